@@ -190,7 +190,7 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
   return {
     listen: async () => {
       // Wait for Redis, so that the first requests find what it holds. Both waits end after the connect timeout.
-      await redis?.ready();
+      await redis?.connection.ready();
       await Promise.all([clock.askServer(), purges.follow(), indexers.ready()]);
       push?.connection.start();
       const adminUrl = await listen(adminServer, http.adminHost, http.adminPort);

@@ -40,25 +40,15 @@ export interface OpenIndexerDependencies {
   readonly isBehind: () => boolean;
 }
 
-/** One indexer. Get a ticket for it from an admission before using its client. */
-export interface OpenIndexer {
-  /** Its host and port. */
-  readonly name: string;
-  readonly client: UpstreamClient;
-  /** `undefined` when it is asked without. */
-  readonly apiKey: string | undefined;
-  readonly head: IndexerHead;
-  /** The way of the three operations to it. */
-  readonly route: Route;
-  readonly pause: Pause;
-}
+/** One indexer, by its host and port. Get a ticket for it from an admission before using its client. */
+export type OpenIndexer = ReturnType<typeof openIndexer>;
 
 /** Builds the client of one indexer and what guards the way to it; nothing connects before the first request. */
 export function openIndexer(
   context: AppContext,
   { scripting, isBehind }: OpenIndexerDependencies,
   indexer: IndexerSettings,
-): OpenIndexer {
+) {
   const { settings, events, now, monotonic, random } = context;
   const { report } = events;
   const { upstream, admission, breaker } = settings;
@@ -101,7 +91,16 @@ export function openIndexer(
     isBehind,
     hasBlock: (seqno) => head.seqno >= seqno,
   };
-  return { name, client, apiKey: indexer.apiKey, head, route, pause };
+  return {
+    name,
+    client,
+    /** `undefined` when it is asked without. */
+    apiKey: indexer.apiKey,
+    head,
+    /** The way of the three operations to it. */
+    route,
+    pause,
+  };
 }
 
 function openClient(

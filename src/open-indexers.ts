@@ -14,25 +14,7 @@ import type { RedisScripting } from './redis/connect.ts';
 const FIRST_HEADS_MS = 1000;
 
 /** The way to the indexers. */
-export interface OpenIndexers {
-  /** In the order of the settings, backups last. */
-  readonly all: readonly OpenIndexer[];
-  /** Absent where there are no two replicas. */
-  readonly heads: Heads | undefined;
-  /** For the three operations. */
-  readonly admission: Admission;
-  /** For pass-through. */
-  readonly passThroughAdmission: Admission;
-  readonly answerBodies: AnswerBodyReader;
-  /** Whether this process is nearly out of memory. */
-  readonly isMemoryFull: () => boolean;
-  /** Asks all but backups for their heads: the log says which cannot be asked. Never rejects. */
-  askHeads(): Promise<void>;
-  /** Resolves when the heads of several replicas are known, after 1 s at the latest. */
-  ready(): Promise<void>;
-  /** Closes all connections; requests under way fail. */
-  close(): Promise<void>;
-}
+export type OpenIndexers = ReturnType<typeof openIndexers>;
 
 export interface OpenIndexersDependencies {
   /** Runs the scripts by which instances share the rate limit; absent without Redis. */
@@ -42,7 +24,7 @@ export interface OpenIndexersDependencies {
 }
 
 /** Builds the clients and their admissions; nothing connects before the first request. */
-export function openIndexers(context: AppContext, { scripting, makeRoom }: OpenIndexersDependencies): OpenIndexers {
+export function openIndexers(context: AppContext, { scripting, makeRoom }: OpenIndexersDependencies) {
   const { settings, events, monotonic, random } = context;
   const { upstream, admission, passThrough } = settings;
   const answerBodies = new AnswerBodyReader(events.reportBug, settings.stream.url !== undefined);
@@ -70,9 +52,13 @@ export function openIndexers(context: AppContext, { scripting, makeRoom }: OpenI
   const { maxConcurrency } = passThrough;
   const passThroughSlots = () => new Slots({ now: monotonic, max: maxConcurrency, shares: {}, patienceMs });
   return {
+    /** In the order of the settings, backups last. */
     all: indexers,
+    /** Absent where there are no two replicas. */
     heads,
+    /** For the three operations. */
     admission: openAdmission(indexers.map(({ route }) => route)),
+    /** For pass-through. */
     passThroughAdmission: openAdmission(
       indexers.map(({ route, pause }) => ({
         ...route,
@@ -81,12 +67,16 @@ export function openIndexers(context: AppContext, { scripting, makeRoom }: OpenI
       })),
     ),
     answerBodies,
-    isMemoryFull: () => processGuard.isFull,
-    askHeads: async () => void (await Promise.all(replicas.map(({ head }) => head.ask()))),
-    ready: async () => {
+    /** Whether this process is nearly out of memory. */
+    isMemoryFull: (): boolean => processGuard.isFull,
+    /** Asks all but backups for their heads: the log says which cannot be asked. Never rejects. */
+    askHeads: async (): Promise<void> => void (await Promise.all(replicas.map(({ head }) => head.ask()))),
+    /** Resolves when the heads of several replicas are known, after 1 s at the latest. */
+    ready: async (): Promise<void> => {
       if (heads !== undefined) await Promise.race([heads.ask(), sleep(FIRST_HEADS_MS, undefined, { ref: false })]);
     },
-    close: async () => {
+    /** Closes all connections; requests under way fail. */
+    close: async (): Promise<void> => {
       await Promise.all(indexers.map(({ client }) => client.close()));
       await answerBodies.close();
     },

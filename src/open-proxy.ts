@@ -44,15 +44,8 @@ export interface OpenProxyDependencies {
   readonly onAnswered: ((request: AnsweredRequest) => void) | undefined;
 }
 
-/** The public port, which does not listen yet, and what explains requests. */
-export interface OpenProxy {
-  readonly server: PublicServer;
-  /** See {@link explainWith}. */
-  readonly explain: ReturnType<typeof explainWith>;
-}
-
-/** Builds the way of a request from the public port to its answer: server, handler, flights, loader, fetcher. */
-export function openProxy(context: AppContext, parts: OpenProxyDependencies): OpenProxy {
+/** Builds the public port, which does not listen yet, and the way of a request from it to its answer: server, handler, flights, loader, fetcher. */
+export function openProxy(context: AppContext, parts: OpenProxyDependencies) {
   const { settings, events, now, monotonic, random } = context;
   const { cache, gzip, redis, indexers, push } = parts;
   const { upstream, coalescing, network } = settings;

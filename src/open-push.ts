@@ -11,29 +11,16 @@ import type { Call } from './ton/parse-call.ts';
 const CONNECT_TIMEOUT_MS = 5000;
 
 /** The stream of events beside the indexer, and what it does to the entries of this process. */
-export interface OpenPush {
-  readonly effects: EventEffects;
-  readonly watches: Watches;
-  readonly subscription: Subscription;
-  readonly connection: StreamConnection;
-  /** Applies events of the stream to an entry before `purges` applies its bans. */
-  readonly applyTo: (purges: AppliedBans) => AppliedBans;
-  /** Sets how a key that is polled is refreshed: to be called once, before the connection starts. Never rejects. */
-  readonly refreshBy: (refresh: Refresh) => void;
-  close(): void;
-}
+export type OpenPush = NonNullable<ReturnType<typeof openPush>>;
 
-/** Asks the indexer anew for a key. Resolves when that ended, in any way. */
+/** Asks the indexer anew for a key. Resolves when that ended, in any way. Never rejects. */
 type Refresh = (call: Call, key: string) => Promise<void>;
 
 /**
  * Builds the stream without connecting; `undefined` where `stream.url` is not set. `open` may open another socket than
  * a WebSocket of the server that the settings name.
  */
-export function openPush(
-  { settings, events, now, monotonic, random }: AppContext,
-  open?: OpenSocket,
-): OpenPush | undefined {
+export function openPush({ settings, events, now, monotonic, random }: AppContext, open?: OpenSocket) {
   const { report } = events;
   const { url, apiKey, maxAddresses } = settings.stream;
   if (url === undefined) return undefined;
@@ -76,17 +63,19 @@ export function openPush(
     watches,
     subscription,
     connection,
-    applyTo: (purges) => ({
+    /** Applies events of the stream to an entry before `purges` applies its bans. */
+    applyTo: (purges: AppliedBans): AppliedBans => ({
       applyBans: (entry) => purges.applyBans(effects.applyTo(entry)),
       purgedUntil: (entry) => purges.purgedUntil(entry),
       get isCurrent() {
         return purges.isCurrent;
       },
     }),
-    refreshBy: (how) => {
+    /** Sets how a key that is polled is refreshed: to be called once, before the connection starts. */
+    refreshBy: (how: Refresh): void => {
       refresh = how;
     },
-    close: () => {
+    close: (): void => {
       connection.close();
       watches.close();
     },

@@ -4,27 +4,16 @@ import type { Gzip } from './cache/gzip.ts';
 import { leaseKeyOf, redisKeyFor } from './cache/redis-store.ts';
 import { RedisTier } from './cache/redis-tier.ts';
 import { readServerTime } from './redis/ask-server.ts';
-import { type ConnectedRedis, connectRedis } from './redis/connect.ts';
+import { connectRedis } from './redis/connect.ts';
 
 /** Never read or written: in a Cluster its slot chooses the node whose clock all instances follow. */
 const CLOCK_KEY = 'toncache:clock';
 
 /** What the instances on one Redis share. */
-export interface SharedRedis {
-  readonly connection: ConnectedRedis;
-  readonly tier: RedisTier;
-  /** The Redis key of the lease of an entry, by the entry's key. */
-  readonly leaseKey: (key: string) => string;
-  /** The time of the Redis server, see {@link readServerTime}. */
-  readonly serverTime: () => Promise<number | undefined>;
-  /** Resolves once Redis is connected, or cannot be reached. Never rejects. */
-  ready(): Promise<void>;
-  /** Waits for the commands under way, each at most the command timeout, then closes the connections. */
-  close(): Promise<void>;
-}
+export type SharedRedis = NonNullable<ReturnType<typeof openRedis>>;
 
 /** Starts connecting and returns at once; `undefined` where no Redis is set. */
-export function openRedis({ settings, events, now, monotonic }: AppContext, gzip: Gzip): SharedRedis | undefined {
+export function openRedis({ settings, events, now, monotonic }: AppContext, gzip: Gzip) {
   const { redis, network } = settings;
   if (redis.url === undefined) return undefined;
   const connection = connectRedis({
@@ -51,10 +40,12 @@ export function openRedis({ settings, events, now, monotonic }: AppContext, gzip
   return {
     connection,
     tier,
-    leaseKey: (key) => leaseKeyOf(redisKey(key)),
-    serverTime: () => readServerTime(connection, CLOCK_KEY),
-    ready: connection.ready,
-    close: async () => {
+    /** The Redis key of the lease of an entry, by the entry's key. */
+    leaseKey: (key: string): string => leaseKeyOf(redisKey(key)),
+    /** The time of the Redis server, see {@link readServerTime}. */
+    serverTime: (): Promise<number | undefined> => readServerTime(connection, CLOCK_KEY),
+    /** Waits for the commands under way, each at most the command timeout, then closes the connections. */
+    close: async (): Promise<void> => {
       await tier.idle();
       await connection.close();
     },

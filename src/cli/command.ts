@@ -5,7 +5,6 @@ export interface Output {
   write(text: string): unknown;
   /** Whether this is a terminal, where lines can be overwritten. */
   readonly isTTY?: boolean;
-  readonly columns?: number;
 }
 
 /** What the process gives to a command. */
