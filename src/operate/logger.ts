@@ -1,36 +1,25 @@
 import { type DestinationStream, type Logger, pino, stdTimeFunctions } from 'pino';
 
-/** Names of members whose values are secrets, in whatever object they are logged. */
-const SECRET_NAMES = [
-  'apiKey',
-  'adminToken',
-  'password',
-  'authorization',
-  'cookie',
-  '["x-api-key"]',
-  '["api_key"]',
-  'redis.url',
-];
-
-/** A key in a query, or a password in a URL, in any text that is logged. */
-const SECRET_IN_TEXT = /(?<=api_key=)[^&\s"\\]+|(?<=\/\/[^/:@\s"]*:)[^/@\s"]+(?=@)/gi;
+/** In any line: a member of an object that is a secret, a key in a query, a password in a URL. */
+const SECRETS = new RegExp(
+  [
+    String.raw`(?<="(?:apiKey|adminToken|password|authorization|cookie|x-api-key|api_key)":\[?")(?:[^"\\]|\\.)+`,
+    String.raw`(?<=api_key=)[^&\s"\\]+`,
+    String.raw`(?<=//[^/:@\s"]*:)[^/@\s"]+(?=@)`,
+  ].join('|'),
+  'gi',
+);
 
 /** JSON lines on standard output, or on `destination`; API keys, passwords and secrets in queries are redacted. */
 export function createLogger(level: string, destination?: DestinationStream): Logger {
-  const paths = SECRET_NAMES.flatMap((name) => [name, ...['*', '*.*'].map((above) => join(above, name))]);
   return pino(
     {
       level,
       base: null,
       timestamp: stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
-      redact: { paths, censor: '[redacted]' },
-      hooks: { streamWrite: (line) => line.replace(SECRET_IN_TEXT, '[redacted]') },
+      hooks: { streamWrite: (line) => line.replace(SECRETS, '[redacted]') },
     },
     ...(destination === undefined ? [] : [destination]),
   );
-}
-
-function join(above: string, name: string): string {
-  return name.startsWith('[') ? above + name : `${above}.${name}`;
 }
