@@ -56,7 +56,6 @@ export function openIndexer(
   const { name } = client;
   const pause = new Pause({
     now: monotonic,
-    wallNow: now,
     onTransition: (transition) =>
       report(
         transition.state === 'open'
@@ -76,7 +75,7 @@ export function openIndexer(
   const head = new IndexerHead({
     upstream: client,
     maySend: async () => pause.retryAfterMs === 0 && (rate === undefined || (await rate.take(NEVER, 0)) === 'go'),
-    onRateLimited: (retryAfter) => pause.admit()?.('rate-limited', retryAfter),
+    onRateLimited: (retryAfterMs) => pause.admit()?.('rate-limited', retryAfterMs),
     now,
   });
   const patienceMs = Math.min(admission.patience, upstream.timeout / 2);

@@ -13,8 +13,8 @@ export interface Ticket {
    * limit if there is one. With any result but `go`, the ticket has ended. Never rejects.
    */
   send(): Promise<Sent>;
-  /** `retryAfter`: the header that came with `rate-limited`. */
-  end(outcome: Outcome, retryAfter?: string): void;
+  /** `retryAfterMs`: the time that was asked for with `rate-limited`. */
+  end(outcome: Outcome, retryAfterMs?: Ms): void;
 }
 
 /** What came of a request to enter. */
@@ -141,10 +141,10 @@ export class Admission {
     const { backlog } = this.#dependencies;
     let passes: readonly EndPass[] | undefined;
     let hasEnded = false;
-    const end: Ticket['end'] = (outcome, retryAfter) => {
+    const end: Ticket['end'] = (outcome, retryAfterMs) => {
       if (hasEnded) return;
       hasEnded = true;
-      for (const endPass of passes ?? []) endPass(outcome, retryAfter);
+      for (const endPass of passes ?? []) endPass(outcome, retryAfterMs);
       if (passes !== undefined) this.#inFlight--;
       route.slots.release(request.operation, passes !== undefined);
       backlog.handOut();

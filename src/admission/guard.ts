@@ -77,10 +77,10 @@ export interface EntryRequest {
 export type RouteRequest = Omit<EntryRequest, 'key' | 'signal'>;
 
 /**
- * Tells a guard how a request ended that it let through; to be called exactly once. `retryAfter`: the header that came
- * with `rate-limited`.
+ * Tells a guard how a request ended that it let through; to be called exactly once. `retryAfterMs`: the time that was
+ * asked for with `rate-limited`.
  */
-export type EndPass = (outcome: Outcome, retryAfter?: string) => void;
+export type EndPass = (outcome: Outcome, retryAfterMs?: Ms) => void;
 
 /** Forbids requests for a while after others failed: a circuit breaker, or the pause. */
 export interface Guard {

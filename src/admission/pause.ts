@@ -1,11 +1,9 @@
 import { CircuitBreaker, type CircuitTransition, FailuresInARow } from '../circuit-breaker.ts';
-import type { EpochMs, MonotonicMs, Ms } from '../time-units.ts';
+import type { MonotonicMs, Ms } from '../time-units.ts';
 import type { EndPass, Guard } from './guard.ts';
 
 export interface PauseDependencies {
   readonly now: () => MonotonicMs;
-  /** `Retry-After` may be a date. */
-  readonly wallNow: () => EpochMs;
   /** Called when a pause begins and none was running, and when its trial was answered. */
   readonly onTransition: (transition: CircuitTransition) => void;
   /** The length of a pause when the indexer does not name one. */
@@ -48,22 +46,14 @@ export class Pause implements Guard {
   }
 
   admit(): EndPass | undefined {
+    const { defaultMs, longestMs } = this.#dependencies;
     const end = this.#breaker.admit();
     return (
       end &&
-      ((outcome, retryAfter) => {
-        if (outcome === 'rate-limited') end('failure', this.#askedMs(retryAfter));
+      ((outcome, askedMs = defaultMs) => {
+        if (outcome === 'rate-limited') end('failure', Math.min(longestMs, askedMs));
         else end(outcome === 'answered' ? 'success' : 'unknown');
       })
     );
-  }
-
-  /** The pause that `Retry-After` asks for (RFC 9110 10.2.3: seconds or a date), or else the default. */
-  #askedMs(retryAfter: string | undefined): Ms {
-    const { defaultMs, longestMs } = this.#dependencies;
-    const askedMs = /^\s*[0-9]+\s*$/.test(retryAfter ?? '')
-      ? Number(retryAfter) * 1000
-      : Date.parse(retryAfter ?? '') - this.#dependencies.wallNow();
-    return askedMs > 0 ? Math.min(longestMs, askedMs) : defaultMs;
   }
 }

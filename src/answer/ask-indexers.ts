@@ -155,7 +155,7 @@ export class IndexerAsker {
         const read = await bodies.read(call, answer);
         const entry = this.#classify(call, request.key, read, indexer);
         if (entry instanceof ProxyError) {
-          ticket.end(outcomeOf(entry), answer.retryAfter);
+          ticket.end(outcomeOf(entry), answer.retryAfterMs);
           const { code } = entry;
           return code === 'upstream-rate-limited'
             ? entry.withRetryAfter(Math.ceil(indexer.pause.retryAfterMs / 1000))

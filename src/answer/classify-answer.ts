@@ -43,8 +43,9 @@ export function classifyAnswer(
     }
     const own = isObject && answer.body.length <= LONGEST_ERROR_BYTES ? answer.body : undefined;
     const error = failure('upstream-error', `the indexer answered with status ${status}`, own);
-    const retryAfterSeconds = secondsUntil(answer.retryAfter, answer.receivedAt);
-    return retryAfterSeconds === undefined ? error : error.withRetryAfter(retryAfterSeconds);
+    const { retryAfterMs } = answer;
+    if (retryAfterMs === undefined) return error;
+    return error.withRetryAfter(Math.min(Math.ceil(retryAfterMs / 1000), LONGEST_RETRY_AFTER_SECONDS));
   }
   const { askedAt, receivedAt } = answer;
   const chainAt = finality.newestNow === undefined ? undefined : chainTime();
@@ -63,13 +64,8 @@ export function classifyAnswer(
   return newEntry({ ...lifetime, ...texts, head, content, completeness, regressedSince: undefined });
 }
 
+/** A client is not asked to wait for longer. */
 const LONGEST_RETRY_AFTER_SECONDS = 3600;
-
-/** The seconds that a `Retry-After` names (RFC 9110 10.2.3: seconds, or a date after `now`), an hour at most. */
-function secondsUntil(retryAfter: string | undefined, now: number): number | undefined {
-  const seconds = /^\d+$/.test(retryAfter ?? '') ? Number(retryAfter) : (Date.parse(retryAfter ?? '') - now) / 1000;
-  return seconds > 0 ? Math.min(Math.ceil(seconds), LONGEST_RETRY_AFTER_SECONDS) : undefined;
-}
 
 /** A header value of the indexer; `undefined` if it could not be sent on in a header. */
 function headerText(value: string | undefined): string | undefined {

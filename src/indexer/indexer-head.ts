@@ -1,5 +1,5 @@
 import { ProxyError } from '../errors.ts';
-import type { EpochMs } from '../time-units.ts';
+import type { EpochMs, Ms } from '../time-units.ts';
 import { type ChainPoint, headIn } from '../ton/chain-point.ts';
 import type { UpstreamClient } from './upstream-client.ts';
 
@@ -21,8 +21,8 @@ export interface IndexerHeadDependencies {
   readonly upstream: Pick<UpstreamClient, 'fetch'>;
   /** Takes the right to send one request beside the slots; `false` if none may be sent now. */
   readonly maySend: () => Promise<boolean>;
-  /** Called with the `Retry-After` of a 429. */
-  readonly onRateLimited: (retryAfter: string | undefined) => void;
+  /** Called with the time that a 429 asked for. */
+  readonly onRateLimited: (retryAfterMs: Ms | undefined) => void;
   readonly now: () => EpochMs;
 }
 
@@ -67,8 +67,8 @@ export class IndexerHead {
     this.#askedAt = now();
     if (!(await maySend())) return undefined;
     try {
-      const { status, body, retryAfter } = await upstream.fetch(QUESTION, TIMEOUT_MS);
-      if (status === 429) onRateLimited(retryAfter);
+      const { status, body, retryAfterMs } = await upstream.fetch(QUESTION, TIMEOUT_MS);
+      if (status === 429) onRateLimited(retryAfterMs);
       if (status !== 200) return undefined;
       const head = headIn(body);
       this.#learn(head, true);

@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import type { Readable } from 'node:stream';
 import { errors, Pool } from 'undici';
 import { type ErrorCode, ProxyError } from '../errors.ts';
@@ -5,6 +6,7 @@ import type { EpochMs, MonotonicMs, Ms } from '../time-units.ts';
 import type { Pairs } from '../ton/operations.ts';
 import { VERSION } from '../version.ts';
 import { decoded, type RawAnswer, readAnswer, timedOut, unanswered } from './read-answer.ts';
+import { retryAfterMs } from './retry-after.ts';
 
 export interface UpstreamClientDependencies {
   readonly now: () => EpochMs;
@@ -41,7 +43,7 @@ export interface UpstreamAnswer {
   readonly status: number;
   readonly contentType: string | undefined;
   readonly apiVersion: string | undefined;
-  readonly retryAfter: string | undefined;
+  readonly retryAfterMs: Ms | undefined;
   /** Complete and decompressed; empty for 429, 401, 403 and 3xx. */
   readonly body: Buffer;
   readonly askedAt: EpochMs;
@@ -63,7 +65,8 @@ export interface ForwardRequest {
 /** An answer whose body is still to come. */
 export interface ForwardedAnswer {
   readonly status: number;
-  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly headers: IncomingHttpHeaders;
+  readonly retryAfterMs: Ms | undefined;
   readonly body: Readable;
 }
 
@@ -135,7 +138,7 @@ export class UpstreamClient {
         status: answer.status,
         contentType: header(answer, 'content-type'),
         apiVersion: header(answer, 'x-api-version'),
-        retryAfter: header(answer, 'retry-after'),
+        retryAfterMs: retryAfterMs(header(answer, 'retry-after'), receivedAt),
         body,
         // The clock may have been set back between the two.
         askedAt: Math.min(askedAt, receivedAt),
@@ -152,7 +155,7 @@ export class UpstreamClient {
    * the head and every pause of the body. Throws a {@link ProxyError} or the signal's reason.
    */
   async forward({ method, target, headers, body, signal }: ForwardRequest): Promise<ForwardedAnswer> {
-    const { timeoutMs } = this.#dependencies;
+    const { now, timeoutMs } = this.#dependencies;
     const startedAt = performance.now();
     try {
       const response = await this.#forwardPool.request({
@@ -165,7 +168,12 @@ export class UpstreamClient {
         bodyTimeout: timeoutMs,
       });
       this.#answered(PASS_THROUGH, startedAt, response.statusCode);
-      return { status: response.statusCode, headers: response.headers, body: response.body };
+      return {
+        status: response.statusCode,
+        headers: response.headers,
+        retryAfterMs: retryAfterMs(header(response, 'retry-after'), now()),
+        body: response.body,
+      };
     } catch (cause) {
       if (signal.aborted) throw signal.reason;
       const isLate = cause instanceof errors.HeadersTimeoutError;
@@ -231,7 +239,7 @@ export class UpstreamClient {
   }
 }
 
-function header({ headers }: RawAnswer, name: string): string | undefined {
+function header({ headers }: Pick<RawAnswer, 'headers'>, name: string): string | undefined {
   const value = headers[name];
   return Array.isArray(value) ? value[0] : value;
 }

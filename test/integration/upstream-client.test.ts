@@ -57,7 +57,7 @@ describe('a request', () => {
       more();
     });
     await using client = clientOf(upstream.url);
-    expect(await client.fetch()).toMatchObject({ status: 429, retryAfter: '7', body: Buffer.alloc(0) });
+    expect(await client.fetch()).toMatchObject({ status: 429, retryAfterMs: 7000, body: Buffer.alloc(0) });
     await expect.poll(() => cut).toBe(true);
     expect(client.readingBytes).toBe(0);
   });

@@ -38,7 +38,7 @@ export class FakeGuard implements Guard {
   /** Refuses requests that already have a ticket, as a half-open circuit does. */
   refusesTickets = false;
   readonly keys: string[] = [];
-  readonly ended: (readonly [outcome: string, retryAfter: string | undefined])[] = [];
+  readonly ended: (readonly [outcome: string, askedMs: number | undefined])[] = [];
 
   constructor(reason: RefusalReason) {
     this.reason = reason;
@@ -47,7 +47,7 @@ export class FakeGuard implements Guard {
   admit(key: string): EndPass | undefined {
     if (this.isOpen || this.refusesTickets) return undefined;
     this.keys.push(key);
-    return (outcome, retryAfter) => void this.ended.push([outcome, retryAfter]);
+    return (outcome, askedMs) => void this.ended.push([outcome, askedMs]);
   }
 }
 

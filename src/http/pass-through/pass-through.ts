@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
-import type { Admission } from '../../admission/admission.ts';
+import type { Admission, Ticket } from '../../admission/admission.ts';
 import type { Outcome, Refusal } from '../../admission/guard.ts';
 import type { Report, ShedReason } from '../../answer/events.ts';
 import type { Wait } from '../../answer/open-waits.ts';
@@ -106,16 +106,11 @@ export class PassThrough {
     await this.#transfer(answer, response, requestId);
   }
 
-  async #forward(
-    request: ForwardRequest,
-    { client }: PassedTo,
-    ticket: { end(outcome: Outcome, retryAfter?: string): void },
-  ): Promise<ForwardedAnswer> {
+  async #forward(request: ForwardRequest, { client }: PassedTo, ticket: Pick<Ticket, 'end'>): Promise<ForwardedAnswer> {
     let outcome: Outcome = 'unknown';
-    let retryAfter: string | undefined;
+    let answer: ForwardedAnswer | undefined;
     try {
-      const answer = await client.forward(request);
-      retryAfter = [answer.headers['retry-after']].flat()[0];
+      answer = await client.forward(request);
       outcome = outcomeOfStatus(answer.status);
       return answer;
     } catch (error) {
@@ -123,7 +118,7 @@ export class PassThrough {
       if (error instanceof ProxyError && !request.signal.aborted) outcome = outcomeOf(error);
       throw error;
     } finally {
-      ticket.end(outcome, retryAfter);
+      ticket.end(outcome, answer?.retryAfterMs);
     }
   }
 

@@ -30,7 +30,7 @@ function answerOf(body: string | Buffer, status = 200): UpstreamAnswer {
     status,
     contentType: 'application/json',
     apiVersion: undefined,
-    retryAfter: undefined,
+    retryAfterMs: undefined,
     body: Buffer.from(body),
     askedAt: ASKED_AT,
     receivedAt: ASKED_AT + 300,

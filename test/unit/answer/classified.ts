@@ -28,7 +28,7 @@ export function classify(call: Call, sent: Sent = {}): Entry | ProxyError {
     status: 200,
     contentType: 'application/json',
     apiVersion: '1.2.3',
-    retryAfter: undefined,
+    retryAfterMs: undefined,
     body: typeof body === 'string' ? Buffer.from(body) : body,
     askedAt: ASKED_AT,
     receivedAt: ASKED_AT + 300,

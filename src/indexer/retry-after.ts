@@ -1,0 +1,11 @@
+import type { EpochMs, Ms } from '../time-units.ts';
+
+/**
+ * The time that a `Retry-After` asks for (RFC 9110 10.2.3: seconds, or a date after `now`): more than 0, and without a
+ * bound. `undefined` when it asks for none.
+ */
+export function retryAfterMs(header: string | undefined, now: EpochMs): Ms | undefined {
+  const text = (header ?? '').trim();
+  const ms = /^\d+$/.test(text) ? Number(text) * 1000 : Date.parse(text) - now;
+  return ms > 0 ? ms : undefined;
+}
