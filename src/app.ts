@@ -80,13 +80,6 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
 
   const events = new EventHub();
   const log = new EventLog(logger, monotonic);
-  const metrics = new Metrics({
-    logLinesDropped,
-    timeoutMs: settings.upstream.timeout,
-    usesRedis: settings.redis.url !== undefined,
-    usesStream: settings.stream.url !== undefined,
-  });
-  events.subscribe(metrics.onEvent);
   events.subscribe(log.onEvent);
 
   const clock = new Clock({ wall, monotonic, onJump: () => events.report({ name: 'clock-jump' }) });
@@ -154,10 +147,22 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
     onAnswered: accessLog?.onAnswered,
   });
   publicServer.server.on('drop', () => events.report({ name: 'connection-refused' }));
+  const metrics = new Metrics({
+    ...{ logLinesDropped, memory, server: publicServer, indexers, waitingClients, clock, redis, push },
+    maxMemoryBytes: bounds.maxSize,
+    timeoutMs: settings.upstream.timeout,
+    verdict: () => history.level,
+  });
+  events.subscribe(metrics.onEvent);
   let ready = false;
   const { adminToken: token, adminAllowedHosts: allowedHosts, adminHost: listensOn } = http;
   const guard = { token, allowedHosts, listensOn };
-  const history = new StatusHistory({ samples: () => metrics.samples(), now, monotonic, onBug: events.reportBug });
+  const history: StatusHistory = new StatusHistory({
+    samples: () => metrics.samples(),
+    now,
+    monotonic,
+    onBug: events.reportBug,
+  });
   const about = { version: VERSION, host: hostname(), network, indexers: indexers.all.map(({ name }) => name) };
   const status = new StatusPages(
     {
@@ -181,12 +186,6 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
     onBug: events.reportBug,
     requestTimeoutMs: http.headerTimeout,
   });
-  metrics.readGauges({
-    ...{ memory, server: publicServer, indexers, waitingClients, clock, redis, push },
-    maxMemoryBytes: bounds.maxSize,
-    verdict: () => history.level,
-  });
-
   return {
     listen: async () => {
       // Wait for Redis, so that the first requests find what it holds. Both waits end after the connect timeout.

@@ -2,67 +2,45 @@ import { Registry } from 'prom-client';
 import type { AppEvent } from '../event-hub.ts';
 import type { Ms } from '../time-units.ts';
 import { OPERATION_NAMES } from '../ton/operations.ts';
-import { addMetric, boundsUpTo, EventCounters, type Tally } from './event-counters.ts';
+import { addMetric, boundsUpTo, EventCounters } from './event-counters.ts';
 import { addGauges, type GaugeSources } from './gauges.ts';
 import { FAILURES, REQUEST_OUTCOMES, SHED_REASONS } from './known-labels.ts';
 import { metricsOfProcess } from './process-metrics.ts';
 import type { MetricSample } from './samples.ts';
 
-export interface MetricsDependencies {
+export interface MetricsDependencies extends GaugeSources {
   /** A number that only grows. */
   readonly logLinesDropped: () => number;
   /** `upstream.timeout`. */
   readonly timeoutMs: Ms;
-  /** Whether there is a Redis at all. */
-  readonly usesRedis: boolean;
-  /** Whether there is a stream of events: the page has nothing about it where there is none. */
-  readonly usesStream: boolean;
 }
 
 /** The metrics, in a registry of their own. Counters count events; gauges are read at each scrape. */
 export class Metrics {
   readonly #registry = new Registry();
-  readonly #breakerOpen: Tally;
-  readonly #paused: Tally;
 
   /** Counts an event in the metrics of its name. */
   readonly onEvent: (event: AppEvent) => void;
 
-  constructor({ logLinesDropped, timeoutMs, usesRedis, usesStream }: MetricsDependencies) {
+  constructor({ logLinesDropped, timeoutMs, ...sources }: MetricsDependencies) {
     for (const metric of metricsOfProcess()) this.#registry.registerMetric(metric);
     const counters = new EventCounters(this.#registry);
     this.onEvent = counters.onEvent;
     countRequests(counters, timeoutMs);
     countUpstream(counters, timeoutMs);
+    showStates(
+      counters,
+      sources.indexers.all.map(({ name }) => name),
+    );
     countRedis(counters);
-    if (usesRedis) showRedis(counters);
-    if (usesStream) countStream(counters);
-    this.#breakerOpen = counters.state(
-      'breaker_open',
-      'Whether the circuit breaker of an operation is open (1).',
-      ['indexer', 'operation'],
-      { breaker: ({ indexer, operation, state }) => [Number(state === 'open'), indexer, operation] },
-    );
-    this.#paused = counters.state(
-      'upstream_paused',
-      'Whether the indexer asked for a pause (429) and has not answered since (1).',
-      ['indexer'],
-      { pause: ({ indexer, state }) => [Number(state === 'begun'), indexer] },
-    );
+    if (sources.redis !== undefined) showRedis(counters);
+    if (sources.push !== undefined) countStream(counters);
+    addGauges(this.#registry, sources);
     const dropped = {
       name: 'toncache_log_lines_dropped_total',
       help: 'Lines of the log that standard output did not take: a full disk, or a reader that is slow or gone.',
     };
     addMetric(this.#registry, dropped, 'counter', () => [{ value: logLinesDropped(), labels: {} }]);
-  }
-
-  /** Adds the gauges to the page. To be called once, when the components that they read exist. */
-  readGauges(sources: GaugeSources): void {
-    addGauges(this.#registry, sources);
-    for (const { name: indexer } of sources.indexers.all) {
-      this.#paused.start(indexer);
-      for (const operation of OPERATION_NAMES) this.#breakerOpen.start(indexer, operation);
-    }
   }
 
   /** The page in Prometheus' text format. */
@@ -147,6 +125,26 @@ function countUpstream(counters: EventCounters, timeoutMs: Ms): void {
     },
     boundsUpTo(timeoutMs),
   );
+}
+
+/** What holds from one event to the next. */
+function showStates(counters: EventCounters, indexers: readonly string[]): void {
+  const breakerOpen = counters.state(
+    'breaker_open',
+    'Whether the circuit breaker of an operation is open (1).',
+    ['indexer', 'operation'],
+    { breaker: ({ indexer, operation, state }) => [Number(state === 'open'), indexer, operation] },
+  );
+  const paused = counters.state(
+    'upstream_paused',
+    'Whether the indexer asked for a pause (429) and has not answered since (1).',
+    ['indexer'],
+    { pause: ({ indexer, state }) => [Number(state === 'begun'), indexer] },
+  );
+  for (const indexer of indexers) {
+    paused.start(indexer);
+    for (const operation of OPERATION_NAMES) breakerOpen.start(indexer, operation);
+  }
 }
 
 function countRedis(counters: EventCounters): void {
