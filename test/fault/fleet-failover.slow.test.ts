@@ -25,7 +25,7 @@ const KEYS = 24;
 
 /** How many keys, new each time, one instance finds that another one has stored in Redis. */
 let group = 100;
-async function distinctAnswers(from: RunningProxy, to: RunningProxy): Promise<number> {
+async function countFound(from: RunningProxy, to: RunningProxy): Promise<number> {
   group++;
   const asked = Array.from({ length: KEYS }, (_, index) => childrenOf(group, index));
   await Promise.all(asked.map((target) => from.ask(target)));
@@ -39,16 +39,16 @@ async function weather(redisUrl: string, strike: () => Promise<void>, restore = 
   await using fleet = await Fleet.start(answersOf(5), { redisUrl, overrides: { redis: IMPATIENT_REDIS } });
   await using load = new SteadyLoad(fleet.proxies, targets);
   const [first, second, third] = fleet.proxies as [RunningProxy, RunningProxy, RunningProxy];
-  await expect.poll(() => distinctAnswers(first, second), WAIT).toBe(KEYS);
+  await expect.poll(() => countFound(first, second), WAIT).toBe(KEYS);
   await strike();
   const { answered } = load;
   await expect.poll(() => load.answered, WAIT).toBeGreaterThan(answered + 200);
   await restore();
-  await expect.poll(() => distinctAnswers(first, second), WAIT).toBe(KEYS);
-  await expect.poll(() => distinctAnswers(second, third), WAIT).toBe(KEYS);
-  await expect.poll(() => distinctAnswers(third, first), WAIT).toBe(KEYS);
+  await expect.poll(() => countFound(first, second), WAIT).toBe(KEYS);
+  await expect.poll(() => countFound(second, third), WAIT).toBe(KEYS);
+  await expect.poll(() => countFound(third, first), WAIT).toBe(KEYS);
   const late = await fleet.add();
-  await expect.poll(() => distinctAnswers(first, late), WAIT).toBe(KEYS);
+  await expect.poll(() => countFound(first, late), WAIT).toBe(KEYS);
   for (const proxy of fleet.proxies) {
     for (const call of ['read', 'write']) expect(await proxy.metric('toncache_redis_available', { call })).toBe(1);
   }

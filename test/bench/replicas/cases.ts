@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { failed, rateLimited } from '../../../src/tools/simulator/faults.ts';
 import type { Member } from '../support/members.ts';
 
@@ -10,56 +11,38 @@ export interface Case {
   readonly hasBackup?: true;
   /** What is so from the start. */
   readonly prepare?: (members: readonly Member[]) => unknown;
-  /** What happens, by the second of the load. */
-  readonly events?: readonly (readonly [
-    second: number,
-    happens: (members: readonly Member[]) => Promise<void> | void,
-  ])[];
+  /** What begins two seconds after the load. */
+  readonly begin?: (first: Member, members: readonly Member[]) => unknown;
+  /** What ends it, three seconds later. */
+  readonly end?: (first: Member) => unknown;
 }
 
 const MINUTE_MS = 60_000;
+const KILLED: Pick<Case, 'begin' | 'end'> = { begin: (one) => one.kill(), end: (one) => one.revive() };
 
-const first = (happens: (member: Member) => Promise<void> | void) => (members: readonly Member[]) => {
-  const [member] = members;
-  return member && happens(member);
-};
-
-/** Each begins in the second second of the load; where it ends, it ends three seconds later. */
 export const CASES: readonly Case[] = [
   { name: 'both well' },
-  {
-    name: 'one killed, back after 3 s',
-    events: [
-      [2, first((one) => one.kill())],
-      [5, first((one) => one.revive())],
-    ],
-  },
-  { name: 'one hangs', events: [[2, first((one) => void one.faults.inject({ kind: 'hang' }))]] },
-  { name: 'one answers 500', events: [[2, first((one) => void one.faults.inject(failed(500)))]] },
+  { name: 'one killed, back after 3 s', ...KILLED },
+  { name: 'one hangs', begin: ({ faults }) => faults.inject({ kind: 'hang' }) },
+  { name: 'one answers 500', begin: ({ faults }) => faults.inject(failed(500)) },
   {
     name: 'one answers 429 for 3 s, Retry-After: 3',
-    events: [
-      [2, first((one) => void one.faults.inject(rateLimited('json', '3')))],
-      [5, first((one) => one.faults.clear())],
-    ],
+    begin: ({ faults }) => faults.inject(rateLimited('json', '3')),
+    end: ({ faults }) => faults.clear(),
   },
-  { name: 'one ten times slower', events: [[2, first((one) => one.slow())]] },
-  { name: 'one a minute behind', prepare: first((one) => one.lag(MINUTE_MS)) },
+  { name: 'one ten times slower', begin: (one) => one.slow() },
+  { name: 'one a minute behind', prepare: ([one]) => one?.lag(MINUTE_MS) },
   { name: 'both a minute behind', prepare: (members) => members.map((each) => each.lag(MINUTE_MS)) },
-  {
-    name: 'three restarted one after the other',
-    members: 3,
-    events: [0, 1, 2].flatMap((number) => [
-      [1 + 2 * number, (members: readonly Member[]) => members[number]?.kill()] as const,
-      [2 + 2 * number, (members: readonly Member[]) => members[number]?.revive()] as const,
-    ]),
-  },
-  {
-    name: 'the backup, while the only one is killed for 3 s',
-    hasBackup: true,
-    events: [
-      [2, first((one) => one.kill())],
-      [5, first((one) => one.revive())],
-    ],
-  },
+  { name: 'three restarted one after the other', members: 3, begin: (_, members) => restart(members) },
+  { name: 'the backup, while the only one is killed for 3 s', hasBackup: true, ...KILLED },
 ];
+
+/** Each is away for a second, and a second lies between two of them. */
+async function restart(members: readonly Member[]): Promise<void> {
+  for (const member of members) {
+    await member.kill();
+    await delay(1000);
+    await member.revive();
+    await delay(1000);
+  }
+}

@@ -18,6 +18,8 @@ import { CASES, type Case } from './cases.ts';
 /** How long the load of a case lasts. */
 const SECONDS = 11;
 const WARM_UP_SECONDS = 2;
+/** After the beginning of the load. */
+const [BEGINS_MS, ENDS_MS] = [2000, 5000];
 const HISTORY_MS = 10 * 60_000;
 const PER_SECOND = 100;
 const CLOSED_LOOP = { clients: 100, seconds: 5 };
@@ -50,7 +52,7 @@ A closed loop of ${CLOSED_LOOP.clients} clients: ${both.toFixed(0)} answers a se
 ${alone.toFixed(0)} from one, ${(both / alone).toFixed(2)} times as many.`);
 }
 
-async function run({ name, members: count = 2, hasBackup, prepare, events = [] }: Case, between: Between) {
+async function run({ name, members: count = 2, hasBackup, prepare, begin, end }: Case, between: Between) {
   await using stack = new AsyncDisposableStack();
   const { members, chain } = await startMembers(count, stack);
   prepare?.(members);
@@ -64,12 +66,14 @@ async function run({ name, members: count = 2, hasBackup, prepare, events = [] }
   const ask = asking(stack.use(await startToncache(settings)).port, chain);
   await openLoop(evenly(PER_SECOND, WARM_UP_SECONDS), ask);
   for (const member of members) member.asked = 0;
-  const timers = events.map(([second, happens]) => setTimeout(() => void happens(members), second * 1000));
+  const [first] = members;
+  const beginning = setTimeout(() => void (first && begin?.(first, members)), BEGINS_MS);
+  const ending = setTimeout(() => void (first && end?.(first)), ENDS_MS);
   const heard = await openLoop(evenly(PER_SECOND, seconds), async ({ dueMs }, startedAt) => {
     const said = await ask();
     return { ms: performance.now() - startedAt - dueMs, said };
   });
-  for (const timer of timers) clearTimeout(timer);
+  for (const timer of [beginning, ending]) clearTimeout(timer);
   const quantile = quantilesOf(heard.map(({ ms }) => ms));
   const saids = (['right', 'past', 'failed'] as const).map((what) => heard.filter(({ said }) => said === what).length);
   return [
