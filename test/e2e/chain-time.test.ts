@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { type Fault, failed, garbage, rateLimited } from '../../src/tools/simulator/faults.ts';
 import type { Transaction } from '../../src/tools/simulator/trace.ts';
+import type { Reply } from '../support/start-proxy.ts';
 import {
   hashesIn,
   newestBlock,
@@ -11,7 +12,7 @@ import {
   targetOf,
   unknownTransaction,
 } from './questions.ts';
-import { ANY_WORLD, type Reply, WORLDS, World } from './world.ts';
+import { ANY_WORLD, WORLDS, World } from './world.ts';
 
 const BLOCK_MS = 400;
 const POLL_MS = 100;

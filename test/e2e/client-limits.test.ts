@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import type { Reply } from '../support/start-proxy.ts';
 import { startPassThrough } from './pass-through-world.ts';
 import { newestBlock, pendingTrace, unknownTransaction } from './questions.ts';
 import { INFO } from './raw-requests.ts';
-import { ANY_WORLD, type Reply, World, type WorldProxyOptions } from './world.ts';
+import { ANY_WORLD, World, type WorldProxyOptions } from './world.ts';
 
 /** A proxy with limits, whose clients are told by `X-Forwarded-For` and whose time stands still. */
 function limited(clients: object): WorldProxyOptions {

@@ -1,5 +1,6 @@
 import { gunzipSync } from 'node:zlib';
-import { ANY_WORLD, type Reply } from './world.ts';
+import type { Reply } from '../support/start-proxy.ts';
+import { ANY_WORLD } from './world.ts';
 
 export const WITH_REDIS = { ...ANY_WORLD, tiers: 'memory and Redis' } as const;
 

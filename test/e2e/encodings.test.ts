@@ -2,10 +2,10 @@ import { once } from 'node:events';
 import { Agent, type IncomingMessage, request } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { RunningProxy } from '../support/start-proxy.ts';
+import type { Reply, RunningProxy } from '../support/start-proxy.ts';
 import { accepting, decoded, encodingOf, WITH_REDIS } from './encoded-answers.ts';
 import { nothingPending, parentOfSettled, pendingTrace, unknownTransaction } from './questions.ts';
-import { ANY_WORLD, type Reply, World } from './world.ts';
+import { ANY_WORLD, World } from './world.ts';
 
 let world: World;
 afterEach(() => world[Symbol.asyncDispose]());

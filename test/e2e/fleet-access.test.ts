@@ -8,7 +8,6 @@ import { type RedisServer, startRedis } from '../support/redis-server.ts';
 import { CREDENTIALS, LEAST_RIGHTS, redisUser } from '../support/redis-user.ts';
 import { selfSignedCertificate } from '../support/self-signed-certificate.ts';
 import { answersOf, parentOf } from '../support/transaction-answers.ts';
-import { parseCacheStatus } from './cache-status.ts';
 
 const KEYS = 10;
 const BOUNDED = ['--maxmemory', '100mb', '--maxmemory-policy', 'allkeys-lru'];
@@ -48,8 +47,7 @@ async function works(redisUrl: string): Promise<void> {
   await Promise.all(fleet.proxies.map((proxy) => proxy.untilRedisHasAll()));
   const late = await fleet.add();
   for (const target of targets) {
-    const { headers } = await late.ask(target);
-    expect(parseCacheStatus(headers['cache-status'])).toMatchObject({ hit: true, detail: 'redis' });
+    expect((await late.reply(target)).cache).toMatchObject({ hit: true, detail: 'redis' });
   }
   const purge = await late.askAdmin('/purge', {
     method: 'POST',

@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { ask, PurgeWorld, purge, purged, untilFollowed } from './purge-world.ts';
+import { PurgeWorld, purge, purged, untilFollowed } from './purge-world.ts';
 
 let world: PurgeWorld;
 
@@ -16,7 +16,7 @@ describe('a Redis that was restored', () => {
       const body = 'all' in selector ? selector : { seqno: world.seqno };
       const one = await world.addProxy();
       const target = world.blockSet();
-      await ask(one, target);
+      await one.reply(target);
       await one.untilRedisHasAll();
       const copy = await world.copyOfRedis();
       await purged(one, body);
@@ -25,7 +25,7 @@ describe('a Redis that was restored', () => {
       await expect.poll(() => one.log.filter(({ msg }) => msg === 'connected to Redis').length).toBe(2);
       const late = await world.addProxy();
       for (const proxy of [late, one]) {
-        expect((await ask(proxy, target)).cache).toMatchObject({ fwd: 'miss' });
+        expect((await proxy.reply(target)).cache).toMatchObject({ fwd: 'miss' });
         await proxy.untilRedisHasAll();
         await world.restoreRedis(copy);
       }
@@ -37,7 +37,7 @@ describe('while Redis is away', () => {
   it('this instance is purged, the answer says that the others are not, and they follow when Redis is back', async () => {
     const [one, other] = [await world.addProxy(), await world.addProxy()];
     const target = world.blockSet();
-    for (const proxy of [one, other]) await ask(proxy, target);
+    for (const proxy of [one, other]) await proxy.reply(target);
     await world.redis.kill();
     await expect.poll(() => one.log.some(({ msg }) => msg === 'no connection to Redis')).toBe(true);
     const { status, text } = await purge(one, { seqno: world.seqno });
@@ -45,31 +45,33 @@ describe('while Redis is away', () => {
     expect(JSON.parse(text).error).toMatch(
       /^this instance is purged, but Redis did not accept the purge \(.+repeat the purge/,
     );
-    expect((await ask(one, target)).cache).toMatchObject({ fwd: 'miss' });
-    expect((await ask(other, target)).cache).toMatchObject({ hit: true });
+    expect((await one.reply(target)).cache).toMatchObject({ fwd: 'miss' });
+    expect((await other.reply(target)).cache).toMatchObject({ hit: true });
     await world.redis.restart();
     await untilFollowed(other);
-    expect((await ask(other, target)).cache).toMatchObject({ fwd: 'miss' });
+    expect((await other.reply(target)).cache).toMatchObject({ fwd: 'miss' });
   });
 
   it('an instance that cannot read the purges uses nothing that Redis holds', async () => {
     const one = await world.addProxy();
     const target = world.blockSet();
-    await ask(one, target);
+    await one.reply(target);
     await one.untilRedisHasAll();
     const client = new Redis(world.redis.url);
     await client.set('toncache:bans:mainnet', 'not a set');
     const blind = await world.addProxy();
-    expect((await ask(blind, target)).cache).toMatchObject({ fwd: 'miss' });
+    expect((await blind.reply(target)).cache).toMatchObject({ fwd: 'miss' });
     await client.del('toncache:bans:mainnet');
     client.disconnect();
-    await expect.poll(async () => (await ask(await world.addProxy(), target)).cache).toMatchObject({ detail: 'redis' });
+    await expect
+      .poll(async () => (await (await world.addProxy()).reply(target)).cache)
+      .toMatchObject({ detail: 'redis' });
   });
 
   it('an answer that was requested before a purge and stored after it is not served', async () => {
     const one = await world.addProxy();
     const target = world.blockSet();
-    await ask(one, target);
+    await one.reply(target);
     await one.untilRedisHasAll();
     const client = new Redis(world.redis.url);
     const [key = ''] = await client.keys('toncache:*{*');
@@ -78,10 +80,10 @@ describe('while Redis is away', () => {
     // What an instance that knows nothing of it writes.
     await client.set(key, bytes ?? '');
     client.disconnect();
-    expect((await ask(one, target)).cache).toMatchObject({ fwd: 'miss', stored: true });
+    expect((await one.reply(target)).cache).toMatchObject({ fwd: 'miss', stored: true });
     const late = await world.addProxy();
     await one.untilRedisHasAll();
-    expect((await ask(late, target)).cache).toMatchObject({ hit: true, detail: 'redis' });
+    expect((await late.reply(target)).cache).toMatchObject({ hit: true, detail: 'redis' });
     expect(world.indexer.requests.total).toBe(2);
   });
 });

@@ -2,22 +2,14 @@ import { Redis } from 'ioredis';
 import { expect } from 'vitest';
 import { Chain } from '../../src/tools/simulator/chain.ts';
 import { type Indexer, startIndexer } from '../../src/tools/simulator/indexer.ts';
-import type { Answered, Asking } from '../support/http-client.ts';
+import type { Answered } from '../support/http-client.ts';
 import { PATIENT_REDIS } from '../support/redis-patience.ts';
 import { type RedisServer, startRedis } from '../support/redis-server.ts';
 import { type RunningProxy, startProxy } from '../support/start-proxy.ts';
-import { type CacheStatus, parseCacheStatus } from './cache-status.ts';
 import { targetOf } from './questions.ts';
-
-export type Reply = Answered & { readonly cache: CacheStatus };
 
 /** Everything lives long enough to be seen to end. */
 const LASTING = { lifetime: 60_000, memoryTtl: 60_000, staleWhileRevalidate: 60_000, staleIfError: 60_000 };
-
-export async function ask(proxy: RunningProxy, target: string, asking: Asking = {}): Promise<Reply> {
-  const answered = await proxy.ask(target, asking);
-  return { ...answered, cache: parseCacheStatus(answered.headers['cache-status']) };
-}
 
 export function purge(proxy: RunningProxy, body: object): Promise<Answered> {
   return proxy.askAdmin('/purge', {

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { addressSpellings, hashSpellings } from '../../src/tools/simulator/spellings.ts';
 import type { Asking } from '../support/http-client.ts';
 import type { RunningProxy } from '../support/start-proxy.ts';
-import { ask, PurgeWorld, purged, untilFollowed } from './purge-world.ts';
+import { PurgeWorld, purged, untilFollowed } from './purge-world.ts';
 import { targetOf } from './questions.ts';
 
 let world: PurgeWorld;
@@ -23,9 +23,9 @@ describe('a purge over two instances', () => {
 
   /** Asks one instance, then has the other take it from Redis. */
   async function known(target: string, asking: Asking = {}): Promise<void> {
-    expect((await ask(one, target, asking)).cache).toMatchObject({ stored: true });
+    expect((await one.reply(target, asking)).cache).toMatchObject({ stored: true });
     await one.untilRedisHasAll();
-    expect((await ask(other, target, asking)).cache).toMatchObject({ hit: true, detail: 'redis' });
+    expect((await other.reply(target, asking)).cache).toMatchObject({ hit: true, detail: 'redis' });
   }
 
   it('of a seqno ends every page of that masterchain block, and of no other, everywhere', async () => {
@@ -38,12 +38,12 @@ describe('a purge over two instances', () => {
     expect(answer.at).toBeGreaterThanOrEqual(before);
     await untilFollowed(other);
     for (const target of targets) {
-      expect((await ask(one, target)).cache).toMatchObject({ fwd: 'miss', stored: true });
+      expect((await one.reply(target)).cache).toMatchObject({ fwd: 'miss', stored: true });
       await one.untilRedisHasAll();
       // What it finds now was asked for after the purge.
-      expect((await ask(other, target)).cache).toMatchObject({ hit: true, detail: 'redis' });
+      expect((await other.reply(target)).cache).toMatchObject({ hit: true, detail: 'redis' });
     }
-    for (const proxy of [one, other]) expect((await ask(proxy, foreign)).cache).toMatchObject({ hit: true });
+    for (const proxy of [one, other]) expect((await proxy.reply(foreign)).cache).toMatchObject({ hit: true });
   });
 
   it('of a hash or an account covers every call that names it, in any spelling of either side', async () => {
@@ -59,11 +59,11 @@ describe('a purge over two instances', () => {
       [{ account: addresses[3] }, targetOf('pendingTraces', { account: addresses[5] ?? '' }), {}],
       [{ account: addresses[0] }, targetOf('pendingTraces', { account: addresses[7] ?? '' }), { 'X-No-Metadata': '1' }],
     ] as const) {
-      await ask(one, target, { headers });
-      expect([target, (await ask(one, target, { headers })).cache['hit']]).toEqual([target, true]);
+      await one.reply(target, { headers });
+      expect([target, (await one.reply(target, { headers })).cache['hit']]).toEqual([target, true]);
       const before = world.indexer.requests.total;
       await purged(one, body);
-      expect([target, (await ask(one, target, { headers })).cache['fwd']]).toEqual([target, 'miss']);
+      expect([target, (await one.reply(target, { headers })).cache['fwd']]).toEqual([target, 'miss']);
       expect(world.indexer.requests.total).toBe(before + 1);
     }
   });
@@ -85,13 +85,13 @@ describe('a purge over two instances', () => {
     async (aheadMs) => {
       const skewed = await world.addProxy(() => Date.now() + aheadMs);
       for (const body of [{ all: true }, { seqno: world.seqno }]) {
-        await ask(skewed, world.blockSet());
+        await skewed.reply(world.blockSet());
         // An answer requested while the clock of Redis shows a time before the purge is not stored.
         await expect
-          .poll(async () => (await ask(skewed, world.blockSet())).cache['ttl'], { interval: 100 })
+          .poll(async () => (await skewed.reply(world.blockSet())).cache['ttl'], { interval: 100 })
           .toBeGreaterThan(0);
         await purged(skewed, body);
-        expect((await ask(skewed, world.blockSet())).cache).toMatchObject({ fwd: 'miss' });
+        expect((await skewed.reply(world.blockSet())).cache).toMatchObject({ fwd: 'miss' });
       }
     },
   );
@@ -101,12 +101,12 @@ describe('a purge over two instances', () => {
     async (aheadMs) => {
       const skewed = await world.addProxy(() => Date.now() + aheadMs);
       for (const body of [{ all: true }, { seqno: world.seqno }]) {
-        await ask(skewed, world.blockSet());
+        await skewed.reply(world.blockSet());
         const { at } = await purged(skewed, body);
         expect(Date.now() + aheadMs).toBeGreaterThan(at);
         world.indexer.requests.reset();
-        expect((await ask(skewed, world.blockSet())).cache).toMatchObject({ stored: true });
-        expect((await ask(skewed, world.blockSet())).cache).toMatchObject({ hit: true });
+        expect((await skewed.reply(world.blockSet())).cache).toMatchObject({ stored: true });
+        expect((await skewed.reply(world.blockSet())).cache).toMatchObject({ hit: true });
         expect(world.indexer.requests.total).toBe(1);
       }
     },
@@ -118,7 +118,7 @@ describe('a purge over two instances', () => {
     await purged(one, { seqno: world.seqno });
     await untilFollowed(other);
     world.indexer.faults.inject({ kind: 'reset' });
-    for (const proxy of [one, other]) expect((await ask(proxy, target)).status).toBe(502);
+    for (const proxy of [one, other]) expect((await proxy.reply(target)).status).toBe(502);
   });
 
   it.each([{ all: true }, { seqno: true }])(
@@ -135,7 +135,7 @@ describe('a purge over two instances', () => {
       gate.release();
       expect([(await early).status, (await late).status]).toEqual([200, 200]);
       expect(world.indexer.requests.total).toBe(2);
-      expect((await ask(other, target)).cache).toMatchObject({ hit: true });
+      expect((await other.reply(target)).cache).toMatchObject({ hit: true });
       expect(world.indexer.requests.total).toBe(2);
     },
   );
@@ -146,9 +146,9 @@ describe('a purge over two instances', () => {
     await purged(one, { seqno: world.seqno });
     await Promise.all([one.close(), other.close()]);
     const late = await world.addProxy();
-    expect((await ask(late, target)).cache).toMatchObject({ fwd: 'miss', stored: true });
+    expect((await late.reply(target)).cache).toMatchObject({ fwd: 'miss', stored: true });
     await late.untilRedisHasAll();
-    expect((await ask(await world.addProxy(), target)).cache).toMatchObject({ hit: true, detail: 'redis' });
+    expect((await (await world.addProxy()).reply(target)).cache).toMatchObject({ hit: true, detail: 'redis' });
   });
 
   it('is logged once where it was requested, and once where it was applied', async () => {

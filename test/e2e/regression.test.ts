@@ -3,7 +3,6 @@ import { REGRESSION_GUARD_MS } from '../../src/cache/precedence.ts';
 import { Fleet, someChildren, someMessage } from '../support/fleet.ts';
 import { children, type JsonAnswer, NOT_FOUND, pendingTrace } from '../support/json-upstream.ts';
 import type { RunningProxy } from '../support/start-proxy.ts';
-import { parseCacheStatus } from './cache-status.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -14,8 +13,8 @@ let answer: JsonAnswer;
 let now: number;
 
 async function ask(target: string, proxy: RunningProxy = fleet.get(0)) {
-  const { status, text, headers } = await proxy.ask(target);
-  return { status, text, age: Number(headers['age']), cache: parseCacheStatus(headers['cache-status']) };
+  const { status, text, headers, cache } = await proxy.reply(target);
+  return { status, text, age: Number(headers['age']), cache };
 }
 
 /** As it would come from Redis, if there is one: it had hours for that. */

@@ -2,6 +2,7 @@ import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
 import { startIndexer } from '../../src/tools/simulator/indexer.ts';
 import { someNetwork } from '../support/some-network.ts';
+import type { Reply } from '../support/start-proxy.ts';
 import {
   childrenOfSettled,
   newestBlock,
@@ -12,7 +13,7 @@ import {
   targetOf,
   unknownTransaction,
 } from './questions.ts';
-import { DIALECTS, type Reply, World } from './world.ts';
+import { DIALECTS, World } from './world.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;

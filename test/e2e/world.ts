@@ -6,8 +6,7 @@ import type { LoggedRequest } from '../../src/tools/simulator/request-log.ts';
 import { type Answered, type Asking, ask } from '../support/http-client.ts';
 import { PATIENT_REDIS } from '../support/redis-patience.ts';
 import { someNetwork } from '../support/some-network.ts';
-import { type ProxyOptions, type RunningProxy, startProxy } from '../support/start-proxy.ts';
-import { type CacheStatus, parseCacheStatus } from './cache-status.ts';
+import { type ProxyOptions, type Reply, type RunningProxy, startProxy } from '../support/start-proxy.ts';
 
 /** Which indexer is behind the proxy, and what the proxy keeps answers in. */
 export interface WorldKind {
@@ -39,11 +38,6 @@ export interface WorldOptions extends WorldKind {
   /** Of the indexer. Default: any free one. */
   readonly port?: number;
   readonly proxy?: WorldProxyOptions;
-}
-
-/** An answer with its `Cache-Status` read. */
-export interface Reply extends Answered {
-  readonly cache: CacheStatus;
 }
 
 const START = 1_800_000_000_000;
@@ -181,9 +175,8 @@ export class World implements AsyncDisposable {
     return this.forwarded.filter((asked) => asked.target === target);
   }
 
-  async ask(target: string, asking: Asking = {}, proxy = this.proxy): Promise<Reply> {
-    const answered = await proxy.ask(target, asking);
-    return { ...answered, cache: parseCacheStatus(answered.headers['cache-status']) };
+  ask(target: string, asking: Asking = {}, proxy = this.proxy): Promise<Reply> {
+    return proxy.reply(target, asking);
   }
 
   /** Asks until the answer is fresh: a refresh that was begun has ended. */

@@ -1,6 +1,7 @@
 import { expect } from 'vitest';
 import type { Fault } from '../../src/tools/simulator/faults.ts';
-import { ANY_WORLD, type Reply, World, type WorldOptions, type WorldProxyOptions } from '../e2e/world.ts';
+import { ANY_WORLD, World, type WorldOptions, type WorldProxyOptions } from '../e2e/world.ts';
+import type { Reply } from '../support/start-proxy.ts';
 
 /** Clients wait as long as they like: nothing depends on how fast the machine is. */
 export const PATIENT_ADMISSION = { patience: 3_600_000, maxMemory: 1 };

@@ -4,6 +4,7 @@ import { type App, createApp, type Listening } from '../../src/app.ts';
 import { loadSettings } from '../../src/config/load.ts';
 import type { Settings } from '../../src/config/schema.ts';
 import { createLogger } from '../../src/operate/logger.ts';
+import { type CacheStatus, parseCacheStatus } from './cache-status.ts';
 import { type Answered, type Asking, ask, exchange, type Sent, send } from './http-client.ts';
 
 type Group = Exclude<{ [N in keyof Settings]: Settings[N] extends object ? N : never }[keyof Settings], undefined>;
@@ -22,6 +23,11 @@ export interface ProxyOptions {
   readonly wall?: () => number;
   /** Default: always 0, which is no jitter. */
   readonly random?: () => number;
+}
+
+/** An answer with its `Cache-Status` read. */
+export interface Reply extends Answered {
+  readonly cache: CacheStatus;
 }
 
 /** A line of the log, parsed. */
@@ -74,6 +80,12 @@ export class RunningProxy implements AsyncDisposable {
 
   ask(target: string, asking?: Asking): Promise<Answered> {
     return ask(this.url, target, asking);
+  }
+
+  /** Asks, and reads `Cache-Status`; rejects for an answer without one. */
+  async reply(target: string, asking?: Asking): Promise<Reply> {
+    const answered = await this.ask(target, asking);
+    return { ...answered, cache: parseCacheStatus(answered.headers['cache-status']) };
   }
 
   askAdmin(target: string, asking?: Asking): Promise<Answered> {

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, vi } from 'vitest';
 import type { Trace } from '../../src/tools/simulator/trace.ts';
-import { type Reply, World, type WorldOptions } from '../e2e/world.ts';
+import { World, type WorldOptions } from '../e2e/world.ts';
+import type { Reply } from './start-proxy.ts';
 
 const PATIENCE = { timeout: 20_000, interval: 2 };
 

@@ -1,5 +1,5 @@
 import { differenceFrom } from '../../src/tools/demo/difference.ts';
-import { type CacheStatus, parseCacheStatus } from '../e2e/cache-status.ts';
+import { type CacheStatus, parseCacheStatus } from '../support/cache-status.ts';
 import { TABLE } from '../unit/ton/table-of-lifetimes.ts';
 import type { Call } from './call.ts';
 import type { State } from './states.ts';
