@@ -37,7 +37,7 @@ export function loadSettings(environment: Environment): LoadedSettings {
   const isFileRead = problems.length === 0;
   // `upstream` has a required member, so it has no default of its own.
   const given = { upstream: {}, ...structuredClone(inFile) };
-  for (const { env, envOnly, path } of listSettings()) {
+  for (const { env, envOnly, path } of SETTINGS) {
     if (envOnly && valueAt(inFile, path) !== undefined) {
       problems.push(`${path.join('.')}: is a secret and comes from the environment only (${env})`);
     }
@@ -51,31 +51,23 @@ export function loadSettings(environment: Environment): LoadedSettings {
   }
   if (parsed.data === undefined || problems.length > 0) throw new SettingsError([...new Set(problems)]);
   const settings = parsed.data;
-  const sources = listSettings().map((setting) => sourceOf(setting, environment, inFile));
-  const known = ['CONFIG_FILE', ...listSettings().flatMap(({ env }) => env ?? [])];
+  const sources = SETTINGS.map((setting) => sourceOf(setting, environment, inFile));
+  const known = ['CONFIG_FILE', ...SETTINGS.flatMap(({ env }) => env ?? [])];
   return { settings, sources, warnings: warningsOf({ settings, sources }, environment, known) };
 }
 
 const REQUIRED = 'is required';
 
-let listed: readonly Setting[] | undefined;
-
 /** Every setting of the schema, in its order. */
-export function listSettings(): readonly Setting[] {
-  listed ??= settingsOfSchema();
-  return listed;
-}
+export const SETTINGS = settingsIn(settingsSchema, []).filter(({ path }) => path[0] !== '$schema');
 
-function settingsOfSchema(): Setting[] {
-  const walk = (schema: z.ZodType, path: readonly string[]): Setting[] => {
-    const inner = unwrap(schema);
-    if (inner instanceof z.ZodObject) {
-      return Object.entries(inner.shape).flatMap(([name, child]) => walk(child as z.ZodType, [...path, name]));
-    }
-    const meta = schema.meta() as SettingMeta | undefined;
-    return [{ description: '', ...meta, path, schema }];
-  };
-  return walk(settingsSchema, []).filter(({ path }) => path[0] !== '$schema');
+function settingsIn(schema: z.ZodType, path: readonly string[]): Setting[] {
+  const inner = unwrap(schema);
+  if (inner instanceof z.ZodObject) {
+    return Object.entries(inner.shape).flatMap(([name, child]) => settingsIn(child as z.ZodType, [...path, name]));
+  }
+  const meta = schema.meta() as SettingMeta | undefined;
+  return [{ description: '', ...meta, path, schema }];
 }
 
 function unwrap(schema: z.ZodType): z.ZodType {
@@ -114,7 +106,7 @@ function describe(issue: z.core.$ZodIssue, given: JsonObject): string[] {
   }
   // A problem of one item of a list is one of the setting.
   const path = issue.path.filter((name) => typeof name === 'string');
-  const env = listSettings().find((setting) => setting.path.join('.') === path.join('.'))?.env;
+  const env = SETTINGS.find((setting) => setting.path.join('.') === path.join('.'))?.env;
   const name = env === undefined ? path.join('.') : `${env} (${path.join('.')})`;
   return [`${name}: ${valueAt(given, path) === undefined ? REQUIRED : wording(issue)}`];
 }

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { z } from 'zod';
-import { listSettings } from './load.ts';
+import { SETTINGS } from './load.ts';
 import { settingsSchema } from './schema.ts';
 import type { Setting } from './setting-source.ts';
 
@@ -17,8 +17,8 @@ export interface RenderedDoc {
 /** Renders the settings page with its two tables, and the JSON Schema by which editors check a settings file. */
 export function renderDocs(): RenderedDoc[] {
   const page = readFileSync(SETTINGS_PAGE, 'utf8');
-  const environment = listSettings().filter(({ env }) => env !== undefined);
-  const fileOnly = listSettings().filter(({ env }) => env === undefined);
+  const environment = SETTINGS.filter(({ env }) => env !== undefined);
+  const fileOnly = SETTINGS.filter(({ env }) => env === undefined);
   const environmentTable = table(
     ['Variable', 'Default', 'In the file', 'What it is'],
     [...environment.map(environmentRow), ['`CONFIG_FILE`', '', '', 'The JSON file with everything else.']],

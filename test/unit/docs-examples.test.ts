@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
-import { listSettings, loadSettings } from '../../src/config/load.ts';
+import { loadSettings, SETTINGS } from '../../src/config/load.ts';
 import { OPERATION_NAMES } from '../../src/ton/operations.ts';
 import { codeBlocksOf, commandsOf, PAGES, readPage } from '../support/documented-commands.ts';
 
 // Examples that no test can run: Docker, nginx, Kubernetes. Those of config/deploy/ have tests of their own.
 
 const README = readPage('README.md');
-const VARIABLES = listSettings().flatMap(({ env }) => env ?? []);
+const VARIABLES = SETTINGS.flatMap(({ env }) => env ?? []);
 const BLOCKS = PAGES.flatMap((page) => codeBlocksOf(readPage(page)));
 const DOCKERFILE = readPage('Dockerfile');
 

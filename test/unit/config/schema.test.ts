@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { listSettings } from '../../../src/config/load.ts';
+import { SETTINGS } from '../../../src/config/load.ts';
 import { TABLE } from '../ton/table-of-lifetimes.ts';
 import { load, problemsOf, REQUIRED } from './configured.ts';
 
@@ -27,11 +27,11 @@ describe('defaults', () => {
 
 describe('every setting', () => {
   test('has a description', () => {
-    for (const { description, path } of listSettings()) expect(description, path.join('.')).toMatch(/^[A-Z].*\.$/);
+    for (const { description, path } of SETTINGS) expect(description, path.join('.')).toMatch(/^[A-Z].*\.$/);
   });
 
   test('that is a lifetime has no environment variable', () => {
-    const policies = listSettings().filter(({ path }) => path[0] === 'lifetimes');
+    const policies = SETTINGS.filter(({ path }) => path[0] === 'lifetimes');
     expect(policies).toHaveLength(9 * 4 + 6 + 1);
     expect(policies.filter(({ env }) => env !== undefined)).toEqual([]);
   });
