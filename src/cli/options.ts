@@ -20,12 +20,10 @@ export function expectNoMore(positionals: readonly string[]): void {
 }
 
 /** A whole number in digits. Throws a {@link UsageError} that names the option. */
-export function wholeNumber(name: string, text: string | undefined, minimum: number, maximum: number): number {
-  const value = /^[0-9]+$/.test(text ?? '') ? Number(text) : Number.NaN;
+export function wholeNumber(name: string, text: string, minimum: number, maximum: number): number {
+  const value = /^[0-9]+$/.test(text) ? Number(text) : Number.NaN;
   if (value >= minimum && value <= maximum) return value;
-  throw new UsageError(
-    `${name} ${text === undefined ? 'is missing' : 'is not valid'}; accepted: ${minimum} to ${maximum}`,
-  );
+  throw new UsageError(`${name} is not valid; accepted: ${minimum} to ${maximum}`);
 }
 
 /**

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { StatusMessage } from '../operate/status/status-pages.ts';
-import { duration, grouped, textTable } from '../operate/text-table.ts';
+import { duration, textTable } from '../operate/text-table.ts';
 import { AdminClient } from './admin-client.ts';
 import { type Command, type Context, EXIT } from './command.ts';
 import { expectNoMore, readOptions, readSettings, wholeNumber } from './options.ts';
@@ -86,7 +86,7 @@ function screen(url: string, message: StatusMessage): string {
     ['breakers, pause', [...upstream.openBreakers, ...(upstream.paused ? ['429'] : [])].join(', ') || 'none'],
     ['newest block', newestSeqno === undefined ? 'not known' : String(newestSeqno)],
     ['Redis, stream', `${redis}, ${stream}`.replaceAll('not configured', 'none')],
-    ['memory tier', `${mebibytes(memory.bytes)}, ${grouped(memory.entries)} entries`],
+    ['memory tier', `${mebibytes(memory.bytes)}, ${memory.entries.toLocaleString('en')} entries`],
     ['process RSS, heap', `${mebibytes(process.rssBytes)}, ${mebibytes(process.heapBytes)}`],
     ['event loop lag p99', seconds(process.loopLagSeconds)],
   ];

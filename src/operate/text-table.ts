@@ -27,8 +27,3 @@ export function duration(ms: number): string {
   const [, size, unit] = UNITS.find(([least]) => Math.abs(ms) >= least) ?? [0, 1, 'ms'];
   return `${Number((ms / size).toFixed(1))} ${unit}`;
 }
-
-/** A number with separated thousands. */
-export function grouped(count: number): string {
-  return Math.round(count).toLocaleString('en-US');
-}
