@@ -24,7 +24,7 @@ import { EventLog } from './operate/log-events.ts';
 import { Metrics } from './operate/metrics.ts';
 import { StatusHistory } from './operate/status/history.ts';
 import { StatusPages } from './operate/status/status-pages.ts';
-import { TopKeys, topClients } from './operate/status/top-keys.ts';
+import { TopKeys } from './operate/status/top-keys.ts';
 import { Purges } from './purge/purges.ts';
 import { longestUseMs } from './ton/lifetime.ts';
 import { tagsOf } from './ton/purge-selector.ts';
@@ -127,7 +127,7 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
     retryRedisMs: settings.redis.retryAfter,
   });
   const topKeys = new TopKeys(random, monotonic);
-  const askingClients = new TopKeys(random, monotonic);
+  const topClients = new TopKeys(random, monotonic);
   const { admission, passThroughAdmission } = indexers;
   const waitingClients = () => countWaiting([...admission.waitingClients(), ...passThroughAdmission.waitingClients()]);
   const shownClient = settings.clients.showAddresses ? (client: string) => client : shortened;
@@ -143,7 +143,7 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
   const { server: publicServer, explain } = openProxy(context, {
     ...{ cache, gzip, redis, indexers, push },
     onAsked: topKeys.onAsked,
-    onClient: askingClients.onAsked,
+    onClient: topClients.onAsked,
     onAnswered: accessLog?.onAnswered,
   });
   publicServer.server.on('drop', () => events.report({ name: 'connection-refused' }));
@@ -168,8 +168,7 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
     {
       history,
       about: { ...about, startedAt: now() },
-      topKeys,
-      topClients: () => topClients({ asked: askingClients, waiting: waitingClients, shown: shownClient }),
+      ...{ topKeys, topClients, waitingClients, shownClient },
       inMemory: (key) => memory.inspect(key),
       now,
       onBug: events.reportBug,

@@ -3,20 +3,26 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createRequire } from 'node:module';
 import { dirname, extname, join } from 'node:path';
 import type { Entry } from '../../cache/entry.ts';
+import type { WaitingClient } from '../../clients/waiting-clients.ts';
 import { type AdminGuardOptions, guardAdmin, guardReading } from '../../http/admin/admin-guard.ts';
 import { type ServedStatus, sendJson } from '../../http/admin/admin-server.ts';
 import { parseTarget } from '../../http/parse-request.ts';
 import type { EpochMs } from '../../time-units.ts';
 import type { StatusHistory, StatusMoment } from './history.ts';
-import type { ShownClient, TopKeys } from './top-keys.ts';
+import type { TopKeys } from './top-keys.ts';
 
 export interface StatusPagesDependencies {
   readonly history: StatusHistory;
   /** What does not change: version, host, network, indexers, since when it runs. */
   readonly about: StatusAbout;
+  /** The keys of all requests. */
   readonly topKeys: TopKeys;
-  /** Those that wait and ask most. */
-  readonly topClients: () => readonly ShownClient[];
+  /** The clients of the requests that memory did not answer. */
+  readonly topClients: TopKeys;
+  /** Most first. */
+  readonly waitingClients: () => readonly WaitingClient[];
+  /** How the address of a client is shown. */
+  readonly shownClient: (client: string) => string;
   /** The entry that memory holds for a key; does not count as a use. */
   readonly inMemory: (key: string) => Entry | undefined;
   readonly now: () => EpochMs;
@@ -50,7 +56,17 @@ interface ShownKey {
   readonly freshForMs?: number;
 }
 
+/** A client as operators see it. */
+interface ShownClient {
+  readonly client: string;
+  /** Its part of the requests that memory did not answer, estimated, 0 to 1; absent for one that asks for little. */
+  readonly share?: number;
+  /** Its requests that wait for the indexer. */
+  readonly waiting: number;
+}
+
 const SHOWN_KEYS = 15;
+const SHOWN_CLIENTS = 5;
 const LONGEST_REQUEST = 300;
 
 /** The page loads nothing from other origins, sends nothing to them, and cannot be framed. */
@@ -99,14 +115,14 @@ export class StatusPages implements ServedStatus {
   }
 
   async #sendNumbers(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { history, about, topClients } = this.#dependencies;
+    const { history, about } = this.#dependencies;
     const moments = await history.moments();
     const since = new URLSearchParams(parseTarget(request.url ?? '').rawQuery).get('since');
     const message: Partial<StatusMessage> = {
       about,
       ...moments.at(-1),
       ...(since !== null && { history: moments.filter(({ at }) => at > Number(since)) }),
-      ...(this.#refusedKeys(request) === undefined && { keys: this.#shownKeys(), clients: topClients() }),
+      ...(this.#refusedKeys(request) === undefined && { keys: this.#shownKeys(), clients: this.#shownClients() }),
     };
     sendJson(response, 200, message, ['Cache-Control', 'no-store']);
   }
@@ -119,6 +135,17 @@ export class StatusPages implements ServedStatus {
       const request = key.slice(key.indexOf(' ') + 1).slice(0, LONGEST_REQUEST);
       if (entry === undefined) return { request, share };
       return { request, share, answerClass: entry.head.answerClass, freshForMs: entry.freshUntil - now() };
+    });
+  }
+
+  /** The clients that wait and ask most, those that wait most first. */
+  #shownClients(): ShownClient[] {
+    const { topClients, waitingClients, shownClient } = this.#dependencies;
+    const shares = new Map(topClients.top(SHOWN_CLIENTS).map(({ key, share }) => [key, share]));
+    const counts = new Map(waitingClients().map(({ client, requests }) => [client, requests]));
+    return [...new Set([...counts.keys(), ...shares.keys()])].slice(0, SHOWN_CLIENTS).map((client) => {
+      const share = shares.get(client);
+      return { client: shownClient(client), ...(share !== undefined && { share }), waiting: counts.get(client) ?? 0 };
     });
   }
 }
