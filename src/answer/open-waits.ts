@@ -43,9 +43,10 @@ export class Wait implements FlightWaiter {
   /** Ends the wait without an answer. Does nothing when it has ended already. */
   end(reason: ProxyError): void {
     if (this.#place < 0) return;
+    const { onEnd } = this;
     this.close();
     this.reason = reason;
-    this.onEnd?.();
+    onEnd?.();
     this.#abort?.abort(reason);
   }
 
@@ -60,6 +61,8 @@ export class Wait implements FlightWaiter {
       last.#place = this.#place;
     }
     this.#place = -1;
+    // The connection keeps the last wait, which must not keep the answer.
+    this.onEnd = undefined;
   }
 }
 

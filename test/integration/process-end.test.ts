@@ -1,6 +1,7 @@
+import { once } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ask, exchange, send } from '../support/http-client.ts';
-import { DRAIN_MS, EndingWorld, REQUEST, refusal, TARGET } from './ending-world.ts';
+import { DRAIN_MS, EndingWorld, open, REQUEST, refusal, TARGET } from './ending-world.ts';
 
 let world: EndingWorld;
 
@@ -78,5 +79,19 @@ describe('after http.drain', () => {
     expect(answer).toMatch(/\{"error":".+"\}$/);
     expect(await started.ended).toEqual({ code: 0, signal: null });
     expect(performance.now() - signalledAt).toBeLessThan(10 * (DRAIN_MS + 500));
+  });
+
+  it('connections of clients that never finish their request or never read their answer are closed', async () => {
+    await using started = await world.startWithDrain(`${DRAIN_MS}ms`, { maxBodySize: '32MiB' });
+    const half = open(started.url);
+    half.write(REQUEST.slice(0, 30));
+    world.indexer.faults.inject({ kind: 'huge', bytes: 16 * 1024 * 1024 });
+    const deaf = open(started.url);
+    deaf.write(`GET /api/v3/masterchainBlockShards?seqno=${world.indexer.chain.headSeqno} HTTP/1.1\r\nHost: x\r\n\r\n`);
+    await once(deaf, 'readable');
+    started.signal('SIGTERM');
+    expect(await started.ended).toEqual({ code: 0, signal: null });
+    half.destroy();
+    deaf.destroy();
   });
 });

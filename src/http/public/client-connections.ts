@@ -20,7 +20,7 @@ export interface ClientConnection {
   isHeld: boolean;
   /** Bytes that were received and wait while it is paused. */
   heldBytes: number;
-  /** The wait of the request that is being served. */
+  /** The wait of the request that is being served, or of an earlier one, which has ended. */
   wait: Wait | undefined;
   readonly onFinish: () => void;
 }
@@ -115,15 +115,10 @@ export class ClientConnections {
     response.on('finish', connection.onFinish);
   }
 
-  /** Ends a wait when its client leaves, until {@link forget} is called. */
+  /** Ends a wait when its client leaves. */
   endWithClient(wait: Wait, socket: Socket): void {
     const connection = this.#open.get(socket);
     if (connection !== undefined) connection.wait = wait;
-  }
-
-  forget(socket: Socket): void {
-    const connection = this.#open.get(socket);
-    if (connection !== undefined) connection.wait = undefined;
   }
 
   /**

@@ -60,11 +60,6 @@ export class FastLane {
     }
   }
 
-  /** Cuts every connection that is left. */
-  cut(): void {
-    for (const lane of this.#open.keys()) lane.connection.socket.destroy();
-  }
-
   close(): void {
     clearInterval(this.#timer);
   }

@@ -95,18 +95,18 @@ export class OperationAnswers {
     };
     const answer = this.#dependencies.handle({ ...asked, openWait, requestId: () => begun.id });
     if (!(answer instanceof Promise)) {
-      this.closeWait(wait, client);
+      wait?.close();
       return this.#message(answer, begun, mayAskAgain);
     }
     // Not `.finally(...).then(...)`, which makes four promises more.
     return answer.then(
       (landed) => {
-        this.closeWait(wait, client);
+        wait?.close();
         onWaited(asked.operation.name, landed.outcome, monotonic() - begun.at);
         return this.#message(landed, begun, mayAskAgain);
       },
       (error: unknown) => {
-        this.closeWait(wait, client);
+        wait?.close();
         throw error;
       },
     );
@@ -170,12 +170,6 @@ export class OperationAnswers {
     const wait = waits.open(name);
     if (wait !== undefined) connections.endWithClient(wait, client);
     return wait;
-  }
-
-  closeWait(wait: Wait | undefined, client: Socket): void {
-    if (wait === undefined) return;
-    wait.close();
-    this.#dependencies.connections.forget(client);
   }
 
   #message(answer: Answer, begun: BegunRequest, mayAskAgain: boolean): ResponseMessage | Promise<ResponseMessage> {

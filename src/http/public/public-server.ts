@@ -146,8 +146,7 @@ export class PublicServer {
     this.#fastLane?.drain();
     const giveUp = setTimeout(() => this.#waits.endAll(), limitMs);
     const cut = setTimeout(() => {
-      this.server.closeAllConnections();
-      this.#fastLane?.cut();
+      for (const socket of this.#connections.sockets) socket.destroy();
     }, limitMs + LAST_WORDS_MS);
     await closed;
     this.#fastLane?.close();
@@ -203,7 +202,7 @@ export class PublicServer {
     server
       .serve(passed)
       .catch((error: unknown) => this.#send(request, response, this.#answers.failure(error, '', headers)))
-      .finally(() => this.#answers.closeWait(wait, socket));
+      .finally(() => wait?.close());
   }
 
   #send(request: IncomingMessage, response: ServerResponse, message: ResponseMessage): void {
