@@ -8,13 +8,13 @@ const MINUTE_MS = 60_000;
 /** After so many good answers in a row the log says that the indexer answers again. */
 const GOOD_AGAIN = 10;
 
-/** One line. Of a topic it is written only if it says something else than the line before it. */
+/** One line. */
 interface Line {
   readonly level: 'info' | 'warn' | 'error';
   readonly message: string;
   readonly fields?: object;
+  /** Of a topic, a line is written once a minute for each cause, until all is well again. */
   readonly topic?: string;
-  /** Of a topic, a line with this is written once a minute, whatever else was said meanwhile. */
   readonly cause?: string;
   /** Whether it says that all is well again: then it is written after {@link GOOD_AGAIN} of them, if it says news. */
   readonly isGood?: true;
@@ -25,23 +25,23 @@ type Lines = { readonly [N in AppEvent['name']]?: (event: Extract<AppEvent, { na
 
 const info = (message: string, fields: object = {}): Line => ({ level: 'info', message, fields });
 const warn = (message: string, fields: object = {}): Line => ({ level: 'warn', message, fields });
-const about = (topic: string, line: Line): Line => ({ ...line, topic });
+const about = (topic: string, cause: string, line: Line): Line => ({ ...line, topic, cause });
 
+const STREAM = 'stream';
 const topicOf = (indexer: string) => `indexer ${indexer}`;
 const indexerFails = (
   { indexer, operation }: { indexer: string; operation: string },
   cause: string | number,
   fields: object,
-): Line => ({
-  ...about(topicOf(indexer), warn('the indexer fails', { indexer, operation, ...fields })),
-  cause: `${operation} ${cause}`,
-});
+): Line =>
+  about(topicOf(indexer), `${operation} ${cause}`, warn('the indexer fails', { indexer, operation, ...fields }));
 
 const keyRefused = ({ indexer, status }: { indexer: string; status: number }): Line => ({
   level: 'error',
   message: 'the indexer refuses our API key: check UPSTREAM_API_KEY (clients get 502)',
   fields: { indexer, status },
   topic: topicOf(indexer),
+  cause: 'key',
 });
 
 const STATES = {
@@ -57,18 +57,15 @@ const LINES: Lines = {
     if (status >= 500) return indexerFails(event, status, { status });
     // A client's own key may be refused: that is between the two.
     if (status === 401 || status === 403) return event.operation === 'passThrough' ? undefined : keyRefused(event);
-    return { ...about(topicOf(indexer), info('the indexer answers again', { indexer })), isGood: true };
+    return { ...info('the indexer answers again', { indexer }), topic: topicOf(indexer), isGood: true };
   },
   'upstream-failed': (event) => indexerFails(event, event.code, { code: event.code, reason: reasonOf(event.cause) }),
   'upstream-useless': (event) => indexerFails(event, event.code, { code: event.code }),
   'indexer-state': ({ indexer, state }) => STATES[state](indexer),
   breaker: ({ indexer, operation, state }) =>
-    about(
-      `breaker of ${operation} at ${indexer}`,
-      state === 'open'
-        ? warn('circuit breaker opened', { indexer, operation })
-        : info('circuit breaker closed', { indexer, operation }),
-    ),
+    state === 'open'
+      ? warn('circuit breaker opened', { indexer, operation })
+      : info('circuit breaker closed', { indexer, operation }),
   pause: ({ indexer, ...event }) =>
     event.state === 'begun'
       ? warn('the indexer asked for a pause (429): nothing is sent to it until it ends', { indexer, ms: event.ms })
@@ -123,24 +120,28 @@ const LINES: Lines = {
     ),
   'stream-connected': () => info('connected to the stream'),
   'stream-disconnected': ({ name, reason }) =>
-    about(name, warn('no connection to the stream: pending traces are polled', { reason })),
+    about(STREAM, name, warn('no connection to the stream: pending traces are polled', { reason })),
   'stream-refused': ({ name, error }) =>
-    about(name, warn('the stream refused a subscription: what it names is polled', { error })),
-  'stream-bad-frame': ({ name }) => about(name, warn('the stream sent a message that cannot be read: it is ignored')),
+    about(STREAM, name, warn('the stream refused a subscription: what it names is polled', { error })),
+  'stream-bad-frame': ({ name }) =>
+    about(STREAM, name, warn('the stream sent a message that cannot be read: it is ignored')),
 };
+
+/** What was said of a topic that is not well. */
+interface TopicLog {
+  /** When each cause was last logged. */
+  readonly at: Map<string, MonotonicMs>;
+  goodInARow: number;
+}
 
 /** Logs changes that an operator has to know of. A request that fails as the one before did adds no line. */
 export class EventLog {
   readonly #logger: Logger;
   readonly #now: () => MonotonicMs;
   #isClosing = false;
-  /** The last message of each topic. */
-  readonly #said = new Map<string, string>();
-  /** When a cause of a topic was last logged. */
-  readonly #causeAt = new Map<string, MonotonicMs>();
-  readonly #heardOf = new Set<string>();
   /** By topic. */
-  readonly #goodInARow = new Map<string, number>();
+  readonly #said = new Map<string, TopicLog>();
+  readonly #heardOf = new Set<string>();
 
   constructor(logger: Logger, now: () => MonotonicMs) {
     this.#logger = logger;
@@ -160,33 +161,24 @@ export class EventLog {
     // says what clients will get.
     if ('operation' in event && event.operation === 'masterchainInfo' && this.#heardOf.has(event.indexer)) return;
     if ('indexer' in event) this.#heardOf.add(event.indexer);
+    // Each connection says anew what is wrong with it.
+    if (event.name === 'stream-connected') this.#said.delete(STREAM);
     const line = lineOf(event);
-    if (line === undefined) return;
-    // Wait for several good answers: otherwise one failing key among many good ones would log a change each time.
-    if (line.topic?.startsWith(topicOf('')) && this.#isTooEarly(line.topic, line.isGood === true)) return;
-    // A server that says much adds no line each time, but one for each connection.
-    if (event.name === 'stream-connected') for (const topic of STREAM_TOPICS) this.#said.delete(topic);
-    this.#write(line);
+    if (line === undefined || !this.#isNews(line)) return;
+    this.#logger[line.level](line.fields ?? {}, line.message);
   };
 
-  #isTooEarly(topic: string, isGood: boolean): boolean {
-    const inARow = isGood ? (this.#goodInARow.get(topic) ?? 0) + 1 : 0;
-    this.#goodInARow.set(topic, inARow);
-    return isGood && (inARow < GOOD_AGAIN || !this.#said.has(topic));
-  }
-
-  #write({ level, message, fields = {}, topic, cause, isGood }: Line): void {
-    if (cause !== undefined) {
-      const name = `${topic} ${cause}`;
-      if (this.#now() - (this.#causeAt.get(name) ?? Number.NEGATIVE_INFINITY) < MINUTE_MS) return;
-      this.#causeAt.set(name, this.#now());
-    } else if (topic !== undefined && this.#said.get(topic) === message) return;
-    if (isGood === true) {
-      for (const name of this.#causeAt.keys()) if (name.startsWith(`${topic} `)) this.#causeAt.delete(name);
+  #isNews({ topic, cause = '', isGood }: Line): boolean {
+    if (topic === undefined) return true;
+    const said = this.#said.get(topic);
+    if (isGood) {
+      // Wait for several good answers: otherwise one failing key among many good ones would log a change each time.
+      return said !== undefined && ++said.goodInARow >= GOOD_AGAIN && this.#said.delete(topic);
     }
-    if (topic !== undefined) this.#said.set(topic, message);
-    this.#logger[level](fields, message);
+    const { at } = said ?? { at: new Map<string, MonotonicMs>() };
+    this.#said.set(topic, { at, goodInARow: 0 });
+    if (this.#now() - (at.get(cause) ?? Number.NEGATIVE_INFINITY) < MINUTE_MS) return false;
+    at.set(cause, this.#now());
+    return true;
   }
 }
-
-const STREAM_TOPICS: readonly AppEvent['name'][] = ['stream-disconnected', 'stream-refused', 'stream-bad-frame'];

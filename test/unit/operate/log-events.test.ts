@@ -28,8 +28,16 @@ const answered: ProxyEvent = { name: 'upstream-answered', indexer, operation: 'p
 const useless: ProxyEvent = { name: 'upstream-useless', indexer, operation: 'pendingTraces', code: 'upstream-invalid' };
 
 describe('the log', () => {
-  it('says once that a circuit breaker opened, however many trials fail, and once that it closed', () => {
-    expect(levelsOf(opened, opened, opened, closed, opened)).toEqual([WARN, INFO, WARN]);
+  it('says that a circuit breaker opened, and that it closed', () => {
+    expect(levelsOf(opened, closed, opened)).toEqual([WARN, INFO, WARN]);
+  });
+
+  it('says once a minute how an indexer fails, and that it answers again after ten good answers', () => {
+    const good = new Array(10).fill(answered);
+    expect(levelsOf(...good, useless, useless, ...good.slice(1), useless)).toEqual([WARN]);
+    now = 60_000;
+    expect(levelsOf(useless, { ...useless, code: 'upstream-too-large' })).toEqual([WARN, WARN, WARN]);
+    expect(levelsOf(...good, ...good, useless)).toEqual([WARN, WARN, WARN, INFO, WARN]);
   });
 
   it('tells the operations apart, and the indexers', () => {
