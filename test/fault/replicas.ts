@@ -8,7 +8,7 @@ const BLOCK_MS = 400;
 /** Every indexer that is not far behind has such blocks. */
 const OLD_BLOCKS = 20;
 
-/** Several simulated indexers of one chain, and the proxy in front of them. */
+/** Two simulated indexers of one chain, and the proxy in front of them. */
 export class Replicas implements AsyncDisposable {
   readonly proxy: RunningProxy;
   readonly indexers: readonly Indexer[];
@@ -27,17 +27,17 @@ export class Replicas implements AsyncDisposable {
     this.#startAt = startAt;
   }
 
-  /** `prepare` is called before the proxy starts; the last `backups` of the indexers are backups. */
+  /** Two; `prepare` is called before the proxy starts; the last `backups` of the indexers are backups. */
   static async start(
-    { count = 2, backups = 0, prepare }: { count?: number; backups?: number; prepare?: (indexers: Indexer[]) => void },
+    { backups = 0, prepare }: { backups?: number; prepare?: (indexers: Indexer[]) => void },
     { env, overrides }: Pick<ProxyOptions, 'env' | 'overrides'> = {},
   ): Promise<Replicas> {
     const startAt = Date.now() - HISTORY_MS;
-    const starting = Array.from({ length: count }, () => startIndexer({ chain: new Chain({ startAt }) }));
-    const indexers = await Promise.all(starting);
+    const start = () => startIndexer({ chain: new Chain({ startAt }) });
+    const indexers = [await start(), await start()];
     prepare?.(indexers);
     const urls = indexers.map(({ url }) => url);
-    const backupUrl = urls.splice(count - backups).join();
+    const backupUrl = urls.splice(urls.length - backups).join();
     const proxy = await startProxy({
       upstreamUrl: urls.join(),
       env: { ...(backups > 0 && { UPSTREAM_BACKUP_URL: backupUrl }), ...env },

@@ -1,5 +1,6 @@
 import { connect } from 'node:net';
-import { onTestFinished } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
+import { newestBlock } from '../e2e/questions.ts';
 import type { World } from '../e2e/world.ts';
 import { startFaultyWorld } from './faulty-world.ts';
 
@@ -21,6 +22,16 @@ export function startWorld(): Promise<World> {
       upstream: { maxBodySize: 32 * MIB },
     },
   });
+}
+
+/** That a client which reads this answer a few bytes at a time is cut, and others are served. */
+export async function expectCut(targetIn: (world: World) => string): Promise<void> {
+  await using world = await startWorld();
+  world.indexer.faults.inject({ kind: 'huge', bytes: BODY_BYTES });
+  const { received, reads } = await readSlowly(world.proxy.url, targetIn(world), { bytes: 2 * 1024, everyMs: 50 });
+  expect(received).toBeLessThan(BODY_BYTES);
+  expect(reads).toBeGreaterThan(2);
+  expect((await world.ask(newestBlock(world))).status).toBe(200);
 }
 
 /** Reads in this way up to the end of the connection; returns how much came, and in how many reads. */

@@ -1,6 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { RunningProxy } from '../support/start-proxy.ts';
 
+/** Clients of each proxy, and what lies between an answer and the next request, ms. */
+const [CLIENTS, PAUSE_MS] = [3, 5];
+
 /** Clients that ask again as soon as they are answered, one after another of some targets. */
 export class SteadyLoad implements AsyncDisposable {
   readonly #statuses = new Map<number, number>();
@@ -8,16 +11,15 @@ export class SteadyLoad implements AsyncDisposable {
   #asked = 0;
   #ended = false;
 
-  /** `clients` to each of the proxies, so many milliseconds between an answer and the next request. */
-  constructor(proxies: readonly RunningProxy[], targets: readonly string[], clients = 3, pauseMs = 5) {
+  constructor(proxies: readonly RunningProxy[], targets: readonly string[]) {
     const client = async (proxy: RunningProxy) => {
       while (!this.#ended) {
         const { status } = await proxy.ask(targets[this.#asked++ % targets.length] ?? '');
         this.#statuses.set(status, (this.#statuses.get(status) ?? 0) + 1);
-        await pause(pauseMs);
+        await pause(PAUSE_MS);
       }
     };
-    this.#clients = proxies.flatMap((proxy) => Array.from({ length: clients }, () => client(proxy)));
+    this.#clients = proxies.flatMap((proxy) => Array.from({ length: CLIENTS }, () => client(proxy)));
     for (const it of this.#clients) it.catch(() => {});
   }
 

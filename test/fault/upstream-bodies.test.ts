@@ -82,11 +82,10 @@ describe('a body over the limit becomes 502 and is not cached:', () => {
     await expect.poll(() => world.indexer.requests.inHand).toBe(0);
   });
 
-  const zeros = Buffer.alloc(64 * MIB);
-  const bombs: [string, Buffer][] = [['gzip', gzipSync(zeros)]];
-  it.each(bombs)('when it grows as it is decompressed (%s)', async (coding, bomb) => {
+  it('when it grows as it is decompressed', async () => {
+    const bomb = gzipSync(Buffer.alloc(64 * MIB));
     expect(bomb.length).toBeLessThan(MIB);
-    await expectRefused(answering(bomb, { 'Content-Encoding': coding }), 'upstream-too-large');
+    await expectRefused(answering(bomb, { 'Content-Encoding': 'gzip' }), 'upstream-too-large');
   });
 
   it('when it unpacks to more than 100 times its size, though not to more than the limit', async () => {

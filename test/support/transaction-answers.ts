@@ -9,9 +9,6 @@ const [LIVE, UNKNOWN] = [LIVE_HASH, UNKNOWN_HASH].map((hex) =>
   encodeURIComponent(Buffer.from(hex, 'hex').toString('base64')),
 ) as [string, string];
 
-/** Its multiples lie evenly between whole numbers. */
-const GOLDEN = 0.618;
-
 /** Path and query of the children of the `index`th transaction of a `group`; different ones are different keys. */
 export function childrenOf(group: number, index: number): string {
   return `/api/v3/adjacentTransactions?hash=${hashOf(group, index)}&direction=out`;
@@ -32,15 +29,12 @@ export function liveChildrenOf(index: number): string {
   return `/api/v3/adjacentTransactions?hash=${LIVE_HASH}${String(index).padStart(16, '0')}&direction=out`;
 }
 
-/**
- * The indexer for these: growing answers, live ones, and 404; no two are the same. After `delayMs`, or evenly spread
- * over `spreadMs` more.
- */
-export function answersOf(delayMs: number, spreadMs = 0): (target: string) => Promise<JsonAnswer> {
+/** The indexer for these: growing answers, live ones, and 404; no two are the same. Each comes after `delayMs`. */
+export function answersOf(delayMs: number): (target: string) => Promise<JsonAnswer> {
   let asked = 0;
   return async (target) => {
     asked++;
-    await pause(delayMs + spreadMs * ((asked * GOLDEN) % 1));
+    await pause(delayMs);
     if (target.includes(UNKNOWN)) return NOT_FOUND;
     const emulated = target.includes(LIVE);
     const transaction = { hash: 'a', lt: asked, now: 1_700_000_000, mc_block_seqno: 7, emulated };
