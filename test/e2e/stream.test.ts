@@ -88,10 +88,8 @@ test('a trace that is polled by its hash is seen to be confirmed after the event
   world.advanceTo(confirmedAt - 100);
   await world.untilFresh(target);
   world.advanceTo(confirmedAt);
-  await vi.waitFor(async () => expect((await world.ask(target)).text).toBe((await world.askIndexer(target)).text), {
-    timeout: 20_000,
-    interval: 2,
-  });
+  const truth = (await world.askIndexer(target)).text;
+  await expect.poll(async () => (await world.ask(target)).text, { interval: 2 }).toBe(truth);
   expect(world.now).toBe(confirmedAt);
 });
 

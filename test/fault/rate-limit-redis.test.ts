@@ -1,4 +1,4 @@
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { RateLimit, SharedRate } from '../../src/admission/rate-limit.ts';
 import { withinBudget } from '../../src/redis/within-budget.ts';
 import { connectedScripting } from '../support/connected-scripting.ts';
@@ -35,23 +35,12 @@ async function limitOn(redis: RedisServer) {
     }
   };
   /** Takes slots until this was reported last. */
-  const takeUntil = (shared: boolean) =>
-    vi.waitFor(
-      async () => {
-        await take(1);
-        expect(sharedChanges.at(-1)).toBe(shared);
-      },
-      { timeout: 20_000, interval: 1 },
-    );
-  return {
-    connection,
-    subject,
-    sharedChanges,
-    slots,
-    take,
-    takeUntil,
-    [Symbol.asyncDispose]: () => connection.close(),
+  const takeNext = async () => {
+    await take(1);
+    return sharedChanges.at(-1);
   };
+  const takeUntil = (shared: boolean) => expect.poll(takeNext, { interval: 1 }).toBe(shared);
+  return { sharedChanges, slots, take, takeUntil, [Symbol.asyncDispose]: () => connection.close() };
 }
 
 test('the rate is kept without Redis after it was killed, and shared again when it is back', async () => {

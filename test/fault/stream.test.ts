@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import type { World } from '../e2e/world.ts';
 import {
   accountOf,
@@ -15,8 +15,6 @@ import {
 import { pollThrough } from './poll-through.ts';
 
 let world: World;
-
-const PATIENCE = { timeout: 20_000, interval: 2 };
 
 afterEach(() => world[Symbol.asyncDispose]());
 
@@ -95,8 +93,7 @@ test('traces without an event are seen within 2 s, and counted', async () => {
   for (const [place, account] of accounts.entries()) {
     expect(tracesIn(await world.ask(byAccount(account)))).toEqual([traces[place]?.id]);
   }
-  const missed = () => world.proxy.metric('toncache_stream_missed_events_total');
-  await vi.waitFor(async () => expect(await missed()).toBe(3), PATIENCE);
+  await expect.poll(() => world.proxy.metric('toncache_stream_missed_events_total')).toBe(3);
 });
 
 test('a flood of events is no flood of requests to the indexer', async () => {
@@ -115,10 +112,7 @@ test('a flood of events is no flood of requests to the indexer', async () => {
 test('frames that are none are ignored, and reported once', async () => {
   world = await streamingWorld();
   for (let time = 0; time < 3; time++) world.indexer.streaming.sayToAll('{"type":');
-  await vi.waitFor(async () => expect(await world.proxy.metric('toncache_stream_bad_frames_total')).toBe(3), {
-    timeout: 20_000,
-    interval: 2,
-  });
+  await expect.poll(() => world.proxy.metric('toncache_stream_bad_frames_total')).toBe(3);
   expect(world.proxy.log.filter(({ msg }) => msg.includes('cannot be read'))).toHaveLength(1);
   await watch(world, accountOf(world));
 });
@@ -162,7 +156,6 @@ test('a server that answers and closes is backed off from', async () => {
 test('errors of the server are counted, and one is logged', async () => {
   world = await streamingWorld();
   for (let n = 0; n < 500; n++) world.indexer.streaming.sayToAll(JSON.stringify({ error: `error ${n}` }));
-  const refused = () => world.proxy.metric('toncache_stream_refused_total');
-  await vi.waitFor(async () => expect(await refused()).toBe(500), PATIENCE);
+  await expect.poll(() => world.proxy.metric('toncache_stream_refused_total')).toBe(500);
   expect(world.proxy.log.filter(({ msg }) => msg.includes('refused'))).toHaveLength(1);
 });

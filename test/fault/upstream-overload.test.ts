@@ -1,4 +1,4 @@
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { newestBlock, nothingPending, parentOfSettled, unknownTransaction } from '../e2e/questions.ts';
 import { World, type WorldProxyOptions } from '../e2e/world.ts';
 import { type Answered, type Sent, send } from '../support/http-client.ts';
@@ -22,10 +22,7 @@ async function occupy(world: World, count: number): Promise<Sent[]> {
 
 async function untilOccupied({ proxy }: World, count: number): Promise<void> {
   const gauges = () => Promise.all(['in_flight', 'queued'].map((name) => proxy.metric(`toncache_upstream_${name}`)));
-  await vi.waitFor(async () => expect((await gauges()).reduce((sum, value) => sum + value, 0)).toBe(count), {
-    timeout: 15_000,
-    interval: 2,
-  });
+  await expect.poll(async () => (await gauges()).reduce((sum, value) => sum + value, 0), { interval: 2 }).toBe(count);
 }
 
 const expectShedForSeconds = (answered: Answered) => expectShed(answered, /^[123]$/);

@@ -1,5 +1,5 @@
 import { levels } from 'pino';
-import { expect, vi } from 'vitest';
+import { expect } from 'vitest';
 import { type App, createApp, type Listening } from '../../src/app.ts';
 import { loadSettings } from '../../src/config/load.ts';
 import type { Settings } from '../../src/config/schema.ts';
@@ -129,10 +129,7 @@ export class RunningProxy implements AsyncDisposable {
 
   /** Until Redis has what was stored. */
   async untilRedisHasAll(): Promise<void> {
-    await vi.waitFor(async () => expect(await this.metric('toncache_redis_writes_pending')).toBe(0), {
-      timeout: 20_000,
-      interval: 5,
-    });
+    await expect.poll(() => this.metric('toncache_redis_writes_pending'), { interval: 5 }).toBe(0);
   }
 
   /**
@@ -143,7 +140,7 @@ export class RunningProxy implements AsyncDisposable {
     const heads = () => this.metric('toncache_upstream_requests_total', { operation: 'masterchainInfo' });
     const before = await heads();
     await this.ask(children);
-    await vi.waitFor(async () => expect(await heads()).toBe(before + 1), { timeout: 20_000, interval: 2 });
+    await expect.poll(heads, { interval: 2 }).toBe(before + 1);
   }
 
   close(): Promise<void> {
