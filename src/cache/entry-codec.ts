@@ -1,13 +1,12 @@
 import { crc32 } from 'node:zlib';
+import { z } from 'zod';
 import { usableUntil } from '../freshness.ts';
 import {
   type CodedBody,
-  type Coding,
   completenessOf,
   contentOf,
   type Entry,
   FINGERPRINT_BYTES,
-  type Head,
   HIGHEST_RANK,
   NO_MEMBERS,
   newEntry,
@@ -20,7 +19,7 @@ import {
  * and of the first bytes of a value, so that old and new instances miss each other's entries. Raise it whenever a key,
  * the layout, or the meaning of what is stored changes.
  */
-export const SCHEMA_VERSION = 10;
+export const SCHEMA_VERSION = 11;
 
 /** "TNC" and the version. */
 const MAGIC = 0x54_4e_43_00 + SCHEMA_VERSION;
@@ -39,59 +38,45 @@ const MAX_SPAN_MS = 366 * 24 * 60 * 60 * 1000;
 
 const MAX_EPOCH_MS = 8.64e15;
 
-/** Characters that Node refuses to send in a header. With one of them, a cached entry would fail each request. */
-const UNSENDABLE = /[^\t\x20-\x7e\x80-\xff]/;
+/** What Node sends in a header. With any other character, a cached entry would fail each request. */
+const SENDABLE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
 /** A strong entity tag (RFC 9110 8.8.3): the tag of the gzip is derived from it. */
 const ETAG = /^"[\x21\x23-\x7e\x80-\xff]*"$/;
 
-/** The JSON head. */
-interface StoredHead
-  extends Pick<
-      Entry,
-      'key' | 'etag' | 'freshUntil' | 'memoryTtl' | 'lifetime' | 'staleWhileRevalidate' | 'staleIfError'
-    >,
-    Omit<Head, 'apiVersion'> {
-  readonly coding: Coding;
+const spanMs = z.number().min(0).max(MAX_SPAN_MS);
+const epochMs = z.number().min(0).max(MAX_EPOCH_MS);
+const sendable = z.string().regex(SENDABLE);
+/** Fingerprints, in base64. */
+const fingerprints = z.string().refine((base64) => Buffer.byteLength(base64, 'base64') % FINGERPRINT_BYTES === 0);
+
+const STORED_HEAD = z.object({
+  key: z.string(),
+  coding: z.enum(['identity', 'gzip']),
   /** The plain length of the body. */
-  readonly bytes: number;
-  readonly apiVersion: string | null;
-  readonly regressedSince: number | null;
-  readonly rank: number;
-  /** Fingerprints, in base64. */
-  readonly members: string;
-  readonly tentative: string;
-}
+  bytes: z.number().min(0).max(MAX_BODY_BYTES),
+  etag: z.string().regex(ETAG),
+  status: z.number().refine((status) => [200, 404].includes(status)),
+  contentType: sendable,
+  apiVersion: sendable.optional(),
+  answerClass: z.string(),
+  maxAgeSeconds: z
+    .number()
+    .min(0)
+    .max(2 ** 32),
+  indexer: z.string(),
+  freshUntil: epochMs,
+  staleWhileRevalidate: spanMs,
+  staleIfError: spanMs,
+  memoryTtl: spanMs,
+  lifetime: spanMs,
+  regressedSince: epochMs.optional(),
+  rank: z.int().min(0).max(HIGHEST_RANK),
+  members: fingerprints,
+  tentative: fingerprints,
+});
 
-const isText = (value: unknown) => typeof value === 'string';
-const isSendable = (value: unknown) => typeof value === 'string' && !UNSENDABLE.test(value);
-const isWithin = (most: number) => (value: unknown) => typeof value === 'number' && value >= 0 && value <= most;
-const isSpan = isWithin(MAX_SPAN_MS);
-const isFingerprints = (value: unknown) =>
-  typeof value === 'string' && Buffer.byteLength(value, 'base64') % FINGERPRINT_BYTES === 0;
-
-/** What each member of the head has to be. */
-const CHECKS = Object.entries({
-  key: isText,
-  coding: (value) => value === 'identity' || value === 'gzip',
-  bytes: isWithin(MAX_BODY_BYTES),
-  etag: (value) => typeof value === 'string' && ETAG.test(value),
-  status: (value) => value === 200 || value === 404,
-  contentType: isSendable,
-  apiVersion: (value) => value === null || isSendable(value),
-  answerClass: isText,
-  maxAgeSeconds: isWithin(2 ** 32),
-  indexer: isText,
-  freshUntil: isWithin(MAX_EPOCH_MS),
-  staleWhileRevalidate: isSpan,
-  staleIfError: isSpan,
-  memoryTtl: isSpan,
-  lifetime: isSpan,
-  regressedSince: (value) => value === null || isWithin(MAX_EPOCH_MS)(value),
-  rank: (value) => Number.isInteger(value) && isWithin(HIGHEST_RANK)(value),
-  members: isFingerprints,
-  tentative: isFingerprints,
-} satisfies { readonly [Name in keyof StoredHead]: (value: unknown) => boolean });
+type StoredHead = z.infer<typeof STORED_HEAD>;
 
 /** An entry as bytes, with its body in one coding. The body must not be larger than {@link MAX_BODY_BYTES}. */
 export function encodeEntry(entry: Entry, { coding, body }: CodedBody): Buffer {
@@ -99,9 +84,8 @@ export function encodeEntry(entry: Entry, { coding, body }: CodedBody): Buffer {
   const stored: StoredHead = {
     ...{ key, coding, etag, freshUntil, staleWhileRevalidate, staleIfError, memoryTtl, lifetime },
     ...entry.head,
-    apiVersion: entry.head.apiVersion ?? null,
     bytes: entry.content.bytes,
-    regressedSince: entry.regressedSince ?? null,
+    regressedSince: entry.regressedSince,
     rank: completeness.rank,
     members: completeness.members.toString('base64'),
     tentative: completeness.tentative.toString('base64'),
@@ -129,15 +113,14 @@ export function decodeEntry(bytes: Buffer, key: string): Entry | undefined {
   if (head?.key !== key || (head.coding === 'identity' ? body.length !== head.bytes : body.length === 0)) {
     return undefined;
   }
-  const { status, contentType, answerClass, maxAgeSeconds, indexer, rank } = head;
-  const apiVersion = head.apiVersion ?? undefined;
+  const { status, contentType, apiVersion, answerClass, maxAgeSeconds, indexer, rank } = head;
   const entry = newEntry({
     ...head,
     head: sharedHead({ status, contentType, apiVersion, answerClass, maxAgeSeconds, indexer }),
     content: contentOf(ownedBytes(body), head.coding, head.bytes),
     askedAt: bytes.readDoubleBE(AT.askedAt),
     completeness: completenessOf(rank, fingerprintsIn(head.members), fingerprintsIn(head.tentative)),
-    regressedSince: head.regressedSince ?? undefined,
+    regressedSince: head.regressedSince,
   });
   const { askedAt, freshUntil } = entry;
   // Written so that NaN fails it.
@@ -147,10 +130,7 @@ export function decodeEntry(bytes: Buffer, key: string): Entry | undefined {
 
 function headIn(json: Buffer): StoredHead | undefined {
   try {
-    const head = JSON.parse(json.toString()) as Readonly<Record<string, unknown>>;
-    const isHead = CHECKS.every(([name, isValid]) => isValid(head[name]));
-    // The cast: each member was checked.
-    return isHead ? (head as unknown as StoredHead) : undefined;
+    return STORED_HEAD.safeParse(JSON.parse(json.toString())).data;
   } catch {
     return undefined;
   }

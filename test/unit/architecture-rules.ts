@@ -101,7 +101,7 @@ export const mayImport: Record<string, readonly string[]> = {
 export const packagePlaces: Record<string, readonly string[]> = {
   ioredis: ['redis/'],
   undici: ['indexer/', 'push/socket.ts', 'cli/admin-client.ts', 'tools/verify/asker.ts', 'healthcheck.ts'],
-  zod: ['config/', 'ton/', 'answer/shared-failure.ts'],
+  zod: ['config/', 'ton/', 'answer/shared-failure.ts', 'cache/entry-codec.ts'],
   'prom-client': ['operate/'],
   pino: ['operate/', 'app.ts'],
   // Bounded memos add their file here.
