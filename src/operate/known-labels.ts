@@ -6,10 +6,10 @@ export const REQUEST_OUTCOMES = Object.keys({
   'hit-memory': 0,
   'hit-redis': 0,
   stale: 0,
-  miss: 0,
   collapsed: 0,
-  failed: 0,
+  miss: 0,
   invalid: 0,
+  failed: 0,
 } satisfies Record<RequestOutcome, 0>);
 
 /** The failures of requests for an operation that are not the client's fault. */

@@ -1,17 +1,9 @@
 import type { RequestOutcome } from '../../answer/events.ts';
+import { REQUEST_OUTCOMES } from '../known-labels.ts';
 import { Growth, type Samples } from '../samples.ts';
 
-/** How requests are answered: the outcomes of `requests_total`, the failed ones without those that were refused. */
-const OUTCOMES = [
-  'hit-memory',
-  'hit-redis',
-  'stale',
-  'collapsed',
-  'miss',
-  'invalid',
-] satisfies readonly RequestOutcome[];
-
-type Rates = Readonly<Record<(typeof OUTCOMES)[number] | 'refused' | 'failed', number>>;
+/** Requests a second by how they are answered, the failed ones without those that were refused. */
+type Rates = Readonly<Record<RequestOutcome | 'refused', number>>;
 
 /** The codes of failures that are refusals by this process, not failures of the indexer. */
 const REFUSALS = ['overloaded', 'shutting-down', 'too-many-requests'];
@@ -100,7 +92,7 @@ function stateOfIndexer(samples: Samples, is: { readonly indexer: string }) {
 
 function ratesOf(growth: Growth): Rates {
   const refusedLoads = REFUSALS.reduce((sum, code) => sum + growth.perSecond('request_failures_total', { code }), 0);
-  const rates = OUTCOMES.map((outcome) => [outcome, growth.perSecond('requests_total', { outcome })]);
+  const rates = REQUEST_OUTCOMES.map((outcome) => [outcome, growth.perSecond('requests_total', { outcome })]);
   return {
     ...Object.fromEntries(rates),
     refused: refusedLoads + growth.perSecond('refused_requests_total', { code: 'too-many-requests' }),

@@ -24,14 +24,17 @@ export const timeOf = (at, withSeconds = false) =>
 export class Chart {
   #element;
   #names;
+  #valuesOf;
   #isStacked;
   #plot;
   #legend;
   #data;
 
-  constructor(id, names, { isStacked = false } = {}) {
+  /** `valuesOf`: the values of a moment, in the order of the names; `undefined` leaves a gap. */
+  constructor(id, names, valuesOf, { isStacked = false } = {}) {
     this.#element = document.getElementById(id);
     this.#names = names;
+    this.#valuesOf = valuesOf;
     this.#isStacked = isStacked;
     this.#data = [[], ...names.map(() => [])];
     const grid = { stroke: () => color('--line') };
@@ -69,15 +72,14 @@ export class Chart {
     matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.#plot.redraw());
   }
 
-  /** Adds the values of one instant, epoch seconds; `undefined` leaves a gap. To be shown by `draw`. */
-  add(at, values) {
-    [at, ...values].forEach((value, index) => {
-      this.#data[index].push(value ?? null);
-    });
-    while (at - this.#data[0][0] > SHOWN_SECONDS) for (const column of this.#data) column.shift();
-  }
-
-  draw() {
+  /** Adds moments, and draws. */
+  show(moments) {
+    for (const moment of moments) {
+      [moment.at / 1000, ...this.#valuesOf(moment)].forEach((value, index) => {
+        this.#data[index].push(value ?? null);
+      });
+    }
+    while (this.#data[0].at(-1) - this.#data[0][0] > SHOWN_SECONDS) for (const column of this.#data) column.shift();
     const [times, ...columns] = this.#data;
     this.#plot.setData([times, ...(this.#isStacked ? stacked(columns) : columns)]);
     const newest = columns.map((column) => column.at(-1) ?? undefined);

@@ -5,16 +5,25 @@ import { purgeOf } from './purge-of.js';
 const OUTCOMES = ['hit-memory', 'hit-redis', 'stale', 'collapsed', 'miss', 'invalid', 'refused', 'failed'];
 
 const byId = (id) => document.getElementById(id);
-const charts = {
-  requests: new Chart('chart-requests', OUTCOMES, { isStacked: true }),
-  latency: new Chart('chart-latency', ['p50', 'p99']),
-  slots: new Chart('chart-slots', ['in use', 'limit', 'queue']),
-  memory: new Chart('chart-memory', ['entries', 'RSS', 'heap']),
-};
+const toMebi = (bytes) => bytes / 2 ** 20;
+const toMs = (seconds) => (seconds === undefined ? undefined : seconds * 1000);
+const charts = [
+  new Chart('chart-requests', OUTCOMES, ({ rates }) => OUTCOMES.map((outcome) => rates?.[outcome]), {
+    isStacked: true,
+  }),
+  new Chart('chart-latency', ['p50', 'p99'], ({ upstream }) => [upstream.p50Seconds, upstream.p99Seconds].map(toMs)),
+  new Chart('chart-slots', ['in use', 'limit', 'queue'], ({ upstream }) => [
+    upstream.inFlight,
+    upstream.limit,
+    upstream.queued,
+  ]),
+  new Chart('chart-memory', ['entries', 'RSS', 'heap'], ({ memory, process }) =>
+    [memory.bytes, process.rssBytes, process.heapBytes].map(toMebi),
+  ),
+];
 
 const percent = (part) => (part === undefined ? '–' : `${(part * 100).toFixed(1)} %`);
-const mebi = (bytes) => (bytes / 2 ** 20).toFixed(0);
-const mebibytes = (bytes) => `${mebi(bytes)} MiB`;
+const mebibytes = (bytes) => `${toMebi(bytes).toFixed(0)} MiB`;
 
 function duration(seconds) {
   if (seconds === undefined) return '–';
@@ -65,7 +74,7 @@ function showNumbers({ rates, hitRatio, savedRatio, upstream, memory, process, r
     ...states.map((text) => Object.assign(document.createElement('span'), { textContent: text })),
   );
   show('entries', memory.entries.toLocaleString('en'));
-  show('memory', `${mebi(memory.bytes)} of ${mebibytes(memory.maxBytes)}`);
+  show('memory', `${toMebi(memory.bytes).toFixed(0)} of ${mebibytes(memory.maxBytes)}`);
   byId('redis-tile').hidden = redis === 'not configured';
   show('redis', redis, redis === 'failed' ? 'bad' : 'good');
   byId('stream-tile').hidden = stream === 'not configured';
@@ -90,19 +99,6 @@ function showNumbers({ rates, hitRatio, savedRatio, upstream, memory, process, r
       state: state === 'well' ? 'good' : 'warn',
     })),
   );
-}
-
-function addToCharts({ at, rates, upstream, memory, process }) {
-  const seconds = at / 1000;
-  const inMs = (value) => (value === undefined ? undefined : value * 1000);
-  const inMib = [memory.bytes, process.rssBytes, process.heapBytes].map((bytes) => bytes / 2 ** 20);
-  charts.requests.add(
-    seconds,
-    OUTCOMES.map((outcome) => rates?.[outcome]),
-  );
-  charts.latency.add(seconds, [upstream.p50Seconds, upstream.p99Seconds].map(inMs));
-  charts.slots.add(seconds, [upstream.inFlight, upstream.limit, upstream.queued]);
-  charts.memory.add(seconds, inMib);
 }
 
 /**
@@ -186,8 +182,7 @@ byId('explain').addEventListener('submit', (event) => {
 });
 watchNumbers(
   (message) => {
-    message.history.forEach(addToCharts);
-    for (const chart of Object.values(charts)) chart.draw();
+    for (const chart of charts) chart.show(message.history);
     showVerdict(message.verdict);
     showAbout(message);
     showNumbers(message);
