@@ -30,12 +30,9 @@ export interface Finality {
   readonly newestNow?: number;
 }
 
-/** A longer list is no answer to any call: a page holds 1000 blocks at most, and the largest list seen had 400 rows. */
-const MOST_MEMBERS = 10_000;
-
 /**
- * Reads the finality from the parsed body of an answer. `undefined` means that the body is no answer to this call and
- * must not be stored.
+ * Reads the finality from the body of an answer, as `parseAnswer` makes it. `undefined` means that the body is no answer
+ * to this call and must not be stored.
  */
 export function finalityOf(call: Call, status: number, body: unknown): Finality | undefined {
   if (!isObject(body)) return undefined;
@@ -45,7 +42,7 @@ export function finalityOf(call: Call, status: number, body: unknown): Finality 
   const name = call.operation.lists.find((list) => list in body);
   const list = name === undefined ? undefined : body[name];
   if (list === null || (Array.isArray(list) && list.length === 0)) return { answerClass: 'absent', rule: 'empty' };
-  if (!Array.isArray(list) || list.length > MOST_MEMBERS) return undefined;
+  if (!Array.isArray(list)) return undefined;
   return CLASSIFIERS[call.operation.name](list, call.request, name === 'blocks');
 }
 
