@@ -105,7 +105,10 @@ export class ObservedRedisTier implements AsyncDisposable {
 
   /** Until the connection has reported exactly these changes, in this order. */
   async untilConnection(...states: RedisTransition['state'][]): Promise<void> {
-    await expect.poll(() => this.connectionTransitions.map(({ state }) => state), { interval: 10 }).toEqual(states);
+    await vi.waitFor(() => expect(this.connectionTransitions.map(({ state }) => state)).toEqual(states), {
+      timeout: 20_000,
+      interval: 10,
+    });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
