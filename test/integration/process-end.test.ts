@@ -1,12 +1,12 @@
 import { once } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ask, exchange, send } from '../support/http-client.ts';
-import { DRAIN_MS, EndingWorld, open, REQUEST, refusal, TARGET } from './ending-world.ts';
+import { DRAIN_MS, open, ProcessWorld, REQUEST, refusal, TARGET } from './process-world.ts';
 
-let world: EndingWorld;
+let world: ProcessWorld;
 
 beforeEach(async () => {
-  world = await EndingWorld.start();
+  world = await ProcessWorld.start();
 });
 
 afterEach(() => world[Symbol.asyncDispose]());

@@ -7,14 +7,13 @@ import { ask } from '../support/http-client.ts';
 import { ProxyProcess } from '../support/proxy-process.ts';
 import { startRedis } from '../support/redis-server.ts';
 import { selfSignedCertificate } from '../support/self-signed-certificate.ts';
-import { StartingWorld } from './starting-world.ts';
+import { ProcessWorld, TARGET } from './process-world.ts';
 
-const TARGET = '/api/v3/masterchainBlockShards?seqno=2147483647';
 const BODY = '{"blocks":[]}';
-let world: StartingWorld;
+let world: ProcessWorld;
 
 beforeAll(async () => {
-  world = await StartingWorld.start();
+  world = await ProcessWorld.start();
 });
 
 afterAll(() => world[Symbol.asyncDispose]());

@@ -5,13 +5,12 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { refusedKey } from '../../src/tools/simulator/faults.ts';
 import { ask } from '../support/http-client.ts';
 import { ProxyProcess } from '../support/proxy-process.ts';
-import { StartingWorld } from './starting-world.ts';
+import { ProcessWorld, TARGET } from './process-world.ts';
 
-const TARGET = '/api/v3/masterchainBlockShards?seqno=2147483647';
-let world: StartingWorld;
+let world: ProcessWorld;
 
 beforeAll(async () => {
-  world = await StartingWorld.start();
+  world = await ProcessWorld.start();
 });
 
 afterAll(() => world[Symbol.asyncDispose]());

@@ -9,8 +9,8 @@ export const TARGET = '/api/v3/masterchainBlockShards?seqno=2147483647';
 export const REQUEST = `GET ${TARGET} HTTP/1.1\r\nHost: toncache\r\n\r\n`;
 export const DRAIN_MS = 300;
 
-/** An indexer, and processes before it that are to end; each test has its own. */
-export class EndingWorld implements AsyncDisposable {
+/** An indexer, processes before it, and a folder for their files. */
+export class ProcessWorld implements AsyncDisposable {
   readonly indexer: Indexer;
   readonly #dir: string;
 
@@ -19,8 +19,13 @@ export class EndingWorld implements AsyncDisposable {
     this.#dir = dir;
   }
 
-  static async start(): Promise<EndingWorld> {
-    return new EndingWorld(await startIndexer(), await mkdtemp(join(tmpdir(), 'toncache-process-')));
+  static async start(): Promise<ProcessWorld> {
+    return new ProcessWorld(await startIndexer(), await mkdtemp(join(tmpdir(), 'toncache-process-')));
+  }
+
+  /** The path of a file in the folder. */
+  file(name: string): string {
+    return join(this.#dir, name);
   }
 
   startProcess(environment: Readonly<Record<string, string>> = {}): Promise<ProxyProcess> {
@@ -29,7 +34,7 @@ export class EndingWorld implements AsyncDisposable {
 
   /** A process with this `http.drain` and this `http.shutdownDelay`. */
   async startWithDrain(drain: string, upstream: object = {}, shutdownDelay = '0ms'): Promise<ProxyProcess> {
-    const file = join(this.#dir, 'drain.json');
+    const file = this.file('drain.json');
     await writeFile(file, JSON.stringify({ http: { drain, shutdownDelay }, upstream }));
     return this.startProcess({ CONFIG_FILE: file });
   }
