@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { ABANDONED, type EntryRequest } from '../../../src/admission/guard.ts';
 import { RateLimit } from '../../../src/admission/rate-limit.ts';
-import { come, FakeGuard, openAdmission, PATIENCE_MS, said, settle } from '../../support/open-admission.ts';
+import { come, FakeGuard, openAdmission, PATIENCE_MS, said, settle } from './open-admission.ts';
 
 const never = new AbortController().signal;
 
@@ -26,6 +26,19 @@ test('a request whose client has left gets no ticket and takes no slot', async (
   const [holder] = await come(admission, 1);
   expect(await admission.enter(request({ signal: AbortSignal.abort() }))).toEqual(ABANDONED);
   expect([holder?.said, admission.slotsInUse, admission.waiting]).toEqual(['ticket', 1, 0]);
+});
+
+test('a freed slot that another operation has kept goes to a waiting request, not to a new one', async () => {
+  const admission = openAdmission({ max: 10, shares: { pending: 0.4, adjacent: 0.3, shards: 0.2 } });
+  await come(admission, 1, 'pending').then(([client]) => client?.ticket.end('answered'));
+  await vi.advanceTimersByTimeAsync(59_000);
+  const [holder, ...others] = await come(admission, 10, 'shards');
+  await vi.advanceTimersByTimeAsync(1000);
+  const [newcomer] = await come(admission, 1, 'shards');
+  expect([others.at(-1)?.said, newcomer?.said, admission.slotsInUse]).toEqual([undefined, undefined, 9]);
+  holder?.ticket.end('answered');
+  await settle();
+  expect([others.at(-1)?.said, newcomer?.said]).toEqual(['ticket', 'ticket']);
 });
 
 describe('a request is refused in the same turn of the event loop', () => {

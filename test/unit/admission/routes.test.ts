@@ -4,7 +4,7 @@ import { Backlog } from '../../../src/admission/backlog.ts';
 import { RateLimit } from '../../../src/admission/rate-limit.ts';
 import { type Route, Routes } from '../../../src/admission/routes.ts';
 import { Slots } from '../../../src/admission/slots.ts';
-import { PATIENCE_MS } from '../../support/open-admission.ts';
+import { PATIENCE_MS } from './open-admission.ts';
 
 const now = () => performance.now();
 const signal = new AbortController().signal;
@@ -43,11 +43,4 @@ test('a client that would wait too long for the rate of the replica is sent to t
   expect(placeOf(await admission.enter(asking))).toBe(1);
   const refresh = { ...asking, clients: [], neverWaits: true };
   expect(await admission.enter(refresh)).toMatchObject({ reason: 'rate-limit' });
-});
-
-test('a request that the replica has failed goes to the backup, one with its own key and a hedge to none', async () => {
-  const admission = open();
-  expect(placeOf(await admission.enter({ ...asking, not: 0 }))).toBe(1);
-  expect(await admission.enter({ ...asking, not: 0, withClientKey: true })).toMatchObject({ reason: 'breaker-open' });
-  expect(await admission.enter({ ...asking, not: 0, isHedge: true })).toMatchObject({ reason: 'breaker-open' });
 });

@@ -1,9 +1,9 @@
 import { vi } from 'vitest';
-import { Admission, type AdmissionDependencies, type Ticket } from '../../src/admission/admission.ts';
-import { Backlog } from '../../src/admission/backlog.ts';
-import type { EndPass, EntryRequest, Guard, Refusal, RefusalReason } from '../../src/admission/guard.ts';
-import { type Route, Routes } from '../../src/admission/routes.ts';
-import { Slots } from '../../src/admission/slots.ts';
+import { Admission, type AdmissionDependencies, type Ticket } from '../../../src/admission/admission.ts';
+import { Backlog } from '../../../src/admission/backlog.ts';
+import type { EndPass, EntryRequest, Guard, Refusal, RefusalReason } from '../../../src/admission/guard.ts';
+import { type Route, Routes } from '../../../src/admission/routes.ts';
+import { Slots } from '../../../src/admission/slots.ts';
 
 export const PATIENCE_MS = 1500;
 
@@ -37,34 +37,27 @@ export class FakeGuard implements Guard {
   isOpen = false;
   /** Refuses requests that already have a ticket, as a half-open circuit does. */
   refusesTickets = false;
-  readonly keys: string[] = [];
   readonly ended: (readonly [outcome: string, askedMs: number | undefined])[] = [];
 
   constructor(reason: RefusalReason) {
     this.reason = reason;
   }
 
-  admit(key: string): EndPass | undefined {
+  admit(): EndPass | undefined {
     if (this.isOpen || this.refusesTickets) return undefined;
-    this.keys.push(key);
     return (outcome, askedMs) => void this.ended.push([outcome, askedMs]);
   }
 }
 
 /** One that asks for a ticket, and what came of it so far. */
-export class Client {
+class Client {
   readonly request: EntryRequest;
   entered: Ticket | Refusal | undefined;
   sent: Awaited<ReturnType<Ticket['send']>> | undefined;
-  isSending = false;
   readonly #leaving = new AbortController();
 
-  constructor(
-    admission: Admission,
-    { operation = 'any', neverWaits = false, key = 'key', client = 'one' }: ClientOptions = {},
-  ) {
-    const clients = neverWaits ? [] : [client];
-    this.request = { operation, neverWaits, key, clients, signal: this.#leaving.signal };
+  constructor(admission: Admission, operation: string) {
+    this.request = { operation, key: 'key', clients: ['one'], signal: this.#leaving.signal };
     void Promise.resolve(admission.enter(this.request)).then((entered) => {
       this.entered = entered;
     });
@@ -84,7 +77,6 @@ export class Client {
 
   /** Waits until it may be sent, or is refused. */
   send(): void {
-    this.isSending = true;
     void Promise.resolve(this.ticket.send()).then((sent) => {
       this.sent = sent;
     });
@@ -95,21 +87,14 @@ export class Client {
   }
 }
 
-export interface ClientOptions {
-  readonly operation?: string;
-  readonly neverWaits?: boolean;
-  readonly key?: string;
-  readonly client?: string;
-}
-
 /** Lets all promises settle that can. */
 export const settle = () => vi.advanceTimersByTimeAsync(0);
 
-/** Clients that come one after the other, a millisecond apart. */
-export async function come(admission: Admission, count: number, options?: ClientOptions): Promise<Client[]> {
+/** Requests that come one after the other, a millisecond apart. */
+export async function come(admission: Admission, count: number, operation = 'any'): Promise<Client[]> {
   const clients: Client[] = [];
   for (let n = 0; n < count; n++) {
-    clients.push(new Client(admission, options));
+    clients.push(new Client(admission, operation));
     await vi.advanceTimersByTimeAsync(1);
   }
   return clients;
