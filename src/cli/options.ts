@@ -42,13 +42,13 @@ export function durationOf(name: string, text: string, minimum: string, maximum:
 }
 
 /** Loads modules that only a checkout has. Rejects with an {@link UnavailableError} where they are missing. */
-export async function fromCheckout<T>(what: string, load: () => Promise<T>): Promise<T> {
+export async function fromCheckout<T>(what: string, command: string, load: () => Promise<T>): Promise<T> {
   try {
     return await load();
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error;
     throw new UnavailableError(
-      `${what} is not part of the installed package: run "npm ci" in a checkout of the repository, and it there`,
+      `${what} is not part of the installed package: run "npm ci && ${command}" in a checkout of the repository`,
     );
   }
 }

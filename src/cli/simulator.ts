@@ -33,10 +33,14 @@ exit codes: 0 ended, 64 wrong command line, 69 not in this installation, or the 
     const workers = values.workers === undefined ? undefined : wholeNumber('--workers', values.workers, 1, 10_000);
     const fault = FAULTS.find((each) => each === values.fault);
     if (fault !== values.fault) throw new UsageError(`--fault is not valid; accepted: ${FAULTS.join(', ')}`);
-    const { startIndexer, failed, rateLimited } = await fromCheckout('the simulated indexer', async () => ({
-      ...(await import('../tools/simulator/indexer.ts')),
-      ...(await import('../tools/simulator/faults.ts')),
-    }));
+    const { startIndexer, failed, rateLimited } = await fromCheckout(
+      'the simulated indexer',
+      'npm run simulator',
+      async () => ({
+        ...(await import('../tools/simulator/indexer.ts')),
+        ...(await import('../tools/simulator/faults.ts')),
+      }),
+    );
     const indexer = await startIndexer({ port, dialect: '1.3' }).catch((error: unknown) => {
       throw new UnavailableError(
         `port ${port} cannot be listened on: ${error instanceof Error ? error.message : error}`,
