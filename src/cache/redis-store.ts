@@ -70,8 +70,6 @@ export interface Acquired {
 export interface SharedStore {
   /** The lease under which it was loaded and compared; without it the entry is compared with the one in Redis. */
   readonly token?: string | undefined;
-  /** A kept entry that was asked for up to here is purged: this entry replaces it. */
-  readonly purgedUntil: EpochMs;
   /**
    * Called once, when Redis has answered or has failed. `kept`: Redis holds a better entry, which stays. `unknown`:
    * another instance is loading the key, and its answer may be better. `checksum`: of the bytes sent to Redis.
@@ -127,8 +125,7 @@ export class RedisStore {
     const token = randomUUID();
     const { holder, read } = await this.acquire(entry.key, { token, leaseMs: COMPARE_MS });
     if (holder !== undefined) return 'taken';
-    const isComparable = read.state === 'found' && read.entry.askedAt > (store?.purgedUntil ?? 0);
-    const precedence = isComparable ? precedenceOver(read.entry, entry, now()) : 'replaces';
+    const precedence = read.state === 'found' ? precedenceOver(read.entry, entry, now()) : 'replaces';
     if (precedence === 'replaces') return (await isStored(token)) ? 'stored' : 'taken';
     await connection.runScript(CHANGE_LEASE, keys.slice(1), [token, '', 0]);
     return precedence;

@@ -204,7 +204,7 @@ export class TieredCache {
   }
 
   #share(entry: Entry, { token, onShared }: StoreHints): boolean {
-    const { memory, redis, purges } = this.#dependencies;
+    const { memory, redis } = this.#dependencies;
     const onEnd: SharedStore['onEnd'] = (outcome, checksum) => {
       const copy = memory.get(entry.key);
       // Another instance has stored a better entry. Memory reads it from Redis when the key is next asked for.
@@ -214,7 +214,7 @@ export class TieredCache {
       if (outcome === 'unknown' && copy?.entry.content === entry.content) copy.askRedisAt = 0;
       onShared?.(outcome === 'stored');
     };
-    const taken = redis?.set(entry, { token, purgedUntil: purges.purgedUntil(entry), onEnd }) ?? false;
+    const taken = redis?.set(entry, { token, onEnd }) ?? false;
     if (!taken) onShared?.(false);
     return taken;
   }

@@ -174,13 +174,4 @@ describe('Redis', () => {
     await holder.set(listing(key, ['a']), lease.token);
     expect(await inRedis(key)).toBe('a,b');
   });
-
-  test('takes a poorer answer over one that was purged meanwhile', async () => {
-    const key = newKey();
-    await instance().set(listing(key, ['a', 'b']));
-    const taken = Promise.withResolvers<string>();
-    observed.tier.set(listing(key, ['a'], { askedAt: NOW + 1 }), { purgedUntil: NOW, onEnd: taken.resolve });
-    expect(await taken.promise).toBe('stored');
-    expect(await inRedis(key)).toBe('a');
-  });
 });

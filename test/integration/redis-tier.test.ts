@@ -49,7 +49,7 @@ describe('a read by a caller that has a copy of the entry', () => {
   async function withCopy() {
     const { subject, stored, redisKey } = await tierWith();
     const taken = Promise.withResolvers<number>();
-    subject.tier.set(stored, { purgedUntil: 0, onEnd: (_, checksum = 0) => taken.resolve(checksum) });
+    subject.tier.set(stored, { onEnd: (_, checksum = 0) => taken.resolve(checksum) });
     const copy = { askedAt: stored.askedAt, checksum: await taken.promise };
     const value = (await redis.getBuffer(redisKey)) ?? Buffer.alloc(0);
     return { subject, stored, redisKey, value, copy };
