@@ -106,17 +106,12 @@ const LINES: Lines = {
   'proxy-not-trusted': ({ address }) =>
     warn(
       'all requests come from one address that sends X-Forwarded-For, and count as one client: if it is your proxy, set TRUSTED_PROXIES',
-      {
-        address,
-      },
+      { address },
     ),
   'greedy-client': ({ client, share }) =>
     warn(
       'one client has more than half of the requests that wait for the indexer: others go before it, and are served',
-      {
-        client,
-        share: Number(share.toFixed(2)),
-      },
+      { client, share: Number(share.toFixed(2)) },
     ),
   'stream-connected': () => info('connected to the stream'),
   'stream-disconnected': ({ name, reason }) =>

@@ -57,12 +57,14 @@ describe('a 429', () => {
   });
 
   test('that asks for less than an earlier one does not shorten the pause, and one that asks for more extends it', () => {
-    const [first, second, third] = [admitted(), admitted(), admitted()];
+    const [first, second, third, fourth] = [admitted(), admitted(), admitted(), admitted()];
     first('rate-limited', 10_000);
     second('rate-limited', 2_000);
     expect(pause.retryAfterMs).toBe(10_000);
     third('rate-limited', 20_000);
     expect(pause.retryAfterMs).toBe(20_000);
+    fourth('rate-limited', 604_800_000);
+    expect(pause.retryAfterMs).toBe(LONGEST_MS);
   });
 });
 
