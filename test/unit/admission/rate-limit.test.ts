@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { Refusal } from '../../../src/admission/guard.ts';
-import { RateLimit, type Reserved } from '../../../src/admission/rate-limit.ts';
+import { RateLimit, type Reserved, SharedRate } from '../../../src/admission/rate-limit.ts';
 import { gaps, mostWithin } from '../../support/sliding-count.ts';
 
 const RATES = [1, 10, 25, 1000] as const;
@@ -99,6 +99,18 @@ describe('a rate that instances share', () => {
     expect(subject.expectedWaitMs(2)).toBe(1500 + 200);
   });
 });
+
+test.each([undefined, null, 'OK', [], [1], [1, 'soon'], {}])(
+  'a reply of Redis that holds no turn is a failure: %j',
+  async (reply) => {
+    const onShared = vi.fn();
+    const now = () => performance.now();
+    const options = { now, onShared, key: 'toncache:rate:mainnet', failuresToOpen: 1, openMs: 1000 };
+    const { reserve } = new SharedRate({ runScript: async () => reply, ...options });
+    expect(await reserve(1, 1500)).toBeUndefined();
+    expect(onShared.mock.calls).toEqual([[false]]);
+  },
+);
 
 test('whatever comes and leaves when, the rate and the order are kept, and all who stay get a slot or a refusal', async () => {
   const arrival = fc.record({
