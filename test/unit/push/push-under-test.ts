@@ -5,10 +5,9 @@ import { loadSettings } from '../../../src/config/load.ts';
 import { type AppEvent, EventHub } from '../../../src/event-hub.ts';
 import { freshnessOf } from '../../../src/freshness.ts';
 import { openPush } from '../../../src/open-push.ts';
-import { findOperation } from '../../../src/ton/operations.ts';
-import { type Call, parseCall } from '../../../src/ton/parse-call.ts';
 import type { Watchable } from '../../../src/ton/watchable.ts';
 import { anEntry, NOTHING_PURGED } from '../../support/entry.ts';
+import { callOf } from '../ton/requests.ts';
 import { FakeServer, type Operation } from './fake-server.ts';
 
 /** The account of a number. */
@@ -27,12 +26,6 @@ export const by = (n: number) => `account=${account(n)}`;
 /** An answer that lists one trace, of accounts 1 and 2. */
 export const ONE: Watchable = { accounts: [account(1), account(2)], traces: [traceHash(1)] };
 const NOTHING: Watchable = { accounts: [], traces: [] };
-
-function callFor(query: string): Call {
-  const operation = findOperation('/api/v3/pendingTraces');
-  if (operation === undefined) throw new Error('it is one of them');
-  return parseCall(operation, query, {});
-}
 
 /** All of `src/push/` as it ships, before a scripted server, with time that only the test lets pass. */
 export class PushUnderTest implements Disposable {
@@ -81,7 +74,7 @@ export class PushUnderTest implements Disposable {
 
   /** A client asks for these keys. */
   ask(...keys: readonly string[]): void {
-    for (const key of keys) this.#push.watches.asked(callFor(key), key);
+    for (const key of keys) this.#push.watches.asked(callOf('pendingTraces', key), key);
   }
 
   /** Clients poll these keys, and the server acknowledges what is subscribed to then. */

@@ -1,20 +1,16 @@
 import { describe, expect, test } from 'vitest';
 import { completenessOf, finalityOf } from '../../../src/ton/finality.ts';
-import { findOperation, type Operation } from '../../../src/ton/operations.ts';
-import { parseCall } from '../../../src/ton/parse-call.ts';
+import type { Call } from '../../../src/ton/parse-call.ts';
+import { callOf, HASH_HEX } from './requests.ts';
 
-const HASH = 'A'.repeat(64);
-const CHILDREN = `adjacentTransactions?hash=${HASH}&direction=out`;
-const PARENT = `adjacentTransactions?hash=${HASH}&direction=in`;
-const BLOCK_SET = 'masterchainBlockShards?seqno=7';
+const CHILDREN = callOf('adjacentTransactions', `hash=${HASH_HEX}&direction=out`);
+const PARENT = callOf('adjacentTransactions', `hash=${HASH_HEX}&direction=in`);
+const BLOCK_SET = callOf('masterchainBlockShards', 'seqno=7');
 
 const finalRow = (hash: string) => ({ hash, now: 1_700_000_000, mc_block_seqno: 7, emulated: false });
 const NOT_FOUND = { error: 'adjacent transactions not found' };
 
-function completeness(target: string, status: number, body: unknown) {
-  const [name = '', query = ''] = target.split('?');
-  const operation = findOperation(`/api/v3/${name}`) as Operation;
-  const call = parseCall(operation, query, {});
+function completeness(call: Call, status: number, body: unknown) {
   const finality = finalityOf(call, status, body);
   if (finality === undefined) throw new Error('no answer to this call');
   return completenessOf(call, finality, body);

@@ -1,16 +1,11 @@
 import { expect, test } from 'vitest';
-import { findOperation } from '../../../src/ton/operations.ts';
-import { type Call, parseCall } from '../../../src/ton/parse-call.ts';
 import { accountsAskedFor, watchableOf } from '../../../src/ton/watchable.ts';
+import { callOf } from './requests.ts';
 
 const A = `0:${'A'.repeat(64)}`;
 const HASH = Buffer.alloc(32, 1).toString('base64');
 
-function callFor(query: string, name = 'pendingTraces'): Call {
-  const operation = findOperation(`/api/v3/${name}`);
-  if (operation === undefined) throw new Error('it is one of them');
-  return parseCall(operation, query, {});
-}
+const callFor = (query: string) => callOf('pendingTraces', query);
 
 test('of a trace at most 20 accounts are named', () => {
   const rows = Array.from({ length: 30 }, (_, n) => [`t${n}`, { account: `0:${n}`, in_msg: { hash_norm: HASH } }]);
