@@ -24,7 +24,7 @@ function oneHit(bodyBytes: number) {
   const countHit = (hit: MemoryHit) => void counted.push(hit);
   const moveBody = gzip.move.bind(gzip);
   const hits = new RenderedHits({ hits: { findHit, countHit }, moveBody, now: () => clock.now, keepAliveMs: 5000 });
-  return { entry, memory, clock, counted, find: () => hits.find(SPELLING, false) };
+  return { entry, clock, counted, find: () => hits.find(SPELLING, false) };
 }
 
 // A head is rendered again when the value of `Date` changes.

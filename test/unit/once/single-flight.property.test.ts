@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { type Flight, SingleFlight } from '../../../src/once/single-flight.ts';
+import { type Flight, type FlightWaiter, SingleFlight } from '../../../src/once/single-flight.ts';
 import { type Arrival, type ExpectedFlight, type ExpectedWait, expectFlights } from './expected-flights.ts';
-import { leavingBy } from './leaving.ts';
 
 const COLLAPSE_WINDOW_MS = 1000;
 const FAILURE_TTL_MS = 250;
@@ -40,6 +39,16 @@ const someArrivals = fc.array(anArrival, { minLength: 1, maxLength: 25, size: 'm
     };
   });
 });
+
+/** A waiter that leaves when a signal is aborted. */
+function leavingBy(signal: AbortSignal): FlightWaiter {
+  const waiter: { reason: unknown; onEnd: (() => void) | undefined } = { reason: signal.reason, onEnd: undefined };
+  signal.addEventListener('abort', () => {
+    waiter.reason = signal.reason;
+    waiter.onEnd?.();
+  });
+  return waiter;
+}
 
 /** Lets the arrivals join a real single flight, in simulated time; returns what became of them. */
 async function fly(arrivals: readonly Arrival[]) {
