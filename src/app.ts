@@ -141,14 +141,25 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
       ? undefined
       : new AccessLog({ logger, shown: shownClient, random, now: monotonic, requests, sample });
   const { server: publicServer, explain } = openProxy(context, {
-    ...{ cache, gzip, redis, indexers, push },
+    cache,
+    gzip,
+    redis,
+    indexers,
+    push,
     onAsked: topKeys.onAsked,
     onClient: topClients.onAsked,
     onAnswered: accessLog?.onAnswered,
   });
   publicServer.server.on('drop', () => events.report({ name: 'connection-refused' }));
   const metrics = new Metrics({
-    ...{ logLinesDropped, memory, server: publicServer, indexers, waitingClients, clock, redis, push },
+    logLinesDropped,
+    memory,
+    server: publicServer,
+    indexers,
+    waitingClients,
+    clock,
+    redis,
+    push,
     maxMemoryBytes: bounds.maxSize,
     timeoutMs: settings.upstream.timeout,
     verdict: () => history.level,
@@ -168,7 +179,10 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
     {
       history,
       about: { ...about, startedAt: now() },
-      ...{ topKeys, topClients, waitingClients, shownClient },
+      topKeys,
+      topClients,
+      waitingClients,
+      shownClient,
       inMemory: (key) => memory.inspect(key),
       now,
       onBug: events.reportBug,

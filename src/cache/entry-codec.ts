@@ -82,7 +82,14 @@ type StoredHead = z.infer<typeof STORED_HEAD>;
 export function encodeEntry(entry: Entry, { coding, body }: CodedBody): Buffer {
   const { key, etag, freshUntil, staleWhileRevalidate, staleIfError, memoryTtl, lifetime, completeness } = entry;
   const stored: StoredHead = {
-    ...{ key, coding, etag, freshUntil, staleWhileRevalidate, staleIfError, memoryTtl, lifetime },
+    key,
+    coding,
+    etag,
+    freshUntil,
+    staleWhileRevalidate,
+    staleIfError,
+    memoryTtl,
+    lifetime,
     ...entry.head,
     bytes: entry.content.bytes,
     regressedSince: entry.regressedSince,

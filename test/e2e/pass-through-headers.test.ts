@@ -34,7 +34,10 @@ describe('headers', () => {
     expect(statuses(received)).toEqual(['200']);
     const { headers = {} } = arrivedAt(world)[0] ?? {};
     expect(headers).toMatchObject({
-      ...{ host: new URL(world.indexer.url).host, 'x-api-key': 'of-the-client', 'x-kept': '1', 'x-latin': '\xe9\xff' },
+      host: new URL(world.indexer.url).host,
+      'x-api-key': 'of-the-client',
+      'x-kept': '1',
+      'x-latin': '\xe9\xff',
       ...{ 'x-actions-version': 'v1', 'user-agent': 'wallet', accept: 'application/json', 'accept-encoding': 'gzip' },
     });
     for (const name of ['x-named', 'proxy-connection', 'te', 'trailer', 'proxy-authorization', 'cookie', 'x-timeout']) {

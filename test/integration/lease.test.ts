@@ -29,7 +29,10 @@ const NOW = Date.now();
 const newKey = () => `key ${Math.random()}`;
 const listing = (key: string, members: readonly string[], more: Partial<Entry> = {}) =>
   anEntry({
-    ...{ key, askedAt: NOW, body: Buffer.from(members.join(',')), ...more },
+    key,
+    askedAt: NOW,
+    body: Buffer.from(members.join(',')),
+    ...more,
     completeness: { rank: 2, members: fingerprints(members), tentative: Buffer.alloc(0) },
   });
 

@@ -99,7 +99,10 @@ async function openScene(): Promise<Scene> {
   const proxy = await startProxy({ upstreamUrl, env: { REDIS_URL: redis.url }, random: Math.random });
   const ended = new AbortController();
   const scene: Scene = {
-    ...{ proxy, indexers, redis, rate: 60 },
+    proxy,
+    indexers,
+    redis,
+    rate: 60,
     async [Symbol.asyncDispose]() {
       ended.abort();
       await proxy.close();

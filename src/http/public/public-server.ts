@@ -114,14 +114,19 @@ export class PublicServer {
     const listeners = this.server.listeners('connection');
     this.server.removeAllListeners('connection');
     const lane = new FastLane({
-      ...{ hits, moveBody, connections, now },
+      hits,
+      moveBody,
+      connections,
+      now,
       listener: (socket) => {
         for (const listener of listeners) listener.call(this.server, socket);
       },
       answers: this.#answers,
       refuse: (socket, code) => this.#refuseConnection(socket, code),
       isDraining: () => this.#draining,
-      ...{ headerTimeoutMs, keepAliveMs, maxHeadBytes: maxHeaderBytes },
+      headerTimeoutMs,
+      keepAliveMs,
+      maxHeadBytes: maxHeaderBytes,
       stallMs: this.server.timeout,
       hasLimits: this.#dependencies.limits !== undefined,
     });

@@ -16,7 +16,9 @@ beforeEach(() => {
     now: () => now,
     random: () => chance,
     onTransition: (operation, state) => states.push(`${operation} ${state}`),
-    ...{ minimumThroughput: 20, openDuration: 2000, longestOpenDuration: 30_000 },
+    minimumThroughput: 20,
+    openDuration: 2000,
+    longestOpenDuration: 30_000,
   });
   [[one], [other]] = [...breakers.values()] as [[Guard], [Guard]];
 });

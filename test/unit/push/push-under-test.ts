@@ -45,7 +45,10 @@ export class PushUnderTest implements Disposable {
     const push = openPush(
       {
         settings: { ...settings, stream: { ...settings.stream, maxAddresses } },
-        ...{ events, now: Date.now, monotonic: Date.now, random: () => 0 },
+        events,
+        now: Date.now,
+        monotonic: Date.now,
+        random: () => 0,
       },
       open,
     );

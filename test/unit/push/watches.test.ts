@@ -47,8 +47,12 @@ describe('a subscription', () => {
     expect(push.subscriptions).toEqual([
       { operation: 'subscribe', id: '1', ...EMPTY, addresses: [account(1)] },
       {
-        ...{ operation: 'subscribe', id: '2', ...EMPTY, types: [...EMPTY.types, 'trace'] },
-        ...{ addresses: [account(1), account(2)], trace_external_hash_norms: [traceHash(1)] },
+        operation: 'subscribe',
+        id: '2',
+        ...EMPTY,
+        types: [...EMPTY.types, 'trace'],
+        addresses: [account(1), account(2)],
+        trace_external_hash_norms: [traceHash(1)],
       },
     ]);
     push.answer(by(1));
