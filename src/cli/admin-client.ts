@@ -27,10 +27,10 @@ export class AdminClient {
 
   /**
    * Sends a GET, or a POST if there is a body. Rejects with an {@link UnavailableError} if nothing answers or access is
-   * refused. Statuses 200, 422 and 503 are answers.
+   * refused, or when `signal` aborts it. Statuses 200, 422 and 503 are answers.
    */
-  async ask(path: string, body?: object): Promise<AdminAnswer> {
-    const { status, text } = await this.#send(path, body).catch((error: unknown) => {
+  async ask(path: string, body?: object, signal?: AbortSignal): Promise<AdminAnswer> {
+    const { status, text } = await this.#send(path, body, signal).catch((error: unknown) => {
       const reason = reasonOf(error) ?? String(error);
       throw new UnavailableError(
         `no toncache answers at ${this.url} (${reason}): start it, or name its admin port by --admin`,
@@ -41,7 +41,8 @@ export class AdminClient {
     throw new UnavailableError(`${this.url} refuses (${status}): ${errorIn(text)}${help}`);
   }
 
-  async #send(path: string, body: object | undefined): Promise<AdminAnswer> {
+  async #send(path: string, body: object | undefined, signal: AbortSignal | undefined): Promise<AdminAnswer> {
+    const timeout = AbortSignal.timeout(TIMEOUT_MS);
     // Not by `fetch`, which refuses some ports.
     const response = await request(this.url + path, {
       headers: {
@@ -49,7 +50,7 @@ export class AdminClient {
         ...(body && { 'Content-Type': 'application/json' }),
       },
       ...(body && { method: 'POST', body: JSON.stringify(body) }),
-      signal: AbortSignal.timeout(TIMEOUT_MS),
+      signal: signal === undefined ? timeout : AbortSignal.any([timeout, signal]),
     });
     return { status: response.statusCode, text: await response.body.text() };
   }

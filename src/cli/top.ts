@@ -41,7 +41,11 @@ exit codes: 0 ended, 64 wrong command line, 69 no answer, 78 wrong settings`,
     using keys = endedByKey(clear === '' ? undefined : context.stdin);
     const ended = AbortSignal.any([signal, keys.signal]);
     while (!ended.aborted) {
-      const { text } = await client.ask('/status.json');
+      const answer = await client.ask('/status.json', undefined, ended).catch((error: unknown) => {
+        if (!ended.aborted) throw error;
+      });
+      if (answer === undefined) break;
+      const { text } = answer;
       const message: StatusMessage = JSON.parse(text);
       // The first second of a process has no rates: they are counted from one second to the next.
       if (message.rates !== undefined) {
@@ -93,13 +97,20 @@ function screen(url: string, message: StatusMessage): string {
   const since = verdict.why === '' ? '' : ` since ${timeOf(verdict.since)}: ${verdict.why}`;
   const tables = [beside(textTable(['requests', 'a second', 'share'], outcomes), textTable(['now', ''], rows))];
   const indexers = message.indexers.map(({ indexer, state, seqno, lagBlocks, perSecond, failedPerSecond }) => [
-    ...[indexer, state, String(seqno), String(lagBlocks), perSecond.toFixed(1), failedPerSecond.toFixed(1)],
+    indexer,
+    state,
+    String(seqno),
+    String(lagBlocks),
+    perSecond.toFixed(1),
+    failedPerSecond.toFixed(1),
   ]);
   if (indexers.length > 0) {
     tables.push(textTable(['indexer', 'state', 'newest block', 'behind', 'a second', 'failed'], indexers));
   }
   const clients = (message.clients ?? []).map(({ client, waiting, share: part }) => [
-    ...[client, String(waiting), share(part)],
+    client,
+    String(waiting),
+    share(part),
   ]);
   if (clients.length > 0) tables.push(textTable(['clients beyond memory', 'waiting', 'share'], clients.slice(0, 3)));
   const head = `toncache ${about.version} on ${about.host}, ${about.network}, at ${url}, ${timeOf(at)}`;

@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type CommandOptions, runCommand } from '../support/command-output.ts';
 import { startProxy } from '../support/start-proxy.ts';
@@ -93,6 +96,23 @@ describe('toncache top', () => {
     };
     const { code } = await toncache(args, { isTTY, signal: stopping.signal, onOutput });
     expect([code, looks]).toEqual([0, 2]);
+  });
+
+  it('ends at once while the instance does not answer', async () => {
+    const asked = Promise.withResolvers<void>();
+    const silent = createServer(() => asked.resolve()).listen(0, '127.0.0.1');
+    await once(silent, 'listening');
+    const stopping = new AbortController();
+    const { port } = silent.address() as AddressInfo;
+    const ended = toncache(['top', '--admin', `http://127.0.0.1:${port}`], { signal: stopping.signal });
+    await asked.promise;
+    const stoppedAt = performance.now();
+    stopping.abort();
+    expect(await ended).toMatchObject({ code: 0, stdout: '', stderr: '' });
+    // Ten times what a busy machine needs, and half of the time after which it gives up by itself.
+    expect(performance.now() - stoppedAt).toBeLessThan(5000);
+    silent.closeAllConnections();
+    silent.close();
   });
 
   it('prints a line of JSON a second', async () => {
