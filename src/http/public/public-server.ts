@@ -106,7 +106,7 @@ export class PublicServer {
   /** Puts the fast lane, if there is to be one, before the HTTP server's own listener for connections. */
   #openFastLane(): FastLane | undefined {
     const connections = this.#connections;
-    const { hits, moveBody, now, headerTimeoutMs, keepAliveMs, maxHeaderBytes } = this.#dependencies;
+    const { hits, maxHeaderBytes, limits } = this.#dependencies;
     if (hits === undefined) {
       this.server.on('connection', (socket) => connections.leaveToNode(connections.open(socket)));
       return undefined;
@@ -114,21 +114,18 @@ export class PublicServer {
     const listeners = this.server.listeners('connection');
     this.server.removeAllListeners('connection');
     const lane = new FastLane({
+      ...this.#dependencies,
       hits,
-      moveBody,
       connections,
-      now,
       listener: (socket) => {
         for (const listener of listeners) listener.call(this.server, socket);
       },
       answers: this.#answers,
       refuse: (socket, code) => this.#refuseConnection(socket, code),
       isDraining: () => this.#draining,
-      headerTimeoutMs,
-      keepAliveMs,
       maxHeadBytes: maxHeaderBytes,
       stallMs: this.server.timeout,
-      hasLimits: this.#dependencies.limits !== undefined,
+      hasLimits: limits !== undefined,
     });
     this.server.on('connection', (socket) => lane.take(connections.open(socket)));
     return lane;
