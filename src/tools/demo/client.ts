@@ -68,7 +68,6 @@ export interface ClientAnswer {
   readonly call: ClientCall;
   readonly sentAt: number;
   readonly receivedAt: number;
-  /** 0 when none came; then `text` says why. */
   readonly status: number;
   readonly text: string;
 }
@@ -78,7 +77,7 @@ export interface HeardAnswer extends ClientAnswer {
   readonly client: string;
   readonly url: string;
   readonly tookMs: number;
-  /** Empty when there was none. */
+  /** Empty when the answer had none. */
   readonly cacheStatus: string;
 }
 
@@ -101,7 +100,10 @@ export class Client {
     this.#options = options;
   }
 
-  /** Asks the proxy: undefined for a wrong answer, as nobody can go on from there. Rejects at the client's end. */
+  /**
+   * Asks the proxy: undefined for a wrong answer, as nobody can go on from there. Rejects at the client's end, and when
+   * there is no answer.
+   */
   async ask(call: ClientCall): Promise<HeardAnswer | undefined> {
     const { name: client, spelling, proxyUrl, signal, heard } = this.#options;
     const url = proxyUrl + targetOf(call, spelling);

@@ -14,7 +14,7 @@ export interface CrowdOptions extends Pick<CrowdClientOptions, 'proxyUrl' | 'sig
 /** What a client does until it ends; it ends by rejection. */
 type Habit = (client: Client, options: CrowdOptions) => Promise<never>;
 
-/** Some clients at work, each with one request at a time. Rejects on the signal, and for a bug in a client. */
+/** Some clients at work, each with one request at a time. Rejects on the signal, and when there is no answer. */
 export async function runCrowd(options: CrowdOptions): Promise<unknown> {
   // No two of a kind write alike, so that a key which tells spellings apart would show.
   const several = (count: number, name: string, habit: Habit) =>

@@ -39,6 +39,7 @@ export class UpstreamTraffic {
   }
 
   readonly #onRequest = (message: unknown): void => {
+    // The cast: what undici documents for this channel, whose messages have no types.
     const { origin, path } = (message as { readonly request: { readonly origin: string; readonly path: string } })
       .request;
     if (origin !== this.#origin) return;
