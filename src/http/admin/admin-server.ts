@@ -63,7 +63,7 @@ export function createAdminServer(dependencies: AdminServerDependencies): Server
     } else if (status.serve(path, request, response)) {
       return;
     } else if (!['/healthz', '/readyz', '/metrics'].includes(path)) {
-      sendJson(response, 404, { error: 'accepted: /, /healthz, /readyz, /metrics, /purge, /explain' });
+      sendJson(response, 404, { error: 'accepted: /, /status.json, /healthz, /readyz, /metrics, /purge, /explain' });
     } else if (path === '/healthz') {
       sendJson(response, 200, { status: 'ok' });
     } else if (path === '/readyz') {
