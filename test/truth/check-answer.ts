@@ -70,7 +70,7 @@ export function checkAnswer(answer: ClientAnswer, states: readonly State[], allo
   let oldest: State | undefined;
   for (const state of past.toReversed()) {
     // States older than the one that the client saw are looked at only to tell a regression from a lie.
-    if (oldest !== undefined && state.fromAt < allowance.seenFrom) break;
+    if (oldest !== undefined && state.untilAt <= allowance.seenFrom) break;
     // A state that has ended longer ago than any window is the last that is worth a look.
     if (newest !== undefined && sentAt - state.untilAt > newest.allowedMs) break;
     if (!isSaid(state)) continue;
@@ -79,7 +79,8 @@ export function checkAnswer(answer: ClientAnswer, states: readonly State[], allo
     newest ??= { agedMs, allowedMs };
     if (agedMs <= allowedMs) oldest = state;
   }
-  if (oldest !== undefined && oldest.fromAt >= allowance.seenFrom) {
+  // By its end, because the chain forgets old changes: then states that it told apart before are one, which began earlier.
+  if (oldest !== undefined && oldest.untilAt > allowance.seenFrom) {
     const before = past.slice(0, past.indexOf(oldest));
     const sameSince = before[before.findLastIndex((state) => !isSaid(state)) + 1]?.fromAt ?? oldest.fromAt;
     return { verdict: 'true', fromAt: oldest.fromAt, sameSince, isOver: current !== undefined && !isSaid(current) };
