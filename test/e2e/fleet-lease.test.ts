@@ -28,6 +28,30 @@ async function leases(fleet: Fleet): Promise<string[]> {
   return keys;
 }
 
+it('an instance that finds the answer in Redis as it takes the lease gives the lease back at once', async () => {
+  const target = someChildren();
+  const held = new Held();
+  const answer = (asked: string) => (asked.includes('pendingTraces') ? held.answer() : children('a'));
+  await using fleet = await Fleet.start(answer, {
+    instances: 2,
+    overrides: { upstream: { maxConcurrency: 1 } },
+  });
+  const [quick, busy] = [fleet.get(0), fleet.get(1)];
+  const slow = busy.ask(someMessage());
+  await fleet.untilAsked(1);
+  // It has looked into Redis, and waits for a slot.
+  const queued = busy.ask(target);
+  await busy.untilQueued(1);
+  await quick.ask(target);
+  await quick.untilRedisHasAll();
+  held.give(pendingTrace('b'));
+  expect((await queued).headers['cache-status']).toMatch(/; hit; .*detail=redis$/);
+  await slow;
+  expect(fleet.asked).toBe(2);
+  // It would be renewed for a minute.
+  await expect.poll(() => leases(fleet)).toEqual([]);
+});
+
 describe('300 clients of three instances', () => {
   it('cause one request to the indexer for a cold key, every time', async () => {
     const late = async () => {
