@@ -21,6 +21,8 @@ describe('a signal to end', () => {
     await gate.arrived(1);
 
     started.signal('SIGTERM');
+    // A second one as soon as this is the same one: npm repeats what the terminal has sent.
+    started.signal('SIGINT');
     await expect.poll(async () => (await ask(adminUrl, '/readyz')).status).toBe(503);
     await expect.poll(() => refusal(url)).toBe('ECONNREFUSED');
     expect((await ask(adminUrl, '/healthz')).status).toBe(200);
