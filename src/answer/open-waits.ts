@@ -43,10 +43,9 @@ export class Wait implements FlightWaiter {
   /** Ends the wait without an answer. Does nothing when it has ended already. */
   end(reason: ProxyError): void {
     if (this.#place < 0) return;
-    const { onEnd } = this;
     this.close();
     this.reason = reason;
-    onEnd?.();
+    this.onEnd?.();
     this.#abort?.abort(reason);
   }
 
@@ -61,8 +60,6 @@ export class Wait implements FlightWaiter {
       last.#place = this.#place;
     }
     this.#place = -1;
-    // The connection keeps the last wait, which must not keep the answer.
-    this.onEnd = undefined;
   }
 }
 
