@@ -44,7 +44,10 @@ export interface OpenProxyDependencies {
   readonly onAnswered: ((request: AnsweredRequest) => void) | undefined;
 }
 
-/** Builds the public port, which does not listen yet, and the way of a request from it to its answer: server, handler, flights, loader, fetcher. */
+/**
+ * Builds the public port, which does not listen yet, and the way of a request from it to its answer: server, handler,
+ * flights, loader.
+ */
 export function openProxy(context: AppContext, parts: OpenProxyDependencies) {
   const { settings, events, now, monotonic, random } = context;
   const { cache, gzip, redis, indexers, push } = parts;

@@ -14,7 +14,10 @@ export interface Context {
   readonly stderr: Output;
   /** Absent in a test. */
   readonly stdin?: ReadStream;
-  /** Aborted, with what did it in words, when the user ends the command. Its first use installs the handlers of the signals. */
+  /**
+   * Aborted when the user ends the command; its reason says in words what ended it. Its first use installs the handlers
+   * of the signals.
+   */
   readonly signal: AbortSignal;
 }
 

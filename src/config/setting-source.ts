@@ -63,6 +63,6 @@ export function setAt(nested: Record<string, unknown>, path: readonly string[], 
   }
   if (nested[name] === undefined) nested[name] = {};
   const child = nested[name];
-  // The cast: a file's objects are only read as such, and this one is being filled.
+  // The cast: `isObject` finds objects that are only to be read, and this one is a copy that is being filled.
   if (isObject(child)) setAt(child as Record<string, unknown>, rest, value);
 }

@@ -159,7 +159,7 @@ export const listenHost = z.union([z.ipv4(), z.ipv6(), z.hostname()], {
   error: 'must be an IP address or a host name',
 });
 
-/** Host names without ports, to a list in lower case. Names of containers may hold underscores, which host names may not. */
+/** Host names without ports, to a list in lower case; also names of containers, which may hold underscores. */
 export const hostNames = listOf(
   z
     .string()

@@ -1,7 +1,7 @@
 import { isObject, type JsonObject } from '../json-object.ts';
 import type { Operation } from './operations.ts';
 
-/** An answer with more rows is none: a page holds 1000 blocks at most, and the largest real list about as many rows. */
+/** An answer with more rows is none: a page holds 1000 blocks at most, and no real list has many more. */
 const MOST_ROWS = 10_000;
 
 /**

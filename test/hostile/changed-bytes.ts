@@ -1,6 +1,6 @@
 import type { SeededRandom } from '../../src/tools/simulator/seeded-random.ts';
 
-/** Mostly such that separate something in a request. */
+/** Mostly characters that separate something in a request. */
 const BYTES = [
   ...['\r', '\n', '\r\n', '\r\n\r\n', '\0', ' ', '\t', ':', ',', ';', '0', '/', '?'],
   ...['\x0b', '\x7f', '\x85', '\xa0', '\xff'],

@@ -66,7 +66,7 @@ export function launch(program: URL, { args = [], environment = {} }: LaunchOpti
   return new Launched(spawn(process.execPath, command, { env: environment, stdio: ['ignore', 'pipe', 'inherit'] }));
 }
 
-/** Makes a signal exit: exit handlers end the processes that were started, which a signal alone would leave running. */
+/** Exits at a signal: the handlers of the exit end the processes that were started, which would run on otherwise. */
 export function exitOnSignals(): void {
   for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1));
 }

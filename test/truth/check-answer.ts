@@ -79,7 +79,7 @@ export function checkAnswer(answer: ClientAnswer, states: readonly State[], allo
     newest ??= { agedMs, allowedMs };
     if (agedMs <= allowedMs) oldest = state;
   }
-  // By its end, because the chain forgets old changes: then states that it told apart before are one, which began earlier.
+  // By its end: the chain forgets old changes, and then two states are one, which began when the first of them did.
   if (oldest !== undefined && oldest.untilAt > allowance.seenFrom) {
     const before = past.slice(0, past.indexOf(oldest));
     const sameSince = before[before.findLastIndex((state) => !isSaid(state)) + 1]?.fromAt ?? oldest.fromAt;

@@ -3,7 +3,7 @@ import { type MetricSample, Samples } from '../samples.ts';
 import { readNumbers, type StatusNumbers } from './numbers.ts';
 import { LEVELS, type Verdict, verdictOf } from './verdict.ts';
 
-/** A moment this old is not shown any more, and the metrics are looked at anew: who asks each second gets a new one. */
+/** When somebody asks, a moment this old is replaced by a new one: so who asks each second gets a new one each time. */
 const SHOWN_MS = 900;
 
 /** How often the metrics are looked at while nobody asks: once a second made hits 5 % dearer. */

@@ -67,8 +67,9 @@ function certainty(transaction: Transaction, finality: SimulatedFinality, dialec
 }
 
 /**
- * A transaction in the indexer's JSON, with the fields that toncache, the demo or `verify` read: about 4 KB. Once finalized it renders the same
- * for ever: its messages were all sent when it executed, whether or not they have been executed themselves.
+ * A transaction in the indexer's JSON, with the fields that toncache, the demo or `verify` read: about 4 KB. Once it is
+ * final it renders the same for ever: its messages were all sent when it executed, whether or not they have been
+ * executed themselves.
  */
 export function renderTransaction(transaction: Transaction, finality: SimulatedFinality, dialect: Dialect): object {
   return {
@@ -89,7 +90,7 @@ export function renderTransaction(transaction: Transaction, finality: SimulatedF
   };
 }
 
-/** A block of a block set in the indexer's JSON, with the fields that are read: about 0.7 KB, the same at every rendering. */
+/** A block of a block set in the indexer's JSON, with the fields that are read: 0.7 KB, the same at every rendering. */
 export function renderBlock(block: BlockId, blockSet: BlockSet): object {
   const name = `${block.workchain},${block.shard},${block.seqno}`;
   const transactions = blockSet.transactions.filter(
