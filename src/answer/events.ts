@@ -7,7 +7,8 @@ import type { OperationName } from '../ton/operations.ts';
 export type UpstreamOperation = OperationName | 'passThrough';
 
 /** How a request was answered, in one word. */
-export type RequestOutcome = 'hit-memory' | 'hit-redis' | 'stale' | 'miss' | 'collapsed' | 'failed' | 'invalid';
+export const REQUEST_OUTCOMES = ['hit-memory', 'hit-redis', 'stale', 'collapsed', 'miss', 'invalid', 'failed'] as const;
+export type RequestOutcome = (typeof REQUEST_OUTCOMES)[number];
 
 /**
  * Why a request was not sent to the indexer: admission refused it, its deadline passed in the queue, or

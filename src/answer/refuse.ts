@@ -15,6 +15,9 @@ const MESSAGES: Record<ShedReason, string> = {
   'waited-too-long': 'the proxy is overloaded: the indexer became slower and the wait too long',
 };
 
+/** Why loads are not sent, those of clients with a limit of their own included. */
+export const SHED_REASONS: readonly string[] = [...Object.keys(MESSAGES), 'client-limit'];
+
 /**
  * The failure of a request that was not sent: 503. `Retry-After` is the known wait (in milliseconds; 0: unknown), or
  * else 1 to 3 seconds at random (`random`: 0 to 1), so that clients that were refused together do not come back together.

@@ -1,12 +1,23 @@
 import { Registry } from 'prom-client';
+import { REQUEST_OUTCOMES } from '../answer/events.ts';
+import { SHED_REASONS } from '../answer/refuse.ts';
+import { type ErrorCode, UPSTREAM_FAILURES } from '../errors.ts';
 import type { AppEvent } from '../event-hub.ts';
 import type { Ms } from '../time-units.ts';
 import { OPERATION_NAMES } from '../ton/operations.ts';
 import { addMetric, boundsUpTo, EventCounters } from './event-counters.ts';
 import { addGauges, type GaugeSources } from './gauges.ts';
-import { FAILURES, REQUEST_OUTCOMES, SHED_REASONS } from './known-labels.ts';
 import { metricsOfProcess } from './process-metrics.ts';
 import type { MetricSample } from './samples.ts';
+
+/** The failures of requests for an operation that are not the client's fault. */
+const FAILURES: readonly ErrorCode[] = [
+  ...UPSTREAM_FAILURES,
+  'overloaded',
+  'too-many-requests',
+  'shutting-down',
+  'internal',
+];
 
 export interface MetricsDependencies extends GaugeSources {
   /** A number that only grows. */

@@ -63,13 +63,14 @@ export const mayImport: Record<string, readonly string[]> = {
   // What is refused as a setting and what is connected to must be read by one parser.
   config: ['redis-url.ts', 'loopback.ts', 'json-object.ts'],
   operate: [
+    'answer',
     'http',
     'errors.ts',
     'version.ts',
     'reason-of.ts',
     'ton',
     ...[
-      ...parts.filter((part) => !['http', 'ton', 'errors.ts', 'version.ts', 'reason-of.ts'].includes(part)),
+      ...parts.filter((part) => !['answer', 'http', 'ton', 'errors.ts', 'version.ts', 'reason-of.ts'].includes(part)),
       'event-hub.ts',
     ].map(typesOf),
   ],

@@ -1,5 +1,4 @@
-import type { RequestOutcome } from '../../answer/events.ts';
-import { REQUEST_OUTCOMES } from '../known-labels.ts';
+import { REQUEST_OUTCOMES, type RequestOutcome } from '../../answer/events.ts';
 import { Growth, type Samples } from '../samples.ts';
 
 /** Requests a second by how they are answered, the failed ones without those that were refused. */
