@@ -116,15 +116,16 @@ export class Checker {
   }
 
   /**
-   * Replicas that differ make pending traces go back and forth: a trace that is over leaves, so nothing can guard them.
-   * Nor can anything guard what was purged.
+   * Replicas that differ and loads that overlap make pending traces go back and forth: a trace that is over leaves, so
+   * nothing can guard them. Nor can anything guard what was purged.
    */
-  #seenFrom(call: Call, name: string, { lagMs }: Excuses, machineDelayMs: number): number {
+  #seenFrom(call: Call, name: string, { lagMs, overlaps }: Excuses, machineDelayMs: number): number {
     const seen = this.#seen.get(name);
     if (seen === undefined) return Number.NEGATIVE_INFINITY;
     const isGuarded =
       call.operation !== 'pendingTraces' && !this.#options.purges.mayHaveDeleted(call, seen.answeredAt, machineDelayMs);
-    return lagMs === undefined || isGuarded ? seen.fromAt : Number.NEGATIVE_INFINITY;
+    const goesBack = lagMs !== undefined || overlaps === true;
+    return goesBack && !isGuarded ? Number.NEGATIVE_INFINITY : seen.fromAt;
   }
 
   #remember(name: string, seen: { readonly fromAt: number; readonly answeredAt: number }): void {

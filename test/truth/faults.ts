@@ -14,6 +14,11 @@ export interface Excuses {
    * forth, as nothing can guard them.
    */
   readonly lagMs?: number;
+  /**
+   * Loads take longer than they can be joined, so that several of one key are under way. The answer that was asked for
+   * later counts, though an earlier one may say what is newer; so pending traces go back and forth.
+   */
+  readonly overlaps?: boolean;
   /** Instances cannot tell each other what was purged. */
   readonly cutOff?: boolean;
   /** Events do not arrive, or the indexer that is asked does not have what they announce: only the bound of an empty answer holds. */
@@ -96,7 +101,7 @@ export const FAULTS: readonly Fault[] = [
   },
   {
     name: 'indexer-slow',
-    excuses: { refusals: true },
+    excuses: { refusals: true, overlaps: true },
     settlesMs: BREAKER_MS,
     begin: async ({ indexer: { faults } }) => {
       const { latencyMs, jitterMs } = faults;
