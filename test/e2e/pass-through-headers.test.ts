@@ -38,7 +38,10 @@ describe('headers', () => {
       'x-api-key': 'of-the-client',
       'x-kept': '1',
       'x-latin': '\xe9\xff',
-      ...{ 'x-actions-version': 'v1', 'user-agent': 'wallet', accept: 'application/json', 'accept-encoding': 'gzip' },
+      'x-actions-version': 'v1',
+      'user-agent': 'wallet',
+      accept: 'application/json',
+      'accept-encoding': 'gzip',
     });
     for (const name of ['x-named', 'proxy-connection', 'te', 'trailer', 'proxy-authorization', 'cookie', 'x-timeout']) {
       expect(headers).not.toHaveProperty(name);
@@ -87,15 +90,26 @@ describe('headers', () => {
       status: 201,
       body: '{"a":1}',
       headers: {
-        ...{ 'Set-Cookie': 'a=b', Connection: 'keep-alive, X-Named', 'X-Named': '1', 'Keep-Alive': 'timeout=1' },
-        ...{ 'Proxy-Authenticate': 'Basic', 'Access-Control-Allow-Origin': 'https://evil.example', 'X-Kept': '1' },
-        ...{ 'Cache-Status': 'other; hit', 'X-Request-Id': 'theirs', 'Cache-Control': 'private', 'X-Latin': '\xe9' },
+        'Set-Cookie': 'a=b',
+        Connection: 'keep-alive, X-Named',
+        'X-Named': '1',
+        'Keep-Alive': 'timeout=1',
+        'Proxy-Authenticate': 'Basic',
+        'Access-Control-Allow-Origin': 'https://evil.example',
+        'X-Kept': '1',
+        'Cache-Status': 'other; hit',
+        'X-Request-Id': 'theirs',
+        'Cache-Control': 'private',
+        'X-Latin': '\xe9',
       },
     });
     const { status, headers, text } = await world.ask(INFO, { headers: { 'X-Request-Id': 'ours' } });
     expect([status, text]).toEqual([201, '{"a":1}']);
     expect(headers).toMatchObject({
-      ...{ 'x-kept': '1', 'cache-control': 'private', 'x-request-id': 'ours', 'access-control-allow-origin': '*' },
+      'x-kept': '1',
+      'cache-control': 'private',
+      'x-request-id': 'ours',
+      'access-control-allow-origin': '*',
     });
     expect(headers['cache-status']).toBe('toncache; fwd=bypass; fwd-status=201');
     // Its own, not the indexer's.

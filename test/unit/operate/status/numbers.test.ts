@@ -31,7 +31,14 @@ describe('the numbers of the status page', () => {
     );
     const { rates, hitRatio, savedRatio } = readNumbers([oldest, before, newest]);
     expect(rates).toEqual({
-      ...{ 'hit-memory': 30, 'hit-redis': 5, stale: 4, collapsed: 1, miss: 2, invalid: 2.5, refused: 2, failed: 1 },
+      'hit-memory': 30,
+      'hit-redis': 5,
+      stale: 4,
+      collapsed: 1,
+      miss: 2,
+      invalid: 2.5,
+      refused: 2,
+      failed: 1,
     });
     expect(hitRatio).toBe(0.78);
     // 25 requests for 94 answers: those that were refused or failed saved nothing.
