@@ -1,29 +1,24 @@
-import fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { EndPass, Outcome } from '../../../src/admission/guard.ts';
+import type { EndPass } from '../../../src/admission/guard.ts';
 import { Pause } from '../../../src/admission/pause.ts';
 import type { CircuitTransition } from '../../../src/circuit-breaker.ts';
 
 const DEFAULT_MS = 1000;
 const LONGEST_MS = 60_000;
 
-let now = 0;
+let now: number;
 let pause: Pause;
-let transitions: CircuitTransition[] = [];
+let transitions: CircuitTransition[];
 
-function newPause(): Pause {
+beforeEach(() => {
   now = 0;
   transitions = [];
-  return new Pause({
+  pause = new Pause({
     now: () => now,
     onTransition: (transition) => void transitions.push(transition),
     defaultMs: DEFAULT_MS,
     longestMs: LONGEST_MS,
   });
-}
-
-beforeEach(() => {
-  pause = newPause();
 });
 
 function admitted(): EndPass {
@@ -43,6 +38,7 @@ function trialAfterPause(): EndPass {
 describe('a 429', () => {
   test.each<[string, number | undefined, number]>([
     ['a time', 7000, 7000],
+    ['less than the default', 300, 300],
     ['no time', undefined, DEFAULT_MS],
     ['a week', 604_800_000, LONGEST_MS],
     ['a number beyond numbers', Number.POSITIVE_INFINITY, LONGEST_MS],
@@ -97,58 +93,5 @@ describe('after a pause', () => {
       expect([pause.isOpen, transitions.length]).toEqual([false, 1]);
       trialAfterPause();
     },
-  );
-});
-
-describe('a request that was sent before the pause', () => {
-  test('does not end it by its answer, not even while the trial is under way', () => {
-    const [early, late] = [admitted(), admitted()];
-    admitted()('rate-limited', 10_000);
-    early('answered');
-    expect(pause.retryAfterMs).toBe(10_000);
-    const trial = trialAfterPause();
-    late('answered');
-    expect(pause.admit()).toBeUndefined();
-    trial('answered');
-    expect(pause.isOpen).toBe(false);
-  });
-
-  test('does not lengthen the next pause by its 429', () => {
-    const early = admitted();
-    admitted()('rate-limited');
-    now += DEFAULT_MS;
-    early('rate-limited');
-    expect(pause.retryAfterMs).toBe(DEFAULT_MS);
-  });
-});
-
-test('however requests end, nothing is sent within a pause, there is one trial at most, and no pause exceeds the longest', () => {
-  const step = fc.record({
-    waitMs: fc.nat(3000),
-    outcome: fc.constantFrom<Outcome | 'admit'>('admit', 'admit', 'answered', 'rate-limited', 'failed', 'unknown'),
-    askedMs: fc.option(fc.integer({ min: 1, max: 100_000 }), { nil: undefined }),
-    which: fc.nat(),
-  });
-  fc.assert(
-    fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
-      pause = newPause();
-      const out: { pass: EndPass; at: number; isTrial: boolean }[] = [];
-      for (const { waitMs, outcome, askedMs, which } of steps) {
-        now += waitMs;
-        const pausedForMs = pause.retryAfterMs;
-        expect(pausedForMs).toBeLessThanOrEqual(LONGEST_MS);
-        if (outcome === 'admit') {
-          const pass = pause.admit();
-          if (pass === undefined) continue;
-          expect(pausedForMs).toBe(0);
-          const isTrial = transitions.at(-1)?.state === 'open';
-          if (isTrial) expect(out.filter((other) => other.isTrial && now - other.at < 60_000)).toEqual([]);
-          out.push({ pass, at: now, isTrial });
-          continue;
-        }
-        const [ended] = out.splice(which % Math.max(1, out.length), 1);
-        ended?.pass(outcome, askedMs);
-      }
-    }),
   );
 });
