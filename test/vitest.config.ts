@@ -10,7 +10,7 @@ export default defineConfig({
     restoreMocks: true,
     setupFiles: ['test/support/restore-timers.ts', 'test/support/compare-bytes.ts'],
     // More than cores: most of the time tests wait for a socket, a process or a timer.
-    maxWorkers: 4,
+    maxWorkers: 5,
     globalSetup: 'test/support/global-setup.ts',
     testTimeout: 60_000,
     hookTimeout: 120_000,
