@@ -62,14 +62,10 @@ export function connectRedis(dependencies: ConnectRedisDependencies): ConnectedR
   if (onEvictionProblem) client.once('ready', () => void reportEviction(client, onEvictionProblem));
 
   return {
-    getBuffer: async (key) => {
-      const bytes: unknown = await connected(client, () => client.getBuffer(key));
-      if (bytes !== null && !Buffer.isBuffer(bytes)) throw new Error('Redis gave no answer to GET');
-      return bytes ?? undefined;
-    },
+    getBuffer: async (key) => (await connected(client, () => client.getBuffer(key))) ?? undefined,
     getStart: async (key, length) => {
-      const bytes: unknown = await connected(client, () => client.getrangeBuffer(key, 0, length - 1));
-      if (!Buffer.isBuffer(bytes)) throw new Error('Redis gave no answer to GETRANGE');
+      const bytes: Buffer | null = await connected(client, () => client.getrangeBuffer(key, 0, length - 1));
+      if (bytes === null) throw new Error('Redis gave no answer to GETRANGE');
       return bytes;
     },
     runScript: (script, keys, args) => connected(client, () => runScript(client, script, keys, args)),

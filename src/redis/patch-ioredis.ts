@@ -13,7 +13,7 @@ interface DataHandler {
 }
 
 interface QueuedCommand {
-  readonly command: { readonly isSettled: boolean };
+  readonly command: { readonly name: string; readonly isSettled: boolean };
 }
 
 interface Connector {
@@ -22,6 +22,9 @@ interface Connector {
 
 /** Loads ioredis' CommonJS modules, to replace members of them; `import` would give a copy. */
 const require = createRequire(import.meta.url);
+
+/** Commands that are answered with bytes, nothing or an error. */
+const READS = ['get', 'getrange'];
 
 let isPatched = false;
 
@@ -46,11 +49,15 @@ function endConnectionAtGarbage(handler: DataHandler): void {
   handler.returnFatalError = function (error) {
     this.redis.stream.destroy(new Error(`Redis broke the protocol: ${error.message}`));
   };
-  handler.shiftCommand = function () {
+  handler.shiftCommand = function (reply) {
     const item = this.redis.commandQueue.shift();
     if (item === undefined) throw new Error('a reply without a command');
     // The reply is late, or belongs to the next command; then every following command would get a wrong reply.
     if (item.command.isSettled) throw new Error('a reply to a command that has timed out');
+    // A length that is no number makes ioredis take other replies for the content of this one. With steady traffic every
+    // later command would get the reply to another one, and none would ever time out.
+    const isOwn = reply === null || Buffer.isBuffer(reply) || reply instanceof Error;
+    if (READS.includes(item.command.name) && !isOwn) throw new Error('a reply to another command');
     return item;
   };
   // Nothing is subscribed to. A confirmation of a subscription would let ioredis refuse all other commands.

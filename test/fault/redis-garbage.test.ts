@@ -73,6 +73,27 @@ it('a reply that never ends costs the connection, though other commands are sent
   await observed.untilRead('key', 'absent');
 });
 
+it('a reply that swallows the next one costs the connection, though every command gets some reply in time', async () => {
+  await using redis = await startRedis();
+  await using garbling = await GarblingRedis.start(redis.port);
+  const breaker = { faults: Number.POSITIVE_INFINITY, openMs: 1 };
+  await using observed = new ObservedRedisTier(garbling.url, { budgetMs: 5000, breaker });
+  await observed.untilRead('key', 'absent');
+  const request = { token: 'ours', leaseMs: 1000, budgetMs: 5000 };
+  await observed.tier.acquire('key', request);
+  // The next reply, a null, is as long as what is missing here.
+  garbling.garble({ bytes: '$1\r\n', isGarbled: (words) => isGet(words) && garbling.garbled === 0 });
+  void observed.tier.get('key');
+  void observed.tier.get('key');
+  const asking = setInterval(() => {
+    void observed.tier.acquire('key', request);
+    void observed.tier.get('key');
+  }, 20);
+  await observed.untilConnection('connected', 'disconnected', 'connected');
+  clearInterval(asking);
+  await observed.untilRead('key', 'absent');
+});
+
 it('a reply that comes after its command has timed out is not taken for the reply to another command', async () => {
   await using redis = await startRedis();
   await using garbling = await GarblingRedis.start(redis.port);
