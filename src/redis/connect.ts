@@ -63,11 +63,7 @@ export function connectRedis(dependencies: ConnectRedisDependencies): ConnectedR
 
   return {
     getBuffer: async (key) => (await connected(client, () => client.getBuffer(key))) ?? undefined,
-    getStart: async (key, length) => {
-      const bytes: Buffer | null = await connected(client, () => client.getrangeBuffer(key, 0, length - 1));
-      if (bytes === null) throw new Error('Redis gave no answer to GETRANGE');
-      return bytes;
-    },
+    getStart: (key, length) => connected(client, () => client.getrangeBuffer(key, 0, length - 1)),
     runScript: (script, keys, args) => connected(client, () => runScript(client, script, keys, args)),
     ready: () => begun.promise,
     close: async () => {

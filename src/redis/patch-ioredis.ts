@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 interface DataHandler {
   readonly redis: {
     readonly stream: { destroy(error: Error): void };
-    readonly commandQueue: { shift(): QueuedCommand | undefined };
+    readonly commandQueue: { peekFront(): QueuedCommand | undefined; shift(): QueuedCommand | undefined };
   };
   dispatch(deliver: () => void): void;
   returnFatalError(error: Error): void;
@@ -22,9 +22,6 @@ interface Connector {
 
 /** Loads ioredis' CommonJS modules, to replace members of them; `import` would give a copy. */
 const require = createRequire(import.meta.url);
-
-/** Commands that are answered with bytes, nothing or an error. */
-const READS = ['get', 'getrange'];
 
 let isPatched = false;
 
@@ -50,20 +47,30 @@ function endConnectionAtGarbage(handler: DataHandler): void {
     this.redis.stream.destroy(new Error(`Redis broke the protocol: ${error.message}`));
   };
   handler.shiftCommand = function (reply) {
-    const item = this.redis.commandQueue.shift();
+    const { commandQueue } = this.redis;
+    // Only looked at: what is still in the queue is rejected when the connection ends.
+    const item = commandQueue.peekFront();
     if (item === undefined) throw new Error('a reply without a command');
     // The reply is late, or belongs to the next command; then every following command would get a wrong reply.
     if (item.command.isSettled) throw new Error('a reply to a command that has timed out');
-    // A length that is no number makes ioredis take other replies for the content of this one. With steady traffic every
-    // later command would get the reply to another one, and none would ever time out.
-    const isOwn = reply === null || Buffer.isBuffer(reply) || reply instanceof Error;
-    if (READS.includes(item.command.name) && !isOwn) throw new Error('a reply to another command');
+    if (!canAnswer(reply, item.command.name)) throw new Error('a reply to another command');
+    commandQueue.shift();
     return item;
   };
   // Nothing is subscribed to. A confirmation of a subscription would let ioredis refuse all other commands.
   handler.returnPush = () => {
     throw new Error('an unexpected push message');
   };
+}
+
+/**
+ * Whether a reply is of a type that a read can be answered with; of other commands, which are scripts, it can be any.
+ * ioredis takes a length that is no number for a large one, and the replies that follow for what is so long: then every
+ * later command gets the reply to another one, and with steady traffic none of them times out.
+ */
+function canAnswer(reply: unknown, command: string): boolean {
+  if (command !== 'get' && command !== 'getrange') return true;
+  return Buffer.isBuffer(reply) || reply instanceof Error || (reply === null && command === 'get');
 }
 
 /**
