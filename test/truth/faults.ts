@@ -15,8 +15,8 @@ export interface Excuses {
    */
   readonly lagMs?: number;
   /**
-   * Loads take longer than they can be joined, so that several of one key are under way. The answer that was asked for
-   * later counts, though an earlier one may say what is newer; so pending traces go back and forth.
+   * Loads take so long that a second one of the same key begins meanwhile. Of their answers the one that was asked for
+   * later counts, even if the other one is newer: pending traces go back and forth.
    */
   readonly overlaps?: boolean;
   /** Instances cannot tell each other what was purged. */
