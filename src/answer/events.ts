@@ -6,8 +6,10 @@ import type { OperationName } from '../ton/operations.ts';
 /** The operations that clients make the indexer do: the cached ones, and pass-through as one. */
 export type UpstreamOperation = OperationName | 'passThrough';
 
-/** How a request was answered, in one word. */
+/** How requests are answered, each in one word. */
 export const REQUEST_OUTCOMES = ['hit-memory', 'hit-redis', 'stale', 'collapsed', 'miss', 'invalid', 'failed'] as const;
+
+/** One of {@link REQUEST_OUTCOMES}. */
 export type RequestOutcome = (typeof REQUEST_OUTCOMES)[number];
 
 /**

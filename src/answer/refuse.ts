@@ -15,7 +15,7 @@ const MESSAGES: Record<ShedReason, string> = {
   'waited-too-long': 'the proxy is overloaded: the indexer became slower and the wait too long',
 };
 
-/** Why loads are not sent, those of clients with a limit of their own included. */
+/** All reasons of the event `shed`: those above, and the limit of a client, which has a failure of its own. */
 export const SHED_REASONS: readonly string[] = [...Object.keys(MESSAGES), 'client-limit'];
 
 /**
