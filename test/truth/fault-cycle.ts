@@ -1,4 +1,4 @@
-import type { Excuses, Fault } from './faults.ts';
+import type { Excuses, Fault } from './fault.ts';
 import type { World } from './world.ts';
 
 const LEAD_IN_MS = 2000;

@@ -1,5 +1,5 @@
 import { TABLE } from '../unit/ton/table-of-lifetimes.ts';
-import type { Fault } from './faults.ts';
+import type { Fault } from './fault.ts';
 
 /** The longest life of an empty answer that no event ends, and a little. */
 const EMPTY_MS = TABLE.emptyWatched + 500;

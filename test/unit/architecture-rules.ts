@@ -28,7 +28,7 @@ const parts = [
 const typesOf = (part: string) => `${part} (types)`;
 
 /** Who may import whom; everything may import from its own folder. `(types)`: by `import type` only. */
-export const mayImport: Record<string, readonly string[]> = {
+export const MAY_IMPORT: Record<string, readonly string[]> = {
   'errors.ts': [],
   'redis-url.ts': [],
   'clock.ts': ['time-units.ts'],
@@ -63,16 +63,8 @@ export const mayImport: Record<string, readonly string[]> = {
   // What is refused as a setting and what is connected to must be read by one parser.
   config: ['redis-url.ts', 'loopback.ts', 'json-object.ts'],
   operate: [
-    'answer',
-    'http',
-    'errors.ts',
-    'version.ts',
-    'reason-of.ts',
-    'ton',
-    ...[
-      ...parts.filter((part) => !['answer', 'http', 'ton', 'errors.ts', 'version.ts', 'reason-of.ts'].includes(part)),
-      'event-hub.ts',
-    ].map(typesOf),
+    ...['answer', 'http', 'ton', 'errors.ts', 'version.ts', 'reason-of.ts'],
+    ...[...parts, 'event-hub.ts'].map(typesOf),
   ],
   'event-hub.ts': ['answer (types)', 'cache (types)', 'purge (types)', 'redis (types)', 'push (types)'],
   'app-context.ts': ['time-units.ts', 'config (types)', 'event-hub.ts (types)'],
@@ -99,15 +91,12 @@ export const mayImport: Record<string, readonly string[]> = {
 };
 
 /** Where a package may be imported, its types included. Packages that are not here may be imported anywhere. */
-export const packagePlaces: Record<string, readonly string[]> = {
-  ioredis: ['redis/'],
-  undici: ['indexer/', 'push/socket.ts', 'cli/admin-client.ts', 'tools/verify/asker.ts', 'healthcheck.ts'],
-  zod: ['config/', 'ton/', 'answer/shared-failure.ts', 'cache/entry-codec.ts'],
-  'prom-client': ['operate/'],
-  pino: ['operate/', 'app.ts'],
+export const PACKAGE_PLACES: Record<string, readonly string[]> = {
+  ioredis: ['redis'],
+  undici: ['indexer', 'push/socket.ts', 'cli/admin-client.ts', 'tools/verify/asker.ts', 'healthcheck.ts'],
+  zod: ['config', 'ton', 'answer/shared-failure.ts', 'cache/entry-codec.ts'],
+  'prom-client': ['operate'],
+  pino: ['operate', 'app.ts'],
   // Bounded memos add their file here.
   'lru-cache': ['cache/memory-tier.ts', 'ton/call-memo.ts', 'clients/client-limits.ts'],
 };
-
-/** `process-guard` reads the options of Node itself, which are no settings. */
-export const environmentPlaces = ['main.ts', 'healthcheck.ts', 'cli/main.ts', 'admission/process-guard.ts'];

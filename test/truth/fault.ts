@@ -1,0 +1,35 @@
+import type { World } from './world.ts';
+
+/** What a fault may do to answers while it lasts, and for a while after. Nothing that is not named here is excused. */
+export interface Excuses {
+  /** The indexer fails or is overloaded: refusals, and stale copies instead of answers. */
+  readonly refusals?: boolean;
+  /**
+   * A replica of the indexer is so far behind, or its answers are so long under way, ms; pending traces go back and
+   * forth, as nothing can guard them.
+   */
+  readonly lagMs?: number;
+  /**
+   * Loads take so long that a second one of the same key begins meanwhile. Of their answers the one that was asked for
+   * later counts, even if the other one is newer: pending traces go back and forth.
+   */
+  readonly overlaps?: boolean;
+  /** Instances cannot tell each other what was purged. */
+  readonly cutOff?: boolean;
+  /** Events do not arrive, or the indexer that is asked does not have what they announce: only the bound of an empty answer holds. */
+  readonly losesEvents?: boolean;
+}
+
+/** A way in which the world goes wrong. */
+export interface Fault {
+  readonly name: string;
+  /** The Redis that it needs; by default a server of its own. */
+  readonly redis?: 'sentinels';
+  /** Whether it needs the stream. */
+  readonly streams?: true;
+  readonly excuses?: Excuses;
+  /** How long after its end it is still an excuse, ms; by default no longer than it lasts. */
+  readonly settlesMs?: number;
+  /** Begins it; the function that it gives ends it. */
+  readonly begin: (world: World) => Promise<() => Promise<void> | void>;
+}
