@@ -3,6 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import { Registry } from 'prom-client';
 import { describe, expect, it } from 'vitest';
 import { metricsOfProcess } from '../../../src/operate/process-metrics.ts';
+import { OPERATION_NAMES } from '../../../src/ton/operations.ts';
 import { collectGarbage } from '../../support/collect-garbage.ts';
 import { startProxy } from '../../support/start-proxy.ts';
 
@@ -36,6 +37,14 @@ describe('the metrics page', () => {
     const { text } = await proxy.askAdmin('/metrics');
     const bounds = [...text.matchAll(/^toncache_upstream_request_seconds_bucket\{le="([^"]+)"/gm)].map(([, le]) => le);
     expect([bounds[0], ...bounds.slice(-4)]).toEqual(['0.0005', '2.5', '5', '5.25', '+Inf']);
+  });
+
+  it('counts from zero what has not happened yet: the first of it is a rise', async () => {
+    await using proxy = await startProxy({ upstreamUrl: 'http://127.0.0.1:1' });
+    const { text } = await proxy.askAdmin('/metrics');
+    for (const operation of OPERATION_NAMES) {
+      expect(text).toContain(`toncache_shed_total{operation="${operation}",reason="client-limit"} 0\n`);
+    }
   });
 
   it.each([
