@@ -112,6 +112,28 @@ export const FAULTS: readonly Fault[] = [
   ...FAULTS_OF_STREAM,
 ];
 
+/** A fault by its name; two at once as `NAME+NAME`. Undefined for what is not known. */
+export function faultNamed(name: string): Fault | undefined {
+  const parts = name.split('+').map((part) => FAULTS.find((fault) => fault.name === part));
+  return parts.every((part) => part !== undefined) ? parts.reduceRight(together) : undefined;
+}
+
+function together(second: Fault, first: Fault): Fault {
+  return {
+    ...second,
+    ...first,
+    name: `${first.name}+${second.name}`,
+    excuses: { ...first.excuses, ...second.excuses },
+    settlesMs: Math.max(first.settlesMs ?? 0, second.settlesMs ?? 0),
+    begin: async (world) => {
+      const ends = [await first.begin(world), await second.begin(world)];
+      return async () => {
+        for (const end of ends.reverse()) await end();
+      };
+    },
+  };
+}
+
 /** Pauses of 60 to 200 ms: longer than a look-up may take, and what was sent meanwhile comes after them. */
 async function stutter(redis: RedisServer, ending: AbortSignal): Promise<void> {
   for (let pauseMs = 60; !ending.aborted; pauseMs = pauseMs < 200 ? pauseMs + 35 : 60) {

@@ -99,9 +99,10 @@ export class World implements AsyncDisposable {
     return this.#chain;
   }
 
-  /** A pending trace leaves all answers now, and no event says it. */
+  /** A pending trace leaves all answers now, and no event says it. Not before every replica has it: or one brings it back. */
   vanish(externalHash: string): void {
     const now = Date.now();
+    if (this.indexer.replicas.some(({ chain }) => chain.trace(externalHash) === undefined)) return;
     for (const { chain } of this.indexer.replicas) chain.vanish(externalHash, now);
     this.chain.vanish(externalHash, now);
   }
