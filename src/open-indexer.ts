@@ -1,3 +1,4 @@
+import type { Guard } from './admission/guard.ts';
 import { Health } from './admission/health.ts';
 import { operationBreakers } from './admission/operation-breakers.ts';
 import { Pause } from './admission/pause.ts';
@@ -16,9 +17,6 @@ const KEEP_ALIVE_MS = 4000;
 
 /** After this a connection is replaced, so that a changed DNS record is followed. */
 const CONNECTION_LIFETIME_MS = 300_000;
-
-/** The signal of a request that does not wait. */
-const NEVER = new AbortController().signal;
 
 /** What the settings say of one indexer. */
 export interface IndexerSettings {
@@ -71,10 +69,13 @@ export function openIndexer(
     onTransition: (operation, state) => report({ name: 'breaker', indexer: name, operation, state }),
     ...breaker,
   });
+  const guards = new Map<string, readonly Guard[]>(
+    [...breakers].map(([operation, own]) => [operation, [pause, ...own]]),
+  );
   const rate = openRateLimit(context, indexer, scripting);
   const head = new IndexerHead({
     upstream: client,
-    maySend: async () => pause.retryAfterMs === 0 && (rate === undefined || (await rate.take(NEVER, 0)) === 'go'),
+    maySend: async () => pause.retryAfterMs === 0 && (rate === undefined || (await rate.take(0)) === 'go'),
     onRateLimited: (retryAfterMs) => pause.admit()?.('rate-limited', retryAfterMs),
     now,
   });
@@ -85,7 +86,7 @@ export function openIndexer(
     isBackup: indexer.isBackup,
     slots: new Slots({ now: monotonic, max: indexer.maxConcurrency, shares: admission.shares, patienceMs }),
     rate,
-    guardsOf: ({ operation }) => [pause, ...(breakers.get(operation) ?? [])],
+    guardsOf: ({ operation }) => guards.get(operation) ?? [pause],
     health: indexer.isOne ? undefined : new Health({ now: monotonic, onTransition }),
     isBehind,
     hasBlock: (seqno) => head.seqno >= seqno,

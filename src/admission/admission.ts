@@ -12,7 +12,7 @@ export interface Ticket {
    * To be awaited right before the request is sent: asks memory and guards once more, after waiting for the rate
    * limit if there is one. With any result but `go`, the ticket has ended. Never rejects.
    */
-  send(): Promise<Sent>;
+  send(): Sent | Promise<Sent>;
   /** `retryAfterMs`: the time that was asked for with `rate-limited`. */
   end(outcome: Outcome, retryAfterMs?: Ms): void;
 }
@@ -89,15 +89,14 @@ export class Admission {
   }
 
   /** Gives a ticket, at once or when a slot becomes free, or says why it is refused. Never rejects. */
-  async enter(request: EntryRequest): Promise<Entered> {
+  enter(request: EntryRequest): Entered | Promise<Entered> {
     const { routes, backlog } = this.#dependencies;
-    const { operation, signal } = request;
-    if (signal.aborted) return ABANDONED;
+    const { operation, sentFor } = request;
+    if (sentFor.isAbandoned) return ABANDONED;
     for (const { slots } of routes.all) slots.asked(operation);
     const decided = this.#decide(request);
     if (decided === 'wait') {
-      const waited = await backlog.wait(request);
-      return 'reason' in waited ? waited : this.#ticket(request, waited);
+      return backlog.wait(request).then((waited) => ('reason' in waited ? waited : this.#ticket(request, waited)));
     }
     if ('reason' in decided) return decided;
     decided.slots.take(operation);
@@ -130,8 +129,9 @@ export class Admission {
     return refusal === undefined ? 'wait' : (routes.chooseBackup(request) ?? refusal);
   }
 
-  /** Why memory, pause or circuit breaker would refuse a request now; takes nothing. */
-  #closed(request: RouteRequest, route: Route): Refusal | undefined {
+  /** Why a request that has a slot would not be sent now; takes nothing. */
+  #closed(request: EntryRequest, route: Route): Refusal | undefined {
+    if (request.sentFor.isAbandoned) return ABANDONED;
     if (this.#dependencies.isMemoryFull()) return { reason: 'memory', retryAfterMs: 0 };
     const guard = closedGuard(route, request);
     return guard && { reason: guard.reason, retryAfterMs: guard.retryAfterMs };
@@ -149,9 +149,8 @@ export class Admission {
       route.slots.release(request.operation, passes !== undefined);
       backlog.handOut();
     };
-    const send = async (): Promise<Sent> => {
-      const go = await this.#waitForRate(request, route);
-      const taken = go === 'go' ? takePasses(request, route) : go;
+    const begin = (refusal: Sent): Sent => {
+      const taken = refusal === 'go' ? takePasses(request, route) : refusal;
       if ('reason' in taken) {
         end('unknown');
         return taken;
@@ -160,14 +159,13 @@ export class Admission {
       this.#inFlight++;
       return 'go';
     };
+    const send = (): Sent | Promise<Sent> => {
+      const rate = rateFor(route, request);
+      const refusal = this.#closed(request, route);
+      if (refusal !== undefined || rate === undefined) return begin(refusal ?? 'go');
+      return rate.take(this.#ratePatienceMs(request), request.sentFor).then(begin);
+    };
     return { route, send, end };
-  }
-
-  async #waitForRate(request: EntryRequest, route: Route): Promise<Sent> {
-    if (request.signal.aborted) return ABANDONED;
-    const closed = this.#closed(request, route);
-    if (closed !== undefined) return closed;
-    return (await rateFor(route, request)?.take(request.signal, this.#ratePatienceMs(request))) ?? 'go';
   }
 
   /** A refresh gets only what misses leave of the rate. */

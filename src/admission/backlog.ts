@@ -90,7 +90,8 @@ export class Backlog {
 
   /** Waits for a slot. Never rejects. */
   wait(request: EntryRequest): Promise<Waited> {
-    const { operation, clients, signal } = request;
+    const { operation, clients } = request;
+    const { signal } = request.sentFor;
     const queue = this.#queue(operation);
     const [first = '', ...others] = clients;
     queue.waiting.add(request, first);

@@ -52,6 +52,13 @@ export interface Refusal {
 /** The refusal of a request that nobody waits for. */
 export const ABANDONED: Refusal = { reason: 'abandoned', retryAfterMs: 0 };
 
+/** What somebody waits for, until nobody does any more. */
+export interface Abandonable {
+  readonly isAbandoned: boolean;
+  /** Aborted when it is abandoned. Made when it is first asked for: an `AbortController` costs a microsecond. */
+  readonly signal: AbortSignal;
+}
+
 /** A request that wants to be sent to the indexer. */
 export interface EntryRequest {
   readonly operation: string;
@@ -59,8 +66,8 @@ export interface EntryRequest {
   readonly key: string;
   /** Those who wait for it, by what tells clients apart; nobody, for a refresh. */
   readonly clients: Iterable<string>;
-  /** Aborts the waits of this request. */
-  readonly signal: AbortSignal;
+  /** The flight or the wait that it is sent for. */
+  readonly sentFor: Abandonable;
   /** Whether it never waits for a slot or the rate: a refresh, or the second request of a hedge. */
   readonly neverWaits?: boolean;
   /** Whether only an indexer that is well, up to date and no backup may be asked. */
@@ -74,7 +81,7 @@ export interface EntryRequest {
 }
 
 /** What tells where a request may be sent: all but what it waits and is counted by. */
-export type RouteRequest = Omit<EntryRequest, 'key' | 'signal'>;
+export type RouteRequest = Omit<EntryRequest, 'key' | 'sentFor'>;
 
 /**
  * Tells a guard how a request ended that it let through; to be called exactly once. `retryAfterMs`: the time that was

@@ -1,6 +1,6 @@
 import { CircuitBreaker, FailuresInARow } from '../circuit-breaker.ts';
 import type { MonotonicMs, Ms } from '../time-units.ts';
-import { ABANDONED, type Refusal } from './guard.ts';
+import { ABANDONED, type Abandonable, type Refusal } from './guard.ts';
 
 /** A turn reserved for one request, `waitMs` away; or `too-long` when the next free one is further away than allowed. */
 export type Reserved = { readonly state: 'reserved' | 'too-long'; readonly waitMs: Ms };
@@ -39,13 +39,13 @@ export class RateLimit {
     return Math.max(0, this.#nextFreeAt - this.#dependencies.now()) + ahead * this.#stepMs;
   }
 
-  /** Waits for a turn, if it is at most `longestWaitMs` away, until `signal` is aborted. Never rejects. */
-  async take(signal: AbortSignal, longestWaitMs: Ms): Promise<'go' | Refusal> {
-    if (signal.aborted) return ABANDONED;
+  /** Waits for a turn, if it is at most `longestWaitMs` away, as long as somebody waits for that. Never rejects. */
+  async take(longestWaitMs: Ms, sentFor?: Abandonable): Promise<'go' | Refusal> {
+    if (sentFor?.isAbandoned) return ABANDONED;
     const { state, waitMs } = await this.#reserve(longestWaitMs);
     if (state === 'too-long') return { reason: 'rate-limit', retryAfterMs: waitMs };
-    if (waitMs > 0) await passed(Math.ceil(waitMs), signal);
-    return signal.aborted ? ABANDONED : 'go';
+    if (waitMs > 0) await passed(Math.ceil(waitMs), sentFor?.signal);
+    return sentFor?.isAbandoned ? ABANDONED : 'go';
   }
 
   async #reserve(longestWaitMs: Ms): Promise<Reserved> {
@@ -59,15 +59,15 @@ export class RateLimit {
 }
 
 /** Resolves after this time, or when the signal is aborted. */
-function passed(ms: Ms, signal: AbortSignal): Promise<void> {
+function passed(ms: Ms, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve) => {
     const end = () => {
       clearTimeout(timer);
-      signal.removeEventListener('abort', end);
+      signal?.removeEventListener('abort', end);
       resolve();
     };
     const timer = setTimeout(end, ms);
-    signal.addEventListener('abort', end, { once: true });
+    signal?.addEventListener('abort', end, { once: true });
   });
 }
 

@@ -1,5 +1,4 @@
-import type { Admission, Ticket } from '../admission/admission.ts';
-import type { EntryRequest } from '../admission/guard.ts';
+import type { Admission } from '../admission/admission.ts';
 import type { Entry } from '../cache/entry.ts';
 import type { Lookup, StoreOutcome, TieredCache } from '../cache/tiered-cache.ts';
 import { ProxyError } from '../errors.ts';
@@ -70,6 +69,9 @@ interface Look {
   readonly budgetLeftMs: Ms;
 }
 
+/** What asking for a lease came to, and what is cached by then. */
+type AcquiredLook = Acquisition & { readonly found: Lookup };
+
 /** The part of an {@link EntryLoader} that others use. */
 export type Loader = Pick<EntryLoader, 'load'>;
 
@@ -89,72 +91,65 @@ export class EntryLoader {
    * enough; a refresh needs a fresh one. `trace`: headers that are sent with the request to the indexer.
    */
   async load(call: Call, key: string, flight: Flight, acceptStale: boolean, trace: Pairs = []): Promise<Load> {
+    const { admission, refuse } = this.#dependencies;
+    const { clients } = flight;
+    const operation = call.operation.name;
     let look = await this.#lookUp(key);
     for (;;) {
       const hit = hitOf(look.found, acceptStale);
       if (hit !== undefined) return hit;
       // Take the ticket before the lease: a lease holder still queued here would make every instance wait for our queue.
-      const { clients, signal } = flight;
       const neverWaits = !acceptStale && clients.size === 0;
-      const seqno = seqnoOf(call);
-      const request = { operation: call.operation.name, key, neverWaits, clients, signal, seqno };
-      const ticket = await this.#enter(request, flight);
-      if (ticket instanceof ProxyError) return this.#failed(key, ticket, look.found, !acceptStale);
-      const acquired = await this.#acquire(key, look, ticket);
-      // The wait for the ticket may have been long, and the entry may have been stored meanwhile.
-      const found = acquired.found.state === 'miss' ? look.found : acquired.found;
-      const late = hitOf(found, acceptStale);
-      if (late !== undefined) {
+      const request = { operation, key, neverWaits, clients, sentFor: flight, seqno: seqnoOf(call) };
+      flight.onFollowed = (client) => admission.join(request, client);
+      const ticket = await admission.enter(request);
+      if ('reason' in ticket) return this.#failed(key, refuse(request, ticket), look.found, !acceptStale);
+      let lease: Lease | undefined;
+      try {
+        const acquired = await this.#acquire(key, look);
+        if (acquired.state === 'held') lease = acquired.lease;
+        // The wait for the ticket may have been long, and the entry may have been stored meanwhile.
+        const found = acquired.found.state === 'miss' ? look.found : acquired.found;
+        const late = hitOf(found, acceptStale);
+        if (late !== undefined) {
+          ticket.end('unknown');
+          lease?.release();
+          return late;
+        }
+        if (acquired.state === 'held' || acquired.state === 'unavailable') {
+          const known = 'entry' in found ? found.entry : undefined;
+          const question = { call, request, flight, trace, ticket, known };
+          return await this.#fetch(question, lease, found, !acceptStale);
+        }
         ticket.end('unknown');
-        if (acquired.state === 'held') acquired.lease.release();
-        return late;
+        const landing = await this.#follow(operation, acquired, flight);
+        const failure = landing.state === 'failed' ? decodeFailure(landing.failure) : undefined;
+        if (failure !== undefined) return this.#failed(key, failure, found);
+        // With Redis failing, or a failure that cannot be read, another wait could end in the same way: load without it.
+        look = landing.state === 'over' ? await this.#lookUp(key) : { found, budgetLeftMs: 0 };
+      } catch (bug) {
+        ticket.end('unknown');
+        lease?.release();
+        throw bug;
       }
-      if (acquired.state === 'held' || acquired.state === 'unavailable') {
-        const lease = acquired.state === 'held' ? acquired.lease : undefined;
-        const known = 'entry' in found ? found.entry : undefined;
-        return this.#fetch({ call, request, flight, trace, ticket, known }, lease, found, !acceptStale);
-      }
-      ticket.end('unknown');
-      const landing = await this.#follow(call.operation.name, acquired, flight);
-      const failure = landing.state === 'failed' ? decodeFailure(landing.failure) : undefined;
-      if (failure !== undefined) return this.#failed(key, failure, found);
-      // With Redis failing, or a failure that cannot be read, another wait could end in the same way: load without it.
-      look = landing.state === 'over' ? await this.#lookUp(key) : { found, budgetLeftMs: 0 };
     }
-  }
-
-  async #enter(request: EntryRequest, flight: Flight): Promise<Ticket | ProxyError> {
-    const { admission, refuse } = this.#dependencies;
-    flight.onFollowed = (client) => admission.join(request, client);
-    const entered = await admission.enter(request);
-    return 'reason' in entered ? refuse(request, entered) : entered;
   }
 
   /** Asks for the lease, where there is Redis and time for it; in any case looks into memory again. */
-  async #acquire(key: string, { budgetLeftMs }: Look, ticket: Ticket): Promise<Acquisition & { found: Lookup }> {
+  #acquire(key: string, { budgetLeftMs }: Look): AcquiredLook | Promise<AcquiredLook> {
     const { leases, cache } = this.#dependencies;
-    try {
-      const acquired = budgetLeftMs > 0 ? await leases?.acquire(key, budgetLeftMs) : undefined;
-      return { state: 'unavailable', found: cache.lookInMemory(key), ...acquired };
-    } catch (bug) {
-      ticket.end('unknown');
-      throw bug;
-    }
+    if (leases === undefined || budgetLeftMs <= 0) return { state: 'unavailable', found: cache.lookInMemory(key) };
+    return leases.acquire(key, budgetLeftMs).then((acquired) => ({ found: cache.lookInMemory(key), ...acquired }));
   }
 
-  /** Ends the ticket and the lease in any case. */
+  /** Ends the ticket, and the lease unless it throws. */
   async #fetch(question: IndexerQuestion, lease: Lease | undefined, found: Lookup, isRefresh: boolean): Promise<Load> {
-    try {
-      const result = await this.#dependencies.asker.ask(question);
-      if (!(result instanceof ProxyError)) return this.#keep(question, result, lease, found.state !== 'miss');
-      // Share indexer failures with waiting instances. Local refusals (overload, shutdown) only release the lease.
-      if (result.wentForward) lease?.fail(encodeFailure(result));
-      else lease?.release();
-      return this.#failed(question.request.key, result, found, isRefresh);
-    } catch (bug) {
-      lease?.release();
-      throw bug;
-    }
+    const result = await this.#dependencies.asker.ask(question);
+    if (!(result instanceof ProxyError)) return this.#keep(question, result, lease, found.state !== 'miss');
+    // Share indexer failures with waiting instances. Local refusals (overload, shutdown) only release the lease.
+    if (result.wentForward) lease?.fail(encodeFailure(result));
+    else lease?.release();
+    return this.#failed(question.request.key, result, found, isRefresh);
   }
 
   /** Stores the answer before its slot goes to the next request, which looks into memory then. */

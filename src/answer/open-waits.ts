@@ -33,6 +33,10 @@ export class Wait implements FlightWaiter {
     this.#place = open.push(this) - 1;
   }
 
+  get isAbandoned(): boolean {
+    return this.reason !== undefined;
+  }
+
   /** For code that needs a signal. Made on first use: it costs more than the wait itself. */
   get signal(): AbortSignal {
     this.#abort ??= new AbortController();

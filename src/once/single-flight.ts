@@ -2,7 +2,9 @@ import type { MonotonicMs, Ms } from '../time-units.ts';
 
 /** The flight of a load, as the load sees it. */
 export interface Flight {
-  /** Aborted when the last waiter leaves before the flight has departed. */
+  /** Whether the last waiter left before the flight had departed. */
+  readonly isAbandoned: boolean;
+  /** Aborted then. Made when it is first asked for. */
   readonly signal: AbortSignal;
   /** The clients that wait for it; none while only a refresh does. */
   readonly clients: ReadonlySet<string>;
@@ -51,7 +53,8 @@ type Notify<T> = (outcome: Settled<T>) => void;
 class ActiveFlight<T> implements Flight {
   readonly clients = new Set<string>();
   readonly followers = new Set<Notify<T>>();
-  readonly #abort = new AbortController();
+  #abort: AbortController | undefined;
+  isAbandoned = false;
   onFollowed: ((client: string) => void) | undefined;
   joinUntil: MonotonicMs;
   hasDeparted = false;
@@ -64,6 +67,8 @@ class ActiveFlight<T> implements Flight {
   }
 
   get signal(): AbortSignal {
+    this.#abort ??= new AbortController();
+    if (this.isAbandoned) this.#abort.abort();
     return this.#abort.signal;
   }
 
@@ -71,8 +76,9 @@ class ActiveFlight<T> implements Flight {
     this.hasDeparted = true;
   }
 
-  cancel(): void {
-    this.#abort.abort(new Error('nobody waits for this flight'));
+  abandon(): void {
+    this.isAbandoned = true;
+    this.#abort?.abort();
   }
 }
 
@@ -124,7 +130,7 @@ export class SingleFlight<T> {
         resolve({ state: 'left', departed: flight.hasDeparted, collapsed });
         if (flight.followers.size > 0 || flight.hasDeparted || flight.outcome !== undefined) return;
         this.#forget(key, flight);
-        flight.cancel();
+        flight.abandon();
       };
       if (flight.outcome !== undefined) {
         notify(flight.outcome);

@@ -5,6 +5,7 @@ import { RateLimit, SharedRate } from '../../src/admission/rate-limit.ts';
 import { UpstreamClient } from '../../src/indexer/upstream-client.ts';
 import { type Indexer, startIndexer } from '../../src/tools/simulator/indexer.ts';
 import { connectedScripting } from '../support/connected-scripting.ts';
+import { sentFor } from '../support/sent-for.ts';
 import { mostWithin } from '../support/sliding-count.ts';
 
 const redisUrl = inject('redisUrl');
@@ -33,6 +34,7 @@ afterEach(async () => {
 
 /** An instance: callers that send requests one after the other, each in its slot, until `signal` ends them. */
 function instance(rateLimit: RateLimit, signal: AbortSignal): void {
+  const waiter = sentFor(signal);
   const client = new UpstreamClient({
     now: Date.now,
     baseUrl: new URL(indexer.url),
@@ -47,7 +49,7 @@ function instance(rateLimit: RateLimit, signal: AbortSignal): void {
   });
   connections.defer(() => client.close());
   const keepAsking = async () => {
-    while ((await rateLimit.take(signal, LONGEST_WAIT_MS)) === 'go') {
+    while ((await rateLimit.take(LONGEST_WAIT_MS, waiter)) === 'go') {
       await client.fetch({ operation: 'masterchainBlockShards', query: [['seqno', '1']], headers: [] });
     }
   };

@@ -93,7 +93,7 @@ export class PassThrough {
     if (wait === undefined) throw this.#shed('too-many-waiting');
     const { signal } = wait;
     const refused = (why: Refusal) => (why.reason === 'abandoned' ? signal.reason : refuse(entering, why));
-    const ticket = await admission.enter({ ...entering, signal });
+    const ticket = await admission.enter({ ...entering, sentFor: wait });
     if ('reason' in ticket) throw refused(ticket);
     const go = await ticket.send();
     if (go !== 'go') throw refused(go);

@@ -1,12 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { ABANDONED, type EntryRequest } from '../../../src/admission/guard.ts';
 import { RateLimit } from '../../../src/admission/rate-limit.ts';
+import { sentFor } from '../../support/sent-for.ts';
 import { come, FakeGuard, openAdmission, PATIENCE_MS, said, settle } from './open-admission.ts';
 
-const never = new AbortController().signal;
-
 function request(options: Partial<EntryRequest> = {}): EntryRequest {
-  return { operation: 'any', key: 'key', clients: ['one'], signal: never, ...options };
+  return { operation: 'any', key: 'key', clients: ['one'], sentFor: sentFor(), ...options };
 }
 
 /** A rate of one request in ten seconds: a second request would wait too long. */
@@ -22,9 +21,9 @@ afterEach(() => {
 
 test('a request whose client has left gets no ticket and takes no slot', async () => {
   const admission = openAdmission({ max: 1 });
-  expect(await admission.enter(request({ signal: AbortSignal.abort() }))).toEqual(ABANDONED);
+  expect(await admission.enter(request({ sentFor: sentFor(AbortSignal.abort()) }))).toEqual(ABANDONED);
   const [holder] = await come(admission, 1);
-  expect(await admission.enter(request({ signal: AbortSignal.abort() }))).toEqual(ABANDONED);
+  expect(await admission.enter(request({ sentFor: sentFor(AbortSignal.abort()) }))).toEqual(ABANDONED);
   expect([holder?.said, admission.slotsInUse, admission.waiting]).toEqual(['ticket', 1, 0]);
 });
 
@@ -92,7 +91,7 @@ describe('a request is refused in the same turn of the event loop', () => {
   test('by the rate limit, before it takes a slot or waits for one', async () => {
     const rate = oneInAWhile();
     const admission = open({ rate });
-    await rate.take(never, PATIENCE_MS);
+    await rate.take(PATIENCE_MS);
     const refusal = { reason: 'rate-limit', retryAfterMs: 10_000 };
     expect([admission.refusal(request()), await admission.enter(request())]).toEqual([refusal, refusal]);
     expect([admission.slotsInUse, admission.waiting]).toEqual([0, 0]);
@@ -122,7 +121,7 @@ describe('a request is refused in the same turn of the event loop', () => {
   test('but not by the rate limit when it is sent with its own API key', async () => {
     const rate = oneInAWhile();
     const admission = open({ rate });
-    await rate.take(never, PATIENCE_MS);
+    await rate.take(PATIENCE_MS);
     const entered = await admission.enter(request({ withClientKey: true }));
     if ('reason' in entered) throw new Error('refused');
     expect(await entered.send()).toBe('go');

@@ -4,6 +4,7 @@ import { Backlog } from '../../../src/admission/backlog.ts';
 import type { EndPass, EntryRequest, Guard, Refusal, RefusalReason } from '../../../src/admission/guard.ts';
 import { type Route, Routes } from '../../../src/admission/routes.ts';
 import { Slots } from '../../../src/admission/slots.ts';
+import { sentFor } from '../../support/sent-for.ts';
 
 export const PATIENCE_MS = 1500;
 
@@ -57,7 +58,7 @@ class Client {
   readonly #leaving = new AbortController();
 
   constructor(admission: Admission, operation: string) {
-    this.request = { operation, key: 'key', clients: ['one'], signal: this.#leaving.signal };
+    this.request = { operation, key: 'key', clients: ['one'], sentFor: sentFor(this.#leaving.signal) };
     void Promise.resolve(admission.enter(this.request)).then((entered) => {
       this.entered = entered;
     });

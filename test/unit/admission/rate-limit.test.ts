@@ -2,14 +2,13 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { Refusal } from '../../../src/admission/guard.ts';
 import { RateLimit, type Reserved, SharedRate } from '../../../src/admission/rate-limit.ts';
+import { sentFor } from '../../support/sent-for.ts';
 import { gaps, mostWithin } from '../../support/sliding-count.ts';
 
 const RATES = [1, 10, 25, 1000] as const;
 const PATIENCE_MS = 60_000;
 /** Timers count in whole milliseconds. */
 const TIMER_MS = 1;
-
-const never = new AbortController().signal;
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -25,7 +24,7 @@ const limit = (perSecond: number) => new RateLimit({ now: () => performance.now(
 function ask(subject: RateLimit, times: number): number[] {
   const slots: number[] = [];
   for (let n = 0; n < times; n++) {
-    void subject.take(never, PATIENCE_MS).then((taken) => taken === 'go' && slots.push(performance.now()));
+    void subject.take(PATIENCE_MS).then((taken) => taken === 'go' && slots.push(performance.now()));
   }
   return slots;
 }
@@ -38,7 +37,7 @@ async function saturate(subject: RateLimit, ms: number): Promise<number[]> {
   let isOver = false;
   const keepAsking = async () => {
     for (;;) {
-      await subject.take(never, PATIENCE_MS);
+      await subject.take(PATIENCE_MS);
       if (isOver) return;
       slots.push(performance.now());
     }
@@ -93,7 +92,7 @@ describe('a rate that instances share', () => {
   test('tells a request that would wait too long how long that is, and the next ones too', async () => {
     reserve.mockResolvedValue({ state: 'too-long', waitMs: 2000 });
     const subject = shared();
-    expect(await subject.take(never, 1500)).toEqual({ reason: 'rate-limit', retryAfterMs: 2000 });
+    expect(await subject.take(1500)).toEqual({ reason: 'rate-limit', retryAfterMs: 2000 });
     expect(subject.expectedWaitMs(0)).toBe(2000);
     await run(500);
     expect(subject.expectedWaitMs(2)).toBe(1500 + 200);
@@ -129,7 +128,7 @@ test('whatever comes and leaves when, the rate and the order are kept, and all w
         const at = performance.now();
         const leaving = new AbortController();
         if (leavesAfterMs !== undefined) setTimeout(() => leaving.abort(), leavesAfterMs);
-        const taken = subject.take(leaving.signal, patienceMs);
+        const taken = subject.take(patienceMs, sentFor(leaving.signal));
         outcomes.push(taken);
         void taken.then((outcome) => {
           if (outcome === 'go') served.push({ index, at: performance.now(), waitedMs: performance.now() - at });

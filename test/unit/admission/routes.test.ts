@@ -4,11 +4,11 @@ import { Backlog } from '../../../src/admission/backlog.ts';
 import { RateLimit } from '../../../src/admission/rate-limit.ts';
 import { type Route, Routes } from '../../../src/admission/routes.ts';
 import { Slots } from '../../../src/admission/slots.ts';
+import { sentFor } from '../../support/sent-for.ts';
 import { PATIENCE_MS } from './open-admission.ts';
 
 const now = () => performance.now();
-const signal = new AbortController().signal;
-const asking = { operation: 'any', key: 'key', clients: ['one'], signal };
+const asking = { operation: 'any', key: 'key', clients: ['one'], sentFor: sentFor() };
 
 /** A replica, and a backup. The rate of the replica lets one request pass in ten seconds. */
 function open(): Admission {

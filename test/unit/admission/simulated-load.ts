@@ -5,6 +5,7 @@ import type { Refusal } from '../../../src/admission/guard.ts';
 import { Routes } from '../../../src/admission/routes.ts';
 import { Slots } from '../../../src/admission/slots.ts';
 import { SeededRandom } from '../../../src/tools/simulator/seeded-random.ts';
+import { sentFor } from '../../support/sent-for.ts';
 
 /** The indexer of a simulation: workers that each take one request at a time, first come, first served. */
 export interface SimulatedIndexer {
@@ -121,8 +122,7 @@ export class SimulatedLoad {
     const counts = this.of(name);
     const askedAt = performance.now();
     const key = `key ${this.#keys++}`;
-    const signal = new AbortController().signal;
-    const ticket = await this.admission.enter({ operation, key, clients: [client], signal });
+    const ticket = await this.admission.enter({ operation, key, clients: [client], sentFor: sentFor() });
     if (!isTicket(ticket)) {
       counts.refused++;
       counts.refusedAt.push(performance.now());

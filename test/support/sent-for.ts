@@ -1,0 +1,11 @@
+import type { Abandonable } from '../../src/admission/guard.ts';
+
+/** What a request is sent for, until this signal is aborted. */
+export function sentFor(signal = new AbortController().signal): Abandonable {
+  return {
+    signal,
+    get isAbandoned() {
+      return signal.aborted;
+    },
+  };
+}
