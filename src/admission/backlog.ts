@@ -131,6 +131,7 @@ export class Backlog {
 
   /** The next request of the operations that may take a slot: those below their share before the others, then by arrival. */
   #next(): { readonly request: EntryRequest; readonly end: Route | Refusal } | undefined {
+    if (this.size === 0) return undefined;
     const candidates = [...this.#queues].flatMap(([operation, { waiting }]) => {
       const { first } = waiting;
       if (first === undefined) return [];

@@ -1,9 +1,8 @@
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import { ownedBytes } from '../cache/entry.ts';
 import type { UpstreamAnswer } from '../indexer/upstream-client.ts';
 import type { Call } from '../ton/parse-call.ts';
-import type { BodyDone, BodyJob } from './answer-body-worker.ts';
+import type { BodyJob } from './answer-body-worker.ts';
 import { type BodyFacts, factsOf, NO_FACTS } from './body-facts.ts';
 
 /** Bodies up to this length are read on the main thread: that takes 2 ms, up to 14 ms for a body made to be slow. */
@@ -12,17 +11,9 @@ const AT_ONCE_BYTES = 256 * 1024;
 /** Enough for any body that `costsTooMuch` lets pass; one that needs more ends the worker, and is an invalid answer. */
 const WORKER_LIMITS = { maxOldGenerationSizeMb: 192, maxYoungGenerationSizeMb: 8 };
 
-/** An answer whose body was read. */
-export interface ReadAnswer extends UpstreamAnswer {
-  readonly facts: BodyFacts;
-}
-
 interface WaitingBody {
-  readonly call: Call;
-  readonly answer: UpstreamAnswer;
-  /** The length of the body, which is 0 once its bytes were transferred. */
-  readonly length: number;
-  readonly resolve: (read: ReadAnswer) => void;
+  readonly job: BodyJob;
+  readonly resolve: (facts: BodyFacts) => void;
 }
 
 /**
@@ -54,13 +45,12 @@ export class AnswerBodyReader {
   }
 
   /** Never rejects: a body that cannot be read is an invalid answer ({@link NO_FACTS}). */
-  read(call: Call, answer: UpstreamAnswer): ReadAnswer | Promise<ReadAnswer> {
-    const { status, body } = answer;
-    if (body.length <= AT_ONCE_BYTES) return { ...answer, facts: factsOf(call, status, body, this.#isWatching) };
-    const { length } = body;
-    this.#pendingBytes += length;
+  read({ operation, request }: Call, { status, body }: UpstreamAnswer): BodyFacts | Promise<BodyFacts> {
+    const isWatching = this.#isWatching;
+    if (body.length <= AT_ONCE_BYTES) return factsOf({ operation, request }, status, body, isWatching);
+    this.#pendingBytes += body.length;
     return new Promise((resolve) => {
-      this.#waiting.push({ call, answer, length, resolve });
+      this.#waiting.push({ job: { operation: operation.name, request, status, isWatching, body }, resolve });
       this.#readNext();
     });
   }
@@ -72,25 +62,15 @@ export class AnswerBodyReader {
 
   #readNext(): void {
     if (this.#reading !== undefined) return;
-    const next = this.#waiting.shift();
-    if (next === undefined) return;
-    this.#reading = next;
-    const { call, answer } = next;
-    const bytes = wholeBuffer(answer.body);
-    const job: BodyJob = {
-      operation: call.operation.name,
-      request: call.request,
-      status: answer.status,
-      isWatching: this.#isWatching,
-      bytes,
-    };
+    this.#reading = this.#waiting.shift();
+    if (this.#reading === undefined) return;
     try {
       this.#worker ??= this.#start();
-      this.#worker.postMessage(job, [bytes]);
+      this.#worker.postMessage(this.#reading.job);
     } catch (error) {
       // The system allows no more threads.
       this.#onBug(error);
-      this.#end(NO_FACTS, Buffer.alloc(0));
+      this.#end(NO_FACTS);
     }
   }
 
@@ -101,35 +81,26 @@ export class AnswerBodyReader {
       resourceLimits: WORKER_LIMITS,
     });
     worker.unref();
-    worker.on('message', ({ facts, bytes }: BodyDone) => {
+    worker.on('message', (facts: BodyFacts) => {
       // A Buffer arrives as a plain Uint8Array.
-      this.#end(
-        { ...facts, members: Buffer.from(facts.members), tentative: Buffer.from(facts.tentative) },
-        Buffer.from(bytes),
-      );
+      this.#end({ ...facts, members: Buffer.from(facts.members), tentative: Buffer.from(facts.tentative) });
     });
     worker.on('error', (error: Error & { code?: unknown }) => {
       if (error.code !== 'ERR_WORKER_OUT_OF_MEMORY') this.#onBug(error);
     });
     worker.on('exit', () => {
       this.#worker = undefined;
-      this.#end(NO_FACTS, Buffer.alloc(0));
+      this.#end(NO_FACTS);
     });
     return worker;
   }
 
-  #end(facts: BodyFacts, body: Buffer): void {
+  #end(facts: BodyFacts): void {
     const read = this.#reading;
     if (read === undefined) return;
     this.#reading = undefined;
-    this.#pendingBytes -= read.length;
-    read.resolve({ ...read.answer, body, facts });
+    this.#pendingBytes -= read.job.body.length;
+    read.resolve(facts);
     this.#readNext();
   }
-}
-
-/** The bytes in an ArrayBuffer of their own, which can be transferred. */
-function wholeBuffer(body: Buffer): ArrayBuffer {
-  const { buffer } = body.byteLength === body.buffer.byteLength ? body : ownedBytes(body);
-  return buffer as ArrayBuffer;
 }

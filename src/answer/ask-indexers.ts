@@ -14,8 +14,9 @@ import type { MonotonicMs } from '../time-units.ts';
 import type { LifetimePolicies } from '../ton/lifetime.ts';
 import type { Pairs } from '../ton/operations.ts';
 import type { Call } from '../ton/parse-call.ts';
-import type { AnswerBodyReader, ReadAnswer } from './answer-body-reader.ts';
-import { classifyAnswer } from './classify-answer.ts';
+import type { AnswerBodyReader } from './answer-body-reader.ts';
+import type { BodyFacts } from './body-facts.ts';
+import { classifyAnswer, type ReadAnswer } from './classify-answer.ts';
 import type { Report } from './events.ts';
 import { outcomeOf, type Refuse } from './refuse.ts';
 
@@ -61,7 +62,8 @@ export interface IndexerQuestion {
 /** An answer that may be cached, whose ticket has not ended. */
 export interface Obtained {
   readonly entry: Entry;
-  readonly answer: ReadAnswer;
+  /** What the body says. */
+  readonly facts: BodyFacts;
   /** Ends the ticket; further calls do nothing. */
   readonly endTicket: () => void;
 }
@@ -152,8 +154,8 @@ export class IndexerAsker {
         const { query, headers } = call.request;
         const answer = await indexer.client.fetch({ operation, query, headers: [...headers, ...trace] });
         hedging?.answered(operation, monotonic() - startedAt);
-        const read = await bodies.read(call, answer);
-        const entry = this.#classify(call, request.key, read, indexer);
+        const facts = await bodies.read(call, answer);
+        const entry = this.#classify({ call, key: request.key, answer, facts }, indexer);
         if (entry instanceof ProxyError) {
           ticket.end(outcomeOf(entry), answer.retryAfterMs);
           const { code } = entry;
@@ -161,7 +163,7 @@ export class IndexerAsker {
             ? entry.withRetryAfter(Math.ceil(indexer.pause.retryAfterMs / 1000))
             : entry;
         }
-        return { entry, answer: read, endTicket: () => ticket.end('answered') };
+        return { entry, facts, endTicket: () => ticket.end('answered') };
       } catch (error) {
         if (!(error instanceof ProxyError)) throw error;
         ticket.end(outcomeOf(error));
@@ -174,17 +176,17 @@ export class IndexerAsker {
   }
 
   /** The entry of an answer, from which the chain of its indexer is learned, or the failure that clients get. */
-  #classify(call: Call, key: string, answer: ReadAnswer, { head, name: indexer }: AskedIndexer): Entry | ProxyError {
+  #classify(read: ReadAnswer, { head, name: indexer }: AskedIndexer): Entry | ProxyError {
     const { indexers, random, report, policies } = this.#dependencies;
     const by = { indexer: indexers.length === 1 ? '' : indexer, random, chainTime: () => head.chainTime() };
-    const classified = classifyAnswer(key, answer, by, policies);
+    const classified = classifyAnswer(read, by, policies);
     if (!(classified instanceof ProxyError)) {
-      head.learn(answer.facts.chainPoint);
+      head.learn(read.facts.chainPoint);
       return classified;
     }
     const { code } = classified;
     if (code === 'upstream-invalid' || code === 'upstream-redirect') {
-      report({ name: 'upstream-useless', indexer, operation: call.operation.name, code });
+      report({ name: 'upstream-useless', indexer, operation: read.call.operation.name, code });
     }
     return classified;
   }

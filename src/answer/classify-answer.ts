@@ -1,8 +1,18 @@
 import { completenessOf, contentOf, type Entry, newEntry, ownedBytes, sharedHead } from '../cache/entry.ts';
 import { type ErrorCode, LONGEST_ERROR_BYTES, ProxyError } from '../errors.ts';
+import type { UpstreamAnswer } from '../indexer/upstream-client.ts';
 import { unsliced } from '../sliced-strings.ts';
 import { type LifetimePolicies, lifetimeOf } from '../ton/lifetime.ts';
-import type { ReadAnswer } from './answer-body-reader.ts';
+import type { Call } from '../ton/parse-call.ts';
+import type { BodyFacts } from './body-facts.ts';
+
+/** An answer to a call, with what its body says. */
+export interface ReadAnswer {
+  readonly call: Call;
+  readonly key: string;
+  readonly answer: UpstreamAnswer;
+  readonly facts: BodyFacts;
+}
 
 interface ClassifyDependencies {
   /** See `Head.indexer`. */
@@ -19,12 +29,11 @@ interface ClassifyDependencies {
  * 5xx is passed on if it is a JSON object.
  */
 export function classifyAnswer(
-  key: string,
-  answer: ReadAnswer,
+  { key, answer, facts }: ReadAnswer,
   { indexer, chainTime, random }: ClassifyDependencies,
   policies: LifetimePolicies,
 ): Entry | ProxyError {
-  const { status, facts } = answer;
+  const { status } = answer;
   const apiVersion = headerText(answer.apiVersion);
   const failure = (code: ErrorCode, message: string, upstreamBody?: Buffer) =>
     new ProxyError(code, message, { upstreamStatus: status, apiVersion, upstreamBody });
@@ -60,8 +69,15 @@ export function classifyAnswer(
   });
   const content = contentOf(ownedBytes(answer.body));
   const completeness = completenessOf(rank, members, tentative);
-  const texts = { key: unsliced(key), etag: unsliced(etag) };
-  return newEntry({ ...lifetime, ...texts, head, content, completeness, regressedSince: undefined });
+  return newEntry({
+    ...lifetime,
+    key: unsliced(key),
+    etag: unsliced(etag),
+    head,
+    content,
+    completeness,
+    regressedSince: undefined,
+  });
 }
 
 /** A client is not asked to wait for longer. */

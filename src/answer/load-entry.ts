@@ -155,14 +155,14 @@ export class EntryLoader {
   /** Stores the answer before its slot goes to the next request, which looks into memory then. */
   #keep(
     { call, known }: IndexerQuestion,
-    { entry, answer, endTicket }: Obtained,
+    { entry, facts, endTicket }: Obtained,
     lease: Lease | undefined,
     replaced: boolean,
   ): Load {
     const { cache, pushed, report } = this.#dependencies;
     const operation = call.operation.name;
     try {
-      const inMemory = pushed?.answered(entry, answer.facts.watchable);
+      const inMemory = pushed?.answered(entry, facts.watchable);
       const onShared = (isShared: boolean) => (isShared ? lease?.settle() : lease?.release());
       const stored = cache.set(entry, { known, token: lease?.token, onShared, inMemory });
       const { status, answerClass } = entry.head;

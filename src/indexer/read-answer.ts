@@ -5,48 +5,11 @@ import { type Dispatcher, errors } from 'undici';
 import { ProxyError } from '../errors.ts';
 import type { Ms } from '../time-units.ts';
 
-/** The most memory that is allocated for a `Content-Length` before the bytes have come. */
-const MOST_TRUSTED_BYTES = 256 * 1024;
-
-/**
- * Collects a body as it comes. If a length up to 256 KiB was announced, each byte is copied once, into memory of the
- * body's own; any other body is kept in chunks until it is complete.
- */
-export class BodyBuffer {
-  #whole: Buffer | undefined;
-  #chunks: Buffer[] = [];
-  #bytes = 0;
-
-  /** `announced`: the `Content-Length`, as it came. Fewer or more bytes may come. */
-  constructor(announced: string | undefined) {
-    const bytes = announced === undefined ? 0 : Number(announced);
-    if (bytes > 0 && bytes <= MOST_TRUSTED_BYTES) this.#whole = Buffer.allocUnsafeSlow(bytes);
-  }
-
-  add(chunk: Buffer): void {
-    if (this.#whole === undefined) {
-      this.#chunks.push(chunk);
-    } else if (this.#bytes + chunk.length <= this.#whole.length) {
-      this.#whole.set(chunk, this.#bytes);
-    } else {
-      this.#chunks = [this.#whole.subarray(0, this.#bytes), chunk];
-      this.#whole = undefined;
-    }
-    this.#bytes += chunk.length;
-  }
-
-  /** The bytes that have come. To be called once. */
-  take(): Buffer {
-    if (this.#whole?.length === this.#bytes) return this.#whole;
-    return this.#whole?.subarray(0, this.#bytes) ?? Buffer.concat(this.#chunks, this.#bytes);
-  }
-}
-
 /** A complete answer, not decompressed. */
 export interface RawAnswer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
-  /** Empty for 429, 401, 403 and 3xx, of which only the status is needed. */
+  /** Empty for 429, 401, 403 and 3xx, of which only the status is needed. May be a slice of a read chunk. */
   readonly body: Buffer;
 }
 
@@ -92,7 +55,8 @@ class AnswerReader implements Dispatcher.DispatchHandler {
   #givenUp: ProxyError | undefined;
   #status = 0;
   #headers: IncomingHttpHeaders = {};
-  #body: BodyBuffer | undefined;
+  /** The chunks of the body as they come; absent for a body that is not needed. */
+  #body: Buffer[] | undefined;
   #bytes = 0;
   #heldBytes = 0;
 
@@ -117,7 +81,7 @@ class AnswerReader implements Dispatcher.DispatchHandler {
     this.#status = status;
     this.#headers = headers;
     if (saysAll(status)) this.#resolve({ status, headers, body: NO_BYTES });
-    else this.#body = new BodyBuffer(headers['content-length']);
+    else this.#body = [];
   }
 
   onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -126,13 +90,13 @@ class AnswerReader implements Dispatcher.DispatchHandler {
     if (this.#bytes > most) this.giveUp(tooLarge(most));
     else if (this.#body !== undefined) {
       this.#hold(chunk.length);
-      this.#body.add(chunk);
+      this.#body.push(chunk);
     }
   }
 
   onResponseEnd(): void {
     const [status, headers, body] = [this.#status, this.#headers, this.#body];
-    if (body !== undefined) this.#resolve({ status, headers, body: body.take() });
+    if (body !== undefined) this.#resolve({ status, headers, body: joined(body) });
     this.#end();
   }
 
@@ -159,6 +123,11 @@ class AnswerReader implements Dispatcher.DispatchHandler {
     this.#body = undefined;
     if (this.#heldBytes > 0) this.#hold(-this.#heldBytes);
   }
+}
+
+/** One chunk is not copied here: whoever keeps it copies it. */
+function joined([first = NO_BYTES, ...others]: readonly Buffer[]): Buffer {
+  return others.length === 0 ? first : Buffer.concat([first, ...others]);
 }
 
 function onTimeout(reader: AnswerReader): void {

@@ -5,7 +5,8 @@ import type { EpochMs, Ms } from '../time-units.ts';
  * bound. `undefined` when it asks for none.
  */
 export function retryAfterMs(header: string | undefined, now: EpochMs): Ms | undefined {
-  const text = (header ?? '').trim();
+  if (header === undefined) return undefined;
+  const text = header.trim();
   const ms = /^\d+$/.test(text) ? Number(text) * 1000 : Date.parse(text) - now;
   return ms > 0 ? ms : undefined;
 }

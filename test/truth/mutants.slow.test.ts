@@ -64,8 +64,8 @@ const MUTANTS: readonly Mutant[] = [
     finding: 'needless wait',
     fault: 'head-hangs',
     file: 'answer/ask-indexers.ts',
-    from: 'const read = await bodies.read(call, answer);',
-    to: 'const read = await bodies.read(call, answer);\nawait indexer.client.fetch({ operation: "masterchainInfo", query: [], headers: [] }, 5000).catch(() => {});',
+    from: 'const facts = await bodies.read(call, answer);',
+    to: 'const facts = await bodies.read(call, answer);\nawait indexer.client.fetch({ operation: "masterchainInfo", query: [], headers: [] }, 5000).catch(() => {});',
   },
   {
     rule: 'an event does not end the longer life of an empty answer',
