@@ -1,7 +1,7 @@
 import type { AppContext } from './app-context.ts';
 import { SCHEMA_VERSION } from './cache/entry-codec.ts';
 import type { Gzip } from './cache/gzip.ts';
-import { leaseKeyOf, redisKeyFor } from './cache/redis-store.ts';
+import { leaseKeyOf, redisKeyFor } from './cache/redis-scripts.ts';
 import { RedisTier } from './cache/redis-tier.ts';
 import { readServerTime } from './redis/ask-server.ts';
 import { connectRedis } from './redis/connect.ts';

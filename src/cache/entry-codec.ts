@@ -27,7 +27,7 @@ const MAGIC = 0x54_4e_43_00 + SCHEMA_VERSION;
 /** The layout, big-endian: magic, CRC-32 of all that follows it, `askedAt`, a JSON head and its length, the body to the end. */
 export const AT = { magic: 0, checksum: 4, askedAt: 8, headLength: 16, head: 20 } as const;
 
-/** The first bytes of a stored entry, which {@link isCopyOf} compares: up to its checksum and `askedAt`. */
+/** The first bytes of a stored entry, which {@link isStartOf} compares: up to its checksum and `askedAt`. */
 export const COPY_BYTES = AT.headLength;
 
 /** The largest body, before compression, that is stored or read. */
@@ -152,18 +152,18 @@ export function checksumOf(start: Buffer): number {
   return start.readUInt32BE(AT.checksum);
 }
 
-/** What a copy in memory keeps of the stored entry that it was made of. */
-export interface SharedCopy {
-  readonly askedAt: number;
+/** An entry that Redis holds, with the checksum of its bytes there. */
+export interface SharedEntry {
+  readonly entry: Entry;
   readonly checksum: number;
 }
 
-/** Whether a stored entry that starts with these {@link COPY_BYTES} is the one that the copy was made of. */
-export function isCopyOf(start: Buffer, { askedAt, checksum }: SharedCopy): boolean {
+/** Whether the bytes of an entry in Redis start with these {@link COPY_BYTES}. */
+export function isStartOf(start: Buffer, { entry, checksum }: SharedEntry): boolean {
   return (
     start.length === COPY_BYTES &&
     start.readUInt32BE(AT.magic) === MAGIC &&
     checksumOf(start) === checksum &&
-    start.readDoubleBE(AT.askedAt) === askedAt
+    start.readDoubleBE(AT.askedAt) === entry.askedAt
   );
 }

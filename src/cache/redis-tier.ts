@@ -1,30 +1,38 @@
-import { CircuitBreaker, FailuresInARow } from '../circuit-breaker.ts';
+import { randomUUID } from 'node:crypto';
 import { usableUntil } from '../freshness.ts';
-import { type ConnectedRedis, NodeLost } from '../redis/connect.ts';
-import { type Budget, withinBudget } from '../redis/within-budget.ts';
+import type { ConnectedRedis } from '../redis/connect.ts';
+import { withinBudget } from '../redis/within-budget.ts';
 import type { EpochMs, MonotonicMs, Ms } from '../time-units.ts';
 import { type CodedBody, type Entry, keptBytes } from './entry.ts';
-import { COPY_BYTES, checksumOf, encodeEntry, isCopyOf, MAX_BODY_BYTES, type SharedCopy } from './entry-codec.ts';
 import {
-  type Acquired,
-  DELETE,
-  type LeaseRequest,
-  type Read,
-  RedisStore,
-  type RedisStoreOutcome,
-  type SharedStore,
-} from './redis-store.ts';
+  COPY_BYTES,
+  checksumOf,
+  decodeEntry,
+  encodeEntry,
+  isStartOf,
+  MAX_BODY_BYTES,
+  type SharedEntry,
+} from './entry-codec.ts';
+import { precedenceOver } from './precedence.ts';
+import { type RedisBreakerDependencies, type RedisFault, redisBreaker } from './redis-breaker.ts';
+import { ACQUIRE, CHANGE_LEASE, DELETE, leaseKeyOf, STORE } from './redis-scripts.ts';
+
+/**
+ * What became of an entry. `older` and `regressed`: Redis holds a better one, which stays. `taken`: another instance is
+ * loading the key, and its answer may be better.
+ */
+type WriteOutcome = 'stored' | 'older' | 'regressed' | 'taken' | RedisFault;
 
 /** The events of a `RedisTier`: one for each read and write, and `redis-available` when that changes. */
 export type RedisTierEvent =
   | {
       readonly name: 'redis-read';
-      readonly outcome: 'found' | 'absent' | 'corrupt' | 'failed' | 'rejected-by-breaker';
+      readonly outcome: 'found' | 'absent' | 'corrupt' | RedisFault;
       readonly durationMs: Ms;
     }
   | {
       readonly name: 'redis-write';
-      readonly outcome: RedisStoreOutcome | 'failed' | 'rejected-by-breaker' | 'dropped' | 'expired';
+      readonly outcome: WriteOutcome | 'dropped' | 'expired';
       readonly durationMs: Ms;
     }
   | {
@@ -47,93 +55,110 @@ export interface RedisTierDependencies {
   readonly report: (event: RedisTierEvent) => void;
   /** The longest that one look-up may take. */
   readonly budgetMs: Ms;
-  /**
-   * After `faults` in a row a circuit breaker is open for `openMs`, then one call is a trial. Reads and writes have one
-   * each.
-   */
-  readonly breaker: { readonly faults: number; readonly openMs: Ms };
+  /** Reads and writes have a circuit breaker each. */
+  readonly breaker: RedisBreakerDependencies['breaker'];
   /** Bounds on the entries being written; one beyond either is dropped. */
   readonly maxPendingWrites: number;
   readonly maxPendingWriteBytes: number;
 }
 
-type RedisFault = 'failed' | 'rejected-by-breaker';
-
 /** What a look-up found. `failed` is not `absent`: it says nothing about the key. */
-export type RedisRead = Exclude<Read, { state: 'corrupt' }> | { readonly state: 'absent' | 'failed' };
+export type RedisRead = (SharedEntry & { readonly state: 'found' }) | { readonly state: 'absent' | 'failed' };
+
+/** What asks for a lease. */
+export interface LeaseRequest {
+  readonly token: string;
+  readonly leaseMs: Ms;
+  readonly budgetMs: Ms;
+}
+
+/** What Redis held when it was asked for a lease. */
+interface Acquired {
+  /** The value of the lease that another instance has; `undefined` when the lease is ours. */
+  readonly holder: string | undefined;
+  readonly found: SharedEntry | undefined;
+}
+
+/** How a write ended. `checksum`: of the bytes sent to Redis. */
+export interface Written {
+  readonly outcome: WriteOutcome;
+  readonly checksum: number;
+}
+
+/** How long a store has to compare an entry with the one in Redis. */
+const COMPARE_MS = 1000;
 
 /**
  * The tier that instances share. A fault of Redis (unreachable, hung, slow, read-only, full) costs a look-up its budget
  * at most and is `failed`; damaged bytes are `absent`. Writes run in the background and are never waited for.
+ *
+ * Two answers of one key are compared in this process (`precedence.ts`), so what was compared must still be there when
+ * the answer is written. A lease sees to that: a token under a key beside the entry, with an expiry. Its holder has read
+ * the entry in the step in which it took the lease, and every write ends the lease. So while the lease is held, the entry
+ * is what the holder has read, or is gone.
  */
 export class RedisTier {
   readonly #dependencies: RedisTierDependencies;
-  readonly #reads: CircuitBreaker;
-  readonly #writes: CircuitBreaker;
-  readonly #store: RedisStore;
-  /** For the report that a circuit breaker opened. */
-  #lastFault: unknown;
-  readonly #pending = new Set<Promise<void>>();
+  readonly #reading: ReturnType<typeof redisBreaker>;
+  readonly #writing: ReturnType<typeof redisBreaker>;
+  readonly #pending = new Set<Promise<Written>>();
   #pendingBytes = 0;
 
   constructor(dependencies: RedisTierDependencies) {
     this.#dependencies = dependencies;
-    this.#store = new RedisStore(dependencies);
-    this.#reads = this.#breakerOf('read');
-    this.#writes = this.#breakerOf('write');
+    const breakerOf = (operation: 'read' | 'write') =>
+      redisBreaker({
+        ...dependencies,
+        onAvailable: (available, reason) =>
+          dependencies.report({ name: 'redis-available', operation, available, reason }),
+      });
+    this.#reading = breakerOf('read');
+    this.#writing = breakerOf('write');
   }
 
   /**
-   * The usable entry of a key. With a copy, `unchanged` if Redis still holds the entry that was copied: a few bytes are
-   * read instead of the whole entry. Never rejects.
+   * The usable entry of a key. With a copy of it, only its first bytes are read while Redis still holds the entry that
+   * was copied; then the copy is what was found. Never rejects.
    */
-  async get(key: string, copy?: SharedCopy): Promise<RedisRead> {
+  async get(key: string, copy?: SharedEntry): Promise<RedisRead> {
     const { report, monotonic, budgetMs } = this.#dependencies;
     const startedAt = monotonic();
-    const read = await this.#through(this.#reads, () =>
-      withinBudget(budgetMs, (budget) => this.#read(key, budget, copy)),
-    );
-    const { state } = typeof read === 'string' ? { state: read } : read;
-    report({
-      name: 'redis-read',
-      outcome: state === 'unchanged' ? 'found' : state,
-      durationMs: monotonic() - startedAt,
-    });
-    if (typeof read === 'string') return { state: 'failed' };
-    return read.state === 'found' || read.state === 'unchanged' ? read : { state: 'absent' };
+    const read = await this.#reading(() => withinBudget(budgetMs, () => this.#read(key, copy)));
+    const outcome = typeof read === 'string' ? read : 'found';
+    report({ name: 'redis-read', outcome, durationMs: monotonic() - startedAt });
+    if (typeof read !== 'string') return { state: 'found', ...read };
+    return { state: read === 'absent' || read === 'corrupt' ? 'absent' : 'failed' };
   }
 
   /** Reads the entry and takes its lease if nobody has it, in one step; `undefined` when Redis fails. */
   async acquire(key: string, request: LeaseRequest): Promise<Acquired | undefined> {
-    const acquired = await this.#through(this.#reads, () =>
-      withinBudget(request.budgetMs, () => this.#store.acquire(key, request).catch(refusedAlone)),
+    const acquired = await this.#reading(() =>
+      withinBudget(request.budgetMs, () => this.#acquire(key, request).catch(refusedAlone)),
     );
     return typeof acquired === 'string' ? undefined : acquired;
   }
 
   /**
-   * Stores an entry until its `usableUntil`; `precedence.ts` decides whether it replaces the one in Redis. Returns whether
-   * the store is under way; only then `onEnd` is called.
+   * Stores an entry until its `usableUntil`; `precedence.ts` decides whether it replaces the one in Redis. `token`: of the
+   * lease under which it was loaded and compared; without one it is compared here. Returns how the write ends, which never
+   * rejects; `undefined` if it does not begin.
    */
-  set(entry: Entry, store?: SharedStore): boolean {
+  set(entry: Entry, token?: string): Promise<Written> | undefined {
     const { report, now, maxPendingWrites, maxPendingWriteBytes } = this.#dependencies;
     const sizeBytes = keptBytes(entry.content);
-    if (usableUntil(entry) <= now()) {
-      report({ name: 'redis-write', outcome: 'expired', durationMs: 0 });
-      return false;
-    }
+    const isExpired = usableUntil(entry) <= now();
     const tooMuch = this.#pending.size >= maxPendingWrites || this.#pendingBytes + sizeBytes > maxPendingWriteBytes;
-    if (tooMuch || entry.content.bytes > MAX_BODY_BYTES) {
-      report({ name: 'redis-write', outcome: 'dropped', durationMs: 0 });
-      return false;
+    if (isExpired || tooMuch || entry.content.bytes > MAX_BODY_BYTES) {
+      report({ name: 'redis-write', outcome: isExpired ? 'expired' : 'dropped', durationMs: 0 });
+      return undefined;
     }
     this.#pendingBytes += sizeBytes;
-    const write = this.#write(entry, store).finally(() => {
+    const write = this.#write(entry, token).finally(() => {
       this.#pendingBytes -= sizeBytes;
       this.#pending.delete(write);
     });
     this.#pending.add(write);
-    return true;
+    return write;
   }
 
   /** Never rejects; an entry that cannot be deleted expires in its time. */
@@ -152,65 +177,62 @@ export class RedisTier {
     while (this.#pending.size > 0) await Promise.all(this.#pending);
   }
 
-  async #read(key: string, budget: Budget, copy: SharedCopy | undefined): Promise<Read> {
-    const { connection } = this.#dependencies;
-    const redisKey = this.#dependencies.redisKey(key);
-    if (copy !== undefined && isCopyOf(await connection.getStart(redisKey, COPY_BYTES), copy)) {
-      return { state: 'unchanged' };
-    }
-    const bytes = budget.isOver ? undefined : await connection.getBuffer(redisKey);
-    return bytes === undefined || budget.isOver ? { state: 'absent' } : this.#store.decode(bytes, key);
+  async #read(key: string, copy: SharedEntry | undefined): Promise<SharedEntry | 'absent' | 'corrupt'> {
+    const { connection, redisKey } = this.#dependencies;
+    const name = redisKey(key);
+    if (copy !== undefined && isStartOf(await connection.getStart(name, COPY_BYTES), copy)) return copy;
+    const bytes = await connection.getBuffer(name);
+    return bytes === undefined ? 'absent' : this.#decoded(bytes, key);
   }
 
-  async #write(entry: Entry, store: SharedStore | undefined): Promise<void> {
+  #decoded(bytes: Buffer, key: string): SharedEntry | 'absent' | 'corrupt' {
+    const entry = decodeEntry(bytes, key);
+    if (entry === undefined) return 'corrupt';
+    return usableUntil(entry) <= this.#dependencies.now() ? 'absent' : { entry, checksum: checksumOf(bytes) };
+  }
+
+  async #acquire(key: string, { token, leaseMs }: Omit<LeaseRequest, 'budgetMs'>): Promise<Acquired> {
+    const reply = await this.#dependencies.connection.runScript(ACQUIRE, this.#keys(key), [token, leaseMs]);
+    if (!isPairOfValues(reply)) throw new Error('Redis gave no answer to a lease');
+    const [holder, bytes] = reply;
+    const read = bytes === null ? 'absent' : this.#decoded(bytes, key);
+    return { holder: holder?.toString(), found: typeof read === 'string' ? undefined : read };
+  }
+
+  async #write(entry: Entry, token: string | undefined): Promise<Written> {
     const { report, monotonic, toStore } = this.#dependencies;
     const startedAt = monotonic();
     const bytes = encodeEntry(entry, await toStore(entry));
-    const outcome = await this.#through(this.#writes, () => this.#store.put(entry, bytes, store));
+    const outcome = await this.#writing(() => this.#put(entry, bytes, token));
     report({ name: 'redis-write', outcome, durationMs: monotonic() - startedAt });
-    store?.onEnd(STORE_ENDS[outcome], checksumOf(bytes));
+    return { outcome, checksum: checksumOf(bytes) };
   }
 
-  async #through<T>(breaker: CircuitBreaker, work: () => Promise<T>): Promise<T | RedisFault> {
-    const end = breaker.admit();
-    if (end === undefined) return 'rejected-by-breaker';
-    try {
-      const result = await work();
-      end('success');
-      return result;
-    } catch (error) {
-      this.#lastFault = error;
-      // The loss of one node of a Cluster does not count: the other nodes can still be asked.
-      end(error instanceof NodeLost ? 'unknown' : 'failure');
-      return 'failed';
-    }
+  /** Where there was no lease, or it is over, the entry is compared under a lease of its own. */
+  async #put(entry: Entry, bytes: Buffer, givenToken = ''): Promise<WriteOutcome> {
+    const { connection, now } = this.#dependencies;
+    const keys = this.#keys(entry.key);
+    const ttlMs = Math.max(1, Math.ceil(usableUntil(entry) - now()));
+    const isStored = async (token: string) => (await connection.runScript(STORE, keys, [token, bytes, ttlMs])) === 1;
+    if (await isStored(givenToken)) return 'stored';
+    const token = randomUUID();
+    const { holder, found } = await this.#acquire(entry.key, { token, leaseMs: COMPARE_MS });
+    if (holder !== undefined) return 'taken';
+    const precedence = found === undefined ? 'replaces' : precedenceOver(found.entry, entry, now());
+    if (precedence === 'replaces') return (await isStored(token)) ? 'stored' : 'taken';
+    await connection.runScript(CHANGE_LEASE, keys.slice(1), [token, '', 0]);
+    return precedence;
   }
 
-  #breakerOf(operation: 'read' | 'write'): CircuitBreaker {
-    const { monotonic, report } = this.#dependencies;
-    const { faults, openMs } = this.#dependencies.breaker;
-    return new CircuitBreaker({
-      now: monotonic,
-      failures: new FailuresInARow(faults),
-      openMs: () => openMs,
-      onTransition: ({ state }) => {
-        const isOpen = state === 'open';
-        const reason = isOpen && this.#lastFault instanceof Error ? this.#lastFault.message : undefined;
-        report({ name: 'redis-available', operation, available: !isOpen, reason });
-      },
-    });
+  #keys(key: string): readonly [entry: string, lease: string] {
+    const redisKey = this.#dependencies.redisKey(key);
+    return [redisKey, leaseKeyOf(redisKey)];
   }
 }
 
-/** What a store came to, for who asked for it. */
-const STORE_ENDS = {
-  stored: 'stored',
-  older: 'kept',
-  regressed: 'kept',
-  taken: 'unknown',
-  failed: 'failed',
-  'rejected-by-breaker': 'failed',
-} as const;
+function isPairOfValues(reply: unknown): reply is readonly [Buffer | null, Buffer | null] {
+  return Array.isArray(reply) && reply.length === 2 && reply.every((part) => part === null || Buffer.isBuffer(part));
+}
 
 /** A Redis that refuses to write (read-only, full) can still be read. */
 function refusedAlone(error: unknown): 'failed' {

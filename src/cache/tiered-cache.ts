@@ -1,10 +1,10 @@
 import { type Freshness, freshnessOf, usableUntil } from '../freshness.ts';
 import type { EpochMs, Ms } from '../time-units.ts';
 import type { Entry } from './entry.ts';
-import type { MemoryCopy, MemoryTier } from './memory-tier.ts';
+import type { SharedEntry } from './entry-codec.ts';
+import type { MemoryTier } from './memory-tier.ts';
 import { extended, precedenceOver } from './precedence.ts';
-import type { LeaseRequest, SharedStore } from './redis-store.ts';
-import type { RedisTier } from './redis-tier.ts';
+import type { LeaseRequest, RedisTier } from './redis-tier.ts';
 
 /** What both tiers together hold for a key. `stale-if-error` is a miss with a fallback. */
 export type Lookup =
@@ -81,14 +81,9 @@ export class TieredCache {
   }
 
   async #lookUpBoth(redis: RedisTier, key: string): Promise<Lookup> {
-    const copy = this.#sharedCopy(key);
-    const read = await redis.get(key, copy && { askedAt: copy.entry.askedAt, checksum: copy.sharedChecksum });
+    const read = await redis.get(key, this.#sharedCopy(key));
     // Only bans that are known by now are applied to the entry.
-    if (read.state === 'failed' || !this.#dependencies.purges.isCurrent) return this.#withoutRedis(key);
-    if (read.state === 'found') return this.#learn(read.entry, read.checksum);
-    return read.state === 'unchanged' && copy !== undefined
-      ? this.#learn(copy.entry, copy.sharedChecksum)
-      : this.#withoutRedis(key);
+    return read.state === 'found' && this.#dependencies.purges.isCurrent ? this.#learn(read) : this.#withoutRedis(key);
   }
 
   /**
@@ -102,8 +97,8 @@ export class TieredCache {
     const { redis, purges } = this.#dependencies;
     const acquired = await redis?.acquire(key, request);
     if (acquired === undefined || !purges.isCurrent) return undefined;
-    const { holder, read } = acquired;
-    return { holder, found: read.state === 'found' ? this.#learn(read.entry, read.checksum) : this.#withoutRedis(key) };
+    const { holder, found } = acquired;
+    return { holder, found: found === undefined ? this.#withoutRedis(key) : this.#learn(found) };
   }
 
   /** The usable entry of each tier, for `GET /explain`. Changes neither tier. */
@@ -159,15 +154,14 @@ export class TieredCache {
    * A fresh copy in memory of the entry in Redis. For a stale one, Redis most likely holds a successor, so the whole
    * entry is read at once.
    */
-  #sharedCopy(key: string): (MemoryCopy & { readonly sharedChecksum: number }) | undefined {
-    const copy = this.#dependencies.memory.get(key);
-    if (copy === undefined || this.#dependencies.now() >= copy.entry.freshUntil) return undefined;
-    const { sharedChecksum } = copy;
-    return sharedChecksum === undefined ? undefined : { ...copy, sharedChecksum };
+  #sharedCopy(key: string): SharedEntry | undefined {
+    const { entry, sharedChecksum: checksum } = this.#dependencies.memory.get(key) ?? {};
+    if (entry === undefined || checksum === undefined) return undefined;
+    return this.#dependencies.now() < entry.freshUntil ? { entry, checksum } : undefined;
   }
 
   /** Takes the entry from Redis into memory, unless memory holds a better one. */
-  #learn(entry: Entry, checksum: number | undefined): Lookup {
+  #learn({ entry, checksum }: SharedEntry): Lookup {
     const { memory, purges, now } = this.#dependencies;
     if (purges.applyBans(entry) === undefined) return this.lookForFallback(entry.key);
     const kept = this.#keptEntry(entry.key);
@@ -205,18 +199,22 @@ export class TieredCache {
 
   #share(entry: Entry, { token, onShared }: StoreHints): boolean {
     const { memory, redis } = this.#dependencies;
-    const onEnd: SharedStore['onEnd'] = (outcome, checksum) => {
+    const write = redis?.set(entry, token);
+    if (write === undefined) {
+      onShared?.(false);
+      return false;
+    }
+    void write.then(({ outcome, checksum }) => {
       const copy = memory.get(entry.key);
       // Another instance has stored a better entry. Memory reads it from Redis when the key is next asked for.
-      if (outcome === 'kept' && copy?.entry.content === entry.content) memory.delete(entry.key);
+      const isWorse = outcome === 'older' || outcome === 'regressed';
+      if (isWorse && copy?.entry.content === entry.content) memory.delete(entry.key);
       if (outcome === 'stored' && copy?.entry === entry) copy.sharedChecksum = checksum;
       // Whatever Redis holds is compared with the copy when the key is next asked for.
-      if (outcome === 'unknown' && copy?.entry.content === entry.content) copy.askRedisAt = 0;
+      if (outcome === 'taken' && copy?.entry.content === entry.content) copy.askRedisAt = 0;
       onShared?.(outcome === 'stored');
-    };
-    const taken = redis?.set(entry, { token, onEnd }) ?? false;
-    if (!taken) onShared?.(false);
-    return taken;
+    });
+    return true;
   }
 
   #lookupOf(entry: Entry, tier: 'memory' | 'redis'): Lookup {

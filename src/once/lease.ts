@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { CHANGE_LEASE } from '../cache/redis-store.ts';
+import { CHANGE_LEASE } from '../cache/redis-scripts.ts';
 import type { Lookup, TieredCache } from '../cache/tiered-cache.ts';
 import type { ConnectedRedis } from '../redis/connect.ts';
 import { withinBudget } from '../redis/within-budget.ts';

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { afterAll, describe, expect, inject, test } from 'vitest';
 import type { Entry } from '../../src/cache/entry.ts';
 import { MemoryTier } from '../../src/cache/memory-tier.ts';
-import { redisKeyFor } from '../../src/cache/redis-store.ts';
+import { redisKeyFor } from '../../src/cache/redis-scripts.ts';
 import { RedisTier } from '../../src/cache/redis-tier.ts';
 import { usableUntil } from '../../src/freshness.ts';
 import { anEntry, asTheyAre } from '../support/entry.ts';
@@ -12,14 +12,13 @@ import { connectedRedis } from '../support/observed-redis-tier.ts';
 /** What both tiers do alike. */
 interface Tier {
   get(key: string): unknown;
-  set(entry: Entry): boolean;
+  set(entry: Entry): unknown;
 }
 
-/** What the suite needs of a tier: the tier, its clock, and a way to wait until an entry is stored. */
+/** What the suite needs of a tier: the tier and its clock. */
 interface Subject {
   readonly tier: Tier;
   readonly clock: { now: number };
-  readonly settled: () => Promise<void>;
 }
 
 const connection = await connectedRedis(inject('redisUrl'), { commandTimeoutMs: 30_000 });
@@ -32,7 +31,7 @@ function memoryTier(): Subject {
     const copy = tier.get(key);
     return copy === undefined ? { state: 'absent' } : { state: 'found', entry: copy.entry };
   };
-  return { tier: { get, set: (entry) => tier.set(entry) }, clock, settled: async () => {} };
+  return { tier: { get, set: (entry) => tier.set(entry) }, clock };
 }
 
 function redisTier(): Subject {
@@ -49,16 +48,15 @@ function redisTier(): Subject {
     maxPendingWrites: 1000,
     maxPendingWriteBytes: 256 * 1024 * 1024,
   });
-  return { tier, clock, settled: () => tier.idle() };
+  return { tier, clock };
 }
 
 describe.each([
   ['memory', memoryTier],
   ['Redis', redisTier],
 ])('the %s tier', (_, start) => {
-  const keep = async ({ tier, settled }: Subject, ...entries: Entry[]) => {
-    for (const entry of entries) tier.set(entry);
-    await settled();
+  const keep = async ({ tier }: Subject, entry: Entry) => {
+    await tier.set(entry);
   };
 
   test('keeps an entry until its stale windows are over', async () => {

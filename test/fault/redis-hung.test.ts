@@ -29,7 +29,7 @@ test.each([{ maxPendingWrites: 4 }, { maxPendingWriteBytes: 4 * entry().content.
 
     await redis.pause();
     for (let time = 0; time < 100; time++) {
-      observed.tier.set(stored);
+      void observed.tier.set(stored);
       expect(observed.tier.pendingWrites).toBeLessThanOrEqual(4);
     }
     expect(observed.count('redis-write', 'dropped')).toBe(96);

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect, vi } from 'vitest';
 import type { Entry } from '../../src/cache/entry.ts';
-import { redisKeyFor } from '../../src/cache/redis-store.ts';
+import { redisKeyFor } from '../../src/cache/redis-scripts.ts';
 import {
   type RedisRead,
   RedisTier,
@@ -95,8 +95,7 @@ export class ObservedRedisTier implements AsyncDisposable {
     const storedBefore = this.count('redis-write', 'stored');
     await vi.waitFor(
       async () => {
-        this.tier.set(entry);
-        await this.tier.idle();
+        await this.tier.set(entry);
         expect(this.count('redis-write', 'stored')).toBeGreaterThan(storedBefore);
       },
       { timeout: 20_000, interval: 10 },

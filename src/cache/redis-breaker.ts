@@ -1,0 +1,42 @@
+import { CircuitBreaker, FailuresInARow } from '../circuit-breaker.ts';
+import { NodeLost } from '../redis/connect.ts';
+import type { MonotonicMs, Ms } from '../time-units.ts';
+
+/** Why a call to Redis has no result. */
+export type RedisFault = 'failed' | 'rejected-by-breaker';
+
+export interface RedisBreakerDependencies {
+  readonly monotonic: () => MonotonicMs;
+  /** After `faults` in a row the circuit breaker is open for `openMs`, then one call is a trial. */
+  readonly breaker: { readonly faults: number; readonly openMs: Ms };
+  /** `reason`: the last fault, when Redis is no longer available. */
+  readonly onAvailable: (available: boolean, reason: string | undefined) => void;
+}
+
+/** Makes calls to Redis through a circuit breaker. Never rejects. */
+export function redisBreaker({ monotonic, breaker: { faults, openMs }, onAvailable }: RedisBreakerDependencies) {
+  let lastFault: unknown;
+  const breaker = new CircuitBreaker({
+    now: monotonic,
+    failures: new FailuresInARow(faults),
+    openMs: () => openMs,
+    onTransition: ({ state }) => {
+      const isOpen = state === 'open';
+      onAvailable(!isOpen, isOpen && lastFault instanceof Error ? lastFault.message : undefined);
+    },
+  });
+  return async <T>(call: () => Promise<T>): Promise<T | RedisFault> => {
+    const end = breaker.admit();
+    if (end === undefined) return 'rejected-by-breaker';
+    try {
+      const result = await call();
+      end('success');
+      return result;
+    } catch (error) {
+      lastFault = error;
+      // The loss of one node of a Cluster does not count: the other nodes can still be asked.
+      end(error instanceof NodeLost ? 'unknown' : 'failure');
+      return 'failed';
+    }
+  };
+}

@@ -1,0 +1,50 @@
+import { hash } from 'node:crypto';
+
+/**
+ * Reads the entry, and takes its lease if nobody has it. Returns the value of the lease that another one has, and the
+ * entry, each nil if there is none; a value that is no string is overwritten. KEYS: entry, lease. ARGV: our token, the
+ * milliseconds of the lease.
+ */
+export const ACQUIRE = `
+local lease, entry = redis.pcall('GET', KEYS[2]), redis.pcall('GET', KEYS[1])
+if type(lease) ~= 'string' then
+  lease = false
+  redis.call('SET', KEYS[2], ARGV[1], 'PX', ARGV[2])
+end
+return {lease, type(entry) == 'string' and entry}`;
+
+/**
+ * Writes an entry and ends its lease. Whoever does not hold the lease writes only where no entry is. Returns whether it
+ * was written: 1 or 0. KEYS: entry, lease. ARGV: our token, the entry, the milliseconds to keep it.
+ */
+export const STORE = `
+local isOurs = redis.pcall('GET', KEYS[2]) == ARGV[1]
+if isOurs then redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
+elseif not redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3], 'NX') then return 0 end
+redis.call('DEL', KEYS[2])
+return 1`;
+
+/**
+ * Changes a lease that is ours: to this value with this expiry in milliseconds, or ends it with an expiry of 0. Returns
+ * whether it was ours: 1 or 0. KEYS: lease. ARGV: our token, the value, the expiry.
+ */
+export const CHANGE_LEASE = `
+if redis.pcall('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+if ARGV[3] == '0' then redis.call('DEL', KEYS[1]) else redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3]) end
+return 1`;
+
+/** Deletes an entry. KEYS: the entry. */
+export const DELETE = `redis.call('DEL', KEYS[1])`;
+
+/**
+ * The Redis key of an entry. The braces make the digest the hash tag, so that everything else that belongs to the entry
+ * is in the same slot of a Cluster. `prefix` names the program, the schema version and the chain.
+ */
+export function redisKeyFor(prefix: string): (key: string) => string {
+  return (key) => `${prefix}{${hash('sha256', key, 'base64url')}}`;
+}
+
+/** The Redis key of the lease of an entry, by the Redis key of the entry. */
+export function leaseKeyOf(redisKey: string): string {
+  return `${redisKey}:lease`;
+}
