@@ -19,7 +19,7 @@ import {
  * and of the first bytes of a value, so that old and new instances miss each other's entries. Raise it whenever a key,
  * the layout, or the meaning of what is stored changes.
  */
-export const SCHEMA_VERSION = 11;
+export const SCHEMA_VERSION = 12;
 
 /** "TNC" and the version. */
 const MAGIC = 0x54_4e_43_00 + SCHEMA_VERSION;
@@ -48,7 +48,10 @@ const spanMs = z.number().min(0).max(MAX_SPAN_MS);
 const epochMs = z.number().min(0).max(MAX_EPOCH_MS);
 const sendable = z.string().regex(SENDABLE);
 /** Fingerprints, in base64. */
-const fingerprints = z.string().refine((base64) => Buffer.byteLength(base64, 'base64') % FINGERPRINT_BYTES === 0);
+const fingerprints = z
+  .string()
+  .transform((base64) => (base64 === '' ? NO_MEMBERS : ownedBytes(Buffer.from(base64, 'base64'))))
+  .refine(({ length }) => length % FINGERPRINT_BYTES === 0);
 
 const STORED_HEAD = z.object({
   key: z.string(),
@@ -56,51 +59,39 @@ const STORED_HEAD = z.object({
   /** The plain length of the body. */
   bytes: z.number().min(0).max(MAX_BODY_BYTES),
   etag: z.string().regex(ETAG),
-  status: z.number().refine((status) => [200, 404].includes(status)),
-  contentType: sendable,
-  apiVersion: sendable.optional(),
-  answerClass: z.string(),
-  maxAgeSeconds: z
-    .number()
-    .min(0)
-    .max(2 ** 32),
-  indexer: z.string(),
+  head: z.object({
+    status: z.number().refine((status) => [200, 404].includes(status)),
+    contentType: sendable,
+    apiVersion: sendable.optional(),
+    answerClass: z.string(),
+    maxAgeSeconds: z
+      .number()
+      .min(0)
+      .max(2 ** 32),
+    indexer: z.string(),
+  }),
   freshUntil: epochMs,
   staleWhileRevalidate: spanMs,
   staleIfError: spanMs,
   memoryTtl: spanMs,
   lifetime: spanMs,
   regressedSince: epochMs.optional(),
-  rank: z.int().min(0).max(HIGHEST_RANK),
-  members: fingerprints,
-  tentative: fingerprints,
+  completeness: z.object({ rank: z.int().min(0).max(HIGHEST_RANK), members: fingerprints, tentative: fingerprints }),
 });
 
-type StoredHead = z.infer<typeof STORED_HEAD>;
-
 /** An entry as bytes, with its body in one coding. The body must not be larger than {@link MAX_BODY_BYTES}. */
-export function encodeEntry(entry: Entry, { coding, body }: CodedBody): Buffer {
-  const { key, etag, freshUntil, staleWhileRevalidate, staleIfError, memoryTtl, lifetime, completeness } = entry;
-  const stored: StoredHead = {
-    key,
+export function encodeEntry({ content, askedAt, ...entry }: Entry, { coding, body }: CodedBody): Buffer {
+  const { rank, members, tentative } = entry.completeness;
+  const stored: z.input<typeof STORED_HEAD> = {
+    ...entry,
     coding,
-    etag,
-    freshUntil,
-    staleWhileRevalidate,
-    staleIfError,
-    memoryTtl,
-    lifetime,
-    ...entry.head,
-    bytes: entry.content.bytes,
-    regressedSince: entry.regressedSince,
-    rank: completeness.rank,
-    members: completeness.members.toString('base64'),
-    tentative: completeness.tentative.toString('base64'),
+    bytes: content.bytes,
+    completeness: { rank, members: members.toString('base64'), tentative: tentative.toString('base64') },
   };
   const head = Buffer.from(JSON.stringify(stored));
   const bytes = Buffer.concat([Buffer.alloc(AT.head), head, body]);
   bytes.writeUInt32BE(MAGIC, AT.magic);
-  bytes.writeDoubleBE(entry.askedAt, AT.askedAt);
+  bytes.writeDoubleBE(askedAt, AT.askedAt);
   bytes.writeUInt32BE(head.length, AT.headLength);
   bytes.writeUInt32BE(crc32(bytes.subarray(AT.askedAt)), AT.checksum);
   return bytes;
@@ -115,19 +106,19 @@ export function decodeEntry(bytes: Buffer, key: string): Entry | undefined {
   if (bytes.byteLength < AT.head || bytes.readUInt32BE(AT.magic) !== MAGIC) return undefined;
   if (checksumOf(bytes) !== crc32(bytes.subarray(AT.askedAt))) return undefined;
   const bodyAt = AT.head + bytes.readUInt32BE(AT.headLength);
-  const head = headIn(bytes.subarray(AT.head, bodyAt));
+  const stored = headIn(bytes.subarray(AT.head, bodyAt));
   const body = bytes.subarray(bodyAt);
-  if (head?.key !== key || (head.coding === 'identity' ? body.length !== head.bytes : body.length === 0)) {
+  if (stored?.key !== key || (stored.coding === 'identity' ? body.length !== stored.bytes : body.length === 0)) {
     return undefined;
   }
-  const { status, contentType, apiVersion, answerClass, maxAgeSeconds, indexer, rank } = head;
+  const { rank, members, tentative } = stored.completeness;
   const entry = newEntry({
-    ...head,
-    head: sharedHead({ status, contentType, apiVersion, answerClass, maxAgeSeconds, indexer }),
-    content: contentOf(ownedBytes(body), head.coding, head.bytes),
+    regressedSince: undefined,
+    ...stored,
+    head: sharedHead({ apiVersion: undefined, ...stored.head }),
+    content: contentOf(ownedBytes(body), stored.coding, stored.bytes),
     askedAt: bytes.readDoubleBE(AT.askedAt),
-    completeness: completenessOf(rank, fingerprintsIn(head.members), fingerprintsIn(head.tentative)),
-    regressedSince: head.regressedSince,
+    completeness: completenessOf(rank, members, tentative),
   });
   const { askedAt, freshUntil } = entry;
   // Written so that NaN fails it.
@@ -135,16 +126,12 @@ export function decodeEntry(bytes: Buffer, key: string): Entry | undefined {
   return makesSense ? entry : undefined;
 }
 
-function headIn(json: Buffer): StoredHead | undefined {
+function headIn(json: Buffer): z.output<typeof STORED_HEAD> | undefined {
   try {
     return STORED_HEAD.safeParse(JSON.parse(json.toString())).data;
   } catch {
     return undefined;
   }
-}
-
-function fingerprintsIn(base64: string): Buffer {
-  return base64 === '' ? NO_MEMBERS : ownedBytes(Buffer.from(base64, 'base64'));
 }
 
 /** The checksum of a stored entry, from its first bytes. */
