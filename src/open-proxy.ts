@@ -119,7 +119,7 @@ export function openProxy(context: AppContext, parts: OpenProxyDependencies) {
   });
   return {
     server: openServer(context, parts, handler, limits),
-    explain: explainWith({ cache, now }, { network, policies: settings.lifetimes }),
+    explain: explainWith({ cache, network, policies: settings.lifetimes, now }),
   };
 }
 

@@ -3,23 +3,11 @@ import type { TieredCache } from '../cache/tiered-cache.ts';
 import { type Freshness, freshnessOf, usableUntil } from '../freshness.ts';
 import type { EpochMs, Ms } from '../time-units.ts';
 import { cacheKey } from '../ton/cache-key.ts';
-import { type DroppedInput, droppedInputs, type PastedRequest, readPasted, rulesOf } from '../ton/explain-call.ts';
+import { type DroppedInput, droppedInputs, readPasted, rulesOf } from '../ton/explain-call.ts';
 import type { LifetimeRule } from '../ton/finality.ts';
 import type { GrowingPolicy, LifetimePolicies, LifetimePolicy } from '../ton/lifetime.ts';
 import type { CanonicalRequest, OperationName } from '../ton/operations.ts';
 import { parseCall, type RequestHeaders } from '../ton/parse-call.ts';
-
-/** What a request means, whatever is cached. */
-export interface ExplainedRequest {
-  readonly operation: OperationName;
-  /** What the indexer is asked: path and query, and the headers that change the answer. */
-  readonly target: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly key: string;
-  readonly dropped: readonly DroppedInput[];
-  /** The lifetimes that an answer can get; its body decides which one. */
-  readonly lifetimes: readonly ({ readonly rule: LifetimeRule } & (LifetimePolicy | GrowingPolicy))[];
-}
 
 /** A cached answer as one tier holds it now. Durations in milliseconds; negative ones have passed. */
 export interface CachedAnswer {
@@ -35,8 +23,16 @@ export interface CachedAnswer {
   readonly usableForMs: Ms;
 }
 
-/** An explained request, with what a running instance has cached for it. */
-export interface Explanation extends ExplainedRequest {
+/** What a request means, and what a running instance has cached for it. */
+export interface Explanation {
+  readonly operation: OperationName;
+  /** What the indexer is asked: path and query, and the headers that change the answer. */
+  readonly target: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly key: string;
+  readonly dropped: readonly DroppedInput[];
+  /** The lifetimes that an answer can get; its body decides which one. */
+  readonly lifetimes: readonly ({ readonly rule: LifetimeRule } & (LifetimePolicy | GrowingPolicy))[];
   readonly memory: CachedAnswer | 'absent';
   /** `failed`: Redis could not be asked in time, or not all purges are known. */
   readonly redis: CachedAnswer | 'absent' | 'failed' | 'not configured';
@@ -44,44 +40,21 @@ export interface Explanation extends ExplainedRequest {
 
 export interface ExplainDependencies {
   readonly cache: TieredCache;
+  readonly network: string;
+  readonly policies: LifetimePolicies;
   readonly now: () => EpochMs;
 }
 
-export interface ExplainOptions {
-  readonly network: string;
-  readonly policies: LifetimePolicies;
-}
-
-/** Explains a pasted request; see {@link readPasted}. Throws a `ProxyError` `invalid-request`, as the request would. */
-export function explainRequest(
-  pasted: PastedRequest,
-  headers: RequestHeaders,
-  { network, policies }: ExplainOptions,
-): ExplainedRequest {
-  const { operation, rawQuery } = pasted;
-  const call = parseCall(operation, rawQuery, headers);
-  const key = cacheKey(network, call);
-  return {
-    operation: operation.name,
-    target: canonicalTarget(operation.name, call.request),
-    headers: Object.fromEntries(call.request.headers),
-    key,
-    dropped: droppedInputs(operation, rawQuery, headers),
-    lifetimes: rulesOf(call).map((rule) => ({ rule, ...policies[rule] })),
-  };
-}
-
-function canonicalTarget(operation: OperationName, { query }: CanonicalRequest): string {
-  const pairs = query.map(([name, value]) => `${name}=${encodeURIComponent(value)}`);
-  return `/api/v3/${operation}?${pairs.join('&')}`;
-}
-
-/** Explains requests to a running instance: looks into both tiers and changes neither. */
-export function explainWith(
-  dependencies: ExplainDependencies,
-  options: ExplainOptions,
-): (text: string, headers: RequestHeaders) => Promise<Explanation> {
-  const { cache, now } = dependencies;
+/**
+ * Explains pasted requests (see {@link readPasted}): looks into both tiers and changes neither. Rejects with a
+ * `ProxyError` `invalid-request`, as the request would be refused.
+ */
+export function explainWith({
+  cache,
+  network,
+  policies,
+  now,
+}: ExplainDependencies): (text: string, headers: RequestHeaders) => Promise<Explanation> {
   const describe = (entry: Entry): CachedAnswer => ({
     state: freshnessOf(entry, now()),
     answerClass: entry.head.answerClass,
@@ -93,12 +66,24 @@ export function explainWith(
     usableForMs: usableUntil(entry) - now(),
   });
   return async (text, headers) => {
-    const explained = explainRequest(readPasted(text), headers, options);
-    const { memory, redis } = await cache.inspect(explained.key);
+    const { operation, rawQuery } = readPasted(text);
+    const call = parseCall(operation, rawQuery, headers);
+    const key = cacheKey(network, call);
+    const { memory, redis } = await cache.inspect(key);
     return {
-      ...explained,
+      operation: operation.name,
+      target: canonicalTarget(operation.name, call.request),
+      headers: Object.fromEntries(call.request.headers),
+      key,
+      dropped: droppedInputs(operation, rawQuery, headers),
+      lifetimes: rulesOf(call).map((rule) => ({ rule, ...policies[rule] })),
       memory: memory === undefined ? 'absent' : describe(memory),
       redis: typeof redis === 'string' ? redis : describe(redis),
     };
   };
+}
+
+function canonicalTarget(operation: OperationName, { query }: CanonicalRequest): string {
+  const pairs = query.map(([name, value]) => `${name}=${encodeURIComponent(value)}`);
+  return `/api/v3/${operation}?${pairs.join('&')}`;
 }

@@ -11,6 +11,14 @@ export interface AdminAnswer {
   readonly text: string;
 }
 
+/** What is asked beside the path. */
+interface AdminRequest {
+  /** Sent as JSON by a POST; without it a GET is sent. */
+  readonly body?: object;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly signal?: AbortSignal;
+}
+
 const TIMEOUT_MS = 10_000;
 
 /** Asks the admin port of a running toncache, with `ADMIN_TOKEN` where one is set. */
@@ -26,11 +34,11 @@ export class AdminClient {
   }
 
   /**
-   * Sends a GET, or a POST if there is a body. Rejects with an {@link UnavailableError} if nothing answers or access is
+   * Rejects with an {@link UnavailableError} if nothing answers or access is
    * refused, or when `signal` aborts it. Statuses 200, 422 and 503 are answers.
    */
-  async ask(path: string, body?: object, signal?: AbortSignal): Promise<AdminAnswer> {
-    const { status, text } = await this.#send(path, body, signal).catch((error: unknown) => {
+  async ask(path: string, asked: AdminRequest = {}): Promise<AdminAnswer> {
+    const { status, text } = await this.#send(path, asked).catch((error: unknown) => {
       const reason = reasonOf(error) ?? String(error);
       throw new UnavailableError(
         `no toncache answers at ${this.url} (${reason}): start it, or name its admin port by --admin`,
@@ -41,12 +49,13 @@ export class AdminClient {
     throw new UnavailableError(`${this.url} refuses (${status}): ${errorIn(text)}${help}`);
   }
 
-  async #send(path: string, body: object | undefined, signal: AbortSignal | undefined): Promise<AdminAnswer> {
+  async #send(path: string, { body, headers, signal }: AdminRequest): Promise<AdminAnswer> {
     const timeout = AbortSignal.timeout(TIMEOUT_MS);
     // Not by `fetch`, which refuses some ports.
     const response = await request(this.url + path, {
       headers: {
         ...(this.#token !== undefined && { Authorization: `Bearer ${this.#token}` }),
+        ...headers,
         ...(body && { 'Content-Type': 'application/json' }),
       },
       ...(body && { method: 'POST', body: JSON.stringify(body) }),

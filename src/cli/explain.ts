@@ -1,20 +1,14 @@
-import { type ExplainedRequest, type Explanation, explainRequest } from '../answer/explain.ts';
-import type { Settings } from '../config/schema.ts';
-import { ProxyError } from '../errors.ts';
-import { describeExplanation } from '../operate/describe-explanation.ts';
-import { readHeaderLines, readPasted } from '../ton/explain-call.ts';
 import { AdminClient } from './admin-client.ts';
-import { type Command, type Context, EXIT, UsageError } from './command.ts';
+import { type Command, EXIT, UsageError } from './command.ts';
 import { readOptions, readSettings } from './options.ts';
 
 export const explain: Command = {
-  help: `usage: toncache explain <URL or query> [--header 'Name: value']... [--offline] [--admin URL] [--json]
+  help: `usage: toncache explain <URL or query> [--header 'Name: value']... [--admin URL] [--json]
 
-Says what a request means: what the indexer is asked, the key, which inputs are dropped, how long an answer can live.
-A running instance also says what memory and Redis hold.
+Asks a running instance what a request means: what the indexer is asked, the key, which inputs are dropped, how long an
+answer can live, and what memory and Redis hold.
 
   --header    a header of the request, such as 'X-Actions-Version: latest'; may be repeated
-  --offline   from the settings alone, without a running instance
   --admin     the admin port; by default that of the settings. ADMIN_TOKEN is sent if it is set
   --json      print it as JSON; durations are in milliseconds
 
@@ -26,48 +20,19 @@ exit codes: 0 explained, 1 the request would be refused, 64 wrong command line, 
   async run(args, context) {
     const { values, positionals } = readOptions(args, {
       header: { type: 'string', multiple: true, default: [] },
-      offline: { type: 'boolean', default: false },
       admin: { type: 'string' },
       json: { type: 'boolean', default: false },
     });
-    const [text, ...more] = positionals;
-    if (text === undefined || more.length > 0) throw new UsageError('one URL or query is expected, in quotes');
-    const settings = readSettings(context);
-    const found = values.offline
-      ? explainOffline(text, values.header, settings)
-      : await askInstance(text, values.header, values.admin, settings);
-    if ('error' in found) return refuse(found.error, values.json, context);
-    context.stdout.write(values.json ? `${JSON.stringify(found)}\n` : describeExplanation(found));
-    return EXIT.ok;
+    const [target, ...more] = positionals;
+    if (target === undefined || more.length > 0) throw new UsageError('one URL or query is expected, in quotes');
+    const query = new URLSearchParams({ target });
+    for (const line of values.header) query.append('header', line);
+    const client = new AdminClient(values.admin, readSettings(context));
+    const accept = values.json ? 'application/json' : 'text/plain';
+    const { status, text } = await client.ask(`/explain?${query}`, { headers: { Accept: accept } });
+    if (values.json) context.stdout.write(`${text}\n`);
+    else if (status === 200) context.stdout.write(text);
+    else context.stderr.write(`the request would be refused: ${JSON.parse(text).error}\n`);
+    return status === 200 ? EXIT.ok : EXIT.failed;
   },
 };
-
-type Found = ExplainedRequest | Explanation | { readonly error: string };
-
-function explainOffline(text: string, lines: readonly string[], settings: Settings): Found {
-  try {
-    return explainRequest(readPasted(text), readHeaderLines(lines), {
-      network: settings.network,
-      policies: settings.lifetimes,
-    });
-  } catch (error) {
-    if (error instanceof ProxyError) return { error: error.message };
-    throw error;
-  }
-}
-
-async function askInstance(
-  text: string,
-  headers: readonly string[],
-  admin: string | undefined,
-  settings: Settings,
-): Promise<Found> {
-  const query = new URLSearchParams([['target', text], ...headers.map((line): [string, string] => ['header', line])]);
-  return JSON.parse((await new AdminClient(admin, settings).ask(`/explain?${query}`)).text);
-}
-
-function refuse(error: string, asJson: boolean, { stdout, stderr }: Context): number {
-  if (asJson) stdout.write(`${JSON.stringify({ error })}\n`);
-  else stderr.write(`the request would be refused: ${error}\n`);
-  return EXIT.failed;
-}

@@ -36,7 +36,7 @@ exit codes: 0 purged, 1 purged in this instance only, 64 wrong command line, 69 
     } catch (error) {
       throw error instanceof ProxyError ? new UsageError(error.message) : error;
     }
-    const { status, text } = await new AdminClient(admin, readSettings(context)).ask('/purge', body);
+    const { status, text } = await new AdminClient(admin, readSettings(context)).ask('/purge', { body });
     const reply: { error?: string; at?: number } = JSON.parse(text);
     if (json) context.stdout.write(`${text}\n`);
     else if (status === 200)

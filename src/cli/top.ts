@@ -41,7 +41,7 @@ exit codes: 0 ended, 64 wrong command line, 69 no answer, 78 wrong settings`,
     using keys = endedByKey(clear === '' ? undefined : context.stdin);
     const ended = AbortSignal.any([signal, keys.signal]);
     while (!ended.aborted) {
-      const answer = await client.ask('/status.json', undefined, ended).catch((error: unknown) => {
+      const answer = await client.ask('/status.json', { signal: ended }).catch((error: unknown) => {
         if (!ended.aborted) throw error;
       });
       if (answer === undefined) break;
