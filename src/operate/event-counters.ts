@@ -6,14 +6,6 @@ import type { Ms } from '../time-units.ts';
 // each time, metrics took 4 % of the CPU time of a miss (measured). prom-client still renders the page, by calling
 // `get`.
 
-/** The names of a metric on the page. */
-export interface Naming {
-  readonly name: string;
-  readonly help: string;
-  /** At most two. */
-  readonly labelNames: readonly string[];
-}
-
 /** Bounds of buckets, in seconds, from half a millisecond (Redis in the same rack) up. */
 const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120];
 
@@ -30,30 +22,34 @@ export interface LabeledValue {
   readonly metricName?: string;
 }
 
-/** Adds a metric to the page, whose lines are read at each scrape. */
+/** Adds a metric to the page, its name with the prefix `toncache_`. Its lines are read at each scrape. */
 export function addMetric(
   registry: Registry,
-  { name, help }: Omit<Naming, 'labelNames'>,
+  suffix: string,
+  help: string,
   type: 'counter' | 'gauge' | 'histogram',
   read: () => readonly LabeledValue[],
 ): void {
+  const name = `toncache_${suffix}`;
   const metric = { name, help, type, get: () => Promise.resolve({ name, help, type, values: read() }) };
   // The cast: Registry is typed for prom-client's own classes, but calls only `name` and `get` of a metric (15.1.3).
   registry.registerMetric(metric as unknown as Metric);
 }
 
-/** One value for each combination of labels that has occurred, in order of first occurrence. */
+/** One value for each combination of at most two labels that has occurred. */
 class ByLabels<T> {
-  readonly #names: readonly string[];
   readonly #create: () => T;
   readonly #values = new Map<string, Map<string | number, T>>();
 
-  constructor(names: readonly string[], create: () => T) {
-    this.#names = names;
+  constructor(create: () => T) {
     this.#create = create;
   }
 
-  of(first: string, second: string | number): T {
+  /**
+   * The value of a combination, created when it is asked for the first time. A counter that is created before its first
+   * event is on the page with 0: else `rate` and `increase` do not see that event.
+   */
+  of(first = '', second: string | number = ''): T {
     let seconds = this.#values.get(first);
     if (seconds === undefined) {
       seconds = new Map();
@@ -67,103 +63,32 @@ class ByLabels<T> {
     return value;
   }
 
-  flatMap<R>(render: (labels: LabeledValue['labels'], value: T) => R[]): R[] {
+  /** The values with their labels, which have these names. */
+  entries([firstName, secondName]: readonly string[]): { labels: LabeledValue['labels']; value: T }[] {
     return [...this.#values].flatMap(([first, seconds]) =>
-      [...seconds].flatMap(([second, value]) => {
-        const values = [first, second];
-        return render(Object.fromEntries(this.#names.map((name, index) => [name, values[index] ?? ''])), value);
-      }),
+      [...seconds].map(([second, value]) => ({
+        labels: { ...(firstName && { [firstName]: first }), ...(secondName && { [secondName]: second }) },
+        value,
+      })),
     );
-  }
-}
-
-/** A counter, or a gauge of what was last said. */
-export class Tally {
-  readonly #values: ByLabels<{ value: number }>;
-
-  constructor(registry: Registry, naming: Naming, type: 'counter' | 'gauge' = 'counter') {
-    this.#values = new ByLabels(naming.labelNames, () => ({ value: 0 }));
-    if (naming.labelNames.length === 0) this.start();
-    addMetric(registry, naming, type, () => this.#values.flatMap((labels, { value }) => [{ value, labels }]));
-  }
-
-  /** Shows the labels with 0 until something is counted: else `rate` and `increase` do not see the first event. */
-  start(first = '', second: string | number = ''): void {
-    this.#values.of(first, second);
-  }
-
-  /** Adds to the count, under the values of the labels in their order. */
-  add(count: number, first = '', second: string | number = ''): void {
-    this.#values.of(first, second).value += count;
-  }
-
-  /** Replaces the value. */
-  set(value: number, first = '', second: string | number = ''): void {
-    this.#values.of(first, second).value = value;
-  }
-}
-
-/** A histogram. */
-export class DurationTally {
-  readonly #bounds: readonly number[];
-  readonly #durations: ByLabels<{ readonly counts: number[]; sum: number }>;
-
-  /** `bounds`: the upper end of each bucket, in seconds, ascending. */
-  constructor(registry: Registry, naming: Naming, bounds: readonly number[]) {
-    this.#bounds = bounds;
-    this.#durations = new ByLabels(naming.labelNames, () => ({ counts: new Array(bounds.length + 1).fill(0), sum: 0 }));
-    addMetric(registry, naming, 'histogram', () =>
-      this.#durations.flatMap((labels, each) => this.#render(naming, labels, each)),
-    );
-  }
-
-  /** Counts a duration in milliseconds. */
-  add(ms: Ms, first = '', second: string | number = ''): void {
-    const seconds = ms / 1000;
-    const of = this.#durations.of(first, second);
-    let bucket = 0;
-    for (const bound of this.#bounds) {
-      if (seconds <= bound) break;
-      bucket++;
-    }
-    of.counts[bucket] = (of.counts[bucket] ?? 0) + 1;
-    of.sum += seconds;
-  }
-
-  /** The count of a bucket includes those of all buckets below it. */
-  #render(
-    { name }: Naming,
-    labels: LabeledValue['labels'],
-    { counts, sum }: { counts: number[]; sum: number },
-  ): LabeledValue[] {
-    let count = 0;
-    const buckets = counts.map((inBucket, index): LabeledValue => {
-      count += inBucket;
-      return { value: count, labels: { le: this.#bounds[index] ?? '+Inf', ...labels }, metricName: `${name}_bucket` };
-    });
-    return [
-      ...buckets,
-      { value: sum, labels, metricName: `${name}_sum` },
-      { value: count, labels, metricName: `${name}_count` },
-    ];
   }
 }
 
 type Named<N extends AppEvent['name']> = Extract<AppEvent, { readonly name: N }>;
 
+/** What is to be done for events, or read from them, by their names. */
+type ByEvent<R> = { readonly [N in AppEvent['name']]?: (event: Named<N>) => R };
+
 /** The values of the labels of one event, in their order. */
-type Values = readonly [first?: string, second?: string | number];
+type LabelValues = readonly [first?: string, second?: string | number];
 
-/** Which events a metric counts, and under which values of its labels. */
-type Counted = { readonly [N in AppEvent['name']]?: (event: Named<N>) => Values };
+/** A number that is read from one event, and the values of its labels. */
+type LabeledNumber = readonly [read: number, ...LabelValues];
 
-/** Which events a metric reads a number from: milliseconds, or a value. The values of the labels follow it. */
-type Measured = { readonly [N in AppEvent['name']]?: (event: Named<N>) => readonly [measured: number, ...Values] };
-
-/** Metrics of events, each with its name (without the prefix `toncache_`), its help, its labels and what it counts. */
+/** Metrics of events, each with its name (without the prefix `toncache_`), its help and at most two labels. */
 export class EventCounters {
   readonly registry: Registry;
-  readonly #listeners = new Map<AppEvent['name'], ((event: AppEvent) => void)[]>();
+  readonly #listeners = new Map<string, ((event: AppEvent) => void)[]>();
 
   constructor(registry: Registry) {
     this.registry = registry;
@@ -174,36 +99,87 @@ export class EventCounters {
     for (const listener of this.#listeners.get(event.name) ?? []) listener(event);
   };
 
-  /** Calls back for each event of a name. */
-  on<N extends AppEvent['name']>(name: N, listener: (event: Named<N>) => void): void {
-    const listeners = this.#listeners.get(name) ?? [];
-    // The cast: TypeScript does not see that a name and its events belong together.
-    this.#listeners.set(name, [...listeners, listener as (event: AppEvent) => void]);
-  }
-
-  /** A counter with at most two labels. */
-  count(name: string, help: string, labelNames: readonly string[], counted: Counted): Tally {
-    const tally = new Tally(this.registry, { name: `toncache_${name}`, help, labelNames });
-    this.#onEach<Values>(counted, ([first, second]) => tally.add(1, first, second));
-    return tally;
-  }
-
-  /** A gauge with at most two labels: what the last event said of each combination. */
-  state(name: string, help: string, labelNames: readonly string[], measured: Measured): Tally {
-    const tally = new Tally(this.registry, { name: `toncache_${name}`, help, labelNames }, 'gauge');
-    this.#onEach<readonly [number, ...Values]>(measured, (values) => tally.set(...values));
-    return tally;
-  }
-
-  /** A histogram of seconds with one or two labels. */
-  time(name: string, help: string, labelNames: readonly string[], timed: Measured, bounds = SECONDS): void {
-    const tally = new DurationTally(this.registry, { name: `toncache_${name}`, help, labelNames }, bounds);
-    this.#onEach<readonly [number, ...Values]>(timed, ([ms, first, second]) => tally.add(ms, first, second));
-  }
-
-  #onEach<V>(valuesOf: { readonly [N in AppEvent['name']]?: (event: Named<N>) => V }, add: (values: V) => void): void {
-    for (const [name, values] of Object.entries(valuesOf)) {
-      this.on(name as AppEvent['name'], (event) => add((values as (event: AppEvent) => V)(event)));
+  /** Calls back for each event of these names, with what is read from it. */
+  on<R>(read: ByEvent<R>, listener: (found: R) => void): void {
+    for (const [name, readOne] of Object.entries(read)) {
+      const listeners = this.#listeners.get(name) ?? [];
+      // The cast: TypeScript does not see that a name and its events belong together.
+      this.#listeners.set(name, [...listeners, (event) => listener((readOne as (event: AppEvent) => R)(event))]);
     }
+  }
+
+  /** A counter of events, with at most two labels. */
+  count(
+    name: string,
+    help: string,
+    labelNames: readonly string[],
+    read: ByEvent<LabelValues>,
+  ): ByLabels<{ value: number }> {
+    const counts = this.#show('counter', name, help, labelNames);
+    this.on(read, ([first, second]) => {
+      counts.of(first, second).value++;
+    });
+    return counts;
+  }
+
+  /** A gauge with at most two labels: the last number that was read. */
+  state(
+    name: string,
+    help: string,
+    labelNames: readonly string[],
+    read: ByEvent<LabeledNumber>,
+  ): ByLabels<{ value: number }> {
+    const states = this.#show('gauge', name, help, labelNames);
+    this.on(read, ([value, first, second]) => {
+      states.of(first, second).value = value;
+    });
+    return states;
+  }
+
+  #show(type: 'counter' | 'gauge', name: string, help: string, labelNames: readonly string[]) {
+    const numbers = new ByLabels(() => ({ value: 0 }));
+    if (labelNames.length === 0) numbers.of();
+    addMetric(this.registry, name, help, type, () =>
+      numbers.entries(labelNames).map(({ labels, value: { value } }) => ({ labels, value })),
+    );
+    return numbers;
+  }
+
+  /** A histogram of seconds; the numbers that are read are milliseconds. */
+  time(
+    name: string,
+    help: string,
+    labelNames: readonly string[],
+    read: ByEvent<LabeledNumber>,
+    bounds: readonly number[] = SECONDS,
+  ): void {
+    const histograms = new ByLabels(() => ({ counts: new Array<number>(bounds.length + 1).fill(0), sum: 0 }));
+    addMetric(this.registry, name, help, 'histogram', () =>
+      histograms.entries(labelNames).flatMap(({ labels, value: { counts, sum } }) => {
+        let count = 0;
+        // The count of a bucket includes those of all buckets below it.
+        const buckets = counts.map((inBucket, index) => {
+          count += inBucket;
+          const le = bounds[index] ?? '+Inf';
+          return { value: count, labels: { le, ...labels }, metricName: `toncache_${name}_bucket` };
+        });
+        return [
+          ...buckets,
+          { value: sum, labels, metricName: `toncache_${name}_sum` },
+          { value: count, labels, metricName: `toncache_${name}_count` },
+        ];
+      }),
+    );
+    this.on(read, ([ms, first, second]) => {
+      const seconds = ms / 1000;
+      const histogram = histograms.of(first, second);
+      let bucket = 0;
+      for (const bound of bounds) {
+        if (seconds <= bound) break;
+        bucket++;
+      }
+      histogram.counts[bucket] = (histogram.counts[bucket] ?? 0) + 1;
+      histogram.sum += seconds;
+    });
   }
 }

@@ -45,7 +45,7 @@ export function addGauges(registry: Registry, sources: GaugeSources): void {
   const { memory, maxMemoryBytes, server, indexers, waitingClients, clock, redis, push } = sources;
   const { admission, passThroughAdmission, all, heads } = indexers;
   const add = (name: string, help: string, read: () => readonly LabeledValue[]) =>
-    addMetric(registry, { name: `toncache_${name}`, help }, 'gauge', read);
+    addMetric(registry, name, help, 'gauge', read);
   const gauge = (name: string, help: string, read: () => number) =>
     add(name, help, () => [{ value: read(), labels: {} }]);
   type Indexer = (typeof all)[number];

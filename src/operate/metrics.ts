@@ -39,19 +39,16 @@ export class Metrics {
     this.onEvent = counters.onEvent;
     countRequests(counters, timeoutMs);
     countUpstream(counters, timeoutMs);
-    showStates(
-      counters,
-      sources.indexers.all.map(({ name }) => name),
-    );
+    showStates(counters, sources.indexers.all);
     countRedis(counters);
     if (sources.redis !== undefined) showRedis(counters);
     if (sources.push !== undefined) countStream(counters);
     addGauges(this.#registry, sources);
-    const dropped = {
-      name: 'toncache_log_lines_dropped_total',
-      help: 'Lines of the log that standard output did not take: a full disk, or a reader that is slow or gone.',
-    };
-    addMetric(this.#registry, dropped, 'counter', () => [{ value: logLinesDropped(), labels: {} }]);
+    const dropped =
+      'Lines of the log that standard output did not take: a full disk, or a reader that is slow or gone.';
+    addMetric(this.#registry, 'log_lines_dropped_total', dropped, 'counter', () => [
+      { value: logLinesDropped(), labels: {} },
+    ]);
   }
 
   /** The page in Prometheus' text format. */
@@ -84,9 +81,9 @@ function countRequests(counters: EventCounters, timeoutMs: Ms): void {
     shed: ({ operation, reason }) => [operation, reason],
   });
   for (const operation of OPERATION_NAMES) {
-    for (const outcome of REQUEST_OUTCOMES) answered.start(operation, outcome);
-    for (const code of FAILURES) failed.start(operation, code);
-    for (const reason of SHED_REASONS) shed.start(operation, reason);
+    for (const outcome of REQUEST_OUTCOMES) answered.of(operation, outcome);
+    for (const code of FAILURES) failed.of(operation, code);
+    for (const reason of SHED_REASONS) shed.of(operation, reason);
   }
   // Not part of `requests_total`: nobody knows which operation they are for.
   counters.count('refused_requests_total', 'Requests that were refused before their operation was read.', ['code'], {
@@ -139,7 +136,7 @@ function countUpstream(counters: EventCounters, timeoutMs: Ms): void {
 }
 
 /** What holds from one event to the next. */
-function showStates(counters: EventCounters, indexers: readonly string[]): void {
+function showStates(counters: EventCounters, indexers: GaugeSources['indexers']['all']): void {
   const breakerOpen = counters.state(
     'breaker_open',
     'Whether the circuit breaker of an operation is open (1).',
@@ -152,9 +149,9 @@ function showStates(counters: EventCounters, indexers: readonly string[]): void 
     ['indexer'],
     { pause: ({ indexer, state }) => [Number(state === 'begun'), indexer] },
   );
-  for (const indexer of indexers) {
-    paused.start(indexer);
-    for (const operation of OPERATION_NAMES) breakerOpen.start(indexer, operation);
+  for (const { name } of indexers) {
+    paused.of(name);
+    for (const operation of OPERATION_NAMES) breakerOpen.of(name, operation);
   }
 }
 
@@ -172,23 +169,22 @@ function countRedis(counters: EventCounters): void {
     purged: ({ selector }) => [selector],
   });
   const followed = counters.count('purges_followed_total', 'Purges of other instances, through Redis.', [], {});
-  counters.on('purges-followed', ({ bans }) => followed.add(bans));
+  counters.on({ 'purges-followed': ({ bans }) => bans }, (bans) => {
+    followed.of().value += bans;
+  });
 }
 
 function showRedis(counters: EventCounters): void {
   const is = { connected: false, read: true, write: true };
-  const naming = {
-    name: 'toncache_redis_available',
-    help: 'Whether Redis is used (1), or is not connected or failing (0).',
-  };
-  addMetric(counters.registry, naming, 'gauge', () =>
+  const help = 'Whether Redis is used (1), or is not connected or failing (0).';
+  addMetric(counters.registry, 'redis_available', help, 'gauge', () =>
     (['read', 'write'] as const).map((call) => ({ value: Number(is.connected && is[call]), labels: { call } })),
   );
-  counters.on('redis-available', ({ operation, available }) => {
-    is[operation] = available;
-  });
-  counters.on('redis-transition', ({ state }) => {
+  counters.on({ 'redis-transition': ({ state }) => state }, (state) => {
     is.connected = state === 'connected';
+  });
+  counters.on({ 'redis-available': (event) => event }, ({ operation, available }) => {
+    is[operation] = available;
   });
 }
 

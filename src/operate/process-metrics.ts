@@ -20,8 +20,9 @@ export function metricsOfProcess(): readonly Metric[] {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry, prefix: 'toncache_' });
   for (const name of MISNAMED) registry.removeSingleMetric(`toncache_${name}`);
-  const buildInfo = { name: 'toncache_build_info', help: 'The versions that run, as labels.' };
-  addMetric(registry, buildInfo, 'gauge', () => [{ value: 1, labels: { version: VERSION, node: process.version } }]);
+  addMetric(registry, 'build_info', 'The versions that run, as labels.', 'gauge', () => [
+    { value: 1, labels: { version: VERSION, node: process.version } },
+  ]);
   ofProcess = registry.getMetricsAsArray().flatMap(({ name }) => registry.getSingleMetric(name) ?? []);
   return ofProcess;
 }
