@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Answered } from '../support/http-client.ts';
+import type { Reply } from '../support/start-proxy.ts';
 import { Subjects } from './inputs/subjects.ts';
 import { inputTable, type Row } from './inputs/table.ts';
 import { KNOWN_DIFFERENCES, REFUSED_IN_OWN_WORDS } from './known-differences.ts';
@@ -35,6 +36,7 @@ it('the table has at least 500 inputs', () => {
 
 describe.each(['1.2', '1.3'] as const)('the inputs of the table, before indexer %s', (version) => {
   const outcomes: Outcome[] = [];
+  const refusals: { readonly row: Row; readonly reply: Reply }[] = [];
   let differing: Outcome[] = [];
   const known = KNOWN_DIFFERENCES.filter((difference) => (difference.version ?? version) === version);
   let world: World;
@@ -46,7 +48,9 @@ describe.each(['1.2', '1.3'] as const)('the inputs of the table, before indexer 
       const target = `/api/v3/${subjects.fill(row.target)}`;
       const asking = { method: row.method, headers: row.headers };
       const indexer = compared(await world.askIndexer(target, asking));
-      outcomes.push({ row, indexer, toncache: compared(await world.ask(target, asking)) });
+      const reply = await world.ask(target, asking);
+      outcomes.push({ row, indexer, toncache: compared(reply) });
+      if (reply.status === REFUSED_IN_OWN_WORDS) refusals.push({ row, reply });
     }
     differing = outcomes.filter(({ indexer, toncache }) => !isDeepStrictEqual(indexer, toncache));
   });
@@ -71,5 +75,17 @@ describe.each(['1.2', '1.3'] as const)('the inputs of the table, before indexer 
     const refused = outcomes.filter(({ indexer, toncache }) => indexer.status === 422 && toncache.status === 422);
     expect(refused).not.toEqual([]);
     expect(refused.filter(({ indexer, toncache }) => indexer.type !== toncache.type).map(describeOutcome)).toEqual([]);
+  });
+
+  it('that are refused are told what is wrong and what is accepted, and are not cached', () => {
+    for (const { row, reply } of refusals) {
+      expect(reply.headers).toMatchObject({ 'content-type': 'application/json', 'cache-control': 'no-store' });
+      expect(reply.cache).toEqual({ detail: 'invalid-request' });
+      if (row.method === 'HEAD') continue;
+      const { error, ...rest } = JSON.parse(reply.text);
+      expect([row.name, error]).toEqual([row.name, expect.stringMatching(/accepted: .|should be specified/)]);
+      expect(error.toLowerCase()).toMatch(new RegExp(`\\b${row.parameter ?? ''}\\b`));
+      expect(rest).toEqual({});
+    }
   });
 });

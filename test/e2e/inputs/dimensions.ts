@@ -33,13 +33,16 @@ export function hashes(name: 'hash' | 'message'): string[] {
 /** No hash in any version, or only in some. */
 export const NO_HASHES = [
   'nothing',
+  '%',
   '%zz',
   '%ff%fe',
+  '%C3%28',
   'A'.repeat(42),
   `${'A'.repeat(42)}%3D%3D`,
   'A'.repeat(44),
   'A'.repeat(45),
   'ab'.repeat(31),
+  `${'ab'.repeat(31)}a`,
   'g'.repeat(64),
   `0X${'ab'.repeat(32)}`,
   `0x${'ab'.repeat(33)}`,
@@ -90,6 +93,12 @@ export const SEQNOS = [
   '1e3',
   '0x10',
   'many',
+  '%201',
+  '1%20',
+  '1%00',
+  // A digit beyond ASCII, and one that would be right if it were decoded twice.
+  '%EF%BC%91',
+  '%2531',
   '2147483647',
   '2147483648',
   '99999999999999999999',
@@ -123,6 +132,7 @@ export const NAMES: readonly ((name: string) => string)[] = [
   (name) => `${name}%5b12%5d`,
   (name) => `${name}[x]`,
   (name) => `%${name.charCodeAt(0).toString(16)}${name.slice(1)}`,
+  (name) => `%25${name.charCodeAt(0).toString(16)}${name.slice(1)}`,
   (name) => `%20${name}`,
 ];
 

@@ -23,6 +23,8 @@ export interface Row {
   /** What follows `/api/v3/`. */
   readonly target: string;
   readonly headers: Readonly<Record<string, string | readonly string[]>>;
+  /** What a refusal must name, where only one parameter can be wrong. */
+  readonly parameter?: string;
 }
 
 /** A parameter with a question that it belongs to. */
@@ -81,12 +83,18 @@ const QUESTIONS = [BLOCK_SET, AROUND, TRACE, `${PENDING}account={account.raw}`];
 /** All rows, each once. */
 export function inputTable(): Row[] {
   const rows = [
-    ...PLACES.flatMap((place) => [...valuesOf(place), ...namesOf(place), ...repetitionsOf(place)]),
+    ...PLACES.flatMap((place) =>
+      [...valuesOf(place), ...namesOf(place), ...repetitionsOf(place)].map((one) => ({
+        ...one,
+        parameter: place.parameter,
+      })),
+    ),
     ...lists(),
     ...HEADERS.flatMap(([question, header, parameter, values]) => headersOf(question, header, parameter, values)),
     ...QUESTIONS.flatMap((question) => [...surroundings(question), ...timeouts(question)]),
     ...unread(),
     row(`${ADJACENT}hash[][]={hash.base64}`),
+    row(`${ADJACENT}hash={hash.base64},{parent.hex}`),
     row(`${BLOCK_SET}&sort=&sort=`),
   ];
   return [...new Map(rows.map((one) => [one.name, one])).values()];
