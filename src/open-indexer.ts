@@ -1,7 +1,7 @@
 import type { Guard } from './admission/guard.ts';
 import { Health } from './admission/health.ts';
 import { operationBreakers } from './admission/operation-breakers.ts';
-import { Pause } from './admission/pause.ts';
+import { pauseOf } from './admission/pause.ts';
 import { RateLimit, SharedRate } from './admission/rate-limit.ts';
 import type { Route } from './admission/routes.ts';
 import { Slots } from './admission/slots.ts';
@@ -52,7 +52,7 @@ export function openIndexer(
   const { upstream, admission, breaker } = settings;
   const client = openClient(context, indexer);
   const { name } = client;
-  const pause = new Pause({
+  const pause = pauseOf({
     now: monotonic,
     onTransition: (transition) =>
       report(
@@ -70,13 +70,13 @@ export function openIndexer(
     ...breaker,
   });
   const guards = new Map<string, readonly Guard[]>(
-    [...breakers].map(([operation, own]) => [operation, [pause, ...own]]),
+    [...breakers].map(([operation, breaker]) => [operation, [pause, breaker]]),
   );
   const rate = openRateLimit(context, indexer, scripting);
   const head = new IndexerHead({
     upstream: client,
     maySend: async () => pause.retryAfterMs === 0 && (rate === undefined || (await rate.take(0)) === 'go'),
-    onRateLimited: (retryAfterMs) => pause.admit()?.('rate-limited', retryAfterMs),
+    onRateLimited: (retryAfterMs) => pause.admit('')?.('rate-limited', retryAfterMs),
     now,
   });
   const patienceMs = Math.min(admission.patience, upstream.timeout / 2);

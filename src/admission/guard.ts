@@ -1,4 +1,4 @@
-import type { CallResult } from '../circuit-breaker.ts';
+import type { CallResult, CircuitBreaker, EndCall } from '../circuit-breaker.ts';
 import type { Ms } from '../time-units.ts';
 
 /**
@@ -98,4 +98,25 @@ export interface Guard {
   readonly retryAfterMs: Ms;
   /** Takes the right to send a request for a cache key now, or `undefined` when it is refused. */
   admit(key: string): EndPass | undefined;
+}
+
+/** A guard that is a circuit breaker. `end` ends its call: it says what an outcome is to this breaker. */
+export function guardOf(
+  reason: RefusalReason,
+  breaker: CircuitBreaker,
+  end: (endCall: EndCall, outcome: Outcome, key: string, retryAfterMs?: Ms) => void,
+): Guard {
+  return {
+    reason,
+    get isOpen() {
+      return breaker.isOpen;
+    },
+    get retryAfterMs() {
+      return breaker.retryAfterMs;
+    },
+    admit: (key) => {
+      const endCall = breaker.admit(key);
+      return endCall && ((outcome, retryAfterMs) => end(endCall, outcome, key, retryAfterMs));
+    },
+  };
 }

@@ -1,6 +1,6 @@
 import { CircuitBreaker, type FailureCount } from '../circuit-breaker.ts';
 import type { MonotonicMs, Ms } from '../time-units.ts';
-import { type EndPass, type Guard, RESULTS } from './guard.ts';
+import { type Guard, guardOf, RESULTS } from './guard.ts';
 
 export interface FailedKeysDependencies {
   readonly now: () => MonotonicMs;
@@ -90,7 +90,7 @@ export interface OperationBreakersDependencies<Name extends string> {
 export function operationBreakers<Name extends string>(
   operations: readonly Name[],
   { now, random, onTransition, ...settings }: OperationBreakersDependencies<Name>,
-): ReadonlyMap<string, readonly [Guard]> {
+): ReadonlyMap<string, Guard> {
   const { minimumThroughput, openDuration, longestOpenDuration } = settings;
   const breakers = operations.map(
     (operation) =>
@@ -105,40 +105,11 @@ export function operationBreakers<Name extends string>(
         },
       }),
   );
-  const onUnreachable = (key: string) => {
-    for (const breaker of breakers) breaker.count(key, 'failure');
-  };
-  return new Map(
-    breakers.map((breaker, index) => [operations[index] ?? '', [new OperationBreaker(breaker, onUnreachable)]]),
+  const guards = breakers.map((breaker) =>
+    guardOf('breaker-open', breaker, (end, outcome, key) => {
+      if (outcome === 'unreachable') for (const each of breakers) each.count(key, 'failure');
+      end(RESULTS[outcome]);
+    }),
   );
-}
-
-class OperationBreaker implements Guard {
-  readonly reason = 'breaker-open';
-  readonly #breaker: CircuitBreaker;
-  readonly #onUnreachable: (key: string) => void;
-
-  constructor(breaker: CircuitBreaker, onUnreachable: (key: string) => void) {
-    this.#breaker = breaker;
-    this.#onUnreachable = onUnreachable;
-  }
-
-  get isOpen(): boolean {
-    return this.#breaker.isOpen;
-  }
-
-  get retryAfterMs(): number {
-    return this.#breaker.retryAfterMs;
-  }
-
-  admit(key: string): EndPass | undefined {
-    const end = this.#breaker.admit(key);
-    return (
-      end &&
-      ((outcome) => {
-        if (outcome === 'unreachable') this.#onUnreachable(key);
-        end(RESULTS[outcome]);
-      })
-    );
-  }
+  return new Map(operations.map((operation, index) => [operation, guards[index] as Guard]));
 }

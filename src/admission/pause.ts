@@ -1,6 +1,6 @@
 import { CircuitBreaker, type CircuitTransition, FailuresInARow } from '../circuit-breaker.ts';
 import type { MonotonicMs, Ms } from '../time-units.ts';
-import type { EndPass, Guard } from './guard.ts';
+import { type Guard, guardOf } from './guard.ts';
 
 export interface PauseDependencies {
   readonly now: () => MonotonicMs;
@@ -18,42 +18,16 @@ export interface PauseDependencies {
  * a 5xx. After a 429 to the trial the next pause is as long as asked for, but at least twice the default, then four times
  * and so on.
  */
-export class Pause implements Guard {
-  readonly reason = 'paused';
-  readonly #dependencies: PauseDependencies;
-  readonly #breaker: CircuitBreaker;
-
-  constructor(dependencies: PauseDependencies) {
-    const { now, onTransition } = dependencies;
-    this.#dependencies = dependencies;
-    this.#breaker = new CircuitBreaker({
-      now,
-      failures: new FailuresInARow(1),
-      openMs: (failedTrials, askedMs) => {
-        const leastMs = failedTrials === 0 ? 0 : dependencies.defaultMs * 2 ** failedTrials;
-        return Math.min(dependencies.longestMs, Math.max(askedMs, leastMs));
-      },
-      onTransition,
-    });
-  }
-
-  get isOpen(): boolean {
-    return this.#breaker.isOpen;
-  }
-
-  get retryAfterMs(): Ms {
-    return this.#breaker.retryAfterMs;
-  }
-
-  admit(): EndPass | undefined {
-    const { defaultMs, longestMs } = this.#dependencies;
-    const end = this.#breaker.admit();
-    return (
-      end &&
-      ((outcome, askedMs = defaultMs) => {
-        if (outcome === 'rate-limited') end('failure', Math.min(longestMs, askedMs));
-        else end(outcome === 'answered' ? 'success' : 'unknown');
-      })
-    );
-  }
+export function pauseOf({ now, onTransition, defaultMs, longestMs }: PauseDependencies): Guard {
+  const breaker = new CircuitBreaker({
+    now,
+    failures: new FailuresInARow(1),
+    openMs: (failedTrials, askedMs) =>
+      Math.min(longestMs, Math.max(askedMs, failedTrials === 0 ? 0 : defaultMs * 2 ** failedTrials)),
+    onTransition,
+  });
+  return guardOf('paused', breaker, (end, outcome, _key, askedMs = defaultMs) => {
+    if (outcome === 'rate-limited') end('failure', Math.min(longestMs, askedMs));
+    else end(outcome === 'answered' ? 'success' : 'unknown');
+  });
 }

@@ -1,6 +1,5 @@
 import type { Admission, Ticket } from '../admission/admission.ts';
-import type { EntryRequest } from '../admission/guard.ts';
-import type { Pause } from '../admission/pause.ts';
+import type { EntryRequest, Guard } from '../admission/guard.ts';
 import type { Route } from '../admission/routes.ts';
 import type { Entry } from '../cache/entry.ts';
 import { ProxyError } from '../errors.ts';
@@ -26,7 +25,7 @@ export interface AskedIndexer {
   readonly client: Pick<UpstreamClient, 'fetch'>;
   readonly head: Pick<IndexerHead, 'learn' | 'chainTime' | 'seqno'>;
   /** The pause that it asked for. */
-  readonly pause: Pick<Pause, 'retryAfterMs'>;
+  readonly pause: Pick<Guard, 'retryAfterMs'>;
   readonly route: Pick<Route, 'health'>;
 }
 

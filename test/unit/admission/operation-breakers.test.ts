@@ -20,7 +20,7 @@ beforeEach(() => {
     openDuration: 2000,
     longestOpenDuration: 30_000,
   });
-  [[one], [other]] = [...breakers.values()] as [[Guard], [Guard]];
+  [one, other] = [...breakers.values()] as [Guard, Guard];
 });
 
 function admitted(key: string, guard = one): EndPass {

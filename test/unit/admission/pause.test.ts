@@ -1,19 +1,19 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { EndPass } from '../../../src/admission/guard.ts';
-import { Pause } from '../../../src/admission/pause.ts';
+import type { EndPass, Guard } from '../../../src/admission/guard.ts';
+import { pauseOf } from '../../../src/admission/pause.ts';
 import type { CircuitTransition } from '../../../src/circuit-breaker.ts';
 
 const DEFAULT_MS = 1000;
 const LONGEST_MS = 60_000;
 
 let now: number;
-let pause: Pause;
+let pause: Guard;
 let transitions: CircuitTransition[];
 
 beforeEach(() => {
   now = 0;
   transitions = [];
-  pause = new Pause({
+  pause = pauseOf({
     now: () => now,
     onTransition: (transition) => void transitions.push(transition),
     defaultMs: DEFAULT_MS,
@@ -22,7 +22,7 @@ beforeEach(() => {
 });
 
 function admitted(): EndPass {
-  const pass = pause.admit();
+  const pass = pause.admit('');
   if (pass === undefined) throw new Error('nothing may be sent');
   return pass;
 }
@@ -31,7 +31,7 @@ function admitted(): EndPass {
 function trialAfterPause(): EndPass {
   now += pause.retryAfterMs;
   const trial = admitted();
-  expect(pause.admit()).toBeUndefined();
+  expect(pause.admit('')).toBeUndefined();
   return trial;
 }
 
@@ -46,7 +46,7 @@ describe('a 429', () => {
     admitted()('rate-limited', askedMs);
     expect([pause.isOpen, pause.retryAfterMs, pause.reason]).toEqual([true, ms, 'paused']);
     now += ms - 1;
-    expect(pause.admit()).toBeUndefined();
+    expect(pause.admit('')).toBeUndefined();
     now += 1;
     expect([pause.isOpen, pause.retryAfterMs]).toEqual([false, 0]);
     expect(transitions).toEqual([{ state: 'open', openMs: ms }]);
