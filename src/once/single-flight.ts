@@ -152,7 +152,7 @@ export class SingleFlight<T> {
     const { now, collapseWindowMs, failureTtlMs } = this.#dependencies;
     const flight = new ActiveFlight<T>(now() + collapseWindowMs, client);
     this.#active.set(key, flight);
-    begun(load, flight).then(
+    load(flight).then(
       (value) => this.#land(key, flight, { value }, failureTtlMs(value)),
       (error: unknown) => this.#land(key, flight, { error }, 0),
     );
@@ -175,15 +175,6 @@ export class SingleFlight<T> {
   /** Removes a flight, unless a newer flight of the key has taken its place. */
   #forget(key: string, flight: ActiveFlight<T>): void {
     if (this.#active.get(key) === flight) this.#active.delete(key);
-  }
-}
-
-/** The promise of a load. A synchronous throw becomes a rejection; `Promise.try` would make a second promise. */
-function begun<T>(load: (flight: Flight) => Promise<T>, flight: Flight): Promise<T> {
-  try {
-    return load(flight);
-  } catch (error) {
-    return Promise.reject(error);
   }
 }
 
