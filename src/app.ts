@@ -79,8 +79,7 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
   const { http, network } = settings;
 
   const events = new EventHub();
-  const log = new EventLog(logger, monotonic);
-  events.subscribe(log.onEvent);
+  const log = new EventLog(logger, monotonic, events);
 
   const clock = new Clock({ wall, monotonic, onJump: () => events.report({ name: 'clock-jump' }) });
   const now = dependencies.now ?? clock.now;
@@ -107,17 +106,16 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
 
   const indexers = openIndexers(context, { scripting: redis?.connection, makeRoom: () => memory.makeRoom() });
   const push = openPush(context);
-  events.subscribe((event) => {
-    if (event.name === 'redis-transition') {
-      if (event.state === 'connected') void clock.askServer();
-      purges.onRedisTransition(event);
-    } else if (event.name === 'clock-jump') {
-      // The instants of entries belong to another time: a 404 could be served for hours too long.
-      memory.clear();
-      for (const { head } of indexers.all) head.forget();
-      // Keys that are still polled are watched anew.
-      push?.watches.clear();
-    }
+  events.on('redis-transition', (transition) => {
+    if (transition.state === 'connected') void clock.askServer();
+    purges.onRedisTransition(transition);
+  });
+  events.on('clock-jump', () => {
+    // The instants of entries belong to another time: a 404 could be served for hours too long.
+    memory.clear();
+    for (const { head } of indexers.all) head.forget();
+    // Keys that are still polled are watched anew.
+    push?.watches.clear();
   });
   const cache = new TieredCache({
     memory,
@@ -152,6 +150,7 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
   });
   publicServer.server.on('drop', () => events.report({ name: 'connection-refused' }));
   const metrics = new Metrics({
+    events,
     logLinesDropped,
     memory,
     server: publicServer,
@@ -164,7 +163,6 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
     timeoutMs: settings.upstream.timeout,
     verdict: () => history.level,
   });
-  events.subscribe(metrics.onEvent);
   let ready = false;
   const { adminToken: token, adminAllowedHosts: allowedHosts, adminHost: listensOn } = http;
   const guard = { token, allowedHosts, listensOn };

@@ -24,22 +24,27 @@ export type AppEvent =
   /** Our time jumped, forward or back, by more than a second: see {@link Clock}. */
   | { readonly name: 'clock-jump' };
 
+/** The event of a name. */
+export type EventOf<N extends AppEvent['name']> = Extract<AppEvent, { readonly name: N }>;
+
 /**
  * Where the components of one app report what happens. It is built before all of them, so that each gets its `report`
  * and needs no component that is built later.
  */
 export class EventHub {
-  readonly #listeners: ((event: AppEvent) => void)[] = [];
+  readonly #listeners = new Map<string, ((event: AppEvent) => void)[]>();
 
-  /** Calls every listener, in the order in which they subscribed. Listeners must not throw. */
+  /** Calls the listeners to events of this name, in the order in which they came. Listeners must not throw. */
   readonly report = (event: AppEvent): void => {
-    for (const listener of this.#listeners) listener(event);
+    for (const listener of this.#listeners.get(event.name) ?? []) listener(event);
   };
 
   /** For an error that no code expects. */
   readonly reportBug = (error: unknown): void => this.report({ name: 'bug', error });
 
-  subscribe(listener: (event: AppEvent) => void): void {
-    this.#listeners.push(listener);
+  /** Listens to the events of a name from now on. */
+  on<N extends AppEvent['name']>(name: N, listener: (event: EventOf<N>) => void): void {
+    // The cast: TypeScript does not see that a name and its events belong together.
+    this.#listeners.set(name, [...(this.#listeners.get(name) ?? []), listener as (event: AppEvent) => void]);
   }
 }

@@ -1,5 +1,5 @@
 import type { Metric, Registry } from 'prom-client';
-import type { AppEvent } from '../event-hub.ts';
+import type { AppEvent, EventHub, EventOf } from '../event-hub.ts';
 import type { Ms } from '../time-units.ts';
 
 // Events of each request are counted in plain numbers. With prom-client's `inc` and `observe`, which render the labels
@@ -74,10 +74,8 @@ class ByLabels<T> {
   }
 }
 
-type Named<N extends AppEvent['name']> = Extract<AppEvent, { readonly name: N }>;
-
 /** What is to be done for events, or read from them, by their names. */
-type ByEvent<R> = { readonly [N in AppEvent['name']]?: (event: Named<N>) => R };
+type ByEvent<R> = { readonly [N in AppEvent['name']]?: (event: EventOf<N>) => R };
 
 /** The values of the labels of one event, in their order. */
 type LabelValues = readonly [first?: string, second?: string | number];
@@ -88,23 +86,18 @@ type LabeledNumber = readonly [read: number, ...LabelValues];
 /** Metrics of events, each with its name (without the prefix `toncache_`), its help and at most two labels. */
 export class EventCounters {
   readonly registry: Registry;
-  readonly #listeners = new Map<string, ((event: AppEvent) => void)[]>();
+  readonly #events: EventHub;
 
-  constructor(registry: Registry) {
+  constructor(registry: Registry, events: EventHub) {
     this.registry = registry;
+    this.#events = events;
   }
-
-  /** Counts an event in all metrics that count it. */
-  readonly onEvent = (event: AppEvent): void => {
-    for (const listener of this.#listeners.get(event.name) ?? []) listener(event);
-  };
 
   /** Calls back for each event of these names, with what is read from it. */
   on<R>(read: ByEvent<R>, listener: (found: R) => void): void {
     for (const [name, readOne] of Object.entries(read)) {
-      const listeners = this.#listeners.get(name) ?? [];
-      // The cast: TypeScript does not see that a name and its events belong together.
-      this.#listeners.set(name, [...listeners, (event) => listener((readOne as (event: AppEvent) => R)(event))]);
+      // The casts: TypeScript does not see that a name and its events belong together.
+      this.#events.on(name as AppEvent['name'], (event) => listener((readOne as (event: AppEvent) => R)(event)));
     }
   }
 

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { AppEvent } from '../event-hub.ts';
+import type { AppEvent, EventHub, EventOf } from '../event-hub.ts';
 import { reasonOf } from '../reason-of.ts';
 import type { MonotonicMs } from '../time-units.ts';
 
@@ -21,7 +21,7 @@ interface Line {
 }
 
 /** The line for each event that is logged; `undefined` where this one says nothing to an operator. */
-type Lines = { readonly [N in AppEvent['name']]?: (event: Extract<AppEvent, { name: N }>) => Line | undefined };
+type Lines = { readonly [N in AppEvent['name']]?: (event: EventOf<N>) => Line | undefined };
 
 const info = (message: string, fields: object = {}): Line => ({ level: 'info', message, fields });
 const warn = (message: string, fields: object = {}): Line => ({ level: 'warn', message, fields });
@@ -138,9 +138,15 @@ export class EventLog {
   readonly #said = new Map<string, TopicLog>();
   readonly #heardOf = new Set<string>();
 
-  constructor(logger: Logger, now: () => MonotonicMs) {
+  constructor(logger: Logger, now: () => MonotonicMs, events: EventHub) {
     this.#logger = logger;
     this.#now = now;
+    for (const [name, lineOf] of Object.entries(LINES)) {
+      // The casts: TypeScript does not see that a name and its events belong together.
+      events.on(name as AppEvent['name'], (event) =>
+        this.#onEvent(event, lineOf as (event: AppEvent) => Line | undefined),
+      );
+    }
   }
 
   /** To be called at shutdown: from now on this process closes its connections, and what fails thereby is not logged. */
@@ -148,10 +154,8 @@ export class EventLog {
     this.#isClosing = true;
   }
 
-  readonly onEvent = (event: AppEvent): void => {
-    // The cast: TypeScript does not see that a name and the line that it finds belong together.
-    const lineOf = LINES[event.name] as ((event: AppEvent) => Line | undefined) | undefined;
-    if (lineOf === undefined || this.#isClosing) return;
+  #onEvent(event: AppEvent, lineOf: (event: AppEvent) => Line | undefined): void {
+    if (this.#isClosing) return;
     // A failed question for the head only shortens lifetimes; no client gets a failure. But the first one, at the start,
     // says what clients will get.
     if ('operation' in event && event.operation === 'masterchainInfo' && this.#heardOf.has(event.indexer)) return;
@@ -161,7 +165,7 @@ export class EventLog {
     const line = lineOf(event);
     if (line === undefined || !this.#isNews(line)) return;
     this.#logger[line.level](line.fields ?? {}, line.message);
-  };
+  }
 
   #isNews({ topic, cause = '', isGood }: Line): boolean {
     if (topic === undefined) return true;

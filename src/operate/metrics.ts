@@ -2,7 +2,7 @@ import { Registry } from 'prom-client';
 import { REQUEST_OUTCOMES } from '../answer/events.ts';
 import { SHED_REASONS } from '../answer/refuse.ts';
 import { type ErrorCode, UPSTREAM_FAILURES } from '../errors.ts';
-import type { AppEvent } from '../event-hub.ts';
+import type { EventHub } from '../event-hub.ts';
 import type { Ms } from '../time-units.ts';
 import { OPERATION_NAMES } from '../ton/operations.ts';
 import { addMetric, boundsUpTo, EventCounters } from './event-counters.ts';
@@ -20,6 +20,7 @@ const FAILURES: readonly ErrorCode[] = [
 ];
 
 export interface MetricsDependencies extends GaugeSources {
+  readonly events: EventHub;
   /** A number that only grows. */
   readonly logLinesDropped: () => number;
   /** `upstream.timeout`. */
@@ -30,13 +31,9 @@ export interface MetricsDependencies extends GaugeSources {
 export class Metrics {
   readonly #registry = new Registry();
 
-  /** Counts an event in the metrics of its name. */
-  readonly onEvent: (event: AppEvent) => void;
-
-  constructor({ logLinesDropped, timeoutMs, ...sources }: MetricsDependencies) {
+  constructor({ events, logLinesDropped, timeoutMs, ...sources }: MetricsDependencies) {
     for (const metric of metricsOfProcess()) this.#registry.registerMetric(metric);
-    const counters = new EventCounters(this.#registry);
-    this.onEvent = counters.onEvent;
+    const counters = new EventCounters(this.#registry, events);
     countRequests(counters, timeoutMs);
     countUpstream(counters, timeoutMs);
     showStates(counters, sources.indexers.all);

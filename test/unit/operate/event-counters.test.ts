@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { Counter, Histogram, Registry } from 'prom-client';
 import { expect, test } from 'vitest';
+import { EventHub } from '../../../src/event-hub.ts';
 import { EventCounters } from '../../../src/operate/event-counters.ts';
 
 const BOUNDS = [0.001, 0.25, 1];
@@ -9,11 +10,11 @@ const indexer = fc.constantFrom('a', 'b', 'with "quotes"', 'and\\slash', '__prot
 const operation = fc.constantFrom('pendingTraces', 'constructor');
 const status = fc.constantFrom(200, 404);
 const ms = fc.oneof(fc.constantFrom(0, 1, 250, 1000, 1001), fc.nat({ max: 3000 }));
-const events = fc.array(fc.record({ name, indexer, operation, status, ms }));
+const reported = fc.array(fc.record({ name, indexer, operation, status, ms }));
 
 test('events are counted as by a counter of prom-client', async () => {
   await fc.assert(
-    fc.asyncProperty(events, async (all) => {
+    fc.asyncProperty(reported, async (all) => {
       const [expected, actual] = [new Registry(), new Registry()];
       const labelNames = ['indexer', 'result'] as const;
       const counter = new Counter({
@@ -22,13 +23,14 @@ test('events are counted as by a counter of prom-client', async () => {
         labelNames,
         registers: [expected],
       });
-      const counters = new EventCounters(actual);
+      const events = new EventHub();
+      const counters = new EventCounters(actual, events);
       counters.count('things_total', 'Things.', labelNames, {
         'upstream-answered': (event) => [event.indexer, event.status],
       });
       for (const event of all) {
         counter.inc({ indexer: event.indexer, result: event.status });
-        counters.onEvent(event);
+        events.report(event);
       }
       expect(linesOf(await actual.metrics())).toEqual(linesOf(await expected.metrics()));
     }),
@@ -37,11 +39,12 @@ test('events are counted as by a counter of prom-client', async () => {
 
 test('durations are rendered as a histogram of prom-client is, the ends of buckets included', async () => {
   await fc.assert(
-    fc.asyncProperty(events, async (all) => {
+    fc.asyncProperty(reported, async (all) => {
       const [expected, actual] = [new Registry(), new Registry()];
       const naming = { name: 'toncache_thing_seconds', help: 'How long.', labelNames: ['operation'] as const };
       const histogram = new Histogram({ ...naming, buckets: BOUNDS, registers: [expected] });
-      const counters = new EventCounters(actual);
+      const events = new EventHub();
+      const counters = new EventCounters(actual, events);
       counters.time(
         'thing_seconds',
         naming.help,
@@ -51,7 +54,7 @@ test('durations are rendered as a histogram of prom-client is, the ends of bucke
       );
       for (const event of all) {
         histogram.observe({ operation: event.operation }, event.ms / 1000);
-        counters.onEvent(event);
+        events.report(event);
       }
       expect(linesOf(await actual.metrics())).toEqual(linesOf(await expected.metrics()));
     }),

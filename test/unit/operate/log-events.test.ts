@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { ProxyEvent } from '../../../src/answer/events.ts';
+import { EventHub } from '../../../src/event-hub.ts';
 import { EventLog } from '../../../src/operate/log-events.ts';
 import { createLogger } from '../../../src/operate/logger.ts';
 
@@ -7,17 +8,18 @@ const WARN = 'warn';
 const INFO = 'info';
 
 let said: { readonly level: string; readonly msg: string }[];
-let log: EventLog;
+let events: EventHub;
 let now: number;
 
 beforeEach(() => {
   said = [];
   now = 0;
-  log = new EventLog(createLogger('info', { write: (line) => void said.push(JSON.parse(line)) }), () => now);
+  events = new EventHub();
+  new EventLog(createLogger('info', { write: (line) => void said.push(JSON.parse(line)) }), () => now, events);
 });
 
-function levelsOf(...events: readonly ProxyEvent[]): readonly string[] {
-  for (const event of events) log.onEvent(event);
+function levelsOf(...reported: readonly ProxyEvent[]): readonly string[] {
+  for (const event of reported) events.report(event);
   return said.map(({ level }) => level);
 }
 
@@ -55,8 +57,8 @@ describe('the log', () => {
   it('says once for each connection what the stream does', () => {
     const lost = { name: 'stream-disconnected', reason: 'reset' } as const;
     const refused = ['one', 'other'].map((error) => ({ name: 'stream-refused', error }) as const);
-    const events = [{ name: 'stream-connected' } as const, ...refused, lost, lost];
-    for (const event of [...events, ...events]) log.onEvent(event);
+    const once = [{ name: 'stream-connected' } as const, ...refused, lost, lost];
+    for (const event of [...once, ...once]) events.report(event);
     expect(said.map(({ level }) => level)).toEqual([INFO, WARN, WARN, INFO, WARN, WARN]);
   });
 });

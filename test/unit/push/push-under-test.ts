@@ -40,7 +40,7 @@ export class PushUnderTest implements Disposable {
     vi.useFakeTimers({ now: 1_800_000_000_000 });
     const { settings } = loadSettings({ UPSTREAM_URL: 'http://indexer', STREAM_URL: 'ws://indexer:8085' });
     const events = new EventHub();
-    events.subscribe(({ name }) => void this.reported.push(name));
+    events.on('stream-refused', ({ name }) => void this.reported.push(name));
     const { open } = this.server;
     const push = openPush(
       {
