@@ -9,6 +9,7 @@ export class MemorySocket extends Socket {
     super({ allowHalfOpen: true });
     // What a socket without a handle does not count.
     Object.defineProperty(this, 'bytesRead', { get: () => Number(this.readableDidRead) });
+    Object.defineProperty(this, 'bytesWritten', { get: () => this.text.length + this.writableLength });
   }
 
   override _read(): void {}

@@ -63,7 +63,7 @@ it('a head that is not whole within a second is left to Node, which answers it w
   // Node's HTTP server listens for it.
   expect(socket.listenerCount('drain')).toBeGreaterThan(0);
   await turn();
-  socket.push(HIT.slice(40));
+  socket.push(Buffer.from(HIT.slice(40)));
   await expect.poll(() => socket.text).toMatch(/^HTTP\/1\.1 200 OK/);
 });
 

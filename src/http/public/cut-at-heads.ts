@@ -22,33 +22,29 @@ export function cutAtHeads(socket: Socket, { isCut, onHeld }: Cutting): void {
   socket.push = (chunk: Buffer | null) => {
     if (chunk === null || !isCut()) return push(chunk);
     let wantsMore = true;
+    let unread = chunk.length;
     let isReported = false;
-    for (let start = 0; start < chunk.length; ) {
+    for (const part of partsOf(chunk)) {
       if (!isReported && socket.isPaused()) {
         isReported = true;
-        onHeld(chunk.length - start);
+        onHeld(unread);
       }
       if (socket.destroyed) return false;
-      const end = endOfPart(chunk, start);
-      wantsMore = push(end - start === chunk.length ? chunk : chunk.subarray(start, end));
-      start = end;
+      wantsMore = push(part);
+      unread -= part.length;
     }
     return wantsMore;
   };
 }
 
-/** Cuts bytes into the parts that {@link cutAtHeads} would make of them. */
+/** Cuts bytes after each head; only the last part may end elsewhere. */
 export function partsOf(bytes: Buffer): Buffer[] {
   const parts: Buffer[] = [];
   for (let start = 0; start < bytes.length; ) {
-    const end = endOfPart(bytes, start);
+    const headEnd = bytes.indexOf(HEAD_END, start + SHORTEST_PART_BYTES - HEAD_END.length);
+    const end = headEnd < 0 ? bytes.length : headEnd + HEAD_END.length;
     parts.push(bytes.subarray(start, end));
     start = end;
   }
   return parts;
-}
-
-function endOfPart(bytes: Buffer, start: number): number {
-  const headEnd = bytes.indexOf(HEAD_END, start + SHORTEST_PART_BYTES - HEAD_END.length);
-  return headEnd < 0 ? bytes.length : headEnd + HEAD_END.length;
 }

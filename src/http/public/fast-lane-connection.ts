@@ -48,10 +48,6 @@ const NO_BYTES: Buffer = Buffer.alloc(0);
 export class FastLaneConnection {
   readonly connection: ClientConnection;
   readonly #dependencies: FastLaneConnectionDependencies;
-  /** Whether the client has sent a byte. */
-  wasUsed = false;
-  /** Set with each answer that has left, for whoever looks when that was. */
-  hasAnswered = false;
   /** The beginning of a head whose end has not come. */
   #part = NO_BYTES;
   #servedInARow = 0;
@@ -91,7 +87,6 @@ export class FastLaneConnection {
   }
 
   readonly #onData = (chunk: Buffer): void => {
-    this.wasUsed = true;
     const part = this.#part;
     if (part.length === 0) {
       this.#read(chunk, false);
@@ -172,10 +167,7 @@ export class FastLaneConnection {
   #writeHit(hit: RenderedHit): void {
     const { socket } = this.connection;
     socket.write(hit.bytes);
-    if (socket.writableLength === 0) {
-      this.hasAnswered = true;
-      return;
-    }
+    if (socket.writableLength === 0) return;
     hit.pendingWrites++;
     this.#dependencies.connections.begin(this.connection);
     socket.setTimeout(this.#dependencies.stallMs);
@@ -208,7 +200,6 @@ export class FastLaneConnection {
     const { socket, isHeld } = this.connection;
     const { connections, isDraining } = this.#dependencies;
     socket.setTimeout(0);
-    this.hasAnswered = true;
     connections.end(this.connection);
     if (this.#isLast || (isDraining() && !isHeld)) socket.destroySoon();
     else if (this.#isLeaving) this.#leaveToNode(NO_BYTES);

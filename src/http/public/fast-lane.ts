@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import type { MemoryHits } from '../../answer/handle-request.ts';
-import type { EpochMs, Ms } from '../../time-units.ts';
+import type { EpochMs, MonotonicMs, Ms } from '../../time-units.ts';
 import type { ClientConnection } from './client-connections.ts';
 import { partsOf } from './cut-at-heads.ts';
 import { FastLaneConnection, type FastLaneConnectionDependencies } from './fast-lane-connection.ts';
@@ -30,8 +30,8 @@ export class FastLane {
   readonly #dependencies: FastLaneDependencies;
   /** What each connection gets. */
   readonly #perConnection: FastLaneConnectionDependencies;
-  /** With the instant of the look that saw the last answer, or when the connection began. */
-  readonly #open = new Map<FastLaneConnection, number>();
+  /** With the bytes that had left at the last look that saw more of them, and its instant, or when the connection began. */
+  readonly #open = new Map<FastLaneConnection, { readonly leftBytes: number; readonly at: MonotonicMs }>();
   readonly #timer: NodeJS.Timeout;
 
   constructor(dependencies: FastLaneDependencies) {
@@ -48,7 +48,7 @@ export class FastLane {
   /** Takes a new connection. */
   take(connection: ClientConnection): void {
     const lane = new FastLaneConnection(connection, this.#perConnection);
-    this.#open.set(lane, performance.now());
+    this.#open.set(lane, { leftBytes: 0, at: performance.now() });
     connection.socket.once('close', () => this.#open.delete(lane));
   }
 
@@ -83,15 +83,14 @@ export class FastLane {
   #look(): void {
     const { headerTimeoutMs, keepAliveMs, stallMs } = this.#dependencies;
     const now = performance.now();
-    for (const [lane, idleSince] of this.#open) {
+    for (const [lane, seen] of this.#open) {
       const { socket } = lane.connection;
-      const idleMs = now - idleSince;
-      if (lane.hasAnswered) {
-        lane.hasAnswered = false;
-        this.#open.set(lane, now);
-      } else if (lane.hasPartOfHead) lane.leave();
+      const idleMs = now - seen.at;
+      const leftBytes = socket.bytesWritten - socket.writableLength;
+      if (leftBytes > seen.leftBytes) this.#open.set(lane, { leftBytes, at: now });
+      else if (lane.hasPartOfHead) lane.leave();
       else if (!lane.isIdle) continue;
-      else if (lane.wasUsed) {
+      else if (socket.bytesRead > 0) {
         if (idleMs > keepAliveMs + KEEP_ALIVE_BUFFER_MS) socket.destroy();
       } else if (idleMs > headerTimeoutMs) {
         this.#dependencies.refuse(socket, 'request-timeout');
