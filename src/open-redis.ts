@@ -6,9 +6,6 @@ import { RedisTier } from './cache/redis-tier.ts';
 import { readServerTime } from './redis/ask-server.ts';
 import { connectRedis } from './redis/connect.ts';
 
-/** Never read or written: in a Cluster its slot chooses the node whose clock all instances follow. */
-const CLOCK_KEY = 'toncache:clock';
-
 /** What the instances on one Redis share. */
 export type SharedRedis = NonNullable<ReturnType<typeof openRedis>>;
 
@@ -43,7 +40,7 @@ export function openRedis({ settings, events, now, monotonic }: AppContext, gzip
     /** The Redis key of the lease of an entry, by the entry's key. */
     leaseKey: (key: string): string => leaseKeyOf(redisKey(key)),
     /** The time of the Redis server, see {@link readServerTime}. */
-    serverTime: (): Promise<number | undefined> => readServerTime(connection, CLOCK_KEY),
+    serverTime: (): Promise<number | undefined> => readServerTime(connection.runScript),
     /** Waits for the commands under way, each at most the command timeout, then closes the connections. */
     close: async (): Promise<void> => {
       await tier.idle();

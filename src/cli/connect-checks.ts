@@ -101,7 +101,7 @@ async function askRedis({ redis }: Settings, url: string): Promise<string> {
   try {
     await connection.ready();
     if (reason !== '') throw new Error(`cannot be reached: ${reason}`);
-    const time = await readServerTime(connection, 'toncache:{check}').catch((error: unknown) => {
+    const time = await readServerTime(connection.runScript).catch((error: unknown) => {
       throw new Error('refuses a script', { cause: error });
     });
     if (time === undefined) throw new Error('does not tell its time');

@@ -1,22 +1,21 @@
 import { Cluster, type Redis } from 'ioredis';
+import type { EpochMs } from '../time-units.ts';
 
-const TIME = `return redis.call('TIME')`;
+/** Never read or written: in a Cluster its slot chooses the node whose clock all instances follow. */
+const CLOCK_KEY = 'toncache:clock';
+
+const TIME = `
+local time = redis.call('TIME')
+return string.format('%.3f', time[1] * 1000 + time[2] / 1000)`;
 
 /**
- * The time of the Redis server, epoch milliseconds with fractions; `undefined` for a malformed reply. `key` is never
- * read or written: in a Cluster its slot chooses the node whose clock all instances follow. Rejects when the script
- * fails.
+ * The time of the Redis server, epoch milliseconds with fractions; `undefined` for a malformed reply. Rejects when the
+ * script fails.
  */
 export async function readServerTime(
-  {
-    runScript,
-  }: { readonly runScript: (script: string, keys: readonly string[], args: readonly string[]) => Promise<unknown> },
-  key: string,
-): Promise<number | undefined> {
-  const reply = await runScript(TIME, [key], []);
-  if (!Array.isArray(reply) || reply.length !== 2) return undefined;
-  const [seconds, micros] = reply.map((part) => Number(String(part)));
-  const time = (seconds ?? Number.NaN) * 1000 + (micros ?? Number.NaN) / 1000;
+  runScript: (script: string, keys: readonly string[], args: readonly string[]) => Promise<unknown>,
+): Promise<EpochMs | undefined> {
+  const time = Number.parseFloat(String(await runScript(TIME, [CLOCK_KEY], [])));
   return Number.isFinite(time) ? time : undefined;
 }
 

@@ -16,23 +16,20 @@ export function reportTransitions(
 ): void {
   let state: RedisTransition['state'] | undefined;
   let reason = NO_REASON;
-  const connected = () => {
-    reason = NO_REASON;
-    if (state === 'connected') return;
-    state = 'connected';
-    onTransition({ state });
+  const report = (transition: RedisTransition) => {
+    if (transition.state === state) return;
+    state = transition.state;
+    onTransition(transition);
   };
-  const disconnected = () => {
-    if (state === 'disconnected') return;
-    state = 'disconnected';
-    onTransition({ state, reason });
-  };
+  const disconnected = () => report({ state: 'disconnected', reason });
   const because = (error: Error) => {
     reason = describe(error, secrets);
   };
   const usable = async () => {
     if (client instanceof Cluster) await connectMasters(client);
-    if (client.status === 'ready') connected();
+    if (client.status !== 'ready') return;
+    reason = NO_REASON;
+    report({ state: 'connected' });
   };
   client.on('ready', () => void usable());
   client.on('reconnecting', disconnected);
