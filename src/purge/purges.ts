@@ -1,29 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { reasonOf } from '../reason-of.ts';
 import type { EpochMs, Ms } from '../time-units.ts';
+import type { PurgeRequest } from '../ton/purge-selector.ts';
 import { type Bannable, Bans, type BansDependencies, EVERY_ENTRY } from './bans.ts';
 import { exchangeBans, type RunScript } from './exchange-bans.ts';
 
 /** The events of purges, for metrics and log. */
 export type PurgeEvent =
   /** This instance was asked to purge. `notReached`: why Redis did not accept the ban, if it did not. */
-  | {
-      readonly name: 'purged';
-      readonly selector: string;
-      readonly value: number | string | true;
-      readonly notReached: string | undefined;
-    }
+  | ({ readonly name: 'purged'; readonly notReached: string | undefined } & Omit<PurgeRequest, 'tag'>)
   /** Other instances have purged: so many bans were new here. */
   | { readonly name: 'purges-followed'; readonly bans: number }
   /** Whether the bans of other instances can be read from Redis while it is connected. Reported when it changes. */
   | { readonly name: 'purges-available'; readonly available: boolean; readonly reason: string | undefined };
-
-/** A requested purge: its tag, and what the request named, for metrics and log. */
-export interface AskedPurge {
-  readonly selector: string;
-  readonly value: number | string | true;
-  readonly tag: string;
-}
 
 /** The result of a purge. This process is purged in any case. */
 export interface PurgeOutcome {
@@ -113,7 +102,7 @@ export class Purges {
    * Purges here at once, then everywhere. Resolves when this clock has passed the instant of the purge: what this process
    * asks for from then on is not covered, so it is stored. Never rejects.
    */
-  readonly purge = async ({ selector, value, tag }: AskedPurge): Promise<PurgeOutcome> => {
+  readonly purge = async ({ selector, value, tag }: PurgeRequest): Promise<PurgeOutcome> => {
     const { runScript, now, report } = this.#dependencies;
     this.#raise({ tag, at: this.#bans.nextAt() });
     const notReached = runScript && (await this.#send(runScript, tag));

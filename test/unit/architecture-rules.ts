@@ -48,7 +48,7 @@ export const MAY_IMPORT: Record<string, readonly string[]> = {
   cache: ['redis', 'circuit-breaker.ts', 'freshness.ts', 'time-units.ts'],
   ton: ['errors.ts', 'freshness.ts', 'time-units.ts', 'json-object.ts'],
   indexer: ['errors.ts', 'version.ts', 'time-units.ts', 'ton'],
-  purge: ['freshness.ts', 'reason-of.ts', 'time-units.ts'],
+  purge: ['freshness.ts', 'reason-of.ts', 'time-units.ts', 'ton (types)'],
   push: ['version.ts', 'reason-of.ts', 'time-units.ts', 'cache (types)', 'ton'],
   answer: [
     ...['errors.ts', 'freshness.ts', 'time-units.ts', 'sliced-strings.ts', 'json-object.ts'],
