@@ -1,5 +1,5 @@
 import { parentPort } from 'node:worker_threads';
-import { findOperation, type OperationName } from '../ton/operations.ts';
+import { OPERATIONS, type OperationName } from '../ton/operations.ts';
 import { costsTooMuch } from '../ton/parse-answer.ts';
 import type { Call } from '../ton/parse-call.ts';
 import { factsOf, NO_FACTS } from './body-facts.ts';
@@ -15,7 +15,7 @@ export interface BodyJob {
 }
 
 parentPort?.on('message', ({ operation: name, request, status, isWatching, body }: BodyJob) => {
-  const operation = findOperation(`/api/v3/${name}`);
+  const operation = OPERATIONS.get(name);
   const isReadable = operation !== undefined && !costsTooMuch(body);
   // A Buffer arrives as a plain Uint8Array.
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.length);

@@ -31,9 +31,8 @@ export class CallMemo {
 
   /** Throws what {@link parseCall} throws. */
   read(operation: Operation, rawQuery: string, headers: RequestHeaders): KeyedCall {
-    if (rawQuery.length > MAX_LENGTH || hasAny(headers, operation.headerNames)) {
-      return this.#parse(operation, rawQuery, headers);
-    }
+    const isPlain = [...operation.headerNames].every((name) => headers[name] === undefined);
+    if (!isPlain || rawQuery.length > MAX_LENGTH) return this.#parse(operation, rawQuery, headers);
     const spelling = `${operation.name}?${rawQuery}`;
     return this.#calls.get(spelling) ?? this.#parse(operation, rawQuery, headers, spelling);
   }
@@ -57,9 +56,4 @@ export class CallMemo {
     const key = cacheKey(this.#network, call);
     return { call, key, unknownSpelling };
   }
-}
-
-function hasAny(headers: RequestHeaders, names: ReadonlySet<string>): boolean {
-  for (const name of names) if (headers[name] !== undefined) return true;
-  return false;
 }

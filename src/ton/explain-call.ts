@@ -1,7 +1,7 @@
 import { ProxyError } from '../errors.ts';
 import type { LifetimeRule } from './finality.ts';
 import { findOperation, OPERATION_NAMES, type Operation } from './operations.ts';
-import { type Call, parameterNameOf, type RequestHeaders } from './parse-call.ts';
+import { type Call, parameterNameOf, parameterOf, type RequestHeaders } from './parse-call.ts';
 
 /** A request that a person wants to have explained. */
 export interface PastedRequest {
@@ -82,7 +82,7 @@ export function rulesOf({ operation, request }: Call): readonly LifetimeRule[] {
     case 'masterchainBlockShards':
       return ['shardsFinal', 'shardsFinalPage', 'shardsLive', 'empty', 'notFound'];
     case 'adjacentTransactions': {
-      const isParent = request.query.some(([name, value]) => name === 'direction' && value === 'in');
+      const isParent = parameterOf(request, 'direction') === 'in';
       return [isParent ? 'adjacentFinal' : 'adjacentGrowing', 'adjacentLive', 'empty', 'notFound'];
     }
   }

@@ -1,6 +1,6 @@
 import { isObject, type JsonObject } from '../json-object.ts';
 import type { CanonicalRequest, OperationName } from './operations.ts';
-import type { Call } from './parse-call.ts';
+import { type Call, parameterOf } from './parse-call.ts';
 
 /**
  * How long an answer can stay true. `final`: immutable; `final-page`: immutable rows, but the database chooses which
@@ -61,8 +61,8 @@ const CLASSIFIERS: Record<OperationName, Classifier> = {
  * has no ORDER BY.
  */
 function finalityOfBlocks(blocks: readonly unknown[], request: CanonicalRequest): Finality {
-  const seqno = Number(parameter(request, 'seqno'));
-  const isFirstPage = Number(parameter(request, 'offset') ?? 0) === 0;
+  const seqno = Number(parameterOf(request, 'seqno'));
+  const isFirstPage = Number(parameterOf(request, 'offset') ?? 0) === 0;
   const isMasterchainBlock = (block: unknown) =>
     isObject(block) && block['workchain'] === -1 && block['seqno'] === seqno;
   if (isFirstPage && isShort(blocks, request) && blocks.some(isMasterchainBlock)) {
@@ -81,7 +81,7 @@ function finalityOfBlocks(blocks: readonly unknown[], request: CanonicalRequest)
  * it proves that no row is missing (`limit`, `offset` or a failing database may cut it), so it is at most a final page.
  */
 function finalityOfBlockTransactions(transactions: readonly unknown[], request: CanonicalRequest): Finality {
-  const seqno = Number(parameter(request, 'seqno'));
+  const seqno = Number(parameterOf(request, 'seqno'));
   return transactions.every((row) => isFinal(row) && row['mc_block_seqno'] === seqno)
     ? { answerClass: 'final-page', rule: 'shardsFinalPage' }
     : { answerClass: 'live', rule: 'shardsLive' };
@@ -89,7 +89,7 @@ function finalityOfBlockTransactions(transactions: readonly unknown[], request: 
 
 /** A transaction has at most one parent, so one final row answers `in` for ever. Children can always be added. */
 function finalityOfAdjacent(transactions: readonly unknown[], request: CanonicalRequest): Finality {
-  if (parameter(request, 'direction') === 'in') {
+  if (parameterOf(request, 'direction') === 'in') {
     return transactions.length === 1 && isFinal(transactions[0])
       ? { answerClass: 'final', rule: 'adjacentFinal' }
       : { answerClass: 'live', rule: 'adjacentLive' };
@@ -109,8 +109,8 @@ function finalityOfAdjacent(transactions: readonly unknown[], request: Canonical
  * a doubt: that row is a child if the given transaction is the first of its trace, which has no parent.
  */
 function hasChild([first, ...others]: readonly unknown[], request: CanonicalRequest): boolean {
-  if (others.length > 0 || parameter(request, 'direction') === 'out') return true;
-  return isObject(first) && first['trace_id'] === parameter(request, 'hash');
+  if (others.length > 0 || parameterOf(request, 'direction') === 'out') return true;
+  return isObject(first) && first['trace_id'] === parameterOf(request, 'hash');
 }
 
 function finalityOfTraces(traces: readonly unknown[]): Finality {
@@ -140,17 +140,13 @@ export function isFinal(transaction: unknown): transaction is JsonObject {
 const POSSIBLE_DEFAULT_LIMITS: readonly number[] = [10, 100];
 
 function isShort(rows: readonly unknown[], request: CanonicalRequest): boolean {
-  const limit = parameter(request, 'limit');
+  const limit = parameterOf(request, 'limit');
   return limit === undefined ? !isFull(rows, request) : rows.length < Number(limit);
 }
 
 function isFull(rows: readonly unknown[], request: CanonicalRequest): boolean {
-  const limit = parameter(request, 'limit');
+  const limit = parameterOf(request, 'limit');
   return limit === undefined ? POSSIBLE_DEFAULT_LIMITS.includes(rows.length) : rows.length === Number(limit);
-}
-
-function parameter(request: CanonicalRequest, name: string): string | undefined {
-  return request.query.find((pair) => pair[0] === name)?.[1];
 }
 
 /** How complete an answer is, to compare two answers to one call: what they list counts first, their rank second. */
@@ -187,8 +183,5 @@ export function completenessOf(
 }
 
 function hashesOf(rows: readonly unknown[]): string[] {
-  return rows.flatMap((row) => {
-    const hash = typeof row === 'object' && row !== null && 'hash' in row ? row.hash : undefined;
-    return typeof hash === 'string' ? [hash] : [];
-  });
+  return rows.flatMap((row) => (isObject(row) && typeof row['hash'] === 'string' ? [row['hash']] : []));
 }

@@ -132,13 +132,16 @@ function operation(
   };
 }
 
-const OPERATIONS: readonly Operation[] = [
-  operation('pendingTraces', ['traces'], 'X-Actions-Version, X-No-Address-Book, X-No-Metadata', pendingTraces),
-  operation('adjacentTransactions', ['transactions'], 'X-No-Address-Book', adjacentTransactions),
-  operation('masterchainBlockShards', ['blocks', 'transactions'], '', masterchainBlockShards),
-];
+/** All of them, by name. */
+export const OPERATIONS: ReadonlyMap<string, Operation> = new Map(
+  [
+    operation('pendingTraces', ['traces'], 'X-Actions-Version, X-No-Address-Book, X-No-Metadata', pendingTraces),
+    operation('adjacentTransactions', ['transactions'], 'X-No-Address-Book', adjacentTransactions),
+    operation('masterchainBlockShards', ['blocks', 'transactions'], '', masterchainBlockShards),
+  ].map((known) => [known.name, known]),
+);
 
-const BY_PATH = new Map(OPERATIONS.map((known) => [`/api/v3/${known.name}`.toLowerCase(), known]));
+const BY_PATH = new Map([...OPERATIONS].map(([name, known]) => [`/api/v3/${name}`.toLowerCase(), known]));
 
 /** The operation at a request path (any case, with or without a trailing slash); `undefined` when it is none of ours. */
 export function findOperation(path: string): Operation | undefined {

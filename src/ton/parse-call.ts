@@ -9,10 +9,14 @@ export interface Call {
 }
 
 /** The masterchain block that a call is about; `undefined` for the operations that are about none. */
-export function seqnoOf({ operation, request }: Call): number | undefined {
-  if (operation.name !== 'masterchainBlockShards') return undefined;
-  const [, seqno] = request.query.find(([name]) => name === 'seqno') ?? [];
+export function seqnoOf({ request }: Call): number | undefined {
+  const seqno = parameterOf(request, 'seqno');
   return seqno === undefined ? undefined : Number(seqno);
+}
+
+/** The first value of a parameter in the query. */
+export function parameterOf({ query }: CanonicalRequest, name: string): string | undefined {
+  return query.find((pair) => pair[0] === name)?.[1];
 }
 
 /** The request headers by lower-case name, as node:http gives them. */
@@ -26,7 +30,8 @@ export function parseCall(operation: Operation, rawQuery: string, headers: Reque
   const given = collect(operation, rawQuery, headers);
   const parsed = operation.schema.safeParse(given);
   if (parsed.success) return { operation, request: parsed.data };
-  throw invalid(parsed.error.issues.map(({ path, message }) => [...path.map(String), message].join(' ')).join('; '));
+  const issues = parsed.error.issues.map(({ path, message }) => [...path.map(String), message].join(' '));
+  throw new ProxyError('invalid-request', issues.join('; '));
 }
 
 function collect(operation: Operation, rawQuery: string, headers: RequestHeaders): Record<string, string[]> {
@@ -72,8 +77,4 @@ function decode(encoded: string): string {
   } catch {
     return UNDECODABLE;
   }
-}
-
-function invalid(message: string): ProxyError {
-  return new ProxyError('invalid-request', message);
 }

@@ -1,5 +1,5 @@
 import { unsliced } from '../../sliced-strings.ts';
-import { findOperation, OPERATION_NAMES, type Operation } from '../../ton/operations.ts';
+import { OPERATIONS, type Operation } from '../../ton/operations.ts';
 import type { RequestHeaders } from '../../ton/parse-call.ts';
 import { acceptsGzip } from '../parse-request.ts';
 import { MOST_FIELDS } from './framing.ts';
@@ -35,13 +35,6 @@ const NOT_UNDERSTOOD = new Set([
   'transfer-encoding',
   'upgrade',
 ]);
-
-const OPERATIONS = new Map(
-  OPERATION_NAMES.flatMap((name) => {
-    const operation = findOperation(`/api/v3/${name}`);
-    return operation === undefined ? [] : [[name as string, operation] as const];
-  }),
-);
 
 /** Request headers that change the answers of the operations. */
 const OF_OPERATIONS = new Set([...OPERATIONS.values()].flatMap(({ headerNames }) => [...headerNames]));
