@@ -1,10 +1,10 @@
 import type { Entry } from '../cache/entry.ts';
 import type { ProxyError } from '../errors.ts';
-import type { FlightWaiter } from '../once/single-flight.ts';
 import type { Operation } from '../ton/operations.ts';
 import type { RequestHeaders } from '../ton/parse-call.ts';
 import type { CacheStatus } from './cache-status.ts';
 import type { RequestOutcome } from './events.ts';
+import type { Wait } from './open-waits.ts';
 
 /** A request for one of the operations, not parsed yet. */
 export interface ProxyRequest {
@@ -13,17 +13,12 @@ export interface ProxyRequest {
   readonly rawQuery: string;
   readonly headers: RequestHeaders;
   /**
-   * Begins this request's wait; `undefined` when too many requests wait already. Called at most once, and never for a
-   * hit in memory, which needs no deadline.
+   * Begins this request's wait, to be closed by who begins it; `undefined` when too many requests wait already. Never
+   * called for a hit in memory, which needs no deadline.
    */
-  readonly openWait: () => OpenWait | undefined;
+  readonly openWait: () => Wait | undefined;
   /** Not called for a hit in memory, which has none. */
   readonly requestId: () => string;
-}
-
-/** The wait of one request; its owner closes it. */
-export interface OpenWait extends FlightWaiter {
-  readonly reason: ProxyError | undefined;
 }
 
 /** The result of a request: an entry to send, or a failure to report. */

@@ -9,10 +9,11 @@ import type { EpochMs } from '../time-units.ts';
 import type { CallMemo, KeyedCall } from '../ton/call-memo.ts';
 import type { OperationName } from '../ton/operations.ts';
 import type { Call } from '../ton/parse-call.ts';
-import type { Answer, OpenWait, ProxyRequest } from './answer.ts';
+import type { Answer, ProxyRequest } from './answer.ts';
 import { type CacheStatus, hitStatus, ttlOf } from './cache-status.ts';
 import type { ProxyEvent, Report, RequestOutcome, ShedReason } from './events.ts';
 import { askedIndexer, type Load, type Loader, mustLoadAgain } from './load-entry.ts';
+import type { Wait } from './open-waits.ts';
 import type { RefreshStale } from './refresh-stale.ts';
 import { overloaded } from './refuse.ts';
 import { traceOf } from './request-trace.ts';
@@ -80,7 +81,10 @@ export class RequestHandler implements MemoryHits {
       const waiter = request.openWait();
       if (waiter === undefined) return this.#shed(call, key, 'too-many-waiting');
       const limited = follows ? undefined : missLimit.takeMiss(waiter.client ?? '');
-      if (limited !== undefined) return this.#refuse(call, key, 'client-limit', limited);
+      if (limited !== undefined) {
+        waiter.close();
+        return this.#refuse(call, key, 'client-limit', limited);
+      }
       return this.#join(keyed, waiter, request, !follows);
     }
     calls.remember(keyed);
@@ -130,7 +134,7 @@ export class RequestHandler implements MemoryHits {
   /** `isCounted`: whether the client's limit of misses counts it, unless the indexer is not asked after all. */
   async #join(
     keyed: KeyedCall,
-    waiter: OpenWait,
+    waiter: Wait,
     { headers, requestId }: ProxyRequest,
     isCounted: boolean,
   ): Promise<Answer> {
@@ -138,9 +142,14 @@ export class RequestHandler implements MemoryHits {
     const { call, key } = keyed;
     const trace = traceOf(headers, requestId());
     const join = () => flights.join(key, waiter, (flight) => loader.load(call, key, flight, true, trace));
-    let wait = await join();
-    // The purge may have come before this request. A new flight asks the indexer after both.
-    while (wait.collapsed && wait.state === 'landed' && mustLoadAgain(wait.value, cache)) wait = await join();
+    let wait: FlightEnd<Load>;
+    try {
+      wait = await join();
+      // The purge may have come before this request. A new flight asks the indexer after both.
+      while (wait.collapsed && wait.state === 'landed' && mustLoadAgain(wait.value, cache)) wait = await join();
+    } finally {
+      waiter.close();
+    }
     const { collapsed } = wait;
     if (isCounted && !askedIndexer(wait)) missLimit.giveBackMiss(waiter.client ?? '');
     const load = wait.state === 'landed' ? wait.value : this.#leave(call, key, wait, waiter);
@@ -166,7 +175,7 @@ export class RequestHandler implements MemoryHits {
   }
 
   /** This waiter's time is over, though the flight may still be under way. */
-  #leave(call: Call, key: string, wait: FlightEnd<Load> & { state: 'left' }, { reason }: OpenWait): Load {
+  #leave(call: Call, key: string, wait: FlightEnd<Load> & { state: 'left' }, { reason }: Wait): Load {
     const { cache, random, report } = this.#dependencies;
     let error = reason ?? new ProxyError('internal', 'internal error');
     if (error.code === 'upstream-timeout' && !wait.departed) {

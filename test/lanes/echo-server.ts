@@ -52,6 +52,7 @@ export function startEchoServer({ fastLane }: { readonly fastLane: boolean }): P
       const wait = request.openWait();
       return new Promise((resolve) => {
         setImmediate(() => {
+          wait?.close();
           resolve(
             wait?.reason === undefined
               ? answerOf(request)

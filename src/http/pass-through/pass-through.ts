@@ -52,8 +52,8 @@ export interface PassedRequest {
   /** Whom it is for. */
   readonly client: string;
   /**
-   * Begins the wait for the head of the answer. To be called when the client's body has arrived, because the time for
-   * that is the client's. `undefined` when too many requests wait already.
+   * Begins the wait for the head of the answer, to be closed by who begins it. To be called when the client's body has
+   * arrived, because the time for that is the client's. `undefined` when too many requests wait already.
    */
   readonly openWait: () => Wait | undefined;
   readonly requestId: string;
@@ -93,16 +93,20 @@ export class PassThrough {
     if (wait === undefined) throw this.#shed('too-many-waiting');
     const { signal } = wait;
     const refused = (why: Refusal) => (why.reason === 'abandoned' ? signal.reason : refuse(entering, why));
-    const ticket = await admission.enter({ ...entering, sentFor: wait });
-    if ('reason' in ticket) throw refused(ticket);
-    const go = await ticket.send();
-    if (go !== 'go') throw refused(go);
-    const indexer = indexers[ticket.route.index] as PassedTo;
-    const ourKey = addsOurKey && indexer.apiKey !== undefined ? ['x-api-key', indexer.apiKey] : [];
-    const headers = [...forwardedHeaders(request.headers), 'x-request-id', requestId, ...ourKey];
-    const answer = await this.#forward({ method, target, headers, body, signal }, indexer, ticket);
-    // The body has no deadline as a whole: only each pause in it is bounded.
-    wait.close();
+    let answer: ForwardedAnswer;
+    try {
+      const ticket = await admission.enter({ ...entering, sentFor: wait });
+      if ('reason' in ticket) throw refused(ticket);
+      const go = await ticket.send();
+      if (go !== 'go') throw refused(go);
+      const indexer = indexers[ticket.route.index] as PassedTo;
+      const ourKey = addsOurKey && indexer.apiKey !== undefined ? ['x-api-key', indexer.apiKey] : [];
+      const headers = [...forwardedHeaders(request.headers), 'x-request-id', requestId, ...ourKey];
+      answer = await this.#forward({ method, target, headers, body, signal }, indexer, ticket);
+    } finally {
+      // The body has no deadline as a whole: only each pause in it is bounded.
+      wait.close();
+    }
     await this.#transfer(answer, response, requestId);
   }
 

@@ -86,30 +86,15 @@ export class OperationAnswers {
   }
 
   #answer(begun: BegunRequest, mayAskAgain: boolean): ResponseMessage | Promise<ResponseMessage> {
-    const { monotonic, onWaited } = this.#dependencies;
+    const { handle, monotonic, onWaited } = this.#dependencies;
     const { asked, client } = begun;
-    let wait: Wait | undefined;
-    const openWait = () => {
-      wait = this.openWait(client, asked.headers);
-      return wait;
-    };
-    const answer = this.#dependencies.handle({ ...asked, openWait, requestId: () => begun.id });
-    if (!(answer instanceof Promise)) {
-      wait?.close();
-      return this.#message(answer, begun, mayAskAgain);
-    }
-    // Not `.finally(...).then(...)`, which makes four promises more.
-    return answer.then(
-      (landed) => {
-        wait?.close();
-        onWaited(asked.operation.name, landed.outcome, monotonic() - begun.at);
-        return this.#message(landed, begun, mayAskAgain);
-      },
-      (error: unknown) => {
-        wait?.close();
-        throw error;
-      },
-    );
+    const openWait = () => this.openWait(client, asked.headers);
+    const answer = handle({ ...asked, openWait, requestId: () => begun.id });
+    if (!(answer instanceof Promise)) return this.#message(answer, begun, mayAskAgain);
+    return answer.then((landed) => {
+      onWaited(asked.operation.name, landed.outcome, monotonic() - begun.at);
+      return this.#message(landed, begun, mayAskAgain);
+    });
   }
 
   /** Counts a request of a client; the message that refuses it if that is one too many. */
@@ -124,20 +109,24 @@ export class OperationAnswers {
     return this.failure(error, '', headers);
   }
 
-  /** The message for a failure; one that is no {@link ProxyError} is a bug, and is reported. */
-  failure(error: unknown, vary: string, headers: RequestHeaders, id = requestIdOf(headers)): ResponseMessage {
-    const isKnown = error instanceof ProxyError;
-    if (!isKnown) this.#dependencies.onBug(error);
-    const failure = isKnown ? error : new ProxyError('internal', 'internal error', { cause: error });
-    const context = { cacheStatus: { detail: failure.code }, vary, requestId: id };
-    return errorMessage(failure, context);
+  /** The message for a failure. */
+  failure(error: unknown, vary: string, headers: RequestHeaders): ResponseMessage {
+    const known = this.#known(error);
+    return errorMessage(known, { cacheStatus: { detail: known.code }, vary, requestId: requestIdOf(headers) });
   }
 
   #failed(error: unknown, begun: BegunRequest): ResponseMessage {
-    const { operation, headers } = begun.asked;
-    const message = this.failure(error, operation.vary, headers, begun.id);
-    const detail = error instanceof ProxyError ? error.code : 'internal';
-    return this.#logged(begun, message, { cacheStatus: { detail }, requestId: begun.id }, undefined);
+    const known = this.#known(error);
+    const { vary } = begun.asked.operation;
+    const context = { cacheStatus: { detail: known.code }, vary, requestId: begun.id };
+    return this.#logged(begun, errorMessage(known, context), context, undefined);
+  }
+
+  /** What a client is told of a failure; one that is no {@link ProxyError} is a bug, and is reported. */
+  #known(error: unknown): ProxyError {
+    if (error instanceof ProxyError) return error;
+    this.#dependencies.onBug(error);
+    return new ProxyError('internal', 'internal error', { cause: error });
   }
 
   /** The message, after the request was logged if requests are. */
@@ -162,7 +151,7 @@ export class OperationAnswers {
     return message;
   }
 
-  /** Begins a wait that ends when its client leaves; `undefined` when too many are open. */
+  /** Begins a wait that also ends when its client leaves; `undefined` when too many are open. */
   openWait(client: Socket, headers: RequestHeaders): Wait | undefined {
     const { waits, clientOf, onClient, connections } = this.#dependencies;
     const name = clientOf(client, headers);

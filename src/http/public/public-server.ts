@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { MemoryHits } from '../../answer/handle-request.ts';
-import { OpenWaits, type Wait } from '../../answer/open-waits.ts';
+import { OpenWaits } from '../../answer/open-waits.ts';
 import { requestIdOf } from '../../answer/request-trace.ts';
 import { ProxyError } from '../../errors.ts';
 import type { Ms } from '../../time-units.ts';
@@ -194,17 +194,12 @@ export class PublicServer {
 
   #passThrough(request: IncomingMessage, response: ServerResponse, target: Target, server: PassThrough): void {
     const { headers, socket } = request;
-    let wait: Wait | undefined;
-    const openWait = () => {
-      wait = this.#answers.openWait(socket, headers);
-      return wait;
-    };
+    const openWait = () => this.#answers.openWait(socket, headers);
     const client = this.#dependencies.clientOf(socket, headers);
     const passed = { request, response, target: target.originForm, client, openWait, requestId: requestIdOf(headers) };
     server
       .serve(passed)
-      .catch((error: unknown) => this.#send(request, response, this.#answers.failure(error, '', headers)))
-      .finally(() => wait?.close());
+      .catch((error: unknown) => this.#send(request, response, this.#answers.failure(error, '', headers)));
   }
 
   #send(request: IncomingMessage, response: ServerResponse, message: ResponseMessage): void {
