@@ -1,5 +1,5 @@
 import type { Entry } from '../cache/entry.ts';
-import type { SentBody } from '../cache/gzip.ts';
+import type { Gzip, SentBody } from '../cache/gzip.ts';
 import type { Lookup, TieredCache } from '../cache/tiered-cache.ts';
 import type { MissLimit } from '../clients/client-limits.ts';
 import { ProxyError } from '../errors.ts';
@@ -40,8 +40,7 @@ export interface MemoryHits {
 
 export interface RequestHandlerDependencies {
   readonly calls: CallMemo;
-  /** The body of an entry for a client; see `Gzip.bodyFor`. */
-  readonly bodyFor: (entry: Entry, acceptsGzip: boolean) => SentBody | undefined | Promise<SentBody | undefined>;
+  readonly gzip: Pick<Gzip, 'bodyFor'>;
   readonly cache: TieredCache;
   readonly flights: SingleFlight<Load>;
   readonly loader: Loader;
@@ -93,13 +92,13 @@ export class RequestHandler implements MemoryHits {
   }
 
   findHit(spelling: string, acceptsGzip: boolean): MemoryHit | undefined {
-    const { calls, cache, bodyFor } = this.#dependencies;
+    const { calls, cache, gzip } = this.#dependencies;
     const keyed = calls.recall(spelling);
     if (keyed === undefined) return undefined;
     const found = cache.lookInMemory(keyed.key);
     if (found.state !== 'fresh') return undefined;
     const { entry } = found;
-    const sent = bodyFor(entry, acceptsGzip);
+    const sent = gzip.bodyFor(entry, acceptsGzip);
     if (sent === undefined || sent instanceof Promise) return undefined;
     return { entry, sent, call: keyed.call, key: keyed.key };
   }

@@ -42,28 +42,28 @@ export function startEchoServer({ fastLane }: { readonly fastLane: boolean }): P
     const call = { operation, request: { query: [], headers: [] } };
     return { entry, sent: gzip.bodyFor(entry, acceptsGzip) as SentBody, call, key: spelling };
   };
-  return loneServer({
-    handle: (request) => {
-      if (request.rawQuery.startsWith('hit')) {
-        remembered.add(`${request.operation.name}?${request.rawQuery}`);
-        return answerOf(request);
-      }
-      if (!request.rawQuery.startsWith('miss')) throw new ProxyError('invalid-request', `not ${request.rawQuery}`);
-      const wait = request.openWait();
-      return new Promise((resolve) => {
-        setImmediate(() => {
-          wait?.close();
-          resolve(
-            wait?.reason === undefined
-              ? answerOf(request)
-              : { kind: 'failure', key: '', outcome: 'failed', error: wait.reason, cacheStatus: {} },
-          );
-        });
+  const handle = (request: ProxyRequest): Answer | Promise<Answer> => {
+    if (request.rawQuery.startsWith('hit')) {
+      remembered.add(`${request.operation.name}?${request.rawQuery}`);
+      return answerOf(request);
+    }
+    if (!request.rawQuery.startsWith('miss')) throw new ProxyError('invalid-request', `not ${request.rawQuery}`);
+    const wait = request.openWait();
+    return new Promise((resolve) => {
+      setImmediate(() => {
+        wait?.close();
+        resolve(
+          wait?.reason === undefined
+            ? answerOf(request)
+            : { kind: 'failure', key: '', outcome: 'failed', error: wait.reason, cacheStatus: {} },
+        );
       });
-    },
+    });
+  };
+  return loneServer({
+    handler: { handle },
     hits: fastLane ? { findHit, countHit: () => {} } : undefined,
-    bodyFor: (entry, acceptsGzip) => gzip.bodyFor(entry, acceptsGzip),
-    moveBody: (entry, coding, body) => gzip.move(entry, coding, body),
+    gzip,
     now: () => NOW,
     maxWaiting: 100_000,
     maxHeaderBytes: MAX_HEAD_BYTES,

@@ -1,3 +1,4 @@
+import type { ProxyEvent } from '../../src/answer/events.ts';
 import { PublicServer, type PublicServerDependencies } from '../../src/http/public/public-server.ts';
 
 /** What a public server needs and tests of the lanes do not look at. */
@@ -7,11 +8,9 @@ const UNSEEN = {
   onClient: () => {},
   onAnswered: undefined,
   monotonic: () => 0,
-  onWaited: () => {},
-  discard: async () => {},
-  onRefused: () => {},
-  onBug: (error: unknown) => {
-    throw error;
+  cache: { discard: async () => {} },
+  report: (event: ProxyEvent) => {
+    if (event.name === 'bug') throw event.error;
   },
   waitMs: 60_000,
   headerTimeoutMs: 60_000,

@@ -12,13 +12,14 @@ const HEAD_BYTES = 60_000;
 /** A server in which each request waits for good. */
 function startWaitingServer(waiting: ProxyRequest[]): PublicServer {
   return loneServer({
-    handle: (request) => {
-      waiting.push(request);
-      return new Promise(() => {});
+    handler: {
+      handle: (request) => {
+        waiting.push(request);
+        return new Promise(() => {});
+      },
     },
     hits: { findHit: () => undefined, countHit: () => {} },
-    bodyFor: () => undefined,
-    moveBody: () => {},
+    gzip: { bodyFor: () => undefined, move: () => {} },
     now: () => 0,
     maxWaiting: 1000,
     maxHeaderBytes: 2 * HEAD_BYTES,

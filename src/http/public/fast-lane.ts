@@ -8,7 +8,7 @@ import { RenderedHits, type RenderedHitsDependencies } from './rendered-hits.ts'
 
 export interface FastLaneDependencies extends Omit<FastLaneConnectionDependencies, 'hits' | 'leaveToNode'> {
   readonly hits: MemoryHits;
-  readonly moveBody: RenderedHitsDependencies['moveBody'];
+  readonly gzip: RenderedHitsDependencies['gzip'];
   /** The HTTP server's own listener for connections. */
   readonly listener: (socket: Socket) => void;
   readonly now: () => EpochMs;
@@ -36,10 +36,10 @@ export class FastLane {
 
   constructor(dependencies: FastLaneDependencies) {
     this.#dependencies = dependencies;
-    const { hits, moveBody, now, keepAliveMs } = dependencies;
+    const { hits, gzip, now, keepAliveMs } = dependencies;
     this.#perConnection = {
       ...dependencies,
-      hits: new RenderedHits({ hits, moveBody, now, keepAliveMs }),
+      hits: new RenderedHits({ hits, gzip, now, keepAliveMs }),
       leaveToNode: (lane, unread) => this.#leaveToNode(lane, unread),
     };
     this.#timer = setInterval(() => this.#look(), LOOK_EVERY_MS).unref();

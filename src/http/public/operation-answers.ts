@@ -1,13 +1,14 @@
 import type { Socket } from 'node:net';
 import type { Answer, ProxyRequest } from '../../answer/answer.ts';
 import { renderCacheStatus } from '../../answer/cache-status.ts';
-import type { RequestOutcome } from '../../answer/events.ts';
+import type { Report } from '../../answer/events.ts';
+import type { RequestHandler } from '../../answer/handle-request.ts';
 import type { OpenWaits, Wait } from '../../answer/open-waits.ts';
 import { requestIdOf } from '../../answer/request-trace.ts';
-import type { Entry } from '../../cache/entry.ts';
-import type { SentBody } from '../../cache/gzip.ts';
+import type { Gzip, SentBody } from '../../cache/gzip.ts';
+import type { TieredCache } from '../../cache/tiered-cache.ts';
 import type { ClientLimits } from '../../clients/client-limits.ts';
-import { type ErrorCode, ProxyError } from '../../errors.ts';
+import { ProxyError } from '../../errors.ts';
 import type { EpochMs, MonotonicMs } from '../../time-units.ts';
 import type { OperationName } from '../../ton/operations.ts';
 import type { RequestHeaders } from '../../ton/parse-call.ts';
@@ -18,11 +19,9 @@ import { errorMessage } from './error-message.ts';
 import type { ResponseContext, ResponseMessage } from './response-message.ts';
 
 export interface OperationAnswersDependencies {
-  readonly handle: (request: ProxyRequest) => Answer | Promise<Answer>;
-  /** The body of an entry for a client; see `Gzip.bodyFor`. */
-  readonly bodyFor: (entry: Entry, acceptsGzip: boolean) => SentBody | undefined | Promise<SentBody | undefined>;
-  /** Deletes an entry that cannot be decoded. Never rejects. */
-  readonly discard: (entry: Entry) => Promise<void>;
+  readonly handler: Pick<RequestHandler, 'handle'>;
+  readonly gzip: Pick<Gzip, 'bodyFor'>;
+  readonly cache: Pick<TieredCache, 'discard'>;
   readonly waits: OpenWaits;
   readonly clientOf: ClientOf;
   /** Absent when the requests of clients have no limit: then a hit need not know whose it is. */
@@ -30,16 +29,11 @@ export interface OperationAnswersDependencies {
   readonly connections: ClientConnections;
   readonly now: () => EpochMs;
   readonly monotonic: () => MonotonicMs;
-  /** Called when a request that memory did not answer has its answer, with how long that took in milliseconds. */
-  readonly onWaited: (operation: OperationName, outcome: RequestOutcome, ms: number) => void;
+  readonly report: Report;
   /** Called with the client of each request that memory does not answer, or that is beyond its limit. */
   readonly onClient: (client: string) => void;
-  /** Called with each request that is refused before its operation was looked at. */
-  readonly onRefused: (code: ErrorCode) => void;
   /** Called with each answer that does not come from the fast lane; absent where requests are not logged. */
   readonly onAnswered: ((request: AnsweredRequest) => void) | undefined;
-  /** Called with errors that should never happen. */
-  readonly onBug: (error: unknown) => void;
 }
 
 /** Whom a request on a connection is for. */
@@ -86,26 +80,27 @@ export class OperationAnswers {
   }
 
   #answer(begun: BegunRequest, mayAskAgain: boolean): ResponseMessage | Promise<ResponseMessage> {
-    const { handle, monotonic, onWaited } = this.#dependencies;
+    const { handler, monotonic, report } = this.#dependencies;
     const { asked, client } = begun;
     const openWait = () => this.openWait(client, asked.headers);
-    const answer = handle({ ...asked, openWait, requestId: () => begun.id });
+    const answer = handler.handle({ ...asked, openWait, requestId: () => begun.id });
     if (!(answer instanceof Promise)) return this.#message(answer, begun, mayAskAgain);
     return answer.then((landed) => {
-      onWaited(asked.operation.name, landed.outcome, monotonic() - begun.at);
+      const { name: operation } = asked.operation;
+      report({ name: 'waited', operation, outcome: landed.outcome, ms: monotonic() - begun.at });
       return this.#message(landed, begun, mayAskAgain);
     });
   }
 
   /** Counts a request of a client; the message that refuses it if that is one too many. */
   refusal(client: Socket, headers: RequestHeaders): ResponseMessage | undefined {
-    const { limits, clientOf, onClient, onRefused } = this.#dependencies;
+    const { limits, clientOf, onClient, report } = this.#dependencies;
     if (limits === undefined) return undefined;
     const name = clientOf(client, headers);
     const error = limits.takeRequest(name);
     if (error === undefined) return undefined;
     onClient(name);
-    onRefused(error.code);
+    report({ name: 'refused', code: error.code });
     return this.failure(error, '', headers);
   }
 
@@ -125,7 +120,7 @@ export class OperationAnswers {
   /** What a client is told of a failure; one that is no {@link ProxyError} is a bug, and is reported. */
   #known(error: unknown): ProxyError {
     if (error instanceof ProxyError) return error;
-    this.#dependencies.onBug(error);
+    this.#dependencies.report({ name: 'bug', error });
     return new ProxyError('internal', 'internal error', { cause: error });
   }
 
@@ -162,7 +157,7 @@ export class OperationAnswers {
   }
 
   #message(answer: Answer, begun: BegunRequest, mayAskAgain: boolean): ResponseMessage | Promise<ResponseMessage> {
-    const { bodyFor, discard, now } = this.#dependencies;
+    const { gzip, cache, now } = this.#dependencies;
     const { operation, headers } = begun.asked;
     const { cacheStatus, key } = answer;
     const fromMemory = cacheStatus.hit === true && cacheStatus.detail === 'memory';
@@ -175,9 +170,9 @@ export class OperationAnswers {
         return this.#logged(begun, message, context, key, entry.head.indexer);
       }
       if (!mayAskAgain) throw new ProxyError('internal', 'the stored answer cannot be decoded');
-      return discard(entry).then(() => this.#answer(begun, false));
+      return cache.discard(entry).then(() => this.#answer(begun, false));
     };
-    const body = bodyFor(entry, acceptsGzip(headers['accept-encoding'] as string | undefined));
+    const body = gzip.bodyFor(entry, acceptsGzip(headers['accept-encoding'] as string | undefined));
     return body instanceof Promise ? body.then(withBody) : withBody(body);
   }
 }

@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import type { MemoryHits } from '../../answer/handle-request.ts';
 import { OpenWaits } from '../../answer/open-waits.ts';
 import { requestIdOf } from '../../answer/request-trace.ts';
+import type { Gzip } from '../../cache/gzip.ts';
 import { ProxyError } from '../../errors.ts';
 import type { Ms } from '../../time-units.ts';
 import { findOperation, OPERATION_NAMES } from '../../ton/operations.ts';
@@ -12,7 +13,6 @@ import { ClientConnections } from './client-connections.ts';
 import { FastLane } from './fast-lane.ts';
 import { MOST_FIELDS, refusedFraming, type UnparsedCode, unparsed, unparsedCodeOf } from './framing.ts';
 import { OperationAnswers, type OperationAnswersDependencies } from './operation-answers.ts';
-import type { RenderedHitsDependencies } from './rendered-hits.ts';
 import {
   ALLOWED_METHODS,
   CLOSE_END,
@@ -28,7 +28,7 @@ export interface PublicServerDependencies extends Omit<OperationAnswersDependenc
   readonly passThrough?: PassThrough | undefined;
   /** What the fast lane may answer by itself; without it there is no fast lane. */
   readonly hits?: MemoryHits | undefined;
-  readonly moveBody: RenderedHitsDependencies['moveBody'];
+  readonly gzip: Pick<Gzip, 'bodyFor' | 'move'>;
   /** How long a request may wait for its answer. */
   readonly waitMs: Ms;
   /** The most requests that wait at once. */
@@ -218,14 +218,14 @@ export class PublicServer {
 
   /** Answers on a connection where nobody can tell which request comes next, and closes it. */
   #refuseConnection(socket: Socket, code: UnparsedCode): void {
-    this.#dependencies.onRefused(code);
+    this.#dependencies.report({ name: 'refused', code });
     const message = this.#answers.failure(unparsed(code), '', {});
     socket.write(`${messageHead(message)}${CLOSE_END}${message.body}`, 'latin1');
     socket.destroy();
   }
 
   #refuse(request: IncomingMessage, response: ServerResponse, vary: string, error: ProxyError): void {
-    this.#dependencies.onRefused(error.code);
+    this.#dependencies.report({ name: 'refused', code: error.code });
     this.#send(request, response, this.#answers.failure(error, vary, request.headers));
   }
 }

@@ -1,6 +1,6 @@
 import { hitStatus } from '../../answer/cache-status.ts';
 import type { MemoryHit, MemoryHits } from '../../answer/handle-request.ts';
-import type { Coding, Entry } from '../../cache/entry.ts';
+import type { Gzip } from '../../cache/gzip.ts';
 import type { EpochMs, Ms } from '../../time-units.ts';
 import { ageOf, entryMessage } from './entry-message.ts';
 import { httpDate, isOneSlice, keepAliveEnd, messageHead } from './response-message.ts';
@@ -25,8 +25,7 @@ export interface RenderedHit {
 
 export interface RenderedHitsDependencies {
   readonly hits: MemoryHits;
-  /** Keeps a body in other memory; see `Gzip.move`. */
-  readonly moveBody: (entry: Entry, coding: Coding, body: Buffer) => void;
+  readonly gzip: Pick<Gzip, 'move'>;
   readonly now: () => EpochMs;
   readonly keepAliveMs: Ms;
 }
@@ -88,7 +87,7 @@ export class RenderedHits {
     if (!isFree) {
       // The entry takes over this copy of its body, which would be in memory twice otherwise.
       const body = whole.subarray(fit.roomBytes);
-      this.#dependencies.moveBody(entry, sent.coding, body);
+      this.#dependencies.gzip.move(entry, sent.coding, body);
       this.#known.set(body, fit);
     }
     return fit;

@@ -13,7 +13,7 @@ test('a hit in memory counts as asked for when it is sent, not when it is found'
   const used = {
     calls: { recall: () => keyed },
     cache: { lookInMemory: () => ({ state: 'fresh', tier: 'memory', entry }) },
-    bodyFor: () => ({ coding: 'identity', body: bodyOf(entry), varies: false }),
+    gzip: { bodyFor: () => ({ coding: 'identity', body: bodyOf(entry), varies: false }) },
     onAsked: (_: unknown, key: string) => void asked.push(key),
     report: (event: ProxyEvent) => void events.push(event),
   };

@@ -22,8 +22,7 @@ function oneHit(bodyBytes: number) {
     return { entry, sent, call, key: entry.key };
   };
   const countHit = (hit: MemoryHit) => void counted.push(hit);
-  const moveBody = gzip.move.bind(gzip);
-  const hits = new RenderedHits({ hits: { findHit, countHit }, moveBody, now: () => clock.now, keepAliveMs: 5000 });
+  const hits = new RenderedHits({ hits: { findHit, countHit }, gzip, now: () => clock.now, keepAliveMs: 5000 });
   return { entry, clock, counted, find: () => hits.find(SPELLING, false) };
 }
 
