@@ -44,12 +44,12 @@ export function openClient(options: ClientOptions): Redis | Cluster {
 }
 
 function openLasting(options: ClientOptions): Redis {
-  const client = new Redis({ ...addressOf(options), ...lasting(options), retryStrategy: reconnectDelayMs });
+  const client = new Redis({ ...addressOf(options), ...lasting(options) });
   // Otherwise ioredis would use database 0, which may belong to another application.
   client.on('error', ({ message }: Error) => {
     if (message.includes('DB index is out of range')) client.disconnect(true);
   });
-  rememberAttempts(client);
+  reconnectTo(client);
   return client;
 }
 
@@ -66,7 +66,6 @@ function openCluster(options: ClientOptions): Cluster {
     retryDelayOnClusterDown: 0,
     slotsRefreshTimeout: commandTimeoutMs,
     clusterRetryStrategy: reconnectDelayMs,
-    clusterNodeRetryStrategy: (attempt) => (attempt > NODE_RECONNECTS ? null : reconnectDelayMs(attempt)),
   });
   keepNodes(cluster);
   return cluster;
@@ -140,28 +139,22 @@ function reconnectDelayMs(attempt: number): number {
 const GOOD_AFTER_MS = 2000;
 
 /**
- * Lets ioredis reset its count of attempts only after a connection has lasted, not as soon as it is ready. Otherwise,
- * with a Redis that answers garbage, each connection would break at its first command and be made anew every 10 ms for
- * ever.
+ * Reconnects a lost connection, at most so many times in a row. The delays begin again with the shortest only after a
+ * connection has lasted, not as soon as it is ready. Otherwise, with a Redis that answers garbage, each connection would
+ * break at its first command and be made anew every 10 ms for ever.
  */
-function rememberAttempts(client: Redis): void {
-  // The cast: `retryAttempts` is private in the types of ioredis, and there is no public way to it.
-  const inside = client as unknown as { retryAttempts: number };
+function reconnectTo(client: Redis, most = Number.POSITIVE_INFINITY): void {
   let attempts = 0;
-  let lasting: NodeJS.Timeout | undefined;
-  client.on('reconnecting', () => {
-    attempts = inside.retryAttempts;
-  });
-  client.on('close', () => clearTimeout(lasting));
-  // ioredis has reset its count by now, so restore it.
+  let readyAt = Number.POSITIVE_INFINITY;
   client.on('ready', () => {
-    inside.retryAttempts = attempts;
-    lasting = setTimeout(() => {
-      attempts = 0;
-      inside.retryAttempts = 0;
-    }, GOOD_AFTER_MS);
-    lasting.unref();
+    readyAt = performance.now();
   });
+  client.options.retryStrategy = () => {
+    if (performance.now() - readyAt >= GOOD_AFTER_MS) attempts = 0;
+    readyAt = Number.POSITIVE_INFINITY;
+    attempts++;
+    return attempts > most ? null : reconnectDelayMs(attempts);
+  };
 }
 
 /** While a node fails, the Cluster is asked at most once in this time which node holds which slots. */
@@ -178,7 +171,7 @@ export async function connectMasters(cluster: Cluster): Promise<void> {
 
 /** Keeps a Cluster connected to the nodes that hold its slots now. */
 function keepNodes(cluster: Cluster): void {
-  cluster.on('+node', (node: Redis) => rememberAttempts(node));
+  cluster.on('+node', (node: Redis) => reconnectTo(node, NODE_RECONNECTS));
   // Ask which node took over the slots of a lost one. No MOVED can say so, because commands for these slots are not
   // sent.
   let askedAt = Number.NEGATIVE_INFINITY;
