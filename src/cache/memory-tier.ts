@@ -2,7 +2,6 @@ import { LRUCache } from 'lru-cache';
 import { usableUntil } from '../freshness.ts';
 import type { EpochMs } from '../time-units.ts';
 import { type Entry, keptBytes } from './entry.ts';
-import { precedenceOver } from './precedence.ts';
 
 /** What an entry costs beside its key and bodies: objects, allocations, a place in the LRU (measured: 700 to 850 bytes). */
 const OVERHEAD_BYTES = 800;
@@ -41,8 +40,7 @@ export interface MemoryCopy {
 
 /**
  * The tier in this process, bounded by bytes and by number; evicts the least recently used entry. Does not keep an
- * entry larger than a sixteenth of the bound, nor one that by `precedence.ts` does not replace the usable entry of its
- * key.
+ * entry larger than a sixteenth of the bound. Whether an entry replaces another one is decided before it is set.
  */
 export class MemoryTier {
   readonly #copies: LRUCache<string, MemoryCopy>;
@@ -79,8 +77,6 @@ export class MemoryTier {
   set(entry: Entry, sharedChecksum?: number): boolean {
     const now = this.#now();
     if (usableUntil(entry) <= now) return false;
-    const kept = this.#copies.peek(entry.key)?.entry;
-    if (kept !== undefined && now < usableUntil(kept) && precedenceOver(kept, entry, now) !== 'replaces') return false;
     const copy: MemoryCopy = { entry, askRedisAt: now + entry.memoryTtl, sharedChecksum };
     this.#copies.set(entry.key, copy);
     // Not the LRU's own `max`, which allocates 36 bytes for each possible entry at start.
