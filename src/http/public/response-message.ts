@@ -46,10 +46,22 @@ export function commonHeaders({ cacheStatus, vary, requestId }: ResponseContext)
   return headers;
 }
 
-/** Answers a CORS preflight. */
+/** Answers a CORS preflight (Fetch standard 3.2.2). Pass-through also accepts POST. */
 export function preflightMessage(passesThrough: boolean, requestId: string): ResponseMessage {
-  const headers = ['Cache-Status', 'toncache; detail=preflight', 'X-Request-Id', requestId];
-  return { status: 204, headers: [...headers, ...preflightHeaders(passesThrough)], body: undefined };
+  const headers = [
+    'Cache-Status',
+    'toncache; detail=preflight',
+    'X-Request-Id',
+    requestId,
+    ...CORS_HEADERS,
+    'Access-Control-Allow-Methods',
+    passesThrough ? `${ALLOWED_METHODS}, POST` : ALLOWED_METHODS,
+    'Access-Control-Allow-Headers',
+    `X-Api-Key, X-Actions-Version, X-No-Address-Book, X-No-Metadata, If-None-Match${passesThrough ? ', Content-Type' : ''}`,
+    'Access-Control-Max-Age',
+    '86400',
+  ];
+  return { status: 204, headers, body: undefined };
 }
 
 /** Sends a message through Node's HTTP server, without its body if the request is a HEAD. */
@@ -62,19 +74,6 @@ export function sendMessage(
   if (body === undefined || request.method === 'HEAD') response.end();
   else if (typeof body === 'string') response.end(body);
   else writeInSlices(response, body, (slice) => response.end(slice));
-}
-
-/** Headers of the answer to a preflight (Fetch standard 3.2.2). Pass-through also accepts POST. */
-function preflightHeaders(passesThrough: boolean): readonly string[] {
-  return [
-    ...CORS_HEADERS,
-    'Access-Control-Allow-Methods',
-    passesThrough ? `${ALLOWED_METHODS}, POST` : ALLOWED_METHODS,
-    'Access-Control-Allow-Headers',
-    `X-Api-Key, X-Actions-Version, X-No-Address-Book, X-No-Metadata, If-None-Match${passesThrough ? ', Content-Type' : ''}`,
-    'Access-Control-Max-Age',
-    '86400',
-  ];
 }
 
 let renderedSecond = 0;
