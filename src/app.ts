@@ -93,12 +93,13 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
     minBytes: MIN_GZIP_BYTES,
   });
   const redis = openRedis(context, gzip);
-  if (redis !== undefined) clock.followServer(redis.serverTime);
   const purges = new Purges({
     tagsOf,
     onAllPurged: () => memory.clear(),
     runScript: redis?.connection.runScript,
     now,
+    monotonic,
+    onServerTime: clock.learn,
     report: events.report,
     key: `toncache:bans:${network}`,
     usableMs: longestUseMs(settings.lifetimes),
@@ -106,10 +107,7 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
 
   const indexers = openIndexers(context, { scripting: redis?.connection, makeRoom: () => memory.makeRoom() });
   const push = openPush(context);
-  events.on('redis-transition', (transition) => {
-    if (transition.state === 'connected') void clock.askServer();
-    purges.onRedisTransition(transition);
-  });
+  events.on('redis-transition', purges.onRedisTransition);
   events.on('clock-jump', () => {
     // The instants of entries belong to another time: a 404 could be served for hours too long.
     memory.clear();
@@ -201,7 +199,7 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
     listen: async () => {
       // Wait for Redis, so that the first requests find what it holds. Both waits end after the connect timeout.
       await redis?.connection.ready();
-      await Promise.all([clock.askServer(), purges.follow(), indexers.ready()]);
+      await Promise.all([purges.follow(), indexers.ready()]);
       push?.connection.start();
       const adminUrl = await listen(adminServer, http.adminHost, http.adminPort);
       const publicUrl = await listen(publicServer.server, http.host, http.port, http.reusePort);

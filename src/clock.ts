@@ -15,13 +15,8 @@ const JUMP_MS = 1000;
 
 const LOOK_AT_WALL_EVERY_MS = 1000;
 
-const ASK_SERVER_EVERY_MS = 10_000;
-
 /** A sample with a shorter round trip is off by half of that at most: it sets the time. */
 const QUICK_ROUND_TRIP_MS = 5;
-
-/** How often the server is asked in a row for a quick sample. */
-const MOST_TRIES = 5;
 
 /**
  * The time that all instants are given in: the monotonic clock plus an offset to the epoch, so that setting the wall
@@ -29,26 +24,22 @@ const MOST_TRIES = 5;
  *
  * - Until a server has answered, the offset is that of the wall clock at the start. The wall clock is looked at each
  *   second: a difference of more than a second means that it was set, or that the machine was suspended.
- * - Each sample of a server's time bounds the offset: server time - receipt <= offset <= server time - sending. A quick
- *   sample sets it to the middle, a slow one moves it only to these bounds. While the server does not answer, the last
- *   offset holds, whatever the wall clock shows.
+ * - Each sample of a server's time bounds the offset: server time - receipt <= offset <= server time - sending. The first
+ *   and each quick sample sets it to the middle, a slow one moves it only to these bounds. While the server does not
+ *   answer, the last offset holds, whatever the wall clock shows.
  */
 export class Clock {
   readonly #dependencies: ClockDependencies;
-  readonly #timers: readonly NodeJS.Timeout[];
+  readonly #timer: NodeJS.Timeout;
   #wallOffsetMs: Ms;
   #offsetMs: Ms;
-  #serverTime: (() => Promise<EpochMs | undefined>) | undefined;
   #knowsServer = false;
 
   constructor(dependencies: ClockDependencies) {
     this.#dependencies = dependencies;
     this.#wallOffsetMs = dependencies.wall() - dependencies.monotonic();
     this.#offsetMs = this.#wallOffsetMs;
-    this.#timers = [
-      setInterval(() => this.#lookAtWall(), LOOK_AT_WALL_EVERY_MS).unref(),
-      setInterval(() => void this.askServer(), ASK_SERVER_EVERY_MS).unref(),
-    ];
+    this.#timer = setInterval(() => this.#lookAtWall(), LOOK_AT_WALL_EVERY_MS).unref();
   }
 
   /** With fractions of a millisecond. */
@@ -59,36 +50,18 @@ export class Clock {
     return this.now() - this.#dependencies.wall();
   }
 
-  /**
-   * Follows the time of a server from now on, asking for it every 10 s and at each {@link askServer}. `serverTime`
-   * resolves with `undefined` where it cannot be known.
-   */
-  followServer(serverTime: () => Promise<EpochMs | undefined>): void {
-    this.#serverTime = serverTime;
-  }
+  /** Takes a server's time, which was asked for at `sentAt` and has just come. The server is followed from then on. */
+  readonly learn = (serverTime: EpochMs, sentAt: MonotonicMs): void => {
+    const receivedAt = this.#dependencies.monotonic();
+    const [least, most] = [serverTime - receivedAt, serverTime - sentAt];
+    const isSet = receivedAt - sentAt <= QUICK_ROUND_TRIP_MS || !this.#knowsServer;
+    this.#knowsServer = true;
+    this.#setOffset(isSet ? (least + most) / 2 : Math.min(Math.max(this.#offsetMs, least), most));
+  };
 
-  /**
-   * Asks the server for its time. Call this after each connect, which may have led to another server. Never rejects;
-   * does nothing where no server is followed.
-   */
-  async askServer(): Promise<void> {
-    for (let tries = 0; tries < MOST_TRIES; tries++) {
-      const sentAt = this.#dependencies.monotonic();
-      const serverTime = await this.#serverTime?.().catch(() => undefined);
-      if (serverTime === undefined) return;
-      const receivedAt = this.#dependencies.monotonic();
-      const isQuick = receivedAt - sentAt <= QUICK_ROUND_TRIP_MS;
-      const [least, most] = [serverTime - receivedAt, serverTime - sentAt];
-      const isSet = isQuick || !this.#knowsServer;
-      this.#knowsServer = true;
-      this.#setOffset(isSet ? (least + most) / 2 : Math.min(Math.max(this.#offsetMs, least), most));
-      if (isQuick) return;
-    }
-  }
-
-  /** Stops both timers. */
+  /** The wall clock is not looked at after this. */
   close(): void {
-    for (const timer of this.#timers) clearInterval(timer);
+    clearInterval(this.#timer);
   }
 
   #setOffset(offsetMs: Ms): void {
@@ -101,12 +74,8 @@ export class Clock {
     const wallOffsetMs = this.#dependencies.wall() - this.#dependencies.monotonic();
     if (Math.abs(wallOffsetMs - this.#wallOffsetMs) <= JUMP_MS) return;
     this.#wallOffsetMs = wallOffsetMs;
-    if (!this.#knowsServer) {
-      this.#setOffset(wallOffsetMs);
-      return;
-    }
-    // The machine may have been suspended, so that entries are older than they look.
-    this.#dependencies.onJump();
-    void this.askServer();
+    // The machine may have been suspended, so that entries are older than they look until the server's next answer.
+    if (this.#knowsServer) this.#dependencies.onJump();
+    else this.#setOffset(wallOffsetMs);
   }
 }

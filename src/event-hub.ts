@@ -2,7 +2,7 @@ import type { ProxyEvent } from './answer/events.ts';
 import type { RedisTierEvent } from './cache/redis-tier.ts';
 import type { PurgeEvent } from './purge/purges.ts';
 import type { StreamEvent } from './push/events.ts';
-import type { EvictionProblem } from './redis/ask-server.ts';
+import type { EvictionProblem } from './redis/eviction.ts';
 import type { RedisTransition } from './redis/transitions.ts';
 
 /** Everything that components report. */

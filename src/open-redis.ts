@@ -3,7 +3,6 @@ import { SCHEMA_VERSION } from './cache/entry-codec.ts';
 import type { Gzip } from './cache/gzip.ts';
 import { leaseKeyOf, redisKeyFor } from './cache/redis-scripts.ts';
 import { RedisTier } from './cache/redis-tier.ts';
-import { readServerTime } from './redis/ask-server.ts';
 import { connectRedis } from './redis/connect.ts';
 
 /** What the instances on one Redis share. */
@@ -39,8 +38,6 @@ export function openRedis({ settings, events, now, monotonic }: AppContext, gzip
     tier,
     /** The Redis key of the lease of an entry, by the entry's key. */
     leaseKey: (key: string): string => leaseKeyOf(redisKey(key)),
-    /** The time of the Redis server, see {@link readServerTime}. */
-    serverTime: (): Promise<number | undefined> => readServerTime(connection.runScript),
     /** Waits for the commands under way, each at most the command timeout, then closes the connections. */
     close: async (): Promise<void> => {
       await tier.idle();

@@ -4,7 +4,6 @@ import { isObject } from '../json-object.ts';
 import { duration } from '../operate/text-table.ts';
 import { socketOpener } from '../push/socket.ts';
 import { reasonOf } from '../reason-of.ts';
-import { readServerTime } from '../redis/ask-server.ts';
 import { connectRedis } from '../redis/connect.ts';
 import { headIn } from '../ton/chain-point.ts';
 
@@ -21,6 +20,9 @@ const GLOBAL_IDS: Readonly<Record<string, number>> = { mainnet: -239, testnet: -
 
 /** A clock that is further off is worth a look; entries are dated right all the same. */
 const WORTH_A_LOOK_MS = 1000;
+
+/** Redis' time, epoch milliseconds. */
+const TIME = `local time = redis.call('TIME') return time[1] * 1000 + math.floor(time[2] / 1000)`;
 
 /** Tries the indexers with their keys and their chain, Redis and its clock, and the stream. Never rejects. */
 export async function connectChecks(settings: Settings): Promise<ConnectCheck[]> {
@@ -101,11 +103,11 @@ async function askRedis({ redis }: Settings, url: string): Promise<string> {
   try {
     await connection.ready();
     if (reason !== '') throw new Error(`cannot be reached: ${reason}`);
-    const time = await readServerTime(connection.runScript).catch((error: unknown) => {
+    const reply = await connection.runScript(TIME, ['toncache:{check}'], []).catch((error: unknown) => {
       throw new Error('refuses a script', { cause: error });
     });
-    if (time === undefined) throw new Error('does not tell its time');
-    const aheadMs = time - Date.now();
+    const aheadMs = Number(reply) - Date.now();
+    if (Number.isNaN(aheadMs)) throw new Error('does not tell its time');
     if (Math.abs(aheadMs) <= WORTH_A_LOOK_MS) return 'answers; same time';
     return `answers; its clock is ${duration(Math.abs(aheadMs))} ${aheadMs > 0 ? 'ahead' : 'behind'}`;
   } finally {

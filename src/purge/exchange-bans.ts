@@ -6,7 +6,7 @@ export type RunScript = (script: string, keys: readonly string[], args: readonly
 
 /**
  * How far the clock of an instance may be ahead of Redis' time: an entry that it asks for just before a purge is dated
- * so long after it. The sum of half a quick round trip (`clock.ts`: 2.5 ms), the drift until the next sample (1 ms in
+ * so long after it. The sum of half a quick round trip (`clock.ts`: 2.5 ms), the drift until the next quick sample (1 ms in
  * 10 s at 100 ppm), and the fraction of a millisecond that is cut off when a purge is dated (below 1 ms).
  */
 const CLOCK_MARGIN_MS = 5;
@@ -51,11 +51,11 @@ end
 local bans = {}
 if is_new then bans = { ARGV[4], redis.call('ZSCORE', key, ARGV[4]) or '0' }
 elseif changed ~= seen then bans = redis.call('ZRANGE', key, 0, -1, 'WITHSCORES') end
-return { now, failure, changed, bans }`;
+return { string.format('%.3f', time[1] * 1000 + time[2] / 1000), failure, changed, bans }`;
 
 /** The reply to one exchange. */
 interface Exchanged {
-  /** Redis' time. */
+  /** Redis' time, with fractions of a millisecond. */
   readonly now: EpochMs;
   /** Why a ban could not be written; `undefined` when all were. */
   readonly failure: string | undefined;
@@ -74,7 +74,8 @@ export async function exchangeBans(
 ): Promise<Exchanged> {
   const words = sent.flatMap(({ tag, at }) => [tag, String(at)]);
   const reply = await runScript(EXCHANGE, [key], [String(keptMs), as, seen, ...words]);
-  const [now, failure, changed, flat] = Array.isArray(reply) ? reply : [];
+  const [time, failure, changed, flat] = Array.isArray(reply) ? reply : [];
+  const now = Number.parseFloat(String(time));
   if (!Number.isFinite(now) || !isText(failure) || !isText(changed) || !Array.isArray(flat)) {
     throw new Error('Redis answered with no bans');
   }

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { reasonOf } from '../reason-of.ts';
-import type { EpochMs, Ms } from '../time-units.ts';
+import type { EpochMs, MonotonicMs, Ms } from '../time-units.ts';
 import type { PurgeRequest } from '../ton/purge-selector.ts';
 import { type Bannable, Bans, type BansDependencies, EVERY_ENTRY } from './bans.ts';
 import { exchangeBans, type RunScript } from './exchange-bans.ts';
@@ -27,6 +27,9 @@ export interface PurgesDependencies extends BansDependencies {
   readonly runScript: RunScript | undefined;
   /** Called when everything was purged: no entry from before is of use any more. */
   readonly onAllPurged: () => void;
+  readonly monotonic: () => MonotonicMs;
+  /** Called with Redis' time, at each answer of Redis, and with the instant at which it was asked. */
+  readonly onServerTime: (time: EpochMs, sentAt: MonotonicMs) => void;
   readonly report: (event: PurgeEvent) => void;
   /** The Redis key of the bans. */
   readonly key: string;
@@ -149,8 +152,11 @@ export class Purges {
 
   /** Returns why Redis did not accept the sent bans, if it did not. */
   async #exchange(runScript: RunScript, as: 'new' | 'known', tags: Iterable<string>): Promise<string | undefined> {
+    const { monotonic, onServerTime } = this.#dependencies;
     const sent = Array.from(tags, (tag) => ({ tag, at: this.#bans.atOf(tag) }));
+    const sentAt = monotonic();
     const { now, failure, changed, bans } = await exchangeBans(runScript, this.#store, as, this.#seen, sent);
+    onServerTime(now, sentAt);
     // A tag may have been purged once more meanwhile.
     if (failure === undefined) for (const { tag, at } of sent) if (this.#bans.atOf(tag) <= at) this.#unsent.delete(tag);
     this.#bans.trim(now, this.#store.keptMs);

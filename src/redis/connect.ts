@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { Cluster, type Redis } from 'ioredis';
 import { parseRedisUrl, type RedisAddress } from '../redis-url.ts';
 import type { Ms } from '../time-units.ts';
-import { type EvictionProblem, reportEviction } from './ask-server.ts';
+import { type EvictionProblem, reportEviction } from './eviction.ts';
 import { openClient } from './open-client.ts';
 import { type RedisTransition, reportTransitions } from './transitions.ts';
 

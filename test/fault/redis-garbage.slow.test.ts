@@ -31,7 +31,6 @@ const PLACES: Readonly<Record<string, Place>> = {
   CLIENT: { isGarbled: command('CLIENT'), atConnect: true },
   INFO: { isGarbled: command('INFO'), atConnect: true },
   GET: { isGarbled: command('GET') },
-  'the script of the clock': { isGarbled: scriptOn('toncache:clock'), atConnect: true },
   'the script of purges': { isGarbled: scriptOn('toncache:bans') },
   'the scripts of leases': { isGarbled: scriptOn(':lease') },
   'the script of stores': { isGarbled: isStore },

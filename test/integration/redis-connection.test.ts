@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, Socket } from 'node:net';
 import { describe, expect, inject, test, vi } from 'vitest';
-import type { EvictionProblem } from '../../src/redis/ask-server.ts';
 import { connectRedis } from '../../src/redis/connect.ts';
+import type { EvictionProblem } from '../../src/redis/eviction.ts';
 import { observedConnection } from '../support/connected-redis.ts';
 import { adminOf, startRedisCluster } from '../support/redis-cluster.ts';
 import { startRedis } from '../support/redis-server.ts';

@@ -13,26 +13,24 @@ class World {
   /** How long the next questions and their answers take. */
   thereMs = 1;
   backMs = 1;
-  isAway = false;
-  asked = 0;
   jumps = 0;
   readonly clock: Clock;
 
-  constructor(hasServer: boolean) {
+  constructor() {
     this.clock = new Clock({
       wall: () => this.wallNow,
       monotonic: () => this.elapsedMs - this.suspendedMs,
       onJump: () => this.jumps++,
     });
-    if (!hasServer) return;
-    this.clock.followServer(async () => {
-      this.asked++;
-      if (this.isAway) throw new Error('not connected to Redis');
-      this.elapsedMs += this.thereMs;
-      const now = this.serverNow;
-      this.elapsedMs += this.backMs;
-      return now;
-    });
+  }
+
+  /** Asks the server for its time. */
+  askServer(): void {
+    const sentAt = this.elapsedMs - this.suspendedMs;
+    this.elapsedMs += this.thereMs;
+    const now = this.serverNow;
+    this.elapsedMs += this.backMs;
+    this.clock.learn(now, sentAt);
   }
 
   get wallNow(): number {
@@ -60,8 +58,8 @@ class World {
 }
 
 /** A world whose clock is closed with the test. */
-export function startWorld(hasServer: boolean): World {
-  const world = new World(hasServer);
+export function startWorld(): World {
+  const world = new World();
   onTestFinished(() => world.clock.close());
   return world;
 }

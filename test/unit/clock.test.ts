@@ -7,7 +7,7 @@ afterEach(() => void vi.useRealTimers());
 
 describe('without Redis', () => {
   test('the time is the wall clock at the start, continued by the monotonic clock', async () => {
-    const world = startWorld(false);
+    const world = startWorld();
     expect(world.clock.now()).toBe(world.wallNow);
     await world.advance(12_345);
     expect(world.clock.now()).toBe(world.wallNow);
@@ -19,7 +19,7 @@ describe('without Redis', () => {
     ['set forward an hour', HOUR_MS],
     ['set back by little more than a second', -1001],
   ])('a wall clock that is %s moves the time only together with a reported jump, within a second', async (_, byMs) => {
-    const world = startWorld(false);
+    const world = startWorld();
     await world.advance(1500);
     const before = world.clock.now();
     world.wallAheadMs += byMs;
@@ -40,7 +40,7 @@ describe('without Redis', () => {
     });
     await fc.assert(
       fc.asyncProperty(fc.array(change, { maxLength: 20 }), async (changes) => {
-        const world = startWorld(false);
+        const world = startWorld();
         for (const { setByMs, afterMs } of changes) {
           world.wallAheadMs += setByMs;
           const [before, jumps] = [world.clock.now(), world.jumps];

@@ -1,23 +1,4 @@
 import { Cluster, type Redis } from 'ioredis';
-import type { EpochMs } from '../time-units.ts';
-
-/** Never read or written: in a Cluster its slot chooses the node whose clock all instances follow. */
-const CLOCK_KEY = 'toncache:clock';
-
-const TIME = `
-local time = redis.call('TIME')
-return string.format('%.3f', time[1] * 1000 + time[2] / 1000)`;
-
-/**
- * The time of the Redis server, epoch milliseconds with fractions; `undefined` for a malformed reply. Rejects when the
- * script fails.
- */
-export async function readServerTime(
-  runScript: (script: string, keys: readonly string[], args: readonly string[]) => Promise<unknown>,
-): Promise<EpochMs | undefined> {
-  const time = Number.parseFloat(String(await runScript(TIME, [CLOCK_KEY], [])));
-  return Number.isFinite(time) ? time : undefined;
-}
 
 /** Why Redis will fill up: it has no `maxmemory`, or its policy is `noeviction`. */
 export type EvictionProblem = 'no-maxmemory' | 'noeviction';
