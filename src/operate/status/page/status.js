@@ -33,18 +33,22 @@ function duration(seconds) {
   return size < 7200 ? `${(seconds / 60).toFixed(0)} min` : `${(seconds / 3600).toFixed(1)} h`;
 }
 
-/** Shows a text; `state` colors its tile: `good`, `warn`, `bad` or nothing. */
-function show(id, text, state = '') {
-  byId(id).textContent = text;
-  byId(id).parentElement.dataset.state = state;
+/** An element with children; those that are text are never read as markup. */
+function make(tag, properties, ...children) {
+  const made = Object.assign(document.createElement(tag), properties);
+  made.append(...children);
+  return made;
 }
+
+/** The class of what is shown: `good`, `warn`, `bad` or none. */
+const warnIf = (isSo) => (isSo ? 'warn' : '');
 
 const VERDICT_STATES = { serving: 'good', stale: 'warn', refusing: 'bad' };
 
 function showVerdict({ level, says, why, since }) {
   const from = why === '' ? '' : ` since ${timeOf(since)}: ${why}`;
   byId('verdict').textContent = `${says}${from}`;
-  byId('verdict').dataset.state = VERDICT_STATES[level];
+  byId('verdict').className = VERDICT_STATES[level];
   document.title = level === 'serving' ? 'toncache' : `${says} – toncache`;
 }
 
@@ -54,122 +58,127 @@ function showAbout({ about, at }) {
     `${version} on ${host}, ${network}, for ${duration((at - startedAt) / 1000)}, indexer ${indexers.join(', ')}`;
 }
 
-function showNumbers({ rates, hitRatio, savedRatio, upstream, memory, process, redis, stream, newestSeqno, indexers }) {
-  if (rates) {
-    const all = OUTCOMES.reduce((sum, outcome) => sum + rates[outcome], 0);
-    const part = all === 0 ? 0 : (rates.refused + rates.failed) / all;
-    show('requests', all.toFixed(1));
-    show('unanswered', percent(part), part > 0.01 ? 'bad' : part > 0 ? 'warn' : 'good');
-  }
-  show('hit-ratio', percent(hitRatio));
-  show('saved', percent(savedRatio));
-  show('p50', duration(upstream.p50Seconds));
-  show('p99', duration(upstream.p99Seconds), upstream.p99Seconds > 2 ? 'warn' : '');
-  show('slots', `${upstream.inFlight} of ${upstream.limit}`, upstream.inFlight >= upstream.limit ? 'warn' : '');
-  show('queue', String(upstream.queued), upstream.queued > 0 ? 'warn' : '');
-  show('wait', duration(upstream.expectedWaitSeconds));
-  show('newest', newestSeqno === undefined ? 'not known' : newestSeqno.toLocaleString('en'));
-  const states = [...upstream.openBreakers, ...(upstream.paused ? ['paused by a 429'] : [])];
-  byId('breakers').replaceChildren(
-    ...states.map((text) => Object.assign(document.createElement('span'), { textContent: text })),
-  );
-  show('entries', memory.entries.toLocaleString('en'));
-  show('memory', `${toMebi(memory.bytes).toFixed(0)} of ${mebibytes(memory.maxBytes)}`);
-  byId('redis-tile').hidden = redis === 'not configured';
-  show('redis', redis, redis === 'failed' ? 'bad' : 'good');
-  byId('stream-tile').hidden = stream === 'not configured';
-  show('stream', stream, stream === 'lost' ? 'warn' : 'good');
-  show('rss', mebibytes(process.rssBytes));
-  show('heap', mebibytes(process.heapBytes));
-  show('lag', duration(process.loopLagSeconds), process.loopLagSeconds > 0.1 ? 'warn' : '');
-  byId('indexers-section').hidden = indexers.length === 0;
-  showRows(
-    'indexers',
-    indexers.map(({ indexer, state, seqno, lagBlocks, slotsInUse, peakSeconds, perSecond, failedPerSecond }) => ({
-      cells: [
-        state,
-        seqno,
-        `${lagBlocks} blocks`,
-        slotsInUse,
-        duration(peakSeconds),
-        perSecond.toFixed(1),
-        failedPerSecond.toFixed(1),
-        indexer,
-      ],
-      state: state === 'well' ? 'good' : 'warn',
-    })),
-  );
+/** The groups of tiles, each tile with its name, its text and its class. */
+function tilesOf({ rates, hitRatio, savedRatio, upstream, memory, process, redis, stream, newestSeqno }) {
+  const all = rates && OUTCOMES.reduce((sum, outcome) => sum + rates[outcome], 0);
+  const unanswered = rates && (rates.refused + rates.failed) / Math.max(all, Number.MIN_VALUE);
+  return {
+    Clients: [
+      ['Requests/s', all?.toFixed(1) ?? '–'],
+      ['Unanswered', percent(unanswered), unanswered > 0.01 ? 'bad' : warnIf(unanswered > 0)],
+      ['Hit ratio', percent(hitRatio)],
+      ['Requests saved', percent(savedRatio)],
+    ],
+    Indexer: [
+      ['Latency p50', duration(upstream.p50Seconds)],
+      ['Latency p99', duration(upstream.p99Seconds), warnIf(upstream.p99Seconds > 2)],
+      ['Slots in use', `${upstream.inFlight} of ${upstream.limit}`, warnIf(upstream.inFlight >= upstream.limit)],
+      ['Waiting', upstream.queued, warnIf(upstream.queued > 0)],
+      ['Expected wait', duration(upstream.expectedWaitSeconds)],
+      ['Newest block', newestSeqno?.toLocaleString('en') ?? 'not known'],
+    ],
+    Cache: [
+      ['Entries', memory.entries.toLocaleString('en')],
+      ['Memory used', `${toMebi(memory.bytes).toFixed(0)} of ${mebibytes(memory.maxBytes)}`],
+      ['Redis', redis, { used: 'good', failed: 'bad' }[redis]],
+      ['Stream', stream, { connected: 'good', lost: 'warn' }[stream]],
+    ],
+    Process: [
+      ['RSS', mebibytes(process.rssBytes)],
+      ['Heap', mebibytes(process.heapBytes)],
+      ['Loop lag p99', duration(process.loopLagSeconds), warnIf(process.loopLagSeconds > 0.1)],
+    ],
+  };
+}
+
+function showTiles(message) {
+  const { openBreakers, paused } = message.upstream;
+  const groups = Object.entries(tilesOf(message)).map(([title, tiles]) => {
+    const shown = tiles.filter(([, text]) => text !== 'not configured');
+    const made = shown.map(([name, text, className = '']) =>
+      make('div', { className }, make('dt', {}, name), make('dd', {}, text)),
+    );
+    return make('section', {}, make('h2', {}, title), make('dl', {}, ...made));
+  });
+  byId('tiles').replaceChildren(...groups);
+  const closed = [...openBreakers, ...(paused ? ['paused by a 429'] : [])];
+  byId('breakers').replaceChildren(...closed.map((text) => make('span', {}, text)));
 }
 
 /**
- * Each cell is text, never markup, and has the name of its column for screens that are too narrow for columns; `buttons` of
- * a row follow the text of its last cell.
+ * A cell is a text or a list of texts and elements, and has the name of its column for screens that are too narrow for
+ * columns. A table is left alone while a button in it has the focus.
  */
-function showRows(id, rows) {
-  const names = [...(byId(id).closest('table').tHead?.rows[0]?.cells ?? [])].map(({ textContent }) => textContent);
-  const shown = rows.map(({ cells, state = '', buttons = [] }) => {
-    const row = document.createElement('tr');
-    row.dataset.state = state;
-    cells.forEach((text, index) => {
-      const cell = row.insertCell();
-      cell.textContent = text;
-      cell.dataset.name = names[index] ?? '';
-    });
-    row.lastElementChild.append(...buttons);
+function showTable(id, head, rows) {
+  const table = byId(id);
+  if (table.contains(document.activeElement)) return;
+  const body = rows.map((cells) => {
+    const row = make('tr', {}, ...cells.map((cell) => make('td', {}, ...[cell].flat())));
+    for (const [index, cell] of [...row.cells].entries()) cell.dataset.name = head[index];
     return row;
   });
-  byId(id).replaceChildren(...shown);
+  const names = head.map((name) => make('th', { scope: 'col' }, name));
+  table.replaceChildren(make('thead', {}, make('tr', {}, ...names)), make('tbody', {}, ...body));
+}
+
+function showIndexers({ indexers }) {
+  byId('indexers-section').hidden = indexers.length === 0;
+  const head = ['State', 'Newest block', 'Behind', 'Slots', 'Takes up to', 'Requests/s', 'Failed/s', 'Indexer'];
+  const rows = indexers.map(({ indexer, state, seqno, lagBlocks, slotsInUse, peakSeconds, ...rates }) => [
+    make('strong', { className: state === 'well' ? 'good' : 'warn' }, state),
+    seqno,
+    `${lagBlocks} blocks`,
+    slotsInUse,
+    duration(peakSeconds),
+    rates.perSecond.toFixed(1),
+    rates.failedPerSecond.toFixed(1),
+    indexer,
+  ]);
+  showTable('indexers', head, rows);
 }
 
 function button(text, act) {
-  const made = Object.assign(document.createElement('button'), { type: 'button', textContent: text });
+  const made = make('button', { type: 'button' }, text);
   made.addEventListener('click', act);
   return made;
 }
 
-/** Without keys and clients, the form for the token is shown. Rows are left alone while a button in them has the focus. */
+/** Without keys and clients, the form for the token is shown. */
 function showSecrets({ keys, clients = [] }) {
   byId('access').hidden = keys !== undefined;
-  if (!byId('keys').contains(document.activeElement)) {
-    showRows(
-      'keys',
-      (keys ?? []).map(({ share, answerClass, freshForMs, request }) => ({
-        cells: [
-          percent(share),
-          answerClass ?? 'not in memory',
-          freshForMs === undefined ? '–' : duration(freshForMs / 1000),
-          request,
-        ],
-        buttons: [button('Explain', () => explain(request)), button('Purge', () => purge(request))],
-      })),
-    );
-  }
-  showRows(
-    'clients',
-    clients.map(({ share, waiting, client }) => ({ cells: [waiting, percent(share), client] })),
-  );
+  const requests = (keys ?? []).map(({ share, answerClass = 'not in memory', freshForMs, request }) => [
+    percent(share),
+    answerClass,
+    freshForMs === undefined ? '–' : duration(freshForMs / 1000),
+    [request, button('Explain', () => explain(request)), button('Purge', () => purge(request))],
+  ]);
+  showTable('keys', ['Share', 'Class', 'Fresh for', 'Request'], requests);
+  const waiting = clients.map(({ share, waiting, client }) => [waiting, percent(share), client]);
+  showTable('clients', ['Waiting', 'Share', 'Client'], waiting);
 }
 
-/** Shows what `/explain` says: what the command `toncache explain` prints. */
-async function explain(target) {
-  byId('target').value = target;
+/** Shows what `done` makes of an answer, or its error. */
+async function tell(path, options, done) {
   try {
-    const response = await ask(`/explain?${new URLSearchParams({ target })}`, { headers: { Accept: 'text/plain' } });
-    byId('explanation').textContent = response.ok ? await response.text() : (await response.json()).error;
+    const response = await ask(path, options);
+    byId('explanation').textContent = response.ok ? await done(response) : (await response.json()).error;
   } catch {
     byId('explanation').textContent = 'toncache does not answer';
   }
 }
 
+/** Shows what the command `toncache explain` prints. */
+function explain(target) {
+  byId('target').value = target;
+  const options = { headers: { Accept: 'text/plain' } };
+  return tell(`/explain?${new URLSearchParams({ target })}`, options, (response) => response.text());
+}
+
 async function purge(request) {
   const named = purgeOf(request);
   if (named === undefined || !confirm(`Purge in all instances: ${JSON.stringify(named)}?`)) return;
-  try {
-    const { error } = await (await ask('/purge', { method: 'POST', body: JSON.stringify(named) })).json();
-    byId('explanation').textContent = error ?? `purged ${JSON.stringify(named)}`;
-  } catch {
-    byId('explanation').textContent = 'not purged: toncache does not answer';
-  }
+  const options = { method: 'POST', body: JSON.stringify(named) };
+  await tell('/purge', options, () => `purged ${JSON.stringify(named)}`);
 }
 
 byId('access').addEventListener('submit', (event) => {
@@ -185,7 +194,8 @@ watchNumbers(
     for (const chart of charts) chart.show(message.history);
     showVerdict(message.verdict);
     showAbout(message);
-    showNumbers(message);
+    showTiles(message);
+    showIndexers(message);
     showSecrets(message);
   },
   (state) => {
@@ -195,6 +205,6 @@ watchNumbers(
     if (isLive) return;
     document.title = 'gone – toncache';
     byId('verdict').textContent = 'this instance does not answer: the numbers are old';
-    byId('verdict').dataset.state = '';
+    byId('verdict').className = '';
   },
 );
