@@ -23,7 +23,7 @@ import { describeExplanation } from './operate/describe-explanation.ts';
 import { EventLog } from './operate/log-events.ts';
 import { Metrics } from './operate/metrics.ts';
 import { StatusHistory } from './operate/status/history.ts';
-import { StatusPages } from './operate/status/status-pages.ts';
+import { statusPages } from './operate/status/status-pages.ts';
 import { TopKeys } from './operate/status/top-keys.ts';
 import { Purges } from './purge/purges.ts';
 import { longestUseMs } from './ton/lifetime.ts';
@@ -171,27 +171,26 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
     onBug: events.reportBug,
   });
   const about = { version: VERSION, host: hostname(), network, indexers: indexers.all.map(({ name }) => name) };
-  const status = new StatusPages(
-    {
-      history,
-      about: { ...about, startedAt: now() },
-      topKeys,
-      topClients,
-      waitingClients,
-      shownClient,
-      inMemory: (key) => memory.inspect(key),
-      now,
-      onBug: events.reportBug,
-    },
+  const status = statusPages({
+    history,
+    about: { ...about, startedAt: now() },
+    topKeys,
+    topClients,
+    waitingClients,
+    shownClient,
+    inMemory: (key) => memory.inspect(key),
+    now,
     guard,
-  );
+  });
   const adminServer = createAdminServer({
     isReady: () => ready,
     metrics: () => metrics.page(),
-    purge: adminPurge(purges.purge),
+    paths: {
+      ...status,
+      '/purge': adminPurge(purges.purge),
+      '/explain': adminExplain({ explain, describe: describeExplanation }),
+    },
     guard,
-    status,
-    explain: adminExplain({ explain, describe: describeExplanation }),
     onBug: events.reportBug,
     requestTimeoutMs: http.headerTimeout,
   });

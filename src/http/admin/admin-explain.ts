@@ -3,7 +3,7 @@ import { ProxyError } from '../../errors.ts';
 import { readHeaderLines } from '../../ton/explain-call.ts';
 import type { RequestHeaders } from '../../ton/parse-call.ts';
 import { parseTarget } from '../parse-request.ts';
-import { type GuardedPath, sendJson, sendText } from './admin-server.ts';
+import { type AdminPath, sendJson, sendText } from './admin-server.ts';
 
 export interface AdminExplainDependencies {
   /** Rejects with a {@link ProxyError} for a request that would be refused. */
@@ -17,9 +17,10 @@ const ACCEPTED = 'target, the URL or query to explain, and any number of header,
  * `GET /explain?target=...&header=...`: what a request means here and what is cached for it, as JSON, or as the text of
  * `describe` to who accepts `text/plain`. Changes nothing.
  */
-export function adminExplain({ explain, describe }: AdminExplainDependencies): GuardedPath {
+export function adminExplain({ explain, describe }: AdminExplainDependencies): AdminPath {
   return {
     method: 'GET',
+    access: 'operators',
     serve: async (request, response) => {
       const parameters = new URLSearchParams(parseTarget(request.url ?? '').rawQuery);
       const target = parameters.get('target');

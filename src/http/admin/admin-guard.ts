@@ -54,7 +54,7 @@ export function guardReading(
 /**
  * Says why a request may not change something through the admin port, or see what is cached; `undefined` when it may.
  * Refuses what {@link guardReading} refuses, and what comes without the token; where no token is set, the port must be
- * on loopback. All but GETs, which change nothing, must be JSON: a form cannot send JSON without a preflight, and
+ * on loopback. POSTs, which alone change something, must be JSON: a form cannot send JSON without a preflight, and
  * preflights are not answered.
  */
 export function guardAdmin(options: AdminGuardOptions): (request: IncomingMessage) => Refused | undefined {
@@ -73,7 +73,7 @@ export function guardAdmin(options: AdminGuardOptions): (request: IncomingMessag
     if (options.token === undefined && !mayAskAnybody) {
       return { status: 403, error: 'the admin port does not listen on loopback: set ADMIN_TOKEN, and send it' };
     }
-    if (request.method !== 'GET' && !isJson(request.headers['content-type'])) {
+    if (request.method === 'POST' && !isJson(request.headers['content-type'])) {
       return { status: 415, error: 'accepted: Content-Type: application/json' };
     }
     return undefined;

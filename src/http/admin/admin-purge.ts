@@ -2,7 +2,7 @@ import { ProxyError } from '../../errors.ts';
 import type { PurgeOutcome } from '../../purge/purges.ts';
 import { type PurgeRequest, parsePurge } from '../../ton/purge-selector.ts';
 import { BodyReader } from '../body-reader.ts';
-import { type GuardedPath, sendJson } from './admin-server.ts';
+import { type AdminPath, sendJson } from './admin-server.ts';
 
 /** Purges this process in any case; never rejects. */
 type Purge = (purge: PurgeRequest) => Promise<PurgeOutcome>;
@@ -10,10 +10,11 @@ type Purge = (purge: PurgeRequest) => Promise<PurgeOutcome>;
 const MAX_BODY_BYTES = 4096;
 
 /** `POST /purge`; {@link parsePurge} says what can be purged. */
-export function adminPurge(purge: Purge): GuardedPath {
+export function adminPurge(purge: Purge): AdminPath {
   const bodies = new BodyReader({ maxBodyBytes: MAX_BODY_BYTES, maxReadingBytes: Number.POSITIVE_INFINITY });
   return {
     method: 'POST',
+    access: 'operators',
     serve: async (request, response) => {
       const asked = parsePurge(parsed(await bodies.read(request)));
       const { at, notReached } = await purge(asked);

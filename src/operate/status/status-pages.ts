@@ -1,11 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createRequire } from 'node:module';
 import { dirname, extname, join } from 'node:path';
 import type { Entry } from '../../cache/entry.ts';
 import type { WaitingClient } from '../../clients/waiting-clients.ts';
-import { type AdminGuardOptions, guardAdmin, guardReading } from '../../http/admin/admin-guard.ts';
-import { type ServedStatus, sendJson } from '../../http/admin/admin-server.ts';
+import { type AdminGuardOptions, guardAdmin } from '../../http/admin/admin-guard.ts';
+import { type AdminPath, sendJson, sendText } from '../../http/admin/admin-server.ts';
 import { parseTarget } from '../../http/parse-request.ts';
 import type { EpochMs } from '../../time-units.ts';
 import type { StatusHistory, StatusMoment } from './history.ts';
@@ -26,7 +25,7 @@ export interface StatusPagesDependencies {
   /** The entry that memory holds for a key; does not count as a use. */
   readonly inMemory: (key: string) => Entry | undefined;
   readonly now: () => EpochMs;
-  readonly onBug: (error: unknown) => void;
+  readonly guard: AdminGuardOptions;
 }
 
 /** The instance. */
@@ -87,73 +86,41 @@ const PAGE_HEADERS = [
  * the numbers, which are the same. Keys hold addresses that clients ask about, so they are shown only to those who may
  * purge.
  */
-export class StatusPages implements ServedStatus {
-  readonly #dependencies: StatusPagesDependencies;
-  readonly #files = readPageFiles();
-  readonly #refusedToRead: ReturnType<typeof guardReading>;
-  readonly #refusedKeys: ReturnType<typeof guardAdmin>;
-
-  constructor(dependencies: StatusPagesDependencies, guard: AdminGuardOptions) {
-    this.#dependencies = dependencies;
-    this.#refusedToRead = guardReading(guard);
-    this.#refusedKeys = guardAdmin(guard);
-  }
-
-  serve(path: string, request: IncomingMessage, response: ServerResponse): boolean {
-    const file = this.#files.get(path);
-    if (file !== undefined) {
-      const { contentType, body } = file;
-      const headers = ['Content-Type', contentType, 'Content-Length', String(body.byteLength)];
-      response.writeHead(200, [...headers, ...PAGE_HEADERS]).end(request.method === 'HEAD' ? undefined : body);
-      return true;
-    }
-    if (path !== '/status.json') return false;
-    const refused = this.#refusedToRead(request);
-    if (refused !== undefined) sendJson(response, refused.status, { error: refused.error }, refused.headers);
-    else this.#sendNumbers(request, response).catch(this.#dependencies.onBug);
-    return true;
-  }
-
-  async #sendNumbers(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { history, about } = this.#dependencies;
+export function statusPages(dependencies: StatusPagesDependencies): Record<string, AdminPath> {
+  const { history, about, guard } = dependencies;
+  const refusedKeys = guardAdmin(guard);
+  const serve: AdminPath['serve'] = async (request, response) => {
     const moments = await history.moments();
     const since = new URLSearchParams(parseTarget(request.url ?? '').rawQuery).get('since');
     const message: Partial<StatusMessage> = {
       about,
       ...moments.at(-1),
       ...(since !== null && { history: moments.filter(({ at }) => at > Number(since)) }),
-      ...(this.#refusedKeys(request) === undefined && { keys: this.#shownKeys(), clients: this.#shownClients() }),
+      ...(refusedKeys(request) === undefined && { keys: shownKeys(dependencies), clients: shownClients(dependencies) }),
     };
     sendJson(response, 200, message, ['Cache-Control', 'no-store']);
-  }
-
-  /** The most requested keys, without the network, with what memory has of them. */
-  #shownKeys(): ShownKey[] {
-    const { topKeys, inMemory, now } = this.#dependencies;
-    return topKeys.top(SHOWN_KEYS).map(({ key, share }) => {
-      const entry = inMemory(key);
-      const request = key.slice(key.indexOf(' ') + 1).slice(0, LONGEST_REQUEST);
-      if (entry === undefined) return { request, share };
-      return { request, share, answerClass: entry.head.answerClass, freshForMs: entry.freshUntil - now() };
-    });
-  }
-
-  /** The clients that wait and ask most, those that wait most first. */
-  #shownClients(): ShownClient[] {
-    const { topClients, waitingClients, shownClient } = this.#dependencies;
-    const shares = new Map(topClients.top(SHOWN_CLIENTS).map(({ key, share }) => [key, share]));
-    const counts = new Map(waitingClients().map(({ client, requests }) => [client, requests]));
-    return [...new Set([...counts.keys(), ...shares.keys()])].slice(0, SHOWN_CLIENTS).map((client) => {
-      const share = shares.get(client);
-      return { client: shownClient(client), ...(share !== undefined && { share }), waiting: counts.get(client) ?? 0 };
-    });
-  }
+  };
+  return { ...pageFiles(), '/status.json': { method: 'GET', access: 'ownPages', serve } };
 }
 
-/** A static file. */
-interface PageFile {
-  readonly contentType: string;
-  readonly body: Buffer;
+/** The most requested keys, without the network, with what memory has of them. */
+function shownKeys({ topKeys, inMemory, now }: StatusPagesDependencies): ShownKey[] {
+  return topKeys.top(SHOWN_KEYS).map(({ key, share }) => {
+    const entry = inMemory(key);
+    const request = key.slice(key.indexOf(' ') + 1).slice(0, LONGEST_REQUEST);
+    if (entry === undefined) return { request, share };
+    return { request, share, answerClass: entry.head.answerClass, freshForMs: entry.freshUntil - now() };
+  });
+}
+
+/** The clients that wait and ask most, those that wait most first. */
+function shownClients({ topClients, waitingClients, shownClient }: StatusPagesDependencies): ShownClient[] {
+  const shares = new Map(topClients.top(SHOWN_CLIENTS).map(({ key, share }) => [key, share]));
+  const counts = new Map(waitingClients().map(({ client, requests }) => [client, requests]));
+  return [...new Set([...counts.keys(), ...shares.keys()])].slice(0, SHOWN_CLIENTS).map((client) => {
+    const share = shares.get(client);
+    return { client: shownClient(client), ...(share !== undefined && { share }), waiting: counts.get(client) ?? 0 };
+  });
 }
 
 const CONTENT_TYPES: Readonly<Record<string, string>> = {
@@ -165,18 +132,23 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
 
 const require = createRequire(import.meta.url);
 
-/** Reads all files of the page, by path. Throws if the installation lacks one. */
-function readPageFiles(): ReadonlyMap<string, PageFile> {
+/** All files of the page, by path. Throws if the installation lacks one. */
+function pageFiles(): Record<string, AdminPath> {
   const page = join(import.meta.dirname, 'page');
   const uplot = dirname(require.resolve('uplot'));
-  const file = (path: string, from: string): [string, PageFile] => [
-    path,
-    { contentType: CONTENT_TYPES[extname(from)] ?? 'application/octet-stream', body: readFileSync(from) },
-  ];
-  return new Map([
-    file('/', join(page, 'index.html')),
-    ...readdirSync(page).map((name) => file(`/status/${name}`, join(page, name))),
-    file('/uplot.js', join(uplot, 'uPlot.esm.js')),
-    file('/uplot.css', join(uplot, 'uPlot.min.css')),
-  ]);
+  const file = (from: string): AdminPath => {
+    const body = readFileSync(from);
+    const contentType = CONTENT_TYPES[extname(from)] ?? 'application/octet-stream';
+    return {
+      method: 'GET',
+      access: 'any',
+      serve: (_, response) => sendText(response, 200, contentType, body, PAGE_HEADERS),
+    };
+  };
+  return {
+    '/': file(join(page, 'index.html')),
+    ...Object.fromEntries(readdirSync(page).map((name) => [`/status/${name}`, file(join(page, name))])),
+    '/uplot.js': file(join(uplot, 'uPlot.esm.js')),
+    '/uplot.css': file(join(uplot, 'uPlot.min.css')),
+  };
 }
