@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { failed } from '../../src/tools/simulator/faults.ts';
 import { childrenOfSettled, someHash, targetOf } from './questions.ts';
 import { ANY_WORLD, World } from './world.ts';
@@ -7,7 +7,15 @@ const BLOCK_SET = 4711;
 const NOW = 1_700_000_000;
 
 /** The remaining lifetime of an answer that has just come, in whole seconds; `live` is less than one. */
-const SECONDS = { final: 86_400, 'final page': 600, parent: 3_600, settled: 1, live: 0, growing: 3_600 } as const;
+const SECONDS = {
+  final: 86_400,
+  'final page': 600,
+  parent: 3_600,
+  settled: 1,
+  live: 0,
+  growing: 3_600,
+  'growing, of no age': 1,
+} as const;
 
 const master = { workchain: -1, shard: '8000000000000000', seqno: BLOCK_SET };
 const shard = { workchain: 0, seqno: 99, masterchain_block_ref: { workchain: -1, seqno: BLOCK_SET } };
@@ -58,13 +66,47 @@ const BLOCK_SETS: readonly Case[] = [
   ['null for blocks', {}, { blocks: null }, 'live'],
 ];
 
-const PARENTS: readonly Case[] = [
+const HASH = someHash();
+const out = { direction: 'out' };
+
+/** What keeps a transaction from being final, one thing at a time. */
+const NOT_SURE: readonly (readonly [string, object])[] = [
+  ['emulated', { ...sure, emulated: true }],
+  ['emulated, in some other words', { ...sure, emulated: 'false' }],
+  ['emulated or not: null', { ...sure, emulated: null }],
+  ['pending', { ...sure, finality: 'pending' }],
+  ['confirmed', { ...sure, finality: 'confirmed' }],
+  ['of a finality that nobody knows yet', { ...sure, finality: 'irreversible' }],
+  ['of another case of the word', { ...sure, finality: 'FINALIZED' }],
+  ['of finality null', { ...sure, finality: null }],
+  ['of a finality that is a number', { ...sure, finality: 3 }],
+  ['without mc_block_seqno', { ...sure, mc_block_seqno: undefined }],
+  ['with mc_block_seqno null', { ...sure, mc_block_seqno: null }],
+  ['with mc_block_seqno as a string', { ...sure, mc_block_seqno: '7' }],
+  ['sure in words only', { now: NOW, comment: '"finality":"finalized","mc_block_seqno":7' }],
+  ['at a time that is a string', { ...sure, now: `${NOW}` }],
+  ['at a time that is a fraction', { ...sure, now: NOW + 0.5 }],
+  ['at no time', { ...sure, now: null }],
+  ['without a time', { ...sure, now: undefined }],
+  ['at a time beyond what a number can hold exactly', { ...sure, now: 1e300 }],
+];
+
+const ADJACENT: readonly Case[] = [
   ['one row', { direction: 'in' }, { transactions: [sure] }, 'parent'],
   ['one row that is not sure', { direction: 'in' }, { transactions: [{ ...sure, finality: 'pending' }] }, 'live'],
   ['two rows, which cannot be', { direction: 'in' }, { transactions: [sure, sure] }, 'live'],
-  ['children', { direction: 'out' }, { transactions: [sure, sure] }, 'growing'],
+  ['children', out, { transactions: [sure, { ...sure, finality: 'finalized' }] }, 'growing'],
+  ['children, as older indexers send them', out, { transactions: [{ now: NOW, mc_block_seqno: 7 }] }, 'growing'],
+  ...[out, {}].flatMap((query) =>
+    NOT_SURE.map(([name, row]): Case => [`one that is ${name}`, query, { transactions: [sure, row] }, 'live']),
+  ),
+  // A single row beside a transaction may be its parent, whose age says nothing of children.
+  ['one child, of the first of its trace', {}, { transactions: [{ ...sure, trace_id: HASH }] }, 'growing'],
+  ['one row of another trace', {}, { transactions: [{ ...sure, trace_id: 'another' }] }, 'growing, of no age'],
+  ['one row whose trace is not known yet', {}, { transactions: [{ ...sure, trace_id: null }] }, 'growing, of no age'],
+  ['one row of no trace', {}, { transactions: [sure] }, 'growing, of no age'],
   ['parent and children', {}, { transactions: [sure, sure] }, 'growing'],
-  ['a row that is no object', { direction: 'out' }, { transactions: [sure, null] }, 'live'],
+  ['a row that is no object', out, { transactions: [sure, null] }, 'live'],
 ];
 
 function traces(...transactions: object[]): object {
@@ -88,16 +130,17 @@ describe('an answer is classified by its content', () => {
     world = await World.start(ANY_WORLD);
   });
   afterAll(() => world[Symbol.asyncDispose]());
+  // Longer than any answer is of any use.
+  afterEach(() => world.leap(100 * 3_600_000));
 
   async function isClassified(target: string, body: object, as: keyof typeof SECONDS) {
-    if (as === 'growing') await world.proxy.learnHead(childrenOfSettled(world));
+    if (as.startsWith('growing')) await world.proxy.learnHead(childrenOfSettled(world));
     world.indexer.faults.inject({ kind: 'answer', status: 200, body: JSON.stringify(body) }, { times: 1 });
     const { status, headers } = await world.ask(target);
     expect(status).toBe(200);
     expect((await world.ask(target)).cache).toEqual({ hit: true, ttl: SECONDS[as], detail: 'memory' });
     const mayBeKept = as !== 'live' && as !== 'settled';
     expect(headers['cache-control']).toMatch(mayBeKept ? /^public, max-age=[1-9]/ : /^no-store$/);
-    await world.leap(100 * 3_600_000);
   }
 
   it.each(BLOCK_SETS)('a masterchain block: %s', (_, query, body, as) =>
@@ -117,8 +160,8 @@ describe('an answer is classified by its content', () => {
     failure.remove();
   });
 
-  it.each(PARENTS)('adjacent: %s', (_, query, body, as) =>
-    isClassified(targetOf('adjacentTransactions', { hash: someHash(), ...query }), body, as),
+  it.each(ADJACENT)('adjacent: %s', (_, query, body, as) =>
+    isClassified(targetOf('adjacentTransactions', { hash: HASH, ...query }), body, as),
   );
 
   it.each(TRACES)('pending: %s', (_, query, body, as) =>
