@@ -5,20 +5,6 @@ import { startRedis } from '../support/redis-server.ts';
 
 const entry = () => anEntry({ askedAt: Date.now(), body: Buffer.from('{"transactions":[{"lt":"1"}]}'.repeat(1000)) });
 
-test('when Redis hangs, a few look-ups take their whole budget and all others no time', async () => {
-  await using redis = await startRedis();
-  await using observed = new ObservedRedisTier(redis.url, { breaker: { faults: 3, openMs: 60_000 } });
-  const stored = entry();
-  await observed.untilConnection('connected');
-  await observed.untilStored(stored);
-
-  await redis.pause();
-  for (let time = 0; time < 200; time++) expect(await observed.tier.get(stored.key)).toEqual({ state: 'failed' });
-  expect(observed.count('redis-read', 'failed')).toBe(3);
-  expect(observed.availability('read')).toEqual([false]);
-  await redis.resume();
-});
-
 test.each([{ maxPendingWrites: 4 }, { maxPendingWriteBytes: 4 * entry().content.bytes }])(
   'writes to a hung Redis stay within %o and end by themselves, and later writes succeed',
   async (bounds) => {

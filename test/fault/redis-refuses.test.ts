@@ -35,21 +35,6 @@ async function writeOften(observed: ObservedRedisTier, times: number): Promise<v
 describe('a read-only replica', () => {
   const demote = (server: RedisServer) => asAdmin(server, (admin) => admin.replicaof('127.0.0.1', 1));
 
-  test('serves reads, and is rarely written to', async () => {
-    await using redis = await startRedis();
-    await using observed = new ObservedRedisTier(redis.url, { budgetMs: 5000, breaker: { faults: 3, openMs: 60_000 } });
-    const stored = entry();
-    await observed.untilConnection('connected');
-    await observed.untilStored(stored);
-    await demote(redis);
-    await writeOften(observed, 100);
-    expect(await setsSeenBy(redis)).toBeLessThanOrEqual(1 + 3);
-    expect(observed.availability('write')).toEqual([false]);
-    await observed.untilConnection('connected', 'disconnected', 'connected');
-    expect(await observed.tier.get(stored.key)).toMatchObject({ state: 'found', entry: stored });
-    expect(observed.availability('read')).toEqual([]);
-  });
-
   test('is left for the primary that took over its address', async () => {
     await using replica = await startRedis();
     await using primary = await startRedis();

@@ -6,8 +6,6 @@ export interface MeddlingProxy extends AsyncDisposable {
   readonly url: string;
   /** Ends one connection with a reset (RST) after so many bytes of replies from now on. */
   resetNextReplyAfterBytes(bytes: number): void;
-  /** From now on replies come byte by byte and never to an end. */
-  trickleNextReply(): void;
   /** Every reply comes so much later, ms. */
   delay(ms: number): void;
 }
@@ -16,7 +14,6 @@ export interface MeddlingProxy extends AsyncDisposable {
 export async function meddlingProxy(redisPort: number): Promise<MeddlingProxy> {
   const sockets = new Set<Socket>();
   let bytesLeft = Number.POSITIVE_INFINITY;
-  let trickles = false;
   let delayMs = 0;
   const server = createServer((client) => {
     const upstream = connect(redisPort, '127.0.0.1');
@@ -31,11 +28,7 @@ export async function meddlingProxy(redisPort: number): Promise<MeddlingProxy> {
     }
     client.pipe(upstream);
     upstream.on('data', (chunk: Buffer) => {
-      if (trickles) {
-        const trickle = setInterval(() => client.write(chunk.subarray(0, 1)), 10);
-        client.once('close', () => clearInterval(trickle));
-        upstream.pause();
-      } else if (delayMs > 0) {
+      if (delayMs > 0) {
         // Timers of one length end in the order of their beginning.
         setTimeout(() => client.write(chunk), delayMs);
       } else if (chunk.byteLength < bytesLeft) {
@@ -53,9 +46,6 @@ export async function meddlingProxy(redisPort: number): Promise<MeddlingProxy> {
     url: `redis://127.0.0.1:${port}`,
     resetNextReplyAfterBytes: (bytes) => {
       bytesLeft = bytes;
-    },
-    trickleNextReply: () => {
-      trickles = true;
     },
     delay: (ms) => {
       delayMs = ms;
