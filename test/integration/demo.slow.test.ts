@@ -1,10 +1,8 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
-import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
-import { Demo, RIGHT } from './demo-process.ts';
-
-afterEach(() => Demo.killAll());
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { RIGHT, startDemo, untilCrowd, untilSaid } from './demo-process.ts';
 
 describe('npm run demo', () => {
   it('exits 1 and shows each wrong answer', async () => {
@@ -15,16 +13,16 @@ describe('npm run demo', () => {
       Faults.prototype.take = (operation) =>
         operation === 'masterchainBlockShards' ? { kind: 'answer', status: 200, body } : undefined;`;
     const preload = `data:text/javascript,${encodeURIComponent(lie)}`;
-    const demo = new Demo({ nodeArgs: ['--import', preload] });
-    await demo.untilSaid(/^ {2}WRONG ANSWER to the demo itself$/m);
-    await demo.untilCrowd();
-    demo.child.kill('SIGINT');
-    expect(await demo.exitCode).toBe(1);
-    expect(demo.said).toMatch(/asked .*http:\/\/127\.0\.0\.1:\d+\/api\/v3\/masterchainBlockShards\?/);
-    expect(demo.said).toMatch(/answered .* 200 \{"blocks":\[\{"workchain":-1,"seqno":1\}\]\}/);
-    expect(demo.said).toMatch(/wrong .*the chain never says this; blocks\.0\./);
-    expect(demo.said).toMatch(/^ {2}\d+ answers were wrong\.$/m);
-    expect(demo.said).not.toContain(RIGHT);
+    await using demo = startDemo({ nodeArgs: ['--import', preload] });
+    await untilSaid(demo, /^ {2}WRONG ANSWER to the demo itself$/m);
+    await untilCrowd(demo);
+    demo.signal('SIGINT');
+    expect((await demo.ended).code).toBe(1);
+    expect(demo.output).toMatch(/asked .*http:\/\/127\.0\.0\.1:\d+\/api\/v3\/masterchainBlockShards\?/);
+    expect(demo.output).toMatch(/answered .* 200 \{"blocks":\[\{"workchain":-1,"seqno":1\}\]\}/);
+    expect(demo.output).toMatch(/wrong .*the chain never says this; blocks\.0\./);
+    expect(demo.output).toMatch(/^ {2}\d+ answers were wrong\.$/m);
+    expect(demo.output).not.toContain(RIGHT);
   });
 
   it('takes free ports when its own is in use', async () => {
@@ -32,27 +30,27 @@ describe('npm run demo', () => {
     await once(squatter, 'listening');
     onTestFinished(() => void squatter.close());
     const { port } = squatter.address() as AddressInfo;
-    const demo = new Demo({ args: ['--for', '100ms'], env: { PORT: String(port), ADMIN_PORT: String(port) } });
-    expect(await demo.exitCode).toBe(0);
-    const [, chosen] = await demo.untilSaid(/proxy +http:\/\/127\.0\.0\.1:(\d+), as port \d+ or \d+ is in use$/m);
-    const [, admin] = await demo.untilSaid(/metrics +http:\/\/127\.0\.0\.1:(\d+)\/metrics$/m);
+    await using demo = startDemo({ args: ['--for', '100ms'], env: { PORT: String(port), ADMIN_PORT: String(port) } });
+    expect((await demo.ended).code).toBe(0);
+    const [, chosen] = await untilSaid(demo, /proxy +http:\/\/127\.0\.0\.1:(\d+), as port \d+ or \d+ is in use$/m);
+    const [, admin] = await untilSaid(demo, /metrics +http:\/\/127\.0\.0\.1:(\d+)\/metrics$/m);
     expect(new Set([String(port), chosen, admin]).size).toBe(3);
   });
 
   it('shuts down cleanly on SIGINT, SIGTERM and SIGHUP, sent more than once as npm does', async () => {
     const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
     const ended = signals.map(async (signal) => {
-      const demo = new Demo({});
-      await demo.untilCrowd();
-      demo.child.kill(signal);
+      await using demo = startDemo({});
+      await untilCrowd(demo);
+      demo.signal(signal);
       // One after the other, because two signals at the same time arrive as one.
       for (let times = 0; times < 10; times++) {
         await setImmediate();
-        demo.child.kill(signal);
+        demo.signal(signal);
       }
-      expect(await demo.exitCode, signal).toBe(0);
-      expect(demo.said).toMatch(/^Ended by /m);
-      expect(demo.said).toContain(RIGHT);
+      expect((await demo.ended).code, signal).toBe(0);
+      expect(demo.output).toMatch(/^Ended by /m);
+      expect(demo.output).toContain(RIGHT);
     });
     await Promise.all(ended);
   });

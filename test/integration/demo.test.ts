@@ -1,17 +1,15 @@
-import { afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { Demo, RIGHT } from './demo-process.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { RIGHT, startDemo } from './demo-process.ts';
 
 // With one process; demo.slow.test.ts starts others.
-
-afterEach(() => Demo.killAll());
 
 describe('npm run demo -- --for 2s', () => {
   let said = '';
 
   beforeAll(async () => {
-    const demo = new Demo({ args: ['--for', '2s'] });
-    expect(await demo.exitCode, demo.said).toBe(0);
-    said = demo.said;
+    await using demo = startDemo({ args: ['--for', '2s'] });
+    expect((await demo.ended).code, demo.output + demo.errors).toBe(0);
+    said = demo.output;
   });
 
   it('prints its addresses once, and at the end that every answer was right', () => {

@@ -1,142 +1,55 @@
 import { spawnSync } from 'node:child_process';
-import { cpSync, globSync, mkdirSync, readFileSync, rmSync, statSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { cpSync, globSync, mkdirSync, readFileSync, statSync } from 'node:fs';
+import { basename, join } from 'node:path';
 
-/** What an image is run with. */
+/** What a Dockerfile makes. */
 export interface BuiltImage {
   /** The working directory, on this machine. */
   readonly directory: string;
-  readonly env: Readonly<Record<string, string>>;
-  readonly user: string | undefined;
-  readonly labels: string;
-  readonly entrypoint: readonly string[];
-  readonly command: readonly string[];
-  readonly healthcheck: readonly string[];
+  /** What the last instruction of a name says. */
+  readonly said: ReadonlyMap<string, string>;
 }
 
-export interface RunDockerfileOptions {
-  /** The build context. */
-  readonly context: string;
-  /** An empty folder: each stage has its root in it. */
-  readonly into: string;
-  /** For the commands of RUN. */
-  readonly env: NodeJS.ProcessEnv;
-}
-
-interface Stage {
-  readonly root: string;
-  directory: string;
-}
+/** Instructions that are looked at by the test alone. */
+const NOT_RUN = ['ARG', 'LABEL', 'ENV', 'USER', 'EXPOSE', 'HEALTHCHECK', 'ENTRYPOINT', 'CMD'];
 
 /**
- * Follows a Dockerfile without Docker, as far as ours goes: COPY copies exactly the files that it names, RUN runs here,
- * with the absolute paths `/app` and `/build` moved into the root of the stage. The base image is this machine. Throws
- * for an instruction that it does not know, and for a command that fails.
+ * Follows the Dockerfile of a folder without Docker, as far as ours goes: COPY copies exactly the files that it names, RUN
+ * runs here, with the absolute paths `/app` and `/build` moved into the root of the stage, a folder in `into`. The base
+ * image is this machine. Throws for an instruction that it does not know, and for a command that fails.
  */
-export function runDockerfile({ context, into, env }: RunDockerfileOptions): BuiltImage {
-  const stages = new Map<string, Stage>();
-  let stage: Stage = { root: into, directory: '/' };
-  const image: { -readonly [K in keyof BuiltImage]: BuiltImage[K] } = {
-    directory: into,
-    env: {},
-    user: undefined,
-    labels: '',
-    entrypoint: [],
-    command: [],
-    healthcheck: [],
-  };
+export function runDockerfile(context: string, into: string, env: NodeJS.ProcessEnv): BuiltImage {
+  const said = new Map<string, string>();
+  let [root, directory] = [into, into];
   for (const { name, text } of instructions(readFileSync(join(context, 'Dockerfile'), 'utf8'))) {
-    switch (name) {
-      case 'FROM': {
-        const alias = / AS (\S+)$/.exec(text)?.[1] ?? 'last';
-        stage = { root: join(into, alias), directory: '/' };
-        mkdirSync(stage.root, { recursive: true });
-        stages.set(alias, stage);
-        break;
-      }
-      case 'WORKDIR':
-        stage.directory = text;
-        mkdirSync(join(stage.root, text), { recursive: true });
-        image.directory = join(stage.root, text);
-        break;
-      case 'COPY':
-        copy(text, stage, stages, context);
-        break;
-      case 'RUN':
-        execute(text, stage, env);
-        break;
-      case 'ENV':
-        image.env = { ...image.env, ...Object.fromEntries(text.split(/\s+/).map((pair) => pair.split('=', 2))) };
-        break;
-      case 'USER':
-        image.user = text;
-        break;
-      case 'LABEL':
-        image.labels += text;
-        break;
-      case 'HEALTHCHECK':
-        image.healthcheck = JSON.parse(text.slice(text.indexOf('[')));
-        break;
-      case 'ENTRYPOINT':
-        image.entrypoint = JSON.parse(text);
-        break;
-      case 'CMD':
-        image.command = JSON.parse(text);
-        break;
-      case 'ARG':
-      case 'EXPOSE':
-        break;
-      default:
-        throw new Error(`this Dockerfile has an instruction that is not followed here: ${name}`);
-    }
+    said.set(name, text);
+    if (name === 'FROM') root = join(into, / AS (\S+)$/.exec(text)?.[1] ?? 'last');
+    else if (name === 'WORKDIR') {
+      directory = join(root, text);
+      mkdirSync(directory, { recursive: true });
+    } else if (name === 'COPY') {
+      const [, stage, paths = ''] = /^(?:--from=(\S+) )?(.*)$/.exec(text) ?? [];
+      copy(paths.split(/\s+/), stage === undefined ? context : join(into, stage), root, directory);
+    } else if (name === 'RUN') {
+      const command = text.replaceAll(/(?<=\s)\/(?=app|build)/g, `${root}/`);
+      const { status, stdout, stderr } = spawnSync('sh', ['-ec', command], { cwd: directory, env, encoding: 'utf8' });
+      if (status !== 0) throw new Error(`RUN ${text}: exit code ${status}\n${stdout}\n${stderr}`);
+    } else if (!NOT_RUN.includes(name)) throw new Error(`${name} of this Dockerfile is not followed here`);
   }
-  return image;
+  return { directory, said };
 }
 
 function instructions(dockerfile: string): { name: string; text: string }[] {
-  const lines = dockerfile
-    .replaceAll(/^#.*\n/gm, '')
-    .replaceAll(/\\\n\s*/g, '')
-    .split('\n');
-  return lines
-    .filter((line) => line.trim() !== '')
-    .map((line) => ({ name: line.slice(0, line.indexOf(' ')), text: line.slice(line.indexOf(' ') + 1) }));
+  const lines = dockerfile.replaceAll(/^#.*\n/gm, '').replaceAll(/\\\n\s*/g, '');
+  return [...lines.matchAll(/^([A-Z]+) (.*)$/gm)].map(([, name = '', text = '']) => ({ name, text }));
 }
 
-function copy(text: string, { root, directory }: Stage, stages: ReadonlyMap<string, Stage>, context: string): void {
-  const parts = text.split(/\s+/);
-  const from = parts.find((part) => part.startsWith('--from='))?.slice('--from='.length);
-  const paths = parts.filter((part) => !part.startsWith('--'));
+function copy(paths: string[], source: string, root: string, directory: string): void {
   const to = paths.pop() ?? '';
-  const source = from === undefined ? context : (stages.get(from)?.root ?? '');
-  const files = paths.flatMap((path) => (path.includes('*') ? globSync(path, { cwd: source }) : [path]));
-  for (const file of files) {
+  const folder = to.startsWith('/') ? join(root, to) : join(directory, to);
+  for (const path of paths.flatMap((each) => (each.includes('*') ? globSync(each, { cwd: source }) : [each]))) {
     // A file goes into a folder under its name; a folder is copied as what it holds.
-    const isFile = statSync(join(source, file)).isFile();
-    const folder = to.startsWith('/') ? join(root, to) : join(root, directory, to);
-    const target = isFile ? join(folder, basename(file)) : folder;
-    mkdirSync(dirname(target), { recursive: true });
-    cpSync(join(source, file), target, { recursive: true });
+    const isFile = statSync(join(source, path)).isFile();
+    cpSync(join(source, path), isFile ? join(folder, basename(path)) : folder, { recursive: true });
   }
-}
-
-function execute(command: string, { root, directory }: Stage, env: NodeJS.ProcessEnv): void {
-  const here = command.replaceAll(/(?<=\s)\/(?=app|build)/g, `${root}/`);
-  const { status, stdout, stderr } = spawnSync('sh', ['-ec', here], {
-    cwd: join(root, directory),
-    env,
-    encoding: 'utf8',
-  });
-  if (status !== 0) throw new Error(`RUN ${command}: exit code ${status}\n${stdout}\n${stderr}`);
-}
-
-/** Takes the right to write away from everyone, or gives it back to the owner. */
-export function setWritable(folder: string, writable: boolean): void {
-  spawnSync('chmod', ['-R', writable ? 'u+w' : 'a-w,a+rX', folder]);
-}
-
-/** Removes a folder whose files may be read-only. */
-export function removeReadOnly(folder: string): void {
-  setWritable(folder, true);
-  rmSync(folder, { recursive: true, force: true });
 }
