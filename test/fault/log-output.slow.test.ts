@@ -8,6 +8,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type Indexer, startIndexer } from '../../src/tools/simulator/indexer.ts';
 import { freePort } from '../support/free-port.ts';
 import { ask } from '../support/http-client.ts';
+import { metricAt } from '../support/metric.ts';
 
 const TARGET = '/api/v3/masterchainBlockShards?seqno=2147483647';
 let indexer: Indexer;
@@ -67,9 +68,8 @@ class SilentProxy implements AsyncDisposable {
     }
   }
 
-  async dropped(): Promise<number> {
-    const { text } = await ask(this.adminUrl, '/metrics');
-    return Number(/^toncache_log_lines_dropped_total (\d+)$/m.exec(text)?.[1]);
+  dropped(): Promise<number> {
+    return metricAt(this.adminUrl, 'toncache_log_lines_dropped_total');
   }
 
   /** That it serves misses, hits and the admin port, and ends at a signal. */

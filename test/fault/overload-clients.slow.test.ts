@@ -29,12 +29,6 @@ function acceptedBy(url: string): { readonly count: number; readonly open: numbe
   };
 }
 
-/** The value of a metric of a process. */
-async function metricOf(proxy: ProxyProcess, name: string): Promise<number> {
-  const { text } = await ask(proxy.adminUrl, '/metrics');
-  return Number(new RegExp(`^${name} (.+)$`, 'm').exec(text)?.[1]);
-}
-
 /** Connects so many clients that send this. */
 function connectMany(url: string, count: number, bytes: string): Socket[] {
   const sockets = Array.from({ length: count }, () => connect(Number(new URL(url).port), '127.0.0.1'));
@@ -57,7 +51,7 @@ describe('clients that pipeline as much as they can', () => {
       const askedAt = performance.now();
       expect((await ask(proxy.adminUrl, '/healthz')).status).toBe(200);
       slowestMs = Math.max(slowestMs, performance.now() - askedAt);
-      mostMib = Math.max(mostMib, (await metricOf(proxy, 'toncache_process_resident_memory_bytes')) / MIB);
+      mostMib = Math.max(mostMib, (await proxy.metric('toncache_process_resident_memory_bytes')) / MIB);
       await new Promise((resolve) => void setTimeout(resolve, 100));
     }
     return { mostMib, slowestMs };
@@ -83,7 +77,7 @@ describe('clients that pipeline as much as they can', () => {
     }
     await gate.arrived(1);
     const waiting = await watch(proxy, 30);
-    expect(await metricOf(proxy, 'toncache_requests_in_flight')).toBe(50);
+    expect(await proxy.metric('toncache_requests_in_flight')).toBe(50);
     gate.release();
     const answering = await watch(proxy, 30);
     await expect.poll(() => answers, { timeout: 120_000 }).toBe(60_000);

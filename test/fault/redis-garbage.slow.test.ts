@@ -97,11 +97,12 @@ class GarbledWorld implements AsyncDisposable {
     );
   }
 
-  async #goodCalls(): Promise<number[]> {
-    const { text } = await ask(this.proxy.adminUrl, '/metrics');
-    return [/call="read",outcome="(?:found|absent)"\} (\d+)/g, /call="write",outcome="stored"\} (\d+)/g].map(
-      (pattern) => [...text.matchAll(pattern)].reduce((sum, [, count]) => sum + Number(count), 0),
-    );
+  #goodCalls(): Promise<number[]> {
+    const calls = [
+      { call: 'read', outcome: 'absent' },
+      { call: 'write', outcome: 'stored' },
+    ];
+    return Promise.all(calls.map((labels) => this.proxy.metric('toncache_redis_calls_total', labels)));
   }
 
   #launch(): ProxyProcess {

@@ -8,7 +8,7 @@ import type { ProxyProcess } from '../support/proxy-process.ts';
 import { startRedis } from '../support/redis-server.ts';
 import type { Arena, Attack } from './attack.ts';
 import { readEcho, startEchoIndexer } from './echo-indexer.ts';
-import { metricOf, withVictim } from './victim.ts';
+import { withVictim } from './victim.ts';
 
 const KEYS_A_ROUND = 100;
 const AT_ONCE = 10;
@@ -50,7 +50,7 @@ async function damageAndAsk(
   const { tally, random } = arena;
   const targets = Array.from({ length: KEYS_A_ROUND }, (_, index) => targetOf(firstSeqno + index));
   await inTurns(targets, (target) => ask(writer.url, target));
-  while ((await metricOf(writer, 'redis_writes_pending')) > 0);
+  while ((await writer.metric('toncache_redis_writes_pending')) > 0);
   const isResealed = random.chance(0.2);
   const damages = await damageAll(arena, redis, isResealed);
   tally.count(isResealed ? 'damaged and sealed again' : 'damaged', damages.length);

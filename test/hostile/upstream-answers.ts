@@ -5,7 +5,7 @@ import type { ProxyProcess } from '../support/proxy-process.ts';
 import { startScriptedUpstream } from '../support/scripted-upstream.ts';
 import { type Arena, type Attack, attackUntilOver } from './attack.ts';
 import { type HostileAnswer, POISON, randomAnswer } from './hostile-answers.ts';
-import { metricOf, withVictim } from './victim.ts';
+import { withVictim } from './victim.ts';
 
 const WORKERS = 16;
 const MIB = 1024 * 1024;
@@ -47,7 +47,7 @@ async function run(arena: Arena): Promise<void> {
     await attackUntilOver(arena, WORKERS + 2, async (worker) => {
       if (worker === 0) return await askForHit(arena, proxy);
       if (worker === 1) {
-        mostRss = Math.max(mostRss, await metricOf(proxy, 'process_resident_memory_bytes'));
+        mostRss = Math.max(mostRss, await proxy.metric('toncache_process_resident_memory_bytes'));
         await setTimeout(LOOK_EVERY_MS);
         return;
       }

@@ -14,7 +14,7 @@ export interface VictimSettings {
 /** All that a process may take to start, to let requests end and to stop. */
 const LONGEST_START_AND_END_MS = 120_000;
 const SETTLE_MS = 15_000;
-const GAUGES = ['requests_in_flight', 'upstream_in_flight', 'upstream_queued'];
+const GAUGES = ['toncache_requests_in_flight', 'toncache_upstream_in_flight', 'toncache_upstream_queued'];
 
 /** Starts toncache in a process of its own, lets `attack` at it, and sees whether it is well afterwards. */
 export async function withVictim(
@@ -40,18 +40,12 @@ export async function withVictim(
   }
 }
 
-/** The value of a metric without labels; `NaN` where there is none. */
-export async function metricOf(proxy: ProxyProcess, name: string): Promise<number> {
-  const { text } = await ask(proxy.adminUrl, '/metrics');
-  return Number(new RegExp(`^toncache_${name} (.+)$`, 'm').exec(text)?.[1]);
-}
-
 async function expectWell({ tally }: Arena, proxy: ProxyProcess): Promise<void> {
   const health = await ask(proxy.adminUrl, '/healthz');
   if (health.status !== 200) tally.violation('/healthz is not 200', `${health.status} ${health.text}`);
   for (const gauge of GAUGES) {
     const value = await settled(proxy, gauge);
-    if (value !== 0) tally.violation(`toncache_${gauge} does not return to 0`, String(value));
+    if (value !== 0) tally.violation(`${gauge} does not return to 0`, String(value));
   }
   proxy.signal('SIGTERM');
   const { code, signal } = await proxy.ended;
@@ -67,7 +61,7 @@ async function expectWell({ tally }: Arena, proxy: ProxyProcess): Promise<void> 
 async function settled(proxy: ProxyProcess, gauge: string): Promise<number> {
   const giveUpAt = performance.now() + SETTLE_MS;
   for (;;) {
-    const value = await metricOf(proxy, gauge);
+    const value = await proxy.metric(gauge);
     if (value === 0 || performance.now() > giveUpAt) return value;
     await new Promise((resolve) => void setTimeout(resolve, 50));
   }

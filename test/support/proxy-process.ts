@@ -4,6 +4,7 @@ import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import manifest from '../../package.json' with { type: 'json' };
 import { compiledCode } from './compile-cache.ts';
+import { metricAt } from './metric.ts';
 import { readLogLine } from './start-proxy.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -115,6 +116,11 @@ export class ProxyProcess implements AsyncDisposable {
       }
       await once(this.#events, 'line');
     }
+  }
+
+  /** See {@link metricAt}. */
+  metric(name: string, labels?: Readonly<Record<string, string>>): Promise<number> {
+    return metricAt(this.adminUrl, name, labels);
   }
 
   signal(signal: NodeJS.Signals): void {

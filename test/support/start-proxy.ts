@@ -6,6 +6,7 @@ import type { Settings } from '../../src/config/schema.ts';
 import { createLogger } from '../../src/operate/logger.ts';
 import { type CacheStatus, parseCacheStatus } from './cache-status.ts';
 import { type Answered, type Asking, ask, exchange, type Sent, send } from './http-client.ts';
+import { metricAt } from './metric.ts';
 
 type Group = Exclude<{ [N in keyof Settings]: Settings[N] extends object ? N : never }[keyof Settings], undefined>;
 
@@ -113,13 +114,9 @@ export class RunningProxy implements AsyncDisposable {
     return exchange(this.url, bytes);
   }
 
-  /** The value of a metric, summed over the samples whose labels hold all of these. */
-  async metric(name: string, labels: Readonly<Record<string, string>> = {}): Promise<number> {
-    const { text } = await this.askAdmin('/metrics');
-    const wanted = Object.entries(labels).map(([label, value]) => `${label}="${value}"`);
-    const samples = text.split('\n').filter((line) => line.startsWith(`${name}{`) || line.startsWith(`${name} `));
-    const matching = samples.filter((line) => wanted.every((label) => line.includes(label)));
-    return matching.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' '))), 0);
+  /** See {@link metricAt}. */
+  metric(name: string, labels?: Readonly<Record<string, string>>): Promise<number> {
+    return metricAt(this.adminUrl, name, labels);
   }
 
   /** Until so many requests wait to be sent to an indexer. */

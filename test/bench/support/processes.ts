@@ -6,6 +6,7 @@ import { delimiter, dirname, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Launched } from '../../support/launch.ts';
+import { metricAt } from '../../support/metric.ts';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const EVERY_CORE = `0-${availableParallelism() - 1}`;
@@ -78,11 +79,7 @@ export async function startToncache(
   return {
     port: Number(new URL(publicUrl).port),
     pid: server.pid,
-    upstreamRequests: async () => {
-      const page = await (await fetch(`${adminUrl}/metrics`)).text();
-      const counts = page.matchAll(/^toncache_upstream_requests_total\{.*\} (\S+)$/gm);
-      return [...counts].reduce((sum, [, count]) => sum + Number(count), 0);
-    },
+    upstreamRequests: () => metricAt(adminUrl, 'toncache_upstream_requests_total'),
     [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   };
 }
