@@ -1,69 +1,14 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { type Fault, failed, garbage, rateLimited } from '../../src/tools/simulator/faults.ts';
-import type { Transaction } from '../../src/tools/simulator/trace.ts';
 import type { Reply } from '../support/start-proxy.ts';
-import {
-  hashesIn,
-  newestBlock,
-  parentOfSettled,
-  pendingTrace,
-  sendTrace,
-  someHash,
-  targetOf,
-  unknownTransaction,
-} from './questions.ts';
-import { ANY_WORLD, WORLDS, World } from './world.ts';
+import { newestBlock, parentOfSettled, pendingTrace, someHash, targetOf, unknownTransaction } from './questions.ts';
+import { ANY_WORLD, World } from './world.ts';
 
-const BLOCK_MS = 400;
-const POLL_MS = 100;
-const VISIBLE_WITHIN_MS = 1_500;
 const HOUR_MS = 3_600_000;
 
 let world: World;
 
 afterEach(() => world[Symbol.asyncDispose]());
-
-/** A transaction two children of which are committed one masterchain block after another. */
-function parentWithChildrenInTwoBlocks(): { parent: Transaction; second: Transaction } {
-  for (;;) {
-    for (const parent of sendTrace(world).transactions) {
-      const [first, second] = parent.children.toSorted((a, b) => a.finalizedAt - b.finalizedAt);
-      if (first === undefined || second === undefined || second.finalizedAt - first.finalizedAt !== BLOCK_MS) continue;
-      world.advanceTo(first.finalizedAt);
-      return { parent, second };
-    }
-  }
-}
-
-describe.each(WORLDS)('an indexer that is an hour behind ($dialect, $tiers)', (kind) => {
-  it.each([
-    ['out', 1],
-    [undefined, 1],
-    ['out', 10],
-    [undefined, 10],
-  ])('shows a second child within 1.5 s (direction %s), its chain at %i times the speed', async (direction, speed) => {
-    world = await World.start({ ...kind, chain: { messagesPerBlock: 0 } });
-    await world.leap(HOUR_MS);
-    const { parent, second } = parentWithChildrenInTwoBlocks();
-    const query = direction === undefined ? {} : { direction };
-    const target = targetOf('adjacentTransactions', { hash: parent.hash, ...query });
-    const first = hashesIn(await world.ask(target));
-    expect(first.length).toBeGreaterThan(0);
-    expect(first).not.toContain(second.hash);
-    world.catchUp((speed - 1) * (BLOCK_MS / speed));
-    world.advanceTo(second.finalizedAt);
-    expect(hashesIn(await world.askIndexer(target))).toContain(second.hash);
-    const committedAt = world.now;
-    for (let shown = first; !shown.includes(second.hash); ) {
-      world.catchUp((speed - 1) * POLL_MS);
-      world.advance(POLL_MS);
-      expect(world.now - committedAt).toBeLessThanOrEqual(VISIBLE_WITHIN_MS);
-      const reply = await world.ask(target);
-      shown = hashesIn(reply);
-      if (reply.cache['hit'] === true && Number(reply.cache['ttl']) < 0) await world.untilFresh(target);
-    }
-  });
-});
 
 describe('the head of the chain', () => {
   const row = (ageMs: number) => ({ hash: 'x', now: Math.floor((world.now - ageMs) / 1000), mc_block_seqno: 7 });

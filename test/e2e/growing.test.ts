@@ -1,17 +1,11 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { type Fault, failed } from '../../src/tools/simulator/faults.ts';
-import type { Transaction } from '../../src/tools/simulator/trace.ts';
 import { headAt } from '../support/json-upstream.ts';
-import { childrenOfSettled, hashesIn, sendTrace, someHash, targetOf } from './questions.ts';
+import { childrenOfSettled, someHash, targetOf } from './questions.ts';
 import { ANY_WORLD, WORLDS, World } from './world.ts';
 
 const SHORTEST_MS = 1_000;
 const LONGEST_MS = 3_600_000;
-const LONGEST_WHILE_REVALIDATING_MS = 30_000;
-const ABSENT_MS = 300;
-// No divisor of the lifetimes: an answer that has just become stale has a ttl of 0, like one that is fresh for less than 1 s.
-const STEP_MS = 230;
-const WATCHED_MS = 15_000;
 
 let world: World;
 
@@ -22,62 +16,12 @@ function lifetimeAt(ageMs: number): number {
   return Math.min(Math.max(Math.floor(ageMs / 10), SHORTEST_MS), LONGEST_MS);
 }
 
-/** Sends messages until one sets off a transaction a child of which executes seconds after another. */
-function parentWithLateChild(): Transaction {
-  for (;;) {
-    const { transactions } = sendTrace(world);
-    const late = transactions.find(({ children }) => {
-      const executed = children.map(({ finalizedAt }) => finalizedAt);
-      return executed.length > 1 && Math.max(...executed) - Math.min(...executed) >= 2_000;
-    });
-    if (late !== undefined) return late;
-  }
-}
-
 function headOf(instant: number): Fault {
   const { status, body } = headAt(instant);
   return { kind: 'answer', status, body: JSON.stringify(body) };
 }
 
-describe.each(WORLDS)('children that appear later, before indexer $dialect, $tiers', (kind) => {
-  it.each(['out', undefined])(
-    'are never hidden from clients for longer than the window (direction %s)',
-    async (direction) => {
-      world = await World.start({ ...kind, chain: { lateShare: 1 } });
-      const parent = parentWithLateChild();
-      world.advanceTo(parent.finalizedAt);
-      const query = direction === undefined ? {} : { direction };
-      const target = targetOf('adjacentTransactions', { hash: parent.hash, ...query });
-      const until = world.now + WATCHED_MS;
-      let served: string[] = [];
-      let stale = 0;
-      for (; world.now < until; world.advance(STEP_MS)) {
-        const reply = await world.ask(target);
-        served = hashesIn(reply);
-        const missing = parent.children.filter(
-          ({ hash, finalizedAt }) => finalizedAt <= world.now && !served.includes(hash),
-        );
-        for (const child of missing) {
-          const others = parent.children.filter(({ hash }) => served.includes(hash));
-          const newestMs = Math.max(parent.now, ...others.map(({ now }) => now)) * 1000;
-          // What was served was asked for before the child was there, so it was no older than this.
-          const lifetime = lifetimeAt(child.finalizedAt - newestMs);
-          const allowedMs =
-            reply.status === 404 ? ABSENT_MS : lifetime + Math.min(lifetime, LONGEST_WHILE_REVALIDATING_MS);
-          expect(world.now - child.finalizedAt).toBeLessThan(allowedMs);
-        }
-        if (reply.cache['hit'] === true && Number(reply.cache['ttl']) < 0) {
-          stale++;
-          await world.untilFresh(target);
-        }
-      }
-      for (const { hash } of parent.children) expect(served).toContain(hash);
-      expect(stale).toBeGreaterThan(0);
-      // It was worth it: far fewer requests than there were questions.
-      expect(world.forwarded.length).toBeLessThan(WATCHED_MS / STEP_MS / 2);
-    },
-  );
-
+describe.each(WORLDS)('children, before indexer $dialect, $tiers', (kind) => {
   it('are requested from the indexer less and less often', async () => {
     world = await World.start(kind);
     const target = childrenOfSettled(world);

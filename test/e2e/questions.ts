@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
 import type { Trace, Transaction } from '../../src/tools/simulator/trace.ts';
-import type { Answered } from '../support/http-client.ts';
 import type { World } from './world.ts';
 
 type Values = Readonly<Record<string, string | number | readonly string[]>>;
@@ -83,11 +82,4 @@ export function nothingPending(): string {
 /** 32 random bytes in their canonical form. */
 export function someHash(): string {
   return randomBytes(32).toString('base64');
-}
-
-/** The hashes of the adjacent transactions in an answer, none in a 404. */
-export function hashesIn({ status, text }: Answered): string[] {
-  if (status === 404) return [];
-  const { transactions }: { transactions: { hash: string }[] } = JSON.parse(text);
-  return transactions.map(({ hash }) => hash);
 }

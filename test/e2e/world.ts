@@ -129,11 +129,6 @@ export class World implements AsyncDisposable {
     this.now += ms;
   }
 
-  /** The indexer's chain gets on by so many milliseconds more than time does: it was behind, and catches up. */
-  catchUp(ms: number): void {
-    this.#indexerIsBehindMs -= ms;
-  }
-
   /** Lets time go on until an instant of the chain, epoch ms, if that is still to come. */
   advanceTo(instant: number): void {
     this.now = Math.max(this.now, instant + this.#indexerIsBehindMs);
