@@ -25,15 +25,14 @@ export interface IndexerProcess extends AsyncDisposable {
 export async function launchIndexer(order: IndexerOrder): Promise<IndexerProcess> {
   const launched = launch(new URL(import.meta.url), { args: [JSON.stringify(order)] });
   const port = await launched.next(Number);
-  return {
+  return Object.assign(launched, {
     port,
     url: `http://127.0.0.1:${port}`,
     counts: async () => {
       launched.signal('SIGUSR2');
       return await launched.next((line) => line as readonly number[]);
     },
-    [Symbol.asyncDispose]: () => launched[Symbol.asyncDispose](),
-  };
+  });
 }
 
 if (import.meta.main) {

@@ -4,7 +4,6 @@ import { parseArgs } from 'node:util';
 import { exitOnSignals } from '../../support/launch.ts';
 import { startFakeIndexer } from '../peers/fake-indexer.ts';
 import { hitTarget } from '../peers/targets.ts';
-import { numberUpTo } from '../support/arguments.ts';
 import { Connections } from '../support/connections.ts';
 import { startToncache } from '../support/processes.ts';
 import { describeMachine, markdownTable } from '../support/report.ts';
@@ -46,8 +45,7 @@ interface Filled {
 }
 
 const { values } = parseArgs({ options: { percent: { type: 'string', default: '100' } } });
-const percent = numberUpTo('--percent', values.percent, 1000);
-const share = ({ entries }: Filling) => Math.round((entries * percent) / 100);
+const share = ({ entries }: Filling) => Math.round((entries * Number(values.percent)) / 100);
 const mib = (bytes: number) => (bytes / 1024 ** 2).toFixed(0);
 
 exitOnSignals();

@@ -11,5 +11,6 @@ export interface BusyIndexer extends IndexerProcess {
 export async function startBusyIndexer(serviceMs: number, pendingTraces?: Fault): Promise<BusyIndexer> {
   const startAt = chainStart();
   const faults = { workers: { count: 20, serviceMs } };
-  return { ...(await launchIndexer({ chain: chainOptions(startAt), faults, pendingTraces })), chainStartAt: startAt };
+  const indexer = await launchIndexer({ chain: chainOptions(startAt), faults, pendingTraces });
+  return Object.assign(indexer, { chainStartAt: startAt });
 }

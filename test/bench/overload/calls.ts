@@ -73,23 +73,16 @@ export function chainStart(): number {
   return Date.now() - PAST_BLOCKS * 400;
 }
 
-interface CallsOptions {
-  readonly skip?: number;
-  /** In blocks before the head. */
-  readonly ages?: { readonly oldest: number; readonly youngest: number };
-}
-
 /** What the load asks for: keys that no cache can know, and a few hot ones that are final. */
 export class Calls {
   readonly #random: SeededRandom;
   readonly #seqnos: readonly number[];
   readonly #adjacent: readonly Call[];
-  readonly #taken: Record<Operation, number>;
+  readonly #taken: Record<Operation, number> = { pendingTraces: 0, adjacentTransactions: 0, masterchainBlockShards: 0 };
 
-  /** `skip`: so many of each operation are left to others; `ages`: of the masterchain blocks that it asks about. */
-  constructor(chain: Chain, random: SeededRandom, { skip = 0, ages = OLD }: CallsOptions = {}) {
+  /** `ages`: of the masterchain blocks that it asks about, in blocks before the head. */
+  constructor(chain: Chain, random: SeededRandom, ages = OLD) {
     this.#random = random;
-    this.#taken = { pendingTraces: skip, adjacentTransactions: skip, masterchainBlockShards: skip };
     const first = Math.max(chain.headSeqno - ages.oldest, FIRST_SEQNO);
     this.#seqnos = Array.from({ length: chain.headSeqno - ages.youngest - first }, (_, number) => first + number);
     this.#adjacent = this.#seqnos.flatMap((seqno) => adjacentOf(chain, seqno));

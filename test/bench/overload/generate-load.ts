@@ -3,30 +3,36 @@ import { SeededRandom } from '../../../src/tools/simulator/seeded-random.ts';
 import { Connections, type Identity } from '../support/connections.ts';
 import { type Due, openLoop } from '../support/open-loop.ts';
 import { type Call, Calls, chainOf, HOT_CALLS, isRight, outcomeOf } from './calls.ts';
+import { POLITE } from './scenarios.ts';
 import { type Phase, type PlacedPhase, placed, scheduleOf } from './schedule.ts';
 import { type Exchange, type Tally, tally } from './tally.ts';
 
 // A process: warms the hot keys, and then offers a load in phases. The load is the same every time.
 
+/** Clients, and how they show who they are. */
+export interface Clients {
+  /** The addresses they come from, in turn. */
+  readonly addresses: readonly string[];
+  readonly identity: Identity;
+}
+
 /** The argument, as JSON. */
-export interface LoadOrder {
+export interface LoadOrder extends Clients {
   readonly port: number;
   /** Of the chain that is asked about, epoch ms. */
   readonly chainStartAt: number;
   readonly phases: readonly Phase[];
   /** Whether a client asks for `pendingTraces` again after anything but an answer. */
   readonly retries: boolean;
-  /** The addresses it comes from, in turn. */
-  readonly addresses: readonly string[];
-  readonly identity: Identity;
-  /** So many keys of each operation are left to other generators. */
-  readonly skip: number;
+  /** The {@link POLITE}, where they ask as well. */
+  readonly polite?: Clients | undefined;
 }
 
-/** The line that it prints when all has ended: the last two phases. */
+/** The line that it prints when all has ended: the last two phases, and what the polite got in the first of these. */
 export interface LoadResult {
   readonly load: Tally;
   readonly after: Tally;
+  readonly polite?: Tally;
 }
 
 const PATIENCE_MS = 2000;
@@ -36,54 +42,60 @@ const MOST_RETRIES = 20;
 
 const order: LoadOrder = JSON.parse(process.argv[2] ?? '');
 const random = new SeededRandom('overload');
-const calls = new Calls(chainOf(order.chainStartAt), random, { skip: order.skip });
-const connections = new Connections(order.port, order.addresses, order.identity);
+const calls = new Calls(chainOf(order.chainStartAt), random);
+const connectionsOf = ({ addresses, identity }: Clients) => new Connections(order.port, addresses, identity);
+const connections = connectionsOf(order);
 for (const call of HOT_CALLS) {
   const outcome = outcomeOf(call, await connections.ask(call.target));
   if (!isRight(outcome)) throw new Error(`${call.target} was not answered: ${JSON.stringify(outcome)}`);
 }
-
 const phases = placed(order.phases);
-const endMs = phases.at(-1)?.untilMs ?? 0;
-const schedule = phases.flatMap((phase) => scheduleOf(phase, random));
-const exchanges: Exchange[] = [];
-await openLoop(
-  schedule.map((due) => ({ ...due, call: calls.next(due.phase.rates) })),
-  (due, startedAt) => (due.phase.clients === undefined ? askOnce(due, startedAt) : askOn(due, startedAt)),
-);
+const politePhases = phases.map(({ seconds, fromMs, untilMs }) => ({ seconds, fromMs, untilMs, rates: POLITE.rates }));
+const [exchanges, polite] = await Promise.all([
+  offer(phases, connections, order.retries),
+  order.polite && offer(politePhases, connectionsOf(order.polite), false),
+]);
 const [load, after] = phases.slice(-2).map((phase) => tally(exchanges, phase));
-console.log(JSON.stringify({ load, after }));
-connections.close();
+const politeLoad = polite && politePhases.slice(-2, -1).map((phase) => tally(polite, phase))[0];
+console.log(JSON.stringify({ load, after, polite: politeLoad }));
 
-/** As clients do that ask once, and wallets that ask again until they are answered. */
-async function askOnce({ call, dueMs: firstMs }: Due & { readonly call: Call }, startedAt: number): Promise<void> {
-  const most = order.retries && call.operation === 'pendingTraces' ? MOST_RETRIES : 0;
-  for (let dueMs = firstMs, retries = 0; retries <= most && dueMs < endMs; retries++) {
-    const { endMs: endedMs, outcome } = await exchange(call, dueMs, startedAt);
-    if (isRight(outcome)) return;
-    await delay(RETRY_AFTER_MS);
-    dueMs = endedMs + RETRY_AFTER_MS;
-  }
-}
-
-/** As a client of a closed loop: asks for something else when it was answered, as long as the phase lasts. */
-async function askOn(
-  first: Due & { readonly call: Call; readonly phase: PlacedPhase },
-  startedAt: number,
-): Promise<void> {
-  const { rates, untilMs } = first.phase;
-  for (let { call, dueMs } = first; dueMs < untilMs; call = calls.next(rates)) {
-    const { endMs: endedMs, outcome } = await exchange(call, dueMs, startedAt);
-    const pauseMs = isRight(outcome) ? 0 : RETRY_AFTER_MS;
-    if (pauseMs > 0) await delay(pauseMs);
-    dueMs = endedMs + pauseMs;
-  }
-}
-
-async function exchange(call: Call, dueMs: number, startedAt: number): Promise<Exchange> {
-  const sentMs = performance.now() - startedAt;
-  const outcome = outcomeOf(call, await connections.ask(call.target, PATIENCE_MS - (sentMs - dueMs)));
-  const ended = { call, dueMs, sentMs, endMs: performance.now() - startedAt, outcome };
-  exchanges.push(ended);
-  return ended;
+/** Offers a load, and gives all that became of it. */
+async function offer(placedPhases: readonly PlacedPhase[], by: Connections, retries: boolean): Promise<Exchange[]> {
+  const endsMs = placedPhases.at(-1)?.untilMs ?? 0;
+  const all: Exchange[] = [];
+  const exchange = async (call: Call, dueMs: number, startedAt: number): Promise<Exchange> => {
+    const sentMs = performance.now() - startedAt;
+    const outcome = outcomeOf(call, await by.ask(call.target, PATIENCE_MS - (sentMs - dueMs)));
+    const ended = { call, dueMs, sentMs, endMs: performance.now() - startedAt, outcome };
+    all.push(ended);
+    return ended;
+  };
+  /** As clients do that ask once, and wallets that ask again until they are answered. */
+  const askOnce = async ({ call, dueMs: firstMs }: Due & { readonly call: Call }, startedAt: number) => {
+    const most = retries && call.operation === 'pendingTraces' ? MOST_RETRIES : 0;
+    for (let dueMs = firstMs, times = 0; times <= most && dueMs < endsMs; times++) {
+      const { endMs, outcome } = await exchange(call, dueMs, startedAt);
+      if (isRight(outcome)) return;
+      await delay(RETRY_AFTER_MS);
+      dueMs = endMs + RETRY_AFTER_MS;
+    }
+  };
+  /** As a client of a closed loop: asks for something else when it was answered, as long as the phase lasts. */
+  const askOn = async (first: Due & { readonly call: Call; readonly phase: PlacedPhase }, startedAt: number) => {
+    const { rates, untilMs } = first.phase;
+    for (let { call, dueMs } = first; dueMs < untilMs; call = calls.next(rates)) {
+      const { endMs, outcome } = await exchange(call, dueMs, startedAt);
+      const pauseMs = isRight(outcome) ? 0 : RETRY_AFTER_MS;
+      if (pauseMs > 0) await delay(pauseMs);
+      dueMs = endMs + pauseMs;
+    }
+  };
+  await openLoop(
+    placedPhases
+      .flatMap((phase) => scheduleOf(phase, random))
+      .map((due) => ({ ...due, call: calls.next(due.phase.rates) })),
+    (due, startedAt) => (due.phase.clients === undefined ? askOnce(due, startedAt) : askOn(due, startedAt)),
+  );
+  by.close();
+  return all;
 }

@@ -3,7 +3,7 @@ import { describeMachine, markdownTable } from '../support/report.ts';
 import { readOptions } from './options.ts';
 import { tableOfOutages } from './outages.ts';
 import { type Run, runScenario } from './run-scenario.ts';
-import { HEAD, lateRuns, rowOf } from './tables.ts';
+import { HEAD, rowOf } from './tables.ts';
 
 // `npm run bench:overload`: what clients get when more is asked than the indexer can answer. A quarter of a minute for
 // each mode and load, everything on 127.0.0.1.
@@ -19,5 +19,3 @@ for (const trial of trials) {
   runs.push(await runScenario(trial));
 }
 if (runs.length > 0) console.log(markdownTable(HEAD, runs.map(rowOf)));
-const late = lateRuns(runs);
-if (late.length > 0) console.log(`\nThe generator was late itself: do not rely on ${late.join('; ')}.`);

@@ -1,20 +1,13 @@
-import { type Launched, launch } from '../../support/launch.ts';
+import { launch } from '../../support/launch.ts';
 import { startNginx } from '../support/other-caches.ts';
 import { startToncache } from '../support/processes.ts';
 import { startBusyIndexer } from './busy-indexer.ts';
 import type { LoadOrder, LoadResult } from './generate-load.ts';
 import type { Trial } from './options.ts';
 import { POLITE } from './scenarios.ts';
-import type { Tally } from './tally.ts';
 
 /** What clients got. */
-export interface Run extends Trial, LoadResult {
-  /** What the {@link POLITE} got during the load, where there are any. */
-  readonly polite: Tally | undefined;
-}
-
-/** More than the greediest load takes. */
-const KEYS_OF_THE_POLITE = 25_000;
+export interface Run extends Trial, LoadResult {}
 
 /** Runs a scenario with processes of its own, all of which have ended when it returns. */
 export async function runScenario({ mode, scenario }: Trial): Promise<Run> {
@@ -23,6 +16,10 @@ export async function runScenario({ mode, scenario }: Trial): Promise<Run> {
   const proxies = identity === 'forwarded' || mode === 'nginx' ? { TRUSTED_PROXIES: '127.0.0.1' } : {};
   await using toncache = await startToncache({ UPSTREAM_URL: indexer.url, ...proxies });
   await using nginx = mode === 'nginx' ? await startNginx((port) => limiting(port, toncache.port)) : undefined;
+  const polite = {
+    addresses: addresses(2, POLITE.clients),
+    identity: identity === 'invented' ? 'address' : identity,
+  } as const;
   const order: LoadOrder = {
     port: nginx?.port ?? toncache.port,
     chainStartAt: indexer.chainStartAt,
@@ -30,24 +27,10 @@ export async function runScenario({ mode, scenario }: Trial): Promise<Run> {
     retries,
     addresses: addresses(1, clients ?? 1),
     identity,
-    skip: 0,
+    polite: clients === undefined ? undefined : polite,
   };
-  const politeOrder: LoadOrder = {
-    ...order,
-    phases: order.phases.map(({ seconds }) => ({ seconds, rates: POLITE.rates })),
-    addresses: addresses(2, POLITE.clients),
-    identity: identity === 'invented' ? 'address' : identity,
-    skip: KEYS_OF_THE_POLITE,
-  };
-  await using generator = startGenerator(order);
-  await using politeGenerator = clients === undefined ? undefined : startGenerator(politeOrder);
-  const result = await generator.next((line) => line as LoadResult);
-  const polite = await politeGenerator?.next((line) => line as LoadResult);
-  return { mode, scenario, ...result, polite: polite?.load };
-}
-
-function startGenerator(order: LoadOrder): Launched {
-  return launch(new URL('./generate-load.ts', import.meta.url), { args: [JSON.stringify(order)] });
+  await using generator = launch(new URL('./generate-load.ts', import.meta.url), { args: [JSON.stringify(order)] });
+  return { mode, scenario, ...(await generator.next((line) => line as LoadResult)) };
 }
 
 function addresses(network: number, count: number): string[] {

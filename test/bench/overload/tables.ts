@@ -1,9 +1,6 @@
 import type { Run } from './run-scenario.ts';
 import { CAPACITY_PER_SECOND } from './scenarios.ts';
 
-/** A generator later than this had no processor when it needed one, and neither had those that it measures. */
-const TOO_LATE_MS = 50;
-
 const percent = (share: number) => (Number.isNaN(share) ? '' : `${(100 * share).toFixed(0)} %`);
 
 /** The columns: what clients saw while the load lasted, and how soon all was answered after it. */
@@ -29,16 +26,12 @@ const COLUMNS: Readonly<Record<string, (run: Run) => string>> = {
       .join(', '),
   'polite answered': ({ polite }) => percent(polite === undefined ? Number.NaN : 1 - polite.failed / polite.requests),
   'polite p99 ms': ({ polite }) => polite?.missP99Ms ?? '',
+  // Much here: the generator had no processor when it needed one, and neither had those that it measures.
+  'late p99 ms': ({ load }) => load.lateP99Ms,
 };
 
 export const HEAD = Object.keys(COLUMNS);
 
 export function rowOf(run: Run): string[] {
   return Object.values(COLUMNS).map((column) => column(run));
-}
-
-/** The runs in which the machine was too busy for the figures to say much. */
-export function lateRuns(runs: readonly Run[]): string[] {
-  const late = runs.filter(({ load }) => Number(load.lateP99Ms) > TOO_LATE_MS);
-  return late.map(({ mode, scenario }) => `${mode}, ${scenario.name}`);
 }

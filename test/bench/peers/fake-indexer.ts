@@ -16,11 +16,10 @@ export interface FakeIndexer extends AsyncDisposable {
 export async function startFakeIndexer(cores?: string): Promise<FakeIndexer> {
   const launched = launchPinned({ program: process.execPath, args: [fileURLToPath(import.meta.url)], cores });
   const { url } = await launched.next((line) => line as { readonly url: string });
-  return {
+  return Object.assign(launched, {
     url,
     requests: async () => Number(await (await fetch(`${url}/requests`)).text()),
-    [Symbol.asyncDispose]: () => launched[Symbol.asyncDispose](),
-  };
+  });
 }
 
 if (import.meta.main) await serve();

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs, promisify } from 'node:util';
 import { exitOnSignals } from '../../support/launch.ts';
 import { startRedis } from '../../support/redis-server.ts';
-import { listed, numberUpTo } from '../support/arguments.ts';
+import { listed } from '../support/arguments.ts';
 import { describeMachine } from '../support/report.ts';
 import { casesOf, KINDS } from './cases.ts';
 import { startFakeIndexer } from './fake-indexer.ts';
@@ -36,8 +36,8 @@ const { values } = parseArgs({
   },
 });
 const kinds = listed('--only', values.only, KINDS);
-const rounds = numberUpTo('--rounds', values.rounds, 100);
-const seconds = numberUpTo('--seconds', values.seconds, 100);
+const rounds = Number(values.rounds);
+const seconds = Number(values.seconds);
 
 await using folder = await mkdtempDisposable(join(tmpdir(), 'toncache-peers-'));
 const configFile = join(folder.path, 'config.json');

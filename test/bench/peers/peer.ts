@@ -4,10 +4,8 @@ import { type Server, startToncache } from '../support/processes.ts';
 import type { Case } from './cases.ts';
 
 /** A server that is compared. */
-export interface Peer extends AsyncDisposable {
+export interface Peer extends Server {
   readonly name: string;
-  /** The root of its process tree. */
-  readonly pid: number;
   /** Put before the path of a miss, to bypass the cache; '' where misses come from keys that were never requested. */
   readonly missPrefix: string;
   /** The port that it has for a case. Undefined when the server takes no part in it. */
@@ -27,7 +25,7 @@ export async function toncachePeer(
 ): Promise<Peer> {
   const server = await startToncache({ UPSTREAM_URL: indexerUrl, ...redis }, { source, cores });
   const portFor = ({ kind }: Case) => ((kind === 'redis') === (redis !== undefined) ? server.port : undefined);
-  return peer(name, server, '', portFor);
+  return Object.assign(server, { name, missPrefix: '', portFor });
 }
 
 /**
@@ -56,10 +54,11 @@ ${at(small, 'tcp_nopush on;')}
 ${at(large, 'tcp_nopush off;')}
 ${at(gzip, packing)}`;
   const server = await startNginx(http, cores);
-  return peer('nginx', server, '/pass', (compared) => {
-    const plain = compared.sizeKb > 100 ? large : server.port;
-    return compared.kind === 'redis' ? undefined : compared.gzip ? gzip : plain;
-  });
+  const portFor = ({ kind, gzip: packed, sizeKb }: Case) => {
+    const plain = sizeKb > 100 ? large : server.port;
+    return kind === 'redis' ? undefined : packed ? gzip : plain;
+  };
+  return Object.assign(server, { name: 'nginx', missPrefix: '/pass', portFor });
 }
 
 /**
@@ -82,11 +81,6 @@ sub vcl_backend_response {
 }
 `;
   const server = await startVarnish(vcl, cores, ['-a', `packed=127.0.0.1:${packed}`]);
-  return peer('Varnish', server, '/pass', ({ kind, gzip }) =>
-    kind === 'redis' ? undefined : gzip ? packed : server.port,
-  );
-}
-
-function peer(name: string, server: Server, missPrefix: string, portFor: Peer['portFor']): Peer {
-  return { name, pid: server.pid, missPrefix, portFor, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() };
+  const portFor = ({ kind, gzip }: Case) => (kind === 'redis' ? undefined : gzip ? packed : server.port);
+  return Object.assign(server, { name: 'Varnish', missPrefix: '/pass', portFor });
 }

@@ -3,7 +3,6 @@ import { Chain } from '../../../src/tools/simulator/chain.ts';
 import { SeededRandom } from '../../../src/tools/simulator/seeded-random.ts';
 import { exitOnSignals } from '../../support/launch.ts';
 import { Calls, NO_RATES } from '../overload/calls.ts';
-import { numberUpTo } from '../support/arguments.ts';
 import { Connections } from '../support/connections.ts';
 import { Member } from '../support/members.ts';
 import { evenly, openLoop } from '../support/open-loop.ts';
@@ -15,8 +14,6 @@ import { CASES, type Case } from './cases.ts';
 // `npm run bench:replicas`: 100 misses a second to several indexers of 20 workers, of which one fails in many ways; with
 // toncache choosing, and with nginx between. Five minutes. `--case hangs` runs those whose name holds the word, `--seconds 6` each shorter.
 
-/** How long the load of a case lasts. */
-const SECONDS = 11;
 const WARM_UP_SECONDS = 2;
 /** After the beginning of the load. */
 const [BEGINS_MS, ENDS_MS] = [2000, 5000];
@@ -35,9 +32,9 @@ type Said = 'right' | 'past' | 'failed';
 exitOnSignals();
 
 const { values } = parseArgs({
-  options: { case: { type: 'string', default: '' }, seconds: { type: 'string', default: String(SECONDS) } },
+  options: { case: { type: 'string', default: '' }, seconds: { type: 'string', default: '11' } },
 });
-const seconds = numberUpTo('--seconds', values.seconds, SECONDS);
+const seconds = Number(values.seconds);
 console.log(`${describeMachine()}\n`);
 const rows: string[][] = [];
 for (const one of CASES.filter(({ name }) => name.includes(values.case))) {
@@ -114,7 +111,7 @@ async function startMembers(count: number, stack: AsyncDisposableStack) {
 function asking(port: number, chain: Chain): () => Promise<Said> {
   chain.advanceTo(Date.now());
   const connections = new Connections(port);
-  const calls = new Calls(chain, new SeededRandom('replicas'), { ages: AGES });
+  const calls = new Calls(chain, new SeededRandom('replicas'), AGES);
   return async () => {
     const call = calls.next(RATES);
     const { status, body } = await connections.ask(call.target);

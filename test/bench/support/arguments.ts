@@ -12,10 +12,3 @@ export function listed<T extends string>(
     return found;
   });
 }
-
-/** A number above 0 and up to `most`. Throws for anything else. */
-export function numberUpTo(option: string, text: string, most: number): number {
-  const value = Number(text);
-  if (value > 0 && value <= most) return value;
-  throw new RangeError(`${option}: ${text} is no number above 0 and up to ${most}`);
-}

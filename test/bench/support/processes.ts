@@ -45,7 +45,7 @@ export async function startServer(command: Command, port: number): Promise<Serve
     await launched[Symbol.asyncDispose]();
     throw new Error(`${command.program} does not listen: what it said is above`);
   }
-  return { port, pid: launched.pid, [Symbol.asyncDispose]: () => launched[Symbol.asyncDispose]() };
+  return Object.assign(launched, { port });
 }
 
 async function accepts(port: number): Promise<boolean> {
@@ -76,10 +76,8 @@ export async function startToncache(
     if (typeof line !== 'object' || line === null || !('publicUrl' in line) || !('adminUrl' in line)) return undefined;
     return { publicUrl: String(line.publicUrl), adminUrl: String(line.adminUrl) };
   });
-  return {
+  return Object.assign(server, {
     port: Number(new URL(publicUrl).port),
-    pid: server.pid,
     upstreamRequests: () => metricAt(adminUrl, 'toncache_upstream_requests_total'),
-    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
-  };
+  });
 }
