@@ -1,6 +1,5 @@
+import { request } from 'undici';
 import type { Settings } from '../config/schema.ts';
-import { UpstreamClient } from '../indexer/upstream-client.ts';
-import { isObject } from '../json-object.ts';
 import { duration } from '../operate/text-table.ts';
 import { socketOpener } from '../push/socket.ts';
 import { reasonOf } from '../reason-of.ts';
@@ -53,40 +52,22 @@ async function check(service: string, ask: () => Promise<string>): Promise<Conne
 }
 
 async function askIndexer({ upstream, network }: Settings, url: string, apiKey: string | undefined): Promise<string> {
-  const client = new UpstreamClient({
-    now: Date.now,
-    baseUrl: new URL(url),
-    apiKey,
-    timeoutMs: upstream.timeout,
-    maxConnections: 1,
-    maxForwardConnections: 1,
-    maxBodyBytes: upstream.maxBodySize,
-    keepAliveMs: 1000,
-    connectionLifetimeMs: 1000,
-    report: () => {},
+  const { statusCode: status, body } = await request(`${url}/api/v3/masterchainInfo`, {
+    ...(apiKey !== undefined && { headers: { 'X-Api-Key': apiKey } }),
+    signal: AbortSignal.timeout(upstream.timeout),
   });
-  try {
-    const { status, body } = await client.fetch({ operation: 'masterchainInfo', query: [], headers: [] });
-    if (status === 401 || status === 403) throw new Error(`refuses the API key (${status})`);
-    if (status !== 200) throw new Error(`answers masterchainInfo with ${status}`);
-    const { seqno, at } = headIn(body);
-    if (seqno === undefined) throw new Error('does not answer as an indexer: is the address right?');
-    const globalId = globalIdIn(body);
-    const expected = GLOBAL_IDS[network];
-    if (expected !== undefined && globalId !== undefined && globalId !== expected) {
-      throw new Error(`follows another chain than NETWORK=${network} (global_id ${globalId}, not ${expected})`);
-    }
-    const age = at === undefined ? '' : `, ${duration(Math.max(0, Date.now() - at))} old`;
-    return `answers; newest masterchain block ${seqno}${age}`;
-  } finally {
-    await client.close();
+  const text = await body.text();
+  if (status === 401 || status === 403) throw new Error(`refuses the API key (${status})`);
+  if (status !== 200) throw new Error(`answers masterchainInfo with ${status}`);
+  const { seqno, at } = headIn(Buffer.from(text));
+  if (seqno === undefined) throw new Error('does not answer as an indexer: is the address right?');
+  const globalId: unknown = JSON.parse(text).last.global_id;
+  const expected = GLOBAL_IDS[network];
+  if (expected !== undefined && globalId !== undefined && globalId !== expected) {
+    throw new Error(`follows another chain than NETWORK=${network} (global_id ${globalId}, not ${expected})`);
   }
-}
-
-function globalIdIn(body: Buffer): unknown {
-  const parsed: unknown = JSON.parse(body.toString('utf8'));
-  const last = isObject(parsed) ? parsed['last'] : undefined;
-  return isObject(last) ? last['global_id'] : undefined;
+  const age = at === undefined ? '' : `, ${duration(Math.max(0, Date.now() - at))} old`;
+  return `answers; newest masterchain block ${seqno}${age}`;
 }
 
 async function askRedis({ redis }: Settings, url: string): Promise<string> {

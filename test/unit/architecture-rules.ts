@@ -93,7 +93,7 @@ export const MAY_IMPORT: Record<string, readonly string[]> = {
 /** Where a package may be imported, its types included. Packages that are not here may be imported anywhere. */
 export const PACKAGE_PLACES: Record<string, readonly string[]> = {
   ioredis: ['redis'],
-  undici: ['indexer', 'push/socket.ts', 'cli/admin-client.ts', 'tools/verify/asker.ts', 'healthcheck.ts'],
+  undici: ['indexer', 'push/socket.ts', 'cli', 'tools/verify/asker.ts', 'healthcheck.ts'],
   zod: ['config', 'ton', 'answer/shared-failure.ts', 'cache/entry-codec.ts'],
   'prom-client': ['operate'],
   pino: ['operate', 'app.ts'],
