@@ -43,25 +43,8 @@ export interface StatusMessage extends StatusMoment {
   /** The moments after the instant that `since` names, this one included; absent where it names none. */
   readonly history?: readonly StatusMoment[];
   /** The most requested keys and the clients that wait and ask most, for those who may purge. */
-  readonly keys?: readonly ShownKey[];
-  readonly clients?: readonly ShownClient[];
-}
-
-/** A key as operators see it, with what memory has of it. */
-interface ShownKey {
-  readonly request: string;
-  readonly share: number;
-  readonly answerClass?: string;
-  readonly freshForMs?: number;
-}
-
-/** A client as operators see it. */
-interface ShownClient {
-  readonly client: string;
-  /** Its part of the requests that memory did not answer, estimated, 0 to 1; absent for one that asks for little. */
-  readonly share?: number;
-  /** Its requests that wait for the indexer. */
-  readonly waiting: number;
+  readonly keys?: ReturnType<typeof shownKeys>;
+  readonly clients?: ReturnType<typeof shownClients>;
 }
 
 const SHOWN_KEYS = 15;
@@ -104,23 +87,28 @@ export function statusPages(dependencies: StatusPagesDependencies): Record<strin
 }
 
 /** The most requested keys, without the network, with what memory has of them. */
-function shownKeys({ topKeys, inMemory, now }: StatusPagesDependencies): ShownKey[] {
+function shownKeys({ topKeys, inMemory, now }: StatusPagesDependencies) {
   return topKeys.top(SHOWN_KEYS).map(({ key, share }) => {
     const entry = inMemory(key);
-    const request = key.slice(key.indexOf(' ') + 1).slice(0, LONGEST_REQUEST);
-    if (entry === undefined) return { request, share };
-    return { request, share, answerClass: entry.head.answerClass, freshForMs: entry.freshUntil - now() };
+    return {
+      request: key.slice(key.indexOf(' ') + 1).slice(0, LONGEST_REQUEST),
+      share,
+      ...(entry && { answerClass: entry.head.answerClass, freshForMs: entry.freshUntil - now() }),
+    };
   });
 }
 
 /** The clients that wait and ask most, those that wait most first. */
-function shownClients({ topClients, waitingClients, shownClient }: StatusPagesDependencies): ShownClient[] {
+function shownClients({ topClients, waitingClients, shownClient }: StatusPagesDependencies) {
   const shares = new Map(topClients.top(SHOWN_CLIENTS).map(({ key, share }) => [key, share]));
   const counts = new Map(waitingClients().map(({ client, requests }) => [client, requests]));
-  return [...new Set([...counts.keys(), ...shares.keys()])].slice(0, SHOWN_CLIENTS).map((client) => {
-    const share = shares.get(client);
-    return { client: shownClient(client), ...(share !== undefined && { share }), waiting: counts.get(client) ?? 0 };
-  });
+  return [...new Set([...counts.keys(), ...shares.keys()])].slice(0, SHOWN_CLIENTS).map((client) => ({
+    client: shownClient(client),
+    /** Of the requests that memory did not answer, estimated, 0 to 1; undefined for one that asks for little. */
+    share: shares.get(client),
+    /** Its requests that wait for the indexer. */
+    waiting: counts.get(client) ?? 0,
+  }));
 }
 
 const CONTENT_TYPES: Readonly<Record<string, string>> = {
