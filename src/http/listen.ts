@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
@@ -6,11 +7,8 @@ import type { AddressInfo } from 'node:net';
  * open it as well (SO_REUSEPORT): the system spreads new connections over all of them.
  */
 export async function listen(server: Server, host: string, port: number, reusePort = false): Promise<string> {
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  server.once('error', reject);
-  server.listen({ host, port, reusePort }, resolve);
-  await promise;
-  server.off('error', reject);
+  server.listen({ host, port, reusePort });
+  await once(server, 'listening');
   const { address, family, port: actual } = server.address() as AddressInfo;
   return `http://${family === 'IPv6' ? `[${address}]` : address}:${actual}`;
 }
