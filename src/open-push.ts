@@ -26,16 +26,11 @@ export function openPush({ settings, events, now, monotonic, random }: AppContex
   if (url === undefined) return undefined;
   let refresh: Refresh = async () => {};
   const watches = new Watches({ onNames: () => subscription.changed(), now, monotonic });
-  const subscription = new Subscription({
-    wanted: () => watches.names(maxAddresses),
-    send: (message) => connection.send(message),
-    onSubscribed: (names) => effects.onSubscribed(names),
-    report,
-  });
+  const send = (message: { readonly id: string }) => connection.send(message);
+  const subscription: Subscription = new Subscription({ watches, maxAddresses, send, report });
   const effects = new EventEffects({
     watches,
     refresh: (call, key) => refresh(call, key),
-    isSubscribed: (account) => subscription.has(account),
     now,
     report,
     emptyWatchedMs: settings.lifetimes.emptyWatched,
@@ -44,10 +39,7 @@ export function openPush({ settings, events, now, monotonic, random }: AppContex
     open: open ?? socketOpener(url, apiKey, CONNECT_TIMEOUT_MS),
     random,
     onUp: () => subscription.changed(),
-    onDown: () => {
-      subscription.reset();
-      effects.onLost();
-    },
+    onDown: () => subscription.reset(),
     onFrame: (frame) => {
       if (frame.kind !== 'event') {
         subscription.take(frame);

@@ -3,14 +3,12 @@ import type { EpochMs, Ms } from '../time-units.ts';
 import type { Watchable } from '../ton/watchable.ts';
 import type { ReportStream } from './events.ts';
 import type { Frame } from './frame.ts';
-import { isBehind, type Watch, type Watches } from './watches.ts';
+import type { Watch, Watches } from './watches.ts';
 
 export interface EventEffectsDependencies {
   readonly watches: Watches;
   /** Loads a key again; never rejects. */
   readonly refresh: (call: Watch['call'], key: string) => Promise<void>;
-  /** Whether the server sends the events of an account: its subscription is acknowledged on a live connection. */
-  readonly isSubscribed: (account: string) => boolean;
   readonly now: () => EpochMs;
   readonly report: ReportStream;
   /** How long an empty answer to a watched key is fresh. */
@@ -72,24 +70,10 @@ export class EventEffects {
     }
   }
 
-  /** The server sends the events of these names from now on. */
-  onSubscribed(names: ReadonlySet<string>): void {
-    const { watches, now } = this.#dependencies;
-    for (const watch of watches.naming(names)) {
-      if (watch.accounts.some((account) => names.has(account))) watch.changedAt = now();
-    }
-  }
-
-  /** The connection is lost, and nothing is announced any more. */
-  onLost(): void {
-    const { watches, now } = this.#dependencies;
-    for (const watch of watches.all()) watch.changedAt = now();
-  }
-
   /** The entry as it is after the events that have come. Called at each look-up. */
   applyTo(entry: Entry): Entry {
     const watch = this.#dependencies.watches.get(entry.key);
-    if (watch === undefined || !isBehind(watch, entry)) return entry;
+    if (watch === undefined || entry.askedAt > watch.changedAt) return entry;
     return { ...entry, freshUntil: Math.min(entry.freshUntil, watch.changedAt), staleWhileRevalidate: 0 };
   }
 
@@ -98,7 +82,7 @@ export class EventEffects {
    * `watchable` is `undefined` if the answer cannot be watched.
    */
   answered(entry: Entry, watchable: Watchable | undefined): Entry | undefined {
-    const { watches, isSubscribed, emptyWatchedMs } = this.#dependencies;
+    const { watches, emptyWatchedMs } = this.#dependencies;
     const watch = watches.get(entry.key);
     if (watch === undefined || watchable === undefined) return undefined;
     watches.setListed(watch, watchable);
@@ -106,8 +90,8 @@ export class EventEffects {
       this.#countMissed(watch);
       return undefined;
     }
-    const isAnnounced = watch.accounts.length > 0 && watch.accounts.every(isSubscribed);
-    if (!isAnnounced || isBehind(watch, entry) || emptyWatchedMs <= entry.lifetime) return undefined;
+    const isAnnounced = watch.accounts.length > 0 && watch.accounts.every((name) => watches.acknowledged.has(name));
+    if (!isAnnounced || entry.askedAt <= watch.changedAt || emptyWatchedMs <= entry.lifetime) return undefined;
     watch.extendedAt = entry.askedAt;
     const freshUntil = entry.freshUntil - entry.lifetime + emptyWatchedMs;
     // Redis holds the entry with its usual lifetime, so memory must not ask Redis while the longer one lasts.

@@ -1,13 +1,13 @@
 import type { ReportStream } from './events.ts';
 import type { Frame } from './frame.ts';
+import type { Watches } from './watches.ts';
 
 export interface SubscriptionDependencies {
-  /** The names to subscribe to now. */
-  readonly wanted: () => ReadonlySet<string>;
+  readonly watches: Watches;
+  /** The most accounts to subscribe to. */
+  readonly maxAddresses: number;
   /** Sends one operation; `false` if the connection is not up. */
   readonly send: (message: { readonly id: string }) => boolean;
-  /** Called with the names whose events the server sends from now on. */
-  readonly onSubscribed: (names: ReadonlySet<string>) => void;
   readonly report: ReportStream;
 }
 
@@ -21,12 +21,11 @@ const LEAST_GATHER_MS = 50;
 const RETRY_AFTER_MS = 10_000;
 
 /**
- * The subscription at the server, and what of it is acknowledged. Each message replaces the one before, and is sent when
+ * The subscription at the server; the watches know what of it is acknowledged. Each message replaces the one before, and is sent when
  * that was answered. If it is refused, the one before stays.
  */
 export class Subscription {
   readonly #dependencies: SubscriptionDependencies;
-  #acknowledged: ReadonlySet<string> = new Set();
   #unanswered: { readonly id: string; readonly names: ReadonlySet<string> } | undefined;
   #next: NodeJS.Timeout | undefined;
   #lastId = 0;
@@ -37,22 +36,17 @@ export class Subscription {
 
   /** How many accounts are subscribed to. */
   get addresses(): number {
-    return listsOf(this.#acknowledged).addresses.length;
-  }
-
-  /** Whether the server has acknowledged that it sends the events of a name. */
-  has(name: string): boolean {
-    return this.#acknowledged.has(name);
+    return listsOf(this.#dependencies.watches.acknowledged).addresses.length;
   }
 
   /** The wanted names may have changed. A message follows, unless they are the acknowledged ones by then. */
   changed(): void {
-    this.#sendIn(Math.max(LEAST_GATHER_MS, this.#acknowledged.size));
+    this.#sendIn(Math.max(LEAST_GATHER_MS, this.#dependencies.watches.acknowledged.size));
   }
 
   /** Takes the server's answer to a message. */
   take({ id, ...frame }: Extract<Frame, { kind: 'reply' | 'error' }>): void {
-    const { report, onSubscribed } = this.#dependencies;
+    const { report, watches } = this.#dependencies;
     if (frame.kind === 'error') report({ name: 'stream-refused', error: frame.error });
     if (id === undefined || id !== this.#unanswered?.id) return;
     const { names } = this.#unanswered;
@@ -63,9 +57,7 @@ export class Subscription {
       this.#sendIn(RETRY_AFTER_MS);
       return;
     }
-    const added = names.difference(this.#acknowledged);
-    this.#acknowledged = names;
-    onSubscribed(added);
+    watches.acknowledge(names);
     this.changed();
   }
 
@@ -74,7 +66,7 @@ export class Subscription {
     clearTimeout(this.#next);
     this.#next = undefined;
     this.#unanswered = undefined;
-    this.#acknowledged = new Set();
+    this.#dependencies.watches.lost();
   }
 
   #sendIn(ms: number): void {
@@ -85,8 +77,10 @@ export class Subscription {
   }
 
   #send(): void {
-    const names = this.#dependencies.wanted();
-    if (this.#unanswered !== undefined || names.symmetricDifference(this.#acknowledged).size === 0) return;
+    const { watches, maxAddresses, send } = this.#dependencies;
+    const names = watches.names(maxAddresses);
+    const { acknowledged } = watches;
+    if (this.#unanswered !== undefined || names.symmetricDifference(acknowledged).size === 0) return;
     const id = String(++this.#lastId);
     const { addresses, trace_external_hash_norms: hashes } = listsOf(names);
     // Events of type `trace` are subscribed to by hashes, all others by addresses.
@@ -98,11 +92,11 @@ export class Subscription {
     const message =
       names.size > 0
         ? { operation: 'subscribe', id, types, ...listsOf(names), min_finality: 'pending' }
-        : { operation: 'unsubscribe', id, ...listsOf(this.#acknowledged) };
-    if (!this.#dependencies.send(message)) return;
+        : { operation: 'unsubscribe', id, ...listsOf(acknowledged) };
+    if (!send(message)) return;
     this.#unanswered = { id, names };
     // From now on the server may leave out events of names that are not in the message.
-    this.#acknowledged = this.#acknowledged.intersection(names);
+    watches.acknowledge(acknowledged.intersection(names));
   }
 }
 

@@ -1,4 +1,3 @@
-import type { Entry } from '../cache/entry.ts';
 import type { EpochMs, MonotonicMs } from '../time-units.ts';
 import type { Call } from '../ton/parse-call.ts';
 import { accountsAskedFor, type Watchable } from '../ton/watchable.ts';
@@ -21,11 +20,6 @@ export interface Watch {
   changedAt: number;
   /** When the newest answer with the longer life was asked for, in epoch milliseconds. */
   extendedAt: number;
-}
-
-/** Whether an entry may lack a change: it was asked for up to the newest one. */
-export function isBehind(watch: Watch, { askedAt }: Entry): boolean {
-  return askedAt <= watch.changedAt;
 }
 
 export interface WatchesDependencies {
@@ -51,6 +45,7 @@ export class Watches {
   /** By the accounts of requests and the traces of answers: whom an event concerns. */
   readonly #byName = new Map<string, Set<Watch>>();
   readonly #lookForIdle: NodeJS.Timeout;
+  #acknowledged: ReadonlySet<string> = new Set();
 
   constructor(dependencies: WatchesDependencies) {
     this.#dependencies = dependencies;
@@ -109,6 +104,26 @@ export class Watches {
     const own = polled.flatMap(({ accounts }) => accounts);
     const accounts = new Set([...own, ...polled.flatMap(({ listed }) => listed.accounts)]);
     return new Set([...[...accounts].slice(0, maxAddresses), ...polled.flatMap(({ listed }) => listed.traces)]);
+  }
+
+  /** The names whose events the server sends, as it has acknowledged on a connection that lasts. */
+  get acknowledged(): ReadonlySet<string> {
+    return this.#acknowledged;
+  }
+
+  /** The server sends the events of these names from now on, and of no others. */
+  acknowledge(names: ReadonlySet<string>): void {
+    const added = names.difference(this.#acknowledged);
+    this.#acknowledged = names;
+    for (const watch of this.naming(added)) {
+      if (watch.accounts.some((account) => added.has(account))) watch.changedAt = this.#dependencies.now();
+    }
+  }
+
+  /** The connection is lost, and nothing is announced any more. */
+  lost(): void {
+    this.#acknowledged = new Set();
+    for (const watch of this.all()) watch.changedAt = this.#dependencies.now();
   }
 
   /** Ends all watches. Keys that are still polled will be watched anew. */
