@@ -149,8 +149,8 @@ export class Admission {
       route.slots.release(request.operation, passes !== undefined);
       backlog.handOut();
     };
-    const begin = (refusal: Sent): Sent => {
-      const taken = refusal === 'go' ? takePasses(request, route) : refusal;
+    const begin = (go: Sent): Sent => {
+      const taken = go === 'go' ? takePasses(request, route) : go;
       if ('reason' in taken) {
         end('unknown');
         return taken;
