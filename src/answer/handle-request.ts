@@ -24,6 +24,8 @@ export interface MemoryHit {
   readonly sent: SentBody;
   readonly call: Call;
   readonly key: string;
+  /** When it was found. */
+  readonly at: EpochMs;
 }
 
 /** A shortcut to hits in memory, for the fast lane, which sends them without making an {@link Answer}. */
@@ -92,15 +94,16 @@ export class RequestHandler implements MemoryHits {
   }
 
   findHit(spelling: string, acceptsGzip: boolean): MemoryHit | undefined {
-    const { calls, cache, gzip } = this.#dependencies;
+    const { calls, cache, gzip, now } = this.#dependencies;
     const keyed = calls.recall(spelling);
     if (keyed === undefined) return undefined;
-    const found = cache.lookInMemory(keyed.key);
+    const at = now();
+    const found = cache.lookInMemory(keyed.key, at);
     if (found.state !== 'fresh') return undefined;
     const { entry } = found;
     const sent = gzip.bodyFor(entry, acceptsGzip);
     if (sent === undefined || sent instanceof Promise) return undefined;
-    return { entry, sent, call: keyed.call, key: keyed.key };
+    return { entry, sent, call: keyed.call, key: keyed.key, at };
   }
 
   countHit({ call, key }: MemoryHit): void {

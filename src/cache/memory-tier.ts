@@ -60,9 +60,9 @@ export class MemoryTier {
   }
 
   /** The usable copy of a key, with what decides whether Redis must be asked. Counts as a use. */
-  get(key: string): MemoryCopy | undefined {
+  get(key: string, now = this.#now()): MemoryCopy | undefined {
     const copy = this.#copies.get(key);
-    if (copy === undefined || this.#now() < usableUntil(copy.entry)) return copy;
+    if (copy === undefined || now < usableUntil(copy.entry)) return copy;
     this.#copies.delete(key);
     return undefined;
   }

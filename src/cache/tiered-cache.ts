@@ -66,12 +66,12 @@ export class TieredCache {
    * What memory may answer with at once. A fresh copy whose memory TTL is over is a miss here: Redis must be asked
    * first.
    */
-  lookInMemory(key: string): Lookup {
-    const { memory, redis, now } = this.#dependencies;
-    const copy = memory.get(key);
+  lookInMemory(key: string, now = this.#dependencies.now()): Lookup {
+    const { memory, redis } = this.#dependencies;
+    const copy = memory.get(key, now);
     if (copy === undefined) return { state: 'miss' };
-    const unconfirmed = redis !== undefined && now() >= copy.askRedisAt && now() < copy.entry.freshUntil;
-    return unconfirmed ? { state: 'miss' } : this.#lookupOf(copy.entry, 'memory');
+    const unconfirmed = redis !== undefined && now >= copy.askRedisAt && now < copy.entry.freshUntil;
+    return unconfirmed ? { state: 'miss' } : this.#lookupOf(copy.entry, 'memory', now);
   }
 
   /** The better entry of both tiers, asking Redis once; memory keeps what Redis returned. At once without Redis. */
@@ -217,10 +217,10 @@ export class TieredCache {
     return true;
   }
 
-  #lookupOf(entry: Entry, tier: 'memory' | 'redis'): Lookup {
+  #lookupOf(entry: Entry, tier: 'memory' | 'redis', now = this.#dependencies.now()): Lookup {
     const left = this.#dependencies.purges.applyBans(entry);
     if (left === undefined) return { state: 'miss' };
-    const state = freshnessOf(left, this.#dependencies.now());
+    const state = freshnessOf(left, now);
     return state === 'expired' ? { state: 'miss' } : { state, entry: left, tier };
   }
 }

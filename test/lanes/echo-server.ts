@@ -40,7 +40,7 @@ export function startEchoServer({ fastLane }: { readonly fastLane: boolean }): P
     if (operation === undefined || !remembered.has(spelling)) return undefined;
     const entry = hitOf(spelling);
     const call = { operation, request: { query: [], headers: [] } };
-    return { entry, sent: gzip.bodyFor(entry, acceptsGzip) as SentBody, call, key: spelling };
+    return { entry, sent: gzip.bodyFor(entry, acceptsGzip) as SentBody, call, key: spelling, at: NOW };
   };
   const handle = (request: ProxyRequest): Answer | Promise<Answer> => {
     if (request.rawQuery.startsWith('hit')) {

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import type { MemoryHits } from '../../answer/handle-request.ts';
-import type { EpochMs, MonotonicMs, Ms } from '../../time-units.ts';
+import type { MonotonicMs, Ms } from '../../time-units.ts';
 import type { ClientConnection } from './client-connections.ts';
 import { partsOf } from './cut-at-heads.ts';
 import { FastLaneConnection, type FastLaneConnectionDependencies } from './fast-lane-connection.ts';
@@ -11,7 +11,6 @@ export interface FastLaneDependencies extends Omit<FastLaneConnectionDependencie
   readonly gzip: RenderedHitsDependencies['gzip'];
   /** The HTTP server's own listener for connections. */
   readonly listener: (socket: Socket) => void;
-  readonly now: () => EpochMs;
   /** How long a client may take to send its first byte. */
   readonly headerTimeoutMs: Ms;
 }
@@ -36,10 +35,10 @@ export class FastLane {
 
   constructor(dependencies: FastLaneDependencies) {
     this.#dependencies = dependencies;
-    const { hits, gzip, now, keepAliveMs } = dependencies;
+    const { hits, gzip, keepAliveMs } = dependencies;
     this.#perConnection = {
       ...dependencies,
-      hits: new RenderedHits({ hits, gzip, now, keepAliveMs }),
+      hits: new RenderedHits({ hits, gzip, keepAliveMs }),
       leaveToNode: (lane, unread) => this.#leaveToNode(lane, unread),
     };
     this.#timer = setInterval(() => this.#look(), LOOK_EVERY_MS).unref();

@@ -1,7 +1,7 @@
 import { hitStatus } from '../../answer/cache-status.ts';
 import type { MemoryHit, MemoryHits } from '../../answer/handle-request.ts';
 import type { Gzip } from '../../cache/gzip.ts';
-import type { EpochMs, Ms } from '../../time-units.ts';
+import type { Ms } from '../../time-units.ts';
 import { ageOf, entryMessage } from './entry-message.ts';
 import { httpDate, isOneSlice, keepAliveEnd, messageHead } from './response-message.ts';
 
@@ -26,7 +26,6 @@ export interface RenderedHit {
 export interface RenderedHitsDependencies {
   readonly hits: MemoryHits;
   readonly gzip: Pick<Gzip, 'move'>;
-  readonly now: () => EpochMs;
   readonly keepAliveMs: Ms;
 }
 
@@ -51,29 +50,28 @@ export class RenderedHits {
    * miss, and for a hit that cannot be written in one piece.
    */
   find(spelling: string, acceptsGzip: boolean): RenderedHit | undefined {
-    const { hits, now: readClock } = this.#dependencies;
+    const { hits } = this.#dependencies;
     const hit = hits.findHit(spelling, acceptsGzip);
     if (hit === undefined) return undefined;
-    const { entry, sent } = hit;
-    const now = readClock();
+    const { entry, sent, at } = hit;
     const known = this.#known.get(sent.body);
     const isRendered =
       known !== undefined &&
-      known.ageSeconds === ageOf(entry, now) &&
-      known.leftSeconds === leftOf(entry, now) &&
+      known.ageSeconds === ageOf(entry, at) &&
+      known.leftSeconds === leftOf(entry, at) &&
       known.date === httpDate();
-    const bytes = isRendered ? known : this.#render(hit, known, now);
+    const bytes = isRendered ? known : this.#render(hit, known);
     if (bytes !== undefined) hits.countHit(hit);
     return bytes;
   }
 
-  #render(hit: MemoryHit, known: RenderedHit | undefined, now: number): RenderedHit | undefined {
-    const { entry, sent } = hit;
+  #render(hit: MemoryHit, known: RenderedHit | undefined): RenderedHit | undefined {
+    const { entry, sent, at } = hit;
     if (!isOneSlice(sent.body)) return undefined;
     // The body is copied for a new head. A client that stalls holds the old copy: one more each second, of one hit.
     const isHeld = known !== undefined && known.pendingWrites > 0;
     if (isHeld && sent.body.length > LARGEST_COPIED_BYTES) return undefined;
-    const head = this.#headOf(hit, now);
+    const head = this.#headOf(hit);
     if (head === undefined) return undefined;
     const isFree = known !== undefined && !isHeld && head.length <= known.roomBytes;
     const fit = isFree ? known : joined(sent.body, head.length);
@@ -81,8 +79,8 @@ export class RenderedHits {
     const start = fit.roomBytes - head.length;
     whole.write(head, start, 'latin1');
     fit.bytes = whole.subarray(start);
-    fit.ageSeconds = ageOf(entry, now);
-    fit.leftSeconds = leftOf(entry, now);
+    fit.ageSeconds = ageOf(entry, at);
+    fit.leftSeconds = leftOf(entry, at);
     fit.date = httpDate();
     if (!isFree) {
       // The entry takes over this copy of its body, which would be in memory twice otherwise.
@@ -93,11 +91,11 @@ export class RenderedHits {
     return fit;
   }
 
-  #headOf({ entry, sent, call }: MemoryHit, now: number): string | undefined {
+  #headOf({ entry, sent, call, at }: MemoryHit): string | undefined {
     const { vary } = call.operation;
-    const context = { cacheStatus: hitStatus(entry, 'memory', now), vary, requestId: undefined };
+    const context = { cacheStatus: hitStatus(entry, 'memory', at), vary, requestId: undefined };
     try {
-      return messageHead(entryMessage({}, entry, sent, context, now)) + this.#headEnd;
+      return messageHead(entryMessage({}, entry, sent, context, at)) + this.#headEnd;
     } catch {
       // This head cannot be sent. The ordinary way is taken instead, which fails as well and reports why.
       return undefined;

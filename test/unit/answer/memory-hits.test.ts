@@ -11,6 +11,7 @@ test('a hit in memory counts as asked for when it is sent, not when it is found'
   const asked: string[] = [];
   const events: ProxyEvent[] = [];
   const used = {
+    now: () => 0,
     calls: { recall: () => keyed },
     cache: { lookInMemory: () => ({ state: 'fresh', tier: 'memory', entry }) },
     gzip: { bodyFor: () => ({ coding: 'identity', body: bodyOf(entry), varies: false }) },
