@@ -99,7 +99,7 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
     runScript: redis?.connection.runScript,
     now,
     monotonic,
-    onServerTime: clock.learn,
+    onServerTime: dependencies.now === undefined ? clock.learn : () => {},
     report: events.report,
     key: `toncache:bans:${network}`,
     usableMs: longestUseMs(settings.lifetimes),
