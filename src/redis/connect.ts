@@ -4,7 +4,7 @@ import { Cluster, type Redis } from 'ioredis';
 import { parseRedisUrl, type RedisAddress } from '../redis-url.ts';
 import type { Ms } from '../time-units.ts';
 import { type EvictionProblem, reportEviction } from './eviction.ts';
-import { openClient } from './open-client.ts';
+import { type ClientOptions, openClient } from './open-client.ts';
 import { type RedisTransition, reportTransitions } from './transitions.ts';
 
 /**
@@ -29,16 +29,9 @@ export interface ConnectedRedis {
 
 export type RedisScripting = Pick<ConnectedRedis, 'runScript'>;
 
-export interface ConnectRedisDependencies {
+export interface ConnectRedisDependencies extends Omit<ClientOptions, 'address'> {
   /** See {@link parseRedisUrl}. */
   readonly url: string;
-  /** The certificates of the authorities that servers are verified by, in PEM; the system's when undefined. */
-  readonly tlsCa?: string | undefined;
-  readonly connectTimeoutMs: Ms;
-  /**
-   * A call is rejected after this time without an answer, and the connection to a server is replaced.
-   */
-  readonly commandTimeoutMs: Ms;
   readonly onTransition?: (transition: RedisTransition) => void;
   /** Called at most once, after the first connect. */
   readonly onEvictionProblem?: (problem: EvictionProblem) => void;
@@ -49,9 +42,9 @@ export interface ConnectRedisDependencies {
  * there is no connection, and none is sent twice. Throws only for an invalid URL.
  */
 export function connectRedis(dependencies: ConnectRedisDependencies): ConnectedRedis {
-  const { tlsCa, connectTimeoutMs, commandTimeoutMs, onTransition, onEvictionProblem } = dependencies;
+  const { connectTimeoutMs, commandTimeoutMs, onTransition, onEvictionProblem } = dependencies;
   const address = parseRedisUrl(dependencies.url);
-  const client = openClient({ address, tlsCa, connectTimeoutMs, commandTimeoutMs });
+  const client = openClient({ ...dependencies, address });
   const begun = Promise.withResolvers<void>();
   const patience = setTimeout(begun.resolve, connectTimeoutMs);
   reportTransitions(client, secretsOf(address), (transition) => {

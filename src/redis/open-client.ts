@@ -29,11 +29,12 @@ const MOST_REDIRECTIONS = 5;
 export interface ClientOptions {
   readonly address: RedisAddress;
   /**
-   * The certificates of the authorities that servers are verified by, in PEM. With it, connections to a Cluster and to
-   * sentinels use TLS.
+   * The certificates of the authorities that servers are verified by, in PEM; the system's when undefined. With it,
+   * connections to a Cluster and to sentinels use TLS.
    */
-  readonly tlsCa: string | undefined;
+  readonly tlsCa?: string | undefined;
   readonly connectTimeoutMs: Ms;
+  /** A call is rejected after this time without an answer, and the connection to a server is replaced. */
   readonly commandTimeoutMs: Ms;
 }
 

@@ -28,7 +28,7 @@ export interface FastLaneConnectionDependencies {
   readonly refuse: (socket: Socket, code: 'bad-request' | 'request-timeout') => void;
   /** Hands the connection over to Node's HTTP server, with the bytes that were read and not served. */
   readonly leaveToNode: (lane: FastLaneConnection, unread: Buffer) => void;
-  readonly maxHeadBytes: number;
+  readonly maxHeaderBytes: number;
   readonly keepAliveMs: Ms;
   /** Whether the requests of clients have a limit: only then a hit has to know whose it is. */
   readonly hasLimits: boolean;
@@ -107,7 +107,7 @@ export class FastLaneConnection {
         this.#dependencies.connections.hold(connection, bytes.subarray(start));
         return;
       }
-      const head = readHead(text, start, this.#dependencies.maxHeadBytes);
+      const head = readHead(text, start, this.#dependencies.maxHeaderBytes);
       if (head === 'incomplete' && !(isSecondTry && start === 0)) {
         this.#part = bytes.subarray(start);
         return;

@@ -106,7 +106,7 @@ export class PublicServer {
   /** Puts the fast lane, if there is to be one, before the HTTP server's own listener for connections. */
   #openFastLane(): FastLane | undefined {
     const connections = this.#connections;
-    const { hits, maxHeaderBytes, limits } = this.#dependencies;
+    const { hits, limits } = this.#dependencies;
     if (hits === undefined) {
       this.server.on('connection', (socket) => connections.leaveToNode(connections.open(socket)));
       return undefined;
@@ -123,7 +123,6 @@ export class PublicServer {
       answers: this.#answers,
       refuse: (socket, code) => this.#refuseConnection(socket, code),
       isDraining: () => this.#draining,
-      maxHeadBytes: maxHeaderBytes,
       stallMs: this.server.timeout,
       hasLimits: limits !== undefined,
     });

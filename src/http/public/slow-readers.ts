@@ -1,12 +1,8 @@
+import type { Socket } from 'node:net';
 import type { Ms } from '../../time-units.ts';
 
-/** The part of `net.Socket` that is used here. */
-export interface WrittenSocket {
-  /** `bytesWritten` counts all bytes written so far, `writableLength` those of them that have not left the process. */
-  readonly bytesWritten: number;
-  readonly writableLength: number;
-  resetAndDestroy(): void;
-}
+/** `bytesWritten` counts all bytes written so far, `writableLength` those of them that have not left the process. */
+export type WrittenSocket = Pick<Socket, 'bytesWritten' | 'writableLength'> & { resetAndDestroy(): unknown };
 
 /** The least that a client must take of its answers within the time, in bytes. */
 const LEAST_BYTES = 16 * 1024;
