@@ -1,9 +1,7 @@
 import { ProxyError } from '../errors.ts';
 import { isObject } from '../json-object.ts';
-import { ACCEPTED_ADDRESS, parseAddress } from './address.ts';
 import { queryIn } from './cache-key.ts';
-import { ACCEPTED_HASH, parseHash } from './hash.ts';
-import { seqno } from './parameters.ts';
+import { accounts, hash, seqno } from './parameters.ts';
 
 /** What can be purged: answers to requests that name this seqno, hash or account, or everything. */
 export type Selector = 'seqno' | 'hash' | 'account' | 'all';
@@ -35,17 +33,14 @@ const SELECTOR_OF: Readonly<Record<string, Exclude<Selector, 'all'>>> = {
  * {@link ProxyError} `invalid-request` that names the field and what would be accepted.
  */
 export function parsePurge(body: unknown): PurgeRequest {
-  if (!isObject(body)) {
-    throw invalid(`the body is not a JSON object; accepted: ${ACCEPTED}`);
-  }
-  const selectors: Record<string, unknown> = { ...body };
-  const names = Object.keys(selectors);
+  if (!isObject(body)) throw invalid(`the body is not a JSON object; accepted: ${ACCEPTED}`);
+  const names = Object.keys(body);
   const unknown = names.find((name) => !isSelector(name));
   if (unknown !== undefined) throw invalid(`${unknown.slice(0, 64)} is not known; accepted: ${ACCEPTED}`);
   const [selector] = names.filter(isSelector);
   if (selector === undefined) throw invalid(`nothing is named that is to be purged; accepted: ${ACCEPTED}`);
   if (names.length > 1) throw invalid(`${names.join(' and ')} are given together; accepted: ${ACCEPTED}`);
-  const value = READERS[selector](selectors[selector]);
+  const value = readValue(selector, body[selector]);
   return { selector, value, tag: selector === 'all' ? ALL : `${selector}:${value}` };
 }
 
@@ -57,28 +52,23 @@ export function tagsOf(key: string): string[] {
   });
 }
 
-const READERS: Readonly<Record<Selector, (given: unknown) => number | string | true>> = {
-  seqno: (given) => {
-    const parsed = seqno.safeParse([typeof given === 'number' || typeof given === 'string' ? String(given) : '-']);
-    if (parsed.success) return parsed.data;
-    throw invalid(`seqno ${parsed.error.issues[0]?.message}`);
-  },
-  hash: (given) => text('hash', given, parseHash, ACCEPTED_HASH),
-  account: (given) => text('account', given, parseAddress, ACCEPTED_ADDRESS),
-  all: (given) => {
+/** Reads the values that requests give for a parameter, as for the operations. */
+const SCHEMAS = { seqno, hash, account: accounts.transform(([account = '']) => account) } as const;
+
+function readValue(selector: Selector, given: unknown): PurgeRequest['value'] {
+  if (selector === 'all') {
     if (given === true) return given;
     throw invalid('all is not valid; accepted: true');
-  },
-};
-
-function text(name: string, given: unknown, read: (spelling: string) => string | undefined, accepted: string): string {
-  const value = typeof given === 'string' ? read(given) : undefined;
-  if (value !== undefined) return value;
-  throw invalid(`${name} is not valid; accepted: ${accepted}`);
+  }
+  const parsed = SCHEMAS[selector].safeParse([
+    typeof given === 'string' || typeof given === 'number' ? String(given) : '-',
+  ]);
+  if (parsed.success) return parsed.data;
+  throw invalid(`${selector} ${parsed.error.issues[0]?.message}`);
 }
 
 function isSelector(name: string): name is Selector {
-  return Object.hasOwn(READERS, name);
+  return name === 'all' || Object.hasOwn(SCHEMAS, name);
 }
 
 function invalid(message: string): ProxyError {
