@@ -25,6 +25,7 @@ type Lines = { readonly [N in AppEvent['name']]?: (event: EventOf<N>) => Line | 
 
 const info = (message: string, fields: object = {}): Line => ({ level: 'info', message, fields });
 const warn = (message: string, fields: object = {}): Line => ({ level: 'warn', message, fields });
+const error = (message: string, fields: object): Line => ({ level: 'error', message, fields });
 const about = (topic: string, cause: string, line: Line): Line => ({ ...line, topic, cause });
 
 const STREAM = 'stream';
@@ -36,13 +37,7 @@ const indexerFails = (
 ): Line =>
   about(topicOf(indexer), `${operation} ${cause}`, warn('the indexer fails', { indexer, operation, ...fields }));
 
-const keyRefused = ({ indexer, status }: { indexer: string; status: number }): Line => ({
-  level: 'error',
-  message: 'the indexer refuses our API key: check UPSTREAM_API_KEY (clients get 502)',
-  fields: { indexer, status },
-  topic: topicOf(indexer),
-  cause: 'key',
-});
+const KEY_REFUSED = 'the indexer refuses our API key: check UPSTREAM_API_KEY (clients get 502)';
 
 const STATES = {
   failing: (indexer: string) => warn('requests to this indexer fail: the others are asked', { indexer }),
@@ -53,10 +48,14 @@ const STATES = {
 
 const LINES: Lines = {
   'upstream-answered': (event) => {
-    const { indexer, status } = event;
+    const { indexer, operation, status } = event;
     if (status >= 500) return indexerFails(event, status, { status });
-    // A client's own key may be refused: that is between the two.
-    if (status === 401 || status === 403) return event.operation === 'passThrough' ? undefined : keyRefused(event);
+    if (status === 401 || status === 403) {
+      // A client's own key may be refused: that is between the two.
+      return operation === 'passThrough'
+        ? undefined
+        : about(topicOf(indexer), 'key', error(KEY_REFUSED, { indexer, status }));
+    }
     return { ...info('the indexer answers again', { indexer }), topic: topicOf(indexer), isGood: true };
   },
   'upstream-failed': (event) => indexerFails(event, event.code, { code: event.code, reason: reasonOf(event.cause) }),
@@ -74,11 +73,7 @@ const LINES: Lines = {
     shared
       ? info('rate limit is shared through Redis again')
       : warn('rate limit is not shared: Redis fails, so this process uses the whole rate by itself'),
-  bug: ({ error }) => ({
-    level: 'error',
-    message: 'this should not happen: please report it',
-    fields: { err: error },
-  }),
+  bug: ({ error: err }) => error('this should not happen: please report it', { err }),
   'redis-transition': (event) =>
     event.state === 'connected' ? info('connected to Redis') : warn('no connection to Redis', { reason: event.reason }),
   'redis-evicts-nothing': ({ problem }) => {
