@@ -13,6 +13,9 @@ import type { RedisScripting } from './redis/connect.ts';
 /** How long a start waits for the heads of several indexers, so that none answers from the past. */
 const FIRST_HEADS_MS = 1000;
 
+/** How long a request may wait for a slot while others are being refused: the backlog drains, and latency falls. */
+const OVERLOADED_PATIENCE_MS = 100;
+
 /** The way to the indexers. */
 export type OpenIndexers = ReturnType<typeof openIndexers>;
 
@@ -44,7 +47,7 @@ export function openIndexers(context: AppContext, { scripting, makeRoom }: OpenI
     const backlog = new Backlog({
       routes,
       patienceMs,
-      shortPatienceMs: Math.min(admission.overloadedPatience, patienceMs),
+      shortPatienceMs: Math.min(OVERLOADED_PATIENCE_MS, patienceMs),
       maxWaiting: admission.maxQueue,
     });
     return new Admission({ isMemoryFull, routes, backlog, patienceMs });

@@ -68,7 +68,10 @@ export class FailedKeys implements FailureCount {
 /** Half of an operation's keys of the last 10 s have to fail before its breaker opens. */
 const [FAILURE_RATE, WINDOW_MS] = [0.5, 10_000];
 
-/** Jitter only shortens the open duration, by at most this part, so that `longestOpenDuration` stays the maximum. */
+/** So many times the open duration is the longest. */
+const MOST_TIMES_LONGER = 2.5;
+
+/** Jitter only shortens the open duration, by at most this part. */
 const JITTER = 0.5;
 
 export interface OperationBreakersDependencies<Name extends string> {
@@ -78,9 +81,8 @@ export interface OperationBreakersDependencies<Name extends string> {
   readonly onTransition: (operation: Name, state: 'open' | 'closed') => void;
   /** The fewest keys of which half must fail before a breaker opens. */
   readonly minimumThroughput: number;
-  /** The open duration before a trial. Each failed trial doubles it, up to `longestOpenDuration`. */
+  /** The open duration before a trial. Each failed trial doubles it, up to {@link MOST_TIMES_LONGER}. */
   readonly openDuration: Ms;
-  readonly longestOpenDuration: Ms;
 }
 
 /**
@@ -91,14 +93,14 @@ export function operationBreakers<Name extends string>(
   operations: readonly Name[],
   { now, random, onTransition, ...settings }: OperationBreakersDependencies<Name>,
 ): ReadonlyMap<string, Guard> {
-  const { minimumThroughput, openDuration, longestOpenDuration } = settings;
+  const { minimumThroughput, openDuration } = settings;
   const breakers = operations.map(
     (operation) =>
       new CircuitBreaker({
         now,
         failures: new FailedKeys({ now, failureRate: FAILURE_RATE, minimumThroughput, windowMs: WINDOW_MS }),
         openMs: (failedTrials) =>
-          Math.min(openDuration * 2 ** failedTrials, longestOpenDuration) * (1 - JITTER * random()),
+          openDuration * Math.min(2 ** failedTrials, MOST_TIMES_LONGER) * (1 - JITTER * random()),
         onTransition: ({ state }) => {
           onTransition(operation, state);
           if (state === 'closed') for (const other of breakers) other.tryNow();

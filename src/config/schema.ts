@@ -70,10 +70,6 @@ const admission = group({
     duration('1ms', '5min').prefault('1.5s'),
     'How long a request may wait for a slot at the indexer. One that would wait longer is refused at once.',
   ),
-  overloadedPatience: setting(
-    duration('1ms', '5min').prefault('100ms'),
-    'The same while other requests are being refused.',
-  ),
   maxQueue: setting(integer(0, 1_000_000).prefault(10_000), 'The most requests that wait for a slot.'),
   shares: group({
     pendingTraces: operationShare(0.4),
@@ -95,11 +91,7 @@ const breaker = group({
   ),
   openDuration: setting(
     duration('10ms', '5min').prefault('2s'),
-    'How long the circuit breaker stays open before one trial.',
-  ),
-  longestOpenDuration: setting(
-    duration('10ms', '1h').prefault('5s'),
-    'Each failed trial doubles the open duration up to this.',
+    'How long the circuit breaker stays open before one trial; each failed trial doubles it, up to two and a half times this.',
   ),
 });
 

@@ -21,7 +21,7 @@ describe('the circuit breaker', () => {
   ] as const)(
     'of an operation that %s opens, and the other operations are served as before',
     async (_name, fault, status) => {
-      const breaker = { openDuration: 60_000, longestOpenDuration: 60_000 };
+      const breaker = { openDuration: 60_000 };
       await using world = await startEndingWorld({ env: { UPSTREAM_TIMEOUT: '1s' }, overrides: { breaker } });
       world.indexer.faults.inject(fault, { operation: 'pendingTraces' });
       expect(await statusesOfPending(world, 20)).toEqual(Array(20).fill(status));
@@ -40,7 +40,7 @@ describe('the circuit breaker', () => {
 
   it('sends a trial after the open duration, and closes with the first success', async () => {
     await using world = await startEndingWorld({
-      overrides: { breaker: { openDuration: 50, longestOpenDuration: 200 } },
+      overrides: { breaker: { openDuration: 50 } },
     });
     const fault = world.indexer.faults.inject(failed(500), { operation: 'pendingTraces' });
     await statusesOfPending(world, 20);
@@ -53,7 +53,7 @@ describe('the circuit breaker', () => {
 
   it('of one operation that is answered again lets the others try at once', async () => {
     await using world = await startEndingWorld({
-      overrides: { breaker: { openDuration: 60_000, longestOpenDuration: 60_000 } },
+      overrides: { breaker: { openDuration: 60_000 } },
     });
     const fault = world.indexer.faults.inject(failed(500));
     await statusesOfPending(world, 20);
@@ -88,7 +88,7 @@ describe('the circuit breaker', () => {
       upstreamUrl: indexer.url,
       overrides: {
         admission: PATIENT_ADMISSION,
-        breaker: { openDuration: 300, longestOpenDuration: 300 },
+        breaker: { openDuration: 300 },
         coalescing: { failureTtl: 0 },
       },
     });
