@@ -51,67 +51,49 @@ export function addGauges(registry: Registry, sources: GaugeSources): void {
   type Indexer = (typeof all)[number];
   const ofIndexer = (name: string, help: string, read: (indexer: Indexer) => number) =>
     add(name, help, () => all.map((indexer) => ({ value: read(indexer), labels: { indexer: indexer.name } })));
-  gauge(
-    'verdict',
-    'How clients are served: 0 as always, 1 with stale or cached answers alone, 2 some are refused.',
-    sources.verdict,
-  );
+  gauge('verdict', 'How clients are served: 0 as always, 1 with what is cached, 2 some are refused.', sources.verdict);
   gauge('memory_bytes', 'Bytes in the memory tier, overhead included.', () => memory.sizeBytes);
   gauge('memory_max_bytes', 'The most bytes that the memory tier may hold.', () => maxMemoryBytes);
   gauge('memory_entries', 'Entries in the memory tier.', () => memory.count);
-  gauge(
-    'requests_in_flight',
-    'Requests that were read from clients and whose answers have not been sent yet.',
-    () => server.requestsInFlight,
-  );
+  gauge('requests_in_flight', 'Requests of clients that are not answered yet.', () => server.requestsInFlight);
   gauge('upstream_in_flight', 'Requests at the indexer now.', () => admission.inFlight + passThroughAdmission.inFlight);
   gauge('upstream_concurrency_limit', 'The most requests of the operations at the indexer.', () => admission.limit);
-  gauge(
-    'upstream_queued',
-    'Requests that wait for a slot at the indexer.',
-    () => admission.waiting + passThroughAdmission.waiting,
-  );
+  gauge('upstream_queued', 'Requests that wait for a slot.', () => admission.waiting + passThroughAdmission.waiting);
   gauge('waiting_clients', 'Clients whose requests wait for a slot at the indexer.', () => waitingClients().length);
   gauge(
     'waiting_greediest_ratio',
-    'The part of the waiting requests that the greediest client has, 0 to 1.',
+    'The part of what waits that one client has, the greediest.',
     () => waitingClients()[0]?.share ?? 0,
   );
-  add('upstream_expected_wait_seconds', 'How long a miss that came now would wait for a slot at the indexer.', () =>
+  add('upstream_expected_wait_seconds', 'How long a miss would wait for a slot now.', () =>
     OPERATION_NAMES.map((operation) => ({ value: admission.expectedWaitMs(operation) / 1000, labels: { operation } })),
   );
   gauge('redis_clock_offset_seconds', "How far the clock of Redis is ahead of this machine's.", () =>
     redis === undefined ? 0 : clock.aheadOfWallMs / 1000,
   );
   gauge('redis_writes_pending', 'Redis writes under way.', () => redis?.tier.pendingWrites ?? 0);
-  ofIndexer('indexer_head_seqno', 'The newest masterchain block of each indexer; 0 while none is known.', ({ head }) =>
+  ofIndexer('indexer_head_seqno', 'The newest masterchain block of each indexer; 0 if unknown.', ({ head }) =>
     Math.max(0, head.seqno),
   );
   ofIndexer(
     'indexer_lag_blocks',
-    'The blocks by which each indexer is behind the newest of all.',
+    'The blocks by which each indexer is behind the newest.',
     ({ route }) => heads?.lag(route.index) ?? 0,
   );
-  ofIndexer('indexer_behind', 'Whether the chain of an indexer is too far behind (1): the others are asked.', (it) =>
+  ofIndexer('indexer_behind', 'Whether an indexer is too far behind (1) to be asked.', (it) =>
     Number(heads?.isBehind(it.route.index) === true),
   );
-  ofIndexer(
-    'indexer_slots_in_use',
-    'Requests of the operations at each indexer now.',
-    ({ route }) => route.slots.inUse,
-  );
+  ofIndexer('indexer_slots_in_use', 'Slots in use at each indexer.', ({ route }) => route.slots.inUse);
   ofIndexer(
     'indexer_peak_seconds',
-    'How long requests to each indexer take, the longest of late.',
+    'The longest that requests to each indexer took of late.',
     ({ route }) => (route.health?.peakMs ?? 0) / 1000,
   );
-  ofIndexer('indexer_failing', 'Whether the last requests to an indexer failed (1): the others are asked.', (it) =>
+  ofIndexer('indexer_failing', 'Whether an indexer fails (1): the others are asked.', (it) =>
     Number(it.route.health?.isWell === false),
   );
-  gauge(
-    'newest_masterchain_seqno',
-    'The newest masterchain block that an indexer is known to have; 0 while none is known.',
-    () => Math.max(0, ...all.map(({ head }) => head.seqno)),
+  gauge('newest_masterchain_seqno', 'The newest masterchain block of all indexers; 0 while none is known.', () =>
+    Math.max(0, ...all.map(({ head }) => head.seqno)),
   );
   if (push === undefined) return;
   const { connection, watches, subscription } = push;

@@ -83,12 +83,12 @@ function countRequests(counters: EventCounters, timeoutMs: Ms): void {
     for (const reason of SHED_REASONS) shed.of(operation, reason);
   }
   // Not part of `requests_total`: nobody knows which operation they are for.
-  counters.count('refused_requests_total', 'Requests that were refused before their operation was read.', ['code'], {
+  counters.count('refused_requests_total', 'Requests refused before their operation was read.', ['code'], {
     refused: ({ code }) => [code],
   });
   counters.time(
     'request_seconds',
-    'How long requests took that memory did not answer, from their head to their answer.',
+    'How long requests took that memory did not answer.',
     ['operation', 'outcome'],
     { waited: ({ ms, operation, outcome }) => [ms, operation, outcome] },
     boundsUpTo(timeoutMs),
@@ -96,18 +96,15 @@ function countRequests(counters: EventCounters, timeoutMs: Ms): void {
   counters.count('stored_total', 'Entries stored, by answer class.', ['operation', 'class'], {
     stored: ({ operation, answerClass }) => [operation, answerClass],
   });
-  counters.count(
-    'regressed_total',
-    'Answers of the indexer that were less complete than the kept one, which was served instead.',
-    ['operation'],
-    { regressed: ({ operation }) => [operation] },
-  );
+  counters.count('regressed_total', 'Answers less complete than the kept one, which was served.', ['operation'], {
+    regressed: ({ operation }) => [operation],
+  });
   counters.count('followed_total', 'Loads left to another instance.', ['operation'], {
     followed: ({ operation }) => [operation],
   });
   counters.count('compressed_total', 'Bodies that were compressed.', [], { compressed: () => [] });
-  const refusedConnections = 'Connections of clients that were refused: there were too many.';
-  counters.count('connections_refused_total', refusedConnections, [], { 'connection-refused': () => [] });
+  const tooMany = 'Connections of clients that were refused.';
+  counters.count('connections_refused_total', tooMany, [], { 'connection-refused': () => [] });
 }
 
 /** Every request that reached an indexer or tried to. */
@@ -187,10 +184,9 @@ function showRedis(counters: EventCounters): void {
 
 function countStream(counters: EventCounters): void {
   counters.count('stream_events_total', 'Events that the stream sent.', [], { 'stream-event': () => [] });
-  const missed = 'Traces in answers after an empty one, which no event announced.';
-  counters.count('stream_missed_events_total', missed, [], { 'stream-missed-event': () => [] });
-  const bad = 'Messages of the stream that could not be read.';
-  counters.count('stream_bad_frames_total', bad, [], { 'stream-bad-frame': () => [] });
-  const refused = 'Errors that the stream answered with, to a subscription or without one.';
-  counters.count('stream_refused_total', refused, [], { 'stream-refused': () => [] });
+  counters.count('stream_missed_events_total', 'Traces that no event announced.', [], {
+    'stream-missed-event': () => [],
+  });
+  counters.count('stream_bad_frames_total', 'Messages that could not be read.', [], { 'stream-bad-frame': () => [] });
+  counters.count('stream_refused_total', 'Errors that the stream answered with.', [], { 'stream-refused': () => [] });
 }
