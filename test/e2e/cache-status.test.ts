@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { newestBlock, nothingPending, parentOfSettled, pendingTrace, unknownTransaction } from './questions.ts';
+import { newestBlock, parentOfSettled, pendingTrace, unknownTransaction } from './questions.ts';
 import { ANY_WORLD, WORLDS, World } from './world.ts';
 
 const HOUR_MS = 3_600_000;
@@ -72,13 +72,5 @@ describe('Cache-Status', () => {
       expect(cache).toEqual({ fwd: 'miss', 'fwd-status': 200, detail: expect.stringMatching(/large/) });
       expect(world.forwarded).toHaveLength(time);
     }
-  });
-
-  it('is on 304 and on answers to HEAD as well', async () => {
-    const target = nothingPending();
-    const missed = await world.ask(target, { headers: { 'If-None-Match': '*' } });
-    expect([missed.status, missed.cache]).toEqual([304, { fwd: 'miss', 'fwd-status': 200, stored: true }]);
-    const hit = await world.ask(target, { method: 'HEAD', headers: { 'If-None-Match': '*' } });
-    expect([hit.status, hit.cache]).toEqual([304, { hit: true, ttl: 0, detail: 'memory' }]);
   });
 });

@@ -117,24 +117,6 @@ describe.each([
     expect([other.status, encodingOf(other)]).toEqual([200, 'gzip']);
   });
 
-  it('says that it depends on Accept-Encoding, encoded or not, on a miss and on a hit', async () => {
-    const target = parentOfSettled(world);
-    for (const acceptEncoding of [undefined, 'gzip', '', 'gzip']) {
-      const reply = await world.ask(target, acceptEncoding === undefined ? {} : accepting(acceptEncoding));
-      expect(reply.headers.vary).toBe('Accept-Encoding, X-No-Address-Book');
-    }
-  });
-
-  it('is the same to HEAD, without the body', async () => {
-    const target = parentOfSettled(world);
-    const { headers } = await untilEncoded(target, 'gzip');
-    const head = await world.ask(target, { method: 'HEAD', ...accepting('gzip') });
-    expect(head.bytes).toHaveLength(0);
-    for (const name of ['content-encoding', 'content-length', 'etag', 'vary', 'content-type']) {
-      expect([name, head.headers[name]]).toEqual([name, headers[name]]);
-    }
-  });
-
   it('is sent as it is when it is short, and does not depend on Accept-Encoding', async () => {
     for (const target of [unknownTransaction(), nothingPending()]) {
       for (let time = 0; time < 2; time++) {
@@ -144,16 +126,6 @@ describe.each([
       }
     }
     expect(await encoded()).toBe(0);
-  });
-
-  it('is encoded where it is a long 404', async () => {
-    const error = JSON.stringify({ error: 'not found '.repeat(200) });
-    world.indexer.faults.inject({ kind: 'answer', status: 404, body: error, headers: {} });
-    const target = unknownTransaction();
-    await world.ask(target, accepting('gzip'));
-    await world.ask(target, accepting('gzip'));
-    const reply = await untilEncoded(target, 'gzip');
-    expect([reply.status, decoded(reply)]).toEqual([404, error]);
   });
 
   it('is encoded when it is stale as well', async () => {

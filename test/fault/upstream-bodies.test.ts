@@ -45,14 +45,7 @@ describe('a body that is no answer to the operation becomes 502 and is not cache
     ['half a JSON', garbage('not-json')],
     ['nothing', garbage('empty')],
     ['JSON without the list', withoutList()],
-    ['the list of another operation', answering('{"traces":[]}')],
     ['an error with status 200', answering('{"error":"timeout"}')],
-    ['a list that is an object', answering('{"blocks":{}}')],
-    ['a list that is a string', answering('{"blocks":"blocks"}')],
-    ['a list that is a number', answering('{"blocks":0}')],
-    ['the list alone', answering('[{"workchain":-1}]')],
-    ['a list inside of something', answering('{"result":{"blocks":[]}}')],
-    ['a JSON word', answering('null')],
     ['two documents', answering('{"blocks":[]}{"blocks":[]}')],
   ];
   it.each(bodies)('%s', async (_, fault) => {
