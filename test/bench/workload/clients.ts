@@ -1,8 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type ClientAnswer, type ClientCall, targetOf } from '../../../src/tools/demo/client.ts';
 import type { Chain } from '../../../src/tools/simulator/chain.ts';
 import { SeededRandom } from '../../../src/tools/simulator/seeded-random.ts';
+import { type Call, writeSomehow } from '../../truth/call.ts';
 import type { Connections } from '../support/connections.ts';
+import type { ClientAnswer } from './judge.ts';
 import type { Session } from './sessions.ts';
 
 /** The part of the hour that is played, and where. Instants are epoch ms. */
@@ -40,7 +41,7 @@ export async function play(sessions: readonly Session[], scene: Scene): Promise<
 
 async function playSession(session: Session, scene: Scene): Promise<void> {
   const endAt = Math.min(scene.untilAt, scene.startAt + session.endMs);
-  const poll = async (call: ClientCall, isEnough: (answer: ClientAnswer) => boolean) => {
+  const poll = async (call: Call, isEnough: (answer: ClientAnswer) => boolean) => {
     while (Date.now() < endAt) {
       const nextAt = Date.now() + session.everyMs;
       if (isEnough(await ask(call, session, scene))) return;
@@ -51,7 +52,7 @@ async function playSession(session: Session, scene: Scene): Promise<void> {
     case 'wallet': {
       // A trace that was pending and is no longer listed is final.
       let wasSeen = false;
-      return await poll({ about: 'message', externalHash: session.externalHash }, ({ status, text }) => {
+      return await poll({ operation: 'pendingTraces', hashes: [session.externalHash] }, ({ status, text }) => {
         const isThere = status === 200 && !/"traces":(?:\[\]|null)/.test(text);
         const isOver = wasSeen && status === 200 && !isThere;
         wasSeen ||= isThere;
@@ -59,12 +60,12 @@ async function playSession(session: Session, scene: Scene): Promise<void> {
       });
     }
     case 'watcher':
-      return await poll({ about: 'account', account: session.account }, () => false);
+      return await poll({ operation: 'pendingTraces', accounts: [session.account] }, () => false);
     case 'explorer': {
       const random = new SeededRandom('walk', session.seed);
       let { hash } = session;
       for (let click = 0; click < session.clicks && Date.now() < endAt; click++) {
-        const call: ClientCall = { about: 'transaction', hash, ...random.pick(DIRECTIONS) };
+        const call: Call = { operation: 'adjacentTransactions', hashes: [hash], ...random.pick(DIRECTIONS) };
         const { status, text } = await ask(call, session, scene);
         if (status !== 200) return;
         const { transactions }: { transactions: readonly { readonly hash: string }[] } = JSON.parse(text);
@@ -75,17 +76,18 @@ async function playSession(session: Session, scene: Scene): Promise<void> {
     }
     case 'scanner':
       for (let seqno = scene.chain().headSeqno; Date.now() < endAt; ) {
-        const { status } = await ask({ about: 'block', seqno }, session, scene);
+        const { status } = await ask({ operation: 'masterchainBlockShards', seqno, limit: 100 }, session, scene);
         if (status === 200) seqno++;
         else await delay(session.everyMs);
       }
   }
 }
 
-async function ask(call: ClientCall, { writing }: Session, { connections, heard }: Scene): Promise<ClientAnswer> {
-  const more = (call.about === 'block' ? '&limit=100' : '') + (writing.bustsCaches ? `&_=${Date.now()}` : '');
+/** A client spells the same call in the same way each time. */
+async function ask(call: Call, { seed, bustsCaches }: Session, { connections, heard }: Scene): Promise<ClientAnswer> {
+  const { target } = writeSomehow(call, new SeededRandom('writing', seed));
   const sentAt = Date.now();
-  const { status, body } = await connections.ask(targetOf(call, writing) + more, PATIENCE_MS);
+  const { status, body } = await connections.ask(target + (bustsCaches ? `&_=${sentAt}` : ''), PATIENCE_MS);
   const answer = { call, sentAt, receivedAt: Date.now(), status, text: body };
   heard(answer);
   return answer;

@@ -1,8 +1,17 @@
-import type { ClientAnswer, ClientCall } from '../../../src/tools/demo/client.ts';
 import type { Chain } from '../../../src/tools/simulator/chain.ts';
 import { type Call, nameOf } from '../../truth/call.ts';
 import { type State, States } from '../../truth/states.ts';
 import { windowOf } from '../../truth/windows.ts';
+
+/** What a client got. Instants are epoch ms. */
+export interface ClientAnswer {
+  readonly call: Call;
+  readonly sentAt: number;
+  readonly receivedAt: number;
+  /** 0 without an answer. */
+  readonly status: number;
+  readonly text: string;
+}
 
 /** One answer, held against the chain. */
 export interface Verdict {
@@ -36,32 +45,12 @@ export function judge(answers: readonly ClientAnswer[], chain: Chain): Verdict[]
     .flatMap(([number, inWindow]) => {
       chain.advanceTo((number + 1) * WINDOW_MS);
       const states = new States(chain, '1.3');
-      return [...Map.groupBy(inWindow, ({ call }) => keyOf(call)).values()].flatMap((same) => {
+      return [...Map.groupBy(inWindow, ({ call }) => nameOf(call)).values()].flatMap((same) => {
         const call = same[0]?.call;
-        const known = call === undefined ? [] : states.of(canonical(call));
+        const known = call === undefined ? [] : states.of(call);
         return same.map((answer) => verdictOn(answer, known));
       });
     });
-}
-
-/** One key for all spellings of a call. */
-export function keyOf(call: ClientCall): string {
-  return nameOf(canonical(call));
-}
-
-function canonical(call: ClientCall): Call {
-  switch (call.about) {
-    case 'message':
-      return { operation: 'pendingTraces', hashes: [call.externalHash] };
-    case 'account':
-      return { operation: 'pendingTraces', accounts: [call.account] };
-    case 'transaction': {
-      const direction = call.direction === undefined ? {} : { direction: call.direction };
-      return { operation: 'adjacentTransactions', hashes: [call.hash], ...direction };
-    }
-    case 'block':
-      return { operation: 'masterchainBlockShards', seqno: call.seqno };
-  }
 }
 
 function verdictOn(answer: ClientAnswer, states: readonly State[]): Verdict {
@@ -72,7 +61,7 @@ function verdictOn(answer: ClientAnswer, states: readonly State[]): Verdict {
   });
   if (state === undefined) return { answer, kind: 'lie', staleMs: 0 };
   const staleMs = Math.max(0, sentAt - state.untilAt);
-  const { lifetime, staleWhileRevalidate } = windowOf(canonical(call), answer, state.untilAt);
+  const { lifetime, staleWhileRevalidate } = windowOf(call, answer, state.untilAt);
   const mayAgeMs = lifetime + Math.min(lifetime, staleWhileRevalidate);
   return { answer, kind: staleMs <= mayAgeMs + FLIGHT_MS ? 'right' : 'lie', staleMs, trueFrom: state.fromAt };
 }
@@ -81,12 +70,14 @@ function verdictOn(answer: ClientAnswer, states: readonly State[]): Verdict {
  * For each change of something that clients were polling: the time from the change to the first answer that shows it or a
  * later one, ms. The chain must have been advanced to the last answer.
  */
-export function changesSeen(verdicts: readonly Verdict[], chain: Chain, about: 'message' | 'block'): number[] {
+export function changesSeen(verdicts: readonly Verdict[], chain: Chain, operation: Call['operation']): number[] {
   const states = new States(chain, '1.3');
-  const asked = verdicts.filter(({ answer }) => answer.call.about === about);
-  return [...Map.groupBy(asked, ({ answer }) => keyOf(answer.call)).values()].flatMap((same) => {
+  const asked = verdicts.filter(
+    ({ answer }) => answer.call.operation === operation && answer.call.accounts === undefined,
+  );
+  return [...Map.groupBy(asked, ({ answer }) => nameOf(answer.call)).values()].flatMap((same) => {
     const call = same[0]?.answer.call;
-    const changes = call === undefined ? [] : states.of(canonical(call)).map(({ fromAt }) => fromAt);
+    const changes = call === undefined ? [] : states.of(call).map(({ fromAt }) => fromAt);
     return changes.flatMap((changedAt) => {
       const wasPolled = same.some(
         ({ answer: { sentAt } }) => sentAt < changedAt && sentAt >= changedAt - POLLED_WITHIN_MS,

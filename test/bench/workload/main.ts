@@ -1,13 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import type { ClientAnswer } from '../../../src/tools/demo/client.ts';
 import { exitOnSignals } from '../../support/launch.ts';
+import { nameOf } from '../../truth/call.ts';
 import { Connections } from '../support/connections.ts';
 import { describeMachine, markdownTable, quantilesOf } from '../support/report.ts';
 import { findProgram } from '../support/required-programs.ts';
 import { play } from './clients.ts';
 import { chainOfHour, HOUR_MS, SLICE_AT_MS, startIndexerOfHour } from './hour.ts';
-import { changesSeen, judge, keyOf, type Verdict } from './judge.ts';
+import { type ClientAnswer, changesSeen, judge, type Verdict } from './judge.ts';
 import { SERVERS, type StartServer } from './servers.ts';
 import { sessionsOfHour } from './sessions.ts';
 
@@ -86,13 +86,13 @@ async function runServer(name: string, start: StartServer | undefined): Promise<
   const verdicts = judge(answers, judging).filter(({ answer: { sentAt } }) => sentAt >= countedAt && sentAt < untilAt);
   for (const { answer, kind, staleMs } of verdicts.filter((it) => it.kind !== 'right').slice(0, SHOWN_LIES)) {
     const { call, status, text } = answer;
-    console.error(`${name}: ${kind}: ${keyOf(call)}: ${status}, untrue for ${staleMs} ms: ${text.slice(0, 80)}`);
+    console.error(`${name}: ${kind}: ${nameOf(call)}: ${status}, untrue for ${staleMs} ms: ${text.slice(0, 80)}`);
   }
   const [total = 0, ...operations] = after.map((count, place) => count - (before[place] ?? 0));
   const count = (kind: Verdict['kind']) => String(verdicts.filter((verdict) => verdict.kind === kind).length);
   const took = quantilesOf(verdicts.map(({ answer }) => answer.receivedAt - answer.sentAt));
-  const [traces, blocks] = (['message', 'block'] as const).map((about) =>
-    quantilesOf(changesSeen(verdicts, judging, about)),
+  const [traces, blocks] = (['pendingTraces', 'masterchainBlockShards'] as const).map((operation) =>
+    quantilesOf(changesSeen(verdicts, judging, operation)),
   );
   return [
     String(verdicts.length),

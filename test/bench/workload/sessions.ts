@@ -1,19 +1,7 @@
-import type { QueryStyle } from '../../../src/tools/demo/client.ts';
 import type { Account } from '../../../src/tools/simulator/accounts.ts';
 import type { Chain } from '../../../src/tools/simulator/chain.ts';
 import { SeededRandom } from '../../../src/tools/simulator/seeded-random.ts';
-import { type AddressSpellings, addressSpellings, hashSpellings } from '../../../src/tools/simulator/spellings.ts';
 import { HOUR_MS } from './hour.ts';
-
-/** How one client writes. */
-export interface Writing {
-  readonly address: keyof AddressSpellings;
-  readonly hash: 'base64' | 'base64url' | 'base64urlUnpadded' | 'base64Unpadded' | 'hex' | 'hexUpper' | 'hexPrefixed';
-  /** How names and values are written. */
-  readonly style: QueryStyle;
-  /** Adds an unknown parameter with a new value to each request. */
-  readonly bustsCaches: boolean;
-}
 
 /** What one client does. Instants are ms after the beginning of the hour. */
 export type Session = {
@@ -21,11 +9,14 @@ export type Session = {
   readonly endMs: number;
   /** From one request to the next. */
   readonly everyMs: number;
-  readonly writing: Writing;
+  /** Of all that it chooses, and of how it writes. */
+  readonly seed: number;
+  /** Adds an unknown parameter with a new value to each request. */
+  readonly bustsCaches: boolean;
 } & (
   | { readonly kind: 'wallet'; readonly externalHash: string }
   | { readonly kind: 'watcher'; readonly account: Account }
-  | { readonly kind: 'explorer'; readonly hash: string; readonly clicks: number; readonly seed: number }
+  | { readonly kind: 'explorer'; readonly hash: string; readonly clicks: number }
   | { readonly kind: 'scanner' }
 );
 
@@ -50,11 +41,6 @@ const CLASSICS = 2000;
 /** Popular transactions are drawn from before this instant; visits before it all begin with new traces. */
 const CLASSICS_UNTIL_MS = 20 * 60_000;
 
-/** The indexer reads names in any case. */
-const STYLES: readonly QueryStyle[] = ['encoded', 'loud'];
-const ADDRESSES = Object.keys(addressSpellings({ workchain: 0, hash: Buffer.alloc(32) })) as Writing['address'][];
-const HASHES = Object.keys(hashSpellings(Buffer.alloc(32))) as Writing['hash'][];
-
 /**
  * Every client of an hour, ordered by its start: wallets that wait for each trace, watchers of accounts, visits to
  * explorers, and scanners at the head. The same each time. The chain must begin at 0 and have been advanced to the end of
@@ -77,10 +63,8 @@ export function sessionsOfHour(chain: Chain): Session[] {
     const endMs = startMs + random.int(0, 2 * WATCHER_MS);
     sessions.push({ kind: 'watcher', account, startMs, endMs, ...habits(random, [500, 1000, 2000]) });
   }
-  const classics = shuffled(
-    traces.filter(({ goneAt }) => goneAt < CLASSICS_UNTIL_MS).flatMap(({ transactions }) => transactions),
-    random,
-  ).slice(0, CLASSICS);
+  const old = traces.filter(({ goneAt }) => goneAt < CLASSICS_UNTIL_MS).flatMap(({ transactions }) => transactions);
+  const classics = Array.from({ length: CLASSICS }, () => random.pick(old));
   let known = 0;
   for (let startMs = 5000; startMs < HOUR_MS; startMs += random.int(0, 2 * BETWEEN_VISITS_MS)) {
     while ((traces[known]?.emulatedAt ?? Number.POSITIVE_INFINITY) < startMs) known++;
@@ -89,7 +73,7 @@ export function sessionsOfHour(chain: Chain): Session[] {
     const hash = isNews ? zipf(news, random).id : zipf(classics, random).hash;
     const clicks = random.int(1, MOST_CLICKS);
     const more = { startMs, endMs: startMs + clicks * 4000, ...habits(random, [500, 1000, 2000]) };
-    sessions.push({ kind: 'explorer', hash, clicks, seed: random.int(0, 2 ** 31), ...more });
+    sessions.push({ kind: 'explorer', hash, clicks, ...more });
   }
   for (let scanners = 0; scanners < SCANNERS; scanners++) {
     sessions.push({ kind: 'scanner', startMs: 0, endMs: HOUR_MS, ...habits(random, [100, 200, 400]) });
@@ -97,14 +81,8 @@ export function sessionsOfHour(chain: Chain): Session[] {
   return sessions.sort((a, b) => a.startMs - b.startMs);
 }
 
-function habits(random: SeededRandom, everyMs: readonly number[]): Pick<Session, 'everyMs' | 'writing'> {
-  const writing = {
-    address: random.pick(ADDRESSES),
-    hash: random.pick(HASHES),
-    style: random.pick(STYLES),
-    bustsCaches: random.chance(BUSTING_SHARE),
-  };
-  return { everyMs: random.pick(everyMs), writing };
+function habits(random: SeededRandom, everyMs: readonly number[]): Pick<Session, 'everyMs' | 'seed' | 'bustsCaches'> {
+  return { everyMs: random.pick(everyMs), seed: random.int(0, 2 ** 31), bustsCaches: random.chance(BUSTING_SHARE) };
 }
 
 /** Picks from a list, the n-th element about 1/n as often as the first. Throws for an empty list. */
@@ -114,11 +92,4 @@ function zipf<T>(list: readonly T[], random: SeededRandom): T {
   const picked = list[Math.min(place, list.length - 1)];
   if (picked === undefined) throw new RangeError('nothing to pick from');
   return picked;
-}
-
-function shuffled<T>(list: readonly T[], random: SeededRandom): T[] {
-  return list
-    .map((value) => ({ value, place: random.next() }))
-    .sort((a, b) => a.place - b.place)
-    .map(({ value }) => value);
 }
