@@ -89,13 +89,6 @@ describe('of two instances that ask for the lease of a key', () => {
     lease.release();
   });
 
-  test('the other finds what was stored between its look and its question', async () => {
-    const [key, first, second] = [newKey(), instance(), instance()];
-    expect(await second.cache.lookUp(key)).toEqual({ state: 'miss' });
-    await first.set(listing(key, ['a']));
-    expect(await second.acquire(key)).toMatchObject({ state: 'held', found: { state: 'fresh' } });
-  });
-
   test('the other waits no longer when nobody waits for it', async () => {
     const [key, first, second] = [newKey(), instance(), instance()];
     held(await first.acquire(key));

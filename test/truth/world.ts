@@ -35,11 +35,9 @@ const CLOCK_STEP_MS = -3_600_000;
 /** The simulated indexer (two replicas of it), the instances before it, and the Redis that they share. */
 export class World implements AsyncDisposable {
   readonly indexer: Indexer;
-  readonly instances: readonly Instance[];
+  readonly instances: Instance[];
   readonly redis: RedisServer | RedisSentinels | undefined;
-  readonly streams: boolean;
   readonly #chain: Chain;
-  readonly #instances: Instance[];
   readonly #startInstance: () => Promise<Instance>;
 
   private constructor(
@@ -48,14 +46,11 @@ export class World implements AsyncDisposable {
     redis: RedisServer | RedisSentinels | undefined,
     instances: Instance[],
     startInstance: () => Promise<Instance>,
-    streams: boolean,
   ) {
-    this.streams = streams;
     this.#chain = chain;
     this.indexer = indexer;
     this.redis = redis;
     this.instances = instances;
-    this.#instances = instances;
     this.#startInstance = startInstance;
   }
 
@@ -90,7 +85,7 @@ export class World implements AsyncDisposable {
     const start = () => Instance.start(root, environment);
     const started = await Promise.all(Array.from({ length: instances }, start));
     starting.move();
-    return new World(chain(), indexer, redis, started, start, streams);
+    return new World(chain(), indexer, redis, started, start);
   }
 
   /** The chain, some seconds further on than the indexer: what is to come can be asked for before it is there. */
@@ -109,12 +104,12 @@ export class World implements AsyncDisposable {
 
   /** Puts a new process in the place of one that was killed. */
   async replace(place: number): Promise<void> {
-    const [dead] = this.#instances.splice(place, 1, await this.#startInstance());
+    const [dead] = this.instances.splice(place, 1, await this.#startInstance());
     await dead?.[Symbol.asyncDispose]();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await Promise.all(this.#instances.map((instance) => instance[Symbol.asyncDispose]()));
+    await Promise.all(this.instances.map((instance) => instance[Symbol.asyncDispose]()));
     await this.redis?.[Symbol.asyncDispose]();
     await this.indexer.close();
   }
