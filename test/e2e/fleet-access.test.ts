@@ -1,13 +1,14 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as after } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Fleet } from '../support/fleet.ts';
+import { Fleet, someParent } from '../support/fleet.ts';
+import { children } from '../support/json-upstream.ts';
 import { adminOf, startRedisCluster } from '../support/redis-cluster.ts';
 import { type RedisServer, startRedis } from '../support/redis-server.ts';
 import { CREDENTIALS, LEAST_RIGHTS, redisUser } from '../support/redis-user.ts';
 import { selfSignedCertificate } from '../support/self-signed-certificate.ts';
-import { answersOf, parentOf } from '../support/transaction-answers.ts';
 
 const KEYS = 10;
 const BOUNDED = ['--maxmemory', '100mb', '--maxmemory-policy', 'allkeys-lru'];
@@ -36,11 +37,11 @@ async function refusals(servers: readonly RedisServer[]): Promise<string[]> {
 
 /** Three instances, all that they share, and nothing to complain about. */
 async function works(redisUrl: string): Promise<void> {
-  await using fleet = await Fleet.start(answersOf(150), {
+  await using fleet = await Fleet.start(() => after(150, children('a')), {
     redisUrl,
     env: { REDIS_TLS_CA_FILE: caFile, UPSTREAM_RPS: '1000', UPSTREAM_TIMEOUT: '60s' },
   });
-  const targets = Array.from({ length: KEYS }, (_, index) => parentOf(1, index));
+  const targets = Array.from({ length: KEYS }, someParent);
   const replies = await Promise.all(targets.flatMap((target) => fleet.proxies.map((proxy) => proxy.ask(target))));
   expect(new Set(replies.map(({ status }) => status))).toEqual(new Set([200]));
   expect(fleet.asked).toBe(KEYS);
@@ -58,7 +59,7 @@ async function works(redisUrl: string): Promise<void> {
   for (const proxy of fleet.proxies.slice(0, 3)) {
     await expect.poll(() => proxy.metric('toncache_purges_followed_total')).toBe(1);
   }
-  await fleet.get(0).ask(parentOf(1, 0));
+  await fleet.get(0).ask(targets[0] ?? '');
   expect(fleet.asked).toBe(KEYS + 1);
   for (const proxy of fleet.proxies) {
     // Never exactly 0 once the server's clock was read.

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Fleet } from '../support/fleet.ts';
+import { Fleet, someParent } from '../support/fleet.ts';
+import { children } from '../support/json-upstream.ts';
 import { adminOf, type RedisCluster, startRedisCluster } from '../support/redis-cluster.ts';
 import { mostWithin } from '../support/sliding-count.ts';
-import { answersOf, parentOf } from '../support/transaction-answers.ts';
 
 const KEYS = 60;
 
@@ -27,16 +27,15 @@ describe('three instances on a Cluster of three masters', () => {
   }
 
   it('keep entries on all masters, and each finds those of the others', async () => {
-    await using fleet = await Fleet.start(answersOf(0), { redisUrl: cluster.url });
-    for (let index = 0; index < KEYS; index++) await fleet.get(index % 3).ask(parentOf(1, index));
+    await using fleet = await Fleet.start(() => children('a'), { redisUrl: cluster.url });
+    const targets = Array.from({ length: KEYS }, someParent);
+    for (const [index, target] of targets.entries()) await fleet.get(index % 3).ask(target);
     await Promise.all(fleet.proxies.map((proxy) => proxy.untilRedisHasAll()));
     const counts = await entriesOfMasters(fleet.network);
     expect(counts.reduce((sum, count) => sum + count)).toBe(KEYS);
     expect(Math.min(...counts)).toBeGreaterThan(0);
     for (const proxy of [...fleet.proxies, await fleet.add()]) {
-      for (let index = 0; index < KEYS; index++) {
-        expect((await proxy.reply(parentOf(1, index))).cache).toMatchObject({ hit: true });
-      }
+      for (const target of targets) expect((await proxy.reply(target)).cache).toMatchObject({ hit: true });
     }
     expect(fleet.asked).toBe(KEYS);
   });
@@ -44,10 +43,9 @@ describe('three instances on a Cluster of three masters', () => {
   it('share the rate', async () => {
     const [perSecond, count] = [20, 36];
     const arrivals: number[] = [];
-    const answer = answersOf(0);
-    const timed = (target: string) => {
+    const timed = () => {
       arrivals.push(performance.now());
-      return answer(target);
+      return children('a');
     };
     await using fleet = await Fleet.start(timed, {
       redisUrl: cluster.url,
@@ -55,7 +53,7 @@ describe('three instances on a Cluster of three masters', () => {
       overrides: { admission: { patience: 60_000 } },
     });
     // If each had the rate for itself, all would be sent within 0.55 s; together they take 1.75 s.
-    const asked = Array.from({ length: count }, (_, index) => fleet.get(index % 3).ask(parentOf(5, index)));
+    const asked = Array.from({ length: count }, (_, index) => fleet.get(index % 3).ask(someParent()));
     expect(new Set((await Promise.all(asked)).map(({ status }) => status))).toEqual(new Set([200]));
     expect(arrivals.length).toBe(count);
     expect(mostWithin(arrivals, 1000)).toBeLessThan(count);

@@ -3,23 +3,8 @@ import { Redis } from 'ioredis';
 import { describe, expect, inject, it } from 'vitest';
 import { distinctAnswers, Fleet, someChildren, someMessage } from '../support/fleet.ts';
 import { send } from '../support/http-client.ts';
-import { children, type JsonAnswer, NO_DATABASE, pendingTrace } from '../support/json-upstream.ts';
+import { children, HeldAnswers, NO_DATABASE, pendingTrace } from '../support/json-upstream.ts';
 import { watchLeases } from './acquired-leases.ts';
-
-/** An indexer that holds its answers until the test releases them, the oldest first. */
-class Held {
-  readonly #waiting: ((answer: JsonAnswer) => void)[] = [];
-
-  readonly answer = (): Promise<JsonAnswer> => {
-    const { promise, resolve } = Promise.withResolvers<JsonAnswer>();
-    this.#waiting.push(resolve);
-    return promise;
-  };
-
-  give(answer: JsonAnswer): void {
-    this.#waiting.shift()?.(answer);
-  }
-}
 
 async function leases(fleet: Fleet): Promise<string[]> {
   const redis = new Redis(inject('redisUrl'));
@@ -30,7 +15,7 @@ async function leases(fleet: Fleet): Promise<string[]> {
 
 it('an instance that finds the answer in Redis as it takes the lease gives the lease back at once', async () => {
   const target = someChildren();
-  const held = new Held();
+  const held = new HeldAnswers();
   const answer = (asked: string) => (asked.includes('pendingTraces') ? held.answer() : children('a'));
   await using fleet = await Fleet.start(answer, {
     instances: 2,
@@ -69,7 +54,7 @@ describe('300 clients of three instances', () => {
   });
 
   it('cause one request for a key that fails, and all get the failure, also within its failure TTL', async () => {
-    const held = new Held();
+    const held = new HeldAnswers();
     await using fleet = await Fleet.start(held.answer, {
       overrides: { coalescing: { failureTtl: 60_000 } },
     });
@@ -87,7 +72,7 @@ describe('300 clients of three instances', () => {
 
 describe('a refusal by the holder of a lease itself', () => {
   it('goes to its own clients only, and exactly one other instance loads', async () => {
-    const held = new Held();
+    const held = new HeldAnswers();
     await using fleet = await Fleet.start(
       async (target) => {
         // The indexer asks the holder for a pause while it waits for a slot.
@@ -120,7 +105,7 @@ describe('a refusal by the holder of a lease itself', () => {
   });
 
   it('by its shutdown lets exactly one other instance load, at once', async () => {
-    const held = new Held();
+    const held = new HeldAnswers();
     await using fleet = await Fleet.start(held.answer, {
       env: { UPSTREAM_TIMEOUT: '5min' },
       overrides: { http: { drain: 100 } },
@@ -172,7 +157,7 @@ describe('a refusal by the holder of a lease itself', () => {
 
 describe('a load that other instances wait for', () => {
   it('has no lease while it waits for a slot', async () => {
-    const held = new Held();
+    const held = new HeldAnswers();
     await using fleet = await Fleet.start((target) => (target.includes('pending') ? held.answer() : children('a')), {
       instances: 0,
     });

@@ -5,7 +5,7 @@ import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { distinctAnswers, someChildren } from '../support/fleet.ts';
 import { ask } from '../support/http-client.ts';
-import { answeringJson, asksForHead, children, type JsonAnswer } from '../support/json-upstream.ts';
+import { answeringJson, asksForHead, children, HeldAnswers } from '../support/json-upstream.ts';
 import { ProxyProcess } from '../support/proxy-process.ts';
 import { startScriptedUpstream } from '../support/scripted-upstream.ts';
 import { someNetwork } from '../support/some-network.ts';
@@ -28,12 +28,11 @@ beforeAll(async () => {
 });
 afterAll(() => rm(dir, { recursive: true }));
 
-/** Four processes on one Redis, and an indexer that answers the n-th request by the n-th of `give`. */
+/** Four processes on one Redis, and an indexer that holds its answers. */
 async function startFleet() {
   await using stack = new AsyncDisposableStack();
-  const give: ((answer: JsonAnswer) => void)[] = [];
-  const answer = () => new Promise<JsonAnswer>((resolve) => give.push(resolve));
-  const upstream = stack.use(await startScriptedUpstream(answeringJson(answer)));
+  const held = new HeldAnswers();
+  const upstream = stack.use(await startScriptedUpstream(answeringJson(held.answer)));
   const network = someNetwork();
   const environment = {
     UPSTREAM_URL: upstream.url,
@@ -48,7 +47,7 @@ async function startFleet() {
   const started = stack.move();
   return {
     processes,
-    give,
+    held,
     network,
     /** How often the indexer was asked for a client. */
     asked: () => upstream.heads.filter((head) => !asksForHead(head)).length,
@@ -79,7 +78,7 @@ describe('60 clients of three processes that wait for a fourth', () => {
     'get their answer from one that takes over when the fourth is killed after %i renewals',
     async (renewals) => {
       await using fleet = await startFleet();
-      const { asked, give, network } = fleet;
+      const { asked, held, network } = fleet;
       const [holder, ...waiting] = fleet.processes;
       const target = someChildren();
       // Its client loses its connection.
@@ -91,7 +90,7 @@ describe('60 clients of three processes that wait for a fourth', () => {
       const killedAt = performance.now();
       holder.signal('SIGKILL');
       await expect.poll(asked, SOON).toBe(2);
-      give[1]?.(children('a'));
+      for (let time = 0; time < 2; time++) held.give(children('a'));
       expect(distinctAnswers(await Promise.all(others))).toEqual([`200 ${JSON.stringify(children('a').body)}`]);
       expect(performance.now() - killedAt).toBeLessThan(TAKEN_OVER_GUARD_MS);
       expect(asked()).toBe(2);

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import type { LoggedRequest } from '../../src/tools/simulator/request-log.ts';
+import { connectTo } from '../support/http-client.ts';
 import { ANY_WORLD, World, type WorldProxyOptions } from './world.ts';
 
 /** A world that passes requests through, and whose deadline no busy machine reaches. */
@@ -16,10 +17,8 @@ export function arrivedAt({ indexer }: World): readonly LoggedRequest[] {
 
 /** A raw connection to the public port on which these bytes were sent. */
 export async function open({ proxy }: World, bytes: string): Promise<Socket> {
-  const { hostname, port } = new URL(proxy.url);
-  const socket = connect(Number(port), hostname);
+  const socket = connectTo(proxy.url);
   await once(socket, 'connect');
-  socket.on('error', () => {});
   socket.write(bytes, 'latin1');
   return socket;
 }

@@ -1,20 +1,30 @@
+import { setTimeout as after } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { Fleet } from '../support/fleet.ts';
+import { Fleet, someMessage, someParent } from '../support/fleet.ts';
+import { children, type JsonAnswer, NOT_FOUND, pendingTrace } from '../support/json-upstream.ts';
 import { startRedisCluster } from '../support/redis-cluster.ts';
 import { IMPATIENT_REDIS } from '../support/redis-patience.ts';
 import { startRedisSentinels } from '../support/redis-sentinels.ts';
 import type { RedisServer } from '../support/redis-server.ts';
 import type { RunningProxy } from '../support/start-proxy.ts';
-import { answersOf, childrenOf, liveChildrenOf, unknownOf } from '../support/transaction-answers.ts';
 import { SteadyLoad } from './steady-load.ts';
 
 const WAIT = { timeout: 120_000, interval: 50 };
 
 /** Each of them lives so shortly that Redis and the indexer are asked again and again. */
 const targets = [
-  ...Array.from({ length: 40 }, (_, index) => liveChildrenOf(index)),
-  ...Array.from({ length: 10 }, (_, index) => unknownOf(index)),
+  ...Array.from({ length: 40 }, someMessage),
+  ...Array.from({ length: 10 }, (_, index) => `/api/v3/masterchainBlockShards?seqno=${index}`),
 ];
+
+function answer(target: string): Promise<JsonAnswer> {
+  const said = target.includes('masterchain')
+    ? NOT_FOUND
+    : target.includes('pending')
+      ? pendingTrace('a')
+      : children('a');
+  return after(5, said);
+}
 
 const STRIKES: readonly [string, (server: RedisServer) => Promise<void>][] = [
   ['killed', (server) => server.kill()],
@@ -24,10 +34,8 @@ const STRIKES: readonly [string, (server: RedisServer) => Promise<void>][] = [
 const KEYS = 24;
 
 /** How many keys, new each time, one instance finds that another one has stored in Redis. */
-let group = 100;
 async function countFound(from: RunningProxy, to: RunningProxy): Promise<number> {
-  group++;
-  const asked = Array.from({ length: KEYS }, (_, index) => childrenOf(group, index));
+  const asked = Array.from({ length: KEYS }, someParent);
   await Promise.all(asked.map((target) => from.ask(target)));
   await from.untilRedisHasAll();
   const replies = await Promise.all(asked.map((target) => to.ask(target)));
@@ -36,7 +44,7 @@ async function countFound(from: RunningProxy, to: RunningProxy): Promise<number>
 
 /** Strikes under load, until Redis is used for all keys again by all, and by an instance that is new. */
 async function weather(redisUrl: string, strike: () => Promise<void>, restore = async () => {}): Promise<void> {
-  await using fleet = await Fleet.start(answersOf(5), { redisUrl, overrides: { redis: IMPATIENT_REDIS } });
+  await using fleet = await Fleet.start(answer, { redisUrl, overrides: { redis: IMPATIENT_REDIS } });
   await using load = new SteadyLoad(fleet.proxies, targets);
   const [first, second, third] = fleet.proxies as [RunningProxy, RunningProxy, RunningProxy];
   await expect.poll(() => countFound(first, second), WAIT).toBe(KEYS);

@@ -2,7 +2,7 @@ import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { asAdmin } from '../support/as-admin.ts';
 import { distinctAnswers, Fleet, someChildren } from '../support/fleet.ts';
-import { children } from '../support/json-upstream.ts';
+import { children, HeldAnswers } from '../support/json-upstream.ts';
 import { meddlingProxy } from '../support/meddling-proxy.ts';
 import { IMPATIENT_REDIS } from '../support/redis-patience.ts';
 import { type RedisServer, startRedis } from '../support/redis-server.ts';
@@ -20,18 +20,6 @@ function expectTransitionsOnly(fleet: Fleet): void {
   }
 }
 
-/** An indexer that does not answer before `release()`. */
-function held() {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  return {
-    answer: async () => {
-      await promise;
-      return children('a');
-    },
-    release: () => resolve(),
-  };
-}
-
 const failedWith = (failure: string) =>
   spoiltLease((admin, lease) => admin.set(lease, `failed ${failure}`, 'PX', 60_000));
 
@@ -41,7 +29,7 @@ describe('while two instances wait for a third one, a Redis', () => {
     ['that hangs', (redis) => redis.pause()],
   ])('%s ends their wait: each asks the indexer itself, at once', async (_, fail) => {
     await using redis = await startRedis();
-    const indexer = held();
+    const indexer = new HeldAnswers();
     // The look-up and the acquisition at the beginning are not what this is about.
     const patientAtFirst = { redis: { budget: 1000, commandTimeout: 5000 } };
     await using fleet = await Fleet.start(indexer.answer, { redisUrl: redis.url, overrides: patientAtFirst });
@@ -53,7 +41,7 @@ describe('while two instances wait for a third one, a Redis', () => {
     const failedAt = performance.now();
     await fleet.untilAsked(3);
     expect(performance.now() - failedAt).toBeLessThan(10 * (100 + 1000));
-    indexer.release();
+    for (let time = 0; time < 3; time++) indexer.give(children('a'));
     expect(distinctAnswers(await Promise.all(asking))).toEqual(RIGHT);
     expect(fleet.asked).toBe(3);
     // The budget of Redis is used up: neither the loading instance nor the waiting ones asked it for more.
@@ -66,7 +54,7 @@ describe('while two instances wait for a third one, a Redis', () => {
   it('whose connections are reset in the middle of a reply lets them wait or ask the indexer, and all get the answer', async () => {
     await using redis = await startRedis();
     await using proxy = await meddlingProxy(redis.port);
-    const indexer = held();
+    const indexer = new HeldAnswers();
     await using fleet = await Fleet.start(indexer.answer, { redisUrl: proxy.url });
     const target = someChildren();
     const asking = [0, 1, 2].map((index) => fleet.get(index).ask(target));
@@ -78,7 +66,7 @@ describe('while two instances wait for a third one, a Redis', () => {
       return fleet.asked;
     };
     await expect.poll(resetUntilAsked, { timeout: 20_000, interval: 500 }).toBeGreaterThan(1);
-    indexer.release();
+    for (let time = 0; time < 3; time++) indexer.give(children('a'));
     expect(distinctAnswers(await Promise.all(asking))).toEqual(RIGHT);
     expect(fleet.asked).toBeLessThanOrEqual(3);
   });

@@ -2,14 +2,14 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { Agent, createServer, request } from 'node:http';
-import { type AddressInfo, connect } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { expect, onTestFinished, test } from 'vitest';
 import { startIndexer } from '../../src/tools/simulator/indexer.ts';
 import { nothingPending } from '../e2e/questions.ts';
-import { ask } from '../support/http-client.ts';
+import { ask, connectTo } from '../support/http-client.ts';
 import { ProxyProcess } from '../support/proxy-process.ts';
 
 /** As many as the head of a request has room for: a key of 20 KB. */
@@ -93,9 +93,9 @@ test('clients whose waiting requests fill the heap get 503, the process lives, a
   void proxy.ended.then(() => {
     isAlive = false;
   });
-  const sockets = Array.from({ length: CONNECTIONS }, () => connect(Number(new URL(proxy.url).port), '127.0.0.1'));
+  const sockets = Array.from({ length: CONNECTIONS }, () => connectTo(proxy.url));
   for (const socket of sockets) {
-    socket.on('error', () => {}).setEncoding('latin1');
+    socket.setEncoding('latin1');
     socket.on('data', (text: string) => {
       unavailable += text.split('HTTP/1.1 503').length - 1;
     });

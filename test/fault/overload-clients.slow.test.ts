@@ -1,9 +1,9 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import { connect, Socket } from 'node:net';
+import { Socket } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { startIndexer } from '../../src/tools/simulator/indexer.ts';
 import { newestBlock, parentOfSettled } from '../e2e/questions.ts';
-import { ask } from '../support/http-client.ts';
+import { ask, connectTo } from '../support/http-client.ts';
 import { ProxyProcess } from '../support/proxy-process.ts';
 import { startFaultyWorld } from './faulty-world.ts';
 
@@ -31,8 +31,8 @@ function acceptedBy(url: string): { readonly count: number; readonly open: numbe
 
 /** Connects so many clients that send this. */
 function connectMany(url: string, count: number, bytes: string): Socket[] {
-  const sockets = Array.from({ length: count }, () => connect(Number(new URL(url).port), '127.0.0.1'));
-  for (const socket of sockets) socket.on('error', () => {}).write(bytes);
+  const sockets = Array.from({ length: count }, () => connectTo(url));
+  for (const socket of sockets) socket.write(bytes);
   onTestFinished(() => {
     for (const socket of sockets) socket.destroy();
   });

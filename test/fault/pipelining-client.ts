@@ -1,6 +1,7 @@
-import { connect, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
 import type { World } from '../e2e/world.ts';
+import { connectTo } from '../support/http-client.ts';
 
 const REQUEST_HEAD = 'HTTP/1.1\r\nHost: x\r\n\r\n';
 export const get = (target: string) => `GET ${target} ${REQUEST_HEAD}`;
@@ -22,9 +23,8 @@ export interface ClientOptions {
 
 /** A client that sends these bytes and looks at the status of each answer. */
 export function connectClient(world: World, sent: string, { reads = true }: ClientOptions = {}): Client {
-  const socket = connect(Number(new URL(world.proxy.url).port), '127.0.0.1');
+  const socket = connectTo(world.proxy.url);
   onTestFinished(() => void socket.destroy());
-  socket.on('error', () => {});
   const statuses: string[] = [];
   let [bytes, rest] = [0, ''];
   socket.setEncoding('latin1').on('data', (part: string) => {

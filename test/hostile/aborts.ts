@@ -1,9 +1,8 @@
 import { setTimeout } from 'node:timers/promises';
-import { ask } from '../support/http-client.ts';
+import { ask, connectTo } from '../support/http-client.ts';
 import { startRedis } from '../support/redis-server.ts';
 import { type Arena, type Attack, attackUntilOver } from './attack.ts';
 import { readEcho, startEchoIndexer } from './echo-indexer.ts';
-import { connectTo } from './raw-connection.ts';
 import { withVictim } from './victim.ts';
 
 const WORKERS = 8;

@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
-import { ask } from '../support/http-client.ts';
+import { ask, connectTo } from '../support/http-client.ts';
 import type { Arena, Attack } from './attack.ts';
 import { startEchoIndexer } from './echo-indexer.ts';
 import { readAnswers } from './raw-answers.ts';
-import { connectTo, receiveAll } from './raw-connection.ts';
+import { receiveAll } from './raw-connection.ts';
 import { withVictim } from './victim.ts';
 
 /** The heap of the documented container: half of its 706 MiB. */

@@ -1,9 +1,9 @@
 import type { SeededRandom } from '../../src/tools/simulator/seeded-random.ts';
-import { ask } from '../support/http-client.ts';
+import { ask, connectTo } from '../support/http-client.ts';
 import { type Arena, type Attack, attackUntilOver } from './attack.ts';
 import { readEcho, startEchoIndexer } from './echo-indexer.ts';
 import { type RawAnswer, readAnswers } from './raw-answers.ts';
-import { connectTo, receiveAll, writeInPieces } from './raw-connection.ts';
+import { receiveAll, writeInPieces } from './raw-connection.ts';
 import { withVictim } from './victim.ts';
 
 const WORKERS = 12;

@@ -1,14 +1,6 @@
-import { connect, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { setImmediate, setTimeout } from 'node:timers/promises';
 import type { SeededRandom } from '../../src/tools/simulator/seeded-random.ts';
-
-/** Opens a connection that sends each write at once. Its errors are no surprise. */
-export function connectTo(url: string): Socket {
-  const { hostname, port } = new URL(url);
-  return connect(Number(port), hostname)
-    .setNoDelay(true)
-    .on('error', () => {});
-}
 
 /** Writes bytes (latin1) in pieces that are cut anywhere, with pauses of up to 3 ms; stops when the connection is closed. */
 export async function writeInPieces(socket: Socket, bytes: string, random: SeededRandom): Promise<void> {

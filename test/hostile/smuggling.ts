@@ -1,9 +1,9 @@
-import { ask } from '../support/http-client.ts';
+import { ask, connectTo } from '../support/http-client.ts';
 import { type Arena, type Attack, attackUntilOver } from './attack.ts';
 import { changedBytes } from './changed-bytes.ts';
 import { type EchoIndexer, readEcho, startEchoIndexer } from './echo-indexer.ts';
 import { readAnswers } from './raw-answers.ts';
-import { connectTo, receiveAll } from './raw-connection.ts';
+import { receiveAll } from './raw-connection.ts';
 import { FORMS, type Form } from './smuggling-forms.ts';
 import { withVictim } from './victim.ts';
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { ask, exchange, send } from '../support/http-client.ts';
-import { DRAIN_MS, open, ProcessWorld, REQUEST, refusal, TARGET } from './process-world.ts';
+import { ask, connectTo, exchange, send } from '../support/http-client.ts';
+import { DRAIN_MS, ProcessWorld, REQUEST, refusal, TARGET } from './process-world.ts';
 
 let world: ProcessWorld;
 
@@ -44,8 +44,8 @@ describe('after http.drain', () => {
 it('with default settings, a process ends within 10 s of the signal, whatever clients and indexer do', async () => {
   await using started = await world.startProcess({ UPSTREAM_TIMEOUT: '5min' });
   const gate = world.indexer.hold('masterchainBlockShards');
-  const silent = open(started.url);
-  const half = open(started.url);
+  const silent = connectTo(started.url);
+  const half = connectTo(started.url);
   half.write(`GET ${TARGET} HTTP/1.1\r\nHost:`);
   const inFlight = exchange(started.url, `GET ${TARGET} HTTP/1.1\r\nHost: x\r\n\r\n`);
   const follower = send(started.url, TARGET);

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { ask, exchange, send } from '../support/http-client.ts';
-import { DRAIN_MS, open, ProcessWorld, REQUEST, refusal, TARGET } from './process-world.ts';
+import { ask, connectTo, exchange, send } from '../support/http-client.ts';
+import { DRAIN_MS, ProcessWorld, REQUEST, refusal, TARGET } from './process-world.ts';
 
 let world: ProcessWorld;
 
@@ -85,10 +85,10 @@ describe('after http.drain', () => {
 
   it('connections of clients that never finish their request or never read their answer are closed', async () => {
     await using started = await world.startWithDrain(`${DRAIN_MS}ms`, { maxBodySize: '32MiB' });
-    const half = open(started.url);
+    const half = connectTo(started.url);
     half.write(REQUEST.slice(0, 30));
     world.indexer.faults.inject({ kind: 'huge', bytes: 16 * 1024 * 1024 });
-    const deaf = open(started.url);
+    const deaf = connectTo(started.url);
     deaf.write(`GET /api/v3/masterchainBlockShards?seqno=${world.indexer.chain.headSeqno} HTTP/1.1\r\nHost: x\r\n\r\n`);
     await once(deaf, 'readable');
     started.signal('SIGTERM');

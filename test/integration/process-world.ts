@@ -1,8 +1,8 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Indexer, startIndexer } from '../../src/tools/simulator/indexer.ts';
+import { connectTo } from '../support/http-client.ts';
 import { ProxyProcess } from '../support/proxy-process.ts';
 
 export const TARGET = '/api/v3/masterchainBlockShards?seqno=2147483647';
@@ -45,15 +45,10 @@ export class ProcessWorld implements AsyncDisposable {
   }
 }
 
-export function open(origin: string): Socket {
-  const { hostname, port } = new URL(origin);
-  return connect(Number(port), hostname).on('error', () => {});
-}
-
 /** How a new connection fails, or that it does not. */
 export function refusal(origin: string): Promise<string> {
   return new Promise((resolve) => {
-    const socket = open(origin);
+    const socket = connectTo(origin);
     socket.on('connect', () => {
       socket.destroy();
       resolve('connected');

@@ -30,6 +30,9 @@ export function someChildren(): string {
   return `/api/v3/adjacentTransactions?hash=${targets.toString(16).padStart(64, '0')}&direction=out`;
 }
 
+/** The parent of such a transaction: a final answer, which does not expire within a test, however slow the machine is. */
+export const someParent = () => someChildren().replace('direction=out', 'direction=in');
+
 /** A message that no other test asks for. */
 export function someMessage(): string {
   targets++;

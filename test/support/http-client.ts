@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { once } from 'node:events';
 import { type ClientRequest, type IncomingHttpHeaders, request } from 'node:http';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 
 /** An answer as it came over the wire, not decompressed. */
@@ -71,10 +71,15 @@ async function answerTo(sending: ClientRequest): Promise<Answered> {
   };
 }
 
+/** Opens a connection. Its errors are no surprise. */
+export function connectTo(origin: string): Socket {
+  const { hostname, port } = new URL(origin);
+  return connect({ port: Number(port), host: hostname, noDelay: true }).on('error', () => {});
+}
+
 /** Writes bytes as they are and gives all that comes back until the server ends the connection. */
 export async function exchange(origin: string, bytes: string): Promise<string> {
-  const { hostname, port } = new URL(origin);
-  const socket = connect(Number(port), hostname);
+  const socket = connectTo(origin);
   socket.write(bytes, 'latin1');
   return (await buffer(socket)).toString('latin1');
 }

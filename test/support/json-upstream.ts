@@ -28,6 +28,21 @@ export function answeringJson(answer: (target: string) => JsonAnswer | Promise<J
   };
 }
 
+/** An indexer that holds its answers until the test gives them, the oldest first. */
+export class HeldAnswers {
+  readonly #waiting: ((answer: JsonAnswer) => void)[] = [];
+
+  readonly answer = (): Promise<JsonAnswer> => {
+    const { promise, resolve } = Promise.withResolvers<JsonAnswer>();
+    this.#waiting.push(resolve);
+    return promise;
+  };
+
+  give(answer: JsonAnswer): void {
+    this.#waiting.shift()?.(answer);
+  }
+}
+
 /** Whether a request, given its head, is the proxy's own question for the head of the chain. */
 export function asksForHead(head: string): boolean {
   return head.startsWith('GET /api/v3/masterchainInfo ');
