@@ -21,8 +21,8 @@ const LEAST_GATHER_MS = 50;
 const RETRY_AFTER_MS = 10_000;
 
 /**
- * The subscription at the server; the watches know what of it is acknowledged. Each message replaces the one before, and is sent when
- * that was answered. If it is refused, the one before stays.
+ * The subscription at the server; the watches know what of it is acknowledged. Each message replaces the one before, and
+ * is sent when that was answered. If it is refused, the one before stays.
  */
 export class Subscription {
   readonly #dependencies: SubscriptionDependencies;
