@@ -9,7 +9,7 @@ const run = promisify(execFile);
 const SYSTEM_FOLDERS = ['/usr/sbin', '/usr/local/sbin', '/sbin'];
 
 /** The path of a program, on PATH or where Debian puts those for administrators; undefined where it is not there. */
-export function pathOf(program: string): string | undefined {
+function pathOf(program: string): string | undefined {
   return [...(process.env['PATH'] ?? '').split(delimiter), ...SYSTEM_FOLDERS]
     .map((folder) => join(folder, program))
     .find((path) => existsSync(path));
@@ -44,7 +44,7 @@ export async function debianProgram(program: string, packageName: string): Promi
   }
   const path = pathOf(program);
   if (path !== undefined) return path;
-  throw new Error(`This test needs ${program}: install it (Debian, Ubuntu: apt-get install ${packageName}).`, {
+  throw new Error(`${program} is needed: install it (Debian, Ubuntu: apt-get install ${packageName}).`, {
     cause,
   });
 }

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { failed } from '../../../src/tools/simulator/faults.ts';
+import { type Fault, failed } from '../../../src/tools/simulator/faults.ts';
 import { SeededRandom } from '../../../src/tools/simulator/seeded-random.ts';
 import { Connections } from '../support/connections.ts';
 import { Member } from '../support/members.ts';
@@ -8,19 +8,11 @@ import { startToncache } from '../support/processes.ts';
 import { markdownTable, quantilesOf } from '../support/report.ts';
 import { Calls, chainOf, chainOptions, chainStart, isRight, NO_RATES, OPERATIONS, outcomeOf } from './calls.ts';
 
-/** How an outage of an indexer begins and ends. */
-interface Outage {
-  readonly begin: (indexer: Member) => unknown;
-  readonly end: (indexer: Member) => unknown;
-}
-
-const OUTAGES: Readonly<Record<string, Outage>> = {
-  'answers 500': { begin: ({ faults }) => faults.inject(failed(500)), end: ({ faults }) => faults.clear() },
-  'resets connections': {
-    begin: ({ faults }) => faults.inject({ kind: 'reset' }),
-    end: ({ faults }) => faults.clear(),
-  },
-  killed: { begin: (indexer) => indexer.kill(), end: (indexer) => indexer.revive() },
+/** What befalls every request; without that, the indexer is killed. */
+const OUTAGES: Readonly<Record<string, Fault | undefined>> = {
+  'answers 500': failed(500),
+  'resets connections': { kind: 'reset' },
+  killed: undefined,
 };
 
 const LASTING_SECONDS = [10, 36, 75];
@@ -41,8 +33,8 @@ export async function tableOfOutages(): Promise<string> {
   const rows: string[][] = [];
   for (const seconds of LASTING_SECONDS) {
     console.error(`... outages of ${seconds} s`);
-    const ofKinds = Object.entries(OUTAGES).map(async ([name, outage]) => {
-      const repeated = Array.from({ length: REPETITIONS }, () => recover(outage, seconds * 1000, calls, startAt));
+    const ofKinds = Object.entries(OUTAGES).map(async ([name, fault]) => {
+      const repeated = Array.from({ length: REPETITIONS }, () => recover(fault, seconds * 1000, calls, startAt));
       const recoveries = await Promise.all(repeated);
       const times = OPERATIONS.map((_, place) => recoveries.map((recovery) => recovery[place] ?? Infinity));
       const all = recoveries.map((recovery) => Math.max(...recovery));
@@ -54,7 +46,7 @@ export async function tableOfOutages(): Promise<string> {
 }
 
 /** When each operation was answered for everybody again, in seconds after the indexer was well. */
-async function recover(outage: Outage, lastingMs: number, calls: Calls, startAt: number): Promise<number[]> {
+async function recover(fault: Fault | undefined, lastingMs: number, calls: Calls, startAt: number): Promise<number[]> {
   await using indexer = await Member.start(chainOptions(startAt));
   await using toncache = await startToncache({ UPSTREAM_URL: indexer.url });
   const connections = new Connections(toncache.port);
@@ -68,9 +60,11 @@ async function recover(outage: Outage, lastingMs: number, calls: Calls, startAt:
     return { operation: call.operation, dueMs, isRight: isRight(outcome) };
   });
   await delay(CALM_MS);
-  await outage.begin(indexer);
+  if (fault === undefined) await indexer.kill();
+  else indexer.faults.inject(fault);
   await delay(lastingMs);
-  await outage.end(indexer);
+  if (fault === undefined) await indexer.revive();
+  else indexer.faults.clear();
   const wellMs = performance.now() - startedAt;
   const answers = (await asking).filter(({ dueMs }) => dueMs >= wellMs);
   connections.close();

@@ -1,12 +1,15 @@
+import { execFile } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { debianProgram } from '../../support/apt.ts';
 import { markdownTable, quantilesOf } from '../support/report.ts';
 import type { Case } from './cases.ts';
 import { cpuMicrosOf } from './cpu-time.ts';
 import type { FakeIndexer } from './fake-indexer.ts';
 import type { Peer } from './peer.ts';
-import { hitTarget, missPattern } from './targets.ts';
-import { runWrk } from './wrk.ts';
+import { FIRST_MISS_SEQNO, hitTarget, missPattern } from './targets.ts';
 
 /** The CPU time per request of one case on one server: the median of its rounds, in microseconds. */
 export interface Measured {
@@ -30,6 +33,8 @@ const WARM_UP_SECONDS = 2;
 const CONNECTIONS = 32;
 /** Share of requests that may fail, or reach the indexer unexpectedly, before a load is refused as invalid. */
 const TOLERATED_SHARE = 0.01;
+
+const SCRIPT = fileURLToPath(new URL('./requests.lua', import.meta.url));
 
 /** The number of the next miss: no two misses of a run ask for the same key. */
 let misses = 0;
@@ -80,16 +85,9 @@ async function load(bench: Bench, compared: Case, peer: Peer, origin: string): P
   const { kind, sizeKb, gzip, title } = compared;
   const askedBefore = await bench.indexer.requests();
   const cpuBefore = await cpuMicrosOf(peer.pid);
-  const { requests, failed } = await runWrk({
-    core: bench.generatorCore,
-    origin,
-    connections: CONNECTIONS,
-    seconds: bench.seconds,
-    hitsFile: hitsFileIn(bench),
-    missPattern: kind === 'misses' ? peer.missPrefix + missPattern(sizeKb) : '',
-    firstMiss: misses,
-    gzip,
-  });
+  const pattern = kind === 'misses' ? peer.missPrefix + missPattern(sizeKb) : '';
+  const script = [hitsFileIn(bench), pattern, misses, FIRST_MISS_SEQNO, gzip ? 'gzip' : ''];
+  const { requests, failed } = await runWrk(bench, origin, script);
   const cpuMicros = (await cpuMicrosOf(peer.pid)) - cpuBefore;
   const asked = (await bench.indexer.requests()) - askedBefore;
   misses += requests + CONNECTIONS;
@@ -101,6 +99,17 @@ async function load(bench: Bench, compared: Case, peer: Peer, origin: string): P
     throw new Error(`${peer.name}, ${title}, ${sizeKb} KB: ${what}`);
   }
   return cpuMicros / requests;
+}
+
+/** Runs one load in a closed loop; `script`: the arguments of requests.lua. `failed`: what was no answer, or one of 400 and above. */
+async function runWrk(bench: Bench, origin: string, script: readonly (string | number)[]) {
+  const load = ['-t', '1', '-c', CONNECTIONS, '-d', `${bench.seconds}s`, '--timeout', '10s', '-s', SCRIPT, origin];
+  const wrk = await debianProgram('wrk', 'wrk');
+  const command = ['-c', bench.generatorCore, wrk, ...load, '--', ...script].map(String);
+  const { stdout } = await promisify(execFile)('taskset', command);
+  const line = stdout.split('\n').findLast((text) => text.startsWith('{'));
+  if (line === undefined) throw new Error(`wrk printed no result:\n${stdout}`);
+  return JSON.parse(line) as { readonly requests: number; readonly failed: number };
 }
 
 function hitsFileIn({ folder }: Bench): string {

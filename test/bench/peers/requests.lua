@@ -1,4 +1,4 @@
--- The requests of one load, for wrk. Arguments (see wrk.ts): a file with the targets of the hits, one a line; the
+-- The requests of one load, for wrk. Arguments: a file with the targets of the hits, one a line; the
 -- pattern of the target of a miss, or "" for hits; the number before that of the first miss; the highest seqno of a
 -- miss; Accept-Encoding, or "".
 local hits, pattern, number, highestSeqno = {}, "", 0, 0

@@ -30,7 +30,7 @@ export const CASES: readonly Case[] = [
     begin: ({ faults }) => faults.inject(rateLimited('json', '3')),
     end: ({ faults }) => faults.clear(),
   },
-  { name: 'one ten times slower', begin: (one) => one.slow() },
+  { name: 'one ten times slower', begin: ({ faults }) => Object.assign(faults.workers ?? {}, { serviceMs: 1000 }) },
   { name: 'one a minute behind', prepare: ([one]) => one?.lag(MINUTE_MS) },
   { name: 'both a minute behind', prepare: (members) => members.map((each) => each.lag(MINUTE_MS)) },
   { name: 'three restarted one after the other', members: 3, begin: (_, members) => restart(members) },

@@ -4,9 +4,6 @@ import { freePort } from '../../support/free-port.ts';
 
 const WORKERS = 20;
 const SERVICE_MS = 100;
-/** Of the slow one. */
-const TEN_TIMES_MS = 10 * SERVICE_MS;
-
 /** A simulated indexer in this process, of 20 workers, which can be killed and started again. */
 export class Member implements AsyncDisposable {
   readonly port: number;
@@ -34,10 +31,6 @@ export class Member implements AsyncDisposable {
     return this.#indexer.faults;
   }
 
-  slow(): void {
-    this.#setWorkers(TEN_TIMES_MS);
-  }
-
   lag(ms: number): void {
     this.#indexer.replicas[0].lag(ms);
   }
@@ -56,13 +49,9 @@ export class Member implements AsyncDisposable {
   }
 
   #begin(): void {
-    this.#setWorkers(SERVICE_MS);
+    this.faults.workers = { count: WORKERS, serviceMs: SERVICE_MS };
     this.#indexer.requests.on('request', ({ operation }) => {
       if (operation !== 'masterchainInfo') this.asked++;
     });
-  }
-
-  #setWorkers(serviceMs: number): void {
-    this.#indexer.faults.workers = { count: WORKERS, serviceMs };
   }
 }

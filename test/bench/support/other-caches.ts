@@ -1,9 +1,9 @@
 import { chmod, mkdtempDisposable, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { debianProgram } from '../../support/apt.ts';
 import { freePort } from '../../support/free-port.ts';
 import { type Server, startServer } from './processes.ts';
-import { findProgram } from './required-programs.ts';
 
 /** Starts nginx with one worker and without an access log, because toncache writes none; `httpAt`: its `http` block. */
 export async function startNginx(httpAt: (port: number, folder: string) => string, cores?: string): Promise<Server> {
@@ -25,7 +25,7 @@ ${httpAt(port, folder)}
     const file = join(folder, 'nginx.conf');
     await writeFile(file, configuration);
     const args = ['-p', folder, '-c', file, '-e', 'stderr'];
-    return await startServer({ program: findProgram('nginx'), args, cores }, port);
+    return await startServer({ program: await debianProgram('nginx', 'nginx-light'), args, cores }, port);
   });
 }
 
@@ -37,7 +37,7 @@ export async function startVarnish(vcl: string, cores?: string, sockets: readonl
     await writeFile(file, vcl);
     const listen = ['-a', `plain=127.0.0.1:${port}`, ...sockets];
     const args = ['-F', '-n', join(folder, 'varnish'), '-f', file, '-s', 'malloc,1g', '-T', 'none', ...listen];
-    const command = { program: findProgram('varnishd'), args, cores };
+    const command = { program: await debianProgram('varnishd', 'varnish'), args, cores };
     // Varnish runs a C compiler to load its configuration.
     return await startServer({ ...command, environment: { PATH: process.env['PATH'] } }, port);
   });

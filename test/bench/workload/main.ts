@@ -4,7 +4,6 @@ import { exitOnSignals } from '../../support/launch.ts';
 import { nameOf } from '../../truth/call.ts';
 import { Connections } from '../support/connections.ts';
 import { describeMachine, markdownTable, quantilesOf } from '../support/report.ts';
-import { findProgram } from '../support/required-programs.ts';
 import { play } from './clients.ts';
 import { chainOfHour, HOUR_MS, SLICE_AT_MS, startIndexerOfHour } from './hour.ts';
 import { type ClientAnswer, changesSeen, judge, type Verdict } from './judge.ts';
@@ -39,7 +38,6 @@ exitOnSignals();
 
 const { values } = parseArgs({ options: { seconds: { type: 'string', default: '40' } } });
 const seconds = Number(values.seconds);
-for (const program of ['nginx', 'varnishd', 'taskset'] as const) findProgram(program);
 const hour = chainOfHour(0);
 hour.advanceTo(HOUR_MS);
 const sessions = sessionsOfHour(hour);
