@@ -2,11 +2,11 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { type Indexer, startIndexer } from '../../src/tools/simulator/indexer.ts';
+import { startIndexer } from '../../src/tools/simulator/indexer.ts';
 import { unknownTransaction } from '../e2e/questions.ts';
 import { ask } from '../support/http-client.ts';
 import { ProxyProcess } from '../support/proxy-process.ts';
-import { type RedisServer, startRedis } from '../support/redis-server.ts';
+import { startRedis } from '../support/redis-server.ts';
 import { GarblingRedis, type IsGarbled } from './garbling-redis.ts';
 import { GARBAGE_FORMS } from './redis-garbage-forms.ts';
 
@@ -51,101 +51,60 @@ beforeAll(async () => {
 afterAll(() => rm(dir, { recursive: true }));
 
 /** A process before a Redis that garbles, and all that it takes. */
-class GarbledWorld implements AsyncDisposable {
-  readonly redis: RedisServer;
-  readonly garbling: GarblingRedis;
-  readonly #indexer: Indexer;
-  readonly #url: string;
-  proxy: ProxyProcess;
-
-  private constructor(redis: RedisServer, garbling: GarblingRedis, indexer: Indexer, url: string) {
-    this.redis = redis;
-    this.garbling = garbling;
-    this.#indexer = indexer;
-    this.#url = url;
-    this.proxy = this.#launch();
-  }
-
-  static async start(): Promise<GarbledWorld> {
-    const redis = await startRedis();
-    const garbling = await GarblingRedis.start(redis.port);
-    return new GarbledWorld(redis, garbling, await startIndexer(), garbling.url);
-  }
-
-  /** Starts the process again. */
-  async restart(): Promise<void> {
-    await this.proxy[Symbol.asyncDispose]();
-    this.proxy = this.#launch();
-    await this.proxy.untilLogged('toncache is ready');
-  }
-
+async function startGarbled() {
+  await using stack = new AsyncDisposableStack();
+  const redis = stack.use(await startRedis());
+  const garbling = stack.use(await GarblingRedis.start(redis.port));
+  const indexer = await startIndexer();
+  stack.defer(() => indexer.close());
+  const environment = { UPSTREAM_URL: indexer.url, REDIS_URL: garbling.url, NETWORK: 'garbage' };
+  const proxy = stack.use(new ProxyProcess({ ...environment, CONFIG_FILE: configFile }));
+  const calls = (labels: Record<string, string>) => proxy.metric('toncache_redis_calls_total', labels);
+  const goodCalls = () =>
+    Promise.all([calls({ call: 'read', outcome: 'absent' }), calls({ call: 'write', outcome: 'stored' })]);
   /** What was never asked for is answered, whatever Redis does. */
-  async askAnew(): Promise<void> {
-    expect((await ask(this.proxy.url, unknownTransaction())).status).toBe(404);
-  }
-
+  const askAnew = async () => expect((await ask(proxy.url, unknownTransaction())).status).toBe(404);
   /** Until Redis is read and written. */
-  async untilUsed(): Promise<void> {
-    const [reads, writes] = await this.#goodCalls();
+  const untilUsed = async () => {
+    const [reads, writes] = await goodCalls();
     await vi.waitFor(
       async () => {
-        await this.askAnew();
-        const [readsNow = 0, writesNow = 0] = await this.#goodCalls();
-        expect([readsNow > (reads ?? 0), writesNow > (writes ?? 0)]).toEqual([true, true]);
+        await askAnew();
+        const [readsNow, writesNow] = await goodCalls();
+        expect([readsNow > reads, writesNow > writes]).toEqual([true, true]);
       },
       { timeout: 60_000, interval: 20 },
     );
-  }
-
-  #goodCalls(): Promise<number[]> {
-    const calls = [
-      { call: 'read', outcome: 'absent' },
-      { call: 'write', outcome: 'stored' },
-    ];
-    return Promise.all(calls.map((labels) => this.proxy.metric('toncache_redis_calls_total', labels)));
-  }
-
-  #launch(): ProxyProcess {
-    const environment = { UPSTREAM_URL: this.#indexer.url, REDIS_URL: this.#url, NETWORK: 'garbage' };
-    return new ProxyProcess({ ...environment, CONFIG_FILE: configFile });
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.proxy[Symbol.asyncDispose]();
-    await this.#indexer.close();
-    await this.garbling[Symbol.asyncDispose]();
-    await this.redis.stop();
-  }
+  };
+  const started = stack.move();
+  return { garbling, proxy, askAnew, untilUsed, [Symbol.asyncDispose]: () => started.disposeAsync() };
 }
 
 describe.concurrent('a Redis that answers', { timeout: 600_000 }, () => {
   it.each(Object.entries(PLACES))('%s with garbage is a lost connection, in every form', async (_, place) => {
-    await using world = await GarbledWorld.start();
-    await world.proxy.untilLogged('toncache is ready');
-    await world.untilUsed();
-    const failures: string[] = [];
+    await using world = await startGarbled();
+    const { garbling, proxy, askAnew, untilUsed } = world;
+    await proxy.untilLogged('toncache is ready');
+    await untilUsed();
+    const garble = async (bytes: string) => {
+      const { garbled } = garbling;
+      garbling.garble({ bytes, isGarbled: place.isGarbled, unasked: place.unasked ?? false });
+      if (place.atConnect) garbling.cutAll();
+      while (garbling.garbled === garbled) await askAnew();
+      for (let time = 0; time < 5; time++) await askAnew();
+      garbling.garble();
+      await untilUsed();
+    };
     for (const [form, bytes] of Object.entries(GARBAGE_FORMS)) {
-      try {
-        const { garbled } = world.garbling;
-        world.garbling.garble({ bytes, isGarbled: place.isGarbled, unasked: place.unasked ?? false });
-        if (place.atConnect) world.garbling.cutAll();
-        while (world.garbling.garbled === garbled) await world.askAnew();
-        for (let time = 0; time < 5; time++) await world.askAnew();
-        world.garbling.garble();
-        await world.untilUsed();
-        expect(world.proxy.errors).toBe('');
-      } catch (error) {
-        failures.push(`${form}: ${world.proxy.errors || error}`);
-        await world.restart();
-      }
+      await garble(bytes).catch((cause: unknown) => expect.fail(`${form}: ${cause}\n${proxy.errors}`));
+      expect([form, proxy.errors]).toEqual([form, '']);
     }
-    expect(failures).toEqual([]);
   });
 
   it.each(Object.entries(GARBAGE_FORMS))(
     'everything from the start on with %s is used once it answers properly',
     async (_, bytes) => {
-      await using world = await GarbledWorld.start();
+      await using world = await startGarbled();
       world.garbling.garble({ bytes, isGarbled: () => true });
       await world.proxy.untilLogged('toncache is ready');
       for (let time = 0; time < 5; time++) await world.askAnew();
