@@ -6,8 +6,8 @@ import { MemoryTier } from '../../src/cache/memory-tier.ts';
 import { redisKeyFor } from '../../src/cache/redis-scripts.ts';
 import { RedisTier } from '../../src/cache/redis-tier.ts';
 import { usableUntil } from '../../src/freshness.ts';
+import { connectedRedis } from '../support/connected-redis.ts';
 import { anEntry, asTheyAre } from '../support/entry.ts';
-import { connectedRedis } from '../support/observed-redis-tier.ts';
 
 /** What both tiers do alike. */
 interface Tier {

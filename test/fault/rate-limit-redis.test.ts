@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { RateLimit, SharedRate } from '../../src/admission/rate-limit.ts';
 import { withinBudget } from '../../src/redis/within-budget.ts';
-import { connectedScripting } from '../support/connected-scripting.ts';
+import { connectedRedis } from '../support/connected-redis.ts';
 import { type RedisServer, startRedis } from '../support/redis-server.ts';
 import { mostWithin } from '../support/sliding-count.ts';
 
@@ -12,7 +12,7 @@ const now = () => performance.now();
 
 /** A limit on a Redis of its own, and when it reported that the rate is shared or is not. */
 async function limitOn(redis: RedisServer) {
-  const connection = await connectedScripting(redis.url);
+  const connection = await connectedRedis(redis.url);
   const sharedChanges: boolean[] = [];
   const subject = new RateLimit({
     reserveShared: new SharedRate({

@@ -9,8 +9,9 @@ import { leaseKeyOf, redisKeyFor } from '../../src/cache/redis-scripts.ts';
 import type { RedisRead } from '../../src/cache/redis-tier.ts';
 import { TieredCache } from '../../src/cache/tiered-cache.ts';
 import { type Acquisition, Leases } from '../../src/once/lease.ts';
+import { connectedRedis } from '../support/connected-redis.ts';
 import { anEntry, bodyOf, NOTHING_PURGED } from '../support/entry.ts';
-import { connectedRedis, ObservedRedisTier } from '../support/observed-redis-tier.ts';
+import { ObservedRedisTier } from '../support/observed-redis-tier.ts';
 
 const url = inject('redisUrl');
 const admin = new Redis(url);

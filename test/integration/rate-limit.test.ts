@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, inject, test } from 'vitest';
 import { RateLimit, SharedRate } from '../../src/admission/rate-limit.ts';
 import { UpstreamClient } from '../../src/indexer/upstream-client.ts';
 import { type Indexer, startIndexer } from '../../src/tools/simulator/indexer.ts';
-import { connectedScripting } from '../support/connected-scripting.ts';
+import { connectedRedis } from '../support/connected-redis.ts';
 import { sentFor } from '../support/sent-for.ts';
 import { mostWithin } from '../support/sliding-count.ts';
 
@@ -60,7 +60,7 @@ function instance(rateLimit: RateLimit, signal: AbortSignal): void {
 }
 
 async function sharedRate(key: string): Promise<SharedRate> {
-  const connection = await connectedScripting(redisUrl);
+  const connection = await connectedRedis(redisUrl);
   connections.defer(() => connection.close());
   const { runScript } = connection;
   return new SharedRate({ runScript, now, onShared: () => {}, key, failuresToOpen: 3, openMs: 1000 });
@@ -100,7 +100,7 @@ test.each([
 
 test('a shared rate counts for its key alone, and the key expires when its next slot is free', async () => {
   const key = `test:rate:${randomUUID()}`;
-  const connection = await connectedScripting(redisUrl);
+  const connection = await connectedRedis(redisUrl);
   connections.defer(() => connection.close());
   const [one, other] = [await sharedRate(key), await sharedRate(`${key}:other`)];
   expect(await one.reserve(60_000, 5000)).toEqual({ state: 'reserved', waitMs: 0 });
@@ -123,7 +123,7 @@ test.each(['garbage', '9'.repeat(20), '-1', ''])(
   'a rate whose key in Redis holds %j starts again from now',
   async (garbage) => {
     const key = `test:rate:${randomUUID()}`;
-    const connection = await connectedScripting(redisUrl);
+    const connection = await connectedRedis(redisUrl);
     connections.defer(() => connection.close());
     await connection.runScript("redis.call('SET', KEYS[1], ARGV[1])", [key], [garbage]);
     expect(await (await sharedRate(key)).reserve(1000, 5000)).toEqual({ state: 'reserved', waitMs: 0 });

@@ -3,8 +3,9 @@ import { afterAll, describe, expect, inject, test } from 'vitest';
 import { contentOf, type Entry, ownedBytes } from '../../src/cache/entry.ts';
 import { COPY_BYTES, encodeEntry } from '../../src/cache/entry-codec.ts';
 import { keptBody } from '../../src/cache/gzip.ts';
+import { connectedRedis } from '../support/connected-redis.ts';
 import { anEntry } from '../support/entry.ts';
-import { connectedRedis, ObservedRedisTier } from '../support/observed-redis-tier.ts';
+import { ObservedRedisTier } from '../support/observed-redis-tier.ts';
 
 const url = inject('redisUrl');
 const redis = new Redis(url);

@@ -1,3 +1,4 @@
+import { expect } from 'vitest';
 import {
   type ConnectedRedis,
   type ConnectRedisDependencies,
@@ -30,6 +31,16 @@ export async function observedConnection(
   });
   await reported;
   return { ...connection, transitions, [Symbol.asyncDispose]: () => connection.close() };
+}
+
+/** A connection that is known to work, for tests that are not about its beginning. */
+export async function connectedRedis(
+  url: string,
+  options?: Partial<ConnectRedisDependencies>,
+): Promise<ObservedConnection> {
+  const connection = await observedConnection(url, options);
+  expect(connection.transitions).toEqual([{ state: 'connected' }]);
+  return connection;
 }
 
 /** Puts bytes under a key for a minute. */

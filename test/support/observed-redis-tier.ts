@@ -8,36 +8,12 @@ import {
   type RedisTierDependencies,
   type RedisTierEvent,
 } from '../../src/cache/redis-tier.ts';
-import { type ConnectedRedis, type ConnectRedisDependencies, connectRedis } from '../../src/redis/connect.ts';
+import { type ConnectedRedis, connectRedis } from '../../src/redis/connect.ts';
 import type { RedisTransition } from '../../src/redis/transitions.ts';
 import { asTheyAre } from './entry.ts';
 
-const TIMEOUTS = { connectTimeoutMs: 2000, commandTimeoutMs: 500 };
-
-/** A connection that is known to work, for tests that are not about its beginning. */
-export async function connectedRedis(
-  url: string,
-  options: Partial<ConnectRedisDependencies> = {},
-): Promise<ConnectedRedis> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const connection = connectRedis({
-    ...TIMEOUTS,
-    ...options,
-    url,
-    onTransition: (transition) => {
-      if (transition.state === 'connected') resolve();
-    },
-  });
-  await promise;
-  return connection;
-}
-
 /** A `RedisTier` on a connection of its own, with all events that both reported. */
 export class ObservedRedisTier implements AsyncDisposable {
-  static readonly FAULTS = 3;
-  static readonly BUDGET_MS = 50;
-  static readonly OPEN_MS = 100;
-
   readonly tier: RedisTier;
   readonly keyPrefix = `test:${randomUUID()}:`;
   readonly events: RedisTierEvent[] = [];
@@ -47,7 +23,8 @@ export class ObservedRedisTier implements AsyncDisposable {
   /** Connects to whatever is, or is not, at `url`; waits for nothing. */
   constructor(url: string, { toStore = asTheyAre, redisKey, ...options }: Partial<RedisTierDependencies> = {}) {
     this.#connection = connectRedis({
-      ...TIMEOUTS,
+      connectTimeoutMs: 2000,
+      commandTimeoutMs: 500,
       url,
       onTransition: (transition) => void this.connectionTransitions.push(transition),
     });
@@ -58,8 +35,8 @@ export class ObservedRedisTier implements AsyncDisposable {
       now: Date.now,
       monotonic: () => performance.now(),
       report: (event) => this.events.push(event),
-      budgetMs: ObservedRedisTier.BUDGET_MS,
-      breaker: { faults: ObservedRedisTier.FAULTS, openMs: ObservedRedisTier.OPEN_MS },
+      budgetMs: 50,
+      breaker: { faults: 3, openMs: 100 },
       maxPendingWrites: 100,
       maxPendingWriteBytes: 64 * 1024 * 1024,
       ...options,
