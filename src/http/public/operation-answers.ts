@@ -68,7 +68,12 @@ export class OperationAnswers {
    * When `send` throws, it is called once more, with the failure.
    */
   answer(asked: Asked, client: Socket, send: (message: ResponseMessage) => void): void {
-    const begun = new BegunRequest(asked, client, this.#dependencies.monotonic());
+    let id: string | undefined;
+    const begunId = () => {
+      id ??= requestIdOf(asked.headers);
+      return id;
+    };
+    const begun = { asked, client, at: this.#dependencies.monotonic(), id: begunId };
     const fail = (error: unknown) => send(this.#failed(error, begun));
     try {
       const message = this.#answer(begun, true);
@@ -83,7 +88,7 @@ export class OperationAnswers {
     const { handler, monotonic, report } = this.#dependencies;
     const { asked, client } = begun;
     const openWait = () => this.openWait(client, asked.headers);
-    const answer = handler.handle({ ...asked, openWait, requestId: () => begun.id });
+    const answer = handler.handle({ ...asked, openWait, requestId: begun.id });
     if (!(answer instanceof Promise)) return this.#message(answer, begun, mayAskAgain);
     return answer.then((landed) => {
       const { name: operation } = asked.operation;
@@ -113,7 +118,7 @@ export class OperationAnswers {
   #failed(error: unknown, begun: BegunRequest): ResponseMessage {
     const known = this.#known(error);
     const { vary } = begun.asked.operation;
-    const context = { cacheStatus: { detail: known.code }, vary, requestId: begun.id };
+    const context = { cacheStatus: { detail: known.code }, vary, requestId: begun.id() };
     return this.#logged(begun, errorMessage(known, context), context, undefined);
   }
 
@@ -161,7 +166,7 @@ export class OperationAnswers {
     const { operation, headers } = begun.asked;
     const { cacheStatus, key } = answer;
     const fromMemory = cacheStatus.hit === true && cacheStatus.detail === 'memory';
-    const context = { cacheStatus, vary: operation.vary, requestId: fromMemory ? undefined : begun.id };
+    const context = { cacheStatus, vary: operation.vary, requestId: fromMemory ? undefined : begun.id() };
     if (answer.kind === 'failure') return this.#logged(begun, errorMessage(answer.error, context), context, key);
     const { entry } = answer;
     const withBody = (body: SentBody | undefined): ResponseMessage | Promise<ResponseMessage> => {
@@ -181,22 +186,11 @@ export class OperationAnswers {
 type Asked = Omit<ProxyRequest, 'openWait' | 'requestId'>;
 
 /** A request from its beginning to its answer. */
-class BegunRequest {
+interface BegunRequest {
   readonly asked: Asked;
   readonly client: Socket;
-  /** When it was read, monotonic milliseconds. */
-  readonly at: number;
-  #id: string | undefined;
-
-  constructor(asked: Asked, client: Socket, at: number) {
-    this.asked = asked;
-    this.client = client;
-    this.at = at;
-  }
-
-  /** Made when it is first asked for: a hit in memory has none. */
-  get id(): string {
-    this.#id ??= requestIdOf(this.asked.headers);
-    return this.#id;
-  }
+  /** When it was read. */
+  readonly at: MonotonicMs;
+  /** Makes the id when it is first asked for: a hit in memory has none. */
+  readonly id: () => string;
 }
