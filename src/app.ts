@@ -64,9 +64,6 @@ export interface App {
   close(): Promise<void>;
 }
 
-/** Shorter answers are never compressed. */
-const MIN_GZIP_BYTES = 1024;
-
 /** The only place where components are built and connected: each once, in the order in which they need each other. */
 export function createApp(dependencies: AppDependencies, settings: Settings): App {
   const {
@@ -90,7 +87,6 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
     onChange: (entry) => memory.resize(entry),
     onPacked: () => events.report({ name: 'compressed' }),
     enabled: compression.enabled,
-    minBytes: MIN_GZIP_BYTES,
   });
   const redis = openRedis(context, gzip);
   const purges = new Purges({

@@ -5,6 +5,9 @@ import { bodyIn, type CodedBody, type Coding, type Content, type Entry, ownedByt
 /** An answer with a shorter lifetime is only compressed when gzip is asked for a second time. */
 const LASTING_MS = 10_000;
 
+/** A shorter body is never compressed. */
+const SHORTEST_BYTES = 1024;
+
 /** The most bodies that are compressed at once. Beyond it answers are sent as they are. */
 const MOST_AT_ONCE = 64;
 
@@ -27,8 +30,6 @@ export interface GzipDependencies {
   readonly onPacked: () => void;
   /** Otherwise all answers are sent as they are. */
   readonly enabled: boolean;
-  /** A shorter body is never compressed. */
-  readonly minBytes: number;
 }
 
 /**
@@ -80,7 +81,7 @@ export class Gzip {
   }
 
   #mayPack({ bytes }: Content): boolean {
-    return this.#dependencies.enabled && bytes >= this.#dependencies.minBytes;
+    return this.#dependencies.enabled && bytes >= SHORTEST_BYTES;
   }
 
   #sent(content: Content, coding: Coding): SentBody {

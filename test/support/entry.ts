@@ -56,5 +56,5 @@ export function someGzip({
   onPacked = () => {},
   ...options
 }: Partial<GzipDependencies> = {}): Gzip {
-  return new Gzip({ onChange, onPacked, enabled: true, minBytes: 1024, ...options });
+  return new Gzip({ onChange, onPacked, enabled: true, ...options });
 }
