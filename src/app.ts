@@ -114,7 +114,8 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
   const cache = new TieredCache({
     memory,
     redis: redis?.tier,
-    purges: push?.applyTo(purges) ?? purges,
+    purges,
+    applyEvents: push && ((entry) => push.effects.applyTo(entry)),
     now,
     retryRedisMs: settings.redis.retryAfter,
   });

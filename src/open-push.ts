@@ -1,5 +1,4 @@
 import type { AppContext } from './app-context.ts';
-import type { AppliedBans } from './cache/tiered-cache.ts';
 import { EventEffects } from './push/apply-events.ts';
 import { StreamConnection } from './push/connection.ts';
 import { type OpenSocket, socketOpener } from './push/socket.ts';
@@ -55,14 +54,6 @@ export function openPush({ settings, events, now, monotonic, random }: AppContex
     watches,
     subscription,
     connection,
-    /** Applies events of the stream to an entry before `purges` applies its bans. */
-    applyTo: (purges: AppliedBans): AppliedBans => ({
-      applyBans: (entry) => purges.applyBans(effects.applyTo(entry)),
-      purgedUntil: (entry) => purges.purgedUntil(entry),
-      get isCurrent() {
-        return purges.isCurrent;
-      },
-    }),
     /** Sets how a key that is polled is refreshed: to be called once, before the connection starts. */
     refreshBy: (how: Refresh): void => {
       refresh = how;

@@ -49,6 +49,8 @@ export interface TieredCacheDependencies {
   /** Absent when the proxy runs on memory alone. */
   readonly redis: RedisTier | undefined;
   readonly purges: AppliedBans;
+  /** The entry as it is after the events of the stream, where there is one. */
+  readonly applyEvents: ((entry: Entry) => Entry) | undefined;
   readonly now: () => EpochMs;
   /** How long memory answers alone before Redis is asked again, where Redis failed or holds the key no more. */
   readonly retryRedisMs: Ms;
@@ -106,11 +108,10 @@ export class TieredCache {
     const { memory, redis, purges } = this.#dependencies;
     const read = await redis?.get(key);
     const copy = memory.inspect(key);
-    const left = (entry: Entry | undefined) => entry && purges.applyBans(entry);
-    const inMemory = left(copy);
+    const inMemory = copy && this.#left(copy);
     if (read === undefined) return { memory: inMemory, redis: 'not configured' };
     if (read.state === 'failed' || !purges.isCurrent) return { memory: inMemory, redis: 'failed' };
-    return { memory: inMemory, redis: (read.state === 'found' ? left(read.entry) : undefined) ?? 'absent' };
+    return { memory: inMemory, redis: (read.state === 'found' && this.#left(read.entry)) || 'absent' };
   }
 
   /** What memory could serve if the indexer fails: any usable copy, confirmed by Redis or not. */
@@ -218,9 +219,16 @@ export class TieredCache {
   }
 
   #lookupOf(entry: Entry, tier: 'memory' | 'redis', now = this.#dependencies.now()): Lookup {
-    const left = this.#dependencies.purges.applyBans(entry);
+    const left = this.#left(entry);
     if (left === undefined) return { state: 'miss' };
     const state = freshnessOf(left, now);
     return state === 'expired' ? { state: 'miss' } : { state, entry: left, tier };
+  }
+
+  /** What purges and events leave of an entry. */
+  #left(entry: Entry): Entry | undefined {
+    const { purges, applyEvents } = this.#dependencies;
+    const left = purges.applyBans(entry);
+    return left && (applyEvents?.(left) ?? left);
   }
 }

@@ -45,6 +45,7 @@ function instance({ leaseMs = 60_000, collapseWindowMs = 60_000 } = {}) {
     memory,
     redis: observed.tier,
     purges: NOTHING_PURGED,
+    applyEvents: undefined,
     now: Date.now,
     retryRedisMs: 1000,
   });

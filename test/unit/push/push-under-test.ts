@@ -1,12 +1,11 @@
 import { vi } from 'vitest';
 import type { Entry } from '../../../src/cache/entry.ts';
-import type { AppliedBans } from '../../../src/cache/tiered-cache.ts';
 import { loadSettings } from '../../../src/config/load.ts';
 import { type AppEvent, EventHub } from '../../../src/event-hub.ts';
 import { freshnessOf } from '../../../src/freshness.ts';
 import { openPush } from '../../../src/open-push.ts';
 import type { Watchable } from '../../../src/ton/watchable.ts';
-import { anEntry, NOTHING_PURGED } from '../../support/entry.ts';
+import { anEntry } from '../../support/entry.ts';
 import { callOf } from '../ton/requests.ts';
 import { FakeServer, type Operation } from './fake-server.ts';
 
@@ -34,7 +33,6 @@ export class PushUnderTest implements Disposable {
   /** Keys that were refreshed, in their order. */
   readonly refreshed: string[] = [];
   readonly #push;
-  readonly #bans: AppliedBans;
 
   constructor(maxAddresses = 1000) {
     vi.useFakeTimers({ now: 1_800_000_000_000 });
@@ -54,7 +52,6 @@ export class PushUnderTest implements Disposable {
     );
     if (push === undefined) throw new Error('STREAM_URL is set');
     this.#push = push;
-    this.#bans = push.applyTo(NOTHING_PURGED);
     push.refreshBy(async (_, key) => void this.refreshed.push(key));
     this.server.answersPings = true;
     push.connection.start();
@@ -104,14 +101,12 @@ export class PushUnderTest implements Disposable {
 
   /** What an entry is good for now, events applied. */
   freshness(entry: Entry): string {
-    const left = this.#bans.applyBans(entry);
-    return left === undefined ? 'gone' : freshnessOf(left, Date.now());
+    return freshnessOf(this.#push.effects.applyTo(entry), Date.now());
   }
 
   /** For how long from now an entry is fresh if nothing happens. */
   freshMs(entry: Entry): number {
-    const left = this.#bans.applyBans(entry);
-    return left === undefined ? 0 : Math.max(0, left.freshUntil - Date.now());
+    return Math.max(0, this.#push.effects.applyTo(entry).freshUntil - Date.now());
   }
 
   /** An event of a trace, and of accounts. */
