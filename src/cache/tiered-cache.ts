@@ -22,12 +22,12 @@ export interface Inspected {
   readonly redis: Entry | 'absent' | 'failed' | 'not configured';
 }
 
-/** The bans that purges left behind, applied to entries. */
-export interface AppliedBans {
-  /** The entry, or `undefined` if it is purged. */
-  applyBans(entry: Entry): Entry | undefined;
-  /** Entries of this key that were asked for up to here (epoch ms) are purged; 0 when none are. */
-  purgedUntil(entry: Pick<Entry, 'key'>): number;
+/** What the cache knows of purges. */
+export interface KnownPurges {
+  readonly bans: {
+    /** The entry, or `undefined` if it is purged. */
+    applyBans(entry: Entry): Entry | undefined;
+  };
   /** Whether all purges up to now are known: what Redis holds may be used. */
   readonly isCurrent: boolean;
 }
@@ -48,7 +48,7 @@ export interface TieredCacheDependencies {
   readonly memory: MemoryTier;
   /** Absent when the proxy runs on memory alone. */
   readonly redis: RedisTier | undefined;
-  readonly purges: AppliedBans;
+  readonly purges: KnownPurges;
   /** The entry as it is after the events of the stream, where there is one. */
   readonly applyEvents: ((entry: Entry) => Entry) | undefined;
   readonly now: () => EpochMs;
@@ -128,18 +128,18 @@ export class TieredCache {
 
   /** Whether a purge covers the entry: by the instant at which it was asked for. */
   isPurged(entry: Entry): boolean {
-    return entry.askedAt <= this.#dependencies.purges.purgedUntil(entry);
+    return this.#dependencies.purges.bans.applyBans(entry) === undefined;
   }
 
   /** Stores in both tiers, in Redis in the background. A regressed answer is not stored, but extends the kept entry. */
   set(entry: Entry, { known, token, onShared, inMemory = entry }: StoreHints = {}): StoreOutcome {
-    const { memory, purges, now } = this.#dependencies;
+    const { memory, now } = this.#dependencies;
     const unstored = (outcome: StoreOutcome): StoreOutcome => {
       onShared?.(false);
       return outcome;
     };
     if (usableUntil(entry) <= now()) return unstored({ outcome: 'expired' });
-    if (purges.applyBans(entry) === undefined) return unstored({ outcome: 'purged' });
+    if (this.isPurged(entry)) return unstored({ outcome: 'purged' });
     const kept = this.#keptEntry(entry.key, known);
     const precedence = kept === undefined ? 'replaces' : precedenceOver(kept, entry, now());
     if (kept !== undefined && precedence === 'older') return unstored({ outcome: 'superseded', kept });
@@ -163,8 +163,8 @@ export class TieredCache {
 
   /** Takes the entry from Redis into memory, unless memory holds a better one. */
   #learn({ entry, checksum }: SharedEntry): Lookup {
-    const { memory, purges, now } = this.#dependencies;
-    if (purges.applyBans(entry) === undefined) return this.lookForFallback(entry.key);
+    const { memory, now } = this.#dependencies;
+    if (this.isPurged(entry)) return this.lookForFallback(entry.key);
     const kept = this.#keptEntry(entry.key);
     const precedence = kept === undefined ? 'replaces' : precedenceOver(kept, entry, now());
     if (kept === undefined || precedence === 'replaces') {
@@ -228,7 +228,7 @@ export class TieredCache {
   /** What purges and events leave of an entry. */
   #left(entry: Entry): Entry | undefined {
     const { purges, applyEvents } = this.#dependencies;
-    const left = purges.applyBans(entry);
+    const left = purges.bans.applyBans(entry);
     return left && (applyEvents?.(left) ?? left);
   }
 }

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { reasonOf } from '../reason-of.ts';
 import type { EpochMs, MonotonicMs, Ms } from '../time-units.ts';
 import type { PurgeRequest } from '../ton/purge-selector.ts';
-import { type Bannable, Bans, type BansDependencies, EVERY_ENTRY } from './bans.ts';
+import { Bans, type BansDependencies, EVERY_ENTRY } from './bans.ts';
 import { exchangeBans, type RunScript } from './exchange-bans.ts';
 
 /** The events of purges, for metrics and log. */
@@ -58,9 +58,9 @@ const NOTHING_SEEN = '-';
  * nor a Redis that lost its data loses a ban.
  */
 export class Purges {
+  readonly bans: Bans;
   readonly #dependencies: PurgesDependencies;
   readonly #store: { readonly key: string; readonly keptMs: Ms };
-  readonly #bans: Bans;
   readonly #timer: NodeJS.Timeout;
   /** Tags whose bans Redis lacks, as far as this process knows. */
   readonly #unsent = new Set<string>();
@@ -73,16 +73,10 @@ export class Purges {
     const { key, usableMs } = dependencies;
     this.#dependencies = dependencies;
     this.#store = { key, keptMs: Math.max(usableMs, SHORTEST_USABLE_MS) + KEPT_LONGER_MS };
-    this.#bans = new Bans(dependencies);
+    this.bans = new Bans(dependencies);
     this.#isCurrent = dependencies.runScript === undefined;
     this.#timer = setInterval(() => void this.follow(), FOLLOW_EVERY_MS).unref();
   }
-
-  /** See {@link Bans.applyBans}. */
-  readonly applyBans = <E extends Bannable>(entry: E): E | undefined => this.#bans.applyBans(entry);
-
-  /** See {@link Bans.purgedUntil}. */
-  readonly purgedUntil = (entry: Pick<Bannable, 'key'>): EpochMs => this.#bans.purgedUntil(entry);
 
   /**
    * Whether all bans are known that Redis had half a second ago. While this is false, Redis may hold entries that are
@@ -107,10 +101,10 @@ export class Purges {
    */
   readonly purge = async ({ selector, value, tag }: PurgeRequest): Promise<PurgeOutcome> => {
     const { runScript, now, report } = this.#dependencies;
-    this.#raise({ tag, at: this.#bans.nextAt() });
+    this.#raise({ tag, at: this.bans.nextAt() });
     const notReached = runScript && (await this.#send(runScript, tag));
     report({ name: 'purged', selector, value, notReached });
-    const at = this.#bans.atOf(tag);
+    const at = this.bans.atOf(tag);
     const aheadMs = at - now();
     // Timers may fire a millisecond early.
     if (aheadMs >= 0 && aheadMs <= LONGEST_WAIT_MS) await sleep(Math.ceil(aheadMs) + 2);
@@ -120,7 +114,7 @@ export class Purges {
   /** Reads the bans of others, and sends what Redis lacks. Called every half second. Never rejects. */
   async follow(): Promise<void> {
     const { runScript, now } = this.#dependencies;
-    if (runScript === undefined) this.#bans.trim(now(), this.#store.keptMs);
+    if (runScript === undefined) this.bans.trim(now(), this.#store.keptMs);
     if (runScript === undefined || !this.#isConnected) return;
     try {
       const failure = await this.#exchange(runScript, 'known', this.#unsent);
@@ -139,7 +133,7 @@ export class Purges {
   }
 
   #raise(ban: { readonly tag: string; readonly at: EpochMs }): boolean {
-    const isNews = this.#bans.raise(ban);
+    const isNews = this.bans.raise(ban);
     if (isNews && ban.tag === EVERY_ENTRY) this.#dependencies.onAllPurged();
     return isNews;
   }
@@ -153,13 +147,13 @@ export class Purges {
   /** Returns why Redis did not accept the sent bans, if it did not. */
   async #exchange(runScript: RunScript, as: 'new' | 'known', tags: Iterable<string>): Promise<string | undefined> {
     const { monotonic, onServerTime } = this.#dependencies;
-    const sent = Array.from(tags, (tag) => ({ tag, at: this.#bans.atOf(tag) }));
+    const sent = Array.from(tags, (tag) => ({ tag, at: this.bans.atOf(tag) }));
     const sentAt = monotonic();
     const { now, failure, changed, bans } = await exchangeBans(runScript, this.#store, as, this.#seen, sent);
     onServerTime(now, sentAt);
     // A tag may have been purged once more meanwhile.
-    if (failure === undefined) for (const { tag, at } of sent) if (this.#bans.atOf(tag) <= at) this.#unsent.delete(tag);
-    this.#bans.trim(now, this.#store.keptMs);
+    if (failure === undefined) for (const { tag, at } of sent) if (this.bans.atOf(tag) <= at) this.#unsent.delete(tag);
+    this.bans.trim(now, this.#store.keptMs);
     const own = new Set(sent.map(({ tag }) => tag));
     const news = bans.filter((ban) => this.#raise(ban) && !own.has(ban.tag));
     if (news.length > 0) this.#dependencies.report({ name: 'purges-followed', bans: news.length });
@@ -169,7 +163,7 @@ export class Purges {
     } else if (changed !== this.#seen) {
       this.#seen = changed;
       const inRedis = new Map(bans.map(({ tag, at }) => [tag, at]));
-      for (const { tag, at } of this.#bans.all()) if (at > (inRedis.get(tag) ?? 0)) this.#unsent.add(tag);
+      for (const { tag, at } of this.bans.all()) if (at > (inRedis.get(tag) ?? 0)) this.#unsent.add(tag);
     }
     return failure;
   }

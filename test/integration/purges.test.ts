@@ -83,7 +83,7 @@ class Instance {
   }
 
   until(tag: string): number {
-    return this.purges.purgedUntil({ key: tag });
+    return this.purges.bans.purgedUntil({ key: tag });
   }
 }
 
@@ -101,9 +101,9 @@ describe('a purge', () => {
     await ahead.connect();
     expect(at).toBe(right.firstReplyAt + 5);
     for (const { purges } of [right, ahead]) {
-      expect(purges.applyBans(anEntry({ key: 'a', askedAt: right.firstReplyAt + 4 }))).toBeUndefined();
+      expect(purges.bans.applyBans(anEntry({ key: 'a', askedAt: right.firstReplyAt + 4 }))).toBeUndefined();
       const after = anEntry({ key: 'a', askedAt: right.firstReplyAt + 6 });
-      expect(purges.applyBans(after)).toBe(after);
+      expect(purges.bans.applyBans(after)).toBe(after);
     }
   });
 

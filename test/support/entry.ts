@@ -1,6 +1,6 @@
 import { bodyIn, contentOf, type Entry, ownedBytes } from '../../src/cache/entry.ts';
 import { Gzip, type GzipDependencies, keptBody } from '../../src/cache/gzip.ts';
-import type { AppliedBans } from '../../src/cache/tiered-cache.ts';
+import type { KnownPurges } from '../../src/cache/tiered-cache.ts';
 
 /** What `anEntry` may be given; by default it is a small, final answer. */
 export interface EntryOptions extends Partial<Omit<Entry, 'head'>> {
@@ -38,7 +38,7 @@ export function anEntry({ body = Buffer.from('{"transactions":[]}'), ...options 
 }
 
 /** For a cache that no purge has reached. */
-export const NOTHING_PURGED: AppliedBans = { applyBans: (entry) => entry, purgedUntil: () => 0, isCurrent: true };
+export const NOTHING_PURGED: KnownPurges = { bans: { applyBans: (entry) => entry }, isCurrent: true };
 
 /** The body of an entry as the indexer sent it. */
 export function bodyOf({ content }: Entry): Buffer {
