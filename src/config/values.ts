@@ -125,26 +125,17 @@ export const redisUrl = z.string().superRefine((text, ctx) => {
 
 /** A file of certificates in PEM, read at once: the value is its text. */
 export const certificateFile = z.string().transform((path, ctx): string => {
-  let pem: string;
   try {
-    pem = readFileSync(path, 'utf8');
+    const pem = readFileSync(path, 'utf8');
+    const certificates = pem.match(/-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g) ?? [];
+    for (const certificate of certificates) new X509Certificate(certificate);
+    if (certificates.length > 0) return certificates.join('\n');
   } catch {
-    ctx.addIssue('names a file that cannot be read');
-    return z.NEVER;
+    // It cannot be read, or holds what is no certificate.
   }
-  const certificates = pem.match(/-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g) ?? [];
-  if (certificates.length > 0 && certificates.every(isCertificate)) return certificates.join('\n');
-  ctx.addIssue('must name a file that holds certificates in PEM');
+  ctx.addIssue('must name a file that can be read and holds certificates in PEM');
   return z.NEVER;
 });
-
-function isCertificate(pem: string): boolean {
-  try {
-    return new X509Certificate(pem).raw.length > 0;
-  } catch {
-    return false;
-  }
-}
 
 /** A word that can be part of a cache key. */
 export const word = z.string().regex(/^[a-z0-9][a-z0-9-]{0,31}$/, {

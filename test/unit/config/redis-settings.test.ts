@@ -31,7 +31,7 @@ describe('REDIS_TLS_CA_FILE', () => {
 
   test('that cannot be read is reported by its name', () => {
     expect(problemOf(join(dir, 'missing.pem'))).toEqual([
-      'REDIS_TLS_CA_FILE (redis.tlsCaFile): names a file that cannot be read',
+      'REDIS_TLS_CA_FILE (redis.tlsCaFile): must name a file that can be read and holds certificates in PEM',
     ]);
     expect(problemOf(dir)).toHaveLength(1);
   });
@@ -43,7 +43,7 @@ describe('REDIS_TLS_CA_FILE', () => {
     ['a certificate, and a broken one', `${cert}${cert.slice(0, 60)}\n-----END CERTIFICATE-----\n`],
   ])('that holds %s is refused, and its content is not repeated', (_, content) => {
     expect(problemOf(file(content))).toEqual([
-      'REDIS_TLS_CA_FILE (redis.tlsCaFile): must name a file that holds certificates in PEM',
+      'REDIS_TLS_CA_FILE (redis.tlsCaFile): must name a file that can be read and holds certificates in PEM',
     ]);
   });
 
