@@ -1,10 +1,10 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import { EXIT } from '../../src/cli/command.ts';
-import { run } from '../../src/cli/run.ts';
 import { Chain, type ChainOptions } from '../../src/tools/simulator/chain.ts';
 import type { Dialect } from '../../src/tools/simulator/dialect.ts';
 import { failed, rateLimited, refusedKey, withoutList } from '../../src/tools/simulator/faults.ts';
 import { type Indexer, startIndexer } from '../../src/tools/simulator/indexer.ts';
+import { runCommand } from '../support/command-output.ts';
 import { freePort } from '../support/free-port.ts';
 import { type ScriptedUpstream, startScriptedUpstream } from '../support/scripted-upstream.ts';
 
@@ -31,18 +31,8 @@ async function start(dialect: Dialect = '1.3', options: Partial<ChainOptions> = 
 }
 
 /** Runs the command in this process; one of its own has the same entry as that of the demo, which .ci/run starts. */
-async function verify(args: readonly string[], apiKey?: string) {
-  const written = { stdout: '', stderr: '' };
-  const writer = (stream: keyof typeof written) => ({
-    write: (part: string) => {
-      written[stream] += part;
-    },
-  });
-  const outputs = { stdout: writer('stdout'), stderr: writer('stderr') };
-  const { signal } = new AbortController();
-  const exitCode = await run(['verify', ...args], { env: { UPSTREAM_API_KEY: apiKey }, ...outputs, signal });
-  return { exitCode, ...written };
-}
+const verify = (args: readonly string[], env: Readonly<Record<string, string>> = {}) =>
+  runCommand(['verify', ...args], { env });
 
 interface Said {
   readonly status: number;
@@ -82,9 +72,9 @@ describe.concurrent('verify', () => {
     'finds toncache right before an indexer of dialect %s, reading only',
     async (dialect) => {
       const { url, requests } = await start(dialect);
-      const { exitCode, stdout, stderr } = await verify([`${url}/api/v3`, ...QUICKLY], 'a-secret');
+      const { code, stdout, stderr } = await verify([`${url}/api/v3`, ...QUICKLY], { UPSTREAM_API_KEY: 'a-secret' });
       expect(checks(stdout, 'violation')).toEqual([]);
-      expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+      expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
       expect(stdout).toMatch(/\n[0-9]+ ok, 0 unclear, 0 violations; /);
       for (const check of CHECKS) expect(stdout).toContain(`\n${check} `);
       expect(stdout).toMatch(/\nnext block .* ok .* 404 [1-9]\d* times, for \d+ ms; /);
@@ -96,7 +86,7 @@ describe.concurrent('verify', () => {
 
   it('asks the indexer no faster than --rate', async () => {
     const { url, requests } = await start();
-    expect(await verify([url, '--rate', '100', '--samples', '1'])).toMatchObject({ exitCode: 0 });
+    expect(await verify([url, '--rate', '100', '--samples', '1'])).toMatchObject({ code: 0 });
     const [first, last] = [requests.recent.at(0), requests.recent.at(-1)];
     // Arrivals jitter; a fourth of the time is far more than that, and far less than asking without a rate would save.
     expect((last?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThan((requests.total - 1) * 10 * 0.75);
@@ -105,7 +95,7 @@ describe.concurrent('verify', () => {
   it('waits out a rate limit', async () => {
     const { url, faults } = await start();
     const limit = faults.inject(rateLimited('json', '1'), { operation: 'masterchainBlockShards', times: 1 });
-    expect(await verify([url, ...QUICKLY])).toMatchObject({ exitCode: 0 });
+    expect(await verify([url, ...QUICKLY])).toMatchObject({ code: 0 });
     expect(limit.hits).toBe(1);
   });
 
@@ -136,24 +126,24 @@ describe.concurrent('verify', () => {
   ])('reports %s', async (_, check, lie) => {
     const { url } = await start();
     await using liar = await startLiar(url, lie);
-    const { exitCode, stdout } = await verify([liar.url, '--rate', '500', '--samples', '10']);
-    expect(exitCode).toBe(1);
+    const { code, stdout } = await verify([liar.url, '--rate', '500', '--samples', '10']);
+    expect(code).toBe(1);
     expect(new Set(checks(stdout, 'violation'))).toEqual(new Set([check]));
   });
 
   it('reports answers without their list', async () => {
     const { url, faults } = await start();
     faults.inject(withoutList(), { operation: 'pendingTraces' });
-    const { exitCode, stdout } = await verify([url, ...QUICKLY]);
-    expect(exitCode).toBe(1);
+    const { code, stdout } = await verify([url, ...QUICKLY]);
+    expect(code).toBe(1);
     expect(checks(stdout, 'violation')).toContain('pending');
   });
 
   it('reports as not checked what the indexer itself fails to answer', async () => {
     const { url, faults } = await start();
     faults.inject(failed(500), { operation: 'pendingTraces' });
-    const { exitCode, stdout } = await verify([url, ...QUICKLY]);
-    expect(exitCode).toBe(EXIT.incomplete);
+    const { code, stdout } = await verify([url, ...QUICKLY]);
+    expect(code).toBe(EXIT.incomplete);
     expect(checks(stdout, 'unclear')).toContain('pending');
     expect(stdout).toMatch(
       /\nnot checked: pending \(pendingTraces\?account=.*\): the indexer itself answers with status 500\n/,
@@ -167,8 +157,8 @@ describe.concurrent('verify', () => {
       const seqno = Number(/transactionsByMasterchainBlock\?seqno=(\d+)/.exec(target)?.[1] ?? 0);
       return seqno > newest ? { body: NO_TRANSACTIONS } : {};
     });
-    const { exitCode, stdout } = await verify([quiet.url, ...QUICKLY]);
-    expect(exitCode, stdout).toBe(0);
+    const { code, stdout } = await verify([quiet.url, ...QUICKLY]);
+    expect(code, stdout).toBe(0);
     for (const check of CHECKS) expect(stdout).toContain(`\n${check} `);
   });
 
@@ -176,23 +166,23 @@ describe.concurrent('verify', () => {
     const { url, chain, replicas } = await start();
     chain.advanceTo(Date.now());
     replicas[0].lag(Number.POSITIVE_INFINITY);
-    const { exitCode, stdout } = await verify([url, ...QUICKLY]);
-    expect(exitCode).toBe(EXIT.incomplete);
+    const { code, stdout } = await verify([url, ...QUICKLY]);
+    expect(code).toBe(EXIT.incomplete);
     expect(checks(stdout, 'unclear')).toEqual(['next block']);
   });
 
   it('says in one line that the indexer cannot be reached', async () => {
     const url = `http://127.0.0.1:${await freePort()}`;
-    const { exitCode, stdout, stderr } = await verify([url]);
-    expect({ exitCode, stdout }).toEqual({ exitCode: 69, stdout: '' });
+    const { code, stdout, stderr } = await verify([url]);
+    expect({ code, stdout }).toEqual({ code: 69, stdout: '' });
     expect(stderr).toMatch(new RegExp(`^verify: cannot reach ${url}: .*ECONNREFUSED.*\n$`));
   });
 
   it('says in one line that the API key is refused', async () => {
     const { url, faults } = await start();
     faults.inject(refusedKey(401));
-    const { exitCode, stderr } = await verify([url, ...QUICKLY]);
-    expect(exitCode).toBe(69);
+    const { code, stderr } = await verify([url, ...QUICKLY]);
+    expect(code).toBe(69);
     expect(stderr).toMatch(/^verify: .*UPSTREAM_API_KEY.*\n$/);
   });
 
@@ -204,8 +194,8 @@ describe.concurrent('verify', () => {
     [['http://a', '--samples', 'all'], '--samples is not valid; accepted: 1 to 100'],
     [['http://a', '--fast'], '--fast'],
   ])('explains its usage for %j', async (args, expected) => {
-    const { exitCode, stdout, stderr } = await verify(args);
-    expect({ exitCode, stdout }).toEqual({ exitCode: 64, stdout: '' });
+    const { code, stdout, stderr } = await verify(args);
+    expect({ code, stdout }).toEqual({ code: 64, stdout: '' });
     expect(stderr).toContain(expected);
     expect(stderr).toContain('toncache verify --help');
   });
