@@ -3,7 +3,7 @@ import { expect } from 'vitest';
 import { Chain } from '../../src/tools/simulator/chain.ts';
 import { type Indexer, startIndexer } from '../../src/tools/simulator/indexer.ts';
 import type { Answered } from '../support/http-client.ts';
-import { PATIENT_REDIS } from '../support/redis-patience.ts';
+import { PATIENT_COALESCING, PATIENT_REDIS } from '../support/patience.ts';
 import { type RedisServer, startRedis } from '../support/redis-server.ts';
 import { type RunningProxy, startProxy } from '../support/start-proxy.ts';
 import { targetOf } from './questions.ts';
@@ -51,9 +51,7 @@ export class PurgeWorld implements AsyncDisposable {
     return new PurgeWorld(redis, await startIndexer({ dialect: '1.3', chain, now: Date.now }));
   }
 
-  /**
-   * A proxy whose clock is by default that of Redis itself.
-   */
+  /** A proxy whose clock is by default that of Redis itself. */
   async addProxy(now: () => number = Date.now): Promise<RunningProxy> {
     const proxy = await startProxy({
       upstreamUrl: this.indexer.url,
@@ -61,8 +59,7 @@ export class PurgeWorld implements AsyncDisposable {
       now,
       overrides: {
         redis: PATIENT_REDIS,
-        // On a busy machine the requests for one key can come more than the default of 1 s apart.
-        coalescing: { failureTtl: 0, collapseWindow: 60_000 },
+        coalescing: { ...PATIENT_COALESCING, failureTtl: 0 },
         lifetimes: { adjacentLive: LASTING, pendingLive: LASTING, pendingFinalized: LASTING, empty: LASTING },
       },
     });

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { someChildren } from '../support/fleet.ts';
 import { answeringJson, children } from '../support/json-upstream.ts';
+import { PATIENT_REDIS } from '../support/patience.ts';
 import { startRedisCluster } from '../support/redis-cluster.ts';
-import { PATIENT_REDIS } from '../support/redis-patience.ts';
 import { type RedisServer, startRedis } from '../support/redis-server.ts';
 import { type ScriptedUpstream, startScriptedUpstream } from '../support/scripted-upstream.ts';
 import { someNetwork } from '../support/some-network.ts';

@@ -4,7 +4,7 @@ import type { Dialect } from '../../src/tools/simulator/dialect.ts';
 import { type Indexer, startIndexer } from '../../src/tools/simulator/indexer.ts';
 import type { LoggedRequest } from '../../src/tools/simulator/request-log.ts';
 import { type Answered, type Asking, ask } from '../support/http-client.ts';
-import { PATIENT_REDIS } from '../support/redis-patience.ts';
+import { PATIENT_COALESCING, PATIENT_REDIS } from '../support/patience.ts';
 import { someNetwork } from '../support/some-network.ts';
 import { type ProxyOptions, type Reply, type RunningProxy, startProxy } from '../support/start-proxy.ts';
 
@@ -48,9 +48,6 @@ const BLOCK_MS = 400;
 const WARM_UP = '/api/v3/adjacentTransactions?hash=';
 /** Their hashes are small numbers: this is how all of them begin once they are canonical. */
 const WARM_UP_SENT = `${WARM_UP}${'A'.repeat(30)}`;
-
-/** On a busy machine the requests of a test for one key can come more than the default of 1 s apart. */
-const PATIENT_COALESCING = { collapseWindow: 60_000 };
 
 /** A chain, its indexer and a proxy before it, all on one clock that only the test moves. */
 export class World implements AsyncDisposable {

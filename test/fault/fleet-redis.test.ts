@@ -4,7 +4,7 @@ import { asAdmin } from '../support/as-admin.ts';
 import { distinctAnswers, Fleet, someChildren } from '../support/fleet.ts';
 import { children, HeldAnswers } from '../support/json-upstream.ts';
 import { meddlingProxy } from '../support/meddling-proxy.ts';
-import { IMPATIENT_REDIS } from '../support/redis-patience.ts';
+import { IMPATIENT_REDIS } from '../support/patience.ts';
 import { type RedisServer, startRedis } from '../support/redis-server.ts';
 
 const RIGHT = [`200 ${JSON.stringify(children('a').body)}`];

@@ -1,7 +1,7 @@
 import { describe, expect, inject, it, vi } from 'vitest';
 import { type Answered, ask } from '../support/http-client.ts';
 import { answeringJson, children, NOT_FOUND } from '../support/json-upstream.ts';
-import { PATIENT_REDIS } from '../support/redis-patience.ts';
+import { PATIENT_REDIS } from '../support/patience.ts';
 import { startScriptedUpstream } from '../support/scripted-upstream.ts';
 import { someNetwork } from '../support/some-network.ts';
 import { startProxy } from '../support/start-proxy.ts';

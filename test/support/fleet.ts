@@ -1,13 +1,10 @@
 import { expect, inject } from 'vitest';
 import type { Answered } from './http-client.ts';
 import { answeringJson, asksForHead, type JsonAnswer } from './json-upstream.ts';
-import { PATIENT_REDIS } from './redis-patience.ts';
+import { PATIENT_COALESCING, PATIENT_REDIS } from './patience.ts';
 import { type ScriptedUpstream, startScriptedUpstream } from './scripted-upstream.ts';
 import { someNetwork } from './some-network.ts';
 import { type Overrides, type RunningProxy, startProxy } from './start-proxy.ts';
-
-/** On a busy machine the requests of a test for one key can come more than the default of 1 s apart. */
-const PATIENT_COALESCING = { collapseWindow: 60_000 };
 
 const POLL = { timeout: 20_000, interval: 5 };
 
