@@ -18,7 +18,7 @@ import { openIndexers } from './open-indexers.ts';
 import { openProxy } from './open-proxy.ts';
 import { openPush } from './open-push.ts';
 import { openRedis } from './open-redis.ts';
-import { AccessLog } from './operate/access-log.ts';
+import { accessLog } from './operate/access-log.ts';
 import { describeExplanation } from './operate/describe-explanation.ts';
 import { EventLog } from './operate/log-events.ts';
 import { Metrics } from './operate/metrics.ts';
@@ -129,10 +129,6 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
     onGreedy: ({ client, share }) => events.report({ name: 'greedy-client', client: shownClient(client), share }),
   });
   const { logRequests: requests, logRequestsSample: sample } = settings;
-  const accessLog =
-    requests === 'off'
-      ? undefined
-      : new AccessLog({ logger, shown: shownClient, random, now: monotonic, requests, sample });
   const { server: publicServer, explain } = openProxy(context, {
     cache,
     gzip,
@@ -141,7 +137,10 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
     push,
     onAsked: topKeys.onAsked,
     onClient: topClients.onAsked,
-    onAnswered: accessLog?.onAnswered,
+    onAnswered:
+      requests === 'off'
+        ? undefined
+        : accessLog({ logger, shown: shownClient, random, now: monotonic, requests, sample }),
   });
   publicServer.server.on('drop', () => events.report({ name: 'connection-refused' }));
   const metrics = new Metrics({

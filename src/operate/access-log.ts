@@ -22,47 +22,32 @@ export interface AccessLogDependencies {
   readonly sample: number;
 }
 
-/** One line for a request: what its client saw, and what finds it elsewhere. */
-export class AccessLog {
-  readonly #dependencies: AccessLogDependencies;
-  #second = 0;
-  #failedInSecond = 0;
-  #leftOut = 0;
-
-  constructor(dependencies: AccessLogDependencies) {
-    this.#dependencies = dependencies;
-  }
-
-  readonly onAnswered = (request: AnsweredRequest): void => {
-    const { requests, sample } = this.#dependencies;
-    if (request.status >= 500) {
-      this.#failed(request);
+/** One line for a request: what its client saw, and what finds it elsewhere. Returns what is to be called with each. */
+export function accessLog(dependencies: AccessLogDependencies): (request: AnsweredRequest) => void {
+  const { logger, shown, random, now, requests, sample } = dependencies;
+  let second = 0;
+  let failedInSecond = 0;
+  let leftOut = 0;
+  const write = (level: 'info' | 'warn', { key, client, ms, ...request }: AnsweredRequest) => {
+    const fields = {
+      ...request,
+      client: shown(client),
+      key: key && hash('sha256', key, 'base64url').slice(0, 16),
+      ms: Math.round(ms * 10) / 10,
+      ...(leftOut > 0 && { failedBefore: leftOut }),
+    };
+    leftOut = 0;
+    logger[level](fields, 'request');
+  };
+  return (request) => {
+    if (request.status < 500) {
+      const isMeant = requests === 'all' || (requests === 'slow' && request.ms >= SLOW_MS);
+      if (isMeant && random() < sample) write('info', request);
       return;
     }
-    const isMeant = requests === 'all' || (requests === 'slow' && request.ms >= SLOW_MS);
-    if (isMeant && this.#dependencies.random() < sample) this.#write('info', request);
+    const thisSecond = Math.floor(now() / 1000);
+    if (thisSecond !== second) [second, failedInSecond] = [thisSecond, 0];
+    if (failedInSecond++ >= MOST_FAILED_A_SECOND) leftOut++;
+    else write('warn', request);
   };
-
-  #failed(request: AnsweredRequest): void {
-    const second = Math.floor(this.#dependencies.now() / 1000);
-    if (second !== this.#second) [this.#second, this.#failedInSecond] = [second, 0];
-    if (this.#failedInSecond++ >= MOST_FAILED_A_SECOND) this.#leftOut++;
-    else this.#write('warn', request);
-  }
-
-  #write(level: 'info' | 'warn', { key, client, ms, ...request }: AnsweredRequest): void {
-    const { logger, shown } = this.#dependencies;
-    const leftOut = this.#leftOut === 0 ? {} : { failedBefore: this.#leftOut };
-    this.#leftOut = 0;
-    logger[level](
-      {
-        ...request,
-        client: shown(client),
-        key: key && hash('sha256', key, 'base64url').slice(0, 16),
-        ms: Math.round(ms * 10) / 10,
-        ...leftOut,
-      },
-      'request',
-    );
-  }
 }
