@@ -12,8 +12,7 @@ import type { TopKeys } from './top-keys.ts';
 
 export interface StatusPagesDependencies {
   readonly history: StatusHistory;
-  /** What does not change: version, host, network, indexers, since when it runs. */
-  readonly about: StatusAbout;
+  readonly about: StatusMessage['about'];
   /** The keys of all requests. */
   readonly topKeys: TopKeys;
   /** The clients of the requests that memory did not answer. */
@@ -28,18 +27,16 @@ export interface StatusPagesDependencies {
   readonly guard: AdminGuardOptions;
 }
 
-/** The instance. */
-export interface StatusAbout {
-  readonly version: string;
-  readonly host: string;
-  readonly network: string;
-  readonly indexers: readonly string[];
-  readonly startedAt: EpochMs;
-}
-
 /** `/status.json`: the last moment. */
 export interface StatusMessage extends StatusMoment {
-  readonly about: StatusAbout;
+  /** The instance: what does not change. */
+  readonly about: {
+    readonly version: string;
+    readonly host: string;
+    readonly network: string;
+    readonly indexers: readonly string[];
+    readonly startedAt: EpochMs;
+  };
   /** The moments after the instant that `since` names, this one included; absent where it names none. */
   readonly history?: readonly StatusMoment[];
   /** The most requested keys and the clients that wait and ask most, for those who may purge. */

@@ -1,19 +1,16 @@
 import { Growth, type MetricSample, type Samples } from '../samples.ts';
 
-/** How well clients are served: as always; with what is left; or some not at all. */
-export type VerdictLevel = 'serving' | 'stale' | 'refusing';
-
 /** What an operator should know first. */
 export interface Verdict {
-  readonly level: VerdictLevel;
+  readonly level: (typeof LEVELS)[number];
   /** `serving`, `stale answers`, `refusing 90 %`. */
   readonly says: string;
   /** Why, in words; empty while all is well. */
   readonly why: string;
 }
 
-/** In this order, so that the number of a level is its place. */
-export const LEVELS: readonly VerdictLevel[] = ['serving', 'stale', 'refusing'];
+/** How well clients are served: as always; with what is left; or some not at all. The metric is the place of a level. */
+export const LEVELS = ['serving', 'stale', 'refusing'] as const;
 
 /** More than this part of the requests that get no answer is an outage. */
 const BAD_PART = 0.01;
