@@ -1,5 +1,3 @@
-import { ProxyError } from '../errors.ts';
-import { parsePurge } from '../ton/purge-selector.ts';
 import { AdminClient } from './admin-client.ts';
 import { type Command, EXIT, UsageError } from './command.ts';
 import { expectNoMore, readOptions, readSettings } from './options.ts';
@@ -30,14 +28,9 @@ exit codes: 0 purged, 1 purged in this instance only, 64 wrong command line, 69 
     });
     expectNoMore(positionals);
     const { admin, json, ...body } = values;
-    try {
-      // The same check and message as in the instance, before it is asked.
-      parsePurge(body);
-    } catch (error) {
-      throw error instanceof ProxyError ? new UsageError(error.message) : error;
-    }
     const { status, text } = await new AdminClient(admin, readSettings(context)).ask('/purge', { body });
     const reply: { error?: string; at?: number } = JSON.parse(text);
+    if (status === 422) throw new UsageError(reply.error);
     if (json) context.stdout.write(`${text}\n`);
     else if (status === 200)
       context.stdout.write(`purged: what was requested before ${new Date(reply.at ?? 0).toISOString()}\n`);

@@ -49,6 +49,16 @@ describe('toncache purge', () => {
     expect((await world.ask(newestBlock(world))).cache).toMatchObject({ fwd: 'miss' });
   });
 
+  it.each([
+    [[], /^nothing is named/],
+    [['--seqno', 'x'], /^seqno is not valid/],
+    [['--seqno', '1', '--all'], /^seqno and all are given together/],
+  ])('%j exits 64 with the words of the instance', async (args, words) => {
+    const { code, stdout, stderr } = await toncache(['purge', ...args]);
+    expect([code, stdout]).toEqual([64, '']);
+    expect(stderr).toMatch(words);
+  });
+
   it('sends ADMIN_TOKEN, and exits 69 with what is missing without it', async () => {
     await using guarded = await startProxy({ upstreamUrl: world.indexer.url, env: { ADMIN_TOKEN: 'correct' } });
     const admin = ['purge', '--all', '--admin', guarded.adminUrl];

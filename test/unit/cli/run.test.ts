@@ -44,9 +44,6 @@ describe('toncache', () => {
   it.each([
     ['explain'],
     ['explain', 'a', 'b'],
-    ['purge'],
-    ['purge', '--seqno', 'x'],
-    ['purge', '--seqno', '1', '--all'],
     ['purge', '--seqno', '1', '--admin', 'localhost:9464'],
     ['top', '--count', '0'],
     ['start', 'now'],
