@@ -1,11 +1,10 @@
 import { type Command, EXIT, UnavailableError, UsageError } from './command.ts';
 import { durationOf, expectNoMore, fromCheckout, readOptions, wholeNumber } from './options.ts';
 
-const DIALECTS = ['1.2', '1.3'] as const;
 const FAULTS = ['500', '429', 'hang', 'reset'] as const;
 
 export const simulator: Command = {
-  help: `usage: npm run simulator -- [--port 8081] [--latency 0ms] [--workers N] [--fault KIND] [--dialect 1.3]
+  help: `usage: npm run simulator -- [--port 8081] [--latency 0ms] [--workers N] [--fault KIND]
 
 A simulated TON indexer with a chain that makes a block every 0.4 s, for those who have none. It listens on 127.0.0.1 alone,
 until Ctrl-C.
@@ -14,7 +13,6 @@ until Ctrl-C.
   --latency   how long each answer takes, like 50ms
   --workers   so many answers are made at once, others wait; without it there is no bound
   --fault     what goes wrong with each request: 500, 429, hang or reset
-  --dialect   the version that it answers as: 1.2 or 1.3
 
 example:
   npm run simulator -- --latency 50ms --workers 20
@@ -28,14 +26,13 @@ exit codes: 0 ended, 64 wrong command line, 69 not in this installation, or the 
       latency: { type: 'string', default: '0ms' },
       workers: { type: 'string' },
       fault: { type: 'string' },
-      dialect: { type: 'string', default: '1.3' },
     });
     expectNoMore(positionals);
     const port = wholeNumber('--port', values.port, 0, 65_535);
     const latencyMs = durationOf('--latency', values.latency, '0ms', '1min');
     const workers = values.workers === undefined ? undefined : wholeNumber('--workers', values.workers, 1, 10_000);
-    const dialect = oneOf('--dialect', values.dialect, DIALECTS);
-    const fault = values.fault === undefined ? undefined : oneOf('--fault', values.fault, FAULTS);
+    const fault = FAULTS.find((each) => each === values.fault);
+    if (fault !== values.fault) throw new UsageError(`--fault is not valid; accepted: ${FAULTS.join(', ')}`);
     const { startIndexer, failed, rateLimited } = await fromCheckout(
       'the simulated indexer',
       'npm run simulator',
@@ -44,7 +41,7 @@ exit codes: 0 ended, 64 wrong command line, 69 not in this installation, or the 
         ...(await import('../tools/simulator/faults.ts')),
       }),
     );
-    const indexer = await startIndexer({ port, dialect }).catch((error: unknown) => {
+    const indexer = await startIndexer({ port }).catch((error: unknown) => {
       throw new UnavailableError(
         `port ${port} cannot be listened on: ${error instanceof Error ? error.message : error}`,
       );
@@ -54,7 +51,7 @@ exit codes: 0 ended, 64 wrong command line, 69 not in this installation, or the 
     if (fault === '500') indexer.faults.inject(failed(500));
     else if (fault === '429') indexer.faults.inject(rateLimited('json', '1'));
     else if (fault !== undefined) indexer.faults.inject({ kind: fault });
-    stdout.write(`a simulated indexer ${dialect} listens on ${indexer.url}\n`);
+    stdout.write(`a simulated indexer listens on ${indexer.url}\n`);
     stdout.write(`  curl '${indexer.url}/api/v3/masterchainBlockShards?seqno=${indexer.chain.headSeqno}'\n`);
     stdout.write(`  UPSTREAM_URL=${indexer.url} npm start\n`);
     await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
@@ -62,9 +59,3 @@ exit codes: 0 ended, 64 wrong command line, 69 not in this installation, or the 
     return EXIT.ok;
   },
 };
-
-function oneOf<T extends string>(name: string, text: string, all: readonly T[]): T {
-  const found = all.find((each) => each === text);
-  if (found !== undefined) return found;
-  throw new UsageError(`${name} is not valid; accepted: ${all.join(', ')}`);
-}
