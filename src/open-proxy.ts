@@ -8,7 +8,7 @@ import type { AppContext } from './app-context.ts';
 import type { Gzip } from './cache/gzip.ts';
 import type { TieredCache } from './cache/tiered-cache.ts';
 import { ClientAddresses } from './clients/client-addresses.ts';
-import { ClientLimits } from './clients/client-limits.ts';
+import { PerClientLimit } from './clients/per-client-limit.ts';
 import { BodyReader } from './http/body-reader.ts';
 import { PassThrough } from './http/pass-through/pass-through.ts';
 import type { AnsweredRequest } from './http/public/operation-answers.ts';
@@ -99,7 +99,8 @@ export function openProxy(context: AppContext, parts: OpenProxyDependencies) {
   });
   const refreshStale = refreshStaleWith({ flights, loader, onBug: events.reportBug, timeoutMs: upstream.timeout });
   push?.refreshBy(refreshStale);
-  const limits = new ClientLimits({ now: monotonic, ...settings.clients });
+  const { missesPerSecond } = settings.clients;
+  const missLimit = openLimit(context, 'misses', missesPerSecond, missesPerSecond);
   const handler = new RequestHandler({
     calls: new CallMemo(network),
     cache,
@@ -107,7 +108,7 @@ export function openProxy(context: AppContext, parts: OpenProxyDependencies) {
     flights,
     loader,
     refreshStale,
-    missLimit: limits,
+    missLimit,
     isMemoryFull: indexers.isMemoryFull,
     onAsked: (call, key) => {
       parts.onAsked(key);
@@ -118,7 +119,7 @@ export function openProxy(context: AppContext, parts: OpenProxyDependencies) {
     report,
   });
   return {
-    server: openServer(context, parts, handler, limits),
+    server: openServer(context, parts, handler, missLimit),
     explain: explainWith({ cache, network, policies: settings.lifetimes, now }),
   };
 }
@@ -127,24 +128,25 @@ function openServer(
   context: AppContext,
   parts: OpenProxyDependencies,
   handler: RequestHandler,
-  limits: ClientLimits,
+  missLimit: PerClientLimit | undefined,
 ): PublicServer {
   const { settings, events, now, monotonic } = context;
   const { cache, gzip } = parts;
   const { http, upstream } = settings;
+  const { requestsPerSecond, burst = requestsPerSecond, trustedProxies = [] } = settings.clients;
   const addresses = new ClientAddresses({
     onUntrustedProxy: (address) => events.report({ name: 'proxy-not-trusted', address }),
-    trustedProxies: settings.clients.trustedProxies ?? [],
+    trustedProxies,
   });
   return new PublicServer({
-    passThrough: settings.passThrough.enabled ? openPassThrough(context, parts.indexers, limits) : undefined,
+    passThrough: settings.passThrough.enabled ? openPassThrough(context, parts.indexers, missLimit) : undefined,
     handler,
     hits: http.fastLane && settings.logRequests !== 'all' ? handler : undefined,
     gzip,
     cache,
     onClient: parts.onClient,
     onAnswered: parts.onAnswered,
-    limits: settings.clients.requestsPerSecond === undefined ? undefined : limits,
+    limits: openLimit(context, 'requests', requestsPerSecond, burst),
     clientOf: ({ remoteAddress }, { 'x-forwarded-for': forwardedFor }) =>
       addresses.of({ remoteAddress, forwardedFor: forwardedFor === undefined ? undefined : String(forwardedFor) }),
     now,
@@ -160,10 +162,19 @@ function openServer(
   });
 }
 
+function openLimit(
+  { monotonic: now }: AppContext,
+  name: string,
+  perSecond: number | undefined,
+  burst: number | undefined,
+): PerClientLimit | undefined {
+  return perSecond && burst ? new PerClientLimit({ name, perSecond, burst, now }) : undefined;
+}
+
 function openPassThrough(
   { settings, events, random }: AppContext,
   indexers: OpenIndexers,
-  missLimit: ClientLimits,
+  missLimit: PerClientLimit | undefined,
 ): PassThrough {
   const { passThrough, upstream } = settings;
   return new PassThrough({

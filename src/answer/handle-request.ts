@@ -1,7 +1,7 @@
 import type { Entry } from '../cache/entry.ts';
 import type { Gzip, SentBody } from '../cache/gzip.ts';
 import type { Lookup, TieredCache } from '../cache/tiered-cache.ts';
-import type { MissLimit } from '../clients/client-limits.ts';
+import type { PerClientLimit } from '../clients/per-client-limit.ts';
 import { ProxyError } from '../errors.ts';
 import { freshnessOf } from '../freshness.ts';
 import type { FlightEnd, SingleFlight } from '../once/single-flight.ts';
@@ -47,7 +47,8 @@ export interface RequestHandlerDependencies {
   readonly flights: SingleFlight<Load>;
   readonly loader: Loader;
   readonly refreshStale: RefreshStale;
-  readonly missLimit: MissLimit;
+  /** Of the requests of each client that an indexer is asked for; absent where there is none. */
+  readonly missLimit: PerClientLimit | undefined;
   /** Whether this process is nearly out of memory: then no request may follow a flight. */
   readonly isMemoryFull: () => boolean;
   /** Called with each request that can be answered. */
@@ -81,7 +82,7 @@ export class RequestHandler implements MemoryHits {
       if (isMemoryFull() && follows) return this.#shed(call, key, 'memory');
       const waiter = request.openWait();
       if (waiter === undefined) return this.#shed(call, key, 'too-many-waiting');
-      const limited = follows ? undefined : missLimit.takeMiss(waiter.client ?? '');
+      const limited = follows ? undefined : missLimit?.take(waiter.client ?? '');
       if (limited !== undefined) {
         waiter.close();
         return this.#refuse(call, key, 'client-limit', limited);
@@ -153,7 +154,7 @@ export class RequestHandler implements MemoryHits {
       waiter.close();
     }
     const { collapsed } = wait;
-    if (isCounted && !askedIndexer(wait)) missLimit.giveBackMiss(waiter.client ?? '');
+    if (isCounted && !askedIndexer(wait)) missLimit?.giveBack(waiter.client ?? '');
     const load = wait.state === 'landed' ? wait.value : this.#leave(call, key, wait, waiter);
     switch (load.from) {
       case 'upstream':

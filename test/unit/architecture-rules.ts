@@ -98,5 +98,5 @@ export const PACKAGE_PLACES: Record<string, readonly string[]> = {
   'prom-client': ['operate'],
   pino: ['operate', 'app.ts'],
   // Bounded memos add their file here.
-  'lru-cache': ['cache/memory-tier.ts', 'ton/call-memo.ts', 'clients/client-limits.ts'],
+  'lru-cache': ['cache/memory-tier.ts', 'ton/call-memo.ts', 'clients/per-client-limit.ts'],
 };

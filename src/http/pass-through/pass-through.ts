@@ -5,7 +5,7 @@ import type { Outcome, Refusal } from '../../admission/guard.ts';
 import type { Report, ShedReason } from '../../answer/events.ts';
 import type { Wait } from '../../answer/open-waits.ts';
 import { outcomeOf, overloaded, type Refuse } from '../../answer/refuse.ts';
-import type { MissLimit } from '../../clients/client-limits.ts';
+import type { PerClientLimit } from '../../clients/per-client-limit.ts';
 import { ProxyError } from '../../errors.ts';
 import type { ForwardedAnswer, ForwardRequest, UpstreamClient } from '../../indexer/upstream-client.ts';
 import { findOperation } from '../../ton/operations.ts';
@@ -27,7 +27,8 @@ interface PassedTo {
 }
 
 export interface PassThroughDependencies {
-  readonly missLimit: MissLimit;
+  /** Of the requests of each client that an indexer is asked for; absent where there is none. */
+  readonly missLimit: PerClientLimit | undefined;
   /** An admission of its own, so that pass-through never takes a slot from the cached operations. */
   readonly admission: Admission;
   /** In the order of the routes of admission. */
@@ -77,7 +78,7 @@ export class PassThrough {
   async serve({ request, response, target, client, openWait, requestId }: PassedRequest): Promise<void> {
     const method = this.#check(request, target);
     const { admission, bodies, indexers, missLimit, refuse, report } = this.#dependencies;
-    const limited = missLimit.takeMiss(client);
+    const limited = missLimit?.take(client);
     if (limited !== undefined) {
       report({ name: 'shed', operation: OPERATION, reason: 'client-limit' });
       throw limited;

@@ -7,7 +7,7 @@ import type { OpenWaits, Wait } from '../../answer/open-waits.ts';
 import { requestIdOf } from '../../answer/request-trace.ts';
 import type { Gzip, SentBody } from '../../cache/gzip.ts';
 import type { TieredCache } from '../../cache/tiered-cache.ts';
-import type { ClientLimits } from '../../clients/client-limits.ts';
+import type { PerClientLimit } from '../../clients/per-client-limit.ts';
 import { ProxyError } from '../../errors.ts';
 import type { EpochMs, MonotonicMs } from '../../time-units.ts';
 import type { OperationName } from '../../ton/operations.ts';
@@ -25,7 +25,7 @@ export interface OperationAnswersDependencies {
   readonly waits: OpenWaits;
   readonly clientOf: ClientOf;
   /** Absent when the requests of clients have no limit: then a hit need not know whose it is. */
-  readonly limits: Pick<ClientLimits, 'takeRequest'> | undefined;
+  readonly limits: PerClientLimit | undefined;
   readonly connections: ClientConnections;
   readonly now: () => EpochMs;
   readonly monotonic: () => MonotonicMs;
@@ -102,7 +102,7 @@ export class OperationAnswers {
     const { limits, clientOf, onClient, report } = this.#dependencies;
     if (limits === undefined) return undefined;
     const name = clientOf(client, headers);
-    const error = limits.takeRequest(name);
+    const error = limits.take(name);
     if (error === undefined) return undefined;
     onClient(name);
     report({ name: 'refused', code: error.code });

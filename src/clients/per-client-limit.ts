@@ -1,0 +1,63 @@
+import { LRUCache } from 'lru-cache';
+import { ProxyError } from '../errors.ts';
+import type { MonotonicMs, Ms } from '../time-units.ts';
+
+export interface PerClientLimitDependencies {
+  /** What is counted: `requests` or `misses`. */
+  readonly name: string;
+  readonly perSecond: number;
+  /** The most at once. */
+  readonly burst: number;
+  readonly now: () => MonotonicMs;
+}
+
+/**
+ * So many clients are remembered. One that is forgotten begins anew with its whole burst: it is either long gone, or
+ * one of an attacker who has more addresses than this, whom no limit by address can hold.
+ */
+const MOST_CLIENTS = 50_000;
+
+/**
+ * How much each client may ask of this instance: a token bucket for each, kept as the instant at which it is full again
+ * (the generic cell rate algorithm of ITU-T I.371).
+ */
+export class PerClientLimit {
+  readonly #dependencies: PerClientLimitDependencies;
+  readonly #everyMs: Ms;
+  readonly #fullAt = new LRUCache<string, number>({ max: MOST_CLIENTS });
+
+  constructor(dependencies: PerClientLimitDependencies) {
+    this.#dependencies = dependencies;
+    this.#everyMs = 1000 / dependencies.perSecond;
+  }
+
+  /** Counts one, or says why it is refused and after which time it would be allowed. */
+  take(client: string): ProxyError | undefined {
+    const { burst } = this.#dependencies;
+    const now = this.#dependencies.now();
+    const fullAt = Math.max(now, this.#fullAt.get(client) ?? 0) + this.#everyMs;
+    const waitMs = fullAt - now - burst * this.#everyMs;
+    // Half of a millionth: sums of fractions must not refuse the last request of a burst.
+    if (waitMs < 0.0005) this.#fullAt.set(client, fullAt);
+    return waitMs < 0.0005 ? undefined : this.#refusal(waitMs);
+  }
+
+  /** What was counted was not needed after all. */
+  giveBack(client: string): void {
+    const fullAt = this.#fullAt.get(client);
+    if (fullAt !== undefined) this.#fullAt.set(client, fullAt - this.#everyMs);
+  }
+
+  #refusal(waitMs: Ms): ProxyError {
+    const { name, perSecond, burst } = this.#dependencies;
+    const retryAfterSeconds = Math.ceil(waitMs / 1000);
+    const windowSeconds = Math.ceil(burst / perSecond);
+    return new ProxyError('too-many-requests', `too many ${name} of one client: ${perSecond} a second are answered`, {
+      retryAfterSeconds,
+      rateLimit: {
+        policy: `"${name}";q=${burst};w=${windowSeconds}`,
+        state: `"${name}";r=0;t=${retryAfterSeconds}`,
+      },
+    });
+  }
+}

@@ -1,0 +1,83 @@
+import { assert, integer, array as listOf, property } from 'fast-check';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { PerClientLimit } from '../../../src/clients/per-client-limit.ts';
+
+let now: number;
+beforeEach(() => {
+  now = 1_000_000;
+});
+
+const limitOf = (perSecond: number, burst: number) =>
+  new PerClientLimit({ name: 'requests', now: () => now, perSecond, burst });
+const rates = { perSecond: integer({ min: 1, max: 2000 }), burst: integer({ min: 1, max: 50 }) };
+
+describe('a limit for each client', () => {
+  test('lets a burst pass, and in any time no more than the burst and what the rate allows', () => {
+    assert(
+      property(rates.perSecond, rates.burst, listOf(integer({ min: 0, max: 300 })), (rate, burst, gaps) => {
+        const limit = limitOf(rate, burst);
+        const allowed: number[] = [];
+        for (const gap of gaps) {
+          now += gap;
+          if (limit.take('a') === undefined) allowed.push(now);
+        }
+        for (const [first, from] of allowed.entries()) {
+          for (const [last, to] of allowed.entries()) {
+            if (last < first) continue;
+            expect(last - first + 1).toBeLessThanOrEqual(burst + ((to - from) * rate) / 1000 + 1e-6);
+          }
+        }
+        expect(allowed.length).toBeGreaterThanOrEqual(Math.min(gaps.length, burst));
+      }),
+    );
+  });
+
+  test('never refuses a client that keeps to the rate', () => {
+    assert(
+      property(rates.perSecond, listOf(integer({ min: 0, max: 100 })), (rate, later) => {
+        const limit = limitOf(rate, 1);
+        for (const extra of later) {
+          now += 1000 / rate + extra;
+          expect(limit.take('a')).toBeUndefined();
+        }
+      }),
+    );
+  });
+
+  test('says when it allows the next one, and allows it then', () => {
+    assert(
+      property(rates.perSecond, rates.burst, (rate, burst) => {
+        const limit = limitOf(rate, burst);
+        for (let i = 0; i < burst; i++) expect(limit.take('a')).toBeUndefined();
+        const { code, retryAfterSeconds = 0, rateLimit } = limit.take('a') ?? {};
+        expect(code).toBe('too-many-requests');
+        expect(rateLimit).toEqual({
+          policy: `"requests";q=${burst};w=${Math.ceil(burst / rate)}`,
+          state: `"requests";r=0;t=${retryAfterSeconds}`,
+        });
+        now += 1000 * retryAfterSeconds;
+        expect(limit.take('a')).toBeUndefined();
+      }),
+    );
+  });
+
+  test('is one for each client', () => {
+    const limit = limitOf(1, 1);
+    expect(['a', 'a', 'b', 'b'].map((client) => limit.take(client)?.code)).toEqual([
+      undefined,
+      'too-many-requests',
+      undefined,
+      'too-many-requests',
+    ]);
+  });
+});
+
+test('a limit does not count what is given back', () => {
+  const limit = limitOf(2, 2);
+  for (let i = 0; i < 10; i++) {
+    expect(limit.take('a')).toBeUndefined();
+    limit.giveBack('a');
+  }
+  const codes = [1, 2, 3].map(() => limit.take('a')?.code);
+  expect(codes).toEqual([undefined, undefined, 'too-many-requests']);
+});
