@@ -146,7 +146,7 @@ function openServer(
     cache,
     onClient: parts.onClient,
     onAnswered: parts.onAnswered,
-    limits: openLimit(context, 'requests', requestsPerSecond, burst),
+    requestLimit: openLimit(context, 'requests', requestsPerSecond, burst),
     clientOf: ({ remoteAddress }, { 'x-forwarded-for': forwardedFor }) =>
       addresses.of({ remoteAddress, forwardedFor: forwardedFor === undefined ? undefined : String(forwardedFor) }),
     now,

@@ -4,7 +4,7 @@ import { PublicServer, type PublicServerDependencies } from '../../src/http/publ
 /** What a public server needs and tests of the lanes do not look at. */
 const UNSEEN = {
   clientOf: () => '127.0.0.1',
-  limits: undefined,
+  requestLimit: undefined,
   onClient: () => {},
   onAnswered: undefined,
   monotonic: () => 0,

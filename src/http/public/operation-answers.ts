@@ -25,7 +25,7 @@ export interface OperationAnswersDependencies {
   readonly waits: OpenWaits;
   readonly clientOf: ClientOf;
   /** Absent when the requests of clients have no limit: then a hit need not know whose it is. */
-  readonly limits: PerClientLimit | undefined;
+  readonly requestLimit: PerClientLimit | undefined;
   readonly connections: ClientConnections;
   readonly now: () => EpochMs;
   readonly monotonic: () => MonotonicMs;
@@ -99,10 +99,10 @@ export class OperationAnswers {
 
   /** Counts a request of a client; the message that refuses it if that is one too many. */
   refusal(client: Socket, headers: RequestHeaders): ResponseMessage | undefined {
-    const { limits, clientOf, onClient, report } = this.#dependencies;
-    if (limits === undefined) return undefined;
+    const { requestLimit, clientOf, onClient, report } = this.#dependencies;
+    if (requestLimit === undefined) return undefined;
     const name = clientOf(client, headers);
-    const error = limits.take(name);
+    const error = requestLimit.take(name);
     if (error === undefined) return undefined;
     onClient(name);
     report({ name: 'refused', code: error.code });

@@ -106,7 +106,7 @@ export class PublicServer {
   /** Puts the fast lane, if there is to be one, before the HTTP server's own listener for connections. */
   #openFastLane(): FastLane | undefined {
     const connections = this.#connections;
-    const { hits, limits } = this.#dependencies;
+    const { hits, requestLimit } = this.#dependencies;
     if (hits === undefined) {
       this.server.on('connection', (socket) => connections.leaveToNode(connections.open(socket)));
       return undefined;
@@ -124,7 +124,7 @@ export class PublicServer {
       refuse: (socket, code) => this.#refuseConnection(socket, code),
       isDraining: () => this.#draining,
       stallMs: this.server.timeout,
-      hasLimits: limits !== undefined,
+      hasLimits: requestLimit !== undefined,
     });
     this.server.on('connection', (socket) => lane.take(connections.open(socket)));
     return lane;
