@@ -1,11 +1,16 @@
 import type { Registry } from 'prom-client';
+import type { Admission } from '../admission/admission.ts';
+import type { Route } from '../admission/routes.ts';
 import type { MemoryTier } from '../cache/memory-tier.ts';
+import type { RedisTier } from '../cache/redis-tier.ts';
 import type { WaitingClient } from '../clients/waiting-clients.ts';
 import type { Clock } from '../clock.ts';
 import type { PublicServer } from '../http/public/public-server.ts';
-import type { OpenIndexers } from '../open-indexers.ts';
-import type { OpenPush } from '../open-push.ts';
-import type { SharedRedis } from '../open-redis.ts';
+import type { Heads } from '../indexer/heads.ts';
+import type { IndexerHead } from '../indexer/indexer-head.ts';
+import type { StreamConnection } from '../push/connection.ts';
+import type { Subscription } from '../push/subscription.ts';
+import type { Watches } from '../push/watches.ts';
 import { OPERATION_NAMES } from '../ton/operations.ts';
 import { addMetric, type LabeledValue } from './event-counters.ts';
 
@@ -15,16 +20,24 @@ export interface GaugeSources {
   /** The most that the memory tier may hold, in the same measure as its `sizeBytes`. */
   readonly maxMemoryBytes: number;
   readonly server: PublicServer;
-  readonly indexers: OpenIndexers;
+  readonly indexers: {
+    readonly admission: Admission;
+    readonly passThroughAdmission: Admission;
+    readonly all: readonly { readonly name: string; readonly head: IndexerHead; readonly route: Route }[];
+    /** Absent where there are no two replicas. */
+    readonly heads: Heads | undefined;
+  };
   /** By client, most first. */
   readonly waitingClients: () => readonly WaitingClient[];
   /** 0: serving, 1: stale answers or what is cached, 2: refusing. */
   readonly verdict: () => number;
   readonly clock: Clock;
   /** Absent without Redis. */
-  readonly redis: SharedRedis | undefined;
+  readonly redis: { readonly tier: RedisTier } | undefined;
   /** Absent where `stream.url` is not set. */
-  readonly push: OpenPush | undefined;
+  readonly push:
+    | { readonly connection: StreamConnection; readonly watches: Watches; readonly subscription: Subscription }
+    | undefined;
 }
 
 /** Adds gauges to the page; they are read at each scrape. */

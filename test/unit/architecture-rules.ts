@@ -64,7 +64,7 @@ export const MAY_IMPORT: Record<string, readonly string[]> = {
   config: ['redis-url.ts', 'loopback.ts', 'json-object.ts'],
   operate: [
     ...['answer', 'http', 'ton', 'errors.ts', 'version.ts', 'reason-of.ts'],
-    ...[...parts, 'event-hub.ts', 'open-redis.ts', 'open-indexers.ts', 'open-push.ts'].map(typesOf),
+    ...[...parts, 'event-hub.ts'].map(typesOf),
   ],
   'event-hub.ts': ['answer (types)', 'cache (types)', 'purge (types)', 'redis (types)', 'push (types)'],
   'app-context.ts': ['time-units.ts', 'config (types)', 'event-hub.ts (types)'],
