@@ -4,13 +4,10 @@ import { type PurgeRequest, parsePurge } from '../../ton/purge-selector.ts';
 import { BodyReader } from '../body-reader.ts';
 import { type AdminPath, sendJson } from './admin-server.ts';
 
-/** Purges this process in any case; never rejects. */
-type Purge = (purge: PurgeRequest) => Promise<PurgeOutcome>;
-
 const MAX_BODY_BYTES = 4096;
 
-/** `POST /purge`; {@link parsePurge} says what can be purged. */
-export function adminPurge(purge: Purge): AdminPath {
+/** `POST /purge`; {@link parsePurge} says what can be purged. `purge` purges this process in any case; it never rejects. */
+export function adminPurge(purge: (asked: PurgeRequest) => Promise<PurgeOutcome>): AdminPath {
   const bodies = new BodyReader({ maxBodyBytes: MAX_BODY_BYTES, maxReadingBytes: Number.POSITIVE_INFINITY });
   return {
     method: 'POST',
