@@ -56,7 +56,17 @@ export function writeCanonically(call: Call): Written {
 
 /** One of all the spellings that clients use, drawn anew for each part. */
 export function writeSomehow(call: Call, random: SeededRandom): Written {
-  return write(call, {
+  return write(call, penOf(random));
+}
+
+/** One of those that the indexer itself reads as they are meant, without noise. */
+export function writeLegibly(call: Call, random: SeededRandom): Written {
+  const name = (text: string) => random.pick([text, text.toUpperCase()]);
+  return write(call, { ...penOf(random), name, value: encodeURIComponent, noise: () => [] });
+}
+
+function penOf(random: SeededRandom): Pen {
+  return {
     name: (name) => random.pick([name, name, name.toUpperCase(), `${name}[]`]),
     address: (account) => random.pick(Object.values(addressSpellings(account))),
     hash: (canonical) => random.pick(Object.values(hashSpellings(Buffer.from(canonical, 'base64')))),
@@ -64,7 +74,7 @@ export function writeSomehow(call: Call, random: SeededRandom): Written {
     order: (items) => (random.chance(0.5) ? items : items.toReversed()),
     inHeader: () => random.chance(0.5),
     noise: () => random.pick([[], [], [`_=${random.int(0, 1e9)}`], ['include_actions=true'], ['x_timeout=1']]),
-  });
+  };
 }
 
 /** Equal for all spellings of one call, and for no other. */

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Chain } from '../../../src/tools/simulator/chain.ts';
 import { SeededRandom } from '../../../src/tools/simulator/seeded-random.ts';
-import { type Call, writeSomehow } from '../../truth/call.ts';
+import { type Call, writeLegibly } from '../../truth/call.ts';
 import type { Connections } from '../support/connections.ts';
 import type { ClientAnswer } from './judge.ts';
 import type { Session } from './sessions.ts';
@@ -85,7 +85,7 @@ async function playSession(session: Session, scene: Scene): Promise<void> {
 
 /** A client spells the same call in the same way each time. */
 async function ask(call: Call, { seed, bustsCaches }: Session, { connections, heard }: Scene): Promise<ClientAnswer> {
-  const { target } = writeSomehow(call, new SeededRandom('writing', seed));
+  const { target } = writeLegibly(call, new SeededRandom('writing', seed));
   const sentAt = Date.now();
   const { status, body } = await connections.ask(target + (bustsCaches ? `&_=${sentAt}` : ''), PATIENCE_MS);
   const answer = { call, sentAt, receivedAt: Date.now(), status, text: body };
