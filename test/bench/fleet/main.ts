@@ -34,27 +34,19 @@ const PENDING_SHARE = 0.5;
 const WATCHED_TRACES = 40;
 const BLOCKS_BEHIND = 5;
 
-interface Run {
-  readonly upstreamRequests: number;
-  /** From the moment at which a request was due. */
-  readonly answers: readonly { readonly ms: number; readonly status: number }[];
-}
-
 exitOnSignals();
 
 const { values } = parseArgs({ options: { seconds: { type: 'string', default: '10' } } });
 const seconds = Number(values.seconds);
 console.log(`${describeMachine()}\n`);
-const fleets = FLEETS.map((fleet) => ({ ...fleet, runs: [] as Run[] }));
+const fleets = FLEETS.map((fleet) => ({ ...fleet, runs: [] as Awaited<ReturnType<typeof run>>[] }));
 for (let time = 0; time < REPEATS; time++) {
   for (const { instances, shared, runs } of fleets) runs.push(await run(instances, shared));
 }
 const rows = fleets.map(({ instances, shared, runs }) => {
   const answers = runs.flatMap((one) => one.answers);
-  const quantile = quantilesOf(
-    answers.map(({ ms }) => ms),
-    1,
-  );
+  const times = answers.map(({ ms }) => ms);
+  const quantile = quantilesOf(times, 1);
   const upstream = runs.map(({ upstreamRequests }) => upstreamRequests).join(', ');
   const failed = answers.filter(({ status }) => status !== 200 && status !== 404).length;
   const name = `${instances}${shared ? '' : ', without Redis'}`;
@@ -62,7 +54,7 @@ const rows = fleets.map(({ instances, shared, runs }) => {
 });
 console.log(markdownTable(['Instances', 'requests', 'at the indexer', 'p50 ms', 'p99 ms', 'failed'], rows));
 
-async function run(instances: number, shared: boolean): Promise<Run> {
+async function run(instances: number, shared: boolean) {
   await using indexer = await startBusyIndexer(SERVICE_MS);
   await using redis = await startRedis();
   await using fleet = new AsyncDisposableStack();
@@ -81,8 +73,8 @@ async function upstreamRequestsOf(servers: readonly Toncache[]): Promise<number>
   return counts.reduce((sum, count) => sum + count, 0);
 }
 
-/** Sends requests to each server in turn when they are due. */
-async function offerLoad(servers: readonly Toncache[], chain: Chain, lastingSeconds: number): Promise<Run['answers']> {
+/** Sends requests to each server in turn when they are due; the times of the answers count from then. */
+async function offerLoad(servers: readonly Toncache[], chain: Chain, lastingSeconds: number) {
   const connections = servers.map(({ port }) => new Connections(port));
   const random = new SeededRandom('fleet');
   const dues = byChance(PER_SECOND, 0, lastingSeconds * 1000, random);

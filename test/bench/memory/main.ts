@@ -36,14 +36,6 @@ const SETTLED_SHARE = 0.005;
 
 type Filling = (typeof FILLS)[number];
 
-/** Bytes: of all bodies, and resident in toncache; how many of the checked answers were hits, 0 to 1. */
-interface Filled {
-  readonly bytes: number;
-  readonly before: number;
-  readonly after: number;
-  readonly keptShare: number;
-}
-
 const { values } = parseArgs({ options: { percent: { type: 'string', default: '100' } } });
 const share = ({ entries }: Filling) => Math.round((entries * Number(values.percent)) / 100);
 const mib = (bytes: number) => (bytes / 1024 ** 2).toFixed(0);
@@ -67,19 +59,16 @@ for (const filling of FULL) {
 }
 console.log(markdownTable(['MEMORY_MAX_SIZE', 'KB', 'written MiB', 'RSS MiB'], fullRows));
 
-async function measure(filling: Filling): Promise<Filled> {
+/** Bytes: of all bodies, and resident in toncache; how many of the checked answers were hits, 0 to 1. */
+async function measure(filling: Filling) {
   const { sizeKb, maxSize } = filling;
   const count = share(filling);
   await using indexer = await startFakeIndexer();
   await using server = await startToncache({ UPSTREAM_URL: indexer.url, MEMORY_MAX_SIZE: maxSize });
   const connections = new Connections(server.port);
-  const warmUp = Math.ceil(count * WARM_UP_SHARE);
-  const numbers = Array.from({ length: count }, (_, number) => warmUp + number);
-  await request(
-    connections,
-    sizeKb,
-    Array.from({ length: warmUp }, (_, number) => number),
-  );
+  const all = Array.from({ length: Math.ceil(count * (1 + WARM_UP_SHARE)) }, (_, number) => number);
+  const numbers = all.slice(0, count);
+  await request(connections, sizeKb, all.slice(count));
   const before = await settledRss(server.pid);
   const { bytes } = await request(connections, sizeKb, numbers);
   const checked = numbers.filter((number) => number % Math.ceil(count / CHECKED) === 0);

@@ -1,9 +1,9 @@
 import { exitOnSignals } from '../../support/launch.ts';
-import { describeMachine, markdownTable } from '../support/report.ts';
+import { describeMachine } from '../support/report.ts';
 import { readOptions } from './options.ts';
 import { tableOfOutages } from './outages.ts';
 import { type Run, runScenario } from './run-scenario.ts';
-import { HEAD, rowOf } from './tables.ts';
+import { tableOf } from './tables.ts';
 
 // `npm run bench:overload`: what clients get when more is asked than the indexer can answer. A quarter of a minute for
 // each mode and load, everything on 127.0.0.1.
@@ -18,4 +18,4 @@ for (const trial of trials) {
   console.error(`... ${trial.mode}, ${trial.scenario.name}`);
   runs.push(await runScenario(trial));
 }
-if (runs.length > 0) console.log(markdownTable(HEAD, runs.map(rowOf)));
+if (runs.length > 0) console.log(tableOf(runs));

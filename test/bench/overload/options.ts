@@ -11,14 +11,8 @@ export interface Trial {
   readonly scenario: Scenario;
 }
 
-/** What is measured. */
-export interface Options {
-  readonly trials: readonly Trial[];
-  readonly measuresOutages: boolean;
-}
-
-/** Reads `--mode`, `--scenario`, `--loads` (multiples of the capacity) and `--seconds`. Throws for others. */
-export function readOptions(args: string[]): Options {
+/** What is measured: reads `--mode`, `--scenario`, `--loads` (multiples of the capacity) and `--seconds`. Throws for others. */
+export function readOptions(args: string[]) {
   const { mode, scenario, ...more } = parseArgs({
     args,
     options: {
@@ -29,13 +23,10 @@ export function readOptions(args: string[]): Options {
     },
   }).values;
   const modes = listed('--mode', mode, MODES, ['shipped']);
-  const loads = more.loads.split(',').map(Number);
-  const seconds = Number(more.seconds);
+  const [loads, seconds] = [more.loads.split(',').map(Number), Number(more.seconds)];
   const kinds = Object.keys(SCENARIOS) as (keyof typeof SCENARIOS)[];
   const names = listed('--scenario', scenario, [...kinds, 'outage'], kinds);
   const scenarios = kinds.filter((kind) => names.includes(kind)).flatMap((kind) => SCENARIOS[kind](loads, seconds));
-  return {
-    trials: scenarios.flatMap((one) => modes.map((name) => ({ mode: name, scenario: one }))),
-    measuresOutages: names.includes('outage'),
-  };
+  const trials = scenarios.flatMap((one) => modes.map((name): Trial => ({ mode: name, scenario: one })));
+  return { trials, measuresOutages: names.includes('outage') };
 }

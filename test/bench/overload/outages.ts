@@ -38,7 +38,8 @@ export async function tableOfOutages(): Promise<string> {
       const recoveries = await Promise.all(repeated);
       const times = OPERATIONS.map((_, place) => recoveries.map((recovery) => recovery[place] ?? Infinity));
       const all = recoveries.map((recovery) => Math.max(...recovery));
-      return [`${name}, ${seconds} s`, ...[...times, all].map(medianAndLongest)];
+      const quantiles = [...times, all].map((some) => quantilesOf(some, 1));
+      return [`${name}, ${seconds} s`, ...quantiles.map((quantile) => `${quantile(0.5)}, ${quantile(1)}`)];
     });
     rows.push(...(await Promise.all(ofKinds)));
   }
@@ -73,9 +74,4 @@ async function recover(fault: Fault | undefined, lastingMs: number, calls: Calls
     const wholeFrom = ofOperation[ofOperation.findLastIndex((answer) => !answer.isRight) + 1]?.dueMs ?? Infinity;
     return (wholeFrom - wellMs) / 1000;
   });
-}
-
-function medianAndLongest(seconds: readonly number[]): string {
-  const quantile = quantilesOf(seconds, 1);
-  return `${quantile(0.5)}, ${quantile(1)}`;
 }

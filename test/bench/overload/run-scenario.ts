@@ -16,10 +16,8 @@ export async function runScenario({ mode, scenario }: Trial): Promise<Run> {
   const proxies = identity === 'forwarded' || mode === 'nginx' ? { TRUSTED_PROXIES: '127.0.0.1' } : {};
   await using toncache = await startToncache({ UPSTREAM_URL: indexer.url, ...proxies });
   await using nginx = mode === 'nginx' ? await startNginx((port) => limiting(port, toncache.port)) : undefined;
-  const polite = {
-    addresses: addresses(2, POLITE.clients),
-    identity: identity === 'invented' ? 'address' : identity,
-  } as const;
+  const politeIdentity = identity === 'invented' ? 'address' : identity;
+  const polite = { addresses: addresses(2, POLITE.clients), identity: politeIdentity };
   const order: LoadOrder = {
     port: nginx?.port ?? toncache.port,
     chainStartAt: indexer.chainStartAt,

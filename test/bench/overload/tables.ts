@@ -1,3 +1,4 @@
+import { markdownTable } from '../support/report.ts';
 import type { Run } from './run-scenario.ts';
 import { CAPACITY_PER_SECOND } from './scenarios.ts';
 
@@ -30,8 +31,10 @@ const COLUMNS: Readonly<Record<string, (run: Run) => string>> = {
   'late p99 ms': ({ load }) => load.lateP99Ms,
 };
 
-export const HEAD = Object.keys(COLUMNS);
-
-export function rowOf(run: Run): string[] {
-  return Object.values(COLUMNS).map((column) => column(run));
+export function tableOf(runs: readonly Run[]): string {
+  const columns = Object.values(COLUMNS);
+  return markdownTable(
+    Object.keys(COLUMNS),
+    runs.map((run) => columns.map((column) => column(run))),
+  );
 }

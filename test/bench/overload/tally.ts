@@ -46,6 +46,11 @@ export function tally(all: readonly Exchange[], { fromMs, untilMs, seconds }: Pl
   const errors = failed.flatMap(({ outcome }) => (typeof outcome === 'object' ? [outcome.error] : []));
   const p99 = (times: readonly number[]) => quantilesOf(times)(0.99);
   const took = (some: readonly Exchange[]) => p99(some.map(({ endMs, dueMs }) => endMs - dueMs));
+  let wholeFrom = fromMs;
+  for (const { dueMs } of failed.toSorted((a, b) => a.dueMs - b.dueMs)) {
+    if (dueMs - wholeFrom >= 1000) break;
+    wholeFrom = dueMs;
+  }
   return {
     seconds,
     requests: due.length,
@@ -61,18 +66,6 @@ export function tally(all: readonly Exchange[], { fromMs, untilMs, seconds }: Pl
     hitP99Ms: took(right.filter(({ call }) => call.kind === 'hot')),
     shedP99Ms: took(sheds),
     lateP99Ms: p99(due.map(({ sentMs, dueMs }) => sentMs - dueMs)),
-    wholeAfterMs: wholeAfter(
-      failed.map(({ dueMs }) => dueMs - fromMs),
-      seconds * 1000,
-    ),
+    wholeAfterMs: wholeFrom + 1000 <= untilMs ? wholeFrom - fromMs : undefined,
   };
-}
-
-function wholeAfter(failedAtMs: readonly number[], lengthMs: number): number | undefined {
-  let wholeFrom = 0;
-  for (const failedAt of failedAtMs.toSorted((a, b) => a - b)) {
-    if (failedAt - wholeFrom >= 1000) break;
-    wholeFrom = failedAt;
-  }
-  return wholeFrom + 1000 <= lengthMs ? wholeFrom : undefined;
 }

@@ -14,7 +14,7 @@ export interface FakeIndexer extends AsyncDisposable {
 
 /** Starts the fake indexer on these cores, in the syntax of `taskset -c`. */
 export async function startFakeIndexer(cores?: string): Promise<FakeIndexer> {
-  const launched = launchPinned({ program: process.execPath, args: [fileURLToPath(import.meta.url)], cores });
+  const launched = launchPinned([process.execPath, fileURLToPath(import.meta.url)], cores);
   const { url } = await launched.next((line) => line as { readonly url: string });
   return Object.assign(launched, {
     url,

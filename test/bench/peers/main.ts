@@ -44,21 +44,21 @@ const configFile = join(folder.path, 'config.json');
 await writeFile(configFile, JSON.stringify(REDIS_SETTINGS));
 await using stack = new AsyncDisposableStack();
 const indexer = stack.use(await startFakeIndexer(REST_CORE));
-const setting = { cores: String(SERVER_CORE), indexerUrl: indexer.url };
+const setting = [String(SERVER_CORE), indexer.url] as const;
 const peers: Peer[] = [];
 for (const source of values.toncache) {
   const name = values.toncache.length === 1 ? 'toncache' : `toncache ${basename(resolve(source))}`;
-  peers.push(stack.use(await toncachePeer(setting, { name, source })));
+  peers.push(stack.use(await toncachePeer(...setting, { name, source })));
   if (kinds.includes('redis')) {
     const { url, pid } = stack.use(await startRedis());
     await promisify(execFile)('taskset', ['-a', '-p', '-c', REST_CORE, String(pid)]);
     const redis = { REDIS_URL: url, CONFIG_FILE: configFile };
-    peers.push(stack.use(await toncachePeer(setting, { name, source, redis })));
+    peers.push(stack.use(await toncachePeer(...setting, { name, source, redis })));
   }
 }
-peers.push(stack.use(await nginxPeer(setting)), stack.use(await varnishPeer(setting)));
+peers.push(stack.use(await nginxPeer(...setting)), stack.use(await varnishPeer(...setting)));
 
-const bench = { generatorCore: GENERATOR_CORE, indexer, folder: folder.path, rounds, seconds };
+const bench = { generatorCore: GENERATOR_CORE, indexer, hitsFile: join(folder.path, 'hits.txt'), rounds, seconds };
 const measured: Measured[] = [];
 for (const compared of casesOf(kinds)) {
   console.error(`... ${compared.title}, ${compared.sizeKb} KB`);

@@ -1,6 +1,5 @@
 import { execFile } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { debianProgram } from '../../support/apt.ts';
@@ -22,7 +21,8 @@ export interface Measured {
 export interface Bench {
   readonly generatorCore: number;
   readonly indexer: FakeIndexer;
-  readonly folder: string;
+  /** Written anew for each case: the targets of hits, which wrk reads. */
+  readonly hitsFile: string;
   readonly rounds: number;
   readonly seconds: number;
 }
@@ -46,7 +46,7 @@ export async function measureCase(bench: Bench, compared: Case, peers: readonly 
     return port === undefined ? [] : [{ peer, origin: `http://127.0.0.1:${port}`, rounds: [] as number[] }];
   });
   const targets = Array.from({ length: compared.urls }, (_, number) => hitTarget(compared.sizeKb, number));
-  await writeFile(hitsFileIn(bench), `${targets.join('\n')}\n`);
+  await writeFile(bench.hitsFile, `${targets.join('\n')}\n`);
   for (const { peer, origin } of taking) {
     for (const target of targets.toReversed()) await ask(origin + target, compared.gzip);
     await load({ ...bench, seconds: WARM_UP_SECONDS }, compared, peer, origin);
@@ -54,11 +54,8 @@ export async function measureCase(bench: Bench, compared: Case, peers: readonly 
   for (let round = 0; round < bench.rounds; round++) {
     for (const { peer, origin, rounds } of taking) rounds.push(await load(bench, compared, peer, origin));
   }
-  return taking.map(({ peer, rounds }) => ({
-    compared,
-    peer: peer.name,
-    cpuMicros: Number(quantilesOf(rounds, 2)(0.5)),
-  }));
+  const median = (rounds: readonly number[]) => Number(quantilesOf(rounds, 2)(0.5));
+  return taking.map(({ peer, rounds }) => ({ compared, peer: peer.name, cpuMicros: median(rounds) }));
 }
 
 /**
@@ -86,7 +83,7 @@ async function load(bench: Bench, compared: Case, peer: Peer, origin: string): P
   const askedBefore = await bench.indexer.requests();
   const cpuBefore = await cpuMicrosOf(peer.pid);
   const pattern = kind === 'misses' ? peer.missPrefix + missPattern(sizeKb) : '';
-  const script = [hitsFileIn(bench), pattern, misses, FIRST_MISS_SEQNO, gzip ? 'gzip' : ''];
+  const script = [bench.hitsFile, pattern, misses, FIRST_MISS_SEQNO, gzip ? 'gzip' : ''];
   const { requests, failed } = await runWrk(bench, origin, script);
   const cpuMicros = (await cpuMicrosOf(peer.pid)) - cpuBefore;
   const asked = (await bench.indexer.requests()) - askedBefore;
@@ -110,10 +107,6 @@ async function runWrk(bench: Bench, origin: string, script: readonly (string | n
   const line = stdout.split('\n').findLast((text) => text.startsWith('{'));
   if (line === undefined) throw new Error(`wrk printed no result:\n${stdout}`);
   return JSON.parse(line) as { readonly requests: number; readonly failed: number };
-}
-
-function hitsFileIn({ folder }: Bench): string {
-  return join(folder, 'hits.txt');
 }
 
 async function ask(url: string, gzip: boolean): Promise<void> {

@@ -12,15 +12,10 @@ export interface Peer extends Server {
   portFor(compared: Case): number | undefined;
 }
 
-/** Where every peer runs, and its indexer. */
-export interface PeerSetting {
-  readonly cores: string;
-  readonly indexerUrl: string;
-}
-
 /** A toncache of this source; with settings of a Redis, it takes part in the cases of that alone. */
 export async function toncachePeer(
-  { cores, indexerUrl }: PeerSetting,
+  cores: string,
+  indexerUrl: string,
   { name, source, redis }: { name: string; source: string; redis?: Readonly<Record<string, string>> },
 ): Promise<Peer> {
   const server = await startToncache({ UPSTREAM_URL: indexerUrl, ...redis }, { source, cores });
@@ -32,7 +27,7 @@ export async function toncachePeer(
  * A tuned nginx cache, with a `server` for each: best for 2 and 20 KB, best for 200 KB, and with `gzip on`. Measured:
  * `tcp_nopush on` saves a tenth of the CPU time at 2 and 20 KB, and costs three times as much at 200 KB.
  */
-export async function nginxPeer({ cores, indexerUrl }: PeerSetting): Promise<Peer> {
+export async function nginxPeer(cores: string, indexerUrl: string): Promise<Peer> {
   const [large, gzip] = [await freePort(), await freePort()];
   const at = (port: number, directives: string) => `
   server {
@@ -65,7 +60,7 @@ ${at(gzip, packing)}`;
  * Answers requested through the socket `packed` are kept and sent compressed. Those requested through `plain` are kept
  * uncompressed: otherwise Varnish would decompress them for every client.
  */
-export async function varnishPeer({ cores, indexerUrl }: PeerSetting): Promise<Peer> {
+export async function varnishPeer(cores: string, indexerUrl: string): Promise<Peer> {
   const packed = await freePort();
   const { hostname, port } = new URL(indexerUrl);
   const vcl = `vcl 4.1;

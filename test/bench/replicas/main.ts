@@ -25,6 +25,7 @@ const RATES = { ...NO_RATES, adjacentTransactions: 1, masterchainBlockShards: 1 
 const AGES = { oldest: 100, youngest: 12 };
 
 type Between = 'toncache' | 'nginx';
+type Settings = Readonly<Record<string, string>>;
 
 /** `past`: it says that there is nothing where there is something. */
 type Said = 'right' | 'past' | 'failed';
@@ -51,18 +52,14 @@ ${alone.toFixed(0)} from one, ${(both / alone).toFixed(2)} times as many.`);
 
 async function run({ name, members: count = 2, hasBackup, prepare, begin, end }: Case, between: Between) {
   await using stack = new AsyncDisposableStack();
-  const { members, chain } = await startMembers(count, stack);
-  prepare?.(members);
-  const urls = members.map(({ url }) => url);
-  const settings: Record<string, string> = hasBackup
-    ? { UPSTREAM_URL: urls[0] ?? '', UPSTREAM_BACKUP_URL: urls[1] ?? '', UPSTREAM_BACKUP_API_KEY: 'backup-key' }
-    : {
-        UPSTREAM_URL:
-          between === 'nginx' ? `http://127.0.0.1:${stack.use(await startBalancer(members)).port}` : urls.join(),
-      };
-  const ask = asking(stack.use(await startToncache(settings)).port, chain);
-  await openLoop(evenly(PER_SECOND, WARM_UP_SECONDS), ask);
-  for (const member of members) member.asked = 0;
+  const { members, ask } = await startMembers(count, stack, async (started) => {
+    prepare?.(started);
+    const urls = started.map(({ url }) => url);
+    const [main = '', backup = ''] = urls;
+    if (hasBackup) return { UPSTREAM_URL: main, UPSTREAM_BACKUP_URL: backup, UPSTREAM_BACKUP_API_KEY: 'backup-key' };
+    if (between === 'toncache') return { UPSTREAM_URL: urls.join() };
+    return { UPSTREAM_URL: `http://127.0.0.1:${stack.use(await startBalancer(started)).port}` };
+  });
   const [first] = members;
   const beginning = setTimeout(() => void (first && begin?.(first, members)), BEGINS_MS);
   const ending = setTimeout(() => void (first && end?.(first)), ENDS_MS);
@@ -73,23 +70,16 @@ async function run({ name, members: count = 2, hasBackup, prepare, begin, end }:
   for (const timer of [beginning, ending]) clearTimeout(timer);
   const quantile = quantilesOf(heard.map(({ ms }) => ms));
   const saids = (['right', 'past', 'failed'] as const).map((what) => heard.filter(({ said }) => said === what).length);
-  return [
-    name,
-    between,
-    ...saids.map(String),
-    quantile(0.5),
-    quantile(0.99),
-    members.map(({ asked }) => asked).join(' + '),
-  ];
+  const askedEach = members.map(({ asked }) => asked).join(' + ');
+  return [name, between, ...saids.map(String), quantile(0.5), quantile(0.99), askedEach];
 }
 
 /** Clients that each ask again once they are answered: right answers a second. */
 async function goodput(count: number): Promise<number> {
   await using stack = new AsyncDisposableStack();
-  const { members, chain } = await startMembers(count, stack);
-  await using toncache = await startToncache({ UPSTREAM_URL: members.map(({ url }) => url).join() });
-  const ask = asking(toncache.port, chain);
-  await openLoop(evenly(PER_SECOND, WARM_UP_SECONDS), ask);
+  const { ask } = await startMembers(count, stack, (started) => ({
+    UPSTREAM_URL: started.map(({ url }) => url).join(),
+  }));
   const endsAt = performance.now() + CLOSED_LOOP.seconds * 1000;
   let right = 0;
   const client = async () => {
@@ -99,12 +89,19 @@ async function goodput(count: number): Promise<number> {
   return right / CLOSED_LOOP.seconds;
 }
 
-/** Starts so many equal indexers, and a chain that shows the truth. */
-async function startMembers(count: number, stack: AsyncDisposableStack) {
+/** Starts so many equal indexers, and a toncache with these settings; `ask`, warm, asks it. */
+async function startMembers(
+  count: number,
+  stack: AsyncDisposableStack,
+  settingsFor: (members: readonly Member[]) => Settings | Promise<Settings>,
+) {
   const chain = { startAt: Date.now() - HISTORY_MS, messagesPerBlock: 10, historyBlocks: 10_000 };
   const members = await Promise.all(Array.from({ length: count }, () => Member.start(chain)));
   for (const member of members) stack.use(member);
-  return { members, chain: new Chain(chain) };
+  const ask = asking(stack.use(await startToncache(await settingsFor(members))).port, new Chain(chain));
+  await openLoop(evenly(PER_SECOND, WARM_UP_SECONDS), ask);
+  for (const member of members) member.asked = 0;
+  return { members, ask };
 }
 
 /** Asks for neighbours of transactions and for pages of blocks of the last minute, each once. */

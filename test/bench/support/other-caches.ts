@@ -24,8 +24,8 @@ ${httpAt(port, folder)}
 `;
     const file = join(folder, 'nginx.conf');
     await writeFile(file, configuration);
-    const args = ['-p', folder, '-c', file, '-e', 'stderr'];
-    return await startServer({ program: await debianProgram('nginx', 'nginx-light'), args, cores }, port);
+    const nginx = await debianProgram('nginx', 'nginx-light');
+    return await startServer([nginx, '-p', folder, '-c', file, '-e', 'stderr'], cores, port);
   });
 }
 
@@ -37,9 +37,7 @@ export async function startVarnish(vcl: string, cores?: string, sockets: readonl
     await writeFile(file, vcl);
     const listen = ['-a', `plain=127.0.0.1:${port}`, ...sockets];
     const args = ['-F', '-n', join(folder, 'varnish'), '-f', file, '-s', 'malloc,1g', '-T', 'none', ...listen];
-    const command = { program: await debianProgram('varnishd', 'varnish'), args, cores };
-    // Varnish runs a C compiler to load its configuration.
-    return await startServer({ ...command, environment: { PATH: process.env['PATH'] } }, port);
+    return await startServer([await debianProgram('varnishd', 'varnish'), ...args], cores, port);
   });
 }
 

@@ -9,7 +9,6 @@ import { Launched } from '../../support/launch.ts';
 import { metricAt } from '../../support/metric.ts';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
-const EVERY_CORE = `0-${availableParallelism() - 1}`;
 const READY_WITHIN_MS = 60_000;
 const LOOK_EVERY_MS = 50;
 
@@ -20,30 +19,31 @@ export interface Server extends AsyncDisposable {
   readonly pid: number;
 }
 
-/** How a program is started. */
-export interface Command {
-  readonly program: string;
-  readonly args: readonly string[];
-  /** In the syntax of `taskset -c`: `0`, `0-3`; default all. */
-  readonly cores?: string | undefined;
-  readonly cwd?: string;
-  readonly environment?: Readonly<Record<string, string | undefined>>;
-}
-
-/** Starts a program, pinned to cores as are the processes that it starts; its errors go where ours go. */
-export function launchPinned({ program, args, cores = EVERY_CORE, cwd, environment = {} }: Command): Launched {
-  const options = { cwd, env: environment, stdio: ['ignore', 'pipe', 'inherit'] as ['ignore', 'pipe', 'inherit'] };
+/**
+ * Starts a program, pinned to cores (in the syntax of `taskset -c`; default all) as are the processes that it starts; its
+ * errors go where ours go.
+ */
+export function launchPinned(
+  command: readonly string[],
+  cores = `0-${availableParallelism() - 1}`,
+  options: { readonly cwd?: string; readonly env?: NodeJS.ProcessEnv } = {},
+): Launched {
+  const child = spawn('taskset', ['-c', cores, ...command], { ...options, stdio: ['ignore', 'pipe', 'inherit'] });
   // SIGTERM, because the workers of nginx survive a SIGKILL of their master.
-  return new Launched(spawn('taskset', ['-c', cores, program, ...args], options), 'SIGTERM');
+  return new Launched(child, 'SIGTERM');
 }
 
 /** Starts a server; resolves when it accepts connections at this port. Rejects when it does not in time. */
-export async function startServer(command: Command, port: number): Promise<Server> {
-  const launched = launchPinned(command);
+export async function startServer(
+  command: readonly string[],
+  cores: string | undefined,
+  port: number,
+): Promise<Server> {
+  const launched = launchPinned(command, cores);
   for (const lateAt = performance.now() + READY_WITHIN_MS; !(await accepts(port)); await delay(LOOK_EVERY_MS)) {
     if (performance.now() < lateAt && !launched.hasEnded) continue;
     await launched[Symbol.asyncDispose]();
-    throw new Error(`${command.program} does not listen: what it said is above`);
+    throw new Error(`${command[0]} does not listen: what it said is above`);
   }
   return Object.assign(launched, { port });
 }
@@ -70,8 +70,8 @@ export async function startToncache(
 ): Promise<Toncache> {
   const { scripts } = JSON.parse(await readFile(resolve(source, 'package.json'), 'utf8'));
   const path = [dirname(process.execPath), process.env['PATH']].join(delimiter);
-  const environment = { PATH: path, PORT: '0', ADMIN_PORT: '0', NETWORK: 'bench', ...settings };
-  const server = launchPinned({ program: 'sh', args: ['-c', scripts.start], cores, cwd: source, environment });
+  const env = { PATH: path, PORT: '0', ADMIN_PORT: '0', NETWORK: 'bench', ...settings };
+  const server = launchPinned(['sh', '-c', scripts.start], cores, { cwd: source, env });
   const { publicUrl, adminUrl } = await server.next((line) => {
     if (typeof line !== 'object' || line === null || !('publicUrl' in line) || !('adminUrl' in line)) return undefined;
     return { publicUrl: String(line.publicUrl), adminUrl: String(line.adminUrl) };

@@ -9,8 +9,8 @@ import type { Session } from './sessions.ts';
 /** The part of the hour that is played, and where. Instants are epoch ms. */
 export interface Scene {
   readonly connections: Connections;
-  /** The chain at the present: scanners begin at its head. */
-  readonly chain: () => Chain;
+  /** As it is when the part begins: scanners begin at its head. */
+  readonly chain: Chain;
   /** When the hour began. */
   readonly startAt: number;
   readonly fromAt: number;
@@ -33,7 +33,7 @@ export async function play(sessions: readonly Session[], scene: Scene): Promise<
       const { startMs, everyMs } = session;
       // Sessions that began before the scene resume at different moments, not all at once.
       const resumedMs = from + ((((startMs * 7919) % everyMs) + everyMs) % everyMs);
-      await until(scene.startAt + (startMs >= from ? startMs : resumedMs));
+      await delay(Math.max(0, scene.startAt + (startMs >= from ? startMs : resumedMs) - Date.now()));
       await playSession(session, scene);
     }),
   );
@@ -45,7 +45,7 @@ async function playSession(session: Session, scene: Scene): Promise<void> {
     while (Date.now() < endAt) {
       const nextAt = Date.now() + session.everyMs;
       if (isEnough(await ask(call, session, scene))) return;
-      await until(nextAt);
+      await delay(Math.max(0, nextAt - Date.now()));
     }
   };
   switch (session.kind) {
@@ -75,7 +75,7 @@ async function playSession(session: Session, scene: Scene): Promise<void> {
       return;
     }
     case 'scanner':
-      for (let seqno = scene.chain().headSeqno; Date.now() < endAt; ) {
+      for (let seqno = scene.chain.headSeqno; Date.now() < endAt; ) {
         const { status } = await ask({ operation: 'masterchainBlockShards', seqno, limit: 100 }, session, scene);
         if (status === 200) seqno++;
         else await delay(session.everyMs);
@@ -91,9 +91,4 @@ async function ask(call: Call, { seed, bustsCaches }: Session, { connections, he
   const answer = { call, sentAt, receivedAt: Date.now(), status, text: body };
   heard(answer);
   return answer;
-}
-
-async function until(instant: number): Promise<void> {
-  const ms = instant - Date.now();
-  if (ms > 0) await delay(ms);
 }

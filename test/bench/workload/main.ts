@@ -55,11 +55,7 @@ async function runServer(name: string, start: StartServer | undefined): Promise<
   await using server = await start?.(indexer.port);
   const connections = new Connections(server?.port ?? indexer.port);
   const chain = chainOfHour(startAt);
-  const present = () => {
-    chain.advanceTo(Date.now());
-    return chain;
-  };
-  present();
+  chain.advanceTo(Date.now());
   const fromAt = Date.now();
   if (countedAt - fromAt < SHORTEST_WARM_UP_MS) throw new Error('the machine is too slow: processes start too late');
 
@@ -71,7 +67,7 @@ async function runServer(name: string, start: StartServer | undefined): Promise<
     texts.set(text, text);
     answers.push({ ...answer, text });
   };
-  const playing = play(sessions, { connections, chain: present, startAt, fromAt, untilAt, heard });
+  const playing = play(sessions, { connections, chain, startAt, fromAt, untilAt, heard });
   await delay(countedAt - Date.now());
   const before = await indexer.counts();
   await delay(untilAt - Date.now());
@@ -89,9 +85,10 @@ async function runServer(name: string, start: StartServer | undefined): Promise<
   const [total = 0, ...operations] = after.map((count, place) => count - (before[place] ?? 0));
   const count = (kind: Verdict['kind']) => String(verdicts.filter((verdict) => verdict.kind === kind).length);
   const took = quantilesOf(verdicts.map(({ answer }) => answer.receivedAt - answer.sentAt));
-  const [traces, blocks] = (['pendingTraces', 'masterchainBlockShards'] as const).map((operation) =>
-    quantilesOf(changesSeen(verdicts, judging, operation)),
-  );
+  const seen = (['pendingTraces', 'masterchainBlockShards'] as const).map((operation) => {
+    const quantile = quantilesOf(changesSeen(verdicts, judging, operation));
+    return `${quantile(0.5)}, ${quantile(0.95)}`;
+  });
   return [
     String(verdicts.length),
     String(total),
@@ -101,7 +98,6 @@ async function runServer(name: string, start: StartServer | undefined): Promise<
     count('lie'),
     count('failed'),
     quantilesOf(verdicts.map(({ staleMs }) => staleMs))(0.99),
-    `${traces?.(0.5)}, ${traces?.(0.95)}`,
-    `${blocks?.(0.5)}, ${blocks?.(0.95)}`,
+    ...seen,
   ];
 }
