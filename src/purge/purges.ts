@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { reasonOf } from '../reason-of.ts';
 import type { EpochMs, MonotonicMs, Ms } from '../time-units.ts';
 import type { PurgeRequest } from '../ton/purge-selector.ts';
-import { Bans, type BansDependencies, EVERY_ENTRY } from './bans.ts';
+import { type Ban, Bans, type BansDependencies, EVERY_ENTRY } from './bans.ts';
 import { exchangeBans, type RunScript } from './exchange-bans.ts';
 
 /** The events of purges, for metrics and log. */
@@ -62,8 +62,7 @@ export class Purges {
   readonly #dependencies: PurgesDependencies;
   readonly #store: { readonly key: string; readonly keptMs: Ms };
   readonly #timer: NodeJS.Timeout;
-  /** Tags whose bans Redis lacks, as far as this process knows. */
-  readonly #unsent = new Set<string>();
+  /** The `changed` of the bans when they were last read, if Redis lacked none of those that are known here. */
   #seen = NOTHING_SEEN;
   #isConnected = false;
   #isCurrent: boolean;
@@ -117,8 +116,8 @@ export class Purges {
     if (runScript === undefined) this.bans.trim(now(), this.#store.keptMs);
     if (runScript === undefined || !this.#isConnected) return;
     try {
-      const failure = await this.#exchange(runScript, 'known', this.#unsent);
-      if (failure === undefined && this.#unsent.size > 0) await this.#exchange(runScript, 'known', this.#unsent);
+      const { lacking } = await this.#exchange(runScript, 'known', []);
+      if (lacking.length > 0) await this.#exchange(runScript, 'known', lacking);
       this.#isCurrent = this.#isConnected;
       this.#available(true, undefined);
     } catch (error) {
@@ -132,40 +131,39 @@ export class Purges {
     clearInterval(this.#timer);
   }
 
-  #raise(ban: { readonly tag: string; readonly at: EpochMs }): boolean {
+  #raise(ban: Ban): boolean {
     const isNews = this.bans.raise(ban);
     if (isNews && ban.tag === EVERY_ENTRY) this.#dependencies.onAllPurged();
     return isNews;
   }
 
   /** Sends a new ban. Returns why Redis did not accept it, if it did not. Never rejects. */
-  #send(runScript: RunScript, tag: string): Promise<string | undefined> {
-    this.#unsent.add(tag);
-    return this.#exchange(runScript, 'new', [tag]).catch((error: unknown) => reasonOf(error) ?? 'Redis failed');
+  async #send(runScript: RunScript, tag: string): Promise<string | undefined> {
+    // The next time, all bans are read: if Redis does not have this one then, it is sent again.
+    this.#seen = NOTHING_SEEN;
+    try {
+      return (await this.#exchange(runScript, 'new', [{ tag, at: this.bans.atOf(tag) }])).failure;
+    } catch (error) {
+      return reasonOf(error) ?? 'Redis failed';
+    }
   }
 
-  /** Returns why Redis did not accept the sent bans, if it did not. */
-  async #exchange(runScript: RunScript, as: 'new' | 'known', tags: Iterable<string>): Promise<string | undefined> {
-    const { monotonic, onServerTime } = this.#dependencies;
-    const sent = Array.from(tags, (tag) => ({ tag, at: this.bans.atOf(tag) }));
+  /** Returns why Redis did not accept the sent bans, if it did not, and the known ones that it is seen to lack. */
+  async #exchange(runScript: RunScript, as: 'new' | 'known', sent: readonly Ban[]) {
+    const { monotonic, onServerTime, report } = this.#dependencies;
+    const seen = this.#seen;
     const sentAt = monotonic();
-    const { now, failure, changed, bans } = await exchangeBans(runScript, this.#store, as, this.#seen, sent);
+    const { now, failure, changed, bans } = await exchangeBans(runScript, this.#store, as, seen, sent);
     onServerTime(now, sentAt);
-    // A tag may have been purged once more meanwhile.
-    if (failure === undefined) for (const { tag, at } of sent) if (this.bans.atOf(tag) <= at) this.#unsent.delete(tag);
     this.bans.trim(now, this.#store.keptMs);
     const own = new Set(sent.map(({ tag }) => tag));
     const news = bans.filter((ban) => this.#raise(ban) && !own.has(ban.tag));
-    if (news.length > 0) this.#dependencies.report({ name: 'purges-followed', bans: news.length });
-    if (as === 'new') {
-      // If Redis loses this ban at once, it is back at the `changed` that was seen.
-      this.#seen = NOTHING_SEEN;
-    } else if (changed !== this.#seen) {
-      this.#seen = changed;
-      const inRedis = new Map(bans.map(({ tag, at }) => [tag, at]));
-      for (const { tag, at } of this.bans.all()) if (at > (inRedis.get(tag) ?? 0)) this.#unsent.add(tag);
-    }
-    return failure;
+    if (news.length > 0) report({ name: 'purges-followed', bans: news.length });
+    if (as === 'new' || changed === seen) return { failure, lacking: [] };
+    const inRedis = new Map(bans.map(({ tag, at }) => [tag, at]));
+    const lacking = [...this.bans.all()].filter(({ tag, at }) => at > (inRedis.get(tag) ?? 0));
+    this.#seen = lacking.length > 0 ? NOTHING_SEEN : changed;
+    return { failure, lacking };
   }
 
   #available(available: boolean, reason: string | undefined): void {

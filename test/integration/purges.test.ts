@@ -127,6 +127,15 @@ describe('while Redis is away', () => {
     expect(other.until('a')).toBe(at);
   });
 
+  it('a purge that does not reach it is sent soon, without a lost connection', async () => {
+    const one = await connected();
+    await expect.poll(() => one.received.at(-1)).toBe(0);
+    one.isReached = false;
+    expect((await one.purge('a')).notReached).toBe('away');
+    one.isReached = true;
+    await expect.poll(() => redis.zscore(KEY, 'a')).not.toBeNull();
+  });
+
   it('purges of other instances are missed, and known at the next connect, however old they are', async () => {
     const cut = await connected();
     cut.isReached = false;
@@ -188,6 +197,9 @@ describe('bans in Redis', () => {
     const one = await connected();
     expect(one.until('theirs')).toBeGreaterThan(0);
     expect((await one.purge('a')).notReached).toMatch(/^NOREPLICAS/);
+    // It is sent again with the next bans that are read, and not accepted again.
+    const { length } = one.received;
+    await expect.poll(() => one.received.length).toBeGreaterThan(length + 1);
     await redis.config('SET', 'min-replicas-to-write', '0');
     await expect.poll(() => redis.zscore(KEY, 'a')).not.toBeNull();
   });
