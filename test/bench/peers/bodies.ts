@@ -46,12 +46,8 @@ function render(rows: readonly Transaction[], paddingBytes = 0): string {
   return JSON.stringify({
     transactions: rows.map((row) => renderTransaction(row, 'finalized', '1.2')),
     address_book: renderAddressBook(accountsIn(rows)),
-    padding: hashes(paddingBytes),
+    padding: Array.from({ length: paddingBytes / 40 }, (_, number) => digest('padding', number))
+      .join('')
+      .slice(0, paddingBytes),
   });
-}
-
-function hashes(bytes: number): string {
-  let text = '';
-  for (let number = 0; text.length < bytes; number++) text += digest('padding', number);
-  return text.slice(0, bytes);
 }
