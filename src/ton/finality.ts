@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from '../json-object.ts';
-import type { CanonicalRequest, OperationName } from './operations.ts';
+import type { CanonicalRequest } from './operations.ts';
 import { type Call, parameterOf } from './parse-call.ts';
 
 /**
@@ -43,17 +43,15 @@ export function finalityOf(call: Call, status: number, body: unknown): Finality 
   const list = name === undefined ? undefined : body[name];
   if (list === null || (Array.isArray(list) && list.length === 0)) return { answerClass: 'absent', rule: 'empty' };
   if (!Array.isArray(list)) return undefined;
-  return CLASSIFIERS[call.operation.name](list, call.request, name === 'blocks');
+  switch (call.operation.name) {
+    case 'masterchainBlockShards':
+      return (name === 'blocks' ? finalityOfBlocks : finalityOfBlockTransactions)(list, call.request);
+    case 'adjacentTransactions':
+      return finalityOfAdjacent(list, call.request);
+    case 'pendingTraces':
+      return finalityOfTraces(list);
+  }
 }
-
-type Classifier = (list: readonly unknown[], request: CanonicalRequest, isBlocks: boolean) => Finality;
-
-const CLASSIFIERS: Record<OperationName, Classifier> = {
-  masterchainBlockShards: (list, request, isBlocks) =>
-    (isBlocks ? finalityOfBlocks : finalityOfBlockTransactions)(list, request),
-  adjacentTransactions: finalityOfAdjacent,
-  pendingTraces: finalityOfTraces,
-};
 
 /**
  * The indexer commits a masterchain block with its shard blocks in one database transaction, so a list that holds the
