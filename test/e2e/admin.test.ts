@@ -57,7 +57,11 @@ describe('the admin port', () => {
 
   it('serves neither the API nor any other method', async () => {
     for (const target of ['/status', newestBlock(world), '/healthz/x']) {
-      expect((await world.proxy.askAdmin(target)).status).toBe(404);
+      const { status, text } = await world.proxy.askAdmin(target);
+      expect([status, JSON.parse(text)]).toEqual([
+        404,
+        { error: 'accepted: /, /status.json, /purge, /explain, /healthz, /readyz, /metrics' },
+      ]);
     }
     const { status, headers } = await world.proxy.askAdmin('/healthz', { method: 'DELETE' });
     expect(status).toBe(405);

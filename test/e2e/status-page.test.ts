@@ -25,7 +25,7 @@ describe('the status page', () => {
     expect(text).not.toMatch(/https?:/);
     const files = [...text.matchAll(/(?:href|src)="([^"]+)"/g)].map(([, path = '']) => path);
     expect(files.length).toBeGreaterThan(3);
-    for (const path of [...files, '/uplot.js', '/status/ask.js', '/status/charts.js']) {
+    for (const path of [...files, '/status/uplot.js', '/status/ask.js', '/status/charts.js']) {
       expect((await world.proxy.askAdmin(path)).status, path).toBe(200);
     }
     expect((await world.proxy.askAdmin('/', { method: 'HEAD' })).text).toBe('');

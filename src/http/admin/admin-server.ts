@@ -20,7 +20,7 @@ export interface AdminServerDependencies {
   readonly isReady: () => boolean;
   /** The metrics page with its content type. */
   readonly metrics: () => Promise<{ readonly contentType: string; readonly body: string }>;
-  /** What is served beside `/healthz`, `/readyz` and `/metrics`. */
+  /** What is served beside `/healthz`, `/readyz` and `/metrics`; below `/status/`, the files of the page. */
   readonly paths: Readonly<Record<string, AdminPath>>;
   readonly guard: AdminGuardOptions;
   readonly onBug: (error: unknown) => void;
@@ -64,7 +64,8 @@ export function createAdminServer(dependencies: AdminServerDependencies): Server
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const path = paths.get(parseTarget(request.url ?? '').path);
     if (path === undefined) {
-      sendJson(response, 404, { error: `accepted: ${[...paths.keys()].join(', ')}` });
+      const accepted = [...paths.keys()].filter((each) => !each.startsWith('/status/'));
+      sendJson(response, 404, { error: `accepted: ${accepted.join(', ')}` });
       return;
     }
     const { method, access } = path;

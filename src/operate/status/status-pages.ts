@@ -133,7 +133,7 @@ function pageFiles(): Record<string, AdminPath> {
   return {
     '/': file(join(page, 'index.html')),
     ...Object.fromEntries(readdirSync(page).map((name) => [`/status/${name}`, file(join(page, name))])),
-    '/uplot.js': file(join(uplot, 'uPlot.esm.js')),
-    '/uplot.css': file(join(uplot, 'uPlot.min.css')),
+    '/status/uplot.js': file(join(uplot, 'uPlot.esm.js')),
+    '/status/uplot.css': file(join(uplot, 'uPlot.min.css')),
   };
 }

@@ -1,4 +1,4 @@
-import uPlot from '/uplot.js';
+import uPlot from './uplot.js';
 
 const SHOWN_SECONDS = 300;
 const HEIGHT = 160;
