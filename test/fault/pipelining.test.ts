@@ -142,4 +142,14 @@ describe('while http.maxWaiting requests wait', () => {
     for (const { answer } of waiting) expect((await answer).status).toBe(404);
     expect((await world.ask(unknownTransaction())).status).toBe(404);
   });
+
+  it.each([
+    ['misses in the fast lane', () => get(unknownTransaction())],
+    ["misses that Node's HTTP server reads", () => head(unknownTransaction())],
+    ['requests that are passed through', () => get('/api/v3/somethingElse')],
+  ])('those that were answered count no longer, though their connection stays: %s', async (_, ask) => {
+    const { statuses } = client(Array.from({ length: 10 }, ask).join(''));
+    await expect.poll(() => statuses.length).toBe(10);
+    expect(new Set(statuses)).toEqual(new Set(['404']));
+  });
 });
