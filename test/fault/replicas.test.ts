@@ -120,6 +120,7 @@ describe('of two indexers', () => {
     const targets = replicas.youngParents(4);
     expect(targets.length).toBeGreaterThan(2);
     expect(statuses(await Promise.all(targets.map((target) => replicas.proxy.ask(target))))).toEqual(RIGHT);
+    expect([await replicas.metricOf(0, 'slots_in_use'), await replicas.metricOf(1, 'slots_in_use')]).toEqual([0, 0]);
   });
 });
 
