@@ -68,8 +68,8 @@ export class FailedKeys implements FailureCount {
 /** Half of an operation's keys of the last 10 s have to fail before its breaker opens. */
 const [FAILURE_RATE, WINDOW_MS] = [0.5, 10_000];
 
-/** So many times the open duration is the longest. */
-const MOST_TIMES_LONGER = 2.5;
+/** The longest open duration is the first one times this. */
+const LONGEST_FACTOR = 2.5;
 
 /** Jitter only shortens the open duration, by at most this part. */
 const JITTER = 0.5;
@@ -81,7 +81,7 @@ export interface OperationBreakersDependencies<Name extends string> {
   readonly onTransition: (operation: Name, state: 'open' | 'closed') => void;
   /** The fewest keys of which half must fail before a breaker opens. */
   readonly minimumThroughput: number;
-  /** The open duration before a trial. Each failed trial doubles it, up to {@link MOST_TIMES_LONGER}. */
+  /** The open duration before a trial. Each failed trial doubles it, up to {@link LONGEST_FACTOR} times it. */
   readonly openDuration: Ms;
 }
 
@@ -100,7 +100,7 @@ export function operationBreakers<Name extends string>(
         now,
         failures: new FailedKeys({ now, failureRate: FAILURE_RATE, minimumThroughput, windowMs: WINDOW_MS }),
         openMs: (failedTrials) =>
-          openDuration * Math.min(2 ** failedTrials, MOST_TIMES_LONGER) * (1 - JITTER * random()),
+          openDuration * Math.min(2 ** failedTrials, LONGEST_FACTOR) * (1 - JITTER * random()),
         onTransition: ({ state }) => {
           onTransition(operation, state);
           if (state === 'closed') for (const other of breakers) other.tryNow();

@@ -34,8 +34,8 @@ export class AdminClient {
   }
 
   /**
-   * Rejects with an {@link UnavailableError} if nothing answers or access is
-   * refused, or when `signal` aborts it. Statuses 200, 422 and 503 are answers.
+   * Rejects with an {@link UnavailableError} if nothing answers or access is refused, or when `signal` aborts it. Statuses
+   * 200, 422 and 503 are answers.
    */
   async ask(path: string, asked: AdminRequest = {}): Promise<AdminAnswer> {
     const { status, text } = await this.#send(path, asked).catch((error: unknown) => {

@@ -22,7 +22,10 @@ export interface AccessLogDependencies {
   readonly sample: number;
 }
 
-/** One line for a request: what its client saw, and what finds it elsewhere. Returns what is to be called with each. */
+/**
+ * Logs a line for each request that is meant: what its client saw, and what finds it elsewhere. Call the returned
+ * function with every answered request.
+ */
 export function accessLog(dependencies: AccessLogDependencies): (request: AnsweredRequest) => void {
   const { logger, shown, random, now, requests, sample } = dependencies;
   let second = 0;
