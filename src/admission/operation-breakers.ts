@@ -99,8 +99,7 @@ export function operationBreakers<Name extends string>(
       new CircuitBreaker({
         now,
         failures: new FailedKeys({ now, failureRate: FAILURE_RATE, minimumThroughput, windowMs: WINDOW_MS }),
-        openMs: (failedTrials) =>
-          openDuration * Math.min(2 ** failedTrials, LONGEST_FACTOR) * (1 - JITTER * random()),
+        openMs: (failedTrials) => openDuration * Math.min(2 ** failedTrials, LONGEST_FACTOR) * (1 - JITTER * random()),
         onTransition: ({ state }) => {
           onTransition(operation, state);
           if (state === 'closed') for (const other of breakers) other.tryNow();
