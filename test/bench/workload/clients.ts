@@ -3,7 +3,7 @@ import type { Chain } from '../../../src/tools/simulator/chain.ts';
 import { SeededRandom } from '../../../src/tools/simulator/seeded-random.ts';
 import { type Call, writeLegibly } from '../../truth/call.ts';
 import type { Connections } from '../support/connections.ts';
-import type { ClientAnswer } from './judge.ts';
+import type { HeardAnswer } from './judge.ts';
 import type { Session } from './sessions.ts';
 
 /** The part of the hour that is played, and where. Instants are epoch ms. */
@@ -16,7 +16,7 @@ export interface Scene {
   readonly fromAt: number;
   readonly untilAt: number;
   /** Called with every answer. */
-  readonly heard: (answer: ClientAnswer) => void;
+  readonly heard: (answer: HeardAnswer) => void;
 }
 
 /** A client gives up on an answer after this time. */
@@ -41,7 +41,7 @@ export async function play(sessions: readonly Session[], scene: Scene): Promise<
 
 async function playSession(session: Session, scene: Scene): Promise<void> {
   const endAt = Math.min(scene.untilAt, scene.startAt + session.endMs);
-  const poll = async (call: Call, isEnough: (answer: ClientAnswer) => boolean) => {
+  const poll = async (call: Call, isEnough: (answer: HeardAnswer) => boolean) => {
     while (Date.now() < endAt) {
       const nextAt = Date.now() + session.everyMs;
       if (isEnough(await ask(call, session, scene))) return;
@@ -84,7 +84,7 @@ async function playSession(session: Session, scene: Scene): Promise<void> {
 }
 
 /** A client spells the same call in the same way each time. */
-async function ask(call: Call, { seed, bustsCaches }: Session, { connections, heard }: Scene): Promise<ClientAnswer> {
+async function ask(call: Call, { seed, bustsCaches }: Session, { connections, heard }: Scene): Promise<HeardAnswer> {
   const { target } = writeLegibly(call, new SeededRandom('writing', seed));
   const sentAt = Date.now();
   const { status, body } = await connections.ask(target + (bustsCaches ? `&_=${sentAt}` : ''), PATIENCE_MS);

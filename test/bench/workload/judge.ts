@@ -1,21 +1,15 @@
 import type { Chain } from '../../../src/tools/simulator/chain.ts';
 import { type Call, nameOf } from '../../truth/call.ts';
+import type { ClientAnswer } from '../../truth/check-answer.ts';
 import { type State, States } from '../../truth/states.ts';
 import { windowOf } from '../../truth/windows.ts';
 
-/** What a client got. Instants are epoch ms. */
-export interface ClientAnswer {
-  readonly call: Call;
-  readonly sentAt: number;
-  readonly receivedAt: number;
-  /** 0 without an answer. */
-  readonly status: number;
-  readonly text: string;
-}
+/** What a client got; its status is 0 without an answer. */
+export type HeardAnswer = Omit<ClientAnswer, 'cacheStatus' | 'age'>;
 
 /** One answer, held against the chain. */
 export interface Verdict {
-  readonly answer: ClientAnswer;
+  readonly answer: HeardAnswer;
   /**
    * `right`: true at some instant between the asking and the receiving, or no longer before than an answer of its class
    * may be given again; `lie`: any other 200 or 404; `failed`: every other status, and no answer.
@@ -38,7 +32,7 @@ const POLLED_WITHIN_MS = 2000;
  * Judges answers by the lifetimes that toncache promises, whoever gave them. The chain must not be ahead of the first answer;
  * it is advanced to the last one.
  */
-export function judge(answers: readonly ClientAnswer[], chain: Chain): Verdict[] {
+export function judge(answers: readonly HeardAnswer[], chain: Chain): Verdict[] {
   const windows = Map.groupBy(answers, ({ receivedAt }) => Math.floor(receivedAt / WINDOW_MS));
   return [...windows]
     .sort(([a], [b]) => a - b)
@@ -53,7 +47,7 @@ export function judge(answers: readonly ClientAnswer[], chain: Chain): Verdict[]
     });
 }
 
-function verdictOn(answer: ClientAnswer, states: readonly State[]): Verdict {
+function verdictOn(answer: HeardAnswer, states: readonly State[]): Verdict {
   const { call, status, sentAt, receivedAt, text } = answer;
   if (status !== 200 && status !== 404) return { answer, kind: 'failed', staleMs: 0 };
   const state = states.findLast(({ fromAt, said }) => {

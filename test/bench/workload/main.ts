@@ -6,7 +6,7 @@ import { Connections } from '../support/connections.ts';
 import { describeMachine, markdownTable, quantilesOf } from '../support/report.ts';
 import { play } from './clients.ts';
 import { chainOfHour, HOUR_MS, SLICE_AT_MS, startIndexerOfHour } from './hour.ts';
-import { type ClientAnswer, changesSeen, judge, type Verdict } from './judge.ts';
+import { changesSeen, type HeardAnswer, judge, type Verdict } from './judge.ts';
 import { SERVERS, type StartServer } from './servers.ts';
 import { sessionsOfHour } from './sessions.ts';
 
@@ -59,9 +59,9 @@ async function runServer(name: string, start: StartServer | undefined): Promise<
   const fromAt = Date.now();
   if (countedAt - fromAt < SHORTEST_WARM_UP_MS) throw new Error('the machine is too slow: processes start too late');
 
-  const answers: ClientAnswer[] = [];
+  const answers: HeardAnswer[] = [];
   const texts = new Map<string, string>();
-  const heard = (answer: ClientAnswer) => {
+  const heard = (answer: HeardAnswer) => {
     // Keep equal texts once: most answers are equal, and some are 100 KB.
     const text = texts.get(answer.text) ?? answer.text;
     texts.set(text, text);
