@@ -63,12 +63,7 @@ export interface ClientLimit {
 export class ProxyError extends Error {
   override readonly name = 'ProxyError';
   readonly code: ErrorCode;
-  readonly upstreamStatus: number | undefined;
-  readonly upstreamBody: Buffer | undefined;
-  readonly apiVersion: string | undefined;
-  readonly retryAfterSeconds: number | undefined;
-  readonly allow: string | undefined;
-  readonly rateLimit: ClientLimit | undefined;
+  readonly details: ErrorDetails;
 
   constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
     const { stackTraceLimit } = Error;
@@ -76,18 +71,12 @@ export class ProxyError extends Error {
     super(message, 'cause' in details ? { cause: details.cause } : undefined);
     Error.stackTraceLimit = stackTraceLimit;
     this.code = code;
-    this.upstreamStatus = details.upstreamStatus;
-    this.upstreamBody = details.upstreamBody;
-    this.apiVersion = details.apiVersion;
-    this.retryAfterSeconds = details.retryAfterSeconds;
-    this.allow = details.allow;
-    this.rateLimit = details.rateLimit;
+    this.details = details;
   }
 
   /** The same failure with another `Retry-After`. */
   withRetryAfter(retryAfterSeconds: number): ProxyError {
-    const { code, message, cause, upstreamStatus, upstreamBody, apiVersion } = this;
-    return new ProxyError(code, message, { cause, upstreamStatus, upstreamBody, apiVersion, retryAfterSeconds });
+    return new ProxyError(this.code, this.message, { ...this.details, retryAfterSeconds });
   }
 
   /** Whether the indexer was asked (or could not be reached), as opposed to a refusal by this proxy. */

@@ -212,7 +212,8 @@ async function obtained(result: Promise<SendResult>): Promise<Obtained> {
 }
 
 /** Whether another indexer need not fail so; `overloaded`: a guard closed before the request was sent. */
-function mayElsewhereSucceed({ code, wentForward, upstreamStatus = 500 }: ProxyError): boolean {
+function mayElsewhereSucceed({ code, wentForward, details }: ProxyError): boolean {
+  const { upstreamStatus = 500 } = details;
   if (code === 'overloaded') return true;
   return wentForward && code !== 'upstream-too-large' && (code !== 'upstream-error' || upstreamStatus >= 500);
 }

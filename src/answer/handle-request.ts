@@ -207,7 +207,7 @@ export class RequestHandler implements MemoryHits {
       entry,
       'stale',
       error.wentForward
-        ? { fwd: 'stale', fwdStatus: error.upstreamStatus, collapsed, ttl, detail: error.code }
+        ? { fwd: 'stale', fwdStatus: error.details.upstreamStatus, collapsed, ttl, detail: error.code }
         : { hit: true, ttl, detail: tier },
     );
   }
@@ -224,7 +224,8 @@ export class RequestHandler implements MemoryHits {
       this.#dependencies.report({ name: 'answered', operation, outcome: 'failed' });
       this.#dependencies.report({ name: 'failed', operation, code: error.code });
     }
-    const { code: detail, upstreamStatus: fwdStatus } = error;
+    const { upstreamStatus: fwdStatus } = error.details;
+    const { code: detail } = error;
     return {
       kind: 'failure',
       key,

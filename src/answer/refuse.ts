@@ -40,7 +40,7 @@ export function refuseWith(random: () => number, report: Report): Refuse {
 }
 
 /** The outcome of a sent request, by its failure. */
-export function outcomeOf({ code, upstreamStatus = 0 }: ProxyError): Outcome {
+export function outcomeOf({ code, details: { upstreamStatus = 0 } }: ProxyError): Outcome {
   switch (code) {
     case 'upstream-unreachable':
       return 'unreachable';

@@ -23,8 +23,9 @@ const SHARED = z
 
 /** A failure of the indexer as text. */
 export function encodeFailure(error: ProxyError): string {
-  const { code, message, upstreamStatus, apiVersion, retryAfterSeconds } = error;
-  const upstreamBody = error.upstreamBody?.toString('base64');
+  const { code, message, details } = error;
+  const { upstreamStatus, apiVersion, retryAfterSeconds } = details;
+  const upstreamBody = details.upstreamBody?.toString('base64');
   return JSON.stringify({ code, message, upstreamStatus, apiVersion, retryAfterSeconds, upstreamBody });
 }
 

@@ -32,8 +32,9 @@ export const STATUS: Record<ErrorCode, number> = {
 
 /** A failure in the indexer's own shape, `{"error":"..."}`; never cacheable. */
 export function errorMessage(error: ProxyError, context: ResponseContext): ResponseMessage {
-  const status = error.code === 'upstream-error' ? (error.upstreamStatus ?? 502) : STATUS[error.code];
-  const body = error.upstreamBody ?? JSON.stringify({ error: error.message });
+  const { upstreamStatus, upstreamBody, apiVersion, retryAfterSeconds, allow, rateLimit } = error.details;
+  const status = error.code === 'upstream-error' ? (upstreamStatus ?? 502) : STATUS[error.code];
+  const body = upstreamBody ?? JSON.stringify({ error: error.message });
   const headers = commonHeaders(context);
   headers.push(
     'Cache-Control',
@@ -43,11 +44,9 @@ export function errorMessage(error: ProxyError, context: ResponseContext): Respo
     'Content-Length',
     String(Buffer.byteLength(body)),
   );
-  if (error.allow !== undefined) headers.push('Allow', error.allow);
-  if (error.apiVersion !== undefined) headers.push('X-API-Version', error.apiVersion);
-  if (error.retryAfterSeconds !== undefined) headers.push('Retry-After', String(error.retryAfterSeconds));
-  if (error.rateLimit !== undefined) {
-    headers.push('RateLimit-Policy', error.rateLimit.policy, 'RateLimit', error.rateLimit.state);
-  }
+  if (allow !== undefined) headers.push('Allow', allow);
+  if (apiVersion !== undefined) headers.push('X-API-Version', apiVersion);
+  if (retryAfterSeconds !== undefined) headers.push('Retry-After', String(retryAfterSeconds));
+  if (rateLimit !== undefined) headers.push('RateLimit-Policy', rateLimit.policy, 'RateLimit', rateLimit.state);
   return { status, headers, body };
 }

@@ -23,8 +23,8 @@ describe('an answer', () => {
 describe('a response that is no answer', () => {
   test("every failure keeps the indexer's version where a header can hold it", () => {
     for (const status of [200, 204, 302, 401, 404, 422, 429, 500]) {
-      expect(failureOf(SHARDS, { status, body: '{}' }).apiVersion).toBe('1.2.3');
-      expect(failureOf(SHARDS, { status, body: '{}', apiVersion: 'a\r\nb' }).apiVersion).toBeUndefined();
+      expect(failureOf(SHARDS, { status, body: '{}' }).details.apiVersion).toBe('1.2.3');
+      expect(failureOf(SHARDS, { status, body: '{}', apiVersion: 'a\r\nb' }).details.apiVersion).toBeUndefined();
     }
   });
 });

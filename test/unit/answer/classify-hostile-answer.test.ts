@@ -33,7 +33,7 @@ describe('a hostile body', () => {
   test('changes no prototype, and inherits nothing', () => {
     const polluting = '{"__proto__":{"blocks":[],"error":"x"},"constructor":{"prototype":{"blocks":[]}}}';
     expect(failureOf(SHARDS, { body: polluting }).code).toBe('upstream-invalid');
-    expect(failureOf(SHARDS, { body: polluting, status: 404 }).upstreamBody).toBeUndefined();
+    expect(failureOf(SHARDS, { body: polluting, status: 404 }).details.upstreamBody).toBeUndefined();
     expect(Object.keys(Object.prototype)).toEqual([]);
   });
 

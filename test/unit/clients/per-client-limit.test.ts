@@ -49,8 +49,9 @@ describe('a limit for each client', () => {
       property(rates.perSecond, rates.burst, (rate, burst) => {
         const limit = limitOf(rate, burst);
         for (let i = 0; i < burst; i++) expect(limit.take('a')).toBeUndefined();
-        const { code, retryAfterSeconds = 0, rateLimit } = limit.take('a') ?? {};
-        expect(code).toBe('too-many-requests');
+        const refused = limit.take('a');
+        const { retryAfterSeconds = 0, rateLimit } = refused?.details ?? {};
+        expect(refused?.code).toBe('too-many-requests');
         expect(rateLimit).toEqual({
           policy: `"requests";q=${burst};w=${Math.ceil(burst / rate)}`,
           state: `"requests";r=0;t=${retryAfterSeconds}`,
