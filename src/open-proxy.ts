@@ -131,7 +131,6 @@ function openServer(
   missLimit: PerClientLimit | undefined,
 ): PublicServer {
   const { settings, events, now, monotonic } = context;
-  const { cache, gzip } = parts;
   const { http, upstream } = settings;
   const { requestsPerSecond, burst = requestsPerSecond, trustedProxies = [] } = settings.clients;
   const addresses = new ClientAddresses({
@@ -142,8 +141,7 @@ function openServer(
     passThrough: settings.passThrough.enabled ? openPassThrough(context, parts.indexers, missLimit) : undefined,
     handler,
     hits: http.fastLane && settings.logRequests !== 'all' ? handler : undefined,
-    gzip,
-    cache,
+    gzip: parts.gzip,
     onClient: parts.onClient,
     onAnswered: parts.onAnswered,
     requestLimit: openLimit(context, 'requests', requestsPerSecond, burst),

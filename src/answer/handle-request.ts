@@ -103,7 +103,7 @@ export class RequestHandler implements MemoryHits {
     if (found.state !== 'fresh') return undefined;
     const { entry } = found;
     const sent = gzip.bodyFor(entry, acceptsGzip);
-    if (sent === undefined || sent instanceof Promise) return undefined;
+    if (sent instanceof Promise) return undefined;
     return { entry, sent, call: keyed.call, key: keyed.key, at };
   }
 

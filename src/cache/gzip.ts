@@ -39,17 +39,17 @@ export interface GzipDependencies {
 export class Gzip {
   readonly #dependencies: GzipDependencies;
   readonly #packing = new Map<Content, Promise<CodedBody | undefined>>();
-  readonly #unpacking = new Map<Content, Promise<SentBody | undefined>>();
+  readonly #unpacking = new Map<Content, Promise<SentBody>>();
 
   constructor(dependencies: GzipDependencies) {
     this.#dependencies = dependencies;
   }
 
   /**
-   * The body for a client. A promise if a large body has to be unpacked first; `undefined`, or a promise of it, if gzip
-   * from Redis is damaged.
+   * The body for a client; a promise if it has to be unpacked first. The promise rejects if what Redis holds as gzip is
+   * none, under a checksum that is right: that is no damage.
    */
-  bodyFor(entry: Entry, acceptsGzip: boolean): SentBody | undefined | Promise<SentBody | undefined> {
+  bodyFor(entry: Entry, acceptsGzip: boolean): SentBody | Promise<SentBody> {
     const { content, lifetime } = entry;
     if (!acceptsGzip || !this.#mayPack(content)) return this.#plain(entry);
     const wasAsked = (content.flags & GZIP_ASKED) !== 0;
@@ -119,23 +119,22 @@ export class Gzip {
     return { coding: 'gzip', body };
   }
 
-  #plain(entry: Entry): SentBody | undefined | Promise<SentBody | undefined> {
+  #plain(entry: Entry): SentBody | Promise<SentBody> {
     const { content } = entry;
     content.flags |= PLAIN_ASKED;
     if (content.identity !== undefined) return this.#sent(content, 'identity');
     const underWay = this.#unpacking.get(content);
     if (underWay !== undefined) return underWay;
-    const plain = decompress(bodyIn(content, 'gzip') as Buffer, content.bytes);
-    if (!(plain instanceof Promise)) return this.#unpacked(entry, plain);
-    const unpacking = plain.then((body) => this.#unpacked(entry, body)).finally(() => this.#unpacking.delete(content));
+    const unpacking = this.#unpack(entry).finally(() => this.#unpacking.delete(content));
+    // Who only looks whether the body is at hand does not wait for it.
+    unpacking.catch(() => {});
     this.#unpacking.set(content, unpacking);
     return unpacking;
   }
 
-  #unpacked(entry: Entry, plain: Buffer | undefined): SentBody | undefined {
+  async #unpack(entry: Entry): Promise<SentBody> {
     const { content } = entry;
-    if (plain === undefined) return undefined;
-    setBody(content, 'identity', plain);
+    setBody(content, 'identity', await decompress(bodyIn(content, 'gzip') as Buffer, content.bytes));
     if ((content.flags & GZIP_ASKED) === 0) content.gzip = undefined;
     this.#dependencies.onChange(entry);
     return this.#sent(content, 'identity');
@@ -159,17 +158,13 @@ export async function compress(body: Buffer): Promise<Buffer> {
 }
 
 /**
- * Unpacks a body that had this length: a small one at once, a large one off the event loop. `undefined`, or a promise of
- * it, if the bytes do not unpack to that length. Takes no more memory than that length.
+ * Unpacks a body that had this length: a small one at once, a large one off the event loop. Rejects if the bytes do not
+ * unpack to that length. Takes no more memory than that length.
  */
-export function decompress(body: Buffer, length: number): Buffer | undefined | Promise<Buffer | undefined> {
+export async function decompress(body: Buffer, length: number): Promise<Buffer> {
   // With one byte of room beyond the length, zlib ends in one pass and still notices a body that is too long.
   const options = { maxOutputLength: Math.max(1, length), chunkSize: Math.max(64, length + 1) };
-  const whole = (plain: Buffer) => (plain.length === length ? ownedBytes(plain) : undefined);
-  if (length > QUICK_BYTES) return gunzipAsync(body, options).then(whole, () => undefined);
-  try {
-    return whole(gunzipSync(body, options));
-  } catch {
-    return undefined;
-  }
+  const plain = length > QUICK_BYTES ? await gunzipAsync(body, options) : gunzipSync(body, options);
+  if (plain.length !== length) throw new Error('the stored answer does not unpack to its length');
+  return ownedBytes(plain);
 }

