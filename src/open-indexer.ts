@@ -2,12 +2,13 @@ import type { Guard } from './admission/guard.ts';
 import { Health } from './admission/health.ts';
 import { operationBreakers } from './admission/operation-breakers.ts';
 import { pauseOf } from './admission/pause.ts';
-import { RateLimit, SharedRate } from './admission/rate-limit.ts';
+import { RateLimit, sharedTurns } from './admission/rate-limit.ts';
 import type { Route } from './admission/routes.ts';
 import { Slots } from './admission/slots.ts';
 import type { AppContext } from './app-context.ts';
 import { IndexerHead } from './indexer/indexer-head.ts';
 import { UpstreamClient } from './indexer/upstream-client.ts';
+import { redisBreaker } from './redis/breaker.ts';
 import type { RedisScripting } from './redis/connect.ts';
 import { withinBudget } from './redis/within-budget.ts';
 import { OPERATION_NAMES } from './ton/operations.ts';
@@ -130,15 +131,16 @@ function openRateLimit(
 ): RateLimit | undefined {
   const { redis, network } = settings;
   if (requestsPerSecond === undefined) return undefined;
-  const shared =
+  const reserveShared =
     scripting &&
-    new SharedRate({
+    sharedTurns({
       runScript: (...script) => withinBudget(redis.budget, () => scripting.runScript(...script)),
-      now: monotonic,
-      onShared: (isShared) => events.report({ name: 'rate-shared', shared: isShared }),
+      call: redisBreaker({
+        monotonic,
+        breaker: { faults: redis.failuresToOpen, openMs: redis.retryAfter },
+        onAvailable: (shared) => events.report({ name: 'rate-shared', shared }),
+      }),
       key: `toncache:rate:${network}:${new URL(url).host}`,
-      failuresToOpen: redis.failuresToOpen,
-      openMs: redis.retryAfter,
     });
-  return new RateLimit({ reserveShared: shared?.reserve, now: monotonic, perSecond: requestsPerSecond });
+  return new RateLimit({ reserveShared, now: monotonic, perSecond: requestsPerSecond });
 }

@@ -1,16 +1,18 @@
-import { CircuitBreaker, FailuresInARow } from '../circuit-breaker.ts';
 import type { MonotonicMs, Ms } from '../time-units.ts';
 import { ABANDONED, type Abandonable, type Refusal } from './guard.ts';
 
 /** A turn reserved for one request, `waitMs` away; or `too-long` when the next free one is further away than allowed. */
 export type Reserved = { readonly state: 'reserved' | 'too-long'; readonly waitMs: Ms };
 
+/**
+ * Reserves the next free turn among all instances that share the rate, if it is at most `longestWaitMs` away. When that is
+ * not possible (`undefined`), this instance keeps to the whole rate by itself. Never rejects.
+ */
+export type ReserveShared = (stepMs: Ms, longestWaitMs: Ms) => Promise<Reserved | undefined>;
+
 export interface RateLimitDependencies {
-  /**
-   * Reserves the next free turn among all instances that share the rate, if it is at most `longestWaitMs` away. When
-   * that is not possible (`undefined`), this instance keeps to the whole rate by itself. Never rejects.
-   */
-  readonly reserveShared?: ((stepMs: Ms, longestWaitMs: Ms) => Promise<Reserved | undefined>) | undefined;
+  /** Absent where instances do not share the rate. */
+  readonly reserveShared?: ReserveShared | undefined;
   readonly now: () => MonotonicMs;
   /** Requests a second, a whole number from 1 up. */
   readonly perSecond: number;
@@ -91,48 +93,25 @@ if waitMs > longestMs then return {0, waitMs * 1000} end
 redis.call('SET', KEYS[1], string.format('%.3f', nextMs + stepMs), 'PX', math.ceil(waitMs + stepMs))
 return {1, waitMs * 1000}`;
 
-export interface SharedRateDependencies {
+export interface SharedTurnsDependencies {
   /** Runs a script in Redis, or rejects when Redis takes too long. */
   readonly runScript: (script: string, keys: readonly string[], args: readonly string[]) => Promise<unknown>;
-  readonly now: () => MonotonicMs;
-  /** Called when it changes whether Redis counts the rate for all instances, or this one counts for itself. */
-  readonly onShared: (shared: boolean) => void;
+  /** Makes a call to Redis; resolves with a word if that fails. */
+  readonly call: <T>(call: () => Promise<T>) => Promise<T | string>;
   readonly key: string;
-  /** After so many failures in a row Redis is not asked for `openMs`. */
-  readonly failuresToOpen: number;
-  readonly openMs: Ms;
 }
 
-/** The slots of a rate that several instances share through Redis. */
-export class SharedRate {
-  readonly #dependencies: SharedRateDependencies;
-  readonly #breaker: CircuitBreaker;
-
-  constructor(dependencies: SharedRateDependencies) {
-    const { now, onShared } = dependencies;
-    this.#dependencies = dependencies;
-    this.#breaker = new CircuitBreaker({
-      now,
-      failures: new FailuresInARow(dependencies.failuresToOpen),
-      openMs: () => dependencies.openMs,
-      onTransition: ({ state }) => onShared(state === 'closed'),
+/** The turns of a rate that instances share through Redis. */
+export function sharedTurns({ runScript, call, key }: SharedTurnsDependencies): ReserveShared {
+  return async (stepMs, longestWaitMs) => {
+    const reserved = await call(async (): Promise<Reserved> => {
+      const reply = await runScript(RESERVE, [key], [String(stepMs), String(longestWaitMs)]);
+      const [isReserved, micros] = (reply as unknown[]).map(Number);
+      if (isReserved === undefined || micros === undefined || Number.isNaN(isReserved + micros)) {
+        throw new Error('Redis answered with no turn');
+      }
+      return { state: isReserved === 1 ? 'reserved' : 'too-long', waitMs: micros / 1000 };
     });
-  }
-
-  /** See {@link RateLimitDependencies.reserveShared}. */
-  readonly reserve = async (stepMs: Ms, longestWaitMs: Ms): Promise<Reserved | undefined> => {
-    const end = this.#breaker.admit();
-    if (end === undefined) return undefined;
-    try {
-      const args = [String(stepMs), String(longestWaitMs)];
-      const reply = await this.#dependencies.runScript(RESERVE, [this.#dependencies.key], args);
-      const [reserved, micros] = (reply as unknown[]).map(Number);
-      if (reserved === undefined || micros === undefined || Number.isNaN(reserved + micros)) throw new Error('rubbish');
-      end('success');
-      return { state: reserved === 1 ? 'reserved' : 'too-long', waitMs: micros / 1000 };
-    } catch {
-      end('failure');
-      return undefined;
-    }
+    return typeof reserved === 'string' ? undefined : reserved;
   };
 }

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { usableUntil } from '../freshness.ts';
+import { type CallRedis, type RedisBreakerDependencies, type RedisFault, redisBreaker } from '../redis/breaker.ts';
 import type { ConnectedRedis } from '../redis/connect.ts';
 import { withinBudget } from '../redis/within-budget.ts';
 import type { EpochMs, MonotonicMs, Ms } from '../time-units.ts';
@@ -14,7 +15,6 @@ import {
   type SharedEntry,
 } from './entry-codec.ts';
 import { precedenceOver } from './precedence.ts';
-import { type RedisBreakerDependencies, type RedisFault, redisBreaker } from './redis-breaker.ts';
 import { ACQUIRE, CHANGE_LEASE, leaseKeyOf, STORE } from './redis-scripts.ts';
 
 /**
@@ -99,8 +99,8 @@ const COMPARE_MS = 1000;
  */
 export class RedisTier {
   readonly #dependencies: RedisTierDependencies;
-  readonly #reading: ReturnType<typeof redisBreaker>;
-  readonly #writing: ReturnType<typeof redisBreaker>;
+  readonly #reading: CallRedis;
+  readonly #writing: CallRedis;
   readonly #pending = new Set<Promise<Written>>();
   #pendingBytes = 0;
 

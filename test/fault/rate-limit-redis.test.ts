@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { RateLimit, SharedRate } from '../../src/admission/rate-limit.ts';
+import { RateLimit, sharedTurns } from '../../src/admission/rate-limit.ts';
+import { redisBreaker } from '../../src/redis/breaker.ts';
 import { withinBudget } from '../../src/redis/within-budget.ts';
 import { connectedRedis } from '../support/connected-redis.ts';
 import { type RedisServer, startRedis } from '../support/redis-server.ts';
@@ -15,14 +16,15 @@ async function limitOn(redis: RedisServer) {
   const connection = await connectedRedis(redis.url);
   const sharedChanges: boolean[] = [];
   const subject = new RateLimit({
-    reserveShared: new SharedRate({
+    reserveShared: sharedTurns({
       runScript: (...script) => withinBudget(BUDGET_MS, () => connection.runScript(...script)),
-      now,
-      onShared: (shared) => sharedChanges.push(shared),
+      call: redisBreaker({
+        monotonic: now,
+        breaker: { faults: 3, openMs: 200 },
+        onAvailable: (shared) => sharedChanges.push(shared),
+      }),
       key: 'toncache:rate',
-      failuresToOpen: 3,
-      openMs: 200,
-    }).reserve,
+    }),
     now,
     perSecond: PER_SECOND,
   });

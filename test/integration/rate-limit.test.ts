@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { afterEach, beforeEach, expect, inject, test } from 'vitest';
-import { RateLimit, SharedRate } from '../../src/admission/rate-limit.ts';
+import { RateLimit, type ReserveShared, sharedTurns } from '../../src/admission/rate-limit.ts';
 import { UpstreamClient } from '../../src/indexer/upstream-client.ts';
 import { type Indexer, startIndexer } from '../../src/tools/simulator/indexer.ts';
 import { connectedRedis } from '../support/connected-redis.ts';
@@ -59,11 +59,11 @@ function instance(rateLimit: RateLimit, signal: AbortSignal): void {
   const askers = Array.from({ length: 16 }, keepAsking);
 }
 
-async function sharedRate(key: string): Promise<SharedRate> {
+async function sharedRate(key: string): Promise<ReserveShared> {
   const connection = await connectedRedis(redisUrl);
   connections.defer(() => connection.close());
   const { runScript } = connection;
-  return new SharedRate({ runScript, now, onShared: () => {}, key, failuresToOpen: 3, openMs: 1000 });
+  return sharedTurns({ runScript, call: (run) => run(), key });
 }
 
 const LONGEST_WAIT_MS = 60_000;
@@ -88,8 +88,7 @@ test.each([
     const ending = new AbortController();
     const key = `test:rate:${randomUUID()}`;
     for (let number = 0; number < 3; number++) {
-      const { reserve } = await sharedRate(key);
-      instance(new RateLimit({ reserveShared: reserve, now, perSecond }), ending.signal);
+      instance(new RateLimit({ reserveShared: await sharedRate(key), now, perSecond }), ending.signal);
     }
     await indexer.requests.arrived(count);
     ending.abort();
@@ -103,18 +102,18 @@ test('a shared rate counts for its key alone, and the key expires when its next 
   const connection = await connectedRedis(redisUrl);
   connections.defer(() => connection.close());
   const [one, other] = [await sharedRate(key), await sharedRate(`${key}:other`)];
-  expect(await one.reserve(60_000, 5000)).toEqual({ state: 'reserved', waitMs: 0 });
-  expect(await other.reserve(60_000, 5000)).toEqual({ state: 'reserved', waitMs: 0 });
+  expect(await one(60_000, 5000)).toEqual({ state: 'reserved', waitMs: 0 });
+  expect(await other(60_000, 5000)).toEqual({ state: 'reserved', waitMs: 0 });
   const leftMs = await connection.runScript("return redis.call('PTTL', KEYS[1])", [key], []);
   expect(leftMs).toBeLessThanOrEqual(60_000);
   expect(leftMs).toBeCloseTo(60_000, -4);
 });
 
 test('a slot that is too far away is not reserved', async () => {
-  const rate = await sharedRate(`test:rate:${randomUUID()}`);
-  await rate.reserve(60_000, 5000);
+  const reserve = await sharedRate(`test:rate:${randomUUID()}`);
+  await reserve(60_000, 5000);
   for (let time = 0; time < 2; time++) {
-    const { state, waitMs } = (await rate.reserve(60_000, 5000)) ?? {};
+    const { state, waitMs } = (await reserve(60_000, 5000)) ?? {};
     expect([state, waitMs]).toEqual(['too-long', expect.closeTo(60_000, -4)]);
   }
 });
@@ -126,6 +125,6 @@ test.each(['garbage', '9'.repeat(20), '-1', ''])(
     const connection = await connectedRedis(redisUrl);
     connections.defer(() => connection.close());
     await connection.runScript("redis.call('SET', KEYS[1], ARGV[1])", [key], [garbage]);
-    expect(await (await sharedRate(key)).reserve(1000, 5000)).toEqual({ state: 'reserved', waitMs: 0 });
+    expect(await (await sharedRate(key))(1000, 5000)).toEqual({ state: 'reserved', waitMs: 0 });
   },
 );

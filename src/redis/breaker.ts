@@ -1,6 +1,6 @@
 import { CircuitBreaker, FailuresInARow } from '../circuit-breaker.ts';
-import { NodeLost } from '../redis/connect.ts';
 import type { MonotonicMs, Ms } from '../time-units.ts';
+import { NodeLost } from './connect.ts';
 
 /** Why a call to Redis has no result. */
 export type RedisFault = 'failed' | 'rejected-by-breaker';
@@ -13,7 +13,10 @@ export interface RedisBreakerDependencies {
   readonly onAvailable: (available: boolean, reason: string | undefined) => void;
 }
 
-/** Makes calls to Redis through a circuit breaker. Never rejects. */
+/** Makes calls to Redis, none while its circuit breaker is open. Never rejects. */
+export type CallRedis = ReturnType<typeof redisBreaker>;
+
+/** Builds {@link CallRedis}. */
 export function redisBreaker({ monotonic, breaker: { faults, openMs }, onAvailable }: RedisBreakerDependencies) {
   let lastFault: unknown;
   const breaker = new CircuitBreaker({
