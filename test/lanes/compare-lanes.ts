@@ -38,7 +38,9 @@ export async function compareLanes({ fast, node }: Lanes, { reads, ends, name }:
   ]);
   // A client that closes its end leaves what is not answered: which that is depends on when the end is read.
   const leaves = ends && /miss|large/.test(bytes);
-  const found = problemOf(lane, paced, leaves || isInPieces(reads) ? 0 : plainRequestsIn(bytes));
+  // Node refuses what is malformed before its head is whole, and the fast lane when it looks next.
+  const isClosed = lane.isClosed || (paced.isClosed && endsInPartOfHead(bytes));
+  const found = problemOf({ ...lane, isClosed }, paced, leaves || isInPieces(reads) ? 0 : plainRequestsIn(bytes));
   if (found !== undefined)
     expect.fail(`${found}\n${name} ${JSON.stringify(reads).slice(0, 2000)}\n${shortened([lane, paced])}`);
 }
@@ -51,6 +53,12 @@ export function requestsIn(bytes: string): string[] {
 /** Whether a head may come in so many pieces that the fast lane leaves it to Node. */
 export function isInPieces(reads: readonly string[]): boolean {
   return reads.length > 2;
+}
+
+/** Whether a stream ends in what may be the beginning of a head. */
+function endsInPartOfHead(bytes: string): boolean {
+  const last = requestsIn(bytes).at(-1) ?? '';
+  return last.startsWith('GET /api/v3/') && !last.endsWith('\r\n\r\n');
 }
 
 /** How many requests at the beginning of a stream the fast lane takes. */

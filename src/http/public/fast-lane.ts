@@ -80,7 +80,7 @@ export class FastLane {
    * own.
    */
   #look(): void {
-    const { headerTimeoutMs, keepAliveMs, stallMs } = this.#dependencies;
+    const { headerTimeoutMs, keepAliveMs } = this.#dependencies;
     const now = performance.now();
     for (const [lane, seen] of this.#open) {
       const { socket } = lane.connection;
@@ -91,9 +91,7 @@ export class FastLane {
       else if (!lane.isIdle) continue;
       else if (socket.bytesRead > 0) {
         if (idleMs > keepAliveMs + KEEP_ALIVE_BUFFER_MS) socket.destroy();
-      } else if (idleMs > headerTimeoutMs) {
-        this.#dependencies.refuse(socket, 'request-timeout');
-      } else if (idleMs > stallMs) socket.destroy();
+      } else if (idleMs > headerTimeoutMs) this.#dependencies.refuse(socket, 'request-timeout');
     }
   }
 }

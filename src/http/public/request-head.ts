@@ -18,12 +18,6 @@ const FIELD = /([!#$%&'*+\-.^_`|~0-9A-Za-z]+):([\t\x20-\x7e]*)\r\n/y;
 /** The characters that RFC 3986 allows in a query, and the brackets of lists. */
 const QUERY = /^[A-Za-z0-9\-._~!$&'()*+,;=:@/?%[\]]*$/;
 
-/** A head up to the space before its version. */
-const TARGET = /^GET \/api\/v3\/[A-Za-z0-9\-._~!$&'()*+,;=:@/?%[\]]*/;
-
-/** A field line that has not arrived whole, or nothing of one. */
-const PART_OF_FIELD = /^(?:([!#$%&'*+\-.^_`|~0-9A-Za-z]+)(?::[\t\x20-\x7e]*\r?)?|\r)?$/;
-
 /** Fields that concern the connection or a body in ways that the fast lane does not handle. */
 const NOT_UNDERSTOOD = new Set([
   'content-length',
@@ -73,31 +67,13 @@ export function readHead(text: string, start: number, maxBytes: number): Request
     return BEGINNING.startsWith(text.slice(start, start + BEGINNING.length)) ? 'incomplete' : 'other';
   }
   const headEnd = text.indexOf(HEAD_END, start + BEGINNING.length);
-  if (headEnd < 0) return text.length - start < maxBytes && isPart(text.slice(start)) ? 'incomplete' : 'other';
+  if (headEnd < 0) return text.length - start < maxBytes ? 'incomplete' : 'other';
   const end = headEnd + HEAD_END.length;
   if (end - start >= maxBytes) return 'other';
   const targetEnd = text.indexOf(' ', start + BEGINNING.length);
   const fieldsStart = targetEnd + VERSION.length;
   if (targetEnd < 0 || fieldsStart > headEnd || !text.startsWith(VERSION, targetEnd)) return 'other';
   return { spelling: text.slice(start + BEGINNING.length, targetEnd), fields: text.slice(fieldsStart, end - 2), end };
-}
-
-/**
- * Whether a text can be the beginning of a valid head. An invalid one must go to Node at once, whose parser refuses it
- * without waiting for its end.
- */
-function isPart(text: string): boolean {
-  const rest = text.slice(TARGET.exec(text)?.[0].length ?? 0);
-  if (rest.length < VERSION.length) return VERSION.startsWith(rest);
-  if (!rest.startsWith(VERSION)) return false;
-  let end = VERSION.length;
-  FIELD.lastIndex = end;
-  for (let field = FIELD.exec(rest); field !== null; field = FIELD.exec(rest)) {
-    if (NOT_UNDERSTOOD.has(field[1]?.toLowerCase() ?? '')) return false;
-    end = FIELD.lastIndex;
-  }
-  const last = PART_OF_FIELD.exec(rest.slice(end));
-  return last !== null && !NOT_UNDERSTOOD.has(last[1]?.toLowerCase() ?? '');
 }
 
 /** The fields of a request that the fast lane may answer on a connection that stays open; `undefined` for all others. */
