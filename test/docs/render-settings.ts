@@ -1,8 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { z } from 'zod';
-import { SETTINGS } from './load.ts';
-import { settingsSchema } from './schema.ts';
-import type { Setting } from './setting-source.ts';
+import { SETTINGS } from '../../src/config/load.ts';
+import { settingsSchema } from '../../src/config/schema.ts';
+import type { Setting } from '../../src/config/setting-source.ts';
 
 const SETTINGS_PAGE = new URL('../../docs/settings.md', import.meta.url);
 const JSON_SCHEMA = new URL('../../config/settings.schema.json', import.meta.url);

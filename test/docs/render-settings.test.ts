@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { renderDocs } from '../../../src/config/render-docs.ts';
+import { renderDocs } from './render-settings.ts';
 
 test('docs/settings.md and the JSON Schema match the settings; "npm run docs" renders them', () => {
   for (const { file, expected, actual } of renderDocs()) expect(actual, file.pathname).toBe(expected);
