@@ -1,33 +1,44 @@
-/** How the indexer can fail a request. */
-export const UPSTREAM_FAILURES = [
-  'upstream-error',
-  'upstream-invalid',
-  'upstream-rate-limited',
-  'upstream-redirect',
-  'upstream-refused-key',
-  'upstream-timeout',
-  'upstream-too-large',
-  'upstream-unreachable',
-] as const;
+/**
+ * Every way a request can fail, in one closed list, with the status that its client gets; `upstream-error` keeps the
+ * indexer's own.
+ */
+export const STATUS = {
+  'invalid-request': 422,
+  'bad-request': 400,
+  'body-too-large': 413,
+  'head-too-large': 431,
+  'request-timeout': 408,
+  'unsupported-encoding': 501,
+  'unsupported-version': 505,
+  'not-found': 404,
+  // No 404 within the API: wallets read that as "nothing there".
+  'not-served': 501,
+  'method-not-allowed': 405,
+  'too-many-requests': 429,
+  overloaded: 503,
+  'shutting-down': 503,
+  'upstream-error': 502,
+  'upstream-invalid': 502,
+  'upstream-rate-limited': 503,
+  'upstream-redirect': 502,
+  'upstream-refused-key': 502,
+  'upstream-timeout': 504,
+  'upstream-too-large': 502,
+  'upstream-unreachable': 502,
+  // Never read: the client has left.
+  'client-left': 503,
+  internal: 500,
+} as const;
 
-/** Every way a request can fail, in one closed list: a new code does not compile until `http/public/error-message.ts` gives it a status. */
-export type ErrorCode =
-  | 'invalid-request'
-  | 'bad-request'
-  | 'body-too-large'
-  | 'head-too-large'
-  | 'request-timeout'
-  | 'unsupported-encoding'
-  | 'unsupported-version'
-  | 'not-found'
-  | 'not-served'
-  | 'method-not-allowed'
-  | 'too-many-requests'
-  | 'overloaded'
-  | 'shutting-down'
-  | (typeof UPSTREAM_FAILURES)[number]
-  | 'client-left'
-  | 'internal';
+/** A way a request can fail. */
+export type ErrorCode = keyof typeof STATUS;
+
+/** How the indexer can fail a request. */
+export const UPSTREAM_FAILURES = (Object.keys(STATUS) as ErrorCode[]).filter(isUpstreamFailure);
+
+function isUpstreamFailure(code: ErrorCode): code is Extract<ErrorCode, `upstream-${string}`> {
+  return code.startsWith('upstream-');
+}
 
 /** A longer error body of the indexer is replaced by our own message. */
 export const LONGEST_ERROR_BYTES = 64 * 1024;
@@ -81,6 +92,6 @@ export class ProxyError extends Error {
 
   /** Whether the indexer was asked (or could not be reached), as opposed to a refusal by this proxy. */
   get wentForward(): boolean {
-    return this.code.startsWith('upstream-');
+    return isUpstreamFailure(this.code);
   }
 }

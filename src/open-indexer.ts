@@ -101,6 +101,7 @@ export function openIndexer(
     /** The way of the three operations to it. */
     route,
     pause,
+    breakers,
   };
 }
 

@@ -94,6 +94,8 @@ export interface Guard {
   readonly reason: RefusalReason;
   /** Whether every request would be refused now. */
   readonly isOpen: boolean;
+  /** Whether it never forbade requests, or a request since was answered. */
+  readonly isClosed: boolean;
   /** Milliseconds until a request may be sent; 0 when that is not known. */
   readonly retryAfterMs: Ms;
   /** Takes the right to send a request for a cache key now, or `undefined` when it is refused. */
@@ -110,6 +112,9 @@ export function guardOf(
     reason,
     get isOpen() {
       return breaker.isOpen;
+    },
+    get isClosed() {
+      return breaker.isClosed;
     },
     get retryAfterMs() {
       return breaker.retryAfterMs;

@@ -108,34 +108,15 @@ export class EventCounters {
     labelNames: readonly string[],
     read: ByEvent<LabelValues>,
   ): ByLabels<{ value: number }> {
-    const counts = this.#show('counter', name, help, labelNames);
+    const counts = new ByLabels(() => ({ value: 0 }));
+    if (labelNames.length === 0) counts.of();
+    addMetric(this.registry, name, help, 'counter', () =>
+      counts.entries(labelNames).map(({ labels, value: { value } }) => ({ labels, value })),
+    );
     this.on(read, ([first, second]) => {
       counts.of(first, second).value++;
     });
     return counts;
-  }
-
-  /** A gauge with at most two labels: the last number that was read. */
-  state(
-    name: string,
-    help: string,
-    labelNames: readonly string[],
-    read: ByEvent<LabeledNumber>,
-  ): ByLabels<{ value: number }> {
-    const states = this.#show('gauge', name, help, labelNames);
-    this.on(read, ([value, first, second]) => {
-      states.of(first, second).value = value;
-    });
-    return states;
-  }
-
-  #show(type: 'counter' | 'gauge', name: string, help: string, labelNames: readonly string[]) {
-    const numbers = new ByLabels(() => ({ value: 0 }));
-    if (labelNames.length === 0) numbers.of();
-    addMetric(this.registry, name, help, type, () =>
-      numbers.entries(labelNames).map(({ labels, value: { value } }) => ({ labels, value })),
-    );
-    return numbers;
   }
 
   /** A histogram of seconds; the numbers that are read are milliseconds. */

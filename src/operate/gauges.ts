@@ -1,5 +1,6 @@
 import type { Registry } from 'prom-client';
 import type { Admission } from '../admission/admission.ts';
+import type { Guard } from '../admission/guard.ts';
 import type { Route } from '../admission/routes.ts';
 import type { MemoryTier } from '../cache/memory-tier.ts';
 import type { RedisTier } from '../cache/redis-tier.ts';
@@ -23,7 +24,14 @@ export interface GaugeSources {
   readonly indexers: {
     readonly admission: Admission;
     readonly passThroughAdmission: Admission;
-    readonly all: readonly { readonly name: string; readonly head: IndexerHead; readonly route: Route }[];
+    readonly all: readonly {
+      readonly name: string;
+      readonly head: IndexerHead;
+      readonly route: Route;
+      readonly pause: Guard;
+      /** By operation. */
+      readonly breakers: ReadonlyMap<string, Guard>;
+    }[];
     /** Absent where there are no two replicas. */
     readonly heads: Heads | undefined;
   };
@@ -91,6 +99,16 @@ export function addGauges(registry: Registry, sources: GaugeSources): void {
   );
   ofIndexer('indexer_failing', 'Whether an indexer fails (1): the others are asked.', (it) =>
     Number(it.route.health?.isWell === false),
+  );
+  ofIndexer(
+    'upstream_paused',
+    'Whether the indexer asked for a pause (429) and has not answered since (1).',
+    ({ pause }) => Number(!pause.isClosed),
+  );
+  add('breaker_open', 'Whether the circuit breaker of an operation is open (1).', () =>
+    all.flatMap(({ name: indexer, breakers }) =>
+      [...breakers].map(([operation, { isClosed }]) => ({ value: Number(!isClosed), labels: { indexer, operation } })),
+    ),
   );
   gauge('newest_masterchain_seqno', 'The newest masterchain block of all indexers; 0 while none is known.', () =>
     Math.max(0, ...all.map(({ head }) => head.seqno)),

@@ -36,7 +36,6 @@ export class Metrics {
     const counters = new EventCounters(this.#registry, events);
     countRequests(counters, timeoutMs);
     countUpstream(counters, timeoutMs);
-    showStates(counters, sources.indexers.all);
     countRedis(counters);
     if (sources.redis !== undefined) showRedis(counters);
     if (sources.push !== undefined) countStream(counters);
@@ -127,26 +126,6 @@ function countUpstream(counters: EventCounters, timeoutMs: Ms): void {
     },
     boundsUpTo(timeoutMs),
   );
-}
-
-/** What holds from one event to the next. */
-function showStates(counters: EventCounters, indexers: GaugeSources['indexers']['all']): void {
-  const breakerOpen = counters.state(
-    'breaker_open',
-    'Whether the circuit breaker of an operation is open (1).',
-    ['indexer', 'operation'],
-    { breaker: ({ indexer, operation, state }) => [Number(state === 'open'), indexer, operation] },
-  );
-  const paused = counters.state(
-    'upstream_paused',
-    'Whether the indexer asked for a pause (429) and has not answered since (1).',
-    ['indexer'],
-    { pause: ({ indexer, state }) => [Number(state === 'begun'), indexer] },
-  );
-  for (const { name } of indexers) {
-    paused.of(name);
-    for (const operation of OPERATION_NAMES) breakerOpen.of(name, operation);
-  }
 }
 
 function countRedis(counters: EventCounters): void {

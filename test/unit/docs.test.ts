@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { expect, test } from 'vitest';
-import { STATUS } from '../../src/http/public/error-message.ts';
+import { STATUS } from '../../src/errors.ts';
 import { PAGES as READERS_PAGES, readPage } from '../support/documented-commands.ts';
 
 const ROOT = new URL('../../', import.meta.url);

@@ -1,8 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { ProxyError } from '../../errors.ts';
+import { ProxyError, STATUS } from '../../errors.ts';
 import type { Ms } from '../../time-units.ts';
 import { parseTarget } from '../parse-request.ts';
-import { STATUS } from '../public/error-message.ts';
 import { type AdminGuardOptions, guardAdmin, guardReading } from './admin-guard.ts';
 
 /** What the admin port serves at one path. */

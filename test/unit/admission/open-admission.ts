@@ -36,6 +36,7 @@ export class FakeGuard implements Guard {
   readonly reason: RefusalReason;
   retryAfterMs = 0;
   isOpen = false;
+  readonly isClosed = true;
   /** Refuses requests that already have a ticket, as a half-open circuit does. */
   refusesTickets = false;
   readonly ended: (readonly [outcome: string, askedMs: number | undefined])[] = [];
