@@ -43,7 +43,7 @@ export const http = group({
   maxConnections: setting(integer(1, 1_000_000).prefault(10_000), 'The most open connections of clients.'),
   maxWaiting: setting(
     integer(1, 1_000_000).prefault(10_000),
-    'The most requests that wait for answers; more are answered 503 where memory has no answer. A connection is read no further while more than 16 of its requests are unanswered, or more than 1 while this number is reached.',
+    'The most requests that wait for answers; more are answered 503 where memory has no answer.',
   ),
   slowReader: setting(
     duration('100ms', '1h').prefault('30s'),
