@@ -117,7 +117,6 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
     purges,
     applyEvents: push && ((entry) => push.effects.applyTo(entry)),
     now,
-    retryRedisMs: settings.redis.retryAfter,
   });
   const topKeys = new TopKeys(random, monotonic);
   const topClients = new TopKeys(random, monotonic);

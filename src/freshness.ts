@@ -11,8 +11,6 @@ export interface Instants {
   readonly staleWhileRevalidate: number;
   /** How long after `freshUntil` a stale copy is served when the indexer fails or a request is shed (RFC 5861 4). */
   readonly staleIfError: number;
-  /** How long a memory copy answers before Redis is asked again. */
-  readonly memoryTtl: number;
   /** From the receipt of the answer to `freshUntil`; an entry that is extended lives for this once more. */
   readonly lifetime: number;
 }

@@ -131,7 +131,7 @@ export class RequestHandler implements MemoryHits {
   #refuse(call: Call, key: string, reason: ShedReason | 'client-limit', error: ProxyError): Answer {
     const { cache, report } = this.#dependencies;
     report({ name: 'shed', operation: call.operation.name, reason });
-    return this.#fallBack(call, cache.lookForFallback(key), error, false) ?? this.#fail(call, key, error, false);
+    return this.#fallBack(call, cache.lookInMemory(key), error, false) ?? this.#fail(call, key, error, false);
   }
 
   /** `isCounted`: whether the client's limit of misses counts it, unless the indexer is not asked after all. */
@@ -186,7 +186,7 @@ export class RequestHandler implements MemoryHits {
       report({ name: 'shed', operation: call.operation.name, reason: 'deadline' });
       error = overloaded(random, 'deadline');
     }
-    return { from: 'nowhere', error, fallback: cache.lookForFallback(key) };
+    return { from: 'nowhere', error, fallback: cache.lookInMemory(key) };
   }
 
   #hit(call: Call, entry: Entry, tier: 'memory' | 'redis'): Answer {

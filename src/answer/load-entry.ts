@@ -194,7 +194,7 @@ export class EntryLoader {
   }
 
   #failed(key: string, error: ProxyError, found: Lookup, isRefresh = false): Load {
-    const inMemory = this.#dependencies.cache.lookForFallback(key);
+    const inMemory = this.#dependencies.cache.lookInMemory(key);
     // An entry too large for memory was only found in Redis.
     const isDropped = isRefresh && error.code === 'overloaded';
     return { from: 'nowhere', error, isDropped, fallback: inMemory.state === 'miss' ? found : inMemory };

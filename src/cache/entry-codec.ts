@@ -19,16 +19,13 @@ import {
  * and of the first bytes of a value, so that old and new instances miss each other's entries. Raise it whenever a key,
  * the layout, or the meaning of what is stored changes.
  */
-export const SCHEMA_VERSION = 12;
+export const SCHEMA_VERSION = 13;
 
 /** "TNC" and the version. */
 const MAGIC = 0x54_4e_43_00 + SCHEMA_VERSION;
 
-/** The layout, big-endian: magic, CRC-32 of all that follows it, `askedAt`, a JSON head and its length, the body to the end. */
-export const AT = { magic: 0, checksum: 4, askedAt: 8, headLength: 16, head: 20 } as const;
-
-/** The first bytes of a stored entry, which {@link isStartOf} compares: up to its checksum and `askedAt`. */
-export const COPY_BYTES = AT.headLength;
+/** The layout, big-endian: magic, CRC-32 of all that follows it, a JSON head and its length, the body to the end. */
+export const AT = { magic: 0, checksum: 4, headLength: 8, head: 12 } as const;
 
 /** The largest body, before compression, that is stored or read. */
 export const MAX_BODY_BYTES = 32 * 1024 * 1024;
@@ -70,17 +67,17 @@ const STORED_HEAD = z.object({
       .max(2 ** 32),
     indexer: z.string(),
   }),
+  askedAt: epochMs,
   freshUntil: epochMs,
   staleWhileRevalidate: spanMs,
   staleIfError: spanMs,
-  memoryTtl: spanMs,
   lifetime: spanMs,
   regressedSince: epochMs.optional(),
   completeness: z.object({ rank: z.int().min(0).max(HIGHEST_RANK), members: fingerprints, tentative: fingerprints }),
 });
 
 /** An entry as bytes, with its body in one coding. The body must not be larger than {@link MAX_BODY_BYTES}. */
-export function encodeEntry({ content, askedAt, ...entry }: Entry, { coding, body }: CodedBody): Buffer {
+export function encodeEntry({ content, ...entry }: Entry, { coding, body }: CodedBody): Buffer {
   const { rank, members, tentative } = entry.completeness;
   const stored: z.input<typeof STORED_HEAD> = {
     ...entry,
@@ -91,9 +88,8 @@ export function encodeEntry({ content, askedAt, ...entry }: Entry, { coding, bod
   const head = Buffer.from(JSON.stringify(stored));
   const bytes = Buffer.concat([Buffer.alloc(AT.head), head, body]);
   bytes.writeUInt32BE(MAGIC, AT.magic);
-  bytes.writeDoubleBE(askedAt, AT.askedAt);
   bytes.writeUInt32BE(head.length, AT.headLength);
-  bytes.writeUInt32BE(crc32(bytes.subarray(AT.askedAt)), AT.checksum);
+  bytes.writeUInt32BE(crc32(bytes.subarray(AT.headLength)), AT.checksum);
   return bytes;
 }
 
@@ -104,7 +100,7 @@ export function encodeEntry({ content, askedAt, ...entry }: Entry, { coding, bod
  */
 export function decodeEntry(bytes: Buffer, key: string): Entry | undefined {
   if (bytes.byteLength < AT.head || bytes.readUInt32BE(AT.magic) !== MAGIC) return undefined;
-  if (checksumOf(bytes) !== crc32(bytes.subarray(AT.askedAt))) return undefined;
+  if (bytes.readUInt32BE(AT.checksum) !== crc32(bytes.subarray(AT.headLength))) return undefined;
   const bodyAt = AT.head + bytes.readUInt32BE(AT.headLength);
   const stored = headIn(bytes.subarray(AT.head, bodyAt));
   const body = bytes.subarray(bodyAt);
@@ -117,13 +113,10 @@ export function decodeEntry(bytes: Buffer, key: string): Entry | undefined {
     ...stored,
     head: sharedHead({ apiVersion: undefined, ...stored.head }),
     content: contentOf(ownedBytes(body), stored.coding, stored.bytes),
-    askedAt: bytes.readDoubleBE(AT.askedAt),
     completeness: completenessOf(rank, members, tentative),
   });
   const { askedAt, freshUntil } = entry;
-  // Written so that NaN fails it.
-  const makesSense = askedAt >= 0 && freshUntil >= askedAt && usableUntil(entry) <= askedAt + MAX_SPAN_MS;
-  return makesSense ? entry : undefined;
+  return freshUntil >= askedAt && usableUntil(entry) <= askedAt + MAX_SPAN_MS ? entry : undefined;
 }
 
 function headIn(json: Buffer): z.output<typeof STORED_HEAD> | undefined {
@@ -132,25 +125,4 @@ function headIn(json: Buffer): z.output<typeof STORED_HEAD> | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** The checksum of a stored entry, from its first bytes. */
-export function checksumOf(start: Buffer): number {
-  return start.readUInt32BE(AT.checksum);
-}
-
-/** An entry that Redis holds, with the checksum of its bytes there. */
-export interface SharedEntry {
-  readonly entry: Entry;
-  readonly checksum: number;
-}
-
-/** Whether the bytes of an entry in Redis start with these {@link COPY_BYTES}. */
-export function isStartOf(start: Buffer, { entry, checksum }: SharedEntry): boolean {
-  return (
-    start.length === COPY_BYTES &&
-    start.readUInt32BE(AT.magic) === MAGIC &&
-    checksumOf(start) === checksum &&
-    start.readDoubleBE(AT.askedAt) === entry.askedAt
-  );
 }

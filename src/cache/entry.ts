@@ -47,7 +47,6 @@ export function newEntry(fields: Entry): Entry {
     freshUntil: fields.freshUntil,
     staleWhileRevalidate: fields.staleWhileRevalidate,
     staleIfError: fields.staleIfError,
-    memoryTtl: fields.memoryTtl,
     lifetime: fields.lifetime,
     completeness: fields.completeness,
     regressedSince: fields.regressedSince,

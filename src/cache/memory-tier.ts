@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { usableUntil } from '../freshness.ts';
 import type { EpochMs } from '../time-units.ts';
-import { type Entry, keptBytes } from './entry.ts';
+import { type Entry, keptBytes, newEntry } from './entry.ts';
 
 /** What an entry costs beside its key and bodies: objects, allocations, a place in the LRU (measured: 700 to 850 bytes). */
 const OVERHEAD_BYTES = 800;
@@ -29,21 +29,12 @@ export interface MemoryTierDependencies {
   readonly maxEntries: number;
 }
 
-/** An entry in memory, with the instant from which Redis must be asked again before it is used. */
-export interface MemoryCopy {
-  readonly entry: Entry;
-  /** Epoch ms: `memoryTtl` after the entry was set. Later if Redis was asked since and failed. */
-  askRedisAt: number;
-  /** The checksum of its bytes in Redis; `undefined` when it is not known that Redis holds it. */
-  sharedChecksum: number | undefined;
-}
-
 /**
  * The tier in this process, bounded by bytes and by number; evicts the least recently used entry. Does not keep an
  * entry larger than a sixteenth of the bound. Whether an entry replaces another one is decided before it is set.
  */
 export class MemoryTier {
-  readonly #copies: LRUCache<string, MemoryCopy>;
+  readonly #entries: LRUCache<string, Entry>;
   readonly #maxEntries: number;
   readonly #longKeyWeight: number;
   readonly #now: () => EpochMs;
@@ -52,50 +43,49 @@ export class MemoryTier {
     this.#now = dependencies.now;
     this.#maxEntries = dependencies.maxEntries;
     this.#longKeyWeight = Math.ceil(dependencies.maxSizeBytes / LONG_KEYS_BYTES);
-    this.#copies = new LRUCache({
+    this.#entries = new LRUCache({
       maxSize: dependencies.maxSizeBytes,
       maxEntrySize: Math.max(1, Math.floor(dependencies.maxSizeBytes * MAX_ENTRY_SHARE)),
-      sizeCalculation: ({ entry }) => this.#sizeOf(entry),
+      sizeCalculation: (entry) => this.#sizeOf(entry),
     });
   }
 
-  /** The usable copy of a key, with what decides whether Redis must be asked. Counts as a use. */
-  get(key: string, now = this.#now()): MemoryCopy | undefined {
-    const copy = this.#copies.get(key);
-    if (copy === undefined || now < usableUntil(copy.entry)) return copy;
-    this.#copies.delete(key);
+  /** The usable entry of a key. Counts as a use. */
+  get(key: string, now = this.#now()): Entry | undefined {
+    const entry = this.#entries.get(key);
+    if (entry === undefined || now < usableUntil(entry)) return entry;
+    this.#entries.delete(key);
     return undefined;
   }
 
   /** The usable entry of a key, for `GET /explain` and the status page. Does not count as a use. */
   inspect(key: string): Entry | undefined {
-    const entry = this.#copies.peek(key)?.entry;
+    const entry = this.#entries.peek(key);
     return entry !== undefined && this.#now() < usableUntil(entry) ? entry : undefined;
   }
 
-  /** Returns whether it is kept. `sharedChecksum`: of its bytes in Redis, if it was read from there. */
-  set(entry: Entry, sharedChecksum?: number): boolean {
-    const now = this.#now();
-    if (usableUntil(entry) <= now) return false;
-    const copy: MemoryCopy = { entry, askRedisAt: now + entry.memoryTtl, sharedChecksum };
-    this.#copies.set(entry.key, copy);
+  /** Returns whether it is kept. */
+  set(entry: Entry): boolean {
+    if (usableUntil(entry) <= this.#now()) return false;
+    this.#entries.set(entry.key, entry);
     // Not the LRU's own `max`, which allocates 36 bytes for each possible entry at start.
-    if (this.#copies.size > this.#maxEntries) this.#copies.pop();
-    return this.#copies.peek(entry.key) === copy;
+    if (this.#entries.size > this.#maxEntries) this.#entries.pop();
+    return this.#entries.peek(entry.key) === entry;
   }
 
   /** Counts the bytes of a kept entry again after the memory of its bodies has changed. */
-  resize(entry: Entry): void {
-    const copy = this.#copies.peek(entry.key);
-    if (copy?.entry.content === entry.content) this.#copies.set(entry.key, { ...copy });
+  resize({ key, content }: Entry): void {
+    const kept = this.#entries.peek(key);
+    // Only of another object the LRU asks for the size.
+    if (kept?.content === content) this.#entries.set(key, newEntry(kept));
   }
 
   delete(key: string): void {
-    this.#copies.delete(key);
+    this.#entries.delete(key);
   }
 
   clear(): void {
-    this.#copies.clear();
+    this.#entries.clear();
   }
 
   /**
@@ -104,21 +94,21 @@ export class MemoryTier {
    */
   makeRoom(): void {
     const now = this.#now();
-    const { size } = this.#copies;
-    for (const [key, { entry }] of this.#copies.entries()) if (usableUntil(entry) <= now) this.#copies.delete(key);
-    if (this.#copies.size < size) return;
+    const { size } = this.#entries;
+    for (const [key, entry] of this.#entries.entries()) if (usableUntil(entry) <= now) this.#entries.delete(key);
+    if (this.#entries.size < size) return;
     const leftBytes = this.sizeBytes * (1 - EVICTED_SHARE);
-    while (this.sizeBytes > leftBytes) this.#copies.pop();
+    while (this.sizeBytes > leftBytes) this.#entries.pop();
   }
 
   /** The bytes of all kept entries, as they count towards `maxSizeBytes`. */
   get sizeBytes(): number {
-    return this.#copies.calculatedSize;
+    return this.#entries.calculatedSize;
   }
 
   /** The number of entries kept. Expired ones count until they are looked up or evicted. */
   get count(): number {
-    return this.#copies.size;
+    return this.#entries.size;
   }
 
   /** The bytes of an entry that count towards `maxSizeBytes`. */

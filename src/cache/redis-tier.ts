@@ -5,15 +5,7 @@ import type { ConnectedRedis } from '../redis/connect.ts';
 import { withinBudget } from '../redis/within-budget.ts';
 import type { EpochMs, MonotonicMs, Ms } from '../time-units.ts';
 import { type CodedBody, type Entry, keptBytes } from './entry.ts';
-import {
-  COPY_BYTES,
-  checksumOf,
-  decodeEntry,
-  encodeEntry,
-  isStartOf,
-  MAX_BODY_BYTES,
-  type SharedEntry,
-} from './entry-codec.ts';
+import { decodeEntry, encodeEntry, MAX_BODY_BYTES } from './entry-codec.ts';
 import { precedenceOver } from './precedence.ts';
 import { ACQUIRE, CHANGE_LEASE, leaseKeyOf, STORE } from './redis-scripts.ts';
 
@@ -45,7 +37,7 @@ export type RedisTierEvent =
 
 /** What a `RedisTier` is built from. */
 export interface RedisTierDependencies {
-  readonly connection: Pick<ConnectedRedis, 'getBuffer' | 'getStart' | 'runScript'>;
+  readonly connection: Pick<ConnectedRedis, 'getBuffer' | 'runScript'>;
   /** The Redis key of an entry, by its key. */
   readonly redisKey: (key: string) => string;
   /** The body of an entry as it is stored. Never rejects. */
@@ -63,7 +55,7 @@ export interface RedisTierDependencies {
 }
 
 /** What a look-up found. `failed` is not `absent`: it says nothing about the key. */
-export type RedisRead = (SharedEntry & { readonly state: 'found' }) | { readonly state: 'absent' | 'failed' };
+export type RedisRead = { readonly state: 'found'; readonly entry: Entry } | { readonly state: 'absent' | 'failed' };
 
 /** What asks for a lease. */
 export interface LeaseRequest {
@@ -76,13 +68,7 @@ export interface LeaseRequest {
 interface Acquired {
   /** The value of the lease that another instance has; `undefined` when the lease is ours. */
   readonly holder: string | undefined;
-  readonly found: SharedEntry | undefined;
-}
-
-/** How a write ended. `checksum`: of the bytes sent to Redis. */
-export interface Written {
-  readonly outcome: WriteOutcome;
-  readonly checksum: number;
+  readonly found: Entry | undefined;
 }
 
 /** How long a store has to compare an entry with the one in Redis. */
@@ -101,7 +87,7 @@ export class RedisTier {
   readonly #dependencies: RedisTierDependencies;
   readonly #reading: CallRedis;
   readonly #writing: CallRedis;
-  readonly #pending = new Set<Promise<Written>>();
+  readonly #pending = new Set<Promise<WriteOutcome>>();
   #pendingBytes = 0;
 
   constructor(dependencies: RedisTierDependencies) {
@@ -116,17 +102,14 @@ export class RedisTier {
     this.#writing = breakerOf('write');
   }
 
-  /**
-   * The usable entry of a key. With a copy of it, only its first bytes are read while Redis still holds the entry that
-   * was copied; then the copy is what was found. Never rejects.
-   */
-  async get(key: string, copy?: SharedEntry): Promise<RedisRead> {
+  /** The usable entry of a key. Never rejects. */
+  async get(key: string): Promise<RedisRead> {
     const { report, monotonic, budgetMs } = this.#dependencies;
     const startedAt = monotonic();
-    const read = await this.#reading(() => withinBudget(budgetMs, () => this.#read(key, copy)));
+    const read = await this.#reading(() => withinBudget(budgetMs, () => this.#read(key)));
     const outcome = typeof read === 'string' ? read : 'found';
     report({ name: 'redis-read', outcome, durationMs: monotonic() - startedAt });
-    if (typeof read !== 'string') return { state: 'found', ...read };
+    if (typeof read !== 'string') return { state: 'found', entry: read };
     return { state: read === 'absent' || read === 'corrupt' ? 'absent' : 'failed' };
   }
 
@@ -143,7 +126,7 @@ export class RedisTier {
    * lease under which it was loaded and compared; without one it is compared here. Returns how the write ends, which never
    * rejects; `undefined` if it does not begin.
    */
-  set(entry: Entry, token?: string): Promise<Written> | undefined {
+  set(entry: Entry, token?: string): Promise<WriteOutcome> | undefined {
     const { report, now, maxPendingWrites, maxPendingWriteBytes } = this.#dependencies;
     const sizeBytes = keptBytes(entry.content);
     const isExpired = usableUntil(entry) <= now();
@@ -171,18 +154,16 @@ export class RedisTier {
     while (this.#pending.size > 0) await Promise.all(this.#pending);
   }
 
-  async #read(key: string, copy: SharedEntry | undefined): Promise<SharedEntry | 'absent' | 'corrupt'> {
+  async #read(key: string): Promise<Entry | 'absent' | 'corrupt'> {
     const { connection, redisKey } = this.#dependencies;
-    const name = redisKey(key);
-    if (copy !== undefined && isStartOf(await connection.getStart(name, COPY_BYTES), copy)) return copy;
-    const bytes = await connection.getBuffer(name);
+    const bytes = await connection.getBuffer(redisKey(key));
     return bytes === undefined ? 'absent' : this.#decoded(bytes, key);
   }
 
-  #decoded(bytes: Buffer, key: string): SharedEntry | 'absent' | 'corrupt' {
+  #decoded(bytes: Buffer, key: string): Entry | 'absent' | 'corrupt' {
     const entry = decodeEntry(bytes, key);
     if (entry === undefined) return 'corrupt';
-    return usableUntil(entry) <= this.#dependencies.now() ? 'absent' : { entry, checksum: checksumOf(bytes) };
+    return usableUntil(entry) <= this.#dependencies.now() ? 'absent' : entry;
   }
 
   async #acquire(key: string, { token, leaseMs }: Omit<LeaseRequest, 'budgetMs'>): Promise<Acquired> {
@@ -193,13 +174,13 @@ export class RedisTier {
     return { holder: holder?.toString(), found: typeof read === 'string' ? undefined : read };
   }
 
-  async #write(entry: Entry, token: string | undefined): Promise<Written> {
+  async #write(entry: Entry, token: string | undefined): Promise<WriteOutcome> {
     const { report, monotonic, toStore } = this.#dependencies;
     const startedAt = monotonic();
     const bytes = encodeEntry(entry, await toStore(entry));
     const outcome = await this.#writing(() => this.#put(entry, bytes, token));
     report({ name: 'redis-write', outcome, durationMs: monotonic() - startedAt });
-    return { outcome, checksum: checksumOf(bytes) };
+    return outcome;
   }
 
   /** Where there was no lease, or it is over, the entry is compared under a lease of its own. */
@@ -212,7 +193,7 @@ export class RedisTier {
     const token = randomUUID();
     const { holder, found } = await this.#acquire(entry.key, { token, leaseMs: COMPARE_MS });
     if (holder !== undefined) return 'taken';
-    const precedence = found === undefined ? 'replaces' : precedenceOver(found.entry, entry, now());
+    const precedence = found === undefined ? 'replaces' : precedenceOver(found, entry, now());
     if (precedence === 'replaces') return (await isStored(token)) ? 'stored' : 'taken';
     await connection.runScript(CHANGE_LEASE, keys.slice(1), [token, '', 0]);
     return precedence;

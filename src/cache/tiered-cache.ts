@@ -1,7 +1,6 @@
 import { type Freshness, freshnessOf, usableUntil } from '../freshness.ts';
-import type { EpochMs, Ms } from '../time-units.ts';
+import type { EpochMs } from '../time-units.ts';
 import type { Entry } from './entry.ts';
-import type { SharedEntry } from './entry-codec.ts';
 import type { MemoryTier } from './memory-tier.ts';
 import { extended, precedenceOver } from './precedence.ts';
 import type { LeaseRequest, RedisTier } from './redis-tier.ts';
@@ -52,8 +51,6 @@ export interface TieredCacheDependencies {
   /** The entry as it is after the events of the stream, where there is one. */
   readonly applyEvents: ((entry: Entry) => Entry) | undefined;
   readonly now: () => EpochMs;
-  /** How long memory answers alone before Redis is asked again, where Redis failed or holds the key no more. */
-  readonly retryRedisMs: Ms;
 }
 
 /** Memory in front of Redis: an entry that memory may still answer with costs no Redis call. Never throws. */
@@ -64,16 +61,10 @@ export class TieredCache {
     this.#dependencies = dependencies;
   }
 
-  /**
-   * What memory may answer with at once. A fresh copy whose memory TTL is over is a miss here: Redis must be asked
-   * first.
-   */
+  /** What memory holds. */
   lookInMemory(key: string, now = this.#dependencies.now()): Lookup {
-    const { memory, redis } = this.#dependencies;
-    const copy = memory.get(key, now);
-    if (copy === undefined) return { state: 'miss' };
-    const unconfirmed = redis !== undefined && now >= copy.askRedisAt && now < copy.entry.freshUntil;
-    return unconfirmed ? { state: 'miss' } : this.#lookupOf(copy.entry, 'memory', now);
+    const entry = this.#dependencies.memory.get(key, now);
+    return entry === undefined ? { state: 'miss' } : this.#lookupOf(entry, 'memory', now);
   }
 
   /** The better entry of both tiers, asking Redis once; memory keeps what Redis returned. At once without Redis. */
@@ -83,9 +74,10 @@ export class TieredCache {
   }
 
   async #lookUpBoth(redis: RedisTier, key: string): Promise<Lookup> {
-    const read = await redis.get(key, this.#sharedCopy(key));
+    const read = await redis.get(key);
     // Only bans that are known by now are applied to the entry.
-    return read.state === 'found' && this.#dependencies.purges.isCurrent ? this.#learn(read) : this.#withoutRedis(key);
+    const isUsable = read.state === 'found' && this.#dependencies.purges.isCurrent;
+    return isUsable ? this.#learn(read.entry) : this.lookInMemory(key);
   }
 
   /**
@@ -100,7 +92,7 @@ export class TieredCache {
     const acquired = await redis?.acquire(key, request);
     if (acquired === undefined || !purges.isCurrent) return undefined;
     const { holder, found } = acquired;
-    return { holder, found: found === undefined ? this.#withoutRedis(key) : this.#learn(found) };
+    return { holder, found: found === undefined ? this.lookInMemory(key) : this.#learn(found) };
   }
 
   /** The usable entry of each tier, for `GET /explain`. Changes neither tier. */
@@ -112,12 +104,6 @@ export class TieredCache {
     if (read === undefined) return { memory: inMemory, redis: 'not configured' };
     if (read.state === 'failed' || !purges.isCurrent) return { memory: inMemory, redis: 'failed' };
     return { memory: inMemory, redis: (read.state === 'found' && this.#left(read.entry)) || 'absent' };
-  }
-
-  /** What memory could serve if the indexer fails: any usable copy, confirmed by Redis or not. */
-  lookForFallback(key: string): Lookup {
-    const copy = this.#dependencies.memory.get(key);
-    return copy === undefined ? { state: 'miss' } : this.#lookupOf(copy.entry, 'memory');
   }
 
   /** Whether a purge covers the entry: by the instant at which it was asked for. */
@@ -145,41 +131,23 @@ export class TieredCache {
     return { outcome: isInMemory || isInRedis ? 'stored' : 'too-large' };
   }
 
-  /**
-   * A fresh copy in memory of the entry in Redis. For a stale one, Redis most likely holds a successor, so the whole
-   * entry is read at once.
-   */
-  #sharedCopy(key: string): SharedEntry | undefined {
-    const { entry, sharedChecksum: checksum } = this.#dependencies.memory.get(key) ?? {};
-    if (entry === undefined || checksum === undefined) return undefined;
-    return this.#dependencies.now() < entry.freshUntil ? { entry, checksum } : undefined;
-  }
-
   /** Takes the entry from Redis into memory, unless memory holds a better one. */
-  #learn({ entry, checksum }: SharedEntry): Lookup {
+  #learn(entry: Entry): Lookup {
     const { memory, now } = this.#dependencies;
-    if (this.isPurged(entry)) return this.lookForFallback(entry.key);
+    if (this.isPurged(entry)) return this.lookInMemory(entry.key);
     const kept = this.#keptEntry(entry.key);
     const precedence = kept === undefined ? 'replaces' : precedenceOver(kept, entry, now());
     if (kept === undefined || precedence === 'replaces') {
-      memory.set(entry, checksum);
+      memory.set(entry);
       return this.#lookupOf(entry, 'redis');
     }
     return this.#lookupOf(precedence === 'regressed' ? this.#extend(kept) : kept, 'memory');
   }
 
-  /** Redis failed, or holds the key no more. A memory copy answers alone for a while, at most until its lifetime ends. */
-  #withoutRedis(key: string): Lookup {
-    const { memory, now, retryRedisMs } = this.#dependencies;
-    const copy = memory.get(key);
-    if (copy !== undefined) copy.askRedisAt = Math.max(copy.askRedisAt, now() + retryRedisMs);
-    return this.lookForFallback(key);
-  }
-
   /** The entry that a new answer is compared with: usable and not purged. */
   #keptEntry(key: string, known?: Entry): Entry | undefined {
     const { memory, now } = this.#dependencies;
-    const inMemory = memory.get(key)?.entry;
+    const inMemory = memory.get(key);
     if (inMemory !== undefined && this.isPurged(inMemory)) memory.delete(key);
     const entry = inMemory ?? known;
     return entry === undefined || usableUntil(entry) <= now() || this.isPurged(entry) ? undefined : entry;
@@ -199,14 +167,10 @@ export class TieredCache {
       onShared?.(false);
       return false;
     }
-    void write.then(({ outcome, checksum }) => {
-      const copy = memory.get(entry.key);
-      // Another instance has stored a better entry. Memory reads it from Redis when the key is next asked for.
-      const isWorse = outcome === 'older' || outcome === 'regressed';
-      if (isWorse && copy?.entry.content === entry.content) memory.delete(entry.key);
-      if (outcome === 'stored' && copy?.entry === entry) copy.sharedChecksum = checksum;
-      // Whatever Redis holds is compared with the copy when the key is next asked for.
-      if (outcome === 'taken' && copy?.entry.content === entry.content) copy.askRedisAt = 0;
+    void write.then((outcome) => {
+      // Another instance has stored a better entry, or is about to. Memory reads it from Redis when the key is next asked for.
+      const isBetterElsewhere = outcome === 'older' || outcome === 'regressed' || outcome === 'taken';
+      if (isBetterElsewhere && memory.get(entry.key)?.content === entry.content) memory.delete(entry.key);
       onShared?.(outcome === 'stored');
     });
     return true;

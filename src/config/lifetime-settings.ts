@@ -7,12 +7,11 @@ const lifetime = (byDefault: string, description: string) =>
 const window = (byDefault: string, description: string) =>
   setting(duration('0ms', '30d').prefault(byDefault), description);
 
-function windows(memoryTtl: string, whileRevalidate: string, ifError: string) {
+function windows(whileRevalidate: string, ifError: string) {
   return {
-    memoryTtl: window(memoryTtl, 'How long a memory copy answers before Redis is asked again.'),
     staleWhileRevalidate: window(
       whileRevalidate,
-      'How long after that it is served while it is refreshed; at most the lifetime.',
+      'How long after its lifetime it is served while it is refreshed; at most the lifetime.',
     ),
     staleIfError: window(
       ifError,
@@ -21,7 +20,7 @@ function windows(memoryTtl: string, whileRevalidate: string, ifError: string) {
   };
 }
 
-type Times = readonly [lifetime: string, memoryTtl: string, staleWhileRevalidate: string, staleIfError: string];
+type Times = readonly [lifetime: string, staleWhileRevalidate: string, staleIfError: string];
 
 function rule(description: string, [fresh, ...stale]: Times) {
   return setting(
@@ -38,7 +37,7 @@ const growing = setting(
       integer(1, 1000).prefault(10),
       'Between these two, the lifetime is the age of the youngest child divided by this.',
     ),
-    ...windows('10min', '30s', '10min'),
+    ...windows('30s', '10min'),
   }).refine(({ shortestLifetime, longestLifetime }) => shortestLifetime <= longestLifetime, {
     error: 'shortestLifetime must not be longer than longestLifetime',
   }),
@@ -48,20 +47,20 @@ const growing = setting(
 /** The group `lifetimes`: a row for each kind of answer. */
 export const lifetimes = setting(
   group({
-    shardsFinal: rule('A complete block set: a masterchain block and its shard blocks.', ['24h', '1h', '10min', '24h']),
-    shardsFinalPage: rule('A page of the blocks of a masterchain block.', ['10min', '10min', '10min', '1h']),
-    shardsLive: rule('A list of blocks that may be incomplete.', ['400ms', '400ms', '0s', '0s']),
-    adjacentFinal: rule('The one parent of a transaction.', ['1h', '10min', '10min', '24h']),
+    shardsFinal: rule('A complete block set: a masterchain block and its shard blocks.', ['24h', '10min', '24h']),
+    shardsFinalPage: rule('A page of the blocks of a masterchain block.', ['10min', '10min', '1h']),
+    shardsLive: rule('A list of blocks that may be incomplete.', ['400ms', '0s', '0s']),
+    adjacentFinal: rule('The one parent of a transaction.', ['1h', '10min', '24h']),
     adjacentGrowing: growing,
-    adjacentLive: rule('Adjacent transactions that are not final yet.', ['400ms', '400ms', '0s', '2s']),
-    pendingFinalized: rule('Traces all of whose transactions are final.', ['1s', '1s', '1s', '2s']),
-    pendingLive: rule('Traces under way.', ['400ms', '400ms', '400ms', '2s']),
-    empty: rule('An empty list.', ['250ms', '250ms', '0s', '0s']),
+    adjacentLive: rule('Adjacent transactions that are not final yet.', ['400ms', '0s', '2s']),
+    pendingFinalized: rule('Traces all of whose transactions are final.', ['1s', '1s', '2s']),
+    pendingLive: rule('Traces under way.', ['400ms', '400ms', '2s']),
+    empty: rule('An empty list.', ['250ms', '0s', '0s']),
     emptyWatched: setting(
       duration('1ms', '10s').prefault('2s'),
       'How long an empty list of pending traces is fresh in memory, if clients poll its account and the stream announces the next trace; has no effect if it is shorter than the lifetime of an empty list.',
     ),
-    notFound: rule('A 404.', ['300ms', '300ms', '0s', '0s']),
+    notFound: rule('A 404.', ['300ms', '0s', '0s']),
   }),
   'How long answers live, by kind (see the table of lifetimes).',
 );

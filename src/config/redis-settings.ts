@@ -21,7 +21,7 @@ export const redis = group({
   failuresToOpen: setting(integer(1, 1000).prefault(3), 'Failures in a row that open the circuit breaker of Redis.'),
   retryAfter: setting(
     duration('10ms', '5min').prefault('1s'),
-    'How long that circuit breaker stays open before one trial, and how long memory answers alone after a failed read.',
+    'How long that circuit breaker stays open before one trial.',
   ),
   maxPendingWrites: setting(integer(1, 100_000).prefault(256), 'The most writes under way; more are dropped.'),
   maxPendingWriteSize: setting(

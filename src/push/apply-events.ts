@@ -94,8 +94,7 @@ export class EventEffects {
     if (!isAnnounced || entry.askedAt <= watch.changedAt || emptyWatchedMs <= entry.lifetime) return undefined;
     watch.extendedAt = entry.askedAt;
     const freshUntil = entry.freshUntil - entry.lifetime + emptyWatchedMs;
-    // Redis holds the entry with its usual lifetime, so memory must not ask Redis while the longer one lasts.
-    return { ...entry, freshUntil, staleWhileRevalidate: 0, staleIfError: 0, memoryTtl: emptyWatchedMs };
+    return { ...entry, freshUntil, staleWhileRevalidate: 0, staleIfError: 0 };
   }
 
   /** Loads a key again, so that its next client finds a fresh answer: at most once for each poll of a client. */

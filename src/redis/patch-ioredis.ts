@@ -69,8 +69,7 @@ function endConnectionAtGarbage(handler: DataHandler): void {
  * later command gets the reply to another one, and with steady traffic none of them times out.
  */
 function canAnswer(reply: unknown, command: string): boolean {
-  if (command !== 'get' && command !== 'getrange') return true;
-  return Buffer.isBuffer(reply) || reply instanceof Error || (reply === null && command === 'get');
+  return command !== 'get' || Buffer.isBuffer(reply) || reply instanceof Error || reply === null;
 }
 
 /**

@@ -4,8 +4,6 @@ import type { AnswerClass, Finality, LifetimeRule } from './finality.ts';
 /** The settings of one rule, in milliseconds. Both stale windows begin when the lifetime ends. */
 export interface LifetimePolicy {
   readonly lifetime: number;
-  /** How long a memory copy answers before Redis is asked again; never longer than the lifetime. */
-  readonly memoryTtl: number;
   /** How long a stale copy is served while it is refreshed (RFC 5861 3); never longer than the lifetime. */
   readonly staleWhileRevalidate: number;
   /** How long a stale copy is served when the indexer fails (RFC 5861 4) or a request is shed. */
@@ -85,7 +83,6 @@ export function lifetimeOf(
     freshUntil: receivedAt + keptMs,
     staleWhileRevalidate: Math.min(windows.staleWhileRevalidate, lifetime),
     staleIfError: windows.staleIfError,
-    memoryTtl: Math.min(windows.memoryTtl, keptMs),
     lifetime: keptMs,
     maxAgeSeconds: Math.min(Math.floor(keptMs / 1000), LONGEST_KEPT_BY_CLIENTS_SECONDS[finality.answerClass]),
   };

@@ -28,8 +28,8 @@ function memoryTier(): Subject {
   const clock = { now: Date.now() };
   const tier = new MemoryTier({ now: () => clock.now, maxSizeBytes: 256 * 1024 * 1024, maxEntries: 1000 });
   const get = (key: string) => {
-    const copy = tier.get(key);
-    return copy === undefined ? { state: 'absent' } : { state: 'found', entry: copy.entry };
+    const entry = tier.get(key);
+    return entry === undefined ? { state: 'absent' } : { state: 'found', entry };
   };
   return { tier: { get, set: (entry) => tier.set(entry) }, clock };
 }

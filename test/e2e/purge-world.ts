@@ -9,7 +9,7 @@ import { type RunningProxy, startProxy } from '../support/start-proxy.ts';
 import { targetOf } from './questions.ts';
 
 /** Everything lives long enough to be seen to end. */
-const LASTING = { lifetime: 60_000, memoryTtl: 60_000, staleWhileRevalidate: 60_000, staleIfError: 60_000 };
+const LASTING = { lifetime: 60_000, staleWhileRevalidate: 60_000, staleIfError: 60_000 };
 
 export function purge(proxy: RunningProxy, body: object): Promise<Answered> {
   return proxy.askAdmin('/purge', {

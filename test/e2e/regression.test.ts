@@ -170,7 +170,7 @@ describe.each(['memory alone', 'memory and Redis'] as const)('after ten minutes 
     // Redis decides by its own clock, which no test moves: by the end this one has come to the same time.
     now = Date.now() - REGRESSION_GUARD_MS - MINUTE;
     // And a 404 expires there by the clock of Redis: not while a busy machine gets to the next line.
-    const notFound = { lifetime: MINUTE, memoryTtl: MINUTE, staleWhileRevalidate: 0, staleIfError: 0 };
+    const notFound = { lifetime: MINUTE, staleWhileRevalidate: 0, staleIfError: 0 };
     const overrides = { lifetimes: { notFound } };
     const memoryAlone = tiers === 'memory alone';
     fleet = await Fleet.start(() => answer, { instances: 1, memoryAlone, overrides, now: () => now });

@@ -129,31 +129,14 @@ describe.each(DIALECTS)('one Redis, before indexer %s', (dialect) => {
     }
   });
 
-  it('that lost an entry is asked about it again, and the copy in memory is served while it is fresh', async () => {
+  it('that lost an entry leaves the one in memory, which is served for its whole lifetime', async () => {
     const target = parentOfSettled(world);
     await world.ask(target);
-    await world.leap(10 * MINUTE - 1);
     await redis.del(await keys());
-    expect((await world.ask(target)).cache).toMatchObject({ hit: true, detail: 'memory' });
-    await world.leap(1);
+    await world.leap(50 * MINUTE);
     expect((await world.ask(target)).cache).toMatchObject({ hit: true, detail: 'memory' });
     await world.leap(25 * HOUR);
     expect((await world.ask(target)).cache).toMatchObject({ fwd: 'miss', stored: true });
-  });
-
-  it('is asked again by memory after an hour for a masterchain block, and after ten minutes for a parent', async () => {
-    const blockSet: [string, number] = [newestBlock(world), HOUR];
-    const parent: [string, number] = [parentOfSettled(world), 10 * MINUTE];
-    const lasting = dialect === 'spec' ? [parent] : [blockSet, parent];
-    for (const [target, memoryTtlMs] of lasting) {
-      await world.ask(target);
-      await world.leap(memoryTtlMs - 1);
-      expect((await world.ask(target)).cache).toMatchObject({ hit: true, detail: 'memory' });
-      await world.leap(1);
-      expect((await world.ask(target)).cache).toMatchObject({ hit: true, detail: 'redis' });
-      expect((await world.ask(target)).cache).toMatchObject({ hit: true, detail: 'memory' });
-    }
-    expect(world.forwarded).toHaveLength(lasting.length);
   });
 
   it('does not extend a lifetime: an entry that an instance finds there ends when it would have ended', async () => {

@@ -113,7 +113,7 @@ describe('while http.maxWaiting requests wait', () => {
   beforeEach(async () => {
     await world[Symbol.asyncDispose]();
     const lifetimes = {
-      adjacentFinal: { lifetime: 1000, memoryTtl: 1000, staleWhileRevalidate: 0, staleIfError: 60_000 },
+      adjacentFinal: { lifetime: 1000, staleWhileRevalidate: 0, staleIfError: 60_000 },
     };
     world = await startFaultyWorld({
       env: ENV,

@@ -18,7 +18,6 @@ export function shedOf({ proxy }: World, reason: string): Promise<number> {
 
 export const times = (lifetime: number, staleWhileRevalidate: number, staleIfError: number) => ({
   lifetime,
-  memoryTtl: lifetime,
   staleWhileRevalidate,
   staleIfError,
 });

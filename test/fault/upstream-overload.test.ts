@@ -71,7 +71,7 @@ describe('beyond the queue', () => {
   });
 
   it('hits in memory are served, fresh or stale, and take no place', async () => {
-    const times = { lifetime: 1000, memoryTtl: 1000, staleWhileRevalidate: 1000, staleIfError: 10_000 };
+    const times = { lifetime: 1000, staleWhileRevalidate: 1000, staleIfError: 10_000 };
     await using world = await start(1, 1, { overrides: { lifetimes: { adjacentFinal: times } } });
     const fresh = newestBlock(world);
     const stale = parentOfSettled(world);

@@ -107,7 +107,7 @@ describe('while the indexer is paused', () => {
 
   it('stale answers are served where their class allows it', async () => {
     await world[Symbol.asyncDispose]();
-    const times = { lifetime: 1000, memoryTtl: 1000, staleWhileRevalidate: 0, staleIfError: 5000 };
+    const times = { lifetime: 1000, staleWhileRevalidate: 0, staleIfError: 5000 };
     world = await startFaultyWorld({ stopsTime: true, overrides: { lifetimes: { shardsFinal: times } } });
     const target = newestBlock(world);
     const { text } = await world.ask(target);

@@ -138,7 +138,7 @@ function damagedIn(bytes: Buffer, other: Buffer, random: SeededRandom): [how: st
 function resealed(bytes: Buffer, random: SeededRandom): [how: string, damaged: Buffer] {
   const at = random.int(AT.head, Math.min(bytes.length - 1, AT.head + 200));
   const damaged = flipped(bytes, [at], random);
-  damaged.writeUInt32BE(crc32(damaged.subarray(AT.askedAt)), AT.checksum);
+  damaged.writeUInt32BE(crc32(damaged.subarray(AT.headLength)), AT.checksum);
   return [`a bit at ${at}, under a right checksum`, damaged];
 }
 

@@ -1,12 +1,11 @@
 import { setTimeout as after } from 'node:timers/promises';
 import fc from 'fast-check';
 import { Redis } from 'ioredis';
-import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { type Entry, fingerprints } from '../../src/cache/entry.ts';
 import { MemoryTier } from '../../src/cache/memory-tier.ts';
 import { precedenceOver, REGRESSION_GUARD_MS } from '../../src/cache/precedence.ts';
 import { leaseKeyOf, redisKeyFor } from '../../src/cache/redis-scripts.ts';
-import type { RedisRead } from '../../src/cache/redis-tier.ts';
 import { TieredCache } from '../../src/cache/tiered-cache.ts';
 import { type Acquisition, Leases } from '../../src/once/lease.ts';
 import { connectedRedis } from '../support/connected-redis.ts';
@@ -47,7 +46,6 @@ function instance({ leaseMs = 60_000, collapseWindowMs = 60_000 } = {}) {
     purges: NOTHING_PURGED,
     applyEvents: undefined,
     now: Date.now,
-    retryRedisMs: 1000,
   });
   const leases = new Leases({
     redis,
@@ -127,16 +125,6 @@ const answers = fc
     return anEntry({ ...rest, body: Buffer.from(body), completeness });
   });
 
-test('a copy in memory is confirmed by the first bytes of what Redis holds', async () => {
-  const [key, { cache, set }] = [newKey(), instance()];
-  await set(listing(key, ['a'], { memoryTtl: 0 }));
-  const read = vi.spyOn(observed.tier, 'get');
-  const kept = cache.lookForFallback(key);
-  expect(await cache.lookUp(key)).toMatchObject({ state: 'fresh', tier: 'redis' });
-  const found: RedisRead = await read.mock.results[0]?.value;
-  expect(found.state === 'found' && kept.state !== 'miss' && found.entry === kept.entry).toBe(true);
-});
-
 describe('Redis', () => {
   test('keeps the better of two answers that were compared with nothing', async () => {
     await fc.assert(
@@ -174,5 +162,14 @@ describe('Redis', () => {
     await other.set(listing(key, ['a', 'b']));
     await holder.set(listing(key, ['a']), lease.token);
     expect(await inRedis(key)).toBe('a,b');
+  });
+
+  test('keeps what it has while another instance loads it, and the answer that came without a lease leaves memory', async () => {
+    const [key, holder, other] = [newKey(), instance(), instance()];
+    await other.set(listing(key, ['a']));
+    held(await holder.acquire(key));
+    expect(await other.set(listing(key, ['a', 'b']))).toBe(false);
+    expect(await inRedis(key)).toBe('a');
+    expect(other.cache.lookInMemory(key)).toEqual({ state: 'miss' });
   });
 });

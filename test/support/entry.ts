@@ -18,7 +18,6 @@ export function anEntry({ body = Buffer.from('{"transactions":[]}'), ...options 
     freshUntil: askedAt + 60_000,
     staleWhileRevalidate: 10_000,
     staleIfError: 60_000,
-    memoryTtl: 10_000,
     lifetime: 60_000,
     completeness: { rank: 3, members: Buffer.alloc(0), tentative: Buffer.alloc(0) },
     regressedSince: undefined,

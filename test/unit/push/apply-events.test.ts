@@ -14,7 +14,7 @@ const byHash = (n: number) => `ext_msg_hash=${encodeURIComponent(traceHash(n))}`
 describe('an answer lives for 2 s', () => {
   test('that lists nothing, of an account that is subscribed to: in memory, and without stale windows', () => {
     push.watch(by(1));
-    expect(push.answer(by(1))).toMatchObject({ memoryTtl: 2000, staleWhileRevalidate: 0, staleIfError: 0 });
+    expect(push.answer(by(1))).toMatchObject({ staleWhileRevalidate: 0, staleIfError: 0 });
     expect(push.freshMs(push.answer(by(1)))).toBe(2000);
   });
 

@@ -94,7 +94,7 @@ export class PushUnderTest implements Disposable {
   /** The indexer answers a request that was made so long ago: what memory keeps of it. */
   answer(key: string, listed = NOTHING, { tookMs = 0, lifetime = 250 } = {}): Entry {
     const now = Date.now();
-    const times = { askedAt: now - tookMs, freshUntil: now + lifetime, lifetime, memoryTtl: lifetime };
+    const times = { askedAt: now - tookMs, freshUntil: now + lifetime, lifetime };
     const entry = anEntry({ key, ...times, staleWhileRevalidate: 0, staleIfError: 2000 });
     return this.#push.effects.answered(entry, listed) ?? entry;
   }

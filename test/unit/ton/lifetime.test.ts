@@ -17,7 +17,6 @@ function windowsOf(finality: Finality, chainAt: number | undefined = ASKED_AT, r
   const lifetime = lifetimeOf(finality, TABLE, { ...instants, chainAt }, random);
   return {
     lifetime: lifetime.freshUntil - RECEIVED_AT,
-    memoryTtl: lifetime.memoryTtl,
     staleWhileRevalidate: lifetime.staleWhileRevalidate,
     staleIfError: lifetime.staleIfError,
     maxAgeSeconds: lifetime.maxAgeSeconds,
@@ -108,7 +107,6 @@ describe('the instants of any answer', () => {
       fc.property(lifetimes, (lifetime) => {
         const freshMs = lifetime.freshUntil - RECEIVED_AT;
         expect(freshMs).toBeGreaterThan(0);
-        expect(lifetime.memoryTtl).toBeLessThanOrEqual(freshMs);
         expect(lifetime.maxAgeSeconds * 1000).toBeLessThanOrEqual(freshMs);
         expect(lifetime.staleWhileRevalidate).toBeGreaterThanOrEqual(0);
         expect(lifetime.staleIfError).toBeGreaterThanOrEqual(0);

@@ -5,28 +5,27 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 
 /** In the order of the table's columns, all in milliseconds. */
-function row(lifetime: number, memoryTtl: number, staleWhileRevalidate: number, staleIfError: number): LifetimePolicy {
-  return { lifetime, memoryTtl, staleWhileRevalidate, staleIfError };
+function row(lifetime: number, staleWhileRevalidate: number, staleIfError: number): LifetimePolicy {
+  return { lifetime, staleWhileRevalidate, staleIfError };
 }
 
 /** The table of lifetimes as it was agreed on: written out once more, so that the defaults are checked against it. */
 export const TABLE: LifetimePolicies = {
-  shardsFinal: row(24 * HOUR, HOUR, 10 * MINUTE, 24 * HOUR),
-  shardsFinalPage: row(10 * MINUTE, 10 * MINUTE, 10 * MINUTE, HOUR),
-  shardsLive: row(400, 400, 0, 0),
-  adjacentFinal: row(HOUR, 10 * MINUTE, 10 * MINUTE, 24 * HOUR),
+  shardsFinal: row(24 * HOUR, 10 * MINUTE, 24 * HOUR),
+  shardsFinalPage: row(10 * MINUTE, 10 * MINUTE, HOUR),
+  shardsLive: row(400, 0, 0),
+  adjacentFinal: row(HOUR, 10 * MINUTE, 24 * HOUR),
   adjacentGrowing: {
     shortestLifetime: SECOND,
     longestLifetime: HOUR,
     ageDivisor: 10,
-    memoryTtl: 10 * MINUTE,
     staleWhileRevalidate: 30 * SECOND,
     staleIfError: 10 * MINUTE,
   },
-  adjacentLive: row(400, 400, 0, 2 * SECOND),
-  pendingFinalized: row(SECOND, SECOND, SECOND, 2 * SECOND),
-  pendingLive: row(400, 400, 400, 2 * SECOND),
+  adjacentLive: row(400, 0, 2 * SECOND),
+  pendingFinalized: row(SECOND, SECOND, 2 * SECOND),
+  pendingLive: row(400, 400, 2 * SECOND),
   emptyWatched: 2 * SECOND,
-  empty: row(250, 250, 0, 0),
-  notFound: row(300, 300, 0, 0),
+  empty: row(250, 0, 0),
+  notFound: row(300, 0, 0),
 };
