@@ -151,7 +151,6 @@ function openServer(
     monotonic,
     report: events.report,
     waitMs: upstream.timeout,
-    maxWaiting: http.maxWaiting,
     maxHeaderBytes: http.maxHeaderSize,
     headerTimeoutMs: http.headerTimeout,
     keepAliveMs: http.keepAlive,

@@ -12,11 +12,8 @@ export interface ProxyRequest {
   /** What follows `?`, as it came. */
   readonly rawQuery: string;
   readonly headers: RequestHeaders;
-  /**
-   * Begins this request's wait, to be closed by who begins it; `undefined` when too many requests wait already. Never
-   * called for a hit in memory, which needs no deadline.
-   */
-  readonly openWait: () => Wait | undefined;
+  /** Begins this request's wait, to be closed by who begins it. Not called for a hit in memory, which needs no deadline. */
+  readonly openWait: () => Wait;
   /** Not called for a hit in memory, which has none. */
   readonly requestId: () => string;
 }

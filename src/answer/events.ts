@@ -12,11 +12,8 @@ export const REQUEST_OUTCOMES = ['hit-memory', 'hit-redis', 'stale', 'collapsed'
 /** One of {@link REQUEST_OUTCOMES}. */
 export type RequestOutcome = (typeof REQUEST_OUTCOMES)[number];
 
-/**
- * Why a request was not sent to the indexer: admission refused it, its deadline passed in the queue, or
- * `http.maxWaiting` requests were waiting already.
- */
-export type ShedReason = Exclude<RefusalReason, 'abandoned'> | 'deadline' | 'too-many-waiting';
+/** Why a request was not sent to the indexer: admission refused it, or its deadline passed in the queue. */
+export type ShedReason = Exclude<RefusalReason, 'abandoned'> | 'deadline';
 
 /** Events on the way of a request, for metrics and log. */
 export type ProxyEvent =

@@ -81,7 +81,6 @@ export class RequestHandler implements MemoryHits {
       const follows = flights.hasFlightToFollow(key);
       if (isMemoryFull() && follows) return this.#shed(call, key, 'memory');
       const waiter = request.openWait();
-      if (waiter === undefined) return this.#shed(call, key, 'too-many-waiting');
       const limited = follows ? undefined : missLimit?.take(waiter.client ?? '');
       if (limited !== undefined) {
         waiter.close();

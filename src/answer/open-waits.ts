@@ -2,13 +2,6 @@ import { ProxyError } from '../errors.ts';
 import type { FlightWaiter } from '../once/single-flight.ts';
 import type { Ms } from '../time-units.ts';
 
-export interface OpenWaitsOptions {
-  /** How long a request may wait for its answer. */
-  readonly timeoutMs: Ms;
-  /** The most waits that are open at once. */
-  readonly maxOpen: number;
-}
-
 /**
  * The wait of one request that memory could not answer. It ends at its deadline (`upstream-timeout`), when its client
  * leaves (`client-left`), when the process shuts down (`shutting-down`), or with its answer ({@link close}).
@@ -73,22 +66,17 @@ function onDeadline(wait: Wait): void {
 
 /** The waits that are open now, each with the same timeout. */
 export class OpenWaits {
-  readonly #options: OpenWaitsOptions;
+  readonly #timeoutMs: Ms;
   readonly #open: Wait[] = [];
 
-  constructor(options: OpenWaitsOptions) {
-    this.#options = options;
+  /** `timeoutMs`: how long a request may wait for its answer. */
+  constructor(timeoutMs: Ms) {
+    this.#timeoutMs = timeoutMs;
   }
 
-  /** The number of open waits. */
-  get size(): number {
-    return this.#open.length;
-  }
-
-  /** Begins a wait; `undefined` when too many are open. */
-  open(client?: string): Wait | undefined {
-    const { timeoutMs, maxOpen } = this.#options;
-    return this.#open.length < maxOpen ? new Wait(this.#open, timeoutMs, client) : undefined;
+  /** Begins a wait; `client`: whom it is for. */
+  open(client?: string): Wait {
+    return new Wait(this.#open, this.#timeoutMs, client);
   }
 
   /** Ends every wait with a 503. */

@@ -23,13 +23,11 @@ export interface RefreshStaleDependencies {
  */
 export function refreshStaleWith({ flights, loader, onBug, timeoutMs }: RefreshStaleDependencies): RefreshStale {
   const refreshing = new Map<string, Promise<void>>();
-  // Needs no bound of its own: at most one wait for each key that has a stale copy.
-  const waits = new OpenWaits({ timeoutMs, maxOpen: Number.POSITIVE_INFINITY });
+  const waits = new OpenWaits(timeoutMs);
   return (call, key) => {
     const underWay = refreshing.get(key);
     if (underWay !== undefined) return underWay;
     const wait = waits.open();
-    if (wait === undefined) return Promise.resolve();
     const refresh = flights
       .join(key, wait, (flight) => loader.load(call, key, flight, false))
       .then(() => {}, onBug)

@@ -11,7 +11,6 @@ const MESSAGES: Record<ShedReason, string> = {
   paused: 'the indexer asked for a pause (429)',
   'queue-full': 'the proxy is overloaded: too many requests wait for the indexer',
   'rate-limit': 'the rate limit of the indexer is used up',
-  'too-many-waiting': 'the proxy is overloaded: too many requests wait for their answers',
   'waited-too-long': 'the proxy is overloaded: the indexer became slower and the wait too long',
 };
 

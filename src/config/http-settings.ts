@@ -40,10 +40,9 @@ export const http = group({
     duration('1ms', '1h').prefault('65s'),
     "How long an idle client's connection is kept; longer than a load balancer keeps it.",
   ),
-  maxConnections: setting(integer(1, 1_000_000).prefault(10_000), 'The most open connections of clients.'),
-  maxWaiting: setting(
+  maxConnections: setting(
     integer(1, 1_000_000).prefault(10_000),
-    'The most requests that wait for answers; more are answered 503 where memory has no answer.',
+    'The most open connections of clients. A request of each waits at most.',
   ),
   slowReader: setting(
     duration('100ms', '1h').prefault('30s'),

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { connectClient, get } from '../fault/pipelining-client.ts';
 import type { Reply } from '../support/start-proxy.ts';
 import { startPassThrough } from './pass-through-world.ts';
 import { newestBlock, pendingTrace, unknownTransaction } from './questions.ts';
@@ -82,14 +81,6 @@ describe('a limit of misses', () => {
     expect(world.forwarded).toHaveLength(2);
     expect(await world.proxy.metric('toncache_shed_total', { reason: 'client-limit' })).toBe(1);
     expect(statusesOf(await askAll(world, '192.0.2.2', [unknownTransaction()]))).toEqual([404]);
-  });
-
-  it('lets no request wait that it refuses, though the connection stays', async () => {
-    const overrides = { clients: { missesPerSecond: 1 }, http: { maxWaiting: 3 } };
-    await using world = await World.start({ ...ANY_WORLD, proxy: { stopsTime: true, overrides } });
-    const { statuses } = connectClient(world, Array.from({ length: 10 }, () => get(unknownTransaction())).join(''));
-    await expect.poll(() => statuses.length).toBe(10);
-    expect(statuses).toEqual(['404', ...times(9, '429')]);
   });
 
   it('does not count who follows a load, or a failure that is kept', async () => {

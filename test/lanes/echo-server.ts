@@ -65,7 +65,6 @@ export function startEchoServer({ fastLane }: { readonly fastLane: boolean }): P
     hits: fastLane ? { findHit, countHit: () => {} } : undefined,
     gzip,
     now: () => NOW,
-    maxWaiting: 100_000,
     maxHeaderBytes: MAX_HEAD_BYTES,
     keepAliveMs: 65_000,
   });

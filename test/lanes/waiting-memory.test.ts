@@ -21,7 +21,6 @@ function startWaitingServer(waiting: ProxyRequest[]): PublicServer {
     hits: { findHit: () => undefined, countHit: () => {} },
     gzip: { bodyFor: () => new Promise(() => {}), move: () => {} },
     now: () => 0,
-    maxWaiting: 1000,
     maxHeaderBytes: 2 * HEAD_BYTES,
     keepAliveMs: 60_000,
   });

@@ -54,9 +54,9 @@ export interface PassedRequest {
   readonly client: string;
   /**
    * Begins the wait for the head of the answer, to be closed by who begins it. To be called when the client's body has
-   * arrived, because the time for that is the client's. `undefined` when too many requests wait already.
+   * arrived, because the time for that is the client's.
    */
-  readonly openWait: () => Wait | undefined;
+  readonly openWait: () => Wait;
   readonly requestId: string;
 }
 
@@ -91,7 +91,6 @@ export class PassThrough {
     if (refusal !== undefined) throw refuse(entering, refusal);
     const body = method === 'POST' ? await bodies.read(request) : undefined;
     const wait = openWait();
-    if (wait === undefined) throw this.#shed('too-many-waiting');
     const { signal } = wait;
     const refused = (why: Refusal) => (why.reason === 'abandoned' ? signal.reason : refuse(entering, why));
     let answer: ForwardedAnswer;

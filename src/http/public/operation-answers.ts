@@ -149,13 +149,13 @@ export class OperationAnswers {
     return message;
   }
 
-  /** Begins a wait that also ends when its client leaves; `undefined` when too many are open. */
-  openWait(client: Socket, headers: RequestHeaders): Wait | undefined {
+  /** Begins a wait that also ends when its client leaves. */
+  openWait(client: Socket, headers: RequestHeaders): Wait {
     const { waits, clientOf, onClient, connections } = this.#dependencies;
     const name = clientOf(client, headers);
     onClient(name);
     const wait = waits.open(name);
-    if (wait !== undefined) connections.endWithClient(wait, client);
+    connections.endWithClient(wait, client);
     return wait;
   }
 

@@ -31,8 +31,6 @@ export interface PublicServerDependencies extends Omit<OperationAnswersDependenc
   readonly gzip: Pick<Gzip, 'bodyFor' | 'move'>;
   /** How long a request may wait for its answer. */
   readonly waitMs: Ms;
-  /** The most requests that wait at once. */
-  readonly maxWaiting: number;
   readonly maxHeaderBytes: number;
   readonly headerTimeoutMs: Ms;
   readonly keepAliveMs: Ms;
@@ -61,7 +59,7 @@ export class PublicServer {
   constructor(dependencies: PublicServerDependencies) {
     this.#dependencies = dependencies;
     const { waitMs, slowReaderMs } = dependencies;
-    const waits = new OpenWaits({ timeoutMs: waitMs, maxOpen: dependencies.maxWaiting });
+    const waits = new OpenWaits(waitMs);
     this.#waits = waits;
     const connections = new ClientConnections();
     this.#connections = connections;

@@ -7,7 +7,7 @@ const aStep = fc.record({ what: fc.constantFrom('open', 'open', 'close'), which:
 test('waits end in any order, each once, and those left at the end with a 503', () => {
   fc.assert(
     fc.property(fc.array(aStep, { maxLength: 60, size: 'max' }), (steps) => {
-      const waits = new OpenWaits({ timeoutMs: 60_000, maxOpen: 20 });
+      const waits = new OpenWaits(60_000);
       const open: Wait[] = [];
       const ended = vi.fn();
       for (const { what, which } of steps) {
@@ -20,12 +20,10 @@ test('waits end in any order, each once, and those left at the end with a 503', 
           wait?.close();
           wait?.close();
         }
-        expect(waits.size).toBe(open.length);
       }
       waits.endAll();
       expect(ended).toHaveBeenCalledTimes(open.length);
       expect(open.map(({ reason }) => reason?.code)).toEqual(open.map(() => 'shutting-down'));
-      expect(waits.size).toBe(0);
     }),
   );
 });
