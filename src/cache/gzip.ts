@@ -14,8 +14,8 @@ const MOST_AT_ONCE = 64;
 /** Bodies up to this length are unpacked on the main thread: 150 us at most, less than a round trip to the thread pool. */
 const QUICK_BYTES = 64 * 1024;
 
-/** The flags of a content: what was asked for here, and that gzip does not make it smaller. */
-const [PLAIN_ASKED, GZIP_ASKED, NO_GAIN] = [1, 2, 4];
+/** The flags of a content: what was asked for here. */
+const [PLAIN_ASKED, GZIP_ASKED] = [1, 2];
 
 /** A body as it is sent. */
 export interface SentBody extends CodedBody {
@@ -55,7 +55,6 @@ export class Gzip {
     const wasAsked = (content.flags & GZIP_ASKED) !== 0;
     content.flags |= GZIP_ASKED;
     if (content.gzip !== undefined) return this.#sent(content, 'gzip');
-    if ((content.flags & NO_GAIN) !== 0) return this.#plain(entry);
     if (wasAsked || lifetime >= LASTING_MS) void this.#pack(entry);
     // The plain body is sent only until gzip is made. It does not count as asked for, so that it is not kept.
     return this.#sent(content, 'identity');
@@ -64,7 +63,7 @@ export class Gzip {
   /** The body of an entry for Redis: gzip if its lifetime is 10 s or more, so that no other instance has to make it. */
   async toStore(entry: Entry): Promise<CodedBody> {
     const { content, lifetime } = entry;
-    const isWorthwhile = lifetime >= LASTING_MS && this.#mayPack(content) && (content.flags & NO_GAIN) === 0;
+    const isWorthwhile = lifetime >= LASTING_MS && this.#mayPack(content);
     const packed = isWorthwhile && content.gzip === undefined ? await this.#pack(entry) : undefined;
     return packed ?? keptBody(content);
   }
@@ -88,7 +87,7 @@ export class Gzip {
     return { coding, body: bodyIn(content, coding) as Buffer, varies: this.#mayPack(content) };
   }
 
-  /** Makes the gzip of an entry once at a time; `undefined` when that failed or did not make the body smaller. */
+  /** Makes the gzip of an entry once at a time; `undefined` when that failed. */
   #pack(entry: Entry): Promise<CodedBody | undefined> {
     const { content } = entry;
     const underWay = this.#packing.get(content);
@@ -107,10 +106,6 @@ export class Gzip {
     if (plain === undefined) return undefined;
     const body = await compress(plain);
     this.#dependencies.onPacked();
-    if (body.length >= plain.length) {
-      content.flags |= NO_GAIN;
-      return undefined;
-    }
     if ((content.flags & GZIP_ASKED) !== 0) {
       setBody(content, 'gzip', body);
       if ((content.flags & PLAIN_ASKED) === 0) content.identity = undefined;
