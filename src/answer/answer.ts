@@ -4,7 +4,7 @@ import type { Operation } from '../ton/operations.ts';
 import type { RequestHeaders } from '../ton/parse-call.ts';
 import type { CacheStatus } from './cache-status.ts';
 import type { RequestOutcome } from './events.ts';
-import type { Wait } from './open-waits.ts';
+import type { Wait } from './wait.ts';
 
 /** A request for one of the operations, not parsed yet. */
 export interface ProxyRequest {

@@ -13,10 +13,10 @@ import type { Answer, ProxyRequest } from './answer.ts';
 import { type CacheStatus, hitStatus, ttlOf } from './cache-status.ts';
 import type { ProxyEvent, Report, RequestOutcome, ShedReason } from './events.ts';
 import { askedIndexer, type Load, type Loader, mustLoadAgain } from './load-entry.ts';
-import type { Wait } from './open-waits.ts';
 import type { RefreshStale } from './refresh-stale.ts';
 import { overloaded } from './refuse.ts';
 import { traceOf } from './request-trace.ts';
+import type { Wait } from './wait.ts';
 
 /** A fresh entry in memory, with the body for a client. */
 export interface MemoryHit {

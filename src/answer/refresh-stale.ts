@@ -2,7 +2,7 @@ import type { SingleFlight } from '../once/single-flight.ts';
 import type { Ms } from '../time-units.ts';
 import type { Call } from '../ton/parse-call.ts';
 import type { Load, Loader } from './load-entry.ts';
-import { OpenWaits } from './open-waits.ts';
+import { Wait } from './wait.ts';
 
 /**
  * Refreshes a key in the background. May be called for every stale answer: each key has at most one refresh under way.
@@ -23,11 +23,10 @@ export interface RefreshStaleDependencies {
  */
 export function refreshStaleWith({ flights, loader, onBug, timeoutMs }: RefreshStaleDependencies): RefreshStale {
   const refreshing = new Map<string, Promise<void>>();
-  const waits = new OpenWaits(timeoutMs);
   return (call, key) => {
     const underWay = refreshing.get(key);
     if (underWay !== undefined) return underWay;
-    const wait = waits.open();
+    const wait = new Wait(timeoutMs);
     const refresh = flights
       .join(key, wait, (flight) => loader.load(call, key, flight, false))
       .then(() => {}, onBug)

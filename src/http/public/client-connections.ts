@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Wait } from '../../answer/open-waits.ts';
+import type { Wait } from '../../answer/wait.ts';
 import { ProxyError } from '../../errors.ts';
 import { cutAtHeads } from './cut-at-heads.ts';
 
@@ -115,10 +115,16 @@ export class ClientConnections {
     response.on('finish', connection.onFinish);
   }
 
-  /** Ends a wait when its client leaves. */
+  /** Ends a wait when its client leaves, or by {@link endWaits}. */
   endWithClient(wait: Wait, socket: Socket): void {
     const connection = this.#open.get(socket);
     if (connection !== undefined) connection.wait = wait;
+  }
+
+  /** Ends all waits with a 503. */
+  endWaits(): void {
+    const reason = new ProxyError('shutting-down', 'the proxy is shutting down', { retryAfterSeconds: 1 });
+    for (const { wait } of this.#open.values()) wait?.end(reason);
   }
 
   /**

@@ -3,12 +3,12 @@ import type { Answer, ProxyRequest } from '../../answer/answer.ts';
 import { renderCacheStatus } from '../../answer/cache-status.ts';
 import type { Report } from '../../answer/events.ts';
 import type { RequestHandler } from '../../answer/handle-request.ts';
-import type { OpenWaits, Wait } from '../../answer/open-waits.ts';
 import { requestIdOf } from '../../answer/request-trace.ts';
+import { Wait } from '../../answer/wait.ts';
 import type { Gzip, SentBody } from '../../cache/gzip.ts';
 import type { PerClientLimit } from '../../clients/per-client-limit.ts';
 import { ProxyError } from '../../errors.ts';
-import type { EpochMs, MonotonicMs } from '../../time-units.ts';
+import type { EpochMs, MonotonicMs, Ms } from '../../time-units.ts';
 import type { OperationName } from '../../ton/operations.ts';
 import type { RequestHeaders } from '../../ton/parse-call.ts';
 import { acceptsGzip } from '../parse-request.ts';
@@ -20,7 +20,8 @@ import type { ResponseContext, ResponseMessage } from './response-message.ts';
 export interface OperationAnswersDependencies {
   readonly handler: Pick<RequestHandler, 'handle'>;
   readonly gzip: Pick<Gzip, 'bodyFor'>;
-  readonly waits: OpenWaits;
+  /** How long a request may wait for its answer. */
+  readonly waitMs: Ms;
   readonly clientOf: ClientOf;
   /** Absent when the requests of clients have no limit: then a hit need not know whose it is. */
   readonly requestLimit: PerClientLimit | undefined;
@@ -151,10 +152,10 @@ export class OperationAnswers {
 
   /** Begins a wait that also ends when its client leaves. */
   openWait(client: Socket, headers: RequestHeaders): Wait {
-    const { waits, clientOf, onClient, connections } = this.#dependencies;
+    const { waitMs, clientOf, onClient, connections } = this.#dependencies;
     const name = clientOf(client, headers);
     onClient(name);
-    const wait = waits.open(name);
+    const wait = new Wait(waitMs, name);
     connections.endWithClient(wait, client);
     return wait;
   }

@@ -1,7 +1,6 @@
 import { createServer, type IncomingMessage, type Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { MemoryHits } from '../../answer/handle-request.ts';
-import { OpenWaits } from '../../answer/open-waits.ts';
 import { requestIdOf } from '../../answer/request-trace.ts';
 import type { Gzip } from '../../cache/gzip.ts';
 import { ProxyError } from '../../errors.ts';
@@ -23,14 +22,12 @@ import {
 } from './response-message.ts';
 import { SlowReaders } from './slow-readers.ts';
 
-export interface PublicServerDependencies extends Omit<OperationAnswersDependencies, 'waits' | 'connections'> {
+export interface PublicServerDependencies extends Omit<OperationAnswersDependencies, 'connections'> {
   /** Serves the rest of `/api/v3/`; without it only the operations are served. */
   readonly passThrough?: PassThrough | undefined;
   /** What the fast lane may answer by itself; without it there is no fast lane. */
   readonly hits?: MemoryHits | undefined;
   readonly gzip: Pick<Gzip, 'bodyFor' | 'move'>;
-  /** How long a request may wait for its answer. */
-  readonly waitMs: Ms;
   readonly maxHeaderBytes: number;
   readonly headerTimeoutMs: Ms;
   readonly keepAliveMs: Ms;
@@ -48,7 +45,6 @@ const LAST_WORDS_MS = 500;
 /** The public port: the three operations over HTTP, and a drain that loses no answer. */
 export class PublicServer {
   readonly #dependencies: PublicServerDependencies;
-  readonly #waits: OpenWaits;
   readonly server: Server;
   readonly #connections: ClientConnections;
   readonly #answers: OperationAnswers;
@@ -59,11 +55,9 @@ export class PublicServer {
   constructor(dependencies: PublicServerDependencies) {
     this.#dependencies = dependencies;
     const { waitMs, slowReaderMs } = dependencies;
-    const waits = new OpenWaits(waitMs);
-    this.#waits = waits;
     const connections = new ClientConnections();
     this.#connections = connections;
-    this.#answers = new OperationAnswers({ ...dependencies, waits, connections });
+    this.#answers = new OperationAnswers({ ...dependencies, connections });
     this.server = createServer(
       {
         // Counts also the requests that Node answers by itself, such as one without Host.
@@ -143,7 +137,7 @@ export class PublicServer {
     // Node ends connections that are idle after an answer; one that was opened ahead of its first request counts as busy.
     for (const socket of this.#connections.sockets) if (socket.bytesRead === 0) socket.destroy();
     this.#fastLane?.drain();
-    const giveUp = setTimeout(() => this.#waits.endAll(), limitMs);
+    const giveUp = setTimeout(() => this.#connections.endWaits(), limitMs);
     const cut = setTimeout(() => {
       for (const socket of this.#connections.sockets) socket.destroy();
     }, limitMs + LAST_WORDS_MS);

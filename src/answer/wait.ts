@@ -11,19 +11,15 @@ export class Wait implements FlightWaiter {
   reason: ProxyError | undefined;
   onEnd: (() => void) | undefined;
   readonly client: string | undefined;
-  readonly #open: Wait[];
-  /** Its place in them; -1 once it has ended. */
-  #place: number;
   readonly #timer: NodeJS.Timeout;
+  #isOver = false;
   #abort: AbortController | undefined;
 
   /** `client`: whom it is for; absent for a refresh. */
-  constructor(open: Wait[], timeoutMs: Ms, client: string | undefined) {
+  constructor(timeoutMs: Ms, client?: string) {
     this.client = client;
-    this.#open = open;
     // Cheap: Node keeps all timers of one duration in one ordered list behind a single system timer.
     this.#timer = setTimeout(onDeadline, timeoutMs, this).unref();
-    this.#place = open.push(this) - 1;
   }
 
   get isAbandoned(): boolean {
@@ -39,7 +35,7 @@ export class Wait implements FlightWaiter {
 
   /** Ends the wait without an answer. Does nothing when it has ended already. */
   end(reason: ProxyError): void {
-    if (this.#place < 0) return;
+    if (this.#isOver) return;
     this.close();
     this.reason = reason;
     this.onEnd?.();
@@ -48,40 +44,11 @@ export class Wait implements FlightWaiter {
 
   /** Ends the wait with its answer. */
   close(): void {
-    if (this.#place < 0) return;
+    this.#isOver = true;
     clearTimeout(this.#timer);
-    // Not a set, which leaves tables that hold waits until the next full collection.
-    const last = this.#open.pop();
-    if (last !== undefined && last !== this) {
-      this.#open[this.#place] = last;
-      last.#place = this.#place;
-    }
-    this.#place = -1;
   }
 }
 
 function onDeadline(wait: Wait): void {
   wait.end(new ProxyError('upstream-timeout', 'the indexer did not answer in time'));
-}
-
-/** The waits that are open now, each with the same timeout. */
-export class OpenWaits {
-  readonly #timeoutMs: Ms;
-  readonly #open: Wait[] = [];
-
-  /** `timeoutMs`: how long a request may wait for its answer. */
-  constructor(timeoutMs: Ms) {
-    this.#timeoutMs = timeoutMs;
-  }
-
-  /** Begins a wait; `client`: whom it is for. */
-  open(client?: string): Wait {
-    return new Wait(this.#open, this.#timeoutMs, client);
-  }
-
-  /** Ends every wait with a 503. */
-  endAll(): void {
-    const reason = new ProxyError('shutting-down', 'the proxy is shutting down', { retryAfterSeconds: 1 });
-    for (const wait of [...this.#open]) wait.end(reason);
-  }
 }
