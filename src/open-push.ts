@@ -12,8 +12,8 @@ const CONNECT_TIMEOUT_MS = 5000;
 /** The stream of events beside the indexer, and what it does to the entries of this process. */
 export type OpenPush = NonNullable<ReturnType<typeof openPush>>;
 
-/** Asks the indexer anew for a key. Resolves when that ended, in any way. Never rejects. */
-type Refresh = (call: Call, key: string) => Promise<void>;
+/** Asks the indexer anew for a key, in the background. */
+type Refresh = (call: Call, key: string) => void;
 
 /**
  * Builds the stream without connecting; `undefined` where `stream.url` is not set. `open` may open another socket than
@@ -23,7 +23,7 @@ export function openPush({ settings, events, now, monotonic, random }: AppContex
   const { report } = events;
   const { url, apiKey, maxAddresses } = settings.stream;
   if (url === undefined) return undefined;
-  let refresh: Refresh = async () => {};
+  let refresh: Refresh = () => {};
   const watches = new Watches({ onNames: () => subscription.changed(), now, monotonic });
   const send = (message: { readonly id: string }) => connection.send(message);
   const subscription: Subscription = new Subscription({ watches, maxAddresses, send, report });

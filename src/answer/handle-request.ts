@@ -89,7 +89,7 @@ export class RequestHandler implements MemoryHits {
       return this.#join(keyed, waiter, request, !follows);
     }
     calls.remember(keyed);
-    if (found.state === 'stale-while-revalidate') void refreshStale(call, key);
+    if (found.state === 'stale-while-revalidate') refreshStale(call, key);
     return this.#hit(call, found.entry, 'memory');
   }
 
@@ -170,8 +170,7 @@ export class RequestHandler implements MemoryHits {
         );
       default:
         calls.remember(keyed);
-        if (freshnessOf(load.entry, this.#dependencies.now()) !== 'fresh')
-          void this.#dependencies.refreshStale(call, key);
+        if (freshnessOf(load.entry, this.#dependencies.now()) !== 'fresh') this.#dependencies.refreshStale(call, key);
         return this.#hit(call, load.entry, load.from);
     }
   }

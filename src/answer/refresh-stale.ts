@@ -4,11 +4,8 @@ import type { Call } from '../ton/parse-call.ts';
 import type { Load, Loader } from './load-entry.ts';
 import { Wait } from './wait.ts';
 
-/**
- * Refreshes a key in the background. May be called for every stale answer: each key has at most one refresh under way.
- * Resolves when the refresh has ended, in any way; never rejects.
- */
-export type RefreshStale = (call: Call, key: string) => Promise<void>;
+/** Refreshes a key in the background, unless it is being loaded. May be called for every stale answer. */
+export type RefreshStale = (call: Call, key: string) => void;
 
 export interface RefreshStaleDependencies {
   readonly flights: SingleFlight<Load>;
@@ -22,19 +19,10 @@ export interface RefreshStaleDependencies {
  * Builds the background half of stale-while-revalidate (RFC 5861 3). A failed refresh leaves the stale copy as it is.
  */
 export function refreshStaleWith({ flights, loader, onBug, timeoutMs }: RefreshStaleDependencies): RefreshStale {
-  const refreshing = new Map<string, Promise<void>>();
   return (call, key) => {
-    const underWay = refreshing.get(key);
-    if (underWay !== undefined) return underWay;
+    if (flights.has(key)) return;
     const wait = new Wait(timeoutMs);
-    const refresh = flights
-      .join(key, wait, (flight) => loader.load(call, key, flight, false))
-      .then(() => {}, onBug)
-      .finally(() => {
-        wait.close();
-        refreshing.delete(key);
-      });
-    refreshing.set(key, refresh);
-    return refresh;
+    const load = flights.join(key, wait, (flight) => loader.load(call, key, flight, false));
+    load.catch(onBug).finally(() => wait.close());
   };
 }

@@ -100,6 +100,11 @@ export class SingleFlight<T> {
     return this.#active.size;
   }
 
+  /** Whether a flight of `key` is under way, or its failure is kept. */
+  has(key: string): boolean {
+    return this.#active.has(key);
+  }
+
   /** Whether `join` would now follow a flight that is under way. */
   hasFlightToFollow(key: string): boolean {
     const flight = this.#flightToJoin(key);

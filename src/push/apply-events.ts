@@ -7,8 +7,8 @@ import type { Watch, Watches } from './watches.ts';
 
 export interface EventEffectsDependencies {
   readonly watches: Watches;
-  /** Loads a key again; never rejects. */
-  readonly refresh: (call: Watch['call'], key: string) => Promise<void>;
+  /** Loads a key again, in the background. */
+  readonly refresh: (call: Watch['call'], key: string) => void;
   readonly now: () => EpochMs;
   readonly report: ReportStream;
   /** How long an empty answer to a watched key is fresh. */
@@ -104,7 +104,7 @@ export class EventEffects {
     if (!watch.isRefreshDue || this.#refreshesLeft === 0) return;
     this.#refreshesLeft--;
     watch.isRefreshDue = false;
-    void this.#dependencies.refresh(watch.call, watch.key);
+    this.#dependencies.refresh(watch.call, watch.key);
   }
 
   /** A watched key has an answer that lists something: an event should have ended the empty answer before it. */

@@ -18,6 +18,20 @@ beforeEach(async () => {
 
 afterEach(() => world[Symbol.asyncDispose]());
 
+it('an answer that is stale while it is refreshed is asked for once, however long that takes', async () => {
+  const target = newestBlock(world);
+  await world.ask(target);
+  await world.leap(24 * HOUR);
+  const gate = world.indexer.hold();
+  for (let time = 0; time < 5; time++) {
+    expect((await world.ask(target)).cache).toMatchObject({ hit: true });
+    world.advance(2000);
+  }
+  await gate.arrived(1);
+  expect(world.forwarded).toHaveLength(2);
+  gate.release();
+});
+
 describe('when the indexer fails', () => {
   it.each<[string, string, Fault]>([
     ['500', 'upstream-error', failed(500)],

@@ -52,7 +52,7 @@ export class PushUnderTest implements Disposable {
     );
     if (push === undefined) throw new Error('STREAM_URL is set');
     this.#push = push;
-    push.refreshBy(async (_, key) => void this.refreshed.push(key));
+    push.refreshBy((_, key) => void this.refreshed.push(key));
     this.server.answersPings = true;
     push.connection.start();
     this.server.socket.accept();
