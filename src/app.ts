@@ -173,7 +173,7 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
     topClients,
     waitingClients,
     shownClient,
-    inMemory: (key) => memory.inspect(key),
+    inMemory: (key) => memory.get(key),
     now,
     guard,
   });

@@ -46,7 +46,7 @@ export interface ExplainDependencies {
 }
 
 /**
- * Explains pasted requests (see {@link readPasted}): looks into both tiers and changes neither. Rejects with a
+ * Explains pasted requests (see {@link readPasted}): looks into both tiers. Rejects with a
  * `ProxyError` `invalid-request`, as the request would be refused.
  */
 export function explainWith({

@@ -58,12 +58,6 @@ export class MemoryTier {
     return undefined;
   }
 
-  /** The usable entry of a key, for `GET /explain` and the status page. Does not count as a use. */
-  inspect(key: string): Entry | undefined {
-    const entry = this.#entries.peek(key);
-    return entry !== undefined && this.#now() < usableUntil(entry) ? entry : undefined;
-  }
-
   /** Returns whether it is kept. */
   set(entry: Entry): boolean {
     if (usableUntil(entry) <= this.#now()) return false;

@@ -95,11 +95,11 @@ export class TieredCache {
     return { holder, found: found === undefined ? this.lookInMemory(key) : this.#learn(found) };
   }
 
-  /** The usable entry of each tier, for `GET /explain`. Changes neither tier. */
+  /** The usable entry of each tier, for `GET /explain`. */
   async inspect(key: string): Promise<Inspected> {
     const { memory, redis, purges } = this.#dependencies;
     const read = await redis?.get(key);
-    const copy = memory.inspect(key);
+    const copy = memory.get(key);
     const inMemory = copy && this.#left(copy);
     if (read === undefined) return { memory: inMemory, redis: 'not configured' };
     if (read.state === 'failed' || !purges.isCurrent) return { memory: inMemory, redis: 'failed' };

@@ -60,13 +60,13 @@ async function askIndexer({ upstream, network }: Settings, url: string, apiKey: 
   if (status === 401 || status === 403) throw new Error(`refuses the API key (${status})`);
   if (status !== 200) throw new Error(`answers masterchainInfo with ${status}`);
   const { seqno, at } = headIn(Buffer.from(text));
-  if (seqno === undefined) throw new Error('does not answer as an indexer: is the address right?');
+  if (seqno < 0) throw new Error('does not answer as an indexer: is the address right?');
   const globalId: unknown = JSON.parse(text).last.global_id;
   const expected = GLOBAL_IDS[network];
   if (expected !== undefined && globalId !== undefined && globalId !== expected) {
     throw new Error(`follows another chain than NETWORK=${network} (global_id ${globalId}, not ${expected})`);
   }
-  const age = at === undefined ? '' : `, ${duration(Math.max(0, Date.now() - at))} old`;
+  const age = at === 0 ? '' : `, ${duration(Math.max(0, Date.now() - at))} old`;
   return `answers; newest masterchain block ${seqno}${age}`;
 }
 

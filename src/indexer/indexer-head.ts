@@ -72,7 +72,7 @@ export class IndexerHead {
       if (status !== 200) return undefined;
       const head = headIn(body);
       this.#learn(head, true);
-      return head.seqno;
+      return head.seqno < 0 ? undefined : head.seqno;
     } catch (error) {
       if (!(error instanceof ProxyError)) throw error;
       return undefined;
@@ -94,11 +94,11 @@ export class IndexerHead {
   #learn({ at, seqno }: ChainPoint, isHead: boolean): void {
     const now = this.#dependencies.now();
     const isHeld = this.#isHeld(now);
-    if (at !== undefined && at <= now + FURTHEST_AHEAD_MS && (at >= this.#at || !isHeld)) {
+    if (at > 0 && at <= now + FURTHEST_AHEAD_MS && (at >= this.#at || !isHeld)) {
       this.#at = at;
       this.#shownAt = now;
     }
-    if (seqno !== undefined && (seqno > this.#seqno || (isHead && !isHeld))) this.#seqno = seqno;
+    if (seqno > this.#seqno || (seqno >= 0 && isHead && !isHeld)) this.#seqno = seqno;
   }
 
   #isHeld(now: number): boolean {

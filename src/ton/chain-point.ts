@@ -5,14 +5,14 @@ import type { Call } from './parse-call.ts';
 
 /** How far the chain in the indexer has got, as one answer shows it. */
 export interface ChainPoint {
-  /** The newest time of anything committed, epoch milliseconds; `undefined` where the answer shows none. */
-  readonly at: number | undefined;
-  /** The highest seqno of a committed masterchain block; `undefined` where the answer shows none. */
-  readonly seqno: number | undefined;
+  /** The newest time of anything committed, epoch milliseconds; 0 where the answer shows none. */
+  readonly at: number;
+  /** The highest seqno of a committed masterchain block; -1 where the answer shows none. */
+  readonly seqno: number;
 }
 
 /** What an answer shows that is about nothing committed. */
-export const NO_POINT: ChainPoint = { at: undefined, seqno: undefined };
+export const NO_POINT: ChainPoint = { at: 0, seqno: -1 };
 
 /** A longer answer to `masterchainInfo` is not parsed on the event loop. The real one has 2 KB. */
 const LONGEST_HEAD_BYTES = 64 * 1024;
@@ -44,17 +44,13 @@ export function headIn(answer: Buffer): ChainPoint {
 }
 
 function furthest(point: ChainPoint, time: unknown, seqno: unknown): ChainPoint {
-  return { at: larger(point.at, timeOf(time)), seqno: larger(point.seqno, isSeqno(seqno) ? seqno : undefined) };
+  return { at: Math.max(point.at, timeOf(time)), seqno: Math.max(point.seqno, isSeqno(seqno) ? seqno : -1) };
 }
 
-function larger(one: number | undefined, other: number | undefined): number | undefined {
-  return one === undefined || (other !== undefined && other > one) ? other : one;
-}
-
-/** Unix seconds, a number in transactions and a decimal string in blocks, as epoch milliseconds. */
-function timeOf(value: unknown): number | undefined {
+/** Unix seconds, a number in transactions and a decimal string in blocks, as epoch milliseconds; 0 if it is no time. */
+function timeOf(value: unknown): number {
   const seconds = typeof value === 'string' && /^\d{1,12}$/.test(value) ? Number(value) : value;
-  return typeof seconds === 'number' && Number.isSafeInteger(seconds) && seconds > 0 ? seconds * 1000 : undefined;
+  return typeof seconds === 'number' && Number.isSafeInteger(seconds) && seconds > 0 ? seconds * 1000 : 0;
 }
 
 /** Whether a value is a masterchain seqno: an int32 that is not negative. */

@@ -21,7 +21,7 @@ export interface StatusPagesDependencies {
   readonly waitingClients: () => readonly WaitingClient[];
   /** How the address of a client is shown. */
   readonly shownClient: (client: string) => string;
-  /** The entry that memory holds for a key; does not count as a use. */
+  /** The entry that memory holds for a key. */
   readonly inMemory: (key: string) => Entry | undefined;
   readonly now: () => EpochMs;
   readonly guard: AdminGuardOptions;

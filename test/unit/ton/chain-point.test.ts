@@ -8,7 +8,7 @@ const ADJACENT = callOf('adjacentTransactions', `hash=${HASH_HEX}`);
 const SHARDS = callOf('masterchainBlockShards', 'seqno=7');
 const PENDING = callOf('pendingTraces', `ext_msg_hash=${HASH_HEX}`);
 
-const NONE = { at: undefined, seqno: undefined };
+const NONE = { at: 0, seqno: -1 };
 const row = (now: unknown, more: object = {}) => ({ hash: 'x', now, mc_block_seqno: 7, emulated: false, ...more });
 const block = (time: unknown, more: object = {}) => ({ workchain: -1, seqno: 7, gen_utime: time, ...more });
 
@@ -43,13 +43,13 @@ describe('the point that an answer shows', () => {
   test.each([undefined, null, '', 'now', '-5', -5, 0, 1.5, Number.NaN, 1e300, '9'.repeat(20)])(
     'has no time that is %s',
     (time) => {
-      expect(chainPointIn(ADJACENT, { transactions: [row(time)] }).at).toBeUndefined();
-      expect(chainPointIn(SHARDS, { blocks: [block(time)] }).at).toBeUndefined();
+      expect(chainPointIn(ADJACENT, { transactions: [row(time)] }).at).toBe(0);
+      expect(chainPointIn(SHARDS, { blocks: [block(time)] }).at).toBe(0);
     },
   );
 
   test.each([undefined, null, '7', -1, 1.5, 2 ** 31, Number.NaN])('has no seqno that is %s', (seqno) => {
-    expect(chainPointIn(SHARDS, { blocks: [block(NOW, { seqno })] }).seqno).toBeUndefined();
+    expect(chainPointIn(SHARDS, { blocks: [block(NOW, { seqno })] }).seqno).toBe(-1);
   });
 
   test('is read without a throw, whatever the JSON', () => {
@@ -63,7 +63,7 @@ describe('the head', () => {
   test('is the newest indexed block', () => {
     const text = `{"last":{"gen_utime":"${NOW}","seqno":7},"first":{"gen_utime":"1","seqno":1}}`;
     expect(headOf(text)).toEqual({ at: NOW * 1000, seqno: 7 });
-    expect(headOf(`{"last":{"gen_utime":${NOW}}}`)).toEqual({ at: NOW * 1000, seqno: undefined });
+    expect(headOf(`{"last":{"gen_utime":${NOW}}}`)).toEqual({ at: NOW * 1000, seqno: -1 });
   });
 
   test.each(['', '<html>', 'null', '[]', '{}', '{"last":null}', '{"last":{}}', '{"last":{"gen_utime":"soon"}}'])(
