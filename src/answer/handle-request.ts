@@ -29,16 +29,7 @@ export interface MemoryHit {
 }
 
 /** A shortcut to hits in memory, for the fast lane, which sends them without making an {@link Answer}. */
-export interface MemoryHits {
-  /**
-   * Finds the fresh entry in memory for a spelling (`operation?query`, as it came, without headers that change the
-   * answer), if the spelling was a hit before and the body for this client is at hand. `undefined` does not mean a
-   * miss: {@link RequestHandler.handle} decides then.
-   */
-  findHit(spelling: string, acceptsGzip: boolean): MemoryHit | undefined;
-  /** To be called for each hit that is sent. A hit that is not sent is counted where `handle` answers it. */
-  countHit(hit: MemoryHit): void;
-}
+export type MemoryHits = Pick<RequestHandler, 'findHit' | 'countHit'>;
 
 export interface RequestHandlerDependencies {
   readonly calls: CallMemo;
@@ -59,7 +50,7 @@ export interface RequestHandlerDependencies {
 }
 
 /** The story of one request, from its parameters to its answer. */
-export class RequestHandler implements MemoryHits {
+export class RequestHandler {
   readonly #dependencies: RequestHandlerDependencies;
 
   constructor(dependencies: RequestHandlerDependencies) {
@@ -93,6 +84,11 @@ export class RequestHandler implements MemoryHits {
     return this.#hit(call, found.entry, 'memory');
   }
 
+  /**
+   * Finds the fresh entry in memory for a spelling (`operation?query`, as it came, without headers that change the
+   * answer), if the spelling was a hit before and the body for this client is at hand. `undefined` does not mean a
+   * miss: {@link handle} decides then.
+   */
   findHit(spelling: string, acceptsGzip: boolean): MemoryHit | undefined {
     const { calls, cache, gzip, now } = this.#dependencies;
     const keyed = calls.recall(spelling);
@@ -106,6 +102,7 @@ export class RequestHandler implements MemoryHits {
     return { entry, sent, call: keyed.call, key: keyed.key, at };
   }
 
+  /** To be called for each hit that is sent. A hit that is not sent is counted where `handle` answers it. */
   countHit({ call, key }: MemoryHit): void {
     const { onAsked, report } = this.#dependencies;
     onAsked(call, key);
