@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { usableUntil } from '../freshness.ts';
 import { type CallRedis, type RedisBreakerDependencies, type RedisFault, redisBreaker } from '../redis/breaker.ts';
-import type { ConnectedRedis } from '../redis/connect.ts';
+import { type ConnectedRedis, NodeLost } from '../redis/connect.ts';
 import { withinBudget } from '../redis/within-budget.ts';
 import type { EpochMs, MonotonicMs, Ms } from '../time-units.ts';
 import { type CodedBody, type Entry, keptBytes } from './entry.ts';
@@ -10,8 +10,8 @@ import { precedenceOver } from './precedence.ts';
 import { ACQUIRE, CHANGE_LEASE, leaseKeyOf, STORE } from './redis-scripts.ts';
 
 /**
- * What became of an entry. `older` and `regressed`: Redis holds a better one, which stays. `taken`: another instance is
- * loading the key, and its answer may be better.
+ * What became of an entry. `older` and `regressed`: Redis holds a better one, which stays. `taken`: a later
+ * load of the key holds its lease, and will store its own answer.
  */
 type WriteOutcome = 'stored' | 'older' | 'regressed' | 'taken' | RedisFault;
 
@@ -95,6 +95,8 @@ export class RedisTier {
     const breakerOf = (operation: 'read' | 'write') =>
       redisBreaker({
         ...dependencies,
+        // When one node of a Cluster is lost, the others can still be asked.
+        isFault: (error) => !(error instanceof NodeLost),
         onAvailable: (available, reason) =>
           dependencies.report({ name: 'redis-available', operation, available, reason }),
       });

@@ -168,9 +168,9 @@ export class TieredCache {
       return false;
     }
     void write.then((outcome) => {
-      // Another instance has stored a better entry, or is about to. Memory reads it from Redis when the key is next asked for.
-      const isBetterElsewhere = outcome === 'older' || outcome === 'regressed' || outcome === 'taken';
-      if (isBetterElsewhere && memory.get(entry.key)?.content === entry.content) memory.delete(entry.key);
+      // Another instance has stored a better entry. Memory reads it from Redis when the key is next asked for.
+      const isWorse = outcome === 'older' || outcome === 'regressed';
+      if (isWorse && memory.get(entry.key)?.content === entry.content) memory.delete(entry.key);
       onShared?.(outcome === 'stored');
     });
     return true;

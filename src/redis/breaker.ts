@@ -1,6 +1,5 @@
 import { CircuitBreaker, FailuresInARow } from '../circuit-breaker.ts';
 import type { MonotonicMs, Ms } from '../time-units.ts';
-import { NodeLost } from './connect.ts';
 
 /** Why a call to Redis has no result. */
 export type RedisFault = 'failed' | 'rejected-by-breaker';
@@ -9,6 +8,8 @@ export interface RedisBreakerDependencies {
   readonly monotonic: () => MonotonicMs;
   /** After `faults` in a row the circuit breaker is open for `openMs`, then one call is a trial. */
   readonly breaker: { readonly faults: number; readonly openMs: Ms };
+  /** Whether an error is a fault of Redis; by default all are. */
+  readonly isFault?: (error: unknown) => boolean;
   /** `reason`: the last fault, when Redis is no longer available. */
   readonly onAvailable: (available: boolean, reason: string | undefined) => void;
 }
@@ -17,7 +18,13 @@ export interface RedisBreakerDependencies {
 export type CallRedis = ReturnType<typeof redisBreaker>;
 
 /** Builds {@link CallRedis}. */
-export function redisBreaker({ monotonic, breaker: { faults, openMs }, onAvailable }: RedisBreakerDependencies) {
+export function redisBreaker(dependencies: RedisBreakerDependencies) {
+  const {
+    monotonic,
+    breaker: { faults, openMs },
+    isFault = () => true,
+    onAvailable,
+  } = dependencies;
   let lastFault: unknown;
   const breaker = new CircuitBreaker({
     now: monotonic,
@@ -37,8 +44,7 @@ export function redisBreaker({ monotonic, breaker: { faults, openMs }, onAvailab
       return result;
     } catch (error) {
       lastFault = error;
-      // The loss of one node of a Cluster does not count: the other nodes can still be asked.
-      end(error instanceof NodeLost ? 'unknown' : 'failure');
+      end(isFault(error) ? 'failure' : 'unknown');
       return 'failed';
     }
   };

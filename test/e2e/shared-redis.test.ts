@@ -139,6 +139,25 @@ describe.each(DIALECTS)('one Redis, before indexer %s', (dialect) => {
     expect((await world.ask(target)).cache).toMatchObject({ fwd: 'miss', stored: true });
   });
 
+  it('does not take the answer of a slow load from memory, whose lease a later load has, and whose old copy it still holds', async () => {
+    const slow = await world.addProxy({ overrides: { coalescing: { collapseWindow: 50 } } });
+    const target = parentOfSettled(world);
+    await world.ask(target, {}, slow);
+    await world.leap(2 * HOUR);
+    const gate = world.indexer.hold();
+    const first = await slow.sendIn(target);
+    await gate.arrived(1);
+    world.advance(50);
+    const second = await slow.sendIn(target);
+    await gate.arrived(2);
+    gate.release(1);
+    expect((await first.answer).status).toBe(200);
+    await slow.untilRedisHasAll();
+    expect((await world.ask(target, {}, slow)).cache).toMatchObject({ hit: true, detail: 'memory' });
+    gate.release();
+    expect((await second.answer).status).toBe(200);
+  });
+
   it('does not extend a lifetime: an entry that an instance finds there ends when it would have ended', async () => {
     const target = parentOfSettled(world);
     await world.ask(target);
