@@ -46,8 +46,8 @@ export interface ExplainDependencies {
 }
 
 /**
- * Explains pasted requests (see {@link readPasted}): looks into both tiers. Rejects with a
- * `ProxyError` `invalid-request`, as the request would be refused.
+ * Explains pasted requests (see {@link readPasted}): looks into both tiers. Rejects with a `ProxyError`
+ * `invalid-request`, as the request would be refused.
  */
 export function explainWith({
   cache,

@@ -4,7 +4,10 @@ import type { Call } from '../ton/parse-call.ts';
 import type { Load, Loader } from './load-entry.ts';
 import { Wait } from './wait.ts';
 
-/** Refreshes a key in the background, unless it is being loaded. May be called for every stale answer. */
+/**
+ * Refreshes a key in the background, unless it is being loaded, for whomever and since when, or its load has just failed.
+ * May be called for every stale answer.
+ */
 export type RefreshStale = (call: Call, key: string) => void;
 
 export interface RefreshStaleDependencies {

@@ -42,7 +42,7 @@ export const http = group({
   ),
   maxConnections: setting(
     integer(1, 1_000_000).prefault(10_000),
-    'The most open connections of clients. A request of each waits at most.',
+    'The most open connections of clients. At most one request of each waits for its answer.',
   ),
   slowReader: setting(
     duration('100ms', '1h').prefault('30s'),

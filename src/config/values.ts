@@ -155,7 +155,7 @@ export const hostNames = listOf(
   z
     .string()
     .toLowerCase()
-    .regex(/^[a-z0-9](?:[a-z0-9._-]{0,251}[a-z0-9])?$/, {
+    .refine((name) => z.hostname().safeParse(name.replaceAll('_', '-')).success, {
       error: 'must be host names without ports, separated by commas',
     }),
 );

@@ -84,8 +84,8 @@ function problemOf({ status, text, bytes, headers }: Answered, target: string): 
 }
 
 /** Where the checksum is right again nobody can tell what is wrong; what does not unpack is a 500. */
-function problemOfResealed({ status }: Answered): string | undefined {
-  return status === 200 || status === 500 ? undefined : `status ${status}`;
+function problemOfResealed({ status, text }: Answered): string | undefined {
+  return status === 200 || text.includes('does not unpack') ? undefined : `status ${status}`;
 }
 
 /** Damages each entry in some way; gives what was done, in words. */

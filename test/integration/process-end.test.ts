@@ -67,10 +67,13 @@ describe('a signal to end where http.shutdownDelay is set', () => {
 });
 
 describe('after http.drain', () => {
-  it('a request that the indexer does not answer gets 503', async () => {
+  it.each([
+    ['in the fast lane', REQUEST],
+    ["in Node's lane", REQUEST.replace('\r\n\r\n', '\r\nTE: trailers\r\n\r\n')],
+  ])('a request that the indexer does not answer gets 503: %s', async (_, request) => {
     await using started = await world.startWithDrain(`${DRAIN_MS}ms`);
     const gate = world.indexer.hold('masterchainBlockShards');
-    const inFlight = exchange(started.url, REQUEST);
+    const inFlight = exchange(started.url, request);
     await gate.arrived(1);
     const signalledAt = performance.now();
     started.signal('SIGTERM');

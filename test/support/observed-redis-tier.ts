@@ -15,7 +15,6 @@ import { asTheyAre } from './entry.ts';
 /** A `RedisTier` on a connection of its own, with all events that both reported. */
 export class ObservedRedisTier implements AsyncDisposable {
   readonly tier: RedisTier;
-  readonly keyPrefix = `test:${randomUUID()}:`;
   readonly events: RedisTierEvent[] = [];
   readonly connectionTransitions: RedisTransition[] = [];
   readonly #connection: ConnectedRedis;
@@ -30,7 +29,7 @@ export class ObservedRedisTier implements AsyncDisposable {
     });
     this.tier = new RedisTier({
       connection: this.#connection,
-      redisKey: redisKey ?? redisKeyFor(this.keyPrefix),
+      redisKey: redisKey ?? redisKeyFor(`test:${randomUUID()}:`),
       toStore,
       now: Date.now,
       monotonic: () => performance.now(),

@@ -118,7 +118,8 @@ export class ClientConnections {
   /** Ends a wait when its client leaves, or by {@link endWaits}. */
   endWithClient(wait: Wait, socket: Socket): void {
     const connection = this.#open.get(socket);
-    if (connection !== undefined) connection.wait = wait;
+    if (connection === undefined) wait.end(clientLeft());
+    else connection.wait = wait;
   }
 
   /** Ends all waits with a 503. */
@@ -164,8 +165,12 @@ export class ClientConnections {
     this.#unanswered -= connection.unanswered;
     connection.unanswered = 0;
     this.#countHeld(connection, 0);
-    connection.wait?.end(new ProxyError('client-left', 'the client left'));
+    connection.wait?.end(clientLeft());
   }
+}
+
+function clientLeft(): ProxyError {
+  return new ProxyError('client-left', 'the client left');
 }
 
 function mayBeRead({ unanswered, isParsedByNode }: ClientConnection): boolean {

@@ -173,8 +173,12 @@ export class OperationAnswers {
       return this.#logged(begun, message, context, key, entry.head.indexer);
     };
     const body = gzip.bodyFor(entry, acceptsGzip(headers['accept-encoding'] as string | undefined));
-    return body instanceof Promise ? body.then(withBody) : withBody(body);
+    return body instanceof Promise ? body.then(withBody, undecodable) : withBody(body);
   }
+}
+
+function undecodable(cause: unknown): never {
+  throw new ProxyError('internal', 'the stored answer does not unpack', { cause });
 }
 
 /** A request as it came. */
