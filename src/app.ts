@@ -108,6 +108,7 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
     // The instants of entries belong to another time: a 404 could be served for hours too long.
     memory.clear();
     for (const { head } of indexers.all) head.forget();
+    void purges.follow();
     // Keys that are still polled are watched anew.
     push?.watches.clear();
   });

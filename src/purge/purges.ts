@@ -61,7 +61,7 @@ export class Purges {
   readonly bans: Bans;
   readonly #dependencies: PurgesDependencies;
   readonly #store: { readonly key: string; readonly keptMs: Ms };
-  readonly #timer: NodeJS.Timeout;
+  readonly #timer: NodeJS.Timeout | undefined;
   /** The `changed` of the bans when they were last read, if Redis lacked none of those that are known here. */
   #seen = NOTHING_SEEN;
   #isConnected = false;
@@ -74,7 +74,7 @@ export class Purges {
     this.#store = { key, keptMs: Math.max(usableMs, SHORTEST_USABLE_MS) + KEPT_LONGER_MS };
     this.bans = new Bans(dependencies);
     this.#isCurrent = dependencies.runScript === undefined;
-    this.#timer = setInterval(() => void this.follow(), FOLLOW_EVERY_MS).unref();
+    this.#timer = dependencies.runScript && setInterval(() => void this.follow(), FOLLOW_EVERY_MS).unref();
   }
 
   /**
@@ -100,6 +100,7 @@ export class Purges {
    */
   readonly purge = async ({ selector, value, tag }: PurgeRequest): Promise<PurgeOutcome> => {
     const { runScript, now, report } = this.#dependencies;
+    if (runScript === undefined) void this.follow();
     this.#raise({ tag, at: this.bans.nextAt() });
     const notReached = runScript && (await this.#send(runScript, tag));
     report({ name: 'purged', selector, value, notReached });
@@ -110,7 +111,10 @@ export class Purges {
     return { at, notReached };
   };
 
-  /** Reads the bans of others, and sends what Redis lacks. Called every half second. Never rejects. */
+  /**
+   * Reads the bans of others, and sends what Redis lacks; called every half second. Without Redis it forgets old bans, and is
+   * to be called when the clock has jumped. Never rejects.
+   */
   async follow(): Promise<void> {
     const { runScript, now } = this.#dependencies;
     if (runScript === undefined) this.bans.trim(now(), this.#store.keptMs);
