@@ -1,19 +1,16 @@
+import type { RefreshStale } from './answer/refresh-stale.ts';
 import type { AppContext } from './app-context.ts';
 import { EventEffects } from './push/apply-events.ts';
 import { StreamConnection } from './push/connection.ts';
 import { type OpenSocket, socketOpener } from './push/socket.ts';
 import { Subscription } from './push/subscription.ts';
 import { Watches } from './push/watches.ts';
-import type { Call } from './ton/parse-call.ts';
 
 /** How long a connection may take to open. */
 const CONNECT_TIMEOUT_MS = 5000;
 
 /** The stream of events beside the indexer, and what it does to the entries of this process. */
 export type OpenPush = NonNullable<ReturnType<typeof openPush>>;
-
-/** Asks the indexer anew for a key, in the background. */
-type Refresh = (call: Call, key: string) => void;
 
 /**
  * Builds the stream without connecting; `undefined` where `stream.url` is not set. `open` may open another socket than
@@ -23,7 +20,7 @@ export function openPush({ settings, events, now, monotonic, random }: AppContex
   const { report } = events;
   const { url, apiKey, maxAddresses } = settings.stream;
   if (url === undefined) return undefined;
-  let refresh: Refresh = () => {};
+  let refresh: RefreshStale = () => {};
   const watches = new Watches({ onNames: () => subscription.changed(), now, monotonic });
   const send = (message: { readonly id: string }) => connection.send(message);
   const subscription: Subscription = new Subscription({ watches, maxAddresses, send, report });
@@ -55,7 +52,7 @@ export function openPush({ settings, events, now, monotonic, random }: AppContex
     subscription,
     connection,
     /** Sets how a key that is polled is refreshed: to be called once, before the connection starts. */
-    refreshBy: (how: Refresh): void => {
+    refreshBy: (how: RefreshStale): void => {
       refresh = how;
     },
     close: (): void => {

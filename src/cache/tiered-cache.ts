@@ -69,15 +69,12 @@ export class TieredCache {
 
   /** The better entry of both tiers, asking Redis once; memory keeps what Redis returned. At once without Redis. */
   lookUp(key: string): Lookup | Promise<Lookup> {
-    const { redis } = this.#dependencies;
-    return redis === undefined ? this.lookInMemory(key) : this.#lookUpBoth(redis, key);
-  }
-
-  async #lookUpBoth(redis: RedisTier, key: string): Promise<Lookup> {
-    const read = await redis.get(key);
-    // Only bans that are known by now are applied to the entry.
-    const isUsable = read.state === 'found' && this.#dependencies.purges.isCurrent;
-    return isUsable ? this.#learn(read.entry) : this.lookInMemory(key);
+    const { redis, purges } = this.#dependencies;
+    if (redis === undefined) return this.lookInMemory(key);
+    return redis.get(key).then((read) => {
+      // Only bans that are known by now are applied to the entry.
+      return read.state === 'found' && purges.isCurrent ? this.#learn(read.entry) : this.lookInMemory(key);
+    });
   }
 
   /**
