@@ -5,8 +5,8 @@ import type { Load, Loader } from './load-entry.ts';
 import { Wait } from './wait.ts';
 
 /**
- * Refreshes a key in the background, unless it is being loaded, for whomever and since when, or its load has just failed.
- * May be called for every stale answer.
+ * Refreshes a key in the background. Does nothing while it is being loaded, and right after a load of it has failed. May be
+ * called for every stale answer.
  */
 export type RefreshStale = (call: Call, key: string) => void;
 
