@@ -96,7 +96,8 @@ export function encodeEntry({ content, ...entry }: Entry, { coding, body }: Code
 /**
  * The entry that was encoded under this key; its body has memory of its own and is still in the coding in which it was
  * stored. `undefined` for anything else: another version, damaged or foreign bytes, another key, numbers that make no
- * sense, text that cannot be sent in a header. Never throws. Gzip that is none, under a right checksum, is only found when it is unpacked.
+ * sense, text that cannot be sent in a header. Never throws. Whether a body stored as gzip really is gzip only shows
+ * when it is unpacked.
  */
 export function decodeEntry(bytes: Buffer, key: string): Entry | undefined {
   if (bytes.byteLength < AT.head || bytes.readUInt32BE(AT.magic) !== MAGIC) return undefined;

@@ -46,8 +46,8 @@ export class Gzip {
   }
 
   /**
-   * The body for a client; a promise if it has to be unpacked first. The promise rejects if what Redis holds as gzip is
-   * none, under a checksum that is right: that is no damage.
+   * The body for a client; a promise if it has to be unpacked first. The promise rejects if the body is not gzip, which
+   * damage in Redis cannot cause: the checksum of an entry covers its body.
    */
   bodyFor(entry: Entry, acceptsGzip: boolean): SentBody | Promise<SentBody> {
     const { content, lifetime } = entry;

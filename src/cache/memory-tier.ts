@@ -70,7 +70,7 @@ export class MemoryTier {
   /** Counts the bytes of a kept entry again after the memory of its bodies has changed. */
   resize({ key, content }: Entry): void {
     const kept = this.#entries.peek(key);
-    // Only of another object the LRU asks for the size.
+    // A new object, because the LRU computes no new size for a value that it already holds.
     if (kept?.content === content) this.#entries.set(key, newEntry(kept));
   }
 

@@ -10,8 +10,8 @@ import { precedenceOver } from './precedence.ts';
 import { ACQUIRE, CHANGE_LEASE, leaseKeyOf, STORE } from './redis-scripts.ts';
 
 /**
- * What became of an entry. `older` and `regressed`: Redis holds a better one, which stays. `taken`: a later
- * load of the key holds its lease, and will store its own answer.
+ * What became of an entry. `older` and `regressed`: Redis holds a better one, which stays. `taken`: a later load of the
+ * key holds its lease, and will store its own answer.
  */
 type WriteOutcome = 'stored' | 'older' | 'regressed' | 'taken' | RedisFault;
 

@@ -96,8 +96,8 @@ export class TieredCache {
   async inspect(key: string): Promise<Inspected> {
     const { memory, redis, purges } = this.#dependencies;
     const read = await redis?.get(key);
-    const copy = memory.get(key);
-    const inMemory = copy && this.#left(copy);
+    const entry = memory.get(key);
+    const inMemory = entry && this.#left(entry);
     if (read === undefined) return { memory: inMemory, redis: 'not configured' };
     if (read.state === 'failed' || !purges.isCurrent) return { memory: inMemory, redis: 'failed' };
     return { memory: inMemory, redis: (read.state === 'found' && this.#left(read.entry)) || 'absent' };

@@ -115,7 +115,7 @@ export class ClientConnections {
     response.on('finish', connection.onFinish);
   }
 
-  /** Ends a wait when its client leaves, or by {@link endWaits}. */
+  /** Ends a wait when its client leaves, at once if it has left already, or by {@link endWaits}. */
   endWithClient(wait: Wait, socket: Socket): void {
     const connection = this.#open.get(socket);
     if (connection === undefined) wait.end(clientLeft());

@@ -59,8 +59,8 @@ export interface RequestFields {
 }
 
 /**
- * Finds the head of a request that begins at `start` of a text (latin1). `incomplete`: it begins as one and
- * has no end yet, whatever it holds; `other`: it has to go to Node's parser.
+ * Finds the head of a request that begins at `start` of a text (latin1). `incomplete`: it begins as one and has no end
+ * yet, whatever it holds; `other`: it has to go to Node's parser.
  */
 export function readHead(text: string, start: number, maxBytes: number): RequestHead | 'incomplete' | 'other' {
   if (!text.startsWith(BEGINNING, start)) {
