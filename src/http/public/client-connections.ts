@@ -31,6 +31,8 @@ export interface ClientConnection {
  * one more, because the body of a request must be read while it is served, and the next head may come with it.
  */
 export class ClientConnections {
+  /** Set by the server when it drains: then the last answer of a connection closes it. */
+  isDraining = false;
   readonly #open = new Map<Socket, ClientConnection>();
   /** The sockets that are open when it is iterated. */
   readonly sockets: Iterable<Socket> = { [Symbol.iterator]: () => this.#open.keys() };

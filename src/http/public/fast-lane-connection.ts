@@ -22,8 +22,6 @@ export interface FastLaneConnectionDependencies {
   readonly answers: OperationAnswers;
   readonly hits: RenderedHits;
   readonly connections: ClientConnections;
-  /** Whether the server drains: then the last answer of a connection closes it. */
-  readonly isDraining: () => boolean;
   /** Answers in place of a request that cannot be read, and closes the connection. */
   readonly refuse: (socket: Socket, code: 'bad-request' | 'request-timeout') => void;
   /** Hands the connection over to Node's HTTP server, with the bytes that were read and not served. */
@@ -40,6 +38,9 @@ export interface FastLaneConnectionDependencies {
 const MOST_REMEMBERED = 1024;
 
 const NO_BYTES: Buffer = Buffer.alloc(0);
+
+/** Up to this length a body is copied behind its head: one write of one buffer costs less than two (3 % of a miss of 2 KB). */
+const LARGEST_JOINED_BYTES = 8 * 1024;
 
 /**
  * A connection in the fast lane: its requests are read from the socket and answered one at a time, until one comes that
@@ -182,26 +183,29 @@ export class FastLaneConnection {
   readonly #send = (message: ResponseMessage): void => {
     const { connection } = this;
     const { socket } = connection;
-    const { keepAliveMs, stallMs } = this.#dependencies;
-    this.#isLast = this.#dependencies.isDraining() && !connection.isHeld;
+    const { connections, keepAliveMs, stallMs } = this.#dependencies;
+    this.#isLast = connections.isDraining && !connection.isHeld;
     const head = messageHead(message) + (this.#isLast ? CLOSE_END : keepAliveEnd(keepAliveMs));
     if (!socket.writable) return;
-    const { body = NO_BYTES } = message;
-    socket.cork();
-    socket.write(head, 'latin1');
-    writeInSlices(socket, typeof body === 'string' ? Buffer.from(body) : body, (slice) =>
-      socket.write(slice, this.#onAnswered),
-    );
-    socket.uncork();
+    const { body: sent = NO_BYTES } = message;
+    const body = typeof sent === 'string' ? Buffer.from(sent) : sent;
+    if (body.length <= LARGEST_JOINED_BYTES) {
+      socket.write(Buffer.concat([Buffer.from(head, 'latin1'), body]), this.#onAnswered);
+    } else {
+      socket.cork();
+      socket.write(head, 'latin1');
+      writeInSlices(socket, body, (slice) => socket.write(slice, this.#onAnswered));
+      socket.uncork();
+    }
     if (socket.writableLength > 0) socket.setTimeout(stallMs);
   };
 
   readonly #onAnswered = (): void => {
     const { socket, isHeld } = this.connection;
-    const { connections, isDraining } = this.#dependencies;
+    const { connections } = this.#dependencies;
     socket.setTimeout(0);
     connections.end(this.connection);
-    if (this.#isLast || (isDraining() && !isHeld)) socket.destroySoon();
+    if (this.#isLast || (connections.isDraining && !isHeld)) socket.destroySoon();
     else if (this.#isLeaving) this.#leaveToNode(NO_BYTES);
   };
 

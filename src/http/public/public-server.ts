@@ -50,7 +50,6 @@ export class PublicServer {
   readonly #answers: OperationAnswers;
   readonly #fastLane: FastLane | undefined;
   readonly #slowReaders: SlowReaders;
-  #draining = false;
 
   constructor(dependencies: PublicServerDependencies) {
     this.#dependencies = dependencies;
@@ -114,7 +113,6 @@ export class PublicServer {
       },
       answers: this.#answers,
       refuse: (socket, code) => this.#refuseConnection(socket, code),
-      isDraining: () => this.#draining,
       stallMs: this.server.timeout,
       hasLimits: requestLimit !== undefined,
     });
@@ -132,7 +130,7 @@ export class PublicServer {
    * have ended. Requests that still wait after `limitMs` get 503, and their connections are cut soon after.
    */
   async drain(limitMs: Ms): Promise<void> {
-    this.#draining = true;
+    this.#connections.isDraining = true;
     const closed = new Promise<void>((resolve) => this.server.close(() => resolve()));
     // Node ends connections that are idle after an answer; one that was opened ahead of its first request counts as busy.
     for (const socket of this.#connections.sockets) if (socket.bytesRead === 0) socket.destroy();
@@ -149,7 +147,7 @@ export class PublicServer {
   }
 
   #serve(request: IncomingMessage, response: ServerResponse): void {
-    if (this.#draining) response.shouldKeepAlive = false;
+    if (this.#connections.isDraining) response.shouldKeepAlive = false;
     const refused = refusedFraming(request);
     if (refused !== undefined) {
       // Nobody can tell where its body ends, and so what follows it: no later request has its turn.
@@ -196,7 +194,7 @@ export class PublicServer {
   #send(request: IncomingMessage, response: ServerResponse, message: ResponseMessage): void {
     if (response.headersSent) response.destroy();
     if (response.destroyed) return;
-    if (this.#draining) response.shouldKeepAlive = false;
+    if (this.#connections.isDraining) response.shouldKeepAlive = false;
     sendMessage(request, response, message);
   }
 
