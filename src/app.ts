@@ -69,7 +69,7 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
   const {
     logger,
     wall = Date.now,
-    monotonic = () => performance.now(),
+    monotonic = performance.now.bind(performance),
     random = Math.random,
     logLinesDropped = () => 0,
   } = dependencies;

@@ -35,6 +35,8 @@ export interface IndexerSettings {
 export interface OpenIndexerDependencies {
   /** Runs the scripts by which instances share the rate limit; absent without Redis. */
   readonly scripting: RedisScripting | undefined;
+  /** Called with the change in the number of bytes that are being read of answers. */
+  readonly onReading: (change: number) => void;
   /** Whether its chain is behind that of the others. */
   readonly isBehind: () => boolean;
 }
@@ -45,13 +47,13 @@ export type OpenIndexer = ReturnType<typeof openIndexer>;
 /** Builds the client of one indexer and what guards the way to it; nothing connects before the first request. */
 export function openIndexer(
   context: AppContext,
-  { scripting, isBehind }: OpenIndexerDependencies,
+  { scripting, onReading, isBehind }: OpenIndexerDependencies,
   indexer: IndexerSettings,
 ) {
   const { settings, events, now, monotonic, random } = context;
   const { report } = events;
   const { upstream, admission, breaker } = settings;
-  const client = openClient(context, indexer);
+  const client = openClient(context, onReading, indexer);
   const { name } = client;
   const pause = pauseOf({
     now: monotonic,
@@ -70,9 +72,8 @@ export function openIndexer(
     onTransition: (operation, state) => report({ name: 'breaker', indexer: name, operation, state }),
     ...breaker,
   });
-  const guards = new Map<string, readonly Guard[]>(
-    [...breakers].map(([operation, breaker]) => [operation, [pause, breaker]]),
-  );
+  const guards = new Map<string, readonly Guard[]>([['passThrough', [pause]]]);
+  for (const [operation, breaker] of breakers) guards.set(operation, [pause, breaker]);
   const rate = openRateLimit(context, indexer, scripting);
   const head = new IndexerHead({
     upstream: client,
@@ -87,7 +88,7 @@ export function openIndexer(
     isBackup: indexer.isBackup,
     slots: new Slots({ now: monotonic, max: indexer.maxConcurrency, shares: admission.shares, patienceMs }),
     rate,
-    guardsOf: ({ operation }) => guards.get(operation) ?? [pause],
+    guards,
     health: indexer.isOne ? undefined : new Health({ now: monotonic, onTransition }),
     isBehind,
     hasBlock: (seqno) => head.seqno >= seqno,
@@ -107,6 +108,7 @@ export function openIndexer(
 
 function openClient(
   { now, settings, events }: AppContext,
+  onReading: OpenIndexerDependencies['onReading'],
   { url, apiKey, maxConcurrency }: IndexerSettings,
 ): UpstreamClient {
   const { upstream, passThrough } = settings;
@@ -121,6 +123,7 @@ function openClient(
     maxBodyBytes: upstream.maxBodySize,
     keepAliveMs: KEEP_ALIVE_MS,
     connectionLifetimeMs: CONNECTION_LIFETIME_MS,
+    onReading,
     report: events.report,
   });
 }

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Admission } from './admission/admission.ts';
 import { Backlog } from './admission/backlog.ts';
-import { ProcessGuard } from './admission/process-guard.ts';
+import { MemoryGuard } from './admission/memory-guard.ts';
 import { type Route, Routes } from './admission/routes.ts';
 import { Slots } from './admission/slots.ts';
 import { AnswerBodyReader } from './answer/answer-body-reader.ts';
@@ -30,18 +30,22 @@ export interface OpenIndexersDependencies {
 export function openIndexers(context: AppContext, { scripting, makeRoom }: OpenIndexersDependencies) {
   const { settings, events, monotonic, random } = context;
   const { upstream, admission, passThrough } = settings;
-  const answerBodies = new AnswerBodyReader(events.reportBug, settings.stream.url !== undefined);
-  const processGuard = new ProcessGuard({ now: monotonic, makeRoom, maxMemory: admission.maxMemory });
+  const { maxMemory } = admission;
+  const memory = new MemoryGuard({ now: monotonic, makeRoom, maxMemory, maxReadingBytes: upstream.maxReading });
+  const { onReading } = memory;
+  const answerBodies = new AnswerBodyReader({
+    onBug: events.reportBug,
+    onReading,
+    isWatching: settings.stream.url !== undefined,
+  });
   // A request may spend half of its timeout in the backlog; the other half is for the indexer's answer.
   const patienceMs = Math.min(admission.patience, upstream.timeout / 2);
   let heads: Heads | undefined;
   const indexers = indexersOf(context).map((indexer) =>
-    openIndexer(context, { scripting, isBehind: () => heads?.isBehind(indexer.index) === true }, indexer),
+    openIndexer(context, { scripting, onReading, isBehind: () => heads?.isBehind(indexer.index) === true }, indexer),
   );
   const replicas = indexers.filter(({ route }) => !route.isBackup);
   if (replicas.length > 1) heads = openHeads(context, replicas);
-  const readingBytes = () => indexers.reduce((sum, { client }) => sum + client.readingBytes, answerBodies.pendingBytes);
-  const isMemoryFull = () => processGuard.isFull || readingBytes() > upstream.maxReading;
   const openAdmission = (all: readonly Route[]) => {
     const routes = new Routes(random, all);
     const backlog = new Backlog({
@@ -50,7 +54,7 @@ export function openIndexers(context: AppContext, { scripting, makeRoom }: OpenI
       shortPatienceMs: Math.min(OVERLOADED_PATIENCE_MS, patienceMs),
       maxWaiting: admission.maxQueue,
     });
-    return new Admission({ isMemoryFull, routes, backlog, patienceMs });
+    return new Admission({ memory, routes, backlog, patienceMs });
   };
   const { maxConcurrency } = passThrough;
   const passThroughSlots = () => new Slots({ now: monotonic, max: maxConcurrency, shares: {}, patienceMs });
@@ -62,16 +66,9 @@ export function openIndexers(context: AppContext, { scripting, makeRoom }: OpenI
     /** For the three operations. */
     admission: openAdmission(indexers.map(({ route }) => route)),
     /** For pass-through. */
-    passThroughAdmission: openAdmission(
-      indexers.map(({ route, pause }) => ({
-        ...route,
-        slots: passThroughSlots(),
-        guardsOf: ({ withClientKey }) => (withClientKey === true ? [] : [pause]),
-      })),
-    ),
+    passThroughAdmission: openAdmission(indexers.map(({ route }) => ({ ...route, slots: passThroughSlots() }))),
     answerBodies,
-    /** Whether this process is nearly out of memory. */
-    isMemoryFull: (): boolean => processGuard.isFull,
+    memory,
     /** Asks all but backups for their heads: the log says which cannot be asked. Never rejects. */
     askHeads: async (): Promise<void> => void (await Promise.all(replicas.map(({ head }) => head.ask()))),
     /** Resolves when the heads of several replicas are known, after 1 s at the latest. */

@@ -1,7 +1,7 @@
 import { IndexerAsker } from './answer/ask-indexers.ts';
 import { explainWith } from './answer/explain.ts';
 import { RequestHandler } from './answer/handle-request.ts';
-import { EntryLoader, type Load } from './answer/load-entry.ts';
+import { EntryLoader, hasFailedAtIndexer, type Load } from './answer/load-entry.ts';
 import { refreshStaleWith } from './answer/refresh-stale.ts';
 import { refuseWith } from './answer/refuse.ts';
 import type { AppContext } from './app-context.ts';
@@ -93,7 +93,8 @@ export function openProxy(context: AppContext, parts: OpenProxyDependencies) {
     redisBudgetMs: settings.redis.budget,
   });
   const flights = new SingleFlight<Load>({
-    failureTtlMs: (load) => (load.from === 'nowhere' && load.error.wentForward ? coalescing.failureTtl : 0),
+    isKept: hasFailedAtIndexer,
+    failureTtlMs: coalescing.failureTtl,
     now: monotonic,
     collapseWindowMs: coalescing.collapseWindow,
   });
@@ -109,11 +110,9 @@ export function openProxy(context: AppContext, parts: OpenProxyDependencies) {
     loader,
     refreshStale,
     missLimit,
-    isMemoryFull: indexers.isMemoryFull,
-    onAsked: (call, key) => {
-      parts.onAsked(key);
-      push?.watches.asked(call, key);
-    },
+    memory: indexers.memory,
+    onAsked: parts.onAsked,
+    watches: push?.watches,
     now,
     random,
     report,
@@ -145,8 +144,7 @@ function openServer(
     onClient: parts.onClient,
     onAnswered: parts.onAnswered,
     requestLimit: openLimit(context, 'requests', requestsPerSecond, burst),
-    clientOf: ({ remoteAddress }, { 'x-forwarded-for': forwardedFor }) =>
-      addresses.of({ remoteAddress, forwardedFor: forwardedFor === undefined ? undefined : String(forwardedFor) }),
+    clientOf: addresses.of,
     now,
     monotonic,
     report: events.report,

@@ -1,8 +1,9 @@
 import type { Ms } from '../time-units.ts';
 import type { Backlog } from './backlog.ts';
 import { ABANDONED, type EndPass, type EntryRequest, type Outcome, type Refusal, type RouteRequest } from './guard.ts';
+import type { MemoryGuard } from './memory-guard.ts';
 import type { RateLimit } from './rate-limit.ts';
-import { closedGuard, type Route, type Routes } from './routes.ts';
+import { closedGuard, guardsOf, type Route, type Routes } from './routes.ts';
 
 /** The right to send one request to the indexer. To be ended exactly once; a second end does nothing. */
 export interface Ticket {
@@ -25,8 +26,7 @@ type Sent = 'go' | Refusal;
 export interface AdmissionDependencies {
   readonly routes: Routes;
   readonly backlog: Backlog;
-  /** Whether this process has hardly any memory left. */
-  readonly isMemoryFull: () => boolean;
+  readonly memory: Pick<MemoryGuard, 'refusesLoads'>;
   /** A request that would wait longer than this for the rate limit is refused. */
   readonly patienceMs: Ms;
 }
@@ -114,8 +114,8 @@ export class Admission {
 
   /** The indexer that a request would be sent to now, or why it would not be sent. */
   #decide(request: RouteRequest): Route | Refusal | 'wait' {
-    const { isMemoryFull, routes, backlog } = this.#dependencies;
-    if (isMemoryFull()) return { reason: 'memory', retryAfterMs: 0 };
+    const { memory, routes, backlog } = this.#dependencies;
+    if (memory.refusesLoads) return { reason: 'memory', retryAfterMs: 0 };
     const open = routes.openTo(request);
     if ('reason' in open) return open;
     const rateWaitMs = Math.min(...open.map((route) => rateFor(route, request)?.expectedWaitMs(backlog.size) ?? 0));
@@ -132,7 +132,7 @@ export class Admission {
   /** Why a request that has a slot would not be sent now; takes nothing. */
   #closed(request: EntryRequest, route: Route): Refusal | undefined {
     if (request.sentFor.isAbandoned) return ABANDONED;
-    if (this.#dependencies.isMemoryFull()) return { reason: 'memory', retryAfterMs: 0 };
+    if (this.#dependencies.memory.refusesLoads) return { reason: 'memory', retryAfterMs: 0 };
     const guard = closedGuard(route, request);
     return guard && { reason: guard.reason, retryAfterMs: guard.retryAfterMs };
   }
@@ -174,9 +174,9 @@ export class Admission {
   }
 }
 
-function takePasses(request: EntryRequest, { guardsOf, health }: Route): readonly EndPass[] | Refusal {
+function takePasses(request: EntryRequest, route: Route): readonly EndPass[] | Refusal {
   const passes: EndPass[] = [];
-  for (const guard of guardsOf(request)) {
+  for (const guard of guardsOf(route, request)) {
     const pass = guard.admit(request.key);
     if (pass === undefined) {
       for (const endPass of passes) endPass('unknown');
@@ -184,7 +184,7 @@ function takePasses(request: EntryRequest, { guardsOf, health }: Route): readonl
     }
     passes.push(pass);
   }
-  if (health !== undefined) passes.push(health.begin());
+  if (route.health !== undefined) passes.push(route.health.begin());
   return passes;
 }
 

@@ -20,7 +20,7 @@ const ROOM_EVERY_MS = 500;
 /** And garbage is collected this often: each time takes up to 0.3 s. */
 const COLLECT_EVERY_MS = 5000;
 
-export interface ProcessGuardDependencies {
+export interface MemoryGuardDependencies {
   readonly now: () => MonotonicMs;
   /** Called while the process is full, to evict what is not needed. */
   readonly makeRoom: () => void;
@@ -30,6 +30,8 @@ export interface ProcessGuardDependencies {
   readonly collect?: () => void;
   /** The process is full above this part of the heap limit or of the container's limit, 0 to 1. */
   readonly maxMemory: number;
+  /** The most bytes of answers that may be being read before further loads are refused. */
+  readonly maxReadingBytes: number;
 }
 
 /**
@@ -38,16 +40,17 @@ export interface ProcessGuardDependencies {
  * connections can be read before the next timer runs. A full process collects its garbage: hits alone do not make V8 do
  * so, and the garbage would count as used for ever.
  */
-export class ProcessGuard {
-  readonly #dependencies: ProcessGuardDependencies;
+export class MemoryGuard {
+  readonly #dependencies: MemoryGuardDependencies;
   readonly #sample: () => ProcessLoad;
   readonly #collect: () => void;
   #sampledAt = Number.NEGATIVE_INFINITY;
   #roomMadeAt = Number.NEGATIVE_INFINITY;
   #collectedAt = Number.NEGATIVE_INFINITY;
   #isFull = false;
+  #readingBytes = 0;
 
-  constructor(dependencies: ProcessGuardDependencies) {
+  constructor(dependencies: MemoryGuardDependencies) {
     const { sample = sampler(), collect = collectGarbage } = dependencies;
     this.#dependencies = dependencies;
     this.#sample = sample;
@@ -63,6 +66,16 @@ export class ProcessGuard {
     if (this.#isFull && now - this.#roomMadeAt >= ROOM_EVERY_MS) this.#makeRoom(now);
     return this.#isFull;
   }
+
+  /** Whether nothing more may be loaded: the process is full, or too much of answers is being read. */
+  get refusesLoads(): boolean {
+    return this.isFull || this.#readingBytes > this.#dependencies.maxReadingBytes;
+  }
+
+  /** To be called with each change in the number of bytes that are being read of answers. */
+  readonly onReading = (change: number): void => {
+    this.#readingBytes += change;
+  };
 
   #makeRoom(now: number): void {
     this.#roomMadeAt = now;

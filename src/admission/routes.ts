@@ -12,8 +12,8 @@ export interface Route {
   readonly slots: Slots;
   /** Absent when its rate is not limited. */
   readonly rate: RateLimit | undefined;
-  /** The pause and circuit breaker that apply to a request, in the order in which they are asked. */
-  readonly guardsOf: (request: RouteRequest) => readonly Guard[];
+  /** By operation: the pause and circuit breaker that apply to its requests, in the order in which they are asked. */
+  readonly guards: ReadonlyMap<string, readonly Guard[]>;
   /** Absent where there is one indexer: then it is asked however it fares. */
   readonly health?: Health | undefined;
   /** Whether its chain is so far behind that its answers come from the past. */
@@ -89,9 +89,14 @@ export class Routes {
   }
 }
 
+/** The guards that apply to a request: none if it is sent with the client's own API key. */
+export function guardsOf({ guards }: Route, { operation, withClientKey }: RouteRequest): readonly Guard[] {
+  return withClientKey === true ? [] : (guards.get(operation) ?? []);
+}
+
 /** The guard that refuses a request now, if there is one. */
-export function closedGuard({ guardsOf }: Route, request: RouteRequest): Guard | undefined {
-  return guardsOf(request).find(({ isOpen }) => isOpen);
+export function closedGuard(route: Route, request: RouteRequest): Guard | undefined {
+  return guardsOf(route, request).find(({ isOpen }) => isOpen);
 }
 
 function bestOf(open: readonly Route[], { seqno, isHedge }: RouteRequest): readonly Route[] {

@@ -11,6 +11,15 @@ const AT_ONCE_BYTES = 256 * 1024;
 /** Enough for any body that `costsTooMuch` lets pass; one that needs more ends the worker, and is an invalid answer. */
 const WORKER_LIMITS = { maxOldGenerationSizeMb: 192, maxYoungGenerationSizeMb: 8 };
 
+export interface AnswerBodyReaderDependencies {
+  /** Called with the reason why the worker ended, unless it reached its memory limit. */
+  readonly onBug: (error: unknown) => void;
+  /** Called with the change in the number of bytes that wait for the worker or are being read there. */
+  readonly onReading: (change: number) => void;
+  /** Whether there is a stream of events, which needs the accounts and hashes in bodies. */
+  readonly isWatching: boolean;
+}
+
 interface WaitingBody {
   readonly job: BodyJob;
   readonly resolve: (facts: BodyFacts) => void;
@@ -20,35 +29,23 @@ interface WaitingBody {
  * Reads the bodies of answers: small ones at once, large ones one after the other in a worker thread, where they delay
  * no other request. The first large body starts the worker. When the worker dies or cannot be started, the body that it
  * was to read is an invalid answer, and the next body starts another worker. The queue is bounded by the slots of the
- * indexer, and by `upstream.maxReading` through {@link pendingBytes}.
+ * indexer, and by `upstream.maxReading`.
  */
 export class AnswerBodyReader {
-  readonly #onBug: (error: unknown) => void;
-  readonly #isWatching: boolean;
+  readonly #dependencies: AnswerBodyReaderDependencies;
   readonly #waiting: WaitingBody[] = [];
-  #pendingBytes = 0;
   #reading: WaitingBody | undefined;
   #worker: Worker | undefined;
 
-  /**
-   * `onBug` is called with the reason why the worker ended, unless it reached its memory limit. `isWatching`: whether
-   * there is a stream of events, which needs the accounts and hashes in bodies.
-   */
-  constructor(onBug: (error: unknown) => void, isWatching = false) {
-    this.#onBug = onBug;
-    this.#isWatching = isWatching;
-  }
-
-  /** Bytes of the bodies that wait for the worker or are being read there. */
-  get pendingBytes(): number {
-    return this.#pendingBytes;
+  constructor(dependencies: AnswerBodyReaderDependencies) {
+    this.#dependencies = dependencies;
   }
 
   /** Never rejects: a body that cannot be read is an invalid answer ({@link NO_FACTS}). */
   read({ operation, request }: Call, { status, body }: UpstreamAnswer): BodyFacts | Promise<BodyFacts> {
-    const isWatching = this.#isWatching;
+    const { onReading, isWatching } = this.#dependencies;
     if (body.length <= AT_ONCE_BYTES) return factsOf({ operation, request }, status, body, isWatching);
-    this.#pendingBytes += body.length;
+    onReading(body.length);
     return new Promise((resolve) => {
       this.#waiting.push({ job: { operation: operation.name, request, status, isWatching, body }, resolve });
       this.#readNext();
@@ -69,7 +66,7 @@ export class AnswerBodyReader {
       this.#worker.postMessage(this.#reading.job);
     } catch (error) {
       // The system allows no more threads.
-      this.#onBug(error);
+      this.#dependencies.onBug(error);
       this.#end(NO_FACTS);
     }
   }
@@ -86,7 +83,7 @@ export class AnswerBodyReader {
       this.#end({ ...facts, members: Buffer.from(facts.members), tentative: Buffer.from(facts.tentative) });
     });
     worker.on('error', (error: Error & { code?: unknown }) => {
-      if (error.code !== 'ERR_WORKER_OUT_OF_MEMORY') this.#onBug(error);
+      if (error.code !== 'ERR_WORKER_OUT_OF_MEMORY') this.#dependencies.onBug(error);
     });
     worker.on('exit', () => {
       this.#worker = undefined;
@@ -99,7 +96,7 @@ export class AnswerBodyReader {
     const read = this.#reading;
     if (read === undefined) return;
     this.#reading = undefined;
-    this.#pendingBytes -= read.job.body.length;
+    this.#dependencies.onReading(-read.job.body.length);
     read.resolve(facts);
     this.#readNext();
   }

@@ -1,3 +1,4 @@
+import type { MemoryGuard } from '../admission/memory-guard.ts';
 import type { Entry } from '../cache/entry.ts';
 import type { Gzip, SentBody } from '../cache/gzip.ts';
 import type { Lookup, TieredCache } from '../cache/tiered-cache.ts';
@@ -5,6 +6,7 @@ import type { PerClientLimit } from '../clients/per-client-limit.ts';
 import { ProxyError } from '../errors.ts';
 import { freshnessOf } from '../freshness.ts';
 import type { FlightEnd, SingleFlight } from '../once/single-flight.ts';
+import type { Watches } from '../push/watches.ts';
 import type { EpochMs } from '../time-units.ts';
 import type { CallMemo, KeyedCall } from '../ton/call-memo.ts';
 import type { OperationName } from '../ton/operations.ts';
@@ -40,10 +42,12 @@ export interface RequestHandlerDependencies {
   readonly refreshStale: RefreshStale;
   /** Of the requests of each client that an indexer is asked for; absent where there is none. */
   readonly missLimit: PerClientLimit | undefined;
-  /** Whether this process is nearly out of memory: then no request may follow a flight. */
-  readonly isMemoryFull: () => boolean;
-  /** Called with each request that can be answered. */
-  readonly onAsked: (call: Call, key: string) => void;
+  /** While the memory of this process is full, no request may follow a flight. */
+  readonly memory: Pick<MemoryGuard, 'isFull'>;
+  /** Called with the key of each request that can be answered. */
+  readonly onAsked: (key: string) => void;
+  /** Absent where `stream.url` is not set. */
+  readonly watches: Pick<Watches, 'asked'> | undefined;
   readonly now: () => EpochMs;
   readonly random: () => number;
   readonly report: Report;
@@ -65,12 +69,12 @@ export class RequestHandler {
     const { calls, cache, refreshStale } = this.#dependencies;
     const keyed = this.#read(request);
     const { call, key } = keyed;
-    this.#dependencies.onAsked(call, key);
+    this.#asked(call, key);
     const found = cache.lookInMemory(keyed.key);
     if (found.state !== 'fresh' && found.state !== 'stale-while-revalidate') {
-      const { flights, isMemoryFull, missLimit } = this.#dependencies;
+      const { flights, memory, missLimit } = this.#dependencies;
       const follows = flights.hasFlightToFollow(key);
-      if (isMemoryFull() && follows) return this.#shed(call, key, 'memory');
+      if (follows && memory.isFull) return this.#shed(call, key, 'memory');
       const waiter = request.openWait();
       const limited = follows ? undefined : missLimit?.take(waiter.client ?? '');
       if (limited !== undefined) {
@@ -104,9 +108,14 @@ export class RequestHandler {
 
   /** To be called for each hit that is sent. A hit that is not sent is counted where `handle` answers it. */
   countHit({ call, key }: MemoryHit): void {
-    const { onAsked, report } = this.#dependencies;
-    onAsked(call, key);
-    report(MEMORY_HITS[call.operation.name]);
+    this.#asked(call, key);
+    this.#dependencies.report(MEMORY_HITS[call.operation.name]);
+  }
+
+  #asked(call: Call, key: string): void {
+    const { onAsked, watches } = this.#dependencies;
+    onAsked(key);
+    watches?.asked(call, key);
   }
 
   #read({ operation, rawQuery, headers }: ProxyRequest): KeyedCall {

@@ -40,7 +40,12 @@ export function askedIndexer(wait: FlightEnd<Load>): boolean {
   if (wait.collapsed) return false;
   if (wait.state === 'left') return wait.departed;
   const { value } = wait;
-  return value.from === 'upstream' || (value.from === 'nowhere' && value.error.wentForward);
+  return value.from === 'upstream' || hasFailedAtIndexer(value);
+}
+
+/** Whether a load failed at the indexer: only such a failure answers those who ask next. */
+export function hasFailedAtIndexer(load: Load): boolean {
+  return load.from === 'nowhere' && load.error.wentForward;
 }
 
 /** Whether a purge covers the answer of a load, or the load was a refresh that was not sent. */

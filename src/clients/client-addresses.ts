@@ -1,13 +1,5 @@
 import { BlockList, isIP, isIPv6 } from 'node:net';
 
-/** What a request says of where it comes from. */
-export interface Origin {
-  /** Of the connection; `undefined` once that is closed. */
-  readonly remoteAddress: string | undefined;
-  /** The header `X-Forwarded-For`. */
-  readonly forwardedFor: string | undefined;
-}
-
 export interface ClientAddressesDependencies {
   /** Called once, when so many requests in a row came from one address that is no trusted proxy, and forwards. */
   readonly onUntrustedProxy: (address: string) => void;
@@ -41,8 +33,11 @@ export class ClientAddresses {
     }
   }
 
-  /** The client of a request. */
-  of({ remoteAddress = '', forwardedFor }: Origin): string {
+  /** The client of a request, by the address of its connection (none once that is closed) and its headers. */
+  readonly of = (
+    { remoteAddress = '' }: { readonly remoteAddress?: string | undefined },
+    { 'x-forwarded-for': forwardedFor }: Readonly<Record<string, string | string[] | undefined>>,
+  ): string => {
     let address = plain(remoteAddress);
     if (forwardedFor === undefined) {
       this.#inARow = 0;
@@ -52,14 +47,14 @@ export class ClientAddresses {
       this.#suspect(address);
       return clientOf(address);
     }
-    for (const entry of forwardedFor.split(',').reverse()) {
+    for (const entry of String(forwardedFor).split(',').reverse()) {
       const before = forwardedAddress(entry.trim());
       if (before === undefined) break;
       address = before;
       if (!this.#isTrusted(address)) break;
     }
     return clientOf(address);
-  }
+  };
 
   #isTrusted(address: string): boolean {
     return this.#trusted.check(address, isIPv6(address) ? 'ipv6' : 'ipv4');

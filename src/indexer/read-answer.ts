@@ -15,7 +15,7 @@ export interface RawAnswer {
 
 export interface ReadAnswerDependencies {
   /** Called with the change in the number of bytes held of incomplete answers. */
-  readonly onBytes: (change: number) => void;
+  readonly onReading: (change: number) => void;
   /** From sending the request to the last byte of its answer. */
   readonly timeoutMs: Ms;
   readonly maxBodyBytes: number;
@@ -114,7 +114,7 @@ class AnswerReader implements Dispatcher.DispatchHandler {
 
   #hold(bytes: number): void {
     this.#heldBytes += bytes;
-    this.#dependencies.onBytes(bytes);
+    this.#dependencies.onReading(bytes);
   }
 
   /** May be called more than once. */

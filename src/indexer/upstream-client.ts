@@ -27,6 +27,8 @@ export interface UpstreamClientDependencies {
   readonly keepAliveMs: Ms;
   /** After this long a connection is replaced, so that a changed DNS record is followed. */
   readonly connectionLifetimeMs: Ms;
+  /** Called with the change in the number of bytes that are held of incomplete answers. */
+  readonly onReading: (change: number) => void;
   /** Called with each request that was sent, or could not be. */
   readonly report: (event: UpstreamEvent) => void;
 }
@@ -98,7 +100,6 @@ export class UpstreamClient {
   readonly #forwardPool: Pool;
   readonly #basePath: string;
   readonly #fixedHeaders: readonly string[];
-  #readingBytes = 0;
   #closed = false;
 
   constructor(dependencies: UpstreamClientDependencies) {
@@ -109,11 +110,6 @@ export class UpstreamClient {
     this.#fixedHeaders = [...FIXED_HEADERS, ...ourKey];
     this.#pool = this.#openPool(dependencies.maxConnections);
     this.#forwardPool = this.#openPool(dependencies.maxForwardConnections);
-  }
-
-  /** Bytes of answers that are being read and not yet complete. */
-  get readingBytes(): number {
-    return this.#readingBytes;
   }
 
   /**
@@ -219,14 +215,10 @@ export class UpstreamClient {
   }
 
   #send(request: UpstreamRequest, timeoutMs: Ms): Promise<RawAnswer> {
-    const { maxBodyBytes } = this.#dependencies;
+    const { maxBodyBytes, onReading } = this.#dependencies;
     const sent = { path: this.#path(request), headers: this.#headers(request) };
-    return readAnswer(this.#pool, sent, { timeoutMs, maxBodyBytes, onBytes: this.#onBytes });
+    return readAnswer(this.#pool, sent, { timeoutMs, maxBodyBytes, onReading });
   }
-
-  readonly #onBytes = (change: number): void => {
-    this.#readingBytes += change;
-  };
 
   #path({ operation, query }: UpstreamRequest): string {
     const pairs = query.map(([name, value]) => `${name}=${encodeURIComponent(value)}`);

@@ -34,8 +34,10 @@ export type FlightEnd<T> = {
 } & ({ readonly state: 'landed'; readonly value: T } | { readonly state: 'left'; readonly departed: boolean });
 
 export interface SingleFlightDependencies<T> {
-  /** How long an outcome answers newcomers after landing: above 0 for failures only. */
-  readonly failureTtlMs: (value: T) => number;
+  /** Whether an outcome answers newcomers for a while after landing: of failures only. */
+  readonly isKept: (value: T) => boolean;
+  /** For so long. */
+  readonly failureTtlMs: Ms;
   readonly now: () => MonotonicMs;
   /** How long a flight can be joined: a later follower would get an answer that was asked for too long ago. */
   readonly collapseWindowMs: Ms;
@@ -154,23 +156,23 @@ export class SingleFlight<T> {
   }
 
   #start(key: string, client: string | undefined, load: (flight: Flight) => Promise<T>): ActiveFlight<T> {
-    const { now, collapseWindowMs, failureTtlMs } = this.#dependencies;
+    const { now, collapseWindowMs, failureTtlMs, isKept } = this.#dependencies;
     const flight = new ActiveFlight<T>(now() + collapseWindowMs, client);
     this.#active.set(key, flight);
     load(flight).then(
-      (value) => this.#land(key, flight, { value }, failureTtlMs(value)),
+      (value) => this.#land(key, flight, { value }, isKept(value) ? failureTtlMs : 0),
       (error: unknown) => this.#land(key, flight, { error }, 0),
     );
     return flight;
   }
 
-  #land(key: string, flight: ActiveFlight<T>, outcome: Settled<T>, failureTtlMs: Ms): void {
+  #land(key: string, flight: ActiveFlight<T>, outcome: Settled<T>, keptMs: Ms): void {
     // V8 leaves flights in tables that the map has outgrown, until the next full collection: they must not hold their loads.
     flight.onFollowed = undefined;
-    if (failureTtlMs > 0) {
+    if (keptMs > 0) {
       flight.outcome = outcome;
-      flight.joinUntil = this.#dependencies.now() + failureTtlMs;
-      setTimeout(() => this.#forget(key, flight), failureTtlMs).unref();
+      flight.joinUntil = this.#dependencies.now() + keptMs;
+      setTimeout(() => this.#forget(key, flight), keptMs).unref();
     } else {
       this.#forget(key, flight);
     }

@@ -45,6 +45,7 @@ function instance(rateLimit: RateLimit, signal: AbortSignal): void {
     maxBodyBytes: 1024 * 1024,
     keepAliveMs: 4000,
     connectionLifetimeMs: 300_000,
+    onReading: () => {},
     report: () => {},
   });
   connections.defer(() => client.close());

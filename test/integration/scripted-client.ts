@@ -9,6 +9,7 @@ export const answers = (socket: Socket) => void socket.write(`${ANSWER}\r\n${BOD
 
 /** A client that is closed when the test ends. */
 export function clientOf(url: string, { now = Date.now, ...options }: Partial<UpstreamClientDependencies> = {}) {
+  let readingBytes = 0;
   const client = new UpstreamClient({
     now,
     baseUrl: new URL(url),
@@ -19,6 +20,9 @@ export function clientOf(url: string, { now = Date.now, ...options }: Partial<Up
     maxBodyBytes: 1024 * 1024,
     keepAliveMs: 10_000,
     connectionLifetimeMs: 600_000,
+    onReading: (change) => {
+      readingBytes += change;
+    },
     report: () => {},
     ...options,
   });
@@ -30,7 +34,7 @@ export function clientOf(url: string, { now = Date.now, ...options }: Partial<Up
     ) => client.fetch({ ...REQUEST, query, headers }, atMostMs),
     close: () => client.close(),
     get readingBytes() {
-      return client.readingBytes;
+      return readingBytes;
     },
     [Symbol.asyncDispose]: () => client.close(),
   };

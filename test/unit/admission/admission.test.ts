@@ -41,24 +41,23 @@ test('a freed slot that another operation has kept goes to a waiting request, no
 });
 
 describe('a request is refused in the same turn of the event loop', () => {
-  let isMemoryFull: boolean;
+  let memory: { refusesLoads: boolean };
   let pause: FakeGuard;
   let breaker: FakeGuard;
 
   beforeEach(() => {
-    isMemoryFull = false;
+    memory = { refusesLoads: false };
     pause = new FakeGuard('paused');
     breaker = new FakeGuard('breaker-open');
   });
 
-  const open = (options = {}) =>
-    openAdmission({ guardsOf: () => [pause, breaker], isMemoryFull: () => isMemoryFull, max: 1, ...options });
+  const open = (options = {}) => openAdmission({ guards: [pause, breaker], memory, max: 1, ...options });
 
   test.each<[string, () => void, unknown]>([
     [
       'memory',
       () => {
-        isMemoryFull = true;
+        memory.refusesLoads = true;
         pause.isOpen = true;
       },
       { reason: 'memory', retryAfterMs: 0 },
@@ -131,7 +130,7 @@ describe('a request is refused in the same turn of the event loop', () => {
 describe('send', () => {
   test('returns the passes that it has when the next guard refuses, and ends the ticket', async () => {
     const [pause, breaker] = [new FakeGuard('paused'), new FakeGuard('breaker-open')];
-    const admission = openAdmission({ guardsOf: () => [pause, breaker] });
+    const admission = openAdmission({ guards: [pause, breaker] });
     const [client] = await come(admission, 1);
     Object.assign(breaker, { refusesTickets: true, retryAfterMs: 70 });
     client?.send();
@@ -145,14 +144,14 @@ describe('send', () => {
     ['the pause', { isOpen: true }, false],
     ['a breaker that is open', { isOpen: true }, false],
     ['memory', {}, true],
-  ])('uses no slot of the rate where %s refuses', async (_, closed, memory) => {
+  ])('uses no slot of the rate where %s refuses', async (_, closed, isMemoryFull) => {
     const guard = new FakeGuard('paused');
     const rate = oneInAWhile();
-    let isMemoryFull = false;
-    const admission = openAdmission({ guardsOf: () => [guard], rate, isMemoryFull: () => isMemoryFull });
+    const memory = { refusesLoads: false };
+    const admission = openAdmission({ guards: [guard], rate, memory });
     const [client] = await come(admission, 1);
     Object.assign(guard, closed);
-    isMemoryFull = memory;
+    memory.refusesLoads = isMemoryFull;
     client?.send();
     await settle();
     expect([client?.sent, rate.expectedWaitMs(0)]).toEqual([expect.objectContaining({ retryAfterMs: 0 }), 0]);

@@ -1,12 +1,13 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest';
-import { containerLimitBytes, ProcessGuard, type ProcessLoad } from '../../../src/admission/process-guard.ts';
+import { containerLimitBytes, MemoryGuard, type ProcessLoad } from '../../../src/admission/memory-guard.ts';
 
 describe('the guard', () => {
   let now = 0;
   let load: ProcessLoad = { heap: 0, memory: 0 };
   const collect = vi.fn(() => {});
   const makeRoom = vi.fn(() => {});
-  const guardOf = () => new ProcessGuard({ now: () => now, sample: () => load, collect, makeRoom, maxMemory: 0.85 });
+  const limits = { maxMemory: 0.85, maxReadingBytes: 1000 };
+  const guardOf = () => new MemoryGuard({ now: () => now, sample: () => load, collect, makeRoom, ...limits });
 
   beforeEach(() => {
     now = 0;
@@ -22,6 +23,15 @@ describe('the guard', () => {
   ])('a process %s', (_, sampled, isFull) => {
     load = sampled;
     expect(guardOf().isFull).toBe(isFull);
+  });
+
+  test('refuses loads while too much of answers is being read, though the process is not full', () => {
+    load = { heap: 0, memory: 0 };
+    const guard = guardOf();
+    guard.onReading(1001);
+    expect([guard.isFull, guard.refusesLoads]).toEqual([false, true]);
+    guard.onReading(-1);
+    expect(guard.refusesLoads).toBe(false);
   });
 
   test('takes one sample in 10 ms, and refusals end by themselves', () => {

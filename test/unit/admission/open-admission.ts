@@ -8,8 +8,11 @@ import { sentFor } from '../../support/sent-for.ts';
 
 export const PATIENCE_MS = 1500;
 
-export interface TestAdmissionOptions
-  extends Partial<Pick<AdmissionDependencies, 'isMemoryFull'> & Pick<Route, 'guardsOf' | 'rate'>> {
+export const MUCH_MEMORY = { refusesLoads: false };
+
+export interface TestAdmissionOptions extends Partial<Pick<AdmissionDependencies, 'memory'> & Pick<Route, 'rate'>> {
+  /** Of the operation `any`. */
+  readonly guards?: readonly Guard[];
   readonly max?: number;
   readonly maxWaiting?: number;
   readonly shares?: Readonly<Record<string, number>>;
@@ -20,15 +23,15 @@ export function openAdmission({
   max = 2,
   maxWaiting = 100,
   shares = {},
-  isMemoryFull = () => false,
-  guardsOf = () => [],
+  memory = MUCH_MEMORY,
+  guards = [],
   rate,
 }: TestAdmissionOptions = {}): Admission {
   const now = () => performance.now();
   const slots = new Slots({ now, max, shares, patienceMs: PATIENCE_MS });
-  const routes = new Routes(() => 0, [{ index: 0, isBackup: false, slots, rate, guardsOf }]);
+  const routes = new Routes(() => 0, [{ index: 0, isBackup: false, slots, rate, guards: new Map([['any', guards]]) }]);
   const backlog = new Backlog({ routes, patienceMs: PATIENCE_MS, shortPatienceMs: 100, maxWaiting });
-  return new Admission({ routes, backlog, isMemoryFull, patienceMs: PATIENCE_MS });
+  return new Admission({ routes, backlog, memory, patienceMs: PATIENCE_MS });
 }
 
 /** A guard that does what a test says, and remembers how its passes ended. */

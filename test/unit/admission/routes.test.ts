@@ -5,7 +5,7 @@ import { RateLimit } from '../../../src/admission/rate-limit.ts';
 import { type Route, Routes } from '../../../src/admission/routes.ts';
 import { Slots } from '../../../src/admission/slots.ts';
 import { sentFor } from '../../support/sent-for.ts';
-import { PATIENCE_MS } from './open-admission.ts';
+import { MUCH_MEMORY, PATIENCE_MS } from './open-admission.ts';
 
 const now = () => performance.now();
 const asking = { operation: 'any', key: 'key', clients: ['one'], sentFor: sentFor() };
@@ -17,11 +17,11 @@ function open(): Admission {
     isBackup,
     slots: new Slots({ now, max: 4, shares: {}, patienceMs: PATIENCE_MS }),
     rate: isBackup ? undefined : new RateLimit({ now, perSecond: 0.1 }),
-    guardsOf: () => [],
+    guards: new Map(),
   });
   const routes = new Routes(() => 0, [route(0, false), route(1, true)]);
   const backlog = new Backlog({ routes, patienceMs: PATIENCE_MS, shortPatienceMs: 100, maxWaiting: 10 });
-  return new Admission({ routes, backlog, isMemoryFull: () => false, patienceMs: PATIENCE_MS });
+  return new Admission({ routes, backlog, memory: MUCH_MEMORY, patienceMs: PATIENCE_MS });
 }
 
 const placeOf = (entered: Entered) =>

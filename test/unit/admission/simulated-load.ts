@@ -65,9 +65,9 @@ export class SimulatedLoad {
     this.indexer = indexer;
     this.#random = new SeededRandom(seed);
     const slots = new Slots({ now, ...SHIPPED, max: maxConcurrency });
-    const routes = new Routes(() => 0, [{ index: 0, isBackup: false, slots, rate: undefined, guardsOf: () => [] }]);
+    const routes = new Routes(() => 0, [{ index: 0, isBackup: false, slots, rate: undefined, guards: new Map() }]);
     const backlog = new Backlog({ routes, ...SHIPPED });
-    this.admission = new Admission({ routes, backlog, isMemoryFull: () => false, ...SHIPPED });
+    this.admission = new Admission({ routes, backlog, memory: { refusesLoads: false }, ...SHIPPED });
   }
 
   /** So many requests at this moment. */

@@ -13,7 +13,7 @@ function behind(...trustedProxies: string[]): ClientAddresses {
 }
 
 const of = (addresses: ClientAddresses, remoteAddress: string | undefined, forwardedFor?: string) =>
-  addresses.of({ remoteAddress, forwardedFor });
+  addresses.of({ remoteAddress }, { 'x-forwarded-for': forwardedFor });
 
 describe('the client of a connection', () => {
   it.each([

@@ -55,7 +55,8 @@ async function fly(arrivals: readonly Arrival[]) {
   const startedAt = performance.now();
   const now = () => Math.round(performance.now() - startedAt);
   const single = new SingleFlight<{ leader: number; failed: boolean }>({
-    failureTtlMs: ({ failed }) => (failed ? FAILURE_TTL_MS : 0),
+    isKept: ({ failed }) => failed,
+    failureTtlMs: FAILURE_TTL_MS,
     now,
     collapseWindowMs: COLLAPSE_WINDOW_MS,
   });
@@ -130,7 +131,8 @@ test('of two loads of one key under way at once, one began at least a second aft
 
 test('a thousand followers get their value in batches, so that hits are answered in between; who left before gets none', async () => {
   const single = new SingleFlight<string>({
-    failureTtlMs: () => 0,
+    isKept: () => false,
+    failureTtlMs: 0,
     now: () => performance.now(),
     collapseWindowMs: COLLAPSE_WINDOW_MS,
   });
