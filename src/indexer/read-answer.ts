@@ -134,18 +134,9 @@ function onTimeout(reader: AnswerReader): void {
   reader.giveUp(timedOut());
 }
 
-/**
- * A body that decompresses to more than this many times its size is a bomb: JSON shrinks 3 to 7 times, a list of equal
- * rows 20 times.
- */
-const LARGEST_RATIO = 100;
-
-/** A body up to this many bytes may have any ratio. */
-const RATIO_FROM_BYTES = 1024 * 1024;
-
 const unpack = promisify(gunzip);
 
-/** A body without its content coding. Rejects with a {@link ProxyError} if that is not gzip, or a bomb. */
+/** A body without its content coding. Rejects with a {@link ProxyError} if that is not gzip, or the body is too large. */
 export async function decoded(body: Buffer, encoding: string, maxBodyBytes: number): Promise<Buffer> {
   // An empty body, as that of a 429, is not compressed.
   if (body.length === 0) return body;
@@ -154,11 +145,10 @@ export async function decoded(body: Buffer, encoding: string, maxBodyBytes: numb
   if (name !== 'gzip') {
     throw new ProxyError('upstream-invalid', 'the indexer answered in an encoding that was not asked for');
   }
-  const mostBytes = Math.min(maxBodyBytes, Math.max(RATIO_FROM_BYTES, LARGEST_RATIO * body.length));
   try {
-    return await unpack(body, { maxOutputLength: mostBytes });
+    return await unpack(body, { maxOutputLength: maxBodyBytes });
   } catch (cause) {
-    if (codeOf(cause) === 'ERR_BUFFER_TOO_LARGE') throw tooLarge(mostBytes);
+    if (codeOf(cause) === 'ERR_BUFFER_TOO_LARGE') throw tooLarge(maxBodyBytes);
     throw new ProxyError('upstream-invalid', 'the answer of the indexer does not decompress', { cause });
   }
 }
