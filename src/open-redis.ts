@@ -30,7 +30,6 @@ export function openRedis({ settings, events, now, monotonic }: AppContext, gzip
     report: events.report,
     budgetMs: redis.budget,
     breaker: { faults: redis.failuresToOpen, openMs: redis.retryAfter },
-    maxPendingWrites: redis.maxPendingWrites,
     maxPendingWriteBytes: redis.maxPendingWriteSize,
   });
   return {

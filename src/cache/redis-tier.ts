@@ -49,8 +49,7 @@ export interface RedisTierDependencies {
   readonly budgetMs: Ms;
   /** Reads and writes have a circuit breaker each. */
   readonly breaker: RedisBreakerDependencies['breaker'];
-  /** Bounds on the entries being written; one beyond either is dropped. */
-  readonly maxPendingWrites: number;
+  /** The bound on the bytes of the entries being written; one beyond it is dropped. */
   readonly maxPendingWriteBytes: number;
 }
 
@@ -70,6 +69,9 @@ interface Acquired {
   readonly holder: string | undefined;
   readonly found: Entry | undefined;
 }
+
+/** A write counts as so many bytes at least: its command and its place in the queue of the client take memory too. */
+const LEAST_WRITE_BYTES = 64 * 1024;
 
 /** How long a store has to compare an entry with the one in Redis. */
 const COMPARE_MS = 1000;
@@ -129,10 +131,10 @@ export class RedisTier {
    * rejects; `undefined` if it does not begin.
    */
   set(entry: Entry, token?: string): Promise<WriteOutcome> | undefined {
-    const { report, now, maxPendingWrites, maxPendingWriteBytes } = this.#dependencies;
-    const sizeBytes = keptBytes(entry.content);
+    const { report, now, maxPendingWriteBytes } = this.#dependencies;
+    const sizeBytes = Math.max(LEAST_WRITE_BYTES, keptBytes(entry.content));
     const isExpired = usableUntil(entry) <= now();
-    const tooMuch = this.#pending.size >= maxPendingWrites || this.#pendingBytes + sizeBytes > maxPendingWriteBytes;
+    const tooMuch = this.#pendingBytes + sizeBytes > maxPendingWriteBytes;
     if (isExpired || tooMuch || entry.content.bytes > MAX_BODY_BYTES) {
       report({ name: 'redis-write', outcome: isExpired ? 'expired' : 'dropped', durationMs: 0 });
       return undefined;

@@ -23,10 +23,9 @@ export const redis = group({
     duration('10ms', '5min').prefault('1s'),
     'How long that circuit breaker stays open before one trial.',
   ),
-  maxPendingWrites: setting(integer(1, 100_000).prefault(256), 'The most writes under way; more are dropped.'),
   maxPendingWriteSize: setting(
     size('1KiB', '1GiB').prefault('16MiB'),
-    'The most bytes of bodies that wait to be written.',
+    'The most bytes of bodies that wait to be written, 64 KiB at least for each; more are dropped.',
   ),
 }).refine(({ url, tlsCaFile }) => tlsCaFile === undefined || !url?.startsWith('redis://'), {
   path: ['tlsCaFile'],

@@ -45,7 +45,6 @@ function redisTier(): Subject {
     report: () => {},
     budgetMs: 30_000,
     breaker: { faults: 3, openMs: 1000 },
-    maxPendingWrites: 1000,
     maxPendingWriteBytes: 256 * 1024 * 1024,
   });
   return { tier, clock };

@@ -90,7 +90,7 @@ describe('a Redis of three instances', () => {
     await using redis = await startRedis({ args: ['--maxmemory-policy', 'noeviction'] });
     await using fleet = await Fleet.start(() => children('a'), {
       redisUrl: redis.url,
-      overrides: { redis: { ...IMPATIENT_REDIS, retryAfter: 50, maxPendingWrites: 8 } },
+      overrides: { redis: { ...IMPATIENT_REDIS, retryAfter: 50, maxPendingWriteSize: 8 * 64 * 1024 } },
     });
     await fail(redis);
     let pending = 0;

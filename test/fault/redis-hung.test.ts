@@ -3,14 +3,15 @@ import { anEntry } from '../support/entry.ts';
 import { ObservedRedisTier } from '../support/observed-redis-tier.ts';
 import { startRedis } from '../support/redis-server.ts';
 
-const entry = () => anEntry({ askedAt: Date.now(), body: Buffer.from('{"transactions":[{"lt":"1"}]}'.repeat(1000)) });
-
-test.each([{ maxPendingWrites: 4 }, { maxPendingWriteBytes: 4 * entry().content.bytes }])(
-  'writes to a hung Redis stay within %o and end by themselves, and later writes succeed',
-  async (bounds) => {
+test.each([
+  ['small', 2, 4 * 64 * 1024],
+  ['large', 5000, 4 * 5000 * 29],
+])(
+  '%s writes to a hung Redis stay within the bound and end by themselves, and later writes succeed',
+  async (_, rows, maxPendingWriteBytes) => {
     await using redis = await startRedis();
-    await using observed = new ObservedRedisTier(redis.url, bounds);
-    const stored = entry();
+    await using observed = new ObservedRedisTier(redis.url, { maxPendingWriteBytes });
+    const stored = anEntry({ askedAt: Date.now(), body: Buffer.from('{"transactions":[{"lt":"1"}]}'.repeat(rows)) });
     await observed.untilConnection('connected');
 
     await redis.pause();

@@ -36,7 +36,6 @@ export class ObservedRedisTier implements AsyncDisposable {
       report: (event) => this.events.push(event),
       budgetMs: 50,
       breaker: { faults: 3, openMs: 100 },
-      maxPendingWrites: 100,
       maxPendingWriteBytes: 64 * 1024 * 1024,
       ...options,
     });

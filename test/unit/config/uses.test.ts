@@ -17,7 +17,11 @@ test('the sidecar is small', () => {
 
 test('the shared cache is large', () => {
   const { memory, upstream, redis } = load('shared');
-  expect([memory.maxSize, upstream.maxConcurrency, redis.maxPendingWrites]).toEqual([SHARED_MEMORY, 128, 1024]);
+  expect([memory.maxSize, upstream.maxConcurrency, redis.maxPendingWriteSize]).toEqual([
+    SHARED_MEMORY,
+    128,
+    64 * 1024 * 1024,
+  ]);
 });
 
 test('before a public provider the rate is limited, and live answers live longer', () => {
