@@ -1,5 +1,4 @@
 import { hostname } from 'node:os';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { AppContext } from './app-context.ts';
 import { Gzip } from './cache/gzip.ts';
@@ -58,8 +57,8 @@ export interface App {
   /** Asks the indexers whether they are there, with the right key: the log says it if not. Never rejects. */
   askIndexers(): Promise<void>;
   /**
-   * `/readyz` fails from now on; `http.shutdownDelay` later the public port is drained ({@link PublicServer.drain}), which
-   * loses no answer in flight. Afterwards everything is closed.
+   * `/readyz` fails from now on, and the public port is drained ({@link PublicServer.drain}), which loses no answer in
+   * flight. Afterwards everything is closed.
    */
   close(): Promise<void>;
 }
@@ -205,10 +204,9 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
     close: async () => {
       ready = false;
       // Load balancers send requests until they next look at /readyz.
-      if (http.shutdownDelay > 0) await sleep(http.shutdownDelay);
+      await publicServer.drain(http.drain, http.shutdownDelay);
       history.close();
       greedyWatch.close();
-      await publicServer.drain(http.drain);
       log.onClosing();
       push?.close();
       purges.close();

@@ -50,7 +50,7 @@ export const http = group({
   ),
   shutdownDelay: setting(
     duration('0ms', '5min').prefault('0ms'),
-    'How long after SIGTERM the public port still accepts connections while `/readyz` already fails, so that load balancers notice; then `drain` begins.',
+    'How long after SIGTERM the public port still accepts connections while `/readyz` already fails, so that load balancers notice; 250 ms at least if there are clients. Then `drain` begins.',
   ),
   drain: setting(
     duration('100ms', '5min').prefault('7s'),

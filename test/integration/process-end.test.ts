@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { Agent, get, type IncomingMessage } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ask, connectTo, exchange, send } from '../support/http-client.ts';
 import { DRAIN_MS, ProcessWorld, REQUEST, refusal, TARGET } from './process-world.ts';
@@ -35,6 +36,30 @@ describe('a signal to end', () => {
     expect(await started.ended).toEqual({ code: 0, signal: null });
     expect(started.errors).toBe('');
     expect(started.log.every(({ level }) => level <= 30)).toBe(true);
+  });
+
+  it.each([
+    ['in the fast lane', {}],
+    ["in Node's lane", { TE: 'trailers' }],
+  ])('loses no request of clients that ask again as soon as they are answered: %s', async (_, headers) => {
+    await using started = await world.startProcess();
+    const hit = `${started.url}/api/v3/masterchainBlockShards?seqno=${world.indexer.chain.headSeqno - 10}`;
+    let answers = 0;
+    const askUntilTheLast = async () => {
+      const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+      for (;;) {
+        const [answer] = (await once(get(hit, { agent, headers }), 'response')) as [IncomingMessage];
+        await once(answer.resume(), 'end');
+        answers++;
+        expect(answer.statusCode).toBe(200);
+        if (answer.headers.connection === 'close') return;
+      }
+    };
+    const clients = Array.from({ length: 10 }, askUntilTheLast);
+    await expect.poll(() => answers).toBeGreaterThan(100);
+    started.signal('SIGTERM');
+    await Promise.all(clients);
+    expect(await started.ended).toEqual({ code: 0, signal: null });
   });
 
   it('that comes a second time ends the process at once, whatever is in flight', async () => {

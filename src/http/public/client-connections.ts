@@ -31,13 +31,18 @@ export interface ClientConnection {
  * one more, because the body of a request must be read while it is served, and the next head may come with it.
  */
 export class ClientConnections {
-  /** Set by the server when it drains: then the last answer of a connection closes it. */
+  /** Set by the server when it drains: then each answer closes its connection, unless requests wait behind it. */
   isDraining = false;
   readonly #open = new Map<Socket, ClientConnection>();
   /** The sockets that are open when it is iterated. */
   readonly sockets: Iterable<Socket> = { [Symbol.iterator]: () => this.#open.keys() };
   #unanswered = 0;
   #heldBytes = 0;
+
+  /** Connections that are open. */
+  get count(): number {
+    return this.#open.size;
+  }
 
   /** Requests whose answers have not left the process. */
   get unanswered(): number {

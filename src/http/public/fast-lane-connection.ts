@@ -131,7 +131,8 @@ export class FastLaneConnection {
       if (readSpelling(spelling) === undefined) return false;
       if (this.#refuse(fields)) return true;
     }
-    if (fields.isPlain) {
+    // The head of a hit says that the connection is kept.
+    if (fields.isPlain && !this.#dependencies.connections.isDraining) {
       const hit = this.#dependencies.hits.find(spelling, fields.acceptsGzip);
       if (hit !== undefined) {
         this.#writeHit(hit);

@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { MemoryHits } from '../../answer/handle-request.ts';
 import { requestIdOf } from '../../answer/request-trace.ts';
 import type { Gzip } from '../../cache/gzip.ts';
@@ -38,6 +39,9 @@ export interface PublicServerDependencies extends Omit<OperationAnswersDependenc
 
 /** `_httpMessage`: the response that is being sent; Node's own listener for `clientError` looks at it too. */
 type ParsedSocket = Socket & { readonly _httpMessage?: ServerResponse };
+
+/** How long clients that send one request after the other have to send the one whose answer is their last. */
+const LAST_REQUEST_MS = 250;
 
 /** How long the 503s that end a drain have to leave the process. */
 const LAST_WORDS_MS = 500;
@@ -126,11 +130,13 @@ export class PublicServer {
   }
 
   /**
-   * Accepts no new connections, answers requests in flight with `Connection: close`, and resolves when all connections
-   * have ended. Requests that still wait after `limitMs` get 503, and their connections are cut soon after.
+   * From now on each answer says `Connection: close`. New connections are still accepted for `delayMs`, or for a moment if
+   * there are clients. Then idle connections are closed, and this resolves when all have ended. Requests that still wait
+   * after `limitMs` more get 503, and their connections are cut soon after.
    */
-  async drain(limitMs: Ms): Promise<void> {
+  async drain(limitMs: Ms, delayMs: Ms = 0): Promise<void> {
     this.#connections.isDraining = true;
+    await sleep(this.#connections.count > 0 ? Math.max(delayMs, LAST_REQUEST_MS) : delayMs);
     const closed = new Promise<void>((resolve) => this.server.close(() => resolve()));
     // Node ends connections that are idle after an answer; one that was opened ahead of its first request counts as busy.
     for (const socket of this.#connections.sockets) if (socket.bytesRead === 0) socket.destroy();
