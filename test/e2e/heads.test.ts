@@ -56,11 +56,12 @@ describe.each([true, false])('a head, fast lane %s', (fastLane) => {
     expect(await refused('head-too-large')).toBe(1);
   });
 
-  it('that is malformed, or ends too early, is refused with 400', async () => {
+  it('that is malformed, ends too early, or names no Host, is refused with 400', async () => {
     const malformed = { status: 400, cacheStatus: 'toncache; detail=bad-request' };
     expect(await refusalOf('GET / HTTP/1.1\nHost: x\r\n\r\n')).toEqual(malformed);
     expect(await refusalOf(`GET ${newestBlock(world)} HTTP/1.1\r\nX : y\r\n\r\n`)).toEqual(malformed);
-    expect(await refused('bad-request')).toBe(2);
+    expect(await refusalOf(`GET ${newestBlock(world)} HTTP/1.1\r\n\r\n`)).toEqual(malformed);
+    expect(await refused('bad-request')).toBe(3);
   });
 
   it('that begins HTTP/2 is refused with 505', async () => {

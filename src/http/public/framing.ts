@@ -11,7 +11,7 @@ export const MOST_FIELDS = 100;
  * Why a request is refused whatever it asks for, because a server before or behind this one may read it in another way;
  * `undefined` when it is not. Node's HTTP server would accept these: more than {@link MOST_FIELDS} header fields, another
  * version than 1.0 and 1.1, a request line without a version (HTTP/0.9), two Hosts (RFC 9112 3.2), and a transfer coding
- * in HTTP/1.0 or other than chunked (RFC 9112 6.1).
+ * in HTTP/1.0 or other than chunked (RFC 9112 6.1). One without Host it would refuse in a form of its own.
  */
 export function refusedFraming(request: IncomingMessage): ProxyError | undefined {
   const { httpVersion, headers, headersDistinct } = request;
@@ -24,8 +24,9 @@ export function refusedFraming(request: IncomingMessage): ProxyError | undefined
       `HTTP/${httpVersion} is not spoken here; accepted: HTTP/1.1, HTTP/1.0`,
     );
   }
-  if ((headersDistinct['host']?.length ?? 0) > 1) {
-    return new ProxyError('bad-request', 'the request names more than one Host; accepted: one');
+  const hosts = headersDistinct['host']?.length ?? 0;
+  if (hosts > 1 || (hosts === 0 && httpVersion === '1.1')) {
+    return new ProxyError('bad-request', `the request names ${hosts} Hosts; accepted: one`);
   }
   const encoding = headers['transfer-encoding'];
   if (encoding === undefined) return undefined;

@@ -63,13 +63,15 @@ export class PublicServer {
     this.#answers = new OperationAnswers({ ...dependencies, connections });
     this.server = createServer(
       {
-        // Counts also the requests that Node answers by itself, such as one without Host.
+        // Counts also the requests that Node answers by itself, such as one with an `Expect` that it does not know.
         ServerResponse: class<R extends IncomingMessage> extends ServerResponse<R> {
           constructor(...given: ConstructorParameters<typeof ServerResponse<R>>) {
             super(...given);
             connections.onResponse(given[0].socket, this);
           }
         },
+        // `refusedFraming` refuses it.
+        requireHostHeader: false,
         maxHeaderSize: dependencies.maxHeaderBytes,
         headersTimeout: dependencies.headerTimeoutMs,
         requestTimeout: dependencies.headerTimeoutMs,
