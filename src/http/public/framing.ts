@@ -47,7 +47,7 @@ export type UnparsedCode = keyof typeof UNPARSED;
 const UNPARSED = {
   'bad-request': 'the request is malformed; accepted: HTTP/1.1',
   'body-too-large': 'the extensions of a chunk of the body are too large; accepted: none',
-  'head-too-large': 'the head of the request is larger than http.maxHeaderSize; ask for fewer values at once',
+  'head-too-large': `the head of the request is too large; accepted: http.maxHeaderSize and ${MOST_FIELDS} header fields at most`,
   'request-timeout': 'the request did not arrive in time',
   'unsupported-version': 'HTTP/2 is not spoken here; accepted: HTTP/1.1, HTTP/1.0',
 } as const;
