@@ -12,7 +12,10 @@ export const redis = group({
     "A PEM file with the authorities of Redis's certificates; the system's when not set. With it, connections to a Cluster and to sentinels use TLS.",
     { env: 'REDIS_TLS_CA_FILE' },
   ),
-  budget: setting(duration('1ms', '10s').prefault('50ms'), 'The time that all Redis work of one request shares.'),
+  budget: setting(
+    duration('1ms', '10s').prefault('50ms'),
+    'The time that all Redis work of one request shares; its turn of `UPSTREAM_RPS` has as much again.',
+  ),
   connectTimeout: setting(duration('10ms', '1min').prefault('1s'), 'How long a connection may take to open.'),
   commandTimeout: setting(
     duration('1ms', '1min').prefault('1s'),
