@@ -3,7 +3,7 @@ import type { Sourced } from '../config/setting-source.ts';
 import { textTable } from '../operate/text-table.ts';
 import { type Command, EXIT } from './command.ts';
 import { type ConnectCheck, connectChecks } from './connect-checks.ts';
-import { expectNoMore, readOptions } from './options.ts';
+import { readOptions } from './options.ts';
 
 export const checkConfig: Command = {
   help: `usage: toncache check-config [--all] [--connect] [--json]
@@ -21,12 +21,11 @@ example:
 exit codes: 0 the settings are right, 64 wrong command line, 69 something that was tried cannot be used so, 78 wrong settings`,
 
   async run(args, { env, stdout }) {
-    const { values, positionals } = readOptions(args, {
+    const { values } = readOptions(args, {
       all: { type: 'boolean', default: false },
       connect: { type: 'boolean', default: false },
       json: { type: 'boolean', default: false },
     });
-    expectNoMore(positionals);
     try {
       const { settings, sources, warnings } = loadSettings(env);
       const checks = values.connect ? await connectChecks(settings) : [];

@@ -1,6 +1,7 @@
 import { loadSettings } from '../config/load.ts';
+import { duration } from '../config/values.ts';
 import { type Command, EXIT } from './command.ts';
-import { durationOf, expectNoMore, fromCheckout, readOptions } from './options.ts';
+import { fromCheckout, optionOf, readOptions } from './options.ts';
 
 export const demo: Command = {
   help: `usage: npm run demo                 until Ctrl-C
@@ -15,9 +16,9 @@ example:
 exit codes: 0 every answer was right, 1 one was not, 64 wrong command line, 69 not in this installation, 78 wrong settings`,
 
   async run(args, { env, signal }) {
-    const { values, positionals } = readOptions(args, { for: { type: 'string' } });
-    expectNoMore(positionals);
-    const forMs = values.for === undefined ? Number.POSITIVE_INFINITY : durationOf('--for', values.for, '100ms', '24h');
+    const { values } = readOptions(args, { for: { type: 'string' } });
+    const forMs =
+      values.for === undefined ? Number.POSITIVE_INFINITY : optionOf('--for', values.for, duration('100ms', '24h'));
     // Only the variables that the help names are used. The others are for a real proxy.
     const { PORT, ADMIN_PORT, REDIS_URL } = env;
     const { http, redis } = loadSettings({ UPSTREAM_URL: 'http://127.0.0.1', PORT, ADMIN_PORT, REDIS_URL }).settings;

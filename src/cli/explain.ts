@@ -18,11 +18,12 @@ example:
 exit codes: 0 explained, 1 the request would be refused, 64 wrong command line, 69 no answer, 78 wrong settings`,
 
   async run(args, context) {
-    const { values, positionals } = readOptions(args, {
-      header: { type: 'string', multiple: true, default: [] },
+    const options = {
+      header: { type: 'string', multiple: true, default: [] as string[] },
       admin: { type: 'string' },
       json: { type: 'boolean', default: false },
-    });
+    } as const;
+    const { values, positionals } = readOptions(args, options, true);
     const [target, ...more] = positionals;
     if (target === undefined || more.length > 0) throw new UsageError('one URL or query is expected, in quotes');
     const query = new URLSearchParams({ target });

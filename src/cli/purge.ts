@@ -1,6 +1,6 @@
 import { AdminClient } from './admin-client.ts';
 import { type Command, EXIT, UsageError } from './command.ts';
-import { expectNoMore, readOptions, readSettings } from './options.ts';
+import { readOptions, readSettings } from './options.ts';
 
 export const purge: Command = {
   help: `usage: toncache purge (--seqno N | --account A | --hash H | --all) [--admin URL] [--json]
@@ -18,7 +18,7 @@ example:
 exit codes: 0 purged, 1 purged in this instance only, 64 wrong command line, 69 no answer or refused, 78 wrong settings`,
 
   async run(args, context) {
-    const { values, positionals } = readOptions(args, {
+    const { values } = readOptions(args, {
       seqno: { type: 'string' },
       account: { type: 'string' },
       hash: { type: 'string' },
@@ -26,7 +26,6 @@ exit codes: 0 purged, 1 purged in this instance only, 64 wrong command line, 69 
       admin: { type: 'string' },
       json: { type: 'boolean', default: false },
     });
-    expectNoMore(positionals);
     const { admin, json, ...body } = values;
     const { status, text } = await new AdminClient(admin, readSettings(context)).ask('/purge', { body });
     const reply: { error?: string; at?: number } = JSON.parse(text);

@@ -1,5 +1,6 @@
+import { duration, integer } from '../config/values.ts';
 import { type Command, EXIT, UnavailableError, UsageError } from './command.ts';
-import { durationOf, expectNoMore, fromCheckout, readOptions, wholeNumber } from './options.ts';
+import { fromCheckout, optionOf, readOptions } from './options.ts';
 
 const FAULTS = ['500', '429', 'hang', 'reset'] as const;
 
@@ -21,16 +22,16 @@ example:
 exit codes: 0 ended, 64 wrong command line, 69 not in this installation, or the port is in use`,
 
   async run(args, { stdout, signal }) {
-    const { values, positionals } = readOptions(args, {
+    const { values } = readOptions(args, {
       port: { type: 'string', default: '8081' },
       latency: { type: 'string', default: '0ms' },
       workers: { type: 'string' },
       fault: { type: 'string' },
     });
-    expectNoMore(positionals);
-    const port = wholeNumber('--port', values.port, 0, 65_535);
-    const latencyMs = durationOf('--latency', values.latency, '0ms', '1min');
-    const workers = values.workers === undefined ? undefined : wholeNumber('--workers', values.workers, 1, 10_000);
+    const port = optionOf('--port', values.port, integer(0, 65_535));
+    const latencyMs = optionOf('--latency', values.latency, duration('0ms', '1min'));
+    const workers =
+      values.workers === undefined ? undefined : optionOf('--workers', values.workers, integer(1, 10_000));
     const fault = FAULTS.find((each) => each === values.fault);
     if (fault !== values.fault) throw new UsageError(`--fault is not valid; accepted: ${FAULTS.join(', ')}`);
     const { startIndexer, failed, rateLimited } = await fromCheckout(

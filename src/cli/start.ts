@@ -1,5 +1,5 @@
 import { type Command, EXIT } from './command.ts';
-import { expectNoMore, readOptions } from './options.ts';
+import { readOptions } from './options.ts';
 
 export const start: Command = {
   help: `usage: toncache start
@@ -12,7 +12,7 @@ example:
 exit codes: 0 ended by a signal, 1 cannot listen, 64 wrong command line, 78 wrong settings`,
 
   async run(args) {
-    expectNoMore(readOptions(args, {}).positionals);
+    readOptions(args, {});
     // Importing the module runs the service, as `npm start` does. It ends the process itself.
     await import('../main.ts');
     return EXIT.ok;

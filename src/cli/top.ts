@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { integer } from '../config/values.ts';
 import type { StatusMessage } from '../operate/status/status-pages.ts';
 import { duration, textTable } from '../operate/text-table.ts';
 import { AdminClient } from './admin-client.ts';
 import { type Command, type Context, EXIT } from './command.ts';
-import { expectNoMore, readOptions, readSettings, wholeNumber } from './options.ts';
+import { optionOf, readOptions, readSettings } from './options.ts';
 
 /** Clears a terminal and puts the cursor into its corner. */
 const CLEAR = '\x1b[H\x1b[2J';
@@ -26,14 +27,13 @@ example:
 exit codes: 0 ended, 64 wrong command line, 69 no answer, 78 wrong settings`,
 
   async run(args, context) {
-    const { values, positionals } = readOptions(args, {
+    const { values } = readOptions(args, {
       count: { type: 'string' },
       admin: { type: 'string' },
       json: { type: 'boolean', default: false },
     });
-    expectNoMore(positionals);
     const { stdout, signal } = context;
-    const given = values.count === undefined ? undefined : wholeNumber('--count', values.count, 1, 1_000_000);
+    const given = values.count === undefined ? undefined : optionOf('--count', values.count, integer(1, 1_000_000));
     const isEndless = values.json || stdout.isTTY === true;
     let left = given ?? (isEndless ? Number.POSITIVE_INFINITY : 1);
     const clear = left > 1 && stdout.isTTY ? CLEAR : '';

@@ -1,8 +1,9 @@
 import { SettingsError } from '../config/load.ts';
+import { integer } from '../config/values.ts';
 import { UnreachableError } from '../tools/verify/asker.ts';
 import { verify as runVerify } from '../tools/verify/verify.ts';
 import { type Command, EXIT, UnavailableError, UsageError } from './command.ts';
-import { readOptions, wholeNumber } from './options.ts';
+import { optionOf, readOptions } from './options.ts';
 
 export const verify: Command = {
   help: `usage: toncache verify https://indexer.example/api/v3 [--rate 1] [--samples 5]
@@ -21,15 +22,13 @@ exit codes:
   ${EXIT.incomplete}  nothing is wrong, but not all could be checked: the last lines say what and why`,
 
   async run(args, { env, stdout, stderr }) {
-    const { values, positionals } = readOptions(args, {
-      rate: { type: 'string', default: '1' },
-      samples: { type: 'string', default: '5' },
-    });
+    const options = { rate: { type: 'string', default: '1' }, samples: { type: 'string', default: '5' } } as const;
+    const { values, positionals } = readOptions(args, options, true);
     const [url, ...more] = positionals;
     if (url === undefined || more.length > 0) throw new UsageError('one address of an indexer is expected');
     const rate = /^[0-9.]+$/.test(values.rate) ? Number(values.rate) : Number.NaN;
     if (!(rate >= 0.01 && rate <= 1000)) throw new UsageError('--rate is not valid; accepted: 0.01 to 1000');
-    const samples = wholeNumber('--samples', values.samples, 1, 100);
+    const samples = optionOf('--samples', values.samples, integer(1, 100));
     const apiKey = env['UPSTREAM_API_KEY'];
     try {
       const { violation, unclear } = await runVerify({ url, apiKey, rate, samples, stdout, stderr });

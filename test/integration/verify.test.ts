@@ -191,7 +191,7 @@ describe.concurrent('verify', () => {
     [['ftp://indexer.example'], 'UPSTREAM_URL'],
     [['http://a', 'http://b'], 'one address'],
     [['http://a', '--rate', '0'], '--rate is not valid; accepted: 0.01 to 1000'],
-    [['http://a', '--samples', 'all'], '--samples is not valid; accepted: 1 to 100'],
+    [['http://a', '--samples', 'all'], '--samples must be a whole number from 1 to 100'],
     [['http://a', '--fast'], '--fast'],
   ])('explains its usage for %j', async (args, expected) => {
     const { code, stdout, stderr } = await verify(args);
