@@ -10,7 +10,7 @@ const LIMIT_MS = 2000;
  * proxy's own settings, be it set in the environment or in CONFIG_FILE.
  */
 try {
-  // Docker starts this program by itself, so it reads the environment, as `main.ts` does.
+  // Docker starts this program by itself, so it reads the environment, as `cli/main.ts` does.
   const url = `${adminUrlOf(loadSettings(process.env).settings.http)}/healthz`;
   // Not `fetch`, which refuses some ports.
   const { statusCode } = await request(url, { signal: AbortSignal.timeout(LIMIT_MS) });

@@ -1,5 +1,14 @@
+import { createApp } from '../app.ts';
+import { loadSettings } from '../config/load.ts';
+import { onEndingSignal } from '../ending-signals.ts';
+import { LogDestination } from '../operate/log-destination.ts';
+import { createLogger } from '../operate/logger.ts';
+import { VERSION } from '../version.ts';
 import { type Command, EXIT } from './command.ts';
 import { readOptions } from './options.ts';
+
+/** How long the reader of a full pipe has for the last lines of the log. */
+const LAST_LINES_MS = 250;
 
 export const start: Command = {
   help: `usage: toncache start
@@ -11,10 +20,39 @@ example:
 
 exit codes: 0 ended by a signal, 1 cannot listen, 64 wrong command line, 78 wrong settings`,
 
-  async run(args) {
+  async run(args, { env }) {
     readOptions(args, {});
-    // Importing the module runs the service, as `npm start` does. It ends the process itself.
-    await import('../main.ts');
+    const { settings, warnings } = loadSettings(env);
+    // The first use of `process.stdout` makes Node's stream, which sets a pipe to non-blocking: LogDestination needs that.
+    const output = new LogDestination(process.stdout.fd);
+    process.on('exit', () => output.flush(LAST_LINES_MS));
+    const logger = createLogger(settings.logLevel, output);
+    const app = createApp({ logger, logLinesDropped: () => output.dropped }, settings);
+    // After `http.shutdownDelay`, requests in flight are answered and the process ends.
+    const end = async (signal: string) => {
+      const { shutdownDelay: shutdownDelayMs } = settings.http;
+      logger.info({ signal, shutdownDelayMs }, 'shutting down, draining requests');
+      await app.close();
+      logger.info('shut down');
+      process.exit(EXIT.ok);
+    };
+    onEndingSignal(['SIGTERM', 'SIGINT'], (signal) => void end(signal));
+    for (const warning of warnings) logger.warn(warning);
+    try {
+      const { publicUrl, adminUrl } = await app.listen();
+      const { network, upstream } = settings;
+      const redis = settings.redis.url === undefined ? 'none' : 'configured';
+      logger.info(
+        { version: VERSION, publicUrl, adminUrl, upstream: upstream.url, network, redis },
+        'toncache is ready',
+      );
+      // Not waited for: hits are served whatever the indexer does.
+      if (upstream.url.length === 1) void app.askIndexers();
+    } catch (error) {
+      logger.fatal({ err: error }, 'toncache cannot listen');
+      process.exit(EXIT.failed);
+    }
+    // The process goes on until a signal ends it.
     return EXIT.ok;
   },
 };

@@ -37,7 +37,7 @@ class SilentProxy implements AsyncDisposable {
   private constructor(output: number, port: number, adminPort: number) {
     this.url = `http://127.0.0.1:${port}`;
     this.adminUrl = `http://127.0.0.1:${adminPort}`;
-    this.#child = spawn(process.execPath, ['-r', './src/require-node-24.cjs', 'src/main.ts'], {
+    this.#child = spawn(process.execPath, ['-r', './src/require-node-24.cjs', 'src/cli/main.ts', 'start'], {
       env: { UPSTREAM_URL: indexer.url, PORT: String(port), ADMIN_PORT: String(adminPort) },
       stdio: ['ignore', output, 'inherit'],
     });

@@ -11,7 +11,7 @@ export interface Received {
 
 const GUARD_MS = 30_000;
 
-/** One process of toncache, `src/main.ts` with its defaults. */
+/** One process of toncache, `toncache start` with its defaults. */
 export class Instance implements AsyncDisposable {
   readonly #process: Launched;
   readonly #url: URL;
@@ -27,7 +27,8 @@ export class Instance implements AsyncDisposable {
 
   /** @param root The folder that holds `src`, as a URL that ends in a slash. Resolves when both ports listen. */
   static async start(root: URL, environment: Readonly<Record<string, string>>): Promise<Instance> {
-    const process = launch(new URL('src/main.ts', root), {
+    const process = launch(new URL('src/cli/main.ts', root), {
+      args: ['start'],
       environment: { PORT: '0', ADMIN_PORT: '0', ...environment },
     });
     const [publicUrl, adminUrl] = await process.next((line) => {

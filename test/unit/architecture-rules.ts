@@ -85,8 +85,7 @@ export const MAY_IMPORT: Record<string, readonly string[]> = {
     'operate',
   ],
   'healthcheck.ts': ['config'],
-  'main.ts': ['errors.ts', 'version.ts', 'ending-signals.ts', 'app.ts', 'config', 'operate'],
-  cli: [...parts, 'config', 'operate', 'main.ts', 'require-node-24.cjs', 'tools'],
+  cli: [...parts, 'config', 'operate', 'app.ts', 'require-node-24.cjs', 'tools'],
   tools: [...parts, 'config', 'operate', 'app.ts'],
 };
 
