@@ -157,8 +157,7 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
     verdict: () => history.level,
   });
   let ready = false;
-  const { adminToken: token, adminAllowedHosts: allowedHosts, adminHost: listensOn } = http;
-  const guard = { token, allowedHosts, listensOn };
+  const guard = { token: http.adminToken, listensOn: http.adminHost };
   const history: StatusHistory = new StatusHistory({
     samples: () => metrics.samples(),
     now,
