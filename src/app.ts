@@ -5,7 +5,7 @@ import { Gzip } from './cache/gzip.ts';
 import { MemoryTier } from './cache/memory-tier.ts';
 import { TieredCache } from './cache/tiered-cache.ts';
 import { shortened } from './clients/client-addresses.ts';
-import { countWaiting, GreedyWatch } from './clients/waiting-clients.ts';
+import { countWaiting, watchGreedy } from './clients/waiting-clients.ts';
 import { Clock } from './clock.ts';
 import type { Settings } from './config/schema.ts';
 import { EventHub } from './event-hub.ts';
@@ -123,10 +123,9 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
   const { admission, passThroughAdmission } = indexers;
   const waitingClients = () => countWaiting([...admission.waitingClients(), ...passThroughAdmission.waitingClients()]);
   const shownClient = settings.clients.showAddresses ? (client: string) => client : shortened;
-  const greedyWatch = new GreedyWatch({
-    waiting: waitingClients,
-    onGreedy: ({ client, share }) => events.report({ name: 'greedy-client', client: shownClient(client), share }),
-  });
+  const endGreedyWatch = watchGreedy(waitingClients, ({ client, share }) =>
+    events.report({ name: 'greedy-client', client: shownClient(client), share }),
+  );
   const { logRequests: requests, logRequestsSample: sample } = settings;
   const { server: publicServer, explain } = openProxy(context, {
     cache,
@@ -205,7 +204,7 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
       // Load balancers send requests until they next look at /readyz.
       await publicServer.drain(http.drain, http.shutdownDelay);
       history.close();
-      greedyWatch.close();
+      endGreedyWatch();
       log.onClosing();
       push?.close();
       purges.close();

@@ -24,36 +24,27 @@ const LOOKS = 10;
 /** Fewer waiting requests of one client harm nobody. */
 const FEWEST_WAITING = 10;
 
-export interface GreedyWatchDependencies {
-  readonly waiting: () => readonly WaitingClient[];
-  /** Called when a client had more than half of what waits for 10 s; for the same client once. */
-  readonly onGreedy: (greedy: WaitingClient) => void;
-}
-
-/** Looks each second whether one client holds the backlog. */
-export class GreedyWatch {
-  readonly #dependencies: GreedyWatchDependencies;
-  readonly #timer = setInterval(() => this.#look(), LOOK_EVERY_MS).unref();
-  #suspect = '';
-  #looks = 0;
-  #reported = '';
-
-  constructor(dependencies: GreedyWatchDependencies) {
-    this.#dependencies = dependencies;
-  }
-
-  close(): void {
-    clearInterval(this.#timer);
-  }
-
-  #look(): void {
-    const [first] = this.#dependencies.waiting();
+/**
+ * Looks each second whether one client holds the backlog, and calls `onGreedy` when it had more than half of what waits
+ * for 10 s; for the same client once. Call the returned function to end it.
+ */
+export function watchGreedy(
+  waiting: () => readonly WaitingClient[],
+  onGreedy: (greedy: WaitingClient) => void,
+): () => void {
+  let suspect = '';
+  let looks = 0;
+  let reported = '';
+  const look = () => {
+    const [first] = waiting();
     const isGreedy = first !== undefined && first.share > 0.5 && first.requests >= FEWEST_WAITING;
-    if (!isGreedy || first.client !== this.#suspect) this.#looks = 0;
+    if (!isGreedy || first.client !== suspect) looks = 0;
     if (!isGreedy) return;
-    this.#suspect = first.client;
-    if (++this.#looks < LOOKS || first.client === this.#reported) return;
-    this.#reported = first.client;
-    this.#dependencies.onGreedy(first);
-  }
+    suspect = first.client;
+    if (++looks < LOOKS || first.client === reported) return;
+    reported = first.client;
+    onGreedy(first);
+  };
+  const timer = setInterval(look, LOOK_EVERY_MS).unref();
+  return () => clearInterval(timer);
 }

@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { GreedyWatch, type WaitingClient } from '../../../src/clients/waiting-clients.ts';
+import { type WaitingClient, watchGreedy } from '../../../src/clients/waiting-clients.ts';
 
 describe('a client that has more than half of what waits', () => {
   let waiting: WaitingClient[];
   let reported: string[];
-  let watch: GreedyWatch;
+  let end: () => void;
   const has = (client: string, share: number, requests = 100) => {
     waiting = [{ client, share, requests }];
   };
@@ -13,11 +13,14 @@ describe('a client that has more than half of what waits', () => {
     vi.useFakeTimers();
     waiting = [];
     reported = [];
-    watch = new GreedyWatch({ waiting: () => waiting, onGreedy: ({ client }) => reported.push(client) });
+    end = watchGreedy(
+      () => waiting,
+      ({ client }) => reported.push(client),
+    );
   });
 
   afterEach(() => {
-    watch.close();
+    end();
     vi.useRealTimers();
   });
 
