@@ -10,7 +10,7 @@ import type { TieredCache } from './cache/tiered-cache.ts';
 import { clientsBehind } from './clients/client-addresses.ts';
 import { PerClientLimit } from './clients/per-client-limit.ts';
 import { BodyReader } from './http/body-reader.ts';
-import { PassThrough } from './http/pass-through/pass-through.ts';
+import { type PassThrough, passThroughTo } from './http/pass-through/pass-through.ts';
 import type { AnsweredRequest } from './http/public/operation-answers.ts';
 import { PublicServer } from './http/public/public-server.ts';
 import { Hedging } from './indexer/hedging.ts';
@@ -168,13 +168,12 @@ function openPassThrough(
   missLimit: PerClientLimit | undefined,
 ): PassThrough {
   const { passThrough, upstream } = settings;
-  return new PassThrough({
+  return passThroughTo({
     admission: indexers.passThroughAdmission,
     missLimit,
     indexers: indexers.all,
     bodies: new BodyReader({ maxBodyBytes: passThrough.maxBodySize, maxReadingBytes: passThrough.maxReading }),
     refuse: refuseWith(random, events.report),
-    random,
     report: events.report,
     maxTransfers: passThrough.maxTransfers,
     hasOurKey: upstream.apiKey !== undefined,

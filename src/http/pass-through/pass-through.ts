@@ -2,8 +2,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import type { Admission, Ticket } from '../../admission/admission.ts';
 import type { Outcome, Refusal } from '../../admission/guard.ts';
-import type { Report, ShedReason } from '../../answer/events.ts';
-import { outcomeOf, overloaded, type Refuse } from '../../answer/refuse.ts';
+import type { Report } from '../../answer/events.ts';
+import { outcomeOf, type Refuse } from '../../answer/refuse.ts';
 import type { Wait } from '../../answer/wait.ts';
 import type { PerClientLimit } from '../../clients/per-client-limit.ts';
 import { ProxyError } from '../../errors.ts';
@@ -35,7 +35,6 @@ export interface PassThroughDependencies {
   readonly indexers: readonly PassedTo[];
   readonly refuse: Refuse;
   readonly bodies: BodyReader;
-  readonly random: () => number;
   readonly report: Report;
   /** The most answers that may be on their way to clients at once. */
   readonly maxTransfers: number;
@@ -60,34 +59,32 @@ export interface PassedRequest {
   readonly requestId: string;
 }
 
+/** Passes a request through. Rejects with a {@link ProxyError} while nothing was sent to the client yet. */
+export type PassThrough = (passed: PassedRequest) => Promise<void>;
+
 /**
  * Sends requests that are not cached to the indexer, never twice, and streams the answers back. Once the head of an
  * answer has arrived, the indexer's query is over and the slot is free. The body counts as a transfer from then on,
  * because its client decides how long it takes.
  */
-export class PassThrough {
-  readonly #dependencies: PassThroughDependencies;
+export function passThroughTo(dependencies: PassThroughDependencies): PassThrough {
+  const { admission, bodies, indexers, missLimit, refuse, report, maxTransfers } = dependencies;
+  const { hasOurKey, sharesOurKey } = dependencies;
   /** Answers on their way to clients now. */
-  #transfers = 0;
-
-  constructor(dependencies: PassThroughDependencies) {
-    this.#dependencies = dependencies;
-  }
-
-  /** Rejects with a {@link ProxyError} while nothing was sent to the client yet. */
-  async serve({ request, response, target, client, openWait, requestId }: PassedRequest): Promise<void> {
-    const method = this.#check(request, target);
-    const { admission, bodies, indexers, missLimit, refuse, report } = this.#dependencies;
+  let transfers = 0;
+  return async ({ request, response, target, client, openWait, requestId }) => {
+    const method = methodOf(request, target);
     const limited = missLimit?.take(client);
     if (limited !== undefined) {
       report({ name: 'shed', operation: OPERATION, reason: 'client-limit' });
       throw limited;
     }
-    const { withClientKey, addsOurKey } = this.#keyFor(request, target);
+    // The client's own key, as header or parameter, goes before ours.
+    const hasItsOwn = request.headers['x-api-key'] !== undefined || hasApiKey(target);
+    const withClientKey = hasItsOwn || (hasOurKey && !sharesOurKey);
     const entering = { operation: OPERATION, key: target, clients: [client], withClientKey } as const;
-    if (this.#transfers >= this.#dependencies.maxTransfers) throw this.#shed('queue-full');
     // Before the client's body is read.
-    const refusal = admission.refusal(entering);
+    const refusal = transfers >= maxTransfers ? TOO_MANY_TRANSFERS : admission.refusal(entering);
     if (refusal !== undefined) throw refuse(entering, refusal);
     const body = method === 'POST' ? await bodies.read(request) : undefined;
     const wait = openWait();
@@ -100,81 +97,75 @@ export class PassThrough {
       const go = await ticket.send();
       if (go !== 'go') throw refused(go);
       const indexer = indexers[ticket.route.index] as PassedTo;
-      const ourKey = addsOurKey && indexer.apiKey !== undefined ? ['x-api-key', indexer.apiKey] : [];
+      const ourKey = !hasItsOwn && sharesOurKey && indexer.apiKey !== undefined ? ['x-api-key', indexer.apiKey] : [];
       const headers = [...forwardedHeaders(request.headers), 'x-request-id', requestId, ...ourKey];
-      answer = await this.#forward({ method, target, headers, body, signal }, indexer, ticket);
+      answer = await forward({ method, target, headers, body, signal }, indexer, ticket);
     } finally {
       // The body has no deadline as a whole: only each pause in it is bounded.
       wait.close();
     }
-    await this.#transfer(answer, response, requestId);
-  }
+    transfers++;
+    await transfer(answer, response, requestId);
+    transfers--;
+  };
+}
 
-  async #forward(request: ForwardRequest, { client }: PassedTo, ticket: Pick<Ticket, 'end'>): Promise<ForwardedAnswer> {
-    let outcome: Outcome = 'unknown';
-    let answer: ForwardedAnswer | undefined;
-    try {
-      answer = await client.forward(request);
-      outcome = outcomeOfStatus(answer.status);
-      return answer;
-    } catch (error) {
-      // A client that leaves says nothing about the indexer, which is still working on its request.
-      if (error instanceof ProxyError && !request.signal.aborted) outcome = outcomeOf(error);
-      throw error;
-    } finally {
-      ticket.end(outcome, answer?.retryAfterMs);
-    }
-  }
+const TOO_MANY_TRANSFERS: Refusal = { reason: 'queue-full', retryAfterMs: 0 };
 
-  async #transfer(
-    { status, headers, body }: ForwardedAnswer,
-    response: ServerResponse,
-    requestId: string,
-  ): Promise<void> {
-    this.#transfers++;
-    try {
-      const cacheControl = headers['cache-control'] === undefined ? ['Cache-Control', 'no-store'] : [];
-      const ours = commonHeaders({ cacheStatus: { fwd: 'bypass', fwdStatus: status }, vary: '', requestId });
-      response.writeHead(status, [...returnedHeaders(headers), ...cacheControl, ...ours]);
-      await pipeline(body, response);
-    } catch {
-      // One side disconnected in the middle. The other side learns of it by the end of its connection.
-      response.destroy();
-    } finally {
-      this.#transfers--;
-    }
+async function forward(
+  request: ForwardRequest,
+  { client }: PassedTo,
+  ticket: Pick<Ticket, 'end'>,
+): Promise<ForwardedAnswer> {
+  let outcome: Outcome = 'unknown';
+  let answer: ForwardedAnswer | undefined;
+  try {
+    answer = await client.forward(request);
+    outcome = outcomeOfStatus(answer.status);
+    return answer;
+  } catch (error) {
+    // A client that leaves says nothing about the indexer, which is still working on its request.
+    if (error instanceof ProxyError && !request.signal.aborted) outcome = outcomeOf(error);
+    throw error;
+  } finally {
+    ticket.end(outcome, answer?.retryAfterMs);
   }
+}
 
-  /** The failure of a request that is not sent; counted. */
-  #shed(reason: ShedReason): ProxyError {
-    this.#dependencies.report({ name: 'shed', operation: OPERATION, reason });
-    return overloaded(this.#dependencies.random, reason);
+/** Never rejects. */
+async function transfer(
+  { status, headers, body }: ForwardedAnswer,
+  response: ServerResponse,
+  requestId: string,
+): Promise<void> {
+  try {
+    const cacheControl = headers['cache-control'] === undefined ? ['Cache-Control', 'no-store'] : [];
+    const ours = commonHeaders({ cacheStatus: { fwd: 'bypass', fwdStatus: status }, vary: '', requestId });
+    response.writeHead(status, [...returnedHeaders(headers), ...cacheControl, ...ours]);
+    await pipeline(body, response);
+  } catch {
+    // One side disconnected in the middle. The other side learns of it by the end of its connection.
+    response.destroy();
   }
+}
 
-  #check(request: IncomingMessage, target: string): (typeof PASSED_METHODS)[number] {
-    if (!isPassable(target)) {
-      throw new ProxyError(
-        'bad-request',
-        'the path is ambiguous; accepted: /api/v3/ and plain segments, without lone dots, backslashes or encoded slashes',
-      );
-    }
-    if (findOperation(decodeURIComponent(target.split('?', 1)[0] ?? '')) !== undefined) {
-      throw new ProxyError('bad-request', 'the path encodes plain letters; accepted: the operation by its plain name');
-    }
-    if (request.headers.upgrade !== undefined) {
-      throw new ProxyError('bad-request', 'no protocol can be switched to; accepted: requests without Upgrade');
-    }
-    const method = PASSED_METHODS.find((passed) => passed === request.method);
-    if (method === undefined) throw new ProxyError('method-not-allowed', `accepted: ${ALLOW}`, { allow: ALLOW });
-    return method;
+/** The method of a request that may be passed through; throws a {@link ProxyError} for any other. */
+function methodOf(request: IncomingMessage, target: string): (typeof PASSED_METHODS)[number] {
+  if (!isPassable(target)) {
+    throw new ProxyError(
+      'bad-request',
+      'the path is ambiguous; accepted: /api/v3/ and plain segments, without lone dots, backslashes or encoded slashes',
+    );
   }
-
-  /** The key that a request goes with: the client's own, as header or parameter, before ours. */
-  #keyFor(request: IncomingMessage, target: string): { withClientKey: boolean; addsOurKey: boolean } {
-    const { hasOurKey, sharesOurKey } = this.#dependencies;
-    const hasItsOwn = request.headers['x-api-key'] !== undefined || hasApiKey(target);
-    return { withClientKey: hasItsOwn || (hasOurKey && !sharesOurKey), addsOurKey: !hasItsOwn && sharesOurKey };
+  if (findOperation(decodeURIComponent(target.split('?', 1)[0] ?? '')) !== undefined) {
+    throw new ProxyError('bad-request', 'the path encodes plain letters; accepted: the operation by its plain name');
   }
+  if (request.headers.upgrade !== undefined) {
+    throw new ProxyError('bad-request', 'no protocol can be switched to; accepted: requests without Upgrade');
+  }
+  const method = PASSED_METHODS.find((passed) => passed === request.method);
+  if (method === undefined) throw new ProxyError('method-not-allowed', `accepted: ${ALLOW}`, { allow: ALLOW });
+  return method;
 }
 
 function outcomeOfStatus(status: number): Outcome {

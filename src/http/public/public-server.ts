@@ -189,14 +189,12 @@ export class PublicServer {
     }
   }
 
-  #passThrough(request: IncomingMessage, response: ServerResponse, target: Target, server: PassThrough): void {
+  #passThrough(request: IncomingMessage, response: ServerResponse, target: Target, pass: PassThrough): void {
     const { headers, socket } = request;
     const openWait = () => this.#answers.openWait(socket, headers);
     const client = this.#dependencies.clientOf(socket, headers);
     const passed = { request, response, target: target.originForm, client, openWait, requestId: requestIdOf(headers) };
-    server
-      .serve(passed)
-      .catch((error: unknown) => this.#send(request, response, this.#answers.failure(error, '', headers)));
+    pass(passed).catch((error: unknown) => this.#send(request, response, this.#answers.failure(error, '', headers)));
   }
 
   #send(request: IncomingMessage, response: ServerResponse, message: ResponseMessage): void {
