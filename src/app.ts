@@ -19,7 +19,7 @@ import { openPush } from './open-push.ts';
 import { openRedis } from './open-redis.ts';
 import { accessLog } from './operate/access-log.ts';
 import { describeExplanation } from './operate/describe-explanation.ts';
-import { EventLog } from './operate/log-events.ts';
+import { logEvents } from './operate/log-events.ts';
 import { Metrics } from './operate/metrics.ts';
 import { StatusHistory } from './operate/status/history.ts';
 import { statusPages } from './operate/status/status-pages.ts';
@@ -75,7 +75,7 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
   const { http, network } = settings;
 
   const events = new EventHub();
-  const log = new EventLog(logger, monotonic, events);
+  const endLog = logEvents(logger, monotonic, events);
 
   const clock = new Clock({ wall, monotonic, onJump: () => events.report({ name: 'clock-jump' }) });
   const now = dependencies.now ?? clock.now;
@@ -205,7 +205,7 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
       await publicServer.drain(http.drain, http.shutdownDelay);
       history.close();
       endGreedyWatch();
-      log.onClosing();
+      endLog();
       push?.close();
       purges.close();
       clock.close();

@@ -119,55 +119,44 @@ interface TopicLog {
   goodInARow: number;
 }
 
-/** Logs changes that an operator has to know of. A request that fails as the one before did adds no line. */
-export class EventLog {
-  readonly #logger: Logger;
-  readonly #now: () => MonotonicMs;
-  #isClosing = false;
-  /** By topic. */
-  readonly #said = new Map<string, TopicLog>();
-  readonly #heardOf = new Set<string>();
+/**
+ * Logs changes that an operator has to know of. A request that fails as the one before did adds no line. Call the
+ * returned function at shutdown: from then on this process closes its connections, and what fails thereby is not logged.
+ */
+export function logEvents(logger: Logger, now: () => MonotonicMs, events: EventHub): () => void {
+  let isClosing = false;
+  const saidOf = new Map<string, TopicLog>();
+  const heardOf = new Set<string>();
 
-  constructor(logger: Logger, now: () => MonotonicMs, events: EventHub) {
-    this.#logger = logger;
-    this.#now = now;
-    for (const [name, lineOf] of Object.entries(LINES)) {
-      // The casts: TypeScript does not see that a name and its events belong together.
-      events.on(name as AppEvent['name'], (event) =>
-        this.#onEvent(event, lineOf as (event: AppEvent) => Line | undefined),
-      );
-    }
-  }
-
-  /** To be called at shutdown: from now on this process closes its connections, and what fails thereby is not logged. */
-  onClosing(): void {
-    this.#isClosing = true;
-  }
-
-  #onEvent(event: AppEvent, lineOf: (event: AppEvent) => Line | undefined): void {
-    if (this.#isClosing) return;
-    // A failed question for the head only shortens lifetimes; no client gets a failure. But the first one, at the start,
-    // says what clients will get.
-    if ('operation' in event && event.operation === 'masterchainInfo' && this.#heardOf.has(event.indexer)) return;
-    if ('indexer' in event) this.#heardOf.add(event.indexer);
-    // Each connection says anew what is wrong with it.
-    if (event.name === 'stream-connected') this.#said.delete(STREAM);
-    const line = lineOf(event);
-    if (line === undefined || !this.#isNews(line)) return;
-    this.#logger[line.level](line.fields ?? {}, line.message);
-  }
-
-  #isNews({ topic, cause = '', isGood }: Line): boolean {
+  const isNews = ({ topic, cause = '', isGood }: Line): boolean => {
     if (topic === undefined) return true;
-    const said = this.#said.get(topic);
+    const said = saidOf.get(topic);
     if (isGood) {
       // Wait for several good answers: otherwise one failing key among many good ones would log a change each time.
-      return said !== undefined && ++said.goodInARow >= GOOD_AGAIN && this.#said.delete(topic);
+      return said !== undefined && ++said.goodInARow >= GOOD_AGAIN && saidOf.delete(topic);
     }
     const { at } = said ?? { at: new Map<string, MonotonicMs>() };
-    this.#said.set(topic, { at, goodInARow: 0 });
-    if (this.#now() - (at.get(cause) ?? Number.NEGATIVE_INFINITY) < MINUTE_MS) return false;
-    at.set(cause, this.#now());
+    saidOf.set(topic, { at, goodInARow: 0 });
+    if (now() - (at.get(cause) ?? Number.NEGATIVE_INFINITY) < MINUTE_MS) return false;
+    at.set(cause, now());
     return true;
+  };
+
+  for (const [name, lineOf] of Object.entries(LINES)) {
+    // The casts: TypeScript does not see that a name and its events belong together.
+    events.on(name as AppEvent['name'], (event) => {
+      if (isClosing) return;
+      // A failed question for the head only shortens lifetimes; no client gets a failure. But the first one, at the
+      // start, says what clients will get.
+      if ('operation' in event && event.operation === 'masterchainInfo' && heardOf.has(event.indexer)) return;
+      if ('indexer' in event) heardOf.add(event.indexer);
+      // Each connection says anew what is wrong with it.
+      if (event.name === 'stream-connected') saidOf.delete(STREAM);
+      const line = (lineOf as (event: AppEvent) => Line | undefined)(event);
+      if (line !== undefined && isNews(line)) logger[line.level](line.fields ?? {}, line.message);
+    });
   }
+  return () => {
+    isClosing = true;
+  };
 }

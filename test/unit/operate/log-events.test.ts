@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { ProxyEvent } from '../../../src/answer/events.ts';
 import { EventHub } from '../../../src/event-hub.ts';
-import { EventLog } from '../../../src/operate/log-events.ts';
+import { logEvents } from '../../../src/operate/log-events.ts';
 import { createLogger } from '../../../src/operate/logger.ts';
 
 const WARN = 'warn';
@@ -15,7 +15,7 @@ beforeEach(() => {
   said = [];
   now = 0;
   events = new EventHub();
-  new EventLog(createLogger('info', { write: (line) => void said.push(JSON.parse(line)) }), () => now, events);
+  logEvents(createLogger('info', { write: (line) => void said.push(JSON.parse(line)) }), () => now, events);
 });
 
 function levelsOf(...reported: readonly ProxyEvent[]): readonly string[] {
