@@ -22,8 +22,13 @@ export type AppEvent =
   /** Our time jumped, forward or back, by more than a second: see {@link Clock}. */
   | { readonly name: 'clock-jump' };
 
+type EventName = AppEvent['name'];
+
 /** The event of a name. */
-export type EventOf<N extends AppEvent['name']> = Extract<AppEvent, { readonly name: N }>;
+type EventOf<N extends EventName> = Extract<AppEvent, { readonly name: N }>;
+
+/** What is read from events, by their names. */
+export type ByEvent<R> = { readonly [N in EventName]?: (event: EventOf<N>) => R };
 
 /**
  * Where the components of one app report what happens. It is built before all of them, so that each gets its `report`
@@ -41,8 +46,15 @@ export class EventHub {
   readonly reportBug = (error: unknown): void => this.report({ name: 'bug', error });
 
   /** Listens to the events of a name from now on. */
-  on<N extends AppEvent['name']>(name: N, listener: (event: EventOf<N>) => void): void {
+  on<N extends EventName>(name: N, listener: (event: EventOf<N>) => void): void {
     // The cast: TypeScript does not see that a name and its events belong together.
     this.#listeners.set(name, [...(this.#listeners.get(name) ?? []), listener as (event: AppEvent) => void]);
+  }
+  /** Listens to the events of several names from now on, with what is read from each. */
+  onEach<R>(readers: ByEvent<R>, listener: (found: R, event: AppEvent) => void): void {
+    for (const [name, read] of Object.entries(readers)) {
+      // The casts: as above.
+      this.on(name as EventName, (event) => listener((read as (event: AppEvent) => R)(event), event));
+    }
   }
 }

@@ -1,5 +1,5 @@
 import type { Metric, Registry } from 'prom-client';
-import type { AppEvent, EventHub, EventOf } from '../event-hub.ts';
+import type { ByEvent, EventHub } from '../event-hub.ts';
 import type { Ms } from '../time-units.ts';
 
 // Events of each request are counted in plain numbers. With prom-client's `inc` and `observe`, which render the labels
@@ -74,9 +74,6 @@ class ByLabels<T> {
   }
 }
 
-/** What is to be done for events, or read from them, by their names. */
-type ByEvent<R> = { readonly [N in AppEvent['name']]?: (event: EventOf<N>) => R };
-
 /** The values of the labels of one event, in their order. */
 type LabelValues = readonly [first?: string, second?: string | number];
 
@@ -86,19 +83,11 @@ type LabeledNumber = readonly [read: number, ...LabelValues];
 /** Metrics of events, each with its name (without the prefix `toncache_`), its help and at most two labels. */
 export class EventCounters {
   readonly registry: Registry;
-  readonly #events: EventHub;
+  readonly events: EventHub;
 
   constructor(registry: Registry, events: EventHub) {
     this.registry = registry;
-    this.#events = events;
-  }
-
-  /** Calls back for each event of these names, with what is read from it. */
-  on<R>(read: ByEvent<R>, listener: (found: R) => void): void {
-    for (const [name, readOne] of Object.entries(read)) {
-      // The casts: TypeScript does not see that a name and its events belong together.
-      this.#events.on(name as AppEvent['name'], (event) => listener((readOne as (event: AppEvent) => R)(event)));
-    }
+    this.events = events;
   }
 
   /** A counter of events, with at most two labels. */
@@ -113,7 +102,7 @@ export class EventCounters {
     addMetric(this.registry, name, help, 'counter', () =>
       counts.entries(labelNames).map(({ labels, value: { value } }) => ({ labels, value })),
     );
-    this.on(read, ([first, second]) => {
+    this.events.onEach(read, ([first, second]) => {
       counts.of(first, second).value++;
     });
     return counts;
@@ -144,7 +133,7 @@ export class EventCounters {
         ];
       }),
     );
-    this.on(read, ([ms, first, second]) => {
+    this.events.onEach(read, ([ms, first, second]) => {
       const seconds = ms / 1000;
       const histogram = histograms.of(first, second);
       let bucket = 0;

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { AppEvent, EventHub, EventOf } from '../event-hub.ts';
+import type { ByEvent, EventHub } from '../event-hub.ts';
 import { reasonOf } from '../reason-of.ts';
 import type { MonotonicMs } from '../time-units.ts';
 
@@ -19,9 +19,6 @@ interface Line {
   /** Whether it says that all is well again: then it is written after {@link GOOD_AGAIN} of them, if it says news. */
   readonly isGood?: true;
 }
-
-/** The line for each event that is logged; `undefined` where this one says nothing to an operator. */
-type Lines = { readonly [N in AppEvent['name']]?: (event: EventOf<N>) => Line | undefined };
 
 const info = (message: string, fields: object = {}): Line => ({ level: 'info', message, fields });
 const warn = (message: string, fields: object = {}): Line => ({ level: 'warn', message, fields });
@@ -46,7 +43,8 @@ const STATES = {
   'caught-up': (indexer: string) => info('the chain of this indexer has caught up: it is asked again', { indexer }),
 };
 
-const LINES: Lines = {
+/** The line for each event that is logged; `undefined` where this one says nothing to an operator. */
+const LINES: ByEvent<Line | undefined> = {
   'upstream-answered': (event) => {
     const { indexer, operation, status } = event;
     if (status >= 500) return indexerFails(event, status, { status });
@@ -142,20 +140,16 @@ export function logEvents(logger: Logger, now: () => MonotonicMs, events: EventH
     return true;
   };
 
-  for (const [name, lineOf] of Object.entries(LINES)) {
-    // The casts: TypeScript does not see that a name and its events belong together.
-    events.on(name as AppEvent['name'], (event) => {
-      if (isClosing) return;
-      // A failed question for the head only shortens lifetimes; no client gets a failure. But the first one, at the
-      // start, says what clients will get.
-      if ('operation' in event && event.operation === 'masterchainInfo' && heardOf.has(event.indexer)) return;
-      if ('indexer' in event) heardOf.add(event.indexer);
-      // Each connection says anew what is wrong with it.
-      if (event.name === 'stream-connected') saidOf.delete(STREAM);
-      const line = (lineOf as (event: AppEvent) => Line | undefined)(event);
-      if (line !== undefined && isNews(line)) logger[line.level](line.fields ?? {}, line.message);
-    });
-  }
+  events.onEach(LINES, (line, event) => {
+    if (isClosing) return;
+    // A failed question for the head only shortens lifetimes; no client gets a failure. But the first one, at the start,
+    // says what clients will get.
+    if ('operation' in event && event.operation === 'masterchainInfo' && heardOf.has(event.indexer)) return;
+    if ('indexer' in event) heardOf.add(event.indexer);
+    // Each connection says anew what is wrong with it.
+    if (event.name === 'stream-connected') saidOf.delete(STREAM);
+    if (line !== undefined && isNews(line)) logger[line.level](line.fields ?? {}, line.message);
+  });
   return () => {
     isClosing = true;
   };

@@ -142,7 +142,7 @@ function countRedis(counters: EventCounters): void {
     purged: ({ selector }) => [selector],
   });
   const followed = counters.count('purges_followed_total', 'Purges of other instances, through Redis.', [], {});
-  counters.on({ 'purges-followed': ({ bans }) => bans }, (bans) => {
+  counters.events.onEach({ 'purges-followed': ({ bans }) => bans }, (bans) => {
     followed.of().value += bans;
   });
 }
@@ -153,10 +153,10 @@ function showRedis(counters: EventCounters): void {
   addMetric(counters.registry, 'redis_available', help, 'gauge', () =>
     (['read', 'write'] as const).map((call) => ({ value: Number(is.connected && is[call]), labels: { call } })),
   );
-  counters.on({ 'redis-transition': ({ state }) => state }, (state) => {
+  counters.events.onEach({ 'redis-transition': ({ state }) => state }, (state) => {
     is.connected = state === 'connected';
   });
-  counters.on({ 'redis-available': (event) => event }, ({ operation, available }) => {
+  counters.events.onEach({ 'redis-available': (event) => event }, ({ operation, available }) => {
     is[operation] = available;
   });
 }
