@@ -1,7 +1,8 @@
 import { loadSettings } from '../config/load.ts';
 import { duration } from '../config/values.ts';
+import { runDemo } from '../tools/demo/run-demo.ts';
 import { type Command, EXIT } from './command.ts';
-import { fromCheckout, optionOf, readOptions } from './options.ts';
+import { optionOf, readOptions } from './options.ts';
 
 export const demo: Command = {
   help: `usage: npm run demo                 until Ctrl-C
@@ -22,7 +23,6 @@ exit codes: 0 every answer was right, 1 one was not, 64 wrong command line, 69 n
     // Only the variables that the help names are used. The others are for a real proxy.
     const { PORT, ADMIN_PORT, REDIS_URL } = env;
     const { http, redis } = loadSettings({ UPSTREAM_URL: 'http://127.0.0.1', PORT, ADMIN_PORT, REDIS_URL }).settings;
-    const { runDemo } = await fromCheckout('the demo', 'npm run demo', () => import('../tools/demo/run-demo.ts'));
     const everyAnswerWasRight = await runDemo({
       port: http.port,
       adminPort: http.adminPort,

@@ -2,7 +2,7 @@ import { type ParseArgsOptionsConfig, parseArgs } from 'node:util';
 import { loadSettings } from '../config/load.ts';
 import type { Settings } from '../config/schema.ts';
 import type { duration, integer } from '../config/values.ts';
-import { type Context, UnavailableError, UsageError } from './command.ts';
+import { type Context, UsageError } from './command.ts';
 
 /** Reads arguments strictly: throws a {@link UsageError} for what is not expected. */
 export function readOptions<const O extends ParseArgsOptionsConfig>(
@@ -30,16 +30,4 @@ export function optionOf(name: string, text: string, type: ReturnType<typeof dur
   const parsed = type.safeParse(text);
   if (parsed.success) return parsed.data;
   throw new UsageError(`${name} ${parsed.error.issues[0]?.message}`);
-}
-
-/** Loads modules that only a checkout has. Rejects with an {@link UnavailableError} where they are missing. */
-export async function fromCheckout<T>(what: string, command: string, load: () => Promise<T>): Promise<T> {
-  try {
-    return await load();
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error;
-    throw new UnavailableError(
-      `${what} is not part of the installed package: run "npm ci && ${command}" in a checkout of the repository`,
-    );
-  }
 }

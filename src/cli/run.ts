@@ -39,12 +39,12 @@ export async function run(args: readonly string[], context: Context): Promise<nu
     context.stderr.write(`toncache has no command "${name}"\n\n${listOfCommands()}`);
     return EXIT.usage;
   }
-  const command = await listed.load();
-  if (rest.some(isHelp)) {
-    context.stdout.write(`${command.help}\n`);
-    return EXIT.ok;
-  }
   try {
+    const command = await listed.load();
+    if (rest.some(isHelp)) {
+      context.stdout.write(`${command.help}\n`);
+      return EXIT.ok;
+    }
     return await command.run(rest, context);
   } catch (error) {
     return report(error, name, context);
@@ -63,6 +63,11 @@ function report(error: unknown, name: string, { stderr }: Context): number {
   if (error instanceof SettingsError) {
     stderr.write(`these settings are wrong:\n${error.problems.map((problem) => `  ${problem}\n`).join('')}`);
     return EXIT.config;
+  }
+  if (error instanceof Error && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND') {
+    const command = `npm ci && npm run ${name}`;
+    stderr.write(`${name} is not part of the installed package: run "${command}" in a checkout (${error.message})\n`);
+    return EXIT.unavailable;
   }
   throw error;
 }

@@ -1,6 +1,8 @@
 import { duration, integer } from '../config/values.ts';
+import { failed, rateLimited } from '../tools/simulator/faults.ts';
+import { startIndexer } from '../tools/simulator/indexer.ts';
 import { type Command, EXIT, UnavailableError, UsageError } from './command.ts';
-import { fromCheckout, optionOf, readOptions } from './options.ts';
+import { optionOf, readOptions } from './options.ts';
 
 const FAULTS = ['500', '429', 'hang', 'reset'] as const;
 
@@ -34,14 +36,6 @@ exit codes: 0 ended, 64 wrong command line, 69 not in this installation, or the 
       values.workers === undefined ? undefined : optionOf('--workers', values.workers, integer(1, 10_000));
     const fault = FAULTS.find((each) => each === values.fault);
     if (fault !== values.fault) throw new UsageError(`--fault is not valid; accepted: ${FAULTS.join(', ')}`);
-    const { startIndexer, failed, rateLimited } = await fromCheckout(
-      'the simulated indexer',
-      'npm run simulator',
-      async () => ({
-        ...(await import('../tools/simulator/indexer.ts')),
-        ...(await import('../tools/simulator/faults.ts')),
-      }),
-    );
     const indexer = await startIndexer({ port }).catch((error: unknown) => {
       throw new UnavailableError(
         `port ${port} cannot be listened on: ${error instanceof Error ? error.message : error}`,

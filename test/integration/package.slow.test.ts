@@ -84,9 +84,7 @@ describe('the npm package', () => {
   it('says where the demo is', () => {
     const { status, stderr } = npx(['demo']);
     expect(status).toBe(69);
-    expect(stderr).toMatch(
-      /^the demo .* not part of the installed package: run "npm ci && npm run demo" in a checkout/m,
-    );
+    expect(stderr).toMatch(/^demo is not part of the installed package: run "npm ci && npm run demo" in a checkout/m);
   });
 
   it('refuses an older Node in one line', () => {
