@@ -22,12 +22,6 @@ import type { OpenPush } from './open-push.ts';
 import type { SharedRedis } from './open-redis.ts';
 import { CallMemo } from './ton/call-memo.ts';
 
-/** How long a lease lasts without renewal: waiters lose this much time when its holder is killed. */
-const LEASE_MS = 1500;
-
-/** A lease survives one renewal that is lost or a second late. */
-const RENEW_EVERY_MS = 500;
-
 export interface OpenProxyDependencies {
   readonly cache: TieredCache;
   readonly gzip: Gzip;
@@ -81,9 +75,8 @@ export function openProxy(context: AppContext, parts: OpenProxyDependencies) {
         cache,
         leaseKey: redis.leaseKey,
         now: monotonic,
-        leaseMs: LEASE_MS,
-        renewEveryMs: RENEW_EVERY_MS,
-        collapseWindowMs: coalescing.collapseWindow,
+        // Those who wait for a killed instance have half of their time left for a load of their own.
+        leaseMs: Math.min(coalescing.collapseWindow, Math.ceil(upstream.timeout / 2)),
         failureTtlMs: coalescing.failureTtl,
         pollBudgetMs: settings.redis.budget,
       }),

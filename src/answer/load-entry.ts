@@ -168,7 +168,7 @@ export class EntryLoader {
     const operation = call.operation.name;
     try {
       const inMemory = pushed?.answered(entry, facts.watchable);
-      const onShared = (isShared: boolean) => (isShared ? lease?.settle() : lease?.release());
+      const onShared = (isShared: boolean) => isShared || lease?.release();
       const stored = cache.set(entry, { known, token: lease?.token, onShared, inMemory });
       const { status, answerClass } = entry.head;
       if (stored.outcome === 'stored') report({ name: 'stored', operation, answerClass });

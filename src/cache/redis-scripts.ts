@@ -25,13 +25,12 @@ redis.call('DEL', KEYS[2])
 return 1`;
 
 /**
- * Changes a lease that is ours: to this value with this expiry in milliseconds, or ends it with an expiry of 0. Returns
- * whether it was ours: 1 or 0. KEYS: lease. ARGV: our token, the value, the expiry.
+ * Ends a lease that is ours: replaces it by this value with this expiry in milliseconds, or by nothing with an expiry of
+ * 0. KEYS: lease. ARGV: our token, the value, the expiry.
  */
-export const CHANGE_LEASE = `
-if redis.pcall('GET', KEYS[1]) ~= ARGV[1] then return 0 end
-if ARGV[3] == '0' then redis.call('DEL', KEYS[1]) else redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3]) end
-return 1`;
+export const END_LEASE = `
+if redis.pcall('GET', KEYS[1]) ~= ARGV[1] then return end
+if ARGV[3] == '0' then redis.call('DEL', KEYS[1]) else redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3]) end`;
 
 /**
  * The Redis key of an entry. The braces make the digest the hash tag, so that everything else that belongs to the entry

@@ -7,7 +7,7 @@ import type { EpochMs, MonotonicMs, Ms } from '../time-units.ts';
 import { type CodedBody, type Entry, keptBytes } from './entry.ts';
 import { decodeEntry, encodeEntry, MAX_BODY_BYTES } from './entry-codec.ts';
 import { precedenceOver } from './precedence.ts';
-import { ACQUIRE, CHANGE_LEASE, leaseKeyOf, STORE } from './redis-scripts.ts';
+import { ACQUIRE, END_LEASE, leaseKeyOf, STORE } from './redis-scripts.ts';
 
 /**
  * What became of an entry. `older` and `regressed`: Redis holds a better one, which stays. `taken`: a later load of the
@@ -199,7 +199,7 @@ export class RedisTier {
     if (holder !== undefined) return 'taken';
     const precedence = found === undefined ? 'replaces' : precedenceOver(found, entry, now());
     if (precedence === 'replaces') return (await isStored(token)) ? 'stored' : 'taken';
-    await connection.runScript(CHANGE_LEASE, keys.slice(1), [token, '', 0]);
+    await connection.runScript(END_LEASE, keys.slice(1), [token, '', 0]);
     return precedence;
   }
 

@@ -1,17 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { CHANGE_LEASE } from '../cache/redis-scripts.ts';
+import { END_LEASE } from '../cache/redis-scripts.ts';
 import type { Lookup, TieredCache } from '../cache/tiered-cache.ts';
 import type { ConnectedRedis } from '../redis/connect.ts';
 import { withinBudget } from '../redis/within-budget.ts';
 import type { MonotonicMs, Ms } from '../time-units.ts';
 
-/** The right to load a key for all instances. Must be ended exactly once: settled, failed or released. */
+/** The right to load a key for all instances. Ends when its answer is stored, or must be ended: failed or released. */
 export interface Lease {
   /** Names this lease in Redis: an answer that is stored with it is stored by its holder. */
   readonly token: string;
-  /** Redis has the answer, and the lease ended with that. */
-  settle(): void;
   /** The indexer failed: other instances get this failure. */
   fail(failure: string): void;
   /** The load ended for a reason that concerns this process alone (shed, shutdown): another instance loads. */
@@ -41,12 +39,8 @@ export interface LeasesDependencies {
   /** The Redis key of a lease, by the key of its entry. */
   readonly leaseKey: (key: string) => string;
   readonly now: () => MonotonicMs;
-  /** How long a lease lasts without renewal: waiters lose this much when the holder is killed. */
+  /** The age of a load at which its lease ends: it is too old to be joined. Waiters lose this much when it is killed. */
   readonly leaseMs: Ms;
-  /** Well below `leaseMs`, so that one renewal may be lost. */
-  readonly renewEveryMs: Ms;
-  /** The age of a load at which its lease ends: it is too old to be joined. */
-  readonly collapseWindowMs: Ms;
   /** How long a failure of the indexer answers the key for all instances. */
   readonly failureTtlMs: Ms;
   /** A poll that takes longer ends the wait. */
@@ -67,7 +61,7 @@ const FAILED = 'failed ';
  * - Holder dies. 1. B waits. 2. A is killed. 3. The lease expires. 4. B polls, looks again, and acquires.
  * - Holder stalls. 1. A stalls for longer than its lease. 2. B acquires and loads. 3. A answers its own clients; its
  *   store finds that the lease is not its own, and never overwrites what it has not read.
- * - Slow load. 1. The load of A is as old as the collapse window, and its lease ends. 2. B loads too.
+ * - Slow load. 1. The lease of A ends before its load. 2. B loads too.
  * - Reply lost. 1. A's acquisition is executed, its reply is late. 2. A loads without a lease, and releases what it may
  *   have got: commands of one connection are executed in their order.
  */
@@ -80,47 +74,29 @@ export class Leases {
 
   /** Asks for the lease of a key, within `budgetMs`. Never rejects. */
   async acquire(key: string, budgetMs: Ms): Promise<Acquisition> {
-    const { leaseMs, collapseWindowMs } = this.#dependencies;
-    const [token, askedAt] = [randomUUID(), this.#dependencies.now()];
-    const acquired = await this.#dependencies.cache.acquire(key, {
-      token,
-      leaseMs: Math.min(leaseMs, collapseWindowMs),
-      budgetMs,
-    });
+    const { cache, leaseMs } = this.#dependencies;
+    const token = randomUUID();
+    const acquired = await cache.acquire(key, { token, leaseMs, budgetMs });
     if (acquired === undefined) {
-      void this.#change(key, token, '', 0);
+      this.#end(key, token, '', 0);
       return { state: 'unavailable' };
     }
     const { holder, found } = acquired;
-    if (holder === undefined) return { state: 'held', lease: this.#held(key, token, askedAt), found };
+    if (holder === undefined) return { state: 'held', lease: this.#held(key, token), found };
     if (holder.startsWith(FAILED)) return { state: 'failed', failure: holder.slice(FAILED.length) };
     return { state: 'taken', found, landed: (signal) => this.#follow(key, holder, signal) };
   }
 
-  #held(key: string, token: string, acquiredAt: number): Lease {
-    const { leaseMs, renewEveryMs, collapseWindowMs, failureTtlMs } = this.#dependencies;
-    const renewUntil = acquiredAt + collapseWindowMs;
-    const renew = async () => {
-      const leftMs = Math.floor(renewUntil - this.#dependencies.now());
-      const isOurs = leftMs > 0 && (await this.#change(key, token, token, Math.min(leaseMs, leftMs)));
-      if (!isOurs) clearInterval(renewals);
-    };
-    // A lease that is as long as the collapse window needs no renewal.
-    const renewals = collapseWindowMs > leaseMs ? setInterval(() => void renew(), renewEveryMs).unref() : undefined;
-    const end = (value: string, ms: number) => {
-      clearInterval(renewals);
-      void this.#change(key, token, value, ms);
-    };
+  #held(key: string, token: string): Lease {
     return {
       token,
-      settle: () => clearInterval(renewals),
-      fail: (failure) => end(FAILED + failure, failureTtlMs),
-      release: () => end('', 0),
+      fail: (failure) => this.#end(key, token, FAILED + failure, this.#dependencies.failureTtlMs),
+      release: () => this.#end(key, token, '', 0),
     };
   }
 
   async #follow(key: string, holder: string, signal: AbortSignal): Promise<Landing> {
-    const { redis, leaseKey, now, collapseWindowMs, pollBudgetMs } = this.#dependencies;
+    const { redis, leaseKey, now, leaseMs, pollBudgetMs } = this.#dependencies;
     const [redisKey, startedAt] = [leaseKey(key), now()];
     try {
       for (let poll = 0; ; poll++) {
@@ -129,20 +105,16 @@ export class Leases {
         if (value.startsWith(FAILED)) return { state: 'failed', failure: value.slice(FAILED.length) };
         if (value !== holder) return { state: 'over' };
         // No lease lasts longer: this one is garbage.
-        if (now() - startedAt > collapseWindowMs) return { state: 'unavailable' };
+        if (now() - startedAt > leaseMs) return { state: 'unavailable' };
       }
     } catch {
       return { state: signal.aborted ? 'over' : 'unavailable' };
     }
   }
 
-  /** Whether the lease was ours. What does not reach Redis is sent again by the next renewal, or the lease expires. */
-  async #change(key: string, token: string, value: string, ms: number): Promise<boolean> {
+  /** Replaces the lease by a value, or by nothing. If that does not reach Redis, the lease expires. */
+  #end(key: string, token: string, value: string, ms: number): void {
     const { redis, leaseKey } = this.#dependencies;
-    try {
-      return (await redis.runScript(CHANGE_LEASE, [leaseKey(key)], [token, value, ms])) === 1;
-    } catch {
-      return true;
-    }
+    redis.runScript(END_LEASE, [leaseKey(key)], [token, value, ms]).catch(() => {});
   }
 }

@@ -33,7 +33,7 @@ it('an instance that finds the answer in Redis as it takes the lease gives the l
   expect((await queued).headers['cache-status']).toMatch(/; hit; .*detail=redis$/);
   await slow;
   expect(fleet.asked).toBe(2);
-  // It would be renewed for a minute.
+  // It would last for 2.5 s.
   await expect.poll(() => leases(fleet)).toEqual([]);
 });
 
@@ -118,7 +118,7 @@ describe('a refusal by the holder of a lease itself', () => {
     await fleet.untilFollowed(2);
     await holder.close();
     expect((await lone.answer).status).toBe(503);
-    // It would go on renewing its lease for five minutes.
+    // Its lease would last for a minute.
     await fleet.untilAsked(2);
     held.give(children('late'));
     held.give(children('a'));

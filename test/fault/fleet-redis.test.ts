@@ -60,7 +60,7 @@ describe('while two instances wait for a third one, a Redis', () => {
     const asking = [0, 1, 2].map((index) => fleet.get(index).ask(target));
     await fleet.untilAsked(1);
     await fleet.untilFollowed(2);
-    // Not every reply belongs to a wait: the holder renews its lease, and subscribers ping.
+    // Not every reply belongs to a wait: leases are ended.
     const resetUntilAsked = () => {
       if (fleet.asked === 1) proxy.resetNextReplyAfterBytes(3);
       return fleet.asked;

@@ -1,4 +1,3 @@
-import { setTimeout as after } from 'node:timers/promises';
 import fc from 'fast-check';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
@@ -38,7 +37,7 @@ const listing = (key: string, members: readonly string[], more: Partial<Entry> =
   });
 
 /** One instance, with a memory of its own. */
-function instance({ leaseMs = 60_000, collapseWindowMs = 60_000 } = {}) {
+function instance({ leaseMs = 60_000 } = {}) {
   const memory = new MemoryTier({ now: Date.now, maxSizeBytes: 1e6, maxEntries: 100 });
   const cache = new TieredCache({
     memory,
@@ -53,8 +52,6 @@ function instance({ leaseMs = 60_000, collapseWindowMs = 60_000 } = {}) {
     leaseKey,
     now: () => performance.now(),
     leaseMs,
-    renewEveryMs: 50,
-    collapseWindowMs,
     failureTtlMs: 60_000,
     pollBudgetMs: BUDGET_MS,
   });
@@ -80,7 +77,7 @@ async function inRedis(key: string): Promise<string | undefined> {
 
 describe('of two instances that ask for the lease of a key', () => {
   test('the other gets the lease of one that was killed when it expires, and never ends a lease that it has not', async () => {
-    const [key, first, second] = [newKey(), instance({ leaseMs: 100, collapseWindowMs: 100 }), instance()];
+    const [key, first, second] = [newKey(), instance({ leaseMs: 100 }), instance()];
     const lost = held(await first.acquire(key));
     expect(await landing(await second.acquire(key))).toEqual({ state: 'over' });
     const lease = held(await second.acquire(key));
@@ -97,15 +94,6 @@ describe('of two instances that ask for the lease of a key', () => {
     leaving.abort();
     expect(await waiting).toEqual({ state: 'over' });
   });
-});
-
-test('a lease is renewed until its load is as old as the collapse window, and not beyond', async () => {
-  const key = newKey();
-  held(await instance({ leaseMs: 300, collapseWindowMs: 900 }).acquire(key));
-  const acquiredAt = performance.now();
-  while ((await admin.exists(leaseKey(key))) === 1) await after(10);
-  expect(performance.now() - acquiredAt).toBeGreaterThan(800);
-  expect(await admin.exists(leaseKey(key))).toBe(0);
 });
 
 const HASHES = ['a', 'b', 'c', 'd'];
@@ -145,7 +133,7 @@ describe('Redis', () => {
   });
 
   test('keeps a full list from a poorer one whose holder stalled for longer than its lease', async () => {
-    const [key, stalled, other] = [newKey(), instance({ leaseMs: 50, collapseWindowMs: 50 }), instance()];
+    const [key, stalled, other] = [newKey(), instance({ leaseMs: 50 }), instance()];
     const lost = held(await stalled.acquire(key));
     await expect.poll(() => admin.exists(leaseKey(key))).toBe(0);
     const lease = held(await other.acquire(key));
