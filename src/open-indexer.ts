@@ -1,4 +1,4 @@
-import type { Guard } from './admission/guard.ts';
+import { type Guard, passBy } from './admission/guard.ts';
 import { Health } from './admission/health.ts';
 import { operationBreakers } from './admission/operation-breakers.ts';
 import { pauseOf } from './admission/pause.ts';
@@ -77,8 +77,8 @@ export function openIndexer(
   const rate = openRateLimit(context, indexer, scripting);
   const head = new IndexerHead({
     upstream: client,
-    maySend: async () => pause.retryAfterMs === 0 && (rate === undefined || (await rate.take(0)) === 'go'),
-    onRateLimited: (retryAfterMs) => pause.admit('')?.('rate-limited', retryAfterMs),
+    maySend: async () => pause.breaker.retryAfterMs === 0 && (rate === undefined || (await rate.take(0)) === 'go'),
+    onRateLimited: (retryAfterMs) => passBy(pause, '')?.('rate-limited', retryAfterMs),
     now,
   });
   const patienceMs = Math.min(admission.patience, upstream.timeout / 2);

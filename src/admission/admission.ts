@@ -1,9 +1,18 @@
 import type { Ms } from '../time-units.ts';
 import type { Backlog } from './backlog.ts';
-import { ABANDONED, type EndPass, type EntryRequest, type Outcome, type Refusal, type RouteRequest } from './guard.ts';
+import {
+  ABANDONED,
+  type EndPass,
+  type EntryRequest,
+  type Outcome,
+  passBy,
+  type Refusal,
+  type RouteRequest,
+  refusalOf,
+} from './guard.ts';
 import type { MemoryGuard } from './memory-guard.ts';
 import type { RateLimit } from './rate-limit.ts';
-import { closedGuard, guardsOf, type Route, type Routes } from './routes.ts';
+import { guardsOf, type Route, type Routes, refusalBy } from './routes.ts';
 
 /** The right to send one request to the indexer. To be ended exactly once; a second end does nothing. */
 export interface Ticket {
@@ -133,8 +142,7 @@ export class Admission {
   #closed(request: EntryRequest, route: Route): Refusal | undefined {
     if (request.sentFor.isAbandoned) return ABANDONED;
     if (this.#dependencies.memory.refusesLoads) return { reason: 'memory', retryAfterMs: 0 };
-    const guard = closedGuard(route, request);
-    return guard && { reason: guard.reason, retryAfterMs: guard.retryAfterMs };
+    return refusalBy(route, request);
   }
 
   #ticket(request: EntryRequest, route: Route): Ticket {
@@ -177,10 +185,10 @@ export class Admission {
 function takePasses(request: EntryRequest, route: Route): readonly EndPass[] | Refusal {
   const passes: EndPass[] = [];
   for (const guard of guardsOf(route, request)) {
-    const pass = guard.admit(request.key);
+    const pass = passBy(guard, request.key);
     if (pass === undefined) {
       for (const endPass of passes) endPass('unknown');
-      return { reason: guard.reason, retryAfterMs: guard.retryAfterMs };
+      return refusalOf(guard);
     }
     passes.push(pass);
   }

@@ -89,39 +89,21 @@ export type RouteRequest = Omit<EntryRequest, 'key' | 'sentFor'>;
  */
 export type EndPass = (outcome: Outcome, retryAfterMs?: Ms) => void;
 
-/** Forbids requests for a while after others failed: a circuit breaker, or the pause. */
+/** A circuit breaker that forbids requests: that of an operation, or the pause. */
 export interface Guard {
   readonly reason: RefusalReason;
-  /** Whether every request would be refused now. */
-  readonly isOpen: boolean;
-  /** Whether it never forbade requests, or a request since was answered. */
-  readonly isClosed: boolean;
-  /** Milliseconds until a request may be sent; 0 when that is not known. */
-  readonly retryAfterMs: Ms;
-  /** Takes the right to send a request for a cache key now, or `undefined` when it is refused. */
-  admit(key: string): EndPass | undefined;
+  readonly breaker: Pick<CircuitBreaker, 'isOpen' | 'isClosed' | 'retryAfterMs' | 'admit'>;
+  /** Ends a call that the breaker let through for a key, by what the outcome of its request is to this breaker. */
+  readonly end: (endCall: EndCall, outcome: Outcome, key: string, retryAfterMs?: Ms) => void;
 }
 
-/** A guard that is a circuit breaker. `end` ends its call: it says what an outcome is to this breaker. */
-export function guardOf(
-  reason: RefusalReason,
-  breaker: CircuitBreaker,
-  end: (endCall: EndCall, outcome: Outcome, key: string, retryAfterMs?: Ms) => void,
-): Guard {
-  return {
-    reason,
-    get isOpen() {
-      return breaker.isOpen;
-    },
-    get isClosed() {
-      return breaker.isClosed;
-    },
-    get retryAfterMs() {
-      return breaker.retryAfterMs;
-    },
-    admit: (key) => {
-      const endCall = breaker.admit(key);
-      return endCall && ((outcome, retryAfterMs) => end(endCall, outcome, key, retryAfterMs));
-    },
-  };
+/** Takes the right to send a request for a cache key now; `undefined` when the guard refuses it. */
+export function passBy({ breaker, end }: Guard, key: string): EndPass | undefined {
+  const endCall = breaker.admit(key);
+  return endCall && ((outcome, retryAfterMs) => end(endCall, outcome, key, retryAfterMs));
+}
+
+/** The refusal of a request that a guard does not let through. */
+export function refusalOf({ reason, breaker }: Guard): Refusal {
+  return { reason, retryAfterMs: breaker.retryAfterMs };
 }

@@ -1,6 +1,6 @@
 import { CircuitBreaker, type FailureCount } from '../circuit-breaker.ts';
 import type { MonotonicMs, Ms } from '../time-units.ts';
-import { type Guard, guardOf, RESULTS } from './guard.ts';
+import { type Guard, RESULTS } from './guard.ts';
 
 export interface FailedKeysDependencies {
   readonly now: () => MonotonicMs;
@@ -106,11 +106,10 @@ export function operationBreakers<Name extends string>(
         },
       }),
   );
-  const guards = breakers.map((breaker) =>
-    guardOf('breaker-open', breaker, (end, outcome, key) => {
-      if (outcome === 'unreachable') for (const each of breakers) each.count(key, 'failure');
-      end(RESULTS[outcome]);
-    }),
-  );
+  const end: Guard['end'] = (endCall, outcome, key) => {
+    if (outcome === 'unreachable') for (const each of breakers) each.count(key, 'failure');
+    endCall(RESULTS[outcome]);
+  };
+  const guards = breakers.map((breaker): Guard => ({ reason: 'breaker-open', breaker, end }));
   return new Map(operations.map((operation, index) => [operation, guards[index] as Guard]));
 }

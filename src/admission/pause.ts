@@ -1,6 +1,6 @@
 import { CircuitBreaker, type CircuitTransition, FailuresInARow } from '../circuit-breaker.ts';
 import type { MonotonicMs, Ms } from '../time-units.ts';
-import { type Guard, guardOf } from './guard.ts';
+import type { Guard } from './guard.ts';
 
 export interface PauseDependencies {
   readonly now: () => MonotonicMs;
@@ -26,8 +26,12 @@ export function pauseOf({ now, onTransition, defaultMs, longestMs }: PauseDepend
       Math.min(longestMs, Math.max(askedMs, failedTrials === 0 ? 0 : defaultMs * 2 ** failedTrials)),
     onTransition,
   });
-  return guardOf('paused', breaker, (end, outcome, _key, askedMs = defaultMs) => {
-    if (outcome === 'rate-limited') end('failure', Math.min(longestMs, askedMs));
-    else end(outcome === 'answered' ? 'success' : 'unknown');
-  });
+  return {
+    reason: 'paused',
+    breaker,
+    end: (endCall, outcome, _key, askedMs = defaultMs) => {
+      if (outcome === 'rate-limited') endCall('failure', Math.min(longestMs, askedMs));
+      else endCall(outcome === 'answered' ? 'success' : 'unknown');
+    },
+  };
 }

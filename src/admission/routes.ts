@@ -1,4 +1,4 @@
-import type { Guard, Refusal, RouteRequest } from './guard.ts';
+import { type Guard, type Refusal, type RouteRequest, refusalOf } from './guard.ts';
 import type { Health } from './health.ts';
 import type { RateLimit } from './rate-limit.ts';
 import type { Slots } from './slots.ts';
@@ -48,11 +48,9 @@ export class Routes {
     let refusal: Refusal | undefined;
     for (const route of this.all) {
       if (route.index === request.not || (route.isBackup && request.withClientKey === true)) continue;
-      const guard = closedGuard(route, request);
-      if (guard === undefined) open.push(route);
-      else if (refusal === undefined || guard.retryAfterMs < refusal.retryAfterMs) {
-        refusal = { reason: guard.reason, retryAfterMs: guard.retryAfterMs };
-      }
+      const its = refusalBy(route, request);
+      if (its === undefined) open.push(route);
+      else if (refusal === undefined || its.retryAfterMs < refusal.retryAfterMs) refusal = its;
     }
     const best = bestOf(open, request);
     return best.length > 0 ? best : (refusal ?? NO_OTHER);
@@ -72,7 +70,7 @@ export class Routes {
   /** A backup with a free slot, for a request that somebody would have to wait for too long at the others. */
   chooseBackup(request: RouteRequest): Route | undefined {
     if (request.withClientKey === true || request.neverWaits === true) return undefined;
-    const open = this.all.filter((route) => route.isBackup && closedGuard(route, request) === undefined);
+    const open = this.all.filter((route) => route.isBackup && refusalBy(route, request) === undefined);
     return this.choose(open, request);
   }
 
@@ -94,9 +92,10 @@ export function guardsOf({ guards }: Route, { operation, withClientKey }: RouteR
   return withClientKey === true ? [] : (guards.get(operation) ?? []);
 }
 
-/** The guard that refuses a request now, if there is one. */
-export function closedGuard(route: Route, request: RouteRequest): Guard | undefined {
-  return guardsOf(route, request).find(({ isOpen }) => isOpen);
+/** Why the first guard that is open refuses a request now; `undefined` when none is. */
+export function refusalBy(route: Route, request: RouteRequest): Refusal | undefined {
+  const guard = guardsOf(route, request).find(({ breaker }) => breaker.isOpen);
+  return guard && refusalOf(guard);
 }
 
 function bestOf(open: readonly Route[], { seqno, isHedge }: RouteRequest): readonly Route[] {

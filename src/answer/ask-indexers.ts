@@ -25,7 +25,7 @@ export interface AskedIndexer {
   readonly client: Pick<UpstreamClient, 'fetch'>;
   readonly head: Pick<IndexerHead, 'learn' | 'chainTime' | 'seqno'>;
   /** The pause that it asked for. */
-  readonly pause: Pick<Guard, 'retryAfterMs'>;
+  readonly pause: Pick<Guard, 'breaker'>;
   readonly route: Pick<Route, 'health'>;
 }
 
@@ -159,7 +159,7 @@ export class IndexerAsker {
           ticket.end(outcomeOf(entry), answer.retryAfterMs);
           const { code } = entry;
           return code === 'upstream-rate-limited'
-            ? entry.withRetryAfter(Math.ceil(indexer.pause.retryAfterMs / 1000))
+            ? entry.withRetryAfter(Math.ceil(indexer.pause.breaker.retryAfterMs / 1000))
             : entry;
         }
         return { entry, facts, endTicket: () => ticket.end('answered') };

@@ -103,11 +103,14 @@ export function addGauges(registry: Registry, sources: GaugeSources): void {
   ofIndexer(
     'upstream_paused',
     'Whether the indexer asked for a pause (429) and has not answered since (1).',
-    ({ pause }) => Number(!pause.isClosed),
+    ({ pause }) => Number(!pause.breaker.isClosed),
   );
   add('breaker_open', 'Whether the circuit breaker of an operation is open (1).', () =>
     all.flatMap(({ name: indexer, breakers }) =>
-      [...breakers].map(([operation, { isClosed }]) => ({ value: Number(!isClosed), labels: { indexer, operation } })),
+      [...breakers].map(([operation, { breaker }]) => ({
+        value: Number(!breaker.isClosed),
+        labels: { indexer, operation },
+      })),
     ),
   );
   gauge('newest_masterchain_seqno', 'The newest masterchain block of all indexers; 0 while none is known.', () =>

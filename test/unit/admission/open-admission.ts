@@ -1,9 +1,10 @@
 import { vi } from 'vitest';
 import { Admission, type AdmissionDependencies, type Ticket } from '../../../src/admission/admission.ts';
 import { Backlog } from '../../../src/admission/backlog.ts';
-import type { EndPass, EntryRequest, Guard, Refusal, RefusalReason } from '../../../src/admission/guard.ts';
+import type { EntryRequest, Guard, Refusal, RefusalReason } from '../../../src/admission/guard.ts';
 import { type Route, Routes } from '../../../src/admission/routes.ts';
 import { Slots } from '../../../src/admission/slots.ts';
+import type { EndCall } from '../../../src/circuit-breaker.ts';
 import { sentFor } from '../../support/sent-for.ts';
 
 export const PATIENCE_MS = 1500;
@@ -37,6 +38,7 @@ export function openAdmission({
 /** A guard that does what a test says, and remembers how its passes ended. */
 export class FakeGuard implements Guard {
   readonly reason: RefusalReason;
+  readonly breaker = this;
   retryAfterMs = 0;
   isOpen = false;
   readonly isClosed = true;
@@ -48,10 +50,11 @@ export class FakeGuard implements Guard {
     this.reason = reason;
   }
 
-  admit(): EndPass | undefined {
-    if (this.isOpen || this.refusesTickets) return undefined;
-    return (outcome, askedMs) => void this.ended.push([outcome, askedMs]);
+  admit(): EndCall | undefined {
+    return this.isOpen || this.refusesTickets ? undefined : () => {};
   }
+
+  readonly end: Guard['end'] = (_endCall, outcome, _key, askedMs) => void this.ended.push([outcome, askedMs]);
 }
 
 /** One that asks for a ticket, and what came of it so far. */

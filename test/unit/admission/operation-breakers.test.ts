@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from 'vitest';
-import type { EndPass, Guard, Outcome } from '../../../src/admission/guard.ts';
+import { type EndPass, type Guard, type Outcome, passBy } from '../../../src/admission/guard.ts';
 import { operationBreakers } from '../../../src/admission/operation-breakers.ts';
 
 let now: number;
@@ -23,7 +23,7 @@ beforeEach(() => {
 });
 
 function admitted(key: string, guard = one): EndPass {
-  const end = guard.admit(key);
+  const end = passBy(guard, key);
   if (end === undefined) throw new Error('the circuit breaker is open');
   return end;
 }
@@ -35,7 +35,7 @@ function requests(times: number, outcome: Outcome, guard = one): void {
 
 /** Waits until a trial may be sent, and takes it. */
 function trial(key: string): EndPass {
-  now += one.retryAfterMs;
+  now += one.breaker.retryAfterMs;
   return admitted(key);
 }
 
@@ -67,19 +67,19 @@ test('each failed trial doubles the open duration, up to the longest, and jitter
   requests(20, 'failed');
   const lengths = Array.from({ length: 6 }, (_, index) => {
     trial(`fresh ${index}`)('failed');
-    return one.retryAfterMs;
+    return one.breaker.retryAfterMs;
   });
   expect([one.reason, ...lengths]).toEqual(['breaker-open', 4000, 5000, 5000, 5000, 5000, 5000]);
   chance = 1;
   trial('another')('failed');
-  expect(one.retryAfterMs).toBe(2500);
+  expect(one.breaker.retryAfterMs).toBe(2500);
 });
 
 test('a key whose trial failed is not used for another trial', () => {
   requests(20, 'failed');
   trial('the broken one')('failed');
   now += 4000;
-  expect(one.admit('the broken one')).toBeUndefined();
+  expect(passBy(one, 'the broken one')).toBeUndefined();
   trial('fresh');
 });
 
@@ -88,7 +88,7 @@ test('the first breaker that closes lets the others try at once', () => {
   now = 1999;
   requests(20, 'failed');
   now = 2000;
-  expect([one.isOpen, other.isOpen]).toEqual([true, false]);
+  expect([one.breaker.isOpen, other.breaker.isOpen]).toEqual([true, false]);
   admitted('fresh', other)('answered');
-  expect(one.isOpen).toBe(false);
+  expect(one.breaker.isOpen).toBe(false);
 });

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { EndPass, Guard } from '../../../src/admission/guard.ts';
+import { type EndPass, type Guard, passBy } from '../../../src/admission/guard.ts';
 import { pauseOf } from '../../../src/admission/pause.ts';
 import type { CircuitTransition } from '../../../src/circuit-breaker.ts';
 
@@ -22,16 +22,16 @@ beforeEach(() => {
 });
 
 function admitted(): EndPass {
-  const pass = pause.admit('');
+  const pass = passBy(pause, '');
   if (pass === undefined) throw new Error('nothing may be sent');
   return pass;
 }
 
 /** Waits for the end of the pause, and takes the trial. */
 function trialAfterPause(): EndPass {
-  now += pause.retryAfterMs;
+  now += pause.breaker.retryAfterMs;
   const trial = admitted();
-  expect(pause.admit('')).toBeUndefined();
+  expect(passBy(pause, '')).toBeUndefined();
   return trial;
 }
 
@@ -44,11 +44,11 @@ describe('a 429', () => {
     ['a number beyond numbers', Number.POSITIVE_INFINITY, LONGEST_MS],
   ])('that asks for %s pauses everything for a plausible time', (_, askedMs, ms) => {
     admitted()('rate-limited', askedMs);
-    expect([pause.isOpen, pause.retryAfterMs, pause.reason]).toEqual([true, ms, 'paused']);
+    expect([pause.breaker.isOpen, pause.breaker.retryAfterMs, pause.reason]).toEqual([true, ms, 'paused']);
     now += ms - 1;
-    expect(pause.admit('')).toBeUndefined();
+    expect(passBy(pause, '')).toBeUndefined();
     now += 1;
-    expect([pause.isOpen, pause.retryAfterMs]).toEqual([false, 0]);
+    expect([pause.breaker.isOpen, pause.breaker.retryAfterMs]).toEqual([false, 0]);
     expect(transitions).toEqual([{ state: 'open', openMs: ms }]);
   });
 
@@ -56,11 +56,11 @@ describe('a 429', () => {
     const [first, second, third, fourth] = [admitted(), admitted(), admitted(), admitted()];
     first('rate-limited', 10_000);
     second('rate-limited', 2_000);
-    expect(pause.retryAfterMs).toBe(10_000);
+    expect(pause.breaker.retryAfterMs).toBe(10_000);
     third('rate-limited', 20_000);
-    expect(pause.retryAfterMs).toBe(20_000);
+    expect(pause.breaker.retryAfterMs).toBe(20_000);
     fourth('rate-limited', 604_800_000);
-    expect(pause.retryAfterMs).toBe(LONGEST_MS);
+    expect(pause.breaker.retryAfterMs).toBe(LONGEST_MS);
   });
 });
 
@@ -69,28 +69,28 @@ describe('after a pause', () => {
 
   test('a trial that is answered lets everything be sent', () => {
     trialAfterPause()('answered');
-    expect([admitted(), admitted(), pause.isOpen]).toEqual([expect.anything(), expect.anything(), false]);
+    expect([admitted(), admitted(), pause.breaker.isOpen]).toEqual([expect.anything(), expect.anything(), false]);
     expect(transitions.at(-1)).toEqual({ state: 'closed' });
   });
 
   test('a trial that met another 429 begins a longer pause, up to the longest, until one is answered', () => {
     const lengths = Array.from({ length: 14 }, () => {
       trialAfterPause()('rate-limited');
-      return pause.retryAfterMs;
+      return pause.breaker.retryAfterMs;
     });
     expect(lengths.slice(0, 3)).toEqual([2000, 4000, 8000]);
     expect(lengths).toEqual(lengths.toSorted((a, b) => a - b));
     expect(lengths.at(-1)).toBe(LONGEST_MS);
     trialAfterPause()('answered');
     admitted()('rate-limited');
-    expect(pause.retryAfterMs).toBe(DEFAULT_MS);
+    expect(pause.breaker.retryAfterMs).toBe(DEFAULT_MS);
   });
 
   test.each(['failed', 'unreachable', 'unknown'] as const)(
     'after a trial that ends with %s the next request is the trial',
     (outcome) => {
       trialAfterPause()(outcome);
-      expect([pause.isOpen, transitions.length]).toEqual([false, 1]);
+      expect([pause.breaker.isOpen, transitions.length]).toEqual([false, 1]);
       trialAfterPause();
     },
   );
