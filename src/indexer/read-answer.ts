@@ -27,8 +27,6 @@ function saysAll(status: number): boolean {
 }
 
 const NO_BYTES = Buffer.alloc(0);
-/** The most that is read and discarded of a body that is not needed, to keep its connection. */
-const MOST_DISCARDED_BYTES = 128 * 1024;
 
 /**
  * Sends a GET and reads its answer whole. Rejects with a {@link ProxyError}: `upstream-timeout`,
@@ -55,10 +53,9 @@ class AnswerReader implements Dispatcher.DispatchHandler {
   #givenUp: ProxyError | undefined;
   #status = 0;
   #headers: IncomingHttpHeaders = {};
-  /** The chunks of the body as they come; absent for a body that is not needed. */
+  /** The chunks of the body as they come; absent for a body that is not needed, and once the answer has ended. */
   #body: Buffer[] | undefined;
   #bytes = 0;
-  #heldBytes = 0;
 
   constructor(dependencies: ReadAnswerDependencies) {
     const { promise, resolve, reject } = Promise.withResolvers<RawAnswer>();
@@ -85,13 +82,13 @@ class AnswerReader implements Dispatcher.DispatchHandler {
   }
 
   onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
-    const most = this.#body === undefined ? MOST_DISCARDED_BYTES : this.#dependencies.maxBodyBytes;
+    const { maxBodyBytes, onReading } = this.#dependencies;
     this.#bytes += chunk.length;
-    if (this.#bytes > most) this.giveUp(tooLarge(most));
-    else if (this.#body !== undefined) {
-      this.#hold(chunk.length);
+    if (this.#body !== undefined) {
       this.#body.push(chunk);
+      onReading(chunk.length);
     }
+    if (this.#bytes > maxBodyBytes) this.giveUp(tooLarge(maxBodyBytes));
   }
 
   onResponseEnd(): void {
@@ -112,16 +109,11 @@ class AnswerReader implements Dispatcher.DispatchHandler {
     this.#controller?.abort(error);
   }
 
-  #hold(bytes: number): void {
-    this.#heldBytes += bytes;
-    this.#dependencies.onReading(bytes);
-  }
-
   /** May be called more than once. */
   #end(): void {
     clearTimeout(this.#timer);
+    if (this.#body !== undefined) this.#dependencies.onReading(-this.#bytes);
     this.#body = undefined;
-    if (this.#heldBytes > 0) this.#hold(-this.#heldBytes);
   }
 }
 
