@@ -74,11 +74,6 @@ export class Gzip {
     this.#dependencies.onChange(entry);
   }
 
-  /** The number of bodies that are being compressed. */
-  get pending(): number {
-    return this.#packing.size;
-  }
-
   #mayPack({ bytes }: Content): boolean {
     return this.#dependencies.enabled && bytes >= SHORTEST_BYTES;
   }

@@ -97,11 +97,6 @@ export class SingleFlight<T> {
     this.#dependencies = dependencies;
   }
 
-  /** Keys with a flight under way or a kept outcome. */
-  get size(): number {
-    return this.#active.size;
-  }
-
   /** Whether a flight of `key` is under way, or its failure is kept. */
   has(key: string): boolean {
     return this.#active.has(key);
