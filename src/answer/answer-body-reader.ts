@@ -1,5 +1,6 @@
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
+import { completenessOf } from '../cache/entry.ts';
 import type { UpstreamAnswer } from '../indexer/upstream-client.ts';
 import type { Call } from '../ton/parse-call.ts';
 import type { BodyJob } from './answer-body-worker.ts';
@@ -80,7 +81,8 @@ export class AnswerBodyReader {
     worker.unref();
     worker.on('message', (facts: BodyFacts) => {
       // A Buffer arrives as a plain Uint8Array.
-      this.#end({ ...facts, members: Buffer.from(facts.members), tentative: Buffer.from(facts.tentative) });
+      const { rank, members, tentative } = facts.completeness;
+      this.#end({ ...facts, completeness: completenessOf(rank, Buffer.from(members), Buffer.from(tentative)) });
     });
     worker.on('error', (error: Error & { code?: unknown }) => {
       if (error.code !== 'ERR_WORKER_OUT_OF_MEMORY') this.#dependencies.onBug(error);

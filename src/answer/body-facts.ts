@@ -1,7 +1,7 @@
-import { entityTagOf, fingerprints } from '../cache/entry.ts';
+import { type Completeness, completenessOf, entityTagOf, fingerprints, NO_MEMBERS } from '../cache/entry.ts';
 import { isObject } from '../json-object.ts';
 import { type ChainPoint, chainPointIn, NO_POINT } from '../ton/chain-point.ts';
-import { completenessOf, type Finality, finalityOf } from '../ton/finality.ts';
+import { completenessIn, type Finality, finalityOf } from '../ton/finality.ts';
 import { parseAnswer } from '../ton/parse-answer.ts';
 import type { Call } from '../ton/parse-call.ts';
 import { type Watchable, watchableOf } from '../ton/watchable.ts';
@@ -10,10 +10,7 @@ import { type Watchable, watchableOf } from '../ton/watchable.ts';
 export interface BodyFacts {
   /** `undefined` when the body is no answer to the call. */
   readonly finality: Finality | undefined;
-  /** Rank, members and tentative: see `Completeness` of the cache. */
-  readonly rank: number;
-  readonly members: Buffer;
-  readonly tentative: Buffer;
+  readonly completeness: Completeness;
   /** How far the indexer's chain has got, as this body shows it. */
   readonly chainPoint: ChainPoint;
   /** What a stream of events can watch; only read where there is a stream. */
@@ -27,9 +24,7 @@ export interface BodyFacts {
 /** The facts of a body that is no answer to any call. */
 export const NO_FACTS: BodyFacts = {
   finality: undefined,
-  rank: 0,
-  members: fingerprints([]),
-  tentative: fingerprints([]),
+  completeness: completenessOf(0, NO_MEMBERS, NO_MEMBERS),
   chainPoint: NO_POINT,
   watchable: undefined,
   etag: '',
@@ -41,12 +36,10 @@ export function factsOf(call: Call, status: number, bytes: Buffer, isWatching = 
   const body = parseAnswer(bytes);
   const finality = status === 200 || status === 404 ? finalityOf(call, status, body) : undefined;
   if (finality === undefined) return { ...NO_FACTS, isObject: isObject(body) };
-  const { rank, hashes, tentativeHashes } = completenessOf(call, finality, body);
+  const { rank, hashes, tentativeHashes } = completenessIn(call, finality, body);
   return {
     finality,
-    rank,
-    members: fingerprints(hashes),
-    tentative: fingerprints(tentativeHashes),
+    completeness: completenessOf(rank, fingerprints(hashes), fingerprints(tentativeHashes)),
     chainPoint: chainPointIn(call, body),
     watchable: isWatching ? watchableOf(call, body) : undefined,
     etag: entityTagOf(bytes),

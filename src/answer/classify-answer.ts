@@ -1,4 +1,4 @@
-import { completenessOf, contentOf, type Entry, newEntry, ownedBytes, sharedHead } from '../cache/entry.ts';
+import { contentOf, type Entry, newEntry, ownedBytes, sharedHead } from '../cache/entry.ts';
 import { type ErrorCode, LONGEST_ERROR_BYTES, ProxyError } from '../errors.ts';
 import type { UpstreamAnswer } from '../indexer/upstream-client.ts';
 import { unsliced } from '../sliced-strings.ts';
@@ -44,7 +44,7 @@ export function classifyAnswer(
   if (status === 429) return failure('upstream-rate-limited', 'the indexer asked for a pause');
   if (status >= 300 && status < 400) return failure('upstream-redirect', 'the indexer answered with a redirect');
 
-  const { finality, rank, members, tentative, etag, isObject } = facts;
+  const { finality, completeness, etag, isObject } = facts;
   if (finality === undefined) {
     // Clients take a 404 for "no children", so the 404 of a web server in front of the indexer must not reach them.
     if (status < 400 || status === 404 || status > 599) {
@@ -68,7 +68,6 @@ export function classifyAnswer(
     indexer,
   });
   const content = contentOf(ownedBytes(answer.body));
-  const completeness = completenessOf(rank, members, tentative);
   return newEntry({
     ...lifetime,
     key: unsliced(key),

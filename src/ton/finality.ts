@@ -164,7 +164,7 @@ const RANKS: Record<AnswerClass, number> = { absent: 0, live: 1, 'final-page': 2
  * a trace that has ended leaves the list, so an empty list is not less complete than a full one, and the latest answer
  * is the right one.
  */
-export function completenessOf(
+export function completenessIn(
   { operation }: Call,
   { answerClass, rule }: Finality,
   body: unknown,

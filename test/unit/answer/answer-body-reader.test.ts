@@ -93,7 +93,7 @@ describe('a larger body', () => {
     const answer = answerOf(body, status);
     const facts = await reader.read(call, answer);
     expect(facts).toEqual(factsOf(call, status, Buffer.from(body)));
-    expect(facts.members).toBeInstanceOf(Buffer);
+    expect(facts.completeness.members).toBeInstanceOf(Buffer);
     expect(answer.body.equals(Buffer.from(body))).toBe(true);
   });
 

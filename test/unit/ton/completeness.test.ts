@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { completenessOf, finalityOf } from '../../../src/ton/finality.ts';
+import { completenessIn, finalityOf } from '../../../src/ton/finality.ts';
 import type { Call } from '../../../src/ton/parse-call.ts';
 import { callOf, HASH_HEX } from './requests.ts';
 
@@ -13,7 +13,7 @@ const NOT_FOUND = { error: 'adjacent transactions not found' };
 function completeness(call: Call, status: number, body: unknown) {
   const finality = finalityOf(call, status, body);
   if (finality === undefined) throw new Error('no answer to this call');
-  return completenessOf(call, finality, body);
+  return completenessIn(call, finality, body);
 }
 
 describe('an answer is more complete', () => {
