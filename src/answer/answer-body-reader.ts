@@ -21,11 +21,6 @@ export interface AnswerBodyReaderDependencies {
   readonly isWatching: boolean;
 }
 
-interface WaitingBody {
-  readonly job: BodyJob;
-  readonly resolve: (facts: BodyFacts) => void;
-}
-
 /**
  * Reads the bodies of answers: small ones at once, large ones one after the other in a worker thread, where they delay
  * no other request. The first large body starts the worker. When the worker dies or cannot be started, the body that it
@@ -34,8 +29,10 @@ interface WaitingBody {
  */
 export class AnswerBodyReader {
   readonly #dependencies: AnswerBodyReaderDependencies;
-  readonly #waiting: WaitingBody[] = [];
-  #reading: WaitingBody | undefined;
+  /** Ends when all bodies that came so far are read. */
+  #last: Promise<unknown> = Promise.resolve();
+  /** Takes the facts of the body that is being read by the worker; does nothing while none is. */
+  #onRead: (facts: BodyFacts) => void = () => {};
   #worker: Worker | undefined;
 
   constructor(dependencies: AnswerBodyReaderDependencies) {
@@ -47,10 +44,10 @@ export class AnswerBodyReader {
     const { onReading, isWatching } = this.#dependencies;
     if (body.length <= AT_ONCE_BYTES) return factsOf({ operation, request }, status, body, isWatching);
     onReading(body.length);
-    return new Promise((resolve) => {
-      this.#waiting.push({ job: { operation: operation.name, request, status, isWatching, body }, resolve });
-      this.#readNext();
-    });
+    const job = { operation: operation.name, request, status, isWatching, body };
+    const facts = this.#last.then(() => this.#readInWorker(job)).finally(() => onReading(-body.length));
+    this.#last = facts;
+    return facts;
   }
 
   /** Ends the worker. The body that it was reading is an invalid answer. */
@@ -58,18 +55,18 @@ export class AnswerBodyReader {
     await this.#worker?.terminate();
   }
 
-  #readNext(): void {
-    if (this.#reading !== undefined) return;
-    this.#reading = this.#waiting.shift();
-    if (this.#reading === undefined) return;
+  #readInWorker(job: BodyJob): Promise<BodyFacts> {
+    const { promise, resolve } = Promise.withResolvers<BodyFacts>();
+    this.#onRead = resolve;
     try {
       this.#worker ??= this.#start();
-      this.#worker.postMessage(this.#reading.job);
+      this.#worker.postMessage(job);
     } catch (error) {
       // The system allows no more threads.
       this.#dependencies.onBug(error);
-      this.#end(NO_FACTS);
+      resolve(NO_FACTS);
     }
+    return promise;
   }
 
   #start(): Worker {
@@ -82,24 +79,15 @@ export class AnswerBodyReader {
     worker.on('message', (facts: BodyFacts) => {
       // A Buffer arrives as a plain Uint8Array.
       const { rank, members, tentative } = facts.completeness;
-      this.#end({ ...facts, completeness: completenessOf(rank, Buffer.from(members), Buffer.from(tentative)) });
+      this.#onRead({ ...facts, completeness: completenessOf(rank, Buffer.from(members), Buffer.from(tentative)) });
     });
     worker.on('error', (error: Error & { code?: unknown }) => {
       if (error.code !== 'ERR_WORKER_OUT_OF_MEMORY') this.#dependencies.onBug(error);
     });
     worker.on('exit', () => {
       this.#worker = undefined;
-      this.#end(NO_FACTS);
+      this.#onRead(NO_FACTS);
     });
     return worker;
-  }
-
-  #end(facts: BodyFacts): void {
-    const read = this.#reading;
-    if (read === undefined) return;
-    this.#reading = undefined;
-    this.#dependencies.onReading(-read.job.body.length);
-    read.resolve(facts);
-    this.#readNext();
   }
 }
