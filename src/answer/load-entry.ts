@@ -2,11 +2,11 @@ import type { Admission } from '../admission/admission.ts';
 import type { Entry } from '../cache/entry.ts';
 import type { Lookup, StoreOutcome, TieredCache } from '../cache/tiered-cache.ts';
 import { ProxyError } from '../errors.ts';
-import type { Acquisition, Landing, Lease, Leases } from '../once/lease.ts';
+import type { Acquisition, Lease, Leases } from '../once/lease.ts';
 import type { Flight, FlightEnd } from '../once/single-flight.ts';
 import type { EventEffects } from '../push/apply-events.ts';
 import type { MonotonicMs, Ms } from '../time-units.ts';
-import type { OperationName, Pairs } from '../ton/operations.ts';
+import type { Pairs } from '../ton/operations.ts';
 import { type Call, seqnoOf } from '../ton/parse-call.ts';
 import type { IndexerAsker, IndexerQuestion, Obtained } from './ask-indexers.ts';
 import type { Report } from './events.ts';
@@ -96,7 +96,7 @@ export class EntryLoader {
    * enough; a refresh needs a fresh one. `trace`: headers that are sent with the request to the indexer.
    */
   async load(call: Call, key: string, flight: Flight, acceptStale: boolean, trace: Pairs = []): Promise<Load> {
-    const { admission, refuse } = this.#dependencies;
+    const { admission, refuse, report } = this.#dependencies;
     const { clients } = flight;
     const operation = call.operation.name;
     let look = await this.#lookUp(key);
@@ -121,13 +121,14 @@ export class EntryLoader {
           lease?.release();
           return late;
         }
-        if (acquired.state === 'held' || acquired.state === 'unavailable') {
+        if (acquired.state !== 'taken') {
           const known = 'entry' in found ? found.entry : undefined;
           const question = { call, request, flight, trace, ticket, known };
           return await this.#fetch(question, lease, found, !acceptStale);
         }
         ticket.end('unknown');
-        const landing = await this.#follow(operation, acquired, flight);
+        report({ name: 'followed', operation });
+        const landing = await acquired.landed(flight.signal);
         const failure = landing.state === 'failed' ? decodeFailure(landing.failure) : undefined;
         if (failure !== undefined) return this.#failed(key, failure, found);
         // With Redis failing, or a failure that cannot be read, another wait could end in the same way: load without it.
@@ -178,16 +179,6 @@ export class EntryLoader {
     } finally {
       endTicket();
     }
-  }
-
-  #follow(
-    operation: OperationName,
-    acquired: Acquisition & { state: 'taken' | 'failed' },
-    { signal }: Flight,
-  ): Promise<Landing> | Landing {
-    if (acquired.state === 'failed') return acquired;
-    this.#dependencies.report({ name: 'followed', operation });
-    return acquired.landed(signal);
   }
 
   #lookUp(key: string): Look | Promise<Look> {

@@ -29,9 +29,10 @@ export type Landing =
 export type Acquisition =
   /** Load the key, unless `found` is fresh: another instance has stored it since the last look. */
   | { readonly state: 'held'; readonly lease: Lease; readonly found: Lookup }
-  /** Another instance is loading the key. `landed` waits for it, until `signal` is aborted. */
+  /** Another instance is loading the key, or has failed to. `landed` waits for it, until `signal` is aborted. */
   | { readonly state: 'taken'; readonly found: Lookup; readonly landed: (signal: AbortSignal) => Promise<Landing> }
-  | Exclude<Landing, { state: 'over' }>;
+  /** Redis fails: load without it. */
+  | { readonly state: 'unavailable' };
 
 export interface LeasesDependencies {
   readonly redis: Pick<ConnectedRedis, 'getBuffer' | 'runScript'>;
@@ -83,7 +84,6 @@ export class Leases {
     }
     const { holder, found } = acquired;
     if (holder === undefined) return { state: 'held', lease: this.#held(key, token), found };
-    if (holder.startsWith(FAILED)) return { state: 'failed', failure: holder.slice(FAILED.length) };
     return { state: 'taken', found, landed: (signal) => this.#follow(key, holder, signal) };
   }
 
@@ -99,13 +99,14 @@ export class Leases {
     const { redis, leaseKey, now, leaseMs, pollBudgetMs } = this.#dependencies;
     const [redisKey, startedAt] = [leaseKey(key), now()];
     try {
+      let value = holder;
       for (let poll = 0; ; poll++) {
-        await delay(POLLS_MS[Math.min(poll, POLLS_MS.length - 1)], undefined, { signal });
-        const value = String((await withinBudget(pollBudgetMs, () => redis.getBuffer(redisKey))) ?? '');
         if (value.startsWith(FAILED)) return { state: 'failed', failure: value.slice(FAILED.length) };
         if (value !== holder) return { state: 'over' };
         // No lease lasts longer: this one is garbage.
         if (now() - startedAt > leaseMs) return { state: 'unavailable' };
+        await delay(POLLS_MS[Math.min(poll, POLLS_MS.length - 1)], undefined, { signal });
+        value = String((await withinBudget(pollBudgetMs, () => redis.getBuffer(redisKey))) ?? '');
       }
     } catch {
       return { state: signal.aborted ? 'over' : 'unavailable' };
