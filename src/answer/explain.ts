@@ -6,7 +6,7 @@ import { cacheKey } from '../ton/cache-key.ts';
 import { type DroppedInput, droppedInputs, readPasted, rulesOf } from '../ton/explain-call.ts';
 import type { LifetimeRule } from '../ton/finality.ts';
 import type { GrowingPolicy, LifetimePolicies, LifetimePolicy } from '../ton/lifetime.ts';
-import type { CanonicalRequest, OperationName } from '../ton/operations.ts';
+import { type OperationName, targetOf } from '../ton/operations.ts';
 import { parseCall, type RequestHeaders } from '../ton/parse-call.ts';
 
 /** A cached answer as one tier holds it now. Durations in milliseconds; negative ones have passed. */
@@ -72,7 +72,7 @@ export function explainWith({
     const { memory, redis } = await cache.inspect(key);
     return {
       operation: operation.name,
-      target: canonicalTarget(operation.name, call.request),
+      target: targetOf(operation.name, call.request.query),
       headers: Object.fromEntries(call.request.headers),
       key,
       dropped: droppedInputs(operation, rawQuery, headers),
@@ -81,9 +81,4 @@ export function explainWith({
       redis: typeof redis === 'string' ? redis : describe(redis),
     };
   };
-}
-
-function canonicalTarget(operation: OperationName, { query }: CanonicalRequest): string {
-  const pairs = query.map(([name, value]) => `${name}=${encodeURIComponent(value)}`);
-  return `/api/v3/${operation}?${pairs.join('&')}`;
 }

@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream';
 import { errors, Pool } from 'undici';
 import { type ErrorCode, ProxyError } from '../errors.ts';
 import type { EpochMs, MonotonicMs, Ms } from '../time-units.ts';
-import type { Pairs } from '../ton/operations.ts';
+import { type Pairs, targetOf } from '../ton/operations.ts';
 import { VERSION } from '../version.ts';
 import { decoded, type RawAnswer, readAnswer, timedOut, unanswered } from './read-answer.ts';
 import { retryAfterMs } from './retry-after.ts';
@@ -216,13 +216,8 @@ export class UpstreamClient {
 
   #send(request: UpstreamRequest, timeoutMs: Ms): Promise<RawAnswer> {
     const { maxBodyBytes, onReading } = this.#dependencies;
-    const sent = { path: this.#path(request), headers: this.#headers(request) };
+    const sent = { path: this.#basePath + targetOf(request.operation, request.query), headers: this.#headers(request) };
     return readAnswer(this.#pool, sent, { timeoutMs, maxBodyBytes, onReading });
-  }
-
-  #path({ operation, query }: UpstreamRequest): string {
-    const pairs = query.map(([name, value]) => `${name}=${encodeURIComponent(value)}`);
-    return `${this.#basePath}/api/v3/${operation}${pairs.length === 0 ? '' : `?${pairs.join('&')}`}`;
   }
 
   /** In the flat form, which undici reads without building an object. */

@@ -30,6 +30,12 @@ export interface CanonicalRequest {
   readonly headers: Pairs;
 }
 
+/** The path and query by which an operation of the indexer is asked, percent-encoded. */
+export function targetOf(operation: string, query: Pairs): string {
+  const pairs = query.map(([name, value]) => `${name}=${encodeURIComponent(value)}`);
+  return `/api/v3/${operation}${pairs.length === 0 ? '' : `?${pairs.join('&')}`}`;
+}
+
 /** One cached operation of the indexer's API. */
 export interface Operation {
   readonly name: OperationName;
