@@ -74,9 +74,6 @@ interface Look {
   readonly budgetLeftMs: Ms;
 }
 
-/** What asking for a lease came to, and what is cached by then. */
-type AcquiredLook = Acquisition & { readonly found: Lookup };
-
 /** The part of an {@link EntryLoader} that others use. */
 export type Loader = Pick<EntryLoader, 'load'>;
 
@@ -142,10 +139,10 @@ export class EntryLoader {
   }
 
   /** Asks for the lease, where there is Redis and time for it; in any case looks into memory again. */
-  #acquire(key: string, { budgetLeftMs }: Look): AcquiredLook | Promise<AcquiredLook> {
+  #acquire(key: string, { budgetLeftMs }: Look): Acquisition | Promise<Acquisition> {
     const { leases, cache } = this.#dependencies;
     if (leases === undefined || budgetLeftMs <= 0) return { state: 'unavailable', found: cache.lookInMemory(key) };
-    return leases.acquire(key, budgetLeftMs).then((acquired) => ({ found: cache.lookInMemory(key), ...acquired }));
+    return leases.acquire(key, budgetLeftMs);
   }
 
   /** Ends the ticket, and the lease unless it throws. */

@@ -25,18 +25,18 @@ export type Landing =
   /** Redis fails, or the lease does not end: load without it. */
   | { readonly state: 'unavailable' };
 
-/** The result of asking for a lease. */
+/** The result of asking for a lease, and what is cached by then. */
 export type Acquisition =
   /** Load the key, unless `found` is fresh: another instance has stored it since the last look. */
   | { readonly state: 'held'; readonly lease: Lease; readonly found: Lookup }
   /** Another instance is loading the key, or has failed to. `landed` waits for it, until `signal` is aborted. */
   | { readonly state: 'taken'; readonly found: Lookup; readonly landed: (signal: AbortSignal) => Promise<Landing> }
   /** Redis fails: load without it. */
-  | { readonly state: 'unavailable' };
+  | { readonly state: 'unavailable'; readonly found: Lookup };
 
 export interface LeasesDependencies {
   readonly redis: Pick<ConnectedRedis, 'getBuffer' | 'runScript'>;
-  readonly cache: Pick<TieredCache, 'acquire'>;
+  readonly cache: Pick<TieredCache, 'acquire' | 'lookInMemory'>;
   /** The Redis key of a lease, by the key of its entry. */
   readonly leaseKey: (key: string) => string;
   readonly now: () => MonotonicMs;
@@ -80,7 +80,7 @@ export class Leases {
     const acquired = await cache.acquire(key, { token, leaseMs, budgetMs });
     if (acquired === undefined) {
       this.#end(key, token, '', 0);
-      return { state: 'unavailable' };
+      return { state: 'unavailable', found: cache.lookInMemory(key) };
     }
     const { holder, found } = acquired;
     if (holder === undefined) return { state: 'held', lease: this.#held(key, token), found };
