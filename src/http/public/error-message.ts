@@ -5,16 +5,9 @@ import { commonHeaders, type ResponseContext, type ResponseMessage } from './res
 export function errorMessage(error: ProxyError, context: ResponseContext): ResponseMessage {
   const { upstreamStatus, upstreamBody, apiVersion, retryAfterSeconds, allow, rateLimit } = error.details;
   const status = error.code === 'upstream-error' ? (upstreamStatus ?? 502) : STATUS[error.code];
-  const body = upstreamBody ?? JSON.stringify({ error: error.message });
+  const body = upstreamBody ?? Buffer.from(JSON.stringify({ error: error.message }));
   const headers = commonHeaders(context);
-  headers.push(
-    'Cache-Control',
-    'no-store',
-    'Content-Type',
-    'application/json',
-    'Content-Length',
-    String(Buffer.byteLength(body)),
-  );
+  headers.push('Cache-Control', 'no-store', 'Content-Type', 'application/json', 'Content-Length', String(body.length));
   if (allow !== undefined) headers.push('Allow', allow);
   if (apiVersion !== undefined) headers.push('X-API-Version', apiVersion);
   if (retryAfterSeconds !== undefined) headers.push('Retry-After', String(retryAfterSeconds));

@@ -188,8 +188,7 @@ export class FastLaneConnection {
     this.#isLast = connections.isDraining && !connection.isHeld;
     const head = messageHead(message) + (this.#isLast ? CLOSE_END : keepAliveEnd(keepAliveMs));
     if (!socket.writable) return;
-    const { body: sent = NO_BYTES } = message;
-    const body = typeof sent === 'string' ? Buffer.from(sent) : sent;
+    const { body = NO_BYTES } = message;
     if (body.length <= LARGEST_JOINED_BYTES) {
       socket.write(Buffer.concat([Buffer.from(head, 'latin1'), body]), this.#onAnswered);
     } else {

@@ -19,8 +19,7 @@ export interface ResponseMessage {
   readonly status: number;
   /** Names and values in turn, without those of the connection (`Date`, `Connection`, `Keep-Alive`). */
   readonly headers: readonly string[];
-  /** Node's HTTP server writes a string together with its head, and a buffer apart from it. */
-  readonly body: Buffer | string | undefined;
+  readonly body: Buffer | undefined;
 }
 
 /** What an answer needs beside its entry or failure. */
@@ -72,7 +71,6 @@ export function sendMessage(
 ): void {
   response.writeHead(status, headers as string[]);
   if (body === undefined || request.method === 'HEAD') response.end();
-  else if (typeof body === 'string') response.end(body);
   else writeInSlices(response, body, (slice) => response.end(slice));
 }
 
