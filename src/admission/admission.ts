@@ -54,41 +54,19 @@ export interface AdmissionDependencies {
  * it, and the waiter would go back to the end of the queue.
  */
 export class Admission {
+  /** The requests that wait for a slot. */
+  readonly backlog: Backlog;
   readonly #dependencies: AdmissionDependencies;
   #inFlight = 0;
 
   constructor(dependencies: AdmissionDependencies) {
     this.#dependencies = dependencies;
+    this.backlog = dependencies.backlog;
   }
 
   /** The number of requests that were sent and have not ended. */
   get inFlight(): number {
     return this.#inFlight;
-  }
-
-  /** The number of slots taken. */
-  get slotsInUse(): number {
-    return this.#sum(({ slots }) => slots.inUse);
-  }
-
-  /** Requests that wait for a slot. */
-  get waiting(): number {
-    return this.#dependencies.backlog.size;
-  }
-
-  /** Whom each of them waits for. */
-  waitingClients(): Iterable<Iterable<string>> {
-    return this.#dependencies.backlog.clients();
-  }
-
-  /** The number of slots in all, without those of backups. */
-  get limit(): number {
-    return this.#sum(({ slots, isBackup }) => (isBackup ? 0 : slots.max));
-  }
-
-  /** How long a miss that comes now would wait for a slot; 0 while that is not known. */
-  expectedWaitMs(operation: string): Ms {
-    return this.#dependencies.backlog.expectedWaitMs({ operation, clients: [] });
   }
 
   /** Why a request would be refused if it came now; takes nothing. To be called before a client's body is read. */
@@ -110,15 +88,6 @@ export class Admission {
     if ('reason' in decided) return decided;
     decided.slots.take(operation);
     return this.#ticket(request, decided);
-  }
-
-  /** Another client waits for a request that was to enter. */
-  join(request: EntryRequest, client: string): void {
-    this.#dependencies.backlog.join(request, client);
-  }
-
-  #sum(count: (route: Route) => number): number {
-    return this.#dependencies.routes.all.reduce((sum, route) => sum + count(route), 0);
   }
 
   /** The indexer that a request would be sent to now, or why it would not be sent. */

@@ -103,7 +103,7 @@ export class EntryLoader {
       // Take the ticket before the lease: a lease holder still queued here would make every instance wait for our queue.
       const neverWaits = !acceptStale && clients.size === 0;
       const request = { operation, key, neverWaits, clients, sentFor: flight, seqno: seqnoOf(call) };
-      flight.onFollowed = (client) => admission.join(request, client);
+      flight.onFollowed = (client) => admission.backlog.join(request, client);
       const ticket = await admission.enter(request);
       if ('reason' in ticket) return this.#failed(key, refuse(request, ticket), look.found, !acceptStale);
       let lease: Lease | undefined;

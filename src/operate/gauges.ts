@@ -65,8 +65,14 @@ export function addGauges(registry: Registry, sources: GaugeSources): void {
   gauge('memory_entries', 'Entries in the memory tier.', () => memory.count);
   gauge('requests_in_flight', 'Requests of clients that are not answered yet.', () => server.requestsInFlight);
   gauge('upstream_in_flight', 'Requests at the indexer now.', () => admission.inFlight + passThroughAdmission.inFlight);
-  gauge('upstream_concurrency_limit', 'The most requests of the operations at the indexer.', () => admission.limit);
-  gauge('upstream_queued', 'Requests that wait for a slot.', () => admission.waiting + passThroughAdmission.waiting);
+  gauge('upstream_concurrency_limit', 'The most requests of the operations at the indexer.', () =>
+    all.reduce((sum, { route }) => sum + (route.isBackup ? 0 : route.slots.max), 0),
+  );
+  gauge(
+    'upstream_queued',
+    'Requests that wait for a slot.',
+    () => admission.backlog.size + passThroughAdmission.backlog.size,
+  );
   gauge('waiting_clients', 'Clients whose requests wait for a slot at the indexer.', () => waitingClients().length);
   gauge(
     'waiting_greediest_ratio',
@@ -74,7 +80,10 @@ export function addGauges(registry: Registry, sources: GaugeSources): void {
     () => waitingClients()[0]?.share ?? 0,
   );
   add('upstream_expected_wait_seconds', 'How long a miss would wait for a slot now.', () =>
-    OPERATION_NAMES.map((operation) => ({ value: admission.expectedWaitMs(operation) / 1000, labels: { operation } })),
+    OPERATION_NAMES.map((operation) => ({
+      value: admission.backlog.expectedWaitMs({ operation, clients: [] }) / 1000,
+      labels: { operation },
+    })),
   );
   gauge('redis_clock_offset_seconds', "How far the clock of Redis is ahead of this machine's.", () =>
     redis === undefined ? 0 : clock.aheadOfWallMs / 1000,

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { ABANDONED, type EntryRequest } from '../../../src/admission/guard.ts';
 import { RateLimit } from '../../../src/admission/rate-limit.ts';
 import { sentFor } from '../../support/sent-for.ts';
-import { come, FakeGuard, openAdmission, PATIENCE_MS, said, settle } from './open-admission.ts';
+import { come, FakeGuard, openAdmission, PATIENCE_MS, said, settle, slotsInUse } from './open-admission.ts';
 
 function request(options: Partial<EntryRequest> = {}): EntryRequest {
   return { operation: 'any', key: 'key', clients: ['one'], sentFor: sentFor(), ...options };
@@ -24,7 +24,7 @@ test('a request whose client has left gets no ticket and takes no slot', async (
   expect(await admission.enter(request({ sentFor: sentFor(AbortSignal.abort()) }))).toEqual(ABANDONED);
   const [holder] = await come(admission, 1);
   expect(await admission.enter(request({ sentFor: sentFor(AbortSignal.abort()) }))).toEqual(ABANDONED);
-  expect([holder?.said, admission.slotsInUse, admission.waiting]).toEqual(['ticket', 1, 0]);
+  expect([holder?.said, slotsInUse(admission), admission.backlog.size]).toEqual(['ticket', 1, 0]);
 });
 
 test('a freed slot that another operation has kept goes to a waiting request, not to a new one', async () => {
@@ -34,7 +34,7 @@ test('a freed slot that another operation has kept goes to a waiting request, no
   const [holder, ...others] = await come(admission, 10, 'shards');
   await vi.advanceTimersByTimeAsync(1000);
   const [newcomer] = await come(admission, 1, 'shards');
-  expect([others.at(-1)?.said, newcomer?.said, admission.slotsInUse]).toEqual([undefined, undefined, 9]);
+  expect([others.at(-1)?.said, newcomer?.said, slotsInUse(admission)]).toEqual([undefined, undefined, 9]);
   holder?.ticket.end('answered');
   await settle();
   expect([others.at(-1)?.said, newcomer?.said]).toEqual(['ticket', 'ticket']);
@@ -84,7 +84,7 @@ describe('a request is refused in the same turn of the event loop', () => {
     setImmediate(() => turns++);
     expect(admission.refusal(request())).toEqual(refusal);
     expect([await admission.enter(request()), turns]).toEqual([refusal, 0]);
-    expect([admission.slotsInUse, admission.waiting, vi.getTimerCount()]).toEqual([0, 0, 1]);
+    expect([slotsInUse(admission), admission.backlog.size, vi.getTimerCount()]).toEqual([0, 0, 1]);
   });
 
   test('by the rate limit, before it takes a slot or waits for one', async () => {
@@ -93,7 +93,7 @@ describe('a request is refused in the same turn of the event loop', () => {
     await rate.take(PATIENCE_MS);
     const refusal = { reason: 'rate-limit', retryAfterMs: 10_000 };
     expect([admission.refusal(request()), await admission.enter(request())]).toEqual([refusal, refusal]);
-    expect([admission.slotsInUse, admission.waiting]).toEqual([0, 0]);
+    expect([slotsInUse(admission), admission.backlog.size]).toEqual([0, 0]);
   });
 
   test('by the rate limit, when requests that wait for a slot will use the rate first', async () => {
@@ -109,7 +109,10 @@ describe('a request is refused in the same turn of the event loop', () => {
     expect(said(clients).slice(0, 3)).toEqual(['ticket', 'waited-too-long', undefined]);
     const refusal = { reason: 'expected-wait', retryAfterMs: 2 * PATIENCE_MS };
     expect([admission.refusal(request()), await admission.enter(request())]).toEqual([refusal, refusal]);
-    expect([admission.waiting, admission.expectedWaitMs('any')]).toEqual([8, 2 * PATIENCE_MS]);
+    expect([admission.backlog.size, admission.backlog.expectedWaitMs({ operation: 'any', clients: [] })]).toEqual([
+      8,
+      2 * PATIENCE_MS,
+    ]);
   });
 
   test('by a full backlog', async () => {
@@ -137,7 +140,7 @@ describe('send', () => {
     await settle();
     expect(client?.sent).toEqual({ reason: 'breaker-open', retryAfterMs: 70 });
     expect(pause.ended).toEqual([['unknown', undefined]]);
-    expect([admission.inFlight, admission.slotsInUse]).toEqual([0, 0]);
+    expect([admission.inFlight, slotsInUse(admission)]).toEqual([0, 0]);
   });
 
   test.each<[string, Partial<FakeGuard>, boolean]>([
@@ -155,7 +158,7 @@ describe('send', () => {
     client?.send();
     await settle();
     expect([client?.sent, rate.expectedWaitMs(0)]).toEqual([expect.objectContaining({ retryAfterMs: 0 }), 0]);
-    expect(admission.slotsInUse).toBe(0);
+    expect(slotsInUse(admission)).toBe(0);
   });
 
   test.each(['without a rate', 'with a rate'])('does nothing for a client that has left: %s', async (which) => {
@@ -164,7 +167,7 @@ describe('send', () => {
     client?.leave();
     client?.send();
     await settle();
-    expect([client?.sent, admission.inFlight, admission.slotsInUse]).toEqual([ABANDONED, 0, 0]);
+    expect([client?.sent, admission.inFlight, slotsInUse(admission)]).toEqual([ABANDONED, 0, 0]);
   });
 
   test('ends with the client that leaves while it waits for the rate', async () => {
@@ -176,6 +179,6 @@ describe('send', () => {
     await settle();
     second?.leave();
     await settle();
-    expect([second?.sent, admission.inFlight, admission.slotsInUse]).toEqual([ABANDONED, 1, 1]);
+    expect([second?.sent, admission.inFlight, slotsInUse(admission)]).toEqual([ABANDONED, 1, 1]);
   });
 });

@@ -32,8 +32,15 @@ export function openAdmission({
   const slots = new Slots({ now, max, shares, patienceMs: PATIENCE_MS });
   const routes = new Routes(() => 0, [{ index: 0, isBackup: false, slots, rate, guards: new Map([['any', guards]]) }]);
   const backlog = new Backlog({ routes, patienceMs: PATIENCE_MS, shortPatienceMs: 100, maxWaiting });
-  return new Admission({ routes, backlog, memory, patienceMs: PATIENCE_MS });
+  const admission = new Admission({ routes, backlog, memory, patienceMs: PATIENCE_MS });
+  slotsOf.set(admission, slots);
+  return admission;
 }
+
+const slotsOf = new WeakMap<Admission, Slots>();
+
+/** The slots taken of an admission that was opened here. */
+export const slotsInUse = (admission: Admission) => slotsOf.get(admission)?.inUse;
 
 /** A guard that does what a test says, and remembers how its passes ended. */
 export class FakeGuard implements Guard {

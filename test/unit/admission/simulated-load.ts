@@ -2,7 +2,7 @@ import { vi } from 'vitest';
 import { Admission, type Ticket } from '../../../src/admission/admission.ts';
 import { Backlog } from '../../../src/admission/backlog.ts';
 import type { Refusal } from '../../../src/admission/guard.ts';
-import { Routes } from '../../../src/admission/routes.ts';
+import { type Route, Routes } from '../../../src/admission/routes.ts';
 import { Slots } from '../../../src/admission/slots.ts';
 import { SeededRandom } from '../../../src/tools/simulator/seeded-random.ts';
 import { sentFor } from '../../support/sent-for.ts';
@@ -50,6 +50,7 @@ const SHIPPED = {
 /** Clients, the real admission and a simulated indexer, on the fake timers of vitest. */
 export class SimulatedLoad {
   readonly admission: Admission;
+  readonly slots: Slots;
   readonly indexer: SimulatedIndexer;
   readonly counts = new Map<string, Counts>();
   /** The most requests that were at the indexer at once. */
@@ -64,8 +65,9 @@ export class SimulatedLoad {
     const now = () => performance.now();
     this.indexer = indexer;
     this.#random = new SeededRandom(seed);
-    const slots = new Slots({ now, ...SHIPPED, max: maxConcurrency });
-    const routes = new Routes(() => 0, [{ index: 0, isBackup: false, slots, rate: undefined, guards: new Map() }]);
+    this.slots = new Slots({ now, ...SHIPPED, max: maxConcurrency });
+    const route: Route = { index: 0, isBackup: false, slots: this.slots, rate: undefined, guards: new Map() };
+    const routes = new Routes(() => 0, [route]);
     const backlog = new Backlog({ routes, ...SHIPPED });
     this.admission = new Admission({ routes, backlog, memory: { refusesLoads: false }, ...SHIPPED });
   }
