@@ -71,7 +71,7 @@ export class IndexerHead {
       if (status === 429) onRateLimited(retryAfterMs);
       if (status !== 200) return undefined;
       const head = headIn(body);
-      this.#learn(head, true);
+      this.learn(head, true);
       return head.seqno < 0 ? undefined : head.seqno;
     } catch (error) {
       if (!(error instanceof ProxyError)) throw error;
@@ -79,19 +79,8 @@ export class IndexerHead {
     }
   }
 
-  /** Learns the point that an answer shows; most are about old blocks. */
-  learn(point: ChainPoint): void {
-    this.#learn(point, false);
-  }
-
-  /** To be called when the clock has jumped: then no instant before it means anything. */
-  forget(): void {
-    this.#at = 0;
-    this.#shownAt = Number.NEGATIVE_INFINITY;
-    this.#askedAt = Number.NEGATIVE_INFINITY;
-  }
-
-  #learn({ at, seqno }: ChainPoint, isHead: boolean): void {
+  /** Learns the point that an answer shows; most are about old blocks. `isHead`: it was asked for the head itself. */
+  learn({ at, seqno }: ChainPoint, isHead = false): void {
     const now = this.#dependencies.now();
     const isHeld = this.#isHeld(now);
     if (at > 0 && at <= now + FURTHEST_AHEAD_MS && (at >= this.#at || !isHeld)) {
@@ -99,6 +88,13 @@ export class IndexerHead {
       this.#shownAt = now;
     }
     if (seqno > this.#seqno || (seqno >= 0 && isHead && !isHeld)) this.#seqno = seqno;
+  }
+
+  /** To be called when the clock has jumped: then no instant before it means anything. */
+  forget(): void {
+    this.#at = 0;
+    this.#shownAt = Number.NEGATIVE_INFINITY;
+    this.#askedAt = Number.NEGATIVE_INFINITY;
   }
 
   #isHeld(now: number): boolean {

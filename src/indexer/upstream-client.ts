@@ -118,12 +118,17 @@ export class UpstreamClient {
    * decompress; `shutting-down` once the client is closed. `atMostMs`: a shorter timeout for this request.
    */
   async fetch(request: UpstreamRequest, atMostMs = Number.POSITIVE_INFINITY): Promise<UpstreamAnswer> {
-    const { now, maxBodyBytes } = this.#dependencies;
+    const { now, maxBodyBytes, onReading } = this.#dependencies;
     const askedAt = now();
     const startedAt = performance.now();
     const timeoutMs = Math.min(this.#dependencies.timeoutMs, atMostMs);
     try {
-      const answer = await this.#send(request, timeoutMs);
+      const sent = {
+        path: this.#basePath + targetOf(request.operation, request.query),
+        // In the flat form, which undici reads without building an object.
+        headers: [...this.#fixedHeaders, ...request.headers.flat()],
+      };
+      const answer = await readAnswer(this.#pool, sent, { timeoutMs, maxBodyBytes, onReading });
       const encoding = header(answer, 'content-encoding');
       const body = encoding === undefined ? answer.body : await decoded(answer.body, encoding, maxBodyBytes);
       // A process that was suspended reads its sockets before it runs its timers, so the timeout may not have fired.
@@ -212,17 +217,6 @@ export class UpstreamClient {
       headersTimeout: 0,
       bodyTimeout: 0,
     });
-  }
-
-  #send(request: UpstreamRequest, timeoutMs: Ms): Promise<RawAnswer> {
-    const { maxBodyBytes, onReading } = this.#dependencies;
-    const sent = { path: this.#basePath + targetOf(request.operation, request.query), headers: this.#headers(request) };
-    return readAnswer(this.#pool, sent, { timeoutMs, maxBodyBytes, onReading });
-  }
-
-  /** In the flat form, which undici reads without building an object. */
-  #headers({ headers }: UpstreamRequest): readonly string[] {
-    return headers.length === 0 ? this.#fixedHeaders : [...this.#fixedHeaders, ...headers.flat()];
   }
 }
 
