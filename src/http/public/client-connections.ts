@@ -14,8 +14,6 @@ export interface ClientConnection {
   isParsedByNode: boolean;
   /** Requests whose answers have not left the process. */
   unanswered: number;
-  /** Whether its reads are cut at heads while it is held or Node parses it: a fast one that never was needs no cutting. */
-  isCut: boolean;
   /** Whether it is paused until fewer of its requests are unanswered. */
   isHeld: boolean;
   /** Bytes that were received and wait while it is paused. */
@@ -54,7 +52,6 @@ export class ClientConnections {
     const connection: ClientConnection = {
       socket,
       isParsedByNode: false,
-      isCut: false,
       unanswered: 0,
       isHeld: false,
       heldBytes: 0,
@@ -62,6 +59,11 @@ export class ClientConnections {
       onFinish: () => this.end(connection),
     };
     this.#open.set(socket, connection);
+    cutAtHeads(socket, {
+      // The fast lane finds the heads by itself. What comes while it is held may go to Node's parser, and so is cut.
+      isCut: () => connection.isParsedByNode || connection.isHeld,
+      onHeld: (bytes) => this.#countHeld(connection, socket.readableLength + bytes),
+    });
     socket.once('close', () => this.#remove(connection));
     return connection;
   }
@@ -74,7 +76,6 @@ export class ClientConnections {
     const { socket } = connection;
     connection.isParsedByNode = true;
     connection.isHeld = false;
-    this.#cut(connection);
     this.#countHeld(connection, 0);
     const holdIfBusy = () => {
       if (connection.heldBytes > 0) this.#countHeld(connection, socket.readableLength);
@@ -107,7 +108,6 @@ export class ClientConnections {
   hold(connection: ClientConnection, unread?: Buffer): void {
     const { socket } = connection;
     connection.isHeld = true;
-    this.#cut(connection);
     socket.pause();
     if (unread !== undefined) socket.unshift(unread);
     this.#countHeld(connection, socket.readableLength);
@@ -146,16 +146,6 @@ export class ClientConnections {
     this.#countHeld(connection, 0);
     if (!isPausedByNode(socket)) socket.resume();
   };
-
-  #cut(connection: ClientConnection): void {
-    if (connection.isCut) return;
-    connection.isCut = true;
-    cutAtHeads(connection.socket, {
-      // The fast lane finds the heads by itself. What comes while it is held may go to Node's parser, and so is cut.
-      isCut: () => connection.isParsedByNode || connection.isHeld,
-      onHeld: (bytes) => this.#countHeld(connection, connection.socket.readableLength + bytes),
-    });
-  }
 
   #countHeld(connection: ClientConnection, bytes: number): void {
     const growth = bytes - connection.heldBytes;
