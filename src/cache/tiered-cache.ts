@@ -144,9 +144,7 @@ export class TieredCache {
   /** The entry that a new answer is compared with: usable and not purged. */
   #keptEntry(key: string, known?: Entry): Entry | undefined {
     const { memory, now } = this.#dependencies;
-    const inMemory = memory.get(key);
-    if (inMemory !== undefined && this.isPurged(inMemory)) memory.delete(key);
-    const entry = inMemory ?? known;
+    const entry = memory.get(key) ?? known;
     return entry === undefined || usableUntil(entry) <= now() || this.isPurged(entry) ? undefined : entry;
   }
 

@@ -31,14 +31,9 @@ function countOf(list: unknown): number {
   return isObject(list) ? Object.keys(list).length : 0;
 }
 
-/** The rows that an answer of an operation lists, by its parsed body. Copies nothing where only one list has rows. */
-export function listedRows({ lists }: Operation, body: Readonly<Record<string, unknown>>): readonly unknown[] {
-  let rows: readonly unknown[] = [];
-  for (const name of lists) {
-    const list = body[name];
-    if (Array.isArray(list)) rows = rows.length === 0 ? list : [...rows, ...list];
-  }
-  return rows;
+/** The rows that an answer of an operation lists, by its parsed body. */
+export function listedRows({ lists }: Operation, body: JsonObject): readonly unknown[] {
+  return lists.flatMap((name) => (Array.isArray(body[name]) ? body[name] : []));
 }
 
 /** No real answer nests so deep: the tree of a trace has two levels for each message of its longest path. */
