@@ -73,13 +73,7 @@ function secretsOf(address: RedisAddress): string[] {
 const LOST = /^(Connection is closed|Cluster isn't ready|Cluster is ended|Stream isn't writeable)/;
 
 /** A node of a Cluster cannot be reached. Keys in its slots are not available, all others are. */
-export class NodeLost extends Error {
-  override readonly name = 'NodeLost';
-
-  constructor() {
-    super('a node of the Cluster is away');
-  }
-}
+export class NodeLost extends Error {}
 
 /** Runs a command. Replaces ioredis' errors for a lost connection, which are about its own options, by plain ones. */
 async function connected<T>(client: Redis | Cluster, command: () => Promise<T>): Promise<T> {
@@ -95,7 +89,10 @@ async function connected<T>(client: Redis | Cluster, command: () => Promise<T>):
       client.stream.destroy(new Error('a command was not answered in time'));
     }
     // Leave out the cause: it holds the command with all its arguments.
-    if (lost) throw client instanceof Cluster ? new NodeLost() : new Error('the connection to Redis was lost');
+    if (lost)
+      throw client instanceof Cluster
+        ? new NodeLost('a node of the Cluster is away')
+        : new Error('the connection to Redis was lost');
     throw error;
   }
 }
