@@ -140,13 +140,9 @@ export async function decoded(body: Buffer, encoding: string, maxBodyBytes: numb
   try {
     return await unpack(body, { maxOutputLength: maxBodyBytes });
   } catch (cause) {
-    if (codeOf(cause) === 'ERR_BUFFER_TOO_LARGE') throw tooLarge(maxBodyBytes);
+    if ((cause as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') throw tooLarge(maxBodyBytes);
     throw new ProxyError('upstream-invalid', 'the answer of the indexer does not decompress', { cause });
   }
-}
-
-function codeOf(error: unknown): unknown {
-  return error instanceof Error && 'code' in error ? error.code : undefined;
 }
 
 /** There was no complete answer within the time. */
