@@ -72,9 +72,9 @@ export class RequestHandler {
     this.#asked(call, key);
     const found = cache.lookInMemory(keyed.key);
     if (found.state !== 'fresh' && found.state !== 'stale-while-revalidate') {
-      const { flights, memory, missLimit } = this.#dependencies;
+      const { flights, memory, missLimit, random } = this.#dependencies;
       const follows = flights.hasFlightToFollow(key);
-      if (follows && memory.isFull) return this.#shed(call, key, 'memory');
+      if (follows && memory.isFull) return this.#refuse(call, key, 'memory', overloaded(random, 'memory'));
       const waiter = request.openWait();
       const limited = follows ? undefined : missLimit?.take(waiter.client ?? '');
       if (limited !== undefined) {
@@ -126,10 +126,6 @@ export class RequestHandler {
       report({ name: 'answered', operation: operation.name, outcome: 'invalid' });
       throw error;
     }
-  }
-
-  #shed(call: Call, key: string, reason: ShedReason): Answer {
-    return this.#refuse(call, key, reason, overloaded(this.#dependencies.random, reason));
   }
 
   /** Answers without waiting: with a stale copy from memory if there is one, else with the failure. */
