@@ -127,17 +127,15 @@ interface OperationSlots {
 export class Slots {
   readonly #dependencies: SlotsDependencies;
   readonly #operations = new Map<string, OperationSlots>();
+  readonly max: number;
   /** The number of operations with a share. */
   readonly #sharers: number;
   #inUse = 0;
 
   constructor(dependencies: SlotsDependencies) {
     this.#dependencies = dependencies;
+    this.max = dependencies.max;
     this.#sharers = Object.values(dependencies.shares).filter((share) => share > 0).length;
-  }
-
-  get max(): number {
-    return this.#dependencies.max;
   }
 
   /** Slots taken now. */
@@ -153,7 +151,7 @@ export class Slots {
   /** Whether an operation may take a slot now. */
   mayTake(operation: string): boolean {
     const recentlyAt = this.#dependencies.now() - RECENTLY_MS;
-    let free = this.#dependencies.max - this.#inUse;
+    let free = this.max - this.#inUse;
     // An operation below its kept slots may take any free one. Lent slots come back one by one, and two operations that
     // wait for theirs must not block each other.
     if (this.#of(operation).use.inUse < this.#kept(operation)) return free > 0;
@@ -190,12 +188,12 @@ export class Slots {
    */
   #kept(operation: string): number {
     const share = this.#share(operation);
-    const isScarce = this.#dependencies.max <= this.#sharers;
+    const isScarce = this.max <= this.#sharers;
     return share === 0 ? 0 : Math.max(isScarce ? 0 : 1, Math.round(share * NEVER_LENT));
   }
 
   #share(operation: string): number {
-    return this.#dependencies.max * (this.#dependencies.shares[operation] ?? 0);
+    return this.max * (this.#dependencies.shares[operation] ?? 0);
   }
 
   #of(operation: string): OperationSlots {
