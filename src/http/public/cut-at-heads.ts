@@ -9,7 +9,7 @@ const SHORTEST_PART_BYTES = 60;
 export interface Cutting {
   /** Whether the next read is to be cut; otherwise it is passed on as it is. */
   readonly isCut: () => boolean;
-  /** Called before parts are kept in the buffer of a paused connection, with how many bytes they have. May destroy it. */
+  /** Called before a part is kept in the buffer of a paused connection, with how many bytes it has. May destroy it. */
   readonly onHeld: (bytes: number) => void;
 }
 
@@ -22,16 +22,10 @@ export function cutAtHeads(socket: Socket, { isCut, onHeld }: Cutting): void {
   socket.push = (chunk: Buffer | null) => {
     if (chunk === null || !isCut()) return push(chunk);
     let wantsMore = true;
-    let unread = chunk.length;
-    let isReported = false;
     for (const part of partsOf(chunk)) {
-      if (!isReported && socket.isPaused()) {
-        isReported = true;
-        onHeld(unread);
-      }
+      if (socket.isPaused()) onHeld(part.length);
       if (socket.destroyed) return false;
       wantsMore = push(part);
-      unread -= part.length;
     }
     return wantsMore;
   };
