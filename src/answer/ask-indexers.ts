@@ -87,7 +87,7 @@ export class IndexerAsker {
 
   /** Ends every ticket but that of an answer. A throw is a bug. */
   async ask(question: IndexerQuestion): Promise<SendResult> {
-    const { hedging, retries } = this.#dependencies;
+    const { hedging, retries, admission, refuse } = this.#dependencies;
     retries.countCall();
     hedging?.budget.countCall();
     const asked = this.#send(question, question.ticket);
@@ -100,8 +100,9 @@ export class IndexerAsker {
     const early = await asked;
     const other = this.#other(question, early);
     if (other === undefined) return early;
-    const ticket = await this.#enter(other);
-    const late = ticket instanceof ProxyError ? ticket : await this.#send({ ...question, request: other }, ticket);
+    const entered = await admission.enter(other);
+    const late =
+      'reason' in entered ? refuse(other, entered) : await this.#send({ ...question, request: other }, entered);
     if (late instanceof ProxyError) return early instanceof ProxyError && late.wentForward ? late : early;
     if (!(early instanceof ProxyError)) early.endTicket();
     return late;
@@ -130,12 +131,6 @@ export class IndexerAsker {
     if (admission.refusal(request) !== undefined || hedging?.budget.tryTake() !== true) return undefined;
     const ticket = await admission.enter(request);
     return 'reason' in ticket ? undefined : ticket;
-  }
-
-  async #enter(request: EntryRequest): Promise<Ticket | ProxyError> {
-    const { admission, refuse } = this.#dependencies;
-    const entered = await admission.enter(request);
-    return 'reason' in entered ? refuse(request, entered) : entered;
   }
 
   /** One request to the indexer of a ticket, which it ends if there is no answer that may be cached. */
