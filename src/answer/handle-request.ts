@@ -74,7 +74,8 @@ export class RequestHandler {
     if (found.state !== 'fresh' && found.state !== 'stale-while-revalidate') {
       const { flights, memory, missLimit, random } = this.#dependencies;
       const follows = flights.hasFlightToFollow(key);
-      if (follows && memory.isFull) return this.#refuse(call, key, 'memory', overloaded(random, 'memory'));
+      // Asked whether or not it follows: it makes room in a full process, and a hit in Redis asks nowhere else.
+      if (memory.isFull && follows) return this.#refuse(call, key, 'memory', overloaded(random, 'memory'));
       const waiter = request.openWait();
       const limited = follows ? undefined : missLimit?.take(waiter.client ?? '');
       if (limited !== undefined) {
