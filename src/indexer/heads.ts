@@ -51,12 +51,12 @@ export class Heads {
     await Promise.all(
       heads.map(async (head, index) => {
         const seqno = await head.ask();
-        if (seqno === undefined) return;
-        seqnos.set(index, seqno);
-        const newest = Math.max(...seqnos.values());
-        for (const [each, its] of seqnos) this.#setLag(each, newest - its);
+        if (seqno !== undefined) seqnos.set(index, seqno);
       }),
     );
+    // Compared when all have answered: the first to answer would be level with the newest until the others do.
+    const newest = Math.max(...heads.map((head, index) => seqnos.get(index) ?? head.seqno));
+    for (const [index, seqno] of seqnos) this.#setLag(index, newest - seqno);
   }
 
   #setLag(index: number, lag: number): void {
