@@ -100,7 +100,7 @@ export class Admission {
     if (rateWaitMs > this.#ratePatienceMs(request)) {
       return routes.chooseBackup(request) ?? { reason: 'rate-limit', retryAfterMs: rateWaitMs };
     }
-    const free = backlog.hasWaiting(request.operation) ? undefined : routes.choose(open, request);
+    const free = backlog.hasWaiting(request) ? undefined : routes.choose(open, request);
     if (free !== undefined) return free;
     if (request.neverWaits === true) return { reason: 'no-free-slot', retryAfterMs: 0 };
     const refusal = backlog.refuse(request);

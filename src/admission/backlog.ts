@@ -22,7 +22,7 @@ interface Waiter {
   readonly end: (waited: Waited) => void;
 }
 
-/** The waiting requests of one operation. */
+/** Waiting requests of one operation. */
 interface Queue {
   readonly waiting: FairQueue<EntryRequest>;
   /** Whether a request was refused or gave up since the queue was last empty. */
@@ -61,9 +61,9 @@ export class Backlog {
     for (const { clients } of this.#waiters.keys()) yield clients;
   }
 
-  /** Whether requests of an operation wait now. */
-  hasWaiting(operation: string): boolean {
-    return this.#queue(operation).waiting.size > 0;
+  /** Whether requests wait now that would go before this one. */
+  hasWaiting(request: RouteRequest): boolean {
+    return this.#queue(request).waiting.size > 0;
   }
 
   /**
@@ -71,7 +71,7 @@ export class Backlog {
    * those ahead of it give up before. 0 while it is not known.
    */
   expectedWaitMs(request: RouteRequest): Ms {
-    const { waiting } = this.#queue(request.operation);
+    const { waiting } = this.#queue(request);
     const ahead = Math.min(waiting.size, ...[...request.clients].map((client) => waiting.ahead(client)));
     const waitMs = ahead === 0 ? 0 : (this.#dependencies.routes.waitMs(request, ahead) ?? 0);
     return Math.min(waitMs, 2 * this.#dependencies.patienceMs);
@@ -79,7 +79,7 @@ export class Backlog {
 
   /** Why a request would be refused now. A refusal makes a queue with waiters overloaded. */
   refuse(request: RouteRequest): Refusal | undefined {
-    const queue = this.#queue(request.operation);
+    const queue = this.#queue(request);
     const { patienceMs, shortPatienceMs, maxWaiting } = this.#dependencies;
     const retryAfterMs = this.expectedWaitMs(request);
     const isFull = this.size >= maxWaiting;
@@ -90,9 +90,9 @@ export class Backlog {
 
   /** Waits for a slot. Never rejects. */
   wait(request: EntryRequest): Promise<Waited> {
-    const { operation, clients } = request;
+    const { clients } = request;
     const { signal } = request.sentFor;
-    const queue = this.#queue(operation);
+    const queue = this.#queue(request);
     const [first = '', ...others] = clients;
     queue.waiting.add(request, first);
     for (const client of others) queue.waiting.share(request, client);
@@ -118,7 +118,7 @@ export class Backlog {
 
   /** Another client waits for a request, which takes the better one of their places; nothing when it does not wait. */
   join(request: EntryRequest, client: string): void {
-    this.#queue(request.operation).waiting.share(request, client);
+    this.#queue(request).waiting.share(request, client);
   }
 
   /** Hands the free slots to those who wait, and ends the waits of those that no indexer may be sent now. */
@@ -132,24 +132,26 @@ export class Backlog {
   /** The next request of the operations that may take a slot: those below their share before the others, then by arrival. */
   #next(): { readonly request: EntryRequest; readonly end: Route | Refusal } | undefined {
     if (this.size === 0) return undefined;
-    const candidates = [...this.#queues].flatMap(([operation, { waiting }]) => {
+    const candidates = [...this.#queues.values()].flatMap(({ waiting }) => {
       const { first } = waiting;
       if (first === undefined) return [];
       const open = this.#dependencies.routes.openTo(first);
       const end = 'reason' in open ? open : this.#dependencies.routes.choose(open, first);
       if (end === undefined) return [];
-      const isBelowShare = 'reason' in end || end.slots.isBelowShare(operation);
+      const isBelowShare = 'reason' in end || end.slots.isBelowShare(first.operation);
       return { request: first, end, isBelowShare, order: this.#waiters.get(first)?.order ?? 0 };
     });
     candidates.sort((one, other) => Number(other.isBelowShare) - Number(one.isBelowShare) || one.order - other.order);
     return candidates[0];
   }
 
-  #queue(operation: string): Queue {
-    const known = this.#queues.get(operation);
+  /** That of its operation. Second tries have queues of their own: they may wait for one indexer while another is free. */
+  #queue({ operation, not }: RouteRequest): Queue {
+    const name = not === undefined ? operation : `${operation} not ${not}`;
+    const known = this.#queues.get(name);
     if (known !== undefined) return known;
     const queue: Queue = { waiting: new FairQueue(), overloaded: false };
-    this.#queues.set(operation, queue);
+    this.#queues.set(name, queue);
     return queue;
   }
 }

@@ -99,11 +99,12 @@ export function refusalBy(route: Route, request: RouteRequest): Refusal | undefi
 }
 
 function bestOf(open: readonly Route[], { seqno, isHedge }: RouteRequest): readonly Route[] {
-  if (isHedge === true) return open.filter((route) => sortOf(route) === 0);
+  const hasIt = ({ hasBlock }: Route) => seqno === undefined || hasBlock?.(seqno) === true;
+  if (isHedge === true) return open.filter((route) => sortOf(route) === 0 && hasIt(route));
   if (open.length <= 1) return open;
   const best = Math.min(...open.map(sortOf));
   const same = open.filter((route) => sortOf(route) === best);
-  const having = seqno === undefined ? [] : same.filter(({ hasBlock }) => hasBlock?.(seqno));
+  const having = same.filter(hasIt);
   return having.length > 0 ? having : same;
 }
 

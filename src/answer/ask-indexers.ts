@@ -63,6 +63,8 @@ export interface Obtained {
   readonly entry: Entry;
   /** What the body says. */
   readonly facts: BodyFacts;
+  /** Whether it says that there is nothing, though the head of its indexer is older than the newest. */
+  readonly isDoubtful: boolean;
   /** Ends the ticket; further calls do nothing. */
   readonly endTicket: () => void;
 }
@@ -100,17 +102,17 @@ export class IndexerAsker {
     const early = await asked;
     const other = this.#other(question, early);
     if (other === undefined) return early;
+    if (!(early instanceof ProxyError)) early.endTicket();
     const entered = await admission.enter(other);
     const late =
       'reason' in entered ? refuse(other, entered) : await this.#send({ ...question, request: other }, entered);
     if (late instanceof ProxyError) return early instanceof ProxyError && late.wentForward ? late : early;
-    if (!(early instanceof ProxyError)) early.endTicket();
     return late;
   }
 
   /** The request for the second try after this result of the first one; `undefined` if there is to be none. */
   #other({ request, ticket, known }: IndexerQuestion, early: SendResult): EntryRequest | undefined {
-    const { indexers, heads, retries } = this.#dependencies;
+    const { indexers, retries } = this.#dependencies;
     const { index } = ticket.route;
     if (indexers.length === 1) {
       const isUnreached = early instanceof ProxyError && early.code === 'upstream-unreachable';
@@ -121,8 +123,9 @@ export class IndexerAsker {
       const isAnotherWell = indexers.some(({ route }, other) => other !== index && route.health?.isFailing === false);
       return isAnotherWell || retries.tryTake() ? { ...request, not: index } : undefined;
     }
-    if (known !== undefined || early.entry.head.answerClass !== 'absent' || !heads?.lag(index)) return undefined;
-    return { ...request, not: index, seqno: Math.max(...indexers.map(({ head }) => head.seqno)) };
+    if (known !== undefined || !early.isDoubtful) return undefined;
+    // There is an answer, if a doubtful one: nobody waits for a better one in the backlog.
+    return { ...request, not: index, neverWaits: true, seqno: Math.max(...indexers.map(({ head }) => head.seqno)) };
   }
 
   /** A ticket for another indexer beside one that has not answered yet; `undefined` if none is free or too many were given. */
@@ -157,7 +160,8 @@ export class IndexerAsker {
             ? entry.withRetryAfter(Math.ceil(indexer.pause.breaker.retryAfterMs / 1000))
             : entry;
         }
-        return { entry, facts, endTicket: () => ticket.end('answered') };
+        const isDoubtful = entry.head.answerClass === 'absent' && (heads?.lag(ticket.route.index) ?? 0) > 0;
+        return { entry, facts, isDoubtful, endTicket: () => ticket.end('answered') };
       } catch (error) {
         if (!(error instanceof ProxyError)) throw error;
         ticket.end(outcomeOf(error));
@@ -186,10 +190,15 @@ export class IndexerAsker {
   }
 }
 
-/** The first answer; the other one, when it comes, only ends its ticket. The first failure when both fail. */
+/**
+ * The first answer that is not doubtful, else the first one; the other one, when it comes, only ends its ticket. The first
+ * failure when both fail.
+ */
 async function firstOf(asked: Promise<SendResult>, hedge: Promise<SendResult>): Promise<SendResult> {
   const results = [asked, hedge];
-  const first = await Promise.any(results.map(obtained)).catch(() => asked);
+  const first = await Promise.any(results.map(certain))
+    .catch(() => Promise.any(results.map(obtained)))
+    .catch(() => asked);
   for (const result of results) {
     void obtained(result).then(
       (each) => each !== first && each.endTicket(),
@@ -197,6 +206,13 @@ async function firstOf(asked: Promise<SendResult>, hedge: Promise<SendResult>): 
     );
   }
   return first;
+}
+
+/** Rejects for a failure, and for a doubtful answer. */
+async function certain(result: Promise<SendResult>): Promise<Obtained> {
+  const answer = await obtained(result);
+  if (answer.isDoubtful) throw answer;
+  return answer;
 }
 
 /** Rejects for a failure. */

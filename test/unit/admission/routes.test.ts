@@ -10,16 +10,13 @@ import { MUCH_MEMORY, PATIENCE_MS } from './open-admission.ts';
 const now = () => performance.now();
 const asking = { operation: 'any', key: 'key', clients: ['one'], sentFor: sentFor() };
 
-/** A replica, and a backup. The rate of the replica lets one request pass in ten seconds. */
-function open(): Admission {
-  const route = (index: number, isBackup: boolean): Route => ({
-    index,
-    isBackup,
-    slots: new Slots({ now, max: 4, shares: {}, patienceMs: PATIENCE_MS }),
-    rate: isBackup ? undefined : new RateLimit({ now, perSecond: 0.1 }),
-    guards: new Map(),
-  });
-  const routes = new Routes(() => 0, [route(0, false), route(1, true)]);
+function routeOf(index: number, options: Partial<Route> = {}): Route {
+  const slots = new Slots({ now, max: 4, shares: {}, patienceMs: PATIENCE_MS });
+  return { index, isBackup: false, slots, rate: undefined, guards: new Map(), ...options };
+}
+
+function open(...all: Route[]): Admission {
+  const routes = new Routes(() => 0, all);
   const backlog = new Backlog({ routes, patienceMs: PATIENCE_MS, shortPatienceMs: 100, maxWaiting: 10 });
   return new Admission({ routes, backlog, memory: MUCH_MEMORY, patienceMs: PATIENCE_MS });
 }
@@ -36,11 +33,31 @@ afterEach(() => {
 });
 
 test('a client that would wait too long for the rate of the replica is sent to the backup, a refresh is not', async () => {
-  const admission = open();
+  // One request in ten seconds.
+  const admission = open(routeOf(0, { rate: new RateLimit({ now, perSecond: 0.1 }) }), routeOf(1, { isBackup: true }));
   const first = await admission.enter(asking);
   expect(placeOf(first)).toBe(0);
   if (typeof first === 'object' && 'send' in first) await first.send();
   expect(placeOf(await admission.enter(asking))).toBe(1);
   const refresh = { ...asking, clients: [], neverWaits: true };
   expect(await admission.enter(refresh)).toMatchObject({ reason: 'rate-limit' });
+});
+
+test('a second try that waits for a full indexer holds up nobody who can be sent to another one', async () => {
+  const full = new Slots({ now, max: 1, shares: {}, patienceMs: PATIENCE_MS });
+  full.take('any');
+  const admission = open(routeOf(0), routeOf(1, { slots: full }));
+  let hasEntered = false;
+  void Promise.resolve(admission.enter({ ...asking, not: 0 })).then(() => {
+    hasEntered = true;
+  });
+  expect(placeOf(await admission.enter(asking))).toBe(0);
+  expect([admission.backlog.size, hasEntered]).toEqual([1, false]);
+});
+
+test('a hedge goes to no indexer that is not known to have the block', async () => {
+  const [old, newest] = [routeOf(0, { hasBlock: () => false }), routeOf(1, { hasBlock: () => true })];
+  const hedge = { ...asking, isHedge: true, neverWaits: true, seqno: 7 };
+  expect(await open(old).enter(hedge)).toMatchObject({ reason: 'breaker-open' });
+  expect(placeOf(await open(old, newest).enter(hedge))).toBe(1);
 });
