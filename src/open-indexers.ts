@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Admission } from './admission/admission.ts';
 import { Backlog } from './admission/backlog.ts';
+import { Health } from './admission/health.ts';
 import { MemoryGuard } from './admission/memory-guard.ts';
 import { type Route, Routes } from './admission/routes.ts';
 import { Slots } from './admission/slots.ts';
@@ -57,7 +58,12 @@ export function openIndexers(context: AppContext, { scripting, makeRoom }: OpenI
     return new Admission({ memory, routes, backlog, patienceMs });
   };
   const { maxConcurrency } = passThrough;
-  const passThroughSlots = () => new Slots({ now: monotonic, max: maxConcurrency, shares: {}, patienceMs });
+  // What clients make of the rest of the API says nothing about the operations: it has slots and health of its own.
+  const passThroughRoute = (route: Route): Route => ({
+    ...route,
+    slots: new Slots({ now: monotonic, max: maxConcurrency, shares: {}, patienceMs }),
+    health: route.health && new Health({ now: monotonic, onTransition: () => {} }),
+  });
   return {
     /** In the order of the settings, backups last. */
     all: indexers,
@@ -66,7 +72,7 @@ export function openIndexers(context: AppContext, { scripting, makeRoom }: OpenI
     /** For the three operations. */
     admission: openAdmission(indexers.map(({ route }) => route)),
     /** For pass-through. */
-    passThroughAdmission: openAdmission(indexers.map(({ route }) => ({ ...route, slots: passThroughSlots() }))),
+    passThroughAdmission: openAdmission(indexers.map(({ route }) => passThroughRoute(route))),
     answerBodies,
     memory,
     /** Asks all but backups for their heads: the log says which cannot be asked. Never rejects. */
