@@ -82,8 +82,9 @@ export class CircuitBreaker {
     onTransition({ state: 'open', openMs: this.#open(askedMs) });
   }
 
-  /** Lets a trial begin at once if it is open. */
+  /** Lets a trial begin at once if it is open, for any key. */
   tryNow(): void {
+    if (!this.#isClosed) this.#dependencies.failures.clear();
     this.#openUntil = Number.NEGATIVE_INFINITY;
   }
 
