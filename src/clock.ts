@@ -13,6 +13,12 @@ export interface ClockDependencies {
 /** A larger difference is a jump, not drift. */
 const JUMP_MS = 1000;
 
+/**
+ * And so is a step back of more than this, which is what purges allow for (`exchange-bans.ts`): what was dated by a clock
+ * that was further ahead would not look purged.
+ */
+const FURTHEST_BACK_MS = 5;
+
 const LOOK_AT_WALL_EVERY_MS = 1000;
 
 /** A sample with a shorter round trip is off by half of that at most: it sets the time. */
@@ -65,7 +71,8 @@ export class Clock {
   }
 
   #setOffset(offsetMs: Ms): void {
-    const jumped = Math.abs(offsetMs - this.#offsetMs) > JUMP_MS;
+    const aheadMs = offsetMs - this.#offsetMs;
+    const jumped = aheadMs > JUMP_MS || aheadMs < -FURTHEST_BACK_MS;
     this.#offsetMs = offsetMs;
     if (jumped) this.#dependencies.onJump();
   }

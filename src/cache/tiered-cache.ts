@@ -134,7 +134,9 @@ export class TieredCache {
     if (this.isPurged(entry)) return this.lookInMemory(entry.key);
     const kept = this.#keptEntry(entry.key);
     const precedence = kept === undefined ? 'replaces' : precedenceOver(kept, entry, now());
-    if (kept === undefined || precedence === 'replaces') {
+    // Memory may hold the same answer, extended since where Redis takes no writes.
+    const isCopy = kept?.askedAt === entry.askedAt && kept.freshUntil >= entry.freshUntil;
+    if (kept === undefined || (precedence === 'replaces' && !isCopy)) {
       memory.set(entry);
       return this.#lookupOf(entry, 'redis');
     }
@@ -156,8 +158,9 @@ export class TieredCache {
   }
 
   #share(entry: Entry, { token, onShared }: StoreHints): boolean {
-    const { memory, redis } = this.#dependencies;
-    const write = redis?.set(entry, token);
+    const { memory, redis, purges } = this.#dependencies;
+    // Until bans and Redis' time are known, the entry may be dated by a wrong clock.
+    const write = purges.isCurrent ? redis?.set(entry, token) : undefined;
     if (write === undefined) {
       onShared?.(false);
       return false;

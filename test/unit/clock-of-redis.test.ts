@@ -6,6 +6,19 @@ beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
 describe('with Redis', () => {
+  test.each([
+    ['by as much as purges allow for', -5, 0],
+    ['by more', -6, 1],
+    ['forward by as much', 6, 0],
+  ])('a time that is moved back is a jump only beyond what purges allow for: %s', (_, byMs, jumps) => {
+    const world = startWorld();
+    world.askServer();
+    world.serverAheadMs += byMs;
+    world.askServer();
+    world.clock.close();
+    expect(world.jumps).toBe(jumps);
+  });
+
   test('the time of the server is known to half of the round trip, however far the clocks are apart', async () => {
     await fc.assert(
       fc.asyncProperty(
