@@ -27,7 +27,7 @@ export const redis = group({
     'How long that circuit breaker stays open before one trial.',
   ),
   maxPendingWriteSize: setting(
-    size('1KiB', '1GiB').prefault('16MiB'),
+    size('64KiB', '1GiB').prefault('16MiB'),
     'The most bytes of bodies that wait to be written, 64 KiB at least for each; more are dropped.',
   ),
 }).refine(({ url, tlsCaFile }) => tlsCaFile === undefined || !url?.startsWith('redis://'), {
