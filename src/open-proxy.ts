@@ -49,7 +49,7 @@ export function openProxy(context: AppContext, parts: OpenProxyDependencies) {
   const { admission, heads } = indexers;
   const { report } = events;
   const refuse = refuseWith(random, report);
-  const hedges = new RetryBudget(HEDGES);
+  const hedges = new RetryBudget({ now: monotonic }, HEDGES);
   const asker = new IndexerAsker({
     indexers: indexers.all,
     heads,
@@ -57,7 +57,7 @@ export function openProxy(context: AppContext, parts: OpenProxyDependencies) {
     admission,
     refuse,
     bodies: indexers.answerBodies,
-    retries: new RetryBudget(RETRIES),
+    retries: new RetryBudget({ now: monotonic }, RETRIES),
     random,
     monotonic,
     report,

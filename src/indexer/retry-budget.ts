@@ -1,43 +1,61 @@
+import type { MonotonicMs, Ms } from '../time-units.ts';
+
+export interface RetryBudgetDependencies {
+  readonly now: () => MonotonicMs;
+}
+
 export interface RetryBudgetOptions {
   /** A retry is paid for by so many calls. */
   readonly callsARetry: number;
-  /** The most retries that can be saved up, as they are at the start. */
-  readonly most: number;
+  /** The most calls that can be saved up. */
+  readonly mostCalls: number;
+  /** The calls that are saved up at the start. */
+  readonly calls: number;
+  /** One retry in this time is free. */
+  readonly freeEveryMs: Ms;
 }
 
-/** A tenth of the calls, ten of them at once. */
-export const RETRIES: RetryBudgetOptions = { callsARetry: 10, most: 10 };
+/** A tenth of the calls, ten of them at once, and one a second in any case. */
+export const RETRIES: RetryBudgetOptions = { callsARetry: 10, mostCalls: 100, calls: 0, freeEveryMs: 1000 };
 
 /** One in twenty calls, twenty of them at once. */
-export const HEDGES: RetryBudgetOptions = { callsARetry: 20, most: 20 };
+export const HEDGES: RetryBudgetOptions = {
+  callsARetry: 20,
+  mostCalls: 400,
+  calls: 400,
+  freeEveryMs: Number.POSITIVE_INFINITY,
+};
 
 /**
  * Limits how often a call may be sent a second time, to a part of the calls. So an indexer that fails everything, or has
  * become slow, does not get twice the requests.
  */
 export class RetryBudget {
+  readonly #now: () => MonotonicMs;
   readonly #options: RetryBudgetOptions;
   /** Calls that have not paid for a retry yet. */
   #calls: number;
+  #lastAt: MonotonicMs = Number.NEGATIVE_INFINITY;
 
-  constructor(options: RetryBudgetOptions) {
+  constructor({ now }: RetryBudgetDependencies, options: RetryBudgetOptions) {
+    this.#now = now;
     this.#options = options;
-    this.#calls = this.#mostCalls;
+    this.#calls = options.calls;
   }
 
   /** To be called once for every call, not for its retry. */
   countCall(): void {
-    this.#calls = Math.min(this.#mostCalls, this.#calls + 1);
+    this.#calls = Math.min(this.#options.mostCalls, this.#calls + 1);
   }
 
   /** Whether a call may be sent again; `true` uses up a retry. */
   tryTake(): boolean {
-    if (this.#calls < this.#options.callsARetry) return false;
-    this.#calls -= this.#options.callsARetry;
+    const { callsARetry, freeEveryMs } = this.#options;
+    const now = this.#now();
+    const isPaid = this.#calls >= callsARetry;
+    if (!isPaid && now - this.#lastAt < freeEveryMs) return false;
+    if (isPaid) this.#calls -= callsARetry;
+    this.#lastAt = now;
     return true;
-  }
-
-  get #mostCalls(): number {
-    return this.#options.callsARetry * this.#options.most;
   }
 }

@@ -83,7 +83,7 @@ describe('a refusal by the holder of a lease itself', () => {
       { instances: 0 },
     );
     const limited = await fleet.add({
-      upstream: { requestsPerSecond: 1, timeout: 20_000 },
+      upstream: { requestsPerSecond: 1, timeout: 60_000 },
       admission: { patience: 20_000 },
     });
     await fleet.add();

@@ -6,7 +6,7 @@ let hedging: Hedging;
 
 beforeEach(() => {
   vi.useFakeTimers();
-  const budget = new RetryBudget(HEDGES);
+  const budget = new RetryBudget({ now: () => performance.now() }, HEDGES);
   hedging = new Hedging({ budget, unknownMs: 500 });
 });
 

@@ -1,23 +1,36 @@
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { RETRIES, RetryBudget } from '../../../src/indexer/retry-budget.ts';
 
-test('ten retries are saved at the start, and in any period there are at most those and a tenth of its requests', () => {
-  const step = fc.record({ calls: fc.nat(30), tries: fc.nat(20) });
+let now = 0;
+let budget: RetryBudget;
+
+beforeEach(() => {
+  now = 0;
+  budget = new RetryBudget({ now: () => now }, RETRIES);
+});
+
+function count(calls: number): void {
+  for (let call = 0; call < calls; call++) budget.countCall();
+}
+
+test('in any period there are at most a tenth of its requests, the saved ten, and one a second', () => {
+  const step = fc.record({ waitMs: fc.nat(400), calls: fc.nat(30), tries: fc.nat(10) });
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
-      const budget = new RetryBudget(RETRIES);
-      const history = steps.map(({ calls, tries }) => {
-        for (let call = 0; call < calls; call++) budget.countCall();
-        return { calls, tries, taken: Array.from({ length: tries }, () => budget.tryTake()).filter(Boolean).length };
+      now = 0;
+      budget = new RetryBudget({ now: () => now }, RETRIES);
+      const history = steps.map(({ waitMs, calls, tries }) => {
+        now += waitMs;
+        count(calls);
+        return { at: now, calls, taken: Array.from({ length: tries }, () => budget.tryTake()).filter(Boolean).length };
       });
-      expect(history[0]?.taken).toBe(history[0] && Math.min(history[0].tries, 10));
-      for (const index of history.keys()) {
+      for (const [index, { at }] of history.entries()) {
         let [calls, taken] = [0, 0];
         for (const later of history.slice(index)) {
           calls += later.calls;
           taken += later.taken;
-          expect(taken).toBeLessThanOrEqual(10 + calls / 10 + 1e-9);
+          expect(taken).toBeLessThanOrEqual(10 + calls / 10 + 1 + (later.at - at) / 1000 + 1e-9);
         }
       }
     }),
