@@ -14,7 +14,7 @@ it('passed-through requests that fail do not send the misses of others to the ba
   for (let time = 0; time < 10; time++) {
     const passed = await proxy.ask('/api/v3/runGetMethod', { headers: { 'X-Api-Key': 'mine' } });
     expect(passed.status).toBe(500);
-    expect((await proxy.ask(someParent())).status).toBe(200);
   }
+  expect((await proxy.ask(someParent())).status).toBe(200);
   expect(backup.heads.filter((head) => !asksForHead(head))).toEqual([]);
 });
