@@ -61,7 +61,6 @@ function showAbout({ about, at }) {
 /** The groups of tiles, each tile with its name, its text and its class. */
 function tilesOf({ rates, hitRatio, savedRatio, upstream, memory, process, redis, stream, newestSeqno }) {
   const all = rates && OUTCOMES.reduce((sum, outcome) => sum + rates[outcome], 0);
-  const held = [...upstream.openBreakers, ...(upstream.paused ? ['paused by a 429'] : [])];
   const unanswered = rates && (rates.refused + rates.failed) / Math.max(all, Number.MIN_VALUE);
   return {
     Clients: [
@@ -76,7 +75,6 @@ function tilesOf({ rates, hitRatio, savedRatio, upstream, memory, process, redis
       ['Slots in use', `${upstream.inFlight} of ${upstream.limit}`, warnIf(upstream.inFlight >= upstream.limit)],
       ['Waiting', upstream.queued, warnIf(upstream.queued > 0)],
       ['Expected wait', duration(upstream.expectedWaitSeconds)],
-      ['Breakers, pause', held.join(', ') || 'none', held.length > 0 ? 'bad' : ''],
       ['Newest block', newestSeqno?.toLocaleString('en') ?? 'not known'],
     ],
     Cache: [
@@ -94,6 +92,7 @@ function tilesOf({ rates, hitRatio, savedRatio, upstream, memory, process, redis
 }
 
 function showTiles(message) {
+  const { openBreakers, paused } = message.upstream;
   const groups = Object.entries(tilesOf(message)).map(([title, tiles]) => {
     const shown = tiles.filter(([, text]) => text !== 'not configured');
     const made = shown.map(([name, text, className = '']) =>
@@ -102,6 +101,8 @@ function showTiles(message) {
     return make('section', {}, make('h2', {}, title), make('dl', {}, ...made));
   });
   byId('tiles').replaceChildren(...groups);
+  const closed = [...openBreakers, ...(paused ? ['paused by a 429'] : [])];
+  byId('breakers').replaceChildren(...closed.map((text) => make('span', {}, text)));
 }
 
 /**
