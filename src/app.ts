@@ -157,7 +157,8 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
     verdict: () => history.level,
   });
   let ready = false;
-  const guard = { token: http.adminToken, listensOn: http.adminHost };
+  const { adminToken: token, adminAllowedHosts: allowedHosts, adminHost: listensOn } = http;
+  const guard = { token, allowedHosts, listensOn };
   const history: StatusHistory = new StatusHistory({
     samples: () => metrics.samples(),
     now,

@@ -1,6 +1,6 @@
 import { isIPv6 } from 'node:net';
 import type { z } from 'zod';
-import { duration, flag, group, headerValue, integer, listenHost, setting, size } from './values.ts';
+import { duration, flag, group, headerValue, hostNames, integer, listenHost, setting, size } from './values.ts';
 
 /** The group `http`: the two ports, and what clients may cost. */
 export const http = group({
@@ -25,6 +25,11 @@ export const http = group({
     headerValue.optional(),
     'The token that requests to purge or explain must carry as `Authorization: Bearer`. Required for them unless the admin port listens on loopback.',
     { env: 'ADMIN_TOKEN', envOnly: true },
+  ),
+  adminAllowedHosts: setting(
+    hostNames.optional(),
+    'Host names under which the admin port may be asked to purge, explain or show live status, comma-separated; `localhost` and IP addresses are always accepted.',
+    { env: 'ADMIN_ALLOWED_HOSTS' },
   ),
   maxHeaderSize: setting(size('1KiB', '1MiB').prefault('16KiB'), "The largest head of a client's request."),
   headerTimeout: setting(

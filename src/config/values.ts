@@ -150,6 +150,16 @@ export const listenHost = z.union([z.ipv4(), z.ipv6(), z.hostname()], {
   error: 'must be an IP address or a host name',
 });
 
+/** Host names without ports, to a list in lower case; also names of containers, which may hold underscores. */
+export const hostNames = listOf(
+  z
+    .string()
+    .toLowerCase()
+    .refine((name) => z.hostname().safeParse(name.replaceAll('_', '-')).success, {
+      error: 'must be host names without ports, separated by commas',
+    }),
+);
+
 /** IP addresses and networks, to a list. */
 export const networks = listOf(
   z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()], {

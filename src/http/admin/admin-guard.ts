@@ -6,6 +6,8 @@ import { isLoopback } from '../../loopback.ts';
 export interface AdminGuardOptions {
   /** The bearer token that a request must bring. Without a token, only a port on loopback answers. */
   readonly token: string | undefined;
+  /** Host names beside `localhost` and IP literals, in lower case. */
+  readonly allowedHosts: readonly string[] | undefined;
   /** Where the admin port listens: an address or a name. */
   readonly listensOn: string;
 }
@@ -20,50 +22,73 @@ interface Refused {
 const HOST = /^(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]+))(?::[0-9]{1,5})?$/;
 
 /**
- * Says why a request may not change something through the admin port, or see what is cached; `undefined` when it may.
- * Refuses what comes without the token. Where no token is set, the port must be on loopback and be asked as an address
- * or as `localhost`: another `Host` gives away a web page whose own name was pointed at this address (DNS rebinding).
- * `Origin` and `Sec-Fetch-Site` give away any other page. POSTs, which alone change something, must be JSON: a form cannot
- * send JSON without a preflight, and preflights are not answered.
+ * Says why a request may not read the admin port; `undefined` when it may. Keeps out web pages of other sites, open in
+ * a browser that can reach this port: `Host` gives away a page whose own name was pointed at this address (DNS
+ * rebinding), `Origin` and `Sec-Fetch-Site` any other.
  */
-export function guardAdmin({ token, listensOn }: AdminGuardOptions): (request: IncomingMessage) => Refused | undefined {
-  const isOnLoopback = isLoopback(listensOn);
+export function guardReading(
+  options: Pick<AdminGuardOptions, 'allowedHosts'>,
+): (request: IncomingMessage) => Refused | undefined {
+  const mayBeAskedAs = (host: string) =>
+    isLiteral(host) || host === 'localhost' || options.allowedHosts?.includes(host);
   return (request) => {
-    const { host = '', origin, authorization, 'sec-fetch-site': site, 'content-type': type } = request.headers;
+    const { host = '', origin, 'sec-fetch-site': site } = request.headers;
+    const name = nameOf(host);
+    const isAmbiguous = (request.headersDistinct['host']?.length ?? 0) > 1 || !request.url?.startsWith('/');
+    if (name === undefined || isAmbiguous || !mayBeAskedAs(name)) {
+      return {
+        status: 421,
+        error: 'this Host is not accepted; accepted: an IP address, localhost, or a name of ADMIN_ALLOWED_HOSTS',
+      };
+    }
     if (origin !== undefined && originHost(origin) !== host.toLowerCase()) {
       return { status: 403, error: 'requests of other origins are not accepted' };
     }
     if (site !== undefined && site !== 'same-origin' && site !== 'none') {
       return { status: 403, error: 'requests of other sites are not accepted' };
     }
-    if (token !== undefined && !isBearer(authorization, token)) {
+    return undefined;
+  };
+}
+
+/**
+ * Says why a request may not change something through the admin port, or see what is cached; `undefined` when it may.
+ * Refuses what {@link guardReading} refuses, and what comes without the token; where no token is set, the port must be
+ * on loopback. POSTs, which alone change something, must be JSON: a form cannot send JSON without a preflight, and
+ * preflights are not answered.
+ */
+export function guardAdmin(options: AdminGuardOptions): (request: IncomingMessage) => Refused | undefined {
+  const mayAskAnybody = options.token === undefined && isLoopback(options.listensOn);
+  const refusedToRead = guardReading(options);
+  return (request) => {
+    const refused = refusedToRead(request);
+    if (refused !== undefined) return refused;
+    if (options.token !== undefined && !isBearer(request.headers.authorization, options.token)) {
       return {
         status: 401,
         error: 'accepted: Authorization: Bearer with the value of ADMIN_TOKEN',
         headers: ['WWW-Authenticate', 'Bearer'],
       };
     }
-    if (token === undefined && !isOnLoopback) {
+    if (options.token === undefined && !mayAskAnybody) {
       return { status: 403, error: 'the admin port does not listen on loopback: set ADMIN_TOKEN, and send it' };
     }
-    if (token === undefined && !needsNoDns(request)) {
-      return {
-        status: 421,
-        error: 'this Host is accepted with ADMIN_TOKEN only; without it: an IP address or localhost',
-      };
-    }
-    if (request.method === 'POST' && !isJson(type)) {
+    if (request.method === 'POST' && !isJson(request.headers['content-type'])) {
       return { status: 415, error: 'accepted: Content-Type: application/json' };
     }
     return undefined;
   };
 }
 
-/** Whether a request names its host once, and as an address or `localhost`. */
-function needsNoDns({ headers, headersDistinct, url }: IncomingMessage): boolean {
-  const [, v6 = '', name = ''] = HOST.exec(headers.host?.toLowerCase() ?? '') ?? [];
-  const isOne = headersDistinct['host']?.length === 1 && url?.startsWith('/') === true;
-  return isOne && (isIPv6(v6) || isIPv4(name) || name === 'localhost');
+/** The host without its port, IPv6 without brackets; `undefined` if it is malformed. */
+function nameOf(host: string): string | undefined {
+  const [, v6, name] = HOST.exec(host.toLowerCase()) ?? [];
+  if (v6 !== undefined) return isIPv6(v6) ? v6 : undefined;
+  return name;
+}
+
+function isLiteral(host: string): boolean {
+  return isIPv4(host) || isIPv6(host);
 }
 
 /** The host of an origin as browsers write it: without the default port of its scheme. */

@@ -2,14 +2,14 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { ProxyError, STATUS } from '../../errors.ts';
 import type { Ms } from '../../time-units.ts';
 import { parseTarget } from '../parse-request.ts';
-import { type AdminGuardOptions, guardAdmin } from './admin-guard.ts';
+import { type AdminGuardOptions, guardAdmin, guardReading } from './admin-guard.ts';
 
 /** What the admin port serves at one path. */
 export interface AdminPath {
   /** With GET, HEAD too. */
   readonly method: 'GET' | 'POST';
-  /** Who gets it: any client, or those who may change something or see what is cached. */
-  readonly access: 'any' | 'operators';
+  /** Who gets it: any client; any but web pages of other sites; those who may change something or see what is cached. */
+  readonly access: keyof ReturnType<typeof guardsOf>;
   /** Rejects with a {@link ProxyError} for a request that is wrong; any other rejection is a bug. */
   readonly serve: (request: IncomingMessage, response: ServerResponse) => Promise<void> | void;
 }
@@ -26,6 +26,12 @@ export interface AdminServerDependencies {
   /** How long a client may take to send its request. */
   readonly requestTimeoutMs: Ms;
 }
+
+const guardsOf = (guard: AdminGuardOptions) => ({
+  any: () => undefined,
+  ownPages: guardReading(guard),
+  operators: guardAdmin(guard),
+});
 
 /**
  * The admin port. `/readyz` fails only until the public port is open and while the process shuts down. It does not fail
@@ -48,7 +54,7 @@ export function createAdminServer(dependencies: AdminServerDependencies): Server
       }),
     }),
   );
-  const refusedTo = guardAdmin(guard);
+  const guards = guardsOf(guard);
   const timeouts = {
     headersTimeout: requestTimeoutMs,
     requestTimeout: requestTimeoutMs,
@@ -67,7 +73,7 @@ export function createAdminServer(dependencies: AdminServerDependencies): Server
       sendJson(response, 405, { error: `accepted: ${allowed.join(', ')}` }, ['Allow', allowed.join(', ')]);
       return;
     }
-    const refused = access === 'any' ? undefined : refusedTo(request);
+    const refused = guards[access](request);
     if (refused === undefined) await path.serve(request, response);
     else sendJson(response, refused.status, { error: refused.error }, refused.headers);
   };

@@ -80,7 +80,7 @@ export function statusPages(dependencies: StatusPagesDependencies): Record<strin
     };
     sendJson(response, 200, message, ['Cache-Control', 'no-store']);
   };
-  return { ...pageFiles(), '/status.json': { method: 'GET', access: 'any', serve } };
+  return { ...pageFiles(), '/status.json': { method: 'GET', access: 'ownPages', serve } };
 }
 
 /** The most requested keys, without the network, with what memory has of them. */
