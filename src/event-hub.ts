@@ -13,6 +13,8 @@ export type AppEvent =
   | StreamEvent
   | ({ readonly name: 'redis-transition' } & RedisTransition)
   | { readonly name: 'redis-evicts-nothing'; readonly problem: EvictionProblem }
+  /** All requests come from this address, which forwards those of others and is not trusted. */
+  | { readonly name: 'proxy-not-trusted'; readonly address: string }
   /** One client had more than half of what waits for the indexer for 10 s; shown as operators may see it. */
   | { readonly name: 'greedy-client'; readonly client: string; readonly share: number }
   /** A connection of a client was refused: `http.maxConnections` are open. */

@@ -7,7 +7,7 @@ import { refuseWith } from './answer/refuse.ts';
 import type { AppContext } from './app-context.ts';
 import type { Gzip } from './cache/gzip.ts';
 import type { TieredCache } from './cache/tiered-cache.ts';
-import { clientsBehind } from './clients/client-addresses.ts';
+import { ClientAddresses } from './clients/client-addresses.ts';
 import { PerClientLimit } from './clients/per-client-limit.ts';
 import { BodyReader } from './http/body-reader.ts';
 import { type PassThrough, passThroughTo } from './http/pass-through/pass-through.ts';
@@ -125,6 +125,10 @@ function openServer(
   const { settings, events, now, monotonic } = context;
   const { http, upstream } = settings;
   const { requestsPerSecond, burst = requestsPerSecond, trustedProxies = [] } = settings.clients;
+  const addresses = new ClientAddresses({
+    onUntrustedProxy: (address) => events.report({ name: 'proxy-not-trusted', address }),
+    trustedProxies,
+  });
   return new PublicServer({
     passThrough: settings.passThrough.enabled ? openPassThrough(context, parts.indexers, missLimit) : undefined,
     handler,
@@ -133,7 +137,7 @@ function openServer(
     onClient: parts.onClient,
     onAnswered: parts.onAnswered,
     requestLimit: openLimit(context, 'requests', requestsPerSecond, burst),
-    clientOf: clientsBehind(trustedProxies),
+    clientOf: addresses.of,
     now,
     monotonic,
     report: events.report,

@@ -1,37 +1,72 @@
 import { BlockList, isIP, isIPv6 } from 'node:net';
 
-/** The client of a request, by the address of its connection (none once that is closed) and its headers. */
-export type ClientOf = (
-  connection: { readonly remoteAddress?: string | undefined },
-  headers: Readonly<Record<string, string | string[] | undefined>>,
-) => string;
+export interface ClientAddressesDependencies {
+  /** Called once, when so many requests in a row came from one address that is no trusted proxy, and forwards. */
+  readonly onUntrustedProxy: (address: string) => void;
+  /** Addresses and networks in CIDR notation. */
+  readonly trustedProxies: readonly string[];
+}
+
+/** After so many requests in a row, what looks like a proxy is taken for one. */
+const PROXY_AFTER = 100;
 
 /**
  * Tells whom a request is for where clients share: its address, of IPv6 the network of 64 bits, whose addresses one
  * client can choose from. From a trusted proxy `X-Forwarded-For` counts, read from the right, because each proxy adds
  * what it saw at the end: the first address that is no trusted proxy is the client's. What stands left of it was
  * written by the client, and nothing else that a client can freely write counts.
- *
- * `trustedProxies`: addresses and networks in CIDR notation.
  */
-export function clientsBehind(trustedProxies: readonly string[]): ClientOf {
-  const trusted = new BlockList();
-  for (const network of trustedProxies) {
-    const [address = '', bits] = network.split('/');
-    const family = isIPv6(address) ? 'ipv6' : 'ipv4';
-    trusted.addSubnet(address, Number(bits ?? (family === 'ipv6' ? 128 : 32)), family);
+export class ClientAddresses {
+  readonly #dependencies: ClientAddressesDependencies;
+  readonly #trusted = new BlockList();
+  #forwarder = '';
+  #inARow = 0;
+  #isReported = false;
+
+  constructor(dependencies: ClientAddressesDependencies) {
+    const { trustedProxies } = dependencies;
+    this.#dependencies = dependencies;
+    for (const network of trustedProxies) {
+      const [address = '', bits] = network.split('/');
+      const family = isIPv6(address) ? 'ipv6' : 'ipv4';
+      this.#trusted.addSubnet(address, Number(bits ?? (family === 'ipv6' ? 128 : 32)), family);
+    }
   }
-  const isTrusted = (address: string) => trusted.check(address, isIPv6(address) ? 'ipv6' : 'ipv4');
-  return ({ remoteAddress = '' }, { 'x-forwarded-for': forwardedFor }) => {
+
+  /** The client of a request, by the address of its connection (none once that is closed) and its headers. */
+  readonly of = (
+    { remoteAddress = '' }: { readonly remoteAddress?: string | undefined },
+    { 'x-forwarded-for': forwardedFor }: Readonly<Record<string, string | string[] | undefined>>,
+  ): string => {
     let address = plain(remoteAddress);
-    if (forwardedFor === undefined) return clientOf(address);
+    if (forwardedFor === undefined) {
+      this.#inARow = 0;
+      return clientOf(address);
+    }
+    if (!this.#isTrusted(address)) {
+      this.#suspect(address);
+      return clientOf(address);
+    }
     for (const entry of String(forwardedFor).split(',').reverse()) {
-      const before = isTrusted(address) ? forwardedAddress(entry.trim()) : undefined;
+      const before = forwardedAddress(entry.trim());
       if (before === undefined) break;
       address = before;
+      if (!this.#isTrusted(address)) break;
     }
     return clientOf(address);
   };
+
+  #isTrusted(address: string): boolean {
+    return this.#trusted.check(address, isIPv6(address) ? 'ipv6' : 'ipv4');
+  }
+
+  #suspect(address: string): void {
+    if (address !== this.#forwarder) this.#inARow = 0;
+    this.#forwarder = address;
+    if (++this.#inARow < PROXY_AFTER || this.#isReported) return;
+    this.#isReported = true;
+    this.#dependencies.onUntrustedProxy(address);
+  }
 }
 
 /** A client as it is shown: its network of 24 bits, of IPv6 of 48. */

@@ -96,9 +96,14 @@ const LINES: ByEvent<Line | undefined> = {
     available
       ? info('purges of other instances are followed through Redis again')
       : warn('purges of other instances cannot be followed: entries in Redis are not used until they can', { reason }),
+  'proxy-not-trusted': ({ address }) =>
+    warn(
+      'all requests come from one address that sends X-Forwarded-For, and count as one client: if it is your proxy, set TRUSTED_PROXIES',
+      { address },
+    ),
   'greedy-client': ({ client, share }) =>
     warn(
-      'one client has more than half of the requests that wait for the indexer: others go before it (if it is your proxy, set TRUSTED_PROXIES)',
+      'one client has more than half of the requests that wait for the indexer: others go before it, and are served',
       { client, share: Number(share.toFixed(2)) },
     ),
   'stream-connected': () => info('connected to the stream'),

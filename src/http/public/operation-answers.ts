@@ -6,7 +6,6 @@ import type { RequestHandler } from '../../answer/handle-request.ts';
 import { requestIdOf } from '../../answer/request-trace.ts';
 import { Wait } from '../../answer/wait.ts';
 import type { Gzip, SentBody } from '../../cache/gzip.ts';
-import type { ClientOf } from '../../clients/client-addresses.ts';
 import type { PerClientLimit } from '../../clients/per-client-limit.ts';
 import { ProxyError } from '../../errors.ts';
 import type { EpochMs, MonotonicMs, Ms } from '../../time-units.ts';
@@ -35,6 +34,9 @@ export interface OperationAnswersDependencies {
   /** Called with each answer that does not come from the fast lane; absent where requests are not logged. */
   readonly onAnswered: ((request: AnsweredRequest) => void) | undefined;
 }
+
+/** Whom a request on a connection is for. */
+export type ClientOf = (socket: Socket, headers: RequestHeaders) => string;
 
 /** A request with its answer, for the log. */
 export interface AnsweredRequest {

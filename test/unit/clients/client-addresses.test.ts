@@ -1,12 +1,19 @@
 import { isIP } from 'node:net';
 import { assert, constantFrom, ipV4, ipV6, array as listOf, oneof, property, string as text } from 'fast-check';
-import { describe, expect, it, test } from 'vitest';
-import { type ClientOf, clientsBehind } from '../../../src/clients/client-addresses.ts';
+import { beforeEach, describe, expect, it, test } from 'vitest';
+import { ClientAddresses } from '../../../src/clients/client-addresses.ts';
 
-const behind = (...trustedProxies: string[]) => clientsBehind(trustedProxies);
+let untrusted: string[];
+beforeEach(() => {
+  untrusted = [];
+});
 
-const of = (clientOf: ClientOf, remoteAddress: string | undefined, forwardedFor?: string) =>
-  clientOf({ remoteAddress }, { 'x-forwarded-for': forwardedFor });
+function behind(...trustedProxies: string[]): ClientAddresses {
+  return new ClientAddresses({ onUntrustedProxy: (address) => untrusted.push(address), trustedProxies });
+}
+
+const of = (addresses: ClientAddresses, remoteAddress: string | undefined, forwardedFor?: string) =>
+  addresses.of({ remoteAddress }, { 'x-forwarded-for': forwardedFor });
 
 describe('the client of a connection', () => {
   it.each([
@@ -57,5 +64,37 @@ describe('behind trusted proxies', () => {
         expect(of(addresses, '10.0.0.1', [...theirs, address].join(', '))).toBe(address);
       }),
     );
+  });
+});
+
+describe('a proxy that is not trusted', () => {
+  const ask = (addresses: ClientAddresses, times: number, address: string, forwardedFor?: string) => {
+    for (let i = 0; i < times; i++) of(addresses, address, forwardedFor);
+  };
+
+  test('is reported once when 100 requests in a row came from it', () => {
+    const addresses = behind();
+    ask(addresses, 99, '10.0.0.1', '192.0.2.9');
+    expect(untrusted).toEqual([]);
+    ask(addresses, 500, '10.0.0.1', '192.0.2.9');
+    ask(addresses, 500, '10.0.0.2', '192.0.2.9');
+    expect(untrusted).toEqual(['10.0.0.1']);
+  });
+
+  it.each([
+    ['another address', '10.0.0.2', '192.0.2.9'],
+    ['a request without the header', '10.0.0.1', undefined],
+  ])('is none where %s comes between', (_, address, forwardedFor) => {
+    const addresses = behind();
+    for (let i = 0; i < 5; i++) {
+      ask(addresses, 99, '10.0.0.1', '192.0.2.9');
+      ask(addresses, 1, address, forwardedFor);
+    }
+    expect(untrusted).toEqual([]);
+  });
+
+  test('is none where it is trusted', () => {
+    ask(behind('10.0.0.0/8'), 500, '10.0.0.1', '192.0.2.9');
+    expect(untrusted).toEqual([]);
   });
 });
