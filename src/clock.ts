@@ -6,16 +6,16 @@ export interface ClockDependencies {
   readonly wall: () => EpochMs;
   /** May stand still while the machine is suspended. */
   readonly monotonic: () => MonotonicMs;
-  /** Called when the time jumped, forward or back, by more than a second: earlier instants mean nothing any more. */
+  /** Called when the time jumped, forward by more than a second or back by more than 5 ms: earlier instants mean nothing. */
   readonly onJump: () => void;
 }
 
-/** A larger difference is a jump, not drift. */
+/** A larger step forward is a jump, not drift. */
 const JUMP_MS = 1000;
 
 /**
- * And so is a step back of more than this, which is what purges allow for (`exchange-bans.ts`): what was dated by a clock
- * that was further ahead would not look purged.
+ * A larger step back is a jump. Purges allow for as much (`exchange-bans.ts`): an answer that was dated further ahead would
+ * not be covered by a purge that came after it.
  */
 const FURTHEST_BACK_MS = 5;
 

@@ -21,7 +21,7 @@ export type AppEvent =
   | { readonly name: 'connection-refused' }
   /** A body was compressed. */
   | { readonly name: 'compressed' }
-  /** Our time jumped, forward or back, by more than a second: see {@link Clock}. */
+  /** Our time jumped: see {@link Clock}. */
   | { readonly name: 'clock-jump' };
 
 type EventName = AppEvent['name'];
@@ -52,6 +52,7 @@ export class EventHub {
     // The cast: TypeScript does not see that a name and its events belong together.
     this.#listeners.set(name, [...(this.#listeners.get(name) ?? []), listener as (event: AppEvent) => void]);
   }
+
   /** Listens to the events of several names from now on, with what is read from each. */
   onEach<R>(readers: ByEvent<R>, listener: (found: R, event: AppEvent) => void): void {
     for (const [name, read] of Object.entries(readers)) {
