@@ -6,7 +6,7 @@ const ASK_EVERY_MS: Ms = 2000;
 
 export interface HeadsDependencies {
   /** In the order of the indexers, without backups: their providers count requests. */
-  readonly heads: readonly IndexerHead[];
+  readonly heads: readonly Pick<IndexerHead, 'ask' | 'seqno'>[];
   readonly now: () => MonotonicMs;
   /** Called when an indexer falls behind, and when it has caught up. */
   readonly onBehind: (index: number, isBehind: boolean) => void;

@@ -27,6 +27,8 @@ function saysAll(status: number): boolean {
 }
 
 const NO_BYTES = Buffer.alloc(0);
+/** The most that is read and discarded of a body that is not needed, to keep its connection. */
+const MOST_DISCARDED_BYTES = 128 * 1024;
 
 /**
  * Sends a GET and reads its answer whole. Rejects with a {@link ProxyError}: `upstream-timeout`,
@@ -83,12 +85,13 @@ class AnswerReader implements Dispatcher.DispatchHandler {
 
   onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
     const { maxBodyBytes, onReading } = this.#dependencies;
+    const most = this.#body === undefined ? MOST_DISCARDED_BYTES : maxBodyBytes;
     this.#bytes += chunk.length;
     if (this.#body !== undefined) {
       this.#body.push(chunk);
       onReading(chunk.length);
     }
-    if (this.#bytes > maxBodyBytes) this.giveUp(tooLarge(maxBodyBytes));
+    if (this.#bytes > most) this.giveUp(tooLarge(most));
   }
 
   onResponseEnd(): void {
