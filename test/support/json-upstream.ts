@@ -9,12 +9,12 @@ export interface JsonAnswer {
 
 /**
  * The script of an indexer that answers each target, path and query, in JSON and in its own time. Its chain is where the
- * chain is now.
+ * chain is now, at this block.
  */
-export function answeringJson(answer: (target: string) => JsonAnswer | Promise<JsonAnswer>): Script {
+export function answeringJson(answer: (target: string) => JsonAnswer | Promise<JsonAnswer>, seqno = 7): Script {
   return (socket, head) => {
     const [, target = ''] = head.split(' ');
-    const said = asksForHead(head) ? headAt(Date.now()) : answer(target);
+    const said = asksForHead(head) ? headAt(Date.now(), seqno) : answer(target);
     void Promise.resolve(said).then(({ status, body, headers = [] }) => {
       const text = JSON.stringify(body);
       const lines = [
@@ -49,8 +49,8 @@ export function asksForHead(head: string): boolean {
 }
 
 /** The answer to that question, of a chain that has got to an instant, epoch milliseconds. */
-export function headAt(instant: number): JsonAnswer {
-  return { status: 200, body: { last: { seqno: 7, gen_utime: String(Math.floor(instant / 1000)) } } };
+export function headAt(instant: number, seqno = 7): JsonAnswer {
+  return { status: 200, body: { last: { seqno, gen_utime: String(Math.floor(instant / 1000)) } } };
 }
 
 /** The children of a transaction, all final. */

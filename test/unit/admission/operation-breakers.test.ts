@@ -92,3 +92,13 @@ test('the first breaker that closes lets the others try at once', () => {
   admitted('fresh', other)('answered');
   expect(one.breaker.isOpen).toBe(false);
 });
+
+test('an operation of which one key alone is asked for can be tried with it at once when another is answered', () => {
+  requests(20, 'unreachable');
+  now += 2000;
+  admitted('the only key', other)('failed');
+  trial('fresh')('answered');
+  expect(states.slice(2)).toEqual(['one closed']);
+  admitted('the only key', other)('answered');
+  expect(states.slice(2)).toEqual(['one closed', 'other closed']);
+});

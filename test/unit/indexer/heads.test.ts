@@ -1,13 +1,14 @@
 import { expect, test } from 'vitest';
 import { Heads } from '../../../src/indexer/heads.ts';
-import type { IndexerHead } from '../../../src/indexer/indexer-head.ts';
 
 const MAX_LAG = 12;
 
 test('an indexer that is behind stays so while the newest has not answered yet, or does not', async () => {
   const answers = [Promise.withResolvers<number | undefined>(), Promise.withResolvers<number | undefined>()];
-  const seqnos = [1000, 500];
-  const heads = seqnos.map((seqno, index) => ({ seqno, ask: () => answers[index]?.promise }) as unknown as IndexerHead);
+  const heads = answers.map((_, index) => ({
+    seqno: index === 0 ? 1000 : 500,
+    ask: async () => answers[index]?.promise,
+  }));
   const changes: string[] = [];
   const all = new Heads({
     heads,
