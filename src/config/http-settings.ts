@@ -1,5 +1,6 @@
 import { isIPv6 } from 'node:net';
 import type { z } from 'zod';
+import { isLoopback } from '../loopback.ts';
 import { duration, flag, group, headerValue, hostNames, integer, listenHost, setting, size } from './values.ts';
 
 /** The group `http`: the two ports, and what clients may cost. */
@@ -56,7 +57,26 @@ export const http = group({
     duration('100ms', '5min').prefault('7s'),
     'How long requests in flight have to end after SIGTERM and `shutdownDelay`.',
   ),
+}).refine(({ host, port, adminHost, adminPort }) => port === 0 || port !== adminPort || !overlap(host, adminHost), {
+  path: ['adminPort'],
+  error: 'must not be that of PORT (http.port): one process cannot listen on it twice',
 });
+
+/** Whether a port that is listened on at one of these hosts is in use at the other one. */
+function overlap(host: string, other: string): boolean {
+  return host === other || includes(host, other) || includes(other, host);
+}
+
+/** Whether to listen at `host` is to listen at `other`, too. `::` takes IPv4 as well, as Node opens it. */
+function includes(host: string, other: string): boolean {
+  if (isUnspecified(host)) return isIPv6(host) || !isIPv6(other);
+  return host.toLowerCase() === 'localhost' && isLoopback(other);
+}
+
+/** Whether a host is `0.0.0.0` or `::`, however written: all addresses of the machine. */
+function isUnspecified(host: string): boolean {
+  return host === '0.0.0.0' || /^[0:]+$/.test(host);
+}
 
 /** The URL at which a client on the same machine reaches the admin port of a process with these settings. */
 export function adminUrlOf({ adminHost, adminPort }: z.output<typeof http>): string {
@@ -65,7 +85,6 @@ export function adminUrlOf({ adminHost, adminPort }: z.output<typeof http>): str
 
 /** A wildcard address such as 0.0.0.0 can only be listened on, so loopback is asked instead. */
 function reachable(host: string): string {
-  if (host === '0.0.0.0') return '127.0.0.1';
-  if (/^[0:]+$/.test(host)) return '[::1]';
+  if (isUnspecified(host)) return isIPv6(host) ? '[::1]' : '127.0.0.1';
   return isIPv6(host) ? `[${host}]` : host;
 }

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { z } from 'zod';
 import { isObject, type JsonObject } from '../json-object.ts';
+import { nearestTo } from './nearest-name.ts';
 import { type Settings, settingsSchema } from './schema.ts';
 import { type Environment, type Setting, type Sourced, setAt, sourceOf, valueAt } from './setting-source.ts';
 import type { SettingMeta } from './values.ts';
@@ -47,7 +48,9 @@ export function loadSettings(environment: Environment): LoadedSettings {
   const parsed = settingsSchema.safeParse(given);
   for (const issue of parsed.error?.issues ?? []) {
     // A file that could not be read may hold what seems to be missing.
-    problems.push(...describe(issue, given).filter((problem) => isFileRead || !problem.endsWith(REQUIRED)));
+    problems.push(
+      ...describe(issue, given, environment).filter((problem) => isFileRead || !problem.endsWith(REQUIRED)),
+    );
   }
   if (parsed.data === undefined || problems.length > 0) throw new SettingsError([...new Set(problems)]);
   const settings = parsed.data;
@@ -100,15 +103,24 @@ function unreadable(error: unknown): string {
   return code === 'ENOENT' ? 'does not exist' : `cannot be read (${code})`;
 }
 
-function describe(issue: z.core.$ZodIssue, given: JsonObject): string[] {
-  if (issue.code === 'unrecognized_keys') {
-    return issue.keys.map((key) => `${[...issue.path, key].join('.')}: is no setting`);
-  }
+function describe(issue: z.core.$ZodIssue, given: JsonObject, environment: Environment): string[] {
   // A problem of one item of a list is one of the setting.
   const path = issue.path.filter((name) => typeof name === 'string');
+  if (issue.code === 'unrecognized_keys') {
+    const siblings = SETTINGS.filter((setting) => path.every((name, depth) => setting.path[depth] === name));
+    return issue.keys.map((key) => {
+      const nearest = nearestTo(key, new Set(siblings.flatMap((setting) => setting.path[path.length] ?? [])));
+      return `${[...path, key].join('.')}: is no setting${nearest === undefined ? '' : `: is ${nearest} meant?`}`;
+    });
+  }
   const env = SETTINGS.find((setting) => setting.path.join('.') === path.join('.'))?.env;
   const name = env === undefined ? path.join('.') : `${env} (${path.join('.')})`;
-  return [`${name}: ${valueAt(given, path) === undefined ? REQUIRED : wording(issue)}`];
+  const isGiven = valueAt(given, path) !== undefined;
+  // A setting without a variable can only be in the file.
+  const isInFile = isGiven && env !== undefined && !environment[env];
+  // A rule of the project's own may be about a setting that has its default.
+  const isMissing = !isGiven && issue.code !== 'custom';
+  return [`${name}${isInFile ? ` in ${environment['CONFIG_FILE']}` : ''}: ${isMissing ? REQUIRED : wording(issue)}`];
 }
 
 /** The values of the schema say themselves what is accepted; these are the two cases in which zod speaks for them. */

@@ -88,13 +88,15 @@ function plainUrl(
   });
 }
 
-/** The address of an indexer: with or without a trailing `/api/v3`, which is not kept. */
+/** The address of an indexer: with or without a trailing `/api/v3`, which is not kept. That of another API is refused. */
 const upstreamUrl = plainUrl(
   ['http', 'https'],
   'http://indexer:8081',
   'UPSTREAM_API_KEY',
   ({ origin, pathname }) => origin + pathname.replace(/\/+$/, '').replace(/\/api\/v3$/i, ''),
-);
+).refine((url) => !/\/api\/v[0-9]+$/i.test(url), {
+  error: 'must lead to API v3: end in /api/v3, or in what stands before it',
+});
 
 /** Values separated by commas, to a list of at least one. */
 function listOf(item: z.ZodType<string, string>) {

@@ -1,55 +1,99 @@
 import { isLoopback } from '../loopback.ts';
-import type { Settings } from './schema.ts';
-import type { Environment, Sourced } from './setting-source.ts';
+import { nearestTo } from './nearest-name.ts';
+import { type Settings, settingsSchema } from './schema.ts';
+import { type Environment, type Sourced, valueAt } from './setting-source.ts';
 
 /** Names shorter than this are too often near to those of other programs: HOME is near to HOST. */
 const SHORTEST_CHECKED = 8;
 
-/** The most letters in which a name may differ from the one that was probably meant. */
-const MOST_DIFFERENT = 2;
+/** By these other programs are told to send their requests through a proxy. */
+const PROXY_VARIABLES = ['HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY'].flatMap((name) => [name, name.toLowerCase()]);
 
-/** What an operator should know of settings that are right. `known`: every variable that is read. */
-export function warningsOf(
-  { settings, sources }: { readonly settings: Settings; readonly sources: readonly Sourced[] },
-  environment: Environment,
-  known: readonly string[],
-): string[] {
-  const { redis, http } = settings;
-  const warnings = misspelt(environment, known).map(([name, nearest]) => `${name} is not read: is ${nearest} meant?`);
-  const isAssumed = sources.some(({ name, from }) => name === 'network' && from === 'default');
-  if (isAssumed && redis.url !== undefined) {
-    warnings.push(
-      'NETWORK is not set and "mainnet" is assumed: instances of another chain must not share keys with it',
-    );
-  }
-  if (http.adminToken === undefined && !isLoopback(http.adminHost)) {
-    warnings.push('ADMIN_TOKEN is not set and the admin port is not on loopback: purges and explanations are refused');
-  }
-  return warnings;
+/** The end of an indexer's address to which `/api/v3` is hardly to be added. */
+const END_OF_API = /\/(?:api|v[0-9]+|api\/v[0-9]+\/[a-z]+)$/i;
+
+const ENDS_IN_API =
+  'the address of an indexer ends like the path of an API, and /api/v3 is added to it: is that meant?';
+
+/** Settings that do nothing without another one: their names, what they need, and whether that is set. */
+const NEEDS: readonly (readonly [names: RegExp, need: string, isMet: (settings: Settings) => boolean])[] = [
+  [/^redis\./, 'REDIS_URL', ({ redis }) => redis.url !== undefined],
+  [/^stream\.|^lifetimes\.emptyWatched$/, 'STREAM_URL', ({ stream }) => stream.url !== undefined],
+  [/^upstream\.backup\./, 'UPSTREAM_BACKUP_URL', ({ upstream }) => upstream.backup.url !== undefined],
+  [/^upstream\.maxLag$/, 'a second indexer in UPSTREAM_URL', ({ upstream }) => upstream.url.length > 1],
+  [/^clients\.burst$/, 'clients.requestsPerSecond', ({ clients }) => clients.requestsPerSecond !== undefined],
+  [/^passThrough\./, 'PASSTHROUGH=on', ({ passThrough }) => passThrough.enabled],
+  [/^passThrough\.sharedKey$/, 'UPSTREAM_API_KEY', ({ upstream }) => hasKey(upstream) || hasKey(upstream.backup)],
+  [/^logRequestsSample$/, 'LOG_REQUESTS=slow or all', ({ logRequests }) => /slow|all/.test(logRequests)],
+];
+
+interface Loaded {
+  readonly settings: Settings;
+  readonly sources: readonly Sourced[];
 }
 
-/** Variables that are not read, each with the one that is nearest to it. */
-function misspelt(environment: Environment, known: readonly string[]): [string, string][] {
-  const unknown = Object.keys(environment).filter((name) => name.length >= SHORTEST_CHECKED && !known.includes(name));
-  return unknown.flatMap((name): [string, string][] => {
-    const [nearest] = known
-      .map((each) => ({ each, letters: difference(name, each) }))
-      .filter(({ letters }) => letters <= MOST_DIFFERENT)
-      .sort((a, b) => a.letters - b.letters);
-    return nearest === undefined ? [] : [[name, nearest.each]];
+/** What an operator should know of settings that are right. `known`: every variable that is read. */
+export function warningsOf(loaded: Loaded, environment: Environment, known: readonly string[]): string[] {
+  const { redis, http, upstream, passThrough, clients } = loaded.settings;
+  const isByDefault = (name: string) => loaded.sources.some((each) => each.name === name && each.from === 'default');
+  const backups = upstream.backup.url ?? [];
+  const found: [isSo: boolean, warning: string][] = [
+    [
+      isByDefault('network') && redis.url !== undefined,
+      'NETWORK is not set and "mainnet" is assumed: instances of another chain must not share keys with it',
+    ],
+    [
+      http.adminToken === undefined && !isLoopback(http.adminHost),
+      'ADMIN_TOKEN is not set and the admin port is not on loopback: purges and explanations are refused',
+    ],
+    [
+      passThrough.enabled && hasKey(upstream) && isByDefault('passThrough.sharedKey'),
+      'PASSTHROUGH is on and PASSTHROUGH_SHARED_KEY is not set: the rest of the API is asked with the keys of clients alone, never with UPSTREAM_API_KEY (set it to on or off)',
+    ],
+    [
+      clients.trustedProxies?.some((network) => network.endsWith('/0')) === true,
+      'TRUSTED_PROXIES names all addresses: each client can write into X-Forwarded-For who it is',
+    ],
+    [
+      backups.some((url) => upstream.url.includes(url)) && !hasKey(upstream.backup),
+      'UPSTREAM_BACKUP_URL names an indexer of UPSTREAM_URL: it fails when that fails, and gets twice UPSTREAM_MAX_CONCURRENCY',
+    ],
+    [[...upstream.url, ...backups].some((url) => END_OF_API.test(url)), ENDS_IN_API],
+  ];
+  return [
+    ...misspelt(environment, known),
+    ...found.filter(([isSo]) => isSo).map(([, warning]) => warning),
+    ...withoutEffect(loaded),
+    ...PROXY_VARIABLES.filter((name) => environment[name]).map(
+      (name) => `${name} is not used: toncache connects to indexers, the stream and Redis directly`,
+    ),
+  ];
+}
+
+function hasKey({ apiKey }: { readonly apiKey?: string | undefined }): boolean {
+  return apiKey !== undefined;
+}
+
+/** Settings that were changed and do nothing; those with their default value were only written down. */
+function withoutEffect({ settings, sources }: Loaded): string[] {
+  const byDefault = settingsSchema.parse({ upstream: { url: 'http://indexer' } });
+  const changed = sources.filter(({ name, from }) => {
+    const path = name.split('.');
+    return from !== 'default' && valueAt(settings, path) !== valueAt(byDefault, path);
+  });
+  return NEEDS.filter(([, , isMet]) => !isMet(settings)).flatMap(([names, need]) => {
+    const idle = changed.filter(({ name }) => names.test(name));
+    const said = idle.map(({ name, from, source }) => (from === 'environment' ? source : name));
+    if (said.length === 0) return [];
+    return `${said.join(', ')} ${said.length === 1 ? 'has' : 'have'} no effect without ${need}`;
   });
 }
 
-/** How many letters have to be added, left out or changed to make one text of the other (Levenshtein). */
-function difference(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, column) => column);
-  for (const [index, letter] of [...a].entries()) {
-    const next = [index + 1];
-    for (let column = 0; column < b.length; column++) {
-      const [corner = 0, above = 0, left = 0] = [row[column], row[column + 1], next[column]];
-      next.push(Math.min(above + 1, left + 1, corner + (letter === b[column] ? 0 : 1)));
-    }
-    row = next;
-  }
-  return row.at(-1) ?? 0;
+/** Warns of variables that are not read and are nearly the name of one that is. */
+function misspelt(environment: Environment, known: readonly string[]): string[] {
+  const unknown = Object.keys(environment).filter((name) => name.length >= SHORTEST_CHECKED && !known.includes(name));
+  return unknown.flatMap((name) => {
+    const nearest = nearestTo(name, known);
+    return nearest === undefined ? [] : `${name} is not read: is ${nearest} meant?`;
+  });
 }

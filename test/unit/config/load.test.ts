@@ -121,6 +121,25 @@ describe('wrong settings', () => {
     expect(others).toEqual([]);
   });
 
+  test.each([
+    [{ memroy: {} }, 'memroy: is no setting: is memory meant?'],
+    [{ memory: { max_size: '1MiB' } }, 'memory.max_size: is no setting: is maxSize meant?'],
+    [{ upstream: { backup: { urls: 'http://x' } } }, 'upstream.backup.urls: is no setting: is url meant?'],
+    [{ http: { maxSize: '1MiB' } }, 'http.maxSize: is no setting'],
+  ])('of a name in the file that is not known name the one that is meant: %j', (file, problem) => {
+    expect(problemsOf(REQUIRED, file)).toEqual([problem]);
+  });
+
+  test('say whether the file is meant or the environment', () => {
+    const file = { http: { port: -1 } };
+    expect(problemsOf(REQUIRED, file)).toEqual([
+      expect.stringMatching(/^PORT \(http\.port\) in .*toncache\.json: must be/),
+    ]);
+    expect(problemsOf({ ...REQUIRED, PORT: '-1' }, file)).toEqual([
+      expect.stringMatching(/^PORT \(http\.port\): must be/),
+    ]);
+  });
+
   test.each(['__proto__', 'constructor', 'toString'])(
     'a key %s is refused like any unknown key, and changes nothing',
     (key) => {

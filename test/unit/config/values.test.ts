@@ -114,6 +114,13 @@ describe('the indexer', () => {
       'http://indexer#',
       'http://indexer#x',
     ],
+    ...[
+      'http://i/api/v2',
+      'https://toncenter.com/api/v2/',
+      'http://i/API/V1',
+      'http://i/api/v3/api/v3',
+      'http://a,http://b/api/v2',
+    ],
   ])('is not %j', (text) => expect(read(upstreamUrls, text)).toBeUndefined());
 
   test('several are separated by commas, and each is named once', () => {

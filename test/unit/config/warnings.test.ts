@@ -1,0 +1,111 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { load, REQUIRED } from './configured.ts';
+
+type Environment = Readonly<Record<string, string>>;
+
+const KEY = { ...REQUIRED, UPSTREAM_API_KEY: 'a-key' };
+const PASSED = { ...KEY, PASSTHROUGH: 'on' };
+const SHARED_KEY_IS_UNSET = /PASSTHROUGH_SHARED_KEY is not set: .* never with UPSTREAM_API_KEY/;
+const BACKUP = { UPSTREAM_BACKUP_URL: 'http://backup' };
+
+const warningsOf = (environment: Environment, file?: object) => load({ ...REQUIRED, ...environment }, file).warnings;
+
+describe('a setting that does nothing is named with what it needs', () => {
+  test.each<[string, Environment, object | undefined]>([
+    ['clients.burst has no effect without clients.requestsPerSecond', {}, { clients: { burst: 5 } }],
+    [
+      'clients.burst has no effect without clients.requestsPerSecond',
+      {},
+      { clients: { burst: 5, missesPerSecond: 1 } },
+    ],
+    [
+      'redis.budget, redis.retryAfter have no effect without REDIS_URL',
+      {},
+      { redis: { budget: '9ms', retryAfter: '9s' } },
+    ],
+    ['STREAM_API_KEY has no effect without STREAM_URL', { STREAM_API_KEY: 'k' }, undefined],
+    ['lifetimes.emptyWatched has no effect without STREAM_URL', {}, { lifetimes: { emptyWatched: '1s' } }],
+    [
+      'UPSTREAM_BACKUP_API_KEY, UPSTREAM_BACKUP_RPS have no effect without UPSTREAM_BACKUP_URL',
+      { UPSTREAM_BACKUP_API_KEY: 'k', UPSTREAM_BACKUP_RPS: '5' },
+      undefined,
+    ],
+    ['upstream.maxLag has no effect without a second indexer in UPSTREAM_URL', BACKUP, { upstream: { maxLag: 5 } }],
+    ['passThrough.maxTransfers has no effect without PASSTHROUGH=on', {}, { passThrough: { maxTransfers: 5 } }],
+    [
+      'PASSTHROUGH_SHARED_KEY has no effect without PASSTHROUGH=on',
+      { ...KEY, PASSTHROUGH_SHARED_KEY: 'on' },
+      undefined,
+    ],
+    [
+      'PASSTHROUGH_SHARED_KEY has no effect without UPSTREAM_API_KEY',
+      { PASSTHROUGH: 'on', PASSTHROUGH_SHARED_KEY: 'on' },
+      undefined,
+    ],
+    ['LOG_REQUESTS_SAMPLE has no effect without LOG_REQUESTS=slow or all', { LOG_REQUESTS_SAMPLE: '0.1' }, undefined],
+    [
+      'LOG_REQUESTS_SAMPLE has no effect without LOG_REQUESTS=slow or all',
+      { LOG_REQUESTS: 'failed', LOG_REQUESTS_SAMPLE: '0.1' },
+      undefined,
+    ],
+  ])('%s (%j, %j)', (warning, environment, file) => {
+    expect(warningsOf(environment, file)).toEqual([warning]);
+  });
+
+  test.each<[string, Environment, object | undefined]>([
+    ['a burst with its rate', {}, { clients: { requestsPerSecond: 1, burst: 5 } }],
+    ['Redis', { REDIS_URL: 'redis://r', NETWORK: 'mainnet' }, { redis: { budget: '9ms' } }],
+    ['the stream', { STREAM_URL: 'ws://s', STREAM_API_KEY: 'k' }, { lifetimes: { emptyWatched: '1s' } }],
+    ['the backup', { ...BACKUP, UPSTREAM_BACKUP_RPS: '5' }, undefined],
+    ['several indexers', { UPSTREAM_URL: 'http://a,http://b' }, { upstream: { maxLag: 5 } }],
+    ['lines of requests', { LOG_REQUESTS: 'slow', LOG_REQUESTS_SAMPLE: '0.1' }, undefined],
+    ['a key that is shared', { ...PASSED, PASSTHROUGH_SHARED_KEY: 'on' }, undefined],
+    [
+      'defaults that are written down, in any spelling',
+      { PASSTHROUGH: 'off', PASSTHROUGH_SHARED_KEY: 'off', LOG_REQUESTS_SAMPLE: '1.0' },
+      { redis: { budget: '0.05s' }, stream: { maxAddresses: 1000 } },
+    ],
+  ])('and nothing is said of %s', (_, environment, file) => {
+    expect(warningsOf(environment, file)).toEqual([]);
+  });
+});
+
+describe('what an operator hardly means is said:', () => {
+  test.each<[string, Environment, RegExp]>([
+    ['a key that the rest of the API does not get', PASSED, SHARED_KEY_IS_UNSET],
+    ['a proxy', { HTTPS_PROXY: 'http://proxy:3128' }, /^HTTPS_PROXY is not used: .* directly$/],
+    ['a proxy in small letters', { http_proxy: 'http://proxy:3128' }, /^http_proxy is not used/],
+    ['an address that ends in /api', { UPSTREAM_URL: 'http://indexer/api' }, /\/api\/v3 is added to it/],
+    ['an address that ends in /v3', { UPSTREAM_URL: 'http://a,https://b/toncenter/v3/' }, /\/api\/v3 is added to it/],
+    ['an address of one path', { UPSTREAM_URL: 'http://i/api/v3/masterchainInfo' }, /\/api\/v3 is added to it/],
+    ['such a backup', { UPSTREAM_BACKUP_URL: 'http://b/api/v2/jsonRPC' }, /\/api\/v3 is added to it/],
+    [
+      'a backup that is no other',
+      { UPSTREAM_BACKUP_URL: 'http://indexer:8081/api/v3' },
+      /names an indexer of UPSTREAM_URL/,
+    ],
+    ['trust in everybody', { TRUSTED_PROXIES: '10.0.0.1, 0.0.0.0/0' }, /^TRUSTED_PROXIES names all addresses/],
+  ])('%s', (_, environment, warning) => {
+    expect(warningsOf(environment)).toEqual([expect.stringMatching(warning)]);
+  });
+
+  test.each<[string, Environment]>([
+    ['keys of clients alone, said outright', { ...PASSED, PASSTHROUGH_SHARED_KEY: 'off' }],
+    ['an empty variable', { HTTP_PROXY: '' }],
+    ['a path before /api/v3', { UPSTREAM_URL: 'https://host/ton/mainnet/api/v3' }],
+    ['a key as path', { UPSTREAM_URL: 'https://host/0123456789abcdef' }],
+    ['a second key for the same indexer', { UPSTREAM_BACKUP_URL: 'http://indexer:8081', UPSTREAM_BACKUP_API_KEY: 'k' }],
+  ])('and nothing of %s', (_, environment) => {
+    expect(warningsOf(environment)).toEqual([]);
+  });
+});
+
+test.each([
+  ['sidecar', {}],
+  ['shared', { REDIS_URL: 'redis://r', NETWORK: 'mainnet' }],
+  ['public-provider', { UPSTREAM_API_KEY: 'k' }],
+])('config/%s.json gives no warning where it belongs', (use, environment) => {
+  const file = readFileSync(new URL(`../../../config/${use}.json`, import.meta.url), 'utf8');
+  expect(load({ ...REQUIRED, ...environment }, file).warnings).toEqual([]);
+});
