@@ -5,6 +5,8 @@ import { type Command, EXIT } from './command.ts';
 import { type ConnectCheck, connectChecks } from './connect-checks.ts';
 import { readOptions } from './options.ts';
 
+const STARTS_WITHOUT = 'toncache starts without it, and uses it as soon as it answers';
+
 export const checkConfig: Command = {
   help: `usage: toncache check-config [--all] [--connect] [--json]
 
@@ -18,7 +20,8 @@ and where it comes from. Secrets are not shown. Nothing is connected to without 
 example:
   CONFIG_FILE=config/shared.json UPSTREAM_URL=http://indexer:8081 toncache check-config
 
-exit codes: 0 the settings are right, 64 wrong command line, 69 something that was tried cannot be used so, 78 wrong settings`,
+exit codes: 0 the settings are right, 64 wrong command line, 69 no indexer can be used, or something that was tried answers
+and refuses, 78 wrong settings. With Redis, the stream or some of several indexers away it warns and ends with 0`,
 
   async run(args, { env, stdout }) {
     const { values } = readOptions(args, {
@@ -27,8 +30,10 @@ exit codes: 0 the settings are right, 64 wrong command line, 69 something that w
       json: { type: 'boolean', default: false },
     });
     try {
-      const { settings, sources, warnings } = loadSettings(env);
+      const { settings, sources, warnings: ofSettings } = loadSettings(env);
       const checks = values.connect ? await connectChecks(settings) : [];
+      const missing = checks.filter(({ isWrong, isFatal }) => isWrong && !isFatal);
+      const warnings = [...ofSettings, ...missing.map(({ service }) => `${service} is away: ${STARTS_WITHOUT}`)];
       const shown = values.all ? sources : sources.filter(({ from }) => from !== 'default');
       if (values.json) {
         stdout.write(`${JSON.stringify({ settings: shown, warnings, ...(values.connect && { checks }) })}\n`);
@@ -39,7 +44,7 @@ exit codes: 0 the settings are right, 64 wrong command line, 69 something that w
         for (const warning of warnings) stdout.write(`warning: ${warning}\n`);
         if (checks.length > 0) stdout.write(`\n${textTable(['tried', '', 'found'], checks.map(checkRow))}`);
       }
-      return checks.some(({ isWrong }) => isWrong) ? EXIT.unavailable : EXIT.ok;
+      return checks.some(({ isFatal }) => isFatal) ? EXIT.unavailable : EXIT.ok;
     } catch (error) {
       if (!(error instanceof SettingsError) || !values.json) throw error;
       stdout.write(`${JSON.stringify({ problems: error.problems })}\n`);
@@ -48,8 +53,9 @@ exit codes: 0 the settings are right, 64 wrong command line, 69 something that w
   },
 };
 
-function checkRow({ service, found, isWrong }: ConnectCheck): string[] {
-  return [service, isWrong ? 'WRONG' : 'ok', found];
+function checkRow({ service, found, isWrong, isFatal }: ConnectCheck): string[] {
+  if (isFatal) return [service, 'WRONG', found];
+  return [service, isWrong ? 'away' : 'ok', found];
 }
 
 function row({ name, value, from, source }: Sourced): string[] {

@@ -12,7 +12,15 @@ export interface ConnectCheck {
   readonly found: string;
   /** Whether toncache cannot use it so. */
   readonly isWrong: boolean;
+  /** Whether toncache is not to be started so: it is not merely away, or it is an indexer and none can be used. */
+  readonly isFatal: boolean;
 }
+
+/** Nothing shows that the settings are wrong: the service does not answer, or says that it cannot for now. */
+class Away extends Error {}
+
+/** What Redis answers where the password, the rights, the topology or the name of the primary are not what is set. */
+const REDIS_REFUSES = /^(?:NOAUTH|WRONGPASS|NOPERM|DENIED|MOVED|ERR(?! max number of clients))\b|No such master/;
 
 /** The `global_id` of the blocks of the networks that have names. */
 const GLOBAL_IDS: Readonly<Record<string, number>> = { mainnet: -239, testnet: -3 };
@@ -29,35 +37,48 @@ export async function connectChecks(settings: Settings): Promise<ConnectCheck[]>
   const { backup } = upstream;
   const indexer = (url: string, apiKey: string | undefined) =>
     check(`indexer ${new URL(url).host}`, () => askIndexer(settings, url, apiKey));
-  const checks = [
+  const indexers = [
     ...upstream.url.map((url) => indexer(url, upstream.apiKey)),
     ...(backup.url ?? []).map((url) => indexer(url, backup.apiKey)),
   ];
+  const others: Promise<ConnectCheck>[] = [];
   const [redisUrl, streamUrl] = [redis.url, stream.url];
-  if (redisUrl !== undefined) checks.push(check('Redis', () => askRedis(settings, redisUrl)));
+  if (redisUrl !== undefined) others.push(check('Redis', () => askRedis(settings, redisUrl)));
   if (streamUrl !== undefined) {
-    checks.push(check(`stream ${new URL(streamUrl).host}`, () => openStream(settings, streamUrl)));
+    others.push(check(`stream ${new URL(streamUrl).host}`, () => openStream(settings, streamUrl)));
   }
-  return Promise.all(checks);
+  const ofIndexers = await Promise.all(indexers);
+  const isNoneUsable = ofIndexers.every(({ isWrong }) => isWrong);
+  return [
+    ...ofIndexers.map((each) => ({ ...each, isFatal: each.isFatal || isNoneUsable })),
+    ...(await Promise.all(others)),
+  ];
 }
 
 /** `ask` resolves with what was found, and rejects with what is wrong. */
 async function check(service: string, ask: () => Promise<string>): Promise<ConnectCheck> {
   try {
-    return { service, found: await ask(), isWrong: false };
+    return { service, found: await ask(), isWrong: false, isFatal: false };
   } catch (error) {
     const { message, cause } = error instanceof Error ? error : new Error(String(error));
-    return { service, found: [message, reasonOf(cause)].filter(Boolean).join(': '), isWrong: true };
+    const found = [message, reasonOf(cause)].filter(Boolean).join(': ');
+    return { service, found, isWrong: true, isFatal: !(error instanceof Away) };
   }
+}
+
+/** For what fails only where a service is away. */
+function away({ message, cause }: Error): never {
+  throw new Away(message, { cause });
 }
 
 async function askIndexer({ upstream, network }: Settings, url: string, apiKey: string | undefined): Promise<string> {
   const { statusCode: status, body } = await request(`${url}/api/v3/masterchainInfo`, {
     ...(apiKey !== undefined && { headers: { 'X-Api-Key': apiKey } }),
     signal: AbortSignal.timeout(upstream.timeout),
-  });
-  const text = await body.text();
+  }).catch(away);
+  const text = await body.text().catch(away);
   if (status === 401 || status === 403) throw new Error(`refuses the API key (${status})`);
+  if (status >= 500 || status === 429) throw new Away(`answers masterchainInfo with ${status}`);
   if (status !== 200) throw new Error(`answers masterchainInfo with ${status}`);
   const { seqno, at } = headIn(Buffer.from(text));
   if (seqno < 0) throw new Error('does not answer as an indexer: is the address right?');
@@ -83,9 +104,9 @@ async function askRedis({ redis }: Settings, url: string): Promise<string> {
   });
   try {
     await connection.ready();
-    if (reason !== '') throw new Error(`cannot be reached: ${reason}`);
-    const reply = await connection.runScript(TIME, ['toncache:{check}'], []).catch((error: unknown) => {
-      throw new Error('refuses a script', { cause: error });
+    if (reason !== '') throw redisError(`cannot be reached: ${reason}`, reason);
+    const reply = await connection.runScript(TIME, ['toncache:{check}'], []).catch((cause: Error) => {
+      throw redisError('refuses a script', cause.message, { cause });
     });
     const aheadMs = Number(reply) - Date.now();
     if (Number.isNaN(aheadMs)) throw new Error('does not tell its time');
@@ -94,6 +115,10 @@ async function askRedis({ redis }: Settings, url: string): Promise<string> {
   } finally {
     await connection.close();
   }
+}
+
+function redisError(message: string, reason: string, options?: ErrorOptions): Error {
+  return REDIS_REFUSES.test(reason) ? new Error(message, options) : new Away(message, options);
 }
 
 function openStream({ stream, upstream }: Settings, url: string): Promise<string> {
@@ -105,7 +130,8 @@ function openStream({ stream, upstream }: Settings, url: string): Promise<string
       resolve('answers');
     },
     onMessage: () => {},
-    onClose: (reason) => reject(new Error(`cannot be reached: ${reason}`)),
+    // A refused key looks the same; without the stream all is answered as well.
+    onClose: (reason) => reject(new Away(`cannot be reached: ${reason}`)),
   });
   return promise;
 }

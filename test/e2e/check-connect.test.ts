@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { refusedKey } from '../../src/tools/simulator/faults.ts';
 import { type Indexer, startIndexer } from '../../src/tools/simulator/indexer.ts';
 import { runCommand } from '../support/command-output.ts';
@@ -14,10 +14,16 @@ beforeEach(async () => {
 
 afterEach(() => indexer.close());
 
+interface Printed {
+  readonly warnings: readonly string[];
+  readonly checks: readonly { service: string; found: string; isWrong: boolean; isFatal: boolean }[];
+}
+
 async function connect(env: Readonly<Record<string, string>>) {
-  const { code, stdout } = await runCommand(['check-config', '--connect', '--json'], { env });
-  const { checks } = JSON.parse(stdout) as { checks: { service: string; found: string; isWrong: boolean }[] };
-  return { code, checks };
+  const { code, stdout } = await runCommand(['check-config', '--connect', '--json'], {
+    env: { NETWORK: 'mainnet', ...env },
+  });
+  return { code, ...(JSON.parse(stdout) as Printed) };
 }
 
 describe('check-config --connect', () => {
@@ -36,14 +42,19 @@ describe('check-config --connect', () => {
   });
 
   it('names what is not there: an indexer, a backup, Redis, the stream', async () => {
-    const { code, checks } = await connect({
+    const { code, checks, warnings } = await connect({
       UPSTREAM_URL: `http://${NOBODY}`,
       UPSTREAM_BACKUP_URL: indexer.url,
       REDIS_URL: `redis://${NOBODY}`,
       STREAM_URL: `ws://${NOBODY}`,
     });
-    expect(code).toBe(69);
+    expect(code).toBe(0);
     expect(checks.map(({ isWrong }) => isWrong)).toEqual([true, false, true, true]);
+    expect(warnings.map((warning) => warning.split(' is away: ')[0])).toEqual([
+      `indexer ${NOBODY}`,
+      'Redis',
+      `stream ${NOBODY}`,
+    ]);
     for (const { found } of [checks[0], checks[2]].flatMap((check) => check ?? []))
       expect(found).toContain('ECONNREFUSED');
     expect(checks[3]?.found).toBe('cannot be reached: it could not be opened');
@@ -63,5 +74,45 @@ describe('check-config --connect', () => {
     indexer.faults.inject({ kind: 'answer', status: 200, body: '{"ok":true}' }, { times: 1 });
     expect(await wrong()).toEqual([69, expect.stringContaining('does not answer as an indexer')]);
     expect(await wrong({ UPSTREAM_URL: `${indexer.url}/nowhere` })).toEqual([69, expect.stringContaining('with 404')]);
+  });
+
+  it('lets toncache start while one of several indexers is away, and not while none can be used', async () => {
+    const failing = async (status: number, url: string) => {
+      indexer.faults.inject({ kind: 'answer', status, body: '{}' }, { times: 1 });
+      const { code, checks } = await connect({ UPSTREAM_URL: url });
+      return [code, ...checks.map(({ isFatal }) => isFatal)];
+    };
+    const other = await startIndexer();
+    onTestFinished(() => other.close());
+    const several = `${indexer.url},${other.url}`;
+    for (const status of [429, 500, 502, 503]) {
+      expect(await failing(status, several)).toEqual([0, false, false]);
+      expect(await failing(status, indexer.url)).toEqual([69, true]);
+    }
+    for (const status of [401, 404]) expect(await failing(status, several)).toEqual([69, true, false]);
+    const { code, checks } = await connect({ UPSTREAM_URL: `http://${NOBODY},http://127.0.0.1:2` });
+    expect([code, ...checks.map(({ isFatal }) => isFatal)]).toEqual([69, true, true]);
+  });
+
+  it('lets toncache start while Redis hangs, and not where Redis answers and refuses', async () => {
+    await using redis = await startRedis({ args: ['--requirepass', 'right'] });
+    const started = async (url: string) => (await connect({ UPSTREAM_URL: indexer.url, REDIS_URL: url })).code;
+    const { host } = new URL(redis.url);
+    expect(await started(`redis://:wrong@${host}`)).toBe(69);
+    expect(await started(`redis://${host}`)).toBe(69);
+    expect(await started(`redis-cluster://:right@${host}`)).toBe(69);
+    expect(await started(`redis://:right@${host}`)).toBe(0);
+    await redis.pause();
+    const { code, checks } = await connect({ UPSTREAM_URL: indexer.url, REDIS_URL: `redis://:right@${host}` });
+    expect([code, checks[1]?.found]).toEqual([0, 'cannot be reached: no answer']);
+  });
+
+  it('shows what is away in its table, and warns of it', async () => {
+    const env = { UPSTREAM_URL: indexer.url, NETWORK: 'mainnet', REDIS_URL: `redis://${NOBODY}` };
+    const { code, stdout } = await runCommand(['check-config', '--connect'], { env });
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^warning: Redis is away: toncache starts without it, and uses it as soon as it answers$/m);
+    expect(stdout).toMatch(/^Redis +away +cannot be reached: /m);
+    expect(stdout).toMatch(/^indexer \S+ +ok +answers/m);
   });
 });
