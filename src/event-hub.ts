@@ -15,6 +15,8 @@ export type AppEvent =
   | { readonly name: 'redis-evicts-nothing'; readonly problem: EvictionProblem }
   /** All requests come from this address, which forwards those of others and is not trusted. */
   | { readonly name: 'proxy-not-trusted'; readonly address: string }
+  /** The trusted proxy at this address names clients in a header that is not read. */
+  | { readonly name: 'forwarded-not-read'; readonly address: string }
   /** One client had more than half of what waits for the indexer for 10 s; shown as operators may see it. */
   | { readonly name: 'greedy-client'; readonly client: string; readonly share: number }
   /** A connection of a client was refused: `http.maxConnections` are open. */

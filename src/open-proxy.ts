@@ -127,6 +127,7 @@ function openServer(
   const { requestsPerSecond, burst = requestsPerSecond, trustedProxies = [] } = settings.clients;
   const addresses = new ClientAddresses({
     onUntrustedProxy: (address) => events.report({ name: 'proxy-not-trusted', address }),
+    onUnreadForwarded: (address) => events.report({ name: 'forwarded-not-read', address }),
     trustedProxies,
   });
   return new PublicServer({

@@ -3,6 +3,8 @@ import { BlockList, isIP, isIPv6 } from 'node:net';
 export interface ClientAddressesDependencies {
   /** Called once, when so many requests in a row came from one address that is no trusted proxy, and forwards. */
   readonly onUntrustedProxy: (address: string) => void;
+  /** Called once, when a trusted proxy says only in `Forwarded` (RFC 7239) whom a request is for: that is not read. */
+  readonly onUnreadForwarded: (address: string) => void;
   /** Addresses and networks in CIDR notation. */
   readonly trustedProxies: readonly string[];
 }
@@ -22,6 +24,7 @@ export class ClientAddresses {
   #forwarder = '';
   #inARow = 0;
   #isReported = false;
+  #isUnreadReported = false;
 
   constructor(dependencies: ClientAddressesDependencies) {
     const { trustedProxies } = dependencies;
@@ -36,15 +39,19 @@ export class ClientAddresses {
   /** The client of a request, by the address of its connection (none once that is closed) and its headers. */
   readonly of = (
     { remoteAddress = '' }: { readonly remoteAddress?: string | undefined },
-    { 'x-forwarded-for': forwardedFor }: Readonly<Record<string, string | string[] | undefined>>,
+    { 'x-forwarded-for': forwardedFor, forwarded }: Readonly<Record<string, string | string[] | undefined>>,
   ): string => {
     let address = plain(remoteAddress);
-    if (forwardedFor === undefined) {
+    if (forwardedFor === undefined && forwarded === undefined) {
       this.#inARow = 0;
       return clientOf(address);
     }
     if (!this.#isTrusted(address)) {
       this.#suspect(address);
+      return clientOf(address);
+    }
+    if (forwardedFor === undefined) {
+      this.#reportUnread(address);
       return clientOf(address);
     }
     for (const entry of String(forwardedFor).split(',').reverse()) {
@@ -58,6 +65,12 @@ export class ClientAddresses {
 
   #isTrusted(address: string): boolean {
     return this.#trusted.check(address, isIPv6(address) ? 'ipv6' : 'ipv4');
+  }
+
+  #reportUnread(address: string): void {
+    if (this.#isUnreadReported) return;
+    this.#isUnreadReported = true;
+    this.#dependencies.onUnreadForwarded(address);
   }
 
   #suspect(address: string): void {

@@ -98,7 +98,12 @@ const LINES: ByEvent<Line | undefined> = {
       : warn('purges of other instances cannot be followed: entries in Redis are not used until they can', { reason }),
   'proxy-not-trusted': ({ address }) =>
     warn(
-      'all requests come from one address that sends X-Forwarded-For, and count as one client: if it is your proxy, set TRUSTED_PROXIES',
+      'all requests come from one address that sends X-Forwarded-For or Forwarded, and count as one client: if it is your proxy, set TRUSTED_PROXIES',
+      { address },
+    ),
+  'forwarded-not-read': ({ address }) =>
+    warn(
+      'a trusted proxy sends Forwarded without X-Forwarded-For, and its clients count as one: let it send X-Forwarded-For, which alone is read',
       { address },
     ),
   'greedy-client': ({ client, share }) =>

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, test } from 'vitest';
 import type { Reply } from '../support/start-proxy.ts';
 import { startPassThrough } from './pass-through-world.ts';
 import { newestBlock, pendingTrace, unknownTransaction } from './questions.ts';
@@ -60,6 +60,20 @@ describe.each([
     const answers = await world.proxy.exchange(request('') + request(more) + request('Connection: close\r\n'));
     expect(answers.match(/HTTP\/1\.1 (?!100)\d+/g)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 200', 'HTTP/1.1 429']);
   });
+});
+
+test.each([
+  ['the fast lane', {}],
+  ["Node's lane", { Expect: '100-continue' }],
+])('a trusted proxy that sends Forwarded without X-Forwarded-For is logged once, in %s', async (_, headers) => {
+  await using world = await start({});
+  const linesOf = () => world.proxy.log.filter(({ msg }) => msg.includes('sends Forwarded without'));
+  await askAll(world, '192.0.2.1', [unknownTransaction()], { Forwarded: 'for=192.0.2.1', ...headers });
+  expect(linesOf()).toEqual([]);
+  for (let time = 0; time < 3; time++) {
+    await world.ask(unknownTransaction(), { headers: { Forwarded: `for=192.0.2.${time}`, ...headers } });
+  }
+  expect(linesOf()).toEqual([expect.objectContaining({ address: '127.0.0.1' })]);
 });
 
 it('a preflight is no request: browsers hide its status', async () => {

@@ -34,9 +34,12 @@ const NOT_UNDERSTOOD = new Set([
 const OF_OPERATIONS = new Set([...OPERATIONS.values()].flatMap(({ headerNames }) => [...headerNames]));
 
 /** Headers that are read and do not change the bytes of a hit, once its coding was chosen by `acceptsGzip`. */
-const PLAIN = new Set(['accept-encoding', 'traceparent', 'x-forwarded-for', 'x-request-id']);
+const PLAIN = new Set(['accept-encoding', 'forwarded', 'traceparent', 'x-forwarded-for', 'x-request-id']);
 
-/** All headers that are read here or later. A request in which one of them comes twice is left to Node. */
+/**
+ * All headers that are read here or later. A request in which one of them comes twice is left to Node, but for
+ * `Forwarded`: proxies add a line each, and only whether there is one is read.
+ */
 const READ = new Set([...OF_OPERATIONS, ...PLAIN, 'if-none-match']);
 
 /** The head of a request, cut into its parts; neither the target nor the fields have been looked at. */
@@ -91,7 +94,7 @@ export function readFields(text: string): RequestFields | undefined {
       if (value.trim().toLowerCase() !== 'keep-alive') return undefined;
     } else if (NOT_UNDERSTOOD.has(name)) return undefined;
     else if (READ.has(name)) {
-      if (headers[name] !== undefined) return undefined;
+      if (headers[name] !== undefined && name !== 'forwarded') return undefined;
       headers[name] = value.trim();
     }
   }

@@ -4,12 +4,18 @@ import { beforeEach, describe, expect, it, test } from 'vitest';
 import { ClientAddresses } from '../../../src/clients/client-addresses.ts';
 
 let untrusted: string[];
+let unread: string[];
 beforeEach(() => {
   untrusted = [];
+  unread = [];
 });
 
 function behind(...trustedProxies: string[]): ClientAddresses {
-  return new ClientAddresses({ onUntrustedProxy: (address) => untrusted.push(address), trustedProxies });
+  return new ClientAddresses({
+    onUntrustedProxy: (address) => untrusted.push(address),
+    onUnreadForwarded: (address) => unread.push(address),
+    trustedProxies,
+  });
 }
 
 const of = (addresses: ClientAddresses, remoteAddress: string | undefined, forwardedFor?: string) =>
@@ -96,5 +102,31 @@ describe('a proxy that is not trusted', () => {
   test('is none where it is trusted', () => {
     ask(behind('10.0.0.0/8'), 500, '10.0.0.1', '192.0.2.9');
     expect(untrusted).toEqual([]);
+  });
+
+  test('is reported as well when it sends Forwarded instead', () => {
+    const addresses = behind();
+    for (let i = 0; i < 100; i++) addresses.of({ remoteAddress: '10.0.0.1' }, { forwarded: 'for=192.0.2.9' });
+    expect([untrusted, unread]).toEqual([['10.0.0.1'], []]);
+  });
+});
+
+describe('a trusted proxy that sends Forwarded', () => {
+  const forwarded = 'for=192.0.2.9';
+  const from = (headers: Readonly<Record<string, string>>, remoteAddress = '10.0.0.1') =>
+    behind('10.0.0.0/8').of({ remoteAddress }, headers);
+
+  test('without X-Forwarded-For is the client, and reported once', () => {
+    const addresses = behind('10.0.0.0/8');
+    for (const remoteAddress of ['10.0.0.1', '10.0.0.1', '10.0.0.2']) {
+      expect(addresses.of({ remoteAddress }, { forwarded })).toBe(remoteAddress);
+    }
+    expect([untrusted, unread]).toEqual([[], ['10.0.0.1']]);
+  });
+
+  test('is not reported where it sends X-Forwarded-For too, or is not trusted', () => {
+    expect(from({ forwarded, 'x-forwarded-for': '192.0.2.9' })).toBe('192.0.2.9');
+    expect(from({ forwarded }, '192.0.2.1')).toBe('192.0.2.1');
+    expect(unread).toEqual([]);
   });
 });

@@ -38,3 +38,8 @@ describe('a field value', () => {
     expect(readFields(`${HOST}X-Request-Id:${value}\r\n`)?.headers).toEqual({ 'x-request-id': '' });
   });
 });
+
+test('a request with two lines of Forwarded is plain, and one with two of X-Forwarded-For is left to Node', () => {
+  expect(readFields(`${HOST}Forwarded: for=192.0.2.1\r\nForwarded: for=192.0.2.2\r\n`)?.isPlain).toBe(true);
+  expect(readFields(`${HOST}X-Forwarded-For: 192.0.2.1\r\nX-Forwarded-For: 192.0.2.2\r\n`)).toBeUndefined();
+});
