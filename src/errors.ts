@@ -25,8 +25,8 @@ export const STATUS = {
   'upstream-timeout': 504,
   'upstream-too-large': 502,
   'upstream-unreachable': 502,
-  // Never read: the client has left.
-  'client-left': 503,
+  // Never sent: in the log it is the number that nginx has for a client that left.
+  'client-left': 499,
   internal: 500,
 } as const;
 

@@ -18,8 +18,9 @@ export interface ProxyRequest {
   readonly requestId: () => string;
 }
 
-/** The result of a request: an entry to send, or a failure to report. */
-export type Answer = { readonly key: string; readonly outcome: RequestOutcome; readonly cacheStatus: CacheStatus } & (
-  | { readonly kind: 'entry'; readonly entry: Entry }
-  | { readonly kind: 'failure'; readonly error: ProxyError }
-);
+/** The result of a request: an entry to send, or a failure to report. `client-left`: nobody is there to get it. */
+export type Answer = {
+  readonly key: string;
+  readonly outcome: RequestOutcome | 'client-left';
+  readonly cacheStatus: CacheStatus;
+} & ({ readonly kind: 'entry'; readonly entry: Entry } | { readonly kind: 'failure'; readonly error: ProxyError });

@@ -18,6 +18,8 @@ export type ShedReason = Exclude<RefusalReason, 'abandoned'> | 'deadline';
 /** Events on the way of a request, for metrics and log. */
 export type ProxyEvent =
   | { readonly name: 'answered'; readonly operation: OperationName; readonly outcome: RequestOutcome }
+  /** A client left before it had an answer: no failure, and in no other count of requests. */
+  | { readonly name: 'client-left'; readonly operation: OperationName }
   /** A request that memory did not answer has its answer. */
   | {
       readonly name: 'waited';

@@ -219,18 +219,20 @@ export class RequestHandler {
   }
 
   #fail(call: Call, key: string, error: ProxyError, collapsed: boolean): Answer {
+    const { report } = this.#dependencies;
     const operation = call.operation.name;
-    // A client that left is not counted as a failure: nobody got an answer.
-    if (error.code !== 'client-left') {
-      this.#dependencies.report({ name: 'answered', operation, outcome: 'failed' });
-      this.#dependencies.report({ name: 'failed', operation, code: error.code });
+    const outcome = error.code === 'client-left' ? error.code : 'failed';
+    if (outcome === 'client-left') report({ name: outcome, operation });
+    else {
+      report({ name: 'answered', operation, outcome });
+      report({ name: 'failed', operation, code: error.code });
     }
     const { upstreamStatus: fwdStatus } = error.details;
     const { code: detail } = error;
     return {
       kind: 'failure',
       key,
-      outcome: 'failed',
+      outcome,
       error,
       cacheStatus: error.wentForward ? { fwd: 'miss', fwdStatus, collapsed, detail } : { detail },
     };

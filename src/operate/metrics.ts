@@ -76,7 +76,11 @@ function countRequests(counters: EventCounters, timeoutMs: Ms): void {
   const shed = counters.count('shed_total', 'Loads that were not sent to the indexer.', ['operation', 'reason'], {
     shed: ({ operation, reason }) => [operation, reason],
   });
+  const left = counters.count('clients_left_total', 'Requests whose client left before the answer.', ['operation'], {
+    'client-left': ({ operation }) => [operation],
+  });
   for (const operation of OPERATION_NAMES) {
+    left.of(operation);
     for (const outcome of REQUEST_OUTCOMES) answered.of(operation, outcome);
     for (const code of FAILURES) failed.of(operation, code);
     for (const reason of SHED_REASONS) shed.of(operation, reason);

@@ -91,7 +91,8 @@ export class OperationAnswers {
     if (!(answer instanceof Promise)) return this.#message(answer, begun);
     return answer.then((landed) => {
       const { name: operation } = asked.operation;
-      report({ name: 'waited', operation, outcome: landed.outcome, ms: monotonic() - begun.at });
+      const { outcome } = landed;
+      if (outcome !== 'client-left') report({ name: 'waited', operation, outcome, ms: monotonic() - begun.at });
       return this.#message(landed, begun);
     });
   }
