@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { HEADERS_OF_PAGES, mayBeSent } from '../support/headers-of-pages.ts';
 import { childrenOfSettled, newestBlock, nothingPending } from './questions.ts';
 import { ANY_WORLD, WORLDS, World } from './world.ts';
 
@@ -58,13 +59,30 @@ describe('the public port', () => {
       expect([200, 204]).toContain(status);
       expect(text).toBe('');
       expect(headers['access-control-allow-origin']).toBe('*');
-      expect(listed(headers['access-control-allow-headers'])).toEqual(
-        ['if-none-match', 'x-actions-version', 'x-api-key', 'x-no-address-book', 'x-no-metadata'].sort(),
-      );
+      expect(listed(headers['access-control-allow-headers'])).toEqual(['*', 'authorization']);
       expect(listed(headers['access-control-allow-methods'])).toEqual(['get', 'head', 'options']);
       expect(cache).not.toHaveProperty('hit');
     }
     expect(world.forwarded).toEqual([]);
+  });
+
+  it.each(Object.entries(HEADERS_OF_PAGES))('lets a page send the headers of %s', async (_, names) => {
+    for (const target of [newestBlock(world), nothingPending()]) {
+      const { status, headers } = await world.ask(target, {
+        method: 'OPTIONS',
+        headers: {
+          Origin: 'https://wallet.example',
+          'Access-Control-Request-Method': 'GET',
+          'Access-Control-Request-Headers': names.toSorted().join(),
+        },
+      });
+      expect(status).toBe(204);
+      const allowed = listed(headers['access-control-allow-headers']);
+      expect(names.filter((name) => !mayBeSent(name, allowed))).toEqual([]);
+      const sent = Object.fromEntries(names.map((name) => [name, 'x']));
+      const reply = await world.ask(target, { headers: { Origin: 'https://wallet.example', ...sent } });
+      expect(reply).toMatchObject({ status: 200, headers: { 'access-control-allow-origin': '*' } });
+    }
   });
 
   it('exposes its headers to browsers, on answers and on errors', async () => {
