@@ -10,10 +10,17 @@ import { readOptions } from './options.ts';
 /** How long the reader of a full pipe has for the last lines of the log. */
 const LAST_LINES_MS = 250;
 
+/** What ends a process by default and is sent to one: by an orchestrator, a terminal, a wrapper with a time limit. */
+const ENDING: readonly NodeJS.Signals[] = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT', 'SIGALRM'];
+
+/** What is sent to programs that open their log anew at it. By default Node opens a debugger at one and ends at the other. */
+const IGNORED: readonly NodeJS.Signals[] = ['SIGUSR1', 'SIGUSR2'];
+
 export const start: Command = {
   help: `usage: toncache start
 
-Runs toncache until SIGTERM or SIGINT. Settings come from the environment and the file that CONFIG_FILE names.
+Runs toncache until SIGTERM, SIGINT, SIGHUP or SIGQUIT. Settings come from the environment and the file that CONFIG_FILE
+names.
 
 example:
   UPSTREAM_URL=http://indexer:8081 REDIS_URL=redis://127.0.0.1 toncache start
@@ -36,7 +43,8 @@ exit codes: 0 ended by a signal, 1 cannot listen, 64 wrong command line, 78 wron
       logger.info('shut down');
       process.exit(EXIT.ok);
     };
-    onEndingSignal(['SIGTERM', 'SIGINT'], (signal) => void end(signal));
+    onEndingSignal(ENDING, (signal) => void end(signal));
+    for (const each of IGNORED) process.on(each, (signal) => logger.info({ signal }, 'signal ignored'));
     for (const warning of warnings) logger.warn(warning);
     try {
       const { publicUrl, adminUrl } = await app.listen();

@@ -38,6 +38,18 @@ describe('a signal to end', () => {
     expect(started.log.every(({ level }) => level <= 30)).toBe(true);
   });
 
+  it.each(['SIGHUP', 'SIGQUIT', 'SIGALRM'] as const)('may be %s', async (signal) => {
+    await using started = await world.startProcess();
+    const gate = world.indexer.hold('masterchainBlockShards');
+    const inFlight = exchange(started.url, REQUEST);
+    await gate.arrived(1);
+    started.signal(signal);
+    expect(await started.untilLogged('shutting down')).toMatchObject({ signal });
+    gate.release();
+    expect(await inFlight).toMatch(/^HTTP\/1\.1 404 (?:.|\s)*connection: close/i);
+    expect(await started.ended).toEqual({ code: 0, signal: null });
+  });
+
   it.each([
     ['in the fast lane', {}],
     ["in Node's lane", { TE: 'trailers' }],
@@ -76,6 +88,17 @@ describe('a signal to end', () => {
     await expect(inFlight.answer).rejects.toThrow();
     expect(gate.held).toBe(1);
   });
+});
+
+it.each(['SIGUSR1', 'SIGUSR2'] as const)('%s writes a line, opens no debugger and ends nothing', async (signal) => {
+  await using started = await world.startProcess();
+  started.signal(signal);
+  expect(await started.untilLogged('signal ignored')).toMatchObject({ level: 30, signal });
+  expect((await ask(started.url, TARGET)).status).toBe(404);
+  started.signal('SIGTERM');
+  expect(await started.ended).toEqual({ code: 0, signal: null });
+  // A debugger, and one that finds its port in use, say so here.
+  expect(started.errors).toBe('');
 });
 
 describe('a signal to end where http.shutdownDelay is set', () => {
