@@ -168,6 +168,7 @@ function openPassThrough(
   const { passThrough, upstream } = settings;
   return passThroughTo({
     admission: indexers.passThroughAdmission,
+    memory: indexers.memory,
     missLimit,
     indexers: indexers.all,
     bodies: new BodyReader({ maxBodyBytes: passThrough.maxBodySize, maxReadingBytes: passThrough.maxReading }),

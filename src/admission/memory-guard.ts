@@ -37,8 +37,8 @@ export interface MemoryGuardDependencies {
 /**
  * Watches the memory of this process. While it is nearly used up, misses are refused and connections are not read ahead;
  * hits and `/healthz` are still answered. Memory is sampled when it is asked about, and not by a timer: hundreds of
- * connections can be read before the next timer runs. A full process collects its garbage: hits alone do not make V8 do
- * so, and the garbage would count as used for ever.
+ * connections can be read before the next timer runs. A full process makes room and collects its garbage: hits alone do
+ * not make V8 do so, and the garbage would count as used for ever.
  */
 export class MemoryGuard {
   readonly #dependencies: MemoryGuardDependencies;
@@ -63,7 +63,6 @@ export class MemoryGuard {
     if (now - this.#sampledAt < SAMPLE_MS) return this.#isFull;
     this.#sampledAt = now;
     this.#isFull = this.#exceedsLimit();
-    if (this.#isFull && now - this.#roomMadeAt >= ROOM_EVERY_MS) this.#makeRoom(now);
     return this.#isFull;
   }
 
@@ -77,7 +76,13 @@ export class MemoryGuard {
     this.#readingBytes += change;
   };
 
-  #makeRoom(now: number): void {
+  /**
+   * To be called for each request that a fresh entry in memory does not answer: in a full process evicts entries, each half
+   * a second, and collects garbage, each 5 s.
+   */
+  makeRoomIfFull(): void {
+    const now = this.#dependencies.now();
+    if (!this.isFull || now - this.#roomMadeAt < ROOM_EVERY_MS) return;
     this.#roomMadeAt = now;
     this.#dependencies.makeRoom();
     if (now - this.#collectedAt < COLLECT_EVERY_MS) return;

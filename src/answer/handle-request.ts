@@ -43,7 +43,7 @@ export interface RequestHandlerDependencies {
   /** Of the requests of each client that an indexer is asked for; absent where there is none. */
   readonly missLimit: PerClientLimit | undefined;
   /** While the memory of this process is full, no request may follow a flight. */
-  readonly memory: Pick<MemoryGuard, 'isFull'>;
+  readonly memory: Pick<MemoryGuard, 'isFull' | 'makeRoomIfFull'>;
   /** Called with the key of each request that can be answered. */
   readonly onAsked: (key: string) => void;
   /** Absent where `stream.url` is not set. */
@@ -66,15 +66,15 @@ export class RequestHandler {
    * `invalid-request`; every other expected failure is an {@link Answer}.
    */
   handle(request: ProxyRequest): Answer | Promise<Answer> {
-    const { calls, cache, refreshStale } = this.#dependencies;
+    const { calls, cache, memory, refreshStale } = this.#dependencies;
     const keyed = this.#read(request);
     const { call, key } = keyed;
     this.#asked(call, key);
     const found = cache.lookInMemory(keyed.key);
+    if (found.state !== 'fresh') memory.makeRoomIfFull();
     if (found.state !== 'fresh' && found.state !== 'stale-while-revalidate') {
-      const { flights, memory, missLimit, random } = this.#dependencies;
+      const { flights, missLimit, random } = this.#dependencies;
       const follows = flights.hasFlightToFollow(key);
-      // Asked whether or not it follows: it makes room in a full process, and a hit in Redis asks nowhere else.
       if (memory.isFull && follows) return this.#refuse(call, key, 'memory', overloaded(random, 'memory'));
       const waiter = request.openWait();
       const limited = follows ? undefined : missLimit?.take(waiter.client ?? '');

@@ -3,22 +3,43 @@ import { someParent } from '../support/fleet.ts';
 import { answeringJson, children } from '../support/json-upstream.ts';
 import { startRedis } from '../support/redis-server.ts';
 import { startScriptedUpstream } from '../support/scripted-upstream.ts';
-import { startProxy } from '../support/start-proxy.ts';
+import { type RunningProxy, startProxy } from '../support/start-proxy.ts';
 
-it('a full process that is answered from Redis alone makes room in its memory', async () => {
+/** A process whose memory counts as full, with answers that only Redis has. */
+async function withFullProcess(run: (full: RunningProxy, targets: readonly string[]) => Promise<void>): Promise<void> {
   await using redis = await startRedis();
   await using upstream = await startScriptedUpstream(answeringJson(() => children('a')));
-  const options = { upstreamUrl: upstream.url, env: { REDIS_URL: redis.url } };
+  const options = { upstreamUrl: upstream.url, env: { REDIS_URL: redis.url, PASSTHROUGH: 'on' } };
   await using first = await startProxy(options);
   const targets = Array.from({ length: 300 }, someParent);
   for (const target of targets) await first.reply(target);
   await first.untilRedisHasAll();
   await using full = await startProxy({ ...options, overrides: { admission: { maxMemory: 0.000_001 } } });
-  let asked = 0;
-  const askNext = async () => {
-    const { cache } = await full.reply(targets[asked++ % targets.length] ?? '');
-    expect(cache['hit']).toBe(true);
-    return asked <= targets.length && (await full.metric('toncache_memory_entries')) < asked;
-  };
-  await expect.poll(askNext, { interval: 10, timeout: 20_000 }).toBe(true);
+  await run(full, targets);
+}
+
+const entriesIn = (proxy: RunningProxy) => proxy.metric('toncache_memory_entries');
+
+it('a full process that is answered from Redis alone makes room in its memory', async () => {
+  await withFullProcess(async (full, targets) => {
+    let asked = 0;
+    const askNext = async () => {
+      const { cache } = await full.reply(targets[asked++ % targets.length] ?? '');
+      expect(cache['hit']).toBe(true);
+      return asked <= targets.length && (await entriesIn(full)) < asked;
+    };
+    await expect.poll(askNext, { interval: 10, timeout: 20_000 }).toBe(true);
+  });
+});
+
+it('a full process that only passes requests through makes room as well', async () => {
+  await withFullProcess(async (full, targets) => {
+    for (const target of targets) await full.reply(target);
+    const before = await entriesIn(full);
+    const passOne = async () => {
+      expect((await full.ask('/api/v3/blocks')).status).toBe(503);
+      return entriesIn(full);
+    };
+    await expect.poll(passOne, { interval: 10, timeout: 20_000 }).toBeLessThan(before);
+  });
 });

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import type { Admission, Ticket } from '../../admission/admission.ts';
 import type { Outcome, Refusal } from '../../admission/guard.ts';
+import type { MemoryGuard } from '../../admission/memory-guard.ts';
 import type { Report } from '../../answer/events.ts';
 import { outcomeOf, type Refuse } from '../../answer/refuse.ts';
 import type { Wait } from '../../answer/wait.ts';
@@ -31,6 +32,7 @@ export interface PassThroughDependencies {
   readonly missLimit: PerClientLimit | undefined;
   /** An admission of its own, so that pass-through never takes a slot from the cached operations. */
   readonly admission: Admission;
+  readonly memory: Pick<MemoryGuard, 'makeRoomIfFull'>;
   /** In the order of the routes of admission. */
   readonly indexers: readonly PassedTo[];
   readonly refuse: Refuse;
@@ -68,7 +70,7 @@ export type PassThrough = (passed: PassedRequest) => Promise<void>;
  * because its client decides how long it takes.
  */
 export function passThroughTo(dependencies: PassThroughDependencies): PassThrough {
-  const { admission, bodies, indexers, missLimit, refuse, report, maxTransfers } = dependencies;
+  const { admission, bodies, indexers, memory, missLimit, refuse, report, maxTransfers } = dependencies;
   const { hasOurKey, sharesOurKey } = dependencies;
   /** Answers on their way to clients now. */
   let transfers = 0;
@@ -83,6 +85,7 @@ export function passThroughTo(dependencies: PassThroughDependencies): PassThroug
     const hasItsOwn = request.headers['x-api-key'] !== undefined || hasApiKey(target);
     const withClientKey = hasItsOwn || (hasOurKey && !sharesOurKey);
     const entering = { operation: OPERATION, key: target, clients: [client], withClientKey } as const;
+    memory.makeRoomIfFull();
     // Before the client's body is read.
     const refusal = transfers >= maxTransfers ? TOO_MANY_TRANSFERS : admission.refusal(entering);
     if (refusal !== undefined) throw refuse(entering, refusal);

@@ -12,6 +12,7 @@ describe('the guard', () => {
   beforeEach(() => {
     now = 0;
     collect.mockReset();
+    makeRoom.mockReset();
   });
 
   test.each([
@@ -51,13 +52,29 @@ describe('the guard', () => {
   test('evicts each 0.5 s and collects garbage each 5 s while full, and is not full if that was enough', () => {
     load = { heap: 1, memory: 0 };
     const guard = guardOf();
-    for (now = 0; now < 10_000; now += 10) expect(guard.isFull).toBe(true);
+    for (now = 0; now < 10_000; now += 10) {
+      guard.makeRoomIfFull();
+      expect(guard.isFull).toBe(true);
+    }
     expect(collect).toHaveBeenCalledTimes(2);
     expect(makeRoom).toHaveBeenCalledTimes(20);
     collect.mockImplementation(() => {
       load = { heap: 0, memory: 0 };
     });
+    guard.makeRoomIfFull();
     expect(guard.isFull).toBe(false);
+  });
+
+  test('evicts and collects nothing because it is asked whether the process is full, nor while it is not', () => {
+    const guard = guardOf();
+    load = { heap: 1, memory: 0 };
+    expect([guard.isFull, guard.refusesLoads]).toEqual([true, true]);
+    now += 10_000;
+    expect([guard.isFull, guard.refusesLoads]).toEqual([true, true]);
+    load = { heap: 0, memory: 0 };
+    now += 10_000;
+    guard.makeRoomIfFull();
+    expect([makeRoom, collect].map(({ mock }) => mock.calls.length)).toEqual([0, 0]);
   });
 });
 

@@ -8,7 +8,7 @@ const MIB = 1024 * 1024;
 
 function tierAt(startAt = ASKED_AT, maxSizeBytes = MIB) {
   const clock = { now: startAt };
-  return { clock, tier: new MemoryTier({ now: () => clock.now, maxEntries: 1000, maxSizeBytes }) };
+  return { clock, tier: new MemoryTier({ now: () => clock.now, maxEntries: 100_000, maxSizeBytes }) };
 }
 
 describe('the size limit', () => {
@@ -64,6 +64,49 @@ test('room is made by evicting what has expired, else the sixteenth that was use
   expect(['lasting 10', 'lasting 11', 'lasting 12'].filter((key) => tier.get(key) !== undefined)).toEqual([
     'lasting 12',
   ]);
+});
+
+describe('while room is made in a tier of 20 000 entries', () => {
+  /** A tier whose entries count how often they are looked at; the first ones have just expired. */
+  function tierOf(count: number, expiring: number) {
+    const { tier, clock } = tierAt(ASKED_AT, 1024 * MIB);
+    let looks = 0;
+    for (let index = 0; index < count; index++) {
+      const freshUntil = ASKED_AT + (index < expiring ? 1000 : 60_000);
+      const entry = anEntry({ key: `key ${index}`, staleWhileRevalidate: 0, staleIfError: 0 });
+      const look = () => {
+        looks++;
+        return freshUntil;
+      };
+      Object.defineProperty(entry, 'freshUntil', { get: look });
+      tier.set(entry);
+    }
+    clock.now += 1000;
+    looks = 0;
+    return { tier, looks: () => looks };
+  }
+  const bytesLeft = (tier: MemoryTier, room: () => void) => {
+    const before = tier.sizeBytes;
+    room();
+    return tier.sizeBytes / before;
+  };
+
+  test('only the 4096 that were used longest ago are looked at, so that it costs milliseconds', () => {
+    const { tier, looks } = tierOf(20_000, 0);
+    tier.makeRoom();
+    expect(looks()).toBe(4096);
+  });
+
+  test('what has expired among these is enough, if it is more than a 64th', () => {
+    const { tier } = tierOf(20_000, 2000);
+    expect(bytesLeft(tier, () => tier.makeRoom())).toBeCloseTo(18 / 20, 2);
+    expect(tier.count).toBe(18_000);
+  });
+
+  test('a few that have expired do not keep others from being evicted', () => {
+    const { tier } = tierOf(20_000, 5);
+    expect(bytesLeft(tier, () => tier.makeRoom())).toBeCloseTo(15 / 16, 2);
+  });
 });
 
 test('long keys together take 64 MiB at most, whatever the size limit is', () => {
