@@ -1,5 +1,6 @@
 import { createApp } from '../app.ts';
 import { loadSettings } from '../config/load.ts';
+import { shownUrl } from '../config/shown-url.ts';
 import { onEndingSignal } from '../ending-signals.ts';
 import { LogDestination } from '../operate/log-destination.ts';
 import { createLogger } from '../operate/logger.ts';
@@ -51,7 +52,7 @@ exit codes: 0 ended by a signal, 1 cannot listen, 64 wrong command line, 78 wron
       const { network, upstream } = settings;
       const redis = settings.redis.url === undefined ? 'none' : 'configured';
       logger.info(
-        { version: VERSION, publicUrl, adminUrl, upstream: upstream.url, network, redis },
+        { version: VERSION, publicUrl, adminUrl, upstream: upstream.url.map(shownUrl), network, redis },
         'toncache is ready',
       );
       // Not waited for: hits are served whatever the indexer does.

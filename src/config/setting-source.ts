@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { isObject, type JsonObject } from '../json-object.ts';
 import { describeRedisUrl } from '../redis-url.ts';
+import { shownUrl } from './shown-url.ts';
 import type { SettingMeta } from './values.ts';
 
 /** The variables of a process. */
@@ -16,7 +17,7 @@ export interface Setting extends SettingMeta {
 export interface Sourced {
   /** Its place in the file, like `http.port`. */
   readonly name: string;
-  /** As it was written; `undefined` when it is not set. A secret is not shown. */
+  /** As it was written; `undefined` when it is not set. A secret is not shown, nor is a key in the path of a URL. */
   readonly value: unknown;
   readonly from: 'default' | 'environment' | 'file';
   /** The variable, or the file. */
@@ -32,11 +33,12 @@ export function sourceOf(
   const name = path.join('.');
   const variable = env === undefined ? undefined : environment[env];
   if (variable !== undefined && variable !== '') {
-    return { name, value: envOnly ? masked(name, variable) : variable, from: 'environment', source: env };
+    const value = envOnly ? masked(name, variable) : withoutKeys(name, variable);
+    return { name, value, from: 'environment', source: env };
   }
   const value = valueAt(inFile, path);
   if (value !== undefined) {
-    return { name, value, from: 'file', source: environment['CONFIG_FILE'] };
+    return { name, value: withoutKeys(name, value), from: 'file', source: environment['CONFIG_FILE'] };
   }
   const byDefault = schema instanceof z.ZodPrefault ? schema.def.defaultValue : undefined;
   return { name, value: byDefault, from: 'default', source: undefined };
@@ -45,6 +47,13 @@ export function sourceOf(
 /** Shows a Redis URL without its password, and nothing of any other secret. */
 function masked(name: string, value: string): string {
   return name === 'redis.url' ? describeRedisUrl(value) : '(secret)';
+}
+
+/** A value that is no secret, with the URLs in it as they may be shown. */
+function withoutKeys(name: string, value: unknown): unknown {
+  if (!name.endsWith('.url') || typeof value !== 'string') return value;
+  // Addresses of indexers are separated by commas, and a path may hold one.
+  return value.split(/,(?=\s*https?:)/i).map(shownUrl).join();
 }
 
 /** The value at a path of names; `undefined` where there is none. */

@@ -91,6 +91,23 @@ describe('a port in use', () => {
 });
 
 describe('a start', () => {
+  it('shows no key that is part of an address, in its log or on its admin port', async () => {
+    const key = 'key-of-16-letters';
+    await using started = await ProxyProcess.start({
+      UPSTREAM_URL: `http://127.0.0.1:1/${key}`,
+      UPSTREAM_BACKUP_URL: `http://127.0.0.1:2/ton/${key}/api/v3`,
+      STREAM_URL: `ws://127.0.0.1:1/${key}`,
+      PASSTHROUGH: 'on',
+    });
+    await started.untilLogged('the stream');
+    const said = [await ask(started.url, TARGET), await ask(started.url, '/api/v3/masterchainInfo')];
+    for (const path of ['/', '/metrics', '/status.json', `/explain?target=${encodeURIComponent(TARGET)}`]) {
+      said.push(await ask(started.adminUrl, path));
+    }
+    expect(said.map(({ text }) => text).join() + started.output + started.errors).not.toContain(key);
+    expect(await started.untilLogged('toncache is ready')).toMatchObject({ upstream: ['http://127.0.0.1:1/(secret)'] });
+  });
+
   it('needs no indexer', async () => {
     await using started = await ProxyProcess.start({ UPSTREAM_URL: 'http://127.0.0.1:1' });
     expect((await ask(started.adminUrl, '/readyz')).status).toBe(200);

@@ -92,6 +92,16 @@ describe.concurrent('verify', () => {
     expect((last?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThan((requests.total - 1) * 10 * 0.75);
   });
 
+  it('shows no key in the path of the address', async () => {
+    const key = 'key-of-16-letters';
+    const { code, stdout, stderr } = await verify([`http://127.0.0.1:1/${key}`, ...QUICKLY]);
+    expect({ code, stdout, stderr }).toMatchObject({
+      code: EXIT.unavailable,
+      stderr: expect.stringContaining('cannot reach http://127.0.0.1:1/(secret):'),
+    });
+    expect(stdout + stderr).not.toContain(key);
+  });
+
   it('waits out a rate limit', async () => {
     const { url, faults } = await start();
     const limit = faults.inject(rateLimited('json', '1'), { operation: 'masterchainBlockShards', times: 1 });

@@ -1,4 +1,5 @@
 import { request } from 'undici';
+import { shownUrl } from '../../config/shown-url.ts';
 import { reasonOf } from '../../reason-of.ts';
 import type { UpstreamTraffic } from './upstream-traffic.ts';
 
@@ -76,7 +77,7 @@ export class Asker {
       const upstreamRequests = traffic.answersCount - before;
       return { target, status: response.statusCode, headers, bytes, body: parseJson(bytes), upstreamRequests };
     } catch (cause) {
-      throw new UnreachableError(`cannot reach ${baseUrl}: ${reasonOf(cause) ?? cause}`, { cause });
+      throw new UnreachableError(`cannot reach ${shownUrl(baseUrl)}: ${reasonOf(cause) ?? cause}`, { cause });
     }
   }
 }

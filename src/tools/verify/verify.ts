@@ -1,5 +1,6 @@
 import { createApp } from '../../app.ts';
 import { loadSettings } from '../../config/load.ts';
+import { shownUrl } from '../../config/shown-url.ts';
 import { createLogger } from '../../operate/logger.ts';
 import { Asker } from './asker.ts';
 import { checkAdjacent, checkBadInput, checkBlocks, checkPending, checkUnknown } from './check-answers.ts';
@@ -54,7 +55,7 @@ export async function verify({ url, apiKey, rate, samples, stdout, stderr }: Ver
     await checkNextBlock(run, rate);
     await checkPromises(run);
     const seconds = Math.round((performance.now() - startedAt) / 1000);
-    return report.end(`${traffic.count} requests to ${indexerUrl} in ${seconds} s`);
+    return report.end(`${traffic.count} requests to ${shownUrl(indexerUrl)} in ${seconds} s`);
   } finally {
     traffic.close();
     await app.close();

@@ -50,6 +50,19 @@ describe('toncache check-config', () => {
     }
   });
 
+  it('shows no key in the path of a URL, wherever it is set', async () => {
+    const key = 'key-of-16-letters';
+    const urls = { UPSTREAM_URL: `http://a:1, https://b/${key}/ton`, STREAM_URL: `wss://c/x,${key}` };
+    const file = aFile({ upstream: { backup: { url: `https://d/api/${key},https://e/${key}` } } });
+    for (const args of [[], ['--json'], ['--all']]) {
+      const { stdout, stderr } = await runCommand(['check-config', ...args], { env: { ...urls, CONFIG_FILE: file } });
+      expect(stdout + stderr).not.toContain(key);
+      expect(stdout).toContain('http://a:1,https://b/(secret)/ton');
+      expect(stdout).toContain('https://d/api/(secret),https://e/(secret)');
+      expect(stdout).toContain('wss://c/(secret)');
+    }
+  });
+
   it('names all problems at once and exits 78', async () => {
     const env = { PORT: 'eighty', CONFIG_FILE: aFile({ memory: { size: '1GiB' }, redis: { url: 'redis://x' } }) };
     const { code, stderr } = await runCommand(['check-config'], { env });
