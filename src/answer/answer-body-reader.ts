@@ -6,7 +6,7 @@ import type { Call } from '../ton/parse-call.ts';
 import type { BodyJob } from './answer-body-worker.ts';
 import { type BodyFacts, factsOf, NO_FACTS } from './body-facts.ts';
 
-/** Bodies up to this length are read on the main thread: that takes 2 ms, up to 14 ms for a body made to be slow. */
+/** Bodies up to this length are read on the main thread: that takes 2 ms, up to 50 ms for a body made to be slow. */
 const AT_ONCE_BYTES = 256 * 1024;
 
 /** Enough for any body that `costsTooMuch` lets pass; one that needs more ends the worker, and is an invalid answer. */

@@ -33,8 +33,9 @@ export interface GzipDependencies {
 }
 
 /**
- * Chooses between plain and gzip for each client, and compresses: once for an entry, off the event loop, while the
- * client gets the plain body. An entry is kept only as it was asked for: if all clients accept gzip, in that alone.
+ * Chooses between plain and gzip for each client, and compresses off the event loop, while the client gets the plain
+ * body. An entry is kept only as it was asked for: if all clients accept gzip, in that alone. So what was compressed for
+ * Redis is compressed again for the first client that accepts gzip, unless one had asked by then.
  */
 export class Gzip {
   readonly #dependencies: GzipDependencies;
