@@ -146,7 +146,7 @@ export class UpstreamClient {
         receivedAt,
       };
     } catch (error) {
-      const isOwn = this.#closed && !(error instanceof ProxyError && error.code === 'upstream-timeout');
+      const isOwn = this.#closed && !isTimeout(error);
       throw this.#failed(request.operation, startedAt, isOwn ? shuttingDown(error) : error);
     }
   }
@@ -176,7 +176,11 @@ export class UpstreamClient {
         body: response.body,
       };
     } catch (cause) {
-      if (signal.aborted) throw signal.reason;
+      if (signal.aborted) {
+        const { reason } = signal;
+        // The wait began before the request was sent, so it mostly ends before undici's own timeout.
+        throw isTimeout(reason) ? this.#failed(PASS_THROUGH, startedAt, reason) : reason;
+      }
       const isLate = cause instanceof errors.HeadersTimeoutError;
       const own = this.#closed ? shuttingDown(cause) : unanswered(cause);
       throw this.#failed(PASS_THROUGH, startedAt, isLate ? timedOut(cause) : own);
@@ -223,6 +227,10 @@ export class UpstreamClient {
 function header({ headers }: Pick<RawAnswer, 'headers'>, name: string): string | undefined {
   const value = headers[name];
   return Array.isArray(value) ? value[0] : value;
+}
+
+function isTimeout(error: unknown): boolean {
+  return error instanceof ProxyError && error.code === 'upstream-timeout';
 }
 
 /** This process closed the connection, which says nothing about the indexer. */

@@ -45,6 +45,8 @@ describe('an indexer that fails passed-through requests', () => {
     expect(await world.ask(INFO)).toMatchObject({ status: 504, headers: { 'cache-control': 'no-store' } });
     expect(await world.ask(MESSAGE, { method: 'POST', body: '{}' })).toMatchObject({ status: 504 });
     expect(arrivedAt(world)).toHaveLength(2);
+    const timeouts = { operation: 'passThrough', result: 'upstream-timeout' };
+    expect(await world.proxy.metric('toncache_upstream_requests_total', timeouts)).toBe(2);
   });
 
   it.each([
