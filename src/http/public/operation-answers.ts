@@ -117,7 +117,12 @@ export class OperationAnswers {
 
   #failed(error: unknown, begun: BegunRequest): ResponseMessage {
     const known = this.#known(error);
-    const { vary } = begun.asked.operation;
+    const { name: operation, vary } = begun.asked.operation;
+    // Who throws a failure has counted it; a bug is counted here.
+    if (known !== error) {
+      this.#dependencies.report({ name: 'answered', operation, outcome: 'failed' });
+      this.#dependencies.report({ name: 'failed', operation, code: known.code });
+    }
     const context = { cacheStatus: { detail: known.code }, vary, requestId: begun.id() };
     return this.#logged(begun, errorMessage(known, context), context, undefined);
   }

@@ -1,0 +1,60 @@
+import { Socket } from 'node:net';
+import { expect, test } from 'vitest';
+import type { ProxyEvent } from '../../../src/answer/events.ts';
+import { ProxyError } from '../../../src/errors.ts';
+import { ClientConnections } from '../../../src/http/public/client-connections.ts';
+import { OperationAnswers } from '../../../src/http/public/operation-answers.ts';
+import { OPERATIONS } from '../../../src/ton/operations.ts';
+
+const operation = OPERATIONS.get('pendingTraces');
+const bug = new Error('a bug');
+
+/** What is reported of a request whose handler ends so, and the status that its client gets. */
+async function answered(handle: () => never | Promise<never>) {
+  if (operation === undefined) throw new Error('the operation has another name');
+  const events: ProxyEvent[] = [];
+  const answers = new OperationAnswers({
+    handler: { handle },
+    gzip: { bodyFor: () => ({ coding: 'identity', body: Buffer.alloc(0), varies: false }) },
+    waitMs: 1000,
+    clientOf: () => 'client',
+    requestLimit: undefined,
+    connections: new ClientConnections(),
+    now: () => 0,
+    monotonic: () => 0,
+    report: (event) => void events.push(event),
+    onClient: () => {},
+    onAnswered: undefined,
+  });
+  const asked = { operation, rawQuery: '', headers: {} };
+  const status = await new Promise<number>((resolve) =>
+    answers.answer(asked, new Socket(), (message) => resolve(message.status)),
+  );
+  return { status, events };
+}
+
+test.each([
+  [
+    'thrown',
+    () => {
+      throw bug;
+    },
+  ],
+  ['rejected with', () => Promise.reject(bug)],
+])('a bug that is %s is a failed request in metrics, as it is for the client', async (_, handle) => {
+  expect(await answered(handle)).toEqual({
+    status: 500,
+    events: [
+      { name: 'bug', error: bug },
+      { name: 'answered', operation: 'pendingTraces', outcome: 'failed' },
+      { name: 'failed', operation: 'pendingTraces', code: 'internal' },
+    ],
+  });
+});
+
+test('a failure that is thrown was counted by who throws it', async () => {
+  const refused = () => {
+    throw new ProxyError('invalid-request', 'no such parameter');
+  };
+  expect(await answered(refused)).toEqual({ status: 422, events: [] });
+});
