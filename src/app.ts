@@ -173,7 +173,7 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
     topClients,
     waitingClients,
     shownClient,
-    inMemory: (key) => memory.get(key),
+    inMemory: (key) => memory.peek(key),
     now,
     guard,
   });

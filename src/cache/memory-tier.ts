@@ -64,6 +64,12 @@ export class MemoryTier {
     return undefined;
   }
 
+  /** The usable entry of a key, for who only looks: counts as no use. */
+  peek(key: string): Entry | undefined {
+    const entry = this.#entries.peek(key);
+    return entry !== undefined && this.#now() < usableUntil(entry) ? entry : undefined;
+  }
+
   /** Returns whether it is kept. */
   set(entry: Entry): boolean {
     if (usableUntil(entry) <= this.#now()) return false;

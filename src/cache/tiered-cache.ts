@@ -96,7 +96,7 @@ export class TieredCache {
   async inspect(key: string): Promise<Inspected> {
     const { memory, redis, purges } = this.#dependencies;
     const read = await redis?.get(key);
-    const entry = memory.get(key);
+    const entry = memory.peek(key);
     const inMemory = entry && this.#left(entry);
     if (read === undefined) return { memory: inMemory, redis: 'not configured' };
     if (read.state === 'failed' || !purges.isCurrent) return { memory: inMemory, redis: 'failed' };

@@ -47,6 +47,20 @@ test('the number of entries is bounded, and the one that was used longest ago go
   expect(tier.count).toBe(3);
 });
 
+test('who only looks at an entry does not use it', () => {
+  const { tier, clock } = tierAt();
+  for (const key of ['a', 'b']) tier.set(anEntry({ key, askedAt: ASKED_AT }));
+  expect(tier.peek('a')?.key).toBe('a');
+  clock.now += 3_600_000;
+  expect([tier.peek('a'), tier.count]).toEqual([undefined, 2]);
+  clock.now = ASKED_AT;
+  const few = new MemoryTier({ now: () => ASKED_AT, maxEntries: 2, maxSizeBytes: MIB });
+  for (const key of ['a', 'b']) few.set(anEntry({ key }));
+  few.peek('a');
+  few.set(anEntry({ key: 'c' }));
+  expect(['a', 'b', 'c'].filter((key) => few.peek(key) !== undefined)).toEqual(['b', 'c']);
+});
+
 test('room is made by evicting what has expired, else the sixteenth that was used longest ago', () => {
   const { tier, clock } = tierAt();
   const lasting = Array.from({ length: 32 }, (_, index) =>
