@@ -78,6 +78,16 @@ function isUnspecified(host: string): boolean {
   return host === '0.0.0.0' || /^[0:]+$/.test(host);
 }
 
+/** Whether a URL leads to a port of the process with these settings, as far as its host shows it. */
+export function isOwnUrl({ host, port, adminHost, adminPort }: z.output<typeof http>, url: string): boolean {
+  const { hostname, port: written, protocol } = new URL(url);
+  const asked = hostname.replace(/^\[|\]$/g, '');
+  const askedPort = Number(written || (protocol === 'https:' ? 443 : 80));
+  // All addresses of a machine are not known here, but for loopback.
+  const isThere = (own: string) => own === asked || (isLoopback(asked) && overlap(own, asked));
+  return (askedPort === port && isThere(host)) || (askedPort === adminPort && isThere(adminHost));
+}
+
 /** The URL at which a client on the same machine reaches the admin port of a process with these settings. */
 export function adminUrlOf({ adminHost, adminPort }: z.output<typeof http>): string {
   return `http://${reachable(adminHost)}:${adminPort}`;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { http } from './http-settings.ts';
+import { http, isOwnUrl } from './http-settings.ts';
 import { lifetimes } from './lifetime-settings.ts';
 import { redis } from './redis-settings.ts';
 import { upstream } from './upstream-settings.ts';
@@ -79,7 +79,7 @@ const admission = group({
     error: 'must not add up to more than 1',
   }),
   maxMemory: setting(
-    share.prefault(0.9),
+    share.refine((part) => part > 0, { error: 'must be more than 0: at 0 every miss is refused' }).prefault(0.9),
     "Above this share of the container's memory limit (RSS), or of what V8's old generation can use, misses are refused; hits are still answered.",
   ),
 });
@@ -148,11 +148,7 @@ const coalescing = group({
   ),
 });
 
-/**
- * All settings: type, default, bounds, unit and description are defined here and nowhere else. The JSON Schema for
- * editors and docs/settings.md are generated from it.
- */
-export const settingsSchema = z.strictObject({
+const all = z.strictObject({
   $schema: setting(z.string().optional(), 'For editors.'),
   network: setting(word.prefault('mainnet'), 'The chain, part of every key.', { env: 'NETWORK' }),
   logLevel: setting(
@@ -181,6 +177,18 @@ export const settingsSchema = z.strictObject({
   coalescing,
   lifetimes,
 });
+
+/**
+ * All settings: type, default, bounds, unit and description are defined here and nowhere else. The JSON Schema for
+ * editors and docs/settings.md are generated from it.
+ */
+export const settingsSchema = all.refine(
+  ({ http: own, upstream: { url, backup } }) => ![...url, ...(backup.url ?? [])].some((each) => isOwnUrl(own, each)),
+  {
+    path: ['upstream', 'url'],
+    error: 'must not lead to toncache itself (PORT or ADMIN_PORT), nor must that of the backup',
+  },
+);
 
 /** All settings, validated: durations in milliseconds, sizes in bytes. */
 export type Settings = z.output<typeof settingsSchema>;

@@ -34,7 +34,7 @@ interface Loaded {
 
 /** What an operator should know of settings that are right. `known`: every variable that is read. */
 export function warningsOf(loaded: Loaded, environment: Environment, known: readonly string[]): string[] {
-  const { redis, http, upstream, passThrough, clients } = loaded.settings;
+  const { redis, http, upstream, admission, passThrough, clients } = loaded.settings;
   const isByDefault = (name: string) => loaded.sources.some((each) => each.name === name && each.from === 'default');
   const backups = upstream.backup.url ?? [];
   const found: [isSo: boolean, warning: string][] = [
@@ -57,6 +57,11 @@ export function warningsOf(loaded: Loaded, environment: Environment, known: read
     [
       backups.some((url) => upstream.url.includes(url)) && !hasKey(upstream.backup),
       'UPSTREAM_BACKUP_URL names an indexer of UPSTREAM_URL: it fails when that fails, and gets twice UPSTREAM_MAX_CONCURRENCY',
+    ],
+    [upstream.pause > upstream.longestPause, 'upstream.pause is longer than upstream.longestPause, to which it is cut'],
+    [
+      admission.patience > upstream.timeout / 2 && !isByDefault('admission.patience'),
+      'admission.patience is more than half of UPSTREAM_TIMEOUT, to which it is cut',
     ],
     [[...upstream.url, ...backups].some((url) => END_OF_API.test(url)), ENDS_IN_API],
   ];

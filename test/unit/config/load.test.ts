@@ -130,6 +130,12 @@ describe('wrong settings', () => {
     expect(problemsOf(REQUIRED, file)).toEqual([problem]);
   });
 
+  test('are a limit of memory at which nothing is loaded, of a digit that is meant to turn it off', () => {
+    const limit = (maxMemory: number) => problemsOf(REQUIRED, { admission: { maxMemory } });
+    expect(limit(0)).toEqual(['admission.maxMemory: must be more than 0: at 0 every miss is refused']);
+    expect([limit(0.01), limit(1)]).toEqual([[], []]);
+  });
+
   test('say whether the file is meant or the environment', () => {
     const file = { http: { port: -1 } };
     expect(problemsOf(REQUIRED, file)).toEqual([

@@ -34,3 +34,25 @@ test.each([
 ])('one port can be both at %s and %s', (HOST, ADMIN_HOST) => {
   expect(problemsWith({ HOST, ADMIN_HOST }, ONE_PORT)).toEqual([]);
 });
+
+test.each<[string, Readonly<Record<string, string>>]>([
+  ['http://127.0.0.1:8080', {}],
+  ['http://localhost:8080/api/v3', { HOST: '0.0.0.0' }],
+  ['http://indexer:8081,http://[::1]:8080', { HOST: '::' }],
+  ['http://127.0.0.1:9464', {}],
+  ['http://my-host', { HOST: 'my-host', PORT: '80' }],
+])('an indexer at %s is toncache itself with %j', (UPSTREAM_URL, environment) => {
+  const refused = [expect.stringMatching(/^UPSTREAM_URL \(upstream\.url\): must not lead to toncache itself/)];
+  expect(problemsOf({ ...environment, UPSTREAM_URL })).toEqual(refused);
+  expect(problemsOf({ ...REQUIRED, ...environment, UPSTREAM_BACKUP_URL: UPSTREAM_URL })).toEqual(refused);
+});
+
+test.each<[string, Readonly<Record<string, string>>]>([
+  ['http://127.0.0.1:8081', {}],
+  ['http://10.0.0.1:8080', { HOST: '0.0.0.0' }],
+  ['http://127.0.0.1:8080', { HOST: '10.0.0.1' }],
+  ['http://indexer:8080', { HOST: '0.0.0.0' }],
+  ['http://127.0.0.1:80', { PORT: '0', ADMIN_PORT: '0' }],
+])('an indexer at %s is another process with %j', (UPSTREAM_URL, environment) => {
+  expect(problemsOf({ ...environment, UPSTREAM_URL })).toEqual([]);
+});

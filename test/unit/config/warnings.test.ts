@@ -90,6 +90,16 @@ describe('what an operator hardly means is said:', () => {
     expect(warningsOf(environment)).toEqual([expect.stringMatching(warning)]);
   });
 
+  test('a time that another one bounds', () => {
+    const pause = '2min';
+    expect(warningsOf({}, { upstream: { pause } })).toEqual([expect.stringMatching(/^upstream\.pause is longer than/)]);
+    expect(warningsOf({}, { upstream: { pause, longestPause: pause } })).toEqual([]);
+    const patience = { admission: { patience: '3s' } };
+    expect(warningsOf({}, patience)).toEqual([expect.stringMatching(/^admission\.patience is more than half/)]);
+    expect(warningsOf({ UPSTREAM_TIMEOUT: '6s' }, patience)).toEqual([]);
+    expect(warningsOf({ UPSTREAM_TIMEOUT: '1s' })).toEqual([]);
+  });
+
   test.each<[string, Environment]>([
     ['keys of clients alone, said outright', { ...PASSED, PASSTHROUGH_SHARED_KEY: 'off' }],
     ['an empty variable', { HTTP_PROXY: '' }],
