@@ -56,9 +56,9 @@ export function classifyAnswer(
     if (retryAfterMs === undefined) return error;
     return error.withRetryAfter(Math.min(Math.ceil(retryAfterMs / 1000), LONGEST_RETRY_AFTER_SECONDS));
   }
-  const { askedAt, receivedAt } = answer;
+  const { askedAt, receivedAt, ageValueSeconds } = answer;
   const chainAt = finality.newestNow === undefined ? undefined : chainTime();
-  const lifetime = lifetimeOf(finality, policies, { askedAt, receivedAt, chainAt }, random);
+  const lifetime = lifetimeOf(finality, policies, { askedAt, receivedAt, chainAt, ageValueSeconds }, random);
   const head = sharedHead({
     status,
     contentType: headerText(answer.contentType) ?? 'application/json',
@@ -76,6 +76,7 @@ export function classifyAnswer(
     content,
     completeness,
     regressedSince: undefined,
+    ageValueSeconds,
   });
 }
 

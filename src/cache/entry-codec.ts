@@ -73,6 +73,8 @@ const STORED_HEAD = z.object({
   staleIfError: spanMs,
   lifetime: spanMs,
   regressedSince: epochMs.optional(),
+  /** Absent for 0. */
+  ageValueSeconds: z.int().min(0).max(2 ** 31).default(0),
   completeness: z.object({ rank: z.int().min(0).max(HIGHEST_RANK), members: fingerprints, tentative: fingerprints }),
 });
 
@@ -81,6 +83,7 @@ export function encodeEntry({ content, ...entry }: Entry, { coding, body }: Code
   const { rank, members, tentative } = entry.completeness;
   const stored: z.input<typeof STORED_HEAD> = {
     ...entry,
+    ageValueSeconds: entry.ageValueSeconds || undefined,
     coding,
     bytes: content.bytes,
     completeness: { rank, members: members.toString('base64'), tentative: tentative.toString('base64') },

@@ -31,6 +31,8 @@ export interface Entry extends Instants {
   readonly completeness: Completeness;
   /** Since when only regressed answers have come, epoch milliseconds; `undefined` while none has. */
   readonly regressedSince: number | undefined;
+  /** The `Age` that the answer came with (RFC 9111 4.2.3, `age_value`), in whole seconds: how long other caches had it. */
+  readonly ageValueSeconds: number;
 }
 
 /**
@@ -50,6 +52,7 @@ export function newEntry(fields: Entry): Entry {
     lifetime: fields.lifetime,
     completeness: fields.completeness,
     regressedSince: fields.regressedSince,
+    ageValueSeconds: fields.ageValueSeconds,
   };
 }
 

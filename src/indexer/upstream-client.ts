@@ -5,6 +5,7 @@ import { type ErrorCode, ProxyError } from '../errors.ts';
 import type { EpochMs, MonotonicMs, Ms } from '../time-units.ts';
 import { type Pairs, targetOf } from '../ton/operations.ts';
 import { VERSION } from '../version.ts';
+import { ageValueSeconds } from './age.ts';
 import { decoded, type RawAnswer, readAnswer, timedOut, unanswered } from './read-answer.ts';
 import { retryAfterMs } from './retry-after.ts';
 
@@ -46,6 +47,8 @@ export interface UpstreamAnswer {
   readonly contentType: string | undefined;
   readonly apiVersion: string | undefined;
   readonly retryAfterMs: Ms | undefined;
+  /** Its `Age`, in whole seconds: how long other caches have had it, 0 where it comes from the indexer itself. */
+  readonly ageValueSeconds: number;
   /** Complete and decompressed; empty for 429, 401, 403 and 3xx. */
   readonly body: Buffer;
   readonly askedAt: EpochMs;
@@ -140,6 +143,7 @@ export class UpstreamClient {
         contentType: header(answer, 'content-type'),
         apiVersion: header(answer, 'x-api-version'),
         retryAfterMs: retryAfterMs(header(answer, 'retry-after'), receivedAt),
+        ageValueSeconds: ageValueSeconds(header(answer, 'age')),
         body,
         // The clock may have been set back between the two.
         askedAt: Math.min(askedAt, receivedAt),

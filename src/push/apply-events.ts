@@ -78,7 +78,8 @@ export class EventEffects {
   }
 
   /**
-   * Takes a new answer of the indexer. Returns the entry that memory keeps instead of it, if it is fresh for longer.
+   * Takes a new answer of the indexer. Returns the entry that memory keeps instead of it, if it is fresh for longer. What
+   * another cache had before is not: it may be older than the last event.
    * `watchable` is `undefined` if the answer cannot be watched.
    */
   answered(entry: Entry, watchable: Watchable | undefined): Entry | undefined {
@@ -91,7 +92,8 @@ export class EventEffects {
       return undefined;
     }
     const isAnnounced = watch.accounts.length > 0 && watch.accounts.every((name) => watches.acknowledged.has(name));
-    if (!isAnnounced || entry.askedAt <= watch.changedAt || emptyWatchedMs <= entry.lifetime) return undefined;
+    if (!isAnnounced || entry.ageValueSeconds > 0) return undefined;
+    if (entry.askedAt <= watch.changedAt || emptyWatchedMs <= entry.lifetime) return undefined;
     watch.extendedAt = entry.askedAt;
     const freshUntil = entry.freshUntil - entry.lifetime + emptyWatchedMs;
     return { ...entry, freshUntil, staleWhileRevalidate: 0, staleIfError: 0 };

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { cacheKey } from './cache-key.ts';
 import type { Operation } from './operations.ts';
-import { type Call, parseCall, type RequestHeaders } from './parse-call.ts';
+import { type Call, hasHeaderOf, parseCall, type RequestHeaders } from './parse-call.ts';
 
 /** A call with its keys. */
 export interface KeyedCall {
@@ -31,8 +31,7 @@ export class CallMemo {
 
   /** Throws what {@link parseCall} throws. */
   read(operation: Operation, rawQuery: string, headers: RequestHeaders): KeyedCall {
-    const isPlain = [...operation.headerNames].every((name) => headers[name] === undefined);
-    if (!isPlain || rawQuery.length > MAX_LENGTH) return this.#parse(operation, rawQuery, headers);
+    if (rawQuery.length > MAX_LENGTH || hasHeaderOf(operation, headers)) return this.#parse(operation, rawQuery, headers);
     const spelling = `${operation.name}?${rawQuery}`;
     return this.#calls.get(spelling) ?? this.#parse(operation, rawQuery, headers, spelling);
   }

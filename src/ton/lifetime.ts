@@ -30,12 +30,14 @@ export type LifetimePolicies = Readonly<
   }
 >;
 
-/** The instants that the lifetime of an answer is computed from. Epoch milliseconds. */
+/** The times that the lifetime of an answer is computed from: instants in epoch milliseconds. */
 export interface AnswerInstants {
   readonly askedAt: number;
   readonly receivedAt: number;
   /** The chain time; `undefined` while it is not known. */
   readonly chainAt: number | undefined;
+  /** How long other caches have had the answer, in whole seconds. */
+  readonly ageValueSeconds: number;
 }
 
 /** The instants of an entry, and what clients get. */
@@ -51,6 +53,9 @@ export interface Lifetime extends Instants {
 const JITTER_FROM_MS = 10_000;
 const JITTER_SHARE = 0.1;
 
+/** An answer that other caches have had for longer than its lifetime is kept for this, so that it is not asked for again at once. */
+const LEAST_LEFT_MS = 1000;
+
 /**
  * The longest that clients may keep an answer, by class. Neither a purge nor a change of the answer reaches their
  * copies.
@@ -64,8 +69,9 @@ const LONGEST_KEPT_BY_CLIENTS_SECONDS: Record<AnswerClass, number> = {
 };
 
 /**
- * Turns the finality of an answer into instants. The lifetime starts when the answer was received; `random` (0 to 1)
- * shortens a lifetime of 10 s or more by up to 10 %.
+ * Turns the finality of an answer into instants. The lifetime starts when the answer was received, less the time that
+ * other caches have had it (RFC 9111 4.2), but for 1 s of it at least; `random` (0 to 1) shortens a lifetime of 10 s or
+ * more by up to 10 %.
  */
 export function lifetimeOf(
   finality: Finality,
@@ -73,9 +79,10 @@ export function lifetimeOf(
   instants: AnswerInstants,
   random: () => number,
 ): Lifetime {
-  const { receivedAt, chainAt } = instants;
+  const { receivedAt, chainAt, ageValueSeconds } = instants;
   const windows = policies[finality.rule];
-  const lifetime = lengthOf(finality, policies, receivedAt, chainAt);
+  const whole = lengthOf(finality, policies, receivedAt, chainAt);
+  const lifetime = Math.max(whole - ageValueSeconds * 1000, Math.min(whole, LEAST_LEFT_MS));
   const jitterMs = lifetime < JITTER_FROM_MS ? 0 : Math.floor(random() * JITTER_SHARE * lifetime);
   const keptMs = lifetime - jitterMs;
   return {

@@ -22,6 +22,12 @@ export function parameterOf({ query }: CanonicalRequest, name: string): string |
 /** The request headers by lower-case name, as node:http gives them. */
 export type RequestHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
+/** Whether a request has a header that may change the answer of the operation. */
+export function hasHeaderOf({ headerNames }: Operation, headers: RequestHeaders): boolean {
+  for (const name of headerNames) if (headers[name] !== undefined) return true;
+  return false;
+}
+
 /**
  * Validates a client's request and brings it to its canonical form. Throws a {@link ProxyError} `invalid-request` that
  * names every wrong parameter and what is accepted. Unknown parameters and headers are dropped.

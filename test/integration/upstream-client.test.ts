@@ -12,6 +12,15 @@ describe('a request', () => {
     expect(await client.fetch()).toMatchObject({ askedAt: 1000, receivedAt: 1000 });
   });
 
+  it('has the first Age of its answer, and 0 where there is none', async () => {
+    const ages = ['Age: 5\r\nAge: 70\r\n', 'age: 7, 70\r\n', ''];
+    await using upstream = await startScriptedUpstream((socket) => {
+      socket.write(`${ANSWER}${ages.shift()}\r\n${BODY}`);
+    });
+    await using client = clientOf(upstream.url);
+    for (const ageValueSeconds of [5, 7, 0]) expect(await client.fetch()).toMatchObject({ ageValueSeconds });
+  });
+
   it('that waits for a connection longer than its timeout is given up and never sent', async () => {
     const waiting: Socket[] = [];
     await using upstream = await startScriptedUpstream((socket) => void waiting.push(socket));

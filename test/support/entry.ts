@@ -21,6 +21,7 @@ export function anEntry({ body = Buffer.from('{"transactions":[]}'), ...options 
     lifetime: 60_000,
     completeness: { rank: 3, members: Buffer.alloc(0), tentative: Buffer.alloc(0) },
     regressedSince: undefined,
+    ageValueSeconds: 0,
     content: contentOf(ownedBytes(body)),
     ...options,
     askedAt,

@@ -4,6 +4,15 @@ import type { RequestHeaders } from '../../ton/parse-call.ts';
 import { tagsIn } from '../parse-request.ts';
 import { commonHeaders, type ResponseContext, type ResponseMessage } from './response-message.ts';
 
+/** What the answer that sends an entry needs beside it. */
+export interface EntryContext extends ResponseContext {
+  /**
+   * Whether the answer is for this client alone: a header of its request may have changed it, and some shared caches, which
+   * do not look at `Vary`, would give it to everybody who asks for the URL.
+   */
+  readonly isPrivate: boolean;
+}
+
 /**
  * The answer that sends an entry in one of its forms, or a 304 when the client already holds that. `now` is
  * epoch milliseconds. The body is the form's own buffer.
@@ -12,14 +21,14 @@ export function entryMessage(
   request: RequestHeaders,
   entry: Entry,
   { coding, body, varies }: SentBody,
-  context: ResponseContext,
+  context: EntryContext,
   now: number,
 ): ResponseMessage {
   const { head } = entry;
   const headers = commonHeaders(varies ? { ...context, vary: withAcceptEncoding(context.vary) } : context);
   const ageSeconds = ageOf(entry, now);
   const etag = etagOf(entry.etag, coding);
-  headers.push('ETag', etag, 'Age', String(ageSeconds), 'Cache-Control', cacheControl(entry, ageSeconds, now));
+  headers.push('ETag', etag, 'Age', String(ageSeconds), 'Cache-Control', cacheControl(entry, context, ageSeconds, now));
   if (head.status === 200 && isNamed(etag, request['if-none-match'])) return { status: 304, headers, body: undefined };
   if (coding !== 'identity') headers.push('Content-Encoding', coding);
   headers.push('Content-Type', head.contentType, 'Content-Length', String(body.length));
@@ -40,18 +49,24 @@ function withAcceptEncoding(vary: string): string {
   return vary === '' ? 'Accept-Encoding' : `Accept-Encoding, ${vary}`;
 }
 
-/** The value of `Age`: whole seconds since the indexer was asked. */
-export function ageOf({ askedAt }: Entry, now: number): number {
-  return Math.max(0, Math.floor((now - askedAt) / 1000));
+/** The value of `Age`: whole seconds since the indexer was asked, and those that other caches had the answer before. */
+export function ageOf({ askedAt, ageValueSeconds }: Entry, now: number): number {
+  return ageValueSeconds + Math.max(0, Math.floor((now - askedAt) / 1000));
 }
 
 /**
  * Clients subtract `Age` from `max-age` (RFC 9111 4.2.3), so the age is added here: they keep the answer for the rest
  * of its lifetime at most. They revalidate an answer that is already stale before each use.
  */
-function cacheControl({ head, freshUntil }: Entry, ageSeconds: number, now: number): string {
+function cacheControl(
+  { head, freshUntil }: Entry,
+  { isPrivate }: EntryContext,
+  ageSeconds: number,
+  now: number,
+): string {
   if (head.maxAgeSeconds === 0) return 'no-store';
-  if (now >= freshUntil) return 'public, max-age=0';
+  const whose = isPrivate ? 'private' : 'public';
+  if (now >= freshUntil) return `${whose}, max-age=0`;
   const leftSeconds = Math.floor((freshUntil - now) / 1000);
-  return `public, max-age=${ageSeconds + Math.min(leftSeconds, head.maxAgeSeconds)}`;
+  return `${whose}, max-age=${ageSeconds + Math.min(leftSeconds, head.maxAgeSeconds)}`;
 }

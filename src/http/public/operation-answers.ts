@@ -10,7 +10,7 @@ import type { PerClientLimit } from '../../clients/per-client-limit.ts';
 import { ProxyError } from '../../errors.ts';
 import type { EpochMs, MonotonicMs, Ms } from '../../time-units.ts';
 import type { OperationName } from '../../ton/operations.ts';
-import type { RequestHeaders } from '../../ton/parse-call.ts';
+import { hasHeaderOf, type RequestHeaders } from '../../ton/parse-call.ts';
 import { acceptsGzip } from '../parse-request.ts';
 import type { ClientConnections } from './client-connections.ts';
 import { entryMessage } from './entry-message.ts';
@@ -175,7 +175,8 @@ export class OperationAnswers {
     if (answer.kind === 'failure') return this.#logged(begun, errorMessage(answer.error, context), context, key);
     const { entry } = answer;
     const withBody = (body: SentBody) => {
-      const message = entryMessage(headers, entry, body, context, now());
+      const isPrivate = hasHeaderOf(operation, headers);
+      const message = entryMessage(headers, entry, body, { ...context, isPrivate }, now());
       return this.#logged(begun, message, context, key, entry.head.indexer);
     };
     const body = gzip.bodyFor(entry, acceptsGzip(headers['accept-encoding'] as string | undefined));

@@ -93,7 +93,7 @@ export class RenderedHits {
 
   #headOf({ entry, sent, call, at }: MemoryHit): string | undefined {
     const { vary } = call.operation;
-    const context = { cacheStatus: hitStatus(entry, 'memory', at), vary, requestId: undefined };
+    const context = { cacheStatus: hitStatus(entry, 'memory', at), vary, requestId: undefined, isPrivate: false };
     try {
       return messageHead(entryMessage({}, entry, sent, context, at)) + this.#headEnd;
     } catch {

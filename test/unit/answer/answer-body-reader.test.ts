@@ -39,6 +39,7 @@ function answerOf(body: string | Buffer, status = 200): UpstreamAnswer {
     contentType: 'application/json',
     apiVersion: undefined,
     retryAfterMs: undefined,
+    ageValueSeconds: 0,
     body: Buffer.from(body),
     askedAt: ASKED_AT,
     receivedAt: ASKED_AT + 300,

@@ -29,6 +29,7 @@ export function classify(call: Call, sent: Sent = {}): Entry | ProxyError {
     contentType: 'application/json',
     apiVersion: '1.2.3',
     retryAfterMs: undefined,
+    ageValueSeconds: 0,
     body: typeof body === 'string' ? Buffer.from(body) : body,
     askedAt: ASKED_AT,
     receivedAt: ASKED_AT + 300,

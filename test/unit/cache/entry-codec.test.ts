@@ -44,6 +44,7 @@ const entries: fc.Arbitrary<Entry> = fc
     staleWhileRevalidate: spanMs,
     staleIfError: spanMs,
     lifetime: spanMs,
+    ageValueSeconds: fc.nat(),
     regressedSince: fc.option(fc.double({ min: 1, max: 4e12, noNaN: true }), { nil: undefined }),
     completeness: fc.record({
       rank: fc.integer({ min: 0, max: 3 }),
@@ -74,6 +75,12 @@ describe('an entry that was encoded', () => {
       }),
     );
   });
+});
+
+test('an entry that no other cache had is stored as it was before there was an Age, and read so', () => {
+  const bytes = encoded(small);
+  expect(bytes.toString()).not.toContain('ageValueSeconds');
+  expect(decodeEntry(bytes, small.key)).toMatchObject({ ageValueSeconds: 0 });
 });
 
 describe('damaged bytes are no entry', () => {
@@ -130,6 +137,9 @@ describe('bytes with a right checksum are no entry', () => {
     ['with a stale window that is no number', { staleIfError: Number.NaN }],
     ['with a negative lifetime', { lifetime: -1 }],
     ['with an endless lifetime', { lifetime: Number.POSITIVE_INFINITY }],
+    ['with an Age before it was made', { ageValueSeconds: -1 }],
+    ['with an Age of no whole seconds', { ageValueSeconds: 1.5 }],
+    ['with an Age beyond the greatest', { ageValueSeconds: 2 ** 31 + 1 }],
     ['regressed since before time', { regressedSince: -1 }],
     ['of a rank that there is not', { completeness: { ...NOTHING_LISTED, rank: 4 } }],
     ['with half a member', { completeness: { ...NOTHING_LISTED, members: Buffer.alloc(12) } }],

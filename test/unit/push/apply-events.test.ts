@@ -24,6 +24,7 @@ describe('an answer lives for 2 s', () => {
     ['it is of an account and a hash', () => [`${by(1)}&${byHash(1)}`]],
     ['nobody polls its key', () => [by(2)]],
     ['it was asked for before the acknowledgement', () => [by(1), undefined, { tookMs: 60 }]],
+    ['another cache had it, perhaps before the last event', () => [by(1), undefined, { ageValueSeconds: 1 }]],
   ])('but not where %s', (_, make) => {
     const [key, listed, options] = make();
     if (key !== by(2)) push.watch(key);

@@ -92,9 +92,9 @@ export class PushUnderTest implements Disposable {
   }
 
   /** The indexer answers a request that was made so long ago: what memory keeps of it. */
-  answer(key: string, listed = NOTHING, { tookMs = 0, lifetime = 250 } = {}): Entry {
+  answer(key: string, listed = NOTHING, { tookMs = 0, lifetime = 250, ageValueSeconds = 0 } = {}): Entry {
     const now = Date.now();
-    const times = { askedAt: now - tookMs, freshUntil: now + lifetime, lifetime };
+    const times = { askedAt: now - tookMs, freshUntil: now + lifetime, lifetime, ageValueSeconds };
     const entry = anEntry({ key, ...times, staleWhileRevalidate: 0, staleIfError: 2000 });
     return this.#push.effects.answered(entry, listed) ?? entry;
   }

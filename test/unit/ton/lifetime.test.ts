@@ -9,7 +9,7 @@ import { TABLE } from './table-of-lifetimes.ts';
 const ASKED_AT = 1_780_000_000_000;
 const RECEIVED_AT = ASKED_AT + 300;
 /** The chain is where our clock was when the indexer was asked. */
-const instants = { askedAt: ASKED_AT, receivedAt: RECEIVED_AT, chainAt: ASKED_AT };
+const instants = { askedAt: ASKED_AT, receivedAt: RECEIVED_AT, chainAt: ASKED_AT, ageValueSeconds: 0 };
 const never = () => 0;
 
 /** As long as they get, counted from when each window begins. */
@@ -56,6 +56,29 @@ describe('a growing answer', () => {
       fc.property(ageMs, fc.nat(10_000_000), (age, more) => {
         expect(at(age + more).lifetime).toBeGreaterThanOrEqual(at(age).lifetime);
         expect(at(age).lifetime).toBeLessThanOrEqual(Math.max(1000, age / 10));
+      }),
+    );
+  });
+});
+
+describe('an answer that other caches had', () => {
+  const seconds = fc.nat(2 ** 31);
+  const finality = fc.oneof(
+    fc.constantFrom(...FIXED).map((rule): Finality => ({ answerClass: CLASSES[rule], rule })),
+    fc.integer({ min: -1e6, max: 1e9 }).map(growing),
+  );
+
+  test('lives for what its rule leaves, and for a second of it at least', () => {
+    fc.assert(
+      fc.property(finality, seconds, (given, ageValueSeconds) => {
+        const whole = lifetimeOf(given, TABLE, instants, never);
+        const left = lifetimeOf(given, TABLE, { ...instants, ageValueSeconds }, never);
+        expect(left.lifetime).toBe(Math.max(Math.min(whole.lifetime, 1000), whole.lifetime - ageValueSeconds * 1000));
+        expect(left.freshUntil).toBe(RECEIVED_AT + left.lifetime);
+        expect(left.askedAt).toBe(ASKED_AT);
+        expect(left.staleWhileRevalidate).toBe(Math.min(whole.staleWhileRevalidate, left.lifetime));
+        expect(left.staleIfError).toBe(whole.staleIfError);
+        expect(left.maxAgeSeconds).toBe(Math.min(Math.floor(left.lifetime / 1000), whole.maxAgeSeconds));
       }),
     );
   });
