@@ -53,7 +53,10 @@ function masked(name: string, value: string): string {
 function withoutKeys(name: string, value: unknown): unknown {
   if (!name.endsWith('.url') || typeof value !== 'string') return value;
   // Addresses of indexers are separated by commas, and a path may hold one.
-  return value.split(/,(?=\s*https?:)/i).map(shownUrl).join();
+  return value
+    .split(/,(?=\s*https?:)/i)
+    .map(shownUrl)
+    .join();
 }
 
 /** The value at a path of names; `undefined` where there is none. */
