@@ -75,7 +75,9 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
   const { http, network } = settings;
 
   const events = new EventHub();
-  const endLog = logEvents(logger, monotonic, events);
+  const { url, backup } = settings.upstream;
+  const backups = (backup.url ?? []).map((each) => new URL(each).host);
+  const endLog = logEvents(logger, monotonic, events, { isOne: url.length + backups.length === 1, backups });
 
   const clock = new Clock({ wall, monotonic, onJump: () => events.report({ name: 'clock-jump' }) });
   const now = dependencies.now ?? clock.now;

@@ -10,7 +10,7 @@ export type EndCall = (result: CallResult, askedMs?: Ms) => void;
 export interface FailureCount {
   /** Counts a call; whether the breaker is to open. */
   add(key: string, failed: boolean): boolean;
-  /** Whether a call for this key is likely to fail whoever is called: then it cannot be the trial. */
+  /** Whether a call for this key may fail whoever is called, so that another one is the better trial. */
   hasFailed(key: string): boolean;
   /** Forgets all calls. */
   clear(): void;
@@ -21,6 +21,11 @@ export interface CircuitBreakerDependencies {
   readonly failures: FailureCount;
   /** How long it stays open, after so many failed trials in a row; `askedMs` is 0 if nobody asked for a time. */
   readonly openMs: (failedTrials: number, askedMs: Ms) => Ms;
+  /**
+   * For so long after a failed trial, no key that has failed is the next trial: one broken key that is asked for all the
+   * time would keep the breaker open. Then any key is: perhaps no other is asked for. Default 0.
+   */
+  readonly passOverMs?: Ms;
   /** Called when it opens and when it closes; not when a trial fails. */
   readonly onTransition: (transition: CircuitTransition) => void;
 }
@@ -39,6 +44,7 @@ export class CircuitBreaker {
   #isClosed = true;
   #openUntil: MonotonicMs = Number.NEGATIVE_INFINITY;
   #trialIsUnderWay = false;
+  #passOverUntil: MonotonicMs = Number.NEGATIVE_INFINITY;
   #failedTrials = 0;
 
   constructor(dependencies: CircuitBreakerDependencies) {
@@ -63,7 +69,8 @@ export class CircuitBreaker {
   /** Takes the right to make a call for a key now; `undefined` when it is not let through. */
   admit(key = ''): EndCall | undefined {
     if (this.#isClosed) return (result, askedMs) => this.count(key, result, askedMs);
-    if (this.isOpen || this.#dependencies.failures.hasFailed(key)) return undefined;
+    const { now, failures } = this.#dependencies;
+    if (this.isOpen || (now() < this.#passOverUntil && failures.hasFailed(key))) return undefined;
     this.#trialIsUnderWay = true;
     return (result, askedMs) => this.#endTrial(key, result, askedMs);
   }
@@ -89,10 +96,11 @@ export class CircuitBreaker {
   }
 
   #endTrial(key: string, result: CallResult, askedMs: Ms = 0): void {
-    const { failures, onTransition } = this.#dependencies;
+    const { now, failures, passOverMs = 0, onTransition } = this.#dependencies;
     this.#trialIsUnderWay = false;
     if (result === 'failure') {
       failures.add(key, true);
+      this.#passOverUntil = now() + passOverMs;
       this.#failedTrials++;
       this.#open(askedMs);
     } else if (result === 'success') {

@@ -11,12 +11,13 @@ export const STATUS = {
   'unsupported-encoding': 501,
   'unsupported-version': 505,
   'not-found': 404,
-  // No 404 within the API: wallets read that as "nothing there".
+  // No 404 within the API: wallets read that as "nothing there". With a status of the indexer it said so itself.
   'not-served': 501,
   'method-not-allowed': 405,
   'too-many-requests': 429,
   overloaded: 503,
   'shutting-down': 503,
+  'upstream-broken': 502,
   'upstream-error': 502,
   'upstream-invalid': 502,
   'upstream-rate-limited': 503,
@@ -92,6 +93,6 @@ export class ProxyError extends Error {
 
   /** Whether the indexer was asked (or could not be reached), as opposed to a refusal by this proxy. */
   get wentForward(): boolean {
-    return isUpstreamFailure(this.code);
+    return isUpstreamFailure(this.code) || this.details.upstreamStatus !== undefined;
   }
 }

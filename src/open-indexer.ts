@@ -1,5 +1,6 @@
 import { type Guard, passBy } from './admission/guard.ts';
 import { Health } from './admission/health.ts';
+import { notServedGuard } from './admission/not-served.ts';
 import { operationBreakers } from './admission/operation-breakers.ts';
 import { pauseOf } from './admission/pause.ts';
 import { RateLimit, sharedTurns } from './admission/rate-limit.ts';
@@ -11,7 +12,7 @@ import { UpstreamClient } from './indexer/upstream-client.ts';
 import { redisBreaker } from './redis/breaker.ts';
 import type { RedisScripting } from './redis/connect.ts';
 import { withinBudget } from './redis/within-budget.ts';
-import { OPERATION_NAMES } from './ton/operations.ts';
+import { OPERATION_NAMES, type OperationName } from './ton/operations.ts';
 
 /** How long an idle connection is kept: shorter than any usual server keeps it. */
 const KEEP_ALIVE_MS = 4000;
@@ -73,7 +74,14 @@ export function openIndexer(
     ...breaker,
   });
   const guards = new Map<string, readonly Guard[]>([['passThrough', [pause]]]);
-  for (const [operation, breaker] of breakers) guards.set(operation, [pause, breaker]);
+  const notServed = new Map<OperationName, Guard>();
+  for (const operation of OPERATION_NAMES) {
+    const onTransition = (isServed: boolean) =>
+      report({ name: 'operation-served', indexer: name, operation, isServed });
+    const guard = notServedGuard({ now: monotonic, onTransition });
+    notServed.set(operation, guard);
+    guards.set(operation, [guard, pause, breakers.get(operation) as Guard]);
+  }
   const rate = openRateLimit(context, indexer, scripting);
   const head = new IndexerHead({
     upstream: client,
@@ -103,6 +111,8 @@ export function openIndexer(
     route,
     pause,
     breakers,
+    /** By operation: whether it said that it does not serve it. */
+    notServed,
   };
 }
 

@@ -1,10 +1,10 @@
+import type { Outcome } from '../outcomes.ts';
 import type { Ms } from '../time-units.ts';
 import type { Backlog } from './backlog.ts';
 import {
   ABANDONED,
   type EndPass,
   type EntryRequest,
-  type Outcome,
   passBy,
   type Refusal,
   type RouteRequest,

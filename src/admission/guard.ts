@@ -1,25 +1,6 @@
-import type { CallResult, CircuitBreaker, EndCall } from '../circuit-breaker.ts';
+import type { CircuitBreaker, EndCall } from '../circuit-breaker.ts';
+import type { Outcome } from '../outcomes.ts';
 import type { Ms } from '../time-units.ts';
-
-/**
- * What the end of a request says about the indexer:
- *
- * - `answered`: it answers, if only with a 4xx, a redirect, or something too large.
- * - `failed`: it answered with a 5xx, not as its API describes, or not in time.
- * - `rate-limited`: it answered with 429.
- * - `unreachable`: no connection, or it broke before an answer came.
- * - `unknown`: nothing: the request was never sent, or its client left before the answer.
- */
-export type Outcome = 'answered' | 'failed' | 'rate-limited' | 'unreachable' | 'unknown';
-
-/** What an outcome is to a circuit breaker. */
-export const RESULTS: Record<Outcome, CallResult> = {
-  answered: 'success',
-  failed: 'failure',
-  'rate-limited': 'success',
-  unreachable: 'failure',
-  unknown: 'unknown',
-};
 
 /** Why a request is not sent to the indexer. */
 export type RefusalReason =
@@ -31,6 +12,8 @@ export type RefusalReason =
   | 'paused'
   /** The circuit breaker of the operation is open. */
   | 'breaker-open'
+  /** The indexer said that it does not serve the operation. */
+  | 'not-served'
   /** The wait for the rate limit would be longer than the client's patience. */
   | 'rate-limit'
   /** The wait in the backlog would be longer than the client's patience. */
@@ -89,7 +72,7 @@ export type RouteRequest = Omit<EntryRequest, 'key' | 'sentFor'>;
  */
 export type EndPass = (outcome: Outcome, retryAfterMs?: Ms) => void;
 
-/** A circuit breaker that forbids requests: that of an operation, or the pause. */
+/** A circuit breaker that forbids requests: that of an operation, the pause, or that of an operation that is not served. */
 export interface Guard {
   readonly reason: RefusalReason;
   readonly breaker: Pick<CircuitBreaker, 'isOpen' | 'isClosed' | 'retryAfterMs' | 'admit'>;

@@ -1,6 +1,7 @@
 import { CircuitBreaker, FailuresInARow } from '../circuit-breaker.ts';
+import { OUTCOMES } from '../outcomes.ts';
 import type { MonotonicMs, Ms } from '../time-units.ts';
-import { type EndPass, RESULTS } from './guard.ts';
+import type { EndPass } from './guard.ts';
 
 /** So many failures in a row, of whatever operation, and an indexer is left to itself while others are well. */
 const FAILURES = 3;
@@ -71,8 +72,9 @@ export class Health {
     this.#underWay.set(request, beganAt);
     return (outcome) => {
       this.#underWay.delete(request);
-      if (outcome !== 'unknown') this.#learn(this.#now(), beganAt);
-      end?.(RESULTS[outcome]);
+      const { health } = OUTCOMES[outcome];
+      if (health !== 'unknown') this.#learn(this.#now(), beganAt);
+      end?.(health);
     };
   }
 

@@ -1,6 +1,7 @@
 import { CircuitBreaker, type FailureCount } from '../circuit-breaker.ts';
+import { OUTCOMES, resultIn } from '../outcomes.ts';
 import type { MonotonicMs, Ms } from '../time-units.ts';
-import { type Guard, RESULTS } from './guard.ts';
+import type { Guard } from './guard.ts';
 
 export interface FailedKeysDependencies {
   readonly now: () => MonotonicMs;
@@ -87,7 +88,8 @@ export interface OperationBreakersDependencies<Name extends string> {
 
 /**
  * Builds a circuit breaker for each operation. An indexer that cannot be reached counts as a failure in all of them, and
- * the first that closes lets the others try at once: the indexer is back, probably for all.
+ * the first that closes lets the others try at once: the indexer is back, probably for all. So does the first answer to an
+ * operation whose requests broke: before an indexer that is away, a TCP proxy accepts connections and closes them.
  */
 export function operationBreakers<Name extends string>(
   operations: readonly Name[],
@@ -100,16 +102,23 @@ export function operationBreakers<Name extends string>(
         now,
         failures: new FailedKeys({ now, failureRate: FAILURE_RATE, minimumThroughput, windowMs: WINDOW_MS }),
         openMs: (failedTrials) => openDuration * Math.min(2 ** failedTrials, LONGEST_FACTOR) * (1 - JITTER * random()),
+        passOverMs: openDuration * LONGEST_FACTOR,
         onTransition: ({ state }) => {
           onTransition(operation, state);
           if (state === 'closed') for (const other of breakers) other.tryNow();
         },
       }),
   );
-  const end: Guard['end'] = (endCall, outcome, key) => {
-    if (outcome === 'unreachable') for (const each of breakers) each.count(key, 'failure');
-    endCall(RESULTS[outcome]);
-  };
-  const guards = breakers.map((breaker): Guard => ({ reason: 'breaker-open', breaker, end }));
+  const guards = breakers.map((breaker): Guard => {
+    let hasBroken = false;
+    const end: Guard['end'] = (endCall, outcome, key) => {
+      if (OUTCOMES[outcome].failureOf === 'all') for (const each of breakers) each.count(key, 'failure');
+      const result = resultIn('operation', outcome);
+      endCall(result);
+      if (hasBroken && result === 'success') for (const each of breakers) each.tryNow();
+      if (result !== 'unknown') hasBroken = outcome === 'broken';
+    };
+    return { reason: 'breaker-open', breaker, end };
+  });
   return new Map(operations.map((operation, index) => [operation, guards[index] as Guard]));
 }

@@ -1,4 +1,5 @@
 import { CircuitBreaker, type CircuitTransition, FailuresInARow } from '../circuit-breaker.ts';
+import { resultIn } from '../outcomes.ts';
 import type { MonotonicMs, Ms } from '../time-units.ts';
 import type { Guard } from './guard.ts';
 
@@ -29,9 +30,7 @@ export function pauseOf({ now, onTransition, defaultMs, longestMs }: PauseDepend
   return {
     reason: 'paused',
     breaker,
-    end: (endCall, outcome, _key, askedMs = defaultMs) => {
-      if (outcome === 'rate-limited') endCall('failure', Math.min(longestMs, askedMs));
-      else endCall(outcome === 'answered' ? 'success' : 'unknown');
-    },
+    end: (endCall, outcome, _key, askedMs = defaultMs) =>
+      endCall(resultIn('pause', outcome), Math.min(longestMs, askedMs)),
   };
 }

@@ -50,7 +50,7 @@ export class Routes {
       if (route.index === request.not || (route.isBackup && request.withClientKey === true)) continue;
       const its = refusalBy(route, request);
       if (its === undefined) open.push(route);
-      else if (refusal === undefined || its.retryAfterMs < refusal.retryAfterMs) refusal = its;
+      else if (refusal === undefined || isSooner(its, refusal)) refusal = its;
     }
     const best = bestOf(open, request);
     return best.length > 0 ? best : (refusal ?? NO_OTHER);
@@ -70,7 +70,9 @@ export class Routes {
   /** A backup with a free slot, for a request that somebody would have to wait for too long at the others. */
   chooseBackup(request: RouteRequest): Route | undefined {
     if (request.withClientKey === true || request.neverWaits === true) return undefined;
-    const open = this.all.filter((route) => route.isBackup && refusalBy(route, request) === undefined);
+    const open = this.all.filter(
+      (route) => route.isBackup && route.index !== request.not && refusalBy(route, request) === undefined,
+    );
     return this.choose(open, request);
   }
 
@@ -96,6 +98,12 @@ export function guardsOf({ guards }: Route, { operation, withClientKey }: RouteR
 export function refusalBy(route: Route, request: RouteRequest): Refusal | undefined {
   const guard = guardsOf(route, request).find(({ breaker }) => breaker.isOpen);
   return guard && refusalOf(guard);
+}
+
+/** Whether a refusal ends sooner than another; that an indexer does not serve the operation counts if all say so. */
+function isSooner(one: Refusal, other: Refusal): boolean {
+  if (one.reason === 'not-served' || other.reason === 'not-served') return one.reason !== 'not-served';
+  return one.retryAfterMs < other.retryAfterMs;
 }
 
 function bestOf(open: readonly Route[], { seqno, isHedge }: RouteRequest): readonly Route[] {

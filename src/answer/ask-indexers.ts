@@ -9,6 +9,7 @@ import type { IndexerHead } from '../indexer/indexer-head.ts';
 import type { RetryBudget } from '../indexer/retry-budget.ts';
 import type { UpstreamClient } from '../indexer/upstream-client.ts';
 import type { Flight } from '../once/single-flight.ts';
+import { OUTCOMES, outcomeOf } from '../outcomes.ts';
 import type { MonotonicMs } from '../time-units.ts';
 import type { LifetimePolicies } from '../ton/lifetime.ts';
 import type { Pairs } from '../ton/operations.ts';
@@ -17,7 +18,7 @@ import type { AnswerBodyReader } from './answer-body-reader.ts';
 import type { BodyFacts } from './body-facts.ts';
 import { classifyAnswer, type ReadAnswer } from './classify-answer.ts';
 import type { Report } from './events.ts';
-import { outcomeOf, type Refuse } from './refuse.ts';
+import type { Refuse } from './refuse.ts';
 
 /** An indexer that can be asked. */
 export interface AskedIndexer {
@@ -72,8 +73,7 @@ export interface Obtained {
 type SendResult = Obtained | ProxyError;
 
 /**
- * Asks an indexer, and sometimes once more. One indexer is asked again if it could not be reached. Of several, another
- * one is asked
+ * Asks an indexer, and sometimes once more: `again` in {@link OUTCOMES} says when. Of several, another one is asked
  *
  * - when the first one failed or could not be asked after all,
  * - when it says for the first time that there is nothing, and its head is older than the newest,
@@ -106,20 +106,19 @@ export class IndexerAsker {
     const entered = await admission.enter(other);
     const late =
       'reason' in entered ? refuse(other, entered) : await this.#send({ ...question, request: other }, entered);
-    if (late instanceof ProxyError) return early instanceof ProxyError && late.wentForward ? late : early;
-    return late;
+    if (!(late instanceof ProxyError)) return late;
+    // Of two failures that of the second one counts, unless it only says that it does not serve the operation.
+    return early instanceof ProxyError && late.wentForward && late.code !== 'not-served' ? late : early;
   }
 
   /** The request for the second try after this result of the first one; `undefined` if there is to be none. */
   #other({ request, ticket, known }: IndexerQuestion, early: SendResult): EntryRequest | undefined {
     const { indexers, retries } = this.#dependencies;
     const { index } = ticket.route;
-    if (indexers.length === 1) {
-      const isUnreached = early instanceof ProxyError && early.code === 'upstream-unreachable';
-      return isUnreached && retries.tryTake() ? request : undefined;
-    }
+    const { again } = OUTCOMES[early instanceof ProxyError ? outcomeOf(early) : 'answered'];
+    if (indexers.length === 1) return again === 'anywhere' && retries.tryTake() ? request : undefined;
     if (early instanceof ProxyError) {
-      if (!mayElsewhereSucceed(early)) return undefined;
+      if (again === 'nowhere') return undefined;
       const isAnotherWell = indexers.some(({ route }, other) => other !== index && route.health?.isFailing === false);
       return isAnotherWell || retries.tryTake() ? { ...request, not: index } : undefined;
     }
@@ -161,7 +160,8 @@ export class IndexerAsker {
             : entry;
         }
         const isDoubtful = entry.head.answerClass === 'absent' && (heads?.lag(ticket.route.index) ?? 0) > 0;
-        return { entry, facts, isDoubtful, endTicket: () => ticket.end('answered') };
+        const outcome = entry.head.answerClass === 'absent' ? 'absent' : 'answered';
+        return { entry, facts, isDoubtful, endTicket: () => ticket.end(outcome) };
       } catch (error) {
         if (!(error instanceof ProxyError)) throw error;
         ticket.end(outcomeOf(error));
@@ -182,10 +182,9 @@ export class IndexerAsker {
       head.learn(read.facts.chainPoint);
       return classified;
     }
+    const { call, answer } = read;
     const { code } = classified;
-    if (code === 'upstream-invalid' || code === 'upstream-redirect') {
-      report({ name: 'upstream-useless', indexer, operation: read.call.operation.name, code });
-    }
+    report({ name: 'upstream-useless', indexer, operation: call.operation.name, code, status: answer.status });
     return classified;
   }
 }
@@ -220,11 +219,4 @@ async function obtained(result: Promise<SendResult>): Promise<Obtained> {
   const ended = await result;
   if (ended instanceof ProxyError) throw ended;
   return ended;
-}
-
-/** Whether another indexer need not fail so; `overloaded`: a guard closed before the request was sent. */
-function mayElsewhereSucceed({ code, wentForward, details }: ProxyError): boolean {
-  const { upstreamStatus = 500 } = details;
-  if (code === 'overloaded') return true;
-  return wentForward && code !== 'upstream-too-large' && (code !== 'upstream-error' || upstreamStatus >= 500);
 }

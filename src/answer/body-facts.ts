@@ -2,6 +2,7 @@ import { type Completeness, completenessOf, entityTagOf, fingerprints, NO_MEMBER
 import { isObject } from '../json-object.ts';
 import { type ChainPoint, chainPointIn, NO_POINT } from '../ton/chain-point.ts';
 import { completenessIn, type Finality, finalityOf } from '../ton/finality.ts';
+import { saysNotServed } from '../ton/not-served.ts';
 import { parseAnswer } from '../ton/parse-answer.ts';
 import type { Call } from '../ton/parse-call.ts';
 import { type Watchable, watchableOf } from '../ton/watchable.ts';
@@ -19,6 +20,8 @@ export interface BodyFacts {
   readonly etag: string;
   /** Whether the body is a JSON object: an error in one is passed on to the client as it is. */
   readonly isObject: boolean;
+  /** Whether it is an error which says that the indexer does not serve the operation. */
+  readonly saysNotServed: boolean;
 }
 
 /** The facts of a body that is no answer to any call. */
@@ -29,13 +32,17 @@ export const NO_FACTS: BodyFacts = {
   watchable: undefined,
   etag: '',
   isObject: false,
+  saysNotServed: false,
 };
 
 /** Reads a body. Pure, never throws; see {@link parseAnswer} for the time and memory that it takes. */
 export function factsOf(call: Call, status: number, bytes: Buffer, isWatching = false): BodyFacts {
   const body = parseAnswer(bytes);
   const finality = status === 200 || status === 404 ? finalityOf(call, status, body) : undefined;
-  if (finality === undefined) return { ...NO_FACTS, isObject: isObject(body) };
+  if (finality === undefined) {
+    const isNotServed = status === 500 && saysNotServed(call.operation.name, body);
+    return { ...NO_FACTS, isObject: isObject(body), saysNotServed: isNotServed };
+  }
   const { rank, hashes, tentativeHashes } = completenessIn(call, finality, body);
   return {
     finality,
@@ -44,5 +51,6 @@ export function factsOf(call: Call, status: number, bytes: Buffer, isWatching = 
     watchable: isWatching ? watchableOf(call, body) : undefined,
     etag: entityTagOf(bytes),
     isObject: true,
+    saysNotServed: false,
   };
 }

@@ -1,8 +1,10 @@
 import { contentOf, type Entry, newEntry, ownedBytes, sharedHead } from '../cache/entry.ts';
 import { type ErrorCode, LONGEST_ERROR_BYTES, ProxyError } from '../errors.ts';
 import type { UpstreamAnswer } from '../indexer/upstream-client.ts';
+import { OUTCOMES, type Outcome, outcomeOfStatus } from '../outcomes.ts';
 import { unsliced } from '../sliced-strings.ts';
 import { type LifetimePolicies, lifetimeOf } from '../ton/lifetime.ts';
+import { notServedText } from '../ton/not-served.ts';
 import type { Call } from '../ton/parse-call.ts';
 import type { BodyFacts } from './body-facts.ts';
 
@@ -29,40 +31,21 @@ interface ClassifyDependencies {
  * 5xx is passed on if it is a JSON object.
  */
 export function classifyAnswer(
-  { key, answer, facts }: ReadAnswer,
+  read: ReadAnswer,
   { indexer, chainTime, random }: ClassifyDependencies,
   policies: LifetimePolicies,
 ): Entry | ProxyError {
-  const { status } = answer;
-  const apiVersion = headerText(answer.apiVersion);
-  const failure = (code: ErrorCode, message: string, upstreamBody?: Buffer) =>
-    new ProxyError(code, message, { upstreamStatus: status, apiVersion, upstreamBody });
-
-  if (status === 401 || status === 403) {
-    return failure('upstream-refused-key', 'the indexer refuses the API key of this proxy');
-  }
-  if (status === 429) return failure('upstream-rate-limited', 'the indexer asked for a pause');
-  if (status >= 300 && status < 400) return failure('upstream-redirect', 'the indexer answered with a redirect');
-
-  const { finality, completeness, etag, isObject } = facts;
-  if (finality === undefined) {
-    // Clients take a 404 for "no children", so the 404 of a web server in front of the indexer must not reach them.
-    if (status < 400 || status === 404 || status > 599) {
-      return failure('upstream-invalid', 'the answer of the indexer is not what its API describes');
-    }
-    const own = isObject && answer.body.length <= LONGEST_ERROR_BYTES ? answer.body : undefined;
-    const error = failure('upstream-error', `the indexer answered with status ${status}`, own);
-    const { retryAfterMs } = answer;
-    if (retryAfterMs === undefined) return error;
-    return error.withRetryAfter(Math.min(Math.ceil(retryAfterMs / 1000), LONGEST_RETRY_AFTER_SECONDS));
-  }
+  const { key, answer, facts } = read;
+  const { finality, completeness, etag } = facts;
+  const failed = failureIn(answer, facts);
+  if (failed !== undefined || finality === undefined) return failureOf(read, failed ?? 'invalid');
   const { askedAt, receivedAt, ageValueSeconds } = answer;
   const chainAt = finality.newestNow === undefined ? undefined : chainTime();
   const lifetime = lifetimeOf(finality, policies, { askedAt, receivedAt, chainAt, ageValueSeconds }, random);
   const head = sharedHead({
-    status,
+    status: answer.status,
     contentType: headerText(answer.contentType) ?? 'application/json',
-    apiVersion,
+    apiVersion: headerText(answer.apiVersion),
     answerClass: finality.answerClass,
     maxAgeSeconds: lifetime.maxAgeSeconds,
     indexer,
@@ -79,6 +62,52 @@ export function classifyAnswer(
     ageValueSeconds,
   });
 }
+
+/** The outcome of a complete answer that is no entry. */
+function failureIn(
+  { status, cacheStatus }: UpstreamAnswer,
+  { finality, saysNotServed }: BodyFacts,
+): Outcome | undefined {
+  const byStatus = outcomeOfStatus(status);
+  if (byStatus !== undefined) return byStatus;
+  // Clients take a 404 for "no children", so the 404 of a web server in front of the indexer must not reach them.
+  if (status === 404) return finality === undefined || isRefusalOfToncache(cacheStatus) ? 'invalid' : undefined;
+  if (finality !== undefined) return undefined;
+  if (saysNotServed) return 'not-served';
+  if (status < 400 || status > 599) return 'invalid';
+  return status >= 500 ? 'failed' : 'client-error';
+}
+
+/**
+ * Whether the indexer is another toncache that refused the request itself, whose errors have the indexer's form: by the
+ * `Cache-Status` that each cache on the way adds its member to.
+ */
+function isRefusalOfToncache(cacheStatus: string | undefined): boolean {
+  return cacheStatus !== undefined && TONCACHE_REFUSED.test(cacheStatus);
+}
+
+const TONCACHE_REFUSED =
+  /(?:^|,)\s*toncache\s*(?:;[^,]*)?;\s*detail=(?:not-found|not-served|invalid-request)\s*(?:[;,]|$)/;
+
+function failureOf({ call, answer, facts }: ReadAnswer, outcome: Outcome): ProxyError {
+  const { status, body, retryAfterMs } = answer;
+  // The cast: clients get its answer only for the outcomes that are entries.
+  const code = OUTCOMES[outcome].client as ErrorCode;
+  const details = { upstreamStatus: status, apiVersion: headerText(answer.apiVersion) };
+  if (code === 'not-served') return new ProxyError(code, notServedText(call.operation.name), details);
+  if (code !== 'upstream-error') return new ProxyError(code, MESSAGES[code] ?? code, details);
+  const upstreamBody = facts.isObject && body.length <= LONGEST_ERROR_BYTES ? body : undefined;
+  const error = new ProxyError(code, `the indexer answered with status ${status}`, { ...details, upstreamBody });
+  if (retryAfterMs === undefined) return error;
+  return error.withRetryAfter(Math.min(Math.ceil(retryAfterMs / 1000), LONGEST_RETRY_AFTER_SECONDS));
+}
+
+const MESSAGES: Partial<Record<ErrorCode, string>> = {
+  'upstream-refused-key': 'the indexer refuses the API key of this proxy',
+  'upstream-rate-limited': 'the indexer asked for a pause',
+  'upstream-redirect': 'the indexer answered with a redirect',
+  'upstream-invalid': 'the answer of the indexer is not what its API describes',
+};
 
 /** A client is not asked to wait for longer. */
 const LONGEST_RETRY_AFTER_SECONDS = 3600;

@@ -13,7 +13,7 @@ export const REQUEST_OUTCOMES = ['hit-memory', 'hit-redis', 'stale', 'collapsed'
 export type RequestOutcome = (typeof REQUEST_OUTCOMES)[number];
 
 /** Why a request was not sent to the indexer: admission refused it, or its deadline passed in the queue. */
-export type ShedReason = Exclude<RefusalReason, 'abandoned'> | 'deadline';
+export type ShedReason = Exclude<RefusalReason, 'abandoned' | 'not-served'> | 'deadline';
 
 /** Events on the way of a request, for metrics and log. */
 export type ProxyEvent =
@@ -41,12 +41,20 @@ export type ProxyEvent =
       readonly operation: UpstreamOperation;
       readonly state: 'open' | 'closed';
     }
-  /** The indexer's answer could not be used, whatever its status. */
+  /** The indexer's answer could not be used. */
   | {
       readonly name: 'upstream-useless';
       readonly indexer: string;
       readonly operation: UpstreamOperation;
       readonly code: ErrorCode;
+      readonly status: number;
+    }
+  /** The indexer said that it does not serve an operation, or serves it after all. */
+  | {
+      readonly name: 'operation-served';
+      readonly indexer: string;
+      readonly operation: OperationName;
+      readonly isServed: boolean;
     }
   /** The indexer asked for a pause of so many milliseconds (429), or answered again after one. */
   | { readonly name: 'pause'; readonly indexer: string; readonly state: 'begun'; readonly ms: number }

@@ -221,11 +221,13 @@ export class RequestHandler {
   #fail(call: Call, key: string, error: ProxyError, collapsed: boolean): Answer {
     const { report } = this.#dependencies;
     const operation = call.operation.name;
-    const outcome = error.code === 'client-left' ? error.code : 'failed';
+    // What no indexer serves is no failure, as no parameter is that no indexer reads.
+    const counted = error.code === 'not-served' ? 'invalid' : 'failed';
+    const outcome = error.code === 'client-left' ? error.code : counted;
     if (outcome === 'client-left') report({ name: outcome, operation });
     else {
       report({ name: 'answered', operation, outcome });
-      report({ name: 'failed', operation, code: error.code });
+      if (outcome === 'failed') report({ name: 'failed', operation, code: error.code });
     }
     const { upstreamStatus: fwdStatus } = error.details;
     const { code: detail } = error;

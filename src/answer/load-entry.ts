@@ -4,6 +4,7 @@ import type { Lookup, StoreOutcome, TieredCache } from '../cache/tiered-cache.ts
 import { ProxyError } from '../errors.ts';
 import type { Acquisition, Lease, Leases } from '../once/lease.ts';
 import type { Flight, FlightEnd } from '../once/single-flight.ts';
+import { OUTCOMES, outcomeOf } from '../outcomes.ts';
 import type { EventEffects } from '../push/apply-events.ts';
 import type { MonotonicMs, Ms } from '../time-units.ts';
 import type { Pairs } from '../ton/operations.ts';
@@ -43,9 +44,14 @@ export function askedIndexer(wait: FlightEnd<Load>): boolean {
   return value.from === 'upstream' || hasFailedAtIndexer(value);
 }
 
+/** Whether a failure answers those who ask next, here and at other instances. */
+function isKept(error: ProxyError): boolean {
+  return OUTCOMES[outcomeOf(error)].kept === 'briefly';
+}
+
 /** Whether a load failed at the indexer: only such a failure answers those who ask next. */
 export function hasFailedAtIndexer(load: Load): boolean {
-  return load.from === 'nowhere' && load.error.wentForward;
+  return load.from === 'nowhere' && isKept(load.error);
 }
 
 /** Whether a purge covers the answer of a load, or the load was a refresh that was not sent. */
@@ -150,7 +156,7 @@ export class EntryLoader {
     const result = await this.#dependencies.asker.ask(question);
     if (!(result instanceof ProxyError)) return this.#keep(question, result, lease, found.state !== 'miss');
     // Share indexer failures with waiting instances. Local refusals (overload, shutdown) only release the lease.
-    if (result.wentForward) lease?.fail(encodeFailure(result));
+    if (isKept(result)) lease?.fail(encodeFailure(result));
     else lease?.release();
     return this.#failed(question.request.key, result, found, isRefresh);
   }

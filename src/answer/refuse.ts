@@ -1,5 +1,7 @@
-import type { EntryRequest, Outcome, Refusal } from '../admission/guard.ts';
+import type { EntryRequest, Refusal } from '../admission/guard.ts';
 import { ProxyError } from '../errors.ts';
+import { notServedText } from '../ton/not-served.ts';
+import type { OperationName } from '../ton/operations.ts';
 import type { Report, ShedReason, UpstreamOperation } from './events.ts';
 
 const MESSAGES: Record<ShedReason, string> = {
@@ -26,34 +28,18 @@ export function overloaded(random: () => number, reason: ShedReason, retryAfterM
   return new ProxyError('overloaded', MESSAGES[reason], { retryAfterSeconds });
 }
 
-/** The failure of a request that admission does not let pass. Counts all but those of refreshes. */
+/**
+ * The failure of a request that admission does not let pass. Counts all but those of refreshes, and those for what the
+ * indexer does not serve: that is no overload.
+ */
 export type Refuse = (request: Pick<EntryRequest, 'operation' | 'neverWaits'>, why: Refusal) => ProxyError;
 
 /** Builds {@link Refuse}. `random`: 0 to 1. */
 export function refuseWith(random: () => number, report: Report): Refuse {
   return ({ operation, neverWaits }, { reason, retryAfterMs }) => {
     if (reason === 'abandoned') return new ProxyError('client-left', 'nobody waits for this answer');
+    if (reason === 'not-served') return new ProxyError('not-served', notServedText(operation as OperationName));
     if (neverWaits !== true) report({ name: 'shed', operation: operation as UpstreamOperation, reason });
     return overloaded(random, reason, retryAfterMs);
   };
-}
-
-/** The outcome of a sent request, by its failure. */
-export function outcomeOf({ code, details: { upstreamStatus = 0 } }: ProxyError): Outcome {
-  switch (code) {
-    case 'upstream-unreachable':
-      return 'unreachable';
-    case 'upstream-rate-limited':
-      return 'rate-limited';
-    case 'upstream-timeout':
-    case 'upstream-invalid':
-      return 'failed';
-    case 'upstream-error':
-      return upstreamStatus >= 500 ? 'failed' : 'answered';
-    case 'shutting-down':
-    case 'client-left':
-      return 'unknown';
-    default:
-      return 'answered';
-  }
 }

@@ -4,7 +4,7 @@ import { LONGEST_ERROR_BYTES, ProxyError, UPSTREAM_FAILURES } from '../errors.ts
 /** A failure as instances share it: one of the indexer. The cause is left out: it concerns this process alone. */
 const SHARED = z
   .object({
-    code: z.enum(UPSTREAM_FAILURES),
+    code: z.enum([...UPSTREAM_FAILURES, 'not-served']),
     message: z.string(),
     upstreamStatus: z.int().min(200).max(599).optional(),
     /** It is sent on in a header. */
@@ -19,7 +19,9 @@ const SHARED = z
       .max(4 * Math.ceil(LONGEST_ERROR_BYTES / 3))
       .optional(),
   })
-  .refine(({ code, upstreamStatus = 0 }) => code !== 'upstream-error' || upstreamStatus >= 400);
+  .refine(
+    ({ code, upstreamStatus = 0 }) => (code !== 'upstream-error' && code !== 'not-served') || upstreamStatus >= 400,
+  );
 
 /** A failure of the indexer as text. */
 export function encodeFailure(error: ProxyError): string {

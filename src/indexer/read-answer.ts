@@ -3,13 +3,15 @@ import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import { type Dispatcher, errors } from 'undici';
 import { ProxyError } from '../errors.ts';
-import type { Ms } from '../time-units.ts';
+import { OUTCOMES, outcomeOfStatus } from '../outcomes.ts';
+import type { MonotonicMs, Ms } from '../time-units.ts';
+import type { ConnectedRequest, Connection } from './connection.ts';
 
 /** A complete answer, not decompressed. */
 export interface RawAnswer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
-  /** Empty for 429, 401, 403 and 3xx, of which only the status is needed. May be a slice of a read chunk. */
+  /** Empty where the status decides alone ({@link outcomeOfStatus}). May be a slice of a read chunk. */
   readonly body: Buffer;
 }
 
@@ -21,37 +23,42 @@ export interface ReadAnswerDependencies {
   readonly maxBodyBytes: number;
 }
 
-/** Whether the status alone is enough: a pause, a refused key, a redirect. */
-function saysAll(status: number): boolean {
-  return status === 429 || status === 401 || status === 403 || (status >= 300 && status < 400);
-}
-
 const NO_BYTES = Buffer.alloc(0);
 /** The most that is read and discarded of a body that is not needed, to keep its connection. */
 const MOST_DISCARDED_BYTES = 128 * 1024;
 
+/** A connection that breaks later than this after a request was sent was not closed for being idle. */
+const IDLE_BREAKS_WITHIN_MS: Ms = 100;
+
 /**
  * Sends a GET and reads its answer whole. Rejects with a {@link ProxyError}: `upstream-timeout`,
- * `upstream-unreachable`, `upstream-too-large`, or `upstream-invalid` for an answer that is not HTTP or was cut short.
+ * `upstream-unreachable`, `upstream-broken`, `upstream-too-large`, or `upstream-invalid` for a body that was cut short.
  */
 export function readAnswer(
   dispatcher: Dispatcher,
   request: { readonly path: string; readonly headers: readonly string[] },
   dependencies: ReadAnswerDependencies,
 ): Promise<RawAnswer> {
-  const reader = new AnswerReader(dependencies);
-  dispatcher.dispatch({ method: 'GET', path: request.path, headers: request.headers as string[] }, reader);
+  const { path, headers } = request;
+  const reader = new AnswerReader({ method: 'GET', path, headers: headers as string[] }, dependencies);
+  reader.sendBy(dispatcher);
   return reader.answer;
 }
 
 /** Handles undici's callbacks for one answer. Undici's `request` would make a stream and a signal for each. */
-class AnswerReader implements Dispatcher.DispatchHandler {
+class AnswerReader implements ConnectedRequest {
   readonly answer: Promise<RawAnswer>;
+  connection: Connection | undefined;
+  readonly #request: Dispatcher.DispatchOptions;
   readonly #dependencies: ReadAnswerDependencies;
   readonly #resolve: (answer: RawAnswer) => void;
   readonly #reject: (error: ProxyError) => void;
   readonly #timer: NodeJS.Timeout;
+  /** Absent until the request is sent. */
   #controller: Dispatcher.DispatchController | undefined;
+  #sentAt: MonotonicMs = 0;
+  /** Whether it was sent on a connection that others were sent on before, and no byte came back yet. */
+  #mayMeetIdleEnd = false;
   #givenUp: ProxyError | undefined;
   #status = 0;
   #headers: IncomingHttpHeaders = {};
@@ -59,13 +66,19 @@ class AnswerReader implements Dispatcher.DispatchHandler {
   #body: Buffer[] | undefined;
   #bytes = 0;
 
-  constructor(dependencies: ReadAnswerDependencies) {
+  constructor(request: Dispatcher.DispatchOptions, dependencies: ReadAnswerDependencies) {
     const { promise, resolve, reject } = Promise.withResolvers<RawAnswer>();
     this.answer = promise;
+    this.#request = request;
     this.#dependencies = dependencies;
     this.#resolve = resolve;
     this.#reject = reject;
     this.#timer = setTimeout(onTimeout, dependencies.timeoutMs, this);
+  }
+
+  sendBy(dispatcher: Dispatcher): void {
+    this.#controller = undefined;
+    dispatcher.dispatch(this.#request, this);
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -73,13 +86,20 @@ class AnswerReader implements Dispatcher.DispatchHandler {
     // The request waited for a connection until its timeout. Throwing leaves the connection to the next request; an
     // abort would close it.
     if (this.#givenUp !== undefined) throw this.#givenUp;
+    this.#sentAt = performance.now();
+    this.#mayMeetIdleEnd = this.connection?.isNew === false;
+    if (this.connection !== undefined) this.connection.isNew = false;
+  }
+
+  onResponseStarted(): void {
+    this.#mayMeetIdleEnd = false;
   }
 
   onResponseStart(_: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
     if (status < 200) return;
     this.#status = status;
     this.#headers = headers;
-    if (saysAll(status)) this.#resolve({ status, headers, body: NO_BYTES });
+    if (outcomeOfStatus(status) !== undefined) this.#resolve({ status, headers, body: NO_BYTES });
     else this.#body = [];
   }
 
@@ -101,8 +121,27 @@ class AnswerReader implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(_: Dispatcher.DispatchController, cause: Error): void {
-    this.#reject(this.#status === 0 ? unanswered(cause) : cutShort(cause));
+    const outcome = this.#outcomeOf(cause);
+    if (OUTCOMES[outcome].again === 'here' && this.connection !== undefined) {
+      // At once, and by the client that had the connection: it has none now and no other request, so it makes a new one.
+      // Other clients of the pool may have idle connections that end in the same way.
+      this.sendBy(this.connection);
+      return;
+    }
+    this.#reject(outcome === 'invalid' ? cutShort(cause) : unanswered(cause, outcome === 'unreachable'));
     this.#end();
+  }
+
+  #outcomeOf(cause: Error): 'invalid' | 'unreachable' | 'broken' | 'idle-broken' {
+    if (this.#status !== 0) return 'invalid';
+    if (this.#controller === undefined) return 'unreachable';
+    const isIdleEnd =
+      this.#mayMeetIdleEnd &&
+      performance.now() - this.#sentAt <= IDLE_BREAKS_WITHIN_MS &&
+      !(cause instanceof errors.HTTPParserError) &&
+      this.#givenUp === undefined &&
+      this.connection?.closed === false;
+    return isIdleEnd ? 'idle-broken' : 'broken';
   }
 
   giveUp(error: ProxyError): void {
@@ -163,9 +202,12 @@ function cutShort(cause: unknown): ProxyError {
   return new ProxyError('upstream-invalid', 'the answer of the indexer was cut short', { cause });
 }
 
-/** The failure for an error that was thrown before the head of an answer came. */
-export function unanswered(cause: unknown): ProxyError {
-  return cause instanceof errors.HTTPParserError
-    ? new ProxyError('upstream-invalid', 'the indexer did not answer in HTTP', { cause })
-    : new ProxyError('upstream-unreachable', 'the indexer cannot be reached', { cause });
+/** The failure for an error that came before the head of an answer. `isUnsent`: no connection came about. */
+export function unanswered(cause: unknown, isUnsent: boolean): ProxyError {
+  if (isUnsent) return new ProxyError('upstream-unreachable', 'the indexer cannot be reached', { cause });
+  const message =
+    cause instanceof errors.HTTPParserError
+      ? 'the indexer did not answer in HTTP'
+      : 'the connection to the indexer broke before it answered';
+  return new ProxyError('upstream-broken', message, { cause });
 }

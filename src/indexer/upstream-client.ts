@@ -6,6 +6,7 @@ import type { EpochMs, MonotonicMs, Ms } from '../time-units.ts';
 import { type Pairs, targetOf } from '../ton/operations.ts';
 import { VERSION } from '../version.ts';
 import { ageValueSeconds } from './age.ts';
+import { Connection } from './connection.ts';
 import { decoded, type RawAnswer, readAnswer, timedOut, unanswered } from './read-answer.ts';
 import { retryAfterMs } from './retry-after.ts';
 
@@ -49,7 +50,9 @@ export interface UpstreamAnswer {
   readonly retryAfterMs: Ms | undefined;
   /** Its `Age`, in whole seconds: how long other caches have had it, 0 where it comes from the indexer itself. */
   readonly ageValueSeconds: number;
-  /** Complete and decompressed; empty for 429, 401, 403 and 3xx. */
+  /** Absent where it was not sent. */
+  readonly cacheStatus?: string | undefined;
+  /** Complete and decompressed; empty where the status decides alone. */
   readonly body: Buffer;
   readonly askedAt: EpochMs;
   readonly receivedAt: number;
@@ -89,6 +92,9 @@ export type UpstreamEvent = {
 /** Its requests are reported as one operation. */
 const PASS_THROUGH = 'passThrough';
 
+/** Gateways add cookies, policies and timings: undici's default of 16 KiB is too little. */
+const MAX_HEAD_BYTES = 64 * 1024;
+
 const FIXED_HEADERS = ['accept', 'application/json', 'accept-encoding', 'gzip', 'user-agent', `toncache/${VERSION}`];
 
 /**
@@ -103,6 +109,8 @@ export class UpstreamClient {
   readonly #forwardPool: Pool;
   readonly #basePath: string;
   readonly #fixedHeaders: readonly string[];
+  /** Why connections of the second pool did not come about: undici fails what waited for one with the same error. */
+  readonly #unsent = new WeakSet<Error>();
   #closed = false;
 
   constructor(dependencies: UpstreamClientDependencies) {
@@ -111,14 +119,16 @@ export class UpstreamClient {
     this.#basePath = dependencies.baseUrl.pathname.replace(/\/$/, '');
     const ourKey = dependencies.apiKey === undefined ? [] : ['x-api-key', dependencies.apiKey];
     this.#fixedHeaders = [...FIXED_HEADERS, ...ourKey];
-    this.#pool = this.#openPool(dependencies.maxConnections);
+    const factory = (origin: URL, options: object) => new Connection(origin, options);
+    this.#pool = this.#openPool(dependencies.maxConnections, { factory });
     this.#forwardPool = this.#openPool(dependencies.maxForwardConnections);
+    this.#forwardPool.on('connectionError', (_origin, _targets, error) => this.#unsent.add(error));
   }
 
   /**
    * Sends one request and reads its answer to the end. Throws a {@link ProxyError}: `upstream-timeout`,
-   * `upstream-unreachable`, `upstream-too-large`, or `upstream-invalid` for a body that was cut short or does not
-   * decompress; `shutting-down` once the client is closed. `atMostMs`: a shorter timeout for this request.
+   * `upstream-unreachable`, `upstream-broken`, `upstream-too-large`, or `upstream-invalid` for a body that was cut short
+   * or does not decompress; `shutting-down` once the client is closed. `atMostMs`: a shorter timeout for this request.
    */
   async fetch(request: UpstreamRequest, atMostMs = Number.POSITIVE_INFINITY): Promise<UpstreamAnswer> {
     const { now, maxBodyBytes, onReading } = this.#dependencies;
@@ -142,6 +152,7 @@ export class UpstreamClient {
         status: answer.status,
         contentType: header(answer, 'content-type'),
         apiVersion: header(answer, 'x-api-version'),
+        cacheStatus: header(answer, 'cache-status', ', '),
         retryAfterMs: retryAfterMs(header(answer, 'retry-after'), receivedAt),
         ageValueSeconds: ageValueSeconds(header(answer, 'age')),
         body,
@@ -186,7 +197,7 @@ export class UpstreamClient {
         throw isTimeout(reason) ? this.#failed(PASS_THROUGH, startedAt, reason) : reason;
       }
       const isLate = cause instanceof errors.HeadersTimeoutError;
-      const own = this.#closed ? shuttingDown(cause) : unanswered(cause);
+      const own = this.#closed ? shuttingDown(cause) : unanswered(cause, this.#unsent.has(cause as Error));
       throw this.#failed(PASS_THROUGH, startedAt, isLate ? timedOut(cause) : own);
     }
   }
@@ -210,10 +221,11 @@ export class UpstreamClient {
     return error;
   }
 
-  #openPool(connections: number): Pool {
+  #openPool(connections: number, more: Pool.Options = {}): Pool {
     const { baseUrl, keepAliveMs, connectionLifetimeMs, timeoutMs } = this.#dependencies;
     return new Pool(baseUrl.origin, {
       connections,
+      maxHeaderSize: MAX_HEAD_BYTES,
       pipelining: 1,
       keepAliveTimeout: keepAliveMs,
       keepAliveMaxTimeout: keepAliveMs,
@@ -224,13 +236,16 @@ export class UpstreamClient {
       // One timer covers the whole request; undici's own would only add two more.
       headersTimeout: 0,
       bodyTimeout: 0,
+      ...more,
     });
   }
 }
 
-function header({ headers }: Pick<RawAnswer, 'headers'>, name: string): string | undefined {
+/** Of several lines of one name the first, or all with `separator` between them. */
+function header({ headers }: Pick<RawAnswer, 'headers'>, name: string, separator?: string): string | undefined {
   const value = headers[name];
-  return Array.isArray(value) ? value[0] : value;
+  if (!Array.isArray(value)) return value;
+  return separator === undefined ? value[0] : value.join(separator);
 }
 
 function isTimeout(error: unknown): boolean {

@@ -31,6 +31,7 @@ export interface GaugeSources {
       readonly pause: Guard;
       /** By operation. */
       readonly breakers: ReadonlyMap<string, Guard>;
+      readonly notServed: ReadonlyMap<string, Guard>;
     }[];
     /** Absent where there are no two replicas. */
     readonly heads: Heads | undefined;
@@ -117,6 +118,14 @@ export function addGauges(registry: Registry, sources: GaugeSources): void {
   add('breaker_open', 'Whether the circuit breaker of an operation is open (1).', () =>
     all.flatMap(({ name: indexer, breakers }) =>
       [...breakers].map(([operation, { breaker }]) => ({
+        value: Number(!breaker.isClosed),
+        labels: { indexer, operation },
+      })),
+    ),
+  );
+  add('operation_not_served', 'Whether an indexer said that it does not serve an operation (1).', () =>
+    all.flatMap(({ name: indexer, notServed }) =>
+      [...notServed].map(([operation, { breaker }]) => ({
         value: Number(!breaker.isClosed),
         labels: { indexer, operation },
       })),

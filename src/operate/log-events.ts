@@ -1,7 +1,10 @@
 import type { Logger } from 'pino';
 import type { ByEvent, EventHub } from '../event-hub.ts';
+import { outcomeOfStatus } from '../outcomes.ts';
 import { reasonOf } from '../reason-of.ts';
 import type { MonotonicMs } from '../time-units.ts';
+import { notServedText } from '../ton/not-served.ts';
+import { OPERATIONS } from '../ton/operations.ts';
 
 const MINUTE_MS = 60_000;
 
@@ -34,8 +37,6 @@ const indexerFails = (
 ): Line =>
   about(topicOf(indexer), `${operation} ${cause}`, warn('the indexer fails', { indexer, operation, ...fields }));
 
-const KEY_REFUSED = 'the indexer refuses our API key: check UPSTREAM_API_KEY (clients get 502)';
-
 const STATES = {
   failing: (indexer: string) => warn('requests to this indexer fail: the others are asked', { indexer }),
   well: (indexer: string) => info('this indexer answers and is asked again', { indexer }),
@@ -43,21 +44,53 @@ const STATES = {
   'caught-up': (indexer: string) => info('the chain of this indexer has caught up: it is asked again', { indexer }),
 };
 
-/** The line for each event that is logged; `undefined` where this one says nothing to an operator. */
-const LINES: ByEvent<Line | undefined> = {
-  'upstream-answered': (event) => {
-    const { indexer, operation, status } = event;
-    if (status >= 500) return indexerFails(event, status, { status });
-    if (status === 401 || status === 403) {
-      // A client's own key may be refused: that is between the two.
-      return operation === 'passThrough'
+/** The indexers of the settings. */
+export interface LoggedIndexers {
+  /** Whether there is no other than one. */
+  readonly isOne: boolean;
+  /** The hosts and ports of backups. */
+  readonly backups: readonly string[];
+}
+
+/** The lines of events that say what an indexer answers. */
+const answerLines = ({ isOne, backups }: LoggedIndexers): ByEvent<Line | undefined> => {
+  const keyRefused = (indexer: string, status: number) => {
+    const setting = backups.includes(indexer) ? 'UPSTREAM_BACKUP_API_KEY' : 'UPSTREAM_API_KEY';
+    const clients = isOne ? 'clients get 502' : 'the others are asked; clients get 502 only if all fail';
+    const message = `the indexer refuses our API key: check ${setting} (${clients})`;
+    return about(topicOf(indexer), 'key', error(message, { indexer, status }));
+  };
+  return {
+    'upstream-answered': (event) => {
+      const { indexer, operation, status } = event;
+      const isRefusedKey = outcomeOfStatus(status) === 'refused-key';
+      if (status < 500 && !isRefusedKey) {
+        return { ...info('the indexer answers again', { indexer }), topic: topicOf(indexer), isGood: true };
+      }
+      // What the answer to an operation means is reported once it is read. A client's own key is between the two.
+      if (OPERATIONS.has(operation)) return undefined;
+      if (!isRefusedKey) return indexerFails(event, status, { status });
+      return operation === 'passThrough' ? undefined : keyRefused(indexer, status);
+    },
+    'upstream-useless': (event) => {
+      const { code, status } = event;
+      if (code === 'upstream-refused-key') return keyRefused(event.indexer, status);
+      if (code === 'upstream-error') return status < 500 ? undefined : indexerFails(event, status, { status });
+      // Of these the pause, and the guard of what is not served, report when they begin and end.
+      return code === 'upstream-rate-limited' || code === 'not-served'
         ? undefined
-        : about(topicOf(indexer), 'key', error(KEY_REFUSED, { indexer, status }));
-    }
-    return { ...info('the indexer answers again', { indexer }), topic: topicOf(indexer), isGood: true };
-  },
+        : indexerFails(event, code, { code });
+    },
+  };
+};
+
+/** The line for each other event that is logged; `undefined` where this one says nothing to an operator. */
+const LINES: ByEvent<Line | undefined> = {
   'upstream-failed': (event) => indexerFails(event, event.code, { code: event.code, reason: reasonOf(event.cause) }),
-  'upstream-useless': (event) => indexerFails(event, event.code, { code: event.code }),
+  'operation-served': ({ indexer, operation, isServed }) =>
+    isServed
+      ? info('the indexer serves this operation again', { indexer, operation })
+      : warn(`${notServedText(operation)}: clients get 501 where no other serves it`, { indexer, operation }),
   'indexer-state': ({ indexer, state }) => STATES[state](indexer),
   breaker: ({ indexer, operation, state }) =>
     state === 'open'
@@ -131,7 +164,12 @@ interface TopicLog {
  * Logs changes that an operator has to know of. A request that fails as the one before did adds no line. Call the
  * returned function at shutdown: from then on this process closes its connections, and what fails thereby is not logged.
  */
-export function logEvents(logger: Logger, now: () => MonotonicMs, events: EventHub): () => void {
+export function logEvents(
+  logger: Logger,
+  now: () => MonotonicMs,
+  events: EventHub,
+  indexers: LoggedIndexers = { isOne: true, backups: [] },
+): () => void {
   let isClosing = false;
   const saidOf = new Map<string, TopicLog>();
   const heardOf = new Set<string>();
@@ -150,7 +188,7 @@ export function logEvents(logger: Logger, now: () => MonotonicMs, events: EventH
     return true;
   };
 
-  events.onEach(LINES, (line, event) => {
+  events.onEach({ ...answerLines(indexers), ...LINES }, (line, event) => {
     if (isClosing) return;
     // A failed question for the head only shortens lifetimes; no client gets a failure. But the first one, at the start,
     // says what clients will get.

@@ -37,7 +37,7 @@ export interface Finality {
 export function finalityOf(call: Call, status: number, body: unknown): Finality | undefined {
   if (!isObject(body)) return undefined;
   if (status === 404) {
-    return typeof body['error'] === 'string' ? { answerClass: 'absent', rule: 'notFound' } : undefined;
+    return isOwnError(body) ? { answerClass: 'absent', rule: 'notFound' } : undefined;
   }
   const name = call.operation.lists.find((list) => list in body);
   const list = name === undefined ? undefined : body[name];
@@ -51,6 +51,11 @@ export function finalityOf(call: Call, status: number, body: unknown): Finality 
     case 'pendingTraces':
       return finalityOfTraces(list);
   }
+}
+
+/** The 404s of gateways and frameworks have other members, or others beside it: the indexer's own has exactly this one. */
+function isOwnError(body: JsonObject): boolean {
+  return typeof body['error'] === 'string' && Object.keys(body).length === 1;
 }
 
 /**

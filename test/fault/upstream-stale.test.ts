@@ -46,7 +46,7 @@ describe('when the indexer fails', () => {
     ['a body cut short', 'upstream-invalid', { kind: 'cut', framing: 'content-length' }],
     ['too large a body', 'upstream-too-large', { kind: 'huge', bytes: MAX_BODY_BYTES + 1 }],
     ['broken gzip', 'upstream-invalid', answering('x', { 'Content-Encoding': 'gzip' })],
-    ['a reset', 'upstream-unreachable', { kind: 'reset' }],
+    ['a reset', 'upstream-broken', { kind: 'reset' }],
     ['silence', 'upstream-timeout', { kind: 'hang' }],
   ])('by %s, the stale answer says so in Cache-Status', async (_, detail, fault) => {
     const target = parentOfSettled(world);

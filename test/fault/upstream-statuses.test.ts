@@ -14,7 +14,7 @@ beforeEach(async () => {
 afterEach(() => world[Symbol.asyncDispose]());
 
 describe('an error of the indexer', () => {
-  it.each([422, 500, 501, 502, 503, 504])(
+  it.each([422, 500, 502, 503, 504])(
     '%i in any JSON object is passed on with its status and body, and is not cached',
     async (status) => {
       for (const said of [
@@ -58,6 +58,15 @@ describe('an error of the indexer', () => {
   it.each([
     ['HTML', '<html><title>404 Not Found</title></html>'],
     ['a JSON object of another form', '{"detail":"Not Found"}'],
+    ['the form of fastify and NestJS', '{"message":"Route GET:/x not found","error":"Not Found","statusCode":404}'],
+    ['the form of Spring', '{"timestamp":"2026","status":404,"error":"Not Found","path":"/x"}'],
+    ['the form of a provider', '{"ok":false,"error":"not found","code":404}'],
+    ['an error that is an object', '{"error":{"code":404,"message":"not found"}}'],
+    ['an error that is a list', '{"error":["not found"]}'],
+    ['a list of errors', '[{"error":"not found"}]'],
+    ['an object without members', '{}'],
+    ['a JSON text', '"not found"'],
+    ['nothing', ''],
   ])("that is a 404 in %s is not the indexer's own form: 502, not cached", async (_, said) => {
     for (const target of [newestBlock(world), parentOfSettled(world), nothingPending()]) {
       world.indexer.faults.inject(answering(said, { 'Content-Type': 'text/html' }, 404), { times: 1 });
@@ -66,6 +75,30 @@ describe('an error of the indexer', () => {
       expect(reply.cache['fwd-status']).toBe(404);
       await expectNotKept(world, target);
     }
+  });
+
+  it.each(['not-found', 'not-served', 'invalid-request'])(
+    "that is a 404 in the indexer's own form, but a refusal of another toncache (%s): 502, not cached",
+    async (detail) => {
+      for (const caches of [`toncache; detail=${detail}`, `toncache;detail=${detail}, Varnish; fwd=miss`]) {
+        const target = newestBlock(world);
+        world.indexer.faults.inject(answering('{"error":"x"}', { 'Cache-Status': caches }, 404), { times: 1 });
+        expectFailure(await world.ask(target), 502, 'upstream-invalid');
+        await expectNotKept(world, target);
+        world.advance(400);
+      }
+    },
+  );
+
+  it.each([
+    'toncache; hit; ttl=0; detail=memory',
+    'toncache; fwd=miss; fwd-status=404; stored',
+    'Varnish; detail=not-found',
+    'toncache-of-others; detail=not-found',
+    'toncache; fwd=miss, Varnish; detail=not-found',
+  ])("that is a 404 which another toncache had from its indexer is the indexer's own: %s", async (caches) => {
+    world.indexer.faults.inject(answering('{"error":"x"}', { 'Cache-Status': caches }, 404), { times: 1 });
+    expect(await world.ask(newestBlock(world))).toMatchObject({ status: 404, cache: { stored: true } });
   });
 
   it("that is a 404 in the indexer's own form is cached for a moment", async () => {

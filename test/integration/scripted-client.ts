@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import { buffer } from 'node:stream/consumers';
 import { UpstreamClient, type UpstreamClientDependencies } from '../../src/indexer/upstream-client.ts';
 
 export const BODY = '{"blocks":[]}';
@@ -32,6 +33,14 @@ export function clientOf(url: string, { now = Date.now, ...options }: Partial<Up
       headers: typeof query = [],
       atMostMs?: number,
     ) => client.fetch({ ...REQUEST, query, headers }, atMostMs),
+    /** Passes a request through, and reads its answer to the end. */
+    forward: async () => {
+      const { signal } = new AbortController();
+      const target = '/api/v3/masterchainInfo';
+      const answer = await client.forward({ method: 'GET', target, headers: [], body: undefined, signal });
+      await buffer(answer.body);
+      return answer;
+    },
     close: () => client.close(),
     get readingBytes() {
       return readingBytes;

@@ -14,6 +14,8 @@ export interface ScriptedUpstream extends AsyncDisposable {
   readonly connections: number;
   /** Connections that are open. */
   readonly open: number;
+  /** Accepts no connection from now on. Resolves when those that are open have ended. */
+  readonly stopListening: () => Promise<void>;
 }
 
 /** Starts one on a free port of a loopback address. */
@@ -51,6 +53,11 @@ export async function startScriptedUpstream(
     },
     get open() {
       return sockets.size;
+    },
+    stopListening: async () => {
+      const closed = once(server, 'close');
+      server.close();
+      await closed;
     },
     [Symbol.asyncDispose]: async () => {
       const closed = once(server, 'close');

@@ -1,14 +1,15 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import type { Admission, Ticket } from '../../admission/admission.ts';
-import type { Outcome, Refusal } from '../../admission/guard.ts';
+import type { Refusal } from '../../admission/guard.ts';
 import type { MemoryGuard } from '../../admission/memory-guard.ts';
 import type { Report } from '../../answer/events.ts';
-import { outcomeOf, type Refuse } from '../../answer/refuse.ts';
+import type { Refuse } from '../../answer/refuse.ts';
 import type { Wait } from '../../answer/wait.ts';
 import type { PerClientLimit } from '../../clients/per-client-limit.ts';
 import { ProxyError } from '../../errors.ts';
 import type { ForwardedAnswer, ForwardRequest, UpstreamClient } from '../../indexer/upstream-client.ts';
+import { type Outcome, outcomeOf } from '../../outcomes.ts';
 import { findOperation } from '../../ton/operations.ts';
 import type { BodyReader } from '../body-reader.ts';
 import { commonHeaders } from '../public/response-message.ts';
@@ -124,7 +125,7 @@ async function forward(
   let answer: ForwardedAnswer | undefined;
   try {
     answer = await client.forward(request);
-    outcome = outcomeOfStatus(answer.status);
+    outcome = passedOutcome(answer.status);
     return answer;
   } catch (error) {
     // A client that leaves says nothing about the indexer, which is still working on its request.
@@ -171,7 +172,8 @@ function methodOf(request: IncomingMessage, target: string): (typeof PASSED_METH
   return method;
 }
 
-function outcomeOfStatus(status: number): Outcome {
+/** Whatever a client asks, with a key of its own, is between the two: only a pause and a 5xx say something of the indexer. */
+function passedOutcome(status: number): Outcome {
   if (status === 429) return 'rate-limited';
   return status >= 500 ? 'failed' : 'answered';
 }

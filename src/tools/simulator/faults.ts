@@ -10,6 +10,8 @@ export type Fault =
   | { readonly kind: 'hang' }
   /** The connection is reset (RST) before the first byte of an answer. */
   | { readonly kind: 'reset' }
+  /** The true answer on a new connection; one that has answered before is closed: it was idle for too long. */
+  | { readonly kind: 'close-used' }
   /** The true answer, and the connection closed after half of its body. */
   | { readonly kind: 'cut'; readonly framing: 'content-length' | 'chunked' }
   /** The true answer, made that many bytes long by a `padding` member: still valid JSON with its list. */
@@ -122,6 +124,31 @@ export function rateLimited(form: 'json' | 'text', retryAfter?: string): Fault {
 /** A provider that refuses the API key. */
 export function refusedKey(status: 401 | 403): Fault {
   return failed(status, 'json', undefined, { ok: false, error: 'API key does not exist', code: status });
+}
+
+/** The 404 of somebody else, who does not know the path: a framework, a gateway, or a web server. */
+export function foreign404(by: 'fastify' | 'gateway' | 'nginx'): Fault {
+  const bodies = {
+    fastify: '{"message":"Route GET:/api/v3/x not found","error":"Not Found","statusCode":404}',
+    gateway: '{"message":"no Route matched with those values"}',
+    nginx: '<html><head><title>404 Not Found</title></head></html>',
+  };
+  return { kind: 'answer', status: 404, body: bodies[by] };
+}
+
+/** What the indexer says of an operation that it does not have: its API without its Redis, without the path, or a gateway. */
+export function notServed(operation: IndexerOperation, why: 'no-redis' | 'no-path' | 'not-implemented'): Fault {
+  if (why === 'not-implemented') return failed(501, 'text');
+  const errors = {
+    'no-redis': 'emulatedTracesRepository is not initialized',
+    'no-path': `internal server error: Cannot GET /api/v3/${operation}`,
+  };
+  return failed(500, 'json', undefined, { error: errors[why] });
+}
+
+/** A redirect to a page that asks for a login. */
+export function redirected(): Fault {
+  return { kind: 'answer', status: 302, body: '', headers: { Location: 'http://127.0.0.1:1/login' } };
 }
 
 /** Status 200 with a body that is not JSON. */

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import { answer, type SimulatedAnswer } from './answer.ts';
@@ -60,6 +61,8 @@ export class Indexer {
   readonly #now: () => number;
   readonly #server: Server;
   readonly #closing = new AbortController();
+  /** Those that have answered. */
+  readonly #usedSockets = new WeakSet<Socket>();
   readonly #gates: { gate: Gate; operation: IndexerOperation | undefined }[] = [];
 
   constructor(options: IndexerOptions) {
@@ -142,11 +145,14 @@ export class Indexer {
       await this.faults.wait(signal);
       if (fault?.kind === 'hang') return await left;
       if (fault?.kind === 'reset') return void request.socket.resetAndDestroy();
+      if (fault?.kind === 'close-used' && this.#usedSockets.has(request.socket))
+        return void request.socket.destroySoon();
       const asked = { method, target, headers: request.headersDistinct };
       const question = new Question(asked, { chain: replica.chain, dialect: this.dialect });
       response.sendDate = false;
       response.setHeader('Date', new Date(this.#now()).toUTCString());
       response.setHeader('X-API-Version', DIALECTS[this.dialect].apiVersion);
+      this.#usedSockets.add(request.socket);
       await sendAnswer(response, fault?.kind === 'answer' ? fault : answer(question), fault, signal);
       await left;
     } finally {

@@ -1,5 +1,6 @@
 import { beforeEach, expect, test } from 'vitest';
 import { Health } from '../../../src/admission/health.ts';
+import type { Outcome } from '../../../src/outcomes.ts';
 
 let now: number;
 let health: Health;
@@ -37,6 +38,25 @@ test('a peak is forgotten with time, whether requests come or not', () => {
   took(1000);
   now += 30_000;
   expect(health.loadMs).toBeLessThan(60);
+});
+
+test.each<[Outcome, boolean]>([
+  ['refused-key', false],
+  ['redirect', false],
+  ['broken', false],
+  ['unreachable', false],
+  ['failed', false],
+  ['invalid', false],
+  ['timeout', false],
+  ['answered', true],
+  ['absent', true],
+  ['client-error', true],
+  ['too-large', true],
+  ['not-served', true],
+  ['rate-limited', true],
+])('after three requests that end with %s it is well: %s', (outcome, isWell) => {
+  for (let request = 0; request < 3; request++) health.begin()(outcome);
+  expect([health.isWell, health.isFailing]).toEqual([isWell, !isWell]);
 });
 
 test('what was never sent says nothing', () => {

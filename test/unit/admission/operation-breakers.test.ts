@@ -1,6 +1,7 @@
 import { beforeEach, expect, test } from 'vitest';
-import { type EndPass, type Guard, type Outcome, passBy } from '../../../src/admission/guard.ts';
+import { type EndPass, type Guard, passBy } from '../../../src/admission/guard.ts';
 import { operationBreakers } from '../../../src/admission/operation-breakers.ts';
+import type { Outcome } from '../../../src/outcomes.ts';
 
 let now: number;
 let chance: number;
@@ -41,8 +42,15 @@ function trial(key: string): EndPass {
 
 test.each<[Outcome, string]>([
   ['failed', 'one open'],
+  ['broken', 'one open'],
+  ['timeout', 'one open'],
+  ['invalid', 'one open'],
   ['unreachable', 'one open,other open'],
   ['answered', ''],
+  ['absent', ''],
+  ['refused-key', ''],
+  ['redirect', ''],
+  ['not-served', ''],
   ['rate-limited', ''],
   ['unknown', ''],
 ])('when half of the keys end with %s, these breakers change: %s', (outcome, expected) => {
@@ -81,6 +89,33 @@ test('a key whose trial failed is not used for another trial', () => {
   now += 4000;
   expect(passBy(one, 'the broken one')).toBeUndefined();
   trial('fresh');
+});
+
+test('a key whose trial failed can be the next one after one open time, for nobody may ask for another', () => {
+  chance = 1;
+  requests(20, 'failed');
+  trial('the only one')('failed');
+  expect(one.breaker.retryAfterMs).toBe(2000);
+  now += 4999;
+  expect(passBy(one, 'the only one')).toBeUndefined();
+  now += 1;
+  admitted('the only one')('answered');
+  expect(states).toEqual(['one open', 'one closed']);
+});
+
+test('an answer to an operation whose requests broke lets the others try at once', () => {
+  requests(20, 'broken');
+  requests(3, 'broken', other);
+  expect([states, one.breaker.isOpen]).toEqual([['one open'], true]);
+  requests(1, 'answered', other);
+  trial('fresh')('answered');
+  expect([states, now]).toEqual([['one open', 'one closed'], 0]);
+});
+
+test('answers to an operation that never broke do not let the others try', () => {
+  requests(20, 'broken');
+  requests(20, 'answered', other);
+  expect(one.breaker.isOpen).toBe(true);
 });
 
 test('the first breaker that closes lets the others try at once', () => {

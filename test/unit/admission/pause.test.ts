@@ -67,11 +67,14 @@ describe('a 429', () => {
 describe('after a pause', () => {
   beforeEach(() => admitted()('rate-limited'));
 
-  test('a trial that is answered lets everything be sent', () => {
-    trialAfterPause()('answered');
-    expect([admitted(), admitted(), pause.breaker.isOpen]).toEqual([expect.anything(), expect.anything(), false]);
-    expect(transitions.at(-1)).toEqual({ state: 'closed' });
-  });
+  test.each(['answered', 'absent', 'refused-key', 'not-served'] as const)(
+    'a trial that ends with %s lets everything be sent',
+    (outcome) => {
+      trialAfterPause()(outcome);
+      expect([admitted(), admitted(), pause.breaker.isOpen]).toEqual([expect.anything(), expect.anything(), false]);
+      expect(transitions.at(-1)).toEqual({ state: 'closed' });
+    },
+  );
 
   test('a trial that met another 429 begins a longer pause, up to the longest, until one is answered', () => {
     const lengths = Array.from({ length: 14 }, () => {
@@ -86,7 +89,7 @@ describe('after a pause', () => {
     expect(pause.breaker.retryAfterMs).toBe(DEFAULT_MS);
   });
 
-  test.each(['failed', 'unreachable', 'unknown'] as const)(
+  test.each(['failed', 'broken', 'unreachable', 'unknown'] as const)(
     'after a trial that ends with %s the next request is the trial',
     (outcome) => {
       trialAfterPause()(outcome);

@@ -1,6 +1,8 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { Admission, type Entered } from '../../../src/admission/admission.ts';
 import { Backlog } from '../../../src/admission/backlog.ts';
+import { type Guard, passBy } from '../../../src/admission/guard.ts';
+import { notServedGuard } from '../../../src/admission/not-served.ts';
 import { RateLimit } from '../../../src/admission/rate-limit.ts';
 import { type Route, Routes } from '../../../src/admission/routes.ts';
 import { Slots } from '../../../src/admission/slots.ts';
@@ -53,6 +55,38 @@ test('a second try that waits for a full indexer holds up nobody who can be sent
   });
   expect(placeOf(await admission.enter(asking))).toBe(0);
   expect([admission.backlog.size, hasEntered]).toEqual([1, false]);
+});
+
+test('after a backup that failed another backup is asked, and none if there is no other', async () => {
+  // The replica has no turn of its rate for ten seconds.
+  const busy = new RateLimit({ now, perSecond: 0.1 });
+  const replica = routeOf(0, { rate: busy });
+  const backups = [1, 2].map((index) => routeOf(index, { isBackup: true }));
+  await busy.take(0);
+  expect(placeOf(await open(replica, ...backups).enter({ ...asking, not: 1 }))).toBe(2);
+  expect(await open(replica, ...backups.slice(0, 1)).enter({ ...asking, not: 1 })).toMatchObject({
+    reason: 'rate-limit',
+  });
+});
+
+test('an operation that one indexer does not serve is asked for at the others', async () => {
+  const notServed = notServedGuard({ now, onTransition: () => {} });
+  const failing = notServedGuard({ now, onTransition: () => {} });
+  passBy(notServed, '')?.('not-served');
+  passBy(failing, '')?.('not-served');
+  const guardedBy = (guard: Guard) => ({ guards: new Map([['any', [guard]]]) });
+  const lacking = routeOf(0, guardedBy(notServed));
+  expect(placeOf(await open(lacking, routeOf(1)).enter(asking))).toBe(1);
+  expect(await open(lacking, routeOf(1, guardedBy(failing))).enter(asking)).toMatchObject({ reason: 'not-served' });
+  // That the other one fails is what matters: it may serve the operation.
+  for (const place of [
+    [0, 1],
+    [1, 0],
+  ]) {
+    const closed: Guard = { ...failing, reason: 'breaker-open' };
+    const routes = place.map((index) => (index === 0 ? lacking : routeOf(1, guardedBy(closed))));
+    expect(await open(...routes).enter(asking)).toMatchObject({ reason: 'breaker-open' });
+  }
 });
 
 test('a hedge goes to no indexer that is not known to have the block', async () => {

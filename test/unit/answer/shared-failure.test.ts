@@ -12,6 +12,7 @@ const DETAILS = {
 describe('a failure that instances share', () => {
   it.each([
     ['all details', new ProxyError('upstream-error', 'the indexer answered with status 503', DETAILS)],
+    ['the status of what is not served', new ProxyError('not-served', 'x', { upstreamStatus: 501 })],
     ['no details', new ProxyError('upstream-timeout', 'the indexer did not answer in time')],
   ])('arrives as it was sent, with %s', (_, failure) => {
     expect(decodeFailure(encodeFailure(failure))).toEqual(failure);
@@ -21,6 +22,7 @@ describe('a failure that instances share', () => {
     ['no JSON', 'x'],
     ['no failure', '{"code":1}'],
     ['a failure that no indexer has', '{"code":"internal","message":"x"}'],
+    ['what this process does not serve', '{"code":"not-served","message":"x"}'],
     ['a status that is none', '{"code":"upstream-error","message":"x","upstreamStatus":1000}'],
     ['a status that is no error', '{"code":"upstream-error","message":"x","upstreamStatus":204}'],
     ['a version that no header can hold', '{"code":"upstream-timeout","message":"x","apiVersion":"1\\r\\n"}'],

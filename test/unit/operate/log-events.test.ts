@@ -26,8 +26,20 @@ function levelsOf(...reported: readonly ProxyEvent[]): readonly string[] {
 const indexer = 'indexer:8081';
 const opened: ProxyEvent = { name: 'breaker', indexer, operation: 'pendingTraces', state: 'open' };
 const closed: ProxyEvent = { name: 'breaker', indexer, operation: 'pendingTraces', state: 'closed' };
-const answered: ProxyEvent = { name: 'upstream-answered', indexer, operation: 'pendingTraces', status: 200, ms: 1 };
-const useless: ProxyEvent = { name: 'upstream-useless', indexer, operation: 'pendingTraces', code: 'upstream-invalid' };
+const answered: Extract<ProxyEvent, { name: 'upstream-answered' }> = {
+  name: 'upstream-answered',
+  indexer,
+  operation: 'pendingTraces',
+  status: 200,
+  ms: 1,
+};
+const useless: Extract<ProxyEvent, { name: 'upstream-useless' }> = {
+  name: 'upstream-useless',
+  indexer,
+  operation: 'pendingTraces',
+  code: 'upstream-invalid',
+  status: 200,
+};
 
 describe('the log', () => {
   it('says that a circuit breaker opened, and that it closed', () => {
@@ -40,6 +52,31 @@ describe('the log', () => {
     now = 60_000;
     expect(levelsOf(useless, { ...useless, code: 'upstream-too-large' })).toEqual([WARN, WARN, WARN]);
     expect(levelsOf(...good, ...good, useless)).toEqual([WARN, WARN, WARN, INFO, WARN]);
+  });
+
+  it.each([
+    [{ isOne: true, backups: [] }, 'check UPSTREAM_API_KEY (clients get 502)'],
+    [{ isOne: false, backups: [] }, 'check UPSTREAM_API_KEY (the others are asked; clients get 502 only if all fail)'],
+    [{ isOne: false, backups: [indexer] }, 'check UPSTREAM_BACKUP_API_KEY (the others are asked; '],
+  ])('says once a minute that a key is refused, which one, and what clients get: %j', (indexers, words) => {
+    events = new EventHub();
+    logEvents(createLogger('info', { write: (line) => void said.push(JSON.parse(line)) }), () => now, events, indexers);
+    const refused: ProxyEvent = { ...useless, code: 'upstream-refused-key', status: 401 };
+    for (let time = 0; time < 3; time++) levelsOf({ ...answered, status: 401 }, refused);
+    expect(said).toEqual([expect.objectContaining({ level: 'error', msg: expect.stringContaining(words) })]);
+  });
+
+  it('says nothing of answers that a guard reports, or that are the fault of a client', () => {
+    const codes = ['upstream-rate-limited', 'not-served'] as const;
+    const passed: ProxyEvent = { ...answered, operation: 'passThrough', status: 401 };
+    expect(levelsOf(passed, ...codes.map((code) => ({ ...useless, code, status: 500 })))).toEqual([]);
+    expect(levelsOf({ ...useless, code: 'upstream-error', status: 422 })).toEqual([]);
+    expect(levelsOf({ ...answered, status: 500 }, { ...useless, code: 'upstream-error', status: 500 })).toEqual([WARN]);
+  });
+
+  it('says that an operation is not served, and that it is again', () => {
+    const served = { name: 'operation-served', indexer, operation: 'pendingTraces' } as const;
+    expect(levelsOf({ ...served, isServed: false }, { ...served, isServed: true })).toEqual([WARN, INFO]);
   });
 
   it('tells the operations apart, and the indexers', () => {

@@ -48,7 +48,22 @@ describe.each(LISTS)('%s, list `%s`', (name, list) => {
   test("a 404 is absent when it has the indexer's error form, and no answer otherwise", () => {
     expect(classify({ error: 'not found' }, 404)).toEqual({ answerClass: 'absent', rule: 'notFound' });
     expect(classify({ error: '' }, 404)).toEqual({ answerClass: 'absent', rule: 'notFound' });
-    for (const body of [{}, { error: null }, { error: 404 }, { error: ['x'] }, ['error'], 'error', null, undefined]) {
+    const foreign = [
+      { error: 'Not Found', statusCode: 404, message: 'no such route' },
+      { error: 'not found', ok: false },
+      { error: 'x', blocks: [] },
+    ];
+    for (const body of [
+      ...foreign,
+      {},
+      { error: null },
+      { error: 404 },
+      { error: ['x'] },
+      ['error'],
+      'error',
+      null,
+      undefined,
+    ]) {
       expect(classify(body, 404)).toBeUndefined();
     }
     expect(classify({ [list]: [{ finality: 'finalized' }] }, 404)).toBeUndefined();

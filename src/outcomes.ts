@@ -1,0 +1,137 @@
+import type { CallResult } from './circuit-breaker.ts';
+import type { ErrorCode, ProxyError } from './errors.ts';
+
+/** What one request to an indexer came to. */
+export type Outcome =
+  /** An answer to the question, which says that there is something. */
+  | 'answered'
+  /** The indexer's own word that there is nothing: its 404, or an empty list. */
+  | 'absent'
+  /** Another 4xx. */
+  | 'client-error'
+  /** A body that is larger than `upstream.maxBodySize`. */
+  | 'too-large'
+  /** 429. */
+  | 'rate-limited'
+  /** The indexer does not have the operation, and says so: 501, or a 500 of known words. */
+  | 'not-served'
+  /** 401 or 403. */
+  | 'refused-key'
+  | 'redirect'
+  /** Another 5xx. */
+  | 'failed'
+  /** What the API does not describe: another status or body, the 404 of somebody else, a body that was cut short. */
+  | 'invalid'
+  /** No complete answer in time. */
+  | 'timeout'
+  /** The connection broke after the request was sent, before the head of an answer was read. */
+  | 'broken'
+  /** The same of a connection that had been idle: it had answered before, and broke at once and without a byte. */
+  | 'idle-broken'
+  /** No connection came about: the name, TCP or TLS. */
+  | 'unreachable'
+  /** Not sent: this process refused it. */
+  | 'refused'
+  /** Nothing is known: it was not needed after all, this process ends, or the client left. */
+  | 'unknown';
+
+/** What an outcome means: a row of {@link OUTCOMES}. */
+export interface Meaning {
+  /** What clients get where no other request brings an answer and no stale copy may be served. */
+  readonly client: 'its answer' | ErrorCode;
+  /** Whether that is kept: stored for a lifetime; or `briefly`, for the failure TTL, and shared with other instances. */
+  readonly kept: 'stored' | 'briefly' | 'no';
+  /** Where it is a failure, see {@link resultIn}: `all`, in all operations of this indexer. `unknown`: it counts nowhere. */
+  readonly failureOf: BreakerKind | 'all' | 'none' | 'unknown';
+  /** What it is to the health of this one of several indexers. One that fails is asked last, not never. */
+  readonly health: CallResult;
+  /**
+   * Where the request is sent once more. `elsewhere`: to another of several indexers, paid by the budget for retries if no
+   * other is well. `anywhere`: also to the only one, paid by that budget. `here`: to the same one, at once, on a new
+   * connection, unpaid. `if doubtful`: to the one with the newest head, if its own head is older.
+   */
+  readonly again: 'nowhere' | 'elsewhere' | 'anywhere' | 'here' | 'if doubtful';
+  /** What the operator reads of this indexer; empty where nothing is wrong with it. */
+  readonly says: string;
+}
+
+/** A circuit breaker that requests pass: that of operations that are not served, the pause, that of the operation. */
+export type BreakerKind = 'not-served' | 'pause' | 'operation';
+
+/** The one table of what an indexer's answer means. Whoever acts on an outcome reads it, and adds no rule of its own. */
+export const OUTCOMES: Readonly<Record<Outcome, Meaning>> = {
+  //             clients get, kept, failure of, health, again, the operator reads
+  answered: row('its answer', 'stored', 'none', 'success', 'nowhere', ''),
+  absent: row('its answer', 'stored', 'none', 'success', 'if doubtful', ''),
+  'client-error': row('upstream-error', 'briefly', 'none', 'success', 'nowhere', 'answers with errors'),
+  'too-large': row('upstream-too-large', 'briefly', 'none', 'success', 'nowhere', 'sends answers that are too large'),
+  'refused-key': row('upstream-refused-key', 'briefly', 'none', 'failure', 'elsewhere', 'refuses the API key'),
+  redirect: row('upstream-redirect', 'briefly', 'none', 'failure', 'elsewhere', 'answers with a redirect'),
+  'not-served': row('not-served', 'briefly', 'not-served', 'success', 'elsewhere', 'does not serve this operation'),
+  'rate-limited': row('upstream-rate-limited', 'briefly', 'pause', 'success', 'elsewhere', 'answers 429'),
+  failed: row('upstream-error', 'briefly', 'operation', 'failure', 'elsewhere', 'answers with errors'),
+  invalid: row('upstream-invalid', 'briefly', 'operation', 'failure', 'elsewhere', 'answers what is not of its API'),
+  timeout: row('upstream-timeout', 'briefly', 'operation', 'failure', 'elsewhere', 'does not answer in time'),
+  broken: row('upstream-broken', 'briefly', 'operation', 'failure', 'anywhere', 'breaks off before it answers'),
+  'idle-broken': row('upstream-broken', 'no', 'unknown', 'unknown', 'here', ''),
+  unreachable: row('upstream-unreachable', 'briefly', 'all', 'failure', 'anywhere', 'cannot be reached'),
+  refused: row('overloaded', 'no', 'unknown', 'unknown', 'elsewhere', ''),
+  unknown: row('internal', 'no', 'unknown', 'unknown', 'nowhere', ''),
+};
+
+function row(
+  client: Meaning['client'],
+  kept: Meaning['kept'],
+  failureOf: Meaning['failureOf'],
+  health: Meaning['health'],
+  again: Meaning['again'],
+  says: string,
+): Meaning {
+  return { client, kept, failureOf, health, again, says };
+}
+
+/** From what shows most of the indexer to what shows least: who answers 429 may stand in front of it. */
+const FAILURES_OF: readonly Meaning['failureOf'][] = ['none', 'not-served', 'pause', 'operation', 'all'];
+
+/**
+ * What an outcome is to a circuit breaker: its failure; a success, if it shows more of the indexer than that; or unknown,
+ * if it shows less.
+ */
+export function resultIn(breaker: BreakerKind, outcome: Outcome): CallResult {
+  const { failureOf } = OUTCOMES[outcome];
+  if (failureOf === breaker || (failureOf === 'all' && breaker === 'operation')) return 'failure';
+  const place = FAILURES_OF.indexOf(failureOf);
+  return place >= 0 && place < FAILURES_OF.indexOf(breaker) ? 'success' : 'unknown';
+}
+
+/** By the code that clients get. */
+const BY_CODE: ReadonlyMap<string, Outcome> = new Map(
+  (Object.keys(OUTCOMES) as Outcome[])
+    // These never end a request, or share their code with what does.
+    .filter((outcome) => !['idle-broken', 'client-error'].includes(outcome))
+    .map((outcome) => [OUTCOMES[outcome].client, outcome]),
+);
+
+/** The outcome of the request that a failure comes from. */
+export function outcomeOf({ code, details: { upstreamStatus } }: Pick<ProxyError, 'code' | 'details'>): Outcome {
+  // Without a status it was not sent, because the indexer had said so before.
+  if (code === 'not-served' && upstreamStatus === undefined) return 'refused';
+  if (code === 'upstream-error' && upstreamStatus !== undefined && upstreamStatus < 500) return 'client-error';
+  return BY_CODE.get(code) ?? 'unknown';
+}
+
+/** The outcome of an answer whose status decides alone: its body says nothing more. */
+export function outcomeOfStatus(status: number): Outcome | undefined {
+  if (status === 401 || status === 403) return 'refused-key';
+  if (status === 429) return 'rate-limited';
+  if (status === 501) return 'not-served';
+  return status >= 300 && status < 400 ? 'redirect' : undefined;
+}
+
+/** The outcome of requests that a metric counts by the status of their answers, or by the code of their failures. */
+export function outcomeOfResult(result: string): Outcome {
+  const status = Number(result);
+  if (Number.isNaN(status)) return BY_CODE.get(result) ?? 'unknown';
+  if (status === 200 || status === 404) return 'answered';
+  return outcomeOfStatus(status) ?? (status >= 500 ? 'failed' : status >= 400 ? 'client-error' : 'invalid');
+}

@@ -1,0 +1,31 @@
+import { isObject } from '../json-object.ts';
+import type { OperationName } from './operations.ts';
+
+/** The indexer's API says so when it was started without `-redis`, as toncenter's own compose file does it. */
+const WITHOUT_REDIS = 'emulatedTracesRepository is not initialized';
+
+/** The indexer's API says so of a path that it does not have, by the name of the path. */
+const NO_SUCH_PATH = 'internal server error: Cannot GET ';
+
+/**
+ * Whether a 500 says that the indexer does not serve the operation at all, by its parsed body: its API says that by texts
+ * alone (indexer 1.2 and 1.3).
+ */
+export function saysNotServed(operation: OperationName, body: unknown): boolean {
+  const error = isObject(body) ? body['error'] : undefined;
+  if (typeof error !== 'string') return false;
+  if (error.includes(WITHOUT_REDIS)) return true;
+  const [path = ''] = error.slice(NO_SUCH_PATH.length).split('?');
+  return error.startsWith(NO_SUCH_PATH) && path.endsWith(`/${operation}`);
+}
+
+const REMEDIES: Readonly<Record<OperationName, string>> = {
+  pendingTraces: 'start its API with -redis, and the emulator beside it',
+  adjacentTransactions: 'is UPSTREAM_URL the address of an indexer?',
+  masterchainBlockShards: 'is UPSTREAM_URL the address of an indexer?',
+};
+
+/** What to do about an operation that the indexer does not serve, for clients and operators. */
+export function notServedText(operation: OperationName): string {
+  return `the indexer does not serve ${operation}: ${REMEDIES[operation]} (docs/operations.md, not-served)`;
+}

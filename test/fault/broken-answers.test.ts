@@ -1,0 +1,143 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { Fault } from '../../src/tools/simulator/faults.ts';
+import { startIndexer } from '../../src/tools/simulator/indexer.ts';
+import { newestBlock, nothingPending, targetOf, unknownTransaction } from '../e2e/questions.ts';
+import type { World } from '../e2e/world.ts';
+import { type RunningProxy, startProxy } from '../support/start-proxy.ts';
+import { answering, PATIENT_ADMISSION, startEndingWorld } from './faulty-world.ts';
+
+const blockOf = (seqno: number) => targetOf('masterchainBlockShards', { seqno });
+const openBreakers = (proxy: RunningProxy) => proxy.metric('toncache_breaker_open');
+
+/** The statuses of so many requests, one after the other. */
+async function statusesOf(proxy: RunningProxy, times: number, target: () => string): Promise<number[]> {
+  const statuses: number[] = [];
+  for (let time = 0; time < times; time++) statuses.push((await proxy.ask(target())).status);
+  return statuses;
+}
+
+describe('an operation whose answers break', () => {
+  const breaks: [string, Fault][] = [
+    ['a reset', { kind: 'reset' }],
+    ['a head of 70 KB', answering('{}', { 'X-Cookies': 'x'.repeat(70_000) })],
+  ];
+  it.each(breaks)('by %s takes nothing from the others', async (_, fault) => {
+    await using world = await startEndingWorld({ overrides: { breaker: { openDuration: 60_000 } } });
+    world.indexer.faults.inject(fault, { operation: 'adjacentTransactions' });
+    const [first, ...more] = await statusesOf(world.proxy, 40, unknownTransaction);
+    expect([first, more.at(-1)]).toEqual([502, 503]);
+    for (let time = 0; time < 3; time++) {
+      world.advance(400);
+      expect(await world.ask(newestBlock(world))).toMatchObject({ status: 200, cache: { fwd: 'miss' } });
+      expect(await world.ask(nothingPending())).toMatchObject({ status: 200, cache: { fwd: 'miss' } });
+    }
+    expect(await openBreakers(world.proxy)).toBe(1);
+  });
+});
+
+it('a head of 60 KB is no break: the answer is served', async () => {
+  await using world = await startEndingWorld();
+  const truth = (await world.askIndexer(newestBlock(world))).text;
+  world.indexer.faults.inject(answering(truth, { 'X-Cookies': 'x'.repeat(60_000) }));
+  const { status, text, headers } = await world.ask(newestBlock(world));
+  expect([status, text]).toEqual([200, truth]);
+  expect(headers).not.toHaveProperty('x-cookies');
+});
+
+describe('idle connections that the indexer closes as requests come', () => {
+  // However long a busy machine takes to see that a connection was closed.
+  beforeEach(() => {
+    vi.spyOn(performance, 'now').mockReturnValue(performance.now());
+  });
+  afterEach(() => {
+    vi.restoreAllMocks();
+  });
+
+  const burst = (world: World) => Promise.all(Array.from({ length: 20 }, () => world.ask(unknownTransaction())));
+
+  it('cost no request, and no retry that others need', async () => {
+    await using world = await startEndingWorld({ stopsTime: true });
+    world.indexer.faults.inject({ kind: 'close-used' });
+    for (let time = 0; time < 3; time++) {
+      expect(new Set((await burst(world)).map(({ status }) => status))).toEqual(new Set([404]));
+    }
+    const results = (result: string) => world.proxy.metric('toncache_upstream_requests_total', { result });
+    expect([await results('404'), await results('upstream-broken')]).toEqual([60, 0]);
+    expect(world.indexer.requests.count('adjacentTransactions')).toBeGreaterThan(60);
+    expect(world.proxy.log.filter(({ level }) => level >= 40)).toEqual([]);
+  });
+
+  it('cost no second turn of the rate', async () => {
+    await using world = await startEndingWorld({ env: { UPSTREAM_RPS: '50' }, stopsTime: true });
+    world.indexer.faults.inject({ kind: 'close-used' });
+    for (let time = 0; time < 20; time++) {
+      expect((await world.ask(unknownTransaction())).status).toBe(404);
+      world.advance(20);
+    }
+    expect(world.indexer.requests.count('adjacentTransactions')).toBe(39);
+  });
+});
+
+/** What stands before an indexer that is away: it accepts connections and closes them. */
+async function startAcceptor(): Promise<{ readonly port: number; readonly close: () => Promise<unknown> }> {
+  const server = createServer((socket) => {
+    socket.on('error', () => {});
+    socket.destroy();
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const { port } = server.address() as { port: number };
+  const close = () => {
+    const closed = once(server, 'close');
+    server.close();
+    return closed;
+  };
+  return { port, close };
+}
+
+describe('behind a TCP proxy that accepts connections and closes them while the indexer is away', () => {
+  const ask = async (breaker: { readonly openDuration: number }, rarelyAsked: number) => {
+    const acceptor = await startAcceptor();
+    const proxy = await startProxy({
+      upstreamUrl: `http://127.0.0.1:${acceptor.port}`,
+      overrides: { admission: PATIENT_ADMISSION, breaker, coalescing: { failureTtl: 0 } },
+    });
+    let seqno = 0;
+    for (const [target, times] of [
+      [unknownTransaction, 25],
+      [() => blockOf(++seqno), 25],
+      [nothingPending, rarelyAsked],
+    ] as const) {
+      for (const status of await statusesOf(proxy, times, target)) expect([502, 503]).toContain(status);
+    }
+    return { proxy, acceptor };
+  };
+
+  it('the circuit breakers open, and close by themselves when it is back', async () => {
+    const { proxy, acceptor } = await ask({ openDuration: 300 }, 25);
+    await using _ = proxy;
+    expect(await openBreakers(proxy)).toBe(3);
+    await acceptor.close();
+    const back = await startIndexer({ port: acceptor.port });
+    const status = async (target: string) => (await proxy.ask(target)).status;
+    await expect.poll(() => status(nothingPending())).toBe(200);
+    await expect.poll(() => status(unknownTransaction())).toBe(404);
+    await expect.poll(() => status(blockOf(back.chain.headSeqno))).toBe(200);
+    expect(await openBreakers(proxy)).toBe(0);
+    await back.close();
+  });
+
+  it('the first answer to an operation that is rarely asked for lets the others be asked at once', async () => {
+    const { proxy, acceptor } = await ask({ openDuration: 3_600_000 }, 2);
+    await using _ = proxy;
+    expect(await openBreakers(proxy)).toBe(2);
+    await acceptor.close();
+    const back = await startIndexer({ port: acceptor.port });
+    expect((await proxy.ask(unknownTransaction())).status).toBe(503);
+    expect((await proxy.ask(nothingPending())).status).toBe(200);
+    expect((await proxy.ask(unknownTransaction())).status).toBe(404);
+    expect((await proxy.ask(blockOf(back.chain.headSeqno))).status).toBe(200);
+    await back.close();
+  });
+});

@@ -1,0 +1,157 @@
+import { once } from 'node:events';
+import { createServer, type Socket } from 'node:net';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { ProxyError } from '../../src/errors.ts';
+import { freePort } from '../support/free-port.ts';
+import { type Script, startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { ANSWER, answers, BODY, clientOf } from './scripted-client.ts';
+
+const breaks: [string, Script][] = [
+  ['is closed', (socket) => socket.end()],
+  ['is reset', (socket) => socket.resetAndDestroy()],
+  ['brings no HTTP', (socket) => socket.end('220 mail.example ESMTP\r\n')],
+  ['ends within the head', (socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n')],
+  ['brings a head of 70 KB', (socket) => socket.write(`${ANSWER}X: ${'x'.repeat(70_000)}\r\n\r\n${BODY}`)],
+];
+
+/** An error as the client throws it. */
+async function failure(request: Promise<unknown>): Promise<ProxyError> {
+  const thrown = await request.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+  if (!(thrown instanceof ProxyError)) throw new Error('it did not fail');
+  return thrown;
+}
+
+describe('a request', () => {
+  it.each(breaks)('whose new connection %s is broken, and sent once', async (_, script) => {
+    await using upstream = await startScriptedUpstream(script);
+    await using client = clientOf(upstream.url);
+    expect(await failure(client.fetch())).toMatchObject({ code: 'upstream-broken' });
+    expect(upstream.heads).toHaveLength(1);
+    expect(await failure(client.forward())).toMatchObject({ code: 'upstream-broken' });
+    expect(upstream.heads).toHaveLength(2);
+  });
+
+  it.each([
+    ['nobody listens', async () => `http://127.0.0.1:${await freePort()}`],
+    ['there is no such name', async () => 'http://nobody.invalid'],
+  ])('for which %s is unreachable', async (_, urlOf) => {
+    await using client = clientOf(await urlOf());
+    expect(await failure(client.fetch())).toMatchObject({ code: 'upstream-unreachable' });
+    expect(await failure(client.forward())).toMatchObject({ code: 'upstream-unreachable' });
+  });
+
+  it('for which no TLS came about is unreachable, though a connection was made and reset', async () => {
+    const server = createServer((socket) => {
+      socket.on('error', () => {});
+      socket.once('data', () => socket.resetAndDestroy());
+    });
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    const { port } = server.address() as { port: number };
+    await using client = clientOf(`https://127.0.0.1:${port}`);
+    expect(await failure(client.fetch())).toMatchObject({ code: 'upstream-unreachable' });
+    expect(await failure(client.forward())).toMatchObject({ code: 'upstream-unreachable' });
+    server.close();
+  });
+
+  it('is answered with a head of 60 KB', async () => {
+    await using upstream = await startScriptedUpstream((socket) => {
+      socket.write(`${ANSWER}${`X-Policy: ${'x'.repeat(600)}\r\n`.repeat(100)}\r\n${BODY}`);
+    });
+    await using client = clientOf(upstream.url);
+    expect((await client.fetch()).body.toString()).toBe(BODY);
+    expect((await client.forward()).status).toBe(200);
+  });
+});
+
+describe('a connection that had been idle and ends when a request comes', () => {
+  const ONE = { maxConnections: 1, maxForwardConnections: 1 };
+
+  afterEach(() => {
+    vi.restoreAllMocks();
+  });
+
+  /** Answers on a new connection, and ends one that has answered, when a request comes. */
+  const endsUsed = (end: (socket: Socket) => unknown): Script => {
+    const used = new WeakSet<Socket>();
+    return (socket) => {
+      if (used.has(socket)) end(socket);
+      else answers(socket);
+      used.add(socket);
+    };
+  };
+
+  it.each([
+    ['closed', (socket: Socket) => socket.end()],
+    ['reset', (socket: Socket) => socket.resetAndDestroy()],
+  ])('is replaced, and each request of a burst answered: %s', async (_, end) => {
+    await using upstream = await startScriptedUpstream(endsUsed(end));
+    await using client = clientOf(upstream.url, { maxConnections: 8 });
+    for (let burst = 1; burst <= 3; burst++) {
+      const fetched = await Promise.all(Array.from({ length: 8 }, () => client.fetch()));
+      expect(fetched.map(({ status }) => status)).toEqual(Array(8).fill(200));
+    }
+    // Each of the later bursts was sent twice, the second time on a new connection.
+    expect([upstream.connections, upstream.heads.length]).toEqual([24, 40]);
+  });
+
+  it('makes a request that cannot be sent on a new one unreachable', async () => {
+    let listening = true;
+    const upstream = await startScriptedUpstream((socket) => {
+      if (listening) return answers(socket);
+      socket.end();
+    });
+    await using client = clientOf(upstream.url, ONE);
+    await client.fetch();
+    listening = false;
+    const closed = upstream.stopListening();
+    expect(await failure(client.fetch())).toMatchObject({ code: 'upstream-unreachable' });
+    await closed;
+  });
+
+  it.each<[string, (socket: Socket) => unknown, code: string]>([
+    ['after the first byte', (socket) => socket.end('H'), 'upstream-broken'],
+    ['after an interim answer', (socket) => socket.end('HTTP/1.1 103 Early Hints\r\n\r\n'), 'upstream-broken'],
+    ['after the head', (socket) => socket.end(`${ANSWER}\r\n`), 'upstream-invalid'],
+  ])('fails a request that was answered in part: %s', async (_, end, code) => {
+    await using upstream = await startScriptedUpstream(endsUsed(end));
+    await using client = clientOf(upstream.url, ONE);
+    await client.fetch();
+    expect(await failure(client.fetch())).toMatchObject({ code });
+    expect(upstream.heads).toHaveLength(2);
+  });
+
+  it('fails a request that the indexer has worked on for more than 100 ms', async () => {
+    const waiting: Socket[] = [];
+    await using upstream = await startScriptedUpstream(endsUsed((socket) => waiting.push(socket)));
+    await using client = clientOf(upstream.url, ONE);
+    await client.fetch();
+    const second = failure(client.fetch());
+    await expect.poll(() => waiting.length).toBe(1);
+    const later = performance.now() + 101;
+    vi.spyOn(performance, 'now').mockReturnValue(later);
+    waiting[0]?.end();
+    expect(await second).toMatchObject({ code: 'upstream-broken' });
+    expect(upstream.heads).toHaveLength(2);
+  });
+
+  it('fails a passed-through request, which is sent once', async () => {
+    await using upstream = await startScriptedUpstream(endsUsed((socket) => socket.end()));
+    await using client = clientOf(upstream.url, ONE);
+    await client.forward();
+    expect(await failure(client.forward())).toMatchObject({ code: 'upstream-broken' });
+    expect(upstream.heads).toHaveLength(2);
+  });
+
+  it('fails a request that is sent when the client closes', async () => {
+    await using upstream = await startScriptedUpstream(endsUsed(() => {}));
+    const client = clientOf(upstream.url, ONE);
+    await client.fetch();
+    const second = failure(client.fetch());
+    await expect.poll(() => upstream.heads.length).toBe(2);
+    await client.close();
+    expect(await second).toMatchObject({ code: 'shutting-down' });
+  });
+});
