@@ -40,11 +40,12 @@ const ANSWERS: Readonly<Record<IndexerOperation, (question: Question) => object>
 
 /** Those of the account or, where none is given, of the external messages; in the chain's order. */
 function askedTraces(question: Question): readonly Trace[] {
-  const { chain, instant } = question;
+  const { chain, instant, databaseAt } = question;
   const account = question.address('account');
   const hashes = question.hashes('ext_msg_hash');
-  if (account !== undefined) return chain.pendingTracesOf(account, instant);
-  if (hashes.length > 0) return chain.pendingTraces(instant).filter((trace) => hashes.includes(trace.externalHash));
+  if (account !== undefined) return chain.pendingTracesOf(account, instant, databaseAt);
+  const pending = chain.pendingTraces(instant, databaseAt);
+  if (hashes.length > 0) return pending.filter((trace) => hashes.includes(trace.externalHash));
   throw new IndexerRefusal(422, 'account or ext_msg_hash should be specified');
 }
 
@@ -67,13 +68,13 @@ function answerPendingTraces(question: Question): object {
 }
 
 function answerAdjacent(question: Question): object {
-  const { chain, instant } = question;
+  const { chain, databaseAt } = question;
   const hash = question.hash('hash');
   if (hash === undefined) throw new IndexerRefusal(question.traits.noHashStatus, 'adjacent transactions not found');
   // The indexer reads every other word as both, as if none were given.
   const direction = question.scalar('direction');
-  const parent = direction === 'out' ? undefined : chain.parent(hash, instant);
-  const children = direction === 'in' ? [] : chain.children(hash, instant);
+  const parent = direction === 'out' ? undefined : chain.parent(hash, databaseAt);
+  const children = direction === 'in' ? [] : chain.children(hash, databaseAt);
   const adjacent = selectSome(
     question,
     parent === undefined ? children : [parent, ...children],
@@ -92,7 +93,7 @@ function answerShards(question: Question): object {
   // The error itself is a 422, but the indexer turns every error of building the statement into a 500.
   if (sort !== undefined && !['asc', 'a', 'desc', 'd'].includes(sort))
     throw new IndexerRefusal(500, 'wrong value for sort parameter');
-  const blockSet = question.chain.block(seqno, question.instant);
+  const blockSet = question.chain.block(seqno, question.databaseAt);
   const { blocks, transactions } = blockSet ?? { blocks: [], transactions: [] };
   if (traits.shards === 'transactions')
     return renderTransactions(selectSome(question, transactions.slice(...page), 'blocks'), question);
@@ -104,20 +105,21 @@ function answerShards(question: Question): object {
 /** An empty list where there are none. */
 function answerBlockTransactions(question: Question): object {
   const page = question.page();
-  const blockSet = question.chain.block(question.integer('seqno') ?? 0);
+  const blockSet = question.chain.block(question.integer('seqno') ?? 0, question.databaseAt);
   return renderTransactions(question.selectAll(blockSet?.transactions.slice(...page) ?? []), question);
 }
 
 /** The newest indexed masterchain block and the history floor. */
 function answerMasterchainInfo(question: Question): object {
-  const { chain } = question;
+  const { chain, databaseAt } = question;
   const blockOf = (seqno: number) => {
     const [blockSet] = question.selectAll<BlockSet | undefined>([chain.block(seqno)]);
     const block = blockSet?.blocks[0];
     if (blockSet === undefined || block === undefined) throw new IndexerRefusal(404, 'masterchain blocks not found');
     return renderBlock(block, blockSet);
   };
-  return { last: blockOf(chain.headSeqno), first: blockOf(chain.floorSeqno) };
+  const newest = Math.min(chain.headSeqno, chain.clock.seqnoBy(databaseAt));
+  return { last: blockOf(newest), first: blockOf(chain.floorSeqno) };
 }
 
 /** Some rows, or a 404. The indexer does not notice a timeout, and takes the rows read until then for all rows. */

@@ -135,17 +135,17 @@ export class Chain {
     return known.sort((a, b) => b.emulatedAt - a.emulatedAt).slice(0, count);
   }
 
-  /** Traces that are emulated and not gone, oldest first. */
-  pendingTraces(instant = this.#now): readonly Trace[] {
-    const traces = instant < this.#now ? this.recentTraces() : [...this.#live];
+  /** Traces that are emulated and not gone, oldest first. `databaseAt`: up to when the database knows which have gone. */
+  pendingTraces(instant = this.#now, databaseAt = instant): readonly Trace[] {
+    const traces = databaseAt < this.#now ? this.recentTraces() : [...this.#live];
     return traces
-      .filter(({ emulatedAt, goneAt }) => emulatedAt <= Math.min(instant, this.#now) && instant < goneAt)
+      .filter(({ emulatedAt, goneAt }) => emulatedAt <= Math.min(instant, this.#now) && databaseAt < goneAt)
       .sort((a, b) => a.emulatedAt - b.emulatedAt || (a.id < b.id ? -1 : 1));
   }
 
   /** Pending traces in which an account takes part, as far as they are known. */
-  pendingTracesOf(address: string, instant = this.#now): readonly Trace[] {
-    return this.pendingTraces(instant).filter((trace) =>
+  pendingTracesOf(address: string, instant = this.#now, databaseAt = instant): readonly Trace[] {
+    return this.pendingTraces(instant, databaseAt).filter((trace) =>
       knownTransactions(trace, instant).some(({ account }) => account.address === address),
     );
   }

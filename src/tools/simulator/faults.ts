@@ -16,6 +16,13 @@ export type Fault =
   | { readonly kind: 'cut'; readonly framing: 'content-length' | 'chunked' }
   /** The true answer, made that many bytes long by a `padding` member: still valid JSON with its list. */
   | { readonly kind: 'huge'; readonly bytes: number; readonly framing?: 'content-length' | 'chunked' }
+  /** `masterchainInfo` names another newest block, another oldest one, or another chain. */
+  | {
+      readonly kind: 'head';
+      readonly seqno?: number;
+      readonly first?: number;
+      readonly globalId?: number;
+    }
   /** The true answer in pieces, with a pause before each. */
   | { readonly kind: 'slow'; readonly chunkBytes: number; readonly pauseMs: number };
 
@@ -149,6 +156,11 @@ export function notServed(operation: IndexerOperation, why: 'no-redis' | 'no-pat
 /** A redirect to a page that asks for a login. */
 export function redirected(): Fault {
   return { kind: 'answer', status: 302, body: '', headers: { Location: 'http://127.0.0.1:1/login' } };
+}
+
+/** A replica without history: it has no block that it is asked for, in the indexer's own words. */
+export function withoutBlocks(status: 404 | 422 = 404): Fault {
+  return failed(status, 'json', undefined, { error: 'blocks not found' });
 }
 
 /** Status 200 with a body that is not JSON. */

@@ -32,19 +32,35 @@ const MAX_HEADER_BYTES = 1024 * 1024;
 export interface Replica {
   /** The chain as this replica has indexed it. */
   readonly chain: Chain;
+  /** Up to when its database has committed what the chain has, epoch ms. */
+  readonly databaseAt: number;
   /** Stays so far behind the present, ms, or stands still: `Infinity`. Keeps what it has already committed. */
   readonly lag: (ms: number) => void;
+  /**
+   * The same of its database alone: its emulator goes on, so pending traces become final as everywhere, but those that
+   * have ended leave later.
+   */
+  readonly lagDatabase: (ms: number) => void;
 }
 
 function replicaOf(chain: Chain, now: () => number): Replica {
   let lagMs = 0;
+  let databaseLagMs = 0;
+  let databaseAt = Number.NEGATIVE_INFINITY;
   return {
     get chain() {
       chain.advanceTo(now() - lagMs);
       return chain;
     },
+    get databaseAt() {
+      databaseAt = Math.max(databaseAt, this.chain.now - databaseLagMs);
+      return databaseAt;
+    },
     lag: (ms) => {
       lagMs = ms;
+    },
+    lagDatabase: (ms) => {
+      databaseLagMs = ms;
     },
   };
 }
@@ -148,12 +164,13 @@ export class Indexer {
       if (fault?.kind === 'close-used' && this.#usedSockets.has(request.socket))
         return void request.socket.destroySoon();
       const asked = { method, target, headers: request.headersDistinct };
-      const question = new Question(asked, { chain: replica.chain, dialect: this.dialect });
+      const { chain, databaseAt } = replica;
+      const question = new Question(asked, { chain, dialect: this.dialect, databaseAt });
       response.sendDate = false;
       response.setHeader('Date', new Date(this.#now()).toUTCString());
       response.setHeader('X-API-Version', DIALECTS[this.dialect].apiVersion);
       this.#usedSockets.add(request.socket);
-      await sendAnswer(response, fault?.kind === 'answer' ? fault : answer(question), fault, signal);
+      await sendAnswer(response, answerWith(fault, question), fault, signal);
       await left;
     } finally {
       done();
@@ -176,6 +193,24 @@ export async function startIndexer(options: IndexerOptions = {}): Promise<Indexe
   const indexer = new Indexer(options);
   await indexer.listen(options.port ?? 0);
   return indexer;
+}
+
+function answerWith(fault: Fault | undefined, question: Question): SimulatedAnswer {
+  if (fault?.kind === 'answer') return fault;
+  const truth = answer(question);
+  return fault?.kind === 'head' ? { ...truth, body: headSaying(fault, String(truth.body)) } : truth;
+}
+
+/** The answer to `masterchainInfo` with what a fault says instead; any other answer as it is. */
+function headSaying({ seqno, globalId, first }: Extract<Fault, { kind: 'head' }>, truth: string): string {
+  const body: { first?: object; last?: object } = JSON.parse(truth);
+  if (body.last === undefined) return truth;
+  const last = {
+    ...body.last,
+    ...(seqno !== undefined && { seqno }),
+    ...(globalId !== undefined && { global_id: globalId }),
+  };
+  return JSON.stringify({ ...body, last, ...(first !== undefined && { first: { ...body.first, seqno: first } }) });
 }
 
 function padded(body: Buffer, bytes: number): Buffer {

@@ -43,6 +43,8 @@ export interface AnsweringIndexer {
   readonly dialect: Dialect;
   /** When it is asked, epoch ms: the chain's present, or before. Default: the present. */
   readonly instant?: number;
+  /** Up to when the database has committed what the chain has, epoch ms. Default: the instant. */
+  readonly databaseAt?: number;
 }
 
 /** One request, its parameters read as the dialect's indexer reads them, or refused by an {@link IndexerRefusal}. */
@@ -52,16 +54,21 @@ export class Question {
   readonly chain: Chain;
   readonly dialect: Dialect;
   readonly instant: number;
+  readonly databaseAt: number;
   readonly traits: DialectTraits;
   readonly query: Query;
   readonly #headers: AskedRequest['headers'];
 
-  constructor({ method, target, headers }: AskedRequest, { chain, dialect, instant = chain.now }: AnsweringIndexer) {
+  constructor(
+    { method, target, headers }: AskedRequest,
+    { chain, dialect, instant = chain.now, databaseAt = instant }: AnsweringIndexer,
+  ) {
     this.method = method;
     this.operation = operationOf(target);
     this.chain = chain;
     this.dialect = dialect;
     this.instant = instant;
+    this.databaseAt = databaseAt;
     this.traits = DIALECTS[dialect];
     this.query = new Query(target.split('?').slice(1).join('?'));
     this.#headers = headers;
