@@ -54,7 +54,7 @@ export interface Listening {
 export interface App {
   /** Opens both ports once Redis is connected or has turned out unreachable. Rejects when a port is in use. */
   listen(): Promise<Listening>;
-  /** Asks the indexers whether they are there, with the right key: the log says it if not. Never rejects. */
+  /** Asks the indexers whether they are there, with the right key and with blocks: the log says it if not. Never rejects. */
   askIndexers(): Promise<void>;
   /**
    * `/readyz` fails from now on, and the public port is drained ({@link PublicServer.drain}), which loses no answer in
@@ -202,7 +202,7 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
       ready = true;
       return { publicUrl, adminUrl };
     },
-    askIndexers: indexers.askHeads,
+    askIndexers: indexers.prove,
     close: async () => {
       ready = false;
       // Load balancers send requests until they next look at /readyz.

@@ -40,6 +40,8 @@ export interface OpenIndexerDependencies {
   readonly onReading: (change: number) => void;
   /** Whether its chain is behind that of the others. */
   readonly isBehind: () => boolean;
+  /** Whether this process follows the chain of a `global_id`. */
+  readonly isOurChain: (globalId: number) => boolean;
 }
 
 /** One indexer, by its host and port. Get a ticket for it from an admission before using its client. */
@@ -48,7 +50,7 @@ export type OpenIndexer = ReturnType<typeof openIndexer>;
 /** Builds the client of one indexer and what guards the way to it; nothing connects before the first request. */
 export function openIndexer(
   context: AppContext,
-  { scripting, onReading, isBehind }: OpenIndexerDependencies,
+  { scripting, onReading, isBehind, isOurChain }: OpenIndexerDependencies,
   indexer: IndexerSettings,
 ) {
   const { settings, events, now, monotonic, random } = context;
@@ -87,6 +89,8 @@ export function openIndexer(
     upstream: client,
     maySend: async () => pause.breaker.retryAfterMs === 0 && (rate === undefined || (await rate.take(0)) === 'go'),
     onRateLimited: (retryAfterMs) => passBy(pause, '')?.('rate-limited', retryAfterMs),
+    isOurChain,
+    onFault: (fault) => report({ name: 'indexer-state', indexer: name, state: fault ?? 'believed' }),
     now,
   });
   const patienceMs = Math.min(admission.patience, upstream.timeout / 2);
@@ -98,8 +102,9 @@ export function openIndexer(
     rate,
     guards,
     health: indexer.isOne ? undefined : new Health({ now: monotonic, onTransition }),
-    isBehind,
-    hasBlock: (seqno) => head.seqno >= seqno,
+    isBehind: () => head.fault !== undefined || isBehind(),
+    hasBlock: (seqno) => head.hasBlock(seqno),
+    newestBlock: () => head.newestBlock,
   };
   return {
     name,

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Admission } from './admission/admission.ts';
 import { Backlog } from './admission/backlog.ts';
 import { Health } from './admission/health.ts';
@@ -10,9 +9,14 @@ import type { AppContext } from './app-context.ts';
 import { Heads } from './indexer/heads.ts';
 import { type IndexerSettings, type OpenIndexer, openIndexer } from './open-indexer.ts';
 import type { RedisScripting } from './redis/connect.ts';
+import type { Ms } from './time-units.ts';
+import { GLOBAL_IDS } from './ton/chain-point.ts';
 
-/** How long a start waits for the heads of several indexers, so that none answers from the past. */
-const FIRST_HEADS_MS = 1000;
+/** While requests are sent, the heads of several indexers are asked for as often as this: seldom where each counts. */
+const [HEADS_EVERY_MS, HEADS_EVERY_MS_OF_FEW]: [Ms, Ms] = [500, 2000];
+
+/** Below this rate, in requests a second, each counts. */
+const FEW_PER_SECOND = 40;
 
 /** How long a request may wait for a slot while others are being refused: the backlog drains, and latency falls. */
 const OVERLOADED_PATIENCE_MS = 100;
@@ -42,9 +46,11 @@ export function openIndexers(context: AppContext, { scripting, makeRoom }: OpenI
   // A request may spend half of its timeout in the backlog; the other half is for the indexer's answer.
   const patienceMs = Math.min(admission.patience, upstream.timeout / 2);
   let heads: Heads | undefined;
-  const indexers = indexersOf(context).map((indexer) =>
-    openIndexer(context, { scripting, onReading, isBehind: () => heads?.isBehind(indexer.index) === true }, indexer),
-  );
+  const isOurChain = firstChain(GLOBAL_IDS[settings.network]);
+  const indexers = indexersOf(context).map((indexer) => {
+    const isBehind = () => heads?.isBehind(indexer.index) === true;
+    return openIndexer(context, { scripting, onReading, isBehind, isOurChain }, indexer);
+  });
   const replicas = indexers.filter(({ route }) => !route.isBackup);
   if (replicas.length > 1) heads = openHeads(context, replicas);
   const openAdmission = (all: readonly Route[]) => {
@@ -75,12 +81,13 @@ export function openIndexers(context: AppContext, { scripting, makeRoom }: OpenI
     passThroughAdmission: openAdmission(indexers.map(({ route }) => passThroughRoute(route))),
     answerBodies,
     memory,
-    /** Asks all but backups for their heads: the log says which cannot be asked. Never rejects. */
-    askHeads: async (): Promise<void> => void (await Promise.all(replicas.map(({ head }) => head.ask()))),
-    /** Resolves when the heads of several replicas are known, after 1 s at the latest. */
-    ready: async (): Promise<void> => {
-      if (heads !== undefined) await Promise.race([heads.ask(), sleep(FIRST_HEADS_MS, undefined, { ref: false })]);
-    },
+    /**
+     * Asks all but backups for their heads and for the blocks that they name: the log says which cannot be asked, and
+     * which have no blocks. Takes up to 3 s longer than their answers. Never rejects.
+     */
+    prove: async (): Promise<void> => void (await Promise.all(replicas.map(({ head }) => head.prove()))),
+    /** Resolves when the heads of several replicas are known, after 1 s at the latest: so none answers from the past. */
+    ready: async (): Promise<void> => heads?.ask(),
     /** Closes all connections; requests under way fail. */
     close: async (): Promise<void> => {
       await Promise.all(indexers.map(({ client }) => client.close()));
@@ -99,6 +106,7 @@ function indexersOf({ settings: { upstream } }: AppContext): IndexerSettings[] {
 }
 
 function openHeads({ settings, events, monotonic }: AppContext, replicas: readonly OpenIndexer[]): Heads {
+  const { upstream } = settings;
   return new Heads({
     heads: replicas.map(({ head }) => head),
     now: monotonic,
@@ -106,6 +114,20 @@ function openHeads({ settings, events, monotonic }: AppContext, replicas: readon
       const state = isBehind ? 'behind' : 'caught-up';
       events.report({ name: 'indexer-state', indexer: replicas[index]?.name ?? '', state });
     },
-    maxLag: settings.upstream.maxLag,
+    askEveryMs:
+      (upstream.requestsPerSecond ?? FEW_PER_SECOND) < FEW_PER_SECOND ? HEADS_EVERY_MS_OF_FEW : HEADS_EVERY_MS,
+    maxLag: upstream.maxLag,
   });
+}
+
+/**
+ * Whether a `global_id` is that of the chain that is followed: the first one that is asked about. That of the network, where
+ * it has a known one, takes its place, so that it does not count who answered first.
+ */
+function firstChain(ofNetwork: number | undefined): (globalId: number) => boolean {
+  let followed: number | undefined;
+  return (globalId) => {
+    if (followed === undefined || globalId === ofNetwork) followed = globalId;
+    return globalId === followed;
+  };
 }

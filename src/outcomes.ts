@@ -48,7 +48,7 @@ export interface Meaning {
   /**
    * Where the request is sent once more. `elsewhere`: to another of several indexers, paid by the budget for retries if no
    * other is well. `anywhere`: also to the only one, paid by that budget. `here`: to the same one, at once, on a new
-   * connection, unpaid. `if doubtful`: to the one with the newest head, if its own head is older.
+   * connection, unpaid. `if doubtful`: to another one that may know better (`answer/doubt.ts`), unpaid.
    */
   readonly again: 'nowhere' | 'elsewhere' | 'anywhere' | 'here' | 'if doubtful';
   /** What the operator reads of this indexer; empty where nothing is wrong with it. */
@@ -61,9 +61,9 @@ export type BreakerKind = 'not-served' | 'pause' | 'operation';
 /** The one table of what an indexer's answer means. Whoever acts on an outcome reads it, and adds no rule of its own. */
 export const OUTCOMES: Readonly<Record<Outcome, Meaning>> = {
   //             clients get, kept, failure of, health, again, the operator reads
-  answered: row('its answer', 'stored', 'none', 'success', 'nowhere', ''),
+  answered: row('its answer', 'stored', 'none', 'success', 'if doubtful', ''),
   absent: row('its answer', 'stored', 'none', 'success', 'if doubtful', ''),
-  'client-error': row('upstream-error', 'briefly', 'none', 'success', 'nowhere', 'answers with errors'),
+  'client-error': row('upstream-error', 'briefly', 'none', 'success', 'if doubtful', 'answers with errors'),
   'too-large': row('upstream-too-large', 'briefly', 'none', 'success', 'nowhere', 'sends answers that are too large'),
   'refused-key': row('upstream-refused-key', 'briefly', 'none', 'failure', 'elsewhere', 'refuses the API key'),
   redirect: row('upstream-redirect', 'briefly', 'none', 'failure', 'elsewhere', 'answers with a redirect'),

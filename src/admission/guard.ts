@@ -53,11 +53,14 @@ export interface EntryRequest {
   readonly sentFor: Abandonable;
   /** Whether it never waits for a slot or the rate: a refresh, or the second request of a hedge. */
   readonly neverWaits?: boolean;
-  /** Whether only an indexer that is well, up to date and no backup may be asked. */
+  /**
+   * Whether it is sent beside an answer that may come, or is doubtful: only an indexer that is well, up to date and no
+   * backup may be asked, of a block one that has it.
+   */
   readonly isHedge?: boolean;
   /** Whether it is sent with the client's own API key: then our rate limit and our pause do not apply to it. */
   readonly withClientKey?: boolean;
-  /** The masterchain block that it is about: an indexer that has it is preferred. */
+  /** The masterchain block that it is about: it is sent to an indexer that has it, if there is one. */
   readonly seqno?: number | undefined;
   /** The place of the indexer that has failed it: it is sent to another one. */
   readonly not?: number;

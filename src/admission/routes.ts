@@ -16,10 +16,12 @@ export interface Route {
   readonly guards: ReadonlyMap<string, readonly Guard[]>;
   /** Absent where there is one indexer: then it is asked however it fares. */
   readonly health?: Health | undefined;
-  /** Whether its chain is so far behind that its answers come from the past. */
+  /** Whether its chain is so far behind that its answers come from the past, or what it says of its chain is wrong. */
   readonly isBehind?: () => boolean;
-  /** Whether it is known to have a masterchain block. */
+  /** Whether it has a masterchain block by its own word. */
   readonly hasBlock?: (seqno: number) => boolean;
+  /** The newest masterchain block that it has by its own word; -1 while that is unknown. */
+  readonly newestBlock?: () => number;
 }
 
 const NO_OTHER: Refusal = { reason: 'breaker-open', retryAfterMs: 0 };
@@ -28,6 +30,10 @@ const NO_OTHER: Refusal = { reason: 'breaker-open', retryAfterMs: 0 };
  * The indexers that a request may be sent to. Of those that no guard closes the best sort is asked:
  *
  *   well and up to date; the backup; those that are behind; those whose requests fail
+ *
+ * An indexer that has the masterchain block of a request goes before those that have not, also if it is behind: a block
+ * does not change. One whose history lacks the block that another one has is not asked for it at all, whatever became of
+ * that one: its 404 would be wrong. A block that is not there yet is asked for where the newest block is.
  *
  * Of several of one sort, two at random are compared and the one with less to do is taken, by the time that its requests
  * take and how many it has (the power of two choices; Mitzenmacher 2001, and "peak EWMA" in Finagle and Envoy).
@@ -46,8 +52,10 @@ export class Routes {
   openTo(request: RouteRequest): readonly Route[] | Refusal {
     const open: Route[] = [];
     let refusal: Refusal | undefined;
+    const isKnown = this.all.some((route) => !route.isBackup && hasIt(route, request));
     for (const route of this.all) {
       if (route.index === request.not || (route.isBackup && request.withClientKey === true)) continue;
+      if (isKnown && isGone(route, request)) continue;
       const its = refusalBy(route, request);
       if (its === undefined) open.push(route);
       else if (refusal === undefined || isSooner(its, refusal)) refusal = its;
@@ -106,17 +114,40 @@ function isSooner(one: Refusal, other: Refusal): boolean {
   return one.retryAfterMs < other.retryAfterMs;
 }
 
-function bestOf(open: readonly Route[], { seqno, isHedge }: RouteRequest): readonly Route[] {
-  const hasIt = ({ hasBlock }: Route) => seqno === undefined || hasBlock?.(seqno) === true;
-  if (isHedge === true) return open.filter((route) => sortOf(route) === 0 && hasIt(route));
+function bestOf(open: readonly Route[], request: RouteRequest): readonly Route[] {
+  const isUpToDate = (route: Route) => sortOf(route, request) <= SORTS.behindWithBlock;
+  if (request.isHedge === true) return open.filter(isUpToDate);
   if (open.length <= 1) return open;
-  const best = Math.min(...open.map(sortOf));
-  const same = open.filter((route) => sortOf(route) === best);
-  const having = same.filter(hasIt);
-  return having.length > 0 ? having : same;
+  const best = Math.min(...open.map((route) => sortOf(route, request)));
+  const same = open.filter((route) => sortOf(route, request) === best);
+  const newest = Math.max(...same.map(newestOf));
+  return request.seqno !== undefined && request.seqno > newest
+    ? same.filter((route) => newestOf(route) === newest)
+    : same;
 }
 
-/** The lower, the better. */
-function sortOf({ health, isBehind, isBackup }: Route): number {
-  return (health?.isFailing === true ? 4 : 0) + (isBehind?.() === true ? 2 : 0) + (isBackup ? 1 : 0);
+/** The lower, the better. Of requests about no block, all indexers have it. */
+const SORTS = { upToDate: 0, behindWithBlock: 1, withoutBlock: 2, backup: 3, behind: 4, failing: 5 } as const;
+
+function sortOf(route: Route, request: RouteRequest): number {
+  const { health, isBehind, isBackup } = route;
+  const failing = health?.isFailing === true ? SORTS.failing : 0;
+  if (isBackup) return failing + SORTS.backup;
+  const has = hasIt(route, request);
+  if (isBehind?.() === true) return failing + (has ? SORTS.behindWithBlock : SORTS.behind);
+  return failing + (has || request.seqno === undefined ? SORTS.upToDate : SORTS.withoutBlock);
+}
+
+/** Whether a request is about a masterchain block that an indexer has by its own word. */
+function hasIt({ hasBlock }: Route, { seqno }: RouteRequest): boolean {
+  return seqno !== undefined && hasBlock?.(seqno) === true;
+}
+
+/** Whether a request is about a masterchain block that the history of an indexer does not hold, though it is older. */
+function isGone(route: Route, { seqno }: RouteRequest): boolean {
+  return seqno !== undefined && seqno <= newestOf(route) && route.hasBlock?.(seqno) === false;
+}
+
+function newestOf({ newestBlock }: Route): number {
+  return newestBlock?.() ?? -1;
 }

@@ -13,10 +13,11 @@ import { OUTCOMES, outcomeOf } from '../outcomes.ts';
 import type { MonotonicMs } from '../time-units.ts';
 import type { LifetimePolicies } from '../ton/lifetime.ts';
 import type { Pairs } from '../ton/operations.ts';
-import type { Call } from '../ton/parse-call.ts';
+import { type Call, seqnoOf } from '../ton/parse-call.ts';
 import type { AnswerBodyReader } from './answer-body-reader.ts';
 import type { BodyFacts } from './body-facts.ts';
 import { classifyAnswer, type ReadAnswer } from './classify-answer.ts';
+import { Doubt } from './doubt.ts';
 import type { Report } from './events.ts';
 import type { Refuse } from './refuse.ts';
 
@@ -24,10 +25,10 @@ import type { Refuse } from './refuse.ts';
 export interface AskedIndexer {
   readonly name: string;
   readonly client: Pick<UpstreamClient, 'fetch'>;
-  readonly head: Pick<IndexerHead, 'learn' | 'chainTime' | 'seqno'>;
+  readonly head: Pick<IndexerHead, 'learn' | 'chainTime' | 'newestBlock' | 'hasBlock' | 'refute'>;
   /** The pause that it asked for. */
   readonly pause: Pick<Guard, 'breaker'>;
-  readonly route: Pick<Route, 'health'>;
+  readonly route: Pick<Route, 'health' | 'isBackup'>;
 }
 
 export interface IndexerAskerDependencies {
@@ -64,7 +65,7 @@ export interface Obtained {
   readonly entry: Entry;
   /** What the body says. */
   readonly facts: BodyFacts;
-  /** Whether it says that there is nothing, though the head of its indexer is older than the newest. */
+  /** See {@link Doubt}. */
   readonly isDoubtful: boolean;
   /** Ends the ticket; further calls do nothing. */
   readonly endTicket: () => void;
@@ -76,15 +77,17 @@ type SendResult = Obtained | ProxyError;
  * Asks an indexer, and sometimes once more: `again` in {@link OUTCOMES} says when. Of several, another one is asked
  *
  * - when the first one failed or could not be asked after all,
- * - when it says for the first time that there is nothing, and its head is older than the newest,
+ * - when its answer is doubtful ({@link Doubt}), of those that there is nothing the first one,
  * - when it takes longer than nearly all answers (a hedge; Dean and Barroso, The Tail at Scale): the first answer counts.
  *   The other request is not aborted: the indexer would work on it all the same, and how long it takes says whom to ask.
  */
 export class IndexerAsker {
   readonly #dependencies: IndexerAskerDependencies;
+  readonly #doubt: Doubt;
 
   constructor(dependencies: IndexerAskerDependencies) {
     this.#dependencies = dependencies;
+    this.#doubt = new Doubt(dependencies);
   }
 
   /** Ends every ticket but that of an answer. A throw is a bug. */
@@ -106,9 +109,15 @@ export class IndexerAsker {
     const entered = await admission.enter(other);
     const late =
       'reason' in entered ? refuse(other, entered) : await this.#send({ ...question, request: other }, entered);
-    if (!(late instanceof ProxyError)) return late;
-    // Of two failures that of the second one counts, unless it only says that it does not serve the operation.
-    return early instanceof ProxyError && late.wentForward && late.code !== 'not-served' ? late : early;
+    if (late instanceof ProxyError) {
+      // Of two failures that of the second one counts, unless it only says that it does not serve the operation.
+      return early instanceof ProxyError && late.wentForward && late.code !== 'not-served' ? late : early;
+    }
+    const { seqno } = question.request;
+    const hadNothing = early instanceof ProxyError || early.entry.head.answerClass === 'absent';
+    if (other.isHedge === true && seqno !== undefined && hadNothing && late.entry.head.answerClass !== 'absent')
+      this.#doubt.refute(seqno, question.ticket.route.index);
+    return late;
   }
 
   /** The request for the second try after this result of the first one; `undefined` if there is to be none. */
@@ -117,14 +126,16 @@ export class IndexerAsker {
     const { index } = ticket.route;
     const { again } = OUTCOMES[early instanceof ProxyError ? outcomeOf(early) : 'answered'];
     if (indexers.length === 1) return again === 'anywhere' && retries.tryTake() ? request : undefined;
-    if (early instanceof ProxyError) {
+    if (early instanceof ProxyError && again !== 'if doubtful') {
       if (again === 'nowhere') return undefined;
       const isAnotherWell = indexers.some(({ route }, other) => other !== index && route.health?.isFailing === false);
       return isAnotherWell || retries.tryTake() ? { ...request, not: index } : undefined;
     }
-    if (known !== undefined || !early.isDoubtful) return undefined;
-    // There is an answer, if a doubtful one: nobody waits for a better one in the backlog.
-    return { ...request, not: index, neverWaits: true, seqno: Math.max(...indexers.map(({ head }) => head.seqno)) };
+    const isDoubtful =
+      early instanceof ProxyError
+        ? this.#doubt.isDoubtfulFailure(early, request.seqno, index)
+        : early.isDoubtful && (known === undefined || early.entry.head.answerClass !== 'absent');
+    return isDoubtful ? this.#doubt.elsewhere(request, index) : undefined;
   }
 
   /** A ticket for another indexer beside one that has not answered yet; `undefined` if none is free or too many were given. */
@@ -139,6 +150,7 @@ export class IndexerAsker {
   async #send({ call, request, flight, trace }: IndexerQuestion, ticket: Ticket): Promise<SendResult> {
     const { indexers, heads, hedging, bodies, refuse, monotonic } = this.#dependencies;
     const operation = call.operation.name;
+    const seqno = seqnoOf(call);
     const indexer = indexers[ticket.route.index] as AskedIndexer;
     try {
       const go = await ticket.send();
@@ -159,7 +171,7 @@ export class IndexerAsker {
             ? entry.withRetryAfter(Math.ceil(indexer.pause.breaker.retryAfterMs / 1000))
             : entry;
         }
-        const isDoubtful = entry.head.answerClass === 'absent' && (heads?.lag(ticket.route.index) ?? 0) > 0;
+        const isDoubtful = this.#doubt.isDoubtful(facts.finality, seqno, ticket.route.index);
         const outcome = entry.head.answerClass === 'absent' ? 'absent' : 'answered';
         return { entry, facts, isDoubtful, endTicket: () => ticket.end(outcome) };
       } catch (error) {

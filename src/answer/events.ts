@@ -1,5 +1,6 @@
 import type { RefusalReason } from '../admission/guard.ts';
 import type { ErrorCode } from '../errors.ts';
+import type { HeadFault } from '../indexer/indexer-head.ts';
 import type { UpstreamEvent } from '../indexer/upstream-client.ts';
 import type { OperationName } from '../ton/operations.ts';
 
@@ -59,11 +60,11 @@ export type ProxyEvent =
   /** The indexer asked for a pause of so many milliseconds (429), or answered again after one. */
   | { readonly name: 'pause'; readonly indexer: string; readonly state: 'begun'; readonly ms: number }
   | { readonly name: 'pause'; readonly indexer: string; readonly state: 'ended' }
-  /** One of several indexers is asked less, or as before. */
+  /** An indexer is asked less where there are others, or as before; its word of its chain is wrong, or believed again. */
   | {
       readonly name: 'indexer-state';
       readonly indexer: string;
-      readonly state: 'failing' | 'well' | 'behind' | 'caught-up';
+      readonly state: 'failing' | 'well' | 'behind' | 'caught-up' | HeadFault | 'believed';
     }
   /** Whether the rate limit is now shared through Redis, or this instance counts for itself. */
   | { readonly name: 'rate-shared'; readonly shared: boolean }

@@ -1,10 +1,13 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { request } from 'undici';
 import type { Settings } from '../config/schema.ts';
+import { blockQuestion, showsBlock } from '../indexer/block-proof.ts';
 import { duration } from '../operate/text-table.ts';
 import { socketOpener } from '../push/socket.ts';
 import { reasonOf } from '../reason-of.ts';
 import { connectRedis } from '../redis/connect.ts';
-import { headIn } from '../ton/chain-point.ts';
+import { GLOBAL_IDS, headIn } from '../ton/chain-point.ts';
+import { targetOf } from '../ton/operations.ts';
 
 /** What was found of one service that toncache uses. */
 export interface ConnectCheck {
@@ -22,8 +25,8 @@ class Away extends Error {}
 /** What Redis answers where the password, the rights, the topology or the name of the primary are not what is set. */
 const REDIS_REFUSES = /^(?:NOAUTH|WRONGPASS|NOPERM|DENIED|MOVED|ERR(?! max number of clients))\b|No such master/;
 
-/** The `global_id` of the blocks of the networks that have names. */
-const GLOBAL_IDS: Readonly<Record<string, number>> = { mainnet: -239, testnet: -3 };
+/** The block that an indexer names as its newest may become visible so much later; asked for as often as this. */
+const [BLOCK_WITHIN_MS, ASK_AGAIN_MS] = [3000, 500];
 
 /** A clock that is further off is worth a look; entries are dated right all the same. */
 const WORTH_A_LOOK_MS = 1000;
@@ -72,20 +75,28 @@ function away({ message, cause }: Error): never {
 }
 
 async function askIndexer({ upstream, network }: Settings, url: string, apiKey: string | undefined): Promise<string> {
-  const { statusCode: status, body } = await request(`${url}/api/v3/masterchainInfo`, {
-    ...(apiKey !== undefined && { headers: { 'X-Api-Key': apiKey } }),
-    signal: AbortSignal.timeout(upstream.timeout),
-  }).catch(away);
-  const text = await body.text().catch(away);
+  const ask = async (target: string) => {
+    const { statusCode: status, body } = await request(url + target, {
+      ...(apiKey !== undefined && { headers: { 'X-Api-Key': apiKey } }),
+      signal: AbortSignal.timeout(upstream.timeout),
+    }).catch(away);
+    return { status, body: Buffer.from(await body.arrayBuffer().catch(away)) };
+  };
+  const { status, body } = await ask(targetOf('masterchainInfo', []));
   if (status === 401 || status === 403) throw new Error(`refuses the API key (${status})`);
   if (status >= 500 || status === 429) throw new Away(`answers masterchainInfo with ${status}`);
   if (status !== 200) throw new Error(`answers masterchainInfo with ${status}`);
-  const { seqno, at } = headIn(Buffer.from(text));
+  const { seqno, at, globalId } = headIn(body);
   if (seqno < 0) throw new Error('does not answer as an indexer: is the address right?');
-  const globalId: unknown = JSON.parse(text).last.global_id;
   const expected = GLOBAL_IDS[network];
   if (expected !== undefined && globalId !== undefined && globalId !== expected) {
     throw new Error(`follows another chain than NETWORK=${network} (global_id ${globalId}, not ${expected})`);
+  }
+  const { operation, query } = blockQuestion(seqno);
+  const hasBlock = async () => showsBlock(await ask(targetOf(operation, query)), seqno);
+  for (let leftMs = BLOCK_WITHIN_MS; (await hasBlock()) === false; leftMs -= ASK_AGAIN_MS) {
+    if (leftMs <= 0) throw new Error(`does not have block ${seqno}, which it names as its newest`);
+    await sleep(ASK_AGAIN_MS);
   }
   const age = at === 0 ? '' : `, ${duration(Math.max(0, Date.now() - at))} old`;
   return `answers; newest masterchain block ${seqno}${age}`;

@@ -56,7 +56,7 @@ exit codes: 0 ended by a signal, 1 cannot listen, 64 wrong command line, 78 wron
         'toncache is ready',
       );
       // Not waited for: hits are served whatever the indexer does.
-      if (upstream.url.length === 1) void app.askIndexers();
+      void app.askIndexers();
     } catch (error) {
       logger.fatal({ err: error }, 'toncache cannot listen');
       process.exit(EXIT.failed);

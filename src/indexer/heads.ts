@@ -1,37 +1,54 @@
 import type { MonotonicMs, Ms } from '../time-units.ts';
+import type { ChainHead } from '../ton/chain-point.ts';
 import type { IndexerHead } from './indexer-head.ts';
 
-/** While requests are sent, the heads of several indexers are asked for as often as this. */
-const ASK_EVERY_MS: Ms = 2000;
+/** After this time a round is over: one that has not answered by then does not count as the newest. */
+const ROUND_MS: Ms = 1000;
+
+/** The lag of an indexer is the largest of so many rounds: one alone may fall between its commit of a block and another's. */
+const ROUNDS = 3;
+
+/**
+ * No chain makes blocks faster (a second has 2.5 now), and so many blocks more mean nothing: times are whole seconds, and
+ * not all are of the newest block. Heads that differ by more than that contradict each other.
+ */
+const [MOST_BLOCKS_PER_MS, GRANTED_BLOCKS] = [0.01, 1000];
 
 export interface HeadsDependencies {
   /** In the order of the indexers, without backups: their providers count requests. */
-  readonly heads: readonly Pick<IndexerHead, 'ask' | 'seqno'>[];
+  readonly heads: readonly Pick<IndexerHead, 'ask' | 'fault'>[];
   readonly now: () => MonotonicMs;
   /** Called when an indexer falls behind, and when it has caught up. */
   readonly onBehind: (index: number, isBehind: boolean) => void;
+  /** While requests are sent, the heads are asked for as often as this. */
+  readonly askEveryMs: Ms;
   /** The most blocks by which the head of an indexer may be older than the newest head of all. */
   readonly maxLag: number;
 }
 
+/** What the indexers said in one round, by their places. */
+type Round = ReadonlyMap<number, ChainHead>;
+
 /**
  * How far each of several indexers is behind the others; backups are never asked, and never behind. All are asked for
- * their heads at once, and the answers to one such round are compared: so an indexer is not behind because it was asked
- * earlier. One that does not answer keeps the lag that it had, at first none.
+ * their heads at once, but for those that have not answered the last question. What was said within a second is compared:
+ * so an indexer is not behind because it was asked earlier, and none is behind one that has died. One that says nothing
+ * keeps the lag that it had, at first none.
  */
 export class Heads {
   readonly #dependencies: HeadsDependencies;
-  readonly #lags: number[];
+  /** Of each, in its last rounds. */
+  readonly #lags: readonly number[][];
   #askedAt: MonotonicMs = Number.NEGATIVE_INFINITY;
 
   constructor(dependencies: HeadsDependencies) {
     this.#dependencies = dependencies;
-    this.#lags = dependencies.heads.map(() => 0);
+    this.#lags = dependencies.heads.map(() => []);
   }
 
-  /** The blocks by which an indexer was behind the newest head when it last said. */
+  /** The blocks by which an indexer was behind the newest head in the last rounds in which it said its own. */
   lag(index: number): number {
-    return this.#lags[index] ?? 0;
+    return Math.max(0, ...(this.#lags[index] ?? []));
   }
 
   isBehind(index: number): boolean {
@@ -40,28 +57,56 @@ export class Heads {
 
   /** To be called when a request is sent: asks for the heads in the background if it is time. */
   onRequest(): void {
-    if (this.#dependencies.now() - this.#askedAt >= ASK_EVERY_MS) void this.ask();
+    const { now, askEveryMs } = this.#dependencies;
+    if (now() - this.#askedAt >= askEveryMs) void this.ask();
   }
 
-  /** Asks for the heads now. Resolves when all have answered or cannot. */
+  /** Asks for the heads now. Resolves when all have answered or cannot, after a second at the latest. */
   async ask(): Promise<void> {
     const { heads, now } = this.#dependencies;
     this.#askedAt = now();
-    const seqnos = new Map<number, number>();
-    await Promise.all(
-      heads.map(async (head, index) => {
-        const seqno = await head.ask();
-        if (seqno !== undefined) seqnos.set(index, seqno);
-      }),
-    );
+    const said = new Map<number, ChainHead>();
+    let newest: number | undefined;
+    const answers = heads.map(async (head, index) => {
+      const answer = await head.ask();
+      if (answer === undefined) return;
+      // One that is late is compared with those of its round. It is no newest head for them: it was made later.
+      if (newest !== undefined) this.#addLag(index, newest - answer.seqno);
+      else said.set(index, answer);
+    });
+    const { promise: isOver, resolve: end } = Promise.withResolvers<void>();
+    const timer = setTimeout(end, ROUND_MS).unref();
+    await Promise.race([Promise.all(answers), isOver]);
+    clearTimeout(timer);
     // Compared when all have answered: the first to answer would be level with the newest until the others do.
-    const newest = Math.max(...heads.map((head, index) => seqnos.get(index) ?? head.seqno));
-    for (const [index, seqno] of seqnos) this.#setLag(index, newest - seqno);
+    newest = this.#newest(said);
+    for (const [index, { seqno }] of said) this.#addLag(index, newest - seqno);
   }
 
-  #setLag(index: number, lag: number): void {
+  /** The newest head that counts; 0 where none does. */
+  #newest(said: Round): number {
+    const { heads } = this.#dependencies;
+    const counting = [...said].flatMap(([index, head]) => (heads[index]?.fault === undefined ? [head] : []));
+    return Math.max(0, ...counting.filter((head) => !isContradicted(head, counting)).map(({ seqno }) => seqno));
+  }
+
+  #addLag(index: number, lag: number): void {
     const was = this.isBehind(index);
-    this.#lags[index] = lag;
+    const lags = this.#lags[index];
+    lags?.push(Math.max(0, lag));
+    if (lags !== undefined && lags.length > ROUNDS) lags.shift();
     if (this.isBehind(index) !== was) this.#dependencies.onBehind(index, !was);
   }
+}
+
+/** Whether most of the other heads contradict this one; of two that do, neither counts. */
+function isContradicted(head: ChainHead, all: readonly ChainHead[]): boolean {
+  return all.filter((other) => contradict(head, other)).length * 2 > all.length - 1;
+}
+
+/** Whether two heads cannot be of one chain: the one has more blocks than it can have made since the time of the other. */
+function contradict(one: ChainHead, other: ChainHead): boolean {
+  const [older, newer] = one.seqno < other.seqno ? [one, other] : [other, one];
+  const madeAtMost = GRANTED_BLOCKS + MOST_BLOCKS_PER_MS * Math.max(0, newer.at - older.at);
+  return newer.seqno - older.seqno > madeAtMost;
 }

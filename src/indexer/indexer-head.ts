@@ -1,9 +1,10 @@
 import { ProxyError } from '../errors.ts';
 import type { EpochMs, Ms } from '../time-units.ts';
-import { type ChainPoint, headIn } from '../ton/chain-point.ts';
-import type { UpstreamClient } from './upstream-client.ts';
+import { type ChainHead, type ChainPoint, headIn } from '../ton/chain-point.ts';
+import { BlockProof, blockQuestion, showsBlock } from './block-proof.ts';
+import type { UpstreamAnswer, UpstreamClient, UpstreamRequest } from './upstream-client.ts';
 
-const QUESTION = { operation: 'masterchainInfo', query: [], headers: [] } as const;
+const HEAD_QUESTION: UpstreamRequest = { operation: 'masterchainInfo', query: [], headers: [] };
 
 /** On a big database the question can take 40 s, and such questions must not pile up. */
 const TIMEOUT_MS = 5000;
@@ -17,30 +18,55 @@ const SHOWN_HOLDS_MS = 60_000;
 /** A chain time further ahead of our clock is garbage. */
 const FURTHEST_AHEAD_MS = 60 * 60_000;
 
+/** At a start the named block is asked for again for so long, and as often: rounds become visible out of order. */
+const [START_PROOF_MS, START_PROOF_EVERY_MS]: [Ms, Ms] = [3000, 500];
+
+/** Blocks so far below the head, 40 s, are there if the indexer has them at all. */
+const SETTLED_BLOCKS = 100;
+
+/** What is wrong with what an indexer says of its chain: it lacks a block that it named, or follows another chain. */
+export type HeadFault = 'lacks-block' | 'other-chain';
+
 export interface IndexerHeadDependencies {
   readonly upstream: Pick<UpstreamClient, 'fetch'>;
   /** Takes the right to send one request beside the slots; `false` if none may be sent now. */
   readonly maySend: () => Promise<boolean>;
   /** Called with the time that a 429 asked for. */
   readonly onRateLimited: (retryAfterMs: Ms | undefined) => void;
+  /** Whether this process follows the chain of this `global_id`. */
+  readonly isOurChain: (globalId: number) => boolean;
+  /** Called when what it says of its chain turns out to be wrong, or is right again (`undefined`). */
+  readonly onFault: (fault: HeadFault | undefined) => void;
   readonly now: () => EpochMs;
 }
 
 /**
- * The newest block that the indexer is known to have, and the chain time: the newest time that its chain has reached.
- * The age of transactions counts from it, because an indexer that catches up commits hour-old transactions now. If it
- * is older than the head, or unknown, lifetimes come out too short, but no answer is wrong. So nobody waits for it.
+ * What one indexer says of its chain, and whether that is true.
  *
- * Answers move both forward. A time that nothing has shown for 60 s is forgotten: the indexer may have been set back to
- * an older state. `masterchainInfo` then also moves the newest block back.
+ * The newest block that it is known to have, and the chain time: the newest time that its chain has reached. The age of
+ * transactions counts from it, because an indexer that catches up commits hour-old transactions now. If it is older than
+ * the head, or unknown, lifetimes come out too short, but no answer is wrong. So nobody waits for it. Answers move both
+ * forward. What nothing has shown for 60 s is forgotten: the indexer may have been set back to an older state.
+ *
+ * The blocks that it has are those from `first` to `last` by its newest word. Each 30 s that it is asked for its head it is
+ * also asked for a block that it named 10 s before. While it lacks one, or follows another chain than this process, its
+ * word does not count.
  */
 export class IndexerHead {
   readonly #dependencies: IndexerHeadDependencies;
+  readonly #proof = new BlockProof();
   #at = 0;
-  #seqno = -1;
   /** When the indexer last showed a time that is not older than the known one. */
   #shownAt = Number.NEGATIVE_INFINITY;
+  #seqno = -1;
+  /** When it last showed a block that is not older than the known one. */
+  #reachedAt = Number.NEGATIVE_INFINITY;
+  #first = 0;
+  #last = -1;
+  #isOfOtherChain = false;
+  #fault: HeadFault | undefined;
   #askedAt = Number.NEGATIVE_INFINITY;
+  #isAsking = false;
 
   constructor(dependencies: IndexerHeadDependencies) {
     this.#dependencies = dependencies;
@@ -53,7 +79,7 @@ export class IndexerHead {
   chainTime(): number | undefined {
     const now = this.#dependencies.now();
     if (now - this.#askedAt >= ASK_EVERY_MS) void this.ask();
-    return this.#isHeld(now) ? this.#at : undefined;
+    return this.#isTimeHeld(now) ? this.#at : undefined;
   }
 
   /** The highest block that it is known to have; -1 while none is known. */
@@ -61,43 +87,144 @@ export class IndexerHead {
     return this.#seqno;
   }
 
-  /** Asks for the head now. Resolves with the seqno of the answer; `undefined` if there was none. Never rejects. */
-  async ask(): Promise<number | undefined> {
-    const { upstream, maySend, onRateLimited, now } = this.#dependencies;
-    this.#askedAt = now();
-    if (!(await maySend())) return undefined;
-    try {
-      const { status, body, retryAfterMs } = await upstream.fetch(QUESTION, TIMEOUT_MS);
-      if (status === 429) onRateLimited(retryAfterMs);
-      if (status !== 200) return undefined;
-      const head = headIn(body);
-      this.learn(head, true);
-      return head.seqno < 0 ? undefined : head.seqno;
-    } catch (error) {
-      if (!(error instanceof ProxyError)) throw error;
-      return undefined;
+  /** The newest block that it has by its newest word; -1 while that is unknown or does not count. */
+  get newestBlock(): number {
+    return this.#fault === undefined ? this.#last : -1;
+  }
+
+  /** What is wrong with what it says; `undefined` while nothing is known to be. */
+  get fault(): HeadFault | undefined {
+    return this.#fault;
+  }
+
+  /** Whether it has a masterchain block by its own word. */
+  hasBlock(seqno: number): boolean {
+    return this.#first <= seqno && seqno <= this.newestBlock;
+  }
+
+  /** Whether it has shown in the last 60 s that its chain has reached a masterchain block. */
+  hasReached(seqno: number): boolean {
+    return seqno <= this.#seqno && this.#isSeqnoHeld(this.#dependencies.now());
+  }
+
+  /**
+   * Asks for the head now, and in the background for a block that it named before if it is time. Resolves with what it
+   * says; `undefined` if there was no answer, it is of another chain, or an older question has no answer yet. Never
+   * rejects.
+   */
+  async ask(): Promise<ChainHead | undefined> {
+    if (this.#isAsking) return undefined;
+    this.#isAsking = true;
+    const head = await this.#askForHead();
+    const named = head && this.#proof.named(head.seqno, this.#dependencies.now());
+    if (named === undefined) this.#isAsking = false;
+    else void this.#askForNamed(named);
+    return head;
+  }
+
+  /** Asks for the head and, for up to 3 s, for the block that it names. For the start. Never rejects. */
+  async prove(): Promise<void> {
+    if (this.#isAsking) return;
+    this.#isAsking = true;
+    const head = await this.#askForHead();
+    if (head !== undefined) {
+      let isThere = await this.#askFor(head.seqno);
+      for (let leftMs = START_PROOF_MS; isThere === false && leftMs > 0; leftMs -= START_PROOF_EVERY_MS) {
+        await new Promise((resolve) => setTimeout(resolve, START_PROOF_EVERY_MS).unref());
+        isThere = await this.#askFor(head.seqno);
+      }
+      this.#endProof(isThere);
     }
+    this.#isAsking = false;
   }
 
   /** Learns the point that an answer shows; most are about old blocks. `isHead`: it was asked for the head itself. */
   learn({ at, seqno }: ChainPoint, isHead = false): void {
+    if (this.#isOfOtherChain) return;
     const now = this.#dependencies.now();
-    const isHeld = this.#isHeld(now);
-    if (at > 0 && at <= now + FURTHEST_AHEAD_MS && (at >= this.#at || !isHeld)) {
+    if (at > 0 && at <= now + FURTHEST_AHEAD_MS && (at >= this.#at || !this.#isTimeHeld(now))) {
       this.#at = at;
       this.#shownAt = now;
     }
-    if (seqno > this.#seqno || (seqno >= 0 && isHead && !isHeld)) this.#seqno = seqno;
+    if (seqno < 0) return;
+    if (seqno >= this.#seqno || (isHead && !this.#isSeqnoHeld(now))) {
+      this.#seqno = seqno;
+      this.#reachedAt = now;
+    }
+    if (isHead || seqno > this.#last) this.#last = seqno;
+  }
+
+  /** To be called when it had nothing of a block that it has by its own word, and another indexer has it. */
+  refute(seqno: number): void {
+    if (seqno <= this.newestBlock - SETTLED_BLOCKS) this.#endProof(false);
   }
 
   /** To be called when the clock has jumped: then no instant before it means anything. */
   forget(): void {
     this.#at = 0;
     this.#shownAt = Number.NEGATIVE_INFINITY;
+    this.#reachedAt = Number.NEGATIVE_INFINITY;
     this.#askedAt = Number.NEGATIVE_INFINITY;
+    this.#proof.forget();
   }
 
-  #isHeld(now: number): boolean {
+  async #askForHead(): Promise<ChainHead | undefined> {
+    const { now, isOurChain } = this.#dependencies;
+    this.#askedAt = now();
+    const answer = await this.#fetch(HEAD_QUESTION);
+    if (answer?.status !== 200) return undefined;
+    const head = headIn(answer.body);
+    if (head.globalId !== undefined) this.#isOfOtherChain = !isOurChain(head.globalId);
+    this.#sayFault();
+    this.learn(head, true);
+    if (this.#isOfOtherChain || head.seqno < 0) return undefined;
+    this.#first = head.first;
+    // A time from the future is garbage here too: heads are compared by it.
+    return head.at <= now() + FURTHEST_AHEAD_MS ? head : { ...head, at: 0 };
+  }
+
+  /** Whether it has a block; `undefined` if that did not come out. */
+  async #askFor(seqno: number): Promise<boolean | undefined> {
+    const answer = await this.#fetch(blockQuestion(seqno));
+    return answer && showsBlock(answer, seqno);
+  }
+
+  async #askForNamed(seqno: number): Promise<void> {
+    this.#endProof(await this.#askFor(seqno));
+    this.#isAsking = false;
+  }
+
+  #endProof(isThere: boolean | undefined): void {
+    this.#proof.ended(isThere, this.#dependencies.now());
+    this.#sayFault();
+  }
+
+  #sayFault(): void {
+    const fault = this.#isOfOtherChain ? 'other-chain' : this.#proof.isMissing ? 'lacks-block' : undefined;
+    if (fault === this.#fault) return;
+    this.#fault = fault;
+    this.#dependencies.onFault(fault);
+  }
+
+  /** One question beside the slots; `undefined` if it may not be sent now, or there is no answer. Never rejects. */
+  async #fetch(question: UpstreamRequest): Promise<UpstreamAnswer | undefined> {
+    const { upstream, maySend, onRateLimited } = this.#dependencies;
+    if (!(await maySend())) return undefined;
+    try {
+      const answer = await upstream.fetch(question, TIMEOUT_MS);
+      if (answer.status === 429) onRateLimited(answer.retryAfterMs);
+      return answer;
+    } catch (error) {
+      if (!(error instanceof ProxyError)) throw error;
+      return undefined;
+    }
+  }
+
+  #isTimeHeld(now: EpochMs): boolean {
     return now - this.#shownAt <= SHOWN_HOLDS_MS;
+  }
+
+  #isSeqnoHeld(now: EpochMs): boolean {
+    return now - this.#reachedAt <= SHOWN_HOLDS_MS;
   }
 }

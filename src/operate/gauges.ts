@@ -101,6 +101,12 @@ export function addGauges(registry: Registry, sources: GaugeSources): void {
   ofIndexer('indexer_behind', 'Whether an indexer is too far behind (1) to be asked.', (it) =>
     Number(heads?.isBehind(it.route.index) === true),
   );
+  const faults = [undefined, 'lacks-block', 'other-chain'];
+  ofIndexer(
+    'indexer_disproved',
+    'What is wrong with what an indexer says of its chain: 0 nothing, 1 it lacks a block that it named, 2 it follows another chain.',
+    ({ head }) => faults.indexOf(head.fault),
+  );
   ofIndexer('indexer_slots_in_use', 'Slots in use at each indexer.', ({ route }) => route.slots.inUse);
   ofIndexer(
     'indexer_peak_seconds',

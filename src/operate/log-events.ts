@@ -42,6 +42,18 @@ const STATES = {
   well: (indexer: string) => info('this indexer answers and is asked again', { indexer }),
   behind: (indexer: string) => warn('the chain of this indexer is behind: the others are asked', { indexer }),
   'caught-up': (indexer: string) => info('the chain of this indexer has caught up: it is asked again', { indexer }),
+  'lacks-block': (indexer: string) =>
+    warn(
+      'the indexer does not have the block that it named: its 404s may be wrong, and others are asked where there are',
+      {
+        indexer,
+      },
+    ),
+  'other-chain': (indexer: string) =>
+    warn('the indexer follows another chain (global_id): its head is refused, and others are asked where there are', {
+      indexer,
+    }),
+  believed: (indexer: string) => info('the indexer has the blocks that it names, of our chain', { indexer }),
 };
 
 /** The indexers of the settings. */

@@ -14,6 +14,19 @@ export interface ChainPoint {
 /** What an answer shows that is about nothing committed. */
 export const NO_POINT: ChainPoint = { at: 0, seqno: -1 };
 
+/** What an indexer says of its chain: `masterchainInfo`. The point is that of its newest block. */
+export interface ChainHead extends ChainPoint {
+  /** The oldest masterchain block that it has; 0 where it does not say. */
+  readonly first: number;
+  /** Which chain it follows ({@link GLOBAL_IDS}); `undefined` where it does not say. */
+  readonly globalId: number | undefined;
+}
+
+const NO_HEAD: ChainHead = { ...NO_POINT, first: 0, globalId: undefined };
+
+/** The `global_id` of the blocks of the networks that have names. */
+export const GLOBAL_IDS: Readonly<Record<string, number>> = { mainnet: -239, testnet: -3 };
+
 /** A longer answer to `masterchainInfo` is not parsed on the event loop. The real one has 2 KB. */
 const LONGEST_HEAD_BYTES = 64 * 1024;
 
@@ -21,7 +34,7 @@ const LONGEST_HEAD_BYTES = 64 * 1024;
  * The point that the parsed body of an answer shows, by its final transactions and its blocks. Pending traces show none:
  * they come from the emulator, which can be ahead of the database that the other operations are answered from.
  */
-export function chainPointIn({ operation }: Call, body: unknown): ChainPoint {
+export function chainPointIn({ operation }: Pick<Call, 'operation'>, body: unknown): ChainPoint {
   if (operation.name === 'pendingTraces' || !isObject(body)) return NO_POINT;
   let point = NO_POINT;
   for (const row of listedRows(operation, body)) {
@@ -31,15 +44,21 @@ export function chainPointIn({ operation }: Call, body: unknown): ChainPoint {
   return point;
 }
 
-/** The newest block that the indexer has, by its answer to `masterchainInfo`. Never throws. */
-export function headIn(answer: Buffer): ChainPoint {
-  if (answer.length > LONGEST_HEAD_BYTES) return NO_POINT;
+/** What an answer to `masterchainInfo` says. Never throws; of anything else the seqno is -1. */
+export function headIn(answer: Buffer): ChainHead {
+  if (answer.length > LONGEST_HEAD_BYTES) return NO_HEAD;
   try {
     const body: unknown = JSON.parse(answer.toString('utf8'));
-    const last = isObject(body) ? body['last'] : undefined;
-    return isObject(last) ? furthest(NO_POINT, last['gen_utime'], last['seqno']) : NO_POINT;
+    const [first, last] = isObject(body) ? [body['first'], body['last']] : [];
+    if (!isObject(last)) return NO_HEAD;
+    const { seqno, gen_utime: time, global_id: globalId } = last;
+    return {
+      ...furthest(NO_POINT, time, seqno),
+      first: isObject(first) && isSeqno(first['seqno']) ? first['seqno'] : 0,
+      globalId: typeof globalId === 'number' ? globalId : undefined,
+    };
   } catch {
-    return NO_POINT;
+    return NO_HEAD;
   }
 }
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { refusedKey } from '../../src/tools/simulator/faults.ts';
+import { refusedKey, withoutBlocks } from '../../src/tools/simulator/faults.ts';
 import { type Indexer, startIndexer } from '../../src/tools/simulator/indexer.ts';
 import { runCommand } from '../support/command-output.ts';
 import { startRedis } from '../support/redis-server.ts';
@@ -114,5 +114,20 @@ describe('check-config --connect', () => {
     expect(stdout).toMatch(/^warning: Redis is away: toncache starts without it, and uses it as soon as it answers$/m);
     expect(stdout).toMatch(/^Redis +away +cannot be reached: /m);
     expect(stdout).toMatch(/^indexer \S+ +ok +answers/m);
+  });
+
+  it('names an indexer that does not have the block that it names as its newest, after 3 s', async () => {
+    const lacking = indexer.faults.inject(withoutBlocks(), { operation: 'masterchainBlockShards' });
+    const { code, checks } = await connect({ UPSTREAM_URL: indexer.url });
+    expect([code, checks[0]?.found]).toEqual([
+      69,
+      expect.stringMatching(/^does not have block 6\d+, which it names as its newest$/),
+    ]);
+    expect(lacking.hits).toBe(7);
+  });
+
+  it('waits for a block that becomes visible late', async () => {
+    indexer.faults.inject(withoutBlocks(), { operation: 'masterchainBlockShards', times: 2 });
+    expect((await connect({ UPSTREAM_URL: indexer.url })).code).toBe(0);
   });
 });

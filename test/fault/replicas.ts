@@ -1,5 +1,6 @@
 import { Chain } from '../../src/tools/simulator/chain.ts';
 import { type Indexer, startIndexer } from '../../src/tools/simulator/indexer.ts';
+import type { Trace } from '../../src/tools/simulator/trace.ts';
 import type { Answered } from '../support/http-client.ts';
 import { type ProxyOptions, type RunningProxy, startProxy } from '../support/start-proxy.ts';
 
@@ -8,7 +9,7 @@ const BLOCK_MS = 400;
 /** Every indexer that is not far behind has such blocks. */
 const OLD_BLOCKS = 20;
 
-/** Two simulated indexers of one chain, and the proxy in front of them. */
+/** Simulated indexers of one chain, and the proxy in front of them. */
 export class Replicas implements AsyncDisposable {
   readonly proxy: RunningProxy;
   readonly indexers: readonly Indexer[];
@@ -27,15 +28,17 @@ export class Replicas implements AsyncDisposable {
     this.#startAt = startAt;
   }
 
-  /** Two; `prepare` is called before the proxy starts; the last `backups` of the indexers are backups. */
+  /** `prepare` is called before the proxy starts; the last `backups` of the indexers are backups. */
   static async start(
-    { backups = 0, prepare }: { backups?: number; prepare?: (indexers: Indexer[]) => void },
+    { count = 2, backups = 0, prepare }: { count?: number; backups?: number; prepare?: (indexers: Indexer[]) => void },
     { env, overrides }: Pick<ProxyOptions, 'env' | 'overrides'> = {},
   ): Promise<Replicas> {
     const startAt = Date.now() - HISTORY_MS;
     const start = () => startIndexer({ chain: new Chain({ startAt }) });
-    const indexers = [await start(), await start()];
+    const indexers = await Promise.all(Array.from({ length: count }, start));
     prepare?.(indexers);
+    // A chain makes its history when it is first looked at: the heads of all would come late.
+    for (const { replicas } of indexers) void replicas[0].chain;
     const urls = indexers.map(({ url }) => url);
     const backupUrl = urls.splice(urls.length - backups).join();
     const proxy = await startProxy({
@@ -92,6 +95,24 @@ export class Replicas implements AsyncDisposable {
       .flatMap(({ transactions }) => transactions)
       .filter(({ parent, seqno }) => parent !== undefined && seqno > head - newerThan && seqno <= head)
       .map(({ hash }) => `/api/v3/adjacentTransactions?hash=${encodeURIComponent(hash)}&direction=in`);
+  }
+
+  /** The external messages of traces that have ended less than so long ago, ms: they are pending no more. */
+  endedTraces(withinMs: number): string[] {
+    return this.#traces(({ goneAt }, now) => goneAt <= now && goneAt > now - withinMs);
+  }
+
+  /** Those of traces that were emulated less than so long ago, ms. */
+  youngTraces(withinMs: number): string[] {
+    return this.#traces(({ emulatedAt }, now) => emulatedAt <= now && emulatedAt > now - withinMs);
+  }
+
+  #traces(isMeant: (trace: Trace, now: number) => boolean): string[] {
+    const chain = this.indexers.at(-1)?.chain;
+    const now = chain?.now ?? 0;
+    return (chain?.recentTraces(200) ?? [])
+      .filter((trace) => isMeant(trace, now))
+      .map(({ externalHash }) => `/api/v3/pendingTraces?ext_msg_hash=${encodeURIComponent(externalHash)}`);
   }
 
   /** How many requests for pages came to each. */

@@ -86,6 +86,8 @@ function indexersIn(growth: Growth) {
 function stateOfIndexer(samples: Samples, is: { readonly indexer: string }) {
   if (samples.sum('upstream_paused', is) > 0) return 'paused';
   if (samples.sum('indexer_failing', is) > 0) return 'failing';
+  const disproved = samples.sum('indexer_disproved', is);
+  if (disproved > 0) return disproved === 1 ? 'lacks blocks' : 'another chain';
   return samples.sum('indexer_behind', is) > 0 ? 'behind' : 'well';
 }
 

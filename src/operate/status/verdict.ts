@@ -1,3 +1,4 @@
+import type { HeadFault } from '../../indexer/indexer-head.ts';
 import { Growth, type MetricSample, type Samples } from '../samples.ts';
 
 /** What an operator should know first. */
@@ -46,6 +47,12 @@ const WHY_SHED: Readonly<Record<string, string>> = {
   'client-limit': 'clients ask for more than their limit',
 };
 
+/** What to say where an indexer, or each of several, says of its chain what is not so. */
+const WHY_DISPROVED: Readonly<Record<HeadFault, string>> = {
+  'lacks-block': 'the indexer does not have the block that it named: what it says is not there may be there',
+  'other-chain': 'the indexer follows another chain than before (global_id)',
+};
+
 /** Judges the time between two instants by what was counted in it. */
 export function verdictOf(before: Samples, after: Samples): Verdict {
   const growth = new Growth(before, after);
@@ -89,6 +96,8 @@ function troubleIn(growth: Growth): string {
   if (isEach(after.of('upstream_paused'))) return whyShed('paused');
   const breakers = Map.groupBy(after.of('breaker_open'), ({ labels }) => labels['operation']);
   if ([...breakers.values()].some(isEach)) return whyShed('breaker-open');
+  const disproved = after.of('indexer_disproved');
+  if (isEach(disproved)) return WHY_DISPROVED[disproved[0]?.value === 2 ? 'other-chain' : 'lacks-block'];
   const sent = growth.of('upstream_requests_total');
   const failed = sent - growth.good('upstream_requests_total');
   if (failed >= FEWEST && failed > FAILING_PART * sent) {

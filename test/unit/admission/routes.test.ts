@@ -95,3 +95,45 @@ test('a hedge goes to no indexer that is not known to have the block', async () 
   expect(await open(old).enter(hedge)).toMatchObject({ reason: 'breaker-open' });
   expect(placeOf(await open(old, newest).enter(hedge))).toBe(1);
 });
+
+/** An indexer that has the blocks from one to another by its own word. */
+function having(index: number, first: number, last: number, options: Partial<Route> = {}): Route {
+  const hasBlock = (seqno: number) => first <= seqno && seqno <= last;
+  return routeOf(index, { hasBlock, newestBlock: () => last, ...options });
+}
+
+const behind = { isBehind: () => true };
+const backup = { isBackup: true };
+const OPEN_BREAKER = { isOpen: true, isClosed: false, retryAfterMs: 700, admit: () => undefined };
+const paused = {
+  guards: new Map([['any', [{ reason: 'paused', breaker: OPEN_BREAKER, end: () => {} } as const]]]),
+};
+
+test.each<[string, number, Route[], number]>([
+  ['one that has it, though it is behind', 5, [having(0, 50, 100), having(1, 1, 80, behind)], 1],
+  ['one that is up to date, if all have it', 60, [having(0, 1, 80, behind), having(1, 1, 100)], 1],
+  ['no backup, if none has it', 5, [having(0, 50, 100), having(1, 1, 100, backup)], 0],
+  ['one where the newest block is, if it is not there yet', 101, [having(0, 1, 99), having(1, 1, 100)], 1],
+])('a request about a block is sent to %s', async (_, seqno, routes, place) => {
+  for (let time = 0; time < 3; time++) expect(placeOf(await open(...routes).enter({ ...asking, seqno }))).toBe(place);
+});
+
+test('a request about a block that the history of one does not hold waits for the other one, which has it', async () => {
+  const old = { ...asking, seqno: 5 };
+  expect(await open(having(0, 50, 100), having(1, 1, 100, paused)).enter(old)).toEqual({
+    reason: 'paused',
+    retryAfterMs: 700,
+  });
+  // What is wrong with the word of one is no reason to ask no other.
+  const disproved = having(0, 1, 0, { newestBlock: () => -1 });
+  expect(placeOf(await open(disproved, having(1, 1, 100, paused)).enter(old))).toBe(0);
+});
+
+test('a hedge about a block may go to one that is behind, if that has it', async () => {
+  const hedge = { ...asking, isHedge: true, neverWaits: true, not: 0, seqno: 5 };
+  expect(placeOf(await open(having(0, 50, 100), having(1, 1, 80, behind)).enter(hedge))).toBe(1);
+  const { seqno: _, ...other } = hedge;
+  expect(await open(having(0, 50, 100), having(1, 1, 80, behind)).enter(other)).toMatchObject({
+    reason: 'breaker-open',
+  });
+});

@@ -1,33 +1,166 @@
-import { expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { Heads } from '../../../src/indexer/heads.ts';
+import type { HeadFault } from '../../../src/indexer/indexer-head.ts';
+import type { ChainHead } from '../../../src/ton/chain-point.ts';
 
 const MAX_LAG = 12;
+const NOW = 1_800_000_000_000;
+/** The mainnet of these tests has made so many blocks by now. */
+const NEWEST = 62_000_000;
+const BLOCK_MS = 400;
 
-test('an indexer that is behind stays so while the newest has not answered yet, or does not', async () => {
-  const answers = [Promise.withResolvers<number | undefined>(), Promise.withResolvers<number | undefined>()];
-  const heads = answers.map((_, index) => ({
-    seqno: index === 0 ? 1000 : 500,
-    ask: async () => answers[index]?.promise,
-  }));
+/** What an indexer says whose chain is so many blocks behind. */
+const behindBy = (blocks: number): ChainHead => headAt(NEWEST - blocks, blocks * BLOCK_MS);
+const headAt = (seqno: number, ageMs = 0): ChainHead => {
+  const at = Math.floor((NOW - ageMs) / 1000) * 1000;
+  return { at, seqno, first: 1, globalId: -239 };
+};
+
+/** An indexer that answers with what the test gives it, when it does. */
+class FakeHead {
+  fault: HeadFault | undefined;
+  asked = 0;
+  says: () => Promise<ChainHead | undefined>;
+  constructor(says: () => Promise<ChainHead | undefined>) {
+    this.says = says;
+  }
+  ask(): Promise<ChainHead | undefined> {
+    this.asked++;
+    return this.says();
+  }
+}
+
+const saying = (head: ChainHead | undefined) => new FakeHead(async () => head);
+const silent = () => new FakeHead(() => new Promise(() => {}));
+
+function compared(...heads: FakeHead[]) {
   const changes: string[] = [];
   const all = new Heads({
     heads,
-    now: () => 0,
+    now: () => performance.now(),
     onBehind: (index, isBehind) => changes.push(`${index} ${isBehind}`),
+    askEveryMs: 500,
     maxLag: MAX_LAG,
   });
+  return { all, changes, lags: () => heads.map((_, index) => all.lag(index)) };
+}
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+test('an indexer that is behind stays so while the newest has not answered yet, or does not', async () => {
+  const answers = [Promise.withResolvers<ChainHead | undefined>(), Promise.withResolvers<ChainHead | undefined>()];
+  const heads = answers.map((_, index) => new FakeHead(async () => answers[index]?.promise));
+  const { all, changes, lags } = compared(...heads);
   const asked = all.ask();
-  answers[1]?.resolve(500);
+  answers[1]?.resolve(behindBy(500));
   await Promise.resolve();
-  answers[0]?.resolve(1000);
+  answers[0]?.resolve(behindBy(0));
   await asked;
-  expect([all.lag(0), all.lag(1), changes]).toEqual([0, 500, ['1 true']]);
+  expect([lags(), changes]).toEqual([[0, 500], ['1 true']]);
 
   answers[0] = Promise.withResolvers();
   const again = all.ask();
-  await new Promise((resolve) => setImmediate(resolve));
+  await vi.advanceTimersByTimeAsync(10);
   expect(all.isBehind(1)).toBe(true);
   answers[0].resolve(undefined);
   await again;
   expect([all.lag(1), changes]).toEqual([500, ['1 true']]);
+});
+
+describe('the heads of one round', () => {
+  test('are compared a second after it began, without one that hangs', async () => {
+    const { all, lags } = compared(saying(behindBy(0)), saying(behindBy(1000)), silent());
+    const asked = all.ask();
+    await vi.advanceTimersByTimeAsync(999);
+    expect(lags()).toEqual([0, 0, 0]);
+    await vi.advanceTimersByTimeAsync(1);
+    await asked;
+    expect(lags()).toEqual([0, 1000, 0]);
+  });
+
+  test('are those that all others are compared with: one that comes late is behind them, and nobody is behind it', async () => {
+    const late = Promise.withResolvers<ChainHead>();
+    const { all, lags } = compared(saying(behindBy(3)), saying(behindBy(4)), new FakeHead(() => late.promise));
+    const asked = all.ask();
+    await vi.advanceTimersByTimeAsync(1000);
+    await asked;
+    late.resolve(behindBy(0));
+    await vi.advanceTimersByTimeAsync(0);
+    expect(lags()).toEqual([0, 1, 0]);
+
+    const later = Promise.withResolvers<ChainHead>();
+    const slow = compared(saying(behindBy(0)), new FakeHead(() => later.promise));
+    const askedAgain = slow.all.ask();
+    await vi.advanceTimersByTimeAsync(1000);
+    await askedAgain;
+    later.resolve(behindBy(50));
+    await vi.advanceTimersByTimeAsync(0);
+    expect([slow.lags(), slow.changes]).toEqual([[0, 50], ['1 true']]);
+  });
+
+  test('do not hold that of one that has died since', async () => {
+    const dying = saying(headAt(NEWEST + 900));
+    const { all, lags, changes } = compared(saying(behindBy(0)), dying);
+    await all.ask();
+    expect(lags()).toEqual([900, 0]);
+    dying.says = async () => undefined;
+    for (let round = 0; round < 3; round++) await all.ask();
+    expect([lags(), changes]).toEqual([
+      [0, 0],
+      ['0 true', '0 false'],
+    ]);
+  });
+
+  test('count as the largest lag of three, because one may fall between two commits', async () => {
+    const older = saying(behindBy(1));
+    const { all, lags } = compared(older, saying(behindBy(0)));
+    const seen: number[] = [];
+    for (const blocks of [1, 0, 0, 2, 0, 0, 0]) {
+      older.says = async () => behindBy(blocks);
+      await all.ask();
+      seen.push(lags()[0] ?? 0);
+    }
+    expect(seen).toEqual([1, 1, 1, 2, 2, 2, 0]);
+  });
+});
+
+describe('a head that cannot be', () => {
+  const mad = () => headAt(2_000_000_000);
+
+  test.each([
+    ['beside one other', [behindBy(0)], [0]],
+    ['beside two others, of which one is behind', [behindBy(0), behindBy(40)], [0, 40]],
+    ['that comes with a time an hour ahead', [behindBy(0)], [0], { ...mad(), at: NOW + 3_600_000 }],
+    ['without a time', [behindBy(0)], [0], { ...mad(), at: 0 }],
+  ])('%s leaves nobody behind', async (_, others, lagsOfOthers, said = mad()) => {
+    const { all, lags, changes } = compared(...others.map(saying), saying(said));
+    for (let round = 0; round < 3; round++) await all.ask();
+    expect(lags()).toEqual([...lagsOfOthers, 0]);
+    expect(changes).toEqual(lagsOfOthers.flatMap((lag, index) => (lag > MAX_LAG ? [`${index} true`] : [])));
+  });
+
+  test('because it is far too old for its time does not hide who is behind', async () => {
+    const { all, lags } = compared(saying(behindBy(0)), saying(behindBy(40)), saying(headAt(5)));
+    await all.ask();
+    expect(lags().slice(0, 2)).toEqual([0, 40]);
+  });
+
+  test('as its indexer lacks the block that it named leaves nobody behind', async () => {
+    const liar = saying(headAt(NEWEST + 900));
+    liar.fault = 'lacks-block';
+    const { all, lags } = compared(saying(behindBy(0)), liar);
+    await all.ask();
+    expect(lags()).toEqual([0, 0]);
+  });
+});
+
+test('the heads are asked for while requests are sent, as often as is said', async () => {
+  const head = saying(behindBy(0));
+  const { all } = compared(head, saying(behindBy(0)));
+  for (let ms = 0; ms < 5000; ms += 10) {
+    all.onRequest();
+    await vi.advanceTimersByTimeAsync(10);
+  }
+  expect(head.asked).toBe(10);
 });

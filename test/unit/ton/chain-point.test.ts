@@ -62,12 +62,23 @@ describe('the head', () => {
 
   test('is the newest indexed block', () => {
     const text = `{"last":{"gen_utime":"${NOW}","seqno":7},"first":{"gen_utime":"1","seqno":1}}`;
-    expect(headOf(text)).toEqual({ at: NOW * 1000, seqno: 7 });
-    expect(headOf(`{"last":{"gen_utime":${NOW}}}`)).toEqual({ at: NOW * 1000, seqno: -1 });
+    expect(headOf(text)).toEqual({ at: NOW * 1000, seqno: 7, first: 1 });
+    expect(headOf(`{"last":{"gen_utime":${NOW}}}`)).toEqual({ at: NOW * 1000, seqno: -1, first: 0 });
   });
+
+  test.each([-239, -3, undefined])('is of the chain that the newest block names: %s', (globalId) => {
+    expect(headOf(JSON.stringify({ last: { seqno: 7, global_id: globalId } })).globalId).toBe(globalId);
+  });
+
+  test.each([null, 7, {}, { seqno: '7' }, { seqno: -1 }])(
+    'is of an indexer that has all blocks if it says %j',
+    (first) => {
+      expect(headOf(JSON.stringify({ last: { seqno: 9 }, first })).first).toBe(0);
+    },
+  );
 
   test.each(['', '<html>', 'null', '[]', '{}', '{"last":null}', '{"last":{}}', '{"last":{"gen_utime":"soon"}}'])(
     'is not known from %j',
-    (text) => expect(headOf(text)).toEqual(NONE),
+    (text) => expect(headOf(text)).toEqual({ ...NONE, first: 0 }),
   );
 });

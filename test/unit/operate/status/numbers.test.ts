@@ -69,6 +69,24 @@ describe('the numbers of the status page', () => {
     expect([redis, stream]).toEqual(['failed', 'lost']);
   });
 
+  it('say what each of several indexers is', () => {
+    const indexers = ['a', 'b', 'c', 'd', 'e', 'f'];
+    const { indexers: shown } = readNumbers([
+      samplesAt(
+        0,
+        ...indexers.map((indexer) => `indexer_head_seqno indexer=${indexer} 7`),
+        'indexer_disproved indexer=b 1',
+        'indexer_behind indexer=b 1',
+        'indexer_disproved indexer=c 2',
+        'indexer_behind indexer=d 1',
+        'indexer_failing indexer=e 1',
+        'upstream_paused indexer=f 1',
+      ),
+    ]);
+    const states = ['well', 'lacks blocks', 'another chain', 'behind', 'failing', 'paused'];
+    expect(shown.map(({ state }) => state)).toEqual(states);
+  });
+
   it('estimate a quantile within its bucket, as Prometheus does', () => {
     const after = samplesAt(
       0,

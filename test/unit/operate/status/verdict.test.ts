@@ -94,6 +94,24 @@ describe('the verdict', () => {
       'stale answers',
       'the indexer is slow (p99 4.0 s)',
     ],
+    [
+      'the indexer lacks the block that it named',
+      [ANSWERED, 'indexer_disproved indexer=a 1'],
+      'serving what is cached',
+      'the indexer does not have the block that it named: what it says is not there may be there',
+    ],
+    [
+      'the indexer follows another chain',
+      [ANSWERED, 'indexer_disproved indexer=a 2'],
+      'serving what is cached',
+      'the indexer follows another chain than before (global_id)',
+    ],
+    [
+      'one of two indexers lacks the block that it named',
+      [ANSWERED, 'indexer_disproved indexer=a 1', 'indexer_disproved indexer=b 0'],
+      'serving',
+      '',
+    ],
     ['Redis is away', [ANSWERED, 'redis_available call=read 0'], 'serving from memory alone', 'Redis is away'],
   ])('when %s', (_, lines, says, why) => {
     expect(verdictOf(NOTHING, new Samples(lines.map(sample), 10_000))).toMatchObject({ says, why });

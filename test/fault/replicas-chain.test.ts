@@ -1,0 +1,197 @@
+import { describe, expect, it, vi } from 'vitest';
+import { failed, withoutBlocks } from '../../src/tools/simulator/faults.ts';
+import type { Indexer } from '../../src/tools/simulator/indexer.ts';
+import type { Answered } from '../support/http-client.ts';
+import { Replicas } from './replicas.ts';
+
+const RIGHT = [200];
+const statuses = (answers: readonly Answered[]) => [...new Set(answers.map(({ status }) => status))];
+const sumOf = (counts: readonly number[]) => counts.reduce((sum, each) => sum + each, 0);
+const shards = { operation: 'masterchainBlockShards' } as const;
+const info = { operation: 'masterchainInfo' } as const;
+
+/** So many blocks below the newest, all indexers have had them for a while. */
+const OLD_BLOCKS = 200;
+const MAD_SEQNO = 2_000_000_000;
+
+/** Lets the proxy compare the heads again: a request begins a round, and its end is waited for. */
+async function untilCompared(replicas: Replicas, isSo: () => Promise<boolean>): Promise<void> {
+  await expect
+    .poll(
+      async () => {
+        await replicas.askInTurn(1);
+        return await isSo();
+      },
+      { timeout: 20_000, interval: 50 },
+    )
+    .toBe(true);
+}
+
+describe('of two indexers, one with the newest head', () => {
+  it.each([404, 422] as const)(
+    'has no history and answers %i at once: clients get the block, and it is left',
+    async (status) => {
+      const prepare = ([first]: Indexer[]) => void first?.faults.inject(withoutBlocks(status), shards);
+      await using replicas = await Replicas.start({ prepare });
+      const old = replicas.newestSeqno - OLD_BLOCKS;
+      for (let time = 0; time < 40; time++) {
+        expect((await replicas.proxy.ask(replicas.freshPage(old - (time % 10)))).status).toBe(200);
+      }
+      // The first answer of it that the other one refutes is the last.
+      expect(replicas.asked[0]).toBe(1);
+      expect(await replicas.metricOf(0, 'disproved')).toBe(1);
+      expect(replicas.proxy.log.map(({ msg }) => msg)).toContainEqual(
+        expect.stringContaining('does not have the block that it named'),
+      );
+    },
+  );
+
+  it('says that its history is short: it is asked for no block below it, and for all others', async () => {
+    const prepare = (indexers: Indexer[]) => {
+      const [first] = indexers;
+      const floor = (first?.chain.headSeqno ?? 0) - 50;
+      first?.faults.inject({ kind: 'head', first: floor }, info);
+      for (const { faults } of indexers) faults.latencyMs = 20;
+    };
+    await using replicas = await Replicas.start({ prepare });
+    const askAtOnce = (seqno: number) =>
+      Promise.all(Array.from({ length: 30 }, () => replicas.proxy.ask(replicas.freshPage(seqno))));
+    expect(statuses(await askAtOnce(replicas.newestSeqno - OLD_BLOCKS))).toEqual(RIGHT);
+    expect(replicas.asked).toEqual([0, 30]);
+    expect(statuses(await askAtOnce(replicas.newestSeqno - 20))).toEqual(RIGHT);
+    expect(replicas.asked[0]).toBeGreaterThan(5);
+  });
+
+  it('says that its history is short, and the other one cannot be asked: nobody gets its 404', async () => {
+    const prepare = ([first, second]: Indexer[]) => {
+      first?.faults.inject({ kind: 'head', first: first.chain.headSeqno - 50 }, info);
+      first?.faults.inject(withoutBlocks(), shards);
+      second?.faults.inject(failed(500), shards);
+    };
+    await using replicas = await Replicas.start({ prepare });
+    const old = replicas.newestSeqno - OLD_BLOCKS;
+    for (let time = 0; time < 10; time++) {
+      expect((await replicas.proxy.ask(replicas.freshPage(old))).status).toBe(500);
+    }
+    expect(replicas.asked[0]).toBe(0);
+  });
+});
+
+it('what no indexer has is asked for once: below all histories, and beyond all heads', async () => {
+  const prepare = (indexers: Indexer[]) => {
+    for (const { faults, chain } of indexers) faults.inject({ kind: 'head', first: chain.headSeqno - 50 }, info);
+    for (const { faults } of indexers) faults.inject(withoutBlocks(), shards);
+  };
+  await using replicas = await Replicas.start({ prepare });
+  for (const seqno of [replicas.newestSeqno - OLD_BLOCKS, replicas.newestSeqno + 10_000]) {
+    const before = sumOf(replicas.asked);
+    for (let time = 0; time < 200; time++) {
+      expect((await replicas.proxy.ask(replicas.freshPage(seqno))).status).toBe(404);
+    }
+    expect(sumOf(replicas.asked) - before).toBe(200);
+  }
+});
+
+describe('a head of 2 000 000 000', () => {
+  it('leaves nobody behind, neither while its indexer goes on lying nor once that has died', async () => {
+    const prepare = ([first]: Indexer[]) => void first?.faults.inject({ kind: 'head', seqno: MAD_SEQNO }, info);
+    await using replicas = await Replicas.start({ count: 3, backups: 1, prepare });
+    const [liar, honest, backup] = replicas.indexers as [Indexer, Indexer, Indexer];
+    for (const { faults } of replicas.indexers) faults.latencyMs = 10;
+    expect(statuses(await replicas.askAtOnce(40))).toEqual(RIGHT);
+    expect(await replicas.metricOf(1, 'behind')).toBe(0);
+    expect(honest.requests.count('masterchainBlockShards')).toBeGreaterThan(10);
+    await liar.close();
+    expect(statuses(await replicas.askInTurn(20))).toEqual(RIGHT);
+    expect(backup.requests.total).toBe(0);
+  });
+
+  it('of one that answers 404 to what it says it has is refuted by the first block that another one has', async () => {
+    const prepare = ([first]: Indexer[]) => {
+      first?.faults.inject({ kind: 'head', seqno: MAD_SEQNO }, info);
+      first?.replicas[0].lag(100_000);
+    };
+    await using replicas = await Replicas.start({ prepare });
+    expect(statuses(await replicas.askInTurn(20))).toEqual(RIGHT);
+    expect(replicas.asked[0]).toBeLessThanOrEqual(1);
+  });
+});
+
+it('one hangs and one is far behind: no answer comes from the past, from the first one on', async () => {
+  const prepare = ([, second, third]: Indexer[]) => {
+    second?.replicas[0].lag(60_000);
+    third?.faults.inject({ kind: 'hang' });
+  };
+  await using replicas = await Replicas.start({ count: 3, prepare });
+  const targets = replicas.youngParents(100).slice(0, 20);
+  for (const target of targets) expect((await replicas.proxy.ask(target)).status).toBe(200);
+  expect([targets.length, await replicas.metricOf(1, 'behind')]).toEqual([20, 1]);
+});
+
+it('one stands still: once that is known it is asked, and what it does not have is asked for elsewhere', async () => {
+  await using replicas = await Replicas.start({});
+  for (const { faults } of replicas.indexers) faults.latencyMs = 5;
+  await replicas.askAtOnce(10);
+  replicas.indexers[0]?.replicas[0].lag(Number.POSITIVE_INFINITY);
+  await untilCompared(replicas, async () => (await replicas.metricOf(0, 'lag_blocks')) >= 2);
+  const targets = replicas.youngParents(2);
+  expect(targets.length).toBeGreaterThan(0);
+  expect(statuses(await Promise.all(targets.map((target) => replicas.proxy.ask(target))))).toEqual(RIGHT);
+});
+
+describe('of two indexers, the database of one is five blocks behind', () => {
+  const prepare = ([first]: Indexer[]) => first?.replicas[0].lagDatabase(2000);
+  const pendingAsked = ({ indexers }: Replicas) =>
+    sumOf(indexers.map(({ requests }) => requests.count('pendingTraces')));
+
+  it('a trace that has ended is shown by nobody', async () => {
+    await using replicas = await Replicas.start({ prepare });
+    const shown: string[] = [];
+    let asked = 0;
+    for (let time = 0; time < 20; time++) {
+      const answers = await Promise.all(replicas.endedTraces(1500).map((target) => replicas.proxy.ask(target)));
+      asked += answers.length;
+      shown.push(...answers.filter(({ text }) => !text.includes('"traces":[]')).map(({ text }) => text));
+    }
+    expect(asked).toBeGreaterThan(20);
+    expect(shown).toEqual([]);
+  });
+
+  it('a trace that is not final yet is asked for once', async () => {
+    await using replicas = await Replicas.start({ prepare });
+    const targets = await vi.waitFor(
+      () => {
+        const young = replicas.youngTraces(300);
+        expect(young.length).toBeGreaterThan(1);
+        return young;
+      },
+      { timeout: 20_000, interval: 5 },
+    );
+    const answers = await Promise.all(targets.map((target) => replicas.proxy.ask(target)));
+    expect(answers.filter(({ text }) => text.includes('"emulated":true'))).toHaveLength(targets.length);
+    expect(pendingAsked(replicas)).toBe(targets.length);
+  });
+});
+
+describe('of two indexers, one follows another chain', () => {
+  const follow = (place: number) => (indexers: Indexer[]) =>
+    void indexers[place]?.faults.inject({ kind: 'head', globalId: -3 }, info);
+
+  it.each([0, 1])('it is not asked, whichever is named first (%i), and the log says so', async (place) => {
+    await using replicas = await Replicas.start({ prepare: follow(place) });
+    // Who answers first may be taken for the one to follow until the other one has answered.
+    await untilCompared(replicas, async () => (await replicas.metricOf(place, 'disproved')) === 2);
+    const before = replicas.asked[place];
+    expect(statuses(await replicas.askAtOnce(20))).toEqual(RIGHT);
+    expect(replicas.asked[place]).toBe(before);
+    expect(await replicas.metricOf(1 - place, 'disproved')).toBe(0);
+    expect(replicas.proxy.log.map(({ msg }) => msg)).toContainEqual(expect.stringContaining('follows another chain'));
+  });
+
+  it('it is asked while the other one cannot be', async () => {
+    await using replicas = await Replicas.start({ prepare: follow(0) });
+    await untilCompared(replicas, async () => (await replicas.metricOf(0, 'disproved')) === 2);
+    await replicas.indexers[1]?.close();
+    expect(statuses(await replicas.askInTurn(5))).toEqual(RIGHT);
+  });
+});

@@ -1,0 +1,238 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { ProxyError } from '../../../src/errors.ts';
+import { type HeadFault, IndexerHead } from '../../../src/indexer/indexer-head.ts';
+import type { UpstreamAnswer, UpstreamRequest } from '../../../src/indexer/upstream-client.ts';
+
+const START = 1_800_000_000_000;
+const NEWEST = 62_000_000;
+const BLOCK_MS = 400;
+
+beforeEach(() => void vi.useFakeTimers({ now: START }));
+afterEach(() => void vi.useRealTimers());
+
+const listOf = (seqno: number) => ({
+  blocks: [
+    { workchain: -1, seqno, gen_utime: '1' },
+    { workchain: 0, seqno: 9e8 },
+  ],
+});
+const NOT_FOUND = { status: 404, body: { error: 'blocks not found' } };
+
+type Said = { readonly status: number; readonly body: unknown } | ProxyError | undefined;
+
+/** One indexer whose chain makes a block each 0.4 s, and what is asked of it. */
+function oneHead({ maySend = () => true, first }: { maySend?: () => boolean; first?: number } = {}) {
+  const seqnoNow = () => NEWEST + Math.floor((Date.now() - START) / BLOCK_MS);
+  const indexer = {
+    seqno: seqnoNow,
+    globalId: -239 as number | undefined,
+    /** What it says to the question for a block; `undefined`: the block. */
+    block: (_seqno: number): Said | Promise<Said> => undefined,
+    head: (said: Said): Said | Promise<Said> => said,
+  };
+  /** The blocks that were asked for, and when, in seconds after the start; 'head' for the head. */
+  const asked: [seconds: number, what: number | 'head'][] = [];
+  const faults: (HeadFault | undefined)[] = [];
+  const paused: (number | undefined)[] = [];
+  const fetch = async ({ operation, query }: UpstreamRequest): Promise<UpstreamAnswer> => {
+    const isHead = operation === 'masterchainInfo';
+    const seqno = Number(query[0]?.[1]);
+    asked.push([(Date.now() - START) / 1000, isHead ? 'head' : seqno]);
+    const last = {
+      seqno: indexer.seqno(),
+      gen_utime: String(Math.floor(Date.now() / 1000)),
+      global_id: indexer.globalId,
+    };
+    const truth = { status: 200, body: { last, ...(first !== undefined && { first: { seqno: first } }) } };
+    const said = isHead
+      ? await indexer.head(truth)
+      : ((await indexer.block(seqno)) ?? { status: 200, body: listOf(seqno) });
+    if (said === undefined) throw new Error('nothing is said');
+    if (said instanceof ProxyError) throw said;
+    const body = Buffer.from(typeof said.body === 'string' ? said.body : JSON.stringify(said.body));
+    const times = { askedAt: Date.now(), receivedAt: Date.now(), retryAfterMs: said.status === 429 ? 7000 : undefined };
+    return { ...times, status: said.status, body, contentType: 'application/json', apiVersion: undefined };
+  };
+  const head = new IndexerHead({
+    upstream: { fetch },
+    maySend: async () => maySend(),
+    onRateLimited: (ms) => void paused.push(ms),
+    isOurChain: (globalId) => globalId === -239,
+    onFault: (fault) => void faults.push(fault),
+    now: Date.now,
+  });
+  const look = async (seconds: number, everyMs = 500) => {
+    for (let ms = 0; ms < seconds * 1000; ms += everyMs) {
+      await head.ask();
+      await vi.advanceTimersByTimeAsync(everyMs);
+    }
+  };
+  const blocksAsked = () => asked.filter(([, what]) => what !== 'head');
+  return { head, indexer, asked, blocksAsked, faults, paused, look };
+}
+
+const secondsOf = (asked: readonly (readonly [number, unknown])[]) => asked.map(([seconds]) => seconds);
+
+describe('the block that was named', () => {
+  test.each([500, 2000, 10_000])(
+    'is asked for each 30 s, 10 s after it was named, at looks of %i ms',
+    async (everyMs) => {
+      const { blocksAsked, faults, look } = oneHead();
+      await look(95, everyMs);
+      expect(blocksAsked()).toEqual(
+        [30, 60, 90].map((seconds) => [seconds, NEWEST + ((seconds - 10) * 1000) / BLOCK_MS]),
+      );
+      expect(faults).toEqual([]);
+    },
+  );
+
+  test.each<[string, Said]>([
+    ['the indexer’s own 404', NOT_FOUND],
+    ['the 404 of a gateway', { status: 404, body: '<html>' }],
+    ['an empty list', { status: 200, body: { blocks: [] } }],
+    ['the list of another block', { status: 200, body: listOf(5) }],
+    ['another answer', { status: 200, body: '<html>' }],
+  ])('is missing where the answer is %s; 10 s later another one is asked for', async (_, said) => {
+    const { head, indexer, blocksAsked, faults, look } = oneHead();
+    indexer.block = () => said;
+    await look(31);
+    expect([head.fault, faults]).toEqual(['lacks-block', ['lacks-block']]);
+    expect([head.hasBlock(NEWEST), head.newestBlock]).toEqual([false, -1]);
+    await look(11);
+    expect(blocksAsked()).toHaveLength(2);
+    indexer.block = () => undefined;
+    await look(11);
+    expect([head.fault, faults, head.hasBlock(NEWEST)]).toEqual([undefined, ['lacks-block', undefined], true]);
+    expect(new Set(blocksAsked().map(([, seqno]) => seqno)).size).toBe(3);
+  });
+
+  test.each<[string, Said]>([
+    ['a 500', { status: 500, body: {} }],
+    ['a 401', { status: 401, body: {} }],
+    ['a 429', { status: 429, body: {} }],
+    ['nothing in time', new ProxyError('upstream-timeout', '')],
+  ])('is neither there nor missing where the answer is %s', async (_, said) => {
+    const { head, indexer, blocksAsked, look } = oneHead();
+    indexer.block = () => said;
+    await look(41);
+    expect([head.fault, secondsOf(blocksAsked())]).toEqual([undefined, [30, 40.5]]);
+  });
+
+  test('is forgotten where the head falls back behind it', async () => {
+    const { head, indexer, blocksAsked, look } = oneHead();
+    await look(25);
+    const restored = indexer.seqno() - 500;
+    indexer.seqno = () => restored;
+    await look(9);
+    expect(blocksAsked()).toEqual([]);
+    await look(2);
+    expect(blocksAsked().map(([, seqno]) => seqno)).toEqual([restored]);
+    expect(head.newestBlock).toBe(restored);
+  });
+
+  test('is not asked for during a pause or without a turn of the rate, and a 429 begins a pause', async () => {
+    let mayStill = Number.POSITIVE_INFINITY;
+    const { indexer, asked, paused, look } = oneHead({ maySend: () => mayStill-- > 0 });
+    await look(30);
+    mayStill = 1;
+    await look(0.5);
+    expect(asked.at(-1)?.[1]).toBe('head');
+    mayStill = Number.POSITIVE_INFINITY;
+    indexer.block = () => ({ status: 429, body: {} });
+    await look(11);
+    expect(paused).toEqual([7000]);
+  });
+
+  test('at the start is asked for again for 3 s, and missing only then', async () => {
+    const { head, indexer, blocksAsked, faults } = oneHead();
+    let missing = 3;
+    indexer.block = () => (missing-- > 0 ? NOT_FOUND : undefined);
+    const proven = head.prove();
+    await vi.advanceTimersByTimeAsync(3000);
+    await proven;
+    expect([faults, blocksAsked()]).toEqual([[], [0, 0.5, 1, 1.5].map((seconds) => [seconds, NEWEST])]);
+
+    const other = oneHead();
+    other.indexer.block = () => NOT_FOUND;
+    const asked = other.head.prove();
+    await vi.advanceTimersByTimeAsync(2999);
+    expect(other.faults).toEqual([]);
+    await vi.advanceTimersByTimeAsync(1);
+    await asked;
+    expect([other.faults, other.blocksAsked().length]).toEqual([['lacks-block'], 7]);
+  });
+
+  test('is refuted by another indexer that has it, unless it is so new that it may come yet', async () => {
+    const { head, faults } = oneHead();
+    await head.ask();
+    head.refute(NEWEST - 99);
+    expect(faults).toEqual([]);
+    head.refute(NEWEST - 100);
+    expect([faults, head.hasBlock(NEWEST - 1000)]).toEqual([['lacks-block'], false]);
+  });
+});
+
+describe('the blocks of an indexer', () => {
+  test.each([
+    [undefined, [true, true, true, false]],
+    [NEWEST - 10, [false, true, true, false]],
+  ])('are those from the first one that it names (%s) to the newest', async (first, has) => {
+    const { head } = oneHead(first === undefined ? {} : { first });
+    expect(head.hasBlock(NEWEST)).toBe(false);
+    await head.ask();
+    expect([NEWEST - 11, NEWEST - 10, NEWEST, NEWEST + 1].map((seqno) => head.hasBlock(seqno))).toEqual(has);
+    head.learn({ at: 0, seqno: NEWEST + 1 });
+    expect(head.hasBlock(NEWEST + 1)).toBe(true);
+  });
+
+  test('of another chain are none of ours, and are not learned', async () => {
+    const { head, indexer, faults } = oneHead();
+    indexer.globalId = -3;
+    expect(await head.ask()).toBeUndefined();
+    head.learn({ at: START, seqno: NEWEST });
+    expect([faults, head.hasBlock(NEWEST), head.seqno, head.chainTime()]).toEqual([
+      ['other-chain'],
+      false,
+      -1,
+      undefined,
+    ]);
+    indexer.globalId = -239;
+    expect((await head.ask())?.seqno).toBe(NEWEST);
+    expect([faults, head.hasBlock(NEWEST)]).toEqual([['other-chain', undefined], true]);
+  });
+});
+
+test('a head of 2 000 000 000 that was said once is forgotten within a minute', async () => {
+  const { head, indexer, look } = oneHead();
+  const { seqno } = indexer;
+  indexer.seqno = () => 2_000_000_000;
+  await look(0.5);
+  indexer.seqno = seqno;
+  await look(1);
+  expect([head.seqno, head.newestBlock]).toEqual([2_000_000_000, seqno() - 1]);
+  await look(61);
+  expect(head.hasReached(seqno() + 100)).toBe(false);
+  expect([head.seqno <= seqno(), head.hasReached(head.seqno)]).toEqual([true, true]);
+});
+
+test('a block counts as reached for a minute after it, or a later one, was last shown', async () => {
+  const { head } = oneHead();
+  await head.ask();
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(head.hasReached(NEWEST)).toBe(true);
+  await vi.advanceTimersByTimeAsync(1);
+  expect(head.hasReached(NEWEST)).toBe(false);
+});
+
+test('one indexer is never asked two questions at once', async () => {
+  const { head, indexer, asked } = oneHead();
+  const held = Promise.withResolvers<Said>();
+  indexer.head = () => held.promise;
+  const first = head.ask();
+  expect(await head.ask()).toBeUndefined();
+  await head.prove();
+  expect(head.chainTime()).toBeUndefined();
+  expect(asked).toHaveLength(1);
+  held.resolve({ status: 200, body: { last: { seqno: 7 } } });
+  expect((await first)?.seqno).toBe(7);
+});
