@@ -118,6 +118,7 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
     redis: redis?.tier,
     purges,
     applyEvents: push && ((entry) => push.effects.applyTo(entry)),
+    hasReached: (seqno) => indexers.all.some(({ head }) => head.hasReached(seqno)),
     now,
   });
   const topKeys = new TopKeys(random, monotonic);

@@ -25,7 +25,7 @@ import type { Refuse } from './refuse.ts';
 export interface AskedIndexer {
   readonly name: string;
   readonly client: Pick<UpstreamClient, 'fetch'>;
-  readonly head: Pick<IndexerHead, 'learn' | 'chainTime' | 'newestBlock' | 'hasBlock' | 'refute'>;
+  readonly head: Pick<IndexerHead, 'learn' | 'chainTime' | 'newestBlock' | 'hasBlock' | 'hasReached' | 'refute'>;
   /** The pause that it asked for. */
   readonly pause: Pick<Guard, 'breaker'>;
   readonly route: Pick<Route, 'health' | 'isBackup'>;
@@ -158,12 +158,15 @@ export class IndexerAsker {
       flight.depart();
       heads?.onRequest();
       const startedAt = monotonic();
+      // Asked before it is sent: what is seen of the chain meanwhile is newer than the answer.
+      const awaitedBlock =
+        seqno === undefined || indexers.some(({ head }) => head.hasReached(seqno)) ? undefined : seqno;
       try {
         const { query, headers } = call.request;
         const answer = await indexer.client.fetch({ operation, query, headers: [...headers, ...trace] });
         hedging?.answered(operation, monotonic() - startedAt);
         const facts = await bodies.read(call, answer);
-        const entry = this.#classify({ call, key: request.key, answer, facts }, indexer);
+        const entry = this.#classify({ call, key: request.key, answer, facts, awaitedBlock }, indexer);
         if (entry instanceof ProxyError) {
           ticket.end(outcomeOf(entry), answer.retryAfterMs);
           const { code } = entry;

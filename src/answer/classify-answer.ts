@@ -14,6 +14,8 @@ export interface ReadAnswer {
   readonly key: string;
   readonly answer: UpstreamAnswer;
   readonly facts: BodyFacts;
+  /** See `Entry.awaitedBlock`. */
+  readonly awaitedBlock?: number | undefined;
 }
 
 interface ClassifyDependencies {
@@ -35,7 +37,7 @@ export function classifyAnswer(
   { indexer, chainTime, random }: ClassifyDependencies,
   policies: LifetimePolicies,
 ): Entry | ProxyError {
-  const { key, answer, facts } = read;
+  const { key, answer, facts, awaitedBlock } = read;
   const { finality, completeness, etag } = facts;
   const failed = failureIn(answer, facts);
   if (failed !== undefined || finality === undefined) return failureOf(read, failed ?? 'invalid');
@@ -60,6 +62,7 @@ export function classifyAnswer(
     completeness,
     regressedSince: undefined,
     ageValueSeconds,
+    awaitedBlock: finality.answerClass === 'absent' ? awaitedBlock : undefined,
   });
 }
 

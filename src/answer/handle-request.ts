@@ -150,7 +150,7 @@ export class RequestHandler {
     let wait: FlightEnd<Load>;
     try {
       wait = await join();
-      // The purge may have come before this request. A new flight asks the indexer after both.
+      // The purge, or the block, may have come before this request. A new flight asks the indexer after both.
       while (wait.collapsed && wait.state === 'landed' && mustLoadAgain(wait.value, cache)) wait = await join();
     } finally {
       waiter.close();
@@ -201,7 +201,7 @@ export class RequestHandler {
     const { entry, tier } = fallback;
     const { cache, now } = this.#dependencies;
     // A failure answers its key for a while (failure TTL), in which the fallback may expire or be purged.
-    if (cache.isPurged(entry) || freshnessOf(entry, now()) === 'expired') return undefined;
+    if (cache.isOver(entry) || freshnessOf(entry, now()) === 'expired') return undefined;
     const ttl = ttlOf(entry.freshUntil, now());
     return this.#answer(
       call,

@@ -54,9 +54,12 @@ export function hasFailedAtIndexer(load: Load): boolean {
   return load.from === 'nowhere' && isKept(load.error);
 }
 
-/** Whether a purge covers the answer of a load, or the load was a refresh that was not sent. */
+/**
+ * Whether the answer of a load may not be served to one who has only followed it: a purge covers it, the block that it
+ * lacks is there now, or the load was a refresh that was not sent.
+ */
 export function mustLoadAgain(load: Load, cache: TieredCache): boolean {
-  return load.from === 'nowhere' ? load.isDropped === true : cache.isPurged(load.entry);
+  return load.from === 'nowhere' ? load.isDropped === true : cache.isOver(load.entry);
 }
 
 export interface EntryLoaderDependencies {

@@ -75,6 +75,7 @@ const STORED_HEAD = z.object({
   regressedSince: epochMs.optional(),
   /** Absent for 0. */
   ageValueSeconds: z.int().min(0).max(2 ** 31).default(0),
+  awaitedBlock: z.int().min(0).optional(),
   completeness: z.object({ rank: z.int().min(0).max(HIGHEST_RANK), members: fingerprints, tentative: fingerprints }),
 });
 
@@ -114,6 +115,7 @@ export function decodeEntry(bytes: Buffer, key: string): Entry | undefined {
   const { rank, members, tentative } = stored.completeness;
   const entry = newEntry({
     regressedSince: undefined,
+    awaitedBlock: undefined,
     ...stored,
     head: sharedHead({ apiVersion: undefined, ...stored.head }),
     content: contentOf(ownedBytes(body), stored.coding, stored.bytes),

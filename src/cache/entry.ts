@@ -33,6 +33,11 @@ export interface Entry extends Instants {
   readonly regressedSince: number | undefined;
   /** The `Age` that the answer came with (RFC 9111 4.2.3, `age_value`), in whole seconds: how long other caches had it. */
   readonly ageValueSeconds: number;
+  /**
+   * The masterchain block that the indexer did not have when it was asked, and that the chain was not known to have
+   * reached then: once it has, this answer is not served. `undefined` for all others.
+   */
+  readonly awaitedBlock: number | undefined;
 }
 
 /**
@@ -53,6 +58,7 @@ export function newEntry(fields: Entry): Entry {
     completeness: fields.completeness,
     regressedSince: fields.regressedSince,
     ageValueSeconds: fields.ageValueSeconds,
+    awaitedBlock: fields.awaitedBlock,
   };
 }
 

@@ -50,6 +50,8 @@ export interface TieredCacheDependencies {
   readonly purges: KnownPurges;
   /** The entry as it is after the events of the stream, where there is one. */
   readonly applyEvents: ((entry: Entry) => Entry) | undefined;
+  /** Whether the chain is known to have reached a masterchain block. */
+  readonly hasReached: (seqno: number) => boolean;
   readonly now: () => EpochMs;
 }
 
@@ -106,6 +108,11 @@ export class TieredCache {
   /** Whether a purge covers the entry: by the instant at which it was asked for. */
   isPurged(entry: Entry): boolean {
     return this.#dependencies.purges.bans.applyBans(entry) === undefined;
+  }
+
+  /** Whether the entry may not be served to anybody who asks now: it is purged, or the block that it lacked is there. */
+  isOver(entry: Entry): boolean {
+    return this.isPurged(entry) || this.#isOvertaken(entry);
   }
 
   /** Stores in both tiers, in Redis in the background. A regressed answer is not stored, but extends the kept entry. */
@@ -181,8 +188,13 @@ export class TieredCache {
     return state === 'expired' ? { state: 'miss' } : { state, entry: left, tier };
   }
 
-  /** What purges and events leave of an entry. */
+  #isOvertaken({ awaitedBlock }: Entry): boolean {
+    return awaitedBlock !== undefined && this.#dependencies.hasReached(awaitedBlock);
+  }
+
+  /** What purges, events and the chain leave of an entry. */
   #left(entry: Entry): Entry | undefined {
+    if (this.#isOvertaken(entry)) return undefined;
     const { purges, applyEvents } = this.#dependencies;
     const left = purges.bans.applyBans(entry);
     return left && (applyEvents?.(left) ?? left);

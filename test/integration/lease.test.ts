@@ -44,6 +44,7 @@ function instance({ leaseMs = 60_000 } = {}) {
     redis: observed.tier,
     purges: NOTHING_PURGED,
     applyEvents: undefined,
+    hasReached: () => false,
     now: Date.now,
   });
   const leases = new Leases({

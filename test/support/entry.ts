@@ -22,6 +22,7 @@ export function anEntry({ body = Buffer.from('{"transactions":[]}'), ...options 
     completeness: { rank: 3, members: Buffer.alloc(0), tentative: Buffer.alloc(0) },
     regressedSince: undefined,
     ageValueSeconds: 0,
+    awaitedBlock: undefined,
     content: contentOf(ownedBytes(body)),
     ...options,
     askedAt,

@@ -8,12 +8,14 @@ import type { Refuse } from '../../answer/refuse.ts';
 import type { Wait } from '../../answer/wait.ts';
 import type { PerClientLimit } from '../../clients/per-client-limit.ts';
 import { ProxyError } from '../../errors.ts';
+import type { IndexerHead } from '../../indexer/indexer-head.ts';
 import type { ForwardedAnswer, ForwardRequest, UpstreamClient } from '../../indexer/upstream-client.ts';
 import { type Outcome, outcomeOf } from '../../outcomes.ts';
 import { findOperation } from '../../ton/operations.ts';
 import type { BodyReader } from '../body-reader.ts';
 import { commonHeaders } from '../public/response-message.ts';
 import { forwardedHeaders, returnedHeaders } from './forwarded-headers.ts';
+import { learningHead } from './learn-head.ts';
 import { hasApiKey, isPassable } from './passable-target.ts';
 
 /** Methods that are passed through. */
@@ -24,6 +26,7 @@ const OPERATION = 'passThrough';
 /** An indexer that requests are passed to. */
 interface PassedTo {
   readonly client: Pick<UpstreamClient, 'forward'>;
+  readonly head: Pick<IndexerHead, 'learn'>;
   /** Of requests without a key; never sent to another indexer. */
   readonly apiKey: string | undefined;
 }
@@ -94,7 +97,7 @@ export function passThroughTo(dependencies: PassThroughDependencies): PassThroug
     const wait = openWait();
     const { signal } = wait;
     const refused = (why: Refusal) => (why.reason === 'abandoned' ? signal.reason : refuse(entering, why));
-    let answer: ForwardedAnswer;
+    let answer: PassedAnswer;
     try {
       const ticket = await admission.enter({ ...entering, sentFor: wait });
       if ('reason' in ticket) throw refused(ticket);
@@ -116,17 +119,19 @@ export function passThroughTo(dependencies: PassThroughDependencies): PassThroug
 
 const TOO_MANY_TRANSFERS: Refusal = { reason: 'queue-full', retryAfterMs: 0 };
 
+type PassedAnswer = Omit<ForwardedAnswer, 'body'> & { readonly body: AsyncIterable<Buffer> };
+
 async function forward(
   request: ForwardRequest,
-  { client }: PassedTo,
+  { client, head }: PassedTo,
   ticket: Pick<Ticket, 'end'>,
-): Promise<ForwardedAnswer> {
+): Promise<PassedAnswer> {
   let outcome: Outcome = 'unknown';
   let answer: ForwardedAnswer | undefined;
   try {
     answer = await client.forward(request);
     outcome = passedOutcome(answer.status);
-    return answer;
+    return { ...answer, body: learningHead(request.target, answer, (point) => head.learn(point)) };
   } catch (error) {
     // A client that leaves says nothing about the indexer, which is still working on its request.
     if (error instanceof ProxyError && !request.signal.aborted) outcome = outcomeOf(error);
@@ -138,7 +143,7 @@ async function forward(
 
 /** Never rejects. */
 async function transfer(
-  { status, headers, body }: ForwardedAnswer,
+  { status, headers, body }: PassedAnswer,
   response: ServerResponse,
   requestId: string,
 ): Promise<void> {

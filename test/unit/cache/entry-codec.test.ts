@@ -46,6 +46,7 @@ const entries: fc.Arbitrary<Entry> = fc
     lifetime: spanMs,
     ageValueSeconds: fc.nat(),
     regressedSince: fc.option(fc.double({ min: 1, max: 4e12, noNaN: true }), { nil: undefined }),
+    awaitedBlock: fc.option(fc.nat(2 ** 31 - 1), { nil: undefined }),
     completeness: fc.record({
       rank: fc.integer({ min: 0, max: 3 }),
       members: fc.array(fc.string(), { maxLength: 5 }).map(fingerprints),

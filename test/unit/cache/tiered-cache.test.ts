@@ -13,6 +13,7 @@ test.each([true, false])('an answer reaches Redis only while all purges and its 
     redis: { set } as unknown as RedisTier,
     purges: { ...NOTHING_PURGED, isCurrent },
     applyEvents: undefined,
+    hasReached: () => false,
     now,
   });
   const onShared = vi.fn();

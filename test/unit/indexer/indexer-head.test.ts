@@ -51,7 +51,14 @@ function oneHead({ maySend = () => true, first }: { maySend?: () => boolean; fir
     if (said instanceof ProxyError) throw said;
     const body = Buffer.from(typeof said.body === 'string' ? said.body : JSON.stringify(said.body));
     const times = { askedAt: Date.now(), receivedAt: Date.now(), retryAfterMs: said.status === 429 ? 7000 : undefined };
-    return { ...times, status: said.status, body, contentType: 'application/json', apiVersion: undefined };
+    return {
+      ...times,
+      status: said.status,
+      body,
+      contentType: 'application/json',
+      apiVersion: undefined,
+      ageValueSeconds: 0,
+    };
   };
   const head = new IndexerHead({
     upstream: { fetch },

@@ -1,0 +1,116 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import type { RunningProxy } from '../support/start-proxy.ts';
+import { targetOf, unknownTransaction } from './questions.ts';
+import { ANY_WORLD, World, type WorldOptions } from './world.ts';
+
+const INFO = '/api/v3/masterchainInfo';
+/** A committed block comes so long after the one before it; a 404 lives for 300 ms. */
+const BLOCK_MS = 400;
+
+let world: World;
+
+afterEach(() => world[Symbol.asyncDispose]());
+
+/** A world 200 ms before its next block, which has a 404 in the cache, and then that block. Returns what it is asked by. */
+async function awaitBlock(options: Partial<WorldOptions> = {}): Promise<string> {
+  world = await World.start({
+    ...ANY_WORLD,
+    ...options,
+    proxy: { env: { PASSTHROUGH: 'on' }, ...options.proxy },
+  });
+  world.advance(BLOCK_MS / 2);
+  const target = targetOf('masterchainBlockShards', { seqno: world.indexer.chain.headSeqno + 1 });
+  expect((await world.ask(target)).status).toBe(404);
+  world.advance(BLOCK_MS / 2);
+  expect((await world.askIndexer(target)).status).toBe(200);
+  return target;
+}
+
+/** Lets a proxy see the newest block, as a client does. */
+async function seeHead(proxy: RunningProxy = world.proxy): Promise<void> {
+  const info = JSON.parse((await proxy.ask(INFO)).text);
+  expect(info.last.seqno).toBe(world.indexer.chain.headSeqno);
+}
+
+describe('a cached 404 for a block', () => {
+  it.each([true, false])('is not served once the head has reached it, fast lane %s', async (fastLane) => {
+    const target = await awaitBlock({ proxy: { env: { PASSTHROUGH: 'on' }, overrides: { http: { fastLane } } } });
+    expect(await world.ask(target)).toMatchObject({ status: 404, cache: { hit: true } });
+    await seeHead();
+    expect((await world.ask(target)).status).toBe(200);
+  });
+
+  it('is not served either once another answer has shown the block, or a later one', async () => {
+    const target = await awaitBlock();
+    const { headSeqno } = world.indexer.chain;
+    expect((await world.ask(targetOf('masterchainBlockShards', { seqno: headSeqno, limit: 50 }))).status).toBe(200);
+    expect((await world.ask(target)).status).toBe(200);
+  });
+
+  it('is not served from Redis, nor from the memory of an instance that Redis gave it to, once that has seen the head', async () => {
+    // Redis counts real time.
+    const notFound = { lifetime: 600_000, staleWhileRevalidate: 0, staleIfError: 0 };
+    const proxy = { env: { PASSTHROUGH: 'on' }, overrides: { lifetimes: { notFound } } };
+    const target = await awaitBlock({ tiers: 'memory and Redis', proxy });
+    await world.proxy.untilRedisHasAll();
+    const [other, third] = [await world.addProxy(proxy), await world.addProxy(proxy)];
+    const fromRedis = { status: 404, cache: { hit: true, detail: 'redis' } };
+    expect(await world.ask(target, {}, other)).toMatchObject(fromRedis);
+    await seeHead(other);
+    // Before the block is in Redis.
+    await seeHead(third);
+    expect((await world.ask(target, {}, third)).status).toBe(200);
+    expect((await world.ask(target, {}, other)).status).toBe(200);
+    // It has not seen the head.
+    expect(await world.ask(target)).toMatchObject({ status: 404, cache: { hit: true, detail: 'memory' } });
+  });
+
+  it('is not served as a stale copy', async () => {
+    const notFound = { lifetime: 300, staleWhileRevalidate: 0, staleIfError: 10_000 };
+    const target = await awaitBlock({ proxy: { env: { PASSTHROUGH: 'on' }, overrides: { lifetimes: { notFound } } } });
+    world.advance(300);
+    world.indexer.faults.inject({ kind: 'reset' }, { operation: 'masterchainBlockShards' });
+    expect((await world.ask(target)).status).toBe(404);
+    await seeHead();
+    expect((await world.ask(target)).status).toBe(502);
+  });
+
+  it('is not given to one who asks after the head was seen, while the question is under way', async () => {
+    world = await World.start({ ...ANY_WORLD, proxy: { env: { PASSTHROUGH: 'on' } } });
+    world.advance(BLOCK_MS / 2);
+    const target = targetOf('masterchainBlockShards', { seqno: world.indexer.chain.headSeqno + 1 });
+    const notFound = { kind: 'answer', status: 404, body: '{"error":"blocks not found"}' } as const;
+    world.indexer.faults.inject(notFound, { operation: 'masterchainBlockShards', times: 1 });
+    const gate = world.indexer.hold('masterchainBlockShards');
+    const first = world.ask(target);
+    await gate.arrived(1);
+    world.advance(BLOCK_MS / 2);
+    await seeHead();
+    const second = await world.proxy.sendIn(target);
+    gate.release();
+    expect((await first).status).toBe(404);
+    expect((await second.answer).status).toBe(200);
+  });
+
+  it('that was asked for when the head had reached it is served for its lifetime, whatever the head does', async () => {
+    world = await World.start({ ...ANY_WORLD, proxy: { env: { PASSTHROUGH: 'on' } } });
+    await seeHead();
+    // Before the first block that is kept.
+    const target = targetOf('masterchainBlockShards', { seqno: 1 });
+    expect((await world.ask(target)).status).toBe(404);
+    world.advance(200);
+    await seeHead();
+    expect(await world.ask(target)).toMatchObject({ status: 404, cache: { hit: true } });
+    expect(world.forwardedFor(target)).toHaveLength(1);
+  });
+});
+
+it('a cached 404 for a hash does not depend on the head', async () => {
+  world = await World.start({ ...ANY_WORLD, proxy: { env: { PASSTHROUGH: 'on' } } });
+  world.advance(BLOCK_MS / 2);
+  const target = unknownTransaction();
+  await world.ask(target);
+  world.advance(BLOCK_MS / 2);
+  await seeHead();
+  expect(await world.ask(target)).toMatchObject({ status: 404, cache: { hit: true } });
+});
