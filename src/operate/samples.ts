@@ -57,10 +57,10 @@ export class Growth {
     return this.of(name, { ...labels, result: '200' }) + this.of(name, { ...labels, result: '404' });
   }
 
-  /** The value of a label that grew most; empty if none did. */
-  most(name: string, label: string, isMeant: (value: string) => boolean = () => true): string {
-    const values = [...new Set(this.after.of(name).map(({ labels }) => String(labels[label])))].filter(isMeant);
-    const counts = values.map((value) => ({ value, count: this.of(name, { [label]: value }) }));
+  /** The value of a label that grew most among the samples that have all of these labels; empty if none did. */
+  most(name: string, label: string, isMeant: (value: string) => boolean = () => true, among: Labels = {}): string {
+    const values = [...new Set(this.after.of(name, among).map(({ labels }) => String(labels[label])))].filter(isMeant);
+    const counts = values.map((value) => ({ value, count: this.of(name, { ...among, [label]: value }) }));
     return counts.filter(({ count }) => count > 0).sort((a, b) => b.count - a.count)[0]?.value ?? '';
   }
 

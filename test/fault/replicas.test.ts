@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
-import { failed, rateLimited } from '../../src/tools/simulator/faults.ts';
+import { failed, rateLimited, redirected, refusedKey } from '../../src/tools/simulator/faults.ts';
 import type { Indexer } from '../../src/tools/simulator/indexer.ts';
 import type { Answered } from '../support/http-client.ts';
 import { Replicas } from './replicas.ts';
@@ -44,6 +44,9 @@ describe('of two indexers', () => {
 
   it.each([
     ['answers 500', failed(500)],
+    ['refuses the key by 401', refusedKey(401)],
+    ['refuses the key by 403', refusedKey(403)],
+    ['redirects', redirected()],
     ['resets connections', { kind: 'reset' } as const],
     ['answers with HTML', { kind: 'answer', status: 200, body: '<html>', headers: {} } as const],
   ])('one %s: no request fails, and it is left to itself until it answers again', async (_, fault) => {
@@ -61,6 +64,55 @@ describe('of two indexers', () => {
       },
       { timeout: 20_000, interval: 50 },
     );
+  });
+
+  it('one refuses the key: log and status page name it, and say that the other one answers', async () => {
+    await using replicas = await Replicas.start({});
+    one(replicas).faults.inject(refusedKey(401), { operation: 'masterchainBlockShards' });
+    const indexer = `127.0.0.1:${replicas.ports[0]}`;
+    await vi.waitFor(
+      async () => {
+        expect(statuses(await replicas.askInTurn(10))).toEqual(RIGHT);
+        const { verdict } = JSON.parse((await replicas.proxy.askAdmin('/status.json')).text);
+        expect(verdict).toMatchObject({
+          level: 'stale',
+          says: `serving without ${indexer}`,
+          why: `${indexer} refuses the API key; clients get the answers of the others`,
+        });
+      },
+      { timeout: 20_000, interval: 100 },
+    );
+    const lines = replicas.proxy.log.filter(({ level }) => level >= 40);
+    const message = 'the indexer refuses our API key: check UPSTREAM_API_KEY';
+    expect(lines).toEqual([
+      expect.objectContaining({
+        indexer,
+        status: 401,
+        msg: `${message} (the others are asked; clients get 502 only if all fail)`,
+      }),
+      expect.objectContaining({ indexer, msg: 'requests to this indexer fail: the others are asked' }),
+    ]);
+  });
+
+  it('both refuse the key: both are asked as one would be, and clients get 502', async () => {
+    await using replicas = await Replicas.start({});
+    for (const { faults } of replicas.indexers) faults.inject(refusedKey(401), { operation: 'masterchainBlockShards' });
+    const answers = await replicas.askInTurn(30);
+    expect(statuses(answers)).toEqual([502]);
+    expect(answers.every(({ headers }) => headers['cache-status']?.includes('upstream-refused-key'))).toBe(true);
+    expect(Math.min(...replicas.asked)).toBeGreaterThan(0);
+    expect(await replicas.proxy.metric('toncache_breaker_open')).toBe(0);
+  });
+
+  it('one refuses the keys of clients whose requests are passed through: it is asked as before', async () => {
+    await using replicas = await Replicas.start({}, { env: { PASSTHROUGH: 'on' } });
+    for (const { faults } of replicas.indexers) faults.inject(refusedKey(401), { operation: 'other' });
+    for (let time = 0; time < 20; time++) {
+      const passed = await replicas.proxy.ask('/api/v3/account', { headers: { 'X-Api-Key': 'of-a-client' } });
+      expect(passed.status).toBe(401);
+    }
+    expect([await replicas.metricOf(0, 'failing'), await replicas.metricOf(1, 'failing')]).toEqual([0, 0]);
+    expect(replicas.proxy.log.filter(({ level }) => level >= 40)).toEqual([]);
   });
 
   it('one hangs: another one answers its requests, and it is asked less', async () => {

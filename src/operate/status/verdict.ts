@@ -1,4 +1,7 @@
 import type { HeadFault } from '../../indexer/indexer-head.ts';
+import { OUTCOMES, outcomeOfResult } from '../../outcomes.ts';
+import { notServedText } from '../../ton/not-served.ts';
+import type { OperationName } from '../../ton/operations.ts';
 import { Growth, type MetricSample, type Samples } from '../samples.ts';
 
 /** What an operator should know first. */
@@ -25,15 +28,8 @@ const SLOW_SECONDS = 2;
 /** Fewer requests than this in the window say nothing. */
 const FEWEST = 3;
 
-/** What to say of failures that clients get, by code. */
+/** What to say of failures that clients get and that no indexer caused, by code. */
 const WHY_FAILED: Readonly<Record<string, string>> = {
-  'upstream-invalid': 'what the indexer answers is not of its API',
-  'upstream-rate-limited': 'the indexer asked for a pause (429)',
-  'upstream-redirect': 'the indexer answers with a redirect',
-  'upstream-refused-key': 'the indexer refuses the API key',
-  'upstream-timeout': 'the indexer does not answer in time',
-  'upstream-too-large': 'answers of the indexer are too large',
-  'upstream-unreachable': 'the indexer cannot be reached',
   'too-many-requests': 'clients ask for more than their limit',
   'shutting-down': 'this instance is shutting down',
 };
@@ -66,14 +62,42 @@ export function verdictOf(before: Samples, after: Samples): Verdict {
     return { level: 'refusing', says: `refusing ${Math.max(1, Math.round(100 * part))} %`, why };
   }
   const why = troubleIn(growth);
-  if (why === '') {
-    const isRedisAway = after.of('redis_available').some(({ value }) => value === 0);
-    return isRedisAway
-      ? { level: 'stale', says: 'serving from memory alone', why: 'Redis is away' }
-      : { level: 'serving', says: 'serving', why };
+  if (why !== '') {
+    const isStale = growth.of('requests_total', { outcome: 'stale' }) > 0;
+    return { level: 'stale', says: isStale ? 'stale answers' : 'serving what is cached', why };
   }
-  const isStale = growth.of('requests_total', { outcome: 'stale' }) > 0;
-  return { level: 'stale', says: isStale ? 'stale answers' : 'serving what is cached', why };
+  if (after.of('redis_available').some(({ value }) => value === 0)) {
+    return { level: 'stale', says: 'serving from memory alone', why: 'Redis is away' };
+  }
+  return lackingIn(growth) ?? { level: 'serving', says: 'serving', why };
+}
+
+/** What is done without while all else is served: an operation that no indexer serves, or some of several indexers. */
+function lackingIn(growth: Growth): Verdict | undefined {
+  const notServed = Map.groupBy(growth.after.of('operation_not_served'), ({ labels }) => String(labels['operation']));
+  const [operation] = [...notServed].find(([, samples]) => isEach(samples)) ?? [];
+  if (operation !== undefined) {
+    const why = `${notServedText(operation as OperationName)}; clients get 501`;
+    return { level: 'stale', says: `serving without ${operation}`, why };
+  }
+  const failing = failingAmongOthers(growth.after);
+  if (failing.length === 0) return undefined;
+  const says = failing.map((indexer) => {
+    const result = growth.most('indexer_requests_total', 'result', isBad, { indexer });
+    return `${indexer} ${result === '' ? 'fails' : saysOf(result)}`;
+  });
+  return {
+    level: 'stale',
+    says: `serving without ${failing.join(' and ')}`,
+    why: `${says.join(', ')}; clients get the answers of the others`,
+  };
+}
+
+/** The indexers that fail while another one does not. */
+function failingAmongOthers(after: Samples): string[] {
+  const samples = after.of('indexer_failing');
+  const failing = samples.filter(({ value }) => value > 0);
+  return failing.length === samples.length ? [] : failing.map(({ labels }) => String(labels['indexer']));
 }
 
 function whyShed(reason: string): string {
@@ -81,31 +105,60 @@ function whyShed(reason: string): string {
 }
 
 function whyFailed(code: string, growth: Growth): string {
-  const status = growth.most(
-    'upstream_requests_total',
-    'result',
-    (result) => Number(result) >= 400 && result !== '404',
-  );
-  return WHY_FAILED[code] ?? (status === '' ? `requests fail (${code})` : `the indexer answers ${status}`);
+  const own = WHY_FAILED[code];
+  if (own !== undefined) return own;
+  const result =
+    code === 'upstream-error'
+      ? growth.most('upstream_requests_total', 'result', (each) => isBad(each) && !Number.isNaN(Number(each)))
+      : code;
+  return isBad(result) ? `the indexer ${saysOf(result)}` : `requests fail (${code})`;
+}
+
+/** Whether requests that are counted under this result show that something is wrong with the indexer. */
+function isBad(result: string): boolean {
+  return OUTCOMES[outcomeOfResult(result)].says !== '';
+}
+
+/** What an indexer does, by the result that its requests are counted under. */
+function saysOf(result: string): string {
+  const outcome = outcomeOfResult(result);
+  const isByStatus = ['failed', 'client-error', 'invalid'].includes(outcome) && !Number.isNaN(Number(result));
+  return isByStatus ? `answers ${result}` : OUTCOMES[outcome].says;
+}
+
+function isEach(samples: readonly MetricSample[]): boolean {
+  return samples.length > 0 && samples.every(({ value }) => value > 0);
 }
 
 /** What is wrong while everybody still gets an answer; empty if nothing is. Of several indexers, all must have it. */
 function troubleIn(growth: Growth): string {
   const { after } = growth;
-  const isEach = (samples: readonly MetricSample[]) => samples.length > 0 && samples.every(({ value }) => value > 0);
   if (isEach(after.of('upstream_paused'))) return whyShed('paused');
   const breakers = Map.groupBy(after.of('breaker_open'), ({ labels }) => labels['operation']);
   if ([...breakers.values()].some(isEach)) return whyShed('breaker-open');
   const disproved = after.of('indexer_disproved');
   if (isEach(disproved)) return WHY_DISPROVED[disproved[0]?.value === 2 ? 'other-chain' : 'lacks-block'];
-  const sent = growth.of('upstream_requests_total');
-  const failed = sent - growth.good('upstream_requests_total');
+  const { sent, failed } = countOperations(growth);
   if (failed >= FEWEST && failed > FAILING_PART * sent) {
-    return whyFailed(
-      growth.most('upstream_requests_total', 'result', (result) => result in WHY_FAILED),
-      growth,
-    );
+    return whyFailed(growth.most('upstream_requests_total', 'result', isBad), growth);
   }
   const p99 = growth.quantile('upstream_request_seconds', 0.99) ?? 0;
   return sent >= FEWEST && p99 > SLOW_SECONDS ? `the indexer is slow (p99 ${p99.toFixed(1)} s)` : '';
+}
+
+/**
+ * The requests that were sent, and those that failed: without what was passed through, which is between its client and the
+ * indexer, and without those that another indexer was asked instead of one that fails.
+ */
+function countOperations(growth: Growth): { readonly sent: number; readonly failed: number } {
+  const passed = { operation: 'passThrough' };
+  const failures = (name: string, labels: Readonly<Record<string, string>> = {}) =>
+    growth.of(name, labels) - growth.good(name, labels);
+  const sent = growth.of('upstream_requests_total') - growth.of('upstream_requests_total', passed);
+  const answeredByOthers = failingAmongOthers(growth.after).reduce(
+    (sum, indexer) => sum + failures('indexer_requests_total', { indexer }),
+    0,
+  );
+  const failed = failures('upstream_requests_total') - failures('upstream_requests_total', passed) - answeredByOthers;
+  return { sent, failed };
 }

@@ -7,7 +7,7 @@ const NOTHING = new Samples([], 0);
 const ANSWERED = 'requests_total outcome=hit-memory 90';
 
 describe('the verdict', () => {
-  it.each<[string, string[], string, string]>([
+  it.each<[string, string[], string, unknown]>([
     ['nothing was asked', [], 'serving', ''],
     ['all is well', [ANSWERED, 'upstream_requests_total result=200 90'], 'serving', ''],
     [
@@ -75,6 +75,65 @@ describe('the verdict', () => {
       [ANSWERED, 'breaker_open indexer=a operation=x 1', 'breaker_open indexer=b operation=x 0'],
       'serving',
       '',
+    ],
+    [
+      'no indexer serves an operation',
+      [ANSWERED, 'requests_total outcome=invalid 90', 'operation_not_served indexer=a operation=pendingTraces 1'],
+      'serving without pendingTraces',
+      expect.stringMatching(/^the indexer does not serve pendingTraces: .+; clients get 501$/),
+    ],
+    [
+      'one of two indexers does not serve an operation',
+      [ANSWERED, 'operation_not_served indexer=a operation=x 1', 'operation_not_served indexer=b operation=x 0'],
+      'serving',
+      '',
+    ],
+    [
+      'one of two indexers redirects, and is asked for little else than trials',
+      [
+        ANSWERED,
+        'upstream_requests_total operation=x result=200 10',
+        'upstream_requests_total operation=x result=302 5',
+        'indexer_requests_total indexer=a result=302 5',
+        'indexer_requests_total indexer=b result=200 10',
+        'indexer_failing indexer=a 1',
+        'indexer_failing indexer=b 0',
+      ],
+      'serving without a',
+      'a answers with a redirect; clients get the answers of the others',
+    ],
+    [
+      'both of two indexers redirect',
+      [
+        'requests_total outcome=failed 5',
+        'request_failures_total code=upstream-redirect 5',
+        'indexer_failing indexer=a 1',
+        'indexer_failing indexer=b 1',
+      ],
+      'refusing 100 %',
+      'the indexer answers with a redirect',
+    ],
+    [
+      'redirects are answered by others',
+      [
+        ANSWERED,
+        'upstream_requests_total operation=x result=302 5',
+        'upstream_requests_total operation=x result=200 5',
+      ],
+      'serving what is cached',
+      'the indexer answers with a redirect',
+    ],
+    [
+      'clients send keys that are refused with what is passed through',
+      [ANSWERED, 'upstream_requests_total operation=passThrough result=401 90'],
+      'serving',
+      '',
+    ],
+    [
+      'connections break',
+      ['requests_total outcome=failed 5', 'request_failures_total code=upstream-broken 5'],
+      'refusing 100 %',
+      'the indexer breaks off before it answers',
     ],
     [
       'the indexer asked for a pause',

@@ -1,0 +1,125 @@
+import { describe, expect, it, vi } from 'vitest';
+import { failed, notServed } from '../../src/tools/simulator/faults.ts';
+import { newestBlock, nothingPending, unknownTransaction } from '../e2e/questions.ts';
+import type { World } from '../e2e/world.ts';
+import { answeringJson } from '../support/json-upstream.ts';
+import { startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { startProxy } from '../support/start-proxy.ts';
+import { startEndingWorld } from './faulty-world.ts';
+import { Replicas } from './replicas.ts';
+
+const REMEDY = 'start its API with -redis, and the emulator beside it';
+const askedFor = ({ indexer }: World) => indexer.requests.count('pendingTraces');
+
+/** An error of the API that is not one of what is not served. */
+const OTHERS = [
+  ['another 500', 'internal server error: timeout'],
+  ['the path of another operation', 'internal server error: Cannot GET /api/v3/actions'],
+  ['a path within another', 'internal server error: Cannot GET /api/v3/pendingTraces/x'],
+  ['another method', 'internal server error: Cannot POST /api/v3/pendingTraces'],
+] as const;
+
+describe('an operation that the indexer does not serve', () => {
+  it.each(['no-redis', 'no-path', 'not-implemented'] as const)(
+    'is 501 with the remedy, and no failure: %s',
+    async (why) => {
+      await using world = await startEndingWorld();
+      const fault = world.indexer.faults.inject(notServed('pendingTraces', why));
+      const first = await world.ask(nothingPending());
+      const status = why === 'not-implemented' ? 501 : 500;
+      expect([first.status, JSON.parse(first.text)]).toEqual([501, { error: expect.stringContaining(REMEDY) }]);
+      expect(first.cache).toEqual({ fwd: 'miss', 'fwd-status': status, detail: 'not-served' });
+      expect(first.headers['cache-control']).toBe('no-store');
+      for (let time = 0; time < 40; time++) {
+        const next = await world.ask(nothingPending());
+        expect([next.status, next.text, next.cache]).toEqual([501, first.text, { detail: 'not-served' }]);
+      }
+      expect(askedFor(world)).toBe(1);
+      fault.remove();
+      for (const target of [newestBlock(world), unknownTransaction()]) {
+        expect([200, 404]).toContain((await world.ask(target)).status);
+      }
+      for (const metric of ['breaker_open', 'request_failures_total', 'shed_total']) {
+        expect(await world.proxy.metric(`toncache_${metric}`)).toBe(0);
+      }
+      expect(await world.proxy.metric('toncache_operation_not_served')).toBe(1);
+      const warnings = world.proxy.log.filter(({ level }) => level >= 40);
+      expect(warnings).toEqual([expect.objectContaining({ level: 40, msg: expect.stringContaining(REMEDY) })]);
+    },
+  );
+
+  it('is asked for again each 30 s, by one request, and served once the indexer has it', async () => {
+    await using world = await startEndingWorld();
+    const fault = world.indexer.faults.inject(notServed('pendingTraces', 'no-redis'));
+    await world.ask(nothingPending());
+    world.advance(29_000);
+    expect((await world.ask(nothingPending())).status).toBe(501);
+    expect(askedFor(world)).toBe(1);
+    world.advance(1000);
+    const replies = await Promise.all(Array.from({ length: 10 }, () => world.ask(nothingPending())));
+    expect(replies.map(({ status }) => status)).toEqual(Array(10).fill(501));
+    expect(askedFor(world)).toBe(2);
+    fault.remove();
+    world.advance(30_000);
+    expect((await world.ask(nothingPending())).status).toBe(200);
+    expect(await world.proxy.metric('toncache_operation_not_served')).toBe(0);
+    expect(world.proxy.log.at(-1)).toMatchObject({ level: 30, msg: 'the indexer serves this operation again' });
+  });
+
+  it('is amber on the status page, which names the remedy', async () => {
+    await using world = await startEndingWorld();
+    world.indexer.faults.inject(notServed('pendingTraces', 'no-redis'));
+    for (let time = 0; time < 40; time++) await world.ask(nothingPending());
+    await vi.waitFor(async () => {
+      const { verdict } = JSON.parse((await world.proxy.askAdmin('/status.json')).text);
+      expect(verdict).toMatchObject({
+        level: 'stale',
+        says: 'serving without pendingTraces',
+        why: expect.stringContaining(REMEDY),
+      });
+    }, 20_000);
+  });
+
+  it.each(OTHERS)('is not said to be so by %s', async (_, error) => {
+    await using world = await startEndingWorld();
+    world.indexer.faults.inject(failed(500, 'json', undefined, { error }));
+    for (let time = 0; time < 2; time++) {
+      expect(await world.ask(nothingPending())).toMatchObject({ status: 500, cache: { detail: 'upstream-error' } });
+    }
+    expect(askedFor(world)).toBe(2);
+  });
+
+  it('is not served either before another toncache that says so', async () => {
+    const refusal = {
+      status: 501,
+      body: { error: 'the indexer does not serve pendingTraces' },
+      headers: ['Cache-Status: toncache; detail=not-served'],
+    };
+    await using upstream = await startScriptedUpstream(answeringJson(() => refusal));
+    await using proxy = await startProxy({ upstreamUrl: upstream.url });
+    for (let time = 0; time < 3; time++) expect((await proxy.ask(nothingPending())).status).toBe(501);
+    expect(upstream.heads).toHaveLength(1);
+  });
+});
+
+describe('an operation that one of two indexers does not serve', () => {
+  it.each(['no-path', 'not-implemented'] as const)('is asked for at the other one: %s', async (why) => {
+    await using replicas = await Replicas.start({});
+    replicas.indexers[0]?.faults.inject(notServed('masterchainBlockShards', why), {
+      operation: 'masterchainBlockShards',
+    });
+    const answers = await replicas.askInTurn(40);
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+    expect(replicas.asked).toEqual([1, 40]);
+    expect(await replicas.metricOf(0, 'failing')).toBe(0);
+  });
+
+  it('fails as at the other one, which has it', async () => {
+    await using replicas = await Replicas.start({});
+    const [lacking, other] = replicas.indexers;
+    lacking?.faults.inject(notServed('masterchainBlockShards', 'no-path'), { operation: 'masterchainBlockShards' });
+    other?.faults.inject(failed(500), { operation: 'masterchainBlockShards' });
+    const answers = await replicas.askInTurn(10);
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([500]));
+  });
+});
