@@ -53,9 +53,10 @@ and refuses, 78 wrong settings. With Redis, the stream or some of several indexe
   },
 };
 
-function checkRow({ service, found, isWrong, isFatal }: ConnectCheck): string[] {
+function checkRow({ service, found, isWrong, isFatal, isLacking }: ConnectCheck): string[] {
   if (isFatal) return [service, 'WRONG', found];
-  return [service, isWrong ? 'away' : 'ok', found];
+  if (isWrong) return [service, 'away', found];
+  return [service, isLacking === true ? 'LACKS' : 'ok', found];
 }
 
 function row({ name, value, from, source }: Sourced): string[] {

@@ -7,7 +7,9 @@ import { socketOpener } from '../push/socket.ts';
 import { reasonOf } from '../reason-of.ts';
 import { connectRedis } from '../redis/connect.ts';
 import { GLOBAL_IDS, headIn } from '../ton/chain-point.ts';
-import { targetOf } from '../ton/operations.ts';
+import { notServedText, saysNotServed } from '../ton/not-served.ts';
+import { OPERATION_NAMES, type OperationName, targetOf } from '../ton/operations.ts';
+import { parseAnswer } from '../ton/parse-answer.ts';
 
 /** What was found of one service that toncache uses. */
 export interface ConnectCheck {
@@ -17,6 +19,8 @@ export interface ConnectCheck {
   readonly isWrong: boolean;
   /** Whether toncache is not to be started so: it is not merely away, or it is an indexer and none can be used. */
   readonly isFatal: boolean;
+  /** Whether it can be used, but lacks what clients may ask for. */
+  readonly isLacking?: true;
 }
 
 /** Nothing shows that the settings are wrong: the service does not answer, or says that it cannot for now. */
@@ -38,8 +42,13 @@ const TIME = `local time = redis.call('TIME') return time[1] * 1000 + math.floor
 export async function connectChecks(settings: Settings): Promise<ConnectCheck[]> {
   const { upstream, redis, stream } = settings;
   const { backup } = upstream;
-  const indexer = (url: string, apiKey: string | undefined) =>
-    check(`indexer ${new URL(url).host}`, () => askIndexer(settings, url, apiKey));
+  const indexer = async (url: string, apiKey: string | undefined) => {
+    const service = `indexer ${new URL(url).host}`;
+    const found = await check(service, () => askIndexer(settings, url, apiKey));
+    const lacks = found.isWrong ? [] : await operationsNotServed(settings, url, apiKey);
+    const lacking = { service, isWrong: false, isFatal: false, isLacking: true } as const;
+    return { found, lacks: lacks.map((lack) => ({ ...lacking, found: notServedText(lack) })) };
+  };
   const indexers = [
     ...upstream.url.map((url) => indexer(url, upstream.apiKey)),
     ...(backup.url ?? []).map((url) => indexer(url, backup.apiKey)),
@@ -51,9 +60,9 @@ export async function connectChecks(settings: Settings): Promise<ConnectCheck[]>
     others.push(check(`stream ${new URL(streamUrl).host}`, () => openStream(settings, streamUrl)));
   }
   const ofIndexers = await Promise.all(indexers);
-  const isNoneUsable = ofIndexers.every(({ isWrong }) => isWrong);
+  const isNoneUsable = ofIndexers.every(({ found }) => found.isWrong);
   return [
-    ...ofIndexers.map((each) => ({ ...each, isFatal: each.isFatal || isNoneUsable })),
+    ...ofIndexers.flatMap(({ found, lacks }) => [{ ...found, isFatal: found.isFatal || isNoneUsable }, ...lacks]),
     ...(await Promise.all(others)),
   ];
 }
@@ -100,6 +109,30 @@ async function askIndexer({ upstream, network }: Settings, url: string, apiKey: 
   }
   const age = at === 0 ? '' : `, ${duration(Math.max(0, Date.now() - at))} old`;
   return `answers; newest masterchain block ${seqno}${age}`;
+}
+
+/** No hash of anything: what the indexer serves, it answers with an empty list or 404. */
+const NO_HASH = encodeURIComponent(Buffer.alloc(32).toString('base64'));
+
+/** A question for each operation that costs an indexer little. */
+const QUESTIONS: Readonly<Record<OperationName, string>> = {
+  pendingTraces: `ext_msg_hash=${NO_HASH}`,
+  adjacentTransactions: `hash=${NO_HASH}&direction=in`,
+  masterchainBlockShards: 'seqno=1&limit=1',
+};
+
+/** The operations that an indexer says it does not serve. One that does not answer now is not said to be missing. */
+async function operationsNotServed({ upstream }: Settings, url: string, apiKey: string | undefined) {
+  const asked = OPERATION_NAMES.map(async (operation) => {
+    const { statusCode, body } = await request(`${url}/api/v3/${operation}?${QUESTIONS[operation]}`, {
+      ...(apiKey !== undefined && { headers: { 'X-Api-Key': apiKey } }),
+      signal: AbortSignal.timeout(upstream.timeout),
+    });
+    const answer = parseAnswer(Buffer.from(await body.arrayBuffer()));
+    return statusCode === 501 || (statusCode === 500 && saysNotServed(operation, answer)) ? [operation] : [];
+  });
+  const settled = await Promise.allSettled(asked);
+  return settled.flatMap((each) => (each.status === 'fulfilled' ? each.value : []));
 }
 
 async function askRedis({ redis }: Settings, url: string): Promise<string> {

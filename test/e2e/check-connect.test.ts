@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { refusedKey, withoutBlocks } from '../../src/tools/simulator/faults.ts';
+import { notServed, refusedKey, withoutBlocks } from '../../src/tools/simulator/faults.ts';
 import { type Indexer, startIndexer } from '../../src/tools/simulator/indexer.ts';
 import { runCommand } from '../support/command-output.ts';
 import { startRedis } from '../support/redis-server.ts';
@@ -40,6 +40,25 @@ describe('check-config --connect', () => {
     expect(checks[0]?.found).toMatch(/^answers; newest masterchain block 6\d+, .* old$/);
     expect(checks[1]?.found).toBe('answers; same time');
   });
+
+  it.each([
+    ['pendingTraces', 'no-redis'],
+    ['adjacentTransactions', 'no-path'],
+    ['masterchainBlockShards', 'not-implemented'],
+  ] as const)(
+    'names an operation that the indexer does not serve, which is no error: %s, %s',
+    async (operation, why) => {
+      indexer.faults.inject(notServed(operation, why), { operation });
+      const { code, checks } = await connect({ UPSTREAM_URL: indexer.url });
+      expect(code).toBe(0);
+      expect(checks.map(({ found, isWrong }) => [found, isWrong])).toEqual([
+        [expect.stringMatching(/^answers; newest masterchain block/), false],
+        [expect.stringContaining(`the indexer does not serve ${operation}: `), false],
+      ]);
+      const { stdout } = await runCommand(['check-config', '--connect'], { env: { UPSTREAM_URL: indexer.url } });
+      expect(stdout).toMatch(/ LACKS +the indexer does not serve/);
+    },
+  );
 
   it('names what is not there: an indexer, a backup, Redis, the stream', async () => {
     const { code, checks, warnings } = await connect({
