@@ -1,10 +1,10 @@
-import { once } from 'node:events';
-import { createServer } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Fault } from '../../src/tools/simulator/faults.ts';
 import { startIndexer } from '../../src/tools/simulator/indexer.ts';
 import { newestBlock, nothingPending, targetOf, unknownTransaction } from '../e2e/questions.ts';
 import type { World } from '../e2e/world.ts';
+import { freePort } from '../support/free-port.ts';
+import { startLoneTcpProxy } from '../support/lone-tcp-proxy.ts';
 import { type RunningProxy, startProxy } from '../support/start-proxy.ts';
 import { answering, PATIENT_ADMISSION, startEndingWorld } from './faulty-world.ts';
 
@@ -80,25 +80,9 @@ describe('idle connections that the indexer closes as requests come', () => {
   });
 });
 
-/** What stands before an indexer that is away: it accepts connections and closes them. */
-async function startAcceptor(): Promise<{ readonly port: number; readonly close: () => Promise<unknown> }> {
-  const server = createServer((socket) => {
-    socket.on('error', () => {});
-    socket.destroy();
-  });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  const { port } = server.address() as { port: number };
-  const close = () => {
-    const closed = once(server, 'close');
-    server.close();
-    return closed;
-  };
-  return { port, close };
-}
-
 describe('behind a TCP proxy that accepts connections and closes them while the indexer is away', () => {
   const ask = async (breaker: { readonly openDuration: number }, rarelyAsked: number) => {
-    const acceptor = await startAcceptor();
+    const acceptor = await startLoneTcpProxy(await freePort());
     const proxy = await startProxy({
       upstreamUrl: `http://127.0.0.1:${acceptor.port}`,
       overrides: { admission: PATIENT_ADMISSION, breaker, coalescing: { failureTtl: 0 } },

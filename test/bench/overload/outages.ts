@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Fault, failed } from '../../../src/tools/simulator/faults.ts';
 import { SeededRandom } from '../../../src/tools/simulator/seeded-random.ts';
+import { startLoneTcpProxy } from '../../support/lone-tcp-proxy.ts';
 import { Connections } from '../support/connections.ts';
 import { Member } from '../support/members.ts';
 import { evenly, openLoop } from '../support/open-loop.ts';
@@ -8,11 +9,12 @@ import { startToncache } from '../support/processes.ts';
 import { markdownTable, quantilesOf } from '../support/report.ts';
 import { Calls, chainOf, chainOptions, chainStart, isRight, NO_RATES, OPERATIONS, outcomeOf } from './calls.ts';
 
-/** What befalls every request; without that, the indexer is killed. */
-const OUTAGES: Readonly<Record<string, Fault | undefined>> = {
+/** What befalls every request; or the indexer is killed, with a TCP proxy before it or none. */
+const OUTAGES: Readonly<Record<string, Fault | 'killed' | 'killed behind a TCP proxy'>> = {
   'answers 500': failed(500),
   'resets connections': { kind: 'reset' },
-  killed: undefined,
+  killed: 'killed',
+  'killed, behind a TCP proxy that accepts and closes': 'killed behind a TCP proxy',
 };
 
 const LASTING_SECONDS = [10, 36, 75];
@@ -33,8 +35,8 @@ export async function tableOfOutages(): Promise<string> {
   const rows: string[][] = [];
   for (const seconds of LASTING_SECONDS) {
     console.error(`... outages of ${seconds} s`);
-    const ofKinds = Object.entries(OUTAGES).map(async ([name, fault]) => {
-      const repeated = Array.from({ length: REPETITIONS }, () => recover(fault, seconds * 1000, calls, startAt));
+    const ofKinds = Object.entries(OUTAGES).map(async ([name, outage]) => {
+      const repeated = Array.from({ length: REPETITIONS }, () => recover(outage, seconds * 1000, calls, startAt));
       const recoveries = await Promise.all(repeated);
       const times = OPERATIONS.map((_, place) => recoveries.map((recovery) => recovery[place] ?? Infinity));
       const all = recoveries.map((recovery) => Math.max(...recovery));
@@ -47,7 +49,12 @@ export async function tableOfOutages(): Promise<string> {
 }
 
 /** When each operation was answered for everybody again, in seconds after the indexer was well. */
-async function recover(fault: Fault | undefined, lastingMs: number, calls: Calls, startAt: number): Promise<number[]> {
+async function recover(
+  outage: (typeof OUTAGES)[string],
+  lastingMs: number,
+  calls: Calls,
+  startAt: number,
+): Promise<number[]> {
   await using indexer = await Member.start(chainOptions(startAt));
   await using toncache = await startToncache({ UPSTREAM_URL: indexer.url });
   const connections = new Connections(toncache.port);
@@ -61,10 +68,12 @@ async function recover(fault: Fault | undefined, lastingMs: number, calls: Calls
     return { operation: call.operation, dueMs, isRight: isRight(outcome) };
   });
   await delay(CALM_MS);
-  if (fault === undefined) await indexer.kill();
-  else indexer.faults.inject(fault);
+  if (typeof outage === 'string') await indexer.kill();
+  else indexer.faults.inject(outage);
+  const proxy = outage === 'killed behind a TCP proxy' ? await startLoneTcpProxy(indexer.port) : undefined;
   await delay(lastingMs);
-  if (fault === undefined) await indexer.revive();
+  await proxy?.close();
+  if (typeof outage === 'string') await indexer.revive();
   else indexer.faults.clear();
   const wellMs = performance.now() - startedAt;
   const answers = (await asking).filter(({ dueMs }) => dueMs >= wellMs);

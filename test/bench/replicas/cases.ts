@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { failed, rateLimited } from '../../../src/tools/simulator/faults.ts';
+import { failed, rateLimited, refusedKey } from '../../../src/tools/simulator/faults.ts';
 import type { Member } from '../support/members.ts';
 
 /** What happens to several indexers under a load of some seconds. */
@@ -25,6 +25,7 @@ export const CASES: readonly Case[] = [
   { name: 'one killed, back after 3 s', ...KILLED },
   { name: 'one hangs', begin: ({ faults }) => faults.inject({ kind: 'hang' }) },
   { name: 'one answers 500', begin: ({ faults }) => faults.inject(failed(500)) },
+  { name: 'one refuses the key', begin: ({ faults }) => faults.inject(refusedKey(401)) },
   {
     name: 'one answers 429 for 3 s, Retry-After: 3',
     begin: ({ faults }) => faults.inject(rateLimited('json', '3')),
