@@ -14,7 +14,8 @@ Reads the settings as start does. If some are wrong, names every problem; otherw
 and where it comes from. Secrets are not shown. Nothing is connected to without --connect.
 
   --all      defaults too, not only what is set
-  --connect  tries what the settings name: each indexer with its key, its chain and its newest block, Redis and its clock, the stream
+  --connect  tries what the settings name: each indexer with its key, its chain, its newest block and the operations that
+             it serves, Redis and its clock, the stream; LACKS: an indexer can be used, but does not serve an operation
   --json     {"settings":[{"name","value","from","source"}],"warnings":[],"checks":[]}, or {"problems":[]}
 
 example:
