@@ -89,7 +89,10 @@ describe('a process that is nearly out of memory', () => {
     vi.spyOn(os, 'totalmem').mockReturnValue(2 * limitBytes);
     const adjacentGrowing = { ...times(1000, 0, 0), shortestLifetime: 1000, longestLifetime: 1000, ageDivisor: 10 };
     const lifetimes = { adjacentFinal: times(1000, 0, 60_000), adjacentGrowing };
-    await using world = await startEndingWorld({ overrides: { lifetimes, admission: { maxMemory: 0.9 } } });
+    await using world = await startEndingWorld({
+      stopsTime: true,
+      overrides: { lifetimes, admission: { maxMemory: 0.9 } },
+    });
     const [fresh, stale, tooOld] = [newestBlock(world), parentOfSettled(world), childrenOfSettled(world)];
     // The first is evicted to make room.
     for (const target of [nothingPending(), fresh, stale, tooOld]) expect((await world.ask(target)).status).toBe(200);
