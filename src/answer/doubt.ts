@@ -42,7 +42,9 @@ export class Doubt {
 
   /** Of a failure. */
   isDoubtfulFailure(error: ProxyError, seqno: number | undefined, index: number): boolean {
-    return seqno !== undefined && OUTCOMES[outcomeOf(error)].again === 'if doubtful' && this.#hasWhatAnotherHas(seqno, index);
+    return (
+      seqno !== undefined && OUTCOMES[outcomeOf(error)].again === 'if doubtful' && this.#hasWhatAnotherHas(seqno, index)
+    );
   }
 
   /**

@@ -74,7 +74,11 @@ const STORED_HEAD = z.object({
   lifetime: spanMs,
   regressedSince: epochMs.optional(),
   /** Absent for 0. */
-  ageValueSeconds: z.int().min(0).max(2 ** 31).default(0),
+  ageValueSeconds: z
+    .int()
+    .min(0)
+    .max(2 ** 31)
+    .default(0),
   awaitedBlock: z.int().min(0).optional(),
   completeness: z.object({ rank: z.int().min(0).max(HIGHEST_RANK), members: fingerprints, tentative: fingerprints }),
 });

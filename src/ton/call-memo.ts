@@ -31,7 +31,8 @@ export class CallMemo {
 
   /** Throws what {@link parseCall} throws. */
   read(operation: Operation, rawQuery: string, headers: RequestHeaders): KeyedCall {
-    if (rawQuery.length > MAX_LENGTH || hasHeaderOf(operation, headers)) return this.#parse(operation, rawQuery, headers);
+    if (rawQuery.length > MAX_LENGTH || hasHeaderOf(operation, headers))
+      return this.#parse(operation, rawQuery, headers);
     const spelling = `${operation.name}?${rawQuery}`;
     return this.#calls.get(spelling) ?? this.#parse(operation, rawQuery, headers, spelling);
   }
