@@ -123,9 +123,7 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
   });
   const topKeys = new TopKeys(random, monotonic);
   const topClients = new TopKeys(random, monotonic);
-  const { admission, passThroughAdmission } = indexers;
-  const waitingClients = () =>
-    countWaiting([...admission.backlog.clients(), ...passThroughAdmission.backlog.clients()]);
+  const waitingClients = () => countWaiting(indexers.admission.backlog.clients());
   const shownClient = settings.clients.showAddresses ? (client: string) => client : shortened;
   const endGreedyWatch = watchGreedy(waitingClients, ({ client, share }) =>
     events.report({ name: 'greedy-client', client: shownClient(client), share }),

@@ -3,8 +3,9 @@ import { Health } from './admission/health.ts';
 import { notServedGuard } from './admission/not-served.ts';
 import { operationBreakers } from './admission/operation-breakers.ts';
 import { pauseOf } from './admission/pause.ts';
-import { RateLimit, sharedTurns } from './admission/rate-limit.ts';
+import { RateLimit } from './admission/rate-limit.ts';
 import type { Route } from './admission/routes.ts';
+import { sharedTurns } from './admission/shared-turns.ts';
 import { Slots } from './admission/slots.ts';
 import type { AppContext } from './app-context.ts';
 import { IndexerHead } from './indexer/indexer-head.ts';
@@ -12,6 +13,7 @@ import { UpstreamClient } from './indexer/upstream-client.ts';
 import { redisBreaker } from './redis/breaker.ts';
 import type { RedisScripting } from './redis/connect.ts';
 import { withinBudget } from './redis/within-budget.ts';
+import type { Ms } from './time-units.ts';
 import { OPERATION_NAMES, type OperationName } from './ton/operations.ts';
 
 /** How long an idle connection is kept: shorter than any usual server keeps it. */
@@ -84,16 +86,17 @@ export function openIndexer(
     notServed.set(operation, guard);
     guards.set(operation, [guard, pause, breakers.get(operation) as Guard]);
   }
-  const rate = openRateLimit(context, indexer, scripting);
+  const patienceMs = Math.min(admission.patience, upstream.timeout / 2);
+  const rate = openRateLimit(context, indexer, scripting, patienceMs);
+  const isPaused = () => pause.breaker.retryAfterMs > 0;
   const head = new IndexerHead({
     upstream: client,
-    maySend: async () => pause.breaker.retryAfterMs === 0 && (rate === undefined || (await rate.take(0)) === 'go'),
+    maySend: async () => !isPaused() && (rate === undefined || (await rate.takeNext())) && !isPaused(),
     onRateLimited: (retryAfterMs) => passBy(pause, '')?.('rate-limited', retryAfterMs),
     isOurChain,
     onFault: (fault) => report({ name: 'indexer-state', indexer: name, state: fault ?? 'believed' }),
     now,
   });
-  const patienceMs = Math.min(admission.patience, upstream.timeout / 2);
   const onTransition = (state: 'failing' | 'well') => report({ name: 'indexer-state', indexer: name, state });
   const route: Route = {
     index: indexer.index,
@@ -147,6 +150,7 @@ function openRateLimit(
   { settings, monotonic, events }: AppContext,
   { url, requestsPerSecond }: IndexerSettings,
   scripting: RedisScripting | undefined,
+  longestWaitMs: Ms,
 ): RateLimit | undefined {
   const { redis, network } = settings;
   if (requestsPerSecond === undefined) return undefined;
@@ -161,5 +165,5 @@ function openRateLimit(
       }),
       key: `toncache:rate:${network}:${new URL(url).host}`,
     });
-  return new RateLimit({ reserveShared, now: monotonic, perSecond: requestsPerSecond });
+  return new RateLimit({ reserveShared, now: monotonic, perSecond: requestsPerSecond, longestWaitMs });
 }

@@ -53,32 +53,28 @@ export function openIndexers(context: AppContext, { scripting, makeRoom }: OpenI
   });
   const replicas = indexers.filter(({ route }) => !route.isBackup);
   if (replicas.length > 1) heads = openHeads(context, replicas);
-  const openAdmission = (all: readonly Route[]) => {
-    const routes = new Routes(random, all);
-    const backlog = new Backlog({
-      routes,
-      patienceMs,
-      shortPatienceMs: Math.min(OVERLOADED_PATIENCE_MS, patienceMs),
-      maxWaiting: admission.maxQueue,
-    });
-    return new Admission({ memory, routes, backlog, patienceMs });
-  };
-  const { maxConcurrency } = passThrough;
   // What clients make of the rest of the API says nothing about the operations: it has slots and health of its own.
   const passThroughRoute = (route: Route): Route => ({
     ...route,
-    slots: new Slots({ now: monotonic, max: maxConcurrency, shares: {}, patienceMs }),
+    slots: new Slots({ now: monotonic, max: passThrough.maxConcurrency, shares: {}, patienceMs }),
     health: route.health && new Health({ now: monotonic, onTransition: () => {} }),
+  });
+  const all = indexers.map(({ route }) => route);
+  const routes = new Routes(random, all, { passThrough: all.map(passThroughRoute) });
+  const backlog = new Backlog({
+    now: monotonic,
+    routes,
+    patienceMs,
+    shortPatienceMs: Math.min(OVERLOADED_PATIENCE_MS, patienceMs),
+    maxWaiting: admission.maxQueue,
   });
   return {
     /** In the order of the settings, backups last. */
     all: indexers,
     /** Absent where there are no two replicas. */
     heads,
-    /** For the three operations. */
-    admission: openAdmission(indexers.map(({ route }) => route)),
-    /** For pass-through. */
-    passThroughAdmission: openAdmission(indexers.map(({ route }) => passThroughRoute(route))),
+    /** For the three operations and for pass-through. */
+    admission: new Admission({ memory, routes, backlog }),
     answerBodies,
     memory,
     /**

@@ -167,7 +167,7 @@ function openPassThrough(
 ): PassThrough {
   const { passThrough, upstream } = settings;
   return passThroughTo({
-    admission: indexers.passThroughAdmission,
+    admission: indexers.admission,
     memory: indexers.memory,
     missLimit,
     indexers: indexers.all,

@@ -1,6 +1,6 @@
 import type { Outcome } from '../outcomes.ts';
 import type { Ms } from '../time-units.ts';
-import type { Backlog } from './backlog.ts';
+import { type Backlog, type Grant, takeFor } from './backlog.ts';
 import {
   ABANDONED,
   type EndPass,
@@ -11,18 +11,17 @@ import {
   refusalOf,
 } from './guard.ts';
 import type { MemoryGuard } from './memory-guard.ts';
-import type { RateLimit } from './rate-limit.ts';
-import { guardsOf, type Route, type Routes, refusalBy } from './routes.ts';
+import { guardsOf, hasSlot, type Route, type Routes, rateOf, refusalBy } from './routes.ts';
 
 /** The right to send one request to the indexer. To be ended exactly once; a second end does nothing. */
 export interface Ticket {
   /** The indexer that it is to be sent to. */
   readonly route: Route;
   /**
-   * To be awaited right before the request is sent: asks memory and guards once more, after waiting for the rate
-   * limit if there is one. With any result but `go`, the ticket has ended. Never rejects.
+   * To be called right before the request is sent: asks memory and guards once more. With any result but `go`, the ticket
+   * has ended.
    */
-  send(): Sent | Promise<Sent>;
+  send(): Sent;
   /** `retryAfterMs`: the time that was asked for with `rate-limited`. */
   end(outcome: Outcome, retryAfterMs?: Ms): void;
 }
@@ -36,22 +35,27 @@ export interface AdmissionDependencies {
   readonly routes: Routes;
   readonly backlog: Backlog;
   readonly memory: Pick<MemoryGuard, 'refusesLoads'>;
-  /** A request that would wait longer than this for the rate limit is refused. */
-  readonly patienceMs: Ms;
+}
+
+const NO_FREE_SLOT: Refusal = { reason: 'no-free-slot', retryAfterMs: 0 };
+const NO_FREE_TURN: Refusal = { reason: 'rate-limit', retryAfterMs: 0 };
+
+/** A request is to wait, in the backlog. */
+interface Waits {
+  readonly waitsFor: 'any' | 'a backup';
 }
 
 /**
- * The one door to the indexers. A request is refused on arrival, in the same turn of the event loop, or gets a ticket
- * when it is its turn:
+ * The one door to the indexers, for the operations and for what is passed through. A request is refused on arrival, in
+ * the same turn of the event loop, or gets a ticket when it is its turn:
  *
- * 1. memory, pause, circuit breaker, rate limit and backlog are asked, without taking anything;
- * 2. it takes a slot at one of the indexers, or waits in the backlog for one; a refresh never waits, for a slot or for the
- *    rate limit; before a client is refused, a backup is asked;
- * 3. `ticket.send()` asks memory, pause and circuit breaker again, waits for its turn in the rate limit, and takes the
- *    passes of pause and circuit breaker.
+ * 1. memory, pause, circuit breaker and backlog are asked, without taking anything;
+ * 2. it takes a slot at one of the indexers, and a turn of its rate if that is limited, or waits in the backlog for both;
+ *    a refresh never waits; before a client is refused, a backup is asked;
+ * 3. `ticket.send()` asks memory, pause and circuit breaker again, and takes the passes of pause and circuit breaker.
  *
  * A slot that becomes free is handed to a waiter and never released to be competed for: otherwise a newcomer could take
- * it, and the waiter would go back to the end of the queue.
+ * it, and the waiter would go back to the end of the queue. So is the turn of a ticket that ends without being sent.
  */
 export class Admission {
   /** The requests that wait for a slot. */
@@ -72,39 +76,62 @@ export class Admission {
   /** Why a request would be refused if it came now; takes nothing. To be called before a client's body is read. */
   refusal(request: RouteRequest): Refusal | undefined {
     const decided = this.#decide(request);
-    return decided !== 'wait' && 'reason' in decided ? decided : undefined;
+    return 'reason' in decided ? decided : undefined;
   }
 
-  /** Gives a ticket, at once or when a slot becomes free, or says why it is refused. Never rejects. */
+  /** Gives a ticket, at once or when it is its turn, or says why it is refused. Never rejects. */
   enter(request: EntryRequest): Entered | Promise<Entered> {
     const { routes, backlog } = this.#dependencies;
-    const { operation, sentFor } = request;
+    const { operation, clients, sentFor } = request;
     if (sentFor.isAbandoned) return ABANDONED;
-    for (const { slots } of routes.all) slots.asked(operation);
+    for (const { slots } of routes.of(operation)) slots.asked(operation, clients);
     const decided = this.#decide(request);
-    if (decided === 'wait') {
-      return backlog.wait(request).then((waited) => ('reason' in waited ? waited : this.#ticket(request, waited)));
-    }
     if ('reason' in decided) return decided;
-    decided.slots.take(operation);
+    if ('waitsFor' in decided) {
+      const toBackup = decided.waitsFor === 'a backup';
+      const waiting = backlog.wait(request, toBackup ? { ...request, toBackup } : request);
+      return waiting.then((waited) => ('reason' in waited ? waited : this.#ticket(request, waited)));
+    }
+    const { route, client } = decided;
+    const rate = rateOf(route, request);
+    if (rate === undefined || rate.isHere) takeFor(request, decided);
+    else {
+      // A refresh does not wait, but only Redis knows whether a turn is free.
+      route.slots.take(operation, client);
+      return rate.takeFree().then((hasTurn) => {
+        if (hasTurn) return this.#ticket(request, decided);
+        this.#release(request, decided, false);
+        return { reason: 'rate-limit', retryAfterMs: rate.expectedWaitMs(0) };
+      });
+    }
     return this.#ticket(request, decided);
   }
 
-  /** The indexer that a request would be sent to now, or why it would not be sent. */
-  #decide(request: RouteRequest): Route | Refusal | 'wait' {
+  /** What a request would get now; takes nothing. */
+  #decide(request: RouteRequest): Grant | Refusal | Waits {
     const { memory, routes, backlog } = this.#dependencies;
     if (memory.refusesLoads) return { reason: 'memory', retryAfterMs: 0 };
     const open = routes.openTo(request);
     if ('reason' in open) return open;
-    const rateWaitMs = Math.min(...open.map((route) => rateFor(route, request)?.expectedWaitMs(backlog.size) ?? 0));
-    if (rateWaitMs > this.#ratePatienceMs(request)) {
-      return routes.chooseBackup(request) ?? { reason: 'rate-limit', retryAfterMs: rateWaitMs };
-    }
-    const free = backlog.hasWaiting(request) ? undefined : routes.choose(open, request);
-    if (free !== undefined) return free;
-    if (request.neverWaits === true) return { reason: 'no-free-slot', retryAfterMs: 0 };
-    const refusal = backlog.refuse(request);
-    return refusal === undefined ? 'wait' : (routes.chooseBackup(request) ?? refusal);
+    const { operation, neverWaits = false, toBackup = false } = request;
+    const [client] = request.clients;
+    const withSlot = open.filter((route) => hasSlot(route, operation, client));
+    const free = withSlot.filter((route) => {
+      const rate = rateOf(route, request);
+      return rate === undefined || (neverWaits ? rate.mayBeFree : rate.isHere);
+    });
+    const route = backlog.hasWaiting(request) ? undefined : routes.choose(free);
+    if (route !== undefined) return { route, client };
+    if (neverWaits) return withSlot.length > 0 && free.length === 0 ? NO_FREE_TURN : NO_FREE_SLOT;
+    const waits = { waitsFor: toBackup ? 'a backup' : 'any' } as const;
+    // What is free goes to those who wait, and if they may not have it, to this one.
+    if (free.length > 0) return waits;
+    const refusal = backlog.refusal(request);
+    if (refusal === undefined) return waits;
+    backlog.refused(request);
+    const mayOverflow = !toBackup && open.some(({ isBackup }) => !isBackup) && routes.hasBackup(request);
+    const overflowed = mayOverflow ? this.#decide({ ...request, toBackup: true }) : refusal;
+    return 'reason' in overflowed ? refusal : overflowed;
   }
 
   /** Why a request that has a slot would not be sent now; takes nothing. */
@@ -114,8 +141,8 @@ export class Admission {
     return refusalBy(route, request);
   }
 
-  #ticket(request: EntryRequest, route: Route): Ticket {
-    const { backlog } = this.#dependencies;
+  #ticket(request: EntryRequest, grant: Grant): Ticket {
+    const { route } = grant;
     let passes: readonly EndPass[] | undefined;
     let hasEnded = false;
     const end: Ticket['end'] = (outcome, retryAfterMs) => {
@@ -123,11 +150,11 @@ export class Admission {
       hasEnded = true;
       for (const endPass of passes ?? []) endPass(outcome, retryAfterMs);
       if (passes !== undefined) this.#inFlight--;
-      route.slots.release(request.operation, passes !== undefined);
-      backlog.handOut();
+      else rateOf(route, request)?.giveBack();
+      this.#release(request, grant, passes !== undefined);
     };
-    const begin = (go: Sent): Sent => {
-      const taken = go === 'go' ? takePasses(request, route) : go;
+    const send = (): Sent => {
+      const taken = this.#closed(request, route) ?? takePasses(request, route);
       if ('reason' in taken) {
         end('unknown');
         return taken;
@@ -136,18 +163,12 @@ export class Admission {
       this.#inFlight++;
       return 'go';
     };
-    const send = (): Sent | Promise<Sent> => {
-      const rate = rateFor(route, request);
-      const refusal = this.#closed(request, route);
-      if (refusal !== undefined || rate === undefined) return begin(refusal ?? 'go');
-      return rate.take(this.#ratePatienceMs(request), request.sentFor).then(begin);
-    };
     return { route, send, end };
   }
 
-  /** A refresh gets only what misses leave of the rate. */
-  #ratePatienceMs({ neverWaits }: RouteRequest): Ms {
-    return neverWaits === true ? 0 : this.#dependencies.patienceMs;
+  #release({ operation }: EntryRequest, { route, client }: Grant, wasSent: boolean): void {
+    route.slots.release(operation, wasSent, client);
+    this.#dependencies.backlog.handOut();
   }
 }
 
@@ -163,9 +184,4 @@ function takePasses(request: EntryRequest, route: Route): readonly EndPass[] | R
   }
   if (route.health !== undefined) passes.push(route.health.begin());
   return passes;
-}
-
-/** A request with the client's own API key has a rate of its own. */
-function rateFor({ rate }: Route, { withClientKey }: RouteRequest): RateLimit | undefined {
-  return withClientKey === true ? undefined : rate;
 }

@@ -1,11 +1,13 @@
-import type { Ms } from '../time-units.ts';
-import { FairQueue } from './fair-queue.ts';
+import type { MonotonicMs, Ms } from '../time-units.ts';
 import { ABANDONED, type EntryRequest, type Refusal, type RouteRequest } from './guard.ts';
-import type { Route, Routes } from './routes.ts';
+import { hasSlot, type Route, type Routes, rateOf, slotWaitMs, turnWaitMs } from './routes.ts';
+import { ShortPatience } from './short-patience.ts';
+import { type WaitingQueue, WaitingQueues } from './waiting-queues.ts';
 
 export interface BacklogDependencies {
+  readonly now: () => MonotonicMs;
   readonly routes: Routes;
-  /** How long a client waits for a slot. */
+  /** How long a client waits for a slot and a turn. */
   readonly patienceMs: Ms;
   /** The same for newcomers under overload. */
   readonly shortPatienceMs: Ms;
@@ -13,42 +15,65 @@ export interface BacklogDependencies {
   readonly maxWaiting: number;
 }
 
-/** How a wait ended: with a slot of this indexer that was taken for the request, or without. */
-type Waited = Route | Refusal;
+/** A slot, and a turn of the rate where there is one, that were taken for a request. */
+export interface Grant {
+  readonly route: Route;
+  /** Whose slot it is; nobody's for a refresh. */
+  readonly client: string | undefined;
+}
+
+/** How a wait ended. */
+type Waited = Grant | Refusal;
 
 interface Waiter {
-  /** The number of its arrival, to compare waiters of different operations. */
-  readonly order: number;
+  readonly request: EntryRequest;
+  readonly queue: Queue;
   readonly end: (waited: Waited) => void;
 }
 
-/** Waiting requests of one operation. */
-interface Queue {
-  readonly waiting: FairQueue<EntryRequest>;
-  /** Whether a request was refused or gave up since the queue was last empty. */
-  overloaded: boolean;
+type Queue = WaitingQueue<Waiter>;
+
+/** Who goes next of a queue, and how its wait ends. */
+interface Candidate {
+  readonly waiter: Waiter;
+  readonly waited: Waited;
+  /** The lowest goes first. */
+  readonly rank: number;
 }
 
+/** Of those that need a turn of a rate: whose client had none in this round, whose client had one, and second tries. */
+const [TURN_DUE, TURN_HAD, SECOND_TRY] = [2, 3, 4];
+
+/** So many clients are remembered that had a turn in this round; then another one begins. */
+const MOST_CLIENTS = 10_000;
+
 /**
- * The requests that wait for a slot: for each operation a queue that is fair between clients. A newcomer is refused on
- * arrival, or waits for its turn:
+ * The requests that wait for a slot, and for a turn where the rate is limited: for each operation a queue that is fair
+ * between clients. A newcomer is refused on arrival, or waits:
  *
  *   expected wait = those that would go before it * slot time of the operation / slots that the operation uses
+ *   or, if that is longer: time until the next turn of the rate + those that would go before it * 1 / rate
+ *
+ * A free slot goes to operations below their share first. A turn goes to clients in rounds, whatever operation they ask
+ * for: no client has a second one while another that waits has had none. Otherwise operations take turns. The rate is
+ * asked for a turn only while somebody waits who has a slot.
  *
  * A newcomer is refused when its expected wait is longer than its patience, or the backlog is full. While the slot time
- * is not known, no expected wait is too long: a burst is not refused. From the first refusal until the queue is empty,
- * newcomers have the short patience: under overload the backlog shrinks to what keeps the indexer busy, and latency
- * falls while goodput stays. A waiter keeps its whole patience, and gives up only if the indexer has become that much
- * slower, or if clients that wait for less go before it.
+ * is not known, no expected wait is too long: a burst is not refused. After a refusal newcomers have the
+ * {@link ShortPatience}. A waiter keeps its whole patience, and gives up only if the indexer has become that much slower,
+ * or if clients that wait for less go before it.
  */
 export class Backlog {
   readonly #dependencies: BacklogDependencies;
-  readonly #queues = new Map<string, Queue>();
+  readonly #queues = new WaitingQueues<Waiter>();
   readonly #waiters = new Map<EntryRequest, Waiter>();
-  #arrivals = 0;
+  /** The clients that have had a turn of the rate in this round. */
+  readonly #hadTurn = new Set<string>();
+  readonly #short: ShortPatience;
 
   constructor(dependencies: BacklogDependencies) {
     this.#dependencies = dependencies;
+    this.#short = new ShortPatience(dependencies.now);
   }
 
   /** Requests that wait now. */
@@ -61,97 +86,143 @@ export class Backlog {
     for (const { clients } of this.#waiters.keys()) yield clients;
   }
 
-  /** Whether requests wait now that would go before this one. */
+  /** Whether requests wait in the queue of this one. */
   hasWaiting(request: RouteRequest): boolean {
-    return this.#queue(request).waiting.size > 0;
+    return this.#queues.of(request).waiting.size > 0;
   }
 
-  /**
-   * How long a request that comes now would wait; without clients, behind all others. At most twice the patience, because
-   * those ahead of it give up before. 0 while it is not known.
-   */
+  /** How long a request that comes now would wait; without clients, behind all others. 0 while that is not known. */
   expectedWaitMs(request: RouteRequest): Ms {
-    const { waiting } = this.#queue(request);
-    const ahead = Math.min(waiting.size, ...[...request.clients].map((client) => waiting.ahead(client)));
-    const waitMs = ahead === 0 ? 0 : (this.#dependencies.routes.waitMs(request, ahead) ?? 0);
-    return Math.min(waitMs, 2 * this.#dependencies.patienceMs);
+    return this.#expected(request).retryAfterMs;
   }
 
-  /** Why a request would be refused now. A refusal makes a queue with waiters overloaded. */
-  refuse(request: RouteRequest): Refusal | undefined {
-    const queue = this.#queue(request);
+  /** Why a request would be refused now. */
+  refusal(request: RouteRequest): Refusal | undefined {
     const { patienceMs, shortPatienceMs, maxWaiting } = this.#dependencies;
-    const retryAfterMs = this.expectedWaitMs(request);
-    const isFull = this.size >= maxWaiting;
-    if (!isFull && retryAfterMs <= (queue.overloaded ? shortPatienceMs : patienceMs)) return undefined;
-    queue.overloaded = queue.waiting.size > 0;
-    return { reason: isFull ? 'queue-full' : 'expected-wait', retryAfterMs };
+    const expected = this.#expected(request);
+    if (this.size >= maxWaiting) return { ...expected, reason: 'queue-full' };
+    const isShort = this.#short.isFor(this.#queues.of(request).name, request.clients);
+    return expected.retryAfterMs > (isShort ? shortPatienceMs : patienceMs) ? expected : undefined;
   }
 
-  /** Waits for a slot. Never rejects. */
-  wait(request: EntryRequest): Promise<Waited> {
-    const { clients } = request;
+  /** To be called when a request is refused. */
+  refused(request: RouteRequest): void {
+    const { name, waiting } = this.#queues.of(request);
+    if (waiting.size > 0) this.#short.refused(name, request.clients, this.#queues.haveWaiting(request));
+  }
+
+  /** Waits for a slot and a turn, which it may have at once. `as`: the request, as it is to be sent. Never rejects. */
+  wait(request: EntryRequest, as = request): Promise<Waited> {
     const { signal } = request.sentFor;
-    const queue = this.#queue(request);
-    const [first = '', ...others] = clients;
-    queue.waiting.add(request, first);
-    for (const client of others) queue.waiting.share(request, client);
+    const queue = this.#queues.of(as);
+    const { name, waiting } = queue;
+    const hadOthers = this.#queues.haveWaiting(as);
     return new Promise((resolve) => {
       const end = (waited: Waited) => {
         clearTimeout(expiry);
         signal.removeEventListener('abort', onAbort);
         this.#waiters.delete(request);
-        queue.waiting.remove(request);
-        if (queue.waiting.size === 0) queue.overloaded = false;
+        if ('route' in waited) waiting.go(waiter);
+        else waiting.remove(waiter);
+        if (waiting.size === 0) this.#short.emptied(name, this.size === 0);
         resolve(waited);
       };
       const onAbort = () => end(ABANDONED);
       const giveUp = () => {
-        queue.overloaded = true;
-        end({ reason: 'waited-too-long', retryAfterMs: this.expectedWaitMs(request) });
+        this.#short.refused(name, as.clients, hadOthers);
+        const { reason, retryAfterMs } = this.#expected(as);
+        end({ reason: reason === 'rate-limit' ? reason : 'waited-too-long', retryAfterMs });
       };
       const expiry = setTimeout(giveUp, this.#dependencies.patienceMs);
       signal.addEventListener('abort', onAbort, { once: true });
-      this.#waiters.set(request, { order: this.#arrivals++, end });
+      const waiter: Waiter = { request: as, queue, end };
+      this.#waiters.set(request, waiter);
+      const [first = '', ...others] = as.clients;
+      waiting.add(waiter, first);
+      for (const client of others) waiting.share(waiter, client);
+      this.handOut();
     });
   }
 
   /** Another client waits for a request, which takes the better one of their places; nothing when it does not wait. */
   join(request: EntryRequest, client: string): void {
-    this.#queue(request).waiting.share(request, client);
+    const waiter = this.#waiters.get(request);
+    waiter?.queue.waiting.share(waiter, client);
   }
 
-  /** Hands the free slots to those who wait, and ends the waits of those that no indexer may be sent now. */
-  handOut(): void {
-    for (let next = this.#next(); next !== undefined; next = this.#next()) {
-      if ('slots' in next.end) next.end.slots.take(next.request.operation);
-      this.#waiters.get(next.request)?.end(next.end);
+  /**
+   * Hands free slots, and turns that are here, to those who wait, ends the waits of those that no indexer may be sent now,
+   * and asks for turns while anybody waits who has only a slot.
+   */
+  readonly handOut = (): void => {
+    for (let next = this.#next(); next !== undefined; next = this.#next()) this.#hand(next);
+  };
+
+  #hand({ waiter, waited, rank }: Candidate): void {
+    const { request, queue } = waiter;
+    if ('route' in waited) {
+      const { route, client } = waited;
+      takeFor(request, waited);
+      if (rank === TURN_HAD || this.#hadTurn.size >= MOST_CLIENTS) this.#hadTurn.clear();
+      if (client !== undefined && rateOf(route, request) !== undefined) this.#hadTurn.add(client);
+      this.#queues.served(queue);
     }
+    waiter.end(waited);
   }
 
-  /** The next request of the operations that may take a slot: those below their share before the others, then by arrival. */
-  #next(): { readonly request: EntryRequest; readonly end: Route | Refusal } | undefined {
+  /** The first of the candidates, of those with the same rank that of the queue that was served longest ago. */
+  #next(): Candidate | undefined {
     if (this.size === 0) return undefined;
-    const candidates = [...this.#queues.values()].flatMap(({ waiting }) => {
-      const { first } = waiting;
-      if (first === undefined) return [];
-      const open = this.#dependencies.routes.openTo(first);
-      const end = 'reason' in open ? open : this.#dependencies.routes.choose(open, first);
-      if (end === undefined) return [];
-      const isBelowShare = 'reason' in end || end.slots.isBelowShare(first.operation);
-      return { request: first, end, isBelowShare, order: this.#waiters.get(first)?.order ?? 0 };
-    });
-    candidates.sort((one, other) => Number(other.isBelowShare) - Number(one.isBelowShare) || one.order - other.order);
-    return candidates[0];
+    let best: Candidate | undefined;
+    for (const queue of this.#queues.all) {
+      const candidate = this.#candidate(queue);
+      if (candidate !== undefined && (best === undefined || candidate.rank < best.rank)) best = candidate;
+    }
+    return best;
   }
 
-  /** That of its operation. Second tries have queues of their own: they may wait for one indexer while another is free. */
-  #queue({ operation, not }: RouteRequest): Queue {
-    const name = not === undefined ? operation : `${operation} not ${not}`;
-    const known = this.#queues.get(name);
-    if (known !== undefined) return known;
-    const queue: Queue = { waiting: new FairQueue(), overloaded: false };
-    this.#queues.set(name, queue);
-    return queue;
+  /** Who of a queue is to go next: of clients that may hold one more slot, or one whose wait is in vain. */
+  #candidate(queue: Queue): Candidate | undefined {
+    const { routes } = this.#dependencies;
+    const { waiting, operation } = queue;
+    const mayHold = (client: string) => routes.of(operation).some(({ slots }) => slots.mayHold(operation, client));
+    const isDue = (client: string) => !this.#hadTurn.has(client) && mayHold(client);
+    const next = waiting.next(isDue) ?? waiting.next(mayHold) ?? waiting.next();
+    if (next === undefined) return undefined;
+    const { member: waiter, client } = next;
+    const { request } = waiter;
+    const open = routes.openTo(request);
+    if ('reason' in open) return { waiter, waited: open, rank: 0 };
+    const withSlot = open.filter((each) => hasSlot(each, operation, client));
+    const free = withSlot.filter((each) => rateOf(each, request)?.want(this.handOut) !== false);
+    const route = routes.choose(free);
+    return route && { waiter, waited: { route, client }, rank: this.#rank(request, { route, client }) };
   }
+
+  #rank(request: EntryRequest, { route, client }: Grant): number {
+    if (rateOf(route, request) === undefined) return route.slots.isBelowShare(request.operation) ? 0 : 1;
+    if (request.isSecondTry === true) return SECOND_TRY;
+    return this.#hadTurn.has(client ?? '') ? TURN_HAD : TURN_DUE;
+  }
+
+  /** How long a request that comes now would wait, and for what. */
+  #expected(request: RouteRequest): Refusal {
+    const { routes, patienceMs } = this.#dependencies;
+    const open = routes.openTo(request);
+    const all = 'reason' in open ? [] : open;
+    const [client] = request.clients;
+    const ahead = this.#queues.ahead(request);
+    const isFree = ahead === 0 || all.some((route) => hasSlot(route, request.operation, client));
+    // Those ahead of it give up after their patience.
+    const slotMs = isFree ? 0 : Math.min(slotWaitMs(all, request, ahead) ?? 0, 2 * patienceMs);
+    const turnMs = turnWaitMs(all, request, () => this.#queues.aheadForTurn(request));
+    if (turnMs > slotMs) return { reason: 'rate-limit', retryAfterMs: turnMs };
+    return { reason: 'expected-wait', retryAfterMs: slotMs };
+  }
+}
+
+/** Takes a slot, and a turn of the rate where it needs one, for a request. */
+export function takeFor(request: RouteRequest, { route, client }: Grant): void {
+  route.slots.take(request.operation, client);
+  rateOf(route, request)?.take();
 }

@@ -14,11 +14,11 @@ export type RefusalReason =
   | 'breaker-open'
   /** The indexer said that it does not serve the operation. */
   | 'not-served'
-  /** The wait for the rate limit would be longer than the client's patience. */
+  /** The wait for a turn of the rate would be, or became, longer than the client's patience. */
   | 'rate-limit'
   /** The wait in the backlog would be longer than the client's patience. */
   | 'expected-wait'
-  /** No slot is free, and a refresh does not wait for one. */
+  /** No slot is free, or others wait, and a refresh does not wait. */
   | 'no-free-slot'
   /** The backlog holds as many requests as it may. */
   | 'queue-full'
@@ -51,8 +51,10 @@ export interface EntryRequest {
   readonly clients: Iterable<string>;
   /** The flight or the wait that it is sent for. */
   readonly sentFor: Abandonable;
-  /** Whether it never waits for a slot or the rate: a refresh, or the second request of a hedge. */
+  /** Whether it never waits for a slot or a turn of the rate: a refresh, or the second request of a hedge. */
   readonly neverWaits?: boolean;
+  /** Whether it is a second try: it gets a turn of the rate only while no other request waits for one. */
+  readonly isSecondTry?: boolean;
   /**
    * Whether it is sent beside an answer that may come, or is doubtful: only an indexer that is well, up to date and no
    * backup may be asked, of a block one that has it.
@@ -64,6 +66,8 @@ export interface EntryRequest {
   readonly seqno?: number | undefined;
   /** The place of the indexer that has failed it: it is sent to another one. */
   readonly not?: number;
+  /** Whether it is to be sent to a backup, because it would wait too long for the others. */
+  readonly toBackup?: boolean;
 }
 
 /** What tells where a request may be sent: all but what it waits and is counted by. */

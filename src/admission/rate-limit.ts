@@ -1,14 +1,17 @@
 import type { MonotonicMs, Ms } from '../time-units.ts';
-import { ABANDONED, type Abandonable, type Refusal } from './guard.ts';
 
-/** A turn reserved for one request, `waitMs` away; or `too-long` when the next free one is further away than allowed. */
+/**
+ * A turn reserved for one request, `waitMs` away (a little less than 0 when it is late); or `too-long` when the next free
+ * one is further away than allowed.
+ */
 export type Reserved = { readonly state: 'reserved' | 'too-long'; readonly waitMs: Ms };
 
 /**
- * Reserves the next free turn among all instances that share the rate, if it is at most `longestWaitMs` away. When that is
- * not possible (`undefined`), this instance keeps to the whole rate by itself. Never rejects.
+ * Reserves the next free turn among all instances that share the rate, if it is at most `longestWaitMs` away; one that was
+ * free `lateMs` ago and was not reserved counts. When that is not possible (`undefined`), this instance keeps to the
+ * whole rate by itself. Never rejects.
  */
-export type ReserveShared = (stepMs: Ms, longestWaitMs: Ms) => Promise<Reserved | undefined>;
+export type ReserveShared = (stepMs: Ms, longestWaitMs: Ms, lateMs: Ms) => Promise<Reserved | undefined>;
 
 export interface RateLimitDependencies {
   /** Absent where instances do not share the rate. */
@@ -16,102 +19,190 @@ export interface RateLimitDependencies {
   readonly now: () => MonotonicMs;
   /** Requests a second, a whole number from 1 up. */
   readonly perSecond: number;
+  /** No turn is reserved that is further away. */
+  readonly longestWaitMs: Ms;
 }
 
+/** A turn that has come, or was given back, may be taken for so long; then it is lost. */
+const KEPT_MS: Ms = 20;
+
 /**
- * Limits requests to a rate, in even steps, first come, first served (GCRA, the generic cell rate algorithm, without
- * bursts):
+ * Where steps are shorter than this, turns of so long ago may still be taken: timers and event loops are late by more than
+ * such a step. Longer steps stay even.
+ */
+const LATEST_MS: Ms = 25;
+
+/**
+ * Limits requests to a rate, in even steps (GCRA, the generic cell rate algorithm, without bursts):
  *
- *   turn = max(now, next free); next free = turn + 1000 / perSecond
+ *   turn = max(now, next free); next free = turn + step; step = 1000 / perSecond
  *
- * The turn of a request that leaves, or is refused after the wait for it, is lost.
+ * This instance has one turn at most: none, one that is being reserved, or one that is reserved for an instant. Nobody
+ * owns it. When it comes, those who want it decide who takes it, and only then is the next one reserved. So a request
+ * that leaves costs nothing, and when all have left one turn is lost.
  */
 export class RateLimit {
   readonly #dependencies: RateLimitDependencies;
   readonly #stepMs: Ms;
-  #nextFreeAt: MonotonicMs = Number.NEGATIVE_INFINITY;
+  readonly #lateMs: Ms;
+  /** The last turn that was taken here. */
+  #lastAt: MonotonicMs = Number.NEGATIVE_INFINITY;
+  /** The turn that is reserved, and until when it may be taken once it has come. */
+  #turnAt: MonotonicMs | undefined;
+  #turnUntil: MonotonicMs = Number.NEGATIVE_INFINITY;
+  #isReserving = false;
+  /** Runs until the reserved turn comes. */
+  #timer: NodeJS.Timeout | undefined;
+  /** Until then somebody may take a turn that was given back. */
+  #givenBackUntil: MonotonicMs = Number.NEGATIVE_INFINITY;
+  /** From one turn of this instance to the next: longer than a step where others reserve those between. */
+  #perTurnMs: Ms;
+  #onTurn: (() => void) | undefined;
+  #takesNext: (() => void) | undefined;
 
   constructor(dependencies: RateLimitDependencies) {
     this.#dependencies = dependencies;
     this.#stepMs = 1000 / dependencies.perSecond;
+    this.#lateMs = this.#stepMs < LATEST_MS ? LATEST_MS : 0;
+    this.#perTurnMs = this.#stepMs;
   }
 
-  /** How long a request would wait with `ahead` others before it that have no turn yet, as far as is known. */
-  expectedWaitMs(ahead: number): Ms {
-    return Math.max(0, this.#nextFreeAt - this.#dependencies.now()) + ahead * this.#stepMs;
-  }
-
-  /** Waits for a turn, if it is at most `longestWaitMs` away, as long as somebody waits for that. Never rejects. */
-  async take(longestWaitMs: Ms, sentFor?: Abandonable): Promise<'go' | Refusal> {
-    if (sentFor?.isAbandoned) return ABANDONED;
-    const { state, waitMs } = await this.#reserve(longestWaitMs);
-    if (state === 'too-long') return { reason: 'rate-limit', retryAfterMs: waitMs };
-    if (waitMs > 0) await passed(Math.ceil(waitMs), sentFor?.signal);
-    return sentFor?.isAbandoned ? ABANDONED : 'go';
-  }
-
-  async #reserve(longestWaitMs: Ms): Promise<Reserved> {
-    const shared = await this.#dependencies.reserveShared?.(this.#stepMs, longestWaitMs);
+  /** Whether a turn is here to be taken. */
+  get isHere(): boolean {
     const now = this.#dependencies.now();
-    const waitMs = shared?.waitMs ?? Math.max(0, this.#nextFreeAt - now);
-    const state = shared?.state ?? (waitMs > longestWaitMs ? 'too-long' : 'reserved');
-    this.#nextFreeAt = now + waitMs + (state === 'reserved' ? this.#stepMs : 0);
-    return { state, waitMs };
+    if (now < this.#givenBackUntil) return true;
+    if (this.#isComing) return false;
+    if (this.#turnAt !== undefined && now < this.#turnUntil) return true;
+    return this.#dependencies.reserveShared === undefined && now >= this.#lastAt + this.#stepMs;
   }
-}
 
-/** Resolves after this time, or when the signal is aborted. */
-function passed(ms: Ms, signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve) => {
-    const end = () => {
-      clearTimeout(timer);
-      signal?.removeEventListener('abort', end);
-      resolve();
-    };
-    const timer = setTimeout(end, ms);
-    signal?.addEventListener('abort', end, { once: true });
-  });
-}
+  /** Whether {@link takeFree} may succeed: a turn is here, or nobody here wants one and Redis knows. */
+  get mayBeFree(): boolean {
+    return this.isHere || (this.#dependencies.reserveShared !== undefined && !this.#isComing);
+  }
 
-/** A next free slot that is further away is garbage, or Redis' clock was set back: the rate begins anew. */
-const LONGEST_MS = 60_000;
+  /** How long a request waits for its turn with so many others before it, as far as is known. */
+  expectedWaitMs(ahead: number): Ms {
+    const nextAt = this.#turnAt ?? this.#lastAt + this.#perTurnMs;
+    const nextMs = this.isHere ? 0 : Math.max(0, nextAt - this.#dependencies.now());
+    return nextMs + ahead * this.#perTurnMs;
+  }
 
-/**
- * GCRA among all instances, by the clock of Redis. KEYS: the instant of the next free slot. ARGV: the step and the
- * longest wait, in milliseconds. Returns whether a slot was reserved, and how far away it is, in microseconds (Redis
- * truncates numbers to integers).
- */
-const RESERVE = `
-local time = redis.call('TIME')
-local nowMs = time[1] * 1000 + time[2] / 1000
-local stepMs, longestMs = tonumber(ARGV[1]), tonumber(ARGV[2])
-local known = redis.pcall('GET', KEYS[1])
-local nextMs = type(known) == 'string' and tonumber(known) or nowMs
-if nextMs < nowMs or nextMs > nowMs + ${LONGEST_MS} then nextMs = nowMs end
-local waitMs = nextMs - nowMs
-if waitMs > longestMs then return {0, waitMs * 1000} end
-redis.call('SET', KEYS[1], string.format('%.3f', nextMs + stepMs), 'PX', math.ceil(waitMs + stepMs))
-return {1, waitMs * 1000}`;
+  /** Takes the turn that is here. */
+  take(): void {
+    const now = this.#dependencies.now();
+    if (now < this.#givenBackUntil) {
+      this.#givenBackUntil = Number.NEGATIVE_INFINITY;
+      return;
+    }
+    const turnAt = now < this.#turnUntil ? this.#turnAt : undefined;
+    this.#lastAt = turnAt ?? this.#freeAt();
+    this.#turnAt = undefined;
+  }
 
-export interface SharedTurnsDependencies {
-  /** Runs a script in Redis, or rejects when Redis takes too long. */
-  readonly runScript: (script: string, keys: readonly string[], args: readonly string[]) => Promise<unknown>;
-  /** Makes a call to Redis; resolves with a word if that fails. */
-  readonly call: <T>(call: () => Promise<T>) => Promise<T | string>;
-  readonly key: string;
-}
+  /** A turn that was just taken was not used: somebody else may take it, if at once. */
+  giveBack(): void {
+    this.#givenBackUntil = this.#dependencies.now() + KEPT_MS;
+    this.#giveToFirst();
+  }
 
-/** The turns of a rate that instances share through Redis. */
-export function sharedTurns({ runScript, call, key }: SharedTurnsDependencies): ReserveShared {
-  return async (stepMs, longestWaitMs) => {
-    const reserved = await call(async (): Promise<Reserved> => {
-      const reply = await runScript(RESERVE, [key], [String(stepMs), String(longestWaitMs)]);
-      const [isReserved, micros] = (reply as unknown[]).map(Number);
-      if (isReserved === undefined || micros === undefined || Number.isNaN(isReserved + micros)) {
-        throw new Error('Redis answered with no turn');
-      }
-      return { state: isReserved === 1 ? 'reserved' : 'too-long', waitMs: micros / 1000 };
+  /**
+   * Whether a turn is here. If not, one is reserved, and `onTurn` is called when it has come, or when it may be worth
+   * asking again.
+   */
+  want(onTurn: () => void): boolean {
+    this.#onTurn = onTurn;
+    if (!this.isHere && !this.#isComing) this.#bring();
+    return this.isHere;
+  }
+
+  /** Takes a turn if one is free at once. */
+  async takeFree(): Promise<boolean> {
+    const { reserveShared, now } = this.#dependencies;
+    if (this.isHere) {
+      this.take();
+      return true;
+    }
+    if (!this.mayBeFree) return false;
+    const reserved = await reserveShared?.(this.#stepMs, 0, this.#lateMs);
+    const freeAt = this.#freeAt();
+    const isFree = reserved === undefined ? freeAt <= now() && !this.#isComing : reserved.state === 'reserved';
+    if (isFree) this.#lastAt = freeAt;
+    return isFree;
+  }
+
+  /** Takes the next turn, before those who {@link want} one; `false` if another one waits for that. */
+  takeNext(): Promise<boolean> {
+    if (this.#takesNext !== undefined) return Promise.resolve(false);
+    return new Promise((resolve) => {
+      this.#takesNext = () => resolve(true);
+      if (!this.isHere && !this.#isComing) this.#bring();
+      this.#giveToFirst();
     });
-    return typeof reserved === 'string' ? undefined : reserved;
-  };
+  }
+
+  get #isComing(): boolean {
+    return this.#isReserving || this.#timer !== undefined;
+  }
+
+  /** When the next turn is free, by what is known here. */
+  #freeAt(): MonotonicMs {
+    const [now, at] = [this.#now(), this.#lastAt + this.#stepMs];
+    return at < now - this.#lateMs ? now : at;
+  }
+
+  /** A timer may end a little before the clock says so: the last turn has come in any case. */
+  #now(): MonotonicMs {
+    return Math.max(this.#dependencies.now(), this.#lastAt);
+  }
+
+  #bring(): void {
+    this.#turnAt = undefined;
+    if (this.#lastAt + this.#perTurnMs < this.#now()) this.#perTurnMs = this.#stepMs;
+    if (this.#dependencies.reserveShared === undefined) this.#expect(this.#freeAt());
+    else void this.#reserve(this.#dependencies.reserveShared);
+  }
+
+  async #reserve(reserveShared: ReserveShared): Promise<void> {
+    const { longestWaitMs } = this.#dependencies;
+    this.#isReserving = true;
+    const reserved = await reserveShared(this.#stepMs, longestWaitMs, this.#lateMs);
+    this.#isReserving = false;
+    const { state, waitMs } = reserved ?? { state: 'alone', waitMs: this.#freeAt() - this.#now() };
+    this.#perTurnMs = Math.max(this.#stepMs, waitMs);
+    if (state === 'too-long') {
+      this.#turnAt = this.#now() + waitMs;
+      this.#timer = setTimeout(() => this.#askAgain(), Math.ceil(waitMs - longestWaitMs)).unref();
+      return;
+    }
+    this.#expect(this.#now() + waitMs);
+    if (!this.#isComing) this.#come();
+  }
+
+  #expect(turnAt: MonotonicMs): void {
+    const waitMs = turnAt - this.#now();
+    this.#turnAt = turnAt;
+    this.#turnUntil = this.#dependencies.now() + KEPT_MS;
+    if (waitMs > 0) this.#timer = setTimeout(() => this.#come(), Math.ceil(waitMs)).unref();
+  }
+
+  #askAgain(): void {
+    this.#turnAt = undefined;
+    this.#come();
+  }
+
+  #come(): void {
+    this.#timer = undefined;
+    this.#turnUntil = this.#dependencies.now() + KEPT_MS;
+    this.#giveToFirst();
+    this.#onTurn?.();
+    if (this.#takesNext !== undefined && !this.#isComing) this.#bring();
+  }
+
+  #giveToFirst(): void {
+    if (this.#takesNext === undefined || !this.isHere) return;
+    this.take();
+    this.#takesNext();
+    this.#takesNext = undefined;
+  }
 }

@@ -1,3 +1,4 @@
+import type { Ms } from '../time-units.ts';
 import { type Guard, type Refusal, type RouteRequest, refusalOf } from './guard.ts';
 import type { Health } from './health.ts';
 import type { RateLimit } from './rate-limit.ts';
@@ -39,22 +40,38 @@ const NO_OTHER: Refusal = { reason: 'breaker-open', retryAfterMs: 0 };
  * take and how many it has (the power of two choices; Mitzenmacher 2001, and "peak EWMA" in Finagle and Envoy).
  */
 export class Routes {
-  readonly all: readonly Route[];
   readonly #random: () => number;
+  readonly #routes: readonly Route[];
+  readonly #ownRoutes: Readonly<Record<string, readonly Route[]>>;
 
-  /** `random`: 0 to 1. */
-  constructor(random: () => number, routes: readonly Route[]) {
+  /**
+   * `random`: 0 to 1. `ownRoutes`: by operation, for those that have slots and health of their own at the same indexers, in
+   * the same order.
+   */
+  constructor(
+    random: () => number,
+    routes: readonly Route[],
+    ownRoutes: Readonly<Record<string, readonly Route[]>> = {},
+  ) {
     this.#random = random;
-    this.all = routes;
+    this.#routes = routes;
+    this.#ownRoutes = ownRoutes;
+  }
+
+  /** All that requests of an operation can be sent to. */
+  of(operation: string): readonly Route[] {
+    return this.#ownRoutes[operation] ?? this.#routes;
   }
 
   /** Those that a request may be sent to now, whether or not they have a free slot; or why there is none. */
   openTo(request: RouteRequest): readonly Route[] | Refusal {
     const open: Route[] = [];
     let refusal: Refusal | undefined;
-    const isKnown = this.all.some((route) => !route.isBackup && hasIt(route, request));
-    for (const route of this.all) {
-      if (route.index === request.not || (route.isBackup && request.withClientKey === true)) continue;
+    const routes = this.of(request.operation);
+    const isKnown = routes.some((route) => !route.isBackup && hasIt(route, request));
+    for (const route of routes) {
+      if (route.index === request.not || (request.toBackup === true && !route.isBackup)) continue;
+      if (route.isBackup && request.withClientKey === true) continue;
       if (isKnown && isGone(route, request)) continue;
       const its = refusalBy(route, request);
       if (its === undefined) open.push(route);
@@ -64,9 +81,13 @@ export class Routes {
     return best.length > 0 ? best : (refusal ?? NO_OTHER);
   }
 
-  /** The one of these with a free slot that a request is to be sent to; `undefined` if there is none now. */
-  choose(routes: readonly Route[], { operation }: RouteRequest): Route | undefined {
-    const free = routes.filter(({ slots }) => slots.mayTake(operation));
+  /** Whether there is a backup that a request of a client may be sent to. */
+  hasBackup({ operation, withClientKey }: RouteRequest): boolean {
+    return withClientKey !== true && this.of(operation).some(({ isBackup }) => isBackup);
+  }
+
+  /** The one of these, all free, that a request is to be sent to. */
+  choose(free: readonly Route[]): Route | undefined {
     if (free.length <= 1) return free[0];
     const first = Math.floor(this.#random() * free.length);
     const second = (first + 1 + Math.floor(this.#random() * (free.length - 1))) % free.length;
@@ -74,32 +95,40 @@ export class Routes {
     const load = (route: Route | undefined) => route?.health?.loadMs ?? 0;
     return load(other) < load(one) ? other : one;
   }
+}
 
-  /** A backup with a free slot, for a request that somebody would have to wait for too long at the others. */
-  chooseBackup(request: RouteRequest): Route | undefined {
-    if (request.withClientKey === true || request.neverWaits === true) return undefined;
-    const open = this.all.filter(
-      (route) => route.isBackup && route.index !== request.not && refusalBy(route, request) === undefined,
-    );
-    return this.choose(open, request);
+/** How long a request waits for a slot of these behind so many others; `undefined` while that is not known. */
+export function slotWaitMs(routes: readonly Route[], { operation }: RouteRequest, ahead: number): Ms | undefined {
+  let perMs = 0;
+  for (const { slots } of routes) {
+    const waitMs = slots.waitMs(operation, 1);
+    if (waitMs === undefined) return undefined;
+    perMs += 1 / waitMs;
   }
+  return ahead / perMs;
+}
 
-  /** How long a request waits for a slot behind so many others; `undefined` while that is not known. */
-  waitMs(request: RouteRequest, ahead: number): number | undefined {
-    const open = this.openTo(request);
-    let perMs = 0;
-    for (const { slots } of 'reason' in open ? [] : open) {
-      const waitMs = slots.waitMs(request.operation, 1);
-      if (waitMs === undefined) return undefined;
-      perMs += 1 / waitMs;
-    }
-    return ahead / perMs;
-  }
+/** How long a request waits for a turn of the rate of one of these behind so many others. */
+export function turnWaitMs(routes: readonly Route[], request: RouteRequest, ahead: () => number): Ms {
+  const rates = routes.flatMap((route) => rateOf(route, request) ?? []);
+  if (rates.length < routes.length || rates.length === 0) return 0;
+  const each = ahead() / rates.length;
+  return Math.min(...rates.map((rate) => rate.expectedWaitMs(each)));
 }
 
 /** The guards that apply to a request: none if it is sent with the client's own API key. */
 export function guardsOf({ guards }: Route, { operation, withClientKey }: RouteRequest): readonly Guard[] {
   return withClientKey === true ? [] : (guards.get(operation) ?? []);
+}
+
+/** The rate that a request needs a turn of: none if it is sent with the client's own API key. */
+export function rateOf({ rate }: Route, { withClientKey }: RouteRequest): RateLimit | undefined {
+  return withClientKey === true ? undefined : rate;
+}
+
+/** Whether a route has a free slot that a client may hold; a refresh has no client. */
+export function hasSlot({ slots }: Route, operation: string, client: string | undefined): boolean {
+  return slots.mayTake(operation) && slots.mayHold(operation, client);
 }
 
 /** Why the first guard that is open refuses a request now; `undefined` when none is. */

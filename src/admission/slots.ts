@@ -1,4 +1,5 @@
 import type { MonotonicMs, Ms } from '../time-units.ts';
+import { ClientSlots } from './client-slots.ts';
 
 /**
  * The estimate is made of the last one to two windows. A window is as short as this if as many requests have ended in it
@@ -112,6 +113,7 @@ export interface SlotsDependencies extends SlotUseDependencies {
 
 interface OperationSlots {
   readonly use: SlotUse;
+  readonly clients: ClientSlots;
   askedAt: MonotonicMs;
 }
 
@@ -123,6 +125,8 @@ interface OperationSlots {
  * An operation may start another request when a slot is free and (kept: the slots of an operation that are never lent)
  *
  *   in use < kept, or free slots > sum over the other operations of max(0, kept - in use)
+ *
+ * Of those that it may have, a client may hold a part ({@link ClientSlots}).
  */
 export class Slots {
   readonly #dependencies: SlotsDependencies;
@@ -143,9 +147,11 @@ export class Slots {
     return this.#inUse;
   }
 
-  /** Remembers that an operation is in use, whether or not it gets a slot. */
-  asked(operation: string): void {
-    this.#of(operation).askedAt = this.#dependencies.now();
+  /** Remembers that an operation is in use, and by whom, whether or not it gets a slot. */
+  asked(operation: string, clients: Iterable<string> = []): void {
+    const asked = this.#of(operation);
+    asked.askedAt = this.#dependencies.now();
+    for (const client of clients) asked.clients.seen(client);
   }
 
   /** Whether an operation may take a slot now. */
@@ -161,6 +167,17 @@ export class Slots {
     return free > 0;
   }
 
+  /** Whether a client may hold one more of the slots of an operation; a refresh has no client, and always may. */
+  mayHold(operation: string, client: string | undefined): boolean {
+    if (client === undefined) return true;
+    const recentlyAt = this.#dependencies.now() - RECENTLY_MS;
+    let slots = this.max;
+    for (const [other, { askedAt }] of this.#operations) {
+      if (other !== operation && askedAt > recentlyAt) slots -= this.#kept(other);
+    }
+    return this.#of(operation).clients.mayTake(client, slots);
+  }
+
   /** Whether an operation uses less than its share: then it goes before the others. */
   isBelowShare(operation: string): boolean {
     return this.#of(operation).use.inUse < this.#share(operation);
@@ -171,14 +188,19 @@ export class Slots {
     return this.#of(operation).use.waitMs(ahead);
   }
 
-  take(operation: string): void {
-    this.#of(operation).use.begin();
+  /** `client`: who holds it; absent for a refresh. */
+  take(operation: string, client?: string): void {
+    const { use, clients } = this.#of(operation);
+    use.begin();
+    if (client !== undefined) clients.take(client);
     this.#inUse++;
   }
 
   /** Gives a slot back; `wasSent`: whether its request was at the indexer. */
-  release(operation: string, wasSent: boolean): void {
-    this.#of(operation).use.end(wasSent);
+  release(operation: string, wasSent: boolean, client?: string): void {
+    const { use, clients } = this.#of(operation);
+    use.end(wasSent);
+    if (client !== undefined) clients.release(client);
     this.#inUse--;
   }
 
@@ -199,7 +221,9 @@ export class Slots {
   #of(operation: string): OperationSlots {
     const known = this.#operations.get(operation);
     if (known !== undefined) return known;
-    const slots = { use: new SlotUse(this.#dependencies), askedAt: Number.NEGATIVE_INFINITY };
+    const use = new SlotUse(this.#dependencies);
+    const clients = new ClientSlots(this.#dependencies.now);
+    const slots = { use, clients, askedAt: Number.NEGATIVE_INFINITY };
     this.#operations.set(operation, slots);
     return slots;
   }

@@ -125,11 +125,13 @@ export class IndexerAsker {
     const { indexers, retries } = this.#dependencies;
     const { index } = ticket.route;
     const { again } = OUTCOMES[early instanceof ProxyError ? outcomeOf(early) : 'answered'];
-    if (indexers.length === 1) return again === 'anywhere' && retries.tryTake() ? request : undefined;
+    if (indexers.length === 1) {
+      return again === 'anywhere' && retries.tryTake() ? { ...request, isSecondTry: true } : undefined;
+    }
     if (early instanceof ProxyError && again !== 'if doubtful') {
       if (again === 'nowhere') return undefined;
       const isAnotherWell = indexers.some(({ route }, other) => other !== index && route.health?.isFailing === false);
-      return isAnotherWell || retries.tryTake() ? { ...request, not: index } : undefined;
+      return isAnotherWell || retries.tryTake() ? { ...request, not: index, isSecondTry: true } : undefined;
     }
     const isDoubtful =
       early instanceof ProxyError
@@ -153,7 +155,7 @@ export class IndexerAsker {
     const seqno = seqnoOf(call);
     const indexer = indexers[ticket.route.index] as AskedIndexer;
     try {
-      const go = await ticket.send();
+      const go = ticket.send();
       if (go !== 'go') return refuse(request, go);
       flight.depart();
       heads?.onRequest();

@@ -23,7 +23,6 @@ export interface GaugeSources {
   readonly server: PublicServer;
   readonly indexers: {
     readonly admission: Admission;
-    readonly passThroughAdmission: Admission;
     readonly all: readonly {
       readonly name: string;
       readonly head: IndexerHead;
@@ -52,7 +51,7 @@ export interface GaugeSources {
 /** Adds gauges to the page; they are read at each scrape. */
 export function addGauges(registry: Registry, sources: GaugeSources): void {
   const { memory, maxMemoryBytes, server, indexers, waitingClients, clock, redis, push } = sources;
-  const { admission, passThroughAdmission, all, heads } = indexers;
+  const { admission, all, heads } = indexers;
   const add = (name: string, help: string, read: () => readonly LabeledValue[]) =>
     addMetric(registry, name, help, 'gauge', read);
   const gauge = (name: string, help: string, read: () => number) =>
@@ -65,15 +64,11 @@ export function addGauges(registry: Registry, sources: GaugeSources): void {
   gauge('memory_max_bytes', 'The most bytes that the memory tier may hold.', () => maxMemoryBytes);
   gauge('memory_entries', 'Entries in the memory tier.', () => memory.count);
   gauge('requests_in_flight', 'Requests of clients that are not answered yet.', () => server.requestsInFlight);
-  gauge('upstream_in_flight', 'Requests at the indexer now.', () => admission.inFlight + passThroughAdmission.inFlight);
+  gauge('upstream_in_flight', 'Requests at the indexer now.', () => admission.inFlight);
   gauge('upstream_concurrency_limit', 'The most requests of the operations at the indexer.', () =>
     all.reduce((sum, { route }) => sum + (route.isBackup ? 0 : route.slots.max), 0),
   );
-  gauge(
-    'upstream_queued',
-    'Requests that wait for a slot.',
-    () => admission.backlog.size + passThroughAdmission.backlog.size,
-  );
+  gauge('upstream_queued', 'Requests that wait for a slot.', () => admission.backlog.size);
   gauge('waiting_clients', 'Clients whose requests wait for a slot at the indexer.', () => waitingClients().length);
   gauge(
     'waiting_greediest_ratio',

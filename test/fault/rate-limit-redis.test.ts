@@ -1,10 +1,12 @@
 import { expect, test } from 'vitest';
-import { RateLimit, sharedTurns } from '../../src/admission/rate-limit.ts';
+import { RateLimit } from '../../src/admission/rate-limit.ts';
+import { sharedTurns } from '../../src/admission/shared-turns.ts';
 import { redisBreaker } from '../../src/redis/breaker.ts';
 import { withinBudget } from '../../src/redis/within-budget.ts';
 import { connectedRedis } from '../support/connected-redis.ts';
 import { type RedisServer, startRedis } from '../support/redis-server.ts';
 import { mostWithin } from '../support/sliding-count.ts';
+import { Turns } from '../support/turns.ts';
 
 const PER_SECOND = 100;
 const BUDGET_MS = 50;
@@ -27,11 +29,13 @@ async function limitOn(redis: RedisServer) {
     }),
     now,
     perSecond: PER_SECOND,
+    longestWaitMs: LONGEST_WAIT_MS,
   });
+  const turns = new Turns(subject);
   const slots: number[] = [];
   const take = async (times: number) => {
     for (let time = 0; time < times; time++) {
-      expect(await subject.take(LONGEST_WAIT_MS)).toBe('go');
+      expect(await turns.take()).toBe(true);
       slots.push(performance.now());
     }
   };

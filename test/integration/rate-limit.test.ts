@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { afterEach, beforeEach, expect, inject, test } from 'vitest';
-import { RateLimit, type ReserveShared, sharedTurns } from '../../src/admission/rate-limit.ts';
+import { RateLimit, type ReserveShared } from '../../src/admission/rate-limit.ts';
+import { sharedTurns } from '../../src/admission/shared-turns.ts';
 import { UpstreamClient } from '../../src/indexer/upstream-client.ts';
 import { type Indexer, startIndexer } from '../../src/tools/simulator/indexer.ts';
 import { connectedRedis } from '../support/connected-redis.ts';
-import { sentFor } from '../support/sent-for.ts';
 import { mostWithin } from '../support/sliding-count.ts';
+import { Turns } from '../support/turns.ts';
 
 const redisUrl = inject('redisUrl');
 
@@ -34,7 +35,7 @@ afterEach(async () => {
 
 /** An instance: callers that send requests one after the other, each in its slot, until `signal` ends them. */
 function instance(rateLimit: RateLimit, signal: AbortSignal): void {
-  const waiter = sentFor(signal);
+  const turns = new Turns(rateLimit);
   const client = new UpstreamClient({
     now: Date.now,
     baseUrl: new URL(indexer.url),
@@ -50,7 +51,7 @@ function instance(rateLimit: RateLimit, signal: AbortSignal): void {
   });
   connections.defer(() => client.close());
   const keepAsking = async () => {
-    while ((await rateLimit.take(LONGEST_WAIT_MS, waiter)) === 'go') {
+    while (!signal.aborted && (await turns.take(signal))) {
       await client.fetch({ operation: 'masterchainBlockShards', query: [['seqno', '1']], headers: [] });
     }
   };
@@ -89,7 +90,10 @@ test.each([
     const ending = new AbortController();
     const key = `test:rate:${randomUUID()}`;
     for (let number = 0; number < 3; number++) {
-      instance(new RateLimit({ reserveShared: await sharedRate(key), now, perSecond }), ending.signal);
+      instance(
+        new RateLimit({ reserveShared: await sharedRate(key), now, perSecond, longestWaitMs: LONGEST_WAIT_MS }),
+        ending.signal,
+      );
     }
     await indexer.requests.arrived(count);
     ending.abort();
@@ -98,23 +102,34 @@ test.each([
   },
 );
 
-test('a shared rate counts for its key alone, and the key expires when its next slot is free', async () => {
+test('a shared rate counts for its key alone, and the key expires when its next turn is free', async () => {
   const key = `test:rate:${randomUUID()}`;
   const connection = await connectedRedis(redisUrl);
   connections.defer(() => connection.close());
   const [one, other] = [await sharedRate(key), await sharedRate(`${key}:other`)];
-  expect(await one(60_000, 5000)).toEqual({ state: 'reserved', waitMs: 0 });
-  expect(await other(60_000, 5000)).toEqual({ state: 'reserved', waitMs: 0 });
+  expect(await one(60_000, 5000, 0)).toEqual({ state: 'reserved', waitMs: 0 });
+  expect(await other(60_000, 5000, 0)).toEqual({ state: 'reserved', waitMs: 0 });
   const leftMs = await connection.runScript("return redis.call('PTTL', KEYS[1])", [key], []);
   expect(leftMs).toBeLessThanOrEqual(60_000);
   expect(leftMs).toBeCloseTo(60_000, -4);
 });
 
-test('a slot that is too far away is not reserved', async () => {
+test('a turn that was free a short time ago is still given, and one that was free before is lost', async () => {
+  const key = `test:rate:${randomUUID()}`;
+  const connection = await connectedRedis(redisUrl);
+  connections.defer(() => connection.close());
+  const aSecondAgo = "local now = redis.call('TIME'); redis.call('SET', KEYS[1], now[1] * 1000 + now[2] / 1000 - 1000)";
+  const reserve = await sharedRate(key);
+  await connection.runScript(aSecondAgo, [key], []);
+  expect((await reserve(5, 5000, 100_000))?.waitMs).toBeLessThanOrEqual(-1000);
+  expect(await reserve(5, 5000, 100)).toEqual({ state: 'reserved', waitMs: 0 });
+});
+
+test('a turn that is too far away is not reserved', async () => {
   const reserve = await sharedRate(`test:rate:${randomUUID()}`);
-  await reserve(60_000, 5000);
+  await reserve(60_000, 5000, 0);
   for (let time = 0; time < 2; time++) {
-    const { state, waitMs } = (await reserve(60_000, 5000)) ?? {};
+    const { state, waitMs } = (await reserve(60_000, 5000, 0)) ?? {};
     expect([state, waitMs]).toEqual(['too-long', expect.closeTo(60_000, -4)]);
   }
 });
@@ -126,6 +141,6 @@ test.each(['garbage', '9'.repeat(20), '-1', ''])(
     const connection = await connectedRedis(redisUrl);
     connections.defer(() => connection.close());
     await connection.runScript("redis.call('SET', KEYS[1], ARGV[1])", [key], [garbage]);
-    expect(await (await sharedRate(key))(1000, 5000)).toEqual({ state: 'reserved', waitMs: 0 });
+    expect(await (await sharedRate(key))(1000, 5000, 0)).toEqual({ state: 'reserved', waitMs: 0 });
   },
 );

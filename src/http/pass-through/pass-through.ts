@@ -34,7 +34,7 @@ interface PassedTo {
 export interface PassThroughDependencies {
   /** Of the requests of each client that an indexer is asked for; absent where there is none. */
   readonly missLimit: PerClientLimit | undefined;
-  /** An admission of its own, so that pass-through never takes a slot from the cached operations. */
+  /** That of the cached operations: pass-through is one more, with slots of its own and the same rate. */
   readonly admission: Admission;
   readonly memory: Pick<MemoryGuard, 'makeRoomIfFull'>;
   /** In the order of the routes of admission. */
@@ -101,7 +101,7 @@ export function passThroughTo(dependencies: PassThroughDependencies): PassThroug
     try {
       const ticket = await admission.enter({ ...entering, sentFor: wait });
       if ('reason' in ticket) throw refused(ticket);
-      const go = await ticket.send();
+      const go = ticket.send();
       if (go !== 'go') throw refused(go);
       const indexer = indexers[ticket.route.index] as PassedTo;
       const ourKey = !hasItsOwn && sharesOurKey && indexer.apiKey !== undefined ? ['x-api-key', indexer.apiKey] : [];

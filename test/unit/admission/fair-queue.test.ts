@@ -1,6 +1,7 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { FairQueue } from '../../../src/admission/fair-queue.ts';
+import { NaiveQueue } from './naive-queue.ts';
 
 /** A client adds a member, or the next one goes. */
 type Step = string | 'next';
@@ -27,9 +28,9 @@ function run(all: readonly Step[]): Member[] {
   const members: Member[] = [];
   let at = 0;
   const next = () => {
-    const { first } = queue;
+    const first = queue.next()?.member;
     if (first === undefined) return;
-    queue.remove(first);
+    queue.go(first);
     first.servedAt = at++;
   };
   for (const step of all) {
@@ -86,12 +87,12 @@ describe('a queue that is fair between clients', () => {
         const queue = new FairQueue<number>();
         for (const [member, step] of all.entries()) {
           if (step !== 'next') queue.add(member, step);
-          else if (queue.first !== undefined) queue.remove(queue.first);
+          else queue.go(queue.next()?.member ?? -1);
         }
         const ahead = queue.ahead(client);
         queue.add(-1, client);
-        for (let n = 0; n < ahead; n++) queue.remove(queue.first ?? -1);
-        expect(queue.first).toBe(-1);
+        for (let n = 0; n < ahead; n++) queue.go(queue.next()?.member ?? -1);
+        expect(queue.next()?.member).toBe(-1);
       }),
     );
   });
@@ -105,5 +106,94 @@ describe('a queue that is fair between clients', () => {
     expect([queue.ahead('new'), queue.ahead('greedy'), queue.size]).toEqual([2, 3, 3]);
     queue.share('unknown', 'other');
     expect(queue.size).toBe(3);
+  });
+
+  test('a client whose members have left waits no longer than one that never came', () => {
+    const queue = new FairQueue<string>();
+    queue.add('somebody waits', 'other');
+    for (let n = 0; n < 200; n++) queue.add(`left ${n}`, 'comes back');
+    for (let n = 0; n < 200; n++) queue.remove(`left ${n}`);
+    expect([queue.ahead('comes back'), queue.ahead('new')]).toEqual([1, 1]);
+    for (let n = 0; n < 3; n++) queue.add(`stays ${n}`, 'comes back');
+    queue.remove('stays 0');
+    queue.add('new', 'new');
+    expect(queue.next()?.member).toBe('somebody waits');
+    queue.go('somebody waits');
+    expect(queue.next()?.member).toBe('stays 1');
+  });
+
+  test('clients that may not go let others pass, and are first in the round in which they may', () => {
+    const queue = new FairQueue<string>();
+    for (const member of ['held 1', 'held 2']) queue.add(member, 'held');
+    for (const member of ['a 1', 'a 2']) queue.add(member, 'a');
+    const isFree = (client: string) => client !== 'held';
+    for (const member of ['a 1', 'a 2']) {
+      expect(queue.next(isFree)).toEqual({ member, client: 'a' });
+      queue.go(member);
+    }
+    expect([queue.next(isFree), queue.next()?.member]).toEqual([undefined, 'held 1']);
+  });
+
+  test('does what a queue does that looks at all members each time', () => {
+    const client = fc.constantFrom('a', 'b', 'c', 'd');
+    const held = fc.subarray(['a', 'b', 'c', 'd']);
+    const step = fc.oneof(
+      { weight: 4, arbitrary: fc.record({ kind: fc.constant('add'), client }) },
+      { weight: 3, arbitrary: fc.record({ kind: fc.constant('go'), held }) },
+      { weight: 2, arbitrary: fc.record({ kind: fc.constant('leave'), which: fc.nat(100) }) },
+      { weight: 1, arbitrary: fc.record({ kind: fc.constant('share'), which: fc.nat(100), client }) },
+    );
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 150 }), (all) => {
+        const [queue, model] = [new FairQueue<number>(), new NaiveQueue()];
+        for (const [member, one] of all.entries()) {
+          const { members } = model;
+          if ('held' in one) {
+            const mayGo = (name: string) => !one.held.includes(name);
+            const next = queue.next(mayGo);
+            expect(next).toEqual(model.next(mayGo));
+            if (next === undefined) continue;
+            queue.go(next.member);
+            model.go(next.client);
+          } else if ('which' in one) {
+            const chosen = members[one.which % Math.max(1, members.length)] ?? -1;
+            if ('client' in one) {
+              queue.share(chosen, one.client);
+              model.share(chosen, one.client);
+            } else {
+              queue.remove(chosen);
+              model.leave(chosen);
+            }
+          } else {
+            queue.add(member, one.client);
+            model.add(member, one.client);
+          }
+          expect(queue.size).toBe(model.members.length);
+          for (const name of ['a', 'b', 'c', 'd', 'new']) expect(queue.ahead(name)).toBe(model.ahead(name));
+        }
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test('a decision costs the same after others have come and left 100 000 times', () => {
+    const queue = new FairQueue<number>();
+    queue.add(-1, 'waits');
+    const readsOf = () => {
+      const reads = vi.spyOn(Map.prototype, 'get');
+      const walks = vi.spyOn(Map.prototype, Symbol.iterator);
+      queue.ahead('new');
+      queue.add(-2, 'new');
+      queue.remove(-2);
+      const counted = reads.mock.calls.length + walks.mock.calls.length;
+      vi.restoreAllMocks();
+      return counted;
+    };
+    const before = readsOf();
+    for (let n = 0; n < 100_000; n++) {
+      queue.add(n, `client ${n % 1000}`);
+      queue.remove(n);
+    }
+    expect(readsOf()).toBe(before);
   });
 });

@@ -31,8 +31,8 @@ export function openAdmission({
   const now = () => performance.now();
   const slots = new Slots({ now, max, shares, patienceMs: PATIENCE_MS });
   const routes = new Routes(() => 0, [{ index: 0, isBackup: false, slots, rate, guards: new Map([['any', guards]]) }]);
-  const backlog = new Backlog({ routes, patienceMs: PATIENCE_MS, shortPatienceMs: 100, maxWaiting });
-  const admission = new Admission({ routes, backlog, memory, patienceMs: PATIENCE_MS });
+  const backlog = new Backlog({ now, routes, patienceMs: PATIENCE_MS, shortPatienceMs: 100, maxWaiting });
+  const admission = new Admission({ routes, backlog, memory });
   slotsOf.set(admission, slots);
   return admission;
 }

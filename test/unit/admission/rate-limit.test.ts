@@ -1,9 +1,8 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import type { Refusal } from '../../../src/admission/guard.ts';
-import { RateLimit, type Reserved, sharedTurns } from '../../../src/admission/rate-limit.ts';
-import { sentFor } from '../../support/sent-for.ts';
+import { RateLimit } from '../../../src/admission/rate-limit.ts';
 import { gaps, mostWithin } from '../../support/sliding-count.ts';
+import { ask, Turns } from '../../support/turns.ts';
 
 const RATES = [1, 10, 25, 1000] as const;
 const PATIENCE_MS = 60_000;
@@ -18,34 +17,16 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-const limit = (perSecond: number) => new RateLimit({ now: () => performance.now(), perSecond });
-
-/** Asks for so many slots at once; the instants of those that have come are in what it returns. */
-function ask(subject: RateLimit, times: number): number[] {
-  const slots: number[] = [];
-  for (let n = 0; n < times; n++) {
-    void subject.take(PATIENCE_MS).then((taken) => taken === 'go' && slots.push(performance.now()));
-  }
-  return slots;
-}
+const now = () => performance.now();
+const limit = (perSecond: number) => new RateLimit({ now, perSecond, longestWaitMs: PATIENCE_MS });
 
 const run = (ms: number) => vi.advanceTimersByTimeAsync(ms);
 
-/** There is always a waiting request, for so long; returns the instants of all slots. */
+/** There is always somebody who waits, for so long; the instants of all turns. */
 async function saturate(subject: RateLimit, ms: number): Promise<number[]> {
-  const slots: number[] = [];
-  let isOver = false;
-  const keepAsking = async () => {
-    for (;;) {
-      await subject.take(PATIENCE_MS);
-      if (isOver) return;
-      slots.push(performance.now());
-    }
-  };
-  for (let asker = 0; asker < 20; asker++) void keepAsking();
+  const at = ask(subject, 10_000);
   await run(ms);
-  isOver = true;
-  return slots;
+  return at;
 }
 
 describe.each(RATES)('a rate of %i a second', (rate) => {
@@ -53,99 +34,136 @@ describe.each(RATES)('a rate of %i a second', (rate) => {
   const stepMs = 1000 / rate;
 
   test('is reached in even steps, and never exceeded', async () => {
-    const slots = await saturate(limit(rate), seconds * 1000);
-    expect(slots.length).toBeGreaterThanOrEqual(0.99 * rate * seconds);
-    expect(Math.min(...gaps(slots))).toBeGreaterThanOrEqual(stepMs - TIMER_MS);
-    expect(Math.max(...gaps(slots))).toBeLessThanOrEqual(stepMs + TIMER_MS);
-    expect(mostWithin(slots, 1000)).toBeLessThanOrEqual(rate + 1);
+    const turns = await saturate(limit(rate), seconds * 1000);
+    expect(turns.length).toBeGreaterThanOrEqual(0.99 * rate * seconds);
+    expect(Math.min(...gaps(turns))).toBeGreaterThanOrEqual(stepMs - TIMER_MS);
+    expect(Math.max(...gaps(turns))).toBeLessThanOrEqual(stepMs + TIMER_MS);
+    expect(mostWithin(turns, 1000)).toBeLessThanOrEqual(rate + 1);
   });
+});
+
+test.each([10, 50, 100, 200])('timers that are 1 to 15 ms late take nothing from %i a second', async (rate) => {
+  const { setTimeout: onTime } = globalThis;
+  let timers = 0;
+  vi.stubGlobal('setTimeout', (fire: () => void, ms: number) => onTime(fire, ms + 1 + ((timers++ * 7) % 15)));
+  const turns = await saturate(limit(rate), 10_000);
+  vi.unstubAllGlobals();
+  expect(turns.length).toBeGreaterThanOrEqual(0.95 * rate * 10);
+  expect(mostWithin(turns, 1000)).toBeLessThanOrEqual(Math.ceil(rate * 1.025) + 1);
 });
 
 describe('waiting requests', () => {
   test('can learn how long they will wait', async () => {
     const subject = limit(10);
     expect([subject.expectedWaitMs(0), subject.expectedWaitMs(3)]).toEqual([0, 300]);
-    ask(subject, 21);
+    const turns = ask(subject, 2);
     await run(0);
-    expect([subject.expectedWaitMs(0), subject.expectedWaitMs(3)]).toEqual([2100, 2400]);
-    await run(1000);
-    expect(subject.expectedWaitMs(0)).toBe(1100);
+    expect([turns.length, subject.expectedWaitMs(0), subject.expectedWaitMs(3)]).toEqual([1, 100, 400]);
+    await run(70);
+    expect([turns.length, subject.expectedWaitMs(1)]).toEqual([1, 130]);
     await run(5000);
-    expect(subject.expectedWaitMs(0)).toBe(0);
+    expect([turns.length, subject.expectedWaitMs(0)]).toEqual([2, 0]);
+  });
+
+  test('that have left cost nothing: the next one has the turn that comes', async () => {
+    const subject = limit(10);
+    const leaving = new AbortController();
+    const left = ask(subject, 50, leaving.signal);
+    await run(30);
+    leaving.abort();
+    const turns = ask(subject, 3);
+    await run(1000);
+    expect(left).toHaveLength(1);
+    expect(turns.map((at) => at - (left[0] ?? 0))).toEqual([100, 200, 300]);
   });
 });
 
-describe('a rate that instances share', () => {
-  const reserve = vi.fn<() => Promise<Reserved | undefined>>();
-  const shared = () => new RateLimit({ reserveShared: reserve, now: () => performance.now(), perSecond: 10 });
-
-  test('gives the turns that are reserved for it, until that fails', async () => {
-    reserve.mockResolvedValueOnce({ state: 'reserved', waitMs: 0 });
-    reserve.mockResolvedValueOnce({ state: 'reserved', waitMs: 730.5 });
-    reserve.mockResolvedValue(undefined);
-    const turns = ask(shared(), 4);
-    await run(PATIENCE_MS);
-    expect(turns.map((at) => at - (turns[0] ?? 0))).toEqual([0, 731, 831, 931]);
-    expect(reserve).toHaveBeenCalledWith(100, PATIENCE_MS);
+describe('a turn that was taken and is given back', () => {
+  test('is for whoever takes it at once, and does not count twice', async () => {
+    const subject = limit(10);
+    subject.take();
+    subject.giveBack();
+    expect(subject.isHere).toBe(true);
+    subject.take();
+    expect([subject.isHere, subject.expectedWaitMs(0)]).toEqual([false, 100]);
   });
 
-  test('tells a request that would wait too long how long that is, and the next ones too', async () => {
-    reserve.mockResolvedValue({ state: 'too-long', waitMs: 2000 });
-    const subject = shared();
-    expect(await subject.take(1500)).toEqual({ reason: 'rate-limit', retryAfterMs: 2000 });
-    expect(subject.expectedWaitMs(0)).toBe(2000);
-    await run(500);
-    expect(subject.expectedWaitMs(2)).toBe(1500 + 200);
+  test('is lost when nobody takes it', async () => {
+    const subject = limit(10);
+    subject.take();
+    subject.giveBack();
+    await run(20);
+    expect([subject.isHere, subject.expectedWaitMs(0)]).toEqual([false, 80]);
   });
 });
 
-test.each([undefined, null, 'OK', [], [1], [1, 'soon'], {}])(
-  'a reply of Redis that holds no turn is a failure: %j',
-  async (reply) => {
-    const runScript = async () => reply;
-    const reserve = sharedTurns({ runScript, call: (run) => run().catch(() => 'failed'), key: 'toncache:rate' });
-    expect(await reserve(1, 1500)).toBeUndefined();
-  },
-);
+describe('a question for the head', () => {
+  test('takes the next turn, before those who wait', async () => {
+    const subject = limit(10);
+    const turns = ask(subject, 3);
+    const heads: number[] = [];
+    await run(50);
+    void subject.takeNext().then((taken) => taken && heads.push(performance.now()));
+    const second = subject.takeNext();
+    await run(1000);
+    const at = (instants: readonly number[]) => instants.map((each) => each - (turns[0] ?? 0));
+    expect([at(turns), at(heads), await second]).toEqual([[0, 200, 300], [100], false]);
+  });
 
-test('whatever comes and leaves when, the rate and the order are kept, and all who stay get a slot or a refusal', async () => {
+  test('has a turn at once where one is here', async () => {
+    const subject = limit(10);
+    expect(await subject.takeNext()).toBe(true);
+    expect(subject.isHere).toBe(false);
+  });
+});
+
+test('whatever comes and leaves when, the rate and the order are kept, and no turn is lost while somebody waits', async () => {
   const arrival = fc.record({
     afterMs: fc.oneof(fc.constant(0), fc.nat(100), fc.nat(1500)),
     leavesAfterMs: fc.option(fc.nat(2000), { nil: undefined }),
-    patienceMs: fc.constantFrom(0, 200, 1500, PATIENCE_MS),
+    givesBack: fc.boolean(),
   });
   const rates = fc.constantFrom(1, 3, 10, 25, 1000);
   await fc.assert(
     fc.asyncProperty(rates, fc.array(arrival, { maxLength: 60 }), async (rate, arrivals) => {
       const subject = limit(rate);
-      const served: { index: number; at: number; waitedMs: number }[] = [];
-      const outcomes: Promise<'go' | Refusal>[] = [];
-      for (const [index, { afterMs, leavesAfterMs, patienceMs }] of arrivals.entries()) {
+      const turns = new Turns(subject);
+      const served: { index: number; at: number; usable: number; isUsed: boolean }[] = [];
+      const leftAt: number[] = [];
+      const comeAt: number[] = [];
+      for (const [index, { afterMs, leavesAfterMs, givesBack }] of arrivals.entries()) {
         await run(afterMs);
-        const at = performance.now();
+        comeAt.push(performance.now());
         const leaving = new AbortController();
         if (leavesAfterMs !== undefined) setTimeout(() => leaving.abort(), leavesAfterMs);
-        const taken = subject.take(patienceMs, sentFor(leaving.signal));
-        outcomes.push(taken);
-        void taken.then((outcome) => {
-          if (outcome === 'go') served.push({ index, at: performance.now(), waitedMs: performance.now() - at });
+        leftAt.push(leavesAfterMs === undefined ? Number.POSITIVE_INFINITY : performance.now() + leavesAfterMs);
+        void turns.take(leaving.signal).then((taken) => {
+          if (!taken) return;
+          const at = performance.now();
+          served.push({ index, at, usable: comeAt[index] ?? 0, isUsed: !givesBack });
+          if (!givesBack) return;
+          subject.giveBack();
+          turns.handOut();
         });
       }
       await run(70_000);
-      const ended = await Promise.all(outcomes);
       const order = served.map(({ index }) => index);
       expect(order).toEqual(order.toSorted((a, b) => a - b));
-      for (const { index, waitedMs } of served) {
-        expect(waitedMs).toBeLessThanOrEqual((arrivals[index]?.patienceMs ?? 0) + TIMER_MS);
+      for (const [index, until] of leftAt.entries()) {
+        if (!order.includes(index)) expect(until).toBeLessThan(Number.POSITIVE_INFINITY);
       }
-      for (const [index, { leavesAfterMs, patienceMs }] of arrivals.entries()) {
-        const outcome = ended[index];
-        if (outcome === undefined || outcome === 'go') continue;
-        if (leavesAfterMs === undefined) expect(outcome.reason).toBe('rate-limit');
-        if (outcome.reason === 'rate-limit') expect(outcome.retryAfterMs).toBeGreaterThan(patienceMs);
+      const used = served.filter(({ isUsed }) => isUsed);
+      expect(
+        mostWithin(
+          used.map(({ at }) => at),
+          1000,
+        ),
+      ).toBeLessThanOrEqual(rate + 1);
+      for (const [place, { at, usable }] of served.entries()) {
+        // It had its turn as soon as it had come and the rate allowed it.
+        const before = served[place - 1]?.at ?? Number.NEGATIVE_INFINITY;
+        expect(at - Math.max(usable, before + 1000 / rate)).toBeLessThanOrEqual(2 * TIMER_MS);
       }
-      const sentAt = served.map(({ at }) => at);
-      expect(mostWithin(sentAt, 1000)).toBeLessThanOrEqual(rate + 1);
       expect(vi.getTimerCount()).toBe(0);
     }),
     { numRuns: 100 },

@@ -19,8 +19,8 @@ function routeOf(index: number, options: Partial<Route> = {}): Route {
 
 function open(...all: Route[]): Admission {
   const routes = new Routes(() => 0, all);
-  const backlog = new Backlog({ routes, patienceMs: PATIENCE_MS, shortPatienceMs: 100, maxWaiting: 10 });
-  return new Admission({ routes, backlog, memory: MUCH_MEMORY, patienceMs: PATIENCE_MS });
+  const backlog = new Backlog({ now, routes, patienceMs: PATIENCE_MS, shortPatienceMs: 100, maxWaiting: 10 });
+  return new Admission({ routes, backlog, memory: MUCH_MEMORY });
 }
 
 const placeOf = (entered: Entered) =>
@@ -36,10 +36,13 @@ afterEach(() => {
 
 test('a client that would wait too long for the rate of the replica is sent to the backup, a refresh is not', async () => {
   // One request in ten seconds.
-  const admission = open(routeOf(0, { rate: new RateLimit({ now, perSecond: 0.1 }) }), routeOf(1, { isBackup: true }));
+  const admission = open(
+    routeOf(0, { rate: new RateLimit({ now, perSecond: 0.1, longestWaitMs: PATIENCE_MS }) }),
+    routeOf(1, { isBackup: true }),
+  );
   const first = await admission.enter(asking);
   expect(placeOf(first)).toBe(0);
-  if (typeof first === 'object' && 'send' in first) await first.send();
+  if (typeof first === 'object' && 'send' in first) first.send();
   expect(placeOf(await admission.enter(asking))).toBe(1);
   const refresh = { ...asking, clients: [], neverWaits: true };
   expect(await admission.enter(refresh)).toMatchObject({ reason: 'rate-limit' });
@@ -59,10 +62,10 @@ test('a second try that waits for a full indexer holds up nobody who can be sent
 
 test('after a backup that failed another backup is asked, and none if there is no other', async () => {
   // The replica has no turn of its rate for ten seconds.
-  const busy = new RateLimit({ now, perSecond: 0.1 });
+  const busy = new RateLimit({ now, perSecond: 0.1, longestWaitMs: PATIENCE_MS });
   const replica = routeOf(0, { rate: busy });
   const backups = [1, 2].map((index) => routeOf(index, { isBackup: true }));
-  await busy.take(0);
+  busy.take();
   expect(placeOf(await open(replica, ...backups).enter({ ...asking, not: 1 }))).toBe(2);
   expect(await open(replica, ...backups.slice(0, 1)).enter({ ...asking, not: 1 })).toMatchObject({
     reason: 'rate-limit',

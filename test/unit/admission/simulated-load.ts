@@ -2,6 +2,7 @@ import { vi } from 'vitest';
 import { Admission, type Ticket } from '../../../src/admission/admission.ts';
 import { Backlog } from '../../../src/admission/backlog.ts';
 import type { Refusal } from '../../../src/admission/guard.ts';
+import { RateLimit, type ReserveShared } from '../../../src/admission/rate-limit.ts';
 import { type Route, Routes } from '../../../src/admission/routes.ts';
 import { Slots } from '../../../src/admission/slots.ts';
 import { SeededRandom } from '../../../src/tools/simulator/seeded-random.ts';
@@ -23,6 +24,8 @@ export interface Counts {
   timedOut: number;
   /** From a request to its end, in milliseconds. */
   readonly latencies: number[];
+  /** From a request until it was sent, in milliseconds. */
+  readonly waits: number[];
   /** From a request to its refusal, in milliseconds. */
   readonly refusalLatencies: number[];
   /** When requests were refused. */
@@ -34,6 +37,11 @@ export interface SimulatedLoadOptions {
   readonly indexer: SimulatedIndexer;
   /** As shipped, unless a test is about another value. */
   readonly maxConcurrency?: number;
+  readonly patienceMs?: number;
+  /** Requests a second; not limited when absent. */
+  readonly perSecond?: number;
+  /** Shares the rate with other loads. */
+  readonly reserveShared?: ReserveShared;
   readonly seed?: string;
 }
 
@@ -45,6 +53,7 @@ const SHIPPED = {
   maxWaiting: 10_000,
   timeoutMs: 5000,
   shares: { pendingTraces: 0.4, adjacentTransactions: 0.3, masterchainBlockShards: 0.2 },
+  passThroughConcurrency: 32,
 };
 
 /** Clients, the real admission and a simulated indexer, on the fake timers of vitest. */
@@ -53,6 +62,8 @@ export class SimulatedLoad {
   readonly slots: Slots;
   readonly indexer: SimulatedIndexer;
   readonly counts = new Map<string, Counts>();
+  /** When requests were sent to the indexer. */
+  readonly sentAt: number[] = [];
   /** The most requests that were at the indexer at once. */
   mostAtIndexer = 0;
   readonly #random: SeededRandom;
@@ -61,15 +72,19 @@ export class SimulatedLoad {
   readonly #queue: (() => void)[] = [];
   #keys = 0;
 
-  constructor({ indexer, maxConcurrency = SHIPPED.maxConcurrency, seed = 'load' }: SimulatedLoadOptions) {
+  constructor({ indexer, seed = 'load', perSecond, reserveShared, ...options }: SimulatedLoadOptions) {
     const now = () => performance.now();
+    const { maxConcurrency, patienceMs } = { ...SHIPPED, ...options };
     this.indexer = indexer;
     this.#random = new SeededRandom(seed);
-    this.slots = new Slots({ now, ...SHIPPED, max: maxConcurrency });
-    const route: Route = { index: 0, isBackup: false, slots: this.slots, rate: undefined, guards: new Map() };
-    const routes = new Routes(() => 0, [route]);
-    const backlog = new Backlog({ routes, ...SHIPPED });
-    this.admission = new Admission({ routes, backlog, memory: { refusesLoads: false }, ...SHIPPED });
+    this.slots = new Slots({ now, ...SHIPPED, max: maxConcurrency, patienceMs });
+    const rate =
+      perSecond === undefined ? undefined : new RateLimit({ now, perSecond, reserveShared, longestWaitMs: patienceMs });
+    const route: Route = { index: 0, isBackup: false, slots: this.slots, rate, guards: new Map() };
+    const passThroughSlots = new Slots({ now, max: SHIPPED.passThroughConcurrency, shares: {}, patienceMs });
+    const routes = new Routes(() => 0, [route], { passThrough: [{ ...route, slots: passThroughSlots }] });
+    const backlog = new Backlog({ now, routes, ...SHIPPED, patienceMs });
+    this.admission = new Admission({ routes, backlog, memory: { refusesLoads: false } });
   }
 
   /** So many requests at this moment. */
@@ -86,16 +101,39 @@ export class SimulatedLoad {
     }
   }
 
-  /** Clients that each ask again as soon as they were answered, and 100 ms after a refusal, for so long. */
-  closedLoop(clients: number, durationMs: number, operation = 'pendingTraces'): void {
+  /** Requests of one client that each are followed by the next as soon as answered, and 100 ms after a refusal. */
+  closedLoop(
+    requests: number,
+    durationMs: number,
+    operation = 'pendingTraces',
+    client = 'one',
+    name = operation,
+  ): void {
     const untilAt = performance.now() + durationMs;
     const again = async (): Promise<void> => {
       while (performance.now() < untilAt) {
-        const served = await this.ask(operation);
+        const served = await this.ask(operation, client, name);
         if (!served) await new Promise((resolve) => setTimeout(resolve, 100));
       }
     };
-    for (let n = 0; n < clients; n++) void again();
+    for (let n = 0; n < requests; n++) void again();
+  }
+
+  /** So many requests of a client a second, evenly, which it leaves after so long. */
+  comingAndGoing(
+    perSecond: number,
+    leavesAfterMs: number,
+    durationMs: number,
+    operation: string,
+    client: string,
+  ): void {
+    for (let atMs = 0; atMs < durationMs; atMs += 1000 / perSecond) {
+      setTimeout(() => {
+        const leaving = new AbortController();
+        setTimeout(() => leaving.abort(), leavesAfterMs);
+        void this.ask(operation, client, client, leaving.signal);
+      }, atMs);
+    }
   }
 
   /** Lets time pass, timers and all that follows from them. */
@@ -111,6 +149,7 @@ export class SimulatedLoad {
       refused: 0,
       timedOut: 0,
       latencies: [],
+      waits: [],
       refusalLatencies: [],
       refusedAt: [],
       servedAt: [],
@@ -120,18 +159,20 @@ export class SimulatedLoad {
   }
 
   /** One request of a client; whether it was served. */
-  async ask(operation: string, client = 'one', name = operation): Promise<boolean> {
+  async ask(operation: string, client = 'one', name = operation, leaving?: AbortSignal): Promise<boolean> {
     const counts = this.of(name);
     const askedAt = performance.now();
     const key = `key ${this.#keys++}`;
-    const ticket = await this.admission.enter({ operation, key, clients: [client], sentFor: sentFor() });
+    const ticket = await this.admission.enter({ operation, key, clients: [client], sentFor: sentFor(leaving) });
     if (!isTicket(ticket)) {
       counts.refused++;
       counts.refusedAt.push(performance.now());
       counts.refusalLatencies.push(performance.now() - askedAt);
       return false;
     }
-    await ticket.send();
+    if (ticket.send() !== 'go') return false;
+    this.sentAt.push(performance.now());
+    counts.waits.push(performance.now() - askedAt);
     const served = await this.#atTheIndexer(operation);
     ticket.end(served ? 'answered' : 'failed');
     if (!served) counts.timedOut++;

@@ -1,0 +1,45 @@
+import type { Ms } from '../time-units.ts';
+import type { Reserved, ReserveShared } from './rate-limit.ts';
+
+/** A next free turn that is further away is garbage, or Redis' clock was set back: the rate begins anew. */
+const LONGEST_MS: Ms = 60_000;
+
+/**
+ * GCRA among all instances, by the clock of Redis. KEYS: the instant of the next free turn. ARGV: the step, the longest
+ * wait, and how long ago a turn may have been, in milliseconds. Returns whether a turn was reserved, and how far away it
+ * is, in microseconds (Redis truncates numbers to integers).
+ */
+const RESERVE = `
+local time = redis.call('TIME')
+local nowMs = time[1] * 1000 + time[2] / 1000
+local stepMs, longestMs, lateMs = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+local known = redis.pcall('GET', KEYS[1])
+local nextMs = type(known) == 'string' and tonumber(known) or nowMs
+if nextMs < nowMs - lateMs or nextMs > nowMs + ${LONGEST_MS} then nextMs = nowMs end
+local waitMs = nextMs - nowMs
+if waitMs > longestMs then return {0, waitMs * 1000} end
+redis.call('SET', KEYS[1], string.format('%.3f', nextMs + stepMs), 'PX', math.ceil(waitMs + stepMs + lateMs))
+return {1, waitMs * 1000}`;
+
+export interface SharedTurnsDependencies {
+  /** Runs a script in Redis, or rejects when Redis takes too long. */
+  readonly runScript: (script: string, keys: readonly string[], args: readonly string[]) => Promise<unknown>;
+  /** Makes a call to Redis; resolves with a word if that fails. */
+  readonly call: <T>(call: () => Promise<T>) => Promise<T | string>;
+  readonly key: string;
+}
+
+/** The turns of a rate that instances share through Redis. */
+export function sharedTurns({ runScript, call, key }: SharedTurnsDependencies): ReserveShared {
+  return async (stepMs, longestWaitMs, lateMs) => {
+    const reserved = await call(async (): Promise<Reserved> => {
+      const reply = await runScript(RESERVE, [key], [stepMs, longestWaitMs, lateMs].map(String));
+      const [isReserved, micros] = (reply as unknown[]).map(Number);
+      if (isReserved === undefined || micros === undefined || Number.isNaN(isReserved + micros)) {
+        throw new Error('Redis answered with no turn');
+      }
+      return { state: isReserved === 1 ? 'reserved' : 'too-long', waitMs: micros / 1000 };
+    });
+    return typeof reserved === 'string' ? undefined : reserved;
+  };
+}

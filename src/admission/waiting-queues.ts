@@ -1,0 +1,74 @@
+import { FairQueue } from './fair-queue.ts';
+import type { RouteRequest } from './guard.ts';
+
+/** Waiting requests of one operation that may be sent to the same indexers. */
+export interface WaitingQueue<T>
+  extends Required<Pick<RouteRequest, 'operation' | 'withClientKey' | 'toBackup' | 'isSecondTry'>> {
+  readonly name: string;
+  readonly waiting: FairQueue<T>;
+}
+
+/**
+ * The queues of all operations, each fair between clients. Requests that may not be sent to the same indexers, or that go
+ * by other rules, have queues of their own: they must not hold up the others.
+ */
+export class WaitingQueues<T> {
+  readonly #queues = new Map<string, WaitingQueue<T>>();
+
+  /** All, the one that was served last at the end. */
+  get all(): Iterable<WaitingQueue<T>> {
+    return this.#queues.values();
+  }
+
+  /** The queue of a request. */
+  of(request: RouteRequest): WaitingQueue<T> {
+    const name = nameOf(request);
+    const known = this.#queues.get(name);
+    if (known !== undefined) return known;
+    const { operation, withClientKey = false, toBackup = false, isSecondTry = false } = request;
+    const queue = { name, operation, withClientKey, toBackup, isSecondTry, waiting: new FairQueue<T>() };
+    this.#queues.set(name, queue);
+    return queue;
+  }
+
+  /** To be called when somebody of a queue went: the others are before it now. */
+  served(queue: WaitingQueue<T>): void {
+    this.#queues.delete(queue.name);
+    this.#queues.set(queue.name, queue);
+  }
+
+  /** Whether each client of a request has others that wait, whatever they ask for. */
+  haveWaiting({ clients }: RouteRequest): boolean {
+    const queues = [...this.#queues.values()];
+    return [...clients].every((client) => queues.some(({ waiting }) => waiting.count(client) > 0));
+  }
+
+  /** The number of those in its queue that would go before a request; without clients, all. */
+  ahead(request: RouteRequest): number {
+    return aheadIn(this.of(request), request);
+  }
+
+  /** The number of those in all queues that would take a turn of the rate before a request. */
+  aheadForTurn(request: RouteRequest): number {
+    const own = this.of(request);
+    const ahead = aheadIn(own, request);
+    let all = ahead;
+    for (const other of this.#queues.values()) {
+      if (other === own || other.withClientKey || other.toBackup !== own.toBackup) continue;
+      if (own.isSecondTry) all += other.waiting.size;
+      // Operations take turns.
+      else if (!other.isSecondTry) all += Math.min(aheadIn(other, request), ahead + 1);
+    }
+    return all;
+  }
+}
+
+function aheadIn<T>({ waiting }: WaitingQueue<T>, { clients }: RouteRequest): number {
+  return Math.min(waiting.size, ...[...clients].map((client) => waiting.ahead(client)));
+}
+
+function nameOf({ operation, not, isSecondTry, toBackup, withClientKey }: RouteRequest): string {
+  if (isSecondTry === true || not !== undefined) return `${operation}, again, not ${not}`;
+  if (toBackup === true) return `${operation}, to a backup`;
+  return withClientKey === true ? `${operation}, with its own key` : operation;
+}

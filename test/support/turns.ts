@@ -1,0 +1,41 @@
+import type { RateLimit } from '../../src/admission/rate-limit.ts';
+
+/** Those who wait for turns of a rate, first come, first served. */
+export class Turns {
+  readonly #rate: RateLimit;
+  readonly #waiting = new Set<() => void>();
+
+  constructor(rate: RateLimit) {
+    this.#rate = rate;
+  }
+
+  /** Resolves with `true` when it has taken a turn, with `false` when the signal is aborted before. */
+  take(signal?: AbortSignal): Promise<boolean> {
+    return new Promise((resolve) => {
+      const go = () => resolve(true);
+      this.#waiting.add(go);
+      signal?.addEventListener('abort', () => {
+        this.#waiting.delete(go);
+        resolve(false);
+      });
+      this.handOut();
+    });
+  }
+
+  readonly handOut = (): void => {
+    for (const go of this.#waiting) {
+      if (!this.#rate.want(this.handOut)) return;
+      this.#rate.take();
+      this.#waiting.delete(go);
+      go();
+    }
+  };
+}
+
+/** Asks for so many turns at once; the instants of those that have come are in what it returns. */
+export function ask(rate: RateLimit, times: number, signal?: AbortSignal): number[] {
+  const turns = new Turns(rate);
+  const at: number[] = [];
+  for (let n = 0; n < times; n++) void turns.take(signal).then((taken) => taken && at.push(performance.now()));
+  return at;
+}

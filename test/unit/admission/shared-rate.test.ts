@@ -1,0 +1,107 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { RateLimit, type Reserved } from '../../../src/admission/rate-limit.ts';
+import { sharedTurns } from '../../../src/admission/shared-turns.ts';
+import { mostWithin } from '../../support/sliding-count.ts';
+import { ask } from '../../support/turns.ts';
+import { simulatedTurns } from './simulated-redis.ts';
+
+const PATIENCE_MS = 60_000;
+const now = () => performance.now();
+const run = (ms: number) => vi.advanceTimersByTimeAsync(ms);
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+describe('a rate that instances share', () => {
+  const reserve = vi.fn<() => Promise<Reserved | undefined>>();
+  const shared = (longestWaitMs = PATIENCE_MS) =>
+    new RateLimit({ reserveShared: reserve, now, perSecond: 10, longestWaitMs });
+
+  beforeEach(() => void reserve.mockReset());
+
+  test('gives the turns that are reserved for it, until that fails', async () => {
+    reserve.mockResolvedValueOnce({ state: 'reserved', waitMs: 0 });
+    reserve.mockResolvedValueOnce({ state: 'reserved', waitMs: 730.5 });
+    reserve.mockResolvedValue(undefined);
+    const turns = ask(shared(), 4);
+    await run(PATIENCE_MS);
+    expect(turns.map((at) => at - (turns[0] ?? 0))).toEqual([0, 731, 831, 931]);
+    expect(reserve).toHaveBeenCalledWith(100, PATIENCE_MS, 0);
+  });
+
+  test('tells how long the wait is when no turn is near enough, and asks again when one may be', async () => {
+    reserve.mockResolvedValueOnce({ state: 'too-long', waitMs: 2000 });
+    reserve.mockResolvedValueOnce({ state: 'reserved', waitMs: 1500 });
+    const subject = shared(1500);
+    const turns = ask(subject, 1);
+    await run(0);
+    expect([subject.expectedWaitMs(0), subject.isHere]).toEqual([2000, false]);
+    await run(499);
+    expect([subject.expectedWaitMs(0), reserve.mock.calls.length]).toEqual([1501, 1]);
+    await run(1);
+    expect([subject.expectedWaitMs(0), reserve.mock.calls.length]).toEqual([1500, 2]);
+    await run(1500);
+    expect([turns.length, vi.getTimerCount()]).toEqual([1, 0]);
+  });
+
+  test('tells those who wait that others have turns between its own', async () => {
+    reserve.mockResolvedValueOnce({ state: 'reserved', waitMs: 0 });
+    reserve.mockResolvedValueOnce({ state: 'reserved', waitMs: 200 });
+    const subject = shared();
+    ask(subject, 2);
+    await run(0);
+    expect([subject.expectedWaitMs(0), subject.expectedWaitMs(2)]).toEqual([200, 600]);
+  });
+
+  test('reserves one turn at a time, and none while nobody waits', async () => {
+    reserve.mockResolvedValue({ state: 'reserved', waitMs: 100 });
+    const subject = shared();
+    const leaving = new AbortController();
+    const turns = ask(subject, 20, leaving.signal);
+    await run(250);
+    expect([turns.length, reserve.mock.calls.length]).toEqual([2, 3]);
+    leaving.abort();
+    await run(5000);
+    expect([turns.length, reserve.mock.calls.length, subject.isHere]).toEqual([2, 3, false]);
+  });
+
+  test('is asked for a turn that is free by a request that does not wait, unless others wait', async () => {
+    reserve.mockResolvedValueOnce({ state: 'reserved', waitMs: 0 });
+    reserve.mockResolvedValueOnce({ state: 'too-long', waitMs: 70 });
+    const subject = shared();
+    expect([await subject.takeFree(), await subject.takeFree()]).toEqual([true, false]);
+    expect(reserve).toHaveBeenLastCalledWith(100, 0, 0);
+    reserve.mockResolvedValueOnce({ state: 'reserved', waitMs: 80 });
+    const turns = ask(subject, 1);
+    await run(10);
+    expect([subject.mayBeFree, await subject.takeFree(), reserve.mock.calls.length]).toEqual([false, false, 3]);
+    await run(80);
+    expect(turns).toHaveLength(1);
+  });
+
+  test.each([10, 50, 100, 200])('by two instances is used at %i a second, and never exceeded', async (rate) => {
+    const reserveShared = simulatedTurns(1);
+    const subjects = [1, 2].map(() => new RateLimit({ reserveShared, now, perSecond: rate, longestWaitMs: 1500 }));
+    const turns = subjects.map((subject) => ask(subject, 10_000));
+    await run(10_000);
+    const all = turns.flat();
+    expect(all.length).toBeGreaterThanOrEqual(0.95 * rate * 10);
+    expect(mostWithin(all, 1000)).toBeLessThanOrEqual(rate + 1);
+    const [one = 0, other = 0] = turns.map(({ length }) => length);
+    expect(Math.abs(one - other)).toBeLessThanOrEqual(1);
+  });
+});
+
+test.each([undefined, null, 'OK', [], [1], [1, 'soon'], {}])(
+  'a reply of Redis that holds no turn is a failure: %j',
+  async (reply) => {
+    const runScript = async () => reply;
+    const reserve = sharedTurns({ runScript, call: (run) => run().catch(() => 'failed'), key: 'toncache:rate' });
+    expect(await reserve(1, 1500, 0)).toBeUndefined();
+  },
+);

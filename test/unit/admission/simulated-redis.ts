@@ -1,0 +1,17 @@
+import type { ReserveShared } from '../../../src/admission/rate-limit.ts';
+
+/** The turns that instances share, as the script in Redis gives them, and so late as its answers come. */
+export function simulatedTurns(latencyMs: number): ReserveShared {
+  let nextAt = Number.NEGATIVE_INFINITY;
+  const pass = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
+  return async (stepMs, longestWaitMs, lateMs) => {
+    await pass(latencyMs);
+    const now = performance.now();
+    if (nextAt < now - lateMs) nextAt = now;
+    const waitMs = nextAt - now;
+    const state = waitMs > longestWaitMs ? 'too-long' : 'reserved';
+    if (state === 'reserved') nextAt += stepMs;
+    await pass(latencyMs);
+    return { state, waitMs };
+  };
+}
