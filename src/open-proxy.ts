@@ -161,7 +161,7 @@ function openLimit(
 }
 
 function openPassThrough(
-  { settings, events, random }: AppContext,
+  { settings, events, monotonic, random }: AppContext,
   indexers: OpenIndexers,
   missLimit: PerClientLimit | undefined,
 ): PassThrough {
@@ -171,7 +171,11 @@ function openPassThrough(
     memory: indexers.memory,
     missLimit,
     indexers: indexers.all,
-    bodies: new BodyReader({ maxBodyBytes: passThrough.maxBodySize, maxReadingBytes: passThrough.maxReading }),
+    bodies: new BodyReader({
+      maxBodyBytes: passThrough.maxBodySize,
+      maxReadingBytes: passThrough.maxReading,
+      now: monotonic,
+    }),
     refuse: refuseWith(random, events.report),
     report: events.report,
     maxTransfers: passThrough.maxTransfers,

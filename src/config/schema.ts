@@ -107,7 +107,7 @@ const passThrough = group({
   maxBodySize: setting(size('1KiB', '64MiB').prefault('1MiB'), 'The largest body of a request that is passed through.'),
   maxReading: setting(
     size('1KiB', '16GiB').prefault('64MiB'),
-    'The most bytes of request bodies being read at once; beyond it requests with a body get 503.',
+    'The most bytes of request bodies being read at once; beyond it requests with a body get 503, first those of which nothing came for 2 s.',
   ),
   maxConcurrency: setting(
     integer(1, 10_000).prefault(32),

@@ -1,63 +1,111 @@
 import type { IncomingMessage } from 'node:http';
+import { finished } from 'node:stream';
+import { ownedBytes } from '../cache/entry.ts';
 import { ProxyError } from '../errors.ts';
+import type { MonotonicMs, Ms } from '../time-units.ts';
 
 export interface BodyReaderOptions {
   /** The largest body that is read. */
   readonly maxBodyBytes: number;
-  /** The most bytes of all bodies being read at once; a body without `Content-Length` counts as `maxBodyBytes`. */
+  /** The most bytes that may have come of all bodies being read at once. */
   readonly maxReadingBytes: number;
+  readonly now: () => MonotonicMs;
+}
+
+/** A body of which nothing came for so long gives way when there is no room for others. */
+const IDLE_MS: Ms = 2000;
+
+/** A piece of a body counts as so many bytes at least: its object takes memory too. */
+const LEAST_PIECE_BYTES = 256;
+
+/** A body that is being read. */
+interface Reading {
+  /** What has come of it, as it is counted. */
+  countedBytes: number;
+  /** When something last came. */
+  at: MonotonicMs;
+  /** Ends it; its client gets the error. */
+  readonly fail: (error: ProxyError) => void;
 }
 
 /**
- * Reads the bodies of requests. Memory for a body is set aside before it is read, so clients that begin many bodies and
- * never end them take a bounded amount of it. The server's own timeout for a whole request (`http.headerTimeout`) is the
+ * Reads the bodies of requests. Clients that begin many bodies and never end them take a bounded amount of memory: what has
+ * come is counted, not what was announced. The server's own timeout for a whole request (`http.headerTimeout`) is the
  * deadline of a body.
  */
 export class BodyReader {
   readonly #options: BodyReaderOptions;
-  #readingBytes = 0;
+  /** The one that has brought nothing for the longest time first. */
+  readonly #reading = new Set<Reading>();
+  #countedBytes = 0;
 
   constructor(options: BodyReaderOptions) {
     this.#options = options;
   }
 
-  /** Throws a {@link ProxyError}: `body-too-large`, `overloaded` or `client-left`. */
+  /** Rejects with a {@link ProxyError}: `body-too-large`, `overloaded` or `client-left`. */
   async read(request: IncomingMessage): Promise<Buffer> {
-    const { maxBodyBytes, maxReadingBytes } = this.#options;
-    const declared = request.headers['content-length'];
-    const bytes = declared === undefined ? maxBodyBytes : Number(declared);
-    if (bytes > maxBodyBytes) throw this.#tooLarge();
-    if (this.#readingBytes + bytes > maxReadingBytes) {
-      throw new ProxyError('overloaded', 'the proxy is overloaded: too many request bodies are being sent', {
-        retryAfterSeconds: 1,
+    if (Number(request.headers['content-length'] ?? 0) > this.#options.maxBodyBytes) throw this.#tooLarge();
+    return new Promise((resolve, reject) => {
+      const pieces: Buffer[] = [];
+      let bytes = 0;
+      const end = () => {
+        request.off('data', onPiece);
+        pieces.length = 0;
+        this.#remove(reading);
+      };
+      const fail = (error: ProxyError) => {
+        end();
+        reject(error);
+      };
+      const reading: Reading = { countedBytes: 0, at: this.#options.now(), fail };
+      const onPiece = (piece: Buffer) => {
+        bytes += piece.length;
+        const refusal = bytes > this.#options.maxBodyBytes ? this.#tooLarge() : this.#count(reading, piece);
+        if (refusal === undefined) pieces.push(ownedBytes(piece));
+        else fail(refusal);
+      };
+      this.#reading.add(reading);
+      // What comes of a body that has failed is discarded: the refusal is still to be sent on its connection.
+      request.on('data', onPiece);
+      finished(request, { writable: false }, (cause) => {
+        const body = Buffer.concat(pieces);
+        end();
+        if (cause) reject(new ProxyError('client-left', 'the body broke off', { cause }));
+        else resolve(body);
       });
-    }
-    this.#readingBytes += bytes;
-    try {
-      return await this.#readAll(request);
-    } finally {
-      this.#readingBytes -= bytes;
-    }
+    });
   }
 
-  async #readAll(request: IncomingMessage): Promise<Buffer> {
-    const chunks: Buffer[] = [];
-    let bytes = 0;
-    try {
-      // Leaving the loop must not end the connection: the refusal is still to be sent on it.
-      for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
-        bytes += chunk.length;
-        if (bytes > this.#options.maxBodyBytes) throw this.#tooLarge();
-        chunks.push(chunk);
-      }
-    } catch (cause) {
-      throw cause instanceof ProxyError ? cause : new ProxyError('client-left', 'the body broke off', { cause });
+  /** Counts a piece of a body, or says why there is no room for it. Idle bodies give way, the longest idle one first. */
+  #count(reading: Reading, piece: Buffer): ProxyError | undefined {
+    const { maxReadingBytes, now } = this.#options;
+    const bytes = Math.max(piece.length, LEAST_PIECE_BYTES);
+    reading.at = now();
+    this.#reading.delete(reading);
+    this.#reading.add(reading);
+    for (const idle of this.#reading) {
+      if (this.#countedBytes + bytes <= maxReadingBytes || reading.at - idle.at < IDLE_MS) break;
+      idle.fail(noRoom());
     }
-    return Buffer.concat(chunks, bytes);
+    if (this.#countedBytes + bytes > maxReadingBytes) return noRoom();
+    reading.countedBytes += bytes;
+    this.#countedBytes += bytes;
+    return undefined;
+  }
+
+  #remove(reading: Reading): void {
+    if (this.#reading.delete(reading)) this.#countedBytes -= reading.countedBytes;
   }
 
   #tooLarge(): ProxyError {
     const { maxBodyBytes } = this.#options;
     return new ProxyError('body-too-large', `the body is too large; accepted: at most ${maxBodyBytes} bytes`);
   }
+}
+
+function noRoom(): ProxyError {
+  return new ProxyError('overloaded', 'the proxy is overloaded: too many request bodies are being sent', {
+    retryAfterSeconds: 1,
+  });
 }

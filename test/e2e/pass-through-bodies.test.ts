@@ -96,15 +96,45 @@ describe('bodies of clients', () => {
   const unfinished = (bytes: number, headers = `Content-Length: ${bytes}`) =>
     `POST ${MESSAGE} HTTP/1.1\r\nHost: x\r\n${headers}\r\n\r\n`;
 
+  /** Two bodies of 1 MiB, of each of which all has come but a byte. */
+  const stall = async (world: World) => {
+    const most = 'x'.repeat(MIB - 1);
+    const stalled = [
+      await open(world, unfinished(MIB) + most),
+      await open(world, `${unfinished(0, 'Transfer-Encoding: chunked')}${MIB.toString(16)}\r\n${most}`),
+    ];
+    await expect.poll(async () => (await world.ask(MESSAGE, { method: 'POST', body: '{}' })).status).toBe(503);
+    return stalled;
+  };
+
+  it('stop nobody by what they announce', async () => {
+    await using world = await startPassThrough();
+    const stalled = await Promise.all(Array.from({ length: 70 }, () => open(world, `${unfinished(MIB)}{`)));
+    await world.proxy.untilTakenIn();
+    expect((await world.ask(MESSAGE, { method: 'POST', body: '{"boc":"AA"}' })).status).toBe(200);
+    for (const socket of stalled) socket.destroy();
+  });
+
+  it('give way where there is no room, if nothing came of them for 2 s', async () => {
+    await using world = await startPassThrough({
+      overrides: { passThrough: { maxBodySize: MIB, maxReading: 2 * MIB } },
+    });
+    const stalled = await stall(world);
+    world.advance(2000);
+    expect((await world.ask(MESSAGE, { method: 'POST', body: '{"boc":"AA"}' })).status).toBe(200);
+    // One of them was enough; the other one is answered when it is complete.
+    const [byLength, inChunks] = stalled.map((socket) => once(socket, 'data').then(String));
+    stalled[0]?.write('x');
+    stalled[1]?.write('x\r\n0\r\n\r\n');
+    expect([statuses((await byLength) ?? '')[0], statuses((await inChunks) ?? '')[0]].sort()).toEqual(['200', '503']);
+    for (const socket of stalled) socket.destroy();
+  });
+
   it('take a bounded amount of memory: a body beyond that is refused, and requests without one are served', async () => {
     await using world = await startPassThrough({
       overrides: { passThrough: { maxBodySize: MIB, maxReading: 2 * MIB } },
     });
-    const stalled = [
-      await open(world, unfinished(MIB)),
-      await open(world, unfinished(0, 'Transfer-Encoding: chunked')),
-    ];
-    await world.proxy.untilTakenIn();
+    const stalled = await stall(world);
     expect(await world.ask(MESSAGE, { method: 'POST', body: '{}' })).toMatchObject({
       status: 503,
       headers: { 'retry-after': '1' },

@@ -8,7 +8,8 @@ const MAX_BODY_BYTES = 4096;
 
 /** `POST /purge`; {@link parsePurge} says what can be purged. `purge` purges this process in any case; it never rejects. */
 export function adminPurge(purge: (asked: PurgeRequest) => Promise<PurgeOutcome>): AdminPath {
-  const bodies = new BodyReader({ maxBodyBytes: MAX_BODY_BYTES, maxReadingBytes: Number.POSITIVE_INFINITY });
+  const maxReadingBytes = Number.POSITIVE_INFINITY;
+  const bodies = new BodyReader({ maxBodyBytes: MAX_BODY_BYTES, maxReadingBytes, now: () => performance.now() });
   return {
     method: 'POST',
     access: 'operators',
