@@ -5,9 +5,9 @@ import { connectTo } from '../support/http-client.ts';
 import { ANY_WORLD, World, type WorldProxyOptions } from './world.ts';
 
 /** A world that passes requests through, and whose deadline no busy machine reaches. */
-export function startPassThrough({ env, overrides }: WorldProxyOptions = {}): Promise<World> {
+export function startPassThrough({ env, overrides, ...options }: WorldProxyOptions = {}): Promise<World> {
   const proxy = { env: { PASSTHROUGH: 'on', UPSTREAM_TIMEOUT: '60s', ...env }, overrides: { ...overrides } };
-  return World.start({ ...ANY_WORLD, proxy });
+  return World.start({ ...ANY_WORLD, proxy: { ...options, ...proxy } });
 }
 
 /** All requests at the indexer, of a world in which only the proxy sends any. */

@@ -125,19 +125,45 @@ describe('a request that is passed through', () => {
     expect(arrivedAt(world)).toEqual([]);
   });
 
-  it('switches no protocols and opens no tunnels', async () => {
-    const upgrade = [
-      'Connection: Upgrade',
-      'Upgrade: websocket',
-      'Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==',
-      'Sec-WebSocket-Version: 13',
+  it.each([
+    ["of Java's client", ['Connection: Upgrade, HTTP2-Settings', 'Upgrade: h2c', 'HTTP2-Settings: AA']],
+    ['of h2c that names no settings', ['Connection: Upgrade', 'Upgrade: h2c', 'HTTP2-Settings: AA']],
+    ["of Apache's client", ['Connection: Upgrade', 'Upgrade: TLS/1.2']],
+    ['of several protocols', ['Connection: Upgrade', 'Upgrade: HTTP/2.0, SHTTP/1.3']],
+  ])('is answered, and an offer of another protocol in it is dropped: %s', async (_, offer) => {
+    const offering = (line: string, ...more: string[]) =>
+      [`${line} HTTP/1.1`, 'Host: x', ...offer, ...more, '', ''].join('\r\n');
+    const requests = [
+      // The connection is kept.
+      offering(`GET ${INFO}`) + head(`HEAD ${INFO}`, ...offer),
+      `${offering(`POST ${MESSAGE}`, 'Content-Length: 2', 'Connection: close')}{}`,
+      `${offering(`POST ${MESSAGE}`, 'Transfer-Encoding: chunked', 'Connection: close')}2\r\n{}\r\n0\r\n\r\n`,
     ];
-    const switched = await world.proxy.exchange(head(`GET ${INFO}`, ...upgrade));
-    expect(statuses(switched)).toEqual(['400']);
-    const h2c = await world.proxy.exchange(
-      head(`GET ${INFO}`, 'Connection: Upgrade, HTTP2-Settings', 'Upgrade: h2c', 'HTTP2-Settings: AA'),
-    );
-    expect(statuses(h2c)).toEqual(['400']);
+    const received: string[] = [];
+    for (const request of requests) received.push(...statuses(await world.proxy.exchange(request)));
+    expect(received).toEqual(['200', '200', '200', '200']);
+    expect(arrivedAt(world).map(({ method, body }) => [method, String(body)])).toEqual([
+      ['GET', ''],
+      ['HEAD', ''],
+      ['POST', '{}'],
+      ['POST', '{}'],
+    ]);
+    for (const { headers } of arrivedAt(world)) {
+      for (const name of ['upgrade', 'http2-settings']) expect(headers).not.toHaveProperty(name);
+    }
+  });
+
+  it('switches no protocols and opens no tunnels', async () => {
+    for (const protocol of ['websocket', 'WebSocket', 'h2c, websocket']) {
+      const upgrade = [
+        'Connection: Upgrade',
+        `Upgrade: ${protocol}`,
+        'Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==',
+        'Sec-WebSocket-Version: 13',
+      ];
+      const switched = await world.proxy.exchange(head(`GET ${INFO}`, ...upgrade));
+      expect(statuses(switched)).toEqual(['400']);
+    }
     for (const target of ['127.0.0.1:1', new URL(world.indexer.url).host, INFO]) {
       expect(await world.proxy.exchange(head(`CONNECT ${target}`))).not.toMatch(/^HTTP\/1\.1 [12]/);
     }

@@ -216,6 +216,53 @@ describe('a backup', () => {
     expect(statuses(await held)).toEqual(RIGHT);
   });
 
+  it.each([
+    ['with its own key for clients', { PASSTHROUGH_SHARED_KEY: 'on' }, 'theirs'],
+    ['without a key', { UPSTREAM_API_KEY: '' }, undefined],
+  ])('gets none of the credentials of a client, whatever their names are: %s', async (_, env, key) => {
+    await using replicas = await Replicas.start({ backups: 1 }, { env: { PASSTHROUGH: 'on', ...KEYS, ...env } });
+    const [replica, backup] = replicas.indexers as [Indexer, Indexer];
+    await replica.close();
+    const known = {
+      ...{ accept: 'application/json', 'accept-encoding': 'gzip', 'content-type': 'application/json' },
+      ...{ 'user-agent': 'wallet', 'x-actions-version': 'v1', 'x-no-address-book': 'true', 'x-no-metadata': 'true' },
+      ...{ traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-00`, 'content-encoding': 'identity' },
+    };
+    const secret = 'of-a-client';
+    const credentials = {
+      ...{ Authorization: `Bearer ${secret}`, Cookie: `session=${secret}`, 'X-Auth-Token': secret, 'Api-Key': secret },
+      ...{ 'X-Toncenter-Key': secret, 'X-Forwarded-For': secret, 'CF-Access-Client-Secret': secret, Referer: secret },
+      ...{ 'X-Api-Key': '', 'X-Nobody-Knows': secret, 'If-None-Match': `"${secret}"` },
+    };
+    const ask = () =>
+      replicas.proxy.ask('/api/v3/message', { method: 'POST', body: '{}', headers: { ...known, ...credentials } });
+    await expect.poll(async () => (await ask()).status).toBe(200);
+    const [asked] = backup.requests.recent.slice(-1);
+    const { host, connection, ...headers } = asked?.headers ?? {};
+    expect([host, connection]).toEqual([new URL(backup.url).host, 'keep-alive']);
+    expect(headers).toEqual({
+      ...known,
+      'x-request-id': expect.any(String),
+      'content-length': '2',
+      ...(key !== undefined && { 'x-api-key': key }),
+    });
+    const before = backup.requests.total;
+    for (const query of [
+      'api_key',
+      'API_KEY',
+      'Api-Key',
+      'apikey',
+      'api_key[]',
+      'x-api-key',
+      '%61pi_key',
+      '_=1&api_key',
+    ]) {
+      const passed = await replicas.proxy.ask(`/api/v3/masterchainInfo?${query}=${secret}`);
+      expect([query, passed.status]).toEqual([query, 502]);
+    }
+    expect(backup.requests.total).toBe(before);
+  });
+
   it('never gets the key of a client', async () => {
     await using replicas = await Replicas.start({ backups: 1 }, { env: { PASSTHROUGH: 'on', ...KEYS } });
     const [replica, backup] = replicas.indexers as [Indexer, Indexer];

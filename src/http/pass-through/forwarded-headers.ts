@@ -1,9 +1,12 @@
+import { OPERATIONS } from '../../ton/operations.ts';
+
 /** Header values by lower-case name. */
 type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
 /** Headers of one connection (RFC 9110 7.6.1), and those that only make sense with it. */
 const HOP_BY_HOP = [
   'connection',
+  'http2-settings',
   'keep-alive',
   'proxy-authenticate',
   'proxy-authorization',
@@ -16,6 +19,12 @@ const HOP_BY_HOP = [
 
 /** The indexer has no sessions and chooses its own timeouts. Host, content length and request id are set anew. */
 const NOT_FORWARDED = ['host', 'content-length', 'expect', 'cookie', 'x-timeout', 'x-request-id'];
+
+/** What a backup gets of a client: what says how to answer, and nothing that says who asks. */
+const FOR_BACKUPS = new Set([
+  ...['accept', 'accept-encoding', 'content-encoding', 'content-type', 'traceparent', 'user-agent'],
+  ...[...OPERATIONS.values()].flatMap(({ headerNames }) => [...headerNames]),
+]);
 
 /** A port shared by many clients sets no cookies, and headers about this origin are set by this proxy alone. */
 const NOT_RETURNED = [
@@ -34,20 +43,45 @@ const NOT_RETURNED = [
   'x-request-id',
 ];
 
-/** A client's headers as they go to the indexer, in the flat form. */
-export function forwardedHeaders(headers: Headers): string[] {
-  return without(headers, NOT_FORWARDED);
+/** A client's headers as they go to the indexer, in the flat form; without its API key where ours is sent. */
+export function forwardedHeaders(headers: Headers, withOurKey = false): string[] {
+  const dropped = droppedOf(headers, withOurKey ? [...NOT_FORWARDED, 'x-api-key'] : NOT_FORWARDED);
+  return flat(headers, (name) => !dropped.has(name));
+}
+
+/**
+ * A client's headers as they go to a backup, in the flat form. That is another operator's, so only what is known is sent: a
+ * client may have credentials in headers of any name.
+ */
+export function headersForBackup(headers: Headers): string[] {
+  const dropped = droppedOf(headers, []);
+  return flat(headers, (name) => FOR_BACKUPS.has(name) && !dropped.has(name));
 }
 
 /** The indexer's headers as they go to the client, in the flat form. */
 export function returnedHeaders(headers: Headers): string[] {
-  return without(headers, NOT_RETURNED);
+  const dropped = droppedOf(headers, NOT_RETURNED);
+  return flat(headers, (name) => !dropped.has(name));
 }
 
-function without(headers: Headers, names: readonly string[]): string[] {
+/** Whether a client sends an API key: one that is not blank, and that is not dropped because `Connection` names it. */
+export function hasKeyHeader(headers: Headers): boolean {
+  return !isBlankKey([headers['x-api-key'] ?? ''].flat().join()) && !droppedOf(headers, []).has('x-api-key');
+}
+
+/** Whether the value of an API key names none: nothing but blanks, and the commas between several of them. */
+export function isBlankKey(value: string): boolean {
+  return !/[^\s,]/.test(value);
+}
+
+/** The names of headers that are not passed on: of one connection (RFC 9110 7.6.1), and these. */
+function droppedOf(headers: Headers, names: readonly string[]): ReadonlySet<string> {
   const named = [headers['connection'] ?? []].flat().flatMap((value) => value.toLowerCase().split(','));
-  const dropped = new Set([...HOP_BY_HOP, ...names, ...named.map((name) => name.trim())]);
+  return new Set([...HOP_BY_HOP, ...names, ...named.map((name) => name.trim())]);
+}
+
+function flat(headers: Headers, isPassed: (name: string) => boolean): string[] {
   return Object.entries(headers).flatMap(([name, value]) =>
-    dropped.has(name) ? [] : [value ?? []].flat().flatMap((item) => [name, item]),
+    isPassed(name) ? [value ?? []].flat().flatMap((item) => [name, item]) : [],
   );
 }

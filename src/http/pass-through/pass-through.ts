@@ -14,7 +14,7 @@ import { type Outcome, outcomeOf } from '../../outcomes.ts';
 import { findOperation } from '../../ton/operations.ts';
 import type { BodyReader } from '../body-reader.ts';
 import { commonHeaders } from '../public/response-message.ts';
-import { forwardedHeaders, returnedHeaders } from './forwarded-headers.ts';
+import { forwardedHeaders, hasKeyHeader, headersForBackup, returnedHeaders } from './forwarded-headers.ts';
 import { learningHead } from './learn-head.ts';
 import { hasApiKey, isPassable } from './passable-target.ts';
 
@@ -86,7 +86,7 @@ export function passThroughTo(dependencies: PassThroughDependencies): PassThroug
       throw limited;
     }
     // The client's own key, as header or parameter, goes before ours.
-    const hasItsOwn = request.headers['x-api-key'] !== undefined || hasApiKey(target);
+    const hasItsOwn = hasKeyHeader(request.headers) || hasApiKey(target);
     const withClientKey = hasItsOwn || (hasOurKey && !sharesOurKey);
     const entering = { operation: OPERATION, key: target, clients: [client], withClientKey } as const;
     memory.makeRoomIfFull();
@@ -103,9 +103,11 @@ export function passThroughTo(dependencies: PassThroughDependencies): PassThroug
       if ('reason' in ticket) throw refused(ticket);
       const go = ticket.send();
       if (go !== 'go') throw refused(go);
-      const indexer = indexers[ticket.route.index] as PassedTo;
+      const { index, isBackup } = ticket.route;
+      const indexer = indexers[index] as PassedTo;
       const ourKey = !hasItsOwn && sharesOurKey && indexer.apiKey !== undefined ? ['x-api-key', indexer.apiKey] : [];
-      const headers = [...forwardedHeaders(request.headers), 'x-request-id', requestId, ...ourKey];
+      const its = isBackup ? headersForBackup(request.headers) : forwardedHeaders(request.headers, ourKey.length > 0);
+      const headers = [...its, 'x-request-id', requestId, ...ourKey];
       answer = await forward({ method, target, headers, body, signal }, indexer, ticket);
     } finally {
       // The body has no deadline as a whole: only each pause in it is bounded.
@@ -169,7 +171,8 @@ function methodOf(request: IncomingMessage, target: string): (typeof PASSED_METH
   if (findOperation(decodeURIComponent(target.split('?', 1)[0] ?? '')) !== undefined) {
     throw new ProxyError('bad-request', 'the path encodes plain letters; accepted: the operation by its plain name');
   }
-  if (request.headers.upgrade !== undefined) {
+  // Another protocol is only offered (RFC 9110 7.8): Java's client offers h2c with each request, and takes any answer.
+  if (/\bwebsocket\b/i.test(request.headers.upgrade ?? '')) {
     throw new ProxyError('bad-request', 'no protocol can be switched to; accepted: requests without Upgrade');
   }
   const method = PASSED_METHODS.find((passed) => passed === request.method);

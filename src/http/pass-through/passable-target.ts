@@ -1,3 +1,5 @@
+import { isBlankKey } from './forwarded-headers.ts';
+
 /**
  * The origin form (RFC 9112 3.2.1) with a path of RFC 3986's characters; a query may hold every visible ASCII character
  * except # and \\.
@@ -28,8 +30,14 @@ export function isPassable(target: string): boolean {
   return segments.every((segment) => segment !== '' && !/^\.{1,2}(?:;|$)/.test(segment));
 }
 
-/** Whether a target names an API key (`api_key`, in any encoding), which counts like the header `X-Api-Key`. */
+/**
+ * Whether a target has an API key that is not blank: `api_key` in any encoding, case and punctuation, because servers differ
+ * in what they read as one. It counts like the header `X-Api-Key`.
+ */
 export function hasApiKey(target: string): boolean {
   const mark = target.indexOf('?');
-  return mark >= 0 && new URLSearchParams(target.slice(mark)).has('api_key');
+  if (mark < 0) return false;
+  return [...new URLSearchParams(target.slice(mark))].some(
+    ([name, value]) => /^x?apikey$/i.test(name.replace(/[^a-z]/gi, '')) && !isBlankKey(value),
+  );
 }

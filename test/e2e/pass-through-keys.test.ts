@@ -1,0 +1,59 @@
+import { describe, expect, it } from 'vitest';
+import { rateLimited } from '../../src/tools/simulator/faults.ts';
+import { arrivedAt, startPassThrough } from './pass-through-world.ts';
+import { head, INFO, statuses } from './raw-requests.ts';
+import type { World } from './world.ts';
+
+const OURS = 'of-the-proxy';
+const keysIn = (world: World) => arrivedAt(world).map(({ headers }) => headers['x-api-key']);
+
+const BLANK: readonly [what: string, query: string, ...headers: string[]][] = [
+  ['none', ''],
+  ['an empty one', '', 'X-Api-Key:'],
+  ['one of blanks', '', 'X-Api-Key: \t \xa0'],
+  ['several empty ones', '', 'X-Api-Key:', 'x-api-key: ', 'X-API-KEY: ,'],
+  ['one that Connection names', '', 'X-Api-Key: a', 'Connection: keep-alive, X-Api-Key'],
+  ['one that one of several Connections names', '', 'Connection: x-API-key', 'X-Api-Key: a', 'Connection: x'],
+  ['an empty one in the query', '?api_key='],
+  ['several empty ones in the query', '?api_key&Api_Key=&api_key=%20+&limit=1'],
+  ['empty ones in both', '?api_key=', 'X-Api-Key:'],
+];
+
+describe('a request without a key of its own', () => {
+  it.each(BLANK)('gets past neither UPSTREAM_RPS nor a pause: %s', async (_, query, ...lines) => {
+    await using world = await startPassThrough({
+      stopsTime: true,
+      env: { UPSTREAM_RPS: '1' },
+      overrides: { admission: { patience: 1 } },
+    });
+    const passed = async () => statuses(await world.proxy.exchange(head(`GET ${INFO}${query}`, ...lines)));
+    expect([await passed(), await passed(), await passed()]).toEqual([['200'], ['503'], ['503']]);
+    expect((await world.ask(INFO, { headers: { 'X-Api-Key': 'of-the-client' } })).status).toBe(200);
+    world.advance(1000);
+    world.indexer.faults.inject(rateLimited('json', '60'), { times: 1 });
+    expect(await passed()).toEqual(['429']);
+    world.advance(1000);
+    expect(await passed()).toEqual(['503']);
+    expect(arrivedAt(world)).toHaveLength(3);
+  });
+
+  it.each(BLANK)('is sent with ours where that is shared: %s', async (_, query, ...lines) => {
+    await using world = await startPassThrough({ env: { UPSTREAM_API_KEY: OURS, PASSTHROUGH_SHARED_KEY: 'on' } });
+    expect(statuses(await world.proxy.exchange(head(`GET ${INFO}${query}`, ...lines)))).toEqual(['200']);
+    expect(keysIn(world)).toEqual([OURS]);
+  });
+});
+
+describe('the key of a client', () => {
+  it.each<[what: string, query: string, ...headers: string[]]>([
+    ['beside an empty one', '', 'X-Api-Key: a', 'X-Api-Key:'],
+    ['beside an empty one in the query', '?api_key=', 'X-Api-Key: a'],
+    ['in the query, repeated', '?api_key=&api_key=a'],
+    ['in the query, in another case', '?API_KEY=a'],
+    ['in the query, beside a header that is dropped', '?api_key=a', 'X-Api-Key: b', 'Connection: X-Api-Key'],
+  ])('is its own: %s', async (_, query, ...lines) => {
+    await using world = await startPassThrough({ env: { UPSTREAM_API_KEY: OURS, PASSTHROUGH_SHARED_KEY: 'on' } });
+    expect(statuses(await world.proxy.exchange(head(`GET ${INFO}${query}`, ...lines)))).toEqual(['200']);
+    expect(keysIn(world)).not.toContain(OURS);
+  });
+});
