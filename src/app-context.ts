@@ -1,11 +1,13 @@
 import type { Settings } from './config/schema.ts';
 import type { EventHub } from './event-hub.ts';
+import type { Names } from './names/names.ts';
 import type { EpochMs, MonotonicMs } from './time-units.ts';
 
 /** What all components of one app share. */
 export interface AppContext {
   readonly settings: Settings;
   readonly events: EventHub;
+  readonly names: Names;
   readonly now: () => EpochMs;
   readonly monotonic: () => MonotonicMs;
   /** 0 to 1. */

@@ -1,3 +1,4 @@
+import { lookup } from 'node:dns';
 import { hostname } from 'node:os';
 import type { Logger } from 'pino';
 import type { AppContext } from './app-context.ts';
@@ -13,6 +14,7 @@ import { adminExplain } from './http/admin/admin-explain.ts';
 import { adminPurge } from './http/admin/admin-purge.ts';
 import { createAdminServer } from './http/admin/admin-server.ts';
 import { listen } from './http/listen.ts';
+import { type AskResolver, Names } from './names/names.ts';
 import { openIndexers } from './open-indexers.ts';
 import { openProxy } from './open-proxy.ts';
 import { openPush } from './open-push.ts';
@@ -40,6 +42,8 @@ export interface AppDependencies {
   readonly wall?: () => number;
   /** 0 to 1: jitter and `Retry-After`. */
   readonly random?: () => number;
+  /** Instead of the system's resolver. */
+  readonly askResolver?: AskResolver;
   /** How many lines of the log could not be written so far. */
   readonly logLinesDropped?: () => number;
 }
@@ -70,6 +74,7 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
     wall = Date.now,
     monotonic = performance.now.bind(performance),
     random = Math.random,
+    askResolver = lookup,
     logLinesDropped = () => 0,
   } = dependencies;
   const { http, network } = settings;
@@ -81,7 +86,8 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
 
   const clock = new Clock({ wall, monotonic, onJump: () => events.report({ name: 'clock-jump' }) });
   const now = dependencies.now ?? clock.now;
-  const context: AppContext = { settings, events, now, monotonic, random };
+  const names = new Names({ askResolver, now: monotonic });
+  const context: AppContext = { settings, events, names, now, monotonic, random };
   const { memory: bounds, compression } = settings;
   const memory = new MemoryTier({ now, maxSizeBytes: bounds.maxSize, maxEntries: bounds.maxEntries });
   const gzip = new Gzip({

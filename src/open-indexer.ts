@@ -125,13 +125,14 @@ export function openIndexer(
 }
 
 function openClient(
-  { now, settings, events }: AppContext,
+  { now, settings, events, names }: AppContext,
   onReading: OpenIndexerDependencies['onReading'],
   { url, apiKey, maxConcurrency }: IndexerSettings,
 ): UpstreamClient {
   const { upstream, passThrough } = settings;
   return new UpstreamClient({
     now,
+    names,
     baseUrl: new URL(url),
     apiKey,
     timeoutMs: upstream.timeout,

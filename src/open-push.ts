@@ -1,5 +1,6 @@
 import type { RefreshStale } from './answer/refresh-stale.ts';
 import type { AppContext } from './app-context.ts';
+import { connectorBy } from './names/connector.ts';
 import { EventEffects } from './push/apply-events.ts';
 import { StreamConnection } from './push/connection.ts';
 import { type OpenSocket, socketOpener } from './push/socket.ts';
@@ -16,7 +17,7 @@ export type OpenPush = NonNullable<ReturnType<typeof openPush>>;
  * Builds the stream without connecting; `undefined` where `stream.url` is not set. `open` may open another socket than
  * a WebSocket of the server that the settings name.
  */
-export function openPush({ settings, events, now, monotonic, random }: AppContext, open?: OpenSocket) {
+export function openPush({ settings, events, names, now, monotonic, random }: AppContext, open?: OpenSocket) {
   const { report } = events;
   const { url, apiKey, maxAddresses } = settings.stream;
   if (url === undefined) return undefined;
@@ -32,7 +33,7 @@ export function openPush({ settings, events, now, monotonic, random }: AppContex
     emptyWatchedMs: settings.lifetimes.emptyWatched,
   });
   const connection = new StreamConnection({
-    open: open ?? socketOpener(url, apiKey, CONNECT_TIMEOUT_MS),
+    open: open ?? socketOpener({ url, apiKey, connect: connectorBy(names, CONNECT_TIMEOUT_MS) }),
     random,
     onUp: () => subscription.changed(),
     onDown: () => subscription.reset(),

@@ -9,10 +9,12 @@ import { connectRedis } from './redis/connect.ts';
 export type SharedRedis = NonNullable<ReturnType<typeof openRedis>>;
 
 /** Starts connecting and returns at once; `undefined` where no Redis is set. */
-export function openRedis({ settings, events, now, monotonic }: AppContext, gzip: Gzip) {
+export function openRedis({ settings, events, names, now, monotonic }: AppContext, gzip: Gzip) {
   const { redis, network } = settings;
   if (redis.url === undefined) return undefined;
+  const redisKey = redisKeyFor(`toncache:${SCHEMA_VERSION}:${network}:`);
   const connection = connectRedis({
+    names,
     url: redis.url,
     tlsCa: redis.tlsCaFile,
     connectTimeoutMs: redis.connectTimeout,
@@ -20,7 +22,6 @@ export function openRedis({ settings, events, now, monotonic }: AppContext, gzip
     onTransition: (transition) => events.report({ name: 'redis-transition', ...transition }),
     onEvictionProblem: (problem) => events.report({ name: 'redis-evicts-nothing', problem }),
   });
-  const redisKey = redisKeyFor(`toncache:${SCHEMA_VERSION}:${network}:`);
   const tier = new RedisTier({
     connection,
     redisKey,

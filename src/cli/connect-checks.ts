@@ -1,7 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { request } from 'undici';
+import { Agent, request } from 'undici';
 import type { Settings } from '../config/schema.ts';
 import { blockQuestion, showsBlock } from '../indexer/block-proof.ts';
+import { connectorBy } from '../names/connector.ts';
+import { systemNames } from '../names/names.ts';
 import { duration } from '../operate/text-table.ts';
 import { socketOpener } from '../push/socket.ts';
 import { reasonOf } from '../reason-of.ts';
@@ -34,6 +36,8 @@ const [BLOCK_WITHIN_MS, ASK_AGAIN_MS] = [3000, 500];
 
 /** A clock that is further off is worth a look; entries are dated right all the same. */
 const WORTH_A_LOOK_MS = 1000;
+
+const names = systemNames();
 
 /** Redis' time, epoch milliseconds. */
 const TIME = `local time = redis.call('TIME') return time[1] * 1000 + math.floor(time[2] / 1000)`;
@@ -84,8 +88,10 @@ function away({ message, cause }: Error): never {
 }
 
 async function askIndexer({ upstream, network }: Settings, url: string, apiKey: string | undefined): Promise<string> {
+  const dispatcher = new Agent({ connect: connectorBy(names, upstream.timeout) });
   const ask = async (target: string) => {
     const { statusCode: status, body } = await request(url + target, {
+      dispatcher,
       ...(apiKey !== undefined && { headers: { 'X-Api-Key': apiKey } }),
       signal: AbortSignal.timeout(upstream.timeout),
     }).catch(away);
@@ -123,8 +129,10 @@ const QUESTIONS: Readonly<Record<OperationName, string>> = {
 
 /** The operations that an indexer says it does not serve. One that does not answer now is not said to be missing. */
 async function operationsNotServed({ upstream }: Settings, url: string, apiKey: string | undefined) {
+  const dispatcher = new Agent({ connect: connectorBy(names, upstream.timeout) });
   const asked = OPERATION_NAMES.map(async (operation) => {
     const { statusCode, body } = await request(`${url}/api/v3/${operation}?${QUESTIONS[operation]}`, {
+      dispatcher,
       ...(apiKey !== undefined && { headers: { 'X-Api-Key': apiKey } }),
       signal: AbortSignal.timeout(upstream.timeout),
     });
@@ -138,6 +146,7 @@ async function operationsNotServed({ upstream }: Settings, url: string, apiKey: 
 async function askRedis({ redis }: Settings, url: string): Promise<string> {
   let reason = 'no answer';
   const connection = connectRedis({
+    names,
     url,
     tlsCa: redis.tlsCaFile,
     connectTimeoutMs: redis.connectTimeout,
@@ -167,7 +176,7 @@ function redisError(message: string, reason: string, options?: ErrorOptions): Er
 
 function openStream({ stream, upstream }: Settings, url: string): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>();
-  const open = socketOpener(url, stream.apiKey, upstream.timeout);
+  const open = socketOpener({ url, apiKey: stream.apiKey, connect: connectorBy(names, upstream.timeout) });
   const socket = open({
     onOpen: () => {
       socket.close();

@@ -1,6 +1,10 @@
 #!/usr/bin/env node
 import '../require-node-24.cjs';
 
+// libuv reads this when its first thread is needed. Look-ups of names may take half of the threads, each for as long as
+// the resolver is silent; of the four that libuv has by default, two names that hang would stop all others.
+process.env['UV_THREADPOOL_SIZE'] ??= '16';
+
 // Imported after the check of the version, because an older Node may fail to load the rest.
 const { run } = await import('./run.ts');
 const { onEndingSignal } = await import('../ending-signals.ts');

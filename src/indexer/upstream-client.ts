@@ -2,6 +2,8 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Readable } from 'node:stream';
 import { errors, Pool } from 'undici';
 import { type ErrorCode, ProxyError } from '../errors.ts';
+import { connectorBy } from '../names/connector.ts';
+import type { Names } from '../names/names.ts';
 import type { EpochMs, MonotonicMs, Ms } from '../time-units.ts';
 import { type Pairs, targetOf } from '../ton/operations.ts';
 import { VERSION } from '../version.ts';
@@ -12,6 +14,7 @@ import { retryAfterMs } from './retry-after.ts';
 
 export interface UpstreamClientDependencies {
   readonly now: () => EpochMs;
+  readonly names: Names;
   /** The indexer's address, without `/api/v3`. */
   readonly baseUrl: URL;
   /** Sent as `X-Api-Key` when given. */
@@ -222,7 +225,7 @@ export class UpstreamClient {
   }
 
   #openPool(connections: number, more: Pool.Options = {}): Pool {
-    const { baseUrl, keepAliveMs, connectionLifetimeMs, timeoutMs } = this.#dependencies;
+    const { names, baseUrl, keepAliveMs, connectionLifetimeMs, timeoutMs } = this.#dependencies;
     return new Pool(baseUrl.origin, {
       connections,
       maxHeaderSize: MAX_HEAD_BYTES,
@@ -230,9 +233,8 @@ export class UpstreamClient {
       keepAliveTimeout: keepAliveMs,
       keepAliveMaxTimeout: keepAliveMs,
       clientTtl: connectionLifetimeMs,
-      autoSelectFamily: true,
+      connect: connectorBy(names, timeoutMs),
       allowH2: false,
-      connectTimeout: timeoutMs,
       // One timer covers the whole request; undici's own would only add two more.
       headersTimeout: 0,
       bodyTimeout: 0,

@@ -1,6 +1,5 @@
-import { Agent, WebSocket } from 'undici';
+import { Agent, type buildConnector, WebSocket } from 'undici';
 import { reasonOf } from '../reason-of.ts';
-import type { Ms } from '../time-units.ts';
 import { VERSION } from '../version.ts';
 
 /** One WebSocket, from its opening to its end. */
@@ -22,6 +21,13 @@ export interface SocketHandlers {
 /** Opens a socket. Never throws. */
 export type OpenSocket = (handlers: SocketHandlers) => Socket;
 
+/** What is connected to, and how. */
+export interface SocketOpenerOptions {
+  readonly url: string;
+  readonly apiKey: string | undefined;
+  readonly connect: buildConnector.connector;
+}
+
 /** The largest message that is read: more ends the connection. */
 const LARGEST_MESSAGE_BYTES = 16 * 1024 * 1024;
 
@@ -29,10 +35,10 @@ const LARGEST_MESSAGE_BYTES = 16 * 1024 * 1024;
  * Opens WebSockets of a server (`ws:` or `wss:`). The key goes into `X-API-Key`. No subprotocol is offered: the server
  * knows none, and a client that offers one fails.
  */
-export function socketOpener(url: string, apiKey: string | undefined, connectTimeoutMs: Ms): OpenSocket {
+export function socketOpener({ url, apiKey, connect }: SocketOpenerOptions): OpenSocket {
   return ({ onOpen, onMessage, onClose }) => {
     const dispatcher = new Agent({
-      connect: { timeout: connectTimeoutMs },
+      connect,
       allowH2: false,
       webSocket: { maxPayloadSize: LARGEST_MESSAGE_BYTES },
     });

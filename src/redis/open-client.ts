@@ -1,7 +1,9 @@
 import { isIP } from 'node:net';
 import { Cluster, Redis } from 'ioredis';
+import type { Names } from '../names/names.ts';
 import type { RedisAddress } from '../redis-url.ts';
 import type { Ms } from '../time-units.ts';
+import { connectorsBy } from './connectors.ts';
 import { patchIoredis } from './patch-ioredis.ts';
 
 const FIRST_DELAY_MS = 10;
@@ -25,8 +27,9 @@ const NODE_RECONNECTS = 10;
 /** The most redirections of a command: MOVED and ASK, and once more of each while slots move. */
 const MOST_REDIRECTIONS = 5;
 
-/** The address to connect to, and how long connecting and a command may take. */
+/** The address to connect to and how its name is looked up, and how long connecting and a command may take. */
 export interface ClientOptions {
+  readonly names: Names;
   readonly address: RedisAddress;
   /**
    * The certificates of the authorities that servers are verified by, in PEM; the system's when undefined. With it,
@@ -59,7 +62,7 @@ function openCluster(options: ClientOptions): Cluster {
   const cluster = new Cluster([...address.endpoints], {
     redisOptions: { ...secretsOf(options), ...lasting(options), ...tlsOf(options) },
     enableOfflineQueue: false,
-    // Keep host names: certificates are checked against them, and Node looks them up at each connect.
+    // Keep host names: certificates are checked against them, and the connector looks them up at each connect.
     dnsLookup: (host, done) => done(null, host),
     maxRedirections: MOST_REDIRECTIONS,
     // No retries: a command whose connection was lost may have been executed, and a miss is better than a wait.
@@ -72,8 +75,10 @@ function openCluster(options: ClientOptions): Cluster {
   return cluster;
 }
 
-function lasting({ connectTimeoutMs, commandTimeoutMs, address }: ClientOptions) {
+function lasting({ names, connectTimeoutMs, commandTimeoutMs, address }: ClientOptions) {
+  const { toServer, bySentinels } = connectorsBy(names, connectTimeoutMs);
   return {
+    Connector: address.topology === 'sentinel' ? bySentinels : toServer,
     connectionName: 'toncache',
     connectTimeout: connectTimeoutMs,
     commandTimeout: commandTimeoutMs,

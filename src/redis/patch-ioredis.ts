@@ -16,10 +16,6 @@ interface QueuedCommand {
   readonly command: { readonly name: string; readonly isSettled: boolean };
 }
 
-interface Connector {
-  connect(...args: unknown[]): Promise<NodeJS.EventEmitter>;
-}
-
 /** Loads ioredis' CommonJS modules, to replace members of them; `import` would give a copy. */
 const require = createRequire(import.meta.url);
 
@@ -27,16 +23,13 @@ let isPatched = false;
 
 /**
  * Makes replies that break the Redis protocol end the connection. Unpatched, ioredis 6 throws what a reply causes in
- * `process.nextTick`, which ends the process; takes a late reply for the reply to the next command; and lets a second
- * error of a socket end the process. Patches the whole process, once.
+ * `process.nextTick`, which ends the process; and takes a late reply for the reply to the next command. Patches the whole
+ * process, once.
  */
 export function patchIoredis(): void {
   if (isPatched) return;
   isPatched = true;
   endConnectionAtGarbage(require('ioredis/built/DataHandler.js').default.prototype);
-  for (const name of ['StandaloneConnector', 'SentinelConnector']) {
-    surviveLateErrors(require(`ioredis/built/connectors/${name}`).default.prototype);
-  }
 }
 
 function endConnectionAtGarbage(handler: DataHandler): void {
@@ -70,16 +63,4 @@ function endConnectionAtGarbage(handler: DataHandler): void {
  */
 function canAnswer(reply: unknown, command: string): boolean {
   return command !== 'get' || Buffer.isBuffer(reply) || reply instanceof Error || reply === null;
-}
-
-/**
- * ioredis listens only to the first error of a socket. A TLS socket that refused a certificate may get the server's
- * alert as a second one.
- */
-function surviveLateErrors(connector: Connector): void {
-  const { connect } = connector;
-  connector.connect = async function (...args) {
-    const stream = await connect.apply(this, args);
-    return stream.on('error', () => {});
-  };
 }

@@ -102,6 +102,11 @@ describe('the npm package', () => {
     expect(stderr).toMatch(/^toncache needs Node 24 or newer and this is v\d+.*\n$/);
   });
 
+  it('has the threads for look-ups of names that `npm start` has', async () => {
+    await using started = await startInstalled('http://indexer.invalid');
+    await expect.poll(() => started.workerThreads()).toBe(16);
+  });
+
   it('starts, answers from the cache, and drains', async () => {
     const indexer = await startIndexer();
     await using started = await startInstalled(indexer.url);

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
+import { platform } from 'node:process';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { refusedKey } from '../../src/tools/simulator/faults.ts';
 import { ask } from '../support/http-client.ts';
@@ -107,6 +108,19 @@ describe('a start', () => {
     expect(said.map(({ text }) => text).join() + started.output + started.errors).not.toContain(key);
     expect(await started.untilLogged('toncache is ready')).toMatchObject({ upstream: ['http://127.0.0.1:1/(secret)'] });
   });
+
+  it.runIf(platform === 'linux')(
+    'has 16 threads for look-ups of names and other work, or as many as are set',
+    async () => {
+      const threads = async (more: Readonly<Record<string, string>>) => {
+        await using started = await ProxyProcess.start({ UPSTREAM_URL: 'http://indexer.invalid', ...more });
+        await expect.poll(() => started.workerThreads()).toBeGreaterThan(0);
+        return await started.workerThreads();
+      };
+      expect(await threads({})).toBe(16);
+      expect(await threads({ UV_THREADPOOL_SIZE: '5' })).toBe(5);
+    },
+  );
 
   it('needs no indexer', async () => {
     await using started = await ProxyProcess.start({ UPSTREAM_URL: 'http://127.0.0.1:1' });

@@ -1,5 +1,6 @@
 import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { systemNames } from '../../src/names/names.ts';
 import { type PurgeEvent, Purges } from '../../src/purge/purges.ts';
 import { type ConnectedRedis, connectRedis } from '../../src/redis/connect.ts';
 import { anEntry } from '../support/entry.ts';
@@ -16,7 +17,7 @@ const open: Purges[] = [];
 beforeAll(async () => {
   server = await startRedis();
   redis = new Redis(server.url);
-  connection = connectRedis({ url: server.url, connectTimeoutMs: 5000, commandTimeoutMs: 5000 });
+  connection = connectRedis({ names: systemNames(), url: server.url, connectTimeoutMs: 5000, commandTimeoutMs: 5000 });
   await connection.ready();
 });
 afterEach(async () => {

@@ -4,6 +4,7 @@ import { afterEach, beforeEach, expect, inject, test } from 'vitest';
 import { RateLimit, type ReserveShared } from '../../src/admission/rate-limit.ts';
 import { sharedTurns } from '../../src/admission/shared-turns.ts';
 import { UpstreamClient } from '../../src/indexer/upstream-client.ts';
+import { systemNames } from '../../src/names/names.ts';
 import { type Indexer, startIndexer } from '../../src/tools/simulator/indexer.ts';
 import { connectedRedis } from '../support/connected-redis.ts';
 import { mostWithin } from '../support/sliding-count.ts';
@@ -37,6 +38,7 @@ afterEach(async () => {
 function instance(rateLimit: RateLimit, signal: AbortSignal): void {
   const turns = new Turns(rateLimit);
   const client = new UpstreamClient({
+    names: systemNames(),
     now: Date.now,
     baseUrl: new URL(indexer.url),
     apiKey: undefined,

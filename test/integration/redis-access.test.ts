@@ -1,5 +1,6 @@
 import type { Redis } from 'ioredis';
 import { describe, expect, inject, test } from 'vitest';
+import { systemNames } from '../../src/names/names.ts';
 import { openClient } from '../../src/redis/open-client.ts';
 import { parseRedisUrl } from '../../src/redis-url.ts';
 import { type ObservedConnection, observedConnection, putBytes } from '../support/connected-redis.ts';
@@ -53,6 +54,7 @@ describe('a user and a password', () => {
 
 test('a socket that fails twice does not end the process', async () => {
   const client = openClient({
+    names: systemNames(),
     address: parseRedisUrl('redis://127.0.0.1:1'),
     tlsCa: undefined,
     connectTimeoutMs: 500,

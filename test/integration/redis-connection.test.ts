@@ -1,13 +1,14 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, Socket } from 'node:net';
 import { describe, expect, inject, test, vi } from 'vitest';
+import { systemNames } from '../../src/names/names.ts';
 import { connectRedis } from '../../src/redis/connect.ts';
 import type { EvictionProblem } from '../../src/redis/eviction.ts';
 import { observedConnection } from '../support/connected-redis.ts';
 import { adminOf, startRedisCluster } from '../support/redis-cluster.ts';
 import { startRedis } from '../support/redis-server.ts';
 
-const TIMEOUTS = { connectTimeoutMs: 500, commandTimeoutMs: 500 };
+const TIMEOUTS = { names: systemNames(), connectTimeoutMs: 500, commandTimeoutMs: 500 };
 
 describe('a script', () => {
   test('is sent by its digest, and once in full where the server does not have it', async () => {
@@ -47,7 +48,7 @@ describe('a connection that reports ready', () => {
   test('answers the first command, in a Cluster at every master', async () => {
     await using cluster = await startRedisCluster();
     for (const url of [inject('redisUrl'), cluster.url]) {
-      const redis = connectRedis({ url, connectTimeoutMs: 5000, commandTimeoutMs: 5000 });
+      const redis = connectRedis({ names: systemNames(), url, connectTimeoutMs: 5000, commandTimeoutMs: 5000 });
       await redis.ready();
       const reads = Array.from({ length: 50 }, (_, index) => redis.getBuffer(`absent:${index}`));
       expect(new Set(await Promise.all(reads))).toEqual(new Set([undefined]));

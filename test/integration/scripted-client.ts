@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { UpstreamClient, type UpstreamClientDependencies } from '../../src/indexer/upstream-client.ts';
+import { systemNames } from '../../src/names/names.ts';
 
 export const BODY = '{"blocks":[]}';
 export const ANSWER = `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: ${BODY.length}\r\n`;
@@ -13,6 +14,7 @@ export function clientOf(url: string, { now = Date.now, ...options }: Partial<Up
   let readingBytes = 0;
   const client = new UpstreamClient({
     now,
+    names: systemNames(),
     baseUrl: new URL(url),
     apiKey: undefined,
     timeoutMs: 20_000,

@@ -1,4 +1,5 @@
 import { expect } from 'vitest';
+import { systemNames } from '../../src/names/names.ts';
 import {
   type ConnectedRedis,
   type ConnectRedisDependencies,
@@ -20,6 +21,7 @@ export async function observedConnection(
   const transitions: RedisTransition[] = [];
   const { promise: reported, resolve } = Promise.withResolvers<void>();
   const connection = connectRedis({
+    names: systemNames(),
     connectTimeoutMs: 2000,
     commandTimeoutMs: 500,
     ...options,

@@ -8,6 +8,7 @@ import {
   type RedisTierDependencies,
   type RedisTierEvent,
 } from '../../src/cache/redis-tier.ts';
+import { systemNames } from '../../src/names/names.ts';
 import { type ConnectedRedis, connectRedis } from '../../src/redis/connect.ts';
 import type { RedisTransition } from '../../src/redis/transitions.ts';
 import { asTheyAre } from './entry.ts';
@@ -22,6 +23,7 @@ export class ObservedRedisTier implements AsyncDisposable {
   /** Connects to whatever is, or is not, at `url`; waits for nothing. */
   constructor(url: string, { toStore = asTheyAre, redisKey, ...options }: Partial<RedisTierDependencies> = {}) {
     this.#connection = connectRedis({
+      names: systemNames(),
       connectTimeoutMs: 2000,
       commandTimeoutMs: 500,
       url,

@@ -1,5 +1,6 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { EventEmitter, once } from 'node:events';
+import { readdir, readFile } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import manifest from '../../package.json' with { type: 'json' };
@@ -121,6 +122,14 @@ export class ProxyProcess implements AsyncDisposable {
   /** See {@link metricAt}. */
   metric(name: string, labels?: Readonly<Record<string, string>>): Promise<number> {
     return metricAt(this.adminUrl, name, labels);
+  }
+
+  /** The threads that libuv has for look-ups of names and other work; 0 before the first work, and where there is no `/proc`. */
+  async workerThreads(): Promise<number> {
+    const tasks = `/proc/${this.#child.pid}/task`;
+    const ids = await readdir(tasks).catch(() => []);
+    const names = await Promise.all(ids.map((id) => readFile(`${tasks}/${id}/comm`, 'utf8').catch(() => '')));
+    return names.filter((name) => name === 'libuv-worker\n').length;
   }
 
   signal(signal: NodeJS.Signals): void {

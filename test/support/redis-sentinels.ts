@@ -14,6 +14,8 @@ export interface RedisSentinelsOptions {
   readonly args?: readonly string[];
   /** Lines of the sentinels' own configuration. */
   readonly sentinelConfig?: readonly string[];
+  /** What the sentinels call the primary. */
+  readonly host?: string;
   /** See {@link startRedis}. */
   readonly certificate?: Certificate;
 }
@@ -21,7 +23,7 @@ export interface RedisSentinelsOptions {
 /** Starts a primary, a replica and three sentinels; resolves when they could do a failover. Containers cannot. */
 export async function startRedisSentinels(options: RedisSentinelsOptions = {}): Promise<RedisSentinels> {
   await mustReachEachOther('A Redis with sentinels');
-  const { args = [], sentinelConfig = [], certificate } = options;
+  const { args = [], sentinelConfig = [], host = '127.0.0.1', certificate } = options;
   const shown = certificate && { certificate };
   await using starting = new AsyncDisposableStack();
   const primary = starting.use(await startRedis({ args, ...shown }));
@@ -29,7 +31,9 @@ export async function startRedisSentinels(options: RedisSentinelsOptions = {}): 
     await startRedis({ args: ['--replicaof', '127.0.0.1', String(primary.port), ...args], ...shown }),
   );
   const config = [
-    `sentinel monitor primary 127.0.0.1 ${primary.port} 2`,
+    'sentinel resolve-hostnames yes',
+    'sentinel announce-hostnames yes',
+    `sentinel monitor primary ${host} ${primary.port} 2`,
     `sentinel down-after-milliseconds primary ${DOWN_AFTER_MS}`,
     'sentinel failover-timeout primary 5000',
     ...sentinelConfig,

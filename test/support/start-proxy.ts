@@ -3,6 +3,7 @@ import { expect } from 'vitest';
 import { type App, createApp, type Listening } from '../../src/app.ts';
 import { loadSettings } from '../../src/config/load.ts';
 import type { Settings } from '../../src/config/schema.ts';
+import type { AskResolver } from '../../src/names/names.ts';
 import { createLogger } from '../../src/operate/logger.ts';
 import { type CacheStatus, parseCacheStatus } from './cache-status.ts';
 import { type Answered, type Asking, ask, exchange, type Sent, send } from './http-client.ts';
@@ -22,6 +23,7 @@ export interface ProxyOptions {
   readonly now?: () => number;
   readonly monotonic?: () => number;
   readonly wall?: () => number;
+  readonly askResolver?: AskResolver;
   /** Default: always 0, which is no jitter. */
   readonly random?: () => number;
 }
@@ -46,12 +48,13 @@ export function readLogLine<L extends LogLine>(line: string): L {
 
 /** Starts the whole proxy in this process, on free ports of 127.0.0.1. Resolves when both ports listen. */
 export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
-  const { upstreamUrl, env = {}, overrides = {}, now, monotonic, wall, random = () => 0 } = options;
+  const { upstreamUrl, env = {}, overrides = {}, now, monotonic, wall, askResolver, random = () => 0 } = options;
   const { settings } = loadSettings({ UPSTREAM_URL: upstreamUrl, PORT: '0', ADMIN_PORT: '0', ...env });
   const lines: string[] = [];
   const logger = createLogger('info', { write: (line) => void lines.push(line) });
   const clocks = { ...(now && { now }), ...(monotonic && { monotonic }), ...(wall && { wall }) };
-  const app = createApp({ logger, ...clocks, random }, withOverrides(settings, overrides));
+  const resolver = askResolver && { askResolver };
+  const app = createApp({ logger, ...clocks, ...resolver, random }, withOverrides(settings, overrides));
   return new RunningProxy(app, await app.listen(), lines);
 }
 

@@ -1,5 +1,7 @@
-import { request } from 'undici';
+import { Agent, request } from 'undici';
 import { shownUrl } from '../../config/shown-url.ts';
+import { connectorBy } from '../../names/connector.ts';
+import { systemNames } from '../../names/names.ts';
 import { reasonOf } from '../../reason-of.ts';
 import type { UpstreamTraffic } from './upstream-traffic.ts';
 
@@ -38,6 +40,7 @@ export interface AskerOptions {
 /** Asks one server, toncache or the indexer itself, never faster than the indexer may be asked. */
 export class Asker {
   readonly #options: AskerOptions;
+  readonly #dispatcher = new Agent({ connect: connectorBy(systemNames(), TIMEOUT_MS) });
 
   constructor(options: AskerOptions) {
     this.#options = options;
@@ -71,6 +74,7 @@ export class Asker {
         // Encodings differ in length and tag, and the one that is sent depends on earlier requests.
         headers: { 'Accept-Encoding': 'identity', ...sent },
         signal: AbortSignal.timeout(TIMEOUT_MS),
+        dispatcher: this.#dispatcher,
       });
       const bytes = Buffer.from(await response.body.arrayBuffer());
       const headers = new Headers(response.headers as Record<string, string>);

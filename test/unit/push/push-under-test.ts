@@ -3,6 +3,7 @@ import type { Entry } from '../../../src/cache/entry.ts';
 import { loadSettings } from '../../../src/config/load.ts';
 import { type AppEvent, EventHub } from '../../../src/event-hub.ts';
 import { freshnessOf } from '../../../src/freshness.ts';
+import { systemNames } from '../../../src/names/names.ts';
 import { openPush } from '../../../src/open-push.ts';
 import type { Watchable } from '../../../src/ton/watchable.ts';
 import { anEntry } from '../../support/entry.ts';
@@ -44,6 +45,7 @@ export class PushUnderTest implements Disposable {
       {
         settings: { ...settings, stream: { ...settings.stream, maxAddresses } },
         events,
+        names: systemNames(),
         now: Date.now,
         monotonic: Date.now,
         random: () => 0,

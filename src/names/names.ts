@@ -1,0 +1,118 @@
+import { ADDRCONFIG, type LookupAddress, type LookupAllOptions, lookup } from 'node:dns';
+import { isIP, type LookupFunction, type Socket } from 'node:net';
+import type { MonotonicMs } from '../time-units.ts';
+import { type FoundAddresses, Name } from './name.ts';
+
+/** Asks the resolver, as `dns.lookup` does: search domains and `/etc/hosts` count. */
+export type AskResolver = (
+  host: string,
+  options: LookupAllOptions,
+  done: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
+) => void;
+
+export interface NamesDependencies {
+  readonly askResolver: AskResolver;
+  readonly now: () => MonotonicMs;
+}
+
+/** RFC 6761, section 6.3: the resolver need not be asked. */
+const LOCALHOST: readonly LookupAddress[] = [
+  { address: '127.0.0.1', family: 4 },
+  { address: '::1', family: 6 },
+];
+
+/**
+ * The addresses of all hosts that this process connects to. Each look-up of the system takes one of the few threads that
+ * libuv has for them, for as long as the resolver is silent: 10 s and more. So a name is looked up once for all connections
+ * of some seconds, and a name that hangs takes one thread. Names come from the settings, and from what a Redis Cluster or
+ * sentinels say of their nodes: they are few, and none is forgotten.
+ */
+export class Names {
+  readonly #dependencies: NamesDependencies;
+  readonly #names = new Map<string, Name>();
+
+  constructor(dependencies: NamesDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /** The addresses of a host, which may be an address itself. Rejects with the resolver's error. */
+  async find(host: string): Promise<FoundAddresses> {
+    const family = isIP(host);
+    if (family !== 0) return { addresses: [{ address: host, family }], isRemembered: false };
+    if (host.toLowerCase() === 'localhost') return { addresses: LOCALHOST, isRemembered: false };
+    return this.#nameOf(host).find();
+  }
+
+  /** See {@link Name}. */
+  worked(host: string, address: string): void {
+    this.#nameOf(host).worked(address);
+  }
+
+  /** See {@link Name}. */
+  failed(host: string, address: string): void {
+    this.#nameOf(host).failed(address);
+  }
+
+  /** {@link find} in the form that `net.connect` and `tls.connect` take. */
+  readonly lookup: LookupFunction = (host, { all, family = 0 }, done) => {
+    const wanted = Number(String(family).replace('IPv', ''));
+    const answer = ({ addresses }: FoundAddresses) => {
+      const fitting = addresses.filter((each) => wanted === 0 || each.family === wanted);
+      const [first] = fitting;
+      if (first === undefined) done(notFound(host), '');
+      else if (all === true) done(null, fitting);
+      else done(null, first.address, first.family);
+    };
+    // Once all promises of this turn have settled: whoever gets the socket by one of them can still watch it.
+    this.find(host).then(
+      (found) => process.nextTick(answer, found),
+      (error: NodeJS.ErrnoException) => process.nextTick(done, error, ''),
+    );
+  };
+
+  /**
+   * Learns what becomes of a connection that uses {@link lookup}; to be called as soon as it is being made. `readyEvent`:
+   * when the handshake is over, that of TLS included.
+   */
+  watch(socket: Socket, readyEvent: 'connect' | 'secureConnect'): void {
+    // Comes once for each address, and never where the host is an address itself.
+    socket.once('lookup', (_error, _address, _family, host: string) => {
+      const name = this.#nameOf(host);
+      const failed = (address: string) => name.failed(address);
+      const lost = () => name.forget();
+      socket.on('connectionAttemptFailed', failed).on('connectionAttemptTimeout', failed).once('close', lost);
+      socket.once(readyEvent, () => {
+        name.worked(socket.remoteAddress ?? '');
+        socket.off('close', lost).once('close', () => name.doubt());
+      });
+    });
+  }
+
+  #nameOf(host: string): Name {
+    const known = this.#names.get(host);
+    if (known !== undefined) return known;
+    const name = new Name({ lookUp: () => this.#lookUp(host), now: this.#dependencies.now });
+    this.#names.set(host, name);
+    return name;
+  }
+
+  #lookUp(host: string): Promise<LookupAddress[]> {
+    const { promise, resolve, reject } = Promise.withResolvers<LookupAddress[]>();
+    // The hint is that of `net.connect`: no IPv6 where no network has it.
+    this.#dependencies.askResolver(host, { all: true, hints: ADDRCONFIG }, (error, addresses) => {
+      if (error !== null) reject(error);
+      else if (addresses.length === 0) reject(notFound(host));
+      else resolve(addresses);
+    });
+    return promise;
+  }
+}
+
+/** As the system knows them, for programs that are no app. */
+export function systemNames(): Names {
+  return new Names({ askResolver: lookup, now: performance.now.bind(performance) });
+}
+
+function notFound(host: string): NodeJS.ErrnoException {
+  return Object.assign(new Error(`getaddrinfo ENOTFOUND ${host}`), { code: 'ENOTFOUND' });
+}

@@ -1,0 +1,79 @@
+import { connect, type Socket } from 'node:net';
+import { type ConnectionOptions, connect as connectSecurely } from 'node:tls';
+import { AbstractConnector, type RedisOptions, type SentinelAddress, SentinelConnector } from 'ioredis';
+import type { Names } from '../names/names.ts';
+import type { Ms } from '../time-units.ts';
+
+/** What ioredis takes as `Connector`: it is built from the options of the client, and opens one connection after the other. */
+type Connector = NonNullable<RedisOptions['Connector']>;
+
+/** Members of a `SentinelConnector` that have no public access. */
+interface SentinelMembers {
+  connect(onError: (type: string, error: Error) => void): Promise<Socket>;
+  connectToSentinel(endpoint: SentinelAddress, options?: RedisOptions): unknown;
+  resolve(endpoint: SentinelAddress): Promise<SentinelAddress | null>;
+}
+
+type OpenSentinelConnector = new (options: RedisOptions) => SentinelMembers;
+
+/**
+ * How ioredis connects by names: to a server or a node of a Cluster (`toServer`), and to the primary that sentinels name
+ * (`bySentinels`). ioredis' own connectors take no `lookup`. They listen to the first error of a socket alone: a TLS socket
+ * that refused a certificate may get the server's alert as a second one, which would end the process.
+ */
+export function connectorsBy(names: Names, connectTimeoutMs: Ms): Record<'toServer' | 'bySentinels', Connector> {
+  const how = {
+    lookup: names.lookup,
+    // Of two addresses each has half of the time; Node gives up the first one after 250 ms.
+    autoSelectFamilyAttemptTimeout: Math.ceil(connectTimeoutMs / 2),
+  };
+  const watched = <S extends Socket>(stream: S, tls: ConnectionOptions | undefined): S => {
+    names.watch(stream, tls === undefined ? 'connect' : 'secureConnect');
+    return stream.on('error', () => {});
+  };
+
+  class ToServer extends AbstractConnector {
+    readonly #options: RedisOptions;
+
+    constructor(options: RedisOptions) {
+      super(options.disconnectTimeout ?? 0);
+      this.#options = options;
+    }
+
+    async connect(): Promise<Socket> {
+      const { host = '', port = 0, tls } = this.#options;
+      this.connecting = true;
+      const to = { host, port, ...how };
+      this.stream = watched(tls === undefined ? connect(to) : connectSecurely({ ...to, ...tls }), tls);
+      this.stream.once('error', (error) => {
+        this.firstError = error;
+      });
+      return this.stream;
+    }
+  }
+
+  class BySentinels extends (SentinelConnector as unknown as OpenSentinelConnector) {
+    readonly #tls: ConnectionOptions | undefined;
+
+    constructor(options: RedisOptions) {
+      super(options);
+      this.#tls = options.enableTLSForSentinelMode ? options.tls : undefined;
+    }
+
+    override connectToSentinel(endpoint: SentinelAddress): unknown {
+      return super.connectToSentinel(endpoint, { Connector: ToServer as Connector });
+    }
+
+    override async resolve(endpoint: SentinelAddress): Promise<SentinelAddress | null> {
+      const primary = await super.resolve(endpoint);
+      // All of it goes to `net.connect`.
+      return primary === null ? null : { ...primary, ...how };
+    }
+
+    override async connect(onError: (type: string, error: Error) => void): Promise<Socket> {
+      return watched(await super.connect(onError), this.#tls);
+    }
+  }
+
+  return { toServer: ToServer as Connector, bySentinels: BySentinels as unknown as Connector };
+}

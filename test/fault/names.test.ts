@@ -1,0 +1,92 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { FakeResolver } from '../support/fake-resolver.ts';
+import { someParent } from '../support/fleet.ts';
+import { answeringJson, children } from '../support/json-upstream.ts';
+import { type ScriptedUpstream, startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { type RunningProxy, startProxy } from '../support/start-proxy.ts';
+
+const HERE = ['127.0.0.1'];
+
+/** Longer than addresses are used without a question. */
+const LONG_MS = 11_000;
+
+let passedMs: number;
+let resolver: FakeResolver;
+
+beforeEach(() => {
+  passedMs = 0;
+  resolver = new FakeResolver({ 'a.test': HERE, 'b.test': HERE, 'redis.test': HERE });
+});
+
+/** An indexer that closes each connection, so that each request takes a new one. */
+const startIndexer = () =>
+  startScriptedUpstream(answeringJson(() => ({ ...children('a'), headers: ['Connection: close'] })));
+
+const start = (upstreamUrl: string, env: Readonly<Record<string, string>> = {}) =>
+  startProxy({
+    upstreamUrl,
+    env: { NETWORK: 'mainnet', ...env },
+    askResolver: resolver.ask,
+    monotonic: () => performance.now() + passedMs,
+  });
+
+const urlOf = (host: string, { port }: ScriptedUpstream) => `http://${host}:${port}`;
+
+/** The statuses of ten misses, one after the other, with so much time between them that each has its name looked up. */
+async function tenMisses(proxy: RunningProxy): Promise<number[]> {
+  const statuses = [];
+  for (let time = 0; time < 10; time++) {
+    passedMs += LONG_MS;
+    statuses.push((await proxy.ask(someParent())).status);
+  }
+  return statuses;
+}
+
+const ALL_ANSWERED = Array(10).fill(200);
+
+describe('a name whose resolver hangs', () => {
+  it.each(['from some time on', 'from the start'])(
+    '%s, of one of two indexers: the other answers every miss',
+    async (when) => {
+      await using a = await startIndexer();
+      await using b = await startIndexer();
+      if (when === 'from the start') resolver.say('b.test', 'silent');
+      await using proxy = await start(`${urlOf('a.test', a)},${urlOf('b.test', b)}`);
+      await proxy.ask(someParent());
+      resolver.say('b.test', 'silent');
+      expect(await tenMisses(proxy)).toEqual(ALL_ANSWERED);
+    },
+  );
+
+  it('of Redis: the indexer answers every miss, and the name is asked for once', async () => {
+    await using a = await startIndexer();
+    resolver.say('redis.test', 'silent');
+    await using proxy = await start(urlOf('a.test', a), { REDIS_URL: 'redis://redis.test' });
+    expect(await tenMisses(proxy)).toEqual(ALL_ANSWERED);
+    expect(resolver.asked.filter((host) => host === 'redis.test')).toHaveLength(1);
+  });
+
+  it('of the stream: the indexer answers every miss', async () => {
+    await using a = await startIndexer();
+    resolver.say('b.test', 'silent');
+    await using proxy = await start(urlOf('a.test', a), { STREAM_URL: 'ws://b.test:8085' });
+    expect(await tenMisses(proxy)).toEqual(ALL_ANSWERED);
+    expect(resolver.asked.filter((host) => host === 'b.test')).toHaveLength(1);
+  });
+
+  it('of the only indexer: its last good address is used', async () => {
+    await using a = await startIndexer();
+    await using proxy = await start(urlOf('a.test', a));
+    await proxy.ask(someParent());
+    resolver.say('a.test', 'silent');
+    expect(await tenMisses(proxy)).toEqual(ALL_ANSWERED);
+  });
+});
+
+it('misses at once wait for one look-up', async () => {
+  await using a = await startIndexer();
+  await using proxy = await start(urlOf('a.test', a));
+  const replies = await Promise.all(Array.from({ length: 60 }, () => proxy.ask(someParent())));
+  expect(replies.map(({ status }) => status)).toEqual(Array(60).fill(200));
+  expect(resolver.asked).toEqual(['a.test']);
+});

@@ -1,0 +1,102 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Server, Socket } from 'node:net';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { connectByName } from '../../../src/names/connect.ts';
+import { Names } from '../../../src/names/names.ts';
+import { FakeResolver } from '../../support/fake-resolver.ts';
+
+const HOST = 'indexer.test';
+/** Where nobody listens, and where the server does. */
+const [DEAD, HANGS, WELL] = ['127.0.0.2', '127.0.0.3', '127.0.0.1'];
+
+let server: Server;
+let port: number;
+let resolver: FakeResolver;
+let names: Names;
+/** The addresses of attempts, in their order. */
+let attempts: string[];
+/** Lets the attempts to {@link HANGS} reach the server. */
+let letThrough: () => void;
+
+beforeEach(async () => {
+  server = createServer((socket) => void socket.on('error', () => {}));
+  await once(server.listen(0, WELL), 'listening');
+  port = (server.address() as AddressInfo).port;
+  resolver = new FakeResolver({ [HOST]: [WELL] });
+  names = new Names({ askResolver: resolver.ask, now: () => performance.now() });
+  attempts = [];
+  const through = Promise.withResolvers<void>();
+  letThrough = through.resolve;
+  const { connect } = Socket.prototype;
+  vi.spyOn(Socket.prototype, 'connect').mockImplementation(function (this: Socket, ...args: unknown[]) {
+    const options = [args[0]].flat()[0] as { host: string };
+    attempts.push(options.host);
+    if (options.host !== HANGS) return Reflect.apply(connect, this, args) as Socket;
+    void through.promise.then(() => {
+      if (!this.destroyed) Reflect.apply(connect, this, [{ host: WELL, port }]);
+    });
+    return this;
+  });
+});
+
+afterEach(() => void server.close());
+
+async function connected(timeoutMs = 20_000): Promise<string> {
+  const { socket, address } = await connectByName(names, { host: HOST, port, timeoutMs });
+  names.worked(HOST, address);
+  socket.destroy();
+  return address;
+}
+
+describe('a connection to a name', () => {
+  it('that takes longer than 250 ms is waited for, while another address is tried and fails', async () => {
+    resolver.say(HOST, [HANGS, DEAD]);
+    const connecting = connected();
+    await expect.poll(() => attempts).toEqual([HANGS, DEAD]);
+    letThrough();
+    expect(await connecting).toBe(HANGS);
+  });
+
+  it('pays once for an address that hangs: the one that works goes first from then on', async () => {
+    resolver.say(HOST, [HANGS, WELL]);
+    for (let time = 0; time < 3; time++) expect(await connected()).toBe(WELL);
+    expect(attempts).toEqual([HANGS, WELL, WELL, WELL]);
+  });
+
+  it('is made to the next address as soon as one refuses it', async () => {
+    resolver.say(HOST, [DEAD, WELL]);
+    expect(await connected()).toBe(WELL);
+    expect(attempts).toEqual([DEAD, WELL]);
+  });
+
+  it('is made to a new address when the remembered one fails, and each of many at once is', async () => {
+    resolver.say(HOST, [DEAD]);
+    await names.find(HOST);
+    resolver.say(HOST, [WELL]);
+    expect(await Promise.all(Array.from({ length: 30 }, () => connected()))).toEqual(Array(30).fill(WELL));
+    expect(resolver.asked).toHaveLength(2);
+  });
+
+  it('fails where all addresses do, and the resolver is asked at most once for that', async () => {
+    resolver.say(HOST, [DEAD, '127.0.0.4']);
+    await expect(connected()).rejects.toMatchObject({
+      errors: [{ code: 'ECONNREFUSED', address: DEAD }, { code: 'ECONNREFUSED' }],
+    });
+    resolver.say(HOST, [DEAD]);
+    await expect(connected()).rejects.toMatchObject({ code: 'ECONNREFUSED', address: DEAD });
+    expect(resolver.asked).toHaveLength(2);
+  });
+
+  it.each(['HANGS', 'silent'] as const)(
+    'fails when its time is over, and leaves no attempt behind: %s',
+    async (what) => {
+      resolver.say(HOST, what === 'HANGS' ? [HANGS] : 'silent');
+      await expect(connected(30)).rejects.toMatchObject({ code: 'ETIMEDOUT' });
+      resolver.say(HOST, [HANGS, WELL]);
+      // The address that hung was forgotten.
+      expect(await connected()).toBe(WELL);
+      letThrough();
+      expect(server.listening).toBe(true);
+    },
+  );
+});

@@ -1,0 +1,152 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { Names } from '../../../src/names/names.ts';
+import { FakeResolver } from '../../support/fake-resolver.ts';
+
+const [A, B, V6] = ['192.0.2.1', '192.0.2.2', '2001:db8::1'];
+const MINUTE_MS = 60_000;
+
+let now: number;
+let resolver: FakeResolver;
+let names: Names;
+
+beforeEach(() => {
+  now = 0;
+  resolver = new FakeResolver({ 'indexer.test': [A] });
+  names = new Names({ askResolver: resolver.ask, now: () => now });
+});
+
+const find = async (host = 'indexer.test') => (await names.find(host)).addresses.map(({ address }) => address);
+
+/** Until a look-up that is behind an answer has ended. */
+async function lookedUp(): Promise<void> {
+  for (let turn = 0; turn < 5; turn++) await new Promise(setImmediate);
+}
+
+describe('a name', () => {
+  it('is looked up once for all who ask at once, and not again for 5 s', async () => {
+    expect(await Promise.all(Array.from({ length: 60 }, () => find()))).toEqual(Array(60).fill([A]));
+    now = 5000;
+    expect(await find()).toEqual([A]);
+    expect(resolver.asked).toHaveLength(1);
+  });
+
+  it('whose address changes is followed within 10 s, and by nobody who waits for the resolver', async () => {
+    await find();
+    resolver.say('indexer.test', [B]);
+    now = 5001;
+    // The resolver is asked behind this answer.
+    expect(await find()).toEqual([A]);
+    await lookedUp();
+    expect(await find()).toEqual([B]);
+    expect(resolver.asked).toHaveLength(2);
+  });
+
+  it('that nobody asked for in 10 s is looked up before it is used', async () => {
+    await find();
+    resolver.say('indexer.test', [B]);
+    now = 10_001;
+    expect(await names.find('indexer.test')).toMatchObject({ addresses: [{ address: B }], isRemembered: false });
+  });
+
+  it('whose resolver is late is used with its last good addresses for 5 minutes, and looked up once meanwhile', async () => {
+    await find();
+    resolver.say('indexer.test', 'silent');
+    now = 5 * MINUTE_MS;
+    for (let time = 0; time < 3; time++) expect(await find()).toEqual([A]);
+    expect(resolver.asked).toHaveLength(2);
+    now++;
+    const found = find();
+    resolver.say('indexer.test', [B]);
+    expect(await found).toEqual([B]);
+  });
+
+  it('whose resolver fails is used with its last good addresses for 5 minutes', async () => {
+    await find();
+    resolver.say('indexer.test', 'EAI_AGAIN');
+    now = 5 * MINUTE_MS;
+    expect(await find()).toEqual([A]);
+    now++;
+    await expect(find()).rejects.toMatchObject({ code: 'EAI_AGAIN' });
+  });
+
+  it.each(['ENOTFOUND', 'ENODATA'])(
+    'that does not exist any more is not used again, even if the resolver fails then: %s',
+    async (code) => {
+      await find();
+      resolver.say('indexer.test', code);
+      now = 10_001;
+      await expect(find()).rejects.toMatchObject({ code });
+      resolver.say('indexer.test', 'EAI_AGAIN');
+      await expect(find()).rejects.toMatchObject({ code: 'EAI_AGAIN' });
+    },
+  );
+
+  it('whose only address failed is looked up at once, and its last good address is not used meanwhile', async () => {
+    await find();
+    names.failed('indexer.test', A);
+    resolver.say('indexer.test', 'EAI_AGAIN');
+    await expect(find()).rejects.toMatchObject({ code: 'EAI_AGAIN' });
+    resolver.say('indexer.test', [A]);
+    expect(await find()).toEqual([A]);
+  });
+
+  it('has the address first that last worked, also when it is looked up again', async () => {
+    resolver.say('indexer.test', [V6, A, B]);
+    expect(await find()).toEqual([V6, A, B]);
+    names.worked('indexer.test', B);
+    expect(await find()).toEqual([B, V6, A]);
+    now = 10_001;
+    expect(await find()).toEqual([B, V6, A]);
+    names.failed('indexer.test', B);
+    expect(await find()).toEqual([V6, A]);
+  });
+
+  it('whose resolver hangs keeps no other from being found, however often it is asked for', async () => {
+    resolver.say('hangs.test', 'silent');
+    for (let time = 0; time < 10; time++) find('hangs.test').catch(() => {});
+    expect(await find()).toEqual([A]);
+    expect(resolver.asked).toEqual(['hangs.test', 'indexer.test']);
+  });
+});
+
+it.each([
+  [A, [A]],
+  ['::1', ['::1']],
+  ['localhost', ['127.0.0.1', '::1']],
+])('%s is never looked up', async (host, addresses) => {
+  expect(await find(host)).toEqual(addresses);
+  expect(resolver.asked).toEqual([]);
+});
+
+describe('lookup', () => {
+  const lookup = (options: object) =>
+    new Promise((resolve) => names.lookup('indexer.test', options, (...outcome) => resolve(outcome)));
+
+  beforeEach(() => resolver.say('indexer.test', [V6, A]));
+
+  it.each([
+    [
+      { all: true },
+      [
+        null,
+        [
+          { address: V6, family: 6 },
+          { address: A, family: 4 },
+        ],
+      ],
+    ],
+    [{ all: true, family: 4 }, [null, [{ address: A, family: 4 }]]],
+    [{}, [null, V6, 6]],
+    [{ family: 'IPv4' }, [null, A, 4]],
+  ])('answers in the forms that net.connect asks for: %j', async (options, outcome) => {
+    expect(await lookup(options)).toEqual(outcome);
+  });
+
+  it('fails where no address is of the family, and where the resolver fails', async () => {
+    resolver.say('indexer.test', [A]);
+    expect(await lookup({ family: 6 })).toEqual([expect.objectContaining({ code: 'ENOTFOUND' }), '']);
+    now = 10_001;
+    resolver.say('indexer.test', 'ENOTFOUND');
+    expect(await lookup({ all: true })).toEqual([expect.objectContaining({ code: 'ENOTFOUND' }), '']);
+  });
+});
