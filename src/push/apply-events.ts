@@ -78,9 +78,9 @@ export class EventEffects {
   }
 
   /**
-   * Takes a new answer of the indexer. Returns the entry that memory keeps instead of it, if it is fresh for longer. What
-   * another cache had before is not: it may be older than the last event.
-   * `watchable` is `undefined` if the answer cannot be watched.
+   * Takes a new answer of the indexer. Returns the entry that memory keeps instead of it, if it is fresh for longer; what
+   * another cache had before never is, because it may be older than the last event. `watchable` is `undefined` if the answer
+   * cannot be watched.
    */
   answered(entry: Entry, watchable: Watchable | undefined): Entry | undefined {
     const { watches, emptyWatchedMs } = this.#dependencies;

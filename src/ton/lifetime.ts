@@ -53,7 +53,10 @@ export interface Lifetime extends Instants {
 const JITTER_FROM_MS = 10_000;
 const JITTER_SHARE = 0.1;
 
-/** An answer that other caches have had for longer than its lifetime is kept for this, so that it is not asked for again at once. */
+/**
+ * What is left of a lifetime that other caches have used up, so that the answer is not asked for again at once; a shorter
+ * lifetime is left whole.
+ */
 const LEAST_LEFT_MS = 1000;
 
 /**
@@ -69,9 +72,9 @@ const LONGEST_KEPT_BY_CLIENTS_SECONDS: Record<AnswerClass, number> = {
 };
 
 /**
- * Turns the finality of an answer into instants. The lifetime starts when the answer was received, less the time that
- * other caches have had it (RFC 9111 4.2), but for 1 s of it at least; `random` (0 to 1) shortens a lifetime of 10 s or
- * more by up to 10 %.
+ * Turns the finality of an answer into instants. The lifetime starts when the answer was received, and is shorter by
+ * the time that other caches have had it (RFC 9111 4.2), but {@link LEAST_LEFT_MS} is left of it; `random` (0 to 1) shortens
+ * a lifetime of 10 s or more by up to 10 %.
  */
 export function lifetimeOf(
   finality: Finality,
