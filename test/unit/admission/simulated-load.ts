@@ -11,8 +11,8 @@ import { sentFor } from '../../support/sent-for.ts';
 /** The indexer of a simulation: workers that each take one request at a time, first come, first served. */
 export interface SimulatedIndexer {
   workers: number;
-  /** How long a request of an operation takes, in milliseconds. */
-  serviceMs: (operation: string, random: SeededRandom) => number;
+  /** How long a request of an operation takes, and of a client, in milliseconds. */
+  serviceMs: (operation: string, random: SeededRandom, client?: string) => number;
   /** Operations that do not share the workers; their requests take their time side by side. */
   apart?: readonly string[];
 }
@@ -119,6 +119,15 @@ export class SimulatedLoad {
     for (let n = 0; n < requests; n++) void again();
   }
 
+  /** A client that asks for one thing at a time, and for the next one so long after its end. */
+  async takingBreaks(breakMs: number, durationMs: number, operation: string, client: string, name: string) {
+    const untilAt = performance.now() + durationMs;
+    while (performance.now() < untilAt) {
+      await this.ask(operation, client, name);
+      await new Promise((resolve) => setTimeout(resolve, breakMs));
+    }
+  }
+
   /** So many requests of a client a second, evenly, which it leaves after so long. */
   comingAndGoing(
     perSecond: number,
@@ -173,7 +182,7 @@ export class SimulatedLoad {
     if (ticket.send() !== 'go') return false;
     this.sentAt.push(performance.now());
     counts.waits.push(performance.now() - askedAt);
-    const served = await this.#atTheIndexer(operation);
+    const served = await this.#atTheIndexer(operation, client);
     ticket.end(served ? 'answered' : 'failed');
     if (!served) counts.timedOut++;
     else {
@@ -184,7 +193,7 @@ export class SimulatedLoad {
     return served;
   }
 
-  #atTheIndexer(operation: string): Promise<boolean> {
+  #atTheIndexer(operation: string, client: string): Promise<boolean> {
     this.mostAtIndexer = Math.max(this.mostAtIndexer, ++this.#atIndexer);
     const { promise, resolve } = Promise.withResolvers<boolean>();
     const timer = setTimeout(() => resolve(false), SHIPPED.timeoutMs);
@@ -199,7 +208,7 @@ export class SimulatedLoad {
           resolve(true);
           this.#workOn();
         },
-        this.indexer.serviceMs(operation, this.#random),
+        this.indexer.serviceMs(operation, this.#random, client),
       );
     };
     if (shares) this.#queue.push(work);

@@ -1,0 +1,128 @@
+import { describe, expect, test } from 'vitest';
+import { mostWithin } from '../../support/sliding-count.ts';
+import { simulateTime } from './loads-on.ts';
+import { about, quantile, SimulatedLoad, type SimulatedLoadOptions } from './simulated-load.ts';
+import { simulatedTurns } from './simulated-redis.ts';
+
+simulateTime();
+
+const BLOCKS = 'masterchainBlockShards';
+const ALL = [BLOCKS, 'pendingTraces', 'adjacentTransactions', 'passThrough'];
+const POLITE = 5;
+const CLIENTS = POLITE + 1;
+const FOR_MS = 15_000;
+/** One client begins before the others come. */
+const BEFORE_MS = 2000;
+
+function openLoad(perSecond: number, options: Partial<SimulatedLoadOptions> = {}): SimulatedLoad {
+  return new SimulatedLoad({ indexer: { workers: 1000, serviceMs: about(20) }, perSecond, ...options });
+}
+
+/** Of `config/public-provider.json`. */
+const PROVIDER = { maxConcurrency: 4, patienceMs: 3000 };
+
+/** The polite clients come: each asks for one thing at a time, a little less than its part of the rate. */
+function comePolitely(load: SimulatedLoad, perSecond: number, operation = BLOCKS): void {
+  const breakMs = (CLIENTS * 1000) / perSecond;
+  for (let n = 0; n < POLITE; n++) void load.takingBreaks(breakMs, FOR_MS, operation, `polite ${n}`, 'polite');
+}
+
+/** That the polite are answered, after so many steps of the rate at the median, and that the rate is used and kept. */
+function expectFair(perSecond: number, polite: SimulatedLoad, all: readonly SimulatedLoad[] = [polite]): void {
+  const { served, refused, waits } = polite.of('polite');
+  expect(served).toBeGreaterThan(POLITE);
+  expect(refused).toBeLessThanOrEqual(0.01 * (served + refused));
+  expect(quantile(waits, 0.5)).toBeLessThanOrEqual(((CLIENTS + 2) * 1000) / perSecond);
+  const sentAt = all.flatMap((load) => load.sentAt).toSorted((a, b) => a - b);
+  expect(sentAt.length).toBeGreaterThanOrEqual((0.95 * perSecond * (FOR_MS + BEFORE_MS)) / 1000);
+  expect(mostWithin(sentAt, 1000)).toBeLessThanOrEqual(perSecond + 1);
+}
+
+type Greedy = (load: SimulatedLoad) => void;
+
+/** What one client does beside the polite. */
+const GREEDY: readonly (readonly [string, Greedy])[] = [
+  ['keeps 100 misses under way', (load) => load.closedLoop(100, FOR_MS + BEFORE_MS, BLOCKS, 'greedy')],
+  [
+    'asks for 230 keys a second and leaves each after 30 ms',
+    (load) => load.comingAndGoing(230, 30, FOR_MS + BEFORE_MS, BLOCKS, 'greedy'),
+  ],
+  [
+    'keeps 100 passed-through requests under way',
+    (load) => load.closedLoop(100, FOR_MS + BEFORE_MS, 'passThrough', 'greedy'),
+  ],
+  [
+    'keeps 50 misses of every operation under way',
+    (load) => {
+      for (const operation of ALL) load.closedLoop(50, FOR_MS + BEFORE_MS, operation, 'greedy');
+    },
+  ],
+];
+
+describe.each([10, 50])('with %i turns a second, five polite clients are answered beside one that', (perSecond) => {
+  test.each(GREEDY)('%s', async (_, beGreedy) => {
+    const load = openLoad(perSecond);
+    beGreedy(load);
+    await load.run(BEFORE_MS);
+    comePolitely(load, perSecond);
+    await load.run(FOR_MS);
+    expectFair(perSecond, load);
+  });
+
+  test.each(GREEDY)('%s, on another instance', async (_, beGreedy) => {
+    const reserveShared = simulatedTurns(1);
+    const loads = [openLoad(perSecond, { reserveShared }), openLoad(perSecond, { reserveShared })] as const;
+    beGreedy(loads[0]);
+    await loads[0].run(BEFORE_MS);
+    comePolitely(loads[1], perSecond);
+    await loads[0].run(FOR_MS);
+    expectFair(perSecond, loads[1], loads);
+  });
+});
+
+test.each(GREEDY.slice(0, 3))(
+  'with the settings for a public provider five polite clients are answered beside one that %s',
+  async (_, beGreedy) => {
+    const load = openLoad(10, { ...PROVIDER, indexer: { workers: 1000, serviceMs: about(300) } });
+    beGreedy(load);
+    await load.run(BEFORE_MS);
+    comePolitely(load, 10);
+    await load.run(FOR_MS);
+    expectFair(10, load);
+  },
+);
+
+test.each([10, 50])(
+  'messages of wallets are passed through beside a client that asks for blocks: %i a second',
+  async (perSecond) => {
+    const load = openLoad(perSecond);
+    load.closedLoop(100, FOR_MS + BEFORE_MS, BLOCKS, 'greedy');
+    await load.run(BEFORE_MS);
+    comePolitely(load, perSecond, 'passThrough');
+    await load.run(FOR_MS);
+    expectFair(perSecond, load);
+  },
+);
+
+test('clients that now and then ask for two things at once are not taken for greedy ones', async () => {
+  const load = openLoad(10);
+  load.closedLoop(100, FOR_MS + BEFORE_MS, BLOCKS, 'greedy');
+  await load.run(BEFORE_MS);
+  // By chance, half of what would be their part of the rate.
+  for (let n = 0; n < POLITE; n++) load.openLoop((0.5 * 10) / CLIENTS, FOR_MS, BLOCKS, `polite ${n}`, 'polite');
+  await load.run(FOR_MS);
+  expectFair(10, load);
+});
+
+test('when all leave, an instance has lost one turn at most', async () => {
+  const reserveShared = simulatedTurns(1);
+  const [one, other] = [openLoad(10, { reserveShared }), openLoad(10, { reserveShared })] as const;
+  for (const load of [one, other]) load.comingAndGoing(1000, 250, 1000, BLOCKS, 'leaves');
+  await one.run(2000);
+  const before = [one, other].map(({ sentAt }) => sentAt.length);
+  const startedAt = performance.now();
+  void one.ask(BLOCKS, 'comes');
+  await one.run(1000);
+  expect(before.map((count) => count >= 4)).toEqual([true, true]);
+  expect((one.sentAt.at(-1) ?? 0) - startedAt).toBeLessThanOrEqual(2 * 100);
+});
