@@ -151,6 +151,7 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
   publicServer.server.on('drop', () => events.report({ name: 'connection-refused' }));
   const metrics = new Metrics({
     events,
+    purges,
     logLinesDropped,
     memory,
     server: publicServer,

@@ -163,7 +163,7 @@ function openRateLimit(
         monotonic,
         breaker: { faults: redis.failuresToOpen, openMs: redis.retryAfter },
         onAvailable: (shared) => events.report({ name: 'rate-shared', shared }),
-      }),
+      }).call,
       key: `toncache:rate:${network}:${new URL(url).host}`,
     });
   return new RateLimit({ reserveShared, now: monotonic, perSecond: requestsPerSecond, longestWaitMs });

@@ -3,6 +3,7 @@ import { SCHEMA_VERSION } from './cache/entry-codec.ts';
 import type { Gzip } from './cache/gzip.ts';
 import { leaseKeyOf, redisKeyFor } from './cache/redis-scripts.ts';
 import { RedisTier } from './cache/redis-tier.ts';
+import { tryRedis } from './cache/redis-trial.ts';
 import { connectRedis } from './redis/connect.ts';
 
 /** What the instances on one Redis share. */
@@ -15,6 +16,7 @@ export function openRedis({ settings, events, names, now, monotonic }: AppContex
   const redisKey = redisKeyFor(`toncache:${SCHEMA_VERSION}:${network}:`);
   const connection = connectRedis({
     names,
+    tryOut: (redis) => tryRedis(redis, redisKey),
     url: redis.url,
     tlsCa: redis.tlsCaFile,
     connectTimeoutMs: redis.connectTimeout,
@@ -40,7 +42,7 @@ export function openRedis({ settings, events, names, now, monotonic }: AppContex
     leaseKey: (key: string): string => leaseKeyOf(redisKey(key)),
     /** Waits for the commands under way, each at most the command timeout, then closes the connections. */
     close: async (): Promise<void> => {
-      await tier.idle();
+      await tier.close();
       await connection.close();
     },
   };

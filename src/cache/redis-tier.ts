@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { usableUntil } from '../freshness.ts';
-import { type CallRedis, type RedisBreakerDependencies, type RedisFault, redisBreaker } from '../redis/breaker.ts';
+import { type RedisBreaker, type RedisBreakerDependencies, type RedisFault, redisBreaker } from '../redis/breaker.ts';
 import { type ConnectedRedis, NodeLost } from '../redis/connect.ts';
 import { withinBudget } from '../redis/within-budget.ts';
 import type { EpochMs, MonotonicMs, Ms } from '../time-units.ts';
@@ -8,6 +8,7 @@ import { type CodedBody, type Entry, keptBytes } from './entry.ts';
 import { decodeEntry, encodeEntry, MAX_BODY_BYTES } from './entry-codec.ts';
 import { precedenceOver } from './precedence.ts';
 import { ACQUIRE, END_LEASE, leaseKeyOf, STORE } from './redis-scripts.ts';
+import { tryReading, tryWriting } from './redis-trial.ts';
 
 /**
  * What became of an entry. `older` and `regressed`: Redis holds a better one, which stays. `taken`: a later load of the
@@ -87,30 +88,32 @@ const COMPARE_MS = 1000;
  */
 export class RedisTier {
   readonly #dependencies: RedisTierDependencies;
-  readonly #reading: CallRedis;
-  readonly #writing: CallRedis;
+  readonly #reading: RedisBreaker;
+  readonly #writing: RedisBreaker;
   readonly #pending = new Set<Promise<WriteOutcome>>();
   #pendingBytes = 0;
 
   constructor(dependencies: RedisTierDependencies) {
     this.#dependencies = dependencies;
-    const breakerOf = (operation: 'read' | 'write') =>
+    const { budgetMs, connection, redisKey } = dependencies;
+    const breakerOf = (operation: 'read' | 'write', trial: () => Promise<void>) =>
       redisBreaker({
         ...dependencies,
+        trial,
         // When one node of a Cluster is lost, the others can still be asked.
         isFault: (error) => !(error instanceof NodeLost),
         onAvailable: (available, reason) =>
           dependencies.report({ name: 'redis-available', operation, available, reason }),
       });
-    this.#reading = breakerOf('read');
-    this.#writing = breakerOf('write');
+    this.#reading = breakerOf('read', () => withinBudget(budgetMs, () => tryReading(connection, redisKey)));
+    this.#writing = breakerOf('write', () => tryWriting(connection, redisKey));
   }
 
   /** The usable entry of a key. Never rejects. */
   async get(key: string): Promise<RedisRead> {
     const { report, monotonic, budgetMs } = this.#dependencies;
     const startedAt = monotonic();
-    const read = await this.#reading(() => withinBudget(budgetMs, () => this.#read(key)));
+    const read = await this.#reading.call(() => withinBudget(budgetMs, () => this.#read(key)));
     const outcome = typeof read === 'string' ? read : 'found';
     report({ name: 'redis-read', outcome, durationMs: monotonic() - startedAt });
     if (typeof read !== 'string') return { state: 'found', entry: read };
@@ -119,7 +122,7 @@ export class RedisTier {
 
   /** Reads the entry and takes its lease if nobody has it, in one step; `undefined` when Redis fails. */
   async acquire(key: string, request: LeaseRequest): Promise<Acquired | undefined> {
-    const acquired = await this.#reading(() =>
+    const acquired = await this.#reading.call(() =>
       withinBudget(request.budgetMs, () => this.#acquire(key, request).catch(refusedAlone)),
     );
     return typeof acquired === 'string' ? undefined : acquired;
@@ -158,6 +161,13 @@ export class RedisTier {
     while (this.#pending.size > 0) await Promise.all(this.#pending);
   }
 
+  /** Resolves as {@link idle} does; Redis is not tried any more. */
+  async close(): Promise<void> {
+    await this.idle();
+    this.#reading.close();
+    this.#writing.close();
+  }
+
   async #read(key: string): Promise<Entry | 'absent' | 'corrupt'> {
     const { connection, redisKey } = this.#dependencies;
     const bytes = await connection.getBuffer(redisKey(key));
@@ -182,7 +192,7 @@ export class RedisTier {
     const { report, monotonic, toStore } = this.#dependencies;
     const startedAt = monotonic();
     const bytes = encodeEntry(entry, await toStore(entry));
-    const outcome = await this.#writing(() => this.#put(entry, bytes, token));
+    const outcome = await this.#writing.call(() => this.#put(entry, bytes, token));
     report({ name: 'redis-write', outcome, durationMs: monotonic() - startedAt });
     return outcome;
   }

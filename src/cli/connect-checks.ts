@@ -1,10 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Agent, request } from 'undici';
+import { redisKeyFor } from '../cache/redis-scripts.ts';
+import { tryRedis } from '../cache/redis-trial.ts';
 import type { Settings } from '../config/schema.ts';
 import { blockQuestion, showsBlock } from '../indexer/block-proof.ts';
 import { connectorBy } from '../names/connector.ts';
 import { systemNames } from '../names/names.ts';
 import { duration } from '../operate/text-table.ts';
+import { exchangeBans } from '../purge/exchange-bans.ts';
 import { socketOpener } from '../push/socket.ts';
 import { reasonOf } from '../reason-of.ts';
 import { connectRedis } from '../redis/connect.ts';
@@ -37,10 +40,9 @@ const [BLOCK_WITHIN_MS, ASK_AGAIN_MS] = [3000, 500];
 /** A clock that is further off is worth a look; entries are dated right all the same. */
 const WORTH_A_LOOK_MS = 1000;
 
-const names = systemNames();
+const trialKey = redisKeyFor('toncache:check:');
 
-/** Redis' time, epoch milliseconds. */
-const TIME = `local time = redis.call('TIME') return time[1] * 1000 + math.floor(time[2] / 1000)`;
+const names = systemNames();
 
 /** Tries the indexers with their keys and their chain, Redis and its clock, and the stream. Never rejects. */
 export async function connectChecks(settings: Settings): Promise<ConnectCheck[]> {
@@ -143,7 +145,7 @@ async function operationsNotServed({ upstream }: Settings, url: string, apiKey: 
   return settled.flatMap((each) => (each.status === 'fulfilled' ? each.value : []));
 }
 
-async function askRedis({ redis }: Settings, url: string): Promise<string> {
+async function askRedis({ redis, network }: Settings, url: string): Promise<string> {
   let reason = 'no answer';
   const connection = connectRedis({
     names,
@@ -151,18 +153,21 @@ async function askRedis({ redis }: Settings, url: string): Promise<string> {
     tlsCa: redis.tlsCaFile,
     connectTimeoutMs: redis.connectTimeout,
     commandTimeoutMs: redis.connectTimeout,
+    tryOut: (connected) => tryRedis(connected, trialKey),
     onTransition: (transition) => {
       reason = transition.state === 'connected' ? '' : transition.reason;
     },
   });
   try {
     await connection.ready();
-    if (reason !== '') throw redisError(`cannot be reached: ${reason}`, reason);
-    const reply = await connection.runScript(TIME, ['toncache:{check}'], []).catch((cause: Error) => {
-      throw redisError('refuses a script', cause.message, { cause });
-    });
-    const aheadMs = Number(reply) - Date.now();
-    if (Number.isNaN(aheadMs)) throw new Error('does not tell its time');
+    if (reason !== '') throw redisError(`cannot be used: ${reason}`, reason);
+    // What it cannot do at the moment leaves it connected: a replica reads, a full one too.
+    const refused = (cause: Error) => Promise.reject(redisError('cannot be used', cause.message, { cause }));
+    await tryRedis(connection, trialKey).catch(refused);
+    const bans = { key: `toncache:bans:${network}`, keptMs: Number.MAX_SAFE_INTEGER };
+    const { now, failure } = await exchangeBans(connection.runScript, bans, 'known', '', []).catch(refused);
+    if (failure !== undefined) throw new Error(`cannot be used for purges: ${failure}`);
+    const aheadMs = now - Date.now();
     if (Math.abs(aheadMs) <= WORTH_A_LOOK_MS) return 'answers; same time';
     return `answers; its clock is ${duration(Math.abs(aheadMs))} ${aheadMs > 0 ? 'ahead' : 'behind'}`;
   } finally {

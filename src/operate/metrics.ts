@@ -1,6 +1,7 @@
 import { Registry } from 'prom-client';
 import { REQUEST_OUTCOMES } from '../answer/events.ts';
 import { SHED_REASONS } from '../answer/refuse.ts';
+import type { KnownPurges } from '../cache/tiered-cache.ts';
 import { type ErrorCode, UPSTREAM_FAILURES } from '../errors.ts';
 import type { EventHub } from '../event-hub.ts';
 import type { Ms } from '../time-units.ts';
@@ -21,6 +22,7 @@ const FAILURES: readonly ErrorCode[] = [
 
 export interface MetricsDependencies extends GaugeSources {
   readonly events: EventHub;
+  readonly purges: KnownPurges;
   /** A number that only grows. */
   readonly logLinesDropped: () => number;
   /** `upstream.timeout`. */
@@ -31,13 +33,13 @@ export interface MetricsDependencies extends GaugeSources {
 export class Metrics {
   readonly #registry = new Registry();
 
-  constructor({ events, logLinesDropped, timeoutMs, ...sources }: MetricsDependencies) {
+  constructor({ events, purges, logLinesDropped, timeoutMs, ...sources }: MetricsDependencies) {
     for (const metric of metricsOfProcess()) this.#registry.registerMetric(metric);
     const counters = new EventCounters(this.#registry, events);
     countRequests(counters, timeoutMs);
     countUpstream(counters, timeoutMs);
     countRedis(counters);
-    if (sources.redis !== undefined) showRedis(counters);
+    if (sources.redis !== undefined) showRedis(counters, purges);
     if (sources.push !== undefined) countStream(counters);
     addGauges(this.#registry, sources);
     const dropped =
@@ -151,12 +153,14 @@ function countRedis(counters: EventCounters): void {
   });
 }
 
-function showRedis(counters: EventCounters): void {
+function showRedis(counters: EventCounters, purges: KnownPurges): void {
   const is = { connected: false, read: true, write: true };
   const help = 'Whether Redis is used (1), or is not connected or failing (0).';
-  addMetric(counters.registry, 'redis_available', help, 'gauge', () =>
-    (['read', 'write'] as const).map((call) => ({ value: Number(is.connected && is[call]), labels: { call } })),
-  );
+  addMetric(counters.registry, 'redis_available', help, 'gauge', () => [
+    // What Redis holds is not used while it may be purged.
+    { value: Number(is.connected && is.read && purges.isCurrent), labels: { call: 'read' } },
+    { value: Number(is.connected && is.write), labels: { call: 'write' } },
+  ]);
   counters.events.onEach({ 'redis-transition': ({ state }) => state }, (state) => {
     is.connected = state === 'connected';
   });

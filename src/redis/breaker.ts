@@ -12,34 +12,40 @@ export interface RedisBreakerDependencies {
   readonly isFault?: (error: unknown) => boolean;
   /** `reason`: the last fault, when Redis is no longer available. */
   readonly onAvailable: (available: boolean, reason: string | undefined) => void;
+  /** A call that is made every `openMs` while the breaker is open: so it closes without anybody who asks for something. */
+  readonly trial?: () => Promise<unknown>;
 }
 
-/** Makes calls to Redis, none while its circuit breaker is open. Never rejects. */
-export type CallRedis = ReturnType<typeof redisBreaker>;
+/** Makes calls to Redis, none while its circuit breaker is open. */
+export type RedisBreaker = ReturnType<typeof redisBreaker>;
 
-/** Builds {@link CallRedis}. */
+/** Builds a {@link RedisBreaker}. */
 export function redisBreaker(dependencies: RedisBreakerDependencies) {
   const {
     monotonic,
     breaker: { faults, openMs },
     isFault = () => true,
     onAvailable,
+    trial,
   } = dependencies;
   let lastFault: unknown;
+  let trials: NodeJS.Timeout | undefined;
   const breaker = new CircuitBreaker({
     now: monotonic,
     failures: new FailuresInARow(faults),
     openMs: () => openMs,
     onTransition: ({ state }) => {
       const isOpen = state === 'open';
+      clearInterval(trials);
+      if (isOpen && trial !== undefined) trials = setInterval(() => void call(trial), openMs).unref();
       onAvailable(!isOpen, isOpen && lastFault instanceof Error ? lastFault.message : undefined);
     },
   });
-  return async <T>(call: () => Promise<T>): Promise<T | RedisFault> => {
+  const call = async <T>(command: () => Promise<T>): Promise<T | RedisFault> => {
     const end = breaker.admit();
     if (end === undefined) return 'rejected-by-breaker';
     try {
-      const result = await call();
+      const result = await command();
       end('success');
       return result;
     } catch (error) {
@@ -47,5 +53,11 @@ export function redisBreaker(dependencies: RedisBreakerDependencies) {
       end(isFault(error) ? 'failure' : 'unknown');
       return 'failed';
     }
+  };
+  return {
+    /** Never rejects. */
+    call,
+    /** No trial is made after this. */
+    close: (): void => clearInterval(trials),
   };
 }

@@ -30,6 +30,11 @@ export type RedisScripting = Pick<ConnectedRedis, 'runScript'>;
 export interface ConnectRedisDependencies extends Omit<ClientOptions, 'address'> {
   /** See {@link parseRedisUrl}. */
   readonly url: string;
+  /**
+   * Uses a connection that was just made as its user will, before it counts as connected; rejects with the error of Redis.
+   * Where Redis refuses a command or a key, or is a node of a Cluster, it stays disconnected, and is tried every second.
+   */
+  readonly tryOut?: (redis: Pick<ConnectedRedis, 'getBuffer' | 'runScript'>) => Promise<void>;
   readonly onTransition?: (transition: RedisTransition) => void;
   /** Called at most once, after the first connect. */
   readonly onEvictionProblem?: (problem: EvictionProblem) => void;
@@ -40,21 +45,33 @@ export interface ConnectRedisDependencies extends Omit<ClientOptions, 'address'>
  * there is no connection, and none is sent twice. Throws only for an invalid URL.
  */
 export function connectRedis(dependencies: ConnectRedisDependencies): ConnectedRedis {
-  const { connectTimeoutMs, commandTimeoutMs, onTransition, onEvictionProblem } = dependencies;
+  const { connectTimeoutMs, commandTimeoutMs, tryOut, onTransition, onEvictionProblem } = dependencies;
   const address = parseRedisUrl(dependencies.url);
   const client = openClient({ ...dependencies, address });
   const begun = Promise.withResolvers<void>();
   const patience = setTimeout(begun.resolve, connectTimeoutMs);
-  reportTransitions(client, secretsOf(address), (transition) => {
-    clearTimeout(patience);
-    begun.resolve();
-    onTransition?.(transition);
+  const direct = {
+    getBuffer: async (key: string) => (await connected(client, () => client.getBuffer(key))) ?? undefined,
+    runScript: (...script: Parameters<ConnectedRedis['runScript']>) =>
+      connected(client, () => runScript(client, ...script)),
+  };
+  let isUsable = false;
+  reportTransitions({
+    client,
+    secrets: secretsOf(address),
+    tryOut: async () => tryOut?.(direct),
+    onTransition: (transition) => {
+      isUsable = transition.state === 'connected';
+      clearTimeout(patience);
+      begun.resolve();
+      onTransition?.(transition);
+    },
   });
   if (onEvictionProblem) client.once('ready', () => void reportEviction(client, onEvictionProblem));
 
   return {
-    getBuffer: async (key) => (await connected(client, () => client.getBuffer(key))) ?? undefined,
-    runScript: (script, keys, args) => connected(client, () => runScript(client, script, keys, args)),
+    getBuffer: (key) => (isUsable ? direct.getBuffer(key) : notConnected()),
+    runScript: (...script) => (isUsable ? direct.runScript(...script) : notConnected()),
     ready: () => begun.promise,
     close: async () => {
       clearTimeout(patience);
@@ -69,6 +86,10 @@ function secretsOf(address: RedisAddress): string[] {
   return [address.password, ofSentinels].filter((secret) => secret !== undefined && secret !== '') as string[];
 }
 
+async function notConnected(): Promise<never> {
+  throw new Error('not connected to Redis');
+}
+
 /** Messages of ioredis about a lost or missing connection. */
 const LOST = /^(Connection is closed|Cluster isn't ready|Cluster is ended|Stream isn't writeable)/;
 
@@ -77,7 +98,7 @@ export class NodeLost extends Error {}
 
 /** Runs a command. Replaces ioredis' errors for a lost connection, which are about its own options, by plain ones. */
 async function connected<T>(client: Redis | Cluster, command: () => Promise<T>): Promise<T> {
-  if (client.status !== 'ready') throw new Error('not connected to Redis');
+  if (client.status !== 'ready') return notConnected();
   if (!(client instanceof Cluster)) gatherCommands(client.stream);
   try {
     return await command();

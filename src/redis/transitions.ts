@@ -1,4 +1,6 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Cluster, type Redis } from 'ioredis';
+import type { Ms } from '../time-units.ts';
 import { connectMasters } from './open-client.ts';
 
 /** Redis was connected, or the connection was lost or could not be made. Reported once per change, not per attempt. */
@@ -8,14 +10,29 @@ export type RedisTransition =
 
 const NO_REASON = 'connection closed';
 
-/** Reports when a client becomes usable and when it stops being so; a Cluster is usable while one of its nodes is. */
-export function reportTransitions(
-  client: Redis | Cluster,
-  secrets: readonly string[],
-  onTransition: (transition: RedisTransition) => void,
-): void {
+/** While a server refuses what toncache needs, it is tried out this often. */
+const TRY_EVERY_MS: Ms = 1000;
+
+/** What a server answers that has not what toncache needs, as opposed to one that cannot do it at the moment. */
+const REFUSALS = /^(MOVED|NOPERM|ERR (unknown command|.*ACL failure|The user executing the script can't))/i;
+
+export interface ReportTransitionsDependencies {
+  readonly client: Redis | Cluster;
+  /** Not to be in a reason. */
+  readonly secrets: readonly string[];
+  /** Uses a connection that was just made as toncache will; rejects with the error of Redis. */
+  readonly tryOut: () => Promise<void>;
+  readonly onTransition: (transition: RedisTransition) => void;
+}
+
+/**
+ * Reports when a client becomes usable and when it stops being so; a Cluster is usable while one of its nodes is. One that
+ * is refused a command or a key is not usable until it is allowed, whether or not somebody needs it meanwhile.
+ */
+export function reportTransitions({ client, secrets, tryOut, onTransition }: ReportTransitionsDependencies): void {
   let state: RedisTransition['state'] | undefined;
   let reason = NO_REASON;
+  let connects = 0;
   const report = (transition: RedisTransition) => {
     if (transition.state === state) return;
     state = transition.state;
@@ -26,8 +43,16 @@ export function reportTransitions(
     reason = describe(error, secrets);
   };
   const usable = async () => {
+    const connect = ++connects;
     if (client instanceof Cluster) await connectMasters(client);
-    if (client.status !== 'ready') return;
+    for (;;) {
+      const refusal = await tryOut().catch((error: Error) => (REFUSALS.test(error.message) ? error : undefined));
+      if (client.status !== 'ready' || connect !== connects) return;
+      if (refusal === undefined) break;
+      because(refusal);
+      disconnected();
+      await sleep(TRY_EVERY_MS, undefined, { ref: false });
+    }
     reason = NO_REASON;
     report({ state: 'connected' });
   };
@@ -42,10 +67,13 @@ export function reportTransitions(
   });
 }
 
+const OF_CLUSTER = 'this server is a node of a Cluster: REDIS_URL has to begin with redis-cluster://';
+
 // Only this text of an error leaves the file: after a failed handshake its `command` holds the password, and servers
 // that do not know a command repeat its arguments.
 function describe(error: Error & { readonly code?: unknown }, secrets: readonly string[]): string {
   const message = error.message.replace(/ Retrying from scratch after \S+ms\./, '');
-  const text = message || String(error.code ?? error.name);
+  const isOfCluster = message.startsWith('MOVED');
+  const text = isOfCluster ? OF_CLUSTER : message || String(error.code ?? error.name);
   return secrets.reduce((cleaned, secret) => cleaned.replaceAll(secret, '***'), text).slice(0, 200);
 }

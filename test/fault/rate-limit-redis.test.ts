@@ -24,7 +24,7 @@ async function limitOn(redis: RedisServer) {
         monotonic: now,
         breaker: { faults: 3, openMs: 200 },
         onAvailable: (shared) => sharedChanges.push(shared),
-      }),
+      }).call,
       key: 'toncache:rate',
     }),
     now,

@@ -44,7 +44,9 @@ describe('a read-only replica', () => {
       const server = connect(target, '127.0.0.1');
       pipeline(client, server, client, () => {});
     });
-    await using observed = new ObservedRedisTier(`redis://127.0.0.1:${await listen(address)}`);
+    // With a breaker that never opens, no trial writes.
+    const breaker = { faults: 1000, openMs: 1 };
+    await using observed = new ObservedRedisTier(`redis://127.0.0.1:${await listen(address)}`, { breaker });
     await observed.untilConnection('connected');
     target = primary.port;
     await observed.untilStored(entry());

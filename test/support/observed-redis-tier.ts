@@ -88,7 +88,7 @@ export class ObservedRedisTier implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.tier.idle();
+    await this.tier.close();
     await this.#connection.close();
   }
 }

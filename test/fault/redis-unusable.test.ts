@@ -1,0 +1,104 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { asAdmin } from '../support/as-admin.ts';
+import { runCommand } from '../support/command-output.ts';
+import { someParent } from '../support/fleet.ts';
+import { answeringJson, children } from '../support/json-upstream.ts';
+import { startRedisCluster } from '../support/redis-cluster.ts';
+import { startRedis } from '../support/redis-server.ts';
+import { CREDENTIALS, LEAST_RIGHTS, redisUser } from '../support/redis-user.ts';
+import { type ScriptedUpstream, startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { type RunningProxy, startProxy } from '../support/start-proxy.ts';
+
+const BOUNDED = ['--maxmemory', '100mb', '--maxmemory-policy', 'allkeys-lru'];
+
+/** Whether reads and writes use Redis, as the metric says. */
+const availability = (proxy: RunningProxy) =>
+  Promise.all((['read', 'write'] as const).map((call) => proxy.metric('toncache_redis_available', { call })));
+
+let upstream: ScriptedUpstream;
+
+beforeAll(async () => {
+  upstream = await startScriptedUpstream(answeringJson(() => children('a')));
+});
+
+afterAll(() => upstream[Symbol.asyncDispose]());
+
+const start = (redisUrl: string) =>
+  startProxy({ upstreamUrl: upstream.url, env: { REDIS_URL: redisUrl, NETWORK: 'mainnet' } });
+
+/** What `check-config --connect` finds of Redis. */
+async function checked(redisUrl: string) {
+  const env = { UPSTREAM_URL: 'http://127.0.0.1:1', REDIS_URL: redisUrl, NETWORK: 'mainnet' };
+  const { stdout } = await runCommand(['check-config', '--connect', '--json'], { env });
+  const { checks } = JSON.parse(stdout) as { checks: { service: string; found: string; isWrong: boolean }[] };
+  return checks.find(({ service }) => service === 'Redis');
+}
+
+describe('a node of a Cluster under redis://', () => {
+  it('is not used, and metric, log and check-config say so and name the right form of the URL', async () => {
+    await using cluster = await startRedisCluster({ args: BOUNDED });
+    for (const { url } of cluster.masters) {
+      await using proxy = await start(url);
+      expect(await availability(proxy)).toEqual([0, 0]);
+      const reason = expect.stringContaining('redis-cluster://');
+      expect(proxy.log).toContainEqual(expect.objectContaining({ msg: 'no connection to Redis', reason }));
+      expect(await checked(url)).toMatchObject({ isWrong: true, found: reason });
+    }
+    expect(await checked(cluster.url)).toMatchObject({ isWrong: false });
+  });
+
+  it('is used where it is the only one: it has all keys', async () => {
+    await using cluster = await startRedisCluster({ masters: 1, args: BOUNDED });
+    const [{ url } = { url: '' }] = cluster.masters;
+    await using proxy = await start(url);
+    await expect.poll(() => availability(proxy)).toEqual([1, 1]);
+  });
+});
+
+describe('a user who lacks a right', () => {
+  it.each([
+    ['scripts', '-@scripting', '+@scripting'],
+    ['reads', '-get', '+get'],
+    ['writes', '-set', '+set'],
+    ['the time', '-time', '+time'],
+    ['sorted sets', '-@sortedset', '+@sortedset'],
+    ['the keys of entries', 'resetkeys ~toncache:bans:*', '~toncache:*'],
+    ['the keys of purges', 'resetkeys ~toncache:[0-9]*', '~toncache:*'],
+  ])(
+    '(%s) gets nothing from Redis, all say so, and it is used when the right is given, though nobody asks',
+    async (_, lacking, given) => {
+      await using redis = await startRedis({ args: [...redisUser(`${LEAST_RIGHTS} ${lacking}`), ...BOUNDED] });
+      const url = redis.url.replace('://', `://${CREDENTIALS}@`);
+      await using proxy = await start(url);
+      await using other = await start(url);
+      expect((await availability(proxy))[0]).toBe(0);
+      expect(proxy.log).toContainEqual(expect.objectContaining({ reason: expect.stringMatching(/NOPERM|can't run/) }));
+      expect(await checked(url)).toMatchObject({ isWrong: true });
+      await asAdmin(redis, (admin) => admin.acl('SETUSER', 'toncache', ...given.split(' ')));
+      for (const each of [proxy, other]) await expect.poll(() => availability(each)).toEqual([1, 1]);
+      const target = someParent();
+      await proxy.reply(target);
+      await proxy.untilRedisHasAll();
+      expect((await other.reply(target)).cache).toMatchObject({ hit: true, detail: 'redis' });
+    },
+  );
+
+  it('from some time on is without Redis from then on, though nobody asks', async () => {
+    await using redis = await startRedis({ args: [...redisUser(LEAST_RIGHTS), ...BOUNDED] });
+    await using proxy = await start(redis.url.replace('://', `://${CREDENTIALS}@`));
+    await expect.poll(() => availability(proxy)).toEqual([1, 1]);
+    await asAdmin(redis, (admin) => admin.acl('SETUSER', 'toncache', '-@scripting'));
+    await expect.poll(async () => (await availability(proxy))[0]).toBe(0);
+  });
+});
+
+it('a Redis that hung is used again when it answers, though nobody asks', async () => {
+  await using redis = await startRedis({ args: BOUNDED });
+  await using proxy = await start(redis.url);
+  await expect.poll(() => availability(proxy)).toEqual([1, 1]);
+  await redis.pause();
+  for (let time = 0; time < 5; time++) await proxy.reply(someParent());
+  await expect.poll(() => availability(proxy)).toEqual([0, 0]);
+  await redis.resume();
+  await expect.poll(() => availability(proxy)).toEqual([1, 1]);
+});
