@@ -89,11 +89,12 @@ describe('a refusal by the holder of a lease itself', () => {
     await fleet.add();
     await fleet.add();
     await using acquired = await watchLeases(fleet.network);
-    // The burst is used up by the call that brings the pause; the next one waits for the rate while it holds its lease.
+    // The turn is used up by the call that brings the pause; the next one waits for its turn, without a lease.
     const pausing = limited.ask(someMessage());
     const target = someChildren();
     const refused = limited.ask(target);
-    await expect.poll(() => acquired.count).toBe(2);
+    await limited.untilQueued(1);
+    expect(acquired.count).toBe(1);
     const others = fleet.ask(target, 20, 1);
     expect((await pausing).status).toBe(503);
     const { status, headers } = await refused;
@@ -126,7 +127,7 @@ describe('a refusal by the holder of a lease itself', () => {
     expect(fleet.asked).toBe(2);
   });
 
-  it('is its end: when all its clients leave while it waits for the rate, exactly one other instance loads', async () => {
+  it('comes before a lease: while a client of one instance waits for the rate, another instance loads at once', async () => {
     let asked = 0;
     const answer = (target: string) => {
       if (!target.startsWith('/api/v3/pendingTraces')) return children('before');
@@ -135,23 +136,22 @@ describe('a refusal by the holder of a lease itself', () => {
     };
     await using fleet = await Fleet.start(answer, { instances: 0 });
     const slow = { requestsPerSecond: 1, timeout: 300_000 };
-    const holder = await fleet.add({ upstream: slow, admission: { patience: 300_000 } });
+    const limited = await fleet.add({ upstream: slow, admission: { patience: 300_000 } });
     await fleet.add();
     await fleet.add();
-    await holder.ask(someChildren());
-    await using acquired = await watchLeases(fleet.network);
+    await limited.ask(someChildren());
     // These are before it in the queue for the rate: there is time to leave.
-    const before = Array.from({ length: 5 }, () => send(holder.url, someChildren()));
-    await expect.poll(() => acquired.count).toBe(5);
+    const before = Array.from({ length: 5 }, () => send(limited.url, someChildren()));
+    await limited.untilQueued(5);
     const target = someMessage();
-    const lone = send(holder.url, target);
-    await expect.poll(() => acquired.count).toBe(6);
-    const others = fleet.ask(target, 20, 1);
-    await fleet.untilFollowed(2);
-    lone.leave();
-    expect(distinctAnswers(await others)).toEqual([`200 ${JSON.stringify(pendingTrace('a').body)}`]);
+    const lone = send(limited.url, target);
+    await limited.untilQueued(6);
+    expect(distinctAnswers(await fleet.ask(target, 20, 1))).toEqual([
+      `200 ${JSON.stringify(pendingTrace('a').body)}`,
+    ]);
     expect(asked).toBe(1);
-    for (const { leave } of before) leave();
+    for (const { leave } of [lone, ...before]) leave();
+    await limited.untilQueued(0);
   });
 });
 

@@ -76,8 +76,8 @@ describe('a signal to end', () => {
 
   it('that comes a second time ends the process at once, whatever is in flight', async () => {
     await using started = await world.startProcess();
-    const gate = world.indexer.hold('masterchainBlockShards');
-    const inFlight = send(started.url, TARGET);
+    const gate = world.indexer.hold('adjacentTransactions');
+    const inFlight = send(started.url, `/api/v3/adjacentTransactions?hash=${'00'.repeat(32)}`);
     await gate.arrived(1);
     started.signal('SIGTERM');
     await started.untilLogged('shutting down');
