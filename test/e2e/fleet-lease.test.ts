@@ -93,8 +93,7 @@ describe('a refusal by the holder of a lease itself', () => {
     const pausing = limited.ask(someMessage());
     const target = someChildren();
     const refused = limited.ask(target);
-    await limited.untilQueued(1);
-    expect(acquired.count).toBe(1);
+    await expect.poll(() => acquired.count).toBe(1);
     const others = fleet.ask(target, 20, 1);
     expect((await pausing).status).toBe(503);
     const { status, headers } = await refused;
