@@ -1,5 +1,5 @@
 import type { Excuses, Fault } from './fault.ts';
-import type { World } from './world.ts';
+import { ALWAYS_LAGS_MS, type World } from './world.ts';
 
 const LEAD_IN_MS = 2000;
 const LASTS_MS = 3500;
@@ -47,6 +47,7 @@ export class FaultCycle {
     const during = this.#episodes.filter(
       ({ fault, fromAt, untilAt }) => fromAt <= to && untilAt + (fault.settlesMs ?? 0) >= from,
     );
-    return Object.assign({}, ...during.map(({ fault }) => fault.excuses));
+    const always: Excuses = this.#world.indexers.length > 1 ? { databaseLagMs: ALWAYS_LAGS_MS } : {};
+    return Object.assign({}, always, ...during.map(({ fault }) => fault.excuses));
   }
 }

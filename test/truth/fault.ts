@@ -10,6 +10,11 @@ export interface Excuses {
    */
   readonly lagMs?: number;
   /**
+   * The database of one of two indexers is so far behind, ms, and its emulator is not: pending traces that have ended must
+   * not be seen there.
+   */
+  readonly databaseLagMs?: number;
+  /**
    * Loads take so long that a second one of the same key begins meanwhile. Of their answers the one that was asked for
    * later counts, even if the other one is newer: pending traces go back and forth.
    */
@@ -25,6 +30,8 @@ export interface Fault {
   readonly name: string;
   /** The Redis that it needs; by default a server of its own. */
   readonly redis?: 'sentinels';
+  /** Whether it needs two indexers with addresses of their own, instead of two replicas behind one address. */
+  readonly twoIndexers?: true;
   /** Whether it needs the stream. */
   readonly streams?: true;
   readonly excuses?: Excuses;

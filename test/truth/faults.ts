@@ -4,7 +4,10 @@ import { RedisSentinels } from '../support/redis-sentinels.ts';
 import { RedisServer } from '../support/redis-server.ts';
 import type { Fault } from './fault.ts';
 import { FAULTS_OF_STREAM } from './stream-faults.ts';
-import type { World } from './world.ts';
+import { ALWAYS_LAGS_MS, BLOCK_MS, type World } from './world.ts';
+
+/** In blocks, one after the other. */
+const DATABASE_LAGS = [1, 5, 12, 3, 8];
 
 const LAG_MS = 3000;
 
@@ -100,6 +103,18 @@ export const FAULTS: readonly Fault[] = [
       const [, replica] = indexer.replicas;
       replica?.lag(LAG_MS);
       return () => replica?.lag(0);
+    },
+  },
+  {
+    name: 'database-lag',
+    twoIndexers: true,
+    excuses: { databaseLagMs: Math.max(...DATABASE_LAGS) * BLOCK_MS },
+    settlesMs: 2 * LAG_MS,
+    begin: async ({ indexers: [, second] }) => {
+      const [blocks = 1] = DATABASE_LAGS;
+      DATABASE_LAGS.push(DATABASE_LAGS.shift() ?? blocks);
+      second?.replicas[0].lagDatabase(blocks * BLOCK_MS);
+      return () => second?.replicas[0].lagDatabase(ALWAYS_LAGS_MS);
     },
   },
   {

@@ -35,15 +35,19 @@ for (const leg of legs()) {
 console.log(`\n${markdownTable(['', 'count'], tally.rows)}\n\nseed ${options.seed}`);
 process.exit(tally.findings.length > 0 || tally.of('answers') === 0 ? 1 : 0);
 
-/** One run for each Redis that the faults need, each with its share of the time. */
-function legs(): readonly (Pick<WorldOptions, 'redis' | 'forMs' | 'streams'> & {
+/** One run for each Redis and each number of indexers that the faults need, each with its share of the time. */
+function legs(): readonly (Pick<WorldOptions, 'redis' | 'forMs' | 'streams' | 'twoIndexers'> & {
   readonly faults: readonly Fault[];
 })[] {
-  if (faults.length === 0) return [{ redis, forMs, streams, faults }];
+  if (faults.length === 0) return [{ redis, forMs, streams, twoIndexers: false, faults }];
   const streaming = streams || faults.some((fault) => fault.streams);
-  const byRedis = Map.groupBy(faults, (fault) => (redis === 'none' ? redis : (fault.redis ?? redis)));
-  return [...byRedis].map(([kind, some]) => {
-    return { redis: kind, forMs: (forMs * some.length) / faults.length, streams: streaming, faults: some };
+  return [true, false].flatMap((twoIndexers) => {
+    const ofThese = faults.filter((fault) => (fault.twoIndexers ?? false) === twoIndexers);
+    const byRedis = Map.groupBy(ofThese, (fault) => (redis === 'none' ? redis : (fault.redis ?? redis)));
+    return [...byRedis].map(([kind, some]) => {
+      const share = some.length / faults.length;
+      return { redis: kind, forMs: forMs * share, streams: streaming, twoIndexers, faults: some };
+    });
   });
 }
 

@@ -68,6 +68,14 @@ const MUTANTS: readonly Mutant[] = [
     to: 'const facts = await bodies.read(call, answer);\nawait indexer.client.fetch({ operation: "masterchainInfo", query: [], headers: [] }, 5000).catch(() => {});',
   },
   {
+    rule: 'a final trace is believed to be pending where the database is behind',
+    finding: 'regression',
+    fault: 'database-lag',
+    file: 'answer/doubt.ts',
+    from: "(isAbsent || finality?.rule === 'pendingFinalized')",
+    to: 'isAbsent',
+  },
+  {
     rule: 'an event does not end the longer life of an empty answer',
     finding: 'lie',
     streams: true,
@@ -86,6 +94,7 @@ function world(root: URL, tally: Tally, more: Partial<RunOptions> = {}): RunOpti
     instances: 1,
     redis: 'none',
     streams: false,
+    twoIndexers: false,
     faults: [],
   } as const;
   return { ...options, forMs: PATIENCE_MS, report: () => {}, ...more };
@@ -95,7 +104,8 @@ test.each(MUTANTS)('the checker finds it where $rule', async ({ finding, fault, 
   await using source = await PatchedSource.make(patch);
   const tally = new Tally(() => {});
   const faults = FAULTS.filter(({ name }) => name === fault);
-  await runChecker(world(source.root, tally, { faults, streams, endsAt: finding }));
+  const twoIndexers = faults.some((each) => each.twoIndexers);
+  await runChecker(world(source.root, tally, { faults, streams, twoIndexers, endsAt: finding }));
   expect(tally.findings.map(({ kind }) => kind)).toContain(finding);
 });
 

@@ -54,5 +54,5 @@ export async function runChecker(options: RunOptions): Promise<void> {
   });
   // What breaks one of them ends all.
   await Promise.all([cycle.run(pauseBetweenFaults), ...atWork]).finally(() => broken.abort());
-  tally.addUpstream(world.indexer.requests);
+  for (const { requests } of world.indexers) tally.addUpstream(requests);
 }

@@ -92,6 +92,7 @@ export class Tally {
       ['needless refusals', String(this.of('needless refusal'))],
       ['needless waits', String(this.of('needless wait'))],
       ['refusals that a fault explains', String(this.of('explained refusals'))],
+      ['lists with traces that are final and others, not checked', String(this.of('mixed lists'))],
       ['purges', String(this.of('purges'))],
       ['changes of pending traces seen', `${this.#seenAfterMs.length}, ${quantiles(this.#seenAfterMs)}`],
       ['granted for a slow machine', quantiles(this.#grantedMs)],

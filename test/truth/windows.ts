@@ -23,6 +23,13 @@ export function windowOf({ operation, direction }: Call, { status, text }: Said,
   return isSettled ? TABLE.pendingFinalized : TABLE.pendingLive;
 }
 
+/** Whether a list of pending traces holds one that is final and one that is not. */
+export function isMixed(text: string): boolean {
+  const traces: readonly { readonly transactions: Readonly<Record<string, Row>> }[] = JSON.parse(text).traces ?? [];
+  const settled = traces.filter(({ transactions }) => Object.values(transactions).every(isFinal)).length;
+  return settled > 0 && settled < traces.length;
+}
+
 interface Row {
   readonly now: number;
   readonly emulated: boolean;

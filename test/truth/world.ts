@@ -20,9 +20,16 @@ export interface WorldOptions {
   readonly redis: 'none' | 'single' | 'sentinels';
   /** Whether the instances are connected to the stream of the indexer. */
   readonly streams: boolean;
+  /**
+   * Whether there are two indexers with addresses of their own, instead of two replicas behind one address. The database of
+   * the second one is always a little behind.
+   */
+  readonly twoIndexers: boolean;
 }
 
-const BLOCK_MS = 400;
+export const BLOCK_MS = 400;
+/** So far behind that it is seen in every comparison of the heads: more than a block. */
+export const ALWAYS_LAGS_MS = 1.5 * BLOCK_MS;
 const PAST_BLOCKS = 300;
 /** So much of the chain's future is known to the checker. */
 const AHEAD_MS = 6000;
@@ -32,9 +39,9 @@ const CLASSIFIER_MS = 100;
 /** By so much the clock of an instance is set back. */
 const CLOCK_STEP_MS = -3_600_000;
 
-/** The simulated indexer (two replicas of it), the instances before it, and the Redis that they share. */
+/** The simulated indexer (two replicas of it, or two indexers), the instances before it, and the Redis that they share. */
 export class World implements AsyncDisposable {
-  readonly indexer: Indexer;
+  readonly indexers: readonly [Indexer, ...Indexer[]];
   readonly instances: Instance[];
   readonly redis: RedisServer | RedisSentinels | undefined;
   readonly #chain: Chain;
@@ -42,20 +49,21 @@ export class World implements AsyncDisposable {
 
   private constructor(
     chain: Chain,
-    indexer: Indexer,
+    indexers: readonly [Indexer, ...Indexer[]],
     redis: RedisServer | RedisSentinels | undefined,
     instances: Instance[],
     startInstance: () => Promise<Instance>,
   ) {
     this.#chain = chain;
-    this.indexer = indexer;
+    this.indexers = indexers;
     this.redis = redis;
     this.instances = instances;
     this.#startInstance = startInstance;
   }
 
   /** Resolves when every instance listens. */
-  static async start({ root, dialect, seed, instances, forMs, redis: kind, streams }: WorldOptions): Promise<World> {
+  static async start(options: WorldOptions): Promise<World> {
+    const { root, dialect, seed, instances, forMs, redis: kind, streams, twoIndexers } = options;
     const historyBlocks = 2 * PAST_BLOCKS + Math.ceil((2 * forMs) / BLOCK_MS);
     const startAt = Date.now() - PAST_BLOCKS * BLOCK_MS;
     const chain = () =>
@@ -68,15 +76,23 @@ export class World implements AsyncDisposable {
         classifierDelayMs: CLASSIFIER_MS,
       });
     await using starting = new AsyncDisposableStack();
-    const indexer = await startIndexer({ dialect, chain: chain(), replicaChains: [chain()] });
-    starting.defer(() => indexer.close());
-    indexer.faults.latencyMs = LATENCY_MS;
-    indexer.faults.jitterMs = LATENCY_MS;
+    const indexer = await startIndexer({ dialect, chain: chain(), replicaChains: twoIndexers ? [] : [chain()] });
+    const second = twoIndexers ? await startIndexer({ dialect, chain: chain() }) : undefined;
+    second?.replicas[0].lagDatabase(ALWAYS_LAGS_MS);
+    const indexers = [indexer, ...(second === undefined ? [] : [second])] as const;
+    for (const each of indexers) {
+      const { faults, replicas } = each;
+      starting.defer(() => each.close());
+      faults.latencyMs = LATENCY_MS;
+      faults.jitterMs = LATENCY_MS;
+      // A chain makes its history when it is first looked at.
+      for (const replica of replicas) void replica.chain;
+    }
     const redis =
       kind === 'none' ? undefined : kind === 'single' ? await startRedis(BOUNDED) : await startRedisSentinels(BOUNDED);
     if (redis !== undefined) starting.use(redis);
     const environment = {
-      UPSTREAM_URL: indexer.url,
+      UPSTREAM_URL: indexers.map(({ url }) => url).join(),
       NETWORK: someNetwork(),
       ...(redis === undefined ? {} : { REDIS_URL: redis.url }),
       ...(streams ? { STREAM_URL: indexer.streamUrl } : {}),
@@ -85,7 +101,12 @@ export class World implements AsyncDisposable {
     const start = () => Instance.start(root, environment);
     const started = await Promise.all(Array.from({ length: instances }, start));
     starting.move();
-    return new World(chain(), indexer, redis, started, start);
+    return new World(chain(), indexers, redis, started, start);
+  }
+
+  /** The first one, which is the only one where there are not two. */
+  get indexer(): Indexer {
+    return this.indexers[0];
   }
 
   /** The chain, some seconds further on than the indexer: what is to come can be asked for before it is there. */
@@ -97,8 +118,9 @@ export class World implements AsyncDisposable {
   /** A pending trace leaves all answers now, and no event says it. Not before every replica has it: or one brings it back. */
   vanish(externalHash: string): void {
     const now = Date.now();
-    if (this.indexer.replicas.some(({ chain }) => chain.trace(externalHash) === undefined)) return;
-    for (const { chain } of this.indexer.replicas) chain.vanish(externalHash, now);
+    const replicas = this.indexers.flatMap((indexer) => indexer.replicas);
+    if (replicas.some(({ chain }) => chain.trace(externalHash) === undefined)) return;
+    for (const { chain } of replicas) chain.vanish(externalHash, now);
     this.chain.vanish(externalHash, now);
   }
 
@@ -111,7 +133,7 @@ export class World implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.all(this.instances.map((instance) => instance[Symbol.asyncDispose]()));
     await this.redis?.[Symbol.asyncDispose]();
-    await this.indexer.close();
+    await Promise.all(this.indexers.map((indexer) => indexer.close()));
   }
 }
 

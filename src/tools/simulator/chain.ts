@@ -138,8 +138,10 @@ export class Chain {
   /** Traces that are emulated and not gone, oldest first. `databaseAt`: up to when the database knows which have gone. */
   pendingTraces(instant = this.#now, databaseAt = instant): readonly Trace[] {
     const traces = databaseAt < this.#now ? this.recentTraces() : [...this.#live];
+    // One that was invalidated never comes into the database: the emulator drops it.
     return traces
-      .filter(({ emulatedAt, goneAt }) => emulatedAt <= Math.min(instant, this.#now) && databaseAt < goneAt)
+      .filter(({ emulatedAt }) => emulatedAt <= Math.min(instant, this.#now))
+      .filter(({ goneAt, invalidated }) => (invalidated ? instant : databaseAt) < goneAt)
       .sort((a, b) => a.emulatedAt - b.emulatedAt || (a.id < b.id ? -1 : 1));
   }
 

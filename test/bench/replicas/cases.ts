@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { failed, rateLimited, refusedKey } from '../../../src/tools/simulator/faults.ts';
+import { failed, rateLimited, refusedKey, withoutBlocks } from '../../../src/tools/simulator/faults.ts';
 import type { Member } from '../support/members.ts';
 
 /** What happens to several indexers under a load of some seconds. */
@@ -9,6 +9,8 @@ export interface Case {
   readonly members?: number;
   /** Whether the last of them is a backup with a key of its own; not with nginx. */
   readonly hasBackup?: true;
+  /** What clients ask for. Default: neighbours of transactions, and pages of blocks, each once. */
+  readonly asks?: 'ended traces';
   /** What is so from the start. */
   readonly prepare?: (members: readonly Member[]) => unknown;
   /** What begins two seconds after the load. */
@@ -18,6 +20,7 @@ export interface Case {
 }
 
 const MINUTE_MS = 60_000;
+const FIVE_BLOCKS_MS = 2000;
 const KILLED: Pick<Case, 'begin' | 'end'> = { begin: (one) => one.kill(), end: (one) => one.revive() };
 
 export const CASES: readonly Case[] = [
@@ -34,6 +37,18 @@ export const CASES: readonly Case[] = [
   { name: 'one ten times slower', begin: ({ faults }) => Object.assign(faults.workers ?? {}, { serviceMs: 1000 }) },
   { name: 'one a minute behind', prepare: ([one]) => one?.lag(MINUTE_MS) },
   { name: 'both a minute behind', prepare: (members) => members.map((each) => each.lag(MINUTE_MS)) },
+  {
+    name: 'one without history',
+    prepare: ([one]) => {
+      for (const operation of ['masterchainBlockShards', 'adjacentTransactions'] as const)
+        one?.faults.inject(withoutBlocks(), { operation });
+    },
+  },
+  {
+    name: 'the database of one five blocks behind, traces that have just ended',
+    asks: 'ended traces',
+    prepare: ([one]) => one?.lagDatabase(FIVE_BLOCKS_MS),
+  },
   { name: 'three restarted one after the other', members: 3, begin: (_, members) => restart(members) },
   { name: 'the backup, while the only one is killed for 3 s', hasBackup: true, ...KILLED },
 ];

@@ -21,6 +21,7 @@ const HISTORY_MS = 10 * 60_000;
 const PER_SECOND = 100;
 const CLOSED_LOOP = { clients: 100, seconds: 5 };
 const RATES = { ...NO_RATES, adjacentTransactions: 1, masterchainBlockShards: 1 };
+const ENDED_WITHIN_MS = 1900;
 /** So old, in blocks, that every indexer has it until the end, unless it is a minute behind. */
 const AGES = { oldest: 100, youngest: 12 };
 
@@ -50,9 +51,10 @@ A closed loop of ${CLOSED_LOOP.clients} clients: ${both.toFixed(0)} answers a se
 ${alone.toFixed(0)} from one, ${(both / alone).toFixed(2)} times as many.`);
 }
 
-async function run({ name, members: count = 2, hasBackup, prepare, begin, end }: Case, between: Between) {
+async function run({ name, members: count = 2, hasBackup, asks, prepare, begin, end }: Case, between: Between) {
   await using stack = new AsyncDisposableStack();
-  const { members, ask } = await startMembers(count, stack, async (started) => {
+  const asking = asks === 'ended traces' ? askingForTraces : askingOnce;
+  const { members, ask } = await startMembers(count, stack, asking, async (started) => {
     prepare?.(started);
     const urls = started.map(({ url }) => url);
     const [main = '', backup = ''] = urls;
@@ -77,7 +79,7 @@ async function run({ name, members: count = 2, hasBackup, prepare, begin, end }:
 /** Clients that each ask again once they are answered: right answers a second. */
 async function goodput(count: number): Promise<number> {
   await using stack = new AsyncDisposableStack();
-  const { ask } = await startMembers(count, stack, (started) => ({
+  const { ask } = await startMembers(count, stack, askingOnce, (started) => ({
     UPSTREAM_URL: started.map(({ url }) => url).join(),
   }));
   const endsAt = performance.now() + CLOSED_LOOP.seconds * 1000;
@@ -93,6 +95,7 @@ async function goodput(count: number): Promise<number> {
 async function startMembers(
   count: number,
   stack: AsyncDisposableStack,
+  asking: (port: number, chain: Chain) => () => Promise<Said>,
   settingsFor: (members: readonly Member[]) => Settings | Promise<Settings>,
 ) {
   const chain = { startAt: Date.now() - HISTORY_MS, messagesPerBlock: 10, historyBlocks: 10_000 };
@@ -105,7 +108,7 @@ async function startMembers(
 }
 
 /** Asks for neighbours of transactions and for pages of blocks of the last minute, each once. */
-function asking(port: number, chain: Chain): () => Promise<Said> {
+function askingOnce(port: number, chain: Chain): () => Promise<Said> {
   chain.advanceTo(Date.now());
   const connections = new Connections(port);
   const calls = new Calls(chain, new SeededRandom('replicas'), AGES);
@@ -114,6 +117,21 @@ function asking(port: number, chain: Chain): () => Promise<Said> {
     const { status, body } = await connections.ask(call.target);
     if (status !== 200 && status !== 404) return 'failed';
     return body.includes(call.says) ? 'right' : 'past';
+  };
+}
+
+/** Polls for traces that have ended a moment ago: what lists one shows it again. */
+function askingForTraces(port: number, chain: Chain): () => Promise<Said> {
+  const connections = new Connections(port);
+  const random = new SeededRandom('ended traces');
+  return async () => {
+    const now = Date.now();
+    chain.advanceTo(now);
+    const ended = chain.recentTraces().filter(({ goneAt }) => goneAt < now && goneAt > now - ENDED_WITHIN_MS);
+    const hash = encodeURIComponent(random.pick(ended).externalHash);
+    const { status, body } = await connections.ask(`/api/v3/pendingTraces?ext_msg_hash=${hash}`);
+    if (status !== 200) return 'failed';
+    return body.includes('"traces":[]') ? 'right' : 'past';
   };
 }
 

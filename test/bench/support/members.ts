@@ -35,6 +35,10 @@ export class Member implements AsyncDisposable {
     this.#indexer.replicas[0].lag(ms);
   }
 
+  lagDatabase(ms: number): void {
+    this.#indexer.replicas[0].lagDatabase(ms);
+  }
+
   kill(): Promise<void> {
     return this.#indexer.close();
   }
