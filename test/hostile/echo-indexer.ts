@@ -90,7 +90,8 @@ export async function startEchoIndexer(): Promise<EchoIndexer> {
 export function readEcho(status: number, body: string): Echo | undefined {
   let echo: Echo | undefined;
   try {
-    echo = JSON.parse(body).echo;
+    const parsed = JSON.parse(body);
+    echo = status === 404 ? JSON.parse(parsed.error).echo : parsed.echo;
   } catch {
     return undefined;
   }
@@ -111,7 +112,8 @@ function answerTo(echo: Echo): { readonly status: number; readonly body: string 
     case '/api/v3/pendingTraces':
       return found({ traces: random.chance(0.2) ? [] : [{ trace_id: 'x', transactions: { x: row } }], ...ending });
     case '/api/v3/adjacentTransactions':
-      if (random.chance(0.2)) return { status: 404, body: JSON.stringify({ error: 'not found', ...ending }) };
+      // The indexer's own 404 has one member, a text.
+      if (random.chance(0.2)) return { status: 404, body: JSON.stringify({ error: JSON.stringify(ending) }) };
       return found({ transactions: [row], ...ending });
     case '/api/v3/masterchainBlockShards': {
       const seqno = Number(new URLSearchParams(target.slice(path.length + 1)).get('seqno'));
