@@ -145,9 +145,7 @@ describe('a refusal by the holder of a lease itself', () => {
     const target = someMessage();
     const lone = send(limited.url, target);
     await limited.untilQueued(6);
-    expect(distinctAnswers(await fleet.ask(target, 20, 1))).toEqual([
-      `200 ${JSON.stringify(pendingTrace('a').body)}`,
-    ]);
+    expect(distinctAnswers(await fleet.ask(target, 20, 1))).toEqual([`200 ${JSON.stringify(pendingTrace('a').body)}`]);
     expect(asked).toBe(1);
     for (const { leave } of [lone, ...before]) leave();
     await limited.untilQueued(0);
