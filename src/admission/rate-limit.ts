@@ -7,9 +7,9 @@ import type { MonotonicMs, Ms } from '../time-units.ts';
 export type Reserved = { readonly state: 'reserved' | 'too-long'; readonly waitMs: Ms };
 
 /**
- * Reserves the next free turn among all instances that share the rate, if it is at most `longestWaitMs` away; one that was
- * free `lateMs` ago and was not reserved counts. When that is not possible (`undefined`), this instance keeps to the
- * whole rate by itself. Never rejects.
+ * Reserves the next free turn among all instances that share the rate, if it is at most `longestWaitMs` away, or was free
+ * at most `lateMs` ago. When that is not possible (`undefined`), this instance keeps to the whole rate by itself. Never
+ * rejects.
  */
 export type ReserveShared = (stepMs: Ms, longestWaitMs: Ms, lateMs: Ms) => Promise<Reserved | undefined>;
 
@@ -26,11 +26,8 @@ export interface RateLimitDependencies {
 /** A turn that has come, or was given back, may be taken for so long; then it is lost. */
 const KEPT_MS: Ms = 20;
 
-/**
- * Where steps are shorter than this, turns of so long ago may still be taken: timers and event loops are late by more than
- * such a step. Longer steps stay even.
- */
-const LATEST_MS: Ms = 25;
+/** Turns of so long ago are given to those who have waited for them: timers and event loops are late. */
+const LATEST_MS: Ms = 250;
 
 /**
  * Limits requests to a rate, in even steps (GCRA, the generic cell rate algorithm, without bursts):
@@ -44,7 +41,6 @@ const LATEST_MS: Ms = 25;
 export class RateLimit {
   readonly #dependencies: RateLimitDependencies;
   readonly #stepMs: Ms;
-  readonly #lateMs: Ms;
   /** The last turn that was taken here. */
   #lastAt: MonotonicMs = Number.NEGATIVE_INFINITY;
   /** The turn that is reserved, and until when it may be taken once it has come. */
@@ -58,12 +54,13 @@ export class RateLimit {
   /** From one turn of this instance to the next: longer than a step where others reserve those between. */
   #perTurnMs: Ms;
   #onTurn: (() => void) | undefined;
+  /** Whether a turn has just come to those who waited for it. */
+  #hasCome = false;
   #takesNext: (() => void) | undefined;
 
   constructor(dependencies: RateLimitDependencies) {
     this.#dependencies = dependencies;
     this.#stepMs = 1000 / dependencies.perSecond;
-    this.#lateMs = this.#stepMs < LATEST_MS ? LATEST_MS : 0;
     this.#perTurnMs = this.#stepMs;
   }
 
@@ -124,7 +121,7 @@ export class RateLimit {
       return true;
     }
     if (!this.mayBeFree) return false;
-    const reserved = await reserveShared?.(this.#stepMs, 0, this.#lateMs);
+    const reserved = await reserveShared?.(this.#stepMs, 0, 0);
     const freeAt = this.#freeAt();
     const isFree = reserved === undefined ? freeAt <= now() && !this.#isComing : reserved.state === 'reserved';
     if (isFree) this.#lastAt = freeAt;
@@ -145,10 +142,14 @@ export class RateLimit {
     return this.#isReserving || this.#timer !== undefined;
   }
 
+  /** Who did not wait gets no turn of before: steps stay even. */
+  get #lateMs(): Ms {
+    return this.#hasCome ? LATEST_MS : 0;
+  }
+
   /** When the next turn is free, by what is known here. */
   #freeAt(): MonotonicMs {
-    const [now, at] = [this.#now(), this.#lastAt + this.#stepMs];
-    return at < now - this.#lateMs ? now : at;
+    return Math.max(this.#lastAt + this.#stepMs, this.#now() - this.#lateMs);
   }
 
   /** A timer may end a little before the clock says so: the last turn has come in any case. */
@@ -195,7 +196,9 @@ export class RateLimit {
     this.#timer = undefined;
     this.#turnUntil = this.#dependencies.now() + KEPT_MS;
     this.#giveToFirst();
+    this.#hasCome = true;
     this.#onTurn?.();
+    this.#hasCome = false;
     if (this.#takesNext !== undefined && !this.#isComing) this.#bring();
   }
 

@@ -6,7 +6,7 @@ const LONGEST_MS: Ms = 60_000;
 
 /**
  * GCRA among all instances, by the clock of Redis. KEYS: the instant of the next free turn. ARGV: the step, the longest
- * wait, and how long ago a turn may have been, in milliseconds. Returns whether a turn was reserved, and how far away it
+ * wait, and how long ago a turn may have been free, in milliseconds. Returns whether a turn was reserved, and how far away it
  * is, in microseconds (Redis truncates numbers to integers).
  */
 const RESERVE = `
@@ -15,7 +15,8 @@ local nowMs = time[1] * 1000 + time[2] / 1000
 local stepMs, longestMs, lateMs = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local known = redis.pcall('GET', KEYS[1])
 local nextMs = type(known) == 'string' and tonumber(known) or nowMs
-if nextMs < nowMs - lateMs or nextMs > nowMs + ${LONGEST_MS} then nextMs = nowMs end
+if nextMs > nowMs + ${LONGEST_MS} then nextMs = nowMs end
+nextMs = math.max(nextMs, nowMs - lateMs)
 local waitMs = nextMs - nowMs
 if waitMs > longestMs then return {0, waitMs * 1000} end
 redis.call('SET', KEYS[1], string.format('%.3f', nextMs + stepMs), 'PX', math.ceil(waitMs + stepMs + lateMs))

@@ -1,7 +1,13 @@
 import { Chain, type ChainOptions } from '../../src/tools/simulator/chain.ts';
-import type { Fault, Faults } from '../../src/tools/simulator/faults.ts';
+import type { Fault, FaultScope, Faults } from '../../src/tools/simulator/faults.ts';
 import { startIndexer } from '../../src/tools/simulator/indexer.ts';
 import { launch } from './launch.ts';
+
+/** A fault, and what it befalls. */
+export interface ScopedFault {
+  readonly fault: Fault;
+  readonly scope: FaultScope;
+}
 
 /** What is simulated. */
 export interface IndexerOrder {
@@ -9,8 +15,8 @@ export interface IndexerOrder {
   /** Default: a free one. */
   readonly port?: number;
   readonly faults?: Partial<Pick<Faults, 'latencyMs' | 'jitterMs' | 'workers'>>;
-  /** What befalls each request for `pendingTraces`. */
-  readonly pendingTraces?: Fault | undefined;
+  /** What befalls some requests. */
+  readonly fault?: ScopedFault | undefined;
 }
 
 /** A simulated indexer in a process of its own. */
@@ -41,7 +47,7 @@ if (import.meta.main) {
   chain.advanceTo(Date.now());
   const { faults, requests, port } = await startIndexer({ chain, port: order.port ?? 0 });
   Object.assign(faults, order.faults);
-  if (order.pendingTraces !== undefined) faults.inject(order.pendingTraces, { operation: 'pendingTraces' });
+  if (order.fault !== undefined) faults.inject(order.fault.fault, order.fault.scope);
   process.on('SIGUSR2', () => {
     const operations = ['pendingTraces', 'adjacentTransactions', 'masterchainBlockShards'] as const;
     console.log(JSON.stringify([requests.total, ...operations.map((operation) => requests.count(operation))]));

@@ -29,6 +29,8 @@ export type Fault =
 /** Which requests a fault affects: of one operation or all, and all of them or the first so many. */
 export interface FaultScope {
   readonly operation?: IndexerOperation;
+  /** Only those whose query holds this. */
+  readonly query?: string;
   readonly times?: number;
 }
 
@@ -65,8 +67,10 @@ export class Faults {
   }
 
   /** The fault for a request that has just come, which is counted as affected. */
-  take(operation: IndexerOperation): Fault | undefined {
-    const injected = [...this.#injected].find(({ scope }) => (scope.operation ?? operation) === operation);
+  take(operation: IndexerOperation, target: string): Fault | undefined {
+    const injected = [...this.#injected].find(
+      ({ scope }) => (scope.operation ?? operation) === operation && target.includes(scope.query ?? ''),
+    );
     if (injected === undefined) return undefined;
     injected.hits++;
     if (injected.hits === injected.scope.times) injected.remove();

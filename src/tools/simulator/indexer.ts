@@ -156,7 +156,7 @@ export class Indexer {
     const done = this.requests.begin({ method, target, operation, headers, body, at: this.#now() });
     const replica = this.#replicaFor(operation);
     try {
-      const fault = this.faults.take(operation);
+      const fault = this.faults.take(operation, target);
       await this.#gateOf(operation)?.pass();
       await this.faults.wait(signal);
       if (fault?.kind === 'hang') return await left;

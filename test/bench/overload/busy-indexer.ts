@@ -1,5 +1,4 @@
-import type { Fault } from '../../../src/tools/simulator/faults.ts';
-import { type IndexerProcess, launchIndexer } from '../../support/indexer-process.ts';
+import { type IndexerProcess, launchIndexer, type ScopedFault } from '../../support/indexer-process.ts';
 import { chainOptions, chainStart } from './calls.ts';
 
 /** An indexer, and when its chain began, epoch ms. */
@@ -7,10 +6,10 @@ export interface BusyIndexer extends IndexerProcess {
   readonly chainStartAt: number;
 }
 
-/** Starts an indexer of 20 workers, first come first served, and what befalls `pendingTraces` there. */
-export async function startBusyIndexer(serviceMs: number, pendingTraces?: Fault): Promise<BusyIndexer> {
+/** Starts an indexer of 20 workers or so many, first come first served, and what befalls some requests there. */
+export async function startBusyIndexer(serviceMs: number, count = 20, fault?: ScopedFault): Promise<BusyIndexer> {
   const startAt = chainStart();
-  const faults = { workers: { count: 20, serviceMs } };
-  const indexer = await launchIndexer({ chain: chainOptions(startAt), faults, pendingTraces });
+  const faults = { workers: { count, serviceMs } };
+  const indexer = await launchIndexer({ chain: chainOptions(startAt), faults, fault });
   return Object.assign(indexer, { chainStartAt: startAt });
 }

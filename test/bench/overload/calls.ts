@@ -9,7 +9,7 @@ export type Operation = (typeof OPERATIONS)[number];
 export interface Call {
   /** `hot`: warmed, so a cache has it; `unique`: nobody has asked it before. */
   readonly kind: 'hot' | 'unique';
-  readonly operation: Operation;
+  readonly operation: Operation | 'passThrough';
   /** Path and query. */
   readonly target: string;
   /** Status 200 and this text in the body. */
@@ -32,10 +32,20 @@ export function isRight(outcome: Outcome): boolean {
   return outcome === 'hit' || outcome === 'miss';
 }
 
-/** Requests a second: the hot ones, and the unique ones of each operation. */
-export type Rates = Readonly<Record<'hot' | Operation, number>>;
+/** Requests a second: the hot ones, the unique ones of each operation, slow ones, and what is passed through. */
+export type Rates = Readonly<Record<'hot' | Operation | 'slowShards' | 'passThrough', number>>;
 
-export const NO_RATES: Rates = { hot: 0, pendingTraces: 0, adjacentTransactions: 0, masterchainBlockShards: 0 };
+export const NO_RATES: Rates = {
+  hot: 0,
+  pendingTraces: 0,
+  adjacentTransactions: 0,
+  masterchainBlockShards: 0,
+  slowShards: 0,
+  passThrough: 0,
+};
+
+/** What the slow ones have in their query, and no others. */
+export const SLOW_QUERY = 'limit=99';
 
 const HOT_BLOCKS = 50;
 
@@ -78,7 +88,7 @@ export class Calls {
   readonly #random: SeededRandom;
   readonly #seqnos: readonly number[];
   readonly #adjacent: readonly Call[];
-  readonly #taken: Record<Operation, number> = { pendingTraces: 0, adjacentTransactions: 0, masterchainBlockShards: 0 };
+  readonly #taken = { ...NO_RATES };
 
   /** `ages`: of the masterchain blocks that it asks about, in blocks before the head. */
   constructor(chain: Chain, random: SeededRandom, ages = OLD) {
@@ -90,11 +100,17 @@ export class Calls {
 
   /** The next one, drawn by the rates. Throws when no unique one is left: the load is too long. */
   next(rates: Rates): Call {
-    const { hot, pendingTraces, adjacentTransactions } = rates;
-    const drawn = this.#random.next() * totalOf(rates);
-    if (drawn < hot) return this.#random.pick(HOT_CALLS);
-    if (drawn < hot + pendingTraces) return this.#pending();
-    return drawn < hot + pendingTraces + adjacentTransactions ? this.#nextAdjacent() : this.#nextShards();
+    let drawn = this.#random.next() * totalOf(rates);
+    const isDrawn = (kind: keyof Rates) => {
+      const rate = rates[kind];
+      drawn -= rate;
+      return rate > 0 && drawn < 0;
+    };
+    if (isDrawn('hot')) return this.#random.pick(HOT_CALLS);
+    if (isDrawn('pendingTraces')) return this.#pending();
+    if (isDrawn('adjacentTransactions')) return this.#nextAdjacent();
+    if (isDrawn('slowShards')) return this.#nextSlow();
+    return isDrawn('passThrough') ? this.#nextPassed() : this.#nextShards();
   }
 
   #pending(): Call {
@@ -107,6 +123,17 @@ export class Calls {
     const call = this.#adjacent[this.#taken.adjacentTransactions++];
     if (call === undefined) throw new Error('the chain has no more transactions to ask for: fewer seconds, please');
     return call;
+  }
+
+  #nextSlow(): Call {
+    const seqno = this.#seqnos[this.#taken.slowShards++];
+    if (seqno === undefined) throw new Error('the chain has no more blocks to ask for: fewer seconds, please');
+    return shards('unique', seqno, `&${SLOW_QUERY}`);
+  }
+
+  #nextPassed(): Call {
+    const target = `/api/v3/masterchainInfo?number=${this.#taken.passThrough++}`;
+    return { kind: 'unique', operation: 'passThrough', target, says: '"last"' };
   }
 
   #nextShards(): Call {

@@ -2,8 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { SeededRandom } from '../../../src/tools/simulator/seeded-random.ts';
 import { Connections, type Identity } from '../support/connections.ts';
 import { type Due, openLoop } from '../support/open-loop.ts';
-import { type Call, Calls, chainOf, HOT_CALLS, isRight, outcomeOf } from './calls.ts';
-import { POLITE } from './scenarios.ts';
+import { type Call, Calls, chainOf, HOT_CALLS, isRight, outcomeOf, type Rates } from './calls.ts';
 import { type Phase, type PlacedPhase, placed, scheduleOf } from './schedule.ts';
 import { type Exchange, type Tally, tally } from './tally.ts';
 
@@ -24,8 +23,10 @@ export interface LoadOrder extends Clients {
   readonly phases: readonly Phase[];
   /** Whether a client asks for `pendingTraces` again after anything but an answer. */
   readonly retries: boolean;
-  /** The {@link POLITE}, where they ask as well. */
-  readonly polite?: Clients | undefined;
+  /** After this time clients of the load leave. */
+  readonly leavesAfterMs: number;
+  /** Those that ask for little meanwhile, perhaps at another port. */
+  readonly polite?: (Clients & { readonly port: number; readonly rates: Rates }) | undefined;
 }
 
 /** The line that it prints when all has ended: the last two phases, and what the polite got in the first of these. */
@@ -35,37 +36,45 @@ export interface LoadResult {
   readonly polite?: Tally;
 }
 
-const PATIENCE_MS = 2000;
+export const PATIENCE_MS = 2000;
 /** What wallets' libraries do on any error. */
 const RETRY_AFTER_MS = 100;
 const MOST_RETRIES = 20;
 
 const order: LoadOrder = JSON.parse(process.argv[2] ?? '');
+const { polite } = order;
 const random = new SeededRandom('overload');
 const calls = new Calls(chainOf(order.chainStartAt), random);
-const connectionsOf = ({ addresses, identity }: Clients) => new Connections(order.port, addresses, identity);
-const connections = connectionsOf(order);
+const connections = new Connections(order.port, order.addresses, order.identity);
 for (const call of HOT_CALLS) {
   const outcome = outcomeOf(call, await connections.ask(call.target));
   if (!isRight(outcome)) throw new Error(`${call.target} was not answered: ${JSON.stringify(outcome)}`);
 }
 const phases = placed(order.phases);
-const politePhases = phases.map(({ seconds, fromMs, untilMs }) => ({ seconds, fromMs, untilMs, rates: POLITE.rates }));
-const [exchanges, polite] = await Promise.all([
-  offer(phases, connections, order.retries),
-  order.polite && offer(politePhases, connectionsOf(order.polite), false),
+const [exchanges, politeExchanges] = await Promise.all([
+  offer(phases, connections, order.retries, order.leavesAfterMs),
+  polite && offer(politePhases(polite.rates), new Connections(polite.port, polite.addresses, polite.identity)),
 ]);
 const [load, after] = phases.slice(-2).map((phase) => tally(exchanges, phase));
-const politeLoad = polite && politePhases.slice(-2, -1).map((phase) => tally(polite, phase))[0];
+const [politeLoad] = phases.slice(-2, -1).map((phase) => politeExchanges && tally(politeExchanges, phase));
 console.log(JSON.stringify({ load, after, polite: politeLoad }));
 
+function politePhases(rates: Rates): PlacedPhase[] {
+  return phases.map(({ seconds, fromMs, untilMs }) => ({ seconds, fromMs, untilMs, rates }));
+}
+
 /** Offers a load, and gives all that became of it. */
-async function offer(placedPhases: readonly PlacedPhase[], by: Connections, retries: boolean): Promise<Exchange[]> {
+async function offer(
+  placedPhases: readonly PlacedPhase[],
+  by: Connections,
+  retries = false,
+  leavesAfterMs = PATIENCE_MS,
+): Promise<Exchange[]> {
   const endsMs = placedPhases.at(-1)?.untilMs ?? 0;
   const all: Exchange[] = [];
   const exchange = async (call: Call, dueMs: number, startedAt: number): Promise<Exchange> => {
     const sentMs = performance.now() - startedAt;
-    const outcome = outcomeOf(call, await by.ask(call.target, PATIENCE_MS - (sentMs - dueMs)));
+    const outcome = outcomeOf(call, await by.ask(call.target, leavesAfterMs - (sentMs - dueMs)));
     const ended = { call, dueMs, sentMs, endMs: performance.now() - startedAt, outcome };
     all.push(ended);
     return ended;

@@ -26,7 +26,9 @@ export function readOptions(args: string[]) {
   const [loads, seconds] = [more.loads.split(',').map(Number), Number(more.seconds)];
   const kinds = Object.keys(SCENARIOS) as (keyof typeof SCENARIOS)[];
   const names = listed('--scenario', scenario, [...kinds, 'outage'], kinds);
-  const scenarios = kinds.filter((kind) => names.includes(kind)).flatMap((kind) => SCENARIOS[kind](loads, seconds));
+  const scenarios = kinds
+    .filter((kind) => names.includes(kind))
+    .flatMap((kind): readonly Scenario[] => SCENARIOS[kind](loads, seconds));
   const trials = scenarios.flatMap((one) => modes.map((name): Trial => ({ mode: name, scenario: one })));
   return { trials, measuresOutages: names.includes('outage') };
 }

@@ -1,38 +1,68 @@
 import { launch } from '../../support/launch.ts';
+import { startRedis } from '../../support/redis-server.ts';
 import { startNginx } from '../support/other-caches.ts';
 import { startToncache } from '../support/processes.ts';
 import { startBusyIndexer } from './busy-indexer.ts';
 import type { LoadOrder, LoadResult } from './generate-load.ts';
 import type { Trial } from './options.ts';
-import { POLITE } from './scenarios.ts';
+import type { Scenario } from './scenarios.ts';
 
 /** What clients got. */
 export interface Run extends Trial, LoadResult {}
 
+/** A client that leaves only when its patience ends. */
+const PATIENCE_MS = 2000;
+
 /** Runs a scenario with processes of its own, all of which have ended when it returns. */
 export async function runScenario({ mode, scenario }: Trial): Promise<Run> {
-  const { serviceMs, fault, warmUp, phases, clients, identity = 'address', retries = false } = scenario;
-  await using indexer = await startBusyIndexer(serviceMs, fault);
-  const proxies = identity === 'forwarded' || mode === 'nginx' ? { TRUSTED_PROXIES: '127.0.0.1' } : {};
-  await using toncache = await startToncache({ UPSTREAM_URL: indexer.url, ...proxies });
-  await using nginx = mode === 'nginx' ? await startNginx((port) => limiting(port, toncache.port)) : undefined;
+  const { serviceMs, workers, fault, warmUp, phases, clients, polite, leavesAfterMs, retries = false } = scenario;
+  const { identity = 'address' } = scenario;
+  await using indexer = await startBusyIndexer(serviceMs, workers, fault);
+  await using started = new AsyncDisposableStack();
+  const ports = await startInstances(started, indexer.url, mode, scenario);
   const politeIdentity = identity === 'invented' ? 'address' : identity;
-  const polite = { addresses: addresses(2, POLITE.clients), identity: politeIdentity };
   const order: LoadOrder = {
-    port: nginx?.port ?? toncache.port,
+    port: ports.load,
     chainStartAt: indexer.chainStartAt,
     phases: warmUp ? [warmUp, ...phases] : phases,
     retries,
+    leavesAfterMs: leavesAfterMs ?? PATIENCE_MS,
     addresses: addresses(1, clients ?? 1),
     identity,
-    polite: clients === undefined ? undefined : polite,
+    polite: polite && {
+      addresses: addresses(2, polite.clients),
+      identity: politeIdentity,
+      port: ports.polite,
+      rates: polite.rates,
+    },
   };
   await using generator = launch(new URL('./generate-load.ts', import.meta.url), { args: [JSON.stringify(order)] });
   return { mode, scenario, ...(await generator.next((line) => line as LoadResult)) };
 }
 
+/** Where the load and the polite ask: the same toncache, or another one that shares its Redis. */
+async function startInstances(
+  started: AsyncDisposableStack,
+  indexerUrl: string,
+  mode: Trial['mode'],
+  { env = {}, identity, instances = 1 }: Scenario,
+): Promise<{ load: number; polite: number }> {
+  const proxies = identity === 'forwarded' || mode === 'nginx' ? { TRUSTED_PROXIES: '127.0.0.1' } : {};
+  const redis = instances === 1 ? undefined : started.use(await startRedis());
+  const settings = { UPSTREAM_URL: indexerUrl, ...proxies, ...env, ...(redis && { REDIS_URL: redis.url }) };
+  const { port } = started.use(await startToncache(settings));
+  if (mode === 'nginx') {
+    const nginx = started.use(await startNginx((listens) => limiting(listens, port)));
+    return { load: nginx.port, polite: nginx.port };
+  }
+  return { load: port, polite: instances === 1 ? port : started.use(await startToncache(settings)).port };
+}
+
 function addresses(network: number, count: number): string[] {
-  return Array.from({ length: count }, (_, number) => `127.0.${network}.${number + 1}`);
+  return Array.from(
+    { length: count },
+    (_, number) => `127.${network}.${Math.floor(number / 250)}.${1 + (number % 250)}`,
+  );
 }
 
 /** nginx with `limit_req` for each address: its operator has to know the numbers, here 20 a second and 100 at once. */

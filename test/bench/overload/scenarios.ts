@@ -1,6 +1,7 @@
 import type { Fault } from '../../../src/tools/simulator/faults.ts';
+import type { ScopedFault } from '../../support/indexer-process.ts';
 import type { Identity } from '../support/connections.ts';
-import { NO_RATES, type Rates } from './calls.ts';
+import { NO_RATES, type Rates, SLOW_QUERY } from './calls.ts';
 import type { Phase } from './schedule.ts';
 
 /** What is offered over time, and what goes wrong at the indexer meanwhile. */
@@ -10,14 +11,26 @@ export interface Scenario {
   /** What toncache answers before: a process that has just begun is slower. */
   readonly warmUp?: Phase;
   readonly phases: readonly [before: Phase, load: Phase, after: Phase];
-  /** What befalls `pendingTraces` at the indexer; such requests hold no worker. */
-  readonly fault?: Fault;
-  /** How long one of the indexer's 20 workers takes for a request. */
+  /** What befalls some requests at the indexer; such requests hold no worker. */
+  readonly fault?: ScopedFault;
+  /** How long one of the indexer's workers takes for a request. */
   readonly serviceMs: number;
-  /** So many clients, each with an address of its own, share the load; without it, it comes from 127.0.0.1. */
+  /** So many workers, 20 by default. */
+  readonly workers?: number;
+  /** So many clients, each with an address of its own, share the load; without it, it comes from one. */
   readonly clients?: number;
-  /** How they show who they are, if not by their addresses; the {@link POLITE} never invent anything. */
+  /** How they show who they are, if not by their addresses; the polite never invent anything. */
   readonly identity?: Identity;
+  /** Clients that ask for little beside the load. */
+  readonly polite?: Polite;
+  /** After this time clients of the load leave. */
+  readonly leavesAfterMs?: number;
+  /** Settings of toncache. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** With 2 the polite ask another toncache, which shares a Redis. */
+  readonly instances?: 1 | 2;
+  /** What can be answered in a second, if not what all workers can. */
+  readonly perSecond?: number;
   /** Whether clients ask for `pendingTraces` again 100 ms after anything but an answer, up to 20 times. */
   readonly retries?: boolean;
 }
@@ -25,12 +38,23 @@ export interface Scenario {
 const WORKERS = 20;
 const SERVICE_MS = 50;
 /** Requests a second that 20 workers of 50 ms can answer. */
-export const CAPACITY_PER_SECOND = (WORKERS * 1000) / SERVICE_MS;
+const CAPACITY_PER_SECOND = (WORKERS * 1000) / SERVICE_MS;
 
-/** Clients, each with an address of its own, that ask for one key a second each. */
-export const POLITE = {
+/** Requests a second that can be answered in a scenario. */
+export function capacityOf({ perSecond, serviceMs, workers = WORKERS }: Scenario): number {
+  return perSecond ?? (workers * 1000) / serviceMs;
+}
+
+/** Clients, each with an address of its own, and what they ask for together. */
+export interface Polite {
+  readonly clients: number;
+  readonly rates: Rates;
+}
+
+/** Each asks for one key a second. */
+const POLITE: Polite = {
   clients: 20,
-  rates: { hot: 0, pendingTraces: 8, adjacentTransactions: 6, masterchainBlockShards: 6 },
+  rates: { ...NO_RATES, pendingTraces: 8, adjacentTransactions: 6, masterchainBlockShards: 6 },
 };
 
 /** Of bursts and closed loops. */
@@ -43,8 +67,16 @@ const ONE_STUCK: Rates = { ...NO_RATES, pendingTraces: 26, adjacentTransactions:
 /** Longer than a request that is slow takes. */
 const STUCK_SECONDS = 20;
 
-/** Each takes 4.8 s, and is sent in one piece. */
-const SLOW: Fault = { kind: 'slow', chunkBytes: 2 ** 30, pauseMs: 4800 };
+/** What one client asks for that asks for much. */
+const BLOCKS: Rates = { ...NO_RATES, masterchainBlockShards: 1 };
+const SLOW_BLOCKS: Rates = { ...NO_RATES, slowShards: 1 };
+const PASSED: Rates = { ...NO_RATES, passThrough: 1 };
+const PROVIDER = 'config/public-provider.json';
+
+/** An answer takes so long, and is sent in one piece. */
+function slowBy(pauseMs: number): Fault {
+  return { kind: 'slow', chunkBytes: 2 ** 30, pauseMs };
+}
 
 /** By kind; `loads`, multiples of the capacity, and `seconds` are for those that leave them open. */
 export const SCENARIOS = {
@@ -68,13 +100,14 @@ export const SCENARIOS = {
     return [cold('30 every 250 ms', SERVICE_MS, { rates: MIXED, seconds, bursts })];
   },
   /** `pendingTraces` is, and the other operations are asked for now and then. */
-  slow: (_, seconds) => [stuck('slow', SLOW, seconds)],
+  slow: (_, seconds) => [stuck('slow', slowBy(4800), seconds)],
   hang: (_, seconds) => [stuck('hang', { kind: 'hang' }, seconds)],
   /** One or three clients ask for too much, by their addresses, behind a proxy or with invented ones; {@link POLITE} too. */
   greedy: (loads, seconds) => {
     const greedy = (clients: number, load: number): Scenario => {
       const name = `${clients} greedy, ${load}x`;
-      return { ...course(name, CALM, { rates: spread(load * CAPACITY_PER_SECOND, 0), seconds }), clients };
+      const phase = { rates: spread(load * CAPACITY_PER_SECOND, 0), seconds };
+      return { ...course(name, CALM, phase), clients, polite: POLITE };
     };
     return [
       ...loads.filter((load) => load > 1).map((load) => greedy(1, load)),
@@ -86,9 +119,42 @@ export const SCENARIOS = {
   /** One client has 300 connections and asks on when answered, beside the {@link POLITE}. */
   backfill: (_, seconds) => {
     const load = { rates: MIXED, seconds, clients: 300 };
-    return [{ ...cold('backfill, 300 connections', SERVICE_MS, load), clients: 1 }];
+    return [{ ...cold('backfill, 300 connections', SERVICE_MS, load), clients: 1, polite: POLITE }];
   },
-} satisfies Readonly<Record<string, (loads: readonly number[], seconds: number) => Scenario[]>>;
+  /** A load that stays, from many addresses. */
+  addresses: (loads, seconds) =>
+    loads
+      .filter((load) => load > 1)
+      .flatMap((load) =>
+        [20, 5000].map((clients) => ({
+          ...course(`${load}x from ${clients} addresses`, CALM, { rates: even(load), seconds }),
+          warmUp: { rates: even(5), seconds: 4 },
+          clients,
+        })),
+      ),
+  /** One client asks for much where the rate is the limit, beside five that ask for half of their part of it. */
+  rate: (_, seconds) => [
+    ...[10, 50].flatMap((perSecond) => rated(perSecond, seconds)),
+    { ...rated(10, seconds)[0], name: '10/s, 100 misses, public-provider.json', env: { CONFIG_FILE: PROVIDER } },
+  ],
+  /** One client asks for much, 25 for three quarters of 16 slots; one asks for keys that take 3 s, others for quick ones. */
+  slots: (_, seconds) => [
+    {
+      ...cold('16 slots, 100 misses of one client', 500, { rates: BLOCKS, seconds, clients: 100 }),
+      env: { UPSTREAM_MAX_CONCURRENCY: '16' },
+      perSecond: 32,
+      clients: 1,
+      polite: { clients: 25, rates: { ...NO_RATES, masterchainBlockShards: 24 } },
+    },
+    {
+      ...cold('64 slots, 100 misses of one client that take 3 s', 10, { rates: SLOW_BLOCKS, seconds, clients: 100 }),
+      workers: 1000,
+      fault: { fault: slowBy(3000), scope: { query: SLOW_QUERY } },
+      clients: 1,
+      polite: { clients: 5, rates: { ...NO_RATES, masterchainBlockShards: 12 } },
+    },
+  ],
+} satisfies Readonly<Record<string, (loads: readonly number[], seconds: number) => readonly Scenario[]>>;
 
 /** A load with calm seconds before and after it. */
 function course(name: string, calm: Rates, load: Phase): Scenario {
@@ -97,7 +163,36 @@ function course(name: string, calm: Rates, load: Phase): Scenario {
 
 function stuck(name: string, fault: Fault, seconds: number): Scenario {
   const load = { rates: ONE_STUCK, seconds: Math.max(seconds, STUCK_SECONDS) };
-  return { ...course(name, OTHERS_CALM, load), fault };
+  return { ...course(name, OTHERS_CALM, load), fault: { fault, scope: { operation: 'pendingTraces' } } };
+}
+
+/** One client beside the polite at a rate: it keeps 100 requests under way, here or on another instance, or leaves. */
+function rated(perSecond: number, seconds: number): [Scenario, ...Scenario[]] {
+  const of = (name: string, load: Phase, more: Partial<Scenario> = {}): Scenario => ({
+    ...cold(`${perSecond}/s, ${name}`, 10, load),
+    env: { UPSTREAM_RPS: `${perSecond}` },
+    perSecond,
+    clients: 1,
+    polite: { clients: 5, rates: { ...NO_RATES, masterchainBlockShards: (0.5 * 5 * perSecond) / 6 } },
+    ...more,
+  });
+  const misses = { rates: BLOCKS, seconds, clients: 100 };
+  return [
+    of('100 misses', misses),
+    of('100 misses on another instance', misses, { instances: 2 }),
+    of(
+      '230 misses a second that are left',
+      { rates: { ...BLOCKS, masterchainBlockShards: 230 }, seconds },
+      { leavesAfterMs: 30 },
+    ),
+    of(
+      '100 passed through',
+      { rates: PASSED, seconds, clients: 100 },
+      {
+        env: { UPSTREAM_RPS: `${perSecond}`, PASSTHROUGH: 'on' },
+      },
+    ),
+  ];
 }
 
 /** A load that meets a process that has just begun, and nothing before or after it. */
@@ -114,6 +209,7 @@ function even(load: number): Rates {
 /** So many unique requests a second, of all operations. */
 function spread(unique: number, hot: number): Rates {
   return {
+    ...NO_RATES,
     hot,
     pendingTraces: 0.4 * unique,
     adjacentTransactions: 0.3 * unique,

@@ -1,6 +1,6 @@
 import { markdownTable } from '../support/report.ts';
 import type { Run } from './run-scenario.ts';
-import { CAPACITY_PER_SECOND } from './scenarios.ts';
+import { capacityOf } from './scenarios.ts';
 
 const percent = (share: number) => (Number.isNaN(share) ? '' : `${(100 * share).toFixed(0)} %`);
 
@@ -11,11 +11,13 @@ const COLUMNS: Readonly<Record<string, (run: Run) => string>> = {
   answered: ({ load }) => `${load.requests - load.failed}`,
   'of the capacity': ({ load, polite, scenario }) => {
     const atIndexer = load.rightByIndexer + (polite?.rightByIndexer ?? 0);
-    return percent((atIndexer / load.seconds / CAPACITY_PER_SECOND) * (scenario.serviceMs / 50));
+    // What a client has left is not counted, though it was sent.
+    return scenario.leavesAfterMs === undefined ? percent(atIndexer / load.seconds / capacityOf(scenario)) : '';
   },
   'but pendingTraces': ({ load }) => percent(load.othersShare),
   refused: ({ load }) => `${load.sheds}`,
   left: ({ load }) => `${load.left}`,
+  'miss p50 ms': ({ load }) => load.missP50Ms,
   'miss p99 ms': ({ load }) => load.missP99Ms,
   'hit p99 ms': ({ load }) => load.hitP99Ms,
   'refused p99 ms': ({ load }) => load.shedP99Ms,
@@ -26,6 +28,7 @@ const COLUMNS: Readonly<Record<string, (run: Run) => string>> = {
       .map(([error, count]) => `${count} ${error}`)
       .join(', '),
   'polite answered': ({ polite }) => percent(polite === undefined ? Number.NaN : 1 - polite.failed / polite.requests),
+  'polite p50 ms': ({ polite }) => polite?.missP50Ms ?? '',
   'polite p99 ms': ({ polite }) => polite?.missP99Ms ?? '',
   // Much here: the generator had no processor when it needed one, and neither had those that it measures.
   'late p99 ms': ({ load }) => load.lateP99Ms,

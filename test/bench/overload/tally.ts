@@ -11,7 +11,7 @@ export interface Exchange {
   readonly outcome: Outcome;
 }
 
-/** What became of the requests that were due in one phase. Times are 99th percentiles. */
+/** What became of the requests that were due in one phase. */
 export interface Tally {
   readonly seconds: number;
   readonly requests: number;
@@ -27,6 +27,7 @@ export interface Tally {
   readonly sheds: number;
   readonly left: number;
   readonly errors: Readonly<Record<string, number>>;
+  readonly missP50Ms: string;
   readonly missP99Ms: string;
   readonly hitP99Ms: string;
   readonly shedP99Ms: string;
@@ -45,7 +46,9 @@ export function tally(all: readonly Exchange[], { fromMs, untilMs, seconds }: Pl
   const isOther = ({ call }: Exchange) => call.kind === 'unique' && call.operation !== 'pendingTraces';
   const errors = failed.flatMap(({ outcome }) => (typeof outcome === 'object' ? [outcome.error] : []));
   const p99 = (times: readonly number[]) => quantilesOf(times)(0.99);
-  const took = (some: readonly Exchange[]) => p99(some.map(({ endMs, dueMs }) => endMs - dueMs));
+  const times = (some: readonly Exchange[]) => some.map(({ endMs, dueMs }) => endMs - dueMs);
+  const took = (some: readonly Exchange[]) => p99(times(some));
+  const misses = right.filter(({ call }) => call.kind === 'unique');
   let wholeFrom = fromMs;
   for (const { dueMs } of failed.toSorted((a, b) => a.dueMs - b.dueMs)) {
     if (dueMs - wholeFrom >= 1000) break;
@@ -62,7 +65,8 @@ export function tally(all: readonly Exchange[], { fromMs, untilMs, seconds }: Pl
     errors: Object.fromEntries(
       [...Map.groupBy(errors, (error) => error)].map(([error, { length }]) => [error, length]),
     ),
-    missP99Ms: took(right.filter(({ call }) => call.kind === 'unique')),
+    missP50Ms: quantilesOf(times(misses))(0.5),
+    missP99Ms: took(misses),
     hitP99Ms: took(right.filter(({ call }) => call.kind === 'hot')),
     shedP99Ms: took(sheds),
     lateP99Ms: p99(due.map(({ sentMs, dueMs }) => sentMs - dueMs)),

@@ -7,7 +7,7 @@ export function simulatedTurns(latencyMs: number): ReserveShared {
   return async (stepMs, longestWaitMs, lateMs) => {
     await pass(latencyMs);
     const now = performance.now();
-    if (nextAt < now - lateMs) nextAt = now;
+    nextAt = Math.max(nextAt, now - lateMs);
     const waitMs = nextAt - now;
     const state = waitMs > longestWaitMs ? 'too-long' : 'reserved';
     if (state === 'reserved') nextAt += stepMs;
