@@ -32,7 +32,8 @@ export interface ConnectCheck {
 class Away extends Error {}
 
 /** What Redis answers where the password, the rights, the topology or the name of the primary are not what is set. */
-const REDIS_REFUSES = /^(?:NOAUTH|WRONGPASS|NOPERM|DENIED|MOVED|ERR(?! max number of clients))\b|No such master/;
+const REDIS_REFUSES =
+  /^(?:NOAUTH|WRONGPASS|NOPERM|DENIED|MOVED|ERR(?! max number of clients))\b|No such master|node of a Cluster/;
 
 /** The block that an indexer names as its newest may become visible so much later; asked for as often as this. */
 const [BLOCK_WITHIN_MS, ASK_AGAIN_MS] = [3000, 500];
@@ -160,9 +161,9 @@ async function askRedis({ redis, network }: Settings, url: string): Promise<stri
   });
   try {
     await connection.ready();
-    if (reason !== '') throw redisError(`cannot be used: ${reason}`, reason);
+    if (reason !== '') throw redisError(reason);
     // What it cannot do at the moment leaves it connected: a replica reads, a full one too.
-    const refused = (cause: Error) => Promise.reject(redisError('cannot be used', cause.message, { cause }));
+    const refused = ({ message }: Error) => Promise.reject(redisError(message));
     await tryRedis(connection, trialKey).catch(refused);
     const bans = { key: `toncache:bans:${network}`, keptMs: Number.MAX_SAFE_INTEGER };
     const { now, failure } = await exchangeBans(connection.runScript, bans, 'known', '', []).catch(refused);
@@ -175,8 +176,8 @@ async function askRedis({ redis, network }: Settings, url: string): Promise<stri
   }
 }
 
-function redisError(message: string, reason: string, options?: ErrorOptions): Error {
-  return REDIS_REFUSES.test(reason) ? new Error(message, options) : new Away(message, options);
+function redisError(reason: string): Error {
+  return REDIS_REFUSES.test(reason) ? new Error(`cannot be used: ${reason}`) : new Away(`cannot be reached: ${reason}`);
 }
 
 function openStream({ stream, upstream }: Settings, url: string): Promise<string> {
