@@ -7,7 +7,7 @@ import type { Flight, FlightEnd } from '../once/single-flight.ts';
 import { OUTCOMES, outcomeOf } from '../outcomes.ts';
 import type { EventEffects } from '../push/apply-events.ts';
 import type { MonotonicMs, Ms } from '../time-units.ts';
-import type { Pairs } from '../ton/operations.ts';
+import type { Pairs } from '../ton/canonical-request.ts';
 import { type Call, seqnoOf } from '../ton/parse-call.ts';
 import type { IndexerAsker, IndexerQuestion, Obtained } from './ask-indexers.ts';
 import type { Report } from './events.ts';

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Pairs } from '../ton/operations.ts';
+import type { Pairs } from '../ton/canonical-request.ts';
 import type { RequestHeaders } from '../ton/parse-call.ts';
 
 /** `version-trace id-parent id-flags`; `ff` is no version, and ids of zeros are none (W3C Trace Context 3.2.2). */

@@ -1,7 +1,8 @@
 import { ProxyError } from '../errors.ts';
+import { parameterOf } from './canonical-request.ts';
 import type { LifetimeRule } from './finality.ts';
 import { findOperation, OPERATION_NAMES, type Operation } from './operations.ts';
-import { type Call, parameterNameOf, parameterOf, type RequestHeaders } from './parse-call.ts';
+import { type Call, parameterNameOf, type RequestHeaders } from './parse-call.ts';
 
 /** A request that a person wants to have explained. */
 export interface PastedRequest {

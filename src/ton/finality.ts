@@ -1,6 +1,6 @@
 import { isObject, type JsonObject } from '../json-object.ts';
-import type { CanonicalRequest } from './operations.ts';
-import { type Call, parameterOf } from './parse-call.ts';
+import { type CanonicalRequest, parameterOf } from './canonical-request.ts';
+import type { Call } from './parse-call.ts';
 
 /**
  * How long an answer can stay true. `final`: immutable; `final-page`: immutable rows, but the database chooses which

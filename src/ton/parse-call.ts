@@ -1,5 +1,6 @@
 import { ProxyError } from '../errors.ts';
-import type { CanonicalRequest, Operation } from './operations.ts';
+import { type CanonicalRequest, parameterOf } from './canonical-request.ts';
+import type { Operation } from './operations.ts';
 import { UNDECODABLE } from './parameters.ts';
 
 /** A validated operation with canonical parameters. The cache holds answers to calls. */
@@ -12,11 +13,6 @@ export interface Call {
 export function seqnoOf({ request }: Call): number | undefined {
   const seqno = parameterOf(request, 'seqno');
   return seqno === undefined ? undefined : Number(seqno);
-}
-
-/** The first value of a parameter in the query. */
-export function parameterOf({ query }: CanonicalRequest, name: string): string | undefined {
-  return query.find((pair) => pair[0] === name)?.[1];
 }
 
 /** The request headers by lower-case name, as node:http gives them. */

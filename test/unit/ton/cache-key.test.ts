@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { cacheKey } from '../../../src/ton/cache-key.ts';
-import type { CanonicalRequest } from '../../../src/ton/operations.ts';
+import type { CanonicalRequest } from '../../../src/ton/canonical-request.ts';
 import { cases } from '../../support/property-runs.ts';
 import { identityOf, meaningPairs, meanings } from './meaning.ts';
 import { callOf, rendered, requestOf } from './requests.ts';

@@ -1,10 +1,6 @@
 import { ProxyError } from '../../../src/errors.ts';
-import {
-  type CanonicalRequest,
-  findOperation,
-  type Operation,
-  type OperationName,
-} from '../../../src/ton/operations.ts';
+import type { CanonicalRequest } from '../../../src/ton/canonical-request.ts';
+import { findOperation, type Operation, type OperationName } from '../../../src/ton/operations.ts';
 import { type Call, parseCall, type RequestHeaders } from '../../../src/ton/parse-call.ts';
 
 export const OPERATION_NAMES: readonly OperationName[] = [

@@ -1,0 +1,43 @@
+import { z } from 'zod';
+import type { CanonicalRequest } from './canonical-request.ts';
+
+/** What a file in `operations/` says of its operation. */
+export interface OperationRules<Name extends string> {
+  readonly name: Name;
+  /**
+   * Turns the given values, by name in lower case, into the canonical request. Its names are all that is read of a
+   * request: those with a hyphen are headers, all others query parameters.
+   */
+  readonly schema: z.ZodPipe<z.ZodObject, z.ZodTransform<CanonicalRequest>>;
+  /** A 200 must hold one of these lists; which one depends on the indexer's version. */
+  readonly lists: readonly string[];
+}
+
+/** One cached operation of the indexer's API. */
+export interface OperationOf<Name extends string> extends Omit<OperationRules<Name>, 'schema'> {
+  readonly schema: z.ZodType<CanonicalRequest>;
+  /** Names of the query parameters that are read, in lower case; all others are dropped. */
+  readonly queryNames: ReadonlySet<string>;
+  /** Names of the request headers that change the answer, in lower case; all others are dropped. */
+  readonly headerNames: ReadonlySet<string>;
+  /** The value of `Vary`: exactly the headers that are read; empty when there are none. */
+  readonly vary: string;
+}
+
+/** Makes an operation of its rules. */
+export function operation<const Name extends string>({ schema, ...rules }: OperationRules<Name>): OperationOf<Name> {
+  const names = Object.keys(schema.in.shape);
+  const headers = names.filter((name) => name.includes('-'));
+  return {
+    ...rules,
+    schema: z.compile(schema),
+    queryNames: new Set(names.filter((name) => !name.includes('-'))),
+    headerNames: new Set(headers),
+    vary: headers.map(asHeadersAreWritten).join(', '),
+  };
+}
+
+/** `x-no-metadata` as `X-No-Metadata`. */
+function asHeadersAreWritten(name: string): string {
+  return name.replaceAll(/\b[a-z]/g, (letter) => letter.toUpperCase());
+}

@@ -1,0 +1,53 @@
+import { z } from 'zod';
+import { type CanonicalRequest, flagHeader, type Pairs, pairs } from '../canonical-request.ts';
+import { operation } from '../operation.ts';
+import { accounts, actionsVersion, actionTypes, flag, hashSet } from '../parameters.ts';
+
+/**
+ * One word means the same in the header and in the query, and is sent in the header. Several words, and a word that a
+ * header cannot carry unchanged (empty, outer spaces, a comma), are sent in the query.
+ */
+function actionsInput(version: string | undefined, types: readonly string[]): { header: Pairs; query: Pairs } {
+  const words = version === undefined ? types : [version];
+  const [word = '', ...others] = words;
+  if (others.length === 0 && word !== '' && word === word.trim() && !word.includes(',')) {
+    return { header: [['X-Actions-Version', word]], query: [] };
+  }
+  return { header: [], query: pairs({ supported_action_types: words }) };
+}
+
+const schema = z
+  .object({
+    account: accounts,
+    ext_msg_hash: hashSet,
+    supported_action_types: actionTypes,
+    x_no_address_book: flag,
+    x_no_metadata: flag,
+    'x-actions-version': actionsVersion,
+    'x-no-address-book': flag,
+    'x-no-metadata': flag,
+  })
+  .transform((given, ctx): CanonicalRequest => {
+    if (given.account.length === 0 && given.ext_msg_hash.length === 0) {
+      ctx.addIssue('account or ext_msg_hash should be specified');
+      return z.NEVER;
+    }
+    const actions = actionsInput(given['x-actions-version'], given.supported_action_types);
+    // An empty value names no message, so beside an account it is dropped.
+    const hashes = given.account.length === 0 ? given.ext_msg_hash : given.ext_msg_hash.filter((hash) => hash !== '');
+    return {
+      query: [...pairs({ account: given.account, ext_msg_hash: hashes }), ...actions.query],
+      headers: [
+        ...actions.header,
+        ...flagHeader('X-No-Address-Book', given['x-no-address-book'], given.x_no_address_book),
+        ...flagHeader('X-No-Metadata', given['x-no-metadata'], given.x_no_metadata),
+      ],
+    };
+  });
+
+/** The traces under way of accounts, or of external messages. */
+export const pendingTraces = operation({
+  name: 'pendingTraces',
+  schema,
+  lists: ['traces'],
+});
