@@ -1,7 +1,7 @@
 import { type Completeness, completenessOf, entityTagOf, fingerprints, NO_MEMBERS } from '../cache/entry.ts';
 import { isObject } from '../json-object.ts';
 import { type ChainPoint, chainPointIn, NO_POINT } from '../ton/chain-point.ts';
-import { completenessIn, type Finality, finalityOf } from '../ton/finality.ts';
+import { type Finality, finalityOf } from '../ton/finality.ts';
 import { saysNotServed } from '../ton/not-served.ts';
 import { parseAnswer } from '../ton/parse-answer.ts';
 import type { Call } from '../ton/parse-call.ts';
@@ -38,12 +38,13 @@ export const NO_FACTS: BodyFacts = {
 /** Reads a body. Pure, never throws; see {@link parseAnswer} for the time and memory that it takes. */
 export function factsOf(call: Call, status: number, bytes: Buffer, isWatching = false): BodyFacts {
   const body = parseAnswer(bytes);
+  if (!isObject(body)) return NO_FACTS;
   const finality = status === 200 || status === 404 ? finalityOf(call, status, body) : undefined;
   if (finality === undefined) {
     const isNotServed = status === 500 && saysNotServed(call.operation.name, body);
-    return { ...NO_FACTS, isObject: isObject(body), saysNotServed: isNotServed };
+    return { ...NO_FACTS, isObject: true, saysNotServed: isNotServed };
   }
-  const { rank, hashes, tentativeHashes } = completenessIn(call, finality, body);
+  const { rank, hashes, tentativeHashes } = call.operation.completeness(finality, body);
   return {
     finality,
     completeness: completenessOf(rank, fingerprints(hashes), fingerprints(tentativeHashes)),

@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import type { CanonicalRequest } from './canonical-request.ts';
+import type { ReadCompleteness } from './completeness.ts';
+import type { ReadFinality } from './finality.ts';
 
 /** What a file in `operations/` says of its operation. */
 export interface OperationRules<Name extends string> {
@@ -11,6 +13,8 @@ export interface OperationRules<Name extends string> {
   readonly schema: z.ZodPipe<z.ZodObject, z.ZodTransform<CanonicalRequest>>;
   /** A 200 must hold one of these lists; which one depends on the indexer's version. */
   readonly lists: readonly string[];
+  readonly finality: ReadFinality;
+  readonly completeness: ReadCompleteness;
 }
 
 /** One cached operation of the indexer's API. */

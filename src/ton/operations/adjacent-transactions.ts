@@ -1,5 +1,9 @@
 import { z } from 'zod';
-import { type CanonicalRequest, flagHeader, pairs } from '../canonical-request.ts';
+import { isObject } from '../../json-object.ts';
+import { type CanonicalRequest, flagHeader, pairs, parameterOf } from '../canonical-request.ts';
+import { completenessOfGrowingList } from '../completeness.ts';
+import { type Finality, isFinal } from '../finality.ts';
+import { finalityOfLists } from '../lists.ts';
 import { operation } from '../operation.ts';
 import { direction, flag, hash } from '../parameters.ts';
 
@@ -10,9 +14,38 @@ const schema = z.object({ hash, direction, x_no_address_book: flag, 'x-no-addres
   }),
 );
 
+/** A transaction has at most one parent, so one final row answers `in` for ever. Children can always be added. */
+function finalityOfAdjacent(transactions: readonly unknown[], request: CanonicalRequest): Finality {
+  if (parameterOf(request, 'direction') === 'in') {
+    return transactions.length === 1 && isFinal(transactions[0])
+      ? { answerClass: 'final', rule: 'adjacentFinal' }
+      : { answerClass: 'live', rule: 'adjacentLive' };
+  }
+  let newestNow = Number.NEGATIVE_INFINITY;
+  for (const transaction of transactions) {
+    const now = isFinal(transaction) ? transaction['now'] : undefined;
+    if (typeof now !== 'number' || !Number.isSafeInteger(now)) return { answerClass: 'live', rule: 'adjacentLive' };
+    newestNow = Math.max(newestNow, now);
+  }
+  const growing = { answerClass: 'growing', rule: 'adjacentGrowing' } as const;
+  return hasChild(transactions, request) ? { ...growing, newestNow } : growing;
+}
+
+/**
+ * Whether the youngest of these rows is a child. The one parent is older than all children, so only a single row leaves
+ * a doubt: that row is a child if the given transaction is the first of its trace, which has no parent.
+ */
+function hasChild([first, ...others]: readonly unknown[], request: CanonicalRequest): boolean {
+  if (others.length > 0 || parameterOf(request, 'direction') === 'out') return true;
+  return isObject(first) && first['trace_id'] === parameterOf(request, 'hash');
+}
+
 /** The parent of a transaction (`direction=in`), its children (`out`), or both. */
 export const adjacentTransactions = operation({
   name: 'adjacentTransactions',
   schema,
   lists: ['transactions'],
+  finality: finalityOfLists({ transactions: finalityOfAdjacent }),
+  // A final answer lists the one parent, and gains no more rows.
+  completeness: completenessOfGrowingList('transactions'),
 });

@@ -1,5 +1,9 @@
 import { z } from 'zod';
+import { isObject } from '../../json-object.ts';
 import { type CanonicalRequest, flagHeader, type Pairs, pairs } from '../canonical-request.ts';
+import { latestCounts } from '../completeness.ts';
+import { type Finality, isFinal } from '../finality.ts';
+import { finalityOfLists } from '../lists.ts';
 import { operation } from '../operation.ts';
 import { accounts, actionsVersion, actionTypes, flag, hashSet } from '../parameters.ts';
 
@@ -45,9 +49,21 @@ const schema = z
     };
   });
 
+function finalityOfTraces(traces: readonly unknown[]): Finality {
+  const isSettled = (trace: unknown) => {
+    if (!isObject(trace) || !isObject(trace['transactions'])) return false;
+    const transactions = Object.values(trace['transactions']);
+    return transactions.length > 0 && transactions.every(isFinal);
+  };
+  return { answerClass: 'live', rule: traces.every(isSettled) ? 'pendingFinalized' : 'pendingLive' };
+}
+
 /** The traces under way of accounts, or of external messages. */
 export const pendingTraces = operation({
   name: 'pendingTraces',
   schema,
   lists: ['traces'],
+  finality: finalityOfLists({ traces: finalityOfTraces }),
+  // A trace that has ended leaves the list, so an empty list is not less complete than a full one.
+  completeness: latestCounts,
 });

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { completenessIn, finalityOf } from '../../../src/ton/finality.ts';
+import type { JsonObject } from '../../../src/json-object.ts';
+import { finalityOf } from '../../../src/ton/finality.ts';
 import type { Call } from '../../../src/ton/parse-call.ts';
 import { callOf, HASH_HEX } from './requests.ts';
 
@@ -10,10 +11,10 @@ const BLOCK_SET = callOf('masterchainBlockShards', 'seqno=7');
 const finalRow = (hash: string) => ({ hash, now: 1_700_000_000, mc_block_seqno: 7, emulated: false });
 const NOT_FOUND = { error: 'adjacent transactions not found' };
 
-function completeness(call: Call, status: number, body: unknown) {
+function completeness(call: Call, status: number, body: JsonObject) {
   const finality = finalityOf(call, status, body);
   if (finality === undefined) throw new Error('no answer to this call');
-  return completenessIn(call, finality, body);
+  return call.operation.completeness(finality, body);
 }
 
 describe('an answer is more complete', () => {

@@ -1,0 +1,44 @@
+import { isObject, type JsonObject } from '../json-object.ts';
+import { type AnswerClass, type Finality, isFinal } from './finality.ts';
+
+/** How complete an answer is, to compare two answers to one call: what they list counts first, their rank second. */
+export interface AnswerCompleteness {
+  /** 0 to 3, by the answer's class. */
+  readonly rank: number;
+  /** Hashes of the final transactions of a list that only ever gains rows; empty for all other answers. */
+  readonly hashes: readonly string[];
+  /** Hashes of the other transactions of such a list: pending ones can still be invalidated. */
+  readonly tentativeHashes: readonly string[];
+}
+
+/** How an operation reads the completeness of an answer, a 200 or a 404, from its body and the finality of that. */
+export type ReadCompleteness = (finality: Finality, body: JsonObject) => AnswerCompleteness;
+
+const RANKS: Record<AnswerClass, number> = { absent: 0, live: 1, 'final-page': 2, growing: 2, final: 3 };
+
+/** Where the class alone counts. */
+export function completenessByClass({ answerClass }: Finality): AnswerCompleteness {
+  return { rank: RANKS[answerClass], hashes: [], tentativeHashes: [] };
+}
+
+/** Where the latest answer is right, whatever it lists. */
+export function latestCounts(): AnswerCompleteness {
+  return { rank: 0, hashes: [], tentativeHashes: [] };
+}
+
+/** Where a list only ever gains rows while it is growing or live: a later answer must list all of its final ones. */
+export function completenessOfGrowingList(name: string): ReadCompleteness {
+  return (finality, body) => {
+    const list = finality.answerClass === 'growing' || finality.answerClass === 'live' ? body[name] : undefined;
+    const rows: readonly unknown[] = Array.isArray(list) ? list : [];
+    return {
+      ...completenessByClass(finality),
+      hashes: hashesOf(rows.filter(isFinal)),
+      tentativeHashes: hashesOf(rows.filter((row) => !isFinal(row))),
+    };
+  };
+}
+
+function hashesOf(rows: readonly unknown[]): string[] {
+  return rows.flatMap((row) => (isObject(row) && typeof row['hash'] === 'string' ? [row['hash']] : []));
+}

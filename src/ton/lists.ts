@@ -1,0 +1,36 @@
+import { type CanonicalRequest, parameterOf } from './canonical-request.ts';
+import type { Finality, ReadFinality } from './finality.ts';
+
+/** Reads the finality from the rows of a list, of which there is one at least. */
+type ReadRows = (rows: readonly unknown[], request: CanonicalRequest) => Finality;
+
+/**
+ * The finality of an operation whose 200 holds one of these lists; of several the first that is there counts. An empty
+ * list is absent, and a body without any of them is no answer.
+ */
+export function finalityOfLists(lists: Readonly<Record<string, ReadRows>>): ReadFinality {
+  const known = Object.entries(lists);
+  return (body, request) => {
+    const found = known.find(([name]) => name in body);
+    if (found === undefined) return undefined;
+    const [name, read] = found;
+    const list = body[name];
+    if (list === null || (Array.isArray(list) && list.length === 0)) return { answerClass: 'absent', rule: 'empty' };
+    return Array.isArray(list) ? read(list, request) : undefined;
+  };
+}
+
+/** Page sizes that could be the indexer's default: 100 in its code, 10 in its document. */
+const POSSIBLE_DEFAULT_LIMITS: readonly number[] = [10, 100];
+
+/** Whether a list has fewer rows than its page could hold. */
+export function isShort(rows: readonly unknown[], request: CanonicalRequest): boolean {
+  const limit = parameterOf(request, 'limit');
+  return limit === undefined ? !isFull(rows, request) : rows.length < Number(limit);
+}
+
+/** Whether a list has as many rows as its page can hold, so that `limit` may have cut it. */
+export function isFull(rows: readonly unknown[], request: CanonicalRequest): boolean {
+  const limit = parameterOf(request, 'limit');
+  return limit === undefined ? POSSIBLE_DEFAULT_LIMITS.includes(rows.length) : rows.length === Number(limit);
+}
