@@ -1,6 +1,6 @@
 import { type Completeness, completenessOf, entityTagOf, fingerprints, NO_MEMBERS } from '../cache/entry.ts';
 import { isObject } from '../json-object.ts';
-import { type ChainPoint, chainPointIn, NO_POINT } from '../ton/chain-point.ts';
+import { type ChainPoint, NO_POINT } from '../ton/chain-point.ts';
 import { type Finality, finalityOf } from '../ton/finality.ts';
 import { saysNotServed } from '../ton/not-served.ts';
 import { parseAnswer } from '../ton/parse-answer.ts';
@@ -48,7 +48,7 @@ export function factsOf(call: Call, status: number, bytes: Buffer, isWatching = 
   return {
     finality,
     completeness: completenessOf(rank, fingerprints(hashes), fingerprints(tentativeHashes)),
-    chainPoint: chainPointIn(call, body),
+    chainPoint: call.operation.chainPoint(body),
     watchable: isWatching ? watchableOf(call, body) : undefined,
     etag: entityTagOf(bytes),
     isObject: true,

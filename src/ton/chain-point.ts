@@ -1,7 +1,5 @@
-import { isObject } from '../json-object.ts';
+import { isObject, type JsonObject } from '../json-object.ts';
 import { isFinal } from './finality.ts';
-import { listedRows } from './parse-answer.ts';
-import type { Call } from './parse-call.ts';
 
 /** How far the chain in the indexer has got, as one answer shows it. */
 export interface ChainPoint {
@@ -30,18 +28,24 @@ export const GLOBAL_IDS: Readonly<Record<string, number>> = { mainnet: -239, tes
 /** A longer answer to `masterchainInfo` is not parsed on the event loop. The real one has 2 KB. */
 const LONGEST_HEAD_BYTES = 64 * 1024;
 
-/**
- * The point that the parsed body of an answer shows, by its final transactions and its blocks. Pending traces show none:
- * they come from the emulator, which can be ahead of the database that the other operations are answered from.
- */
-export function chainPointIn({ operation }: Pick<Call, 'operation'>, body: unknown): ChainPoint {
-  if (operation.name === 'pendingTraces' || !isObject(body)) return NO_POINT;
-  let point = NO_POINT;
-  for (const row of listedRows(operation, body)) {
-    if (isFinal(row)) point = furthest(point, row['now'], row['mc_block_seqno']);
-    else if (isObject(row)) point = furthest(point, row['gen_utime'], row['workchain'] === -1 && row['seqno']);
-  }
-  return point;
+/** How an operation reads the chain point of an answer, a 200 or a 404, from its body. */
+export type ReadChainPoint = (body: JsonObject) => ChainPoint;
+
+/** The point that these lists show by their final transactions and their blocks, read from the indexer's database. */
+export function pointOfLists(...names: readonly string[]): ReadChainPoint {
+  return (body) => {
+    let point = NO_POINT;
+    for (const name of names) {
+      const list = body[name];
+      if (Array.isArray(list)) for (const row of list) point = furthestOf(point, row);
+    }
+    return point;
+  };
+}
+
+function furthestOf(point: ChainPoint, row: unknown): ChainPoint {
+  if (isFinal(row)) return furthest(point, row['now'], row['mc_block_seqno']);
+  return isObject(row) ? furthest(point, row['gen_utime'], row['workchain'] === -1 && row['seqno']) : point;
 }
 
 /** What an answer to `masterchainInfo` says. Never throws; of anything else the seqno is -1. */

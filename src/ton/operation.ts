@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { CanonicalRequest } from './canonical-request.ts';
+import type { ReadChainPoint } from './chain-point.ts';
 import type { ReadCompleteness } from './completeness.ts';
 import type { ReadFinality } from './finality.ts';
 
@@ -11,10 +12,9 @@ export interface OperationRules<Name extends string> {
    * request: those with a hyphen are headers, all others query parameters.
    */
   readonly schema: z.ZodPipe<z.ZodObject, z.ZodTransform<CanonicalRequest>>;
-  /** A 200 must hold one of these lists; which one depends on the indexer's version. */
-  readonly lists: readonly string[];
   readonly finality: ReadFinality;
   readonly completeness: ReadCompleteness;
+  readonly chainPoint: ReadChainPoint;
 }
 
 /** One cached operation of the indexer's API. */

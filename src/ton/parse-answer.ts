@@ -1,5 +1,4 @@
 import { isObject, type JsonObject } from '../json-object.ts';
-import type { Operation } from './operations.ts';
 
 /** An answer with more rows is none: a page holds 1000 blocks at most, and no real list has many more. */
 const MOST_ROWS = 10_000;
@@ -29,11 +28,6 @@ function rowsIn({ blocks, transactions, traces }: JsonObject): number {
 function countOf(list: unknown): number {
   if (Array.isArray(list)) return list.length;
   return isObject(list) ? Object.keys(list).length : 0;
-}
-
-/** The rows that an answer of an operation lists, by its parsed body. */
-export function listedRows({ lists }: Operation, body: JsonObject): readonly unknown[] {
-  return lists.flatMap((name) => (Array.isArray(body[name]) ? body[name] : []));
 }
 
 /** No real answer nests so deep: the tree of a trace has two levels for each message of its longest path. */

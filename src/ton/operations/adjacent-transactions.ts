@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { isObject } from '../../json-object.ts';
 import { type CanonicalRequest, flagHeader, pairs, parameterOf } from '../canonical-request.ts';
+import { pointOfLists } from '../chain-point.ts';
 import { completenessOfGrowingList } from '../completeness.ts';
 import { type Finality, isFinal } from '../finality.ts';
 import { finalityOfLists } from '../lists.ts';
@@ -44,8 +45,8 @@ function hasChild([first, ...others]: readonly unknown[], request: CanonicalRequ
 export const adjacentTransactions = operation({
   name: 'adjacentTransactions',
   schema,
-  lists: ['transactions'],
   finality: finalityOfLists({ transactions: finalityOfAdjacent }),
   // A final answer lists the one parent, and gains no more rows.
   completeness: completenessOfGrowingList('transactions'),
+  chainPoint: pointOfLists('transactions'),
 });

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { isObject } from '../../json-object.ts';
 import { type CanonicalRequest, pairs, parameterOf } from '../canonical-request.ts';
+import { pointOfLists } from '../chain-point.ts';
 import { completenessByClass } from '../completeness.ts';
 import { type Finality, isFinal } from '../finality.ts';
 import { finalityOfLists, isFull, isShort } from '../lists.ts';
@@ -47,7 +48,7 @@ function finalityOfBlockTransactions(transactions: readonly unknown[], request: 
 export const masterchainBlockShards = operation({
   name: 'masterchainBlockShards',
   schema,
-  lists: ['blocks', 'transactions'],
   finality: finalityOfLists({ blocks: finalityOfBlocks, transactions: finalityOfBlockTransactions }),
   completeness: completenessByClass,
+  chainPoint: pointOfLists('blocks', 'transactions'),
 });

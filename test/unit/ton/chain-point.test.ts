@@ -1,12 +1,16 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { chainPointIn, headIn } from '../../../src/ton/chain-point.ts';
+import type { JsonObject } from '../../../src/json-object.ts';
+import { type ChainPoint, headIn } from '../../../src/ton/chain-point.ts';
+import type { Call } from '../../../src/ton/parse-call.ts';
 import { callOf, HASH_HEX } from './requests.ts';
 
 const NOW = 1_780_000_000;
 const ADJACENT = callOf('adjacentTransactions', `hash=${HASH_HEX}`);
 const SHARDS = callOf('masterchainBlockShards', 'seqno=7');
 const PENDING = callOf('pendingTraces', `ext_msg_hash=${HASH_HEX}`);
+
+const chainPointIn = ({ operation }: Call, body: JsonObject): ChainPoint => operation.chainPoint(body);
 
 const NONE = { at: 0, seqno: -1 };
 const row = (now: unknown, more: object = {}) => ({ hash: 'x', now, mc_block_seqno: 7, emulated: false, ...more });
