@@ -5,7 +5,7 @@ import { type Finality, finalityOf } from '../ton/finality.ts';
 import { saysNotServed } from '../ton/not-served.ts';
 import { parseAnswer } from '../ton/parse-answer.ts';
 import type { Call } from '../ton/parse-call.ts';
-import { type Watchable, watchableOf } from '../ton/watchable.ts';
+import type { Watchable } from '../ton/watchable.ts';
 
 /** All that is read from the body of an answer. Small, whatever the size of the body. */
 export interface BodyFacts {
@@ -49,7 +49,7 @@ export function factsOf(call: Call, status: number, bytes: Buffer, isWatching = 
     finality,
     completeness: completenessOf(rank, fingerprints(hashes), fingerprints(tentativeHashes)),
     chainPoint: call.operation.chainPoint(body),
-    watchable: isWatching ? watchableOf(call, body) : undefined,
+    watchable: isWatching ? call.operation.watching?.watchableIn(body) : undefined,
     etag: entityTagOf(bytes),
     isObject: true,
     saysNotServed: false,

@@ -1,8 +1,8 @@
 import type { EpochMs, MonotonicMs } from '../time-units.ts';
 import type { Call } from '../ton/parse-call.ts';
-import { accountsAskedFor, type Watchable } from '../ton/watchable.ts';
+import type { Watchable } from '../ton/watchable.ts';
 
-/** A key of `pendingTraces` that clients ask for, and what the stream has said about it. */
+/** A key that clients ask for, of an operation whose answers can be watched, and what the stream has said about it. */
 export interface Watch {
   readonly call: Call;
   readonly key: string;
@@ -70,9 +70,9 @@ export class Watches {
     return new Set([...names].flatMap((name) => [...(this.#byName.get(name) ?? [])]));
   }
 
-  /** To be called for each request of a client; those for pending traces are watched. */
+  /** To be called for each request of a client; those of operations whose answers can be watched are. */
   asked(call: Call, key: string): void {
-    if (call.operation.name !== 'pendingTraces') return;
+    if (call.operation.watching === undefined) return;
     const now = this.#dependencies.monotonic();
     const watch = this.#watches.get(key);
     if (watch === undefined) {
@@ -142,7 +142,7 @@ export class Watches {
     const watch: Watch = {
       call,
       key,
-      accounts: accountsAskedFor(call),
+      accounts: call.operation.watching?.accountsIn(call.request) ?? [],
       listed: { accounts: [], traces: [] },
       lastAskedAt,
       isPolled: false,

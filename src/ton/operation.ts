@@ -3,6 +3,7 @@ import type { CanonicalRequest } from './canonical-request.ts';
 import type { ReadChainPoint } from './chain-point.ts';
 import type { ReadCompleteness } from './completeness.ts';
 import type { ReadFinality } from './finality.ts';
+import type { Watching } from './watchable.ts';
 
 /** What a file in `operations/` says of its operation. */
 export interface OperationRules<Name extends string> {
@@ -15,6 +16,8 @@ export interface OperationRules<Name extends string> {
   readonly finality: ReadFinality;
   readonly completeness: ReadCompleteness;
   readonly chainPoint: ReadChainPoint;
+  /** Absent where the stream of events announces nothing about the answers. */
+  readonly watching?: Watching;
 }
 
 /** One cached operation of the indexer's API. */

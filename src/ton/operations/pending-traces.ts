@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isObject } from '../../json-object.ts';
+import { isObject, type JsonObject } from '../../json-object.ts';
 import { type CanonicalRequest, flagHeader, type Pairs, pairs } from '../canonical-request.ts';
 import { NO_POINT } from '../chain-point.ts';
 import { latestCounts } from '../completeness.ts';
@@ -7,6 +7,7 @@ import { type Finality, isFinal } from '../finality.ts';
 import { finalityOfLists } from '../lists.ts';
 import { operation } from '../operation.ts';
 import { accounts, actionsVersion, actionTypes, flag, hashSet } from '../parameters.ts';
+import type { Watchable } from '../watchable.ts';
 
 /**
  * One word means the same in the header and in the query, and is sent in the header. Several words, and a word that a
@@ -59,6 +60,45 @@ function finalityOfTraces(traces: readonly unknown[]): Finality {
   return { answerClass: 'live', rule: traces.every(isSettled) ? 'pendingFinalized' : 'pendingLive' };
 }
 
+const MOST_ACCOUNTS = 20;
+
+/** An answer with more traces is not watched: they are more than a subscription should hold. */
+const MOST_TRACES = 32;
+
+/** `undefined` where a trace does not say its hash, and for more than {@link MOST_TRACES}. */
+function watchableIn(body: JsonObject): Watchable | undefined {
+  const listed = Array.isArray(body['traces']) ? body['traces'].filter(isObject) : [];
+  if (listed.length > MOST_TRACES) return undefined;
+  const traces = listed.flatMap((trace) => normalizedHash(trace) ?? []);
+  if (traces.length < listed.length) return undefined;
+  return { accounts: [...new Set(listed.flatMap(firstAccounts))], traces };
+}
+
+/**
+ * The indexer's `external_hash` is the hash as it was sent. The normalized hash is in the root transaction's message
+ * and in actions.
+ */
+function normalizedHash({ trace, transactions, actions }: JsonObject): string | undefined {
+  const rootHash = isObject(trace) ? trace['tx_hash'] : undefined;
+  const root = isObject(transactions) && typeof rootHash === 'string' ? transactions[rootHash] : undefined;
+  const message = isObject(root) ? root['in_msg'] : undefined;
+  const [action] = Array.isArray(actions) ? actions.filter(isObject) : [];
+  const found = (isObject(message) ? message['hash_norm'] : undefined) ?? action?.['trace_external_hash_norm'];
+  return typeof found === 'string' && found.length <= 64 && found !== '' ? found : undefined;
+}
+
+function firstAccounts({ transactions }: JsonObject): string[] {
+  const rows = isObject(transactions) ? Object.values(transactions) : [];
+  const accounts = rows.flatMap((row) => (isObject(row) && typeof row['account'] === 'string' ? [row['account']] : []));
+  return [...new Set(accounts)].slice(0, MOST_ACCOUNTS);
+}
+
+/** None if a request names hashes as well, whose normalized form is not known before the answer lists them. */
+function accountsIn({ query }: CanonicalRequest): readonly string[] {
+  if (query.some(([name]) => name === 'ext_msg_hash')) return [];
+  return query.flatMap(([name, value]) => (name === 'account' ? [value] : []));
+}
+
 /** The traces under way of accounts, or of external messages. */
 export const pendingTraces = operation({
   name: 'pendingTraces',
@@ -68,4 +108,5 @@ export const pendingTraces = operation({
   completeness: latestCounts,
   // They come from the emulator, which can be ahead of the database that the other operations are answered from.
   chainPoint: () => NO_POINT,
+  watching: { watchableIn, accountsIn },
 });

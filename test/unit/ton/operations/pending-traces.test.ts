@@ -1,11 +1,15 @@
 import { expect, test } from 'vitest';
-import { accountsAskedFor, watchableOf } from '../../../src/ton/watchable.ts';
-import { callOf } from './requests.ts';
+import { factsOf } from '../../../../src/answer/body-facts.ts';
+import type { Call } from '../../../../src/ton/parse-call.ts';
+import { callOf } from '../requests.ts';
 
 const A = `0:${'A'.repeat(64)}`;
 const HASH = Buffer.alloc(32, 1).toString('base64');
 
 const callFor = (query: string) => callOf('pendingTraces', query);
+const accountsAskedFor = ({ operation, request }: Call) => operation.watching?.accountsIn(request);
+const watchableOf = (call: Call, body: unknown) =>
+  factsOf(call, 200, Buffer.from(JSON.stringify(body)), true).watchable;
 
 test('of a trace at most 20 accounts are named', () => {
   const rows = Array.from({ length: 30 }, (_, n) => [`t${n}`, { account: `0:${n}`, in_msg: { hash_norm: HASH } }]);
