@@ -9,7 +9,7 @@ import type { FlightEnd, SingleFlight } from '../once/single-flight.ts';
 import type { Watches } from '../push/watches.ts';
 import type { EpochMs } from '../time-units.ts';
 import type { CallMemo, KeyedCall } from '../ton/call-memo.ts';
-import type { OperationName } from '../ton/operations.ts';
+import { OPERATION_NAMES, type OperationName } from '../ton/operations.ts';
 import type { Call } from '../ton/parse-call.ts';
 import type { Answer, ProxyRequest } from './answer.ts';
 import { type CacheStatus, hitStatus, ttlOf } from './cache-status.ts';
@@ -242,8 +242,6 @@ export class RequestHandler {
 }
 
 /** Shared, so that a hit makes no object of its own. */
-const MEMORY_HITS: Record<OperationName, ProxyEvent> = {
-  pendingTraces: { name: 'answered', operation: 'pendingTraces', outcome: 'hit-memory' },
-  adjacentTransactions: { name: 'answered', operation: 'adjacentTransactions', outcome: 'hit-memory' },
-  masterchainBlockShards: { name: 'answered', operation: 'masterchainBlockShards', outcome: 'hit-memory' },
-};
+const MEMORY_HITS = Object.fromEntries(
+  OPERATION_NAMES.map((operation) => [operation, { name: 'answered', operation, outcome: 'hit-memory' }]),
+) as Readonly<Record<OperationName, ProxyEvent>>;

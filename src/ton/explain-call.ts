@@ -1,5 +1,4 @@
 import { ProxyError } from '../errors.ts';
-import { parameterOf } from './canonical-request.ts';
 import type { LifetimeRule } from './finality.ts';
 import { findOperation, OPERATION_NAMES, type Operation } from './operations.ts';
 import { type Call, parameterNameOf, type RequestHeaders } from './parse-call.ts';
@@ -77,14 +76,5 @@ export function droppedInputs(operation: Operation, rawQuery: string, headers: R
 
 /** The rows of the table of lifetimes that an answer to a call can fall under; its body decides which one. */
 export function rulesOf({ operation, request }: Call): readonly LifetimeRule[] {
-  switch (operation.name) {
-    case 'pendingTraces':
-      return ['pendingFinalized', 'pendingLive', 'empty', 'notFound'];
-    case 'masterchainBlockShards':
-      return ['shardsFinal', 'shardsFinalPage', 'shardsLive', 'empty', 'notFound'];
-    case 'adjacentTransactions': {
-      const isParent = parameterOf(request, 'direction') === 'in';
-      return [isParent ? 'adjacentFinal' : 'adjacentGrowing', 'adjacentLive', 'empty', 'notFound'];
-    }
-  }
+  return [...operation.lifetimeRules(request), 'notFound'];
 }

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { CanonicalRequest } from './canonical-request.ts';
 import type { ReadChainPoint } from './chain-point.ts';
 import type { ReadCompleteness } from './completeness.ts';
-import type { ReadFinality } from './finality.ts';
+import type { LifetimeRule, ReadFinality } from './finality.ts';
 import type { Watching } from './watchable.ts';
 
 /** What a file in `operations/` says of its operation. */
@@ -14,8 +14,12 @@ export interface OperationRules<Name extends string> {
    */
   readonly schema: z.ZodPipe<z.ZodObject, z.ZodTransform<CanonicalRequest>>;
   readonly finality: ReadFinality;
+  /** The rows of the table of lifetimes that `finality` can name for a request. */
+  readonly lifetimeRules: (request: CanonicalRequest) => readonly LifetimeRule[];
   readonly completeness: ReadCompleteness;
   readonly chainPoint: ReadChainPoint;
+  /** The masterchain block that a request is about. Absent where requests are about none. */
+  readonly masterchainSeqno?: (request: CanonicalRequest) => number | undefined;
   /** Absent where the stream of events announces nothing about the answers. */
   readonly watching?: Watching;
 }

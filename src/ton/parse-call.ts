@@ -1,5 +1,5 @@
 import { ProxyError } from '../errors.ts';
-import { type CanonicalRequest, parameterOf } from './canonical-request.ts';
+import type { CanonicalRequest } from './canonical-request.ts';
 import type { Operation } from './operations.ts';
 import { UNDECODABLE } from './parameters.ts';
 
@@ -9,10 +9,9 @@ export interface Call {
   readonly request: CanonicalRequest;
 }
 
-/** The masterchain block that a call is about; `undefined` for the operations that are about none. */
-export function seqnoOf({ request }: Call): number | undefined {
-  const seqno = parameterOf(request, 'seqno');
-  return seqno === undefined ? undefined : Number(seqno);
+/** The masterchain block that a call is about; `undefined` where it is about none. */
+export function seqnoOf({ operation, request }: Call): number | undefined {
+  return operation.masterchainSeqno?.(request);
 }
 
 /** The request headers by lower-case name, as node:http gives them. */

@@ -46,6 +46,11 @@ export const adjacentTransactions = operation({
   name: 'adjacentTransactions',
   schema,
   finality: finalityOfLists({ transactions: finalityOfAdjacent }),
+  lifetimeRules: (request) => [
+    parameterOf(request, 'direction') === 'in' ? 'adjacentFinal' : 'adjacentGrowing',
+    'adjacentLive',
+    'empty',
+  ],
   // A final answer lists the one parent, and gains no more rows.
   completeness: completenessOfGrowingList('transactions'),
   chainPoint: pointOfLists('transactions'),

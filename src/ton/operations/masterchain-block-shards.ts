@@ -12,13 +12,15 @@ const schema = z
   .object({ seqno, limit, offset, sort })
   .transform((given): CanonicalRequest => ({ query: pairs(given), headers: [] }));
 
+const seqnoOf = (request: CanonicalRequest): number => Number(parameterOf(request, 'seqno'));
+
 /**
  * The indexer commits a masterchain block with its shard blocks in one database transaction, so a list that holds the
  * masterchain block N itself and was not cut by a page is complete. A cut list may hold that block too, since the query
  * has no ORDER BY.
  */
 function finalityOfBlocks(blocks: readonly unknown[], request: CanonicalRequest): Finality {
-  const seqno = Number(parameterOf(request, 'seqno'));
+  const seqno = seqnoOf(request);
   const isFirstPage = Number(parameterOf(request, 'offset') ?? 0) === 0;
   const isMasterchainBlock = (block: unknown) =>
     isObject(block) && block['workchain'] === -1 && block['seqno'] === seqno;
@@ -38,7 +40,7 @@ function finalityOfBlocks(blocks: readonly unknown[], request: CanonicalRequest)
  * it proves that no row is missing (`limit`, `offset` or a failing database may cut it), so it is at most a final page.
  */
 function finalityOfBlockTransactions(transactions: readonly unknown[], request: CanonicalRequest): Finality {
-  const seqno = Number(parameterOf(request, 'seqno'));
+  const seqno = seqnoOf(request);
   return transactions.every((row) => isFinal(row) && row['mc_block_seqno'] === seqno)
     ? { answerClass: 'final-page', rule: 'shardsFinalPage' }
     : { answerClass: 'live', rule: 'shardsLive' };
@@ -49,6 +51,8 @@ export const masterchainBlockShards = operation({
   name: 'masterchainBlockShards',
   schema,
   finality: finalityOfLists({ blocks: finalityOfBlocks, transactions: finalityOfBlockTransactions }),
+  lifetimeRules: () => ['shardsFinal', 'shardsFinalPage', 'shardsLive', 'empty'],
   completeness: completenessByClass,
   chainPoint: pointOfLists('blocks', 'transactions'),
+  masterchainSeqno: seqnoOf,
 });

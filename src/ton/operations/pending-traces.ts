@@ -104,6 +104,7 @@ export const pendingTraces = operation({
   name: 'pendingTraces',
   schema,
   finality: finalityOfLists({ traces: finalityOfTraces }),
+  lifetimeRules: () => ['pendingFinalized', 'pendingLive', 'empty'],
   // A trace that has ended leaves the list, so an empty list is not less complete than a full one.
   completeness: latestCounts,
   // They come from the emulator, which can be ahead of the database that the other operations are answered from.
