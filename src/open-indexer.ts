@@ -22,6 +22,9 @@ const KEEP_ALIVE_MS = 4000;
 /** After this a connection is replaced, so that a changed DNS record is followed. */
 const CONNECTION_LIFETIME_MS = 300_000;
 
+/** The share of the slots of each operation that the settings name none for. */
+const SHARE_OF_ANOTHER = 0.1;
+
 /** What the settings say of one indexer. */
 export interface IndexerSettings {
   readonly url: string;
@@ -97,11 +100,17 @@ export function openIndexer(
     onFault: (fault) => report({ name: 'indexer-state', indexer: name, state: fault ?? 'believed' }),
     now,
   });
+  const shares = Object.fromEntries(OPERATION_NAMES.map((operation) => [operation, SHARE_OF_ANOTHER]));
   const onTransition = (state: 'failing' | 'well') => report({ name: 'indexer-state', indexer: name, state });
   const route: Route = {
     index: indexer.index,
     isBackup: indexer.isBackup,
-    slots: new Slots({ now: monotonic, max: indexer.maxConcurrency, shares: admission.shares, patienceMs }),
+    slots: new Slots({
+      now: monotonic,
+      max: indexer.maxConcurrency,
+      shares: { ...shares, ...admission.shares },
+      patienceMs,
+    }),
     rate,
     guards,
     health: indexer.isOne ? undefined : new Health({ now: monotonic, onTransition }),

@@ -107,7 +107,10 @@ const NEVER_LENT = 1 / 4;
 export interface SlotsDependencies extends SlotUseDependencies {
   /** The most requests that may be at the indexer at once. */
   readonly max: number;
-  /** The fraction of the slots that is each operation's share, 0 to 1. An operation that is not named has none. */
+  /**
+   * The fraction of the slots that is each operation's share, 0 to 1. An operation that is not named has none. Where the
+   * operations in use have more than all slots together, the fractions are weights.
+   */
   readonly shares: Readonly<Record<string, number>>;
 }
 
@@ -115,6 +118,12 @@ interface OperationSlots {
   readonly use: SlotUse;
   readonly clients: ClientSlots;
   askedAt: MonotonicMs;
+}
+
+/** The operations in use, those asked for within the last minute: the sum of their fractions, and how many have one. */
+interface InUse {
+  readonly fractions: number;
+  readonly count: number;
 }
 
 /**
@@ -126,20 +135,19 @@ interface OperationSlots {
  *
  *   in use < kept, or free slots > sum over the other operations of max(0, kept - in use)
  *
- * Of those that it may have, a client may hold a part ({@link ClientSlots}).
+ * Where there are no more slots than operations in use, that sum counts for half of the slots at most: else each
+ * operation would have one slot, however little the others ask. Of those that an operation may have, a client may hold a
+ * part ({@link ClientSlots}).
  */
 export class Slots {
   readonly #dependencies: SlotsDependencies;
   readonly #operations = new Map<string, OperationSlots>();
   readonly max: number;
-  /** The number of operations with a share. */
-  readonly #sharers: number;
   #inUse = 0;
 
   constructor(dependencies: SlotsDependencies) {
     this.#dependencies = dependencies;
     this.max = dependencies.max;
-    this.#sharers = Object.values(dependencies.shares).filter((share) => share > 0).length;
   }
 
   /** Slots taken now. */
@@ -156,31 +164,34 @@ export class Slots {
 
   /** Whether an operation may take a slot now. */
   mayTake(operation: string): boolean {
-    const recentlyAt = this.#dependencies.now() - RECENTLY_MS;
-    let free = this.max - this.#inUse;
+    const recent = this.#recent();
+    const free = this.max - this.#inUse;
     // An operation below its kept slots may take any free one. Lent slots come back one by one, and two operations that
     // wait for theirs must not block each other.
-    if (this.#of(operation).use.inUse < this.#kept(operation)) return free > 0;
+    if (this.#of(operation).use.inUse < this.#kept(operation, recent)) return free > 0;
+    let keptFree = 0;
     for (const [other, { use, askedAt }] of this.#operations) {
-      if (other !== operation && askedAt > recentlyAt) free -= Math.max(0, this.#kept(other) - use.inUse);
+      if (other !== operation && this.#isRecent(askedAt)) {
+        keptFree += Math.max(0, this.#kept(other, recent) - use.inUse);
+      }
     }
-    return free > 0;
+    return free > (this.max <= recent.count ? Math.min(keptFree, Math.floor(this.max / 2)) : keptFree);
   }
 
   /** Whether a client may hold one more of the slots of an operation; a refresh has no client, and always may. */
   mayHold(operation: string, client: string | undefined): boolean {
     if (client === undefined) return true;
-    const recentlyAt = this.#dependencies.now() - RECENTLY_MS;
+    const recent = this.#recent();
     let slots = this.max;
     for (const [other, { askedAt }] of this.#operations) {
-      if (other !== operation && askedAt > recentlyAt) slots -= this.#kept(other);
+      if (other !== operation && this.#isRecent(askedAt)) slots -= this.#kept(other, recent);
     }
     return this.#of(operation).clients.mayTake(client, slots);
   }
 
   /** Whether an operation uses less than its share: then it goes before the others. */
   isBelowShare(operation: string): boolean {
-    return this.#of(operation).use.inUse < this.#share(operation);
+    return this.#of(operation).use.inUse < this.#share(operation, this.#recent());
   }
 
   /** How long a request of an operation waits behind so many others; `undefined` while that is not known. */
@@ -204,18 +215,32 @@ export class Slots {
     this.#inUse--;
   }
 
-  /**
-   * The slots of an operation that are never lent: at least one, unless there are no more slots than operations with a
-   * share.
-   */
-  #kept(operation: string): number {
-    const share = this.#share(operation);
-    const isScarce = this.max <= this.#sharers;
-    return share === 0 ? 0 : Math.max(isScarce ? 0 : 1, Math.round(share * NEVER_LENT));
+  /** The slots of an operation that are never lent: at least one, if it has a share. */
+  #kept(operation: string, recent: InUse): number {
+    const share = this.#share(operation, recent);
+    return share === 0 ? 0 : Math.max(1, Math.round(share * NEVER_LENT));
   }
 
-  #share(operation: string): number {
-    return this.max * (this.#dependencies.shares[operation] ?? 0);
+  #share(operation: string, { fractions }: InUse): number {
+    return (this.max * this.#fraction(operation)) / Math.max(1, fractions);
+  }
+
+  #fraction(operation: string): number {
+    return this.#dependencies.shares[operation] ?? 0;
+  }
+
+  #recent(): InUse {
+    let [fractions, count] = [0, 0];
+    for (const [operation, { askedAt }] of this.#operations) {
+      const fraction = this.#isRecent(askedAt) ? this.#fraction(operation) : 0;
+      fractions += fraction;
+      if (fraction > 0) count++;
+    }
+    return { fractions, count };
+  }
+
+  #isRecent(askedAt: MonotonicMs): boolean {
+    return askedAt > this.#dependencies.now() - RECENTLY_MS;
   }
 
   #of(operation: string): OperationSlots {

@@ -1,6 +1,6 @@
 import type { EpochMs, Ms } from '../time-units.ts';
-import { chainPointIn } from '../ton/chain-point.ts';
-import { OPERATIONS } from '../ton/operations.ts';
+import { isObject } from '../json-object.ts';
+import { masterchainBlockShards } from '../ton/operations/masterchain-block-shards.ts';
 import { parseAnswer } from '../ton/parse-answer.ts';
 import type { UpstreamAnswer, UpstreamRequest } from './upstream-client.ts';
 
@@ -15,7 +15,7 @@ const LONGEST_BYTES = 256 * 1024;
 
 /** The question for the list of a masterchain block. */
 export function blockQuestion(seqno: number): UpstreamRequest {
-  return { operation: 'masterchainBlockShards', query: [['seqno', String(seqno)]], headers: [] };
+  return { operation: masterchainBlockShards.name, query: [['seqno', String(seqno)]], headers: [] };
 }
 
 /**
@@ -27,9 +27,9 @@ export function showsBlock(
   seqno: number,
 ): boolean | undefined {
   if (status === 404) return false;
-  const operation = OPERATIONS.get('masterchainBlockShards');
-  if (status !== 200 || body.length > LONGEST_BYTES || operation === undefined) return undefined;
-  return chainPointIn({ operation }, parseAnswer(body)).seqno === seqno;
+  if (status !== 200 || body.length > LONGEST_BYTES) return undefined;
+  const answer = parseAnswer(body);
+  return isObject(answer) && masterchainBlockShards.chainPoint(answer).seqno === seqno;
 }
 
 /**

@@ -46,6 +46,38 @@ describe('a quarter of each share', () => {
   });
 });
 
+describe('shares that are more than all slots together', () => {
+  const NAMES = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i'];
+  const shares = Object.fromEntries(NAMES.map((name, place) => [name, place === 0 ? 0.8 : 0.1]));
+  const inUse = (max: number, names: readonly string[]) => {
+    const slots = new Slots({ now: () => now, max, shares, patienceMs: 1500 });
+    for (const name of names) slots.asked(name);
+    return slots;
+  };
+
+  test('are weights over the operations in use', () => {
+    // A quarter of 0.8, of 0.8 / 1.2 and of 0.8 / 1.6 of 1600 slots.
+    expect(takeAll(inUse(1600, NAMES.slice(0, 3)), 'b')).toBe(1600 - 320 - 40);
+    expect(takeAll(inUse(1600, NAMES.slice(0, 5)), 'b')).toBe(1600 - 267 - 3 * 33);
+    expect(takeAll(inUse(1600, NAMES), 'b')).toBe(1600 - 200 - 7 * 25);
+  });
+
+  test.each([4, 9, 64])('leave two others a slot each of %i, whichever of nine hangs', (max) => {
+    for (const hanging of NAMES) {
+      const slots = inUse(max, NAMES);
+      takeAll(slots, hanging);
+      for (const other of NAMES.filter((name) => name !== hanging).slice(0, 2)) {
+        expect([hanging, other, slots.mayTake(other)]).toEqual([hanging, other, true]);
+        slots.take(other);
+      }
+    }
+  });
+
+  test('leave an operation that asks alone among nine half of the slots at least', () => {
+    for (const max of [1, 2, 3, 4, 9, 64]) expect(takeAll(inUse(max, NAMES), 'b')).toBeGreaterThanOrEqual(max / 2);
+  });
+});
+
 test('however few slots there are, each operation may take one when none is in use', () => {
   const operations = [...Object.keys(SHARES), 'other'];
   for (let max = 1; max <= 100; max++) {
