@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { SimulatedAnswer } from './answer.ts';
-import type { IndexerOperation } from './question.ts';
+import type { IndexerOperation } from './operations.ts';
 
 /** One way to go wrong instead of, or while, sending the true answer. */
 export type Fault =

@@ -8,7 +8,8 @@ import { Chain } from './chain.ts';
 import { DIALECTS, type Dialect } from './dialect.ts';
 import { type Fault, Faults } from './faults.ts';
 import { Gate } from './gate.ts';
-import { type IndexerOperation, operationOf, Question } from './question.ts';
+import { type IndexerOperation, operationOf } from './operations.ts';
+import { Question } from './question.ts';
 import { RequestLog } from './request-log.ts';
 import { Streaming } from './streaming.ts';
 

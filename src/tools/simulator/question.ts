@@ -2,26 +2,6 @@ import type { Chain } from './chain.ts';
 import { DIALECTS, type Dialect, type DialectTraits } from './dialect.ts';
 import { IndexerRefusal, Query, readAddress, readFlag, readHash, readInt32 } from './query.ts';
 
-const OPERATIONS = [
-  'pendingTraces',
-  'adjacentTransactions',
-  'masterchainBlockShards',
-  'masterchainInfo',
-  'transactionsByMasterchainBlock',
-  'message',
-] as const;
-
-/** The operations of the simulated indexer; `other` for unknown paths. */
-export type IndexerOperation = (typeof OPERATIONS)[number] | 'other';
-
-const BY_PATH = new Map(OPERATIONS.map((operation) => [`/api/v3/${operation}`.toLowerCase(), operation]));
-
-/** Which operation a raw request target (path and query) names: in any case, with up to two slashes at its end. */
-export function operationOf(target: string): IndexerOperation {
-  const [path = ''] = target.split('?');
-  return BY_PATH.get(path.toLowerCase().replace(/\/{1,2}$/, '')) ?? 'other';
-}
-
 const DEFAULT_LIMIT = 100;
 const MAX_LIMIT = 1000;
 
@@ -50,7 +30,7 @@ export interface AnsweringIndexer {
 /** One request, its parameters read as the dialect's indexer reads them, or refused by an {@link IndexerRefusal}. */
 export class Question {
   readonly method: string;
-  readonly operation: IndexerOperation;
+  readonly target: string;
   readonly chain: Chain;
   readonly dialect: Dialect;
   readonly instant: number;
@@ -64,7 +44,7 @@ export class Question {
     { chain, dialect, instant = chain.now, databaseAt = instant }: AnsweringIndexer,
   ) {
     this.method = method;
-    this.operation = operationOf(target);
+    this.target = target;
     this.chain = chain;
     this.dialect = dialect;
     this.instant = instant;
@@ -84,6 +64,21 @@ export class Question {
   selectAll<Row>(rows: readonly Row[]): readonly Row[] {
     if (this.select(rows).length < rows.length) throw new IndexerRefusal(500, 'timeout: context deadline exceeded');
     return rows;
+  }
+
+  /**
+   * The same, or a 404. The indexer does not notice the timeout, and takes the rows read until then for all rows. Throws
+   * a {@link IndexerRefusal}.
+   */
+  selectSome<Row>(rows: readonly Row[], what: string): readonly Row[] {
+    const selected = this.select(rows);
+    if (selected.length === 0) throw new IndexerRefusal(404, `${what} not found`);
+    return selected;
+  }
+
+  /** When a masterchain block is committed, in epoch ms; infinite while it is not indexed. */
+  committedAt(seqno: number): number {
+    return this.chain.block(seqno)?.committedAt ?? Number.POSITIVE_INFINITY;
   }
 
   /** The value of a scalar parameter: of several the last counts. */

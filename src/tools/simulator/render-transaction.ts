@@ -1,6 +1,7 @@
 import type { Account } from './accounts.ts';
 import { type BlockId, blockOf } from './blocks.ts';
 import { DIALECTS, type Dialect } from './dialect.ts';
+import type { Question } from './question.ts';
 import { digest } from './seeded-random.ts';
 import { type BlockSet, logicalTime, type SimulatedFinality, type Transaction } from './trace.ts';
 
@@ -151,4 +152,12 @@ export function renderMetadata(accounts: readonly Account[]): object {
   const extra = { balance: '4100100', decimals: '6', uri: 'https://jettons.example/sim.json' };
   const token = { valid: true, type: 'jetton_wallets', name: 'Simulated', symbol: 'SIM', extra };
   return Object.fromEntries(wallets.map(({ address }) => [address, { is_indexed: true, token_info: [token] }]));
+}
+
+/** A list of committed transactions with its address book, as several operations have it. */
+export function renderTransactions(transactions: readonly Transaction[], question: Question): object {
+  return {
+    transactions: transactions.map((transaction) => renderTransaction(transaction, 'finalized', question.dialect)),
+    address_book: question.flag('X-No-Address-Book') ? {} : renderAddressBook(accountsIn(transactions)),
+  };
 }

@@ -1,6 +1,6 @@
 import { EventEmitter, once } from 'node:events';
 import type { IncomingHttpHeaders } from 'node:http';
-import type { IndexerOperation } from './question.ts';
+import type { IndexerOperation } from './operations.ts';
 
 /** A request as it came over the wire. */
 export interface LoggedRequest {

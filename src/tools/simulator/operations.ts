@@ -1,0 +1,32 @@
+import type { SimulatedOperation } from './operation.ts';
+import { adjacentTransactions } from './operations/adjacent-transactions.ts';
+import { masterchainBlockShards } from './operations/masterchain-block-shards.ts';
+import { masterchainInfo } from './operations/masterchain-info.ts';
+import { message } from './operations/message.ts';
+import { pendingTraces } from './operations/pending-traces.ts';
+import { transactionsByMasterchainBlock } from './operations/transactions-by-masterchain-block.ts';
+
+const ALL = [
+  pendingTraces,
+  adjacentTransactions,
+  masterchainBlockShards,
+  masterchainInfo,
+  transactionsByMasterchainBlock,
+  message,
+] as const;
+
+/** The operations of the simulated indexer; `other` for unknown paths. */
+export type IndexerOperation = (typeof ALL)[number]['name'] | 'other';
+
+const BY_PATH = new Map(ALL.map((known) => [`/api/v3/${known.name}`.toLowerCase(), known]));
+
+/** The operation of a raw request target (path and query): in any case, with up to two slashes at its end. */
+export function simulatedOperation(target: string): ((typeof ALL)[number] & SimulatedOperation) | undefined {
+  const [path = ''] = target.split('?');
+  return BY_PATH.get(path.toLowerCase().replace(/\/{1,2}$/, ''));
+}
+
+/** The name of the operation of a raw request target. */
+export function operationOf(target: string): IndexerOperation {
+  return simulatedOperation(target)?.name ?? 'other';
+}

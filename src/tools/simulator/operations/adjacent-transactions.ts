@@ -1,0 +1,31 @@
+import type { SimulatedOperation } from '../operation.ts';
+import { IndexerRefusal } from '../query.ts';
+import type { Question } from '../question.ts';
+import { renderTransactions } from '../render-transaction.ts';
+
+function answer(question: Question): object {
+  const { chain, databaseAt } = question;
+  const hash = question.hash('hash');
+  if (hash === undefined) throw new IndexerRefusal(question.traits.noHashStatus, 'adjacent transactions not found');
+  // The indexer reads every other word as both, as if none were given.
+  const direction = question.scalar('direction');
+  const parent = direction === 'out' ? undefined : chain.parent(hash, databaseAt);
+  const children = direction === 'in' ? [] : chain.children(hash, databaseAt);
+  const adjacent = parent === undefined ? children : [parent, ...children];
+  return renderTransactions(question.selectSome(adjacent, 'adjacent transactions'), question);
+}
+
+/** The commits of the transaction itself, of its parent and of its children. */
+function changes(question: Question): readonly number[] {
+  const transaction = question.chain.transaction(question.hash('hash') ?? '');
+  if (transaction === undefined) return [];
+  const { parent, children } = transaction;
+  const adjacent = parent === undefined ? children : [parent, ...children];
+  return [transaction, ...adjacent].map(({ seqno }) => question.committedAt(seqno));
+}
+
+export const adjacentTransactions = {
+  name: 'adjacentTransactions',
+  answer,
+  changes,
+} as const satisfies SimulatedOperation;

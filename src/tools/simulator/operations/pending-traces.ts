@@ -1,0 +1,50 @@
+import type { Account } from '../accounts.ts';
+import type { SimulatedOperation } from '../operation.ts';
+import { IndexerRefusal } from '../query.ts';
+import type { Question } from '../question.ts';
+import { expandActionTypes, renderTrace } from '../render-trace.ts';
+import { accountsIn, renderAddressBook, renderMetadata } from '../render-transaction.ts';
+import { changesOf, knownTransactions, type Trace } from '../trace.ts';
+
+/** Those of the account or, where none is given, of the external messages; in the chain's order. */
+function askedTraces(question: Question): readonly Trace[] {
+  const { chain, instant, databaseAt } = question;
+  const account = question.address('account');
+  const hashes = question.hashes('ext_msg_hash');
+  if (account !== undefined) return chain.pendingTracesOf(account, instant, databaseAt);
+  const pending = chain.pendingTraces(instant, databaseAt);
+  if (hashes.length > 0) return pending.filter((trace) => hashes.includes(trace.externalHash));
+  throw new IndexerRefusal(422, 'account or ext_msg_hash should be specified');
+}
+
+function answer(question: Question): object {
+  const { dialect, instant, query, traits } = question;
+  const asked = askedTraces(question);
+  const version = question.header('X-Actions-Version');
+  // An empty header counts as given. No value is split at its commas.
+  const actionTypes = expandActionTypes(version === undefined ? query.values('supported_action_types') : [version]);
+  const accounts = accountsIn(asked.flatMap((trace) => knownTransactions(trace, instant)));
+  // The book and the metadata are read from the database, which is asked only where there are accounts to look up.
+  const rendered = (flag: string, render: (accounts: readonly Account[]) => object) =>
+    question.flag(flag) || accounts.length === 0 ? {} : render(question.selectAll(accounts));
+  const traces = asked.map((trace) => renderTrace(trace, instant, actionTypes, dialect));
+  return {
+    traces: traces.length === 0 ? traits.nothingPending : traces,
+    address_book: rendered('X-No-Address-Book', renderAddressBook),
+    metadata: rendered('X-No-Metadata', renderMetadata),
+  };
+}
+
+/** Those that an answer can list at one time or another. */
+function tracesFor(question: Question): readonly Trace[] {
+  const { chain } = question;
+  const address = question.address('account');
+  if (address === undefined) return question.hashes('ext_msg_hash').flatMap((hash) => chain.trace(hash) ?? []);
+  return chain.recentTraces().filter(({ transactions }) => transactions.some((it) => it.account.address === address));
+}
+
+export const pendingTraces = {
+  name: 'pendingTraces',
+  answer,
+  changes: (question) => tracesFor(question).flatMap(changesOf),
+} as const satisfies SimulatedOperation;
