@@ -1,20 +1,25 @@
 import { isObject } from '../../json-object.ts';
-import type { OperationName } from '../../ton/operations.ts';
 
-const LISTS: Readonly<Record<OperationName, readonly string[]>> = {
-  pendingTraces: ['traces'],
-  adjacentTransactions: ['transactions'],
-  masterchainBlockShards: ['blocks', 'transactions'],
-};
+/** What a body lists. */
+export interface FoundRows {
+  /** Which list it is. */
+  readonly name: string;
+  readonly rows: readonly unknown[];
+  readonly problems: readonly string[];
+}
 
-/** Finds the operation's list in a body, with what is wrong with it. A missing list has no rows and a problem. */
-export function listIn(operation: OperationName, body: unknown) {
-  const expected = LISTS[operation];
-  const name = expected.find((list) => isObject(body) && list in body) ?? expected.join(' or ');
-  const list = isObject(body) ? body[name] : undefined;
-  const rows: readonly unknown[] = Array.isArray(list) ? list : [];
-  const isList = list === null || (Array.isArray(list) && rows.every(isObject));
-  return { name, rows, problems: isList ? [] : [`${name} is no list of objects`] };
+/** Finds the rows in a body, with what is wrong with them. Where there are none that could be read, that is a problem. */
+export type RowsIn = (body: unknown) => FoundRows;
+
+/** Finds the rows of the first of these lists that a body has. A list of no rows may be `null`. */
+export function listed(...lists: readonly string[]): RowsIn {
+  return (body) => {
+    const name = lists.find((list) => isObject(body) && list in body) ?? lists.join(' or ');
+    const list = isObject(body) ? body[name] : undefined;
+    const rows: readonly unknown[] = Array.isArray(list) ? list : [];
+    const isList = list === null || (Array.isArray(list) && rows.every(isObject));
+    return { name, rows, problems: isList ? [] : [`${name} is no list of objects`] };
+  };
 }
 
 /** What is wrong with a body that must be the indexer's form of an error. */

@@ -1,6 +1,5 @@
-import type { OperationName } from '../../ton/operations.ts';
 import type { Answered, Asker } from './asker.ts';
-import { errorBodyProblems, listIn } from './bodies.ts';
+import { errorBodyProblems, type RowsIn } from './bodies.ts';
 import { keptSeconds } from './cache-headers.ts';
 import type { FindingReport } from './report.ts';
 
@@ -11,12 +10,16 @@ export interface Run {
   readonly report: FindingReport;
   /** Toncache's answers, to be compared with the indexer's own when it has had time to change them. */
   readonly given: Answered[];
+  /** Requests to the indexer a second. */
+  readonly rate: number;
+  /** How many blocks, transactions and accounts are asked for. */
+  readonly samples: number;
 }
 
 /** One request, and what its answer must be. */
 export interface Examination {
   readonly check: string;
-  readonly operation: OperationName;
+  readonly rowsIn: RowsIn;
   /** In a spelling that the indexer accepts too. */
   readonly target: string;
   readonly statuses: readonly number[];
@@ -26,14 +29,14 @@ export interface Examination {
 
 /** Asks toncache, inspects the answer, reports it, and remembers it. */
 export async function examine(run: Run, question: Examination): Promise<Answered> {
-  const { check, operation, target, statuses, problemsOf } = question;
+  const { check, rowsIn, target, statuses, problemsOf } = question;
   const answered = await run.toncache.ask(target);
   const excuse = await excuseFor(run, answered, statuses);
   if (excuse !== undefined) {
     run.report.notAsked(check, target, excuse);
     return answered;
   }
-  const { problems, detail, rowCount } = inspect(operation, answered, statuses);
+  const { problems, detail, rowCount } = inspect(rowsIn, answered, statuses);
   const more = statuses.includes(answered.status) ? problemsOf(answered, rowCount) : [];
   run.report.add({ check, asked: target, problems: [...problems, ...more], detail });
   run.given.push(answered);
@@ -41,7 +44,7 @@ export async function examine(run: Run, question: Examination): Promise<Answered
 }
 
 /** What is wrong with status, headers and shape of an answer to an operation, and what it holds, in a few words. */
-export function inspect(operation: OperationName, answer: Answered, statuses: readonly number[]) {
+export function inspect(rowsIn: RowsIn, answer: Answered, statuses: readonly number[]) {
   const { status, headers, body, bytes } = answer;
   if (!statuses.includes(status)) {
     const problems = [`status ${status}, expected ${statuses.join(' or ')}`, bytes.toString('utf8', 0, 200)];
@@ -50,7 +53,7 @@ export function inspect(operation: OperationName, answer: Answered, statuses: re
   if (status !== 200) {
     return { problems: [...errorBodyProblems(body), ...unkeepable(answer)], detail: `${status}`, rowCount: 0 };
   }
-  const { name, rows, problems } = listIn(operation, body);
+  const { name, rows, problems } = rowsIn(body);
   const [kept = 'not for clients to keep'] = unkeepable(answer);
   return { problems, detail: `${name}: ${rows.length}, ${kept}`, rowCount: rows.length };
 }

@@ -1,6 +1,6 @@
 import { isObject } from '../../json-object.ts';
 import { type Asker, UnreachableError } from './asker.ts';
-import { listIn } from './bodies.ts';
+import { listed } from './bodies.ts';
 
 /** The members of a transaction that are used to ask, in canonical form. */
 export interface SampledTransaction {
@@ -15,6 +15,8 @@ export interface SampledTransaction {
 /** What a run asks for. */
 export interface ChainSample {
   readonly transactions: readonly SampledTransaction[];
+  /** The one that is asked for in all spellings: with a parent, so that there is an answer to compare. */
+  readonly chosen: SampledTransaction | undefined;
   /** Seqnos of masterchain blocks, the newest first. */
   readonly seqnos: readonly number[];
 }
@@ -45,8 +47,9 @@ export async function learnChain(indexer: Asker, samples: number): Promise<Chain
     [found.find((it) => it.hasParent), found.find((it) => it.hasChildren)].filter((it) => it !== undefined);
   const isEnough = (found: readonly SampledTransaction[]) => found.length >= samples && informative(found).length === 2;
   const transactions = await lookBack(indexer, SETTLED_DISTANCE, isEnough);
-  const chosen = [...new Set([...informative(transactions), ...transactions])].slice(0, Math.max(samples, 2));
-  return { seqnos: [...seqnos], transactions: chosen };
+  const sampled = [...new Set([...informative(transactions), ...transactions])].slice(0, Math.max(samples, 2));
+  const chosen = sampled.find(({ hasParent }) => hasParent) ?? sampled[0];
+  return { seqnos: [...seqnos], transactions: sampled, chosen };
 }
 
 /** Reads transactions of masterchain blocks, the nearest first, and further and further back until there are enough. */
@@ -67,7 +70,7 @@ export async function lookBack(
 /** Transactions of a masterchain block, from the indexer itself; none if it answers with no list. */
 async function transactionsOf(indexer: Asker, seqno: number): Promise<SampledTransaction[]> {
   const target = `transactionsByMasterchainBlock?seqno=${seqno}&limit=${TRANSACTIONS_PER_BLOCK}`;
-  const { rows } = listIn('adjacentTransactions', (await indexer.ask(target)).body);
+  const { rows } = listed('transactions')((await indexer.ask(target)).body);
   return rows.filter(isObject).map(({ hash, account, in_msg: message, out_msgs: sent }) => ({
     hash: String(hash),
     account: String(account),

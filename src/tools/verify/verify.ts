@@ -3,10 +3,10 @@ import { loadSettings } from '../../config/load.ts';
 import { shownUrl } from '../../config/shown-url.ts';
 import { createLogger } from '../../operate/logger.ts';
 import { Asker } from './asker.ts';
-import { checkAdjacent, checkBadInput, checkBlocks, checkPending, checkUnknown } from './check-answers.ts';
-import { checkNextBlock, checkPromises } from './check-changes.ts';
-import { checkSpellings } from './check-spellings.ts';
+import { checkBadInput, checkUnknown } from './check-answers.ts';
+import { checkPromises } from './check-changes.ts';
 import { learnChain } from './learn-chain.ts';
+import { VERIFIED } from './operations.ts';
 import { type FindingCounts, FindingReport } from './report.ts';
 import { UpstreamTraffic } from './upstream-traffic.ts';
 
@@ -41,18 +41,14 @@ export async function verify({ url, apiKey, rate, samples, stdout, stderr }: Ver
     const toncache = new Asker({ baseUrl: publicUrl, headers: {}, traffic });
     const indexer = new Asker({ baseUrl: indexerUrl, headers, traffic });
     const report = new FindingReport((line) => void stdout.write(`${line}\n`));
-    const run = { toncache, indexer, report, given: [] };
+    const run = { toncache, indexer, report, given: [], rate, samples };
     const startedAt = performance.now();
     const sample = await learnChain(indexer, samples);
     report.head();
-    await checkBadInput(run);
-    await checkUnknown(run);
-    await checkBlocks(run, sample);
-    // Must run before other checks cache these answers.
-    await checkSpellings(run, sample);
-    await checkAdjacent(run, sample);
-    await checkPending(run, samples);
-    await checkNextBlock(run, rate);
+    for (const operation of VERIFIED) await checkBadInput(run, operation);
+    for (const operation of VERIFIED) await checkUnknown(run, operation);
+    for (const { check } of VERIFIED) await check(run, sample);
+    for (const { checkNext } of VERIFIED) await checkNext?.(run);
     await checkPromises(run);
     const seconds = Math.round((performance.now() - startedAt) / 1000);
     return report.end(`${traffic.count} requests to ${shownUrl(indexerUrl)} in ${seconds} s`);

@@ -1,0 +1,15 @@
+import type { OperationName } from '../../ton/operations.ts';
+import type { VerifiedOperation } from './operation.ts';
+import { adjacentTransactions } from './operations/adjacent-transactions.ts';
+import { masterchainBlockShards } from './operations/masterchain-block-shards.ts';
+import { pendingTraces } from './operations/pending-traces.ts';
+
+/** The operations that toncache caches, in the order in which they are asked. */
+const BY_NAME: Readonly<Record<OperationName, VerifiedOperation>> = {
+  masterchainBlockShards,
+  adjacentTransactions,
+  pendingTraces,
+};
+
+/** All of them. */
+export const VERIFIED: readonly VerifiedOperation[] = Object.values(BY_NAME);
