@@ -28,7 +28,6 @@ import { statusPages } from './operate/status/status-pages.ts';
 import { TopKeys } from './operate/status/top-keys.ts';
 import { Purges } from './purge/purges.ts';
 import { longestUseMs } from './ton/lifetime.ts';
-import { tagsOf } from './ton/purge-selector.ts';
 import { VERSION } from './version.ts';
 
 /** What an app is made of. */
@@ -97,7 +96,6 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
   });
   const redis = openRedis(context, gzip);
   const purges = new Purges({
-    tagsOf,
     onAllPurged: () => memory.clear(),
     runScript: redis?.connection.runScript,
     now,

@@ -35,8 +35,11 @@ export const NO_FACTS: BodyFacts = {
   saysNotServed: false,
 };
 
+/** What of a call its bodies are read by. */
+type Readable = Pick<Call, 'operation' | 'request'>;
+
 /** Reads a body. Pure, never throws; see {@link parseAnswer} for the time and memory that it takes. */
-export function factsOf(call: Call, status: number, bytes: Buffer, isWatching = false): BodyFacts {
+export function factsOf(call: Readable, status: number, bytes: Buffer, isWatching = false): BodyFacts {
   const body = parseAnswer(bytes);
   if (!isObject(body)) return NO_FACTS;
   const finality = status === 200 || status === 404 ? finalityOf(call, status, body) : undefined;

@@ -69,7 +69,7 @@ export function explainWith({
     const { operation, rawQuery } = readPasted(text);
     const call = parseCall(operation, rawQuery, headers);
     const key = cacheKey(network, call);
-    const { memory, redis } = await cache.inspect(key);
+    const { memory, redis } = await cache.inspect(key, call.tags);
     return {
       operation: operation.name,
       target: targetOf(operation.name, call.request.query),

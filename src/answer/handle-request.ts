@@ -70,7 +70,7 @@ export class RequestHandler {
     const keyed = this.#read(request);
     const { call, key } = keyed;
     this.#asked(call, key);
-    const found = cache.lookInMemory(keyed.key);
+    const found = cache.lookInMemory(key, call.tags);
     if (found.state !== 'fresh') memory.makeRoomIfFull();
     if (found.state !== 'fresh' && found.state !== 'stale-while-revalidate') {
       const { flights, missLimit, random } = this.#dependencies;
@@ -99,7 +99,7 @@ export class RequestHandler {
     const keyed = calls.recall(spelling);
     if (keyed === undefined) return undefined;
     const at = now();
-    const found = cache.lookInMemory(keyed.key, at);
+    const found = cache.lookInMemory(keyed.key, keyed.call.tags, at);
     if (found.state !== 'fresh') return undefined;
     const { entry } = found;
     const sent = gzip.bodyFor(entry, acceptsGzip);
@@ -133,7 +133,9 @@ export class RequestHandler {
   #refuse(call: Call, key: string, reason: ShedReason | 'client-limit', error: ProxyError): Answer {
     const { cache, report } = this.#dependencies;
     report({ name: 'shed', operation: call.operation.name, reason });
-    return this.#fallBack(call, cache.lookInMemory(key), error, false) ?? this.#fail(call, key, error, false);
+    return (
+      this.#fallBack(call, cache.lookInMemory(key, call.tags), error, false) ?? this.#fail(call, key, error, false)
+    );
   }
 
   /** `isCounted`: whether the client's limit of misses counts it, unless the indexer is not asked after all. */
@@ -151,7 +153,7 @@ export class RequestHandler {
     try {
       wait = await join();
       // The purge, or the block, may have come before this request. A new flight asks the indexer after both.
-      while (wait.collapsed && wait.state === 'landed' && mustLoadAgain(wait.value, cache)) wait = await join();
+      while (wait.collapsed && wait.state === 'landed' && mustLoadAgain(wait.value, call, cache)) wait = await join();
     } finally {
       waiter.close();
     }
@@ -187,7 +189,7 @@ export class RequestHandler {
       report({ name: 'shed', operation: call.operation.name, reason: 'deadline' });
       error = overloaded(random, 'deadline');
     }
-    return { from: 'nowhere', error, fallback: cache.lookInMemory(key) };
+    return { from: 'nowhere', error, fallback: cache.lookInMemory(key, call.tags) };
   }
 
   #hit(call: Call, entry: Entry, tier: 'memory' | 'redis'): Answer {
@@ -201,7 +203,7 @@ export class RequestHandler {
     const { entry, tier } = fallback;
     const { cache, now } = this.#dependencies;
     // A failure answers its key for a while (failure TTL), in which the fallback may expire or be purged.
-    if (cache.isOver(entry) || freshnessOf(entry, now()) === 'expired') return undefined;
+    if (cache.isOver(entry, call.tags) || freshnessOf(entry, now()) === 'expired') return undefined;
     const ttl = ttlOf(entry.freshUntil, now());
     return this.#answer(
       call,

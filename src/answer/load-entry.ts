@@ -58,8 +58,8 @@ export function hasFailedAtIndexer(load: Load): boolean {
  * Whether the answer of a load may not be served to one who has only followed it: a purge covers it, the block that it
  * lacks is there now, or the load was a refresh that was not sent.
  */
-export function mustLoadAgain(load: Load, cache: TieredCache): boolean {
-  return load.from === 'nowhere' ? load.isDropped === true : cache.isOver(load.entry);
+export function mustLoadAgain(load: Load, { tags }: Call, cache: TieredCache): boolean {
+  return load.from === 'nowhere' ? load.isDropped === true : cache.isOver(load.entry, tags);
 }
 
 export interface EntryLoaderDependencies {
@@ -105,7 +105,7 @@ export class EntryLoader {
     const { admission, refuse, report } = this.#dependencies;
     const { clients } = flight;
     const operation = call.operation.name;
-    let look = await this.#lookUp(key);
+    let look = await this.#lookUp(call, key);
     for (;;) {
       const hit = hitOf(look.found, acceptStale);
       if (hit !== undefined) return hit;
@@ -114,10 +114,10 @@ export class EntryLoader {
       const request = { operation, key, neverWaits, clients, sentFor: flight, seqno: seqnoOf(call) };
       flight.onFollowed = (client) => admission.backlog.join(request, client);
       const ticket = await admission.enter(request);
-      if ('reason' in ticket) return this.#failed(key, refuse(request, ticket), look.found, !acceptStale);
+      if ('reason' in ticket) return this.#failed(call, key, refuse(request, ticket), look.found, !acceptStale);
       let lease: Lease | undefined;
       try {
-        const acquired = await this.#acquire(key, look);
+        const acquired = await this.#acquire(call, key, look);
         if (acquired.state === 'held') lease = acquired.lease;
         // The wait for the ticket may have been long, and the entry may have been stored meanwhile.
         const found = acquired.found.state === 'miss' ? look.found : acquired.found;
@@ -136,9 +136,9 @@ export class EntryLoader {
         report({ name: 'followed', operation });
         const landing = await acquired.landed(flight.signal);
         const failure = landing.state === 'failed' ? decodeFailure(landing.failure) : undefined;
-        if (failure !== undefined) return this.#failed(key, failure, found);
+        if (failure !== undefined) return this.#failed(call, key, failure, found);
         // With Redis failing, or a failure that cannot be read, another wait could end in the same way: load without it.
-        look = landing.state === 'over' ? await this.#lookUp(key) : { found, budgetLeftMs: 0 };
+        look = landing.state === 'over' ? await this.#lookUp(call, key) : { found, budgetLeftMs: 0 };
       } catch (bug) {
         ticket.end('unknown');
         lease?.release();
@@ -148,10 +148,11 @@ export class EntryLoader {
   }
 
   /** Asks for the lease, where there is Redis and time for it; in any case looks into memory again. */
-  #acquire(key: string, { budgetLeftMs }: Look): Acquisition | Promise<Acquisition> {
+  #acquire({ tags }: Call, key: string, { budgetLeftMs }: Look): Acquisition | Promise<Acquisition> {
     const { leases, cache } = this.#dependencies;
-    if (leases === undefined || budgetLeftMs <= 0) return { state: 'unavailable', found: cache.lookInMemory(key) };
-    return leases.acquire(key, budgetLeftMs);
+    if (leases === undefined || budgetLeftMs <= 0)
+      return { state: 'unavailable', found: cache.lookInMemory(key, tags) };
+    return leases.acquire(key, tags, budgetLeftMs);
   }
 
   /** Ends the ticket, and the lease unless it throws. */
@@ -161,7 +162,7 @@ export class EntryLoader {
     // Share indexer failures with waiting instances. Local refusals (overload, shutdown) only release the lease.
     if (isKept(result)) lease?.fail(encodeFailure(result));
     else lease?.release();
-    return this.#failed(question.request.key, result, found, isRefresh);
+    return this.#failed(question.call, question.request.key, result, found, isRefresh);
   }
 
   /** Stores the answer before its slot goes to the next request, which looks into memory then. */
@@ -176,7 +177,7 @@ export class EntryLoader {
     try {
       const inMemory = pushed?.answered(entry, facts.watchable);
       const onShared = (isShared: boolean) => isShared || lease?.release();
-      const stored = cache.set(entry, { known, token: lease?.token, onShared, inMemory });
+      const stored = cache.set(entry, call.tags, { known, token: lease?.token, onShared, inMemory });
       const { status, answerClass } = entry.head;
       if (stored.outcome === 'stored') report({ name: 'stored', operation, answerClass });
       if (stored.outcome === 'regressed') report({ name: 'regressed', operation });
@@ -187,16 +188,16 @@ export class EntryLoader {
     }
   }
 
-  #lookUp(key: string): Look | Promise<Look> {
+  #lookUp({ tags }: Call, key: string): Look | Promise<Look> {
     const { cache, monotonic, redisBudgetMs } = this.#dependencies;
     const startedAt = monotonic();
-    const looked = cache.lookUp(key);
+    const looked = cache.lookUp(key, tags);
     if (!(looked instanceof Promise)) return { found: looked, budgetLeftMs: redisBudgetMs };
     return looked.then((found) => ({ found, budgetLeftMs: redisBudgetMs - (monotonic() - startedAt) }));
   }
 
-  #failed(key: string, error: ProxyError, found: Lookup, isRefresh = false): Load {
-    const inMemory = this.#dependencies.cache.lookInMemory(key);
+  #failed({ tags }: Call, key: string, error: ProxyError, found: Lookup, isRefresh = false): Load {
+    const inMemory = this.#dependencies.cache.lookInMemory(key, tags);
     // An entry too large for memory was only found in Redis.
     const isDropped = isRefresh && error.code === 'overloaded';
     return { from: 'nowhere', error, isDropped, fallback: inMemory.state === 'miss' ? found : inMemory };

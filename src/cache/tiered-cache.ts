@@ -24,8 +24,8 @@ export interface Inspected {
 /** What the cache knows of purges. */
 export interface KnownPurges {
   readonly bans: {
-    /** The entry, or `undefined` if it is purged. */
-    applyBans(entry: Entry): Entry | undefined;
+    /** The entry with these tags, or `undefined` if it is purged. */
+    applyBans(entry: Entry, tags: readonly string[]): Entry | undefined;
   };
   /** Whether all purges up to now are known: what Redis holds may be used. */
   readonly isCurrent: boolean;
@@ -55,7 +55,10 @@ export interface TieredCacheDependencies {
   readonly now: () => EpochMs;
 }
 
-/** Memory in front of Redis: an entry that memory may still answer with costs no Redis call. Never throws. */
+/**
+ * Memory in front of Redis: an entry that memory may still answer with costs no Redis call. Who asks for a key gives the
+ * tags by which a purge can name its entry. Never throws.
+ */
 export class TieredCache {
   readonly #dependencies: TieredCacheDependencies;
 
@@ -64,18 +67,18 @@ export class TieredCache {
   }
 
   /** What memory holds. */
-  lookInMemory(key: string, now = this.#dependencies.now()): Lookup {
+  lookInMemory(key: string, tags: readonly string[], now = this.#dependencies.now()): Lookup {
     const entry = this.#dependencies.memory.get(key, now);
-    return entry === undefined ? { state: 'miss' } : this.#lookupOf(entry, 'memory', now);
+    return entry === undefined ? { state: 'miss' } : this.#lookupOf(entry, tags, 'memory', now);
   }
 
   /** The better entry of both tiers, asking Redis once; memory keeps what Redis returned. At once without Redis. */
-  lookUp(key: string): Lookup | Promise<Lookup> {
+  lookUp(key: string, tags: readonly string[]): Lookup | Promise<Lookup> {
     const { redis, purges } = this.#dependencies;
-    if (redis === undefined) return this.lookInMemory(key);
+    if (redis === undefined) return this.lookInMemory(key, tags);
     return redis.get(key).then((read) => {
       // Only bans that are known by now are applied to the entry.
-      return read.state === 'found' && purges.isCurrent ? this.#learn(read.entry) : this.lookInMemory(key);
+      return read.state === 'found' && purges.isCurrent ? this.#learn(read.entry, tags) : this.lookInMemory(key, tags);
     });
   }
 
@@ -85,46 +88,51 @@ export class TieredCache {
    */
   async acquire(
     key: string,
+    tags: readonly string[],
     request: LeaseRequest,
   ): Promise<{ holder: string | undefined; found: Lookup } | undefined> {
     const { redis, purges } = this.#dependencies;
     const acquired = await redis?.acquire(key, request);
     if (acquired === undefined || !purges.isCurrent) return undefined;
     const { holder, found } = acquired;
-    return { holder, found: found === undefined ? this.lookInMemory(key) : this.#learn(found) };
+    return { holder, found: found === undefined ? this.lookInMemory(key, tags) : this.#learn(found, tags) };
   }
 
   /** The usable entry of each tier, for `GET /explain`. */
-  async inspect(key: string): Promise<Inspected> {
+  async inspect(key: string, tags: readonly string[]): Promise<Inspected> {
     const { memory, redis, purges } = this.#dependencies;
     const read = await redis?.get(key);
     const entry = memory.peek(key);
-    const inMemory = entry && this.#left(entry);
+    const inMemory = entry && this.#left(entry, tags);
     if (read === undefined) return { memory: inMemory, redis: 'not configured' };
     if (read.state === 'failed' || !purges.isCurrent) return { memory: inMemory, redis: 'failed' };
-    return { memory: inMemory, redis: (read.state === 'found' && this.#left(read.entry)) || 'absent' };
+    return { memory: inMemory, redis: (read.state === 'found' && this.#left(read.entry, tags)) || 'absent' };
   }
 
   /** Whether a purge covers the entry: by the instant at which it was asked for. */
-  isPurged(entry: Entry): boolean {
-    return this.#dependencies.purges.bans.applyBans(entry) === undefined;
+  isPurged(entry: Entry, tags: readonly string[]): boolean {
+    return this.#dependencies.purges.bans.applyBans(entry, tags) === undefined;
   }
 
   /** Whether the entry may not be served to anybody who asks now: it is purged, or the block that it lacked is there. */
-  isOver(entry: Entry): boolean {
-    return this.isPurged(entry) || this.#isOvertaken(entry);
+  isOver(entry: Entry, tags: readonly string[]): boolean {
+    return this.isPurged(entry, tags) || this.#isOvertaken(entry);
   }
 
   /** Stores in both tiers, in Redis in the background. A regressed answer is not stored, but extends the kept entry. */
-  set(entry: Entry, { known, token, onShared, inMemory = entry }: StoreHints = {}): StoreOutcome {
+  set(
+    entry: Entry,
+    tags: readonly string[],
+    { known, token, onShared, inMemory = entry }: StoreHints = {},
+  ): StoreOutcome {
     const { memory, now } = this.#dependencies;
     const unstored = (outcome: StoreOutcome): StoreOutcome => {
       onShared?.(false);
       return outcome;
     };
     if (usableUntil(entry) <= now()) return unstored({ outcome: 'expired' });
-    if (this.isPurged(entry)) return unstored({ outcome: 'purged' });
-    const kept = this.#keptEntry(entry.key, known);
+    if (this.isPurged(entry, tags)) return unstored({ outcome: 'purged' });
+    const kept = this.#keptEntry(entry.key, tags, known);
     const precedence = kept === undefined ? 'replaces' : precedenceOver(kept, entry, now());
     if (kept !== undefined && precedence === 'older') return unstored({ outcome: 'superseded', kept });
     if (kept !== undefined && precedence === 'regressed') {
@@ -136,25 +144,25 @@ export class TieredCache {
   }
 
   /** Takes the entry from Redis into memory, unless memory holds a better one. */
-  #learn(entry: Entry): Lookup {
+  #learn(entry: Entry, tags: readonly string[]): Lookup {
     const { memory, now } = this.#dependencies;
-    if (this.isPurged(entry)) return this.lookInMemory(entry.key);
-    const kept = this.#keptEntry(entry.key);
+    if (this.isPurged(entry, tags)) return this.lookInMemory(entry.key, tags);
+    const kept = this.#keptEntry(entry.key, tags);
     const precedence = kept === undefined ? 'replaces' : precedenceOver(kept, entry, now());
     // Memory may hold the same answer, extended since where Redis takes no writes.
     const isCopy = kept?.askedAt === entry.askedAt && kept.freshUntil >= entry.freshUntil;
     if (kept === undefined || (precedence === 'replaces' && !isCopy)) {
       memory.set(entry);
-      return this.#lookupOf(entry, 'redis');
+      return this.#lookupOf(entry, tags, 'redis');
     }
-    return this.#lookupOf(precedence === 'regressed' ? this.#extend(kept) : kept, 'memory');
+    return this.#lookupOf(precedence === 'regressed' ? this.#extend(kept) : kept, tags, 'memory');
   }
 
   /** The entry that a new answer is compared with: usable and not purged. */
-  #keptEntry(key: string, known?: Entry): Entry | undefined {
+  #keptEntry(key: string, tags: readonly string[], known?: Entry): Entry | undefined {
     const { memory, now } = this.#dependencies;
     const entry = memory.get(key) ?? known;
-    return entry === undefined || usableUntil(entry) <= now() || this.isPurged(entry) ? undefined : entry;
+    return entry === undefined || usableUntil(entry) <= now() || this.isPurged(entry, tags) ? undefined : entry;
   }
 
   #extend(kept: Entry, hints: StoreHints = {}): Entry {
@@ -181,8 +189,8 @@ export class TieredCache {
     return true;
   }
 
-  #lookupOf(entry: Entry, tier: 'memory' | 'redis', now = this.#dependencies.now()): Lookup {
-    const left = this.#left(entry);
+  #lookupOf(entry: Entry, tags: readonly string[], tier: 'memory' | 'redis', now = this.#dependencies.now()): Lookup {
+    const left = this.#left(entry, tags);
     if (left === undefined) return { state: 'miss' };
     const state = freshnessOf(left, now);
     return state === 'expired' ? { state: 'miss' } : { state, entry: left, tier };
@@ -193,10 +201,10 @@ export class TieredCache {
   }
 
   /** What purges, events and the chain leave of an entry. */
-  #left(entry: Entry): Entry | undefined {
+  #left(entry: Entry, tags: readonly string[]): Entry | undefined {
     if (this.#isOvertaken(entry)) return undefined;
     const { purges, applyEvents } = this.#dependencies;
-    const left = purges.bans.applyBans(entry);
+    const left = purges.bans.applyBans(entry, tags);
     return left && (applyEvents?.(left) ?? left);
   }
 }

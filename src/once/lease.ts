@@ -73,14 +73,14 @@ export class Leases {
     this.#dependencies = dependencies;
   }
 
-  /** Asks for the lease of a key, within `budgetMs`. Never rejects. */
-  async acquire(key: string, budgetMs: Ms): Promise<Acquisition> {
+  /** Asks for the lease of a key, whose entry has these tags, within `budgetMs`. Never rejects. */
+  async acquire(key: string, tags: readonly string[], budgetMs: Ms): Promise<Acquisition> {
     const { cache, leaseMs } = this.#dependencies;
     const token = randomUUID();
-    const acquired = await cache.acquire(key, { token, leaseMs, budgetMs });
+    const acquired = await cache.acquire(key, tags, { token, leaseMs, budgetMs });
     if (acquired === undefined) {
       this.#end(key, token, '', 0);
-      return { state: 'unavailable', found: cache.lookInMemory(key) };
+      return { state: 'unavailable', found: cache.lookInMemory(key, tags) };
     }
     const { holder, found } = acquired;
     if (holder === undefined) return { state: 'held', lease: this.#held(key, token), found };

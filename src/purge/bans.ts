@@ -14,14 +14,10 @@ export interface Ban {
   readonly at: EpochMs;
 }
 
-/** What bans are compared with: an entry. */
-export interface Bannable extends Pick<Instants, 'askedAt'> {
-  readonly key: string;
-}
+/** What bans are compared with: an entry, by the instant at which it was asked for. */
+export type Bannable = Pick<Instants, 'askedAt'>;
 
 export interface BansDependencies {
-  /** The tags of an entry by its key, without {@link EVERY_ENTRY}. */
-  readonly tagsOf: (key: string) => readonly string[];
   readonly now: () => EpochMs;
 }
 
@@ -65,19 +61,19 @@ export class Bans {
     return true;
   }
 
-  /** The entry, or `undefined` if a ban covers it. */
-  applyBans<E extends Bannable>(entry: E): E | undefined {
+  /** The entry with these tags, or `undefined` if a ban covers it. */
+  applyBans<E extends Bannable>(entry: E, tags: readonly string[]): E | undefined {
     if (entry.askedAt > this.#latestAskedAt) this.#latestAskedAt = entry.askedAt;
     if (entry.askedAt > this.#newestAt || this.#untouched.has(entry)) return entry;
-    if (entry.askedAt <= this.purgedUntil(entry)) return undefined;
+    if (entry.askedAt <= this.purgedUntil(tags)) return undefined;
     this.#untouched.add(entry);
     return entry;
   }
 
-  /** Entries of this key that were asked for up to here are purged; 0 when none are. */
-  purgedUntil({ key }: Pick<Bannable, 'key'>): EpochMs {
+  /** Entries with these tags that were asked for up to here are purged; 0 when none are. */
+  purgedUntil(tags: readonly string[]): EpochMs {
     if (this.#atByTag.size === 0) return 0;
-    return Math.max(this.atOf(EVERY_ENTRY), ...this.#dependencies.tagsOf(key).map((tag) => this.atOf(tag)));
+    return Math.max(this.atOf(EVERY_ENTRY), ...tags.map((tag) => this.atOf(tag)));
   }
 
   /**

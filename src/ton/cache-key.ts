@@ -16,11 +16,6 @@ export function cacheKey(network: string, { operation, request }: Call): string 
   return `${network} ${operation.name}?${[...query, ...headers].join('&')}`;
 }
 
-/** The query of a key's call: names, and values that are percent-encoded as keys hold them. */
-export function queryIn(key: string): (readonly [name: string, value: string])[] {
-  return Array.from(key.matchAll(/[?&]([a-z_]+)=([^&]*)/g), ([, name = '', value = '']) => [name, value]);
-}
-
 /**
  * Percent-encodes characters that do not occur in addresses, hashes, numbers and plain words, which stay readable in
  * keys.

@@ -18,6 +18,8 @@ export interface OperationRules<Name extends string> {
   readonly lifetimeRules: (request: CanonicalRequest) => readonly LifetimeRule[];
   readonly completeness: ReadCompleteness;
   readonly chainPoint: ReadChainPoint;
+  /** What a purge can name of a request: its tags, see `tags.ts`. */
+  readonly tags: (request: CanonicalRequest) => readonly string[];
   /** The masterchain block that a request is about. Absent where requests are about none. */
   readonly masterchainSeqno?: (request: CanonicalRequest) => number | undefined;
   /** Absent where the stream of events announces nothing about the answers. */

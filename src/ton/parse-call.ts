@@ -7,6 +7,8 @@ import { UNDECODABLE } from './parameters.ts';
 export interface Call {
   readonly operation: Operation;
   readonly request: CanonicalRequest;
+  /** What a purge can name of it, such as `seqno:7`. */
+  readonly tags: readonly string[];
 }
 
 /** The masterchain block that a call is about; `undefined` where it is about none. */
@@ -30,7 +32,7 @@ export function hasHeaderOf({ headerNames }: Operation, headers: RequestHeaders)
 export function parseCall(operation: Operation, rawQuery: string, headers: RequestHeaders): Call {
   const given = collect(operation, rawQuery, headers);
   const parsed = operation.schema.safeParse(given);
-  if (parsed.success) return { operation, request: parsed.data };
+  if (parsed.success) return { operation, request: parsed.data, tags: operation.tags(parsed.data) };
   const issues = parsed.error.issues.map(({ path, message }) => [...path.map(String), message].join(' '));
   throw new ProxyError('invalid-request', issues.join('; '));
 }

@@ -1,10 +1,10 @@
 import { ProxyError } from '../errors.ts';
 import { isObject } from '../json-object.ts';
-import { queryIn } from './cache-key.ts';
 import { accounts, hash, seqno } from './parameters.ts';
+import { type Named, tagOf } from './tags.ts';
 
 /** What can be purged: answers to requests that name this seqno, hash or account, or everything. */
-export type Selector = 'seqno' | 'hash' | 'account' | 'all';
+export type Selector = Named | 'all';
 
 /** A valid request for a purge. */
 export interface PurgeRequest {
@@ -20,14 +20,6 @@ const ALL = '*';
 
 const ACCEPTED = 'one of seqno, hash, account, all';
 
-/** The selector that covers each parameter of a request. */
-const SELECTOR_OF: Readonly<Record<string, Exclude<Selector, 'all'>>> = {
-  seqno: 'seqno',
-  hash: 'hash',
-  ext_msg_hash: 'hash',
-  account: 'account',
-};
-
 /**
  * Reads the body of a purge: exactly one selector with its value in any spelling. Throws a
  * {@link ProxyError} `invalid-request` that names the field and what would be accepted.
@@ -40,26 +32,18 @@ export function parsePurge(body: unknown): PurgeRequest {
   const [selector] = names.filter(isSelector);
   if (selector === undefined) throw invalid(`nothing is named that is to be purged; accepted: ${ACCEPTED}`);
   if (names.length > 1) throw invalid(`${names.join(' and ')} are given together; accepted: ${ACCEPTED}`);
-  const value = readValue(selector, body[selector]);
-  return { selector, value, tag: selector === 'all' ? ALL : `${selector}:${value}` };
-}
-
-/** The tags of a key's entry, such as `seqno:7`: all that a purge can name of its call. */
-export function tagsOf(key: string): string[] {
-  return queryIn(key).flatMap(([name, value]) => {
-    const selector = SELECTOR_OF[name];
-    return selector === undefined ? [] : [`${selector}:${value}`];
-  });
+  if (selector !== 'all') {
+    const value = readValue(selector, body[selector]);
+    return { selector, value, tag: tagOf(selector, value) };
+  }
+  if (body[selector] !== true) throw invalid('all is not valid; accepted: true');
+  return { selector, value: true, tag: ALL };
 }
 
 /** Reads the values that requests give for a parameter, as for the operations. */
 const SCHEMAS = { seqno, hash, account: accounts.transform(([account = '']) => account) } as const;
 
-function readValue(selector: Selector, given: unknown): PurgeRequest['value'] {
-  if (selector === 'all') {
-    if (given === true) return given;
-    throw invalid('all is not valid; accepted: true');
-  }
+function readValue(selector: Named, given: unknown): number | string {
   const parsed = SCHEMAS[selector].safeParse([
     typeof given === 'string' || typeof given === 'number' ? String(given) : '-',
   ]);

@@ -57,8 +57,8 @@ function instance({ leaseMs = 60_000 } = {}) {
     pollBudgetMs: BUDGET_MS,
   });
   const set = (entry: Entry, token?: string) =>
-    new Promise<boolean>((resolve) => void cache.set(entry, { token, onShared: resolve }));
-  return { cache, set, acquire: (key: string) => leases.acquire(key, BUDGET_MS) };
+    new Promise<boolean>((resolve) => void cache.set(entry, [], { token, onShared: resolve }));
+  return { cache, set, acquire: (key: string) => leases.acquire(key, [], BUDGET_MS) };
 }
 
 function held(acquired: Acquisition) {
@@ -141,8 +141,8 @@ describe('Redis', () => {
     await other.set(listing(key, ['a', 'b']), lease.token);
     expect(await stalled.set(listing(key, ['a']), lost.token)).toBe(false);
     expect(await inRedis(key)).toBe('a,b');
-    expect(stalled.cache.lookInMemory(key)).toEqual({ state: 'miss' });
-    expect(await stalled.cache.lookUp(key)).toMatchObject({ entry: { completeness: { rank: 2 } }, tier: 'redis' });
+    expect(stalled.cache.lookInMemory(key, [])).toEqual({ state: 'miss' });
+    expect(await stalled.cache.lookUp(key, [])).toMatchObject({ entry: { completeness: { rank: 2 } }, tier: 'redis' });
   });
 
   test('keeps a full list that came without a lease from the poorer one of the holder', async () => {
@@ -159,7 +159,7 @@ describe('Redis', () => {
     held(await holder.acquire(key));
     expect(await other.set(listing(key, ['a', 'b']))).toBe(false);
     expect(await inRedis(key)).toBe('a');
-    const kept = other.cache.lookInMemory(key);
+    const kept = other.cache.lookInMemory(key, []);
     expect(kept.state !== 'miss' && bodyOf(kept.entry).toString()).toBe('a,b');
   });
 });

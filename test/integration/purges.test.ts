@@ -47,7 +47,6 @@ class Instance {
 
   constructor(usableMs = 0) {
     this.purges = new Purges({
-      tagsOf: (key) => key.split(' '),
       now: () => Date.now() + this.aheadMs,
       runScript: (...call) => this.#run(call),
       monotonic: () => performance.now(),
@@ -84,7 +83,7 @@ class Instance {
   }
 
   until(tag: string): number {
-    return this.purges.bans.purgedUntil({ key: tag });
+    return this.purges.bans.purgedUntil([tag]);
   }
 }
 
@@ -102,9 +101,9 @@ describe('a purge', () => {
     await ahead.connect();
     expect(at).toBe(right.firstReplyAt + 5);
     for (const { purges } of [right, ahead]) {
-      expect(purges.bans.applyBans(anEntry({ key: 'a', askedAt: right.firstReplyAt + 4 }))).toBeUndefined();
+      expect(purges.bans.applyBans(anEntry({ key: 'a', askedAt: right.firstReplyAt + 4 }), ['a'])).toBeUndefined();
       const after = anEntry({ key: 'a', askedAt: right.firstReplyAt + 6 });
-      expect(purges.bans.applyBans(after)).toBe(after);
+      expect(purges.bans.applyBans(after, ['a'])).toBe(after);
     }
   });
 
@@ -210,7 +209,6 @@ it.each([null, 'OK', [], [1, '', null, []], ['x', '', '', []], [Number.NaN, '', 
   'a reply that holds no bans is a failure: %j',
   async (reply) => {
     const purges = new Purges({
-      tagsOf: () => [],
       now: Date.now,
       runScript: async () => reply,
       onAllPurged: () => {},

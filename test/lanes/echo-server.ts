@@ -39,7 +39,7 @@ export function startEchoServer({ fastLane }: { readonly fastLane: boolean }): P
     const operation = findOperation(`/api/v3/${spelling.slice(0, spelling.indexOf('?'))}`);
     if (operation === undefined || !remembered.has(spelling)) return undefined;
     const entry = hitOf(spelling);
-    const call = { operation, request: { query: [], headers: [] } };
+    const call = { operation, request: { query: [], headers: [] }, tags: [] };
     return { entry, sent: gzip.bodyFor(entry, acceptsGzip) as SentBody, call, key: spelling, at: NOW };
   };
   const handle = (request: ProxyRequest): Answer | Promise<Answer> => {

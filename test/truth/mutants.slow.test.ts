@@ -27,7 +27,7 @@ const MUTANTS: readonly Mutant[] = [
     rule: 'a purge is ignored',
     finding: 'lie',
     file: 'purge/bans.ts',
-    from: 'if (entry.askedAt <= this.purgedUntil(entry)) return undefined;',
+    from: 'if (entry.askedAt <= this.purgedUntil(tags)) return undefined;',
     to: '',
   },
   {

@@ -7,6 +7,7 @@ import { type Finality, isFinal } from '../finality.ts';
 import { finalityOfLists } from '../lists.ts';
 import { operation } from '../operation.ts';
 import { direction, flag, hash } from '../parameters.ts';
+import { tagsOfParameters } from '../tags.ts';
 
 const schema = z.object({ hash, direction, x_no_address_book: flag, 'x-no-address-book': flag }).transform(
   (given): CanonicalRequest => ({
@@ -54,4 +55,5 @@ export const adjacentTransactions = operation({
   // A final answer lists the one parent, and gains no more rows.
   completeness: completenessOfGrowingList('transactions'),
   chainPoint: pointOfLists('transactions'),
+  tags: (request) => tagsOfParameters(request, { hash: 'hash' }),
 });

@@ -7,6 +7,7 @@ import { type Finality, isFinal } from '../finality.ts';
 import { finalityOfLists, isFull, isShort } from '../lists.ts';
 import { operation } from '../operation.ts';
 import { limit, offset, seqno, sort } from '../parameters.ts';
+import { tagsOfParameters } from '../tags.ts';
 
 const schema = z
   .object({ seqno, limit, offset, sort })
@@ -54,5 +55,6 @@ export const masterchainBlockShards = operation({
   lifetimeRules: () => ['shardsFinal', 'shardsFinalPage', 'shardsLive', 'empty'],
   completeness: completenessByClass,
   chainPoint: pointOfLists('blocks', 'transactions'),
+  tags: (request) => tagsOfParameters(request, { seqno: 'seqno' }),
   masterchainSeqno: seqnoOf,
 });

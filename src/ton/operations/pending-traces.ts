@@ -7,6 +7,7 @@ import { type Finality, isFinal } from '../finality.ts';
 import { finalityOfLists } from '../lists.ts';
 import { operation } from '../operation.ts';
 import { accounts, actionsVersion, actionTypes, flag, hashSet } from '../parameters.ts';
+import { tagsOfParameters } from '../tags.ts';
 import type { Watchable } from '../watchable.ts';
 
 /**
@@ -109,5 +110,6 @@ export const pendingTraces = operation({
   completeness: latestCounts,
   // They come from the emulator, which can be ahead of the database that the other operations are answered from.
   chainPoint: () => NO_POINT,
+  tags: (request) => tagsOfParameters(request, { account: 'account', ext_msg_hash: 'hash' }),
   watching: { watchableIn, accountsIn },
 });

@@ -17,7 +17,7 @@ test.each([true, false])('an answer reaches Redis only while all purges and its 
     now,
   });
   const onShared = vi.fn();
-  expect(cache.set(anEntry({ askedAt: now() }), { onShared }).outcome).toBe('stored');
+  expect(cache.set(anEntry({ askedAt: now() }), [], { onShared }).outcome).toBe('stored');
   expect(set).toHaveBeenCalledTimes(isCurrent ? 1 : 0);
   expect(onShared.mock.calls).toEqual([[false]]);
 });

@@ -1,14 +1,18 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import type { Entry } from '../../../src/cache/entry.ts';
 import { type Ban, Bans, EVERY_ENTRY } from '../../../src/purge/bans.ts';
 import { anEntry } from '../../support/entry.ts';
 import { cases } from '../../support/property-runs.ts';
 
 const RUNS = cases(1000);
 
-/** Bans that were learned in this order. The words of a key are its tags. */
-function bansOf(given: readonly Ban[], { tagsOf = (key: string) => key.split(' '), now = (): number => 0 } = {}): Bans {
-  const bans = new Bans({ tagsOf, now });
+/** The words of a key are the tags of its entry. */
+const tagsOf = ({ key }: Entry) => key.split(' ');
+
+/** Bans that were learned in this order. */
+function bansOf(given: readonly Ban[], { now = (): number => 0 } = {}): Bans {
+  const bans = new Bans({ now });
   for (const ban of given) bans.raise(ban);
   return bans;
 }
@@ -31,8 +35,8 @@ describe('whatever is banned,', () => {
           for (const entry of asked) {
             const covering = learned.filter(({ tag }) => tag === EVERY_ENTRY || entry.key.split(' ').includes(tag));
             const until = Math.max(0, ...covering.map(({ at }) => at));
-            expect(bans.purgedUntil(entry)).toBe(until);
-            expect(bans.applyBans(entry)).toBe(entry.askedAt <= until ? undefined : entry);
+            expect(bans.purgedUntil(tagsOf(entry))).toBe(until);
+            expect(bans.applyBans(entry, tagsOf(entry))).toBe(entry.askedAt <= until ? undefined : entry);
           }
           if (next === undefined) continue;
           bans.raise(next);
@@ -60,14 +64,14 @@ describe('a new purge', () => {
   test.each([-10, 1, 40, 999, 60_000])('covers an entry that was dated by a clock %i ms ahead', (ahead) => {
     const bans = bansOf([], { now });
     const early = anEntry({ key: 'a', askedAt: now() + ahead, freshUntil: now() + ahead + 5000 });
-    expect(bans.applyBans(early)).toBe(early);
+    expect(bans.applyBans(early, tagsOf(early))).toBe(early);
     bans.raise({ tag: 'a', at: bans.nextAt() });
-    expect(bans.applyBans(early)).toBeUndefined();
+    expect(bans.applyBans(early, tagsOf(early))).toBeUndefined();
   });
 
   test('is not delayed for long by an entry that a clock far ahead has dated', () => {
     const bans = bansOf([], { now });
-    bans.applyBans(anEntry({ key: 'b', askedAt: now() + 1e9, freshUntil: now() + 2e9 }));
+    bans.applyBans(anEntry({ key: 'b', askedAt: now() + 1e9, freshUntil: now() + 2e9 }), ['b']);
     expect(bans.nextAt()).toBeLessThan(now() + 60_001);
   });
 });

@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ProxyError } from '../../../src/errors.ts';
-import { cacheKey } from '../../../src/ton/cache-key.ts';
-import { parsePurge, tagsOf } from '../../../src/ton/purge-selector.ts';
+import { parsePurge } from '../../../src/ton/purge-selector.ts';
 import { addressSpellings, hashSpellings } from '../../../src/tools/simulator/spellings.ts';
 import { cases } from '../../support/property-runs.ts';
 import { type Meaning, meanings } from './meaning.ts';
@@ -34,7 +33,7 @@ function seqnoBody(seqno: number | string): object {
   return { seqno };
 }
 
-/** What a call names, worked out without the code that reads keys. */
+/** What a call names, worked out without the code of the operations. */
 function namesOf(meaning: Meaning): Set<string> {
   switch (meaning.operation) {
     case 'masterchainBlockShards':
@@ -54,7 +53,7 @@ describe('a purge in any spelling', () => {
     fc.assert(
       fc.property(meanings, fc.gen(), (meaning, gen) => {
         const { rawQuery, headers } = spell(meaning, gen);
-        const covered = tagsOf(cacheKey('mainnet', callOf(meaning.operation, rawQuery, headers)));
+        const covered = callOf(meaning.operation, rawQuery, headers).tags;
         const named = namesOf(meaning);
         for (const { name, bodies } of everything) {
           const { tag } = parsePurge(gen(fc.constantFrom<object[]>, ...bodies));

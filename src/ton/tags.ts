@@ -1,0 +1,20 @@
+import type { CanonicalRequest } from './canonical-request.ts';
+
+/** What a purge can name, beside everything. A seqno is that of a masterchain block. */
+export type Named = 'seqno' | 'hash' | 'account';
+
+/** The tag of the entries whose requests name a value, such as `seqno:7`. Instances exchange purges by it. */
+export function tagOf(named: Named, value: string | number): string {
+  return `${named}:${value}`;
+}
+
+/** The tags of a request, by its parameters that a purge can name. */
+export function tagsOfParameters(
+  { query }: CanonicalRequest,
+  namedBy: Readonly<Record<string, Named>>,
+): readonly string[] {
+  return query.flatMap(([name, value]) => {
+    const named = namedBy[name];
+    return named === undefined ? [] : [tagOf(named, value)];
+  });
+}
