@@ -3,11 +3,11 @@ import { describe, expect, test } from 'vitest';
 import { ProxyError } from '../../../src/errors.ts';
 import { type DroppedInput, droppedInputs, readHeaderLines, rulesOf } from '../../../src/ton/explain-call.ts';
 import { finalityOf } from '../../../src/ton/finality.ts';
-import type { OperationName } from '../../../src/ton/operations.ts';
+import { OPERATION_NAMES, type OperationName } from '../../../src/ton/operations.ts';
 import type { RequestHeaders } from '../../../src/ton/parse-call.ts';
 import { cpuMicroseconds } from '../../support/cpu-time.ts';
 import { meanings } from './meaning.ts';
-import { ACCOUNT, callOf, HASH_HEX, OPERATION_NAMES, operationNamed, requestOf } from './requests.ts';
+import { callOf, EXAMPLES, operationNamed, requestOf } from './requests.ts';
 import { spell } from './spell.ts';
 
 function dropped(name: OperationName, rawQuery: string, headers: RequestHeaders = {}): DroppedInput[] {
@@ -82,14 +82,8 @@ describe('the rules of lifetimes that a call can fall under', () => {
       .tuple(fc.constantFrom('blocks', 'transactions', 'traces'), fc.array(row, { maxLength: 3 }))
       .map(([list, rows]) => ({ [list]: rows })),
   );
-  const QUERIES: Record<OperationName, readonly string[]> = {
-    pendingTraces: [`account=${ACCOUNT}`],
-    adjacentTransactions: [`hash=${HASH_HEX}`, `hash=${HASH_HEX}&direction=in`, `hash=${HASH_HEX}&direction=out`],
-    masterchainBlockShards: ['seqno=7', 'seqno=7&limit=1', 'seqno=7&offset=1'],
-  };
-
   test.each(OPERATION_NAMES)('hold the rule of every answer to %s, and no other', (name) => {
-    for (const query of QUERIES[name]) {
+    for (const query of EXAMPLES[name].queries) {
       const call = callOf(name, query);
       const rules = new Set(rulesOf(call));
       fc.assert(

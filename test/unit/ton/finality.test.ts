@@ -1,27 +1,19 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { finalityOf } from '../../../src/ton/finality.ts';
-import type { OperationName } from '../../../src/ton/operations.ts';
+import { OPERATION_NAMES } from '../../../src/ton/operations.ts';
 import { cases } from '../../support/property-runs.ts';
-import { callOf, HASH_HEX } from './requests.ts';
+import { callOf, EXAMPLES } from './requests.ts';
 import { TABLE } from './table-of-lifetimes.ts';
 
-const CALLS = {
-  pendingTraces: callOf('pendingTraces', `ext_msg_hash=${HASH_HEX}`),
-  adjacentTransactions: callOf('adjacentTransactions', `hash=${HASH_HEX}&direction=in`),
-  masterchainBlockShards: callOf('masterchainBlockShards', 'seqno=7'),
-};
+/** Every query of the examples, with every list that its answer may hold. */
+const CASES = OPERATION_NAMES.flatMap((name) =>
+  EXAMPLES[name].lists.flatMap((list) => EXAMPLES[name].queries.map((query) => [name, list, query] as const)),
+);
 
-/** Every list that an operation's answer may stand in. */
-const LISTS: readonly (readonly [OperationName, string])[] = [
-  ['pendingTraces', 'traces'],
-  ['adjacentTransactions', 'transactions'],
-  ['masterchainBlockShards', 'blocks'],
-  ['masterchainBlockShards', 'transactions'],
-];
-
-describe.each(LISTS)('%s, list `%s`', (name, list) => {
-  const classify = (body: unknown, status = 200) => finalityOf(CALLS[name], status, body);
+describe.each(CASES)('%s, list `%s`, asked by %s', (name, list, query) => {
+  const call = callOf(name, query);
+  const classify = (body: unknown, status = 200) => finalityOf(call, status, body);
 
   test('null and empty are absent', () => {
     const absent = { answerClass: 'absent', rule: 'empty' };
@@ -92,8 +84,9 @@ describe.each(LISTS)('%s, list `%s`', (name, list) => {
 
 test('an answer with both lists of masterchainBlockShards is classified by both', () => {
   const row = { hash: 'x', emulated: false, mc_block_seqno: 7 };
-  const classified = finalityOf(CALLS.masterchainBlockShards, 200, { address_book: {}, transactions: [row] });
+  const call = callOf('masterchainBlockShards', 'seqno=7');
+  const classified = finalityOf(call, 200, { address_book: {}, transactions: [row] });
   expect(classified).toEqual({ answerClass: 'final-page', rule: 'shardsFinalPage' });
   const blocks = [{ workchain: -1, seqno: 7 }];
-  expect(finalityOf(CALLS.masterchainBlockShards, 200, { blocks, transactions: [] })?.rule).toBe('shardsFinal');
+  expect(finalityOf(call, 200, { blocks, transactions: [] })?.rule).toBe('shardsFinal');
 });

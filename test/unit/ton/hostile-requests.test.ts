@@ -2,10 +2,11 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ProxyError } from '../../../src/errors.ts';
 import { cacheKey } from '../../../src/ton/cache-key.ts';
+import { OPERATION_NAMES } from '../../../src/ton/operations.ts';
 import type { RequestHeaders } from '../../../src/ton/parse-call.ts';
 import { cpuMicroseconds } from '../../support/cpu-time.ts';
 import { cases } from '../../support/property-runs.ts';
-import { ACCOUNT, callOf, HASH_HEX, OPERATION_NAMES, refusalOf } from './requests.ts';
+import { ACCOUNT, callOf, EXAMPLES, HASH_HEX, refusalOf } from './requests.ts';
 
 /** A part of everything that clients send below, which must not be repeated in an error. */
 const MARK = 'zqzq';
@@ -22,7 +23,8 @@ const almost = fc
   .array(fc.tuple(tokens, fc.constantFrom('=', '[]=', '%3D', ''), tokens), { maxLength: 8 })
   .map((parts) => parts.map((part) => part.join('')).join('&'));
 /** Often behind a good question, so that what comes after it can still pass. */
-const question = fc.constantFrom('', `ext_msg_hash=${HASH_HEX}&hash=${HASH_HEX}&seqno=1&`);
+const QUESTIONS = OPERATION_NAMES.map((name) => `${EXAMPLES[name].queries[0]}&`);
+const question = fc.constantFrom('', QUESTIONS.join(''));
 const rawQueries = fc
   .tuple(question, fc.oneof(soup, almost, fc.string({ unit: 'binary', maxLength: 200 })))
   .map((parts) => parts.join(''));

@@ -43,6 +43,21 @@ export function identityOf(meaning: Meaning): string {
   return JSON.stringify({ ...meaning, accounts, extMsgHashes, emptyHash, actions });
 }
 
+/** What a purge can name of it, as `purge-selector.test.ts` spells the names. */
+export function namesOf(meaning: Meaning): Set<string> {
+  switch (meaning.operation) {
+    case 'masterchainBlockShards':
+      return new Set([`seqno ${meaning.seqno}`]);
+    case 'adjacentTransactions':
+      return new Set([`hash ${meaning.hash.toString('hex')}`]);
+    case 'pendingTraces':
+      return new Set([
+        ...meaning.extMsgHashes.map((hash) => `hash ${hash.toString('hex')}`),
+        ...meaning.accounts.map(({ workchain, hash }) => `account ${workchain} ${hash.toString('hex')}`),
+      ]);
+  }
+}
+
 /** Few values, all of them close to each other: two meanings out of these pools are often the same, or nearly. */
 const hash = fc.constantFrom(Buffer.alloc(32), Buffer.alloc(32, 0xfb), Buffer.alloc(32, 0x7e));
 const account = fc.record({ workchain: fc.constantFrom(0, -1), hash });

@@ -4,7 +4,7 @@ import { ProxyError } from '../../../src/errors.ts';
 import { parsePurge } from '../../../src/ton/purge-selector.ts';
 import { addressSpellings, hashSpellings } from '../../../src/tools/simulator/spellings.ts';
 import { cases } from '../../support/property-runs.ts';
-import { type Meaning, meanings } from './meaning.ts';
+import { meanings, namesOf } from './meaning.ts';
 import { ACCOUNT, callOf, HASH } from './requests.ts';
 import { spell } from './spell.ts';
 
@@ -31,21 +31,6 @@ const everything = (() => {
 
 function seqnoBody(seqno: number | string): object {
   return { seqno };
-}
-
-/** What a call names, worked out without the code of the operations. */
-function namesOf(meaning: Meaning): Set<string> {
-  switch (meaning.operation) {
-    case 'masterchainBlockShards':
-      return new Set([`seqno ${meaning.seqno}`]);
-    case 'adjacentTransactions':
-      return new Set([`hash ${meaning.hash.toString('hex')}`]);
-    case 'pendingTraces':
-      return new Set([
-        ...meaning.extMsgHashes.map((hash) => `hash ${hash.toString('hex')}`),
-        ...meaning.accounts.map(({ workchain, hash }) => `account ${workchain} ${hash.toString('hex')}`),
-      ]);
-  }
 }
 
 describe('a purge in any spelling', () => {

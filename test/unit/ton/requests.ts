@@ -3,12 +3,6 @@ import type { CanonicalRequest } from '../../../src/ton/canonical-request.ts';
 import { findOperation, type Operation, type OperationName } from '../../../src/ton/operations.ts';
 import { type Call, parseCall, type RequestHeaders } from '../../../src/ton/parse-call.ts';
 
-export const OPERATION_NAMES: readonly OperationName[] = [
-  'pendingTraces',
-  'adjacentTransactions',
-  'masterchainBlockShards',
-];
-
 /** An account that is known in two forms (one of the TON documentation's examples). */
 export const ACCOUNT = '0:83DFD552E63729B472FCBCC8C45EBCC6691702558B68EC7527E1BA403A0F31A8';
 export const ACCOUNT_BOUNCEABLE = 'EQCD39VS5jcptHL8vMjEXrzGaRcCVYto7HUn4bpAOg8xqB2N';
@@ -16,6 +10,21 @@ export const ACCOUNT_BOUNCEABLE = 'EQCD39VS5jcptHL8vMjEXrzGaRcCVYto7HUn4bpAOg8xq
 /** A hash whose base64 holds all that is special in it: `+`, `/` and `=`. */
 export const HASH_HEX = `fb${'ff'.repeat(31)}`;
 export const HASH = '+/////////////////////////////////////////8=';
+
+/** Of each operation: queries whose answers can fall under different rules, and every list that an answer may hold. */
+export const EXAMPLES: Readonly<
+  Record<OperationName, { readonly queries: readonly [string, ...string[]]; readonly lists: readonly string[] }>
+> = {
+  pendingTraces: { queries: [`ext_msg_hash=${HASH_HEX}`, `account=${ACCOUNT}`], lists: ['traces'] },
+  adjacentTransactions: {
+    queries: [`hash=${HASH_HEX}`, `hash=${HASH_HEX}&direction=in`, `hash=${HASH_HEX}&direction=out`],
+    lists: ['transactions'],
+  },
+  masterchainBlockShards: {
+    queries: ['seqno=7', 'seqno=7&limit=1', 'seqno=7&offset=1'],
+    lists: ['blocks', 'transactions'],
+  },
+};
 
 export function operationNamed(name: OperationName): Operation {
   const operation = findOperation(`/api/v3/${name}`);
