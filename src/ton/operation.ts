@@ -5,7 +5,7 @@ import type { ReadCompleteness } from './completeness.ts';
 import type { LifetimeRule, ReadFinality } from './finality.ts';
 import type { Watching } from './watchable.ts';
 
-/** What a file in `operations/` says of its operation. */
+/** What a file in `operations/` says of its operation: how it is asked, and what the whole body of an answer says. */
 export interface OperationRules<Name extends string> {
   readonly name: Name;
   /**
@@ -13,10 +13,13 @@ export interface OperationRules<Name extends string> {
    * request: those with a hyphen are headers, all others query parameters.
    */
   readonly schema: z.ZodPipe<z.ZodObject, z.ZodTransform<CanonicalRequest>>;
+  /** How long a 200 can stay true, and which row of the table of lifetimes it falls under. */
   readonly finality: ReadFinality;
   /** The rows of the table of lifetimes that `finality` can name for a request. */
   readonly lifetimeRules: (request: CanonicalRequest) => readonly LifetimeRule[];
+  /** Which of two answers to one request is more complete, where a replica may lag. */
   readonly completeness: ReadCompleteness;
+  /** How far an answer shows that the chain in the indexer's database has got. */
   readonly chainPoint: ReadChainPoint;
   /** What a purge can name of a request: its tags, see `tags.ts`. */
   readonly tags: (request: CanonicalRequest) => readonly string[];

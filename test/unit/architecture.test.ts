@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { posix } from 'node:path';
 import { expect, it } from 'vitest';
+import { OPERATION_NAMES } from '../../src/ton/operations.ts';
 import { MAY_IMPORT, PACKAGE_PLACES } from './architecture-rules.ts';
 
 // What one file shows by itself, and circles of imports, is the linter's to see.
@@ -46,6 +47,15 @@ it('imports each package in its own folder only', () => {
     return places !== undefined && !places.some((place) => file === place || file.startsWith(`${place}/`));
   });
   expect(violations).toEqual([]);
+});
+
+it('compares nothing with the name of an operation but in its own files and in the tools', () => {
+  const files = FILES.filter(({ path }) => !path.startsWith('ton/operations/') && !path.startsWith('tools/'));
+  expect(OPERATION_NAMES.length).toBeGreaterThan(2);
+  const compared = OPERATION_NAMES.flatMap((name) =>
+    files.filter(({ text }) => RegExp(`(?:[!=]== |case )'${name}'`).test(text)).map(({ path }) => [name, path]),
+  );
+  expect(compared).toEqual([]);
 });
 
 it('gives each name to one type alone', () => {
