@@ -13,7 +13,7 @@ import { reasonOf } from '../reason-of.ts';
 import { connectRedis } from '../redis/connect.ts';
 import { GLOBAL_IDS, headIn } from '../ton/chain-point.ts';
 import { notServedText, saysNotServed } from '../ton/not-served.ts';
-import { OPERATION_NAMES, type OperationName, targetOf } from '../ton/operations.ts';
+import { OPERATIONS, type OperationName, targetOf } from '../ton/operations.ts';
 import { parseAnswer } from '../ton/parse-answer.ts';
 
 /** What was found of one service that toncache uses. */
@@ -120,21 +120,12 @@ async function askIndexer({ upstream, network }: Settings, url: string, apiKey: 
   return `answers; newest masterchain block ${seqno}${age}`;
 }
 
-/** No hash of anything: what the indexer serves, it answers with an empty list or 404. */
-const NO_HASH = encodeURIComponent(Buffer.alloc(32).toString('base64'));
-
-/** A question for each operation that costs an indexer little. */
-const QUESTIONS: Readonly<Record<OperationName, string>> = {
-  pendingTraces: `ext_msg_hash=${NO_HASH}`,
-  adjacentTransactions: `hash=${NO_HASH}&direction=in`,
-  masterchainBlockShards: 'seqno=1&limit=1',
-};
-
 /** The operations that an indexer says it does not serve. One that does not answer now is not said to be missing. */
 async function operationsNotServed({ upstream }: Settings, url: string, apiKey: string | undefined) {
   const dispatcher = new Agent({ connect: connectorBy(names, upstream.timeout) });
-  const asked = OPERATION_NAMES.map(async (operation) => {
-    const { statusCode, body } = await request(`${url}/api/v3/${operation}?${QUESTIONS[operation]}`, {
+  const asked = [...OPERATIONS].map(async ([name, { cheapQuery }]) => {
+    const operation = name as OperationName;
+    const { statusCode, body } = await request(url + targetOf(name, cheapQuery), {
       dispatcher,
       ...(apiKey !== undefined && { headers: { 'X-Api-Key': apiKey } }),
       signal: AbortSignal.timeout(upstream.timeout),

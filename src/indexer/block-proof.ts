@@ -1,5 +1,5 @@
-import type { EpochMs, Ms } from '../time-units.ts';
 import { isObject } from '../json-object.ts';
+import type { EpochMs, Ms } from '../time-units.ts';
 import { masterchainBlockShards } from '../ton/operations/masterchain-block-shards.ts';
 import { parseAnswer } from '../ton/parse-answer.ts';
 import type { UpstreamAnswer, UpstreamRequest } from './upstream-client.ts';

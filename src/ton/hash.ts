@@ -4,6 +4,9 @@ const BASE64 = /^[A-Za-z0-9+/_-]{43}=?$/;
 /** What {@link parseHash} accepts, for error messages. */
 export const ACCEPTED_HASH = '64 hex digits with or without 0x, or base64 or base64url of 32 bytes, padded or not';
 
+/** The canonical form of a hash that nothing has. */
+export const NO_HASH = Buffer.alloc(32).toString('base64');
+
 /**
  * Reads any spelling of a 32-byte hash and returns the one canonical form, padded standard base64, which the indexer
  * itself uses in answers; `undefined` for a text that is no hash.

@@ -1,5 +1,5 @@
 import { isObject } from '../json-object.ts';
-import type { OperationName } from './operations.ts';
+import { OPERATIONS, type OperationName } from './operations.ts';
 
 /** The indexer's API says so when it was started without `-redis`, as toncenter's own compose file does it. */
 const WITHOUT_REDIS = 'emulatedTracesRepository is not initialized';
@@ -19,13 +19,9 @@ export function saysNotServed(operation: OperationName, body: unknown): boolean 
   return error.startsWith(NO_SUCH_PATH) && path.endsWith(`/${operation}`);
 }
 
-const REMEDIES: Readonly<Record<OperationName, string>> = {
-  pendingTraces: 'start its API with -redis, and the emulator beside it',
-  adjacentTransactions: 'is UPSTREAM_URL the address of an indexer?',
-  masterchainBlockShards: 'is UPSTREAM_URL the address of an indexer?',
-};
+const NO_INDEXER = 'is UPSTREAM_URL the address of an indexer?';
 
 /** What to do about an operation that the indexer does not serve, for clients and operators. */
 export function notServedText(operation: OperationName): string {
-  return `the indexer does not serve ${operation}: ${REMEDIES[operation]} (docs/operations.md, not-served)`;
+  return `the indexer does not serve ${operation}: ${OPERATIONS.get(operation)?.remedy ?? NO_INDEXER} (docs/operations.md, not-served)`;
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { CanonicalRequest } from './canonical-request.ts';
+import type { CanonicalRequest, Pairs } from './canonical-request.ts';
 import type { ReadChainPoint } from './chain-point.ts';
 import type { ReadCompleteness } from './completeness.ts';
 import type { LifetimeRule, ReadFinality } from './finality.ts';
@@ -25,6 +25,10 @@ export interface OperationRules<Name extends string> {
   readonly tags: (request: CanonicalRequest) => readonly string[];
   /** The masterchain block that a request is about. Absent where requests are about none. */
   readonly masterchainSeqno?: (request: CanonicalRequest) => number | undefined;
+  /** A query whose answer costs an indexer little: it shows whether the operation is served at all. */
+  readonly cheapQuery: Pairs;
+  /** What to do about an indexer that does not serve it; absent where each one does. */
+  readonly remedy?: string;
   /** Absent where the stream of events announces nothing about the answers. */
   readonly watching?: Watching;
 }

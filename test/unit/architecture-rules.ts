@@ -51,7 +51,7 @@ export const MAY_IMPORT: Record<string, readonly string[]> = {
   once: ['redis', 'cache', 'time-units.ts'],
   cache: ['redis', 'freshness.ts', 'time-units.ts'],
   ton: ['errors.ts', 'freshness.ts', 'time-units.ts', 'json-object.ts'],
-  indexer: ['errors.ts', 'outcomes.ts', 'version.ts', 'time-units.ts', 'names', 'ton'],
+  indexer: ['errors.ts', 'outcomes.ts', 'version.ts', 'time-units.ts', 'names', 'ton', 'json-object.ts'],
   purge: ['freshness.ts', 'reason-of.ts', 'time-units.ts', 'ton (types)'],
   push: ['version.ts', 'reason-of.ts', 'time-units.ts', 'cache (types)', 'ton'],
   answer: [

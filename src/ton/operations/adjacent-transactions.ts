@@ -4,6 +4,7 @@ import { type CanonicalRequest, flagHeader, pairs, parameterOf } from '../canoni
 import { pointOfLists } from '../chain-point.ts';
 import { completenessOfGrowingList } from '../completeness.ts';
 import { type Finality, isFinal } from '../finality.ts';
+import { NO_HASH } from '../hash.ts';
 import { finalityOfLists } from '../lists.ts';
 import { operation } from '../operation.ts';
 import { direction, flag, hash } from '../parameters.ts';
@@ -56,4 +57,8 @@ export const adjacentTransactions = operation({
   completeness: completenessOfGrowingList('transactions'),
   chainPoint: pointOfLists('transactions'),
   tags: (request) => tagsOfParameters(request, { hash: 'hash' }),
+  cheapQuery: [
+    ['hash', NO_HASH],
+    ['direction', 'in'],
+  ],
 });

@@ -57,4 +57,8 @@ export const masterchainBlockShards = operation({
   chainPoint: pointOfLists('blocks', 'transactions'),
   tags: (request) => tagsOfParameters(request, { seqno: 'seqno' }),
   masterchainSeqno: seqnoOf,
+  cheapQuery: [
+    ['seqno', '1'],
+    ['limit', '1'],
+  ],
 });

@@ -4,6 +4,7 @@ import { type CanonicalRequest, flagHeader, type Pairs, pairs } from '../canonic
 import { NO_POINT } from '../chain-point.ts';
 import { latestCounts } from '../completeness.ts';
 import { type Finality, isFinal } from '../finality.ts';
+import { NO_HASH } from '../hash.ts';
 import { finalityOfLists } from '../lists.ts';
 import { operation } from '../operation.ts';
 import { accounts, actionsVersion, actionTypes, flag, hashSet } from '../parameters.ts';
@@ -111,5 +112,7 @@ export const pendingTraces = operation({
   // They come from the emulator, which can be ahead of the database that the other operations are answered from.
   chainPoint: () => NO_POINT,
   tags: (request) => tagsOfParameters(request, { account: 'account', ext_msg_hash: 'hash' }),
+  cheapQuery: [['ext_msg_hash', NO_HASH]],
+  remedy: 'start its API with -redis, and the emulator beside it',
   watching: { watchableIn, accountsIn },
 });
