@@ -61,6 +61,7 @@ export function openProxy(context: AppContext, parts: OpenProxyDependencies) {
     random,
     monotonic,
     report,
+    reportBug: events.reportBug,
     policies: settings.lifetimes,
   });
   const loader = new EntryLoader({
@@ -86,6 +87,7 @@ export function openProxy(context: AppContext, parts: OpenProxyDependencies) {
     redisBudgetMs: settings.redis.budget,
   });
   const flights = new SingleFlight<Load>({
+    onFollowed: (flight, client) => admission.backlog.join(flight, client),
     isKept: hasFailedAtIndexer,
     failureTtlMs: coalescing.failureTtl,
     now: monotonic,

@@ -13,17 +13,25 @@ import {
 import type { MemoryGuard } from './memory-guard.ts';
 import { guardsOf, hasSlot, type Route, type Routes, rateOf, refusalBy } from './routes.ts';
 
-/** The right to send one request to the indexer. To be ended exactly once; a second end does nothing. */
+/** The right to send one request to the indexer. To be freed by who has it; each call after the first does nothing. */
 export interface Ticket {
   /** The indexer that it is to be sent to. */
   readonly route: Route;
   /**
    * To be called right before the request is sent: asks memory and guards once more. With any result but `go`, the ticket
-   * has ended.
+   * is free.
    */
   send(): Sent;
-  /** `retryAfterMs`: the time that was asked for with `rate-limited`. */
-  end(outcome: Outcome, retryAfterMs?: Ms): void;
+  /**
+   * Tells circuit breakers, pause and health what came of the request, when that is known. `retryAfterMs`: the time that
+   * was asked for with `rate-limited`.
+   */
+  learn(outcome: Outcome, retryAfterMs?: Ms): void;
+  /**
+   * Gives the slot back, which goes to the next request: to be called when the request has ended and, if its answer is
+   * stored, after that, because the next one looks into memory then. An outcome that was not told is `unknown`.
+   */
+  free(): void;
 }
 
 /** What came of a request to enter. */
@@ -143,27 +151,34 @@ export class Admission {
 
   #ticket(request: EntryRequest, grant: Grant): Ticket {
     const { route } = grant;
-    let passes: readonly EndPass[] | undefined;
-    let hasEnded = false;
-    const end: Ticket['end'] = (outcome, retryAfterMs) => {
-      if (hasEnded) return;
-      hasEnded = true;
-      for (const endPass of passes ?? []) endPass(outcome, retryAfterMs);
-      if (passes !== undefined) this.#inFlight--;
+    let passes: readonly EndPass[] = [];
+    let wasSent = false;
+    let isFree = false;
+    const learn: Ticket['learn'] = (outcome, retryAfterMs) => {
+      const untold = passes;
+      passes = [];
+      for (const endPass of untold) endPass(outcome, retryAfterMs);
+    };
+    const free = () => {
+      if (isFree) return;
+      isFree = true;
+      learn('unknown');
+      if (wasSent) this.#inFlight--;
       else rateOf(route, request)?.giveBack();
-      this.#release(request, grant, passes !== undefined);
+      this.#release(request, grant, wasSent);
     };
     const send = (): Sent => {
       const taken = this.#closed(request, route) ?? takePasses(request, route);
       if ('reason' in taken) {
-        end('unknown');
+        free();
         return taken;
       }
       passes = taken;
+      wasSent = true;
       this.#inFlight++;
       return 'go';
     };
-    return { route, send, end };
+    return { route, send, learn, free };
   }
 
   #release({ operation }: EntryRequest, { route, client }: Grant, wasSent: boolean): void {

@@ -1,5 +1,5 @@
 import type { MonotonicMs, Ms } from '../time-units.ts';
-import { ABANDONED, type EntryRequest, type Refusal, type RouteRequest } from './guard.ts';
+import { ABANDONED, type Abandonable, type EntryRequest, type Refusal, type RouteRequest } from './guard.ts';
 import { hasSlot, type Route, type Routes, rateOf, slotWaitMs, turnWaitMs } from './routes.ts';
 import { ShortPatience } from './short-patience.ts';
 import { type WaitingQueue, WaitingQueues } from './waiting-queues.ts';
@@ -66,7 +66,8 @@ const MOST_CLIENTS = 10_000;
 export class Backlog {
   readonly #dependencies: BacklogDependencies;
   readonly #queues = new WaitingQueues<Waiter>();
-  readonly #waiters = new Map<EntryRequest, Waiter>();
+  /** By what waits: the requests of one flight wait one after the other. */
+  readonly #waiters = new Map<Abandonable, Waiter>();
   /** The clients that have had a turn of the rate in this round. */
   readonly #hadTurn = new Set<string>();
   readonly #short: ShortPatience;
@@ -83,7 +84,7 @@ export class Backlog {
 
   /** Whom each of the requests waits for. */
   *clients(): Generator<Iterable<string>> {
-    for (const { clients } of this.#waiters.keys()) yield clients;
+    for (const { request } of this.#waiters.values()) yield request.clients;
   }
 
   /** Whether requests wait in the queue of this one. */
@@ -113,7 +114,8 @@ export class Backlog {
 
   /** Waits for a slot and a turn, which it may have at once. `as`: the request, as it is to be sent. Never rejects. */
   wait(request: EntryRequest, as = request): Promise<Waited> {
-    const { signal } = request.sentFor;
+    const { sentFor } = request;
+    const { signal } = sentFor;
     const queue = this.#queues.of(as);
     const { name, waiting } = queue;
     const hadOthers = this.#queues.haveWaiting(as);
@@ -121,7 +123,7 @@ export class Backlog {
       const end = (waited: Waited) => {
         clearTimeout(expiry);
         signal.removeEventListener('abort', onAbort);
-        this.#waiters.delete(request);
+        this.#waiters.delete(sentFor);
         if ('route' in waited) waiting.go(waiter);
         else waiting.remove(waiter);
         if (waiting.size === 0) this.#short.emptied(name, this.size === 0);
@@ -136,7 +138,7 @@ export class Backlog {
       const expiry = setTimeout(giveUp, this.#dependencies.patienceMs);
       signal.addEventListener('abort', onAbort, { once: true });
       const waiter: Waiter = { request: as, queue, end };
-      this.#waiters.set(request, waiter);
+      this.#waiters.set(sentFor, waiter);
       const [first = '', ...others] = as.clients;
       waiting.add(waiter, first);
       for (const client of others) waiting.share(waiter, client);
@@ -144,9 +146,11 @@ export class Backlog {
     });
   }
 
-  /** Another client waits for a request, which takes the better one of their places; nothing when it does not wait. */
-  join(request: EntryRequest, client: string): void {
-    const waiter = this.#waiters.get(request);
+  /**
+   * Another client joins a flight: its request takes the better one of their places. Nothing where no request of it waits.
+   */
+  join(flight: Abandonable, client: string): void {
+    const waiter = this.#waiters.get(flight);
     waiter?.queue.waiting.share(waiter, client);
   }
 

@@ -45,6 +45,8 @@ export interface IndexerAskerDependencies {
   readonly random: () => number;
   readonly monotonic: () => MonotonicMs;
   readonly report: Report;
+  /** For what a bug throws in a request that nobody waits for any more. */
+  readonly reportBug: (bug: unknown) => void;
   readonly policies: LifetimePolicies;
 }
 
@@ -60,15 +62,15 @@ export interface IndexerQuestion {
   readonly known: Entry | undefined;
 }
 
-/** An answer that may be cached, whose ticket has not ended. */
+/** An answer that may be cached. */
 export interface Obtained {
   readonly entry: Entry;
   /** What the body says. */
   readonly facts: BodyFacts;
   /** See {@link Doubt}. */
   readonly isDoubtful: boolean;
-  /** Ends the ticket; further calls do nothing. */
-  readonly endTicket: () => void;
+  /** Has its slot until the answer is stored, or it is certain that it will not be. */
+  readonly ticket: Ticket;
 }
 
 type SendResult = Obtained | ProxyError;
@@ -90,9 +92,19 @@ export class IndexerAsker {
     this.#doubt = new Doubt(dependencies);
   }
 
-  /** Ends every ticket but that of an answer. A throw is a bug. */
-  async ask(question: IndexerQuestion): Promise<SendResult> {
-    const { hedging, retries, admission, refuse } = this.#dependencies;
+  /** `keep` stores the answer, before its slot goes to the next request. Frees every ticket. A throw is a bug. */
+  async ask<T>(question: IndexerQuestion, keep: (answer: Obtained) => T): Promise<T | ProxyError> {
+    const answer = await this.#answerTo(question);
+    if (answer instanceof ProxyError) return answer;
+    try {
+      return keep(answer);
+    } finally {
+      answer.ticket.free();
+    }
+  }
+
+  async #answerTo(question: IndexerQuestion): Promise<SendResult> {
+    const { hedging, retries, admission, refuse, reportBug } = this.#dependencies;
     retries.countCall();
     hedging?.budget.countCall();
     const asked = this.#send(question, question.ticket);
@@ -100,12 +112,12 @@ export class IndexerAsker {
     if (isHedged && (await hedging.isLate(question.call.operation.name, asked))) {
       const hedge = { ...question.request, not: question.ticket.route.index, neverWaits: true, isHedge: true };
       const ticket = await this.#enterHedge(hedge);
-      if (ticket !== undefined) return firstOf(asked, this.#send({ ...question, request: hedge }, ticket));
+      if (ticket !== undefined) return firstOf(asked, this.#send({ ...question, request: hedge }, ticket), reportBug);
     }
     const early = await asked;
     const other = this.#other(question, early);
     if (other === undefined) return early;
-    if (!(early instanceof ProxyError)) early.endTicket();
+    if (!(early instanceof ProxyError)) early.ticket.free();
     const entered = await admission.enter(other);
     const late =
       'reason' in entered ? refuse(other, entered) : await this.#send({ ...question, request: other }, entered);
@@ -148,12 +160,13 @@ export class IndexerAsker {
     return 'reason' in ticket ? undefined : ticket;
   }
 
-  /** One request to the indexer of a ticket, which it ends if there is no answer that may be cached. */
+  /** One request to the indexer of a ticket, which it frees if there is no answer that may be cached. */
   async #send({ call, request, flight, trace }: IndexerQuestion, ticket: Ticket): Promise<SendResult> {
     const { indexers, heads, hedging, bodies, refuse, monotonic } = this.#dependencies;
     const operation = call.operation.name;
     const seqno = seqnoOf(call);
     const indexer = indexers[ticket.route.index] as AskedIndexer;
+    let obtained: Obtained | undefined;
     try {
       const go = ticket.send();
       if (go !== 'go') return refuse(request, go);
@@ -163,30 +176,28 @@ export class IndexerAsker {
       // Asked before it is sent: what is seen of the chain meanwhile is newer than the answer.
       const awaitedBlock =
         seqno === undefined || indexers.some(({ head }) => head.hasReached(seqno)) ? undefined : seqno;
-      try {
-        const { query, headers } = call.request;
-        const answer = await indexer.client.fetch({ operation, query, headers: [...headers, ...trace] });
-        hedging?.answered(operation, monotonic() - startedAt);
-        const facts = await bodies.read(call, answer);
-        const entry = this.#classify({ call, key: request.key, answer, facts, awaitedBlock }, indexer);
-        if (entry instanceof ProxyError) {
-          ticket.end(outcomeOf(entry), answer.retryAfterMs);
-          const { code } = entry;
-          return code === 'upstream-rate-limited'
-            ? entry.withRetryAfter(Math.ceil(indexer.pause.breaker.retryAfterMs / 1000))
-            : entry;
-        }
-        const isDoubtful = this.#doubt.isDoubtful(facts.finality, seqno, ticket.route.index);
-        const outcome = entry.head.answerClass === 'absent' ? 'absent' : 'answered';
-        return { entry, facts, isDoubtful, endTicket: () => ticket.end(outcome) };
-      } catch (error) {
-        if (!(error instanceof ProxyError)) throw error;
-        ticket.end(outcomeOf(error));
-        return error;
+      const { query, headers } = call.request;
+      const answer = await indexer.client.fetch({ operation, query, headers: [...headers, ...trace] });
+      hedging?.answered(operation, monotonic() - startedAt);
+      const facts = await bodies.read(call, answer);
+      const entry = this.#classify({ call, key: request.key, answer, facts, awaitedBlock }, indexer);
+      if (entry instanceof ProxyError) {
+        ticket.learn(outcomeOf(entry), answer.retryAfterMs);
+        const { code } = entry;
+        return code === 'upstream-rate-limited'
+          ? entry.withRetryAfter(Math.ceil(indexer.pause.breaker.retryAfterMs / 1000))
+          : entry;
       }
-    } catch (bug) {
-      ticket.end('unknown');
-      throw bug;
+      ticket.learn(entry.head.answerClass === 'absent' ? 'absent' : 'answered');
+      const isDoubtful = this.#doubt.isDoubtful(facts.finality, seqno, ticket.route.index);
+      obtained = { entry, facts, isDoubtful, ticket };
+      return obtained;
+    } catch (error) {
+      if (!(error instanceof ProxyError)) throw error;
+      ticket.learn(outcomeOf(error));
+      return error;
+    } finally {
+      if (obtained === undefined) ticket.free();
     }
   }
 
@@ -207,32 +218,41 @@ export class IndexerAsker {
 }
 
 /**
- * The first answer that is not doubtful, else the first one; the other one, when it comes, only ends its ticket. The first
- * failure when both fail.
+ * The first answer that is not doubtful, else the first one; the other one, when it comes, only gives its slot back. The
+ * first failure when both fail. A bug of the one that is not waited for is reported.
  */
-async function firstOf(asked: Promise<SendResult>, hedge: Promise<SendResult>): Promise<SendResult> {
+async function firstOf(
+  asked: Promise<SendResult>,
+  hedge: Promise<SendResult>,
+  reportBug: (bug: unknown) => void,
+): Promise<SendResult> {
   const results = [asked, hedge];
-  const first = await Promise.any(results.map(certain))
-    .catch(() => Promise.any(results.map(obtained)))
-    .catch(() => asked);
-  for (const result of results) {
-    void obtained(result).then(
-      (each) => each !== first && each.endTicket(),
-      () => {},
-    );
+  let first: SendResult | undefined;
+  try {
+    first = await Promise.any(results.map(certain))
+      .catch(() => Promise.any(results.map(anyAnswer)))
+      .catch(() => asked);
+    return first;
+  } finally {
+    const isThrown = (result: Promise<SendResult>) => first === undefined && result === asked;
+    for (const result of results) {
+      void result.then(
+        (each) => each === first || each instanceof ProxyError || each.ticket.free(),
+        (bug: unknown) => isThrown(result) || reportBug(bug),
+      );
+    }
   }
-  return first;
 }
 
 /** Rejects for a failure, and for a doubtful answer. */
 async function certain(result: Promise<SendResult>): Promise<Obtained> {
-  const answer = await obtained(result);
+  const answer = await anyAnswer(result);
   if (answer.isDoubtful) throw answer;
   return answer;
 }
 
 /** Rejects for a failure. */
-async function obtained(result: Promise<SendResult>): Promise<Obtained> {
+async function anyAnswer(result: Promise<SendResult>): Promise<Obtained> {
   const ended = await result;
   if (ended instanceof ProxyError) throw ended;
   return ended;

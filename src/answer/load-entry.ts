@@ -112,38 +112,44 @@ export class EntryLoader {
       // Take the ticket before the lease: a lease holder still queued here would make every instance wait for our queue.
       const neverWaits = !acceptStale && clients.size === 0;
       const request = { operation, key, neverWaits, clients, sentFor: flight, seqno: seqnoOf(call) };
-      flight.onFollowed = (client) => admission.backlog.join(request, client);
       const ticket = await admission.enter(request);
       if ('reason' in ticket) return this.#failed(call, key, refuse(request, ticket), look.found, !acceptStale);
-      let lease: Lease | undefined;
-      try {
-        const acquired = await this.#acquire(call, key, look);
-        if (acquired.state === 'held') lease = acquired.lease;
-        // The wait for the ticket may have been long, and the entry may have been stored meanwhile.
-        const found = acquired.found.state === 'miss' ? look.found : acquired.found;
-        const late = hitOf(found, acceptStale);
-        if (late !== undefined) {
-          ticket.end('unknown');
-          lease?.release();
-          return late;
-        }
-        if (acquired.state !== 'taken') {
-          const known = 'entry' in found ? found.entry : undefined;
-          const question = { call, request, flight, trace, ticket, known };
-          return await this.#fetch(question, lease, found, !acceptStale);
-        }
-        ticket.end('unknown');
-        report({ name: 'followed', operation });
-        const landing = await acquired.landed(flight.signal);
-        const failure = landing.state === 'failed' ? decodeFailure(landing.failure) : undefined;
-        if (failure !== undefined) return this.#failed(call, key, failure, found);
-        // With Redis failing, or a failure that cannot be read, another wait could end in the same way: load without it.
-        look = landing.state === 'over' ? await this.#lookUp(call, key) : { found, budgetLeftMs: 0 };
-      } catch (bug) {
-        ticket.end('unknown');
-        lease?.release();
-        throw bug;
-      }
+      const loaded = await this.#loadWith({ call, request, flight, trace, ticket }, look, acceptStale);
+      if ('from' in loaded) return loaded;
+      report({ name: 'followed', operation });
+      const { found } = loaded;
+      const landing = await loaded.landed(flight.signal);
+      const failure = landing.state === 'failed' ? decodeFailure(landing.failure) : undefined;
+      if (failure !== undefined) return this.#failed(call, key, failure, found);
+      // With Redis failing, or a failure that cannot be read, another wait could end in the same way: load without it.
+      look = landing.state === 'over' ? await this.#lookUp(call, key) : { found, budgetLeftMs: 0 };
+    }
+  }
+
+  /** Loads with a ticket, unless another instance is loading the key, or it was stored meanwhile. */
+  async #loadWith(
+    asked: Omit<IndexerQuestion, 'known'>,
+    look: Look,
+    acceptStale: boolean,
+  ): Promise<Load | Extract<Acquisition, { state: 'taken' }>> {
+    const { call, request, ticket } = asked;
+    let lease: Lease | undefined;
+    let isAsked = false;
+    try {
+      const acquired = await this.#acquire(call, request.key, look);
+      if (acquired.state === 'held') lease = acquired.lease;
+      // The wait for the ticket may have been long.
+      const found = acquired.found.state === 'miss' ? look.found : acquired.found;
+      const hit = hitOf(found, acceptStale);
+      if (hit !== undefined) return hit;
+      if (acquired.state === 'taken') return { ...acquired, found };
+      const known = 'entry' in found ? found.entry : undefined;
+      // From here on the slot is that of the request, which may outlast this load: a hedge may be answered before it.
+      isAsked = true;
+      return await this.#fetch({ ...asked, known }, lease, found, !acceptStale);
+    } finally {
+      if (!isAsked) ticket.free();
+      lease?.release();
     }
   }
 
@@ -155,37 +161,32 @@ export class EntryLoader {
     return leases.acquire(key, tags, budgetLeftMs);
   }
 
-  /** Ends the ticket, and the lease unless it throws. */
   async #fetch(question: IndexerQuestion, lease: Lease | undefined, found: Lookup, isRefresh: boolean): Promise<Load> {
-    const result = await this.#dependencies.asker.ask(question);
-    if (!(result instanceof ProxyError)) return this.#keep(question, result, lease, found.state !== 'miss');
-    // Share indexer failures with waiting instances. Local refusals (overload, shutdown) only release the lease.
+    const replaced = found.state !== 'miss';
+    const result = await this.#dependencies.asker.ask(question, (answer) =>
+      this.#keep(question, answer, lease, replaced),
+    );
+    if (!(result instanceof ProxyError)) return result;
+    // Indexer failures are shared with waiting instances, local refusals (overload, shutdown) are not.
     if (isKept(result)) lease?.fail(encodeFailure(result));
-    else lease?.release();
     return this.#failed(question.call, question.request.key, result, found, isRefresh);
   }
 
-  /** Stores the answer before its slot goes to the next request, which looks into memory then. */
   #keep(
     { call, known }: IndexerQuestion,
-    { entry, facts, endTicket }: Obtained,
+    { entry, facts }: Obtained,
     lease: Lease | undefined,
     replaced: boolean,
   ): Load {
     const { cache, pushed, report } = this.#dependencies;
     const operation = call.operation.name;
-    try {
-      const inMemory = pushed?.answered(entry, facts.watchable);
-      const onShared = (isShared: boolean) => isShared || lease?.release();
-      const stored = cache.set(entry, call.tags, { known, token: lease?.token, onShared, inMemory });
-      const { status, answerClass } = entry.head;
-      if (stored.outcome === 'stored') report({ name: 'stored', operation, answerClass });
-      if (stored.outcome === 'regressed') report({ name: 'regressed', operation });
-      const served = 'kept' in stored ? stored.kept : entry;
-      return { from: 'upstream', entry: served, status, stored: stored.outcome, replaced };
-    } finally {
-      endTicket();
-    }
+    const inMemory = pushed?.answered(entry, facts.watchable);
+    const stored = cache.set(entry, call.tags, { known, lease, inMemory });
+    const { status, answerClass } = entry.head;
+    if (stored.outcome === 'stored') report({ name: 'stored', operation, answerClass });
+    if (stored.outcome === 'regressed') report({ name: 'regressed', operation });
+    const served = 'kept' in stored ? stored.kept : entry;
+    return { from: 'upstream', entry: served, status, stored: stored.outcome, replaced };
   }
 
   #lookUp({ tags }: Call, key: string): Look | Promise<Look> {

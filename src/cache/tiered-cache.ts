@@ -31,14 +31,20 @@ export interface KnownPurges {
   readonly isCurrent: boolean;
 }
 
+/** The lease of a key, as the write of its entry sees it. */
+export interface WritersLease {
+  /** Names this lease in Redis: an answer that is stored with it is stored by its holder. */
+  readonly token: string;
+  /** The write that was begun ends the lease: by itself where it stores the entry (`true`), else when it is over. */
+  endsWith(write: Promise<boolean>): void;
+}
+
 /** Optional arguments of a store. */
 export interface StoreHints {
   /** What the look-up had found, in case that memory does not hold it. */
   readonly known?: Entry | undefined;
-  /** The token of the lease under which `known` was read. */
-  readonly token?: string | undefined;
-  /** Called once. `true`: Redis holds this entry, and its lease is over. `false`: the entry did not reach Redis. */
-  readonly onShared?: ((isShared: boolean) => void) | undefined;
+  /** The lease under which `known` was read. Who holds it still has to end it where no write begins. */
+  readonly lease?: WritersLease | undefined;
   /** The entry for memory, if it differs from the one for Redis: the same bytes with other instants. */
   readonly inMemory?: Entry | undefined;
 }
@@ -120,26 +126,18 @@ export class TieredCache {
   }
 
   /** Stores in both tiers, in Redis in the background. A regressed answer is not stored, but extends the kept entry. */
-  set(
-    entry: Entry,
-    tags: readonly string[],
-    { known, token, onShared, inMemory = entry }: StoreHints = {},
-  ): StoreOutcome {
+  set(entry: Entry, tags: readonly string[], { known, lease, inMemory = entry }: StoreHints = {}): StoreOutcome {
     const { memory, now } = this.#dependencies;
-    const unstored = (outcome: StoreOutcome): StoreOutcome => {
-      onShared?.(false);
-      return outcome;
-    };
-    if (usableUntil(entry) <= now()) return unstored({ outcome: 'expired' });
-    if (this.isPurged(entry, tags)) return unstored({ outcome: 'purged' });
+    if (usableUntil(entry) <= now()) return { outcome: 'expired' };
+    if (this.isPurged(entry, tags)) return { outcome: 'purged' };
     const kept = this.#keptEntry(entry.key, tags, known);
     const precedence = kept === undefined ? 'replaces' : precedenceOver(kept, entry, now());
-    if (kept !== undefined && precedence === 'older') return unstored({ outcome: 'superseded', kept });
+    if (kept !== undefined && precedence === 'older') return { outcome: 'superseded', kept };
     if (kept !== undefined && precedence === 'regressed') {
-      return { outcome: 'regressed', kept: this.#extend(kept, { token, onShared }) };
+      return { outcome: 'regressed', kept: this.#extend(kept, lease) };
     }
     const isInMemory = memory.set(inMemory);
-    const isInRedis = this.#share(entry, { token, onShared });
+    const isInRedis = this.#share(entry, lease);
     return { outcome: isInMemory || isInRedis ? 'stored' : 'too-large' };
   }
 
@@ -165,27 +163,26 @@ export class TieredCache {
     return entry === undefined || usableUntil(entry) <= now() || this.isPurged(entry, tags) ? undefined : entry;
   }
 
-  #extend(kept: Entry, hints: StoreHints = {}): Entry {
+  #extend(kept: Entry, lease?: WritersLease): Entry {
     const entry = extended(kept, this.#dependencies.now());
     this.#dependencies.memory.set(entry);
-    this.#share(entry, hints);
+    this.#share(entry, lease);
     return entry;
   }
 
-  #share(entry: Entry, { token, onShared }: StoreHints): boolean {
+  /** Begins to write an entry to Redis; returns whether it has begun. */
+  #share(entry: Entry, lease: WritersLease | undefined): boolean {
     const { memory, redis, purges } = this.#dependencies;
     // Until bans and Redis' time are known, the entry may be dated by a wrong clock.
-    const write = purges.isCurrent ? redis?.set(entry, token) : undefined;
-    if (write === undefined) {
-      onShared?.(false);
-      return false;
-    }
-    void write.then((outcome) => {
+    const write = purges.isCurrent ? redis?.set(entry, lease?.token) : undefined;
+    if (write === undefined) return false;
+    const stored = write.then((outcome) => {
       // Another instance has stored a better entry. Memory reads it from Redis when the key is next asked for.
       const isWorse = outcome === 'older' || outcome === 'regressed';
       if (isWorse && memory.get(entry.key)?.content === entry.content) memory.delete(entry.key);
-      onShared?.(outcome === 'stored');
+      return outcome === 'stored';
     });
+    lease?.endsWith(stored);
     return true;
   }
 

@@ -1,18 +1,19 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { END_LEASE } from '../cache/redis-scripts.ts';
-import type { Lookup, TieredCache } from '../cache/tiered-cache.ts';
+import type { Lookup, TieredCache, WritersLease } from '../cache/tiered-cache.ts';
 import type { ConnectedRedis } from '../redis/connect.ts';
 import { withinBudget } from '../redis/within-budget.ts';
 import type { MonotonicMs, Ms } from '../time-units.ts';
 
-/** The right to load a key for all instances. Ends when its answer is stored, or must be ended: failed or released. */
-export interface Lease {
-  /** Names this lease in Redis: an answer that is stored with it is stored by its holder. */
-  readonly token: string;
+/** The right to load a key for all instances. Ends once: by the write of its answer, by a failure, or by its release. */
+export interface Lease extends WritersLease {
   /** The indexer failed: other instances get this failure. */
   fail(failure: string): void;
-  /** The load ended for a reason that concerns this process alone (shed, shutdown): another instance loads. */
+  /**
+   * The load ended for a reason that concerns this process alone (shed, shutdown): another instance loads. Does nothing
+   * where the lease has ended, or a write ends it.
+   */
   release(): void;
 }
 
@@ -88,10 +89,19 @@ export class Leases {
   }
 
   #held(key: string, token: string): Lease {
+    let isOpen = true;
+    const end = (value: string, ms: number) => {
+      if (isOpen) this.#end(key, token, value, ms);
+      isOpen = false;
+    };
     return {
       token,
-      fail: (failure) => this.#end(key, token, FAILED + failure, this.#dependencies.failureTtlMs),
-      release: () => this.#end(key, token, '', 0),
+      endsWith: (write) => {
+        isOpen = false;
+        void write.then((isStored) => isStored || this.#end(key, token, '', 0));
+      },
+      fail: (failure) => end(FAILED + failure, this.#dependencies.failureTtlMs),
+      release: () => end('', 0),
     };
   }
 

@@ -8,8 +8,6 @@ export interface Flight {
   readonly signal: AbortSignal;
   /** The clients that wait for it; none while only a refresh does. */
   readonly clients: ReadonlySet<string>;
-  /** Called with each client that joins. Set by the load. */
-  onFollowed?: ((client: string) => void) | undefined;
   /**
    * To be called when the request is sent to the indexer. From then on the flight runs to its end, even if nobody
    * waits.
@@ -34,6 +32,8 @@ export type FlightEnd<T> = {
 } & ({ readonly state: 'landed'; readonly value: T } | { readonly state: 'left'; readonly departed: boolean });
 
 export interface SingleFlightDependencies<T> {
+  /** Called with each client that joins a flight which another one has started. */
+  readonly onFollowed: (flight: Flight, client: string) => void;
   /** Whether an outcome answers newcomers for a while after landing: of failures only. */
   readonly isKept: (value: T) => boolean;
   /** For so long. */
@@ -57,7 +57,6 @@ class ActiveFlight<T> implements Flight {
   readonly followers = new Set<Notify<T>>();
   #abort: AbortController | undefined;
   isAbandoned = false;
-  onFollowed: ((client: string) => void) | undefined;
   joinUntil: MonotonicMs;
   hasDeparted = false;
   /** A failure that is kept. */
@@ -114,13 +113,21 @@ export class SingleFlight<T> {
    */
   join(key: string, waiter: FlightWaiter, load: (flight: Flight) => Promise<T>): Promise<FlightEnd<T>> {
     const followed = this.#flightToJoin(key);
-    const flight = followed ?? this.#start(key, waiter.client, load);
     const collapsed = followed !== undefined;
-    const { client } = waiter;
-    if (client !== undefined && !flight.clients.has(client)) {
-      flight.clients.add(client);
-      flight.onFollowed?.(client);
-    }
+    if (followed !== undefined) this.#addClient(followed, waiter.client);
+    const flight = followed ?? this.#open(key, waiter.client);
+    const end = this.#wait(key, flight, waiter, collapsed);
+    if (!collapsed && !flight.isAbandoned) this.#load(key, flight, load);
+    return end;
+  }
+
+  #addClient(flight: ActiveFlight<T>, client: string | undefined): void {
+    if (client === undefined || flight.clients.has(client)) return;
+    flight.clients.add(client);
+    this.#dependencies.onFollowed(flight, client);
+  }
+
+  #wait(key: string, flight: ActiveFlight<T>, waiter: FlightWaiter, collapsed: boolean): Promise<FlightEnd<T>> {
     return new Promise((resolve, reject) => {
       const notify = (outcome: Settled<T>) => {
         waiter.onEnd = undefined;
@@ -150,20 +157,22 @@ export class SingleFlight<T> {
     return flight !== undefined && this.#dependencies.now() < flight.joinUntil ? flight : undefined;
   }
 
-  #start(key: string, client: string | undefined, load: (flight: Flight) => Promise<T>): ActiveFlight<T> {
-    const { now, collapseWindowMs, failureTtlMs, isKept } = this.#dependencies;
+  #open(key: string, client: string | undefined): ActiveFlight<T> {
+    const { now, collapseWindowMs } = this.#dependencies;
     const flight = new ActiveFlight<T>(now() + collapseWindowMs, client);
     this.#active.set(key, flight);
+    return flight;
+  }
+
+  #load(key: string, flight: ActiveFlight<T>, load: (flight: Flight) => Promise<T>): void {
+    const { failureTtlMs, isKept } = this.#dependencies;
     load(flight).then(
       (value) => this.#land(key, flight, { value }, isKept(value) ? failureTtlMs : 0),
       (error: unknown) => this.#land(key, flight, { error }, 0),
     );
-    return flight;
   }
 
   #land(key: string, flight: ActiveFlight<T>, outcome: Settled<T>, keptMs: Ms): void {
-    // V8 leaves flights in tables that the map has outgrown, until the next full collection: they must not hold their loads.
-    flight.onFollowed = undefined;
     if (keptMs > 0) {
       flight.outcome = outcome;
       flight.joinUntil = this.#dependencies.now() + keptMs;

@@ -56,8 +56,18 @@ function instance({ leaseMs = 60_000 } = {}) {
     failureTtlMs: 60_000,
     pollBudgetMs: BUDGET_MS,
   });
-  const set = (entry: Entry, token?: string) =>
-    new Promise<boolean>((resolve) => void cache.set(entry, [], { token, onShared: resolve }));
+  const set = async (entry: Entry, token = '') => {
+    let write = Promise.resolve(false);
+    cache.set(entry, [], {
+      lease: {
+        token,
+        endsWith: (begun) => {
+          write = begun;
+        },
+      },
+    });
+    return write;
+  };
   return { cache, set, acquire: (key: string) => leases.acquire(key, [], BUDGET_MS) };
 }
 

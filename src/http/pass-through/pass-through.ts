@@ -126,7 +126,7 @@ type PassedAnswer = Omit<ForwardedAnswer, 'body'> & { readonly body: AsyncIterab
 async function forward(
   request: ForwardRequest,
   { client, head }: PassedTo,
-  ticket: Pick<Ticket, 'end'>,
+  ticket: Pick<Ticket, 'learn' | 'free'>,
 ): Promise<PassedAnswer> {
   let outcome: Outcome = 'unknown';
   let answer: ForwardedAnswer | undefined;
@@ -139,7 +139,8 @@ async function forward(
     if (error instanceof ProxyError && !request.signal.aborted) outcome = outcomeOf(error);
     throw error;
   } finally {
-    ticket.end(outcome, answer?.retryAfterMs);
+    ticket.learn(outcome, answer?.retryAfterMs);
+    ticket.free();
   }
 }
 

@@ -47,12 +47,12 @@ describe('a limited rate', () => {
   test('gives the turn of a ticket that is not sent to the next one at once', async () => {
     const admission = openAdmission({ rate: rateOf(10), max: 100 });
     const [first, second, third] = await come(admission, 3);
-    first?.ticket.end('unknown');
+    first?.ticket.free();
     await settle();
     expect([second?.said, third?.said]).toEqual(['ticket', undefined]);
     second?.send();
     await settle();
-    second?.ticket.end('answered');
+    second?.ticket.free();
     await vi.advanceTimersByTimeAsync(96);
     expect(third?.said).toBeUndefined();
     await vi.advanceTimersByTimeAsync(1);
@@ -92,7 +92,7 @@ describe('a limited rate', () => {
     const keyed = admission.enter(request({ withClientKey: true }));
     holder?.send();
     await settle();
-    holder?.ticket.end('answered');
+    holder?.ticket.free();
     expect(await keyed).toHaveProperty('send');
     expect([waiting?.said, admission.backlog.size]).toEqual([undefined, 1]);
   });

@@ -31,13 +31,13 @@ test('a request whose client has left gets no ticket and takes no slot', async (
 
 test('a slot that another operation has kept goes to a waiting request when it is lent, not to a new one', async () => {
   const admission = openAdmission({ max: 10, shares: { pending: 0.4, adjacent: 0.3, shards: 0.2 } });
-  await come(admission, 1, 'pending').then(([client]) => client?.ticket.end('answered'));
+  await come(admission, 1, 'pending').then(([client]) => client?.ticket.free());
   await vi.advanceTimersByTimeAsync(59_000);
   const [holder, ...others] = await come(admission, 10, 'shards');
   await vi.advanceTimersByTimeAsync(1000);
   const [newcomer] = await come(admission, 1, 'shards');
   expect([others.at(-1)?.said, newcomer?.said, slotsInUse(admission)]).toEqual(['ticket', undefined, 10]);
-  holder?.ticket.end('answered');
+  holder?.ticket.free();
   await settle();
   expect([others.at(-1)?.said, newcomer?.said]).toEqual(['ticket', 'ticket']);
 });

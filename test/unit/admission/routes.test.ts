@@ -60,6 +60,29 @@ test('a second try that waits for a full indexer holds up nobody who can be sent
   expect([admission.backlog.size, hasEntered]).toEqual([1, false]);
 });
 
+test('a second try that waits goes with the client that joins its flight', async () => {
+  const full = new Slots({ now, max: 1, shares: {}, patienceMs: PATIENCE_MS });
+  full.take('any');
+  const admission = open(routeOf(0), routeOf(1, { slots: full }));
+  const order: string[] = [];
+  const wait = (key: string, client: string) => {
+    const flight = sentFor();
+    const again = { ...asking, key, clients: [client], sentFor: flight, not: 0, isSecondTry: true };
+    void Promise.resolve(admission.enter(again)).then(() => order.push(key));
+    return flight;
+  };
+  wait('first of one', 'one');
+  wait('second of one', 'one');
+  const joined = wait('third of one', 'one');
+  admission.backlog.join(joined, 'another');
+  for (let each = 0; each < 2; each++) {
+    full.release('any', true);
+    admission.backlog.handOut();
+    await vi.advanceTimersByTimeAsync(0);
+  }
+  expect(order).toEqual(['first of one', 'third of one']);
+});
+
 test('after a backup that failed another backup is asked, and none if there is no other', async () => {
   // The replica has no turn of its rate for ten seconds.
   const busy = new RateLimit({ now, perSecond: 0.1, longestWaitMs: PATIENCE_MS });

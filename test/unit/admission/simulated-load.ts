@@ -183,7 +183,8 @@ export class SimulatedLoad {
     this.sentAt.push(performance.now());
     counts.waits.push(performance.now() - askedAt);
     const served = await this.#atTheIndexer(operation, client);
-    ticket.end(served ? 'answered' : 'failed');
+    ticket.learn(served ? 'answered' : 'failed');
+    ticket.free();
     if (!served) counts.timedOut++;
     else {
       counts.served++;
