@@ -1,13 +1,17 @@
 import { lookup } from 'node:dns';
 import { hostname } from 'node:os';
 import type { Logger } from 'pino';
-import type { AppContext } from './app-context.ts';
 import { Gzip } from './cache/gzip.ts';
 import { MemoryTier } from './cache/memory-tier.ts';
 import { TieredCache } from './cache/tiered-cache.ts';
 import { shortened } from './clients/client-addresses.ts';
 import { countWaiting, watchGreedy } from './clients/waiting-clients.ts';
 import { Clock } from './clock.ts';
+import type { AppContext } from './compose/context.ts';
+import { openIndexers } from './compose/indexers.ts';
+import { openPublicPort } from './compose/public-port.ts';
+import { openPush } from './compose/push.ts';
+import { openRedis } from './compose/redis.ts';
 import type { Settings } from './config/schema.ts';
 import { EventHub } from './event-hub.ts';
 import { adminExplain } from './http/admin/admin-explain.ts';
@@ -15,10 +19,6 @@ import { adminPurge } from './http/admin/admin-purge.ts';
 import { createAdminServer } from './http/admin/admin-server.ts';
 import { listen } from './http/listen.ts';
 import { type AskResolver, Names } from './names/names.ts';
-import { openIndexers } from './open-indexers.ts';
-import { openProxy } from './open-proxy.ts';
-import { openPush } from './open-push.ts';
-import { openRedis } from './open-redis.ts';
 import { accessLog } from './operate/access-log.ts';
 import { describeExplanation } from './operate/describe-explanation.ts';
 import { logEvents } from './operate/log-events.ts';
@@ -83,7 +83,16 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
   const backups = (backup.url ?? []).map((each) => new URL(each).host);
   const endLog = logEvents(logger, monotonic, events, { isOne: url.length + backups.length === 1, backups });
 
-  const clock = new Clock({ wall, monotonic, onJump: () => events.report({ name: 'clock-jump' }) });
+  const onClockJump = () => {
+    events.report({ name: 'clock-jump' });
+    // The instants of entries belong to another time: a 404 could be served for hours too long.
+    memory.clear();
+    for (const { head } of indexers.all) head.forget();
+    void purges.follow();
+    // Keys that are still polled are watched anew.
+    push?.watches.clear();
+  };
+  const clock = new Clock({ wall, monotonic, onJump: onClockJump });
   const now = dependencies.now ?? clock.now;
   const names = new Names({ askResolver, now: monotonic });
   const context: AppContext = { settings, events, names, now, monotonic, random };
@@ -94,7 +103,7 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
     onPacked: () => events.report({ name: 'compressed' }),
     enabled: compression.enabled,
   });
-  const redis = openRedis(context, gzip);
+  const redis = openRedis(context, { gzip, onTransition: (transition) => purges.onRedisTransition(transition) });
   const purges = new Purges({
     onAllPurged: () => memory.clear(),
     runScript: redis?.connection.runScript,
@@ -107,16 +116,7 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
   });
 
   const indexers = openIndexers(context, { scripting: redis?.connection, makeRoom: () => memory.makeRoom() });
-  const push = openPush(context);
-  events.on('redis-transition', purges.onRedisTransition);
-  events.on('clock-jump', () => {
-    // The instants of entries belong to another time: a 404 could be served for hours too long.
-    memory.clear();
-    for (const { head } of indexers.all) head.forget();
-    void purges.follow();
-    // Keys that are still polled are watched anew.
-    push?.watches.clear();
-  });
+  const push = openPush(context, (call, key) => port.refreshStale(call, key));
   const cache = new TieredCache({
     memory,
     redis: redis?.tier,
@@ -133,7 +133,7 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
     events.report({ name: 'greedy-client', client: shownClient(client), share }),
   );
   const { logRequests: requests, logRequestsSample: sample } = settings;
-  const { server: publicServer, explain } = openProxy(context, {
+  const port = openPublicPort(context, {
     cache,
     gzip,
     redis,
@@ -146,6 +146,7 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
         ? undefined
         : accessLog({ logger, shown: shownClient, random, now: monotonic, requests, sample }),
   });
+  const { server: publicServer, explain } = port;
   publicServer.server.on('drop', () => events.report({ name: 'connection-refused' }));
   const metrics = new Metrics({
     events,

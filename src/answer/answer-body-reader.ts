@@ -31,8 +31,6 @@ export class AnswerBodyReader {
   readonly #dependencies: AnswerBodyReaderDependencies;
   /** Ends when all bodies that came so far are read. */
   #last: Promise<unknown> = Promise.resolve();
-  /** Takes the facts of the body that is being read by the worker; does nothing while none is. */
-  #onRead: (facts: BodyFacts) => void = () => {};
   #worker: Worker | undefined;
 
   constructor(dependencies: AnswerBodyReaderDependencies) {
@@ -57,10 +55,18 @@ export class AnswerBodyReader {
 
   #readInWorker(job: BodyJob): Promise<BodyFacts> {
     const { promise, resolve } = Promise.withResolvers<BodyFacts>();
-    this.#onRead = resolve;
     try {
       this.#worker ??= this.#start();
-      this.#worker.postMessage(job);
+      const worker = this.#worker;
+      const onExit = () => resolve(NO_FACTS);
+      worker.once('message', (facts: BodyFacts) => {
+        worker.off('exit', onExit);
+        // A Buffer arrives as a plain Uint8Array.
+        const { rank, members, tentative } = facts.completeness;
+        resolve({ ...facts, completeness: completenessOf(rank, Buffer.from(members), Buffer.from(tentative)) });
+      });
+      worker.once('exit', onExit);
+      worker.postMessage(job);
     } catch (error) {
       // The system allows no more threads.
       this.#dependencies.onBug(error);
@@ -76,17 +82,11 @@ export class AnswerBodyReader {
       resourceLimits: WORKER_LIMITS,
     });
     worker.unref();
-    worker.on('message', (facts: BodyFacts) => {
-      // A Buffer arrives as a plain Uint8Array.
-      const { rank, members, tentative } = facts.completeness;
-      this.#onRead({ ...facts, completeness: completenessOf(rank, Buffer.from(members), Buffer.from(tentative)) });
-    });
     worker.on('error', (error: Error & { code?: unknown }) => {
       if (error.code !== 'ERR_WORKER_OUT_OF_MEMORY') this.#dependencies.onBug(error);
     });
     worker.on('exit', () => {
       this.#worker = undefined;
-      this.#onRead(NO_FACTS);
     });
     return worker;
   }

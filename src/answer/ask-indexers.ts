@@ -25,7 +25,10 @@ import type { Refuse } from './refuse.ts';
 export interface AskedIndexer {
   readonly name: string;
   readonly client: Pick<UpstreamClient, 'fetch'>;
-  readonly head: Pick<IndexerHead, 'learn' | 'chainTime' | 'newestBlock' | 'hasBlock' | 'hasReached' | 'refute'>;
+  readonly head: Pick<
+    IndexerHead,
+    'learn' | 'chainTime' | 'askIfDue' | 'newestBlock' | 'hasBlock' | 'hasReached' | 'refute'
+  >;
   /** The pause that it asked for. */
   readonly pause: Pick<Guard, 'breaker'>;
   readonly route: Pick<Route, 'health' | 'isBackup'>;
@@ -204,7 +207,8 @@ export class IndexerAsker {
   /** The entry of an answer, from which the chain of its indexer is learned, or the failure that clients get. */
   #classify(read: ReadAnswer, { head, name: indexer }: AskedIndexer): Entry | ProxyError {
     const { indexers, random, report, policies } = this.#dependencies;
-    const by = { indexer: indexers.length === 1 ? '' : indexer, random, chainTime: () => head.chainTime() };
+    if (read.facts.finality?.newestNow !== undefined) head.askIfDue();
+    const by = { indexer: indexers.length === 1 ? '' : indexer, random, chainTime: head.chainTime };
     const classified = classifyAnswer(read, by, policies);
     if (!(classified instanceof ProxyError)) {
       head.learn(read.facts.chainPoint);

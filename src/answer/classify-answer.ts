@@ -3,6 +3,7 @@ import { type ErrorCode, LONGEST_ERROR_BYTES, ProxyError } from '../errors.ts';
 import type { UpstreamAnswer } from '../indexer/upstream-client.ts';
 import { OUTCOMES, type Outcome, outcomeOfStatus } from '../outcomes.ts';
 import { unsliced } from '../sliced-strings.ts';
+import type { EpochMs } from '../time-units.ts';
 import { type LifetimePolicies, lifetimeOf } from '../ton/lifetime.ts';
 import { notServedText } from '../ton/not-served.ts';
 import type { Call } from '../ton/parse-call.ts';
@@ -23,8 +24,8 @@ interface ClassifyDependencies {
   readonly indexer: string;
   /** 0 to 1, for jitter. */
   readonly random: () => number;
-  /** The chain time, see `IndexerHead.chainTime`; only called where the age of an answer counts. */
-  readonly chainTime: () => number | undefined;
+  /** See `IndexerHead.chainTime`. The age of a growing answer counts from it. */
+  readonly chainTime: EpochMs | undefined;
 }
 
 /**
@@ -42,7 +43,7 @@ export function classifyAnswer(
   const failed = failureIn(answer, facts);
   if (failed !== undefined || finality === undefined) return failureOf(read, failed ?? 'invalid');
   const { askedAt, receivedAt, ageValueSeconds } = answer;
-  const chainAt = finality.newestNow === undefined ? undefined : chainTime();
+  const chainAt = finality.newestNow === undefined ? undefined : chainTime;
   const lifetime = lifetimeOf(finality, policies, { askedAt, receivedAt, chainAt, ageValueSeconds }, random);
   const head = sharedHead({
     status: answer.status,

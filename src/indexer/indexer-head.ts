@@ -72,14 +72,14 @@ export class IndexerHead {
     this.#dependencies = dependencies;
   }
 
-  /**
-   * The chain time, epoch milliseconds; `undefined` if nothing has shown it in the last 60 s. Asks for the head in the
-   * background, at most every 10 s.
-   */
-  chainTime(): number | undefined {
-    const now = this.#dependencies.now();
-    if (now - this.#askedAt >= ASK_EVERY_MS) void this.ask();
-    return this.#isTimeHeld(now) ? this.#at : undefined;
+  /** The chain time, epoch milliseconds; `undefined` if nothing has shown it in the last 60 s. */
+  get chainTime(): EpochMs | undefined {
+    return this.#isTimeHeld(this.#dependencies.now()) ? this.#at : undefined;
+  }
+
+  /** To be called when the chain time counts: asks for the head in the background, at most every 10 s. */
+  askIfDue(): void {
+    if (this.#dependencies.now() - this.#askedAt >= ASK_EVERY_MS) void this.ask();
   }
 
   /** The highest block that it is known to have; -1 while none is known. */

@@ -1,10 +1,10 @@
 import { vi } from 'vitest';
 import type { Entry } from '../../../src/cache/entry.ts';
+import { openPush } from '../../../src/compose/push.ts';
 import { loadSettings } from '../../../src/config/load.ts';
 import { type AppEvent, EventHub } from '../../../src/event-hub.ts';
 import { freshnessOf } from '../../../src/freshness.ts';
 import { systemNames } from '../../../src/names/names.ts';
-import { openPush } from '../../../src/open-push.ts';
 import type { Watchable } from '../../../src/ton/watchable.ts';
 import { anEntry } from '../../support/entry.ts';
 import { callOf } from '../ton/requests.ts';
@@ -50,11 +50,11 @@ export class PushUnderTest implements Disposable {
         monotonic: Date.now,
         random: () => 0,
       },
+      (_, key) => void this.refreshed.push(key),
       open,
     );
     if (push === undefined) throw new Error('STREAM_URL is set');
     this.#push = push;
-    push.refreshBy((_, key) => void this.refreshed.push(key));
     this.server.answersPings = true;
     push.connection.start();
     this.server.socket.accept();

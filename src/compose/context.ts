@@ -1,7 +1,7 @@
-import type { Settings } from './config/schema.ts';
-import type { EventHub } from './event-hub.ts';
-import type { Names } from './names/names.ts';
-import type { EpochMs, MonotonicMs } from './time-units.ts';
+import type { Settings } from '../config/schema.ts';
+import type { EventHub } from '../event-hub.ts';
+import type { Names } from '../names/names.ts';
+import type { EpochMs, MonotonicMs } from '../time-units.ts';
 
 /** What all components of one app share. */
 export interface AppContext {

@@ -1,11 +1,11 @@
-import type { RefreshStale } from './answer/refresh-stale.ts';
-import type { AppContext } from './app-context.ts';
-import { connectorBy } from './names/connector.ts';
-import { EventEffects } from './push/apply-events.ts';
-import { StreamConnection } from './push/connection.ts';
-import { type OpenSocket, socketOpener } from './push/socket.ts';
-import { Subscription } from './push/subscription.ts';
-import { Watches } from './push/watches.ts';
+import type { RefreshStale } from '../answer/refresh-stale.ts';
+import { connectorBy } from '../names/connector.ts';
+import { EventEffects } from '../push/apply-events.ts';
+import { StreamConnection } from '../push/connection.ts';
+import { type OpenSocket, socketOpener } from '../push/socket.ts';
+import { Subscription } from '../push/subscription.ts';
+import { Watches } from '../push/watches.ts';
+import type { AppContext } from './context.ts';
 
 /** How long a connection may take to open. */
 const CONNECT_TIMEOUT_MS = 5000;
@@ -14,20 +14,24 @@ const CONNECT_TIMEOUT_MS = 5000;
 export type OpenPush = NonNullable<ReturnType<typeof openPush>>;
 
 /**
- * Builds the stream without connecting; `undefined` where `stream.url` is not set. `open` may open another socket than
- * a WebSocket of the server that the settings name.
+ * Builds the stream without connecting; `undefined` where `stream.url` is not set. `refresh` loads a key that is polled
+ * again; it is called once the connection is up. `open` may open another socket than a WebSocket of the server that the
+ * settings name.
  */
-export function openPush({ settings, events, names, now, monotonic, random }: AppContext, open?: OpenSocket) {
+export function openPush(
+  { settings, events, names, now, monotonic, random }: AppContext,
+  refresh: RefreshStale,
+  open?: OpenSocket,
+) {
   const { report } = events;
   const { url, apiKey, maxAddresses } = settings.stream;
   if (url === undefined) return undefined;
-  let refresh: RefreshStale = () => {};
   const watches = new Watches({ onNames: () => subscription.changed(), now, monotonic });
   const send = (message: { readonly id: string }) => connection.send(message);
   const subscription: Subscription = new Subscription({ watches, maxAddresses, send, report });
   const effects = new EventEffects({
     watches,
-    refresh: (call, key) => refresh(call, key),
+    refresh,
     now,
     report,
     emptyWatchedMs: settings.lifetimes.emptyWatched,
@@ -52,10 +56,6 @@ export function openPush({ settings, events, names, now, monotonic, random }: Ap
     watches,
     subscription,
     connection,
-    /** Sets how a key that is polled is refreshed: to be called once, before the connection starts. */
-    refreshBy: (how: RefreshStale): void => {
-      refresh = how;
-    },
     close: (): void => {
       connection.close();
       watches.close();

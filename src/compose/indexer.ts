@@ -1,20 +1,20 @@
-import { type Guard, passBy } from './admission/guard.ts';
-import { Health } from './admission/health.ts';
-import { notServedGuard } from './admission/not-served.ts';
-import { operationBreakers } from './admission/operation-breakers.ts';
-import { pauseOf } from './admission/pause.ts';
-import { RateLimit } from './admission/rate-limit.ts';
-import type { Route } from './admission/routes.ts';
-import { sharedTurns } from './admission/shared-turns.ts';
-import { Slots } from './admission/slots.ts';
-import type { AppContext } from './app-context.ts';
-import { IndexerHead } from './indexer/indexer-head.ts';
-import { UpstreamClient } from './indexer/upstream-client.ts';
-import { redisBreaker } from './redis/breaker.ts';
-import type { RedisScripting } from './redis/connect.ts';
-import { withinBudget } from './redis/within-budget.ts';
-import type { Ms } from './time-units.ts';
-import { OPERATION_NAMES, type OperationName } from './ton/operations.ts';
+import { type Guard, passBy } from '../admission/guard.ts';
+import { Health } from '../admission/health.ts';
+import { notServedGuard } from '../admission/not-served.ts';
+import { operationBreakers } from '../admission/operation-breakers.ts';
+import { pauseOf } from '../admission/pause.ts';
+import { RateLimit } from '../admission/rate-limit.ts';
+import type { Route } from '../admission/routes.ts';
+import { sharedTurns } from '../admission/shared-turns.ts';
+import { Slots } from '../admission/slots.ts';
+import { IndexerHead } from '../indexer/indexer-head.ts';
+import { UpstreamClient } from '../indexer/upstream-client.ts';
+import { redisBreaker } from '../redis/breaker.ts';
+import type { RedisScripting } from '../redis/connect.ts';
+import { withinBudget } from '../redis/within-budget.ts';
+import type { Ms } from '../time-units.ts';
+import { OPERATION_NAMES, type OperationName } from '../ton/operations.ts';
+import type { AppContext } from './context.ts';
 
 /** How long an idle connection is kept: shorter than any usual server keeps it. */
 const KEEP_ALIVE_MS = 4000;
@@ -43,8 +43,6 @@ export interface OpenIndexerDependencies {
   readonly scripting: RedisScripting | undefined;
   /** Called with the change in the number of bytes that are being read of answers. */
   readonly onReading: (change: number) => void;
-  /** Whether its chain is behind that of the others. */
-  readonly isBehind: () => boolean;
   /** Whether this process follows the chain of a `global_id`. */
   readonly isOurChain: (globalId: number) => boolean;
 }
@@ -55,7 +53,7 @@ export type OpenIndexer = ReturnType<typeof openIndexer>;
 /** Builds the client of one indexer and what guards the way to it; nothing connects before the first request. */
 export function openIndexer(
   context: AppContext,
-  { scripting, onReading, isBehind, isOurChain }: OpenIndexerDependencies,
+  { scripting, onReading, isOurChain }: OpenIndexerDependencies,
   indexer: IndexerSettings,
 ) {
   const { settings, events, now, monotonic, random } = context;
@@ -114,7 +112,7 @@ export function openIndexer(
     rate,
     guards,
     health: indexer.isOne ? undefined : new Health({ now: monotonic, onTransition }),
-    isBehind: () => head.fault !== undefined || isBehind(),
+    isBehind: () => head.fault !== undefined,
     hasBlock: (seqno) => head.hasBlock(seqno),
     newestBlock: () => head.newestBlock,
   };

@@ -1,16 +1,16 @@
-import { Admission } from './admission/admission.ts';
-import { Backlog } from './admission/backlog.ts';
-import { Health } from './admission/health.ts';
-import { MemoryGuard } from './admission/memory-guard.ts';
-import { type Route, Routes } from './admission/routes.ts';
-import { Slots } from './admission/slots.ts';
-import { AnswerBodyReader } from './answer/answer-body-reader.ts';
-import type { AppContext } from './app-context.ts';
-import { Heads } from './indexer/heads.ts';
-import { type IndexerSettings, type OpenIndexer, openIndexer } from './open-indexer.ts';
-import type { RedisScripting } from './redis/connect.ts';
-import type { Ms } from './time-units.ts';
-import { GLOBAL_IDS } from './ton/chain-point.ts';
+import { Admission } from '../admission/admission.ts';
+import { Backlog } from '../admission/backlog.ts';
+import { Health } from '../admission/health.ts';
+import { MemoryGuard } from '../admission/memory-guard.ts';
+import { type Route, Routes } from '../admission/routes.ts';
+import { Slots } from '../admission/slots.ts';
+import { AnswerBodyReader } from '../answer/answer-body-reader.ts';
+import { Heads } from '../indexer/heads.ts';
+import type { RedisScripting } from '../redis/connect.ts';
+import type { Ms } from '../time-units.ts';
+import { GLOBAL_IDS } from '../ton/chain-point.ts';
+import type { AppContext } from './context.ts';
+import { type IndexerSettings, type OpenIndexer, openIndexer } from './indexer.ts';
 
 /** While requests are sent, the heads of several indexers are asked for as often as this: seldom where each counts. */
 const [HEADS_EVERY_MS, HEADS_EVERY_MS_OF_FEW]: [Ms, Ms] = [500, 2000];
@@ -45,21 +45,22 @@ export function openIndexers(context: AppContext, { scripting, makeRoom }: OpenI
   });
   // A request may spend half of its timeout in the backlog; the other half is for the indexer's answer.
   const patienceMs = Math.min(admission.patience, upstream.timeout / 2);
-  let heads: Heads | undefined;
   const isOurChain = firstChain(GLOBAL_IDS[settings.network]);
-  const indexers = indexersOf(context).map((indexer) => {
-    const isBehind = () => heads?.isBehind(indexer.index) === true;
-    return openIndexer(context, { scripting, onReading, isBehind, isOurChain }, indexer);
-  });
+  const indexers = indexersOf(context).map((indexer) =>
+    openIndexer(context, { scripting, onReading, isOurChain }, indexer),
+  );
   const replicas = indexers.filter(({ route }) => !route.isBackup);
-  if (replicas.length > 1) heads = openHeads(context, replicas);
+  const heads = replicas.length > 1 ? openHeads(context, replicas) : undefined;
   // What clients make of the rest of the API says nothing about the operations: it has slots and health of its own.
   const passThroughRoute = (route: Route): Route => ({
     ...route,
     slots: new Slots({ now: monotonic, max: passThrough.maxConcurrency, shares: {}, patienceMs }),
     health: route.health && new Health({ now: monotonic, onTransition: () => {} }),
   });
-  const all = indexers.map(({ route }) => route);
+  const all = indexers.map(({ route }) => ({
+    ...route,
+    isBehind: () => route.isBehind?.() === true || heads?.isBehind(route.index) === true,
+  }));
   const routes = new Routes(random, all, { passThrough: all.map(passThroughRoute) });
   const backlog = new Backlog({
     now: monotonic,

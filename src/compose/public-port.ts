@@ -1,28 +1,28 @@
-import { IndexerAsker } from './answer/ask-indexers.ts';
-import { explainWith } from './answer/explain.ts';
-import { RequestHandler } from './answer/handle-request.ts';
-import { EntryLoader, hasFailedAtIndexer, type Load } from './answer/load-entry.ts';
-import { refreshStaleWith } from './answer/refresh-stale.ts';
-import { refuseWith } from './answer/refuse.ts';
-import type { AppContext } from './app-context.ts';
-import type { Gzip } from './cache/gzip.ts';
-import type { TieredCache } from './cache/tiered-cache.ts';
-import { ClientAddresses } from './clients/client-addresses.ts';
-import { PerClientLimit } from './clients/per-client-limit.ts';
-import { BodyReader } from './http/body-reader.ts';
-import { type PassThrough, passThroughTo } from './http/pass-through/pass-through.ts';
-import type { AnsweredRequest } from './http/public/operation-answers.ts';
-import { PublicServer } from './http/public/public-server.ts';
-import { Hedging } from './indexer/hedging.ts';
-import { HEDGES, RETRIES, RetryBudget } from './indexer/retry-budget.ts';
-import { Leases } from './once/lease.ts';
-import { SingleFlight } from './once/single-flight.ts';
-import type { OpenIndexers } from './open-indexers.ts';
-import type { OpenPush } from './open-push.ts';
-import type { SharedRedis } from './open-redis.ts';
-import { CallMemo } from './ton/call-memo.ts';
+import { IndexerAsker } from '../answer/ask-indexers.ts';
+import { explainWith } from '../answer/explain.ts';
+import { RequestHandler } from '../answer/handle-request.ts';
+import { EntryLoader, hasFailedAtIndexer, type Load } from '../answer/load-entry.ts';
+import { refreshStaleWith } from '../answer/refresh-stale.ts';
+import { refuseWith } from '../answer/refuse.ts';
+import type { Gzip } from '../cache/gzip.ts';
+import type { TieredCache } from '../cache/tiered-cache.ts';
+import { ClientAddresses } from '../clients/client-addresses.ts';
+import { PerClientLimit } from '../clients/per-client-limit.ts';
+import { BodyReader } from '../http/body-reader.ts';
+import { type PassThrough, passThroughTo } from '../http/pass-through/pass-through.ts';
+import type { AnsweredRequest } from '../http/public/operation-answers.ts';
+import { PublicServer } from '../http/public/public-server.ts';
+import { Hedging } from '../indexer/hedging.ts';
+import { HEDGES, RETRIES, RetryBudget } from '../indexer/retry-budget.ts';
+import { Leases } from '../once/lease.ts';
+import { SingleFlight } from '../once/single-flight.ts';
+import { CallMemo } from '../ton/call-memo.ts';
+import type { AppContext } from './context.ts';
+import type { OpenIndexers } from './indexers.ts';
+import type { OpenPush } from './push.ts';
+import type { SharedRedis } from './redis.ts';
 
-export interface OpenProxyDependencies {
+export interface PublicPortDependencies {
   readonly cache: TieredCache;
   readonly gzip: Gzip;
   /** Absent when the proxy runs on memory alone. */
@@ -42,7 +42,7 @@ export interface OpenProxyDependencies {
  * Builds the public port, which does not listen yet, and the way of a request from it to its answer: server, handler,
  * flights, loader.
  */
-export function openProxy(context: AppContext, parts: OpenProxyDependencies) {
+export function openPublicPort(context: AppContext, parts: PublicPortDependencies) {
   const { settings, events, now, monotonic, random } = context;
   const { cache, gzip, redis, indexers, push } = parts;
   const { upstream, coalescing, network } = settings;
@@ -94,7 +94,6 @@ export function openProxy(context: AppContext, parts: OpenProxyDependencies) {
     collapseWindowMs: coalescing.collapseWindow,
   });
   const refreshStale = refreshStaleWith({ flights, loader, onBug: events.reportBug, timeoutMs: upstream.timeout });
-  push?.refreshBy(refreshStale);
   const { missesPerSecond } = settings.clients;
   const missLimit = openLimit(context, 'misses', missesPerSecond, missesPerSecond);
   const handler = new RequestHandler({
@@ -114,13 +113,14 @@ export function openProxy(context: AppContext, parts: OpenProxyDependencies) {
   });
   return {
     server: openServer(context, parts, handler, missLimit),
+    refreshStale,
     explain: explainWith({ cache, network, policies: settings.lifetimes, now }),
   };
 }
 
 function openServer(
   context: AppContext,
-  parts: OpenProxyDependencies,
+  parts: PublicPortDependencies,
   handler: RequestHandler,
   missLimit: PerClientLimit | undefined,
 ): PublicServer {

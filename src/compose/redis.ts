@@ -1,16 +1,25 @@
-import type { AppContext } from './app-context.ts';
-import { SCHEMA_VERSION } from './cache/entry-codec.ts';
-import type { Gzip } from './cache/gzip.ts';
-import { leaseKeyOf, redisKeyFor } from './cache/redis-scripts.ts';
-import { RedisTier } from './cache/redis-tier.ts';
-import { tryRedis } from './cache/redis-trial.ts';
-import { connectRedis } from './redis/connect.ts';
+import { SCHEMA_VERSION } from '../cache/entry-codec.ts';
+import type { Gzip } from '../cache/gzip.ts';
+import { leaseKeyOf, redisKeyFor } from '../cache/redis-scripts.ts';
+import { RedisTier } from '../cache/redis-tier.ts';
+import { tryRedis } from '../cache/redis-trial.ts';
+import { connectRedis } from '../redis/connect.ts';
+import type { RedisTransition } from '../redis/transitions.ts';
+import type { AppContext } from './context.ts';
 
 /** What the instances on one Redis share. */
 export type SharedRedis = NonNullable<ReturnType<typeof openRedis>>;
 
+export interface OpenRedisDependencies {
+  readonly gzip: Gzip;
+  readonly onTransition: (transition: RedisTransition) => void;
+}
+
 /** Starts connecting and returns at once; `undefined` where no Redis is set. */
-export function openRedis({ settings, events, names, now, monotonic }: AppContext, gzip: Gzip) {
+export function openRedis(
+  { settings, events, names, now, monotonic }: AppContext,
+  { gzip, onTransition }: OpenRedisDependencies,
+) {
   const { redis, network } = settings;
   if (redis.url === undefined) return undefined;
   const redisKey = redisKeyFor(`toncache:${SCHEMA_VERSION}:${network}:`);
@@ -21,7 +30,10 @@ export function openRedis({ settings, events, names, now, monotonic }: AppContex
     tlsCa: redis.tlsCaFile,
     connectTimeoutMs: redis.connectTimeout,
     commandTimeoutMs: redis.commandTimeout,
-    onTransition: (transition) => events.report({ name: 'redis-transition', ...transition }),
+    onTransition: (transition) => {
+      events.report({ name: 'redis-transition', ...transition });
+      onTransition(transition);
+    },
     onEvictionProblem: (problem) => events.report({ name: 'redis-evicts-nothing', problem }),
   });
   const tier = new RedisTier({
