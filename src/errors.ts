@@ -1,41 +1,19 @@
-/**
- * Every way a request can fail, in one closed list, with the status that its client gets; `upstream-error` keeps the
- * indexer's own.
- */
-export const STATUS = {
-  'invalid-request': 422,
-  'bad-request': 400,
-  'body-too-large': 413,
-  'head-too-large': 431,
-  'request-timeout': 408,
-  'unsupported-encoding': 501,
-  'unsupported-version': 505,
-  'not-found': 404,
-  // No 404 within the API: wallets read that as "nothing there". With a status of the indexer it said so itself.
-  'not-served': 501,
-  'method-not-allowed': 405,
-  'too-many-requests': 429,
-  overloaded: 503,
-  'shutting-down': 503,
-  'upstream-broken': 502,
-  'upstream-error': 502,
-  'upstream-invalid': 502,
-  'upstream-rate-limited': 503,
-  'upstream-redirect': 502,
-  'upstream-refused-key': 502,
-  'upstream-timeout': 504,
-  'upstream-too-large': 502,
-  'upstream-unreachable': 502,
-  // Never sent: in the log it is the number that nginx has for a client that left.
-  'client-left': 499,
-  internal: 500,
-} as const;
+import { FAILURES } from './failures/codes.ts';
+import { retryAfterSeconds } from './failures/retry-after.ts';
+import { filled } from './failures/sentence.ts';
+import { SHED, type ShedReason } from './failures/shed-reasons.ts';
+import type { Ms } from './time-units.ts';
 
 /** A way a request can fail. */
-export type ErrorCode = keyof typeof STATUS;
+export type ErrorCode = keyof typeof FAILURES;
+
+/** Whether a text, such as the label of a metric, is a code. */
+export function isErrorCode(text: string): text is ErrorCode {
+  return Object.hasOwn(FAILURES, text);
+}
 
 /** How the indexer can fail a request. */
-export const UPSTREAM_FAILURES = (Object.keys(STATUS) as ErrorCode[]).filter(isUpstreamFailure);
+export const UPSTREAM_FAILURES = (Object.keys(FAILURES) as ErrorCode[]).filter(isUpstreamFailure);
 
 function isUpstreamFailure(code: ErrorCode): code is Extract<ErrorCode, `upstream-${string}`> {
   return code.startsWith('upstream-');
@@ -86,13 +64,46 @@ export class ProxyError extends Error {
     this.details = details;
   }
 
-  /** The same failure with another `Retry-After`. */
-  withRetryAfter(retryAfterSeconds: number): ProxyError {
-    return new ProxyError(this.code, this.message, { ...this.details, retryAfterSeconds });
+  /** The same failure for a wait that is known now. See {@link Told}. */
+  withWait(waitMs: Ms, chance: number): ProxyError {
+    const seconds = retryAfterSeconds(FAILURES[this.code].retryAfter, waitMs, chance);
+    return new ProxyError(this.code, this.message, { ...this.details, retryAfterSeconds: seconds });
   }
 
   /** Whether the indexer was asked (or could not be reached), as opposed to a refusal by this proxy. */
   get wentForward(): boolean {
     return isUpstreamFailure(this.code) || this.details.upstreamStatus !== undefined;
   }
+}
+
+/** The name of a text of a code. */
+type TextName<Code extends ErrorCode> = keyof (typeof FAILURES)[Code]['clientReads'] & string;
+
+/** What goes into a failure beside the words of the registry. */
+interface Told<Code extends ErrorCode> extends Omit<ErrorDetails, 'retryAfterSeconds'> {
+  /** Which text of the code; `usual` when absent. */
+  readonly text?: TextName<Code>;
+  /** What is filled into the text. */
+  readonly values?: Readonly<Record<string, string | number>>;
+  /** After so long it may be worth asking again; 0, or absent, when that is not known. */
+  readonly waitMs?: Ms | undefined;
+  /** 0 to 1, drawn at random where no wait is known; absent for 0. */
+  readonly chance?: number;
+}
+
+/** A failure in the words of the registry, with the `Retry-After` of its code. */
+export function failure<Code extends ErrorCode>(code: Code, told: Told<Code> = {}): ProxyError {
+  const { text = 'usual', values, waitMs = 0, chance = 0, ...details } = told;
+  const { clientReads, retryAfter } = FAILURES[code];
+  const words = (clientReads as Readonly<Record<string, string>>)[text] ?? clientReads.usual;
+  return new ProxyError(code, values === undefined ? words : filled(words, values), {
+    ...details,
+    retryAfterSeconds: retryAfterSeconds(retryAfter, waitMs, chance),
+  });
+}
+
+/** The failure of a request that is shed. `waitMs` and `chance` as in {@link Told}. */
+export function overloaded(reason: Exclude<ShedReason, 'client-limit'>, chance: number, waitMs: Ms = 0): ProxyError {
+  const seconds = retryAfterSeconds(FAILURES.overloaded.retryAfter, waitMs, chance);
+  return new ProxyError('overloaded', SHED[reason].clientReads, { retryAfterSeconds: seconds });
 }

@@ -51,8 +51,6 @@ export interface Meaning {
    * connection, unpaid. `if doubtful`: to another one that may know better (`answer/doubt.ts`), unpaid.
    */
   readonly again: 'nowhere' | 'elsewhere' | 'anywhere' | 'here' | 'if doubtful';
-  /** What the operator reads of this indexer; empty where nothing is wrong with it. */
-  readonly says: string;
 }
 
 /** A circuit breaker that requests pass: that of operations that are not served, the pause, that of the operation. */
@@ -60,23 +58,23 @@ export type BreakerKind = 'not-served' | 'pause' | 'operation';
 
 /** The one table of what an indexer's answer means. Whoever acts on an outcome reads it, and adds no rule of its own. */
 export const OUTCOMES: Readonly<Record<Outcome, Meaning>> = {
-  //             clients get, kept, failure of, health, again, the operator reads
-  answered: row('its answer', 'stored', 'none', 'success', 'if doubtful', ''),
-  absent: row('its answer', 'stored', 'none', 'success', 'if doubtful', ''),
-  'client-error': row('upstream-error', 'briefly', 'none', 'success', 'if doubtful', 'answers with errors'),
-  'too-large': row('upstream-too-large', 'briefly', 'none', 'success', 'nowhere', 'sends answers that are too large'),
-  'refused-key': row('upstream-refused-key', 'briefly', 'none', 'failure', 'elsewhere', 'refuses the API key'),
-  redirect: row('upstream-redirect', 'briefly', 'none', 'failure', 'elsewhere', 'answers with a redirect'),
-  'not-served': row('not-served', 'briefly', 'not-served', 'success', 'elsewhere', 'does not serve this operation'),
-  'rate-limited': row('upstream-rate-limited', 'briefly', 'pause', 'success', 'elsewhere', 'answers 429'),
-  failed: row('upstream-error', 'briefly', 'operation', 'failure', 'elsewhere', 'answers with errors'),
-  invalid: row('upstream-invalid', 'briefly', 'operation', 'failure', 'elsewhere', 'answers what is not of its API'),
-  timeout: row('upstream-timeout', 'briefly', 'operation', 'failure', 'elsewhere', 'does not answer in time'),
-  broken: row('upstream-broken', 'briefly', 'operation', 'failure', 'anywhere', 'breaks off before it answers'),
-  'idle-broken': row('upstream-broken', 'no', 'unknown', 'unknown', 'here', ''),
-  unreachable: row('upstream-unreachable', 'briefly', 'all', 'failure', 'anywhere', 'cannot be reached'),
-  refused: row('overloaded', 'no', 'unknown', 'unknown', 'elsewhere', ''),
-  unknown: row('internal', 'no', 'unknown', 'unknown', 'nowhere', ''),
+  //             clients get, kept, failure of, health, again
+  answered: row('its answer', 'stored', 'none', 'success', 'if doubtful'),
+  absent: row('its answer', 'stored', 'none', 'success', 'if doubtful'),
+  'client-error': row('upstream-error', 'briefly', 'none', 'success', 'if doubtful'),
+  'too-large': row('upstream-too-large', 'briefly', 'none', 'success', 'nowhere'),
+  'refused-key': row('upstream-refused-key', 'briefly', 'none', 'failure', 'elsewhere'),
+  redirect: row('upstream-redirect', 'briefly', 'none', 'failure', 'elsewhere'),
+  'not-served': row('not-served', 'briefly', 'not-served', 'success', 'elsewhere'),
+  'rate-limited': row('upstream-rate-limited', 'briefly', 'pause', 'success', 'elsewhere'),
+  failed: row('upstream-error', 'briefly', 'operation', 'failure', 'elsewhere'),
+  invalid: row('upstream-invalid', 'briefly', 'operation', 'failure', 'elsewhere'),
+  timeout: row('upstream-timeout', 'briefly', 'operation', 'failure', 'elsewhere'),
+  broken: row('upstream-broken', 'briefly', 'operation', 'failure', 'anywhere'),
+  'idle-broken': row('upstream-broken', 'no', 'unknown', 'unknown', 'here'),
+  unreachable: row('upstream-unreachable', 'briefly', 'all', 'failure', 'anywhere'),
+  refused: row('overloaded', 'no', 'unknown', 'unknown', 'elsewhere'),
+  unknown: row('internal', 'no', 'unknown', 'unknown', 'nowhere'),
 };
 
 function row(
@@ -85,9 +83,8 @@ function row(
   failureOf: Meaning['failureOf'],
   health: Meaning['health'],
   again: Meaning['again'],
-  says: string,
 ): Meaning {
-  return { client, kept, failureOf, health, again, says };
+  return { client, kept, failureOf, health, again };
 }
 
 /** From what shows most of the indexer to what shows least: who answers 429 may stand in front of it. */

@@ -1,29 +1,10 @@
 import type { CircuitBreaker, EndCall } from '../circuit-breaker.ts';
+import type { ShedReason } from '../failures/shed-reasons.ts';
 import type { Outcome } from '../outcomes.ts';
 import type { Ms } from '../time-units.ts';
 
-/** Why a request is not sent to the indexer. */
-export type RefusalReason =
-  /** Nobody waits for it any more. */
-  | 'abandoned'
-  /** This process has hardly any memory left. */
-  | 'memory'
-  /** The indexer asked for a pause (429). */
-  | 'paused'
-  /** The circuit breaker of the operation is open. */
-  | 'breaker-open'
-  /** The indexer said that it does not serve the operation. */
-  | 'not-served'
-  /** The wait for a turn of the rate would be, or became, longer than the client's patience. */
-  | 'rate-limit'
-  /** The wait in the backlog would be longer than the client's patience. */
-  | 'expected-wait'
-  /** No slot is free, or others wait, and a refresh does not wait. */
-  | 'no-free-slot'
-  /** The backlog holds as many requests as it may. */
-  | 'queue-full'
-  /** The request waited in the backlog until the client's patience was over: the indexer became slower. */
-  | 'waited-too-long';
+/** Why a request is not sent to the indexer: nobody waits for it any more, or the indexer does not serve it, or overload. */
+export type RefusalReason = 'abandoned' | 'not-served' | Exclude<ShedReason, 'client-limit' | 'deadline'>;
 
 /** The refusal of a request. */
 export interface Refusal {

@@ -165,7 +165,7 @@ export class IndexerAsker {
 
   /** One request to the indexer of a ticket, which it frees if there is no answer that may be cached. */
   async #send({ call, request, flight, trace }: IndexerQuestion, ticket: Ticket): Promise<SendResult> {
-    const { indexers, heads, hedging, bodies, refuse, monotonic } = this.#dependencies;
+    const { indexers, heads, hedging, bodies, refuse, monotonic, random } = this.#dependencies;
     const operation = call.operation.name;
     const seqno = seqnoOf(call);
     const indexer = indexers[ticket.route.index] as AskedIndexer;
@@ -187,9 +187,7 @@ export class IndexerAsker {
       if (entry instanceof ProxyError) {
         ticket.learn(outcomeOf(entry), answer.retryAfterMs);
         const { code } = entry;
-        return code === 'upstream-rate-limited'
-          ? entry.withRetryAfter(Math.ceil(indexer.pause.breaker.retryAfterMs / 1000))
-          : entry;
+        return code === 'upstream-rate-limited' ? entry.withWait(indexer.pause.breaker.retryAfterMs, random()) : entry;
       }
       ticket.learn(entry.head.answerClass === 'absent' ? 'absent' : 'answered');
       const isDoubtful = this.#doubt.isDoubtful(facts.finality, seqno, ticket.route.index);

@@ -1,11 +1,11 @@
 import { contentOf, type Entry, newEntry, ownedBytes, sharedHead } from '../cache/entry.ts';
-import { type ErrorCode, LONGEST_ERROR_BYTES, ProxyError } from '../errors.ts';
+import { type ErrorCode, failure, LONGEST_ERROR_BYTES, type ProxyError } from '../errors.ts';
 import type { UpstreamAnswer } from '../indexer/upstream-client.ts';
 import { OUTCOMES, type Outcome, outcomeOfStatus } from '../outcomes.ts';
 import { unsliced } from '../sliced-strings.ts';
 import type { EpochMs } from '../time-units.ts';
 import { type LifetimePolicies, lifetimeOf } from '../ton/lifetime.ts';
-import { notServedText } from '../ton/not-served.ts';
+import { notServed } from '../ton/not-served.ts';
 import type { Call } from '../ton/parse-call.ts';
 import type { BodyFacts } from './body-facts.ts';
 
@@ -98,23 +98,11 @@ function failureOf({ call, answer, facts }: ReadAnswer, outcome: Outcome): Proxy
   // The cast: clients get its answer only for the outcomes that are entries.
   const code = OUTCOMES[outcome].client as ErrorCode;
   const details = { upstreamStatus: status, apiVersion: headerText(answer.apiVersion) };
-  if (code === 'not-served') return new ProxyError(code, notServedText(call.operation.name), details);
-  if (code !== 'upstream-error') return new ProxyError(code, MESSAGES[code] ?? code, details);
+  if (code === 'not-served') return failure(code, { ...details, values: notServed(call.operation.name) });
+  if (code !== 'upstream-error') return failure(code, details);
   const upstreamBody = facts.isObject && body.length <= LONGEST_ERROR_BYTES ? body : undefined;
-  const error = new ProxyError(code, `the indexer answered with status ${status}`, { ...details, upstreamBody });
-  if (retryAfterMs === undefined) return error;
-  return error.withRetryAfter(Math.min(Math.ceil(retryAfterMs / 1000), LONGEST_RETRY_AFTER_SECONDS));
+  return failure(code, { ...details, upstreamBody, values: { status }, waitMs: retryAfterMs });
 }
-
-const MESSAGES: Partial<Record<ErrorCode, string>> = {
-  'upstream-refused-key': 'the indexer refuses the API key of this proxy',
-  'upstream-rate-limited': 'the indexer asked for a pause',
-  'upstream-redirect': 'the indexer answered with a redirect',
-  'upstream-invalid': 'the answer of the indexer is not what its API describes',
-};
-
-/** A client is not asked to wait for longer. */
-const LONGEST_RETRY_AFTER_SECONDS = 3600;
 
 /** A header value of the indexer; `undefined` if it could not be sent on in a header. */
 function headerText(value: string | undefined): string | undefined {

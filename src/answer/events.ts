@@ -1,5 +1,5 @@
-import type { RefusalReason } from '../admission/guard.ts';
 import type { ErrorCode } from '../errors.ts';
+import type { ShedReason } from '../failures/shed-reasons.ts';
 import type { HeadFault } from '../indexer/indexer-head.ts';
 import type { UpstreamEvent } from '../indexer/upstream-client.ts';
 import type { OperationName } from '../ton/operations.ts';
@@ -12,9 +12,6 @@ export const REQUEST_OUTCOMES = ['hit-memory', 'hit-redis', 'stale', 'collapsed'
 
 /** One of {@link REQUEST_OUTCOMES}. */
 export type RequestOutcome = (typeof REQUEST_OUTCOMES)[number];
-
-/** Why a request was not sent to the indexer: admission refused it, or its deadline passed in the queue. */
-export type ShedReason = Exclude<RefusalReason, 'abandoned' | 'not-served'> | 'deadline';
 
 /** Events on the way of a request, for metrics and log. */
 export type ProxyEvent =
@@ -31,7 +28,7 @@ export type ProxyEvent =
   | { readonly name: 'failed'; readonly operation: OperationName; readonly code: ErrorCode }
   /** Refused before its operation and parameters were read. */
   | { readonly name: 'refused'; readonly code: ErrorCode }
-  | { readonly name: 'shed'; readonly operation: UpstreamOperation; readonly reason: ShedReason | 'client-limit' }
+  | { readonly name: 'shed'; readonly operation: UpstreamOperation; readonly reason: ShedReason }
   | UpstreamEvent
   | { readonly name: 'stored'; readonly operation: OperationName; readonly answerClass: string }
   | { readonly name: 'regressed'; readonly operation: OperationName }

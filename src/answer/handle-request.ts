@@ -3,7 +3,8 @@ import type { Entry } from '../cache/entry.ts';
 import type { Gzip, SentBody } from '../cache/gzip.ts';
 import type { Lookup, TieredCache } from '../cache/tiered-cache.ts';
 import type { PerClientLimit } from '../clients/per-client-limit.ts';
-import { ProxyError } from '../errors.ts';
+import { failure, overloaded, type ProxyError } from '../errors.ts';
+import type { ShedReason } from '../failures/shed-reasons.ts';
 import { freshnessOf } from '../freshness.ts';
 import type { FlightEnd, SingleFlight } from '../once/single-flight.ts';
 import type { Watches } from '../push/watches.ts';
@@ -13,10 +14,9 @@ import { OPERATION_NAMES, type OperationName } from '../ton/operations.ts';
 import type { Call } from '../ton/parse-call.ts';
 import type { Answer, ProxyRequest } from './answer.ts';
 import { type CacheStatus, hitStatus, ttlOf } from './cache-status.ts';
-import type { ProxyEvent, Report, RequestOutcome, ShedReason } from './events.ts';
+import type { ProxyEvent, Report, RequestOutcome } from './events.ts';
 import { askedIndexer, type Load, type Loader, mustLoadAgain } from './load-entry.ts';
 import type { RefreshStale } from './refresh-stale.ts';
-import { overloaded } from './refuse.ts';
 import { traceOf } from './request-trace.ts';
 import type { Wait } from './wait.ts';
 
@@ -75,7 +75,7 @@ export class RequestHandler {
     if (found.state !== 'fresh' && found.state !== 'stale-while-revalidate') {
       const { flights, missLimit, random } = this.#dependencies;
       const follows = flights.hasFlightToFollow(key);
-      if (memory.isFull && follows) return this.#refuse(call, key, 'memory', overloaded(random, 'memory'));
+      if (memory.isFull && follows) return this.#refuse(call, key, 'memory', overloaded('memory', random()));
       const waiter = request.openWait();
       const limited = follows ? undefined : missLimit?.take(waiter.client ?? '');
       if (limited !== undefined) {
@@ -130,7 +130,7 @@ export class RequestHandler {
   }
 
   /** Answers without waiting: with a stale copy from memory if there is one, else with the failure. */
-  #refuse(call: Call, key: string, reason: ShedReason | 'client-limit', error: ProxyError): Answer {
+  #refuse(call: Call, key: string, reason: ShedReason, error: ProxyError): Answer {
     const { cache, report } = this.#dependencies;
     report({ name: 'shed', operation: call.operation.name, reason });
     return (
@@ -183,11 +183,11 @@ export class RequestHandler {
   /** This waiter's time is over, though the flight may still be under way. */
   #leave(call: Call, key: string, wait: FlightEnd<Load> & { state: 'left' }, { reason }: Wait): Load {
     const { cache, random, report } = this.#dependencies;
-    let error = reason ?? new ProxyError('internal', 'internal error');
+    let error = reason ?? failure('internal');
     if (error.code === 'upstream-timeout' && !wait.departed) {
       // The indexer was not asked: the request spent all its time in the queue.
       report({ name: 'shed', operation: call.operation.name, reason: 'deadline' });
-      error = overloaded(random, 'deadline');
+      error = overloaded('deadline', random());
     }
     return { from: 'nowhere', error, fallback: cache.lookInMemory(key, call.tags) };
   }

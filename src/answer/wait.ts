@@ -1,4 +1,4 @@
-import { ProxyError } from '../errors.ts';
+import { failure, type ProxyError } from '../errors.ts';
 import type { FlightWaiter } from '../once/single-flight.ts';
 import type { Ms } from '../time-units.ts';
 
@@ -50,5 +50,5 @@ export class Wait implements FlightWaiter {
 }
 
 function onDeadline(wait: Wait): void {
-  wait.end(new ProxyError('upstream-timeout', 'the indexer did not answer in time'));
+  wait.end(failure('upstream-timeout'));
 }

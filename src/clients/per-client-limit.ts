@@ -1,5 +1,7 @@
 import { LRUCache } from 'lru-cache';
-import { ProxyError } from '../errors.ts';
+import { failure, type ProxyError } from '../errors.ts';
+import { FAILURES } from '../failures/codes.ts';
+import { retryAfterSeconds } from '../failures/retry-after.ts';
 import type { MonotonicMs, Ms } from '../time-units.ts';
 
 export interface PerClientLimitDependencies {
@@ -50,13 +52,12 @@ export class PerClientLimit {
 
   #refusal(waitMs: Ms): ProxyError {
     const { name, perSecond, burst } = this.#dependencies;
-    const retryAfterSeconds = Math.ceil(waitMs / 1000);
-    const windowSeconds = Math.ceil(burst / perSecond);
-    return new ProxyError('too-many-requests', `too many ${name} of one client: ${perSecond} a second are answered`, {
-      retryAfterSeconds,
+    return failure('too-many-requests', {
+      values: { what: name, perSecond },
+      waitMs,
       rateLimit: {
-        policy: `"${name}";q=${burst};w=${windowSeconds}`,
-        state: `"${name}";r=0;t=${retryAfterSeconds}`,
+        policy: `"${name}";q=${burst};w=${Math.ceil(burst / perSecond)}`,
+        state: `"${name}";r=0;t=${retryAfterSeconds(FAILURES['too-many-requests'].retryAfter, waitMs, 0)}`,
       },
     });
   }

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { finished } from 'node:stream';
 import { ownedBytes } from '../cache/entry.ts';
-import { ProxyError } from '../errors.ts';
+import { failure, type ProxyError } from '../errors.ts';
 import type { MonotonicMs, Ms } from '../time-units.ts';
 
 export interface BodyReaderOptions {
@@ -14,6 +14,9 @@ export interface BodyReaderOptions {
 
 /** A body of which nothing came for so long gives way when there is no room for others. */
 const IDLE_MS: Ms = 2000;
+
+/** When a client may try again for which there was no room. */
+const ROOM_AGAIN_MS: Ms = 1000;
 
 /** A piece of a body counts as so many bytes at least: its object takes memory too. */
 const LEAST_PIECE_BYTES = 256;
@@ -71,7 +74,7 @@ export class BodyReader {
       finished(request, { writable: false }, (cause) => {
         const body = Buffer.concat(pieces);
         end();
-        if (cause) reject(new ProxyError('client-left', 'the body broke off', { cause }));
+        if (cause) reject(failure('client-left', { text: 'body', cause }));
         else resolve(body);
       });
     });
@@ -99,13 +102,10 @@ export class BodyReader {
   }
 
   #tooLarge(): ProxyError {
-    const { maxBodyBytes } = this.#options;
-    return new ProxyError('body-too-large', `the body is too large; accepted: at most ${maxBodyBytes} bytes`);
+    return failure('body-too-large', { values: { bytes: this.#options.maxBodyBytes } });
   }
 }
 
 function noRoom(): ProxyError {
-  return new ProxyError('overloaded', 'the proxy is overloaded: too many request bodies are being sent', {
-    retryAfterSeconds: 1,
-  });
+  return failure('overloaded', { text: 'bodies', waitMs: ROOM_AGAIN_MS });
 }

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import { type Dispatcher, errors } from 'undici';
-import { ProxyError } from '../errors.ts';
+import { failure, type ProxyError } from '../errors.ts';
 import { OUTCOMES, outcomeOfStatus } from '../outcomes.ts';
 import type { MonotonicMs, Ms } from '../time-units.ts';
 import type { ConnectedRequest, Connection } from './connection.ts';
@@ -177,37 +177,33 @@ export async function decoded(body: Buffer, encoding: string, maxBodyBytes: numb
   const name = encoding.trim().toLowerCase();
   if (name === 'identity' || name === '') return body;
   if (name !== 'gzip') {
-    throw new ProxyError('upstream-invalid', 'the indexer answered in an encoding that was not asked for');
+    throw failure('upstream-invalid', { text: 'encoding' });
   }
   try {
     return await unpack(body, { maxOutputLength: maxBodyBytes });
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') throw tooLarge(maxBodyBytes);
-    throw new ProxyError('upstream-invalid', 'the answer of the indexer does not decompress', { cause });
+    throw failure('upstream-invalid', { text: 'packed', cause });
   }
 }
 
 /** There was no complete answer within the time. */
 export function timedOut(cause?: unknown): ProxyError {
-  return new ProxyError('upstream-timeout', 'the indexer did not answer in time', { cause });
+  return failure('upstream-timeout', { cause });
 }
 
 /** The answer is larger than the limit. */
 function tooLarge(maxBodyBytes: number): ProxyError {
-  return new ProxyError('upstream-too-large', `the answer of the indexer is larger than ${maxBodyBytes} bytes`);
+  return failure('upstream-too-large', { values: { bytes: maxBodyBytes } });
 }
 
 /** The head of an answer came, but not all of its body. */
 function cutShort(cause: unknown): ProxyError {
-  return new ProxyError('upstream-invalid', 'the answer of the indexer was cut short', { cause });
+  return failure('upstream-invalid', { text: 'cut-short', cause });
 }
 
 /** The failure for an error that came before the head of an answer. `isUnsent`: no connection came about. */
 export function unanswered(cause: unknown, isUnsent: boolean): ProxyError {
-  if (isUnsent) return new ProxyError('upstream-unreachable', 'the indexer cannot be reached', { cause });
-  const message =
-    cause instanceof errors.HTTPParserError
-      ? 'the indexer did not answer in HTTP'
-      : 'the connection to the indexer broke before it answered';
-  return new ProxyError('upstream-broken', message, { cause });
+  if (isUnsent) return failure('upstream-unreachable', { cause });
+  return failure('upstream-broken', { text: cause instanceof errors.HTTPParserError ? 'not-http' : 'usual', cause });
 }

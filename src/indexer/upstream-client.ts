@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Readable } from 'node:stream';
 import { errors, Pool } from 'undici';
-import { type ErrorCode, ProxyError } from '../errors.ts';
+import { type ErrorCode, failure, ProxyError } from '../errors.ts';
 import { connectorBy } from '../names/connector.ts';
 import type { Names } from '../names/names.ts';
 import type { EpochMs, MonotonicMs, Ms } from '../time-units.ts';
@@ -257,5 +257,5 @@ function isTimeout(error: unknown): boolean {
 
 /** This process closed the connection, which says nothing about the indexer. */
 function shuttingDown(cause: unknown): ProxyError {
-  return new ProxyError('shutting-down', 'the proxy is shutting down', { cause });
+  return failure('shutting-down', { cause });
 }

@@ -1,5 +1,8 @@
 import type { Logger } from 'pino';
 import type { ByEvent, EventHub } from '../event-hub.ts';
+import { FAILURES } from '../failures/codes.ts';
+import { sentenceOf } from '../failures/sentence.ts';
+import { SHED } from '../failures/shed-reasons.ts';
 import { outcomeOfStatus } from '../outcomes.ts';
 import { reasonOf } from '../reason-of.ts';
 import type { MonotonicMs } from '../time-units.ts';
@@ -68,8 +71,10 @@ export interface LoggedIndexers {
 const answerLines = ({ isOne, backups }: LoggedIndexers): ByEvent<Line | undefined> => {
   const keyRefused = (indexer: string, status: number) => {
     const setting = backups.includes(indexer) ? 'UPSTREAM_BACKUP_API_KEY' : 'UPSTREAM_API_KEY';
-    const clients = isOne ? 'clients get 502' : 'the others are asked; clients get 502 only if all fail';
-    const message = `the indexer refuses our API key: check ${setting} (${clients})`;
+    const { 'upstream-refused-key': refused } = FAILURES;
+    const got = refused.status;
+    const clients = isOne ? `clients get ${got}` : `the others are asked; clients get ${got} only if all fail`;
+    const message = `${sentenceOf(refused)}: check ${setting} (${clients})`;
     return about(topicOf(indexer), 'key', error(message, { indexer, status }));
   };
   return {
@@ -102,7 +107,10 @@ const LINES: ByEvent<Line | undefined> = {
   'operation-served': ({ indexer, operation, isServed }) =>
     isServed
       ? info('the indexer serves this operation again', { indexer, operation })
-      : warn(`${notServedText(operation)}: clients get 501 where no other serves it`, { indexer, operation }),
+      : warn(`${notServedText(operation)}: clients get ${FAILURES['not-served'].status} where no other serves it`, {
+          indexer,
+          operation,
+        }),
   'indexer-state': ({ indexer, state }) => STATES[state](indexer),
   breaker: ({ indexer, operation, state }) =>
     state === 'open'
@@ -110,7 +118,7 @@ const LINES: ByEvent<Line | undefined> = {
       : info('circuit breaker closed', { indexer, operation }),
   pause: ({ indexer, ...event }) =>
     event.state === 'begun'
-      ? warn('the indexer asked for a pause (429): nothing is sent to it until it ends', { indexer, ms: event.ms })
+      ? warn(`${sentenceOf(SHED.paused)}: nothing is sent to it until it ends`, { indexer, ms: event.ms })
       : info('pause ended: the indexer answers again', { indexer }),
   'rate-shared': ({ shared }) =>
     shared

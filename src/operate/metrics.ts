@@ -1,9 +1,9 @@
 import { Registry } from 'prom-client';
 import { REQUEST_OUTCOMES } from '../answer/events.ts';
-import { SHED_REASONS } from '../answer/refuse.ts';
 import type { KnownPurges } from '../cache/tiered-cache.ts';
 import { type ErrorCode, UPSTREAM_FAILURES } from '../errors.ts';
 import type { EventHub } from '../event-hub.ts';
+import { SHED_REASONS } from '../failures/shed-reasons.ts';
 import type { Ms } from '../time-units.ts';
 import { OPERATION_NAMES } from '../ton/operations.ts';
 import { addMetric, boundsUpTo, EventCounters } from './event-counters.ts';
@@ -12,7 +12,7 @@ import { metricsOfProcess } from './process-metrics.ts';
 import type { MetricSample } from './samples.ts';
 
 /** The failures of requests for an operation that are not the client's fault. */
-const FAILURES: readonly ErrorCode[] = [
+const COUNTED_FAILURES: readonly ErrorCode[] = [
   ...UPSTREAM_FAILURES,
   'overloaded',
   'too-many-requests',
@@ -84,7 +84,7 @@ function countRequests(counters: EventCounters, timeoutMs: Ms): void {
   for (const operation of OPERATION_NAMES) {
     left.of(operation);
     for (const outcome of REQUEST_OUTCOMES) answered.of(operation, outcome);
-    for (const code of FAILURES) failed.of(operation, code);
+    for (const code of COUNTED_FAILURES) failed.of(operation, code);
     for (const reason of SHED_REASONS) shed.of(operation, reason);
   }
   // Not part of `requests_total`: nobody knows which operation they are for.

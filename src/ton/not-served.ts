@@ -1,3 +1,5 @@
+import { FAILURES } from '../failures/codes.ts';
+import { filled } from '../failures/sentence.ts';
 import { isObject } from '../json-object.ts';
 import { OPERATIONS, type OperationName } from './operations.ts';
 
@@ -21,7 +23,12 @@ export function saysNotServed(operation: OperationName, body: unknown): boolean 
 
 const NO_INDEXER = 'is UPSTREAM_URL the address of an indexer?';
 
-/** What to do about an operation that the indexer does not serve, for clients and operators. */
+/** What is filled into the text about an operation that the indexer does not serve: the operation, and what to do. */
+export function notServed(operation: OperationName): { readonly operation: string; readonly remedy: string } {
+  return { operation, remedy: OPERATIONS.get(operation)?.remedy ?? NO_INDEXER };
+}
+
+/** What clients and operators read about an operation that the indexer does not serve. */
 export function notServedText(operation: OperationName): string {
-  return `the indexer does not serve ${operation}: ${OPERATIONS.get(operation)?.remedy ?? NO_INDEXER} (docs/operations.md, not-served)`;
+  return filled(FAILURES['not-served'].clientReads.usual, notServed(operation));
 }

@@ -77,7 +77,7 @@ describe('of two indexers', () => {
         expect(verdict).toMatchObject({
           level: 'stale',
           says: `serving without ${indexer}`,
-          why: `${indexer} refuses the API key; clients get the answers of the others`,
+          why: `${indexer} refuses our API key; clients get the answers of the others`,
         });
       },
       { timeout: 20_000, interval: 100 },

@@ -1,5 +1,6 @@
 /** The parts that answer requests, from the ground up. */
 const parts = [
+  'failures',
   'errors.ts',
   'outcomes.ts',
   'redis-url.ts',
@@ -31,7 +32,8 @@ const typesOf = (part: string) => `${part} (types)`;
 
 /** Who may import whom; everything may import from its own folder. `(types)`: by `import type` only. */
 export const MAY_IMPORT: Record<string, readonly string[]> = {
-  'errors.ts': [],
+  failures: ['time-units.ts'],
+  'errors.ts': ['failures', 'time-units.ts'],
   'outcomes.ts': ['errors.ts (types)', 'circuit-breaker.ts (types)'],
   'redis-url.ts': [],
   'clock.ts': ['time-units.ts'],
@@ -44,30 +46,32 @@ export const MAY_IMPORT: Record<string, readonly string[]> = {
   'loopback.ts': [],
   'reason-of.ts': [],
   'ending-signals.ts': [],
-  admission: ['circuit-breaker.ts', 'outcomes.ts', 'time-units.ts'],
-  clients: ['errors.ts', 'time-units.ts'],
+  admission: ['circuit-breaker.ts', 'outcomes.ts', 'failures (types)', 'time-units.ts'],
+  clients: ['errors.ts', 'failures', 'time-units.ts'],
   names: ['time-units.ts'],
   redis: ['redis-url.ts', 'circuit-breaker.ts', 'time-units.ts', 'names (types)'],
   once: ['redis', 'cache', 'time-units.ts'],
   cache: ['redis', 'freshness.ts', 'time-units.ts'],
-  ton: ['errors.ts', 'freshness.ts', 'time-units.ts', 'json-object.ts'],
+  ton: ['errors.ts', 'failures', 'freshness.ts', 'time-units.ts', 'json-object.ts'],
   indexer: ['errors.ts', 'outcomes.ts', 'version.ts', 'time-units.ts', 'names', 'ton', 'json-object.ts'],
   purge: ['freshness.ts', 'reason-of.ts', 'time-units.ts', 'ton (types)'],
   push: ['version.ts', 'reason-of.ts', 'time-units.ts', 'cache (types)', 'ton'],
   answer: [
     ...['errors.ts', 'outcomes.ts', 'freshness.ts', 'time-units.ts', 'sliced-strings.ts', 'json-object.ts'],
+    'failures (types)',
     ...['admission', 'once', 'cache', 'ton', 'indexer'],
     'push (types)',
     'clients (types)',
   ],
   http: [
-    ...['errors.ts', 'outcomes.ts', 'time-units.ts', 'sliced-strings.ts', 'loopback.ts', 'answer', 'cache', 'ton'],
+    ...['errors.ts', 'failures', 'outcomes.ts', 'time-units.ts', 'sliced-strings.ts', 'loopback.ts'],
+    ...['answer', 'cache', 'ton'],
     ...['admission', 'clients', 'purge', 'indexer'].map(typesOf),
   ],
   // What is refused as a setting and what is connected to must be read by one parser.
   config: ['redis-url.ts', 'loopback.ts', 'json-object.ts'],
   operate: [
-    ...['answer', 'http', 'ton', 'errors.ts', 'outcomes.ts', 'version.ts', 'reason-of.ts'],
+    ...['answer', 'http', 'ton', 'errors.ts', 'failures', 'outcomes.ts', 'version.ts', 'reason-of.ts'],
     ...[...parts, 'event-hub.ts'].map(typesOf),
   ],
   'event-hub.ts': ['answer (types)', 'cache (types)', 'purge (types)', 'redis (types)', 'push (types)'],

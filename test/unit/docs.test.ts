@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { expect, test } from 'vitest';
-import { STATUS } from '../../src/errors.ts';
+import { FAILURES } from '../../src/failures/codes.ts';
 import { PAGES as READERS_PAGES, readPage } from '../support/documented-commands.ts';
 
 const ROOT = new URL('../../', import.meta.url);
@@ -63,7 +63,7 @@ test('README.md leads to every other page', () => {
 test('docs/operations.md says what to do about every detail of Cache-Status', () => {
   const section = /## When an answer has this detail[\s\S]*?(?=\n## )/.exec(readPage('docs/operations.md'))?.[0] ?? '';
   const inTable = section.split('\n').flatMap((row) => row.split('|')[1]?.match(/[\w-]+(?=`)/g) ?? []);
-  const codes = Object.keys(STATUS);
+  const codes = Object.keys(FAILURES);
   expect(codes.length).toBeGreaterThan(15);
   const notStored = [...readPage('docs/answers.md').matchAll(/detail=([a-z-]+)/g)].map(([, detail]) => detail);
   // Nobody reads the answer to a client that left.

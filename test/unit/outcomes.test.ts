@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { type ErrorCode, ProxyError, STATUS, UPSTREAM_FAILURES } from '../../src/errors.ts';
+import { type ErrorCode, ProxyError, UPSTREAM_FAILURES } from '../../src/errors.ts';
+import { FAILURES } from '../../src/failures/codes.ts';
 import { OUTCOMES, type Outcome, outcomeOf, outcomeOfResult, outcomeOfStatus, resultIn } from '../../src/outcomes.ts';
 
 const ALL = Object.keys(OUTCOMES) as Outcome[];
@@ -13,7 +14,7 @@ function failureOf(outcome: Outcome): ProxyError {
 test('every way in which an indexer can fail is in the table, and every code in it has a status', () => {
   const codes = ALL.map((outcome) => OUTCOMES[outcome].client).filter((client) => client !== 'its answer');
   expect(UPSTREAM_FAILURES.filter((code) => !codes.includes(code))).toEqual([]);
-  expect(codes.filter((code) => !(code in STATUS))).toEqual([]);
+  expect(codes.filter((code) => !(code in FAILURES))).toEqual([]);
 });
 
 test('the failure that clients get says which outcome it comes from', () => {

@@ -1,4 +1,4 @@
-import { ProxyError } from '../../errors.ts';
+import { failure } from '../../errors.ts';
 import type { PurgeOutcome } from '../../purge/purges.ts';
 import { type PurgeRequest, parsePurge } from '../../ton/purge-selector.ts';
 import { BodyReader } from '../body-reader.ts';
@@ -32,6 +32,6 @@ function parsed(body: Buffer): unknown {
   try {
     return JSON.parse(body.toString());
   } catch {
-    throw new ProxyError('bad-request', 'the body is not JSON');
+    throw failure('bad-request', { text: 'not-json' });
   }
 }

@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { ProxyError, STATUS } from '../../errors.ts';
+import { ProxyError } from '../../errors.ts';
+import { FAILURES } from '../../failures/codes.ts';
 import type { Ms } from '../../time-units.ts';
 import { parseTarget } from '../parse-request.ts';
 import { type AdminGuardOptions, guardAdmin, guardReading } from './admin-guard.ts';
@@ -80,12 +81,13 @@ export function createAdminServer(dependencies: AdminServerDependencies): Server
   const fail = (error: unknown, response: ServerResponse) => {
     if (error instanceof ProxyError) {
       const { code, message } = error;
-      sendJson(response, STATUS[code], { error: message }, code === 'body-too-large' ? ['Connection', 'close'] : []);
+      const headers = code === 'body-too-large' ? ['Connection', 'close'] : [];
+      sendJson(response, FAILURES[code].status, { error: message }, headers);
       return;
     }
     onBug(error);
     if (response.headersSent) response.destroy();
-    else sendJson(response, 500, { error: 'internal error' });
+    else sendJson(response, FAILURES.internal.status, { error: FAILURES.internal.clientReads.usual });
   };
   return createServer(timeouts, (request, response) => {
     serve(request, response).catch((error: unknown) => fail(error, response));

@@ -7,7 +7,7 @@ import type { Report } from '../../answer/events.ts';
 import type { Refuse } from '../../answer/refuse.ts';
 import type { Wait } from '../../answer/wait.ts';
 import type { PerClientLimit } from '../../clients/per-client-limit.ts';
-import { ProxyError } from '../../errors.ts';
+import { failure, ProxyError } from '../../errors.ts';
 import type { IndexerHead } from '../../indexer/indexer-head.ts';
 import type { ForwardedAnswer, ForwardRequest, UpstreamClient } from '../../indexer/upstream-client.ts';
 import { type Outcome, outcomeOf } from '../../outcomes.ts';
@@ -164,20 +164,17 @@ async function transfer(
 /** The method of a request that may be passed through; throws a {@link ProxyError} for any other. */
 function methodOf(request: IncomingMessage, target: string): (typeof PASSED_METHODS)[number] {
   if (!isPassable(target)) {
-    throw new ProxyError(
-      'bad-request',
-      'the path is ambiguous; accepted: /api/v3/ and plain segments, without lone dots, backslashes or encoded slashes',
-    );
+    throw failure('bad-request', { text: 'ambiguous-path' });
   }
   if (findOperation(decodeURIComponent(target.split('?', 1)[0] ?? '')) !== undefined) {
-    throw new ProxyError('bad-request', 'the path encodes plain letters; accepted: the operation by its plain name');
+    throw failure('bad-request', { text: 'encoded-letters' });
   }
   // Another protocol is only offered (RFC 9110 7.8): Java's client offers h2c with each request, and takes any answer.
   if (/\bwebsocket\b/i.test(request.headers.upgrade ?? '')) {
-    throw new ProxyError('bad-request', 'no protocol can be switched to; accepted: requests without Upgrade');
+    throw failure('bad-request', { text: 'upgrade' });
   }
   const method = PASSED_METHODS.find((passed) => passed === request.method);
-  if (method === undefined) throw new ProxyError('method-not-allowed', `accepted: ${ALLOW}`, { allow: ALLOW });
+  if (method === undefined) throw failure('method-not-allowed', { values: { methods: ALLOW }, allow: ALLOW });
   return method;
 }
 

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Wait } from '../../answer/wait.ts';
-import { ProxyError } from '../../errors.ts';
+import { failure, type ProxyError } from '../../errors.ts';
 import { cutAtHeads } from './cut-at-heads.ts';
 
 /** The most bytes of unread requests, over all connections that are paused. A connection that exceeds it is closed. */
@@ -131,7 +131,7 @@ export class ClientConnections {
 
   /** Ends all waits with a 503. */
   endWaits(): void {
-    const reason = new ProxyError('shutting-down', 'the proxy is shutting down', { retryAfterSeconds: 1 });
+    const reason = failure('shutting-down');
     for (const { wait } of this.#open.values()) wait?.end(reason);
   }
 
@@ -167,7 +167,7 @@ export class ClientConnections {
 }
 
 function clientLeft(): ProxyError {
-  return new ProxyError('client-left', 'the client left');
+  return failure('client-left');
 }
 
 function mayBeRead({ unanswered, isParsedByNode }: ClientConnection): boolean {

@@ -1,10 +1,12 @@
-import { type ProxyError, STATUS } from '../../errors.ts';
+import type { ProxyError } from '../../errors.ts';
+import { FAILURES } from '../../failures/codes.ts';
 import { commonHeaders, type ResponseContext, type ResponseMessage } from './response-message.ts';
 
 /** A failure in the indexer's own shape, `{"error":"..."}`; never cacheable. */
 export function errorMessage(error: ProxyError, context: ResponseContext): ResponseMessage {
   const { upstreamStatus, upstreamBody, apiVersion, retryAfterSeconds, allow, rateLimit } = error.details;
-  const status = error.code === 'upstream-error' ? (upstreamStatus ?? 502) : STATUS[error.code];
+  const status =
+    error.code === 'upstream-error' && upstreamStatus !== undefined ? upstreamStatus : FAILURES[error.code].status;
   const body = upstreamBody ?? Buffer.from(JSON.stringify({ error: error.message }));
   const headers = commonHeaders(context);
   headers.push('Cache-Control', 'no-store', 'Content-Type', 'application/json', 'Content-Length', String(body.length));

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { ProxyError } from '../../errors.ts';
+import { failure, type ProxyError } from '../../errors.ts';
 
 /**
  * The most header fields of a request. Node keeps each of them as two strings until the head is complete: 5000
@@ -16,40 +16,33 @@ export const MOST_FIELDS = 100;
 export function refusedFraming(request: IncomingMessage): ProxyError | undefined {
   const { httpVersion, headers, headersDistinct } = request;
   if (request.rawHeaders.length > 2 * MOST_FIELDS) {
-    return new ProxyError('head-too-large', `too many header fields; accepted: at most ${MOST_FIELDS}`);
+    return failure('head-too-large', { text: 'fields', values: { fields: MOST_FIELDS } });
   }
   if (httpVersion !== '1.1' && httpVersion !== '1.0') {
-    return new ProxyError(
-      'unsupported-version',
-      `HTTP/${httpVersion} is not spoken here; accepted: HTTP/1.1, HTTP/1.0`,
-    );
+    return failure('unsupported-version', { values: { version: httpVersion } });
   }
   const hosts = headersDistinct['host']?.length ?? 0;
   if (hosts > 1 || (hosts === 0 && httpVersion === '1.1')) {
-    return new ProxyError('bad-request', `the request names ${hosts} Hosts; accepted: one`);
+    return failure('bad-request', { text: 'hosts', values: { hosts } });
   }
   const encoding = headers['transfer-encoding'];
   if (encoding === undefined) return undefined;
   if (httpVersion === '1.0') {
-    return new ProxyError(
-      'unsupported-encoding',
-      'Transfer-Encoding is not part of HTTP/1.0; accepted: Content-Length',
-    );
+    return failure('unsupported-encoding', { text: 'http-1.0' });
   }
   if (encoding.trim().toLowerCase() === 'chunked') return undefined;
-  return new ProxyError('unsupported-encoding', 'Transfer-Encoding is not supported as it is given; accepted: chunked');
+  return failure('unsupported-encoding');
 }
 
 /** Why a connection is refused on which no request could be read. */
 export type UnparsedCode = keyof typeof UNPARSED;
 
-/** What the client is told. */
 const UNPARSED = {
-  'bad-request': 'the request is malformed; accepted: HTTP/1.1',
-  'body-too-large': 'the extensions of a chunk of the body are too large; accepted: none',
-  'head-too-large': `the head of the request is too large; accepted: http.maxHeaderSize and ${MOST_FIELDS} header fields at most`,
-  'request-timeout': 'the request did not arrive in time',
-  'unsupported-version': 'HTTP/2 is not spoken here; accepted: HTTP/1.1, HTTP/1.0',
+  'bad-request': () => failure('bad-request'),
+  'body-too-large': () => failure('body-too-large', { text: 'chunk-extensions' }),
+  'head-too-large': () => failure('head-too-large', { values: { fields: MOST_FIELDS } }),
+  'request-timeout': () => failure('request-timeout'),
+  'unsupported-version': () => failure('unsupported-version', { values: { version: 2 } }),
 } as const;
 
 /** By what Node's parser reports; for all else, `bad-request`. */
@@ -67,5 +60,5 @@ export function unparsedCodeOf({ code }: NodeJS.ErrnoException): UnparsedCode {
 
 /** The failure that the client of an unread request gets. */
 export function unparsed(code: UnparsedCode): ProxyError {
-  return new ProxyError(code, UNPARSED[code]);
+  return UNPARSED[code]();
 }

@@ -7,7 +7,7 @@ import { requestIdOf } from '../../answer/request-trace.ts';
 import { Wait } from '../../answer/wait.ts';
 import type { Gzip, SentBody } from '../../cache/gzip.ts';
 import type { PerClientLimit } from '../../clients/per-client-limit.ts';
-import { ProxyError } from '../../errors.ts';
+import { failure, ProxyError } from '../../errors.ts';
 import type { EpochMs, MonotonicMs, Ms } from '../../time-units.ts';
 import type { OperationName } from '../../ton/operations.ts';
 import { hasHeaderOf, type RequestHeaders } from '../../ton/parse-call.ts';
@@ -131,7 +131,7 @@ export class OperationAnswers {
   #known(error: unknown): ProxyError {
     if (error instanceof ProxyError) return error;
     this.#dependencies.report({ name: 'bug', error });
-    return new ProxyError('internal', 'internal error', { cause: error });
+    return failure('internal', { cause: error });
   }
 
   /** The message, after the request was logged if requests are. */
@@ -185,7 +185,7 @@ export class OperationAnswers {
 }
 
 function undecodable(cause: unknown): never {
-  throw new ProxyError('internal', 'the stored answer does not unpack', { cause });
+  throw failure('internal', { text: 'stored', cause });
 }
 
 /** A request as it came. */

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { MemoryHits } from '../../answer/handle-request.ts';
 import { requestIdOf } from '../../answer/request-trace.ts';
 import type { Gzip } from '../../cache/gzip.ts';
-import { ProxyError } from '../../errors.ts';
+import { failure, type ProxyError } from '../../errors.ts';
 import type { Ms } from '../../time-units.ts';
 import { findOperation, OPERATION_NAMES } from '../../ton/operations.ts';
 import { isOfApi, parseTarget, type Target } from '../parse-request.ts';
@@ -181,7 +181,7 @@ export class PublicServer {
       if (passThrough !== undefined) this.#passThrough(request, response, target, passThrough);
     } else if (method !== 'GET' && method !== 'HEAD') {
       const allow = ALLOWED_METHODS;
-      const error = new ProxyError('method-not-allowed', `accepted: ${allow}`, { allow });
+      const error = failure('method-not-allowed', { values: { methods: allow }, allow });
       this.#refuse(request, response, operation.vary, error);
     } else {
       const send = (message: ResponseMessage) => this.#send(request, response, message);
@@ -227,8 +227,8 @@ export class PublicServer {
 
 function notServed(target: Target): ProxyError {
   return isOfApi(target)
-    ? new ProxyError('not-served', `only ${OPERATION_NAMES.join(', ')} are served here; PASSTHROUGH=on serves the rest`)
-    : new ProxyError('not-found', 'nothing is served at this path');
+    ? failure('not-served', { text: 'not-passed', values: { operations: OPERATION_NAMES.join(', ') } })
+    : failure('not-found');
 }
 
 /** Serves a request when those before it on its connection are answered: Node gives the socket to its response then. */

@@ -1,3 +1,7 @@
+import { type ErrorCode, isErrorCode } from '../../errors.ts';
+import { FAILURES } from '../../failures/codes.ts';
+import { sentenceOf } from '../../failures/sentence.ts';
+import { isShedReason, SHED } from '../../failures/shed-reasons.ts';
 import type { HeadFault } from '../../indexer/indexer-head.ts';
 import { OUTCOMES, outcomeOfResult } from '../../outcomes.ts';
 import { notServedText } from '../../ton/not-served.ts';
@@ -27,21 +31,6 @@ const SLOW_SECONDS = 2;
 
 /** Fewer requests than this in the window say nothing. */
 const FEWEST = 3;
-
-/** What to say of failures that clients get and that no indexer caused, by code. */
-const WHY_FAILED: Readonly<Record<string, string>> = {
-  'too-many-requests': 'clients ask for more than their limit',
-  'shutting-down': 'this instance is shutting down',
-};
-
-/** What to say of loads that were refused, by reason. */
-const WHY_SHED: Readonly<Record<string, string>> = {
-  memory: 'this process has hardly any memory left',
-  paused: 'the indexer asked for a pause (429)',
-  'breaker-open': 'the indexer fails, and its circuit breaker is open',
-  'rate-limit': 'the rate limit of the indexer is used up',
-  'client-limit': 'clients ask for more than their limit',
-};
 
 /** What to say where an indexer, or each of several, says of its chain what is not so. */
 const WHY_DISPROVED: Readonly<Record<HeadFault, string>> = {
@@ -77,14 +66,14 @@ function lackingIn(growth: Growth): Verdict | undefined {
   const notServed = Map.groupBy(growth.after.of('operation_not_served'), ({ labels }) => String(labels['operation']));
   const [operation] = [...notServed].find(([, samples]) => isEach(samples)) ?? [];
   if (operation !== undefined) {
-    const why = `${notServedText(operation as OperationName)}; clients get 501`;
+    const why = `${notServedText(operation as OperationName)}; clients get ${FAILURES['not-served'].status}`;
     return { level: 'stale', says: `serving without ${operation}`, why };
   }
   const failing = failingAmongOthers(growth.after);
   if (failing.length === 0) return undefined;
   const says = failing.map((indexer) => {
     const result = growth.most('indexer_requests_total', 'result', isBad, { indexer });
-    return `${indexer} ${result === '' ? 'fails' : saysOf(result)}`;
+    return result === '' ? `${indexer} fails` : saysOf(result, indexer);
   });
   return {
     level: 'stale',
@@ -100,30 +89,33 @@ function failingAmongOthers(after: Samples): string[] {
   return failing.length === samples.length ? [] : failing.map(({ labels }) => String(labels['indexer']));
 }
 
+/** What to say of loads that were refused, by reason. */
 function whyShed(reason: string): string {
-  return WHY_SHED[reason] ?? 'there are more requests than the indexer can answer';
+  return sentenceOf(isShedReason(reason) ? SHED[reason] : FAILURES.overloaded);
 }
 
 function whyFailed(code: string, growth: Growth): string {
-  const own = WHY_FAILED[code];
-  if (own !== undefined) return own;
   const result =
     code === 'upstream-error'
       ? growth.most('upstream_requests_total', 'result', (each) => isBad(each) && !Number.isNaN(Number(each)))
       : code;
-  return isBad(result) ? `the indexer ${saysOf(result)}` : `requests fail (${code})`;
+  if (isBad(result)) return saysOf(result);
+  return isErrorCode(code) ? sentenceOf(FAILURES[code]) : `requests fail (${code})`;
 }
 
 /** Whether requests that are counted under this result show that something is wrong with the indexer. */
 function isBad(result: string): boolean {
-  return OUTCOMES[outcomeOfResult(result)].says !== '';
+  return OUTCOMES[outcomeOfResult(result)].kept === 'briefly';
 }
 
 /** What an indexer does, by the result that its requests are counted under. */
-function saysOf(result: string): string {
+function saysOf(result: string, indexer = 'the indexer'): string {
   const outcome = outcomeOfResult(result);
   const isByStatus = ['failed', 'client-error', 'invalid'].includes(outcome) && !Number.isNaN(Number(result));
-  return isByStatus ? `answers ${result}` : OUTCOMES[outcome].says;
+  // The cast: only what is bad is asked about, and that is a failure for clients.
+  return isByStatus
+    ? `${indexer} answers ${result}`
+    : sentenceOf(FAILURES[OUTCOMES[outcome].client as ErrorCode], indexer);
 }
 
 function isEach(samples: readonly MetricSample[]): boolean {

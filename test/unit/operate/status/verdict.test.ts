@@ -38,7 +38,7 @@ describe('the verdict', () => {
       'the key is refused',
       [ANSWERED, 'requests_total outcome=failed 10', 'request_failures_total code=upstream-refused-key 10'],
       'refusing 10 %',
-      'the indexer refuses the API key',
+      'the indexer refuses our API key',
     ],
     [
       'there are too many requests',

@@ -1,0 +1,206 @@
+import type { RetryAfterRule } from './retry-after.ts';
+
+/** What is said of a way in which a request can fail. */
+interface Failure {
+  /** The status that its client gets. */
+  readonly status: number;
+  readonly retryAfter: RetryAfterRule;
+  /** What the verdict and the log say of it. `{indexer}` stands for its name, or for "the indexer". */
+  readonly operatorReads: string;
+  /**
+   * The texts that clients get, by what brought the failure about; `usual` if nothing else is said. What stands in braces is
+   * filled in.
+   */
+  readonly clientReads: Readonly<Record<'usual', string>> & Readonly<Record<string, string>>;
+}
+
+/**
+ * Every way a request can fail, in one closed list. Nobody else words a failure, or says which status it has. A text says
+ * what happened, to what, and what would be accepted; docs/operations.md has the same texts.
+ */
+export const FAILURES = {
+  'invalid-request': {
+    status: 422,
+    retryAfter: 'none',
+    operatorReads: 'clients send parameters that are not accepted',
+    // What is wrong and what is accepted is said by the parser of the parameters, which knows both.
+    clientReads: { usual: '{issues}' },
+  },
+  'bad-request': {
+    status: 400,
+    retryAfter: 'none',
+    operatorReads: 'clients send requests that cannot be read',
+    clientReads: {
+      usual: 'the request is malformed; accepted: HTTP/1.1',
+      hosts: 'the request names {hosts} Hosts; accepted: one',
+      'ambiguous-path':
+        'the path is ambiguous; accepted: /api/v3/ and plain segments, without lone dots, backslashes or encoded slashes',
+      'encoded-letters': 'the path encodes plain letters; accepted: the operation by its plain name',
+      upgrade: 'no protocol can be switched to; accepted: requests without Upgrade',
+      'not-json': 'the body is not JSON',
+    },
+  },
+  'body-too-large': {
+    status: 413,
+    retryAfter: 'none',
+    operatorReads: 'clients send bodies that are too large',
+    clientReads: {
+      usual: 'the body is too large; accepted: at most {bytes} bytes',
+      'chunk-extensions': 'the extensions of a chunk of the body are too large; accepted: none',
+    },
+  },
+  'head-too-large': {
+    status: 431,
+    retryAfter: 'none',
+    operatorReads: 'clients send request heads that are too large',
+    clientReads: {
+      usual: 'the head of the request is too large; accepted: http.maxHeaderSize and {fields} header fields at most',
+      fields: 'too many header fields; accepted: at most {fields}',
+    },
+  },
+  'request-timeout': {
+    status: 408,
+    retryAfter: 'none',
+    operatorReads: 'clients do not send their requests in time',
+    clientReads: { usual: 'the request did not arrive in time' },
+  },
+  'unsupported-encoding': {
+    status: 501,
+    retryAfter: 'none',
+    operatorReads: 'clients send bodies in an encoding that is not supported',
+    clientReads: {
+      usual: 'Transfer-Encoding is not supported as it is given; accepted: chunked',
+      'http-1.0': 'Transfer-Encoding is not part of HTTP/1.0; accepted: Content-Length',
+    },
+  },
+  'unsupported-version': {
+    status: 505,
+    retryAfter: 'none',
+    operatorReads: 'clients speak another version of HTTP',
+    clientReads: { usual: 'HTTP/{version} is not spoken here; accepted: HTTP/1.1, HTTP/1.0' },
+  },
+  'not-found': {
+    status: 404,
+    retryAfter: 'none',
+    operatorReads: 'clients ask for paths at which nothing is served',
+    clientReads: { usual: 'nothing is served at this path' },
+  },
+  // No 404 within the API: wallets read that as "nothing there". With a status of the indexer it said so itself.
+  'not-served': {
+    status: 501,
+    retryAfter: 'none',
+    operatorReads: '{indexer} does not serve this operation',
+    clientReads: {
+      usual: 'the indexer does not serve {operation}: {remedy} (docs/operations.md, not-served)',
+      'not-passed': 'only {operations} are served here; PASSTHROUGH=on serves the rest',
+    },
+  },
+  'method-not-allowed': {
+    status: 405,
+    retryAfter: 'none',
+    operatorReads: 'clients use methods that are not accepted',
+    clientReads: { usual: 'accepted: {methods}' },
+  },
+  'too-many-requests': {
+    status: 429,
+    retryAfter: 'the wait',
+    operatorReads: 'clients ask for more than their limit',
+    clientReads: { usual: 'too many {what} of one client: {perSecond} a second are answered' },
+  },
+  // Why, and what is said of it: see SHED.
+  overloaded: {
+    status: 503,
+    retryAfter: 'the wait, or 1 to 3 s',
+    operatorReads: 'there are more requests than the indexer can answer',
+    clientReads: {
+      usual: 'the proxy is overloaded',
+      bodies: 'the proxy is overloaded: too many request bodies are being sent',
+    },
+  },
+  'shutting-down': {
+    status: 503,
+    retryAfter: '1 s',
+    operatorReads: 'this instance is shutting down',
+    clientReads: { usual: 'the proxy is shutting down' },
+  },
+  'upstream-broken': {
+    status: 502,
+    retryAfter: 'none',
+    operatorReads: '{indexer} breaks off before it answers',
+    clientReads: {
+      usual: 'the connection to the indexer broke before it answered',
+      'not-http': 'the indexer did not answer in HTTP',
+    },
+  },
+  // The status is that of the indexer, and so is the body if it is a JSON object.
+  'upstream-error': {
+    status: 502,
+    retryAfter: "the indexer's",
+    operatorReads: '{indexer} answers with errors',
+    clientReads: { usual: 'the indexer answered with status {status}' },
+  },
+  'upstream-invalid': {
+    status: 502,
+    retryAfter: 'none',
+    operatorReads: '{indexer} answers what is not of its API',
+    clientReads: {
+      usual: 'the answer of the indexer is not what its API describes',
+      encoding: 'the indexer answered in an encoding that was not asked for',
+      packed: 'the answer of the indexer does not decompress',
+      'cut-short': 'the answer of the indexer was cut short',
+    },
+  },
+  'upstream-rate-limited': {
+    status: 503,
+    retryAfter: 'the wait, or 1 to 3 s',
+    operatorReads: '{indexer} answers 429',
+    clientReads: { usual: 'the indexer asked for a pause (429)' },
+  },
+  'upstream-redirect': {
+    status: 502,
+    retryAfter: 'none',
+    operatorReads: '{indexer} answers with a redirect',
+    clientReads: { usual: 'the indexer answered with a redirect' },
+  },
+  'upstream-refused-key': {
+    status: 502,
+    retryAfter: 'none',
+    operatorReads: '{indexer} refuses our API key',
+    clientReads: { usual: 'the indexer refuses the API key of this proxy' },
+  },
+  'upstream-timeout': {
+    status: 504,
+    retryAfter: 'none',
+    operatorReads: '{indexer} does not answer in time',
+    clientReads: { usual: 'the indexer did not answer in time' },
+  },
+  'upstream-too-large': {
+    status: 502,
+    retryAfter: 'none',
+    operatorReads: '{indexer} sends answers that are too large',
+    clientReads: { usual: 'the answer of the indexer is larger than {bytes} bytes' },
+  },
+  'upstream-unreachable': {
+    status: 502,
+    retryAfter: 'none',
+    operatorReads: '{indexer} cannot be reached',
+    clientReads: { usual: 'the indexer cannot be reached' },
+  },
+  // Never sent: in the log it is the number that nginx has for a client that left.
+  'client-left': {
+    status: 499,
+    retryAfter: 'none',
+    operatorReads: 'clients leave before they have their answers',
+    clientReads: {
+      usual: 'the client left',
+      body: 'the body broke off',
+      nobody: 'nobody waits for this answer',
+    },
+  },
+  internal: {
+    status: 500,
+    retryAfter: 'none',
+    operatorReads: 'requests fail (internal)',
+    clientReads: { usual: 'internal error', stored: 'the stored answer does not unpack' },
+  },
+} as const satisfies Record<string, Failure>;

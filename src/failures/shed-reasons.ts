@@ -1,0 +1,65 @@
+import { FAILURES } from './codes.ts';
+
+/** What is said of a reason for which a load is not sent to the indexer. */
+interface Shed {
+  readonly clientReads: string;
+  /** As that of a failure. */
+  readonly operatorReads: string;
+}
+
+const { overloaded, 'too-many-requests': limited } = FAILURES;
+
+/** A reason that says no more to an operator than that there are too many requests. */
+const crowded = (what: string): Shed => ({
+  clientReads: `${overloaded.clientReads.usual}: ${what}`,
+  operatorReads: overloaded.operatorReads,
+});
+
+/**
+ * The reasons for which a load is shed, as the metric and the log name them. The client gets a stale copy or the failure
+ * `overloaded`; for `client-limit`, `too-many-requests`.
+ */
+export const SHED = {
+  /** The circuit breaker of the operation is open. */
+  'breaker-open': {
+    clientReads: 'circuit breaker open: the indexer is failing',
+    operatorReads: '{indexer} fails, and its circuit breaker is open',
+  },
+  /** The client's time was over before the indexer was asked. */
+  deadline: crowded('the deadline passed before the indexer was asked'),
+  /** The wait in the backlog would be longer than the client's patience. */
+  'expected-wait': crowded('the wait for the indexer would be too long'),
+  memory: {
+    clientReads: `${overloaded.clientReads.usual}: it has hardly any memory left`,
+    operatorReads: 'this process has hardly any memory left',
+  },
+  /** No slot is free, or others wait, and a refresh does not wait. */
+  'no-free-slot': crowded('no slot is free for a refresh'),
+  /** The same words as for the request that met the 429. */
+  paused: {
+    clientReads: FAILURES['upstream-rate-limited'].clientReads.usual,
+    operatorReads: '{indexer} asked for a pause (429)',
+  },
+  /** The backlog holds as many requests as it may, or as many answers are passed through. */
+  'queue-full': crowded('too many requests wait for the indexer'),
+  /** The wait for a turn of the rate would be, or became, longer than the client's patience. */
+  'rate-limit': {
+    clientReads: 'the rate limit of the indexer is used up',
+    operatorReads: 'the rate limit of {indexer} is used up',
+  },
+  /** The request waited in the backlog until the client's patience was over. */
+  'waited-too-long': crowded('the indexer became slower and the wait too long'),
+  /** The client has used up its own limit of misses. */
+  'client-limit': { clientReads: limited.clientReads.usual, operatorReads: limited.operatorReads },
+} as const satisfies Record<string, Shed>;
+
+/** Why a load was not sent to the indexer. */
+export type ShedReason = keyof typeof SHED;
+
+/** Whether a text, such as the label of a metric, is a reason. */
+export function isShedReason(text: string): text is ShedReason {
+  return Object.hasOwn(SHED, text);
+}
+
+/** All of them, in the order in which the metric lists them. */
+export const SHED_REASONS = Object.keys(SHED) as readonly ShedReason[];
