@@ -47,7 +47,7 @@ export const http = group({
   ),
   slowReader: setting(
     duration('100ms', '1h').prefault('30s'),
-    'How long a client may take for each 16 KiB of its answer, on average over up to 256 KiB; a slower client is cut.',
+    'How long a client may take for each 16 KiB of its answer, on average over up to 256 KiB; a slower client is cut. One that takes nothing of a large answer is cut after 16 times as long.',
   ),
   shutdownDelay: setting(
     duration('0ms', '5min').prefault('0ms'),

@@ -3,11 +3,20 @@ import type { PublicServer } from '../../src/http/public/public-server.ts';
 import { startEchoServer } from './echo-server.ts';
 import { MemorySocket } from './memory-socket.ts';
 
+/** A connection whose client takes nothing of its answers. */
+class StalledSocket extends MemorySocket {
+  override _write(): void {}
+  override _writev(): void {}
+}
+
 const HIT = 'GET /api/v3/masterchainBlockShards?hit HTTP/1.1\r\nHost: x\r\n\r\n';
+/** Node's HTTP server gets the connection. */
+const HIT_OF_NODE = HIT.replace('\r\n\r\n', '\r\nTE: trailers\r\n\r\n');
 const MISS = HIT.replace('hit', 'miss');
 /** As the echo server has them, in milliseconds. */
 const HEADER_TIMEOUT = 60_000;
 const KEEP_ALIVE = 65_000;
+const SLOW_READER = 60_000;
 
 let server: PublicServer;
 
@@ -21,8 +30,7 @@ afterEach(async () => {
   vi.useRealTimers();
 });
 
-async function connected(): Promise<MemorySocket> {
-  const socket = new MemorySocket();
+async function connected(socket = new MemorySocket()): Promise<MemorySocket> {
   server.server.emit('connection', socket);
   await turn();
   return socket;
@@ -39,6 +47,15 @@ it('a client that sends nothing is told so and closed after the header timeout',
   vi.advanceTimersByTime(2000);
   expect(socket.isClosed).toBe(true);
   expect(socket.text).toMatch(/^HTTP\/1\.1 408 Request Timeout\r\n.*Connection: close\r\n\r\n\{"error":"[^"]+"\}$/s);
+});
+
+it('a client that connects just before a look has the header timeout as a whole', async () => {
+  vi.advanceTimersByTime(900);
+  const socket = await connected();
+  vi.advanceTimersByTime(HEADER_TIMEOUT - 100);
+  expect(socket.isClosed).toBe(false);
+  vi.advanceTimersByTime(2000);
+  expect(socket.isClosed).toBe(true);
 });
 
 it('an idle client is closed when a second more than keepAlive has passed since its last answer', async () => {
@@ -65,6 +82,36 @@ it('a head that is not whole within a second is left to Node, which answers it w
   await turn();
   socket.push(Buffer.from(HIT.slice(40)));
   await expect.poll(() => socket.text).toMatch(/^HTTP\/1\.1 200 OK/);
+});
+
+it('a client that is served between two looks stays, though each of them sees a part of a head', async () => {
+  const socket = await connected();
+  for (let second = 1; second <= 5; second++) {
+    socket.push(Buffer.from((second === 1 ? HIT : HIT.slice(40)) + HIT.slice(0, 40)));
+    await turn();
+    vi.advanceTimersByTime(1000);
+    expect(socket.listenerCount('drain')).toBe(0);
+  }
+  vi.advanceTimersByTime(1000);
+  expect(socket.listenerCount('drain')).toBeGreaterThan(0);
+});
+
+it.each([
+  ['the fast lane', HIT, SLOW_READER],
+  ['Node', HIT_OF_NODE, SLOW_READER],
+  ['the fast lane, of which a slice of 256 KiB waits', HIT.replace('hit', 'hit-large'), 16 * SLOW_READER],
+  ['Node, of which a slice of 256 KiB waits', HIT_OF_NODE.replace('hit', 'hit-large'), 16 * SLOW_READER],
+])('a client that takes nothing of an answer is cut: one of %s', async (_, request, ms) => {
+  const socket = await connected(new StalledSocket());
+  socket.push(request);
+  await turn();
+  await turn();
+  expect(socket.writableLength).toBeGreaterThan(0);
+  vi.advanceTimersByTime(ms);
+  expect(socket.destroyed).toBe(false);
+  // The head of the answer counts too.
+  vi.advanceTimersByTime(ms / 16);
+  expect(socket.destroyed).toBe(true);
 });
 
 it('a drain closes idle connections, and those that wait after their answers, the last of which says so', async () => {

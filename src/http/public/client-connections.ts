@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Wait } from '../../answer/wait.ts';
 import { failure, type ProxyError } from '../../errors.ts';
+import { AnswerProgress } from './answer-progress.ts';
 import { cutAtHeads } from './cut-at-heads.ts';
 
 /** The most bytes of unread requests, over all connections that are paused. A connection that exceeds it is closed. */
@@ -10,6 +11,8 @@ const MOST_HELD_BYTES = 16 * 1024 * 1024;
 /** The state of an open connection. */
 export interface ClientConnection {
   readonly socket: Socket;
+  /** How its client takes its answers: for {@link ClientTimeouts}. */
+  readonly progress: AnswerProgress;
   /** Whether Node's HTTP parser reads it: before that, the fast lane does. */
   isParsedByNode: boolean;
   /** Requests whose answers have not left the process. */
@@ -32,8 +35,8 @@ export class ClientConnections {
   /** Set by the server when it drains: then each answer closes its connection, unless requests wait behind it. */
   isDraining = false;
   readonly #open = new Map<Socket, ClientConnection>();
-  /** The sockets that are open when it is iterated. */
-  readonly sockets: Iterable<Socket> = { [Symbol.iterator]: () => this.#open.keys() };
+  /** The connections that are open when it is iterated. */
+  readonly all: Iterable<ClientConnection> = { [Symbol.iterator]: () => this.#open.values() };
   #unanswered = 0;
   #heldBytes = 0;
 
@@ -51,6 +54,7 @@ export class ClientConnections {
   open(socket: Socket): ClientConnection {
     const connection: ClientConnection = {
       socket,
+      progress: new AnswerProgress(socket),
       isParsedByNode: false,
       unanswered: 0,
       isHeld: false,

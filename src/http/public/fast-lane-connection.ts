@@ -23,15 +23,13 @@ export interface FastLaneConnectionDependencies {
   readonly hits: RenderedHits;
   readonly connections: ClientConnections;
   /** Answers in place of a request that cannot be read, and closes the connection. */
-  readonly refuse: (socket: Socket, code: 'bad-request' | 'request-timeout') => void;
+  readonly refuse: (socket: Socket, code: 'bad-request') => void;
   /** Hands the connection over to Node's HTTP server, with the bytes that were read and not served. */
   readonly leaveToNode: (lane: FastLaneConnection, unread: Buffer) => void;
   readonly maxHeaderBytes: number;
   readonly keepAliveMs: Ms;
   /** Whether the requests of clients have a limit: only then a hit has to know whose it is. */
   readonly hasLimits: boolean;
-  /** A connection is cut when no byte of an answer leaves for so long. */
-  readonly stallMs: Ms;
 }
 
 /** Field sections longer than this, in characters, are read again for each request. */
@@ -67,7 +65,6 @@ export class FastLaneConnection {
     socket.on('end', this.#onEnd);
     // `close` follows, which removes the connection.
     socket.on('error', onError);
-    socket.on('timeout', onTimeout);
   }
 
   /** Whether every request that came was answered. */
@@ -172,7 +169,6 @@ export class FastLaneConnection {
     if (socket.writableLength === 0) return;
     hit.pendingWrites++;
     this.#dependencies.connections.begin(this.connection);
-    socket.setTimeout(this.#dependencies.stallMs);
     // Called when all bytes before it have left.
     socket.write(NO_BYTES, () => {
       hit.pendingWrites--;
@@ -184,7 +180,7 @@ export class FastLaneConnection {
   readonly #send = (message: ResponseMessage): void => {
     const { connection } = this;
     const { socket } = connection;
-    const { connections, keepAliveMs, stallMs } = this.#dependencies;
+    const { connections, keepAliveMs } = this.#dependencies;
     this.#isLast = connections.isDraining && !connection.isHeld;
     const head = messageHead(message) + (this.#isLast ? CLOSE_END : keepAliveEnd(keepAliveMs));
     if (!socket.writable) return;
@@ -197,13 +193,11 @@ export class FastLaneConnection {
       writeInSlices(socket, body, (slice) => socket.write(slice, this.#onAnswered));
       socket.uncork();
     }
-    if (socket.writableLength > 0) socket.setTimeout(stallMs);
   };
 
   readonly #onAnswered = (): void => {
     const { socket, isHeld } = this.connection;
     const { connections } = this.#dependencies;
-    socket.setTimeout(0);
     connections.end(this.connection);
     if (this.#isLast || (connections.isDraining && !isHeld)) socket.destroySoon();
     else if (this.#isLeaving) this.#leaveToNode(NO_BYTES);
@@ -216,7 +210,6 @@ export class FastLaneConnection {
     socket.off('data', this.#onData);
     socket.off('end', this.#onEnd);
     socket.off('error', onError);
-    socket.off('timeout', onTimeout);
     this.#dependencies.leaveToNode(this, unread);
   }
 
@@ -229,7 +222,3 @@ export class FastLaneConnection {
 }
 
 function onError(): void {}
-
-function onTimeout(this: Socket): void {
-  this.destroy();
-}

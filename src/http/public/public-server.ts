@@ -10,6 +10,7 @@ import { findOperation, OPERATION_NAMES } from '../../ton/operations.ts';
 import { isOfApi, parseTarget, type Target } from '../parse-request.ts';
 import type { PassThrough } from '../pass-through/pass-through.ts';
 import { ClientConnections } from './client-connections.ts';
+import { type ClientTimeoutSettings, ClientTimeouts, nodeTimeouts } from './client-timeouts.ts';
 import { FastLane } from './fast-lane.ts';
 import { MOST_FIELDS, refusedFraming, type UnparsedCode, unparsed, unparsedCodeOf } from './framing.ts';
 import { OperationAnswers, type OperationAnswersDependencies } from './operation-answers.ts';
@@ -21,20 +22,17 @@ import {
   type ResponseMessage,
   sendMessage,
 } from './response-message.ts';
-import { SlowReaders } from './slow-readers.ts';
 
-export interface PublicServerDependencies extends Omit<OperationAnswersDependencies, 'connections'> {
+export interface PublicServerDependencies
+  extends Omit<OperationAnswersDependencies, 'connections'>,
+    ClientTimeoutSettings {
   /** Serves the rest of `/api/v3/`; without it only the operations are served. */
   readonly passThrough?: PassThrough | undefined;
   /** What the fast lane may answer by itself; without it there is no fast lane. */
   readonly hits?: MemoryHits | undefined;
   readonly gzip: Pick<Gzip, 'bodyFor' | 'move'>;
   readonly maxHeaderBytes: number;
-  readonly headerTimeoutMs: Ms;
-  readonly keepAliveMs: Ms;
   readonly maxConnections: number;
-  /** A client that takes less than 16 KiB of its answer in this long is cut. */
-  readonly slowReaderMs: Ms;
 }
 
 /** `_httpMessage`: the response that is being sent; Node's own listener for `clientError` looks at it too. */
@@ -53,11 +51,10 @@ export class PublicServer {
   readonly #connections: ClientConnections;
   readonly #answers: OperationAnswers;
   readonly #fastLane: FastLane | undefined;
-  readonly #slowReaders: SlowReaders;
+  readonly #timeouts: ClientTimeouts;
 
   constructor(dependencies: PublicServerDependencies) {
     this.#dependencies = dependencies;
-    const { waitMs, slowReaderMs } = dependencies;
     const connections = new ClientConnections();
     this.#connections = connections;
     this.#answers = new OperationAnswers({ ...dependencies, connections });
@@ -73,10 +70,7 @@ export class PublicServer {
         // `refusedFraming` refuses it.
         requireHostHeader: false,
         maxHeaderSize: dependencies.maxHeaderBytes,
-        headersTimeout: dependencies.headerTimeoutMs,
-        requestTimeout: dependencies.headerTimeoutMs,
-        keepAliveTimeout: dependencies.keepAliveMs,
-        connectionsCheckingInterval: 1000,
+        ...nodeTimeouts(dependencies),
       },
       (request, response) => inTurn(response, () => this.#serve(request, response)),
     );
@@ -93,11 +87,13 @@ export class PublicServer {
     this.server.on('clientError', (error: NodeJS.ErrnoException, socket: ParsedSocket) =>
       this.#onUnparsed(error, socket),
     );
-    this.#slowReaders = new SlowReaders(connections.sockets, slowReaderMs);
-    // Node cuts a connection on which nothing moved for so long. A request that waits for the indexer has its own
-    // deadline and must not be cut before.
-    this.server.timeout = Math.max(slowReaderMs, waitMs + LAST_WORDS_MS);
     this.#fastLane = this.#openFastLane();
+    this.#timeouts = new ClientTimeouts({
+      ...dependencies,
+      connections: connections.all,
+      lanes: this.#fastLane?.lanes ?? [],
+      refuse: (socket, code) => this.#refuseConnection(socket, code),
+    });
   }
 
   /** Puts the fast lane, if there is to be one, before the HTTP server's own listener for connections. */
@@ -119,7 +115,6 @@ export class PublicServer {
       },
       answers: this.#answers,
       refuse: (socket, code) => this.#refuseConnection(socket, code),
-      stallMs: this.server.timeout,
       hasLimits: requestLimit !== undefined,
     });
     this.server.on('connection', (socket) => lane.take(connections.open(socket)));
@@ -141,15 +136,14 @@ export class PublicServer {
     await sleep(this.#connections.count > 0 ? Math.max(delayMs, LAST_REQUEST_MS) : delayMs);
     const closed = new Promise<void>((resolve) => this.server.close(() => resolve()));
     // Node ends connections that are idle after an answer; one that was opened ahead of its first request counts as busy.
-    for (const socket of this.#connections.sockets) if (socket.bytesRead === 0) socket.destroy();
+    for (const { socket } of this.#connections.all) if (socket.bytesRead === 0) socket.destroy();
     this.#fastLane?.drain();
     const giveUp = setTimeout(() => this.#connections.endWaits(), limitMs);
     const cut = setTimeout(() => {
-      for (const socket of this.#connections.sockets) socket.destroy();
+      for (const { socket } of this.#connections.all) socket.destroy();
     }, limitMs + LAST_WORDS_MS);
     await closed;
-    this.#fastLane?.close();
-    this.#slowReaders.close();
+    this.#timeouts.close();
     clearTimeout(giveUp);
     clearTimeout(cut);
   }

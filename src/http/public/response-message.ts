@@ -122,7 +122,7 @@ export const CLOSE_END = 'Connection: close\r\n\r\n';
  * The most of a body that is handed to its connection at a time. Smaller slices cost more: for a body of 200 KB, slices
  * of 64 KiB take a third more CPU time a hit, those of 128 KiB a sixth more (measured).
  */
-const SLICE_BYTES = 256 * 1024;
+export const SLICE_BYTES = 256 * 1024;
 
 /** Whether a body goes out as a whole. */
 export function isOneSlice(body: Buffer): boolean {
@@ -130,7 +130,7 @@ export function isOneSlice(body: Buffer): boolean {
 }
 
 /**
- * Writes a large body in slices, each when the one before has left the process, so that `SlowReaders` sees
+ * Writes a large body in slices, each when the one before has left the process, so that `AnswerProgress` sees
  * whether the client reads. Calls `onLast` with the last slice instead of writing it. Stops when the connection ends.
  */
 export function writeInSlices(target: Socket | ServerResponse, body: Buffer, onLast: (slice: Buffer) => void): void {

@@ -1,0 +1,109 @@
+import type { ServerOptions } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Ms } from '../../time-units.ts';
+import type { ClientConnection } from './client-connections.ts';
+import type { FastLaneConnection } from './fast-lane-connection.ts';
+
+// All that cuts a client after a time, beside the end of a drain:
+//
+// | A client that | read by | is cut after | with | by |
+// | --- | --- | --- | --- | --- |
+// | sends nothing, or a part of a request | Node | `http.headerTimeout` | 408 | `headersTimeout`, `requestTimeout` |
+// | is idle after an answer | Node | `http.keepAlive` and 1 s | a close | `keepAliveTimeout` |
+// | sends nothing | the fast lane | `http.headerTimeout` | 408 | a look |
+// | sends a part of a head | the fast lane | is left to Node, which counts from then on | | a look |
+// | is idle after an answer | the fast lane | `http.keepAlive` and 1 s | a close | a look |
+// | takes its answer slowly, or not at all | either | `http.slowReader` for each 16 KiB: `AnswerProgress` | a reset | a look |
+// | gets a passed-through answer that pauses | Node | `UPSTREAM_TIMEOUT` | a close | `UpstreamClient.forward` |
+//
+// A look comes once a second, or four times in `http.slowReader` if that is more often; Node's come once a second. Looks
+// are counted instead of time: a process that stood still cuts nobody when it goes on. A request that waits for its answer
+// has a deadline of its own, and is answered. What is passed through is read by Node.
+
+/** What a look needs of a connection, whoever reads it. */
+interface LookedAt extends Pick<ClientConnection, 'progress'> {
+  readonly socket: { resetAndDestroy(): unknown };
+}
+
+/** The settings of {@link ClientTimeouts}. */
+export interface ClientTimeoutSettings {
+  readonly headerTimeoutMs: Ms;
+  readonly keepAliveMs: Ms;
+  /** A client that takes less than 16 KiB of its answer in this long is cut. */
+  readonly slowReaderMs: Ms;
+}
+
+export interface ClientTimeoutsDependencies extends ClientTimeoutSettings {
+  /** The connections that are open, and those of them that the fast lane reads; both are read anew at each look. */
+  readonly connections: Iterable<LookedAt>;
+  readonly lanes: Iterable<FastLaneConnection>;
+  /** Answers in place of the request that has not come, and closes the connection. */
+  readonly refuse: (socket: Socket, code: 'request-timeout') => void;
+}
+
+const LOOK_EVERY_MS = 1000;
+
+/** The fewest looks in the time that a slow reader has. */
+const LEAST_LOOKS = 4;
+
+/** An idle connection is kept this much longer than `Keep-Alive` says, for requests that are on their way. */
+const KEEP_ALIVE_BUFFER_MS = 1000;
+
+/** The timeouts of Node's HTTP server, for the connections that it reads. */
+export function nodeTimeouts({ headerTimeoutMs, keepAliveMs }: ClientTimeoutSettings): ServerOptions {
+  return {
+    headersTimeout: headerTimeoutMs,
+    requestTimeout: headerTimeoutMs,
+    keepAliveTimeout: keepAliveMs,
+    keepAliveTimeoutBuffer: KEEP_ALIVE_BUFFER_MS,
+    connectionsCheckingInterval: LOOK_EVERY_MS,
+  };
+}
+
+/** Looks at all open connections, again and again, and cuts those that the table above says. */
+export class ClientTimeouts {
+  readonly #dependencies: ClientTimeoutsDependencies;
+  readonly #timer: NodeJS.Timeout;
+  /** After how many looks a client is cut. */
+  readonly #looks: Readonly<Record<'withoutRequest' | 'idle' | 'slow', number>>;
+
+  constructor(dependencies: ClientTimeoutsDependencies) {
+    this.#dependencies = dependencies;
+    const { headerTimeoutMs, keepAliveMs, slowReaderMs } = dependencies;
+    const everyMs = Math.min(LOOK_EVERY_MS, slowReaderMs / LEAST_LOOKS);
+    const looksIn = (ms: Ms) => Math.ceil(ms / everyMs);
+    this.#looks = {
+      withoutRequest: looksIn(headerTimeoutMs),
+      idle: looksIn(keepAliveMs + KEEP_ALIVE_BUFFER_MS),
+      slow: looksIn(slowReaderMs),
+    };
+    this.#timer = setInterval(() => this.#look(), everyMs).unref();
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+  }
+
+  #look(): void {
+    const { connections, lanes } = this.#dependencies;
+    for (const { socket, progress } of connections) {
+      progress.look();
+      if (progress.isTooSlow(this.#looks.slow)) socket.resetAndDestroy();
+    }
+    for (const lane of lanes) this.#lookAtLane(lane);
+  }
+
+  #lookAtLane(lane: FastLaneConnection): void {
+    const { socket, progress } = lane.connection;
+    if (lane.hasPartOfHead) {
+      // A client that pipelines is often in the middle of a head, and is better served here.
+      const isServed = socket.bytesWritten > 0 && progress.quietLooks === 0;
+      if (!isServed) lane.leave();
+    } else if (!lane.isIdle) return;
+    else if (socket.bytesRead > 0) {
+      if (progress.quietLooks >= this.#looks.idle) socket.destroy();
+    } else if (progress.quietLooks >= this.#looks.withoutRequest) {
+      this.#dependencies.refuse(socket, 'request-timeout');
+    }
+  }
+}
