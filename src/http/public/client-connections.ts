@@ -6,7 +6,7 @@ import { AnswerProgress } from './answer-progress.ts';
 import { cutAtHeads } from './cut-at-heads.ts';
 
 /** The most bytes of unread requests, over all connections that are paused. A connection that exceeds it is closed. */
-const MOST_HELD_BYTES = 16 * 1024 * 1024;
+const MOST_UNREAD_BYTES = 16 * 1024 * 1024;
 
 /** The state of an open connection. */
 export interface ClientConnection {
@@ -18,9 +18,9 @@ export interface ClientConnection {
   /** Requests whose answers have not left the process. */
   unanswered: number;
   /** Whether it is paused until fewer of its requests are unanswered. */
-  isHeld: boolean;
+  isPaused: boolean;
   /** Bytes that were received and wait while it is paused. */
-  heldBytes: number;
+  unreadBytes: number;
   /** The wait of the request that is being served, or of an earlier one, which has ended. */
   wait: Wait | undefined;
   readonly onFinish: () => void;
@@ -38,7 +38,7 @@ export class ClientConnections {
   /** The connections that are open when it is iterated. */
   readonly all: Iterable<ClientConnection> = { [Symbol.iterator]: () => this.#open.values() };
   #unanswered = 0;
-  #heldBytes = 0;
+  #unreadBytes = 0;
 
   /** Connections that are open. */
   get count(): number {
@@ -57,38 +57,38 @@ export class ClientConnections {
       progress: new AnswerProgress(socket),
       isParsedByNode: false,
       unanswered: 0,
-      isHeld: false,
-      heldBytes: 0,
+      isPaused: false,
+      unreadBytes: 0,
       wait: undefined,
       onFinish: () => this.end(connection),
     };
     this.#open.set(socket, connection);
     cutAtHeads(socket, {
-      // The fast lane finds the heads by itself. What comes while it is held may go to Node's parser, and so is cut.
-      isCut: () => connection.isParsedByNode || connection.isHeld,
-      onHeld: (bytes) => this.#countHeld(connection, socket.readableLength + bytes),
+      // The fast lane finds the heads by itself. What comes while it is paused may go to Node's parser, and so is cut.
+      isCut: () => connection.isParsedByNode || connection.isPaused,
+      onUnread: (bytes) => this.#countUnread(connection, socket.readableLength + bytes),
     });
     socket.once('close', () => this.#remove(connection));
     return connection;
   }
 
   /**
-   * Holds a connection between two requests whenever it has to, from now on. Call it after the HTTP server's own listener:
-   * the parser must see each part before it is held.
+   * Pauses a connection between two requests whenever it has to, from now on. Call it after the HTTP server's own
+   * listener: the parser must see each part before it is paused.
    */
   leaveToNode(connection: ClientConnection): void {
     const { socket } = connection;
     connection.isParsedByNode = true;
-    connection.isHeld = false;
-    this.#countHeld(connection, 0);
-    const holdIfBusy = () => {
-      if (connection.heldBytes > 0) this.#countHeld(connection, socket.readableLength);
-      if (connection.isHeld || !mayBeRead(connection)) this.hold(connection);
+    connection.isPaused = false;
+    this.#countUnread(connection, 0);
+    const pauseIfBusy = () => {
+      if (connection.unreadBytes > 0) this.#countUnread(connection, socket.readableLength);
+      if (connection.isPaused || !mayBeRead(connection)) this.pause(connection);
     };
     // Without a listener for `data` Node's parser would read from the connection's handle and bypass `push`.
-    socket.on('data', holdIfBusy);
-    // Node's HTTP server resumes the connection after each message, held or not.
-    socket.on('resume', holdIfBusy);
+    socket.on('data', pauseIfBusy);
+    // Node's HTTP server resumes the connection after each message, paused or not.
+    socket.on('resume', pauseIfBusy);
   }
 
   /** Counts a request that is not answered at once, until {@link end}. */
@@ -97,24 +97,24 @@ export class ClientConnections {
     this.#unanswered++;
   }
 
-  /** The answer to a request that was begun has left the process. Reads on if the connection was held. */
+  /** The answer to a request that was begun has left the process. Reads on if the connection was paused. */
   end(connection: ClientConnection): void {
     if (connection.unanswered === 0) return;
     connection.unanswered--;
     this.#unanswered--;
-    if (connection.isHeld && mayBeRead(connection)) setImmediate(this.#release, connection);
+    if (connection.isPaused && mayBeRead(connection)) setImmediate(this.#release, connection);
   }
 
   /**
    * Reads no further until the request that is served is answered, or until others had their turn if there is none.
    * `unread` goes back into the socket.
    */
-  hold(connection: ClientConnection, unread?: Buffer): void {
+  pause(connection: ClientConnection, unread?: Buffer): void {
     const { socket } = connection;
-    connection.isHeld = true;
+    connection.isPaused = true;
     socket.pause();
     if (unread !== undefined) socket.unshift(unread);
-    this.#countHeld(connection, socket.readableLength);
+    this.#countUnread(connection, socket.readableLength);
     if (mayBeRead(connection)) setImmediate(this.#release, connection);
   }
 
@@ -145,27 +145,27 @@ export class ClientConnections {
    */
   readonly #release = (connection: ClientConnection): void => {
     const { socket } = connection;
-    if (!connection.isHeld || !mayBeRead(connection)) return;
-    connection.isHeld = false;
-    this.#countHeld(connection, 0);
+    if (!connection.isPaused || !mayBeRead(connection)) return;
+    connection.isPaused = false;
+    this.#countUnread(connection, 0);
     if (!isPausedByNode(socket)) socket.resume();
   };
 
-  #countHeld(connection: ClientConnection, bytes: number): void {
-    const growth = bytes - connection.heldBytes;
-    if (this.#heldBytes + growth > MOST_HELD_BYTES && growth > 0) {
+  #countUnread(connection: ClientConnection, bytes: number): void {
+    const growth = bytes - connection.unreadBytes;
+    if (this.#unreadBytes + growth > MOST_UNREAD_BYTES && growth > 0) {
       connection.socket.destroy();
       return;
     }
-    this.#heldBytes += growth;
-    connection.heldBytes = bytes;
+    this.#unreadBytes += growth;
+    connection.unreadBytes = bytes;
   }
 
   #remove(connection: ClientConnection): void {
     this.#open.delete(connection.socket);
     this.#unanswered -= connection.unanswered;
     connection.unanswered = 0;
-    this.#countHeld(connection, 0);
+    this.#countUnread(connection, 0);
     connection.wait?.end(clientLeft());
   }
 }

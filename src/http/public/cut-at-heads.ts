@@ -10,20 +10,20 @@ export interface Cutting {
   /** Whether the next read is to be cut; otherwise it is passed on as it is. */
   readonly isCut: () => boolean;
   /** Called before a part is kept in the buffer of a paused connection, with how many bytes it has. May destroy it. */
-  readonly onHeld: (bytes: number) => void;
+  readonly onUnread: (bytes: number) => void;
 }
 
 /**
  * Cuts each read of a connection after the head of every request, so that the connection can be paused between two
  * pipelined requests. Parts that come while it is paused stay in its buffer.
  */
-export function cutAtHeads(socket: Socket, { isCut, onHeld }: Cutting): void {
+export function cutAtHeads(socket: Socket, { isCut, onUnread }: Cutting): void {
   const push = socket.push.bind(socket);
   socket.push = (chunk: Buffer | null) => {
     if (chunk === null || !isCut()) return push(chunk);
     let wantsMore = true;
     for (const part of partsOf(chunk)) {
-      if (socket.isPaused()) onHeld(part.length);
+      if (socket.isPaused()) onUnread(part.length);
       if (socket.destroyed) return false;
       wantsMore = push(part);
     }

@@ -69,8 +69,8 @@ export class FastLaneConnection {
 
   /** Whether every request that came was answered. */
   get isIdle(): boolean {
-    const { unanswered, isHeld } = this.connection;
-    return unanswered === 0 && !isHeld && !this.hasPartOfHead;
+    const { unanswered, isPaused } = this.connection;
+    return unanswered === 0 && !isPaused && !this.hasPartOfHead;
   }
 
   /** Whether the end of a head is awaited. */
@@ -102,7 +102,7 @@ export class FastLaneConnection {
     while (start < text.length) {
       if (connection.unanswered > 0 || this.#servedInARow === MOST_AT_ONCE) {
         this.#servedInARow = 0;
-        this.#dependencies.connections.hold(connection, bytes.subarray(start));
+        this.#dependencies.connections.pause(connection, bytes.subarray(start));
         return;
       }
       const head = readHead(text, start, this.#dependencies.maxHeaderBytes);
@@ -181,7 +181,7 @@ export class FastLaneConnection {
     const { connection } = this;
     const { socket } = connection;
     const { connections, keepAliveMs } = this.#dependencies;
-    this.#isLast = connections.isDraining && !connection.isHeld;
+    this.#isLast = connections.isDraining && !connection.isPaused;
     const head = messageHead(message) + (this.#isLast ? CLOSE_END : keepAliveEnd(keepAliveMs));
     if (!socket.writable) return;
     const { body = NO_BYTES } = message;
@@ -196,10 +196,10 @@ export class FastLaneConnection {
   };
 
   readonly #onAnswered = (): void => {
-    const { socket, isHeld } = this.connection;
+    const { socket, isPaused } = this.connection;
     const { connections } = this.#dependencies;
     connections.end(this.connection);
-    if (this.#isLast || (connections.isDraining && !isHeld)) socket.destroySoon();
+    if (this.#isLast || (connections.isDraining && !isPaused)) socket.destroySoon();
     else if (this.#isLeaving) this.#leaveToNode(NO_BYTES);
   };
 

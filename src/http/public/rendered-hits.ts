@@ -69,11 +69,11 @@ export class RenderedHits {
     const { entry, sent, at } = hit;
     if (!isOneSlice(sent.body)) return undefined;
     // The body is copied for a new head. A client that stalls holds the old copy: one more each second, of one hit.
-    const isHeld = known !== undefined && known.pendingWrites > 0;
-    if (isHeld && sent.body.length > LARGEST_COPIED_BYTES) return undefined;
+    const isPending = known !== undefined && known.pendingWrites > 0;
+    if (isPending && sent.body.length > LARGEST_COPIED_BYTES) return undefined;
     const head = this.#headOf(hit);
     if (head === undefined) return undefined;
-    const isFree = known !== undefined && !isHeld && head.length <= known.roomBytes;
+    const isFree = known !== undefined && !isPending && head.length <= known.roomBytes;
     const fit = isFree ? known : joined(sent.body, head.length);
     const whole = Buffer.from(fit.bytes.buffer);
     const start = fit.roomBytes - head.length;

@@ -8,7 +8,7 @@ const REQUEST = `GET /api/v3/masterchainBlockShards?seqno=77 HTTP/1.1\r\nHost: x
 /** What a connection emits, part by part, when these reads come. */
 async function partsOf(reads: readonly Buffer[]): Promise<string[]> {
   const socket = new Socket();
-  cutAtHeads(socket, { isCut: () => true, onHeld: () => {} });
+  cutAtHeads(socket, { isCut: () => true, onUnread: () => {} });
   const parts: string[] = [];
   socket.on('data', (part: Buffer) => void parts.push(part.toString('latin1')));
   // A stream emits pushed bytes at once only while it flows.
