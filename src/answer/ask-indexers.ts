@@ -182,7 +182,8 @@ export class IndexerAsker {
       const { query, headers } = call.request;
       const answer = await indexer.client.fetch({ operation, query, headers: [...headers, ...trace] });
       hedging?.answered(operation, monotonic() - startedAt);
-      const facts = await bodies.read(call, answer);
+      const reading = bodies.read(call, answer);
+      const facts = reading instanceof Promise ? await reading : reading;
       const entry = this.#classify({ call, key: request.key, answer, facts, awaitedBlock }, indexer);
       if (entry instanceof ProxyError) {
         ticket.learn(outcomeOf(entry), answer.retryAfterMs);

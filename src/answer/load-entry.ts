@@ -105,14 +105,17 @@ export class EntryLoader {
     const { admission, refuse, report } = this.#dependencies;
     const { clients } = flight;
     const operation = call.operation.name;
-    let look = await this.#lookUp(call, key);
+    // Most of what a load asks for is there at once, and an `await` of what is there costs a turn of the microtasks.
+    const looked = this.#lookUp(call, key);
+    let look = looked instanceof Promise ? await looked : looked;
     for (;;) {
       const hit = hitOf(look.found, acceptStale);
       if (hit !== undefined) return hit;
       // Take the ticket before the lease: a lease holder still queued here would make every instance wait for our queue.
       const neverWaits = !acceptStale && clients.size === 0;
       const request = { operation, key, neverWaits, clients, sentFor: flight, seqno: seqnoOf(call) };
-      const ticket = await admission.enter(request);
+      const entered = admission.enter(request);
+      const ticket = entered instanceof Promise ? await entered : entered;
       if ('reason' in ticket) return this.#failed(call, key, refuse(request, ticket), look.found, !acceptStale);
       const loaded = await this.#loadWith({ call, request, flight, trace, ticket }, look, acceptStale);
       if ('from' in loaded) return loaded;
@@ -136,7 +139,8 @@ export class EntryLoader {
     let lease: Lease | undefined;
     let isAsked = false;
     try {
-      const acquired = await this.#acquire(call, request.key, look);
+      const asking = this.#acquire(call, request.key, look);
+      const acquired = asking instanceof Promise ? await asking : asking;
       if (acquired.state === 'held') lease = acquired.lease;
       // The wait for the ticket may have been long.
       const found = acquired.found.state === 'miss' ? look.found : acquired.found;
