@@ -156,6 +156,6 @@ export async function decompress(body: Buffer, length: number): Promise<Buffer> 
   // With one byte of room beyond the length, zlib ends in one pass and still notices a body that is too long.
   const options = { maxOutputLength: Math.max(1, length), chunkSize: Math.max(64, length + 1) };
   const plain = length > QUICK_BYTES ? await gunzipAsync(body, options) : gunzipSync(body, options);
-  if (plain.length !== length) throw new Error('the stored answer does not unpack to its length');
+  if (plain.length !== length) throw new Error('the unpacked body has another length than the stored one had');
   return ownedBytes(plain);
 }

@@ -6,6 +6,8 @@ import type { MemoryTier } from '../cache/memory-tier.ts';
 import type { RedisTier } from '../cache/redis-tier.ts';
 import type { WaitingClient } from '../clients/waiting-clients.ts';
 import type { Clock } from '../clock.ts';
+import { sentenceOf } from '../failures/sentence.ts';
+import { SHED } from '../failures/shed-reasons.ts';
 import type { PublicServer } from '../http/public/public-server.ts';
 import type { Heads } from '../indexer/heads.ts';
 import type { IndexerHead } from '../indexer/indexer-head.ts';
@@ -111,10 +113,8 @@ export function addGauges(registry: Registry, sources: GaugeSources): void {
   ofIndexer('indexer_failing', 'Whether an indexer fails (1): the others are asked.', (it) =>
     Number(it.route.health?.isWell === false),
   );
-  ofIndexer(
-    'upstream_paused',
-    'Whether the indexer asked for a pause (429) and has not answered since (1).',
-    ({ pause }) => Number(!pause.breaker.isClosed),
+  ofIndexer('upstream_paused', `Whether ${sentenceOf(SHED.paused)} and has not answered since (1).`, ({ pause }) =>
+    Number(!pause.breaker.isClosed),
   );
   add('breaker_open', 'Whether the circuit breaker of an operation is open (1).', () =>
     all.flatMap(({ name: indexer, breakers }) =>

@@ -1,0 +1,127 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { describe, expect, it, test } from 'vitest';
+import { type ErrorCode, failure, overloaded } from '../../src/errors.ts';
+import { FAILURES } from '../../src/failures/codes.ts';
+import { retryAfterSeconds } from '../../src/failures/retry-after.ts';
+import { sentenceOf } from '../../src/failures/sentence.ts';
+import { SHED, SHED_REASONS } from '../../src/failures/shed-reasons.ts';
+import { readPage } from '../support/documented-commands.ts';
+
+const CODES = Object.keys(FAILURES) as ErrorCode[];
+const TEXTS = [
+  ...CODES.flatMap((code) => Object.values<string>(FAILURES[code].clientReads)),
+  ...SHED_REASONS.map((reason) => SHED[reason].clientReads),
+];
+
+/** As the documentation writes what is filled in. */
+const documented = (text: string) => text.replace(/\{(\w+)\}/g, '…');
+
+/** The rows of a section of docs/operations.md, each as its cells without the marks of code. */
+function rowsOf(heading: string): string[][] {
+  const [, section = ''] = readPage('docs/operations.md').split(`\n## ${heading}\n`);
+  const rows = section.split(/\n##+ /)[0]?.match(/^\|.*\|$/gm) ?? [];
+  return rows.slice(2).map((row) =>
+    row
+      .split('|')
+      .slice(1, -1)
+      .map((cell) => cell.trim().replaceAll('`', '')),
+  );
+}
+
+describe('the registry of failures', () => {
+  it('has a sentence for clients and one for the operator, for each code and each reason', () => {
+    const all = [...CODES.map((code) => FAILURES[code]), ...SHED_REASONS.map((reason) => SHED[reason])];
+    expect(all.filter((row) => sentenceOf(row) === '' || /[{}]/.test(sentenceOf(row)))).toEqual([]);
+    expect(TEXTS.filter((text) => text === '')).toEqual([]);
+  });
+
+  it('asks clients to come back later with each 503 and 429', () => {
+    const busy = CODES.filter((code) => [503, 429].includes(FAILURES[code].status));
+    expect(busy).toEqual(['too-many-requests', 'overloaded', 'shutting-down', 'upstream-rate-limited']);
+    const seconds = busy.map((code) => failure(code, { waitMs: 1500, chance: 0 }).details.retryAfterSeconds);
+    expect(seconds).toEqual([2, 2, 1, 2]);
+  });
+});
+
+test('docs/operations.md has the texts, the status and the Retry-After of each code', () => {
+  const expected = CODES.filter((code) => code !== 'client-left').flatMap((code) => {
+    const { status, retryAfter, clientReads } = FAILURES[code];
+    return Object.values<string>(clientReads).map((text) => [code, String(status), documented(text), retryAfter]);
+  });
+  expect(rowsOf('What clients read')).toEqual(expected);
+});
+
+test('docs/operations.md has what clients and operators read of each reason', () => {
+  const expected = SHED_REASONS.map((reason) => [
+    reason,
+    documented(SHED[reason].clientReads),
+    sentenceOf(SHED[reason]),
+  ]);
+  expect(rowsOf('Why a request is shed')).toEqual(expected);
+});
+
+describe('the rest of the source', () => {
+  const ROOT = new URL('../../src/', import.meta.url);
+  const files = readdirSync(ROOT, { recursive: true, encoding: 'utf8' })
+    // What asks toncache or an indexer from outside has words of its own.
+    .filter((path) => path.endsWith('.ts') && !/^(?:failures|tools|cli)\//.test(path))
+    .map((path) => ({
+      path,
+      text: readFileSync(new URL(path, ROOT), 'utf8').replace(/\/\*\*[\s\S]*?\*\/|(?<!:)\/\/.*/g, ''),
+    }));
+
+  it('words no failure', () => {
+    const fixed = TEXTS.flatMap((text) => text.split(/\{\w+\}/)).filter((part) => part.length > 15);
+    const operators = [...CODES.map((code) => FAILURES[code]), ...SHED_REASONS.map((reason) => SHED[reason])]
+      .flatMap(({ operatorReads }) => operatorReads.split('{indexer}'))
+      .filter((part) => part.length > 15);
+    expect(fixed.length).toBeGreaterThan(40);
+    const worded = files.flatMap(({ path, text }) =>
+      [...fixed, ...operators].filter((part) => text.includes(part)).map((part) => `${path}: ${part}`),
+    );
+    expect(worded).toEqual([]);
+  });
+
+  it('makes failures by the registry, but for parameters, which their parser words', () => {
+    const made = files.flatMap(({ path, text }) =>
+      [...text.matchAll(/new ProxyError\(\s*(\S+?),/g)].map(([, code]) => `${path}: ${code}`),
+    );
+    expect(made.filter((each) => !each.endsWith("'invalid-request'") && !each.startsWith('errors.ts:'))).toEqual([
+      // What another instance shared has its words with it.
+      'answer/shared-failure.ts: code',
+    ]);
+  });
+
+  it('makes no number of Retry-After', () => {
+    const makes = files.filter(({ text }) => /retryAfterSeconds:(?! (?:z\.|retryAfterSeconds\())/.test(text));
+    expect(makes.map(({ path }) => path).filter((path) => path !== 'errors.ts')).toEqual([]);
+  });
+});
+
+test.each([
+  ['none', 5000, 0.9, undefined],
+  ['1 s', 5000, 0.9, 1],
+  ['the wait', 1, 0.9, 1],
+  ['the wait', 7001, 0.9, 8],
+  ['the wait', 1e9, 0, 3600],
+  ['the wait, or 1 to 3 s', 7001, 0.9, 8],
+  ['the wait, or 1 to 3 s', 0, 0, 1],
+  ['the wait, or 1 to 3 s', 0, 0.5, 2],
+  ['the wait, or 1 to 3 s', 0, 0.999, 3],
+  ["the indexer's", 0, 0.9, undefined],
+  ["the indexer's", 2500, 0.9, 3],
+  ["the indexer's", 1e9, 0.9, 3600],
+] as const)(
+  'Retry-After by the rule "%s" for a wait of %d ms and the chance %d is %s',
+  (rule, waitMs, chance, seconds) => {
+    expect(retryAfterSeconds(rule, waitMs, chance)).toBe(seconds);
+  },
+);
+
+test('a request that is shed is told why, and when to come back', () => {
+  for (const reason of SHED_REASONS) {
+    if (reason === 'client-limit') continue;
+    const { code, message, details } = overloaded(reason, 0.5);
+    expect([code, message, details.retryAfterSeconds]).toEqual(['overloaded', SHED[reason].clientReads, 2]);
+  }
+});
