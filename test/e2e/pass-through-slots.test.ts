@@ -43,7 +43,8 @@ describe('the slots of pass-through', () => {
     await world.proxy.untilQueued(1);
     const closed = world.proxy[Symbol.asyncDispose]();
     const [, refused] = await Promise.all([first.answer, queued.answer]);
-    expect(refused).toMatchObject({ status: 503, headers: { 'cache-status': 'toncache; detail=shutting-down' } });
+    const headers = { 'cache-status': 'toncache; detail=shutting-down', 'retry-after': '1' };
+    expect(refused).toMatchObject({ status: 503, headers });
     await closed;
   });
 

@@ -80,7 +80,7 @@ describe('connections', () => {
     const client = clientOf(upstream.url);
     const fetched = client.fetch();
     await expect.poll(() => upstream.heads.length).toBe(1);
-    const failed = expect(fetched).rejects.toMatchObject({ code: 'shutting-down' });
+    const failed = expect(fetched).rejects.toMatchObject({ code: 'shutting-down', details: { retryAfterSeconds: 1 } });
     await client.close();
     await failed;
     await expect.poll(() => upstream.open).toBe(0);
