@@ -2,6 +2,14 @@ import { AdminClient } from './admin-client.ts';
 import { type Command, EXIT, UsageError } from './command.ts';
 import { readOptions, readSettings } from './options.ts';
 
+/** What the admin port answers. */
+interface Reply {
+  readonly purged?: Readonly<Record<string, unknown>>;
+  readonly at?: number;
+  readonly instances?: number;
+  readonly error?: string;
+}
+
 export const purge: Command = {
   help: `usage: toncache purge (--seqno N | --account A | --hash H | --all) [--admin URL] [--json]
 
@@ -28,12 +36,19 @@ exit codes: 0 purged, 1 purged in this instance only, 64 wrong command line, 69 
     });
     const { admin, json, ...body } = values;
     const { status, text } = await new AdminClient(admin, readSettings(context)).ask('/purge', { body });
-    const reply: { error?: string; at?: number } = JSON.parse(text);
+    const reply: Reply = JSON.parse(text);
     if (status === 422) throw new UsageError(reply.error);
     if (json) context.stdout.write(`${text}\n`);
-    else if (status === 200)
-      context.stdout.write(`purged: what was requested before ${new Date(reply.at ?? 0).toISOString()}\n`);
+    else if (status === 200) context.stdout.write(`${inWords(reply)}\n`);
     else context.stderr.write(`${reply.error}\n`);
     return status === 200 ? EXIT.ok : EXIT.failed;
   },
 };
+
+function inWords({ purged = {}, at = 0, instances }: Reply): string {
+  const [[selector, value] = []] = Object.entries(purged);
+  const what = selector === 'all' ? 'everything' : `${selector} ${value}`;
+  // An older instance does not say it.
+  const where = instances === undefined ? '' : ` in ${instances} ${instances === 1 ? 'instance' : 'instances'}`;
+  return `purged ${what}${where}: what was requested before ${new Date(at).toISOString()}`;
+}

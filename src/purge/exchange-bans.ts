@@ -11,11 +11,15 @@ export type RunScript = (script: string, keys: readonly string[], args: readonly
  */
 const CLOCK_MARGIN_MS = 5;
 
+/** An instance counts for so long after an exchange: four times as long as until its next one. */
+const INSTANCE_COUNTS_MS = 2000;
+
 /**
  * One exchange with the bans in Redis: a sorted set of tags by their instants, and `changed`, the time of the last
- * change. KEYS: that set. ARGV: how long bans are kept, `new` or `known`, the `changed` that was last seen, then tag and
- * instant of each sent ban. Returns: Redis' time, why a ban could not be written (or nothing), `changed` (empty for an
- * empty set), then tag and instant of the sent ban if it is new, else of all bans if they have changed.
+ * change. KEYS: that set, and the one of instances by their last exchange. ARGV: how long bans are kept, `new` or `known`,
+ * the `changed` that was last seen, who asks (empty: no instance), then tag and instant of each sent ban. Returns: Redis'
+ * time, why a ban could not be written (or nothing), `changed` (empty for an empty set), tag and instant of the sent ban
+ * if it is new, else of all bans if they have changed, then how many instances there are, or an error.
  *
  * A new ban is dated by Redis' time, with a margin for clocks that differ. A known one, which Redis lost or never got,
  * keeps its instant: what was asked for after it is not purged.
@@ -36,7 +40,7 @@ end
 write('ZREMRANGEBYSCORE', key, '-inf', '(' .. whole(now - ARGV[1]))
 write('ZREMRANGEBYSCORE', key, '(' .. whole(now + ${FURTHEST_AHEAD_MS}), '+inf')
 local changes = 0
-for i = 4, #ARGV, 2 do
+for i = 5, #ARGV, 2 do
   local at = tonumber(ARGV[i + 1])
   if at > now + ${FURTHEST_AHEAD_MS} then at = now end
   if is_new then at = math.max(at, now + ${CLOCK_MARGIN_MS}) end
@@ -49,9 +53,20 @@ if changes > 0 then
 end
 
 local bans = {}
-if is_new then bans = { ARGV[4], redis.call('ZSCORE', key, ARGV[4]) or '0' }
+if is_new then bans = { ARGV[5], redis.call('ZSCORE', key, ARGV[5]) or '0' }
 elseif changed ~= seen then bans = redis.call('ZRANGE', key, 0, -1, 'WITHSCORES') end
-return { string.format('%.3f', time[1] * 1000 + time[2] / 1000), failure, changed, bans }`;
+if ARGV[4] ~= '' then redis.pcall('ZADD', KEYS[2], whole(now), ARGV[4]) end
+redis.pcall('ZREMRANGEBYSCORE', KEYS[2], '-inf', whole(now - ${INSTANCE_COUNTS_MS}))
+local instances = redis.pcall('ZCARD', KEYS[2])
+return { string.format('%.3f', time[1] * 1000 + time[2] / 1000), failure, changed, bans, instances }`;
+
+/** Where bans are in Redis, and who exchanges them. */
+export interface BansInRedis {
+  readonly key: string;
+  readonly keptMs: Ms;
+  /** The name under which it counts as an instance; empty for what is none. */
+  readonly instance: string;
+}
 
 /** The reply to one exchange. */
 interface Exchanged {
@@ -62,24 +77,29 @@ interface Exchanged {
   readonly changed: string;
   /** The sent ban if it is new, else all bans if `changed` differs from what was seen. */
   readonly bans: readonly Ban[];
+  /** How many instances have exchanged bans in the last {@link INSTANCE_COUNTS_MS}; `undefined` where Redis did not say. */
+  readonly instances: number | undefined;
 }
 
 /** Exchanges bans with Redis, see {@link EXCHANGE}. Rejects when Redis does not answer, or not as expected. */
 export async function exchangeBans(
   runScript: RunScript,
-  { key, keptMs }: { readonly key: string; readonly keptMs: Ms },
+  { key, keptMs, instance }: BansInRedis,
   as: 'new' | 'known',
   seen: string,
   sent: readonly Ban[],
 ): Promise<Exchanged> {
   const words = sent.flatMap(({ tag, at }) => [tag, String(at)]);
-  const reply = await runScript(EXCHANGE, [key], [String(keptMs), as, seen, ...words]);
-  const [time, failure, changed, flat] = Array.isArray(reply) ? reply : [];
+  // In the slot of `key`, which has no braces.
+  const keys = [key, `toncache:bans:{${key}}:instances`];
+  const reply = await runScript(EXCHANGE, keys, [String(keptMs), as, seen, instance, ...words]);
+  const [time, failure, changed, flat, count] = Array.isArray(reply) ? reply : [];
   const now = Number.parseFloat(String(time));
   if (!Number.isFinite(now) || !isText(failure) || !isText(changed) || !Array.isArray(flat)) {
     throw new Error('Redis answered with no bans');
   }
-  return { now, failure: String(failure) || undefined, changed: String(changed), bans: bansIn(flat, now) };
+  const instances = typeof count === 'number' ? count : undefined;
+  return { now, failure: String(failure) || undefined, changed: String(changed), bans: bansIn(flat, now), instances };
 }
 
 function isText(value: unknown): value is string | Buffer {

@@ -1,9 +1,10 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { reasonOf } from '../reason-of.ts';
 import type { EpochMs, MonotonicMs, Ms } from '../time-units.ts';
 import type { PurgeRequest } from '../ton/purge-selector.ts';
 import { type Ban, Bans, type BansDependencies, EVERY_ENTRY } from './bans.ts';
-import { exchangeBans, type RunScript } from './exchange-bans.ts';
+import { type BansInRedis, exchangeBans, type RunScript } from './exchange-bans.ts';
 
 /** The events of purges, for metrics and log. */
 export type PurgeEvent =
@@ -20,6 +21,8 @@ export interface PurgeOutcome {
   readonly at: EpochMs;
   /** Why Redis did not accept the ban, which is sent again until it does; `undefined` when it did. */
   readonly notReached: string | undefined;
+  /** How many instances apply it, this one among them; `undefined` where that is not known. */
+  readonly instances: number | undefined;
 }
 
 export interface PurgesDependencies extends BansDependencies {
@@ -60,7 +63,7 @@ const NOTHING_SEEN = '-';
 export class Purges {
   readonly bans: Bans;
   readonly #dependencies: PurgesDependencies;
-  readonly #store: { readonly key: string; readonly keptMs: Ms };
+  readonly #store: BansInRedis;
   readonly #timer: NodeJS.Timeout | undefined;
   /** The `changed` of the bans when they were last read, if Redis lacked none of those that are known here. */
   #seen = NOTHING_SEEN;
@@ -71,7 +74,8 @@ export class Purges {
   constructor(dependencies: PurgesDependencies) {
     const { key, usableMs } = dependencies;
     this.#dependencies = dependencies;
-    this.#store = { key, keptMs: Math.max(usableMs, SHORTEST_USABLE_MS) + KEPT_LONGER_MS };
+    const keptMs = Math.max(usableMs, SHORTEST_USABLE_MS) + KEPT_LONGER_MS;
+    this.#store = { key, keptMs, instance: randomUUID() };
     this.bans = new Bans(dependencies);
     this.#isCurrent = dependencies.runScript === undefined;
     this.#timer = dependencies.runScript && setInterval(() => void this.follow(), FOLLOW_EVERY_MS).unref();
@@ -102,13 +106,13 @@ export class Purges {
     const { runScript, now, report } = this.#dependencies;
     if (runScript === undefined) void this.follow();
     this.#raise({ tag, at: this.bans.nextAt() });
-    const notReached = runScript && (await this.#send(runScript, tag));
+    const { failure: notReached, instances } = await this.#send(runScript, tag);
     report({ name: 'purged', selector, value, notReached });
     const at = this.bans.atOf(tag);
     const aheadMs = at - now();
     // Timers may fire a millisecond early.
     if (aheadMs >= 0 && aheadMs <= LONGEST_WAIT_MS) await sleep(Math.ceil(aheadMs) + 2);
-    return { at, notReached };
+    return { at, notReached, instances };
   };
 
   /**
@@ -141,33 +145,34 @@ export class Purges {
     return isNews;
   }
 
-  /** Sends a new ban. Returns why Redis did not accept it, if it did not. Never rejects. */
-  async #send(runScript: RunScript, tag: string): Promise<string | undefined> {
+  /** Sends a new ban. Returns why Redis did not accept it, if it did not, and how many instances it reaches. Never rejects. */
+  async #send(runScript: RunScript | undefined, tag: string) {
+    if (runScript === undefined) return { failure: undefined, instances: 1 };
     // The next time, all bans are read: if Redis does not have this one then, it is sent again.
     this.#seen = NOTHING_SEEN;
     try {
-      return (await this.#exchange(runScript, 'new', [{ tag, at: this.bans.atOf(tag) }])).failure;
+      return await this.#exchange(runScript, 'new', [{ tag, at: this.bans.atOf(tag) }]);
     } catch (error) {
-      return reasonOf(error) ?? 'Redis failed';
+      return { failure: reasonOf(error) ?? 'Redis failed', instances: undefined };
     }
   }
 
-  /** Returns why Redis did not accept the sent bans, if it did not, and the known ones that it is seen to lack. */
+  /** Returns why Redis did not accept the sent bans, if it did not, who has exchanged bans, and those that it is seen to lack. */
   async #exchange(runScript: RunScript, as: 'new' | 'known', sent: readonly Ban[]) {
     const { monotonic, onServerTime, report } = this.#dependencies;
     const seen = this.#seen;
     const sentAt = monotonic();
-    const { now, failure, changed, bans } = await exchangeBans(runScript, this.#store, as, seen, sent);
+    const { now, failure, changed, bans, instances } = await exchangeBans(runScript, this.#store, as, seen, sent);
     onServerTime(now, sentAt);
     this.bans.trim(now, this.#store.keptMs);
     const own = new Set(sent.map(({ tag }) => tag));
     const news = bans.filter((ban) => this.#raise(ban) && !own.has(ban.tag));
     if (news.length > 0) report({ name: 'purges-followed', bans: news.length });
-    if (as === 'new' || changed === seen) return { failure, lacking: [] };
+    if (as === 'new' || changed === seen) return { failure, instances, lacking: [] };
     const inRedis = new Map(bans.map(({ tag, at }) => [tag, at]));
     const lacking = [...this.bans.all()].filter(({ tag, at }) => at > (inRedis.get(tag) ?? 0));
     this.#seen = lacking.length > 0 ? NOTHING_SEEN : changed;
-    return { failure, lacking };
+    return { failure, instances, lacking };
   }
 
   #available(available: boolean, reason: string | undefined): void {

@@ -3,6 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type CommandOptions, runCommand } from '../support/command-output.ts';
+import { startRedis } from '../support/redis-server.ts';
 import { startProxy } from '../support/start-proxy.ts';
 import { newestBlock } from './questions.ts';
 import { ANY_WORLD, World } from './world.ts';
@@ -41,12 +42,33 @@ describe('toncache explain', () => {
 });
 
 describe('toncache purge', () => {
-  it('purges at the running instance', async () => {
+  it('purges at the running instance, and says what and in how many', async () => {
     await world.ask(newestBlock(world));
     const seqno = new URLSearchParams(newestBlock(world).split('?')[1]).get('seqno') ?? '';
     const { code, stdout } = await toncache(['purge', '--seqno', seqno]);
-    expect([code, stdout]).toEqual([0, expect.stringMatching(/^purged: what was requested before \d{4}-/)]);
+    expect([code, stdout]).toEqual([
+      0,
+      expect.stringMatching(RegExp(`^purged seqno ${seqno} in 1 instance: what was requested before 2`)),
+    ]);
     expect((await world.ask(newestBlock(world))).cache).toMatchObject({ fwd: 'miss' });
+  });
+
+  it('says in how many instances on one Redis', async () => {
+    await using redis = await startRedis();
+    const shared = { upstreamUrl: world.indexer.url, env: { REDIS_URL: redis.url } };
+    await using one = await startProxy(shared);
+    await using other = await startProxy(shared);
+    // For reads, which need all purges, and for writes.
+    for (const each of [one, other]) await expect.poll(() => each.metric('toncache_redis_available')).toBe(2);
+    const purged = await toncache(['purge', '--all', '--admin', one.adminUrl]);
+    expect(purged).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^purged everything in 2 instances: what /),
+    });
+    // Who only asks is no instance.
+    await toncache(['check-config', '--connect'], { env: { UPSTREAM_URL: world.indexer.url, REDIS_URL: redis.url } });
+    const { stdout } = await toncache(['purge', '--seqno', '7', '--json', '--admin', other.adminUrl]);
+    expect(JSON.parse(stdout)).toMatchObject({ purged: { seqno: 7 }, instances: 2 });
   });
 
   it.each([

@@ -115,6 +115,25 @@ describe('a purge', () => {
   });
 });
 
+describe('the instances that a purge reaches', () => {
+  const INSTANCES = `toncache:bans:{${KEY}}:instances`;
+
+  it('are those that have exchanged bans in the last 2 s, and all others are forgotten', async () => {
+    const [one] = [await connected(), await connected()];
+    const now = Date.now();
+    await redis.zadd(INSTANCES, now - 2500, 'gone', now - 1000, 'slow');
+    expect((await one.purge('a')).instances).toBe(3);
+    expect(await redis.zscore(INSTANCES, 'gone')).toBeNull();
+  });
+
+  it('are not known where Redis cannot say, which fails no purge', async () => {
+    const one = await connected();
+    await redis.del(INSTANCES);
+    await redis.set(INSTANCES, 'no set');
+    expect(await one.purge('a')).toMatchObject({ notReached: undefined, instances: undefined });
+  });
+});
+
 describe('while Redis is away', () => {
   it('a purge whose reply is lost counts as one', async () => {
     const [unheard, other] = [await connected(), await connected()];

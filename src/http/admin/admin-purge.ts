@@ -15,9 +15,9 @@ export function adminPurge(purge: (asked: PurgeRequest) => Promise<PurgeOutcome>
     access: 'operators',
     serve: async (request, response) => {
       const asked = parsePurge(parsed(await bodies.read(request)));
-      const { at, notReached } = await purge(asked);
+      const { at, notReached, instances } = await purge(asked);
       if (notReached === undefined) {
-        sendJson(response, 200, { purged: { [asked.selector]: asked.value }, at });
+        sendJson(response, 200, { purged: { [asked.selector]: asked.value }, at, instances });
         return;
       }
       const error =
