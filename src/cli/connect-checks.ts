@@ -15,6 +15,7 @@ import { GLOBAL_IDS, headIn } from '../ton/chain-point.ts';
 import { notServedText, saysNotServed } from '../ton/not-served.ts';
 import { OPERATIONS, type OperationName, targetOf } from '../ton/operations.ts';
 import { parseAnswer } from '../ton/parse-answer.ts';
+import { withTlsAdvice } from './tls-advice.ts';
 
 /** What was found of one service that toncache uses. */
 export interface ConnectCheck {
@@ -80,7 +81,7 @@ async function check(service: string, ask: () => Promise<string>): Promise<Conne
     return { service, found: await ask(), isWrong: false, isFatal: false };
   } catch (error) {
     const { message, cause } = error instanceof Error ? error : new Error(String(error));
-    const found = [message, reasonOf(cause)].filter(Boolean).join(': ');
+    const found = withTlsAdvice([message, reasonOf(cause)].filter(Boolean).join(': '));
     return { service, found, isWrong: true, isFatal: !(error instanceof Away) };
   }
 }
@@ -156,7 +157,7 @@ async function askRedis({ redis, network }: Settings, url: string): Promise<stri
     // What it cannot do at the moment leaves it connected: a replica reads, a full one too.
     const refused = ({ message }: Error) => Promise.reject(redisError(message));
     await tryRedis(connection, trialKey).catch(refused);
-    const bans = { key: `toncache:bans:${network}`, keptMs: Number.MAX_SAFE_INTEGER };
+    const bans = { key: `toncache:bans:${network}`, keptMs: Number.MAX_SAFE_INTEGER, instance: '' };
     const { now, failure } = await exchangeBans(connection.runScript, bans, 'known', '', []).catch(refused);
     if (failure !== undefined) throw new Error(`cannot be used for purges: ${failure}`);
     const aheadMs = now - Date.now();

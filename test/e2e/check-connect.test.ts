@@ -1,8 +1,12 @@
+import { once } from 'node:events';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { notServed, refusedKey, withoutBlocks } from '../../src/tools/simulator/faults.ts';
 import { type Indexer, startIndexer } from '../../src/tools/simulator/indexer.ts';
 import { runCommand } from '../support/command-output.ts';
 import { startRedis } from '../support/redis-server.ts';
+import { selfSignedCertificate } from '../support/self-signed-certificate.ts';
 
 const NOBODY = '127.0.0.1:1';
 
@@ -93,6 +97,31 @@ describe('check-config --connect', () => {
     indexer.faults.inject({ kind: 'answer', status: 200, body: '{"ok":true}' }, { times: 1 });
     expect(await wrong()).toEqual([69, expect.stringContaining('does not answer as an indexer')]);
     expect(await wrong({ UPSTREAM_URL: `${indexer.url}/nowhere` })).toEqual([69, expect.stringContaining('with 404')]);
+  });
+
+  it('says what to do where no TLS is spoken, and about a certificate that nobody trusted has signed', async () => {
+    const { port } = new URL(indexer.url);
+    const plain = await connect({
+      UPSTREAM_URL: `https://127.0.0.1:${port}`,
+      REDIS_URL: `rediss://127.0.0.1:${port}`,
+    });
+    expect([plain.code, ...plain.checks.map(({ found }) => found.replace('cannot be reached: ', ''))]).toEqual([
+      69,
+      ...Array(2).fill(
+        'it speaks no TLS: its address begins with http://, not https:// (of Redis: redis://, not rediss://)',
+      ),
+    ]);
+    const server = createServer(selfSignedCertificate('localhost', '127.0.0.1')).listen(0, '127.0.0.1');
+    onTestFinished(() => void server.close());
+    await once(server, 'listening');
+    const { port: securePort } = server.address() as AddressInfo;
+    const selfSigned = await connect({
+      UPSTREAM_URL: `https://127.0.0.1:${securePort}`,
+      REDIS_URL: `rediss://127.0.0.1:${securePort}`,
+    });
+    expect(selfSigned.checks.map(({ found }) => found.replace('cannot be reached: ', ''))).toEqual(
+      Array(2).fill(expect.stringMatching(/^self-signed certificate: write the file .* into NODE_EXTRA_CA_CERTS \(/)),
+    );
   });
 
   it('lets toncache start while one of several indexers is away, and not while none can be used', async () => {
