@@ -1,4 +1,5 @@
 import { SettingsError } from '../config/load.ts';
+import { nearestTo } from '../config/nearest-name.ts';
 import { VERSION } from '../version.ts';
 import { type Command, type Context, EXIT, UnavailableError, UsageError } from './command.ts';
 
@@ -30,13 +31,15 @@ export async function run(args: readonly string[], context: Context): Promise<nu
     (name === undefined ? context.stderr : context.stdout).write(listOfCommands());
     return name === undefined ? EXIT.usage : EXIT.ok;
   }
-  if (name === '--version') {
+  if (name === '--version' || name === '-v' || name === '-V') {
     context.stdout.write(`${VERSION}\n`);
     return EXIT.ok;
   }
   const listed = COMMANDS.get(name);
   if (listed === undefined) {
-    context.stderr.write(`toncache has no command "${name}"\n\n${listOfCommands()}`);
+    const nearest = nearestTo(name, COMMANDS.keys());
+    const meant = nearest === undefined ? '' : `: is ${nearest} meant?`;
+    context.stderr.write(`toncache has no command "${name}"${meant}\n\n${listOfCommands()}`);
     return EXIT.usage;
   }
   try {
@@ -80,6 +83,6 @@ function listOfCommands(): string {
   const lines = [...COMMANDS].map(([name, { summary }]) => `  ${name.padEnd(13)} ${summary}\n`);
   return (
     `usage: toncache <command> [options]\n\n${lines.join('')}\n` +
-    `toncache --version shows the version, toncache <command> --help the options of a command and an example. In a checkout: npm run toncache -- <command>\n`
+    `toncache --version (-v) shows the version, toncache <command> --help the options of a command and an example. In a checkout: npm run toncache -- <command>\n`
   );
 }

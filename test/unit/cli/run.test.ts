@@ -12,15 +12,23 @@ describe('toncache', () => {
     }
   });
 
-  it('shows its version with --version', async () => {
+  it.each(['--version', '-v', '-V'])('shows its version with %s', async (option) => {
     const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
-    expect(await runCommand(['--version'])).toMatchObject({ code: 0, stdout: `${version}\n` });
+    expect(await runCommand([option])).toMatchObject({ code: 0, stdout: `${version}\n` });
   });
 
   it.each([[[]], [['strat']], [['toString']]])('exits 64 with the list of commands for %j', async (args) => {
     const { code, stdout, stderr } = await runCommand(args);
     expect([code, stdout]).toEqual([64, '']);
     expect(stderr).toContain('usage: toncache <command>');
+  });
+
+  it.each([
+    ['strat', 'toncache has no command "strat": is start meant?'],
+    ['check-confg', 'toncache has no command "check-confg": is check-config meant?'],
+    ['toString', 'toncache has no command "toString"'],
+  ])('names the command that was probably meant by %s, if there is one', async (given, words) => {
+    expect((await runCommand([given])).stderr.split('\n')[0]).toBe(words);
   });
 
   it.each([...COMMANDS.keys()])('%s --help says how it is called, with an example and its exit codes', async (name) => {
