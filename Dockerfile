@@ -1,5 +1,6 @@
 # The image holds what the npm package holds, with the dependencies of package-lock.json.
-FROM node:24-slim AS build
+# Nothing in it is of one machine's kind, so one build serves all platforms.
+FROM --platform=$BUILDPLATFORM node:24-slim AS build
 WORKDIR /build
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --ignore-scripts
@@ -11,9 +12,15 @@ RUN cp package-lock.json .npmrc /app && cd /app && npm ci --omit=dev --ignore-sc
 FROM node:24-slim
 ARG VERSION=0.1.0
 ARG REVISION=unknown
+# Where the sources are; the workflow of releases says it.
+ARG SOURCE=https://registry.example/toncache
 LABEL org.opencontainers.image.title="toncache" \
   org.opencontainers.image.description="A read-through caching proxy for the TON indexer API (toncenter /api/v3)" \
   org.opencontainers.image.licenses="MIT" \
+  org.opencontainers.image.authors="The toncache authors" \
+  org.opencontainers.image.source="${SOURCE}" \
+  org.opencontainers.image.url="${SOURCE}" \
+  org.opencontainers.image.documentation="${SOURCE}#readme" \
   org.opencontainers.image.version="${VERSION}" \
   org.opencontainers.image.revision="${REVISION}"
 WORKDIR /app

@@ -57,7 +57,17 @@ describe('what the Dockerfile puts into the image', () => {
   it('runs as a user without rights, on all interfaces, with labels', () => {
     expect(saidBy('USER')).toBe('node');
     expect(saidBy('ENV')).toBe('HOST=0.0.0.0 ADMIN_HOST=0.0.0.0');
-    for (const label of ['title', 'description', 'licenses', 'version', 'revision']) {
+    for (const label of [
+      'title',
+      'description',
+      'licenses',
+      'authors',
+      'source',
+      'url',
+      'documentation',
+      'version',
+      'revision',
+    ]) {
       expect(saidBy('LABEL')).toContain(`org.opencontainers.image.${label}=`);
     }
   });

@@ -1,5 +1,5 @@
 import { execFileSync, type SpawnSyncReturns, spawnSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -48,15 +48,26 @@ function startInstalled(upstreamUrl: string, more: Readonly<Record<string, strin
 }
 
 describe('the npm package', () => {
-  it('holds what runs, and no sources, tests, demo or simulator', () => {
-    const others = files.filter((path) => !/^dist\/(.*\.c?js|operate\/status\/page\/[\w.]+)$/.test(path));
-    expect(others.toSorted()).toEqual(['LICENSE', 'README.md', 'package.json']);
+  it('holds what runs with its documents and configuration, and no sources, tests, demo or simulator', () => {
+    const others = files.filter(
+      (path) => !/^(dist\/(.*\.c?js|operate\/status\/page\/[\w.]+)$|docs\/|config\/)/.test(path),
+    );
+    expect(others.toSorted()).toEqual([
+      ...['CHANGELOG.md', 'CONTRIBUTING.md', 'LICENSE', 'README.md', 'SECURITY.md', 'package.json'],
+    ]);
     expect(files).toContain('dist/operate/status/page/index.html');
     // The encoder of spellings is what `toncache verify` holds the parser against.
-    const notNeeded = files.filter((path) => /test|demo|simulator/.test(path));
+    const notNeeded = files.filter((path) => /^dist\/.*(test|demo|simulator)/.test(path));
     expect(notNeeded.toSorted()).toEqual([
       ...['dist/cli/demo.js', 'dist/cli/simulator.js', 'dist/tools/simulator/spellings.js'],
     ]);
+  });
+
+  it('holds what its README links to', () => {
+    const readme = readFileSync(join(folder, 'node_modules/toncache/README.md'), 'utf8');
+    const links = [...readme.matchAll(/\]\((?!https?:|#)([^)#]+)/g)].map(([, path = '']) => path);
+    expect(links.length).toBeGreaterThan(10);
+    expect(links.filter((path) => !files.includes(path))).toEqual([]);
   });
 
   it('brings its dependencies and none for development', () => {

@@ -1,0 +1,60 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import manifest from '../../package.json' with { type: 'json' };
+import { loadSettings, SETTINGS } from '../../src/config/load.ts';
+import { headOf, helmAnswers, MANIFESTS, read, render } from './manifests.ts';
+
+describe.each(Object.keys(MANIFESTS))('%s', (path) => {
+  it('is what the chart renders: by helm where one answers, else by the digest of both', () => {
+    const committed = read(path);
+    const rest = committed.split('\n').slice(2).join('\n');
+    expect(committed).toBe(helmAnswers() ? render(path) : headOf(rest) + rest);
+  });
+});
+
+it.each(['shared', 'sidecar'])('the settings of %s.yaml are right, and all its variables are read', (shape) => {
+  const text = read(`config/deploy/kubernetes/${shape}.yaml`);
+  const folder = mkdtempSync(join(tmpdir(), 'toncache-manifests-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const file = join(folder, 'settings.json');
+  const [, settings = ''] = /settings\.json: \|\n((?: {4}.*\n)+)/.exec(text) ?? [];
+  writeFileSync(file, settings);
+  const container = text.slice(text.indexOf('- name: toncache'));
+  const given = [...container.matchAll(/- \{ name: ([A-Z_]+), value: "?([^" ]+)"? \}/g)];
+  const env = Object.fromEntries(given.map(([, name = '', value = '']) => [name, value]));
+  // What the service beside it is told.
+  delete env['TON_API_URL'];
+  const bySecret = [...container.matchAll(/- name: ([A-Z_]+)\n/g)].map(([, name]) => name);
+  const known = ['CONFIG_FILE', ...SETTINGS.flatMap((setting) => setting.env ?? [])];
+  expect(known).toEqual(expect.arrayContaining([...Object.keys(env), ...bySecret]));
+  const loaded = loadSettings({ ...env, CONFIG_FILE: file });
+  expect(loaded.settings.memory.maxSize).toBe(shape === 'shared' ? 2 ** 30 : 2 ** 26);
+});
+
+it('the variables of toncenter.override.yaml are right', () => {
+  const given = [...read('config/deploy/toncenter.override.yaml').matchAll(/^ {6}([A-Z_]+): "?(.*?)"?$/gm)];
+  const env = Object.fromEntries(given.map(([, name, value = '']) => [name, value.replace(/\$\{\w+:-(\w*)\}/, '$1')]));
+  expect(SETTINGS.flatMap((setting) => setting.env ?? [])).toEqual(expect.arrayContaining(Object.keys(env)));
+  const { settings } = loadSettings(env);
+  expect([settings.upstream.url, settings.passThrough.enabled]).toEqual([['http://index-api:8081'], true]);
+});
+
+it('the job of a PodMonitor is that of the alerts', () => {
+  expect(read('config/deploy/kubernetes/podmonitor.yaml')).toContain('jobLabel: app.kubernetes.io/name\n');
+  expect(read('config/deploy/kubernetes/shared.yaml')).toContain('app.kubernetes.io/name: toncache\n');
+  expect(read('config/prometheus/alerts.yml')).toContain('up{job=~"toncache.*"}');
+});
+
+it('no policy of the sidecar comes between its service and those who ask it', () => {
+  expect(read('config/deploy/kubernetes/sidecar.yaml')).not.toContain('kind: NetworkPolicy');
+});
+
+it('package, chart, image and changelog name one version', () => {
+  const { version } = manifest;
+  const chart = read('config/deploy/helm/Chart.yaml');
+  expect([/^version: (.*)$/m.exec(chart)?.[1], /^appVersion: (.*)$/m.exec(chart)?.[1]]).toEqual([version, version]);
+  expect(/^ARG VERSION=(.*)$/m.exec(read('Dockerfile'))?.[1]).toBe(version);
+  expect(/^## \[(\d.*?)\]/m.exec(read('CHANGELOG.md'))?.[1]).toBe(version);
+});
