@@ -28,6 +28,7 @@ import { statusPages } from './operate/status/status-pages.ts';
 import { TopKeys } from './operate/status/top-keys.ts';
 import { Purges } from './purge/purges.ts';
 import { longestUseMs } from './ton/lifetime.ts';
+import { OperationsInUse } from './ton/operations.ts';
 import { VERSION } from './version.ts';
 
 /** What an app is made of. */
@@ -95,7 +96,8 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
   const clock = new Clock({ wall, monotonic, onJump: onClockJump });
   const now = dependencies.now ?? clock.now;
   const names = new Names({ askResolver, now: monotonic });
-  const context: AppContext = { settings, events, names, now, monotonic, random };
+  const operations = new OperationsInUse(settings.operations);
+  const context: AppContext = { settings, operations, events, names, now, monotonic, random };
   const { memory: bounds, compression } = settings;
   const memory = new MemoryTier({ now, maxSizeBytes: bounds.maxSize, maxEntries: bounds.maxEntries });
   const gzip = new Gzip({
@@ -150,6 +152,7 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
   publicServer.server.on('drop', () => events.report({ name: 'connection-refused' }));
   const metrics = new Metrics({
     events,
+    operations: operations.names,
     purges,
     logLinesDropped,
     memory,

@@ -1,5 +1,6 @@
 import { parentPort } from 'node:worker_threads';
-import { OPERATIONS, type OperationName } from '../ton/operations.ts';
+import type { OperationName } from '../ton/operation-names.ts';
+import { OPERATIONS } from '../ton/operations.ts';
 import { costsTooMuch } from '../ton/parse-answer.ts';
 import type { Call } from '../ton/parse-call.ts';
 import { factsOf, NO_FACTS } from './body-facts.ts';

@@ -2,7 +2,7 @@ import type { ErrorCode } from '../errors.ts';
 import type { ShedReason } from '../failures/shed-reasons.ts';
 import type { HeadFault } from '../indexer/indexer-head.ts';
 import type { UpstreamEvent } from '../indexer/upstream-client.ts';
-import type { OperationName } from '../ton/operations.ts';
+import type { OperationName } from '../ton/operation-names.ts';
 
 /** The operations that clients make the indexer do: the cached ones, and pass-through as one. */
 export type UpstreamOperation = OperationName | 'passThrough';

@@ -6,7 +6,8 @@ import { cacheKey } from '../ton/cache-key.ts';
 import { type DroppedInput, droppedInputs, readPasted, rulesOf } from '../ton/explain-call.ts';
 import type { LifetimeRule } from '../ton/finality.ts';
 import type { GrowingPolicy, LifetimePolicies, LifetimePolicy } from '../ton/lifetime.ts';
-import { type OperationName, targetOf } from '../ton/operations.ts';
+import type { OperationName } from '../ton/operation-names.ts';
+import { type OperationsInUse, targetOf } from '../ton/operations.ts';
 import { parseCall, type RequestHeaders } from '../ton/parse-call.ts';
 
 /** A cached answer as one tier holds it now. Durations in milliseconds; negative ones have passed. */
@@ -40,6 +41,7 @@ export interface Explanation {
 
 export interface ExplainDependencies {
   readonly cache: TieredCache;
+  readonly operations: OperationsInUse;
   readonly network: string;
   readonly policies: LifetimePolicies;
   readonly now: () => EpochMs;
@@ -51,6 +53,7 @@ export interface ExplainDependencies {
  */
 export function explainWith({
   cache,
+  operations,
   network,
   policies,
   now,
@@ -66,7 +69,7 @@ export function explainWith({
     usableForMs: usableUntil(entry) - now(),
   });
   return async (text, headers) => {
-    const { operation, rawQuery } = readPasted(text);
+    const { operation, rawQuery } = readPasted(text, operations);
     const call = parseCall(operation, rawQuery, headers);
     const key = cacheKey(network, call);
     const { memory, redis } = await cache.inspect(key, call.tags);

@@ -10,8 +10,8 @@ import type { FlightEnd, SingleFlight } from '../once/single-flight.ts';
 import type { Watches } from '../push/watches.ts';
 import type { EpochMs } from '../time-units.ts';
 import type { CallMemo, KeyedCall } from '../ton/call-memo.ts';
-import { OPERATION_NAMES, type OperationName } from '../ton/operations.ts';
-import type { Call } from '../ton/parse-call.ts';
+import { OPERATION_NAMES, type OperationName } from '../ton/operation-names.ts';
+import { type Call, hasNoCachedForm } from '../ton/parse-call.ts';
 import type { Answer, ProxyRequest } from './answer.ts';
 import { type CacheStatus, hitStatus, ttlOf } from './cache-status.ts';
 import type { ProxyEvent, Report, RequestOutcome } from './events.ts';
@@ -124,7 +124,8 @@ export class RequestHandler {
     try {
       return calls.read(operation, rawQuery, headers);
     } catch (error) {
-      report({ name: 'answered', operation: operation.name, outcome: 'invalid' });
+      // What has no cached form may be passed through, and is counted by who sends the answer.
+      if (!hasNoCachedForm(error)) report({ name: 'answered', operation: operation.name, outcome: 'invalid' });
       throw error;
     }
   }

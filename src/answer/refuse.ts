@@ -1,7 +1,7 @@
 import type { EntryRequest, Refusal } from '../admission/guard.ts';
 import { failure, overloaded, type ProxyError } from '../errors.ts';
 import { notServed } from '../ton/not-served.ts';
-import type { OperationName } from '../ton/operations.ts';
+import type { OperationName } from '../ton/operation-names.ts';
 import type { Report, UpstreamOperation } from './events.ts';
 
 /**

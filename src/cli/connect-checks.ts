@@ -13,7 +13,8 @@ import { reasonOf } from '../reason-of.ts';
 import { connectRedis } from '../redis/connect.ts';
 import { GLOBAL_IDS, headIn } from '../ton/chain-point.ts';
 import { notServedText, saysNotServed } from '../ton/not-served.ts';
-import { OPERATIONS, type OperationName, targetOf } from '../ton/operations.ts';
+import type { OperationName } from '../ton/operation-names.ts';
+import { OperationsInUse, targetOf } from '../ton/operations.ts';
 import { parseAnswer } from '../ton/parse-answer.ts';
 import { withTlsAdvice } from './tls-advice.ts';
 
@@ -122,11 +123,11 @@ async function askIndexer({ upstream, network }: Settings, url: string, apiKey: 
 }
 
 /** The operations that an indexer says it does not serve. One that does not answer now is not said to be missing. */
-async function operationsNotServed({ upstream }: Settings, url: string, apiKey: string | undefined) {
+async function operationsNotServed({ upstream, operations }: Settings, url: string, apiKey: string | undefined) {
   const dispatcher = new Agent({ connect: connectorBy(names, upstream.timeout) });
-  const asked = [...OPERATIONS].map(async ([name, { cheapQuery }]) => {
-    const operation = name as OperationName;
-    const { statusCode, body } = await request(url + targetOf(name, cheapQuery), {
+  const used = new OperationsInUse(operations);
+  const asked = used.names.map(async (operation): Promise<OperationName[]> => {
+    const { statusCode, body } = await request(url + targetOf(operation, used.named(operation)?.cheapQuery ?? []), {
       dispatcher,
       ...(apiKey !== undefined && { headers: { 'X-Api-Key': apiKey } }),
       signal: AbortSignal.timeout(upstream.timeout),

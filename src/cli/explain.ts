@@ -15,7 +15,7 @@ answer can live, and what memory and Redis hold.
 example:
   toncache explain 'https://ton.example/api/v3/pendingTraces?account=EQCD39VS5jcptHL8vMjEXrzGaRcCVYto7HUn4bpAOg8xqB2N&_=1'
 
-exit codes: 0 explained, 1 the request would be refused, 64 wrong command line, 69 no answer, 78 wrong settings`,
+exit codes: 0 explained, 1 the request would be refused or is not cached, 64 wrong command line, 69 no answer, 78 wrong settings`,
 
   async run(args, context) {
     const options = {
@@ -33,7 +33,10 @@ exit codes: 0 explained, 1 the request would be refused, 64 wrong command line, 
     const { status, text } = await client.ask(`/explain?${query}`, { headers: { Accept: accept } });
     if (values.json) context.stdout.write(`${text}\n`);
     else if (status === 200) context.stdout.write(text);
-    else context.stderr.write(`the request would be refused: ${JSON.parse(text).error}\n`);
+    else
+      context.stderr.write(
+        `${status === 501 ? 'nothing is cached for it' : 'the request would be refused'}: ${JSON.parse(text).error}\n`,
+      );
     return status === 200 ? EXIT.ok : EXIT.failed;
   },
 };

@@ -2,10 +2,13 @@ import type { Settings } from '../config/schema.ts';
 import type { EventHub } from '../event-hub.ts';
 import type { Names } from '../names/names.ts';
 import type { EpochMs, MonotonicMs } from '../time-units.ts';
+import type { OperationsInUse } from '../ton/operations.ts';
 
 /** What all components of one app share. */
 export interface AppContext {
   readonly settings: Settings;
+  /** Those that are cached. */
+  readonly operations: OperationsInUse;
   readonly events: EventHub;
   readonly names: Names;
   readonly now: () => EpochMs;

@@ -13,7 +13,7 @@ import { redisBreaker } from '../redis/breaker.ts';
 import type { RedisScripting } from '../redis/connect.ts';
 import { withinBudget } from '../redis/within-budget.ts';
 import type { Ms } from '../time-units.ts';
-import { OPERATION_NAMES, type OperationName } from '../ton/operations.ts';
+import type { OperationName } from '../ton/operation-names.ts';
 import type { AppContext } from './context.ts';
 
 /** How long an idle connection is kept: shorter than any usual server keeps it. */
@@ -56,7 +56,7 @@ export function openIndexer(
   { scripting, onReading, isOurChain }: OpenIndexerDependencies,
   indexer: IndexerSettings,
 ) {
-  const { settings, events, now, monotonic, random } = context;
+  const { settings, operations, events, now, monotonic, random } = context;
   const { report } = events;
   const { upstream, admission, breaker } = settings;
   const client = openClient(context, onReading, indexer);
@@ -72,7 +72,7 @@ export function openIndexer(
     defaultMs: upstream.pause,
     longestMs: upstream.longestPause,
   });
-  const breakers = operationBreakers(OPERATION_NAMES, {
+  const breakers = operationBreakers(operations.names, {
     now: monotonic,
     random,
     onTransition: (operation, state) => report({ name: 'breaker', indexer: name, operation, state }),
@@ -80,7 +80,7 @@ export function openIndexer(
   });
   const guards = new Map<string, readonly Guard[]>([['passThrough', [pause]]]);
   const notServed = new Map<OperationName, Guard>();
-  for (const operation of OPERATION_NAMES) {
+  for (const operation of operations.names) {
     const onTransition = (isServed: boolean) =>
       report({ name: 'operation-served', indexer: name, operation, isServed });
     const guard = notServedGuard({ now: monotonic, onTransition });
@@ -98,7 +98,7 @@ export function openIndexer(
     onFault: (fault) => report({ name: 'indexer-state', indexer: name, state: fault ?? 'believed' }),
     now,
   });
-  const shares = Object.fromEntries(OPERATION_NAMES.map((operation) => [operation, SHARE_OF_ANOTHER]));
+  const shares = Object.fromEntries(operations.names.map((operation) => [operation, SHARE_OF_ANOTHER]));
   const onTransition = (state: 'failing' | 'well') => report({ name: 'indexer-state', indexer: name, state });
   const route: Route = {
     index: indexer.index,

@@ -114,7 +114,7 @@ export function openPublicPort(context: AppContext, parts: PublicPortDependencie
   return {
     server: openServer(context, parts, handler, missLimit),
     refreshStale,
-    explain: explainWith({ cache, network, policies: settings.lifetimes, now }),
+    explain: explainWith({ cache, operations: context.operations, network, policies: settings.lifetimes, now }),
   };
 }
 
@@ -133,6 +133,7 @@ function openServer(
     trustedProxies,
   });
   return new PublicServer({
+    operations: context.operations,
     passThrough: settings.passThrough.enabled ? openPassThrough(context, parts.indexers, missLimit) : undefined,
     handler,
     hits: http.fastLane && settings.logRequests !== 'all' ? handler : undefined,
@@ -163,12 +164,13 @@ function openLimit(
 }
 
 function openPassThrough(
-  { settings, events, monotonic, random }: AppContext,
+  { settings, operations, events, monotonic, random }: AppContext,
   indexers: OpenIndexers,
   missLimit: PerClientLimit | undefined,
 ): PassThrough {
   const { passThrough, upstream } = settings;
   return passThroughTo({
+    operations,
     admission: indexers.admission,
     memory: indexers.memory,
     missLimit,

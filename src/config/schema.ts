@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { http, isOwnUrl } from './http-settings.ts';
 import { lifetimes } from './lifetime-settings.ts';
+import { furtherOperations, OPERATIONS_DESCRIPTION } from './operations-setting.ts';
 import { redis } from './redis-settings.ts';
 import { upstream } from './upstream-settings.ts';
 import {
@@ -164,6 +165,7 @@ const all = z.strictObject({
   logRequestsSample: setting(share.prefault(1), 'Part of these requests that is logged; failed ones always are.', {
     env: 'LOG_REQUESTS_SAMPLE',
   }),
+  operations: setting(furtherOperations.optional(), OPERATIONS_DESCRIPTION, { env: 'CACHE_OPERATIONS' }),
   upstream,
   admission,
   breaker,

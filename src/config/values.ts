@@ -99,7 +99,7 @@ const upstreamUrl = plainUrl(
 });
 
 /** Values separated by commas, to a list of at least one. */
-function listOf(item: z.ZodType<string, string>) {
+export function listOf(item: z.ZodType<string, string>) {
   return z
     .string()
     .transform((text) => text.split(',').map((part) => part.trim()))

@@ -95,6 +95,17 @@ export const FAILURES = {
       'not-passed': 'only {operations} are served here; PASSTHROUGH=on serves the rest',
     },
   },
+  // A request for a further operation whose answers are not cached; passed through where that is on.
+  'not-cached-form': {
+    status: 501,
+    retryAfter: 'none',
+    operatorReads: 'clients ask further operations in a form that is not cached',
+    clientReads: {
+      usual: '{operation} is not cached so: {issues}; PASSTHROUGH=on passes such a request through',
+      parameter:
+        '{operation} is cached with no other parameters than {parameters}; PASSTHROUGH=on passes such a request through',
+    },
+  },
   'method-not-allowed': {
     status: 405,
     retryAfter: 'none',

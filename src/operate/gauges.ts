@@ -14,11 +14,13 @@ import type { IndexerHead } from '../indexer/indexer-head.ts';
 import type { StreamConnection } from '../push/connection.ts';
 import type { Subscription } from '../push/subscription.ts';
 import type { Watches } from '../push/watches.ts';
-import { OPERATION_NAMES } from '../ton/operations.ts';
+import type { OperationName } from '../ton/operation-names.ts';
 import { addMetric, type LabeledValue } from './event-counters.ts';
 
 /** Whose values are read at each scrape. */
 export interface GaugeSources {
+  /** The names of those that are cached. */
+  readonly operations: readonly OperationName[];
   readonly memory: MemoryTier;
   /** The most that the memory tier may hold, in the same measure as its `sizeBytes`. */
   readonly maxMemoryBytes: number;
@@ -52,7 +54,7 @@ export interface GaugeSources {
 
 /** Adds gauges to the page; they are read at each scrape. */
 export function addGauges(registry: Registry, sources: GaugeSources): void {
-  const { memory, maxMemoryBytes, server, indexers, waitingClients, clock, redis, push } = sources;
+  const { operations, memory, maxMemoryBytes, server, indexers, waitingClients, clock, redis, push } = sources;
   const { admission, all, heads } = indexers;
   const add = (name: string, help: string, read: () => readonly LabeledValue[]) =>
     addMetric(registry, name, help, 'gauge', read);
@@ -78,7 +80,7 @@ export function addGauges(registry: Registry, sources: GaugeSources): void {
     () => waitingClients()[0]?.share ?? 0,
   );
   add('upstream_expected_wait_seconds', 'How long a miss would wait for a slot now.', () =>
-    OPERATION_NAMES.map((operation) => ({
+    operations.map((operation) => ({
       value: admission.backlog.expectedWaitMs({ operation, clients: [] }) / 1000,
       labels: { operation },
     })),

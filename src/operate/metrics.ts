@@ -5,7 +5,6 @@ import { type ErrorCode, UPSTREAM_FAILURES } from '../errors.ts';
 import type { EventHub } from '../event-hub.ts';
 import { SHED_REASONS } from '../failures/shed-reasons.ts';
 import type { Ms } from '../time-units.ts';
-import { OPERATION_NAMES } from '../ton/operations.ts';
 import { addMetric, boundsUpTo, EventCounters } from './event-counters.ts';
 import { addGauges, type GaugeSources } from './gauges.ts';
 import { metricsOfProcess } from './process-metrics.ts';
@@ -36,7 +35,7 @@ export class Metrics {
   constructor({ events, purges, logLinesDropped, timeoutMs, ...sources }: MetricsDependencies) {
     for (const metric of metricsOfProcess()) this.#registry.registerMetric(metric);
     const counters = new EventCounters(this.#registry, events);
-    countRequests(counters, timeoutMs);
+    countRequests(counters, sources.operations, timeoutMs);
     countUpstream(counters, timeoutMs);
     countRedis(counters);
     if (sources.redis !== undefined) showRedis(counters, purges);
@@ -66,7 +65,7 @@ export class Metrics {
   }
 }
 
-function countRequests(counters: EventCounters, timeoutMs: Ms): void {
+function countRequests(counters: EventCounters, operations: readonly string[], timeoutMs: Ms): void {
   // Each request for an operation once, when it is answered; those that failed here and in `request_failures_total`.
   const answered = counters.count('requests_total', 'Requests by how they were answered.', ['operation', 'outcome'], {
     answered: ({ operation, outcome }) => [operation, outcome],
@@ -81,7 +80,7 @@ function countRequests(counters: EventCounters, timeoutMs: Ms): void {
   const left = counters.count('clients_left_total', 'Requests whose client left before the answer.', ['operation'], {
     'client-left': ({ operation }) => [operation],
   });
-  for (const operation of OPERATION_NAMES) {
+  for (const operation of operations) {
     left.of(operation);
     for (const outcome of REQUEST_OUTCOMES) answered.of(operation, outcome);
     for (const code of COUNTED_FAILURES) failed.of(operation, code);

@@ -1,6 +1,6 @@
 import { ProxyError } from '../errors.ts';
 import type { LifetimeRule } from './finality.ts';
-import { findOperation, OPERATION_NAMES, type Operation } from './operations.ts';
+import type { Operation, OperationsInUse } from './operations.ts';
 import { type Call, parameterNameOf, type RequestHeaders } from './parse-call.ts';
 
 /** A request that a person wants to have explained. */
@@ -33,14 +33,14 @@ const WHY_DROPPED: ReadonlyMap<string, string> = new Map([
  * (`masterchainBlockShards?seqno=1`). Throws a {@link ProxyError} `invalid-request` for anything but a cached
  * operation.
  */
-export function readPasted(text: string): PastedRequest {
+export function readPasted(text: string, operations: OperationsInUse): PastedRequest {
   const [target = ''] = text.trim().split('#');
   const mark = target.indexOf('?');
   const path = mark < 0 ? target : target.slice(0, mark);
   const name = /(?:^|\/api\/v3\/)([a-z]+\/?)$/i.exec(path)?.[1];
-  const operation = name === undefined ? undefined : findOperation(`/api/v3/${name}`);
+  const operation = name === undefined ? undefined : operations.at(`/api/v3/${name}`);
   if (operation !== undefined) return { operation, rawQuery: mark < 0 ? '' : target.slice(mark + 1) };
-  const accepted = `a URL, path or name with its query of ${OPERATION_NAMES.join(', ')}`;
+  const accepted = `a URL, path or name with its query of ${operations.names.join(', ')}`;
   throw new ProxyError('invalid-request', `nothing is cached at this path; accepted: ${accepted}`);
 }
 

@@ -1,7 +1,8 @@
 import { FAILURES } from '../failures/codes.ts';
 import { filled } from '../failures/sentence.ts';
 import { isObject } from '../json-object.ts';
-import { OPERATIONS, type OperationName } from './operations.ts';
+import type { OperationName } from './operation-names.ts';
+import { OPERATIONS } from './operations.ts';
 
 /** The indexer's API says so when it was started without `-redis`, as toncenter's own compose file does it. */
 const WITHOUT_REDIS = 'emulatedTracesRepository is not initialized';

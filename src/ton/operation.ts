@@ -3,6 +3,7 @@ import type { CanonicalRequest, Pairs } from './canonical-request.ts';
 import type { ReadChainPoint } from './chain-point.ts';
 import type { ReadCompleteness } from './completeness.ts';
 import type { LifetimeRule, ReadFinality } from './finality.ts';
+import { FURTHER, type OperationName } from './operation-names.ts';
 import type { Watching } from './watchable.ts';
 
 /** What a file in `operations/` says of its operation: how it is asked, and what the whole body of an answer says. */
@@ -35,8 +36,10 @@ export interface OperationRules<Name extends string> {
 
 /** One cached operation of the indexer's API. */
 export interface OperationOf<Name extends string> extends Omit<OperationRules<Name>, 'schema'> {
+  /** Whether it is one of {@link FURTHER}. */
+  readonly isFurther: boolean;
   readonly schema: z.ZodType<CanonicalRequest>;
-  /** Names of the query parameters that are read, in lower case; all others are dropped. */
+  /** Names of the query parameters that are read, in lower case. */
   readonly queryNames: ReadonlySet<string>;
   /** Names of the request headers that change the answer, in lower case; all others are dropped. */
   readonly headerNames: ReadonlySet<string>;
@@ -45,11 +48,15 @@ export interface OperationOf<Name extends string> extends Omit<OperationRules<Na
 }
 
 /** Makes an operation of its rules. */
-export function operation<const Name extends string>({ schema, ...rules }: OperationRules<Name>): OperationOf<Name> {
+export function operation<const Name extends OperationName>({
+  schema,
+  ...rules
+}: OperationRules<Name>): OperationOf<Name> {
   const names = Object.keys(schema.in.shape);
   const headers = names.filter((name) => name.includes('-'));
   return {
     ...rules,
+    isFurther: FURTHER.some((name) => name === rules.name),
     schema: z.compile(schema),
     queryNames: new Set(names.filter((name) => !name.includes('-'))),
     headerNames: new Set(headers),

@@ -1,20 +1,22 @@
 import type { Pairs } from './canonical-request.ts';
 import type { OperationOf } from './operation.ts';
+import type { OperationName } from './operation-names.ts';
 import { adjacentTransactions } from './operations/adjacent-transactions.ts';
+import { blocks } from './operations/blocks.ts';
 import { masterchainBlockShards } from './operations/masterchain-block-shards.ts';
 import { pendingTraces } from './operations/pending-traces.ts';
 
-/** The operations that are cached. */
-const ALL = [pendingTraces, adjacentTransactions, masterchainBlockShards] as const;
+const ALL: { readonly [Name in OperationName]: OperationOf<Name> } = {
+  pendingTraces,
+  adjacentTransactions,
+  masterchainBlockShards,
+  blocks,
+};
 
-export type OperationName = (typeof ALL)[number]['name'];
 export type Operation = OperationOf<OperationName>;
 
-/** The names of all of them. */
-export const OPERATION_NAMES: readonly OperationName[] = ALL.map(({ name }) => name);
-
-/** All of them, by name. */
-export const OPERATIONS: ReadonlyMap<string, Operation> = new Map(ALL.map((known) => [known.name, known]));
+/** All operations that can be cached, by name. */
+export const OPERATIONS: ReadonlyMap<string, Operation> = new Map(Object.entries<Operation>(ALL));
 
 /** The path and query by which an operation of the indexer is asked, percent-encoded. */
 export function targetOf(operation: string, query: Pairs): string {
@@ -22,10 +24,28 @@ export function targetOf(operation: string, query: Pairs): string {
   return `/api/v3/${operation}${pairs.length === 0 ? '' : `?${pairs.join('&')}`}`;
 }
 
-const BY_PATH = new Map([...OPERATIONS].map(([name, known]) => [`/api/v3/${name}`.toLowerCase(), known]));
+/** The operations that a process caches. To it the others are paths like any other. */
+export class OperationsInUse {
+  readonly names: readonly OperationName[];
+  readonly #byName: ReadonlyMap<string, Operation>;
+  readonly #byPath: ReadonlyMap<string, Operation>;
 
-/** The operation at a request path (any case, with or without a trailing slash); `undefined` when it is none of ours. */
-export function findOperation(path: string): Operation | undefined {
-  const lowered = path.toLowerCase();
-  return BY_PATH.get(lowered.endsWith('/') ? lowered.slice(0, -1) : lowered);
+  /** `further`: the names of those that are cached beside the ones that always are. */
+  constructor(further: readonly string[] = []) {
+    const used = Object.values<Operation>(ALL).filter(({ name, isFurther }) => !isFurther || further.includes(name));
+    this.names = used.map(({ name }) => name);
+    this.#byName = new Map(used.map((known) => [known.name, known]));
+    this.#byPath = new Map(used.map((known) => [`/api/v3/${known.name}`.toLowerCase(), known]));
+  }
+
+  /** The operation of a name, spelled exactly so. */
+  named(name: string): Operation | undefined {
+    return this.#byName.get(name);
+  }
+
+  /** The operation at a request path (any case, with or without a trailing slash); `undefined` when it is none of ours. */
+  at(path: string): Operation | undefined {
+    const lowered = path.toLowerCase();
+    return this.#byPath.get(lowered.endsWith('/') ? lowered.slice(0, -1) : lowered);
+  }
 }

@@ -21,6 +21,19 @@ export const UNDECODABLE = '\u{fffd}';
  */
 const given = z.array(z.string());
 
+/** Refuses a value with which a further operation has no cached form, for a schema. `message`: what is cached. */
+export function notCached(ctx: z.RefinementCtx, message: string): never {
+  ctx.addIssue({ code: 'custom', message, params: NOT_CACHED });
+  return z.NEVER;
+}
+
+const NOT_CACHED = { isNotCached: true };
+
+/** Whether an issue was added by {@link notCached}. */
+export function isNotCached(issue: z.core.$ZodIssue): boolean {
+  return issue.code === 'custom' && issue.params === NOT_CACHED;
+}
+
 /** Reads one spelling of a value; `undefined` refuses it. */
 type Reader<T> = (text: string) => T | undefined;
 
@@ -75,6 +88,15 @@ function required<T>(reader: Reader<T>, accepted: string) {
   });
 }
 
+/** One value in a spelling that a reader knows. With any other one, or with several, there is no cached form. */
+function only<T>(reader: Reader<T>, accepted: string) {
+  return given.transform((values, ctx): T | undefined => {
+    const [text, ...others] = values;
+    if (text === undefined) return undefined;
+    return (others.length === 0 ? reader(text) : undefined) ?? notCached(ctx, `is cached as one value, ${accepted}`);
+  });
+}
+
 function list<T>(reader: Reader<T>, accepted: string, most: number, separator?: string) {
   return given.transform((values, ctx): T[] => {
     const split = separator === undefined ? values : values.flatMap((value) => value.split(separator));
@@ -95,6 +117,21 @@ function digitsBetween(minimum: number, maximum: number, whenEmpty?: number): [R
   };
   return [reader, `plain digits, ${minimum} to ${maximum}`];
 }
+
+/**
+ * The shard of a block, as the indexer writes it: upper-case hex without leading zeros. `undefined` for a spelling that it
+ * may read in another way, such as a decimal number of 17 to 19 digits.
+ */
+export function readShard(text: string): string | undefined {
+  const hex = /^(?:0x)?([0-9a-fA-F]{1,16})$/.exec(text)?.[1];
+  const negative = /^-[1-9][0-9]{0,18}$/.test(text) ? BigInt(text) : undefined;
+  if (negative !== undefined && negative < -(2n ** 63n)) return undefined;
+  const bits = hex === undefined ? negative && BigInt.asUintN(64, negative) : BigInt(`0x${hex}`);
+  return bits?.toString(16).toUpperCase();
+}
+
+const readWorkchain: Reader<string> = (text) =>
+  /^(?:0|-?[1-9][0-9]{0,9})$/.test(text) && Math.abs(Number(text)) <= MAX_INT32 ? text : undefined;
 
 /** Any other word means both directions to the indexer, as if none were given: old clients send `both` and `--`. */
 const readDirection: Reader<string | null> = (text) => (text === 'in' || text === 'out' ? text : null);
@@ -147,6 +184,13 @@ export const seqno = required(...digitsBetween(0, MAX_INT32));
 export const limit = optional(...digitsBetween(1, 1000, 1));
 export const offset = optional(...digitsBetween(0, MAX_INT32, 0));
 export const flag = optional((text) => TRUE.has(text), 'true or false');
+
+export const onlyHash = only(parseHash, ACCEPTED_HASH);
+export const onlySeqno = only(...digitsBetween(0, MAX_INT32));
+/** An empty word, too, is an error to the indexer. */
+export const onlySort = only((text) => readSort(text) ?? undefined, 'asc or desc');
+export const onlyShard = only(readShard, 'at most 16 hex digits with or without 0x, or a negative number');
+export const onlyWorkchain = only(readWorkchain, 'a whole number');
 
 /** The `X-Actions-Version` header: one word that says which action types are decoded. */
 export const actionsVersion = optional(readActionWord, ACCEPTED_ACTION_WORD);

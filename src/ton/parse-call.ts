@@ -1,7 +1,8 @@
-import { ProxyError } from '../errors.ts';
+import type { z } from 'zod';
+import { failure, ProxyError } from '../errors.ts';
 import type { CanonicalRequest } from './canonical-request.ts';
 import type { Operation } from './operations.ts';
-import { UNDECODABLE } from './parameters.ts';
+import { isNotCached, UNDECODABLE } from './parameters.ts';
 
 /** A validated operation with canonical parameters. The cache holds answers to calls. */
 export interface Call {
@@ -25,16 +26,34 @@ export function hasHeaderOf({ headerNames }: Operation, headers: RequestHeaders)
   return false;
 }
 
+/** They do not change the answer. A further operation drops no other parameter. */
+const ALWAYS_DROPPED: ReadonlySet<string> = new Set(['_', 'api_key', 'x_timeout', 'x_debug_request']);
+
 /**
  * Validates a client's request and brings it to its canonical form. Throws a {@link ProxyError} `invalid-request` that
- * names every wrong parameter and what is accepted. Unknown parameters and headers are dropped.
+ * names every wrong parameter and what is accepted. Unknown parameters and headers are dropped; but a request for a
+ * further operation that has an unknown parameter, or a value that its schema says is not cached, has no cached form: then
+ * throws `not-cached-form`.
  */
 export function parseCall(operation: Operation, rawQuery: string, headers: RequestHeaders): Call {
   const given = collect(operation, rawQuery, headers);
   const parsed = operation.schema.safeParse(given);
   if (parsed.success) return { operation, request: parsed.data, tags: operation.tags(parsed.data) };
-  const issues = parsed.error.issues.map(({ path, message }) => [...path.map(String), message].join(' '));
-  throw new ProxyError('invalid-request', issues.join('; '));
+  const { issues } = parsed.error;
+  const uncached = issues.filter(isNotCached);
+  if (uncached.length > 0) {
+    throw failure('not-cached-form', { values: { operation: operation.name, issues: wordsOf(uncached) } });
+  }
+  throw new ProxyError('invalid-request', wordsOf(issues));
+}
+
+/** Whether this was thrown by {@link parseCall} for a request that has no cached form. */
+export function hasNoCachedForm(error: unknown): boolean {
+  return error instanceof ProxyError && error.code === 'not-cached-form';
+}
+
+function wordsOf(issues: readonly z.core.$ZodIssue[]): string {
+  return issues.map(({ path, message }) => [...path.map(String), message].join(' ')).join('; ');
 }
 
 function collect(operation: Operation, rawQuery: string, headers: RequestHeaders): Record<string, string[]> {
@@ -45,7 +64,11 @@ function collect(operation: Operation, rawQuery: string, headers: RequestHeaders
     if (piece === '') continue;
     const equals = piece.indexOf('=');
     const name = parameterNameOf(piece);
-    if (!operation.queryNames.has(name)) continue;
+    if (!operation.queryNames.has(name)) {
+      if (!operation.isFurther || ALWAYS_DROPPED.has(name)) continue;
+      const parameters = [...operation.queryNames].join(', ') || 'none';
+      throw failure('not-cached-form', { text: 'parameter', values: { operation: operation.name, parameters } });
+    }
     given[name]?.push(decode(equals < 0 ? '' : piece.slice(equals + 1)));
   }
   return given;

@@ -1,6 +1,7 @@
 import { expect } from 'vitest';
 import type { PublicServer } from '../../src/http/public/public-server.ts';
 import { readFields, readHead, readSpelling } from '../../src/http/public/request-head.ts';
+import { OperationsInUse } from '../../src/ton/operations.ts';
 import { SeededRandom } from '../../src/tools/simulator/seeded-random.ts';
 import { someReads, someStream } from './byte-streams.ts';
 import { MAX_HEAD_BYTES } from './echo-server.ts';
@@ -66,7 +67,7 @@ export function plainRequestsIn(bytes: string): number {
   for (let start = 0; ; count++) {
     const head = readHead(bytes, start, MAX_HEAD_BYTES);
     if (typeof head === 'string' || readFields(head.fields) === undefined) return count;
-    if (readSpelling(head.spelling) === undefined) return count;
+    if (readSpelling(head.spelling, new OperationsInUse()) === undefined) return count;
     start = head.end;
   }
 }

@@ -4,7 +4,7 @@ import type { Entry } from '../../src/cache/entry.ts';
 import type { SentBody } from '../../src/cache/gzip.ts';
 import { ProxyError } from '../../src/errors.ts';
 import type { PublicServer } from '../../src/http/public/public-server.ts';
-import { findOperation } from '../../src/ton/operations.ts';
+import { OPERATIONS } from '../../src/ton/operations.ts';
 import { anEntry, someGzip } from '../support/entry.ts';
 import { loneServer } from './lone-server.ts';
 
@@ -36,7 +36,7 @@ export function startEchoServer({ fastLane }: { readonly fastLane: boolean }): P
   const remembered = new Set<string>();
   const gzip = someGzip({ enabled: false });
   const findHit = (spelling: string, acceptsGzip: boolean) => {
-    const operation = findOperation(`/api/v3/${spelling.slice(0, spelling.indexOf('?'))}`);
+    const operation = OPERATIONS.get(spelling.slice(0, spelling.indexOf('?')));
     if (operation === undefined || !remembered.has(spelling)) return undefined;
     const entry = hitOf(spelling);
     const call = { operation, request: { query: [], headers: [] }, tags: [] };

@@ -1,8 +1,10 @@
 import type { ProxyEvent } from '../../src/answer/events.ts';
 import { PublicServer, type PublicServerDependencies } from '../../src/http/public/public-server.ts';
+import { OperationsInUse } from '../../src/ton/operations.ts';
 
 /** What a public server needs and tests of the lanes do not look at. */
 const UNSEEN = {
+  operations: new OperationsInUse(),
   clientOf: () => '127.0.0.1',
   requestLimit: undefined,
   onClient: () => {},

@@ -69,7 +69,7 @@ export const MAY_IMPORT: Record<string, readonly string[]> = {
     ...['admission', 'clients', 'purge', 'indexer'].map(typesOf),
   ],
   // What is refused as a setting and what is connected to must be read by one parser.
-  config: ['redis-url.ts', 'loopback.ts', 'json-object.ts'],
+  config: ['redis-url.ts', 'loopback.ts', 'json-object.ts', 'ton'],
   operate: [
     ...['answer', 'http', 'ton', 'errors.ts', 'failures', 'outcomes.ts', 'version.ts', 'reason-of.ts'],
     ...[...parts, 'event-hub.ts'].map(typesOf),

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { posix } from 'node:path';
 import { expect, it } from 'vitest';
-import { OPERATION_NAMES } from '../../src/ton/operations.ts';
+import { OPERATION_NAMES } from '../../src/ton/operation-names.ts';
 import { MAY_IMPORT, PACKAGE_PLACES } from './architecture-rules.ts';
 
 // What one file shows by itself, and circles of imports, is the linter's to see.

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { loadSettings, SETTINGS } from '../../src/config/load.ts';
-import { OPERATION_NAMES } from '../../src/ton/operations.ts';
+import { OperationsInUse } from '../../src/ton/operations.ts';
 import { codeBlocksOf, commandsOf, PAGES, readPage } from '../support/documented-commands.ts';
 
 // Examples that no test can run: Docker, nginx, Kubernetes. Those of config/deploy/ have tests of their own.
@@ -23,7 +23,7 @@ test('variables of `docker run` are settings, and the image exposes its ports', 
 });
 
 test('the routes to toncache are the paths of the operations', () => {
-  const paths = OPERATION_NAMES.map((name) => `/api/v3/${name}`);
+  const paths = new OperationsInUse().names.map((name) => `/api/v3/${name}`);
   const [nginx = ''] = textsIn('nginx');
   const [, names = ''] = /\^\/api\/v3\/\((.+?)\)/.exec(nginx) ?? [];
   expect(

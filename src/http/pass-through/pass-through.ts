@@ -11,7 +11,7 @@ import { failure, ProxyError } from '../../errors.ts';
 import type { IndexerHead } from '../../indexer/indexer-head.ts';
 import type { ForwardedAnswer, ForwardRequest, UpstreamClient } from '../../indexer/upstream-client.ts';
 import { type Outcome, outcomeOf } from '../../outcomes.ts';
-import { findOperation } from '../../ton/operations.ts';
+import type { OperationsInUse } from '../../ton/operations.ts';
 import type { BodyReader } from '../body-reader.ts';
 import { commonHeaders } from '../public/response-message.ts';
 import { forwardedHeaders, hasKeyHeader, headersForBackup, returnedHeaders } from './forwarded-headers.ts';
@@ -32,6 +32,7 @@ interface PassedTo {
 }
 
 export interface PassThroughDependencies {
+  readonly operations: OperationsInUse;
   /** Of the requests of each client that an indexer is asked for; absent where there is none. */
   readonly missLimit: PerClientLimit | undefined;
   /** That of the cached operations: pass-through is one more, with slots of its own and the same rate. */
@@ -74,12 +75,12 @@ export type PassThrough = (passed: PassedRequest) => Promise<void>;
  * because its client decides how long it takes.
  */
 export function passThroughTo(dependencies: PassThroughDependencies): PassThrough {
-  const { admission, bodies, indexers, memory, missLimit, refuse, report, maxTransfers } = dependencies;
+  const { operations, admission, bodies, indexers, memory, missLimit, refuse, report, maxTransfers } = dependencies;
   const { hasOurKey, sharesOurKey } = dependencies;
   /** Answers on their way to clients now. */
   let transfers = 0;
   return async ({ request, response, target, client, openWait, requestId }) => {
-    const method = methodOf(request, target);
+    const method = methodOf(request, target, operations);
     const limited = missLimit?.take(client);
     if (limited !== undefined) {
       report({ name: 'shed', operation: OPERATION, reason: 'client-limit' });
@@ -162,11 +163,16 @@ async function transfer(
 }
 
 /** The method of a request that may be passed through; throws a {@link ProxyError} for any other. */
-function methodOf(request: IncomingMessage, target: string): (typeof PASSED_METHODS)[number] {
+function methodOf(
+  request: IncomingMessage,
+  target: string,
+  operations: OperationsInUse,
+): (typeof PASSED_METHODS)[number] {
   if (!isPassable(target)) {
     throw failure('bad-request', { text: 'ambiguous-path' });
   }
-  if (findOperation(decodeURIComponent(target.split('?', 1)[0] ?? '')) !== undefined) {
+  const [path = ''] = target.split('?', 1);
+  if (operations.at(decodeURIComponent(path)) !== operations.at(path)) {
     throw failure('bad-request', { text: 'encoded-letters' });
   }
   // Another protocol is only offered (RFC 9110 7.8): Java's client offers h2c with each request, and takes any answer.

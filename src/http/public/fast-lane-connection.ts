@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import { unsliced } from '../../sliced-strings.ts';
 import type { Ms } from '../../time-units.ts';
+import type { OperationsInUse } from '../../ton/operations.ts';
 import type { ClientConnection, ClientConnections } from './client-connections.ts';
 import type { OperationAnswers } from './operation-answers.ts';
 import type { RenderedHit, RenderedHits } from './rendered-hits.ts';
@@ -21,6 +22,8 @@ const MOST_AT_ONCE = 16;
 export interface FastLaneConnectionDependencies {
   readonly answers: OperationAnswers;
   readonly hits: RenderedHits;
+  /** Those of which it answers more than hits in memory. */
+  readonly operations: OperationsInUse;
   readonly connections: ClientConnections;
   /** Answers in place of a request that cannot be read, and closes the connection. */
   readonly refuse: (socket: Socket, code: 'bad-request') => void;
@@ -124,8 +127,9 @@ export class FastLaneConnection {
   #serve({ spelling, fields: text }: RequestHead): boolean {
     const fields = text === this.#lastText ? this.#lastFields : this.#readFields(text);
     if (fields === undefined) return false;
-    if (this.#dependencies.hasLimits) {
-      if (readSpelling(spelling) === undefined) return false;
+    const { operations, hasLimits } = this.#dependencies;
+    if (hasLimits) {
+      if (readSpelling(spelling, operations) === undefined) return false;
       if (this.#refuse(fields)) return true;
     }
     // The head of a hit says that the connection is kept.
@@ -137,7 +141,7 @@ export class FastLaneConnection {
       }
     }
     // Copy the texts: those of a request that waits would keep all that was read with it in memory.
-    const asked = readSpelling(unsliced(spelling));
+    const asked = readSpelling(unsliced(spelling), operations);
     if (asked === undefined) return false;
     const headers = text.length > MOST_REMEMBERED ? ownedHeaders(fields.headers) : fields.headers;
     const { answers, connections } = this.#dependencies;

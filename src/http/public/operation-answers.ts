@@ -9,8 +9,8 @@ import type { Gzip, SentBody } from '../../cache/gzip.ts';
 import type { PerClientLimit } from '../../clients/per-client-limit.ts';
 import { failure, ProxyError } from '../../errors.ts';
 import type { EpochMs, MonotonicMs, Ms } from '../../time-units.ts';
-import type { OperationName } from '../../ton/operations.ts';
-import { hasHeaderOf, type RequestHeaders } from '../../ton/parse-call.ts';
+import type { OperationName } from '../../ton/operation-names.ts';
+import { hasHeaderOf, hasNoCachedForm, type RequestHeaders } from '../../ton/parse-call.ts';
 import { acceptsGzip } from '../parse-request.ts';
 import type { ClientConnections } from './client-connections.ts';
 import { entryMessage } from './entry-message.ts';
@@ -64,16 +64,20 @@ export class OperationAnswers {
 
   /**
    * Calls `send` with the answer, before it returns if memory has the answer. A wait ends when the client disconnects.
-   * When `send` throws, it is called once more, with the failure.
+   * When `send` throws, it is called once more, with the failure. A request without a cached form gets `passOn` called
+   * instead, if that is given.
    */
-  answer(asked: Asked, client: Socket, send: (message: ResponseMessage) => void): void {
+  answer(asked: Asked, client: Socket, send: (message: ResponseMessage) => void, passOn?: () => void): void {
     let id: string | undefined;
     const begunId = () => {
       id ??= requestIdOf(asked.headers);
       return id;
     };
     const begun = { asked, client, at: this.#dependencies.monotonic(), id: begunId };
-    const fail = (error: unknown) => send(this.#failed(error, begun));
+    const fail = (error: unknown) => {
+      if (passOn !== undefined && hasNoCachedForm(error)) passOn();
+      else send(this.#failed(error, begun));
+    };
     try {
       const message = this.#answer(begun);
       if (message instanceof Promise) message.then(send).catch(fail);
@@ -118,7 +122,8 @@ export class OperationAnswers {
   #failed(error: unknown, begun: BegunRequest): ResponseMessage {
     const known = this.#known(error);
     const { name: operation, vary } = begun.asked.operation;
-    // Who throws a failure has counted it; a bug is counted here.
+    // Who throws a failure has counted it, but for one that another answer may be got for; a bug is counted here too.
+    if (hasNoCachedForm(error)) this.#dependencies.report({ name: 'answered', operation, outcome: 'invalid' });
     if (known !== error) {
       this.#dependencies.report({ name: 'answered', operation, outcome: 'failed' });
       this.#dependencies.report({ name: 'failed', operation, code: known.code });

@@ -6,7 +6,7 @@ import { requestIdOf } from '../../answer/request-trace.ts';
 import type { Gzip } from '../../cache/gzip.ts';
 import { failure, type ProxyError } from '../../errors.ts';
 import type { Ms } from '../../time-units.ts';
-import { findOperation, OPERATION_NAMES } from '../../ton/operations.ts';
+import { OperationsInUse } from '../../ton/operations.ts';
 import { isOfApi, parseTarget, type Target } from '../parse-request.ts';
 import type { PassThrough } from '../pass-through/pass-through.ts';
 import { ClientConnections } from './client-connections.ts';
@@ -26,6 +26,7 @@ import {
 export interface PublicServerDependencies
   extends Omit<OperationAnswersDependencies, 'connections'>,
     ClientTimeoutSettings {
+  readonly operations: OperationsInUse;
   /** Serves the rest of `/api/v3/`; without it only the operations are served. */
   readonly passThrough?: PassThrough | undefined;
   /** What the fast lane may answer by itself; without it there is no fast lane. */
@@ -99,7 +100,7 @@ export class PublicServer {
   /** Puts the fast lane, if there is to be one, before the HTTP server's own listener for connections. */
   #openFastLane(): FastLane | undefined {
     const connections = this.#connections;
-    const { hits, requestLimit } = this.#dependencies;
+    const { hits, requestLimit, passThrough, operations } = this.#dependencies;
     if (hits === undefined) {
       this.server.on('connection', (socket) => connections.leaveToNode(connections.open(socket)));
       return undefined;
@@ -109,6 +110,8 @@ export class PublicServer {
     const lane = new FastLane({
       ...this.#dependencies,
       hits,
+      // Any other request for a further operation may be one that is passed through, which takes Node's HTTP server.
+      operations: passThrough === undefined ? operations : new OperationsInUse(),
       connections,
       listener: (socket) => {
         for (const listener of listeners) listener.call(this.server, socket);
@@ -165,21 +168,25 @@ export class PublicServer {
       return;
     }
     const target = parseTarget(request.url ?? '');
-    const operation = findOperation(target.path);
-    const passThrough = operation === undefined && isOfApi(target) ? this.#dependencies.passThrough : undefined;
-    if (operation === undefined && passThrough === undefined) {
-      this.#refuse(request, response, '', notServed(target));
+    const { operations } = this.#dependencies;
+    const operation = operations.at(target.path);
+    const isPassable = operation?.isFurther ?? isOfApi(target);
+    const passThrough = isPassable ? this.#dependencies.passThrough : undefined;
+    const passOn = passThrough && (() => this.#passThrough(request, response, target, passThrough));
+    const isCacheable = method === 'GET' || method === 'HEAD';
+    if (operation === undefined && passOn === undefined) {
+      this.#refuse(request, response, '', notServed(target, operations.names));
     } else if (method === 'OPTIONS') {
-      this.#send(request, response, preflightMessage(passThrough !== undefined, requestIdOf(headers)));
-    } else if (operation === undefined) {
-      if (passThrough !== undefined) this.#passThrough(request, response, target, passThrough);
-    } else if (method !== 'GET' && method !== 'HEAD') {
+      this.#send(request, response, preflightMessage(passOn !== undefined, requestIdOf(headers)));
+    } else if (passOn !== undefined && (operation === undefined || !isCacheable)) {
+      passOn();
+    } else if (operation === undefined || !isCacheable) {
       const allow = ALLOWED_METHODS;
       const error = failure('method-not-allowed', { values: { methods: allow }, allow });
-      this.#refuse(request, response, operation.vary, error);
+      this.#refuse(request, response, operation?.vary ?? '', error);
     } else {
       const send = (message: ResponseMessage) => this.#send(request, response, message);
-      this.#answers.answer({ operation, rawQuery: target.rawQuery, headers }, request.socket, send);
+      this.#answers.answer({ operation, rawQuery: target.rawQuery, headers }, request.socket, send, passOn);
     }
   }
 
@@ -219,9 +226,9 @@ export class PublicServer {
   }
 }
 
-function notServed(target: Target): ProxyError {
+function notServed(target: Target, names: readonly string[]): ProxyError {
   return isOfApi(target)
-    ? failure('not-served', { text: 'not-passed', values: { operations: OPERATION_NAMES.join(', ') } })
+    ? failure('not-served', { text: 'not-passed', values: { operations: names.join(', ') } })
     : failure('not-found');
 }
 

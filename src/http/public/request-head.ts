@@ -1,5 +1,5 @@
 import { unsliced } from '../../sliced-strings.ts';
-import { OPERATIONS, type Operation } from '../../ton/operations.ts';
+import { OPERATIONS, type Operation, type OperationsInUse } from '../../ton/operations.ts';
 import type { RequestHeaders } from '../../ton/parse-call.ts';
 import { acceptsGzip } from '../parse-request.ts';
 import { MOST_FIELDS } from './framing.ts';
@@ -110,9 +110,12 @@ export function ownedHeaders(headers: RequestHeaders): RequestHeaders {
 }
 
 /** The operation and the query that a spelling names; `undefined` when the fast lane does not understand it. */
-export function readSpelling(spelling: string): { operation: Operation; rawQuery: string } | undefined {
+export function readSpelling(
+  spelling: string,
+  operations: OperationsInUse,
+): { operation: Operation; rawQuery: string } | undefined {
   const mark = spelling.indexOf('?');
-  const operation = mark < 0 ? undefined : OPERATIONS.get(spelling.slice(0, mark));
+  const operation = mark < 0 ? undefined : operations.named(spelling.slice(0, mark));
   if (operation === undefined) return undefined;
   const rawQuery = spelling.slice(mark + 1);
   return QUERY.test(rawQuery) ? { operation, rawQuery } : undefined;

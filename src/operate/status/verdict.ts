@@ -5,7 +5,7 @@ import { isShedReason, SHED } from '../../failures/shed-reasons.ts';
 import type { HeadFault } from '../../indexer/indexer-head.ts';
 import { OUTCOMES, outcomeOfResult } from '../../outcomes.ts';
 import { notServedText } from '../../ton/not-served.ts';
-import type { OperationName } from '../../ton/operations.ts';
+import type { OperationName } from '../../ton/operation-names.ts';
 import { Growth, type MetricSample, type Samples } from '../samples.ts';
 
 /** What an operator should know first. */

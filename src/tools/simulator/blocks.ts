@@ -1,6 +1,6 @@
 import type { Account } from './accounts.ts';
 
-/** The name of a block. `shard` is 16 hexadecimal digits. */
+/** The name of a block. `shard` is 16 hexadecimal digits, in upper case. */
 export interface BlockId {
   readonly workchain: number;
   readonly shard: string;
@@ -8,16 +8,26 @@ export interface BlockId {
 }
 
 /** The shards of the basechain, each with the accounts whose hashes begin with the same two bits. */
-const SHARDS = ['2000000000000000', '6000000000000000', 'a000000000000000', 'e000000000000000'];
+const SHARDS = ['2000000000000000', '6000000000000000', 'A000000000000000', 'E000000000000000'];
 
 /** The masterchain block itself. */
-export function masterchainBlock(seqno: number): BlockId {
+function masterchainBlock(seqno: number): BlockId {
   return { workchain: -1, shard: '8000000000000000', seqno };
 }
 
 /** The shard blocks that a masterchain block commits. Each shard has seqnos of its own. */
-export function shardBlocks(seqno: number): readonly BlockId[] {
+function shardBlocks(seqno: number): readonly BlockId[] {
   return SHARDS.map((shard, place) => ({ workchain: 0, shard, seqno: seqno + 5_000_000 + place * 10_000 }));
+}
+
+/** The blocks of a block set, the masterchain block first. */
+export function blocksOf(seqno: number): readonly BlockId[] {
+  return [masterchainBlock(seqno), ...shardBlocks(seqno)];
+}
+
+/** The masterchain seqnos of the block sets in which a block of this own seqno can be. */
+export function masterchainSeqnosOf(seqno: number): readonly number[] {
+  return [seqno, ...SHARDS.map((_, place) => seqno - 5_000_000 - place * 10_000)];
 }
 
 /** The block of a block set in which an account's transactions are. */

@@ -1,5 +1,5 @@
 import { type Account, Accounts } from './accounts.ts';
-import { BlockClock, masterchainBlock, shardBlocks } from './blocks.ts';
+import { BlockClock, blocksOf } from './blocks.ts';
 import { digest, SeededRandom } from './seeded-random.ts';
 import { type BlockSet, knownTransactions, logicalTime, planTrace, type Trace, type Transaction } from './trace.ts';
 
@@ -211,8 +211,7 @@ export class Chain {
   #blockSet(seqno: number) {
     const known = this.#blockSets.get(seqno);
     if (known !== undefined) return known;
-    const blocks = [masterchainBlock(seqno), ...shardBlocks(seqno)];
-    const opened = { seqno, committedAt: this.clock.committedAt(seqno), blocks, transactions: [] };
+    const opened = { seqno, committedAt: this.clock.committedAt(seqno), blocks: blocksOf(seqno), transactions: [] };
     this.#blockSets.set(seqno, opened);
     return opened;
   }

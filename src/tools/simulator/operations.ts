@@ -1,5 +1,6 @@
 import type { SimulatedOperation } from './operation.ts';
 import { adjacentTransactions } from './operations/adjacent-transactions.ts';
+import { blocks } from './operations/blocks.ts';
 import { masterchainBlockShards } from './operations/masterchain-block-shards.ts';
 import { masterchainInfo } from './operations/masterchain-info.ts';
 import { message } from './operations/message.ts';
@@ -10,6 +11,7 @@ const ALL = [
   pendingTraces,
   adjacentTransactions,
   masterchainBlockShards,
+  blocks,
   masterchainInfo,
   transactionsByMasterchainBlock,
   message,

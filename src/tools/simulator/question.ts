@@ -136,6 +136,14 @@ export class Question {
     return [offset, offset + Math.max(1, limit)];
   }
 
+  /** The order that is asked for. Throws a {@link IndexerRefusal} for another word, also for an empty one. */
+  sort(): 'asc' | 'desc' | undefined {
+    const sort = this.scalar('sort')?.toLowerCase();
+    if (sort === undefined) return undefined;
+    if (['asc', 'a', 'desc', 'd'].includes(sort)) return sort.startsWith('a') ? 'asc' : 'desc';
+    throw new IndexerRefusal(this.traits.limitTooLargeStatus, 'wrong value for sort parameter');
+  }
+
   #converted<Value>(name: string, read: (text: string) => Value | undefined): Value | undefined {
     const text = this.scalar(name);
     return text === undefined ? undefined : (read(text) ?? notConvertible(`"${name}"`));

@@ -91,16 +91,25 @@ export function renderTransaction(transaction: Transaction, finality: SimulatedF
   };
 }
 
+function nameOf({ workchain, shard, seqno }: BlockId): string {
+  return `${workchain},${shard},${seqno}`;
+}
+
+/** The hashes by which a block can be asked for. */
+export function hashesOfBlock(block: BlockId): { readonly root_hash: string; readonly file_hash: string } {
+  const name = nameOf(block);
+  return { root_hash: digest(name, 'root'), file_hash: digest(name, 'file') };
+}
+
 /** A block of a block set in the indexer's JSON, with the fields that are read: 0.7 KB, the same at every rendering. */
 export function renderBlock(block: BlockId, blockSet: BlockSet): object {
-  const name = `${block.workchain},${block.shard},${block.seqno}`;
+  const name = nameOf(block);
   const transactions = blockSet.transactions.filter(
     ({ account, seqno }) => blockOf(account, seqno).seqno === block.seqno,
   );
   return {
     ...block,
-    root_hash: digest(name, 'root'),
-    file_hash: digest(name, 'file'),
+    ...hashesOfBlock(block),
     global_id: -239,
     after_merge: false,
     before_split: false,

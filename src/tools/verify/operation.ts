@@ -1,4 +1,4 @@
-import type { OperationName } from '../../ton/operations.ts';
+import type { OperationName } from '../../ton/operation-names.ts';
 import type { RowsIn } from './bodies.ts';
 import type { Run } from './examine.ts';
 import type { ChainSample } from './learn-chain.ts';

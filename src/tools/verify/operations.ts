@@ -1,6 +1,7 @@
-import type { OperationName } from '../../ton/operations.ts';
+import type { OperationName } from '../../ton/operation-names.ts';
 import type { VerifiedOperation } from './operation.ts';
 import { adjacentTransactions } from './operations/adjacent-transactions.ts';
+import { blocks } from './operations/blocks.ts';
 import { masterchainBlockShards } from './operations/masterchain-block-shards.ts';
 import { pendingTraces } from './operations/pending-traces.ts';
 
@@ -9,6 +10,7 @@ const BY_NAME: Readonly<Record<OperationName, VerifiedOperation>> = {
   masterchainBlockShards,
   adjacentTransactions,
   pendingTraces,
+  blocks,
 };
 
 /** All of them. */

@@ -27,9 +27,19 @@ export interface VerifyOptions {
 /** Longer than in service: a slow answer is not a wrong one. */
 const UPSTREAM_TIMEOUT = '30s';
 
+/** Those that are off by default are checked too. */
+const CACHE_OPERATIONS = 'all';
+
 /** Checks an indexer through toncache in this process. Throws an `UnreachableError` or a `SettingsError`. */
 export async function verify({ url, apiKey, rate, samples, stdout, stderr }: VerifyOptions): Promise<FindingCounts> {
-  const environment = { UPSTREAM_URL: url, UPSTREAM_API_KEY: apiKey, UPSTREAM_TIMEOUT, PORT: '0', ADMIN_PORT: '0' };
+  const environment = {
+    UPSTREAM_URL: url,
+    UPSTREAM_API_KEY: apiKey,
+    UPSTREAM_TIMEOUT,
+    PORT: '0',
+    ADMIN_PORT: '0',
+    CACHE_OPERATIONS,
+  };
   const { settings } = loadSettings(environment);
   const { upstream } = settings;
   const [indexerUrl] = upstream.url;

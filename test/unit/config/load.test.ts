@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { OPERATION_NAMES } from '../../../src/ton/operation-names.ts';
 import { load, problemsOf, REQUIRED } from './configured.ts';
 
 const BAD_ENVIRONMENT = {
@@ -128,6 +129,18 @@ describe('wrong settings', () => {
     [{ http: { maxSize: '1MiB' } }, 'http.maxSize: is no setting'],
   ])('of a name in the file that is not known name the one that is meant: %j', (file, problem) => {
     expect(problemsOf(REQUIRED, file)).toEqual([problem]);
+  });
+
+  test('are a name of an operation that is not known, with the one that is meant', () => {
+    const problems = problemsOf({ ...REQUIRED, CACHE_OPERATIONS: 'block, pendingTraces' });
+    expect(problems).toEqual([
+      expect.stringMatching(/^CACHE_OPERATIONS \(operations\): must be all, or of blocks.*: is blocks meant\?$/),
+    ]);
+    expect(problemsOf({ ...REQUIRED, CACHE_OPERATIONS: 'runGetMethod' })).toEqual([
+      expect.not.stringContaining('meant'),
+    ]);
+    const named = (CACHE_OPERATIONS: string) => load({ ...REQUIRED, CACHE_OPERATIONS }).settings.operations;
+    expect([named('blocks'), named('all'), named('')]).toEqual([['blocks'], OPERATION_NAMES, undefined]);
   });
 
   test('are a limit of memory at which nothing is loaded, of a digit that is meant to turn it off', () => {

@@ -5,6 +5,7 @@ import { loadSettings } from '../../../src/config/load.ts';
 import { type AppEvent, EventHub } from '../../../src/event-hub.ts';
 import { freshnessOf } from '../../../src/freshness.ts';
 import { systemNames } from '../../../src/names/names.ts';
+import { OperationsInUse } from '../../../src/ton/operations.ts';
 import type { Watchable } from '../../../src/ton/watchable.ts';
 import { anEntry } from '../../support/entry.ts';
 import { callOf } from '../ton/requests.ts';
@@ -44,6 +45,7 @@ export class PushUnderTest implements Disposable {
     const push = openPush(
       {
         settings: { ...settings, stream: { ...settings.stream, maxAddresses } },
+        operations: new OperationsInUse(),
         events,
         names: systemNames(),
         now: Date.now,

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { ProxyError } from '../../../src/errors.ts';
 import { type DroppedInput, droppedInputs, readHeaderLines, rulesOf } from '../../../src/ton/explain-call.ts';
 import { finalityOf } from '../../../src/ton/finality.ts';
-import { OPERATION_NAMES, type OperationName } from '../../../src/ton/operations.ts';
+import { OPERATION_NAMES, type OperationName } from '../../../src/ton/operation-names.ts';
 import type { RequestHeaders } from '../../../src/ton/parse-call.ts';
 import { cpuMicroseconds } from '../../support/cpu-time.ts';
 import { meanings } from './meaning.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { finalityOf } from '../../../src/ton/finality.ts';
-import { OPERATION_NAMES } from '../../../src/ton/operations.ts';
+import { OPERATION_NAMES } from '../../../src/ton/operation-names.ts';
 import { cases } from '../../support/property-runs.ts';
 import { callOf, EXAMPLES } from './requests.ts';
 import { TABLE } from './table-of-lifetimes.ts';

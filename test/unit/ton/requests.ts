@@ -1,6 +1,7 @@
 import { ProxyError } from '../../../src/errors.ts';
 import type { CanonicalRequest } from '../../../src/ton/canonical-request.ts';
-import { findOperation, type Operation, type OperationName } from '../../../src/ton/operations.ts';
+import type { OperationName } from '../../../src/ton/operation-names.ts';
+import { OPERATIONS, type Operation } from '../../../src/ton/operations.ts';
 import { type Call, parseCall, type RequestHeaders } from '../../../src/ton/parse-call.ts';
 
 /** An account that is known in two forms (one of the TON documentation's examples). */
@@ -24,11 +25,21 @@ export const EXAMPLES: Readonly<
     queries: ['seqno=7', 'seqno=7&limit=1', 'seqno=7&offset=1'],
     lists: ['blocks', 'transactions'],
   },
+  blocks: {
+    queries: [
+      'mc_seqno=7',
+      'mc_seqno=7&limit=1',
+      'mc_seqno=7&offset=1',
+      'workchain=-1&seqno=7',
+      `root_hash=${HASH_HEX}`,
+    ],
+    lists: ['blocks'],
+  },
 };
 
 export function operationNamed(name: OperationName): Operation {
-  const operation = findOperation(`/api/v3/${name}`);
-  if (operation === undefined) throw new Error(`no operation at /api/v3/${name}`);
+  const operation = OPERATIONS.get(name);
+  if (operation === undefined) throw new Error(`no operation ${name}`);
   return operation;
 }
 
@@ -48,7 +59,8 @@ export function refusalOf(name: OperationName, rawQuery: string, headers: Reques
     callOf(name, rawQuery, headers);
     return undefined;
   } catch (error) {
-    if (error instanceof ProxyError && error.code === 'invalid-request') return error.message;
+    if (error instanceof ProxyError && ['invalid-request', 'not-cached-form'].includes(error.code))
+      return error.message;
     throw error;
   }
 }

@@ -1,0 +1,69 @@
+import { type BlockId, blocksOf, masterchainSeqnosOf } from '../blocks.ts';
+import type { Chain } from '../chain.ts';
+import type { SimulatedOperation } from '../operation.ts';
+import type { Question } from '../question.ts';
+import { hashesOfBlock, renderBlock } from '../render-transaction.ts';
+
+/** The masterchain seqnos of the block sets in which the blocks that are asked for can be. */
+function seqnosFor(question: Question): readonly number[] {
+  const seqno = question.integer('mc_seqno');
+  if (seqno !== undefined) return [seqno];
+  const hashes = [question.hash('root_hash'), question.hash('file_hash')].filter((hash) => hash !== undefined);
+  if (hashes.length > 0) return hashes.flatMap((hash) => seqnosByHash(question.chain).get(hash) ?? []);
+  const own = question.integer('seqno');
+  return own === undefined ? [question.chain.headSeqno] : masterchainSeqnosOf(own);
+}
+
+/** The root and file hashes of the blocks that a chain has made, with the seqnos of their block sets. */
+const KNOWN_HASHES = new WeakMap<Chain, Map<string, number>>();
+const READ_UP_TO = new WeakMap<Chain, number>();
+
+function seqnosByHash(chain: Chain): ReadonlyMap<string, number> {
+  const known = KNOWN_HASHES.get(chain) ?? new Map<string, number>();
+  KNOWN_HASHES.set(chain, known);
+  for (let seqno = READ_UP_TO.get(chain) ?? chain.floorSeqno; seqno <= chain.headSeqno; seqno++) {
+    for (const block of blocksOf(seqno)) for (const hash of Object.values(hashesOfBlock(block))) known.set(hash, seqno);
+  }
+  READ_UP_TO.set(chain, chain.headSeqno + 1);
+  return known;
+}
+
+/** The number that the indexer reads in a shard: hex, or a decimal number that is no hex or has 17 digits or more. */
+function shardOf(text: string): bigint {
+  const hex = /^(?:0x)?([0-9a-f]{1,16})$/i.exec(text)?.[1];
+  return hex === undefined ? BigInt.asUintN(64, BigInt(text)) : BigInt(`0x${hex}`);
+}
+
+function isAsked(block: BlockId, question: Question): boolean {
+  const hashes = hashesOfBlock(block);
+  const shard = question.scalar('shard');
+  const conditions: readonly (readonly [unknown, unknown])[] = [
+    [question.integer('workchain'), block.workchain],
+    [shard === undefined ? undefined : shardOf(shard), shardOf(block.shard)],
+    [question.integer('seqno'), block.seqno],
+    [question.hash('root_hash'), hashes.root_hash],
+    [question.hash('file_hash'), hashes.file_hash],
+  ];
+  return conditions.every(([asked, actual]) => asked === undefined || asked === actual);
+}
+
+/** Blocks by all of the filters that are given; an empty list where there are none. */
+function answer(question: Question): object {
+  const [from, to] = question.page();
+  const sort = question.sort();
+  const found = seqnosFor(question).flatMap((seqno) => {
+    const blockSet = question.chain.block(seqno, question.databaseAt);
+    if (blockSet === undefined) return [];
+    const asked = blockSet.blocks.filter((block) => isAsked(block, question));
+    return asked.map((block) => renderBlock(block, blockSet));
+  });
+  // With `sort` both versions order by a time that all blocks of a set have; 1.3 goes on by the name of the block.
+  const sorted = sort === 'asc' && question.dialect !== '1.2' ? found.toReversed() : found;
+  return { blocks: question.selectAll(sorted.slice(from, to)) };
+}
+
+export const blocks = {
+  name: 'blocks',
+  answer,
+  changes: (question) => seqnosFor(question).map((seqno) => question.committedAt(seqno)),
+} as const satisfies SimulatedOperation;

@@ -1,0 +1,130 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { OPERATION_NAMES } from '../../src/ton/operation-names.ts';
+import { arrivedAt } from './pass-through-world.ts';
+import { ANY_WORLD, World, type WorldProxyOptions } from './world.ts';
+
+const IN_USE = { CACHE_OPERATIONS: 'blocks' };
+const PASSING = { ...IN_USE, PASSTHROUGH: 'on' };
+const LANES = [true, false] as const;
+
+let world: World;
+
+afterEach(() => world[Symbol.asyncDispose]());
+
+async function start({ env, ...proxy }: WorldProxyOptions): Promise<string> {
+  world = await World.start({ ...ANY_WORLD, proxy: { ...proxy, env: { UPSTREAM_TIMEOUT: '60s', ...env } } });
+  return `/api/v3/blocks?mc_seqno=${world.indexer.chain.headSeqno}`;
+}
+
+const withLane = (fastLane: boolean) => ({ overrides: { http: { fastLane } } });
+
+describe('a further operation that no setting names', () => {
+  it('is a path like any other: 501, also to a preflight, and nothing that could be explained', async () => {
+    const target = await start({ env: {} });
+    for (const method of ['GET', 'HEAD', 'POST', 'OPTIONS']) {
+      expect(await world.ask(target, { method })).toMatchObject({ status: 501, cache: { detail: 'not-served' } });
+    }
+    const { status, text } = await world.proxy.askAdmin(`/explain?target=${encodeURIComponent(target)}`);
+    expect([status, text]).toEqual([422, expect.not.stringContaining('blocks')]);
+    expect((await world.proxy.askAdmin('/metrics')).text).not.toContain('"blocks"');
+    expect(world.indexer.requests.total).toBe(0);
+  });
+
+  it('is passed through where that is on', async () => {
+    const target = await start({ env: { PASSTHROUGH: 'on' } });
+    expect(await world.ask(`${target}&x=1`)).toMatchObject({ status: 200, cache: { fwd: 'bypass' } });
+    const encoded = target.replace('blocks', 'bl%6Fcks');
+    expect(await world.ask(encoded)).toMatchObject({ cache: { fwd: 'bypass' } });
+    expect(arrivedAt(world).map((sent) => sent.target)).toEqual([`${target}&x=1`, encoded]);
+  });
+});
+
+describe.each(LANES)('a further operation in use, fast lane %s', (fastLane) => {
+  it('is cached, in every spelling of its path and with what says nothing of the answer', async () => {
+    const target = await start({ env: IN_USE, ...withLane(fastLane) });
+    const truth = await world.askIndexer(target);
+    expect(await world.ask(target)).toMatchObject({ status: 200, text: truth.text, cache: { stored: true } });
+    for (const noise of ['&_=1', '&api_key=k', '&X_Timeout=1', '&x_debug_request=1', '&']) {
+      const spelled = target.replace('/blocks', '/Blocks/') + noise;
+      expect(await world.ask(spelled)).toMatchObject({ status: 200, text: truth.text, cache: { hit: true } });
+    }
+    expect(await world.ask(target, { method: 'HEAD' })).toMatchObject({ status: 200, cache: { hit: true } });
+    expect(await world.ask(target, { method: 'POST' })).toMatchObject({ status: 405 });
+    const preflight = await world.ask(target, { method: 'OPTIONS' });
+    expect([preflight.status, preflight.headers['access-control-allow-methods']]).toEqual([204, 'GET, HEAD, OPTIONS']);
+    expect(world.forwarded).toHaveLength(1);
+  });
+
+  it.each([
+    ['another parameter', '&start_lt=1'],
+    ['an index', '&mc_seqno[0]=1'],
+    ['broken encoding in a name', '&%zz=1'],
+    ['another way to name a block beside it', '&root_hash=x'],
+    ['an empty order, which the indexer refuses', '&sort='],
+  ])('has no cached form with %s: 501 that says so, or passed through byte for byte', async (_, more) => {
+    const target = (await start({ env: IN_USE, ...withLane(fastLane) })) + more;
+    for (const method of ['GET', 'HEAD']) {
+      expect(await world.ask(target, { method })).toMatchObject({ status: 501, cache: { detail: 'not-cached-form' } });
+    }
+    expect((await world.ask(target)).text).toMatch(/^\{"error":"blocks is .*; PASSTHROUGH=on passes/);
+    expect(world.forwarded).toEqual([]);
+    const counted = { operation: 'blocks', outcome: 'invalid' };
+    expect(await world.proxy.metric('toncache_requests_total', counted)).toBe(3);
+    const passing = await world.addProxy({ env: PASSING, ...withLane(fastLane) });
+    for (const method of ['GET', 'HEAD']) {
+      expect(await world.ask(target, { method }, passing)).toMatchObject({ cache: { fwd: 'bypass' } });
+      expect(arrivedAt(world).at(-1)).toMatchObject({ method, target });
+    }
+    expect(arrivedAt(world)).toHaveLength(2);
+    expect(await passing.metric('toncache_requests_total', counted)).toBe(0);
+  });
+
+  it('is answered from memory and passed through on one connection', async () => {
+    const target = await start({ env: PASSING, ...withLane(fastLane) });
+    await world.ask(target);
+    await world.ask(target);
+    const line = (more: string, rest = '') => `GET ${target}${more} HTTP/1.1\r\nHost: x\r\n${rest}\r\n`;
+    const bytes = line('') + line('') + line('&shard=8') + line('', 'Connection: close\r\n');
+    const answers = await world.proxy.exchange(bytes);
+    const ofCache = [...answers.matchAll(/Cache-Status: toncache; (hit|fwd=\w+)/g)].map(([, what]) => what);
+    expect(ofCache).toEqual(['hit', 'hit', 'fwd=bypass', 'hit']);
+  });
+
+  it('counts a request that is passed through once towards the limit of its client', async () => {
+    const target = await start({
+      env: PASSING,
+      overrides: { http: { fastLane }, clients: { requestsPerSecond: 1, burst: 4 } },
+      stopsTime: true,
+    });
+    const statuses: number[] = [];
+    for (const more of ['', '&shard=8', '', '&shard=8', '']) statuses.push((await world.ask(target + more)).status);
+    expect(statuses).toEqual([200, 200, 200, 200, 429]);
+  });
+});
+
+describe('a further operation where pass-through is on', () => {
+  it('lets a page send what is passed through, and is not passed through by an encoded name', async () => {
+    const target = await start({ env: PASSING });
+    const { headers } = await world.ask(target, { method: 'OPTIONS' });
+    expect(headers['access-control-allow-methods']).toBe('GET, HEAD, OPTIONS, POST');
+    expect(await world.ask(target, { method: 'POST' })).toMatchObject({ cache: { fwd: 'bypass' } });
+    expect(await world.ask(target.replace('blocks', 'bl%6Fcks'))).toMatchObject({ status: 400 });
+  });
+});
+
+it('the explanation of a request says whether it has a cached form', async () => {
+  const target = await start({ env: IN_USE });
+  const explain = (more: string) => world.proxy.askAdmin(`/explain?target=${encodeURIComponent(target + more)}`);
+  const { status, text } = await explain('&_=1');
+  expect(status, text).toBe(200);
+  expect(JSON.parse(text)).toMatchObject({ operation: 'blocks', target, dropped: [{ input: '_=1' }] });
+  expect(await explain('&limit[0]=1')).toMatchObject({
+    status: 501,
+    text: expect.stringContaining('is cached with no'),
+  });
+});
+
+it('what is served is named where another path is asked for', async () => {
+  await start({ env: { CACHE_OPERATIONS: 'all' } });
+  expect((await world.ask('/api/v3/none')).text).toContain(`only ${OPERATION_NAMES.join(', ')} are served here`);
+});
