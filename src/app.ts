@@ -99,7 +99,12 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
   const operations = new OperationsInUse(settings.operations);
   const context: AppContext = { settings, operations, events, names, now, monotonic, random };
   const { memory: bounds, compression } = settings;
-  const memory = new MemoryTier({ now, maxSizeBytes: bounds.maxSize, maxEntries: bounds.maxEntries });
+  const memory = new MemoryTier({
+    now,
+    maxSizeBytes: bounds.maxSize,
+    maxEntries: bounds.maxEntries,
+    onEvicted: () => events.report({ name: 'evicted' }),
+  });
   const gzip = new Gzip({
     onChange: (entry) => memory.resize(entry),
     onPacked: () => events.report({ name: 'compressed' }),

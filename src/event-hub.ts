@@ -21,6 +21,8 @@ export type AppEvent =
   | { readonly name: 'greedy-client'; readonly client: string; readonly share: number }
   /** A connection of a client was refused: `http.maxConnections` are open. */
   | { readonly name: 'connection-refused' }
+  /** An entry was evicted from memory while it was fresh. */
+  | { readonly name: 'evicted' }
   /** A body was compressed. */
   | { readonly name: 'compressed' }
   /** Our time jumped: see {@link Clock}. */

@@ -33,6 +33,8 @@ export interface MemoryTierDependencies {
   readonly maxSizeBytes: number;
   /** The bound on the number of entries: each one makes garbage collections longer. */
   readonly maxEntries: number;
+  /** Called for each entry that is evicted while it is fresh: with more memory it would have been a hit. */
+  readonly onEvicted?: (() => void) | undefined;
 }
 
 /**
@@ -49,10 +51,14 @@ export class MemoryTier {
     this.#now = dependencies.now;
     this.#maxEntries = dependencies.maxEntries;
     this.#longKeyWeight = Math.ceil(dependencies.maxSizeBytes / LONG_KEYS_BYTES);
+    const { onEvicted } = dependencies;
     this.#entries = new LRUCache({
       maxSize: dependencies.maxSizeBytes,
       maxEntrySize: Math.max(1, Math.floor(dependencies.maxSizeBytes * MAX_ENTRY_SHARE)),
       sizeCalculation: (entry) => this.#sizeOf(entry),
+      dispose: (entry, _, reason) => {
+        if (onEvicted !== undefined && reason === 'evict' && this.#now() < entry.freshUntil) onEvicted();
+      },
     });
   }
 

@@ -79,28 +79,30 @@ function endedByKey(stdin: Context['stdin']): Disposable & { readonly signal: Ab
 
 /** At most 80 columns and 24 lines, what matters most first. */
 function screen(url: string, message: StatusMessage): string {
-  const { about, at, verdict, hitRatio, savedRatio, upstream, memory, process, redis, stream, newestSeqno } = message;
+  const { about, at, verdict, hitRatio, savedRatio, latency, upstream, memory, process, redis, stream } = message;
   const rates: Readonly<Record<string, number>> = message.rates ?? {};
   const all = Object.values(rates).reduce((sum, rate) => sum + rate, 0);
   const outcomes = Object.entries(rates).map(([outcome, rate]) => [outcome, rate.toFixed(1), share(rate / (all || 1))]);
   const rows = [
     ['hits, saved', `${share(hitRatio)}, ${share(savedRatio)}`],
+    ['clients p50, p99', `${seconds(latency.p50Seconds)}, ${seconds(latency.p99Seconds)}`],
     ['indexer p50, p99', `${seconds(upstream.p50Seconds)}, ${seconds(upstream.p99Seconds)}`],
     ['slots, waiting', `${upstream.inFlight} of ${upstream.limit}, ${upstream.queued}`],
-    ['breakers, pause', [...upstream.openBreakers, ...(upstream.paused ? ['429'] : [])].join(', ') || 'none'],
-    ['newest block', newestSeqno === undefined ? 'not known' : String(newestSeqno)],
+    ['breakers, pause', closedIn(message)],
+    ['newest block', blockOf(message.newestSeqno, message.newestAgeSeconds)],
     ['Redis, stream', `${redis}, ${stream}`.replaceAll('not configured', 'none')],
     ['memory tier', `${mebibytes(memory.bytes)}, ${memory.entries.toLocaleString('en')} entries`],
+    ['evicted a second', memory.evictedPerSecond.toFixed(1)],
     ['process RSS, heap', `${mebibytes(process.rssBytes)}, ${mebibytes(process.heapBytes)}`],
     ['event loop lag p99', seconds(process.loopLagSeconds)],
   ];
   const since = verdict.why === '' ? '' : ` since ${timeOf(verdict.since)}: ${verdict.why}`;
   const tables = [beside(textTable(['requests', 'a second', 'share'], outcomes), textTable(['now', ''], rows))];
-  const indexers = message.indexers.map(({ indexer, state, seqno, lagBlocks, perSecond, failedPerSecond }) => [
-    indexer,
-    state,
-    String(seqno),
-    String(lagBlocks),
+  const indexers = message.indexers.map(({ isBackup, state, lagBlocks, perSecond, failedPerSecond, ...is }) => [
+    is.indexer,
+    isBackup ? `${state} (backup)` : state,
+    blockOf(is.seqno, is.ageSeconds),
+    lagBlocks === undefined ? '?' : String(lagBlocks),
     perSecond.toFixed(1),
     failedPerSecond.toFixed(1),
   ]);
@@ -124,6 +126,19 @@ function beside(left: string, right: string): string {
   const count = Math.max(one?.length ?? 0, other?.length ?? 0);
   const line = (_: unknown, index: number) => `${(one?.[index] ?? '').padEnd(width)}${other?.[index] ?? ''}`.trimEnd();
   return `${Array.from({ length: count }, line).join('\n')}\n`;
+}
+
+/** What is closed: operations whose circuit breaker is open at an indexer, and the pause. */
+function closedIn({ operations, upstream }: StatusMessage): string {
+  const open = operations.flatMap(({ operation, breakersOpenAt }) => (breakersOpenAt.length > 0 ? [operation] : []));
+  return [...open, ...(upstream.paused ? ['429'] : [])].join(', ') || 'none';
+}
+
+/** A block with its age; `?` for what is not known, because nobody asks for it. */
+function blockOf(seqno: number | undefined, ageSeconds: number | undefined): string {
+  if (seqno === undefined) return '?';
+  if (ageSeconds === undefined) return `${seqno}, ?`;
+  return `${seqno}, ${ageSeconds < 0 ? `${seconds(-ageSeconds)} ahead` : `${seconds(ageSeconds)} old`}`;
 }
 
 function timeOf(at: number): string {

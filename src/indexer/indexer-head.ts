@@ -21,11 +21,22 @@ const FURTHEST_AHEAD_MS = 60 * 60_000;
 /** At a start the named block is asked for again for so long, and as often: rounds become visible out of order. */
 const [START_PROOF_MS, START_PROOF_EVERY_MS]: [Ms, Ms] = [3000, 500];
 
+/** A question for the head that had no answer for so long counts as unanswered. */
+const SILENT_AFTER_MS = 1000;
+
 /** Blocks so far below the head, 40 s, are there if the indexer has them at all. */
 const SETTLED_BLOCKS = 100;
 
 /** What is wrong with what an indexer says of its chain: it lacks a block that it named, or follows another chain. */
 export type HeadFault = 'lacks-block' | 'other-chain';
+
+/** What the last answer to the question for the head showed. */
+export interface LastWord {
+  /** How old the newest block was then, by our clock: negative if it is ahead of it; `undefined` where it has no time. */
+  readonly ageMs: Ms | undefined;
+  /** For how long the newest block has been the same, as far as it was asked for. */
+  readonly sameForMs: Ms;
+}
 
 export interface IndexerHeadDependencies {
   readonly upstream: Pick<UpstreamClient, 'fetch'>;
@@ -61,6 +72,10 @@ export class IndexerHead {
   #seqno = -1;
   /** When it last showed a block that is not older than the known one. */
   #reachedAt = Number.NEGATIVE_INFINITY;
+  /** When the highest known block became known. */
+  #grewAt = Number.NEGATIVE_INFINITY;
+  #word: (LastWord & { readonly at: EpochMs }) | undefined;
+  #unansweredSince: EpochMs | undefined;
   #first = 0;
   #last = -1;
   #isOfOtherChain = false;
@@ -95,6 +110,19 @@ export class IndexerHead {
   /** What is wrong with what it says; `undefined` while nothing is known to be. */
   get fault(): HeadFault | undefined {
     return this.#fault;
+  }
+
+  /** For operators; `undefined` if it was not asked for its head in the last 60 s, or did not answer. */
+  get lastWord(): LastWord | undefined {
+    return this.#word !== undefined && this.#dependencies.now() - this.#word.at <= SHOWN_HOLDS_MS
+      ? this.#word
+      : undefined;
+  }
+
+  /** Whether the questions for its head fail, or have had no answer for a second. */
+  get isSilent(): boolean {
+    const since = this.#unansweredSince;
+    return since !== undefined && this.#dependencies.now() - since > SILENT_AFTER_MS;
   }
 
   /** Whether it has a masterchain block by its own word. */
@@ -148,6 +176,7 @@ export class IndexerHead {
     }
     if (seqno < 0) return;
     if (seqno >= this.#seqno || (isHead && !this.#isSeqnoHeld(now))) {
+      if (seqno !== this.#seqno) this.#grewAt = now;
       this.#seqno = seqno;
       this.#reachedAt = now;
     }
@@ -165,19 +194,27 @@ export class IndexerHead {
     this.#shownAt = Number.NEGATIVE_INFINITY;
     this.#reachedAt = Number.NEGATIVE_INFINITY;
     this.#askedAt = Number.NEGATIVE_INFINITY;
+    this.#grewAt = this.#dependencies.now();
+    this.#word = undefined;
+    this.#unansweredSince = undefined;
     this.#proof.forget();
   }
 
   async #askForHead(): Promise<ChainHead | undefined> {
-    const { now, isOurChain } = this.#dependencies;
+    const { now, maySend, isOurChain } = this.#dependencies;
     this.#askedAt = now();
-    const answer = await this.#fetch(HEAD_QUESTION);
+    if (!(await maySend())) return undefined;
+    this.#unansweredSince ??= now();
+    const answer = await this.#send(HEAD_QUESTION);
     if (answer?.status !== 200) return undefined;
     const head = headIn(answer.body);
+    if (head.seqno >= 0) this.#unansweredSince = undefined;
     if (head.globalId !== undefined) this.#isOfOtherChain = !isOurChain(head.globalId);
     this.#sayFault();
     this.learn(head, true);
     if (this.#isOfOtherChain || head.seqno < 0) return undefined;
+    const at = now();
+    this.#word = { at, ageMs: head.at > 0 ? at - head.at : undefined, sameForMs: at - this.#grewAt };
     this.#first = head.first;
     // A time from the future is garbage here too: heads are compared by it.
     return head.at <= now() + FURTHEST_AHEAD_MS ? head : { ...head, at: 0 };
@@ -208,8 +245,12 @@ export class IndexerHead {
 
   /** One question beside the slots; `undefined` if it may not be sent now, or there is no answer. Never rejects. */
   async #fetch(question: UpstreamRequest): Promise<UpstreamAnswer | undefined> {
-    const { upstream, maySend, onRateLimited } = this.#dependencies;
-    if (!(await maySend())) return undefined;
+    return (await this.#dependencies.maySend()) ? this.#send(question) : undefined;
+  }
+
+  /** `undefined` if there is no answer. Never rejects. */
+  async #send(question: UpstreamRequest): Promise<UpstreamAnswer | undefined> {
+    const { upstream, onRateLimited } = this.#dependencies;
     try {
       const answer = await upstream.fetch(question, TIMEOUT_MS);
       if (answer.status === 429) onRateLimited(answer.retryAfterMs);

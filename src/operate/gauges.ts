@@ -10,10 +10,11 @@ import { sentenceOf } from '../failures/sentence.ts';
 import { SHED } from '../failures/shed-reasons.ts';
 import type { PublicServer } from '../http/public/public-server.ts';
 import type { Heads } from '../indexer/heads.ts';
-import type { IndexerHead } from '../indexer/indexer-head.ts';
+import type { IndexerHead, LastWord } from '../indexer/indexer-head.ts';
 import type { StreamConnection } from '../push/connection.ts';
 import type { Subscription } from '../push/subscription.ts';
 import type { Watches } from '../push/watches.ts';
+import type { Ms } from '../time-units.ts';
 import type { OperationName } from '../ton/operation-names.ts';
 import { addMetric, type LabeledValue } from './event-counters.ts';
 
@@ -92,6 +93,27 @@ export function addGauges(registry: Registry, sources: GaugeSources): void {
   ofIndexer('indexer_head_seqno', 'The newest masterchain block of each indexer; 0 if unknown.', ({ head }) =>
     Math.max(0, head.seqno),
   );
+  const said = (name: string, help: string, read: (word: LastWord) => Ms | undefined) =>
+    add(name, help, () =>
+      all.flatMap(({ name: indexer, head: { lastWord } }) => {
+        const ms = lastWord && read(lastWord);
+        return ms === undefined ? [] : [{ value: ms / 1000, labels: { indexer } }];
+      }),
+    );
+  said(
+    'indexer_head_age_seconds',
+    'How old the newest block of each indexer was when it named it, by our clock. Absent while nobody asks for it.',
+    ({ ageMs }) => ageMs,
+  );
+  said(
+    'indexer_head_same_seconds',
+    'For how long each indexer has named the same newest block. Absent while nobody asks for it.',
+    ({ sameForMs }) => sameForMs,
+  );
+  ofIndexer('indexer_silent', 'Whether an indexer does not say its newest block (1) when it is asked for it.', (it) =>
+    Number(it.head.isSilent),
+  );
+  ofIndexer('indexer_backup', 'Whether an indexer is a backup (1).', ({ route }) => Number(route.isBackup));
   ofIndexer(
     'indexer_lag_blocks',
     'The blocks by which each indexer is behind the newest.',

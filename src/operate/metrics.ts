@@ -41,6 +41,9 @@ export class Metrics {
     if (sources.redis !== undefined) showRedis(counters, purges);
     if (sources.push !== undefined) countStream(counters);
     addGauges(this.#registry, sources);
+    addMetric(this.#registry, 'upstream_timeout_seconds', 'UPSTREAM_TIMEOUT.', 'gauge', () => [
+      { value: timeoutMs / 1000, labels: {} },
+    ]);
     const dropped =
       'Lines of the log that standard output did not take: a full disk, or a reader that is slow or gone.';
     addMetric(this.#registry, 'log_lines_dropped_total', dropped, 'counter', () => [
@@ -106,6 +109,8 @@ function countRequests(counters: EventCounters, operations: readonly string[], t
   counters.count('followed_total', 'Loads left to another instance.', ['operation'], {
     followed: ({ operation }) => [operation],
   });
+  const evicted = 'Entries evicted from memory while they were fresh: with more memory they would have been hits.';
+  counters.count('memory_evicted_total', evicted, [], { evicted: () => [] });
   counters.count('compressed_total', 'Bodies that were compressed.', [], { compressed: () => [] });
   const tooMany = 'Connections of clients that were refused.';
   counters.count('connections_refused_total', tooMany, [], { 'connection-refused': () => [] });

@@ -66,14 +66,20 @@ export class Growth {
 
   /**
    * A quantile (0 to 1) of what a histogram counted, in its own unit; `undefined` when it counted nothing. Linear within
-   * a bucket, as Prometheus' `histogram_quantile` is.
+   * a bucket, as Prometheus' `histogram_quantile` is. `atOnce`: so many more were as fast as its first bucket.
    */
-  quantile(name: string, quantile: number): number | undefined {
-    const bucket = `${name}_bucket`;
-    const bounds = [...new Set(this.after.of(bucket).map(({ labels }) => String(labels['le'])))];
-    const buckets = bounds
-      .map((le) => ({ upTo: le === '+Inf' ? Number.POSITIVE_INFINITY : Number(le), count: this.of(bucket, { le }) }))
-      .sort((a, b) => a.upTo - b.upTo);
+  quantile(name: string, quantile: number, labels: Labels = {}, atOnce = 0): number | undefined {
+    const counts = new Map<number, number>();
+    for (const [samples, sign] of [
+      [this.after, 1],
+      [this.before, -1],
+    ] as const) {
+      for (const { value, labels: its } of samples.of(`${name}_bucket`, labels)) {
+        const upTo = its['le'] === '+Inf' ? Number.POSITIVE_INFINITY : Number(its['le']);
+        counts.set(upTo, (counts.get(upTo) ?? atOnce) + sign * value);
+      }
+    }
+    const buckets = [...counts].map(([upTo, count]) => ({ upTo, count })).sort((a, b) => a.upTo - b.upTo);
     const rank = quantile * (buckets.at(-1)?.count ?? 0);
     if (rank <= 0) return undefined;
     const index = buckets.findIndex(({ count }) => count >= rank);

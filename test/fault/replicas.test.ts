@@ -94,6 +94,24 @@ describe('of two indexers', () => {
     ]);
   });
 
+  it('one does not say its head: it is called silent, and how far it is behind is not known', async () => {
+    await using replicas = await Replicas.start({});
+    await replicas.askInTurn(2);
+    one(replicas).faults.inject({ kind: 'hang' }, { operation: 'masterchainInfo' });
+    await vi.waitFor(
+      async () => {
+        await replicas.askInTurn(2);
+        const { indexers } = JSON.parse((await replicas.proxy.askAdmin('/status.json')).text);
+        expect(indexers).toMatchObject([
+          { state: 'silent', isBackup: false },
+          { state: 'well', lagBlocks: 0 },
+        ]);
+        expect(indexers[0]).not.toHaveProperty('lagBlocks');
+      },
+      { timeout: 20_000, interval: 200 },
+    );
+  });
+
   it('both refuse the key: both are asked as one would be, and clients get 502', async () => {
     await using replicas = await Replicas.start({});
     for (const { faults } of replicas.indexers) faults.inject(refusedKey(401), { operation: 'masterchainBlockShards' });

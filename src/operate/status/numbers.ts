@@ -23,7 +23,6 @@ export function readNumbers(samples: readonly [Samples, ...Samples[]]) {
   // With refreshes, retries and questions for the head.
   const passed = growth.perSecond('upstream_requests_total', { operation: 'passThrough' });
   const sent = growth.perSecond('upstream_requests_total') - passed;
-  const openBreakers = newest.of('breaker_open').filter(({ value }) => value > 0);
   return {
     /** Requests a second since the samples before. */
     rates: before && ratesOf(new Growth(before, newest)),
@@ -31,6 +30,11 @@ export function readNumbers(samples: readonly [Samples, ...Samples[]]) {
     hitRatio: valid > 0 ? hits / valid : undefined,
     /** The part of the answers of the last 10 s that needed no request of their own to the indexer, 0 to 1. */
     savedRatio: answered > 0 ? Math.min(1, Math.max(0, 1 - sent / answered)) : undefined,
+    latency: latencyIn(growth),
+    /** Each operation. */
+    operations: [...new Set(newest.of('requests_total').map(({ labels }) => String(labels['operation'])))].map(
+      (operation) => operationIn(growth, operation),
+    ),
     upstream: {
       p50Seconds: growth.quantile('upstream_request_seconds', 0.5),
       p99Seconds: growth.quantile('upstream_request_seconds', 0.99),
@@ -39,13 +43,15 @@ export function readNumbers(samples: readonly [Samples, ...Samples[]]) {
       queued: newest.sum('upstream_queued'),
       expectedWaitSeconds: Math.max(0, ...valuesOf(newest, 'upstream_expected_wait_seconds')),
       paused: newest.sum('upstream_paused') > 0,
-      /** The operations whose circuit breaker is open. */
-      openBreakers: [...new Set(openBreakers.map(({ labels }) => String(labels['operation'])))],
+      /** Requests a second that backups are sent. */
+      backupPerSecond: backupsOf(newest).reduce((sum, is) => sum + growth.perSecond('indexer_requests_total', is), 0),
     },
     memory: {
       bytes: newest.sum('memory_bytes'),
       maxBytes: newest.sum('memory_max_bytes'),
       entries: newest.sum('memory_entries'),
+      /** Fresh entries that were evicted, a second. */
+      evictedPerSecond: growth.perSecond('memory_evicted_total'),
     },
     process: {
       rssBytes: newest.sum('process_resident_memory_bytes'),
@@ -56,9 +62,54 @@ export function readNumbers(samples: readonly [Samples, ...Samples[]]) {
     stream: stateOf(valuesOf(newest, 'stream_connected'), 'connected', 'lost'),
     /** The newest masterchain block that an indexer is known to have. */
     newestSeqno: newest.sum('newest_masterchain_seqno') || undefined,
+    /** How old it was when it was named, negative if it is ahead of our clock; `undefined` while nobody asks for it. */
+    newestAgeSeconds: leastOf(valuesOf(newest, 'indexer_head_age_seconds')),
+    /** How far the clock of Redis is ahead of this machine's. */
+    redisAheadSeconds: newest.sum('redis_clock_offset_seconds'),
     /** Each of several indexers; empty where there is one. */
     indexers: indexersIn(growth),
   };
+}
+
+/** How long clients wait. Hits in memory are not timed: they count as faster than what is. */
+function latencyIn(growth: Growth, labels: Readonly<Record<string, string>> = {}) {
+  const quantile = (part: number) =>
+    growth.quantile('request_seconds', part, labels, growth.of('requests_total', { ...labels, outcome: 'hit-memory' }));
+  return { p50Seconds: quantile(0.5), p99Seconds: quantile(0.99) };
+}
+
+function operationIn(growth: Growth, operation: string) {
+  const is = { operation };
+  const { valid, hits, failed } = partsOf(growth, is);
+  const without = (name: string) =>
+    growth.after.of(name, is).flatMap(({ value, labels }) => (value > 0 ? [String(labels['indexer'])] : []));
+  return {
+    operation,
+    /** Requests a second, over 10 s, and those of them that got no answer. */
+    perSecond: valid,
+    failedPerSecond: failed,
+    hitRatio: valid > 0 ? hits / valid : undefined,
+    ...latencyIn(growth, is),
+    /** The indexers at which its circuit breaker is open, and those that do not serve it. */
+    breakersOpenAt: without('breaker_open'),
+    notServedBy: without('operation_not_served'),
+  };
+}
+
+/** Requests a second, those that are invalid left out, and of them the hits and those without an answer. */
+function partsOf(growth: Growth, labels: Readonly<Record<string, string>> = {}) {
+  const rate = (outcome: RequestOutcome) => growth.perSecond('requests_total', { ...labels, outcome });
+  return {
+    valid: growth.perSecond('requests_total', labels) - rate('invalid'),
+    hits: rate('hit-memory') + rate('hit-redis') + rate('stale'),
+    failed: rate('failed'),
+  };
+}
+
+function backupsOf(samples: Samples) {
+  return samples
+    .of('indexer_backup')
+    .flatMap(({ value, labels }) => (value > 0 ? [{ indexer: String(labels['indexer']) }] : []));
 }
 
 function indexersIn(growth: Growth) {
@@ -68,11 +119,16 @@ function indexersIn(growth: Growth) {
   return names.map((indexer) => {
     const is = { indexer };
     const all = growth.of('indexer_requests_total', is);
+    const isBackup = after.sum('indexer_backup', is) > 0;
+    const isSilent = after.sum('indexer_silent', is) > 0;
     return {
       indexer,
+      isBackup,
       state: stateOfIndexer(after, is),
-      seqno: after.sum('indexer_head_seqno', is),
-      lagBlocks: after.sum('indexer_lag_blocks', is),
+      seqno: after.sum('indexer_head_seqno', is) || undefined,
+      ageSeconds: leastOf(after.of('indexer_head_age_seconds', is).map(({ value }) => value)),
+      /** `undefined` while it is not known: backups are not asked. */
+      lagBlocks: isBackup || isSilent ? undefined : after.sum('indexer_lag_blocks', is),
       slotsInUse: after.sum('indexer_slots_in_use', is),
       /** How long its requests take, the longest of late. */
       peakSeconds: after.sum('indexer_peak_seconds', is),
@@ -88,6 +144,7 @@ function stateOfIndexer(samples: Samples, is: { readonly indexer: string }) {
   if (samples.sum('indexer_failing', is) > 0) return 'failing';
   const disproved = samples.sum('indexer_disproved', is);
   if (disproved > 0) return disproved === 1 ? 'lacks blocks' : 'another chain';
+  if (samples.sum('indexer_silent', is) > 0) return 'silent';
   return samples.sum('indexer_behind', is) > 0 ? 'behind' : 'well';
 }
 
@@ -103,6 +160,10 @@ function ratesOf(growth: Growth): Rates {
 
 function valuesOf(samples: Samples, name: string): number[] {
   return samples.of(name).map(({ value }) => value);
+}
+
+function leastOf(values: readonly number[]): number | undefined {
+  return values.length === 0 ? undefined : Math.min(...values);
 }
 
 /** Bad as soon as one of the values is 0. */

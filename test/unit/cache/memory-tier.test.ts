@@ -47,6 +47,20 @@ test('the number of entries is bounded, and the one that was used longest ago go
   expect(tier.count).toBe(3);
 });
 
+test('an eviction is reported of an entry that is fresh, and of no other end of an entry', () => {
+  const clock = { now: ASKED_AT };
+  let evicted = 0;
+  const onEvicted = () => void evicted++;
+  const tier = new MemoryTier({ now: () => clock.now, maxEntries: 2, maxSizeBytes: MIB, onEvicted });
+  for (const key of ['a', 'b', 'b', 'c']) tier.set(anEntry({ key }));
+  expect(evicted).toBe(1);
+  clock.now += 60_000;
+  tier.set(anEntry({ key: 'd', askedAt: clock.now }));
+  tier.delete('d');
+  tier.clear();
+  expect(evicted).toBe(1);
+});
+
 test('who only looks at an entry does not use it', () => {
   const { tier, clock } = tierAt();
   for (const key of ['a', 'b']) tier.set(anEntry({ key, askedAt: ASKED_AT }));

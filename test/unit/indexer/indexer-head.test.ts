@@ -244,3 +244,71 @@ test('one indexer is never asked two questions at once', async () => {
   held.resolve({ status: 200, body: { last: { seqno: 7 } } });
   expect((await first)?.seqno).toBe(7);
 });
+
+describe('the last word on the head', () => {
+  test('says how old the newest block was, and for how long it has been the same', async () => {
+    const { head, indexer, look } = oneHead();
+    expect(head.lastWord).toBeUndefined();
+    await look(10);
+    expect(head.lastWord?.sameForMs).toBeLessThanOrEqual(BLOCK_MS);
+    const still = indexer.seqno();
+    indexer.seqno = () => still;
+    await look(130, 10_000);
+    expect(head.lastWord?.sameForMs).toBeGreaterThanOrEqual(120_000);
+    indexer.seqno = () => still + 1;
+    await head.ask();
+    expect(head.lastWord?.sameForMs).toBe(0);
+  });
+
+  test.each([-120_000, 7_200_000])(
+    'tells a clock that is off by %i ms from a chain that stands still',
+    async (offMs) => {
+      const { head, indexer } = oneHead();
+      indexer.head = () => {
+        const last = { seqno: indexer.seqno(), gen_utime: String((Date.now() + offMs) / 1000) };
+        return { status: 200, body: { last } };
+      };
+      await head.ask();
+      expect(head.lastWord).toMatchObject({ ageMs: -offMs, sameForMs: 0 });
+    },
+  );
+
+  test('is forgotten after a minute in which nobody asked, and when the clock jumps', async () => {
+    const { head } = oneHead();
+    await head.ask();
+    await vi.advanceTimersByTimeAsync(61_000);
+    expect([head.lastWord, head.isSilent]).toEqual([undefined, false]);
+    await head.ask();
+    head.forget();
+    expect(head.lastWord).toBeUndefined();
+  });
+
+  test.each<[string, Said | 'hangs']>([
+    ['fails', new ProxyError('upstream-timeout', '')],
+    ['is answered with 500', { status: 500, body: {} }],
+    ['is answered with something else', { status: 200, body: '<html>' }],
+    ['hangs', 'hangs'],
+  ])('is missed from a second on while the question %s', async (_, said) => {
+    const { head, indexer, look } = oneHead();
+    await look(2);
+    indexer.head = () => (said === 'hangs' ? new Promise(() => {}) : said);
+    void head.ask();
+    await vi.advanceTimersByTimeAsync(900);
+    expect(head.isSilent).toBe(false);
+    await vi.advanceTimersByTimeAsync(200);
+    expect(head.isSilent).toBe(true);
+    if (said === 'hangs') return;
+    indexer.head = (truth) => truth;
+    await head.ask();
+    expect(head.isSilent).toBe(false);
+  });
+
+  test('is not missed while it may not be asked for', async () => {
+    let may = true;
+    const { head, look } = oneHead({ maySend: () => may });
+    await look(2);
+    may = false;
+    await look(5);
+    expect(head.isSilent).toBe(false);
+  });
+});

@@ -58,14 +58,22 @@ function showAbout({ about, at }) {
     `${version} on ${host}, ${network}, for ${duration((at - startedAt) / 1000)}, indexer ${indexers.join(', ')}`;
 }
 
+/** A block with its age; `?` for what is not known, because nobody asks for it. */
+function blockOf(seqno, ageSeconds) {
+  if (seqno === undefined) return '?';
+  const age = ageSeconds < 0 ? `${duration(-ageSeconds)} ahead of our clock` : `${duration(ageSeconds)} old`;
+  return `${seqno.toLocaleString('en')}, ${ageSeconds === undefined ? '?' : age}`;
+}
+
 /** The groups of tiles, each tile with its name, its text and its class. */
-function tilesOf({ rates, hitRatio, savedRatio, upstream, memory, process, redis, stream, newestSeqno }) {
+function tilesOf({ rates, hitRatio, savedRatio, latency, upstream, memory, process, redis, stream, ...message }) {
   const all = rates && OUTCOMES.reduce((sum, outcome) => sum + rates[outcome], 0);
   const unanswered = rates && (rates.refused + rates.failed) / Math.max(all, Number.MIN_VALUE);
   return {
     Clients: [
       ['Requests/s', all?.toFixed(1) ?? '–'],
       ['Unanswered', percent(unanswered), unanswered > 0.01 ? 'bad' : warnIf(unanswered > 0)],
+      ['Latency p99', duration(latency.p99Seconds), warnIf(latency.p99Seconds > 2)],
       ['Hit ratio', percent(hitRatio)],
       ['Requests saved', percent(savedRatio)],
     ],
@@ -73,13 +81,15 @@ function tilesOf({ rates, hitRatio, savedRatio, upstream, memory, process, redis
       ['Latency p50', duration(upstream.p50Seconds)],
       ['Latency p99', duration(upstream.p99Seconds), warnIf(upstream.p99Seconds > 2)],
       ['Slots in use', `${upstream.inFlight} of ${upstream.limit}`, warnIf(upstream.inFlight >= upstream.limit)],
+      ...(upstream.paused ? [['Pause', 'by a 429', 'bad']] : []),
       ['Waiting', upstream.queued, warnIf(upstream.queued > 0)],
       ['Expected wait', duration(upstream.expectedWaitSeconds)],
-      ['Newest block', newestSeqno?.toLocaleString('en') ?? 'not known'],
+      ['Newest block', blockOf(message.newestSeqno, message.newestAgeSeconds), warnIf(message.newestAgeSeconds > 120)],
     ],
     Cache: [
       ['Entries', memory.entries.toLocaleString('en')],
       ['Memory used', `${toMebi(memory.bytes).toFixed(0)} of ${mebibytes(memory.maxBytes)}`],
+      ['Evicted/s', memory.evictedPerSecond.toFixed(1), warnIf(memory.evictedPerSecond > 0)],
       ['Redis', redis, { used: 'good', failed: 'bad' }[redis]],
       ['Stream', stream, { connected: 'good', lost: 'warn' }[stream]],
     ],
@@ -92,7 +102,6 @@ function tilesOf({ rates, hitRatio, savedRatio, upstream, memory, process, redis
 }
 
 function showTiles(message) {
-  const { openBreakers, paused } = message.upstream;
   const groups = Object.entries(tilesOf(message)).map(([title, tiles]) => {
     const shown = tiles.filter(([, text]) => text !== 'not configured');
     const made = shown.map(([name, text, className = '']) =>
@@ -101,8 +110,6 @@ function showTiles(message) {
     return make('section', {}, make('h2', {}, title), make('dl', {}, ...made));
   });
   byId('tiles').replaceChildren(...groups);
-  const closed = [...openBreakers, ...(paused ? ['paused by a 429'] : [])];
-  byId('breakers').replaceChildren(...closed.map((text) => make('span', {}, text)));
 }
 
 /**
@@ -121,13 +128,30 @@ function showTable(id, head, rows) {
   table.replaceChildren(make('thead', {}, make('tr', {}, ...names)), make('tbody', {}, ...body));
 }
 
+function showOperations({ operations }) {
+  const head = ['Operation', 'Requests/s', 'Failed/s', 'Hit ratio', 'Latency p99', 'Circuit breaker'];
+  const rows = operations.map(({ operation, breakersOpenAt, notServedBy, ...its }) => [
+    operation,
+    its.perSecond.toFixed(1),
+    its.failedPerSecond.toFixed(1),
+    percent(its.hitRatio),
+    duration(its.p99Seconds),
+    [
+      ...breakersOpenAt.map((indexer) => make('strong', { className: 'bad' }, `open at ${indexer} `)),
+      ...notServedBy.map((indexer) => make('strong', { className: 'warn' }, `not served by ${indexer} `)),
+      breakersOpenAt.length + notServedBy.length === 0 ? 'closed' : '',
+    ],
+  ]);
+  showTable('operations', head, rows);
+}
+
 function showIndexers({ indexers }) {
   byId('indexers-section').hidden = indexers.length === 0;
   const head = ['State', 'Newest block', 'Behind', 'Slots', 'Takes up to', 'Requests/s', 'Failed/s', 'Indexer'];
-  const rows = indexers.map(({ indexer, state, seqno, lagBlocks, slotsInUse, peakSeconds, ...rates }) => [
-    make('strong', { className: state === 'well' ? 'good' : 'warn' }, state),
-    seqno,
-    `${lagBlocks} blocks`,
+  const rows = indexers.map(({ indexer, isBackup, state, lagBlocks, slotsInUse, peakSeconds, ...rates }) => [
+    make('strong', { className: state === 'well' ? 'good' : 'warn' }, isBackup ? `${state} (backup)` : state),
+    blockOf(rates.seqno, rates.ageSeconds),
+    lagBlocks === undefined ? '?' : `${lagBlocks} blocks`,
     slotsInUse,
     duration(peakSeconds),
     rates.perSecond.toFixed(1),
@@ -195,6 +219,7 @@ watchNumbers(
     showVerdict(message.verdict);
     showAbout(message);
     showTiles(message);
+    showOperations(message);
     showIndexers(message);
     showSecrets(message);
   },

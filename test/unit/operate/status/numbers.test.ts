@@ -54,26 +54,43 @@ describe('the numbers of the status page', () => {
   });
 
   it('say what is open, paused, failed and lost', () => {
-    const { upstream, redis, stream } = readNumbers([
+    const { upstream, operations, redis, stream } = readNumbers([
       samplesAt(
         0,
-        'breaker_open operation=pendingTraces 1',
-        'breaker_open operation=passThrough 0',
+        'requests_total operation=pendingTraces outcome=miss 0',
+        'requests_total operation=other outcome=miss 0',
+        'breaker_open indexer=a operation=pendingTraces 0',
+        'breaker_open indexer=b operation=pendingTraces 1',
+        'operation_not_served indexer=a operation=other 1',
         'upstream_paused 1',
         'redis_available call=read 1',
         'redis_available call=write 0',
         'stream_connected 0',
       ),
     ]);
-    expect(upstream).toMatchObject({ openBreakers: ['pendingTraces'], paused: true });
+    expect(operations).toMatchObject([
+      { operation: 'pendingTraces', breakersOpenAt: ['b'], notServedBy: [] },
+      { operation: 'other', breakersOpenAt: [], notServedBy: ['a'] },
+    ]);
+    expect(upstream.paused).toBe(true);
     expect([redis, stream]).toEqual(['failed', 'lost']);
   });
 
   it('say what each of several indexers is', () => {
-    const indexers = ['a', 'b', 'c', 'd', 'e', 'f'];
-    const { indexers: shown } = readNumbers([
+    const indexers = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'];
+    const {
+      indexers: shown,
+      upstream,
+      newestAgeSeconds,
+    } = readNumbers([
+      NOTHING,
       samplesAt(
-        0,
+        10_000,
+        'indexer_silent indexer=g 1',
+        'indexer_backup indexer=h 1',
+        'indexer_requests_total indexer=h result=200 20',
+        'indexer_head_age_seconds indexer=a 1.5',
+        'indexer_head_age_seconds indexer=d 90',
         ...indexers.map((indexer) => `indexer_head_seqno indexer=${indexer} 7`),
         'indexer_disproved indexer=b 1',
         'indexer_behind indexer=b 1',
@@ -83,8 +100,32 @@ describe('the numbers of the status page', () => {
         'upstream_paused indexer=f 1',
       ),
     ]);
-    const states = ['well', 'lacks blocks', 'another chain', 'behind', 'failing', 'paused'];
+    const states = ['well', 'lacks blocks', 'another chain', 'behind', 'failing', 'paused', 'silent', 'well'];
     expect(shown.map(({ state }) => state)).toEqual(states);
+    expect(shown.map(({ lagBlocks }) => lagBlocks)).toEqual([0, 0, 0, 0, 0, 0, undefined, undefined]);
+    expect(shown.map(({ isBackup }) => isBackup).indexOf(true)).toBe(7);
+    expect(shown.map(({ ageSeconds }) => ageSeconds).slice(0, 4)).toEqual([1.5, undefined, undefined, 90]);
+    expect([upstream.backupPerSecond, newestAgeSeconds]).toEqual([2, 1.5]);
+  });
+
+  it('say how long clients wait, for whom a hit in memory is at once', () => {
+    const waited = (le: string, count: number) => `request_seconds_bucket le=${le} operation=a outcome=miss ${count}`;
+    const samples = (hits: number) =>
+      samplesAt(
+        10_000,
+        `requests_total operation=a outcome=hit-memory ${hits}`,
+        'requests_total operation=a outcome=miss 100',
+        waited('0.1', 0),
+        waited('2', 100),
+        waited('+Inf', 100),
+      );
+    expect(readNumbers([NOTHING, samples(0)]).latency.p50Seconds).toBeCloseTo(1.05);
+    expect(readNumbers([NOTHING, samples(1900)]).latency.p99Seconds).toBeCloseTo(1.62);
+    expect(readNumbers([NOTHING, samples(100_000)]).latency.p99Seconds).toBeLessThan(0.1);
+    const { operations, memory } = readNumbers([NOTHING, samples(1900)]);
+    expect(operations).toMatchObject([{ operation: 'a', perSecond: 200, hitRatio: 0.95 }]);
+    expect(operations[0]?.p99Seconds).toBeCloseTo(1.62);
+    expect(memory.evictedPerSecond).toBe(0);
   });
 
   it('estimate a quantile within its bucket, as Prometheus does', () => {
