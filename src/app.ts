@@ -22,7 +22,7 @@ import { type AskResolver, Names } from './names/names.ts';
 import { accessLog } from './operate/access-log.ts';
 import { describeExplanation } from './operate/describe-explanation.ts';
 import { logEvents } from './operate/log-events.ts';
-import { Metrics } from './operate/metrics.ts';
+import { Metrics, type MetricsDependencies } from './operate/metrics.ts';
 import { StatusHistory } from './operate/status/history.ts';
 import { statusPages } from './operate/status/status-pages.ts';
 import { TopKeys } from './operate/status/top-keys.ts';
@@ -44,8 +44,8 @@ export interface AppDependencies {
   readonly random?: () => number;
   /** Instead of the system's resolver. */
   readonly askResolver?: AskResolver;
-  /** How many lines of the log could not be written so far. */
-  readonly logLinesDropped?: () => number;
+  /** Where the log goes, which may be full. */
+  readonly logOutput?: MetricsDependencies['logOutput'];
 }
 
 /** The URLs on which the two ports listen. */
@@ -75,7 +75,7 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
     monotonic = performance.now.bind(performance),
     random = Math.random,
     askResolver = lookup,
-    logLinesDropped = () => 0,
+    logOutput = { dropped: 0, waitingBytes: 0 },
   } = dependencies;
   const { http, network } = settings;
 
@@ -159,7 +159,7 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
     events,
     operations: operations.names,
     purges,
-    logLinesDropped,
+    logOutput,
     memory,
     server: publicServer,
     indexers,

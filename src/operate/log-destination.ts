@@ -34,6 +34,11 @@ export class LogDestination {
     return this.#dropped;
   }
 
+  /** Bytes of lines that could not be written yet. */
+  get waitingBytes(): number {
+    return this.#waitingBytes;
+  }
+
   /** Writes a line that ends with a line feed, now or later or never. */
   write(line: string): void {
     const bytes = Buffer.from(line);

@@ -7,6 +7,7 @@ import { SHED_REASONS } from '../failures/shed-reasons.ts';
 import type { Ms } from '../time-units.ts';
 import { addMetric, boundsUpTo, EventCounters } from './event-counters.ts';
 import { addGauges, type GaugeSources } from './gauges.ts';
+import type { LogDestination } from './log-destination.ts';
 import { metricsOfProcess } from './process-metrics.ts';
 import type { MetricSample } from './samples.ts';
 
@@ -22,8 +23,7 @@ const COUNTED_FAILURES: readonly ErrorCode[] = [
 export interface MetricsDependencies extends GaugeSources {
   readonly events: EventHub;
   readonly purges: KnownPurges;
-  /** A number that only grows. */
-  readonly logLinesDropped: () => number;
+  readonly logOutput: Pick<LogDestination, 'dropped' | 'waitingBytes'>;
   /** `upstream.timeout`. */
   readonly timeoutMs: Ms;
 }
@@ -32,7 +32,7 @@ export interface MetricsDependencies extends GaugeSources {
 export class Metrics {
   readonly #registry = new Registry();
 
-  constructor({ events, purges, logLinesDropped, timeoutMs, ...sources }: MetricsDependencies) {
+  constructor({ events, purges, logOutput, timeoutMs, ...sources }: MetricsDependencies) {
     for (const metric of metricsOfProcess()) this.#registry.registerMetric(metric);
     const counters = new EventCounters(this.#registry, events);
     countRequests(counters, sources.operations, timeoutMs);
@@ -47,7 +47,12 @@ export class Metrics {
     const dropped =
       'Lines of the log that standard output did not take: a full disk, or a reader that is slow or gone.';
     addMetric(this.#registry, 'log_lines_dropped_total', dropped, 'counter', () => [
-      { value: logLinesDropped(), labels: {} },
+      { value: logOutput.dropped, labels: {} },
+    ]);
+    const waiting =
+      'Bytes of the log that wait because standard output does not take them: up to 1 MiB, then lines are dropped.';
+    addMetric(this.#registry, 'log_bytes_waiting', waiting, 'gauge', () => [
+      { value: logOutput.waitingBytes, labels: {} },
     ]);
   }
 

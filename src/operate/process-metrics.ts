@@ -11,15 +11,15 @@ const MISNAMED = ['nodejs_active_handles_total', 'nodejs_active_requests_total',
 let ofProcess: readonly Metric[] | undefined;
 
 /**
- * Metrics of the process itself. They are collected once, however many proxies a process has: prom-client never ends
+ * Metrics of the process itself, under the usual names of Prometheus' clients, so that common dashboards show them. They are collected once, however many proxies a process has: prom-client never ends
  * its observer of garbage collections, which keeps the registry and all that it reads in memory, nor its timer of 10
  * ms.
  */
 export function metricsOfProcess(): readonly Metric[] {
   if (ofProcess !== undefined) return ofProcess;
   const registry = new Registry();
-  collectDefaultMetrics({ register: registry, prefix: 'toncache_' });
-  for (const name of MISNAMED) registry.removeSingleMetric(`toncache_${name}`);
+  collectDefaultMetrics({ register: registry });
+  for (const name of MISNAMED) registry.removeSingleMetric(name);
   addMetric(registry, 'build_info', 'The versions that run, as labels.', 'gauge', () => [
     { value: 1, labels: { version: VERSION, node: process.version } },
   ]);

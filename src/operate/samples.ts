@@ -7,22 +7,24 @@ export interface MetricSample {
   readonly value: number;
 }
 
+const PREFIX = 'toncache_';
+
 type Labels = Readonly<Record<string, string>>;
 
-/** The metrics of this process at one instant, asked for by their names without the prefix `toncache_`. */
+/** The metrics of this process at one instant, asked for by their names; those of toncache without its prefix. */
 export class Samples {
   readonly at: MonotonicMs;
   readonly #samples: ReadonlyMap<string, readonly MetricSample[]>;
 
   constructor(samples: readonly MetricSample[], at: number) {
     this.at = at;
-    this.#samples = Map.groupBy(samples, ({ name }) => name);
+    this.#samples = Map.groupBy(samples, ({ name }) => (name.startsWith(PREFIX) ? name.slice(PREFIX.length) : name));
   }
 
   /** All samples of a series that have all of these labels. */
   of(name: string, labels: Labels = {}): readonly MetricSample[] {
     const wanted = Object.entries(labels);
-    const all = this.#samples.get(`toncache_${name}`) ?? [];
+    const all = this.#samples.get(name) ?? [];
     return all.filter((sample) => wanted.every(([label, value]) => String(sample.labels[label]) === value));
   }
 

@@ -22,7 +22,7 @@ describe('the admin port', () => {
     }
   });
 
-  it('shows metrics of its own prefix only, in the text format of Prometheus', async () => {
+  it('shows metrics of its own prefix, and the usual ones of process and Node, in the text format of Prometheus', async () => {
     await world.ask(newestBlock(world));
     await world.ask(newestBlock(world));
     await world.ask(unknownTransaction());
@@ -31,7 +31,7 @@ describe('the admin port', () => {
     expect(headers['content-type']).toMatch(/^text\/plain;.*version=/);
     const names = text.split('\n').flatMap((line) => /^# TYPE (\S+)/.exec(line)?.[1] ?? []);
     expect(names.length).toBeGreaterThan(10);
-    for (const name of names) expect(name).toMatch(/^toncache_/);
+    for (const name of names) expect(name).toMatch(/^(toncache|process|nodejs)_/);
     const labels = { operation: 'masterchainBlockShards' };
     expect(await world.proxy.metric('toncache_requests_total', labels)).toBe(2);
     expect(await world.proxy.metric('toncache_requests_total', { ...labels, outcome: 'hit-memory' })).toBe(1);

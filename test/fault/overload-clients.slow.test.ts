@@ -51,7 +51,7 @@ describe('clients that pipeline as much as they can', () => {
       const askedAt = performance.now();
       expect((await ask(proxy.adminUrl, '/healthz')).status).toBe(200);
       slowestMs = Math.max(slowestMs, performance.now() - askedAt);
-      mostMib = Math.max(mostMib, (await proxy.metric('toncache_process_resident_memory_bytes')) / MIB);
+      mostMib = Math.max(mostMib, (await proxy.metric('process_resident_memory_bytes')) / MIB);
       await new Promise((resolve) => void setTimeout(resolve, 100));
     }
     return { mostMib, slowestMs };

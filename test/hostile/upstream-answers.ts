@@ -47,7 +47,7 @@ async function run(arena: Arena): Promise<void> {
     await attackUntilOver(arena, WORKERS + 2, async (worker) => {
       if (worker === 0) return await askForHit(arena, proxy);
       if (worker === 1) {
-        mostRss = Math.max(mostRss, await proxy.metric('toncache_process_resident_memory_bytes'));
+        mostRss = Math.max(mostRss, await proxy.metric('process_resident_memory_bytes'));
         await setTimeout(LOOK_EVERY_MS);
         return;
       }

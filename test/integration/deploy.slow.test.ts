@@ -58,6 +58,14 @@ describe('the configuration of Prometheus', () => {
   });
 });
 
+describe('the configuration of Alertmanager', () => {
+  it('is right for amtool check-config', async () => {
+    const program = await debianProgram('amtool', 'prometheus-alertmanager');
+    const { stdout } = await run(program, ['check-config', join(DEPLOY, 'alertmanager.yml')]);
+    expect(stdout).toContain('SUCCESS');
+  });
+});
+
 describe('the configuration of nginx', () => {
   it('is accepted by nginx, which then serves toncache over TLS, with limits for each client', async () => {
     await using indexer = await startedIndexer();

@@ -28,7 +28,7 @@ async function seriesOfPage(): Promise<Set<string>> {
 }
 
 function seriesNamedIn(text: string): string[] {
-  return [...new Set(text.match(/\btoncache_\w+/g))];
+  return [...new Set(text.match(/\b(?:toncache|process|nodejs)_\w+/g))];
 }
 
 describe('the metrics page', () => {
@@ -63,13 +63,14 @@ describe('the metrics page', () => {
 
   it('is watched by alerts that each have a test of firing and a section that says what to do', () => {
     const alerts = [...ALERTS.matchAll(/alert: (\w+)/g)].map(([, name = '']) => name);
-    expect(alerts.length).toBe(13);
+    expect(alerts.length).toBe(17);
     const headings = read('docs/operations.md').match(/^#+ \S+$/gm) ?? [];
     for (const alert of alerts) {
       expect(ALERT_TESTS).toContain(`alertname: ${alert}\n        exp_alerts:`);
       expect(headings).toContain(`### ${alert}`);
-      expect(ALERTS).toContain(`runbook: docs/operations.md#${alert.toLowerCase()}\n`);
+      expect(ALERTS).toContain(`runbook_url: https://toncache.example/docs/operations.md#${alert.toLowerCase()}\n`);
     }
+    for (const part of ['summary', 'description']) expect(ALERTS.split(`\n          ${part}: `)).toHaveLength(18);
   });
 });
 
@@ -81,7 +82,7 @@ describe('the metrics of the process', () => {
       return { page: registry.metrics(), gone: new WeakRef(registry) };
     };
     const started = [start(), start()];
-    for (const { page } of started) expect(await page).toContain('toncache_process_cpu_seconds_total');
+    for (const { page } of started) expect(await page).toMatch(/^process_cpu_seconds_total /m);
     await setImmediate();
     collectGarbage();
     expect(started.map(({ gone }) => gone.deref())).toEqual([undefined, undefined]);
