@@ -27,6 +27,10 @@ export interface ErrorDetails {
   readonly cause?: unknown;
   /** The status the indexer answered with, when it answered. */
   readonly upstreamStatus?: number | undefined;
+  /** The indexer that failed, where there are several. */
+  readonly indexer?: string | undefined;
+  /** Why this proxy did not ask the indexer, in one word: for the log. */
+  readonly reason?: ShedReason | undefined;
   /** The indexer's own error body, passed on as it is: `LONGEST_ERROR_BYTES` at most. Only for `upstream-error`. */
   readonly upstreamBody?: Buffer | undefined;
   /** The indexer's `X-API-Version`, when it sent one. */
@@ -64,10 +68,14 @@ export class ProxyError extends Error {
     this.details = details;
   }
 
+  /** The same failure with these details. */
+  with(details: ErrorDetails): ProxyError {
+    return new ProxyError(this.code, this.message, { ...this.details, ...details });
+  }
+
   /** The same failure for a wait that is known now. See {@link Told}. */
   withWait(waitMs: Ms, chance: number): ProxyError {
-    const seconds = retryAfterSeconds(FAILURES[this.code].retryAfter, waitMs, chance);
-    return new ProxyError(this.code, this.message, { ...this.details, retryAfterSeconds: seconds });
+    return this.with({ retryAfterSeconds: retryAfterSeconds(FAILURES[this.code].retryAfter, waitMs, chance) });
   }
 
   /** Whether the indexer was asked (or could not be reached), as opposed to a refusal by this proxy. */
@@ -105,5 +113,5 @@ export function failure<Code extends ErrorCode>(code: Code, told: Told<Code> = {
 /** The failure of a request that is shed. `waitMs` and `chance` as in {@link Told}. */
 export function overloaded(reason: Exclude<ShedReason, 'client-limit'>, chance: number, waitMs: Ms = 0): ProxyError {
   const seconds = retryAfterSeconds(FAILURES.overloaded.retryAfter, waitMs, chance);
-  return new ProxyError('overloaded', SHED[reason].clientReads, { retryAfterSeconds: seconds });
+  return new ProxyError('overloaded', SHED[reason].clientReads, { retryAfterSeconds: seconds, reason });
 }

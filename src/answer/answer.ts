@@ -23,4 +23,6 @@ export type Answer = {
   readonly key: string;
   readonly outcome: RequestOutcome | 'client-left';
   readonly cacheStatus: CacheStatus;
+  /** The id of the request whose answer it got. */
+  readonly joined?: string | undefined;
 } & ({ readonly kind: 'entry'; readonly entry: Entry } | { readonly kind: 'failure'; readonly error: ProxyError });

@@ -21,6 +21,9 @@ import { Doubt } from './doubt.ts';
 import type { Report } from './events.ts';
 import type { Refuse } from './refuse.ts';
 
+/** So much of an answer that is not of the API is logged: enough to see who answered. */
+const EXCERPT_BYTES = 100;
+
 /** An indexer that can be asked. */
 export interface AskedIndexer {
   readonly name: string;
@@ -170,6 +173,7 @@ export class IndexerAsker {
     const seqno = seqnoOf(call);
     const indexer = indexers[ticket.route.index] as AskedIndexer;
     let obtained: Obtained | undefined;
+    const by = (error: ProxyError) => (indexers.length === 1 ? error : error.with({ indexer: indexer.name }));
     try {
       const go = ticket.send();
       if (go !== 'go') return refuse(request, go);
@@ -188,7 +192,8 @@ export class IndexerAsker {
       if (entry instanceof ProxyError) {
         ticket.learn(outcomeOf(entry), answer.retryAfterMs);
         const { code } = entry;
-        return code === 'upstream-rate-limited' ? entry.withWait(indexer.pause.breaker.retryAfterMs, random()) : entry;
+        const wait = indexer.pause.breaker.retryAfterMs;
+        return by(code === 'upstream-rate-limited' ? entry.withWait(wait, random()) : entry);
       }
       ticket.learn(entry.head.answerClass === 'absent' ? 'absent' : 'answered');
       const isDoubtful = this.#doubt.isDoubtful(facts.finality, seqno, ticket.route.index);
@@ -197,7 +202,7 @@ export class IndexerAsker {
     } catch (error) {
       if (!(error instanceof ProxyError)) throw error;
       ticket.learn(outcomeOf(error));
-      return error;
+      return by(error);
     } finally {
       if (obtained === undefined) ticket.free();
     }
@@ -215,7 +220,16 @@ export class IndexerAsker {
     }
     const { call, answer } = read;
     const { code } = classified;
-    report({ name: 'upstream-useless', indexer, operation: call.operation.name, code, status: answer.status });
+    const { status, contentType, body } = answer;
+    const begins = body.toString('utf8', 0, EXCERPT_BYTES);
+    report({
+      name: 'upstream-useless',
+      indexer,
+      operation: call.operation.name,
+      code,
+      status,
+      ...(code === 'upstream-invalid' && { contentType, begins }),
+    });
     return classified;
   }
 }

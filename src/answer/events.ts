@@ -46,6 +46,9 @@ export type ProxyEvent =
       readonly operation: UpstreamOperation;
       readonly code: ErrorCode;
       readonly status: number;
+      /** Of an answer that is not of the API: its type, and how it begins. */
+      readonly contentType?: string | undefined;
+      readonly begins?: string;
     }
   /** The indexer said that it does not serve an operation, or serves it after all. */
   | {

@@ -2,7 +2,7 @@ import type { Entry } from '../cache/entry.ts';
 import type { TieredCache } from '../cache/tiered-cache.ts';
 import { type Freshness, freshnessOf, usableUntil } from '../freshness.ts';
 import type { EpochMs, Ms } from '../time-units.ts';
-import { cacheKey } from '../ton/cache-key.ts';
+import { cacheKey, loggedKey } from '../ton/cache-key.ts';
 import { type DroppedInput, droppedInputs, readPasted, rulesOf } from '../ton/explain-call.ts';
 import type { LifetimeRule } from '../ton/finality.ts';
 import type { GrowingPolicy, LifetimePolicies, LifetimePolicy } from '../ton/lifetime.ts';
@@ -31,6 +31,8 @@ export interface Explanation {
   readonly target: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly key: string;
+  /** What stands for the key in lines of the log. */
+  readonly loggedKey: string;
   readonly dropped: readonly DroppedInput[];
   /** The lifetimes that an answer can get; its body decides which one. */
   readonly lifetimes: readonly ({ readonly rule: LifetimeRule } & (LifetimePolicy | GrowingPolicy))[];
@@ -78,6 +80,7 @@ export function explainWith({
       target: targetOf(operation.name, call.request.query),
       headers: Object.fromEntries(call.request.headers),
       key,
+      loggedKey: loggedKey(key),
       dropped: droppedInputs(operation, rawQuery, headers),
       lifetimes: rulesOf(call).map((rule) => ({ rule, ...policies[rule] })),
       memory: memory === undefined ? 'absent' : describe(memory),

@@ -146,7 +146,7 @@ export class RequestHandler {
     { headers, requestId }: ProxyRequest,
     isCounted: boolean,
   ): Promise<Answer> {
-    const { flights, loader, calls, cache, missLimit } = this.#dependencies;
+    const { flights, loader, cache, missLimit } = this.#dependencies;
     const { call, key } = keyed;
     const trace = traceOf(headers, requestId());
     const join = () => flights.join(key, waiter, (flight) => loader.load(call, key, flight, true, trace));
@@ -158,9 +158,15 @@ export class RequestHandler {
     } finally {
       waiter.close();
     }
-    const { collapsed } = wait;
+    const { collapsed, joined } = wait;
     if (isCounted && !askedIndexer(wait)) missLimit?.giveBack(waiter.client ?? '');
     const load = wait.state === 'landed' ? wait.value : this.#leave(call, key, wait, waiter);
+    const answer = this.#answerOf(keyed, load, collapsed);
+    return joined === undefined ? answer : { ...answer, joined };
+  }
+
+  #answerOf(keyed: KeyedCall, load: Load, collapsed: boolean): Answer {
+    const { call, key } = keyed;
     switch (load.from) {
       case 'upstream':
         return this.#answer(call, load.entry, collapsed ? 'collapsed' : 'miss', {
@@ -175,7 +181,7 @@ export class RequestHandler {
           this.#fallBack(call, load.fallback, load.error, collapsed) ?? this.#fail(call, key, load.error, collapsed)
         );
       default:
-        calls.remember(keyed);
+        this.#dependencies.calls.remember(keyed);
         if (freshnessOf(load.entry, this.#dependencies.now()) !== 'fresh') this.#dependencies.refreshStale(call, key);
         return this.#hit(call, load.entry, load.from);
     }

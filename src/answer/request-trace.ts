@@ -8,10 +8,15 @@ const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{
 /** Short and plain enough to be logged and sent on. */
 const REQUEST_ID = /^[A-Za-z0-9._:/+=@-]{1,128}$/;
 
-/** The client's own request id if it is at most 128 plain characters, else a new one. */
-export function requestIdOf(headers: RequestHeaders): string {
+/** The client's own request id if it is at most 128 plain characters. */
+export function givenIdOf(headers: RequestHeaders): string | undefined {
   const given = headers['x-request-id'];
-  return typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID();
+  return typeof given === 'string' && REQUEST_ID.test(given) ? given : undefined;
+}
+
+/** That, else a new one. */
+export function requestIdOf(headers: RequestHeaders): string {
+  return givenIdOf(headers) ?? randomUUID();
 }
 
 /** What goes on to the indexer, so that a request is found there: its id, and the client's `traceparent` if it is one. */

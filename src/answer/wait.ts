@@ -11,13 +11,15 @@ export class Wait implements FlightWaiter {
   reason: ProxyError | undefined;
   onEnd: (() => void) | undefined;
   readonly client: string | undefined;
+  readonly id: string | undefined;
   readonly #timer: NodeJS.Timeout;
   #isOver = false;
   #abort: AbortController | undefined;
 
-  /** `client`: whom it is for; absent for a refresh. */
-  constructor(timeoutMs: Ms, client?: string) {
+  /** `client`: whom it is for, `id`: of its request; both absent for a refresh. */
+  constructor(timeoutMs: Ms, client?: string, id?: string) {
     this.client = client;
+    this.id = id;
     // Cheap: Node keeps all timers of one duration in one ordered list behind a single system timer.
     this.#timer = setTimeout(onDeadline, timeoutMs, this).unref();
   }

@@ -19,6 +19,8 @@ export interface Flight {
 export interface FlightWaiter {
   /** Whom it waits for; absent for a refresh. */
   readonly client?: string | undefined;
+  /** The id of its request, which tells those who follow its flight where to look; absent for a refresh. */
+  readonly id?: string | undefined;
   /** Why it has left; `undefined` while it waits. */
   readonly reason: unknown;
   /** To be called once when the waiter leaves. Set by the flight that it waits for; it waits for one at a time. */
@@ -29,6 +31,8 @@ export interface FlightWaiter {
 export type FlightEnd<T> = {
   /** Whether this waiter followed a flight that another one had started. */
   readonly collapsed: boolean;
+  /** The id of the request that had started that one. */
+  readonly joined?: string | undefined;
 } & ({ readonly state: 'landed'; readonly value: T } | { readonly state: 'left'; readonly departed: boolean });
 
 export interface SingleFlightDependencies<T> {
@@ -61,9 +65,12 @@ class ActiveFlight<T> implements Flight {
   hasDeparted = false;
   /** A failure that is kept. */
   outcome: Settled<T> | undefined;
+  /** The id of the request that began it. */
+  readonly begunBy: string | undefined;
 
-  constructor(joinUntil: MonotonicMs, client: string | undefined) {
+  constructor(joinUntil: MonotonicMs, { client, id }: Pick<FlightWaiter, 'client' | 'id'>) {
     this.joinUntil = joinUntil;
+    this.begunBy = id;
     if (client !== undefined) this.clients.add(client);
   }
 
@@ -115,7 +122,7 @@ export class SingleFlight<T> {
     const followed = this.#flightToJoin(key);
     const collapsed = followed !== undefined;
     if (followed !== undefined) this.#addClient(followed, waiter.client);
-    const flight = followed ?? this.#open(key, waiter.client);
+    const flight = followed ?? this.#open(key, waiter);
     const end = this.#wait(key, flight, waiter, collapsed);
     if (!collapsed && !flight.isAbandoned) this.#load(key, flight, load);
     return end;
@@ -128,15 +135,16 @@ export class SingleFlight<T> {
   }
 
   #wait(key: string, flight: ActiveFlight<T>, waiter: FlightWaiter, collapsed: boolean): Promise<FlightEnd<T>> {
+    const joined = collapsed ? flight.begunBy : undefined;
     return new Promise((resolve, reject) => {
       const notify = (outcome: Settled<T>) => {
         waiter.onEnd = undefined;
-        if ('value' in outcome) resolve({ state: 'landed', value: outcome.value, collapsed });
+        if ('value' in outcome) resolve({ state: 'landed', value: outcome.value, collapsed, joined });
         else reject(outcome.error);
       };
       const leave = () => {
         flight.followers.delete(notify);
-        resolve({ state: 'left', departed: flight.hasDeparted, collapsed });
+        resolve({ state: 'left', departed: flight.hasDeparted, collapsed, joined });
         if (flight.followers.size > 0 || flight.hasDeparted || flight.outcome !== undefined) return;
         this.#forget(key, flight);
         flight.abandon();
@@ -157,9 +165,9 @@ export class SingleFlight<T> {
     return flight !== undefined && this.#dependencies.now() < flight.joinUntil ? flight : undefined;
   }
 
-  #open(key: string, client: string | undefined): ActiveFlight<T> {
+  #open(key: string, waiter: FlightWaiter): ActiveFlight<T> {
     const { now, collapseWindowMs } = this.#dependencies;
-    const flight = new ActiveFlight<T>(now() + collapseWindowMs, client);
+    const flight = new ActiveFlight<T>(now() + collapseWindowMs, waiter);
     this.#active.set(key, flight);
     return flight;
   }

@@ -1,7 +1,7 @@
-import { hash } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { AnsweredRequest } from '../http/public/operation-answers.ts';
 import type { MonotonicMs } from '../time-units.ts';
+import { loggedKey } from '../ton/cache-key.ts';
 
 /** A request that took as long as this is slow. */
 const SLOW_MS = 1000;
@@ -35,7 +35,7 @@ export function accessLog(dependencies: AccessLogDependencies): (request: Answer
     const fields = {
       ...request,
       client: shown(client),
-      key: key && hash('sha256', key, 'base64url').slice(0, 16),
+      key: key && loggedKey(key),
       ms: Math.round(ms * 10) / 10,
       ...(leftOut > 0 && { failedBefore: leftOut }),
     };

@@ -8,7 +8,7 @@ export function describeExplanation(explanation: Explanation): string {
   const { target, headers, key, dropped, memory, redis, lifetimes } = explanation;
   const rows: string[][] = [['asks', cut(target)]];
   for (const [name, value] of Object.entries(headers)) rows.push(['with', `${name}: ${value}`]);
-  rows.push(['key', cut(key)]);
+  rows.push(['key', cut(key)], ['in the log', `"key":"${explanation.loggedKey}"`]);
   for (const { input, why } of dropped) rows.push(['drops', `${cut(input)} (${why})`]);
   rows.push(['memory', describeAnswer(memory)], ['redis', describeAnswer(redis)]);
   const table = textTable(['', ''], rows).replace(/^\n/, '');

@@ -90,13 +90,13 @@ const answerLines = ({ isOne, backups }: LoggedIndexers): ByEvent<Line | undefin
       return operation === 'passThrough' ? undefined : keyRefused(indexer, status);
     },
     'upstream-useless': (event) => {
-      const { code, status } = event;
+      const { code, status, contentType, begins } = event;
       if (code === 'upstream-refused-key') return keyRefused(event.indexer, status);
       if (code === 'upstream-error') return status < 500 ? undefined : indexerFails(event, status, { status });
       // Of these the pause, and the guard of what is not served, report when they begin and end.
       return code === 'upstream-rate-limited' || code === 'not-served'
         ? undefined
-        : indexerFails(event, code, { code });
+        : indexerFails(event, code, { code, ...(begins !== undefined && { status, contentType, begins }) });
     },
   };
 };

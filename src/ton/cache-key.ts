@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import type { Call } from './parse-call.ts';
 
 /**
@@ -14,6 +15,11 @@ export function cacheKey(network: string, { operation, request }: Call): string 
   const query = request.query.map(join('='));
   const headers = request.headers.map(join(':'));
   return `${network} ${operation.name}?${[...query, ...headers].join('&')}`;
+}
+
+/** What stands for a key in the log, which names no account. */
+export function loggedKey(key: string): string {
+  return hash('sha256', key, 'base64url').slice(0, 16);
 }
 
 /**

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { failed } from '../../src/tools/simulator/faults.ts';
-import { newestBlock, nothingPending, targetOf } from './questions.ts';
+import { newestBlock, nothingPending, targetOf, unknownTransaction } from './questions.ts';
 import { ANY_WORLD, World, type WorldProxyOptions } from './world.ts';
 
 const startWorld = (proxy: WorldProxyOptions) => World.start({ ...ANY_WORLD, proxy });
@@ -25,6 +25,74 @@ describe('a request', () => {
         ms: expect.any(Number),
       }),
     ]);
+  });
+
+  it('that memory answers is logged with the id that its client sent, which the answer does not have', async () => {
+    await using world = await startWorld({ env: { LOG_REQUESTS: 'all' } });
+    const target = newestBlock(world);
+    await world.ask(target);
+    const hit = await world.ask(target, { headers: { 'X-Request-Id': 'wallet-9' } });
+    expect([hit.headers['x-request-id'], linesOf(world).at(-1)]).toEqual([
+      undefined,
+      expect.objectContaining({ id: 'wallet-9', cacheStatus: expect.stringContaining('hit') }),
+    ]);
+    await world.ask(target);
+    expect(linesOf(world).at(-1)).not.toHaveProperty('id');
+    const { loggedKey } = JSON.parse(
+      (await world.proxy.askAdmin(`/explain?target=${encodeURIComponent(target)}`)).text,
+    );
+    expect(linesOf(world).at(-1)).toMatchObject({ key: loggedKey });
+  });
+
+  it('that got the answer of another one names it', async () => {
+    await using world = await startWorld({ env: { LOG_REQUESTS: 'all' } });
+    world.indexer.faults.latencyMs = 500;
+    const target = nothingPending();
+    const first = await world.proxy.sendIn(target, { headers: { 'X-Request-Id': 'first' } });
+    const second = await world.proxy.sendIn(target, { headers: { 'X-Request-Id': 'second' } });
+    await Promise.all([first.answer, second.answer]);
+    expect(idsAtIndexer(world)).toEqual(['first']);
+    const lines = linesOf(world) as { id?: string; joined?: string }[];
+    expect(lines.map(({ id, joined }) => [id, joined]).sort()).toEqual([
+      ['first', undefined],
+      ['second', 'first'],
+    ]);
+  });
+
+  it('that no indexer was asked for says why, and one that failed says at which of several', async () => {
+    await using refusing = await startWorld({
+      env: { LOG_REQUESTS: 'failed' },
+      overrides: { breaker: { minimumThroughput: 3 } },
+    });
+    refusing.indexer.faults.inject(failed(500));
+    for (let time = 0; time < 4; time++) await refusing.ask(unknownTransaction());
+    expect(linesOf(refusing)).toEqual([
+      ...Array.from({ length: 3 }, () => expect.not.objectContaining({ reason: expect.anything() })),
+      expect.objectContaining({ status: 503, reason: 'breaker-open' }),
+    ]);
+    await using several = await startWorld({
+      upstreamUrl: `${refusing.indexer.url},http://127.0.0.1:1`,
+      env: { LOG_REQUESTS: 'failed' },
+    });
+    await several.ask(unknownTransaction());
+    const hosts = [new URL(refusing.indexer.url).host, '127.0.0.1:1'];
+    expect(hosts).toContain((linesOf(several)[0] as { indexer?: string }).indexer);
+  });
+
+  it('whose answer is not of the API shows in the log who answered: status, type and the first 100 bytes', async () => {
+    await using world = await startWorld({});
+    const body = `<!doctype html>\n${'x'.repeat(200)}`;
+    world.indexer.faults.inject({ kind: 'answer', status: 200, body, headers: { 'Content-Type': 'text/html' } });
+    await world.ask(unknownTransaction());
+    expect(world.proxy.log).toContainEqual(
+      expect.objectContaining({
+        msg: 'the indexer fails',
+        code: 'upstream-invalid',
+        status: 200,
+        contentType: 'text/html',
+        begins: body.slice(0, 100),
+      }),
+    );
   });
 
   it('that is passed through has the same id at the indexer as in its answer', async () => {

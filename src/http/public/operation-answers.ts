@@ -3,7 +3,7 @@ import type { Answer, ProxyRequest } from '../../answer/answer.ts';
 import { renderCacheStatus } from '../../answer/cache-status.ts';
 import type { Report } from '../../answer/events.ts';
 import type { RequestHandler } from '../../answer/handle-request.ts';
-import { requestIdOf } from '../../answer/request-trace.ts';
+import { givenIdOf, requestIdOf } from '../../answer/request-trace.ts';
 import { Wait } from '../../answer/wait.ts';
 import type { Gzip, SentBody } from '../../cache/gzip.ts';
 import type { PerClientLimit } from '../../clients/per-client-limit.ts';
@@ -40,7 +40,7 @@ export type ClientOf = (socket: Socket, headers: RequestHeaders) => string;
 
 /** A request with its answer, for the log. */
 export interface AnsweredRequest {
-  /** Absent on a hit in memory. */
+  /** Of a hit in memory only if the client sent one. */
   readonly id: string | undefined;
   readonly client: string;
   readonly operation: OperationName;
@@ -50,8 +50,12 @@ export interface AnsweredRequest {
   /** `Cache-Status`, as it was sent. */
   readonly cacheStatus: string;
   readonly ms: number;
-  /** That answered, where there are several. */
+  /** That answered or failed, where there are several. */
   readonly indexer: string | undefined;
+  /** Why no indexer was asked, where that is why it failed. */
+  readonly reason: string | undefined;
+  /** The id of the request whose answer it got. */
+  readonly joined: string | undefined;
 }
 
 /** Turns a request for an operation into the message that answers it, for the fast lane and for Node's HTTP server. */
@@ -90,7 +94,7 @@ export class OperationAnswers {
   #answer(begun: BegunRequest): ResponseMessage | Promise<ResponseMessage> {
     const { handler, monotonic, report } = this.#dependencies;
     const { asked, client } = begun;
-    const openWait = () => this.openWait(client, asked.headers);
+    const openWait = () => this.openWait(client, asked.headers, begun.id());
     const answer = handler.handle({ ...asked, openWait, requestId: begun.id });
     if (!(answer instanceof Promise)) return this.#message(answer, begun);
     return answer.then((landed) => {
@@ -129,7 +133,7 @@ export class OperationAnswers {
       this.#dependencies.report({ name: 'failed', operation, code: known.code });
     }
     const context = { cacheStatus: { detail: known.code }, vary, requestId: begun.id() };
-    return this.#logged(begun, errorMessage(known, context), context, undefined);
+    return this.#logged(begun, errorMessage(known, context), context);
   }
 
   /** What a client is told of a failure; one that is no {@link ProxyError} is a bug, and is reported. */
@@ -143,30 +147,34 @@ export class OperationAnswers {
   #logged(
     { asked, client, at }: BegunRequest,
     message: ResponseMessage,
-    { cacheStatus, requestId: id }: Pick<ResponseContext, 'cacheStatus' | 'requestId'>,
-    key: string | undefined,
-    indexer = '',
+    { cacheStatus, requestId: id = givenIdOf(asked.headers) }: Pick<ResponseContext, 'cacheStatus' | 'requestId'>,
+    answer?: Answer,
   ): ResponseMessage {
     const { onAnswered, clientOf, monotonic } = this.#dependencies;
-    onAnswered?.({
+    if (onAnswered === undefined) return message;
+    const { indexer, reason } =
+      answer?.kind === 'failure' ? answer.error.details : { indexer: answer?.entry.head.indexer, reason: undefined };
+    onAnswered({
       id,
       client: clientOf(client, asked.headers),
       operation: asked.operation.name,
-      key,
+      key: answer?.key,
       status: message.status,
       cacheStatus: renderCacheStatus(cacheStatus),
       ms: monotonic() - at,
       indexer: indexer === '' ? undefined : indexer,
+      reason,
+      joined: answer?.joined,
     });
     return message;
   }
 
   /** Begins a wait that also ends when its client leaves. */
-  openWait(client: Socket, headers: RequestHeaders): Wait {
+  openWait(client: Socket, headers: RequestHeaders, id?: string): Wait {
     const { waitMs, clientOf, onClient, connections } = this.#dependencies;
     const name = clientOf(client, headers);
     onClient(name);
-    const wait = new Wait(waitMs, name);
+    const wait = new Wait(waitMs, name, id);
     connections.endWithClient(wait, client);
     return wait;
   }
@@ -174,15 +182,15 @@ export class OperationAnswers {
   #message(answer: Answer, begun: BegunRequest): ResponseMessage | Promise<ResponseMessage> {
     const { gzip, now } = this.#dependencies;
     const { operation, headers } = begun.asked;
-    const { cacheStatus, key } = answer;
+    const { cacheStatus } = answer;
     const fromMemory = cacheStatus.hit === true && cacheStatus.detail === 'memory';
     const context = { cacheStatus, vary: operation.vary, requestId: fromMemory ? undefined : begun.id() };
-    if (answer.kind === 'failure') return this.#logged(begun, errorMessage(answer.error, context), context, key);
+    if (answer.kind === 'failure') return this.#logged(begun, errorMessage(answer.error, context), context, answer);
     const { entry } = answer;
     const withBody = (body: SentBody) => {
       const isPrivate = hasHeaderOf(operation, headers);
       const message = entryMessage(headers, entry, body, { ...context, isPrivate }, now());
-      return this.#logged(begun, message, context, key, entry.head.indexer);
+      return this.#logged(begun, message, context, answer);
     };
     const body = gzip.bodyFor(entry, acceptsGzip(headers['accept-encoding'] as string | undefined));
     return body instanceof Promise ? body.then(withBody, undecodable) : withBody(body);
