@@ -24,6 +24,7 @@ import { describeExplanation } from './operate/describe-explanation.ts';
 import { logEvents } from './operate/log-events.ts';
 import { Metrics, type MetricsDependencies } from './operate/metrics.ts';
 import { StatusHistory } from './operate/status/history.ts';
+import { LastFailures } from './operate/status/last-failures.ts';
 import { statusPages } from './operate/status/status-pages.ts';
 import { TopKeys } from './operate/status/top-keys.ts';
 import { Purges } from './purge/purges.ts';
@@ -94,6 +95,7 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
     push?.watches.clear();
   };
   const clock = new Clock({ wall, monotonic, onJump: onClockJump });
+  const failures = new LastFailures(events);
   const now = dependencies.now ?? clock.now;
   const names = new Names({ askResolver, now: monotonic });
   const operations = new OperationsInUse(settings.operations);
@@ -179,6 +181,8 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
     now,
     monotonic,
     onBug: events.reportBug,
+    failures,
+    onVerdict: ({ says, why, todo }) => events.report({ name: 'verdict', says, why, todo }),
   });
   const about = { version: VERSION, host: hostname(), network, indexers: indexers.all.map(({ name }) => name) };
   const status = statusPages({

@@ -21,6 +21,8 @@ export type AppEvent =
   | { readonly name: 'greedy-client'; readonly client: string; readonly share: number }
   /** A connection of a client was refused: `http.maxConnections` are open. */
   | { readonly name: 'connection-refused' }
+  /** How clients are served has changed for better or worse. */
+  | { readonly name: 'verdict'; readonly says: string; readonly why: string; readonly todo: string }
   /** An entry was evicted from memory while it was fresh. */
   | { readonly name: 'evicted' }
   /** A body was compressed. */

@@ -96,7 +96,8 @@ function screen(url: string, message: StatusMessage): string {
     ['process RSS, heap', `${mebibytes(process.rssBytes)}, ${mebibytes(process.heapBytes)}`],
     ['event loop lag p99', seconds(process.loopLagSeconds)],
   ];
-  const since = verdict.why === '' ? '' : ` since ${timeOf(verdict.since)}: ${verdict.why}`;
+  const since = verdict.why === '' ? '' : ` for ${duration(at - verdict.since)}: ${verdict.why}`;
+  const todo = verdict.todo === '' ? '' : `\nwhat to do: docs/incidents.md#${verdict.todo}`;
   const tables = [beside(textTable(['requests', 'a second', 'share'], outcomes), textTable(['now', ''], rows))];
   const indexers = message.indexers.map(({ isBackup, state, lagBlocks, perSecond, failedPerSecond, ...is }) => [
     is.indexer,
@@ -116,7 +117,7 @@ function screen(url: string, message: StatusMessage): string {
   ]);
   if (clients.length > 0) tables.push(textTable(['clients beyond memory', 'waiting', 'share'], clients.slice(0, 3)));
   const head = `toncache ${about.version} on ${about.host}, ${about.network}, at ${url}, ${timeOf(at)}`;
-  return [`${head}\n${verdict.says}${since}\n`, ...tables].join('\n');
+  return [`${head}\n${verdict.says}${since}${todo}\n`, ...tables].join('\n');
 }
 
 /** Two tables side by side. */

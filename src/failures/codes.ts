@@ -16,7 +16,7 @@ interface Failure {
 
 /**
  * Every way a request can fail, in one closed list. Nobody else words a failure, or says which status it has. A text says
- * what happened, to what, and what would be accepted; docs/operations.md has the same texts.
+ * what happened, to what, and what would be accepted; docs/incidents.md has the same texts.
  */
 export const FAILURES = {
   'invalid-request': {
@@ -91,7 +91,7 @@ export const FAILURES = {
     retryAfter: 'none',
     operatorReads: '{indexer} does not serve this operation',
     clientReads: {
-      usual: 'the indexer does not serve {operation}: {remedy} (docs/operations.md, not-served)',
+      usual: 'the indexer does not serve {operation}: {remedy} (docs/incidents.md, not-served)',
       'not-passed': 'only {operations} are served here; PASSTHROUGH=on serves the rest',
     },
   },

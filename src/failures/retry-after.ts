@@ -6,7 +6,7 @@ const LONGEST_SECONDS = 3600;
 const secondsOf = (waitMs: Ms) => Math.min(Math.ceil(waitMs / 1000), LONGEST_SECONDS);
 
 /**
- * The rules by which the number of `Retry-After` is made, named as docs/operations.md names them. `waitMs`: the known wait,
+ * The rules by which the number of `Retry-After` is made, named as docs/incidents.md names them. `waitMs`: the known wait,
  * 0 if none is known. `chance`: 0 to 1.
  */
 const RULES = {

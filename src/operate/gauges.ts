@@ -42,7 +42,7 @@ export interface GaugeSources {
   };
   /** By client, most first. */
   readonly waitingClients: () => readonly WaitingClient[];
-  /** 0: serving, 1: stale answers or what is cached, 2: refusing. */
+  /** The place of the level of the verdict. */
   readonly verdict: () => number;
   readonly clock: Clock;
   /** Absent without Redis. */
@@ -64,7 +64,11 @@ export function addGauges(registry: Registry, sources: GaugeSources): void {
   type Indexer = (typeof all)[number];
   const ofIndexer = (name: string, help: string, read: (indexer: Indexer) => number) =>
     add(name, help, () => all.map((indexer) => ({ value: read(indexer), labels: { indexer: indexer.name } })));
-  gauge('verdict', 'How clients are served: 0 as always, 1 with what is cached, 2 some are refused.', sources.verdict);
+  gauge(
+    'verdict',
+    'How clients are served: 0 as always, 1 all but not as always, 2 some are refused.',
+    sources.verdict,
+  );
   gauge('memory_bytes', 'Bytes in the memory tier, overhead included.', () => memory.sizeBytes);
   gauge('memory_max_bytes', 'The most bytes that the memory tier may hold.', () => maxMemoryBytes);
   gauge('memory_entries', 'Entries in the memory tier.', () => memory.count);

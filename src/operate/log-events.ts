@@ -120,6 +120,12 @@ const LINES: ByEvent<Line | undefined> = {
     event.state === 'begun'
       ? warn(`${sentenceOf(SHED.paused)}: nothing is sent to it until it ends`, { indexer, ms: event.ms })
       : info('pause ended: the indexer answers again', { indexer }),
+  // Its causes are lines of their own.
+  verdict: ({ says, why, todo }) =>
+    info(why === '' ? 'clients are served as always' : 'clients are not served as always', {
+      says,
+      ...(why !== '' && { why, todo: `docs/incidents.md#${todo}` }),
+    }),
   'rate-shared': ({ shared }) =>
     shared
       ? info('rate limit is shared through Redis again')

@@ -73,7 +73,7 @@ describe('an operation that the indexer does not serve', () => {
     await vi.waitFor(async () => {
       const { verdict } = JSON.parse((await world.proxy.askAdmin('/status.json')).text);
       expect(verdict).toMatchObject({
-        level: 'stale',
+        level: 'degraded',
         says: 'serving without pendingTraces',
         why: expect.stringContaining(REMEDY),
       });

@@ -75,7 +75,7 @@ describe('of two indexers', () => {
         expect(statuses(await replicas.askInTurn(10))).toEqual(RIGHT);
         const { verdict } = JSON.parse((await replicas.proxy.askAdmin('/status.json')).text);
         expect(verdict).toMatchObject({
-          level: 'stale',
+          level: 'degraded',
           says: `serving without ${indexer}`,
           why: `${indexer} refuses our API key; clients get the answers of the others`,
         });

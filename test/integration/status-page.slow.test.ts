@@ -104,7 +104,9 @@ describe('the status page in Chromium', () => {
     await expect.poll(verdict, PATIENT).toBe('serving');
     world.indexer.faults.inject(refusedKey(401));
     for (let time = 0; time < 20; time++) await world.ask(unknownTransaction());
-    await expect.poll(verdict, PATIENT).toMatch(/^refusing \d+ % since \d\d:\d\d: the indexer refuses our API key$/);
+    await expect
+      .poll(verdict, PATIENT)
+      .toMatch(/^refusing \d+ % \(\w+\) for [\d.]+ m?s: the indexer refuses our API key What to do$/);
     expect(await page.title()).toMatch(/^refusing \d+ % – toncache$/);
     await page.reload();
     const outcomes = () => page.locator('#chart-requests').getAttribute('aria-label');

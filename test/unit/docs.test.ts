@@ -60,8 +60,8 @@ test('README.md leads to every other page', () => {
   expect(linked).toEqual(expect.arrayContaining(others.map((page) => basename(page))));
 });
 
-test('docs/operations.md says what to do about every detail of Cache-Status', () => {
-  const section = /## When an answer has this detail[\s\S]*?(?=\n## )/.exec(readPage('docs/operations.md'))?.[0] ?? '';
+test('docs/incidents.md says what to do about every detail of Cache-Status', () => {
+  const section = /## When an answer has this detail[\s\S]*/.exec(readPage('docs/incidents.md'))?.[0] ?? '';
   const inTable = section.split('\n').flatMap((row) => row.split('|')[1]?.match(/[\w-]+(?=`)/g) ?? []);
   const codes = Object.keys(FAILURES);
   expect(codes.length).toBeGreaterThan(15);

@@ -16,9 +16,9 @@ const TEXTS = [
 /** As the documentation writes what is filled in. */
 const documented = (text: string) => text.replace(/\{(\w+)\}/g, '…');
 
-/** The rows of a section of docs/operations.md, each as its cells without the marks of code. */
+/** The rows of a section of docs/incidents.md, each as its cells without the marks of code. */
 function rowsOf(heading: string): string[][] {
-  const [, section = ''] = readPage('docs/operations.md').split(`\n## ${heading}\n`);
+  const [, section = ''] = readPage('docs/incidents.md').split(`\n## ${heading}\n`);
   const rows = section.split(/\n##+ /)[0]?.match(/^\|.*\|$/gm) ?? [];
   return rows.slice(2).map((row) =>
     row
@@ -43,7 +43,7 @@ describe('the registry of failures', () => {
   });
 });
 
-test('docs/operations.md has the texts, the status and the Retry-After of each code', () => {
+test('docs/incidents.md has the texts, the status and the Retry-After of each code', () => {
   const expected = CODES.filter((code) => code !== 'client-left').flatMap((code) => {
     const { status, retryAfter, clientReads } = FAILURES[code];
     return Object.values<string>(clientReads).map((text) => [code, String(status), documented(text), retryAfter]);
@@ -51,7 +51,7 @@ test('docs/operations.md has the texts, the status and the Retry-After of each c
   expect(rowsOf('What clients read')).toEqual(expected);
 });
 
-test('docs/operations.md has what clients and operators read of each reason', () => {
+test('docs/incidents.md has what clients and operators read of each reason', () => {
   const expected = SHED_REASONS.map((reason) => [
     reason,
     documented(SHED[reason].clientReads),

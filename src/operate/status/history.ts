@@ -1,7 +1,7 @@
 import type { EpochMs, MonotonicMs } from '../../time-units.ts';
 import { type MetricSample, Samples } from '../samples.ts';
-import { readNumbers, type StatusNumbers } from './numbers.ts';
-import { LEVELS, type Verdict, verdictOf } from './verdict.ts';
+import { type Counted, countedIn, readNumbers, type StatusNumbers } from './numbers.ts';
+import { type Failures, LEVELS, type Verdict, verdictOf } from './verdict.ts';
 
 /** When somebody asks, a moment this old is replaced by a new one: so who asks each second gets a new one each time. */
 const SHOWN_MS = 900;
@@ -12,13 +12,21 @@ const UNWATCHED_MS = 5000;
 /** Ratios, latencies and the verdict cover this time. */
 const WINDOW_MS = 10_000;
 
+/** A level is kept for so long after its last cause: a cause that comes and goes is one. */
+const HELD_MS = 10_000;
+
 const KEPT_MS = 5 * 60_000;
+
+/** What was saved is counted over an hour, from a look of each minute. */
+const [HOUR_MS, MINUTE_MS] = [3_600_000, 60_000];
 
 /** What is known of one second. */
 export interface StatusMoment extends StatusNumbers {
   readonly at: EpochMs;
   /** `since`: when it was first so, epoch milliseconds. */
   readonly verdict: Verdict & { readonly since: number };
+  /** The requests of the last hour, or since the start, that were answered; and those of them that were saved. */
+  readonly hour: { readonly seconds: number; readonly requests: number; readonly saved: number };
 }
 
 export interface StatusHistoryDependencies {
@@ -26,6 +34,10 @@ export interface StatusHistoryDependencies {
   readonly now: () => EpochMs;
   readonly monotonic: () => MonotonicMs;
   readonly onBug: (error: unknown) => void;
+  /** How indexers and Redis last failed. */
+  readonly failures: Failures;
+  /** Called when the level changes. */
+  readonly onVerdict: (verdict: Verdict) => void;
 }
 
 /** Looks at the metrics all the time and keeps the last five minutes, so that a page that is opened shows them. */
@@ -34,6 +46,9 @@ export class StatusHistory {
   readonly #timer: NodeJS.Timeout;
   readonly #moments: StatusMoment[] = [];
   #samples: Samples[] = [];
+  /** Of each minute of the last hour, oldest first. */
+  #heldUntil: MonotonicMs = Number.NEGATIVE_INFINITY;
+  readonly #minutes: Counted[] = [];
   #reading: Promise<void> | undefined;
 
   constructor(dependencies: StatusHistoryDependencies) {
@@ -67,16 +82,36 @@ export class StatusHistory {
   }
 
   async #read(): Promise<void> {
-    const { samples, monotonic, now } = this.#dependencies;
+    const { samples, monotonic, now, failures } = this.#dependencies;
     const newest = new Samples(await samples(), monotonic());
     const window = this.#samples.filter(({ at }) => newest.at - at <= WINDOW_MS + SHOWN_MS / 2);
     const [oldest = newest, ...others] = [...window, newest];
     this.#samples = [oldest, ...others];
-    const verdict = verdictOf(oldest, newest);
-    const before = this.#moments.at(-1)?.verdict;
     const at = now();
-    const since = before !== undefined && before.level === verdict.level ? before.since : at;
-    this.#moments.push({ at, verdict: { ...verdict, since }, ...readNumbers([oldest, ...others]) });
+    const verdict = this.#held(verdictOf(oldest, newest, failures), at);
+    const hour = this.#countHour(countedIn(newest));
+    this.#moments.push({ at, verdict, hour, ...readNumbers([oldest, ...others]) });
     while (at - (this.#moments[0]?.at ?? at) > KEPT_MS) this.#moments.shift();
+  }
+
+  /** The verdict that is said: a worse one at once, a better one when the last worse one is over for a while. */
+  #held(found: Verdict, at: EpochMs): StatusMoment['verdict'] {
+    const now = this.#dependencies.monotonic();
+    const said = this.#moments.at(-1)?.verdict ?? { level: LEVELS[0], since: at };
+    const rise = LEVELS.indexOf(found.level) - LEVELS.indexOf(said.level);
+    if (rise < 0 && 'why' in said && now < this.#heldUntil) return said;
+    this.#heldUntil = now + HELD_MS;
+    if (rise !== 0) this.#dependencies.onVerdict(found);
+    return { ...found, since: rise === 0 ? said.since : at };
+  }
+
+  #countHour(now: Counted): StatusMoment['hour'] {
+    const minutes = this.#minutes;
+    if (now.at - (minutes.at(-1)?.at ?? Number.NEGATIVE_INFINITY) >= MINUTE_MS) minutes.push(now);
+    while (now.at - (minutes[0]?.at ?? now.at) > HOUR_MS) minutes.shift();
+    const first = minutes[0] ?? now;
+    const requests = now.answered - first.answered;
+    const saved = Math.max(0, requests - (now.sent - first.sent));
+    return { seconds: (now.at - first.at) / 1000, requests, saved };
   }
 }

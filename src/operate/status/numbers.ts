@@ -10,6 +10,19 @@ const REFUSALS = ['overloaded', 'shutting-down', 'too-many-requests'];
 /** The numbers of the status page and of `toncache top`. Rates, ratios and quantiles are undefined without requests. */
 export type StatusNumbers = ReturnType<typeof readNumbers>;
 
+/** What was counted until an instant. */
+export type Counted = ReturnType<typeof countedIn>;
+
+/** The requests that were answered, and those that were sent to indexers for them, pass-through left out. */
+export function countedIn(samples: Samples) {
+  const requests = (outcome?: RequestOutcome) => samples.sum('requests_total', outcome && { outcome });
+  return {
+    at: samples.at,
+    answered: requests() - requests('invalid') - requests('failed'),
+    sent: samples.sum('upstream_requests_total') - samples.sum('upstream_requests_total', { operation: 'passThrough' }),
+  };
+}
+
 /** Computes the numbers from the samples of the last 10 s, oldest first; at least one. */
 export function readNumbers(samples: readonly [Samples, ...Samples[]]) {
   const [oldest] = samples;
@@ -72,7 +85,7 @@ export function readNumbers(samples: readonly [Samples, ...Samples[]]) {
 }
 
 /** How long clients wait. Hits in memory are not timed: they count as faster than what is. */
-function latencyIn(growth: Growth, labels: Readonly<Record<string, string>> = {}) {
+export function latencyIn(growth: Growth, labels: Readonly<Record<string, string>> = {}) {
   const quantile = (part: number) =>
     growth.quantile('request_seconds', part, labels, growth.of('requests_total', { ...labels, outcome: 'hit-memory' }));
   return { p50Seconds: quantile(0.5), p99Seconds: quantile(0.99) };
@@ -106,7 +119,8 @@ function partsOf(growth: Growth, labels: Readonly<Record<string, string>> = {}) 
   };
 }
 
-function backupsOf(samples: Samples) {
+/** The labels of all backups. */
+export function backupsOf(samples: Samples) {
   return samples
     .of('indexer_backup')
     .flatMap(({ value, labels }) => (value > 0 ? [{ indexer: String(labels['indexer']) }] : []));

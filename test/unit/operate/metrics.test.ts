@@ -64,11 +64,11 @@ describe('the metrics page', () => {
   it('is watched by alerts that each have a test of firing and a section that says what to do', () => {
     const alerts = [...ALERTS.matchAll(/alert: (\w+)/g)].map(([, name = '']) => name);
     expect(alerts.length).toBe(17);
-    const headings = read('docs/operations.md').match(/^#+ \S+$/gm) ?? [];
+    const headings = read('docs/incidents.md').match(/^#+ \S+$/gm) ?? [];
     for (const alert of alerts) {
       expect(ALERT_TESTS).toContain(`alertname: ${alert}\n        exp_alerts:`);
       expect(headings).toContain(`### ${alert}`);
-      expect(ALERTS).toContain(`runbook_url: https://toncache.example/docs/operations.md#${alert.toLowerCase()}\n`);
+      expect(ALERTS).toContain(`runbook_url: https://toncache.example/docs/incidents.md#${alert.toLowerCase()}\n`);
     }
     for (const part of ['summary', 'description']) expect(ALERTS.split(`\n          ${part}: `)).toHaveLength(18);
   });

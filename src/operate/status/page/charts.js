@@ -1,7 +1,10 @@
 import uPlot from './uplot.js';
 
 const SHOWN_SECONDS = 300;
-const HEIGHT = 160;
+const HEIGHT = 150;
+const HEIGHT_ON_PHONE = 90;
+/** The tops of the axes, times a power of ten: half of each is as short a number. */
+const TOPS = [1, 2, 4, 5, 6, 8, 10];
 const TIME = { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' };
 
 // A canvas takes no `light-dark(...)`: an element that has the color says what it comes to.
@@ -14,12 +17,12 @@ function color(name) {
 }
 
 /** 24 h time of an instant in epoch milliseconds. */
-export const timeOf = (at, withSeconds = false) =>
+const timeOf = (at, withSeconds = false) =>
   new Date(at).toLocaleTimeString('en-GB', withSeconds ? { ...TIME, second: '2-digit' } : TIME);
 
 /**
  * A chart of the last five minutes with a line for each name, or with areas that are stacked. Its legend has the newest
- * values; names that were 0 all the time are left out.
+ * values; areas that were 0 all the time are left out.
  */
 export class Chart {
   #element;
@@ -43,7 +46,7 @@ export class Chart {
       const own = () => color(`--c${index + 1}`);
       return isStacked
         ? { label, stroke: own, fill: own, width: 0, points: { show: false } }
-        : { label, stroke: own, width: 1.5 };
+        : { label, stroke: own, width: 1.5, points: { show: false } };
     });
     const options = {
       ...this.#size(),
@@ -59,11 +62,12 @@ export class Chart {
         },
         {
           ...axis,
+          splits: (_, __, least, most) => [least, most / 2, most],
           values: (_, values) => values.map((value) => value.toLocaleString('en')),
-          size: (_, labels) => 16 + 7 * Math.max(1, ...(labels ?? []).map(({ length }) => length)),
+          size: innerWidth < 640 ? 44 : 60,
         },
       ],
-      scales: { y: { range: (_, __, highest) => [0, Math.max(1, highest * 1.1)] } },
+      scales: { y: { range: (_, __, highest) => [0, topAbove(highest)] } },
     };
     this.#plot = new uPlot(options, this.#data, this.#element);
     this.#legend = this.#element.parentElement.appendChild(document.createElement('p'));
@@ -84,12 +88,14 @@ export class Chart {
     this.#plot.setData([times, ...(this.#isStacked ? stacked(columns) : columns)]);
     const newest = columns.map((column) => column.at(-1) ?? undefined);
     const shown = this.#names.flatMap((name, index) =>
-      columns[index].some((value) => value > 0) ? [{ name, index, value: shortly(newest[index]) }] : [],
+      !this.#isStacked || columns[index].some((value) => value > 0)
+        ? [{ name, index, value: shortly(newest[index]) }]
+        : [],
     );
     this.#legend.replaceChildren(
       ...shown.map(({ name, index, value }) => {
         const entry = document.createElement('span');
-        entry.style.color = `var(--c${index + 1})`;
+        entry.style.setProperty('--mark', `var(--c${index + 1})`);
         entry.textContent = `${name} ${value}`;
         return entry;
       }),
@@ -100,8 +106,13 @@ export class Chart {
   }
 
   #size() {
-    return { width: Math.max(200, this.#element.clientWidth), height: HEIGHT };
+    return { width: Math.max(140, this.#element.clientWidth), height: innerWidth < 640 ? HEIGHT_ON_PHONE : HEIGHT };
   }
+}
+
+function topAbove(value) {
+  const power = 10 ** Math.floor(Math.log10(Math.max(1, value ?? 0)));
+  return power * TOPS.find((top) => top * power >= (value ?? 0));
 }
 
 function shortly(value) {

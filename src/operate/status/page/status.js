@@ -1,6 +1,7 @@
 import { ask, useToken, watchNumbers } from './ask.js';
-import { Chart, timeOf } from './charts.js';
+import { Chart } from './charts.js';
 import { purgeOf } from './purge-of.js';
+import { shownRequest } from './shown-request.js';
 
 const OUTCOMES = ['hit-memory', 'hit-redis', 'stale', 'collapsed', 'miss', 'invalid', 'refused', 'failed'];
 
@@ -12,7 +13,7 @@ const charts = [
     isStacked: true,
   }),
   new Chart('chart-latency', ['p50', 'p99'], ({ upstream }) => [upstream.p50Seconds, upstream.p99Seconds].map(toMs)),
-  new Chart('chart-slots', ['in use', 'limit', 'queue'], ({ upstream }) => [
+  new Chart('chart-slots', ['in use', 'limit', 'waiting'], ({ upstream }) => [
     upstream.inFlight,
     upstream.limit,
     upstream.queued,
@@ -43,13 +44,24 @@ function make(tag, properties, ...children) {
 /** The class of what is shown: `good`, `warn`, `bad` or none. */
 const warnIf = (isSo) => (isSo ? 'warn' : '');
 
-const VERDICT_STATES = { serving: 'good', stale: 'warn', refusing: 'bad' };
+const VERDICT_STATES = { serving: 'good', degraded: 'warn', refusing: 'bad' };
 
-function showVerdict({ level, says, why, since }) {
-  const from = why === '' ? '' : ` since ${timeOf(since)}: ${why}`;
-  byId('verdict').textContent = `${says}${from}`;
+function showVerdict({ at, verdict: { level, says, why, since, todo } }) {
+  const words = why === '' ? says : `${says} for ${duration(Math.round((at - since) / 1000))}: ${why}`;
+  // The text fragment leads to the heading: what is linked is the page as it is written.
+  const heading = encodeURIComponent(`## ${todo.replaceAll('-', ' ')}`);
+  const link = make('a', { href: `/status/incidents.md#:~:text=${heading}`, target: '_blank' }, 'What to do');
+  byId('verdict').replaceChildren(words, ...(todo === '' ? [] : [' ', link]));
   byId('verdict').className = VERDICT_STATES[level];
   document.title = level === 'serving' ? 'toncache' : `${says} – toncache`;
+}
+
+function showHour({ hour: { seconds, requests, saved } }) {
+  const time = seconds > 3500 ? 'in the last hour' : `in the last ${duration(seconds)}`;
+  byId('hour').textContent =
+    requests === 0
+      ? `No requests ${time}.`
+      : `Saved ${saved.toLocaleString('en')} of ${requests.toLocaleString('en')} requests ${time}.`;
 }
 
 function showAbout({ about, at }) {
@@ -63,6 +75,10 @@ function blockOf(seqno, ageSeconds) {
   if (seqno === undefined) return '?';
   const age = ageSeconds < 0 ? `${duration(-ageSeconds)} ahead of our clock` : `${duration(ageSeconds)} old`;
   return `${seqno.toLocaleString('en')}, ${ageSeconds === undefined ? '?' : age}`;
+}
+
+function waitingOf({ queued, expectedWaitSeconds }) {
+  return queued === 0 ? 'nobody' : `${queued}, for ${duration(expectedWaitSeconds)}`;
 }
 
 /** The groups of tiles, each tile with its name, its text and its class. */
@@ -82,8 +98,7 @@ function tilesOf({ rates, hitRatio, savedRatio, latency, upstream, memory, proce
       ['Latency p99', duration(upstream.p99Seconds), warnIf(upstream.p99Seconds > 2)],
       ['Slots in use', `${upstream.inFlight} of ${upstream.limit}`, warnIf(upstream.inFlight >= upstream.limit)],
       ...(upstream.paused ? [['Pause', 'by a 429', 'bad']] : []),
-      ['Waiting', upstream.queued, warnIf(upstream.queued > 0)],
-      ['Expected wait', duration(upstream.expectedWaitSeconds)],
+      ['Waiting', waitingOf(upstream), warnIf(upstream.queued > 0)],
       ['Newest block', blockOf(message.newestSeqno, message.newestAgeSeconds), warnIf(message.newestAgeSeconds > 120)],
     ],
     Cache: [
@@ -114,9 +129,9 @@ function showTiles(message) {
 
 /**
  * A cell is a text or a list of texts and elements, and has the name of its column for screens that are too narrow for
- * columns. A table is left alone while a button in it has the focus.
+ * columns. `ifEmpty`: what stands there without rows. A table is left alone while a button in it has the focus.
  */
-function showTable(id, head, rows) {
+function showTable(id, head, rows, ifEmpty = '') {
   const table = byId(id);
   if (table.contains(document.activeElement)) return;
   const body = rows.map((cells) => {
@@ -124,6 +139,7 @@ function showTable(id, head, rows) {
     for (const [index, cell] of [...row.cells].entries()) cell.dataset.name = head[index];
     return row;
   });
+  if (rows.length === 0) return table.replaceChildren(make('caption', {}, ifEmpty));
   const names = head.map((name) => make('th', { scope: 'col' }, name));
   table.replaceChildren(make('thead', {}, make('tr', {}, ...names)), make('tbody', {}, ...body));
 }
@@ -167,18 +183,34 @@ function button(text, act) {
   return made;
 }
 
+function freshnessOf(freshForMs) {
+  if (freshForMs === undefined) return '–';
+  return `${freshForMs > 0 ? 'fresh' : 'stale'} for ${duration(Math.abs(freshForMs) / 1000)}`;
+}
+
 /** Without keys and clients, the form for the token is shown. */
-function showSecrets({ keys, clients = [] }) {
+function showSecrets({ about, keys, clients = [] }) {
   byId('access').hidden = keys !== undefined;
   const requests = (keys ?? []).map(({ share, answerClass = 'not in memory', freshForMs, request }) => [
     percent(share),
     answerClass,
-    freshForMs === undefined ? '–' : duration(freshForMs / 1000),
-    [request, button('Explain', () => explain(request)), button('Purge', () => purge(request))],
+    freshnessOf(freshForMs),
+    [
+      make('span', { title: request }, shownRequest(request, about.network)),
+      button('Explain', () => explain(request)),
+      button('Purge', () => purge(request)),
+    ],
   ]);
-  showTable('keys', ['Share', 'Class', 'Fresh for', 'Request'], requests);
-  const waiting = clients.map(({ share, waiting, client }) => [waiting, percent(share), client]);
-  showTable('clients', ['Waiting', 'Share', 'Client'], waiting);
+  const hidden = keys === undefined ? '' : 'Nobody has asked for anything in the last minutes.';
+  showTable('keys', ['Share', 'Class', 'Freshness', 'Request'], requests, hidden);
+  // Several clients of one network look the same.
+  const named = clients.map(({ client, ...is }, index) => {
+    const before = clients.slice(0, index).filter((other) => other.client === client).length;
+    return { ...is, client: before === 0 ? client : `${client} (${before + 1})` };
+  });
+  const waiting = named.map(({ share, waiting, client }) => [waiting || 'none', percent(share), client]);
+  const nobody = keys === undefined ? '' : 'Nobody waits, and memory answers all.';
+  showTable('clients', ['Waiting', 'Share', 'Client'], waiting, nobody);
 }
 
 /** Shows what `done` makes of an answer, or its error. */
@@ -216,7 +248,8 @@ byId('explain').addEventListener('submit', (event) => {
 watchNumbers(
   (message) => {
     for (const chart of charts) chart.show(message.history);
-    showVerdict(message.verdict);
+    showVerdict(message);
+    showHour(message);
     showAbout(message);
     showTiles(message);
     showOperations(message);

@@ -1,10 +1,19 @@
+import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { Samples } from '../../../../src/operate/samples.ts';
 import { verdictOf } from '../../../../src/operate/status/verdict.ts';
 import { sample } from './read-sample.ts';
 
 const NOTHING = new Samples([], 0);
+const UNREACHABLE = { result: 'upstream-unreachable', reason: 'connect ECONNREFUSED 10.0.0.7:8081' };
+/** Of the indexer `gone` it is remembered how it failed, and of Redis. */
+const FAILURES = { of: (indexer: string) => (indexer === 'gone' ? UNREACHABLE : undefined), ofRedis: 'OOM command' };
 const ANSWERED = 'requests_total outcome=hit-memory 90';
+
+const INCIDENTS = readFileSync(new URL('../../../../docs/incidents.md', import.meta.url), 'utf8');
+const HEADINGS = new Set(
+  [...INCIDENTS.matchAll(/^## (.*)$/gm)].map(([, heading = '']) => heading.toLowerCase().replaceAll(' ', '-')),
+);
 
 describe('the verdict', () => {
   it.each<[string, string[], string, unknown]>([
@@ -68,7 +77,7 @@ describe('the verdict', () => {
       'a breaker is open and hits are served',
       [ANSWERED, 'breaker_open indexer=a operation=pendingTraces 1'],
       'serving what is cached',
-      'the indexer fails, and its circuit breaker is open',
+      'the indexer fails; its circuit breaker is open',
     ],
     [
       'one of two indexers has its breaker open',
@@ -120,7 +129,7 @@ describe('the verdict', () => {
         'upstream_requests_total operation=x result=302 5',
         'upstream_requests_total operation=x result=200 5',
       ],
-      'serving what is cached',
+      'all are answered',
       'the indexer answers with a redirect',
     ],
     [
@@ -171,8 +180,143 @@ describe('the verdict', () => {
       'serving',
       '',
     ],
-    ['Redis is away', [ANSWERED, 'redis_available call=read 0'], 'serving from memory alone', 'Redis is away'],
+    [
+      'Redis is away',
+      [ANSWERED, 'redis_available call=read 0'],
+      'serving from memory alone',
+      'Redis is away (OOM command)',
+    ],
+    [
+      'a breaker has hidden the cause from all counters',
+      [
+        'requests_total operation=x outcome=failed 90',
+        'requests_total operation=y outcome=hit-memory 10',
+        'request_failures_total code=overloaded 90',
+        'shed_total reason=breaker-open 90',
+        'breaker_open indexer=gone operation=x 1',
+      ],
+      'refusing 90 % (x)',
+      'the indexer cannot be reached (connect ECONNREFUSED 10.0.0.7:8081); its circuit breaker is open',
+    ],
+    [
+      'the indexer is away and 94 % are hits',
+      [
+        'requests_total operation=x outcome=hit-memory 94',
+        'requests_total operation=x outcome=failed 6',
+        'request_failures_total code=upstream-unreachable 6',
+        'breaker_open indexer=gone operation=x 0',
+      ],
+      'refusing 6 %',
+      'the indexer cannot be reached (connect ECONNREFUSED 10.0.0.7:8081)',
+    ],
+    [
+      'a backup answers all',
+      [
+        'requests_total outcome=miss 60',
+        'requests_total outcome=stale 40',
+        'indexer_backup indexer=gone 0',
+        'indexer_backup indexer=b 1',
+        'indexer_requests_total indexer=b result=200 60',
+        'breaker_open indexer=gone operation=x 1',
+        'breaker_open indexer=b operation=x 0',
+      ],
+      'served by the backup b',
+      'gone cannot be reached (connect ECONNREFUSED 10.0.0.7:8081)',
+    ],
+    [
+      'a backup helps where the others are full',
+      ['requests_total outcome=miss 60', 'indexer_backup indexer=b 1', 'indexer_requests_total indexer=b result=200 6'],
+      'served by the backup b',
+      'all slots of the others are in use',
+    ],
+    [
+      'clients wait for a slow indexer, and one answer is stale',
+      [
+        'requests_total outcome=miss 90',
+        'requests_total outcome=stale 1',
+        'upstream_requests_total result=200 90',
+        'upstream_request_seconds_bucket le=1 10',
+        'upstream_request_seconds_bucket le=2.5 90',
+        'upstream_request_seconds_bucket le=+Inf 90',
+        'request_seconds_bucket le=1 10',
+        'request_seconds_bucket le=2.5 90',
+        'request_seconds_bucket le=+Inf 90',
+      ],
+      'slow answers',
+      'the indexer is slow (p99 2.5 s)',
+    ],
+    [
+      'one of three indexers is slow, and its share of the answers comes from the others in time',
+      [
+        'requests_total outcome=miss 1000',
+        'requests_total outcome=stale 1',
+        'upstream_requests_total result=200 1000',
+        'upstream_request_seconds_bucket le=1 900',
+        'upstream_request_seconds_bucket le=5 1000',
+        'upstream_request_seconds_bucket le=+Inf 1000',
+        'request_seconds_bucket le=0.2 1000',
+        'request_seconds_bucket le=5 1000',
+        'request_seconds_bucket le=+Inf 1000',
+      ],
+      'serving',
+      '',
+    ],
+    [
+      'an indexer does not say its head',
+      [ANSWERED, 'indexer_silent indexer=a 1', 'indexer_silent indexer=b 0'],
+      'all are answered',
+      'a does not say its newest block: nobody knows how far it is behind',
+    ],
+    [
+      'the chain stands still, and what a backup says does not count',
+      [
+        ANSWERED,
+        'indexer_head_same_seconds indexer=a 121',
+        'indexer_head_same_seconds indexer=b 0',
+        'indexer_backup indexer=b 1',
+      ],
+      'answers from the past',
+      'the newest block has been the same for 2 min',
+    ],
+    [
+      'one of two chains stands still',
+      [ANSWERED, 'indexer_head_same_seconds indexer=a 300', 'indexer_head_same_seconds indexer=b 0'],
+      'serving',
+      '',
+    ],
+    [
+      'the clock of Redis is behind',
+      [ANSWERED, 'redis_clock_offset_seconds -120'],
+      'all are answered',
+      'the clock of Redis is 2 min behind that of this machine',
+    ],
+    [
+      'the chain is ahead of our clock',
+      [ANSWERED, 'indexer_head_age_seconds indexer=a -6', 'indexer_head_age_seconds indexer=b -7'],
+      'all are answered',
+      'the chain is 6 s ahead of our clock',
+    ],
+    [
+      'the chain is behind our clock, as it is while an indexer catches up',
+      [ANSWERED, 'indexer_head_age_seconds indexer=a 7200', 'redis_clock_offset_seconds 4.9'],
+      'serving',
+      '',
+    ],
+    [
+      'others wait because of one client',
+      [ANSWERED, 'waiting_greediest_ratio 0.83', 'waiting_clients 5', 'upstream_queued 200'],
+      'others wait because of one client',
+      'one client has 83 % of what waits for the indexer',
+    ],
+    [
+      'there is one client, which waits',
+      [ANSWERED, 'waiting_greediest_ratio 1', 'waiting_clients 1', 'upstream_queued 200'],
+      'serving',
+      '',
+    ],
   ])('when %s', (_, lines, says, why) => {
-    expect(verdictOf(NOTHING, new Samples(lines.map(sample), 10_000))).toMatchObject({ says, why });
+    const verdict = verdictOf(NOTHING, new Samples(lines.map(sample), 10_000), FAILURES);
+    expect(verdict).toMatchObject({ says, why });
+    expect(HEADINGS.has(verdict.todo)).toBe(why !== '');
   });
 });

@@ -1,0 +1,45 @@
+import type { EventHub } from '../../event-hub.ts';
+import { reasonOf } from '../../reason-of.ts';
+
+/** How an indexer last failed. */
+export interface LastFailure {
+  /** A status, or the code of a failure: what `toncache_indexer_requests_total` counts it under. */
+  readonly result: string;
+  /** The system's own words, where there are any: `connect ECONNREFUSED 10.0.0.7:8081`. */
+  readonly reason: string | undefined;
+}
+
+/**
+ * How each indexer and Redis last failed. A circuit breaker that has opened hides the cause from the counters: what it
+ * refuses fails in no other way.
+ */
+export class LastFailures {
+  readonly #ofIndexers = new Map<string, LastFailure>();
+  #ofRedis: string | undefined;
+
+  constructor(events: EventHub) {
+    events.on('upstream-failed', ({ indexer, operation, code, cause }) => {
+      if (operation !== 'passThrough') this.#ofIndexers.set(indexer, { result: code, reason: reasonOf(cause) });
+    });
+    events.on('upstream-useless', ({ indexer, code, status }) => {
+      const result = code === 'upstream-error' ? String(status) : code;
+      this.#ofIndexers.set(indexer, { result, reason: undefined });
+    });
+    events.on('redis-transition', (event) => {
+      if (event.state === 'disconnected') this.#ofRedis = event.reason;
+    });
+    for (const name of ['redis-available', 'purges-available'] as const) {
+      events.on(name, ({ available, reason }) => {
+        if (!available) this.#ofRedis = reason;
+      });
+    }
+  }
+
+  of(indexer: string): LastFailure | undefined {
+    return this.#ofIndexers.get(indexer);
+  }
+
+  get ofRedis(): string | undefined {
+    return this.#ofRedis;
+  }
+}

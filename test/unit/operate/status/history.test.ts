@@ -1,0 +1,66 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { StatusHistory } from '../../../../src/operate/status/history.ts';
+import { sample } from './read-sample.ts';
+
+let history: StatusHistory | undefined;
+afterEach(() => history?.close());
+
+/** A history that is looked at each second of a made-up time, with what happens in each. */
+function historyOf() {
+  const world = { now: 0, failed: 0, answered: 0, sent: 0 };
+  const said: string[] = [];
+  const samples = async () =>
+    [
+      `requests_total outcome=failed ${world.failed}`,
+      `requests_total outcome=hit-memory ${world.answered}`,
+      `request_failures_total code=upstream-timeout ${world.failed}`,
+      `upstream_requests_total result=200 ${world.sent}`,
+    ].map(sample);
+  const looked = new StatusHistory({
+    samples,
+    now: () => world.now,
+    monotonic: () => world.now,
+    onBug: (bug) => expect(bug).toBeUndefined(),
+    failures: { of: () => undefined, ofRedis: undefined },
+    onVerdict: ({ says }) => void said.push(says),
+  });
+  history = looked;
+  const pass = async (seconds: number, each: { failed?: number; answered?: number; sent?: number }) => {
+    for (let second = 0; second < seconds; second++) {
+      world.now += 1000;
+      world.failed += each.failed ?? 0;
+      world.answered += each.answered ?? 0;
+      world.sent += each.sent ?? 0;
+      await looked.moments();
+    }
+    return (await looked.moments()).at(-1);
+  };
+  return { pass, said };
+}
+
+describe('the verdict that is said', () => {
+  it('rises at once, and falls once, 10 s after the last cause has left the window', async () => {
+    const { pass, said } = historyOf();
+    await pass(12, { answered: 10 });
+    expect((await pass(2, { failed: 5 }))?.verdict).toMatchObject({ level: 'refusing', since: 13_000 });
+    // A cause that comes and goes is one.
+    for (let time = 0; time < 5; time++) {
+      await pass(15, { answered: 10 });
+      await pass(2, { failed: 5 });
+    }
+    expect(said).toEqual(['refusing 5 %']);
+    expect((await pass(17, { answered: 10 }))?.verdict).toMatchObject({ level: 'refusing', since: 13_000 });
+    expect((await pass(5, { answered: 10 }))?.verdict).toMatchObject({ level: 'serving' });
+    expect(said).toEqual(['refusing 5 %', 'serving']);
+  });
+});
+
+it('what was saved is counted over an hour at most', async () => {
+  const { pass } = historyOf();
+  expect((await pass(1, {}))?.hour).toEqual({ seconds: 0, requests: 0, saved: 0 });
+  expect((await pass(100, { answered: 10, sent: 3 }))?.hour).toEqual({ seconds: 100, requests: 1000, saved: 700 });
+  const { seconds = 0, requests } = (await pass(4000, { answered: 1 }))?.hour ?? {};
+  expect(seconds).toBeLessThanOrEqual(3600);
+  expect(seconds).toBeGreaterThan(3500);
+  expect(requests).toBe(seconds);
+});
