@@ -99,7 +99,11 @@ function tilesOf({ rates, hitRatio, savedRatio, latency, upstream, memory, proce
       ['Slots in use', `${upstream.inFlight} of ${upstream.limit}`, warnIf(upstream.inFlight >= upstream.limit)],
       ...(upstream.paused ? [['Pause', 'by a 429', 'bad']] : []),
       ['Waiting', waitingOf(upstream), warnIf(upstream.queued > 0)],
-      ['Newest block', blockOf(message.newestSeqno, message.newestAgeSeconds), warnIf(message.newestAgeSeconds > 120)],
+      [
+        'Newest block',
+        blockOf(message.newestSeqno, message.newestAgeSeconds),
+        `wide ${warnIf(message.newestAgeSeconds > 120)}`,
+      ],
     ],
     Cache: [
       ['Entries', memory.entries.toLocaleString('en')],
