@@ -291,7 +291,7 @@ function whyOthers(growth: Growth, failures: Failures): string {
   if (wrong.size === 0) return 'all slots of the others are in use';
   const does = [...wrong].map((name) => {
     const is = { indexer: String(name) };
-    if (after.sum('upstream_paused', is) > 0) return `${name} asked for a pause (429)`;
+    if (after.sum('upstream_paused', is) > 0) return sentenceOf(SHED.paused, is.indexer);
     if (after.sum('indexer_behind', is) > 0) return `${name} is ${after.sum('indexer_lag_blocks', is)} blocks behind`;
     return whatItDoes(is.indexer, growth, failures);
   });

@@ -77,7 +77,7 @@ describe('the verdict', () => {
       'a breaker is open and hits are served',
       [ANSWERED, 'breaker_open indexer=a operation=pendingTraces 1'],
       'serving what is cached',
-      'the indexer fails; its circuit breaker is open',
+      'the indexer fails, and its circuit breaker is open',
     ],
     [
       'one of two indexers has its breaker open',
