@@ -16,6 +16,7 @@ export interface LastFailure {
 export class LastFailures {
   readonly #ofIndexers = new Map<string, LastFailure>();
   #ofRedis: string | undefined;
+  #isConnected = false;
 
   constructor(events: EventHub) {
     events.on('upstream-failed', ({ indexer, operation, code, cause }) => {
@@ -26,11 +27,13 @@ export class LastFailures {
       this.#ofIndexers.set(indexer, { result, reason: undefined });
     });
     events.on('redis-transition', (event) => {
+      this.#isConnected = event.state === 'connected';
       if (event.state === 'disconnected') this.#ofRedis = event.reason;
     });
     for (const name of ['redis-available', 'purges-available'] as const) {
       events.on(name, ({ available, reason }) => {
-        if (!available) this.#ofRedis = reason;
+        // Without a connection all calls fail, and say no more than that.
+        if (!available && this.#isConnected) this.#ofRedis = reason;
       });
     }
   }

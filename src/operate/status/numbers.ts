@@ -43,7 +43,7 @@ export function readNumbers(samples: readonly [Samples, ...Samples[]]) {
     hitRatio: valid > 0 ? hits / valid : undefined,
     /** The part of the answers of the last 10 s that needed no request of their own to the indexer, 0 to 1. */
     savedRatio: answered > 0 ? Math.min(1, Math.max(0, 1 - sent / answered)) : undefined,
-    latency: latencyIn(growth),
+    latency: { p50Seconds: latencyIn(growth, {}, 0.5), p99Seconds: latencyIn(growth, {}, 0.99) },
     /** Each operation. */
     operations: [...new Set(newest.of('requests_total').map(({ labels }) => String(labels['operation'])))].map(
       (operation) => operationIn(growth, operation),
@@ -84,11 +84,10 @@ export function readNumbers(samples: readonly [Samples, ...Samples[]]) {
   };
 }
 
-/** How long clients wait. Hits in memory are not timed: they count as faster than what is. */
-export function latencyIn(growth: Growth, labels: Readonly<Record<string, string>> = {}) {
-  const quantile = (part: number) =>
-    growth.quantile('request_seconds', part, labels, growth.of('requests_total', { ...labels, outcome: 'hit-memory' }));
-  return { p50Seconds: quantile(0.5), p99Seconds: quantile(0.99) };
+/** A quantile of how long clients wait. Hits in memory are not timed: they count as faster than what is. */
+export function latencyIn(growth: Growth, labels: Readonly<Record<string, string>>, part: number): number | undefined {
+  const atOnce = growth.of('requests_total', { ...labels, outcome: 'hit-memory' });
+  return growth.quantile('request_seconds', part, labels, atOnce);
 }
 
 function operationIn(growth: Growth, operation: string) {
@@ -102,7 +101,7 @@ function operationIn(growth: Growth, operation: string) {
     perSecond: valid,
     failedPerSecond: failed,
     hitRatio: valid > 0 ? hits / valid : undefined,
-    ...latencyIn(growth, is),
+    p99Seconds: latencyIn(growth, is, 0.99),
     /** The indexers at which its circuit breaker is open, and those that do not serve it. */
     breakersOpenAt: without('breaker_open'),
     notServedBy: without('operation_not_served'),

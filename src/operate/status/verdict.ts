@@ -140,7 +140,7 @@ function degradedIn(growth: Growth, failures: Failures): Verdict | undefined {
 
 /** What clients get while there is trouble and nobody is refused. */
 function feltIn(growth: Growth): string {
-  if ((latencyIn(growth).p99Seconds ?? 0) > SLOW_SECONDS) return 'slow answers';
+  if (areSlow(growth)) return 'slow answers';
   if (growth.of('requests_total', { outcome: 'stale' }) > STALE_PART * validIn(growth)) return 'stale answers';
   const good = (labels?: Readonly<Record<string, string>>) => growth.good('upstream_requests_total', labels);
   // Neither the question for the head nor what is passed through is cached.
@@ -148,21 +148,26 @@ function feltIn(growth: Growth): string {
   return loaded === 0 ? 'serving what is cached' : 'all are answered';
 }
 
+/** Whether one in a hundred clients waits long, and not only one or two of few. */
+function areSlow(growth: Growth): boolean {
+  const part = Math.min(0.99, 1 - FEWEST / Math.max(FEWEST, validIn(growth)));
+  return (latencyIn(growth, {}, part) ?? 0) > SLOW_SECONDS;
+}
+
 function slowIn(growth: Growth): Verdict | undefined {
   const { sent } = countOperations(growth);
-  const clients = latencyIn(growth).p99Seconds ?? 0;
   const indexer = growth.quantile('upstream_request_seconds', 0.99) ?? 0;
   const greedy = greedyIn(growth.after);
   if (greedy !== undefined) return { level: 'degraded', says: 'others wait because of one client', ...greedy };
   const isStale = growth.of('requests_total', { outcome: 'stale' }) > STALE_PART * validIn(growth);
-  if (sent < FEWEST || (clients <= SLOW_SECONDS && !(isStale && indexer > SLOW_SECONDS))) return undefined;
+  if (sent < FEWEST || (!areSlow(growth) && !(isStale && indexer > SLOW_SECONDS))) return undefined;
   const why =
     indexer > SLOW_SECONDS
       ? `the indexer is slow (p99 ${indexer.toFixed(1)} s)`
       : 'requests wait for a slot at the indexer';
   return {
     level: 'degraded',
-    says: clients > SLOW_SECONDS ? 'slow answers' : 'stale answers',
+    says: areSlow(growth) ? 'slow answers' : 'stale answers',
     why,
     todo: 'slow-answers',
   };
@@ -257,7 +262,13 @@ function whyFailed(code: string, growth: Growth, failures: Failures): Cause {
       ? growth.most('upstream_requests_total', 'result', (each) => isBad(each) && !Number.isNaN(Number(each)))
       : code;
   if (isBad(result)) {
-    return { why: withReason(saysOf(result), reasonOf(result, growth.after, failures)), todo: FAILS };
+    const failing = growth.after
+      .of('indexer_requests_total', { result })
+      .map(({ labels }) => String(labels['indexer']));
+    const [one, ...others] = failing.filter((indexer) => growth.of('indexer_requests_total', { indexer, result }) > 0);
+    const isOneOfSeveral = others.length === 0 && growth.after.of('indexer_failing').length > 1;
+    const says = saysOf(result, isOneOfSeveral ? one : undefined);
+    return { why: withReason(says, reasonOf(result, growth.after, failures)), todo: FAILS };
   }
   const why = isErrorCode(code) ? sentenceOf(FAILURES[code]) : `requests fail (${code})`;
   return { why, todo: SECTIONS[code] ?? FAILS };
@@ -288,6 +299,10 @@ function whyOthers(growth: Growth, failures: Failures): string {
       ofReplicas(after, name).flatMap(({ value, labels }) => (value > 0 ? [labels['indexer']] : [])),
     ),
   );
+  for (const { labels } of ofReplicas(after, 'indexer_requests_total')) {
+    const [indexer, result] = [String(labels['indexer']), String(labels['result'])];
+    if (isBad(result) && growth.of('indexer_requests_total', { indexer, result }) > 0) wrong.add(indexer);
+  }
   if (wrong.size === 0) return 'all slots of the others are in use';
   const does = [...wrong].map((name) => {
     const is = { indexer: String(name) };
@@ -343,7 +358,12 @@ function troubleIn(growth: Growth, failures: Failures): Cause | undefined {
   const { after } = growth;
   if (isEach(after.of('upstream_paused'))) return whyShed('paused', growth, failures);
   const breakers = Map.groupBy(after.of('breaker_open'), ({ labels }) => labels['operation']);
-  if ([...breakers.values()].some(isEach)) return whyBreakerOpen(growth, failures);
+  // The breaker of an operation that nobody asks for closes with its next request, though the indexer is back.
+  const isBack = growth.good('indexer_requests_total') > 0;
+  const counts = (operation: unknown) => !isBack || growth.of('requests_total', { operation: String(operation) }) > 0;
+  if ([...breakers].some(([operation, each]) => isEach(each) && counts(operation))) {
+    return whyBreakerOpen(growth, failures);
+  }
   const disproved = after.of('indexer_disproved');
   if (isEach(disproved)) return DISPROVED[disproved[0]?.value === 2 ? 'other-chain' : 'lacks-block'];
   const { sent, failed } = countOperations(growth);
