@@ -4,7 +4,7 @@ import type { UpstreamAnswer } from '../indexer/upstream-client.ts';
 import { OUTCOMES, type Outcome, outcomeOfStatus } from '../outcomes.ts';
 import { unsliced } from '../sliced-strings.ts';
 import type { EpochMs } from '../time-units.ts';
-import { type LifetimePolicies, lifetimeOf } from '../ton/lifetime.ts';
+import { finalityAtAge, type LifetimePolicies, lifetimeOf } from '../ton/lifetime.ts';
 import { notServed } from '../ton/not-served.ts';
 import type { Call } from '../ton/parse-call.ts';
 import type { BodyFacts } from './body-facts.ts';
@@ -39,12 +39,14 @@ export function classifyAnswer(
   policies: LifetimePolicies,
 ): Entry | ProxyError {
   const { key, answer, facts, awaitedBlock } = read;
-  const { finality, completeness, etag } = facts;
+  const { completeness, etag } = facts;
   const failed = failureIn(answer, facts);
-  if (failed !== undefined || finality === undefined) return failureOf(read, failed ?? 'invalid');
+  if (failed !== undefined || facts.finality === undefined) return failureOf(read, failed ?? 'invalid');
   const { askedAt, receivedAt, ageValueSeconds } = answer;
-  const chainAt = finality.newestNow === undefined ? undefined : chainTime;
-  const lifetime = lifetimeOf(finality, policies, { askedAt, receivedAt, chainAt, ageValueSeconds }, random);
+  const chainAt = facts.finality.newestNow === undefined ? undefined : chainTime;
+  const instants = { askedAt, receivedAt, chainAt, ageValueSeconds };
+  const finality = finalityAtAge(facts.finality, instants);
+  const lifetime = lifetimeOf(finality, policies, instants, random);
   const head = sharedHead({
     status: answer.status,
     contentType: headerText(answer.contentType) ?? 'application/json',

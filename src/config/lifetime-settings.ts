@@ -29,20 +29,19 @@ function rule(description: string, [fresh, ...stale]: Times) {
   );
 }
 
-const growing = setting(
-  group({
-    shortestLifetime: lifetime('1s', 'The lower bound of the lifetime.'),
-    longestLifetime: lifetime('1h', 'The upper bound of the lifetime.'),
-    ageDivisor: setting(
-      integer(1, 1000).prefault(10),
-      'Between these two, the lifetime is the age of the youngest child divided by this.',
-    ),
-    ...windows('30s', '10min'),
-  }).refine(({ shortestLifetime, longestLifetime }) => shortestLifetime <= longestLifetime, {
-    error: 'shortestLifetime must not be longer than longestLifetime',
-  }),
-  'Adjacent transactions that can gain children.',
-);
+/** `fraction`: what the lifetime is between its bounds. */
+const growing = (description: string, fraction: string) =>
+  setting(
+    group({
+      shortestLifetime: lifetime('1s', 'The lower bound of the lifetime.'),
+      longestLifetime: lifetime('1h', 'The upper bound of the lifetime.'),
+      ageDivisor: setting(integer(1, 1000).prefault(10), fraction),
+      ...windows('30s', '10min'),
+    }).refine(({ shortestLifetime, longestLifetime }) => shortestLifetime <= longestLifetime, {
+      error: 'shortestLifetime must not be longer than longestLifetime',
+    }),
+    description,
+  );
 
 /** The group `lifetimes`: a row for each kind of answer. */
 export const lifetimes = setting(
@@ -51,8 +50,21 @@ export const lifetimes = setting(
     shardsFinalPage: rule('A page of the blocks of a masterchain block.', ['10min', '10min', '1h']),
     shardsLive: rule('A list of blocks that may be incomplete.', ['400ms', '0s', '0s']),
     adjacentFinal: rule('The one parent of a transaction.', ['1h', '10min', '24h']),
-    adjacentGrowing: growing,
+    adjacentGrowing: growing(
+      'Adjacent transactions that can gain children.',
+      'Between these two, the lifetime is the age of the youngest child divided by this.',
+    ),
     adjacentLive: rule('Adjacent transactions that are not final yet.', ['400ms', '0s', '2s']),
+    byHashFinal: rule('A trace or transactions, found by a hash, that nothing can be added to.', [
+      '1h',
+      '10min',
+      '24h',
+    ]),
+    byHashGrowing: growing(
+      'A trace or transactions, found by a hash, that something can be added to.',
+      'Between these two, the lifetime is the age of the newest transaction divided by this.',
+    ),
+    byHashLive: rule('A trace or transactions, found by a hash, that may be incomplete.', ['400ms', '0s', '0s']),
     pendingFinalized: rule('Traces all of whose transactions are final.', ['1s', '1s', '2s']),
     pendingLive: rule('Traces under way.', ['400ms', '400ms', '2s']),
     empty: rule('An empty list.', ['250ms', '0s', '0s']),

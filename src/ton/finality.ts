@@ -3,7 +3,7 @@ import type { CanonicalRequest } from './canonical-request.ts';
 
 /**
  * How long an answer can stay true. `final`: immutable; `final-page`: immutable rows, but the database chooses which
- * rows a page holds; `growing`: adjacent transactions that can gain children; `live`: changes from block to block;
+ * rows a page holds; `growing`: can gain rows, actions or states of accounts; `live`: changes from block to block;
  * `absent`: there is nothing yet.
  */
 export type AnswerClass = 'final' | 'final-page' | 'growing' | 'live' | 'absent';
@@ -16,17 +16,29 @@ export type LifetimeRule =
   | 'adjacentFinal'
   | 'adjacentGrowing'
   | 'adjacentLive'
+  | 'byHashFinal'
+  | 'byHashGrowing'
+  | 'byHashLive'
   | 'pendingFinalized'
   | 'pendingLive'
   | 'empty'
   | 'notFound';
 
+/** The rows of the table whose lifetime is a fraction of the age of what an answer holds. */
+export type GrowingRule = 'adjacentGrowing' | 'byHashGrowing';
+
 /** How final one answer is, and the lifetime rule that follows from it. */
 export interface Finality {
   readonly answerClass: AnswerClass;
-  readonly rule: LifetimeRule;
-  /** The youngest child's `now` in a growing answer, in unix seconds; absent where no row is known to be a child. */
+  /** `notKept`: for those who wait for it alone. */
+  readonly rule: LifetimeRule | 'notKept';
+  /**
+   * From when the age of an answer counts, in unix seconds: in a growing one of adjacent transactions the youngest child's
+   * `now`. Absent where that is not known: then the answer is as young as can be.
+   */
   readonly newestNow?: number;
+  /** An answer that is final but for a row that can be filled in while it is young: its rule until then. */
+  readonly whileYoung?: GrowingRule;
 }
 
 /** How an operation reads the body of a 200, a JSON object; `undefined` means that it is no answer to the request. */

@@ -1,5 +1,5 @@
 import type { Instants } from '../freshness.ts';
-import type { AnswerClass, Finality, LifetimeRule } from './finality.ts';
+import type { AnswerClass, Finality, GrowingRule, LifetimeRule } from './finality.ts';
 
 /** The settings of one rule, in milliseconds. Both stale windows begin when the lifetime ends. */
 export interface LifetimePolicy {
@@ -11,7 +11,7 @@ export interface LifetimePolicy {
 }
 
 /**
- * The lifetime of a growing answer is a fraction of its age: the older its youngest child, the less likely is another
+ * The lifetime of a growing answer is a fraction of its age: the older its youngest row, the less likely is another
  * one.
  */
 export interface GrowingPolicy extends Omit<LifetimePolicy, 'lifetime'> {
@@ -23,12 +23,19 @@ export interface GrowingPolicy extends Omit<LifetimePolicy, 'lifetime'> {
 
 /** The table of lifetimes: one row per rule. */
 export type LifetimePolicies = Readonly<
-  Record<Exclude<LifetimeRule, 'adjacentGrowing'>, LifetimePolicy> & {
-    readonly adjacentGrowing: GrowingPolicy;
+  Record<Exclude<LifetimeRule, GrowingRule>, LifetimePolicy> & {
+    readonly [rule in GrowingRule]: GrowingPolicy;
+  } & {
     /** How long an empty list of pending traces is fresh in memory while a stream would announce the next trace. */
     readonly emptyWatched: number;
   }
 >;
+
+/** The row of what is not in the table: it has no lifetime, so no tier stores it. */
+const NOT_KEPT: LifetimePolicy = { lifetime: 0, staleWhileRevalidate: 0, staleIfError: 0 };
+
+/** For so long, in milliseconds by the chain's time, a block may be committed after a later one. */
+const OUT_OF_ORDER_MS = 10_000;
 
 /** The times that the lifetime of an answer is computed from: instants in epoch milliseconds. */
 export interface AnswerInstants {
@@ -71,8 +78,15 @@ const LONGEST_KEPT_BY_CLIENTS_SECONDS: Record<AnswerClass, number> = {
   absent: 0,
 };
 
+/** The finality of an answer at its age: one with a row that can be filled in while it is young is growing until then. */
+export function finalityAtAge(finality: Finality, { receivedAt, chainAt }: AnswerInstants): Finality {
+  const { whileYoung: rule } = finality;
+  const isYoung = rule !== undefined && ageOf(finality, receivedAt, chainAt) < OUT_OF_ORDER_MS;
+  return isYoung ? { ...finality, answerClass: 'growing', rule } : finality;
+}
+
 /**
- * Turns the finality of an answer into instants. The lifetime starts when the answer was received, and is shorter by
+ * Turns the finality of an answer at its age into instants. The lifetime starts when the answer was received, and is shorter by
  * the time that other caches have had it (RFC 9111 4.2), but {@link LEAST_LEFT_MS} is left of it; `random` (0 to 1) shortens
  * a lifetime of 10 s or more by up to 10 %.
  */
@@ -83,8 +97,9 @@ export function lifetimeOf(
   random: () => number,
 ): Lifetime {
   const { receivedAt, chainAt, ageValueSeconds } = instants;
-  const windows = policies[finality.rule];
-  const whole = lengthOf(finality, policies, receivedAt, chainAt);
+  const windows = finality.rule === 'notKept' ? NOT_KEPT : policies[finality.rule];
+  const whole =
+    'ageDivisor' in windows ? grownLifetime(windows, ageOf(finality, receivedAt, chainAt)) : windows.lifetime;
   const lifetime = Math.max(whole - ageValueSeconds * 1000, Math.min(whole, LEAST_LEFT_MS));
   const jitterMs = lifetime < JITTER_FROM_MS ? 0 : Math.floor(random() * JITTER_SHARE * lifetime);
   const keptMs = lifetime - jitterMs;
@@ -99,27 +114,24 @@ export function lifetimeOf(
 }
 
 /** The longest time after its receipt in which any answer is of use, in milliseconds. */
-export function longestUseMs({ adjacentGrowing, emptyWatched, ...policies }: LifetimePolicies): number {
-  const growing = { ...adjacentGrowing, lifetime: adjacentGrowing.longestLifetime };
+export function longestUseMs({ emptyWatched, ...policies }: LifetimePolicies): number {
   return Math.max(
     emptyWatched,
-    ...[growing, ...Object.values(policies)].map(
-      (policy) => policy.lifetime + Math.max(policy.staleWhileRevalidate, policy.staleIfError),
-    ),
+    ...Object.values(policies).map((policy) => {
+      const lifetime = 'ageDivisor' in policy ? policy.longestLifetime : policy.lifetime;
+      return lifetime + Math.max(policy.staleWhileRevalidate, policy.staleIfError);
+    }),
   );
 }
 
-/** The lifetime before jitter, in milliseconds. */
-function lengthOf(finality: Finality, policies: LifetimePolicies, receivedAt: number, chainAt?: number): number {
-  if (finality.rule !== 'adjacentGrowing') return policies[finality.rule].lifetime;
-  const { shortestLifetime, longestLifetime, ageDivisor } = policies.adjacentGrowing;
-  const grownMs = Math.floor(ageOf(finality, receivedAt, chainAt) / ageDivisor);
-  return Math.min(Math.max(grownMs, shortestLifetime), longestLifetime);
+/** The lifetime of a growing answer of this age before jitter, in milliseconds. */
+function grownLifetime({ shortestLifetime, longestLifetime, ageDivisor }: GrowingPolicy, ageMs: number): number {
+  return Math.min(Math.max(Math.floor(ageMs / ageDivisor), shortestLifetime), longestLifetime);
 }
 
 /**
- * The age of the youngest child in milliseconds, counted to the chain time: an indexer that is an hour behind commits
- * hour-old children now. The time of receipt bounds the chain time. 0 where the child's time or the chain time is
+ * The age of the youngest row that counts in milliseconds, counted to the chain time: an indexer that is an hour behind
+ * commits hour-old rows now. The time of receipt bounds the chain time. 0 where the row's time or the chain time is
  * unknown.
  */
 function ageOf({ newestNow }: Finality, receivedAt: number, chainAt?: number): number {

@@ -3,6 +3,7 @@ import { isObject } from '../../json-object.ts';
 import { type CanonicalRequest, flagHeader, pairs, parameterOf } from '../canonical-request.ts';
 import { pointOfLists } from '../chain-point.ts';
 import { completenessOfGrowingList } from '../completeness.ts';
+import { finalityOfFinalRows } from '../final-rows.ts';
 import { type Finality, isFinal } from '../finality.ts';
 import { NO_HASH } from '../hash.ts';
 import { finalityOfLists } from '../lists.ts';
@@ -20,8 +21,8 @@ const schema = z.object({ hash, direction, x_no_address_book: flag, 'x-no-addres
 /** A transaction has at most one parent, so one final row answers `in` for ever. Children can always be added. */
 function finalityOfAdjacent(transactions: readonly unknown[], request: CanonicalRequest): Finality {
   if (parameterOf(request, 'direction') === 'in') {
-    return transactions.length === 1 && isFinal(transactions[0])
-      ? { answerClass: 'final', rule: 'adjacentFinal' }
+    return transactions.length === 1 && transactions.every(isFinal)
+      ? finalityOfFinalRows(transactions, 'adjacentFinal', 'adjacentGrowing')
       : { answerClass: 'live', rule: 'adjacentLive' };
   }
   let newestNow = Number.NEGATIVE_INFINITY;
@@ -49,7 +50,8 @@ export const adjacentTransactions = operation({
   schema,
   finality: finalityOfLists({ transactions: finalityOfAdjacent }),
   lifetimeRules: (request) => [
-    parameterOf(request, 'direction') === 'in' ? 'adjacentFinal' : 'adjacentGrowing',
+    ...(parameterOf(request, 'direction') === 'in' ? (['adjacentFinal'] as const) : []),
+    'adjacentGrowing',
     'adjacentLive',
     'empty',
   ],

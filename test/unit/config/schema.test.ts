@@ -32,13 +32,13 @@ describe('every setting', () => {
 
   test('that is a lifetime has no environment variable', () => {
     const policies = SETTINGS.filter(({ path }) => path[0] === 'lifetimes');
-    expect(policies).toHaveLength(9 * 3 + 5 + 1);
+    expect(policies).toHaveLength(11 * 3 + 2 * 5 + 1);
     expect(policies.filter(({ env }) => env !== undefined)).toEqual([]);
   });
 });
 
 describe('a lifetime', () => {
-  const rules = Object.keys(settings.lifetimes).filter((rule) => rule !== 'adjacentGrowing' && rule !== 'emptyWatched');
+  const rules = Object.keys(settings.lifetimes).filter((rule) => !rule.endsWith('Growing') && rule !== 'emptyWatched');
   const problems = (rule: string, times: object) => problemsOf(REQUIRED, { lifetimes: { [rule]: times } });
 
   test.each(rules)('of %s is never 0 and never endless', (rule) => {

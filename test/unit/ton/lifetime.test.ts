@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type Freshness, freshnessOf, usableUntil } from '../../../src/freshness.ts';
-import type { AnswerClass, Finality, LifetimeRule } from '../../../src/ton/finality.ts';
+import type { AnswerClass, Finality, GrowingRule, LifetimeRule } from '../../../src/ton/finality.ts';
 import { lifetimeOf } from '../../../src/ton/lifetime.ts';
 import { anEntry } from '../../support/entry.ts';
 import { TABLE } from './table-of-lifetimes.ts';
@@ -23,12 +23,14 @@ function windowsOf(finality: Finality, chainAt: number | undefined = ASKED_AT, r
   };
 }
 
-const CLASSES: Record<Exclude<LifetimeRule, 'adjacentGrowing'>, AnswerClass> = {
+const CLASSES: Record<Exclude<LifetimeRule, GrowingRule>, AnswerClass> = {
   shardsFinal: 'final',
   shardsFinalPage: 'final-page',
   shardsLive: 'live',
   adjacentFinal: 'final',
   adjacentLive: 'live',
+  byHashFinal: 'final',
+  byHashLive: 'live',
   pendingFinalized: 'live',
   pendingLive: 'live',
   empty: 'absent',

@@ -1,4 +1,4 @@
-import type { LifetimePolicies, LifetimePolicy } from '../../../src/ton/lifetime.ts';
+import type { GrowingPolicy, LifetimePolicies, LifetimePolicy } from '../../../src/ton/lifetime.ts';
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
@@ -9,20 +9,25 @@ function row(lifetime: number, staleWhileRevalidate: number, staleIfError: numbe
   return { lifetime, staleWhileRevalidate, staleIfError };
 }
 
+const GROWING: GrowingPolicy = {
+  shortestLifetime: SECOND,
+  longestLifetime: HOUR,
+  ageDivisor: 10,
+  staleWhileRevalidate: 30 * SECOND,
+  staleIfError: 10 * MINUTE,
+};
+
 /** The table of lifetimes as it was agreed on: written out once more, so that the defaults are checked against it. */
 export const TABLE: LifetimePolicies = {
   shardsFinal: row(24 * HOUR, 10 * MINUTE, 24 * HOUR),
   shardsFinalPage: row(10 * MINUTE, 10 * MINUTE, HOUR),
   shardsLive: row(400, 0, 0),
   adjacentFinal: row(HOUR, 10 * MINUTE, 24 * HOUR),
-  adjacentGrowing: {
-    shortestLifetime: SECOND,
-    longestLifetime: HOUR,
-    ageDivisor: 10,
-    staleWhileRevalidate: 30 * SECOND,
-    staleIfError: 10 * MINUTE,
-  },
+  adjacentGrowing: GROWING,
   adjacentLive: row(400, 0, 2 * SECOND),
+  byHashFinal: row(HOUR, 10 * MINUTE, 24 * HOUR),
+  byHashGrowing: GROWING,
+  byHashLive: row(400, 0, 0),
   pendingFinalized: row(SECOND, SECOND, 2 * SECOND),
   pendingLive: row(400, 400, 2 * SECOND),
   emptyWatched: 2 * SECOND,

@@ -1,0 +1,23 @@
+import { isObject, type JsonObject } from '../json-object.ts';
+import type { Finality, GrowingRule, LifetimeRule } from './finality.ts';
+
+/**
+ * The finality of final transactions that are the whole answer. The indexer commits the state of an account after a
+ * transaction, and takes the one before it from an earlier block. Blocks can be committed out of order, so a young row may
+ * lack it and get it later. Other rows lack it for ever: nothing in the body tells the two apart.
+ */
+export function finalityOfFinalRows(
+  rows: readonly JsonObject[],
+  rule: LifetimeRule,
+  whileYoung: GrowingRule,
+): Finality {
+  const lacking = rows.filter(lacksStateBefore).map(({ now }) => now);
+  if (lacking.length === 0) return { answerClass: 'final', rule };
+  const isDated = lacking.every((now) => Number.isSafeInteger(now));
+  return { answerClass: 'final', rule, whileYoung, ...(isDated && { newestNow: Math.max(...(lacking as number[])) }) };
+}
+
+/** Whether `account_state_before` holds nothing but its hash. */
+function lacksStateBefore({ account_state_before: state }: JsonObject): boolean {
+  return isObject(state) && Object.entries(state).every(([name, value]) => name === 'hash' || value === null);
+}
