@@ -33,14 +33,16 @@ export type ReadChainPoint = (body: JsonObject) => ChainPoint;
 
 /** The point that these lists show by their final transactions and their blocks, read from the indexer's database. */
 export function pointOfLists(...names: readonly string[]): ReadChainPoint {
-  return (body) => {
-    let point = NO_POINT;
-    for (const name of names) {
-      const list = body[name];
-      if (Array.isArray(list)) for (const row of list) point = furthestOf(point, row);
-    }
-    return point;
-  };
+  return (body) => names.reduce((point, name) => furthestOfRows(point, body[name]), NO_POINT);
+}
+
+/** The same of rows that are not in lists. */
+export function pointOfRows(rowsIn: (body: JsonObject) => readonly unknown[]): ReadChainPoint {
+  return (body) => furthestOfRows(NO_POINT, rowsIn(body));
+}
+
+function furthestOfRows(point: ChainPoint, rows: unknown): ChainPoint {
+  return Array.isArray(rows) ? rows.reduce(furthestOf, point) : point;
 }
 
 function furthestOf(point: ChainPoint, row: unknown): ChainPoint {

@@ -28,9 +28,14 @@ export function latestCounts(): AnswerCompleteness {
 
 /** Where a list only ever gains rows while it is growing or live: a later answer must list all of its final ones. */
 export function completenessOfGrowingList(name: string): ReadCompleteness {
+  return completenessOfGrowingRows(({ [name]: list }) => (Array.isArray(list) ? list : []));
+}
+
+/** The same of the rows that are found in a body. */
+export function completenessOfGrowingRows(rowsIn: (body: JsonObject) => readonly unknown[]): ReadCompleteness {
   return (finality, body) => {
-    const list = finality.answerClass === 'growing' || finality.answerClass === 'live' ? body[name] : undefined;
-    const rows: readonly unknown[] = Array.isArray(list) ? list : [];
+    const isOpen = finality.answerClass === 'growing' || finality.answerClass === 'live';
+    const rows = isOpen ? rowsIn(body) : [];
     return {
       ...completenessByClass(finality),
       hashes: hashesOf(rows.filter(isFinal)),

@@ -6,16 +6,19 @@ type ReadRows = (rows: readonly unknown[], request: CanonicalRequest) => Finalit
 
 /**
  * The finality of an operation whose 200 holds one of these lists; of several the first that is there counts. An empty
- * list is absent, and a body without any of them is no answer.
+ * list is absent, by the rule `whenEmpty`, and a body without any of them is no answer.
  */
-export function finalityOfLists(lists: Readonly<Record<string, ReadRows>>): ReadFinality {
+export function finalityOfLists(
+  lists: Readonly<Record<string, ReadRows>>,
+  whenEmpty: Finality['rule'] = 'empty',
+): ReadFinality {
   const known = Object.entries(lists);
   return (body, request) => {
     const found = known.find(([name]) => name in body);
     if (found === undefined) return undefined;
     const [name, read] = found;
     const list = body[name];
-    if (list === null || (Array.isArray(list) && list.length === 0)) return { answerClass: 'absent', rule: 'empty' };
+    if (list === null || (Array.isArray(list) && list.length === 0)) return { answerClass: 'absent', rule: whenEmpty };
     return Array.isArray(list) ? read(list, request) : undefined;
   };
 }

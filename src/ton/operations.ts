@@ -5,12 +5,18 @@ import { adjacentTransactions } from './operations/adjacent-transactions.ts';
 import { blocks } from './operations/blocks.ts';
 import { masterchainBlockShards } from './operations/masterchain-block-shards.ts';
 import { pendingTraces } from './operations/pending-traces.ts';
+import { traces } from './operations/traces.ts';
+import { transactions } from './operations/transactions.ts';
+import { transactionsByMessage } from './operations/transactions-by-message.ts';
 
 const ALL: { readonly [Name in OperationName]: OperationOf<Name> } = {
   pendingTraces,
   adjacentTransactions,
   masterchainBlockShards,
   blocks,
+  traces,
+  transactions,
+  transactionsByMessage,
 };
 
 export type Operation = OperationOf<OperationName>;

@@ -153,6 +153,9 @@ const readSort: Reader<string | null> = (text) => {
 /** What Go's strconv.ParseBool reads as true. Everything else, boolean or not, means the same as no value. */
 const TRUE: ReadonlySet<string> = new Set(['1', 't', 'T', 'TRUE', 'true', 'True']);
 
+/** What Go's strconv.ParseBool reads as false, and an empty value. */
+const FALSE: ReadonlySet<string> = new Set(['', '0', 'f', 'F', 'FALSE', 'false', 'False']);
+
 /** A version, a shortcut or an action type: opaque and case-sensitive. The indexer ignores what it does not know. */
 const readActionWord: Reader<string> = (text) => (/^[\x20-\x7e]{0,64}$/.test(text) ? text : undefined);
 const ACCEPTED_ACTION_WORD = 'a version, shortcut or action type of at most 64 printable ASCII characters';
@@ -191,6 +194,14 @@ export const onlySeqno = only(...digitsBetween(0, MAX_INT32));
 export const onlySort = only((text) => readSort(text) ?? undefined, 'asc or desc');
 export const onlyShard = only(readShard, 'at most 16 hex digits with or without 0x, or a negative number');
 export const onlyWorkchain = only(readWorkchain, 'a whole number');
+export const onlyDirection = only((text) => readDirection(text) ?? undefined, 'in or out');
+/** The indexer also knows `on` here, and refuses what it does not know. */
+export const onlyFlag = only(
+  (text) => TRUE.has(text) || text === 'on' || (FALSE.has(text) ? false : undefined),
+  'true or false',
+);
+/** `offset` where answers have one page. */
+export const onlyFirstPage = only((text) => (/^0*$/.test(text) ? 0 : undefined), '0');
 
 /** The `X-Actions-Version` header: one word that says which action types are decoded. */
 export const actionsVersion = optional(readActionWord, ACCEPTED_ACTION_WORD);

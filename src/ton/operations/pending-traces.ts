@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { isObject, type JsonObject } from '../../json-object.ts';
-import { type CanonicalRequest, flagHeader, type Pairs, pairs } from '../canonical-request.ts';
+import { actionsInput } from '../actions-input.ts';
+import { type CanonicalRequest, flagHeader, pairs } from '../canonical-request.ts';
 import { NO_POINT } from '../chain-point.ts';
 import { latestCounts } from '../completeness.ts';
 import { type Finality, isFinal } from '../finality.ts';
@@ -10,19 +11,6 @@ import { operation } from '../operation.ts';
 import { accounts, actionsVersion, actionTypes, flag, hashSet } from '../parameters.ts';
 import { tagsOfParameters } from '../tags.ts';
 import type { Watchable } from '../watchable.ts';
-
-/**
- * One word means the same in the header and in the query, and is sent in the header. Several words, and a word that a
- * header cannot carry unchanged (empty, outer spaces, a comma), are sent in the query.
- */
-function actionsInput(version: string | undefined, types: readonly string[]): { header: Pairs; query: Pairs } {
-  const words = version === undefined ? types : [version];
-  const [word = '', ...others] = words;
-  if (others.length === 0 && word !== '' && word === word.trim() && !word.includes(',')) {
-    return { header: [['X-Actions-Version', word]], query: [] };
-  }
-  return { header: [], query: pairs({ supported_action_types: words }) };
-}
 
 const schema = z
   .object({

@@ -48,7 +48,11 @@ export class Chain {
   /** Those of the window, and those of the future that have transactions already. */
   readonly #blockSets = new Map<number, BlockSet & { readonly transactions: Transaction[] }>();
   readonly #transactions = new Map<string, Transaction>();
+  /** By the message that set them off: an external one can be accepted again. */
+  readonly #receivers = new Map<string, Transaction[]>();
   readonly #traces = new Map<string, Trace>();
+  /** When the actions of traces were made anew, by the hash of their first transaction. */
+  readonly #reclassified = new Map<string, number>();
   readonly #live = new Set<Trace>();
   #now: number;
   #begun: number;
@@ -121,6 +125,52 @@ export class Chain {
   children(hash: string, instant?: number): readonly Transaction[] {
     const children = this.transaction(hash, instant)?.children ?? [];
     return children.filter((child) => this.transaction(child.hash, instant) !== undefined);
+  }
+
+  /** The transactions that a message has set off up to then; of an external one there can be several. */
+  receivers(messageHash: string, instant?: number): readonly Transaction[] {
+    return this.planned(messageHash).filter(({ hash }) => this.transaction(hash, instant) !== undefined);
+  }
+
+  /** The same with those that are still to come. */
+  planned(messageHash: string): readonly Transaction[] {
+    return this.#receivers.get(messageHash) ?? [];
+  }
+
+  /**
+   * The trace of an executed transaction. Of one that accepted an external message again, or that no message set off, it is
+   * a trace of its own.
+   */
+  traceOf(transaction: Transaction): Trace {
+    let root = transaction;
+    while (root.parent !== undefined) root = root.parent;
+    const planned = this.#traces.get(root.messageHash ?? '');
+    if (planned?.id === root.hash) return planned;
+    const { hash: id, messageHash: externalHash = '', emulatedAt, finalizedAt: goneAt } = root;
+    const { classifierDelayMs } = this.#options;
+    return { id, externalHash, transactions: [root], emulatedAt, goneAt, invalidated: false, classifierDelayMs };
+  }
+
+  /** From that instant (epoch ms), which is to come, the external message of a trace is accepted once more. */
+  acceptAgain(externalHash: string, at: number): void {
+    const [first] = this.#receivers.get(externalHash) ?? [];
+    const seqno = this.clock.seqnoFrom(at);
+    if (first === undefined || seqno <= this.#begun) return;
+    const committedAt = this.clock.committedAt(seqno);
+    const [now, lt] = [Math.floor(committedAt / 1000), logicalTime(seqno, 950_000)];
+    const instants = { emulatedAt: committedAt, confirmedAt: committedAt, finalizedAt: committedAt };
+    const hash = digest(externalHash, 'again', seqno);
+    this.#commit({ ...first, ...instants, hash, parent: undefined, children: [], seqno, lt, now });
+  }
+
+  /** From that instant (epoch ms) the actions of a trace, by the hash of its first transaction, are others. */
+  reclassify(traceId: string, at: number): void {
+    this.#reclassified.set(traceId, at);
+  }
+
+  /** When the actions of a trace are made anew, epoch ms; infinite where they are not. */
+  reclassifiedAt(traceId: string): number {
+    return this.#reclassified.get(traceId) ?? Number.POSITIVE_INFINITY;
   }
 
   /** A trace by the canonical hash of its external message, including its transactions still to come. */
@@ -206,6 +256,10 @@ export class Chain {
   #commit(transaction: Transaction): void {
     this.#blockSet(transaction.seqno).transactions.push(transaction);
     this.#transactions.set(transaction.hash, transaction);
+    const { messageHash } = transaction;
+    if (messageHash !== undefined) {
+      this.#receivers.set(messageHash, [...(this.#receivers.get(messageHash) ?? []), transaction]);
+    }
   }
 
   #blockSet(seqno: number) {
@@ -217,7 +271,11 @@ export class Chain {
   }
 
   #forget(seqno: number): void {
-    for (const { hash } of this.#blockSets.get(seqno)?.transactions ?? []) this.#transactions.delete(hash);
+    for (const { hash, messageHash = '' } of this.#blockSets.get(seqno)?.transactions ?? []) {
+      this.#transactions.delete(hash);
+      this.#receivers.delete(messageHash);
+      this.#reclassified.delete(hash);
+    }
     this.#blockSets.delete(seqno);
     for (const [externalHash, trace] of this.#traces) {
       if (trace.goneAt >= this.clock.committedAt(seqno)) break;

@@ -5,7 +5,10 @@ import { masterchainBlockShards } from './operations/masterchain-block-shards.ts
 import { masterchainInfo } from './operations/masterchain-info.ts';
 import { message } from './operations/message.ts';
 import { pendingTraces } from './operations/pending-traces.ts';
+import { traces } from './operations/traces.ts';
+import { transactions } from './operations/transactions.ts';
 import { transactionsByMasterchainBlock } from './operations/transactions-by-masterchain-block.ts';
+import { transactionsByMessage } from './operations/transactions-by-message.ts';
 
 const ALL = [
   pendingTraces,
@@ -14,6 +17,9 @@ const ALL = [
   blocks,
   masterchainInfo,
   transactionsByMasterchainBlock,
+  traces,
+  transactions,
+  transactionsByMessage,
   message,
 ] as const;
 

@@ -100,6 +100,29 @@ export class Question {
     return readFlag(this.setting(header) ?? '') ?? false;
   }
 
+  /** A flag that is decoded into a struct, which also knows `on`. */
+  decodedFlag(name: string): boolean {
+    return this.#converted(name, (text) => (text === 'on' ? true : text === '' ? false : readFlag(text))) ?? false;
+  }
+
+  /** Of rows, the newest first, those of the page in the order that is asked for. Throws an {@link IndexerRefusal}. */
+  sortedPage<Row>(rows: readonly Row[]): readonly Row[] {
+    const page = this.page();
+    return (this.sort() === 'asc' ? rows.toReversed() : rows).slice(...page);
+  }
+
+  /**
+   * The hashes of a list that some operations filter by. One that holds empty values alone is lost in 1.2: `undefined`, as
+   * if it were not given. Throws an {@link IndexerRefusal}.
+   */
+  hashFilter(name: string): readonly string[] | undefined {
+    const given = this.hashes(name);
+    if (this.dialect !== '1.2' && given.includes(''))
+      throw new IndexerRefusal(500, 'invalid length of input for type tonhash');
+    const hashes = given.filter((hash) => hash !== '');
+    return hashes.length === 0 ? undefined : hashes;
+  }
+
   /** An integer parameter; an empty one is 0. */
   integer(name: string): number | undefined {
     return this.#converted(name, (text) => (text === '' ? 0 : readInt32(text)));

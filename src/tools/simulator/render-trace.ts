@@ -58,6 +58,45 @@ function renderNode(transaction: Transaction, known: ReadonlySet<Transaction>): 
   };
 }
 
+/** A trace as the database has it at an instant: what is committed by then. `actions`: absent where they are not asked for. */
+export function renderCommittedTrace(
+  trace: Trace,
+  committed: readonly Transaction[],
+  actions: readonly object[] | undefined,
+  dialect: Dialect,
+) {
+  const { transactions } = trace;
+  const [first, last] = [transactions[0], transactions.at(-1)];
+  if (first === undefined || last === undefined) throw new Error('a trace has a transaction');
+  const known = new Set(committed);
+  const hasGap = committed.some(({ parent }) => parent !== undefined && !known.has(parent));
+  const byHash = committed.toSorted((a, b) => (a.hash < b.hash ? -1 : 1));
+  return {
+    trace_id: trace.id,
+    external_hash: trace.externalHash === '' ? null : trace.externalHash,
+    mc_seqno_start: String(first.seqno),
+    mc_seqno_end: String(last.seqno),
+    start_lt: String(first.lt),
+    start_utime: first.now,
+    end_lt: String(last.lt),
+    end_utime: last.now,
+    // Of what is missing it tells nothing: these words are constants of the table.
+    trace_info: {
+      trace_state: 'complete',
+      messages: transactions.length,
+      transactions: transactions.length,
+      pending_messages: 0,
+      classification_state: 'unclassified',
+    },
+    is_incomplete: false,
+    ...(hasGap ? { warning: 'missing node in trace found' } : {}),
+    ...(actions === undefined ? {} : { actions }),
+    trace: known.has(first) ? renderNode(first, known) : null,
+    transactions_order: committed.map(({ hash }) => hash),
+    transactions: Object.fromEntries(byHash.map((one) => [one.hash, renderTransaction(one, 'finalized', dialect)])),
+  };
+}
+
 /** A trace as `pendingTraces` has it at an instant: only what is known by then. About 4 KB a transaction. */
 export function renderTrace(trace: Trace, instant: number, actionTypes: readonly string[], dialect: Dialect) {
   const known = knownTransactions(trace, instant);

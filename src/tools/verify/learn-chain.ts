@@ -6,6 +6,8 @@ import { listed } from './bodies.ts';
 export interface SampledTransaction {
   readonly hash: string;
   readonly account: string;
+  /** Of the message that it received; `undefined` where the chain itself began it. */
+  readonly messageHash: string | undefined;
   /** Whether another transaction sent the message that started it. */
   readonly hasParent: boolean;
   /** Whether it sent messages to other accounts, which start children. */
@@ -74,6 +76,7 @@ async function transactionsOf(indexer: Asker, seqno: number): Promise<SampledTra
   return rows.filter(isObject).map(({ hash, account, in_msg: message, out_msgs: sent }) => ({
     hash: String(hash),
     account: String(account),
+    messageHash: isObject(message) ? String(message['hash']) : undefined,
     hasParent: isObject(message) && typeof message['source'] === 'string',
     hasChildren: Array.isArray(sent) && sent.some((it) => isObject(it) && typeof it['destination'] === 'string'),
   }));

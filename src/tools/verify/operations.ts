@@ -4,6 +4,9 @@ import { adjacentTransactions } from './operations/adjacent-transactions.ts';
 import { blocks } from './operations/blocks.ts';
 import { masterchainBlockShards } from './operations/masterchain-block-shards.ts';
 import { pendingTraces } from './operations/pending-traces.ts';
+import { traces } from './operations/traces.ts';
+import { transactions } from './operations/transactions.ts';
+import { transactionsByMessage } from './operations/transactions-by-message.ts';
 
 /** The operations that toncache caches, in the order in which they are asked. */
 const BY_NAME: Readonly<Record<OperationName, VerifiedOperation>> = {
@@ -11,6 +14,9 @@ const BY_NAME: Readonly<Record<OperationName, VerifiedOperation>> = {
   adjacentTransactions,
   pendingTraces,
   blocks,
+  traces,
+  transactions,
+  transactionsByMessage,
 };
 
 /** All of them. */

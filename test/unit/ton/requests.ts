@@ -1,5 +1,6 @@
 import { ProxyError } from '../../../src/errors.ts';
 import type { CanonicalRequest } from '../../../src/ton/canonical-request.ts';
+import type { Finality } from '../../../src/ton/finality.ts';
 import type { OperationName } from '../../../src/ton/operation-names.ts';
 import { OPERATIONS, type Operation } from '../../../src/ton/operations.ts';
 import { type Call, parseCall, type RequestHeaders } from '../../../src/ton/parse-call.ts';
@@ -12,9 +13,19 @@ export const ACCOUNT_BOUNCEABLE = 'EQCD39VS5jcptHL8vMjEXrzGaRcCVYto7HUn4bpAOg8xq
 export const HASH_HEX = `fb${'ff'.repeat(31)}`;
 export const HASH = '+/////////////////////////////////////////8=';
 
-/** Of each operation: queries whose answers can fall under different rules, and every list that an answer may hold. */
+/**
+ * Of each operation: queries whose answers can fall under different rules, every list that an answer may hold, and the rule
+ * of an empty one where it is not `empty`.
+ */
 export const EXAMPLES: Readonly<
-  Record<OperationName, { readonly queries: readonly [string, ...string[]]; readonly lists: readonly string[] }>
+  Record<
+    OperationName,
+    {
+      readonly queries: readonly [string, ...string[]];
+      readonly lists: readonly string[];
+      readonly whenEmpty?: Finality['rule'];
+    }
+  >
 > = {
   pendingTraces: { queries: [`ext_msg_hash=${HASH_HEX}`, `account=${ACCOUNT}`], lists: ['traces'] },
   adjacentTransactions: {
@@ -34,6 +45,16 @@ export const EXAMPLES: Readonly<
       `root_hash=${HASH_HEX}`,
     ],
     lists: ['blocks'],
+  },
+  traces: {
+    queries: [`tx_hash=${HASH_HEX}`, `trace_id=${HASH_HEX}&include_actions=true`, `msg_hash=${HASH_HEX}`],
+    lists: ['traces'],
+    whenEmpty: 'notKept',
+  },
+  transactions: { queries: [`hash=${HASH_HEX}`], lists: ['transactions'] },
+  transactionsByMessage: {
+    queries: [`msg_hash=${HASH_HEX}`, `msg_hash=${HASH_HEX}&direction=in`, `msg_hash=${HASH_HEX}&direction=out`],
+    lists: ['transactions'],
   },
 };
 

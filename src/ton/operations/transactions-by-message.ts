@@ -1,0 +1,80 @@
+import { z } from 'zod';
+import type { JsonObject } from '../../json-object.ts';
+import { type CanonicalRequest, flagHeader, pairs, parameterOf } from '../canonical-request.ts';
+import { pointOfLists } from '../chain-point.ts';
+import { completenessOfGrowingList } from '../completeness.ts';
+import { finalityOfFinalRows } from '../final-rows.ts';
+import { type Finality, isFinal } from '../finality.ts';
+import { NO_HASH } from '../hash.ts';
+import { finalityOfLists, isShort } from '../lists.ts';
+import { isInternal, receivedMessages, sentMessages } from '../messages.ts';
+import { operation } from '../operation.ts';
+import { flag, limit, notCached, onlyDirection, onlyFirstPage, onlyHash, onlySort } from '../parameters.ts';
+import { tagsOfParameters } from '../tags.ts';
+
+const schema = z
+  .object({
+    msg_hash: onlyHash,
+    direction: onlyDirection,
+    limit,
+    offset: onlyFirstPage,
+    sort: onlySort,
+    x_no_address_book: flag,
+    'x-no-address-book': flag,
+  })
+  .transform((given, ctx): CanonicalRequest => {
+    const { msg_hash, direction, limit, sort } = given;
+    if (msg_hash === undefined) return notCached(ctx, 'accepted: msg_hash');
+    return {
+      query: pairs({ msg_hash, direction, limit, sort }),
+      headers: flagHeader('X-No-Address-Book', given['x-no-address-book'], given.x_no_address_book),
+    };
+  });
+
+/**
+ * A message is sent by one transaction, and an internal one is received by one. An external one can be accepted twice, and
+ * of a message whose other side is not there nothing says whether it will be.
+ */
+function finalityOfSides(rows: readonly unknown[], request: CanonicalRequest): Finality {
+  if (!rows.every(isFinal)) return { answerClass: 'live', rule: 'byHashLive' };
+  if (isShort(rows, request) && areAllSides(rows, request)) {
+    return finalityOfFinalRows(rows, 'byHashFinal', 'byHashGrowing');
+  }
+  const newestNow = Math.max(...rows.map(({ now }) => (Number.isSafeInteger(now) ? Number(now) : Number.NaN)));
+  const growing = { answerClass: 'growing', rule: 'byHashGrowing' } as const;
+  return Number.isNaN(newestNow) ? growing : { ...growing, newestNow };
+}
+
+/** Whether no other transaction can send or receive the message. */
+function areAllSides(rows: readonly JsonObject[], request: CanonicalRequest): boolean {
+  const hash = parameterOf(request, 'msg_hash') ?? '';
+  const received = receivedMessages(rows, hash);
+  const sent = sentMessages(rows, hash);
+  if (received.length + sent.length !== rows.length) return false;
+  switch (parameterOf(request, 'direction')) {
+    case 'in':
+      return received.length === 1 && received.every(isInternal);
+    case 'out':
+      return sent.length === 1;
+    default:
+      // A message without a receiver is a log entry.
+      return sent.length === 1 && [...received, ...sent].every(received.length === 1 ? isInternal : isLog);
+  }
+}
+
+function isLog({ destination }: JsonObject): boolean {
+  return destination === null;
+}
+
+/** The transactions that send and receive a message. */
+export const transactionsByMessage = operation({
+  name: 'transactionsByMessage',
+  schema,
+  finality: finalityOfLists({ transactions: finalityOfSides }),
+  lifetimeRules: () => ['byHashFinal', 'byHashGrowing', 'byHashLive', 'empty'],
+  // A final answer gains no more rows.
+  completeness: completenessOfGrowingList('transactions'),
+  chainPoint: pointOfLists('transactions'),
+  tags: (request) => tagsOfParameters(request, { msg_hash: 'hash' }),
+  cheapQuery: [['msg_hash', NO_HASH]],
+});

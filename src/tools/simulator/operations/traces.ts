@@ -1,0 +1,87 @@
+import type { Account } from '../accounts.ts';
+import type { SimulatedOperation } from '../operation.ts';
+import { IndexerRefusal } from '../query.ts';
+import type { Question } from '../question.ts';
+import { expandActionTypes, renderActions, renderCommittedTrace } from '../render-trace.ts';
+import { accountsIn, renderAddressBook, renderMetadata } from '../render-transaction.ts';
+import type { Trace, Transaction } from '../trace.ts';
+
+const FILTERS = ['account', 'trace_id', 'tx_hash', 'msg_hash'] as const;
+
+/** The transactions that the question names, by one of the filters; those of all recent traces where it names none. */
+function named(question: Question): readonly Transaction[] {
+  const { chain, query } = question;
+  const given = FILTERS.filter((name) => query.values(name).length > 0);
+  if (given.length > 1) throw new IndexerRefusal(422, `only one of ${FILTERS.join(', ')} should be specified`);
+  const address = question.address('account');
+  const [name = 'account'] = given;
+  const hashes = name === 'account' ? undefined : question.hashFilter(name);
+  if (hashes === undefined) {
+    const recent = chain.recentTraces().flatMap(({ transactions }) => transactions);
+    return address === undefined ? recent : recent.filter(({ account }) => account.address === address);
+  }
+  if (name === 'msg_hash') return hashes.flatMap((hash) => chain.planned(hash).flatMap(withParent));
+  const found = hashes.flatMap((hash) => chain.transaction(hash) ?? []);
+  return name === 'tx_hash' ? found : found.filter(({ parent }) => parent === undefined);
+}
+
+/** A message is part of the trace of its sender too, which is that of its receiver. */
+function withParent(transaction: Transaction): readonly Transaction[] {
+  return transaction.parent === undefined ? [transaction] : [transaction, transaction.parent];
+}
+
+function tracesOf(question: Question): readonly Trace[] {
+  const traces = named(question).map((transaction) => question.chain.traceOf(transaction));
+  return [...new Map(traces.map((trace) => [trace.id, trace])).values()].filter(({ invalidated }) => !invalidated);
+}
+
+/** A trace is written with the round that ends it, whether or not the rounds before it are there. */
+function committedIn({ transactions }: Trace, { chain, databaseAt }: Question): readonly Transaction[] {
+  const committed = transactions.filter(({ hash }) => chain.transaction(hash, databaseAt) !== undefined);
+  const last = Math.max(...transactions.map(({ seqno }) => seqno));
+  return committed.some(({ seqno }) => seqno === last) ? committed : [];
+}
+
+/** By one of those that the trace has. */
+function actionsOf(trace: Trace, question: Question): readonly object[] | undefined {
+  const { query, databaseAt, chain } = question;
+  if (!question.decodedFlag('include_actions')) return undefined;
+  const version = question.header('X-Actions-Version');
+  const types = expandActionTypes(version === undefined ? query.values('supported_action_types') : [version]);
+  const finalAt = classifiedAt(trace, question);
+  if (databaseAt < finalAt) return [];
+  const actions = renderActions(trace, Number.POSITIVE_INFINITY, types);
+  const isAnew = chain.reclassifiedAt(trace.id) <= databaseAt;
+  return isAnew ? actions.map((action) => ({ ...action, success: false })) : actions;
+}
+
+function classifiedAt({ transactions, classifierDelayMs }: Trace, question: Question): number {
+  return Math.max(...transactions.map(({ seqno }) => question.committedAt(seqno))) + classifierDelayMs;
+}
+
+function answer(question: Question): object {
+  const found = tracesOf(question).filter((trace) => committedIn(trace, question).length > 0);
+  const endLt = ({ transactions }: Trace) => transactions.at(-1)?.lt ?? 0;
+  const listed = question.sortedPage(question.selectAll(found.toSorted((a, b) => endLt(b) - endLt(a))));
+  const traces = listed.map((trace) =>
+    renderCommittedTrace(trace, committedIn(trace, question), actionsOf(trace, question), question.dialect),
+  );
+  const accounts = accountsIn(listed.flatMap((trace) => committedIn(trace, question)));
+  const rendered = (flag: string, render: (accounts: readonly Account[]) => object) =>
+    question.flag(flag) ? {} : render(accounts);
+  return {
+    traces,
+    address_book: rendered('X-No-Address-Book', renderAddressBook),
+    metadata: rendered('X-No-Metadata', renderMetadata),
+  };
+}
+
+function changes(question: Question): readonly number[] {
+  return tracesOf(question).flatMap((trace) => [
+    ...trace.transactions.map(({ seqno }) => question.committedAt(seqno)),
+    classifiedAt(trace, question),
+    question.chain.reclassifiedAt(trace.id),
+  ]);
+}
+
+export const traces = { name: 'traces', answer, changes } as const satisfies SimulatedOperation;

@@ -1,0 +1,77 @@
+import { describe, expect, test } from 'vitest';
+import type { JsonObject } from '../../../../src/json-object.ts';
+import { finalityOf } from '../../../../src/ton/finality.ts';
+import { callOf, HASH, HASH_HEX, requestOf } from '../requests.ts';
+
+const NOW = 1_760_000_000;
+const INTERNAL = { hash: HASH, source: '0:A', destination: '0:B', created_lt: '7' };
+const EXTERNAL = { hash: HASH, source: null, destination: '0:A', created_lt: null };
+const LOG = { hash: HASH, source: '0:A', destination: null, created_lt: '7' };
+
+const row = (inMsg: JsonObject | null, outMsgs: readonly JsonObject[], now = NOW) => ({
+  ...{ hash: `row ${now}`, now, emulated: false, finality: 'finalized', mc_block_seqno: 7 },
+  in_msg: inMsg,
+  out_msgs: outMsgs,
+});
+const received = (message: JsonObject, now?: number) => row(message, [], now);
+const sent = (message: JsonObject) => row(null, [{ ...message, hash: 'other' }, message]);
+
+const FINAL = { answerClass: 'final', rule: 'byHashFinal' };
+const GROWING = { answerClass: 'growing', rule: 'byHashGrowing', newestNow: NOW };
+
+const rated = (more: string, ...transactions: readonly JsonObject[]) =>
+  finalityOf(callOf('transactionsByMessage', `msg_hash=${HASH_HEX}${more}`), 200, { transactions });
+
+describe('what sends and receives a message is final', () => {
+  test('by both sides of an internal one', () => expect(rated('', received(INTERNAL), sent(INTERNAL))).toEqual(FINAL));
+  test('by the receiver of an internal one', () => expect(rated('&direction=in', received(INTERNAL))).toEqual(FINAL));
+  test('by the sender', () => expect(rated('&direction=out', sent(INTERNAL))).toEqual(FINAL));
+  test('by the sender of a log entry', () => expect(rated('', sent(LOG))).toEqual(FINAL));
+
+  test('unless a row lacks the state before it and is young', () => {
+    const lacking = { ...received(INTERNAL), account_state_before: { hash: 'x', balance: null } };
+    expect(rated('&direction=in', lacking)).toEqual({ ...FINAL, whileYoung: 'byHashGrowing', newestNow: NOW });
+  });
+});
+
+describe('it is growing', () => {
+  test.each<[string, string, readonly JsonObject[]]>([
+    ['an external message can be accepted again', '', [received(EXTERNAL)]],
+    ['an external message can be accepted again', '&direction=in', [received(EXTERNAL)]],
+    ['it was accepted twice', '', [received(EXTERNAL, NOW - 5), received(EXTERNAL)]],
+    ['it is asked for by its normalized hash', '', [received({ ...EXTERNAL, hash: 'x', hash_norm: HASH })]],
+    ['the receiver is not there', '', [sent(INTERNAL)]],
+    ['the sender is not there', '', [received(INTERNAL)]],
+    ['two have received an internal message', '&direction=in', [received(INTERNAL), received(INTERNAL)]],
+    ['a limit may have cut it', '&limit=2', [received(INTERNAL), sent(INTERNAL)]],
+  ])('where %s (%s)', (_, more, rows) => expect(rated(more, ...rows)).toEqual(GROWING));
+
+  test('without an age where a row has no time', () => {
+    const undated = { ...received(EXTERNAL), now: undefined };
+    expect(rated('', undated, received(EXTERNAL))).toEqual({ answerClass: 'growing', rule: 'byHashGrowing' });
+  });
+});
+
+test('it is live while a row is not final', () => {
+  const pending = { ...received(INTERNAL), mc_block_seqno: null };
+  expect(rated('&direction=in', pending)).toEqual({ answerClass: 'live', rule: 'byHashLive' });
+});
+
+test('the cached form is one hash, and a direction', () => {
+  expect(requestOf('transactionsByMessage', `msg_hash=${HASH_HEX}&direction=in&offset=0`).query).toEqual([
+    ['msg_hash', HASH],
+    ['direction', 'in'],
+  ]);
+  const hash = `msg_hash=${HASH_HEX}`;
+  for (const query of [
+    '',
+    'opcode=1',
+    `${hash}&opcode=1`,
+    `${hash}&direction=both`,
+    `${hash}&direction=`,
+    `${hash}&seqno=1`,
+  ])
+    expect(() => requestOf('transactionsByMessage', query), query).toThrow(
+      expect.objectContaining({ code: 'not-cached-form' }),
+    );
+});

@@ -1,0 +1,37 @@
+import { describe, expect, test } from 'vitest';
+import type { JsonObject } from '../../../../src/json-object.ts';
+import { finalityOf } from '../../../../src/ton/finality.ts';
+import { callOf, HASH, HASH_HEX, requestOf } from '../requests.ts';
+
+const NOW = 1_760_000_000;
+const ROW = { hash: HASH, now: NOW, emulated: false, finality: 'finalized', mc_block_seqno: 7 };
+const LIVE = { answerClass: 'live', rule: 'byHashLive' };
+
+const rated = (...transactions: readonly JsonObject[]) =>
+  finalityOf(callOf('transactions', `hash=${HASH_HEX}`), 200, { transactions });
+
+describe('a transaction by its hash', () => {
+  test('is final', () => expect(rated(ROW)).toEqual({ answerClass: 'final', rule: 'byHashFinal' }));
+
+  test('is final unless it is young, where it lacks the state before it', () => {
+    const lacking = { ...ROW, account_state_before: { hash: 'x', balance: null } };
+    const expected = { answerClass: 'final', rule: 'byHashFinal', whileYoung: 'byHashGrowing', newestNow: NOW };
+    expect(rated(lacking)).toEqual(expected);
+  });
+
+  test.each<[string, readonly JsonObject[]]>([
+    ['that is another one', [{ ...ROW, hash: 'x' }]],
+    ['beside another row', [ROW, ROW]],
+    ['that is emulated', [{ ...ROW, emulated: true }]],
+    ['of a finality that is not known', [{ ...ROW, finality: 'sure' }]],
+  ])('%s is live', (_, rows) => expect(rated(...rows)).toEqual(LIVE));
+});
+
+test('the cached form is one hash', () => {
+  expect(requestOf('transactions', `HASH=${HASH_HEX}&offset=&limit=5`).query).toEqual([
+    ['hash', HASH],
+    ['limit', '5'],
+  ]);
+  for (const query of ['', 'mc_seqno=7', 'hash=', `hash=${HASH_HEX}&lt=1`, `hash=${HASH_HEX},${HASH_HEX}`, 'account=x'])
+    expect(() => requestOf('transactions', query), query).toThrow(expect.objectContaining({ code: 'not-cached-form' }));
+});
