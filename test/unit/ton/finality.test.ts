@@ -75,8 +75,7 @@ describe.each(CASES)('%s, list `%s`, asked by %s', (name, list, query) => {
     fc.assert(
       fc.property(body, fc.constantFrom(200, 404), (parsed, status) => {
         const finality = classify(parsed, status);
-        if (finality !== undefined && finality.rule !== 'notKept')
-          expect(TABLE).toHaveProperty(finality.rule);
+        if (finality !== undefined && finality.rule !== 'notKept') expect(TABLE).toHaveProperty(finality.rule);
       }),
       cases(500),
     );
