@@ -132,8 +132,8 @@ export class IndexerAsker {
       return early instanceof ProxyError && late.wentForward && late.code !== 'not-served' ? late : early;
     }
     const { seqno } = question.request;
-    const hadNothing = early instanceof ProxyError || early.entry.head.answerClass === 'absent';
-    if (other.isHedge === true && seqno !== undefined && hadNothing && late.entry.head.answerClass !== 'absent')
+    const hadNothing = early instanceof ProxyError || early.entry.meta.answerClass === 'absent';
+    if (other.isHedge === true && seqno !== undefined && hadNothing && late.entry.meta.answerClass !== 'absent')
       this.#doubt.refute(seqno, question.ticket.route.index);
     return late;
   }
@@ -154,7 +154,7 @@ export class IndexerAsker {
     const isDoubtful =
       early instanceof ProxyError
         ? this.#doubt.isDoubtfulFailure(early, request.seqno, index)
-        : early.isDoubtful && (known === undefined || early.entry.head.answerClass !== 'absent');
+        : early.isDoubtful && (known === undefined || early.entry.meta.answerClass !== 'absent');
     return isDoubtful ? this.#doubt.elsewhere(request, index) : undefined;
   }
 
@@ -195,7 +195,7 @@ export class IndexerAsker {
         const wait = indexer.pause.breaker.retryAfterMs;
         return by(code === 'upstream-rate-limited' ? entry.withWait(wait, random()) : entry);
       }
-      ticket.learn(entry.head.answerClass === 'absent' ? 'absent' : 'answered');
+      ticket.learn(entry.meta.answerClass === 'absent' ? 'absent' : 'answered');
       const isDoubtful = this.#doubt.isDoubtful(facts.finality, seqno, ticket.route.index);
       obtained = { entry, facts, isDoubtful, ticket };
       return obtained;

@@ -1,4 +1,4 @@
-import { contentOf, type Entry, newEntry, ownedBytes, sharedHead } from '../cache/entry.ts';
+import { contentOf, type Entry, newEntry, ownedBytes, sharedMeta } from '../cache/entry.ts';
 import { type ErrorCode, failure, LONGEST_ERROR_BYTES, type ProxyError } from '../errors.ts';
 import type { UpstreamAnswer } from '../indexer/upstream-client.ts';
 import { OUTCOMES, type Outcome, outcomeOfStatus } from '../outcomes.ts';
@@ -20,7 +20,7 @@ export interface ReadAnswer {
 }
 
 interface ClassifyDependencies {
-  /** See `Head.indexer`. */
+  /** See `Meta.indexer`. */
   readonly indexer: string;
   /** 0 to 1, for jitter. */
   readonly random: () => number;
@@ -47,7 +47,7 @@ export function classifyAnswer(
   const instants = { askedAt, receivedAt, chainAt, ageValueSeconds };
   const finality = finalityAtAge(facts.finality, instants);
   const lifetime = lifetimeOf(finality, policies, instants, random);
-  const head = sharedHead({
+  const meta = sharedMeta({
     status: answer.status,
     contentType: headerText(answer.contentType) ?? 'application/json',
     apiVersion: headerText(answer.apiVersion),
@@ -60,7 +60,7 @@ export function classifyAnswer(
     ...lifetime,
     key: unsliced(key),
     etag: unsliced(etag),
-    head,
+    meta,
     content,
     completeness,
     regressedSince: undefined,

@@ -62,9 +62,9 @@ export function explainWith({
 }: ExplainDependencies): (text: string, headers: RequestHeaders) => Promise<Explanation> {
   const describe = (entry: Entry): CachedAnswer => ({
     state: freshnessOf(entry, now()),
-    answerClass: entry.head.answerClass,
-    status: entry.head.status,
-    ...(entry.head.indexer !== '' && { indexer: entry.head.indexer }),
+    answerClass: entry.meta.answerClass,
+    status: entry.meta.status,
+    ...(entry.meta.indexer !== '' && { indexer: entry.meta.indexer }),
     bodyBytes: entry.content.bytes,
     ageMs: now() - entry.askedAt,
     freshForMs: entry.freshUntil - now(),

@@ -186,7 +186,7 @@ export class EntryLoader {
     const operation = call.operation.name;
     const inMemory = pushed?.answered(entry, facts.watchable);
     const stored = cache.set(entry, call.tags, { known, lease, inMemory });
-    const { status, answerClass } = entry.head;
+    const { status, answerClass } = entry.meta;
     if (stored.outcome === 'stored') report({ name: 'stored', operation, answerClass });
     if (stored.outcome === 'regressed') report({ name: 'regressed', operation });
     const served = 'kept' in stored ? stored.kept : entry;

@@ -11,7 +11,7 @@ import {
   NO_MEMBERS,
   newEntry,
   ownedBytes,
-  sharedHead,
+  sharedMeta,
 } from './entry.ts';
 
 /**
@@ -24,8 +24,8 @@ export const SCHEMA_VERSION = 13;
 /** "TNC" and the version. */
 const MAGIC = 0x54_4e_43_00 + SCHEMA_VERSION;
 
-/** The layout, big-endian: magic, CRC-32 of all that follows it, a JSON head and its length, the body to the end. */
-export const AT = { magic: 0, checksum: 4, headLength: 8, head: 12 } as const;
+/** The layout, big-endian: magic, CRC-32 of all that follows it, metadata as JSON and its length, the body to the end. */
+export const AT = { magic: 0, checksum: 4, metaLength: 8, meta: 12 } as const;
 
 /** The largest body, before compression, that is stored or read. */
 export const MAX_BODY_BYTES = 32 * 1024 * 1024;
@@ -50,7 +50,7 @@ const fingerprints = z
   .transform((base64) => (base64 === '' ? NO_MEMBERS : ownedBytes(Buffer.from(base64, 'base64'))))
   .refine(({ length }) => length % FINGERPRINT_BYTES === 0);
 
-const STORED_HEAD = z.object({
+const STORED_META = z.object({
   key: z.string(),
   coding: z.enum(['identity', 'gzip']),
   /** The plain length of the body. */
@@ -84,20 +84,21 @@ const STORED_HEAD = z.object({
 });
 
 /** An entry as bytes, with its body in one coding. The body must not be larger than {@link MAX_BODY_BYTES}. */
-export function encodeEntry({ content, ...entry }: Entry, { coding, body }: CodedBody): Buffer {
+export function encodeEntry({ content, meta, ...entry }: Entry, { coding, body }: CodedBody): Buffer {
   const { rank, members, tentative } = entry.completeness;
-  const stored: z.input<typeof STORED_HEAD> = {
+  const stored: z.input<typeof STORED_META> = {
     ...entry,
+    head: meta,
     ageValueSeconds: entry.ageValueSeconds || undefined,
     coding,
     bytes: content.bytes,
     completeness: { rank, members: members.toString('base64'), tentative: tentative.toString('base64') },
   };
-  const head = Buffer.from(JSON.stringify(stored));
-  const bytes = Buffer.concat([Buffer.alloc(AT.head), head, body]);
+  const metaBytes = Buffer.from(JSON.stringify(stored));
+  const bytes = Buffer.concat([Buffer.alloc(AT.meta), metaBytes, body]);
   bytes.writeUInt32BE(MAGIC, AT.magic);
-  bytes.writeUInt32BE(head.length, AT.headLength);
-  bytes.writeUInt32BE(crc32(bytes.subarray(AT.headLength)), AT.checksum);
+  bytes.writeUInt32BE(metaBytes.length, AT.metaLength);
+  bytes.writeUInt32BE(crc32(bytes.subarray(AT.metaLength)), AT.checksum);
   return bytes;
 }
 
@@ -108,10 +109,10 @@ export function encodeEntry({ content, ...entry }: Entry, { coding, body }: Code
  * when it is unpacked.
  */
 export function decodeEntry(bytes: Buffer, key: string): Entry | undefined {
-  if (bytes.byteLength < AT.head || bytes.readUInt32BE(AT.magic) !== MAGIC) return undefined;
-  if (bytes.readUInt32BE(AT.checksum) !== crc32(bytes.subarray(AT.headLength))) return undefined;
-  const bodyAt = AT.head + bytes.readUInt32BE(AT.headLength);
-  const stored = headIn(bytes.subarray(AT.head, bodyAt));
+  if (bytes.byteLength < AT.meta || bytes.readUInt32BE(AT.magic) !== MAGIC) return undefined;
+  if (bytes.readUInt32BE(AT.checksum) !== crc32(bytes.subarray(AT.metaLength))) return undefined;
+  const bodyAt = AT.meta + bytes.readUInt32BE(AT.metaLength);
+  const stored = metaIn(bytes.subarray(AT.meta, bodyAt));
   const body = bytes.subarray(bodyAt);
   if (stored?.key !== key || (stored.coding === 'identity' ? body.length !== stored.bytes : body.length === 0)) {
     return undefined;
@@ -121,7 +122,7 @@ export function decodeEntry(bytes: Buffer, key: string): Entry | undefined {
     regressedSince: undefined,
     awaitedBlock: undefined,
     ...stored,
-    head: sharedHead({ apiVersion: undefined, ...stored.head }),
+    meta: sharedMeta({ apiVersion: undefined, ...stored.head }),
     content: contentOf(ownedBytes(body), stored.coding, stored.bytes),
     completeness: completenessOf(rank, members, tentative),
   });
@@ -129,9 +130,9 @@ export function decodeEntry(bytes: Buffer, key: string): Entry | undefined {
   return freshUntil >= askedAt && usableUntil(entry) <= askedAt + MAX_SPAN_MS ? entry : undefined;
 }
 
-function headIn(json: Buffer): z.output<typeof STORED_HEAD> | undefined {
+function metaIn(json: Buffer): z.output<typeof STORED_META> | undefined {
   try {
-    return STORED_HEAD.safeParse(JSON.parse(json.toString())).data;
+    return STORED_META.safeParse(JSON.parse(json.toString())).data;
   } catch {
     return undefined;
   }

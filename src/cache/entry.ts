@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
 import type { Instants } from '../freshness.ts';
 
-/** The part of an answer that many answers have in common. Entries share these objects, see {@link sharedHead}. */
-export interface Head {
+/** The metadata that many answers have in common. Entries share these objects, see {@link sharedMeta}. */
+export interface Meta {
   /** The status the indexer answered with: 200, or 404 for a true absence. */
   readonly status: number;
   /** The indexer's `Content-Type`, byte for byte. */
@@ -24,7 +24,7 @@ export interface Entry extends Instants {
    * a miss.
    */
   readonly key: string;
-  readonly head: Head;
+  readonly meta: Meta;
   /** Strong entity tag over the body that the indexer sent, with its quotes (RFC 9110 8.8.3). */
   readonly etag: string;
   readonly content: Content;
@@ -47,7 +47,7 @@ export interface Entry extends Instants {
 export function newEntry(fields: Entry): Entry {
   return {
     key: fields.key,
-    head: fields.head,
+    meta: fields.meta,
     etag: fields.etag,
     content: fields.content,
     askedAt: fields.askedAt,
@@ -75,20 +75,20 @@ export interface Completeness {
 /** A higher rank is garbage. */
 export const HIGHEST_RANK = 3;
 
-/** The most heads that are shared. The indexer's answers have a few hundred, mostly differing in `maxAgeSeconds`. */
-const MOST_SHARED_HEADS = 4096;
+/** The most metadata objects that are shared. The indexer's answers have a few hundred, mostly differing in `maxAgeSeconds`. */
+const MOST_SHARED = 4096;
 
-const heads = new Map<string, Head>();
+const shared = new Map<string, Meta>();
 
-/** The one object that all entries with this head share. Otherwise 100 000 entries would have 100 000 of them. */
-export function sharedHead(head: Head): Head {
-  const { status, contentType, apiVersion, answerClass, maxAgeSeconds, indexer } = head;
+/** The one object that all entries with this metadata share. Otherwise 100 000 entries would have 100 000 of them. */
+export function sharedMeta(meta: Meta): Meta {
+  const { status, contentType, apiVersion, answerClass, maxAgeSeconds, indexer } = meta;
   const name = `${status} ${maxAgeSeconds} ${answerClass} ${indexer} ${apiVersion === undefined ? '' : `v${apiVersion}`}\n${contentType}`;
-  const known = heads.get(name);
+  const known = shared.get(name);
   if (known !== undefined) return known;
-  // Foreign bytes in Redis must not fill the memory with heads.
-  if (heads.size < MOST_SHARED_HEADS) heads.set(name, head);
-  return head;
+  // Foreign bytes in Redis must not fill the memory with metadata.
+  if (shared.size < MOST_SHARED) shared.set(name, meta);
+  return meta;
 }
 
 /** Bytes of one member's fingerprint: enough that no two members of an answer are equal by chance. */

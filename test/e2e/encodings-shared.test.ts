@@ -61,7 +61,7 @@ async function replaceBody(network: string): Promise<void> {
     const bodyAt = bytes?.indexOf(Buffer.from([0x1f, 0x8b, 0x08])) ?? -1;
     if (bytes === null || bodyAt < 0) continue;
     bytes.fill(0x5a, bodyAt);
-    bytes.writeUInt32BE(crc32(bytes.subarray(AT.headLength)), AT.checksum);
+    bytes.writeUInt32BE(crc32(bytes.subarray(AT.metaLength)), AT.checksum);
     await redis.set(key, bytes, 'KEEPTTL');
   }
   redis.disconnect();

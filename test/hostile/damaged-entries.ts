@@ -107,12 +107,12 @@ async function damageAll({ random }: Arena, redis: Redis, isResealed: boolean): 
 
 function damagedIn(bytes: Buffer, other: Buffer, random: SeededRandom): [how: string, damaged: Buffer | 'list'] {
   const at = random.int(0, bytes.length - 1);
-  const inHead = random.int(0, Math.min(bytes.length - 1, AT.head + 200));
-  switch (random.pick(['bit', 'bit in head', 'bytes', 'cut', 'longer', 'zeros', 'other', 'list', 'empty', 'none'])) {
+  const inMeta = random.int(0, Math.min(bytes.length - 1, AT.meta + 200));
+  switch (random.pick(['bit', 'bit in meta', 'bytes', 'cut', 'longer', 'zeros', 'other', 'list', 'empty', 'none'])) {
     case 'bit':
       return [`a bit at ${at}`, flipped(bytes, [at], random)];
-    case 'bit in head':
-      return [`a bit at ${inHead}`, flipped(bytes, [inHead], random)];
+    case 'bit in meta':
+      return [`a bit at ${inMeta}`, flipped(bytes, [inMeta], random)];
     case 'bytes': {
       const places = Array.from({ length: random.int(2, 8) }, () => random.int(0, bytes.length - 1));
       return [`bits at ${places}`, flipped(bytes, places, random)];
@@ -134,11 +134,11 @@ function damagedIn(bytes: Buffer, other: Buffer, random: SeededRandom): [how: st
   }
 }
 
-/** A bit of the JSON head or of what follows it, under a checksum that is right. */
+/** A bit of the JSON metadata or of what follows it, under a checksum that is right. */
 function resealed(bytes: Buffer, random: SeededRandom): [how: string, damaged: Buffer] {
-  const at = random.int(AT.head, Math.min(bytes.length - 1, AT.head + 200));
+  const at = random.int(AT.meta, Math.min(bytes.length - 1, AT.meta + 200));
   const damaged = flipped(bytes, [at], random);
-  damaged.writeUInt32BE(crc32(damaged.subarray(AT.headLength)), AT.checksum);
+  damaged.writeUInt32BE(crc32(damaged.subarray(AT.metaLength)), AT.checksum);
   return [`a bit at ${at}, under a right checksum`, damaged];
 }
 

@@ -3,10 +3,10 @@ import { Gzip, type GzipDependencies, keptBody } from '../../src/cache/gzip.ts';
 import type { KnownPurges } from '../../src/cache/tiered-cache.ts';
 
 /** What `anEntry` may be given; by default it is a small, final answer. */
-export interface EntryOptions extends Partial<Omit<Entry, 'head'>> {
+export interface EntryOptions extends Partial<Omit<Entry, 'meta'>> {
   /** The body, as the indexer sent it. */
   readonly body?: Buffer;
-  readonly head?: Partial<Entry['head']>;
+  readonly meta?: Partial<Entry['meta']>;
 }
 
 /** A valid entry, requested at `askedAt`; by default fresh for a minute and usable for two. */
@@ -26,14 +26,14 @@ export function anEntry({ body = Buffer.from('{"transactions":[]}'), ...options 
     content: contentOf(ownedBytes(body)),
     ...options,
     askedAt,
-    head: {
+    meta: {
       status: 200,
       contentType: 'application/json',
       apiVersion: '1.2.3',
       answerClass: 'final',
       maxAgeSeconds: 60,
       indexer: '',
-      ...options.head,
+      ...options.meta,
     },
   };
 }

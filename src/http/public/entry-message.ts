@@ -24,16 +24,16 @@ export function entryMessage(
   context: EntryContext,
   now: number,
 ): ResponseMessage {
-  const { head } = entry;
+  const { meta } = entry;
   const headers = commonHeaders(varies ? { ...context, vary: withAcceptEncoding(context.vary) } : context);
   const ageSeconds = ageOf(entry, now);
   const etag = etagOf(entry.etag, coding);
   headers.push('ETag', etag, 'Age', String(ageSeconds), 'Cache-Control', cacheControl(entry, context, ageSeconds, now));
-  if (head.status === 200 && isNamed(etag, request['if-none-match'])) return { status: 304, headers, body: undefined };
+  if (meta.status === 200 && isNamed(etag, request['if-none-match'])) return { status: 304, headers, body: undefined };
   if (coding !== 'identity') headers.push('Content-Encoding', coding);
-  headers.push('Content-Type', head.contentType, 'Content-Length', String(body.length));
-  if (head.apiVersion !== undefined) headers.push('X-API-Version', head.apiVersion);
-  return { status: head.status, headers, body };
+  headers.push('Content-Type', meta.contentType, 'Content-Length', String(body.length));
+  if (meta.apiVersion !== undefined) headers.push('X-API-Version', meta.apiVersion);
+  return { status: meta.status, headers, body };
 }
 
 /**
@@ -59,14 +59,14 @@ export function ageOf({ askedAt, ageValueSeconds }: Entry, now: number): number 
  * of its lifetime at most. They revalidate an answer that is already stale before each use.
  */
 function cacheControl(
-  { head, freshUntil }: Entry,
+  { meta, freshUntil }: Entry,
   { isPrivate }: EntryContext,
   ageSeconds: number,
   now: number,
 ): string {
-  if (head.maxAgeSeconds === 0) return 'no-store';
+  if (meta.maxAgeSeconds === 0) return 'no-store';
   const whose = isPrivate ? 'private' : 'public';
   if (now >= freshUntil) return `${whose}, max-age=0`;
   const leftSeconds = Math.floor((freshUntil - now) / 1000);
-  return `${whose}, max-age=${ageSeconds + Math.min(leftSeconds, head.maxAgeSeconds)}`;
+  return `${whose}, max-age=${ageSeconds + Math.min(leftSeconds, meta.maxAgeSeconds)}`;
 }

@@ -153,7 +153,7 @@ export class OperationAnswers {
     const { onAnswered, clientOf, monotonic } = this.#dependencies;
     if (onAnswered === undefined) return message;
     const { indexer, reason } =
-      answer?.kind === 'failure' ? answer.error.details : { indexer: answer?.entry.head.indexer, reason: undefined };
+      answer?.kind === 'failure' ? answer.error.details : { indexer: answer?.entry.meta.indexer, reason: undefined };
     onAnswered({
       id,
       client: clientOf(client, asked.headers),

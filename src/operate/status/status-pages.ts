@@ -90,7 +90,7 @@ function shownKeys({ topKeys, inMemory, now }: StatusPagesDependencies) {
     return {
       request: key.slice(key.indexOf(' ') + 1).slice(0, LONGEST_REQUEST),
       share,
-      ...(entry && { answerClass: entry.head.answerClass, freshForMs: entry.freshUntil - now() }),
+      ...(entry && { answerClass: entry.meta.answerClass, freshForMs: entry.freshUntil - now() }),
     };
   });
 }

@@ -5,7 +5,7 @@ describe('an answer', () => {
   test.each(['a\r\nSet-Cookie: x=1', 'a\n', 'a\u0000', 'a\u0100', 'a\u007f', 'application/j\u00e9son', ''])(
     'keeps no header that could not be sent to clients: %j',
     (text) => {
-      expect(entryOf(SHARDS, { contentType: text, apiVersion: text }).head).toMatchObject({
+      expect(entryOf(SHARDS, { contentType: text, apiVersion: text }).meta).toMatchObject({
         contentType: 'application/json',
         apiVersion: undefined,
       });
@@ -13,7 +13,7 @@ describe('an answer', () => {
   );
 
   test('without a Content-Type becomes JSON, and gets no version that was not sent', () => {
-    expect(entryOf(SHARDS, { contentType: undefined, apiVersion: undefined }).head).toMatchObject({
+    expect(entryOf(SHARDS, { contentType: undefined, apiVersion: undefined }).meta).toMatchObject({
       contentType: 'application/json',
       apiVersion: undefined,
     });

@@ -17,7 +17,7 @@ describe('a hostile body', () => {
         const classified = classify(asked, { body: sent, status });
         if (classified instanceof ProxyError)
           expect(classified.code).toMatch(status === 501 ? 'not-served' : /^upstream-/);
-        else expect([200, 404]).toContain(classified.head.status);
+        else expect([200, 404]).toContain(classified.meta.status);
       }),
       { numRuns: 500 },
     );
@@ -26,8 +26,8 @@ describe('a hostile body', () => {
   test('does not overflow the stack, however deep it is nested', () => {
     const depth = 200_000;
     const nested = (open: string, inner: string, close: string) => open.repeat(depth) + inner + close.repeat(depth);
-    expect(entryOf(PENDING, { body: `{"traces":[${nested('[', '', ']')}]}` }).head.answerClass).toBe('live');
-    expect(entryOf(SHARDS, { body: `{"blocks":${nested('[{"blocks":', '[]', '}]')}}` }).head.answerClass).toBe('live');
+    expect(entryOf(PENDING, { body: `{"traces":[${nested('[', '', ']')}]}` }).meta.answerClass).toBe('live');
+    expect(entryOf(SHARDS, { body: `{"blocks":${nested('[{"blocks":', '[]', '}]')}}` }).meta.answerClass).toBe('live');
     expect(failureOf(OUT, { body: '['.repeat(depth) }).code).toBe('upstream-invalid');
   });
 

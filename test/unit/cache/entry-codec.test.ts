@@ -11,7 +11,7 @@ import { anEntry } from '../../support/entry.ts';
 function resealed(bytes: Buffer, tamper: (bytes: Buffer) => void): Buffer {
   const copy = Buffer.from(bytes);
   tamper(copy);
-  copy.writeUInt32BE(crc32(copy.subarray(AT.headLength)), AT.checksum);
+  copy.writeUInt32BE(crc32(copy.subarray(AT.metaLength)), AT.checksum);
   return copy;
 }
 
@@ -52,7 +52,7 @@ const entries: fc.Arbitrary<Entry> = fc
       members: fc.array(fc.string(), { maxLength: 5 }).map(fingerprints),
       tentative: fc.array(fc.string(), { maxLength: 5 }).map(fingerprints),
     }),
-    head: fc.record({
+    meta: fc.record({
       status: fc.constantFrom(200, 404),
       contentType: headerText,
       apiVersion: fc.option(headerText, { nil: undefined }),
@@ -87,7 +87,7 @@ test('an entry that no other cache had is stored as it was before there was an A
 describe('damaged bytes are no entry', () => {
   test.each(['contentType', 'apiVersion'] as const)('when %s cannot stand in a header', (name) => {
     for (const bad of ['a\nb', 'a\rb', '\0', '\x7f', 'snow \u2603']) {
-      const entry = anEntry({ head: { ...small.head, [name]: bad } });
+      const entry = anEntry({ meta: { ...small.meta, [name]: bad } });
       expect(() => validateHeaderValue(name, bad)).toThrow();
       expect(decodeEntry(encoded(entry), entry.key)).toBeUndefined();
     }
@@ -113,12 +113,12 @@ describe('bytes with a right checksum are no entry', () => {
   };
 
   test('of another version', () => refused(small, (bytes) => bytes.writeUInt8(1, 3)));
-  test('with a head longer than they are', () =>
-    refused(small, (bytes) => bytes.writeUInt32BE(2 ** 32 - 1, AT.headLength)));
-  test('with a head that is no JSON', () => refused(small, (bytes) => bytes.writeUInt8(0, AT.head)));
-  test.each(['null', '[]', '{}', '"head"'])('with a head that is %s', (head) => {
-    const bytes = Buffer.concat([encoded(small).subarray(0, AT.head), Buffer.from(head)]);
-    const sealed = resealed(bytes, (copy) => copy.writeUInt32BE(head.length, AT.headLength));
+  test('with metadata longer than they are', () =>
+    refused(small, (bytes) => bytes.writeUInt32BE(2 ** 32 - 1, AT.metaLength)));
+  test('with metadata that is no JSON', () => refused(small, (bytes) => bytes.writeUInt8(0, AT.meta)));
+  test.each(['null', '[]', '{}', '"meta"'])('with metadata that is %s', (meta) => {
+    const bytes = Buffer.concat([encoded(small).subarray(0, AT.meta), Buffer.from(meta)]);
+    const sealed = resealed(bytes, (copy) => copy.writeUInt32BE(meta.length, AT.metaLength));
     expect(decodeEntry(sealed, '')).toBeUndefined();
   });
   test('with an encoded body of nothing', () => {
@@ -150,7 +150,7 @@ describe('bytes with a right checksum are no entry', () => {
   });
 
   test.each([0, 199, 204, 206, 304, 500, 600])('with status %d', (status) => {
-    expect(decodeEntry(encoded(anEntry({ head: { status } })), small.key)).toBeUndefined();
+    expect(decodeEntry(encoded(anEntry({ meta: { status } })), small.key)).toBeUndefined();
   });
 
   test('of more than 32 MiB', () => {
@@ -164,7 +164,7 @@ describe('bytes with a right checksum are no entry', () => {
 
   test('with one byte changed, or else they are a valid entry of this key', () => {
     const bytes = encoded(large);
-    const position = fc.integer({ min: AT.headLength, max: bytes.byteLength - 1 });
+    const position = fc.integer({ min: AT.metaLength, max: bytes.byteLength - 1 });
     fc.assert(
       fc.property(position, fc.nat(255), (at, value) => {
         const sealed = resealed(bytes, (copy) => copy.writeUInt8(value, at));

@@ -11,7 +11,7 @@ const FULL = { ...BARE, balance: '1', account_status: 'active' };
 function classOf(state: JsonObject | null, ageSeconds: number, chain: { at?: number | undefined } = { at: ASKED_AT }) {
   const row = { hash: 'x', now: NOW - ageSeconds, mc_block_seqno: 7, emulated: false, account_state_before: state };
   const body = JSON.stringify({ transactions: [row] });
-  return entryOf(callOf('adjacentTransactions', `hash=${HASH_HEX}&direction=in`), { body, chainAt: chain.at }).head
+  return entryOf(callOf('adjacentTransactions', `hash=${HASH_HEX}&direction=in`), { body, chainAt: chain.at }).meta
     .answerClass;
 }
 
