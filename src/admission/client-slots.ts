@@ -13,7 +13,7 @@ const SEEN_MS: Ms = 10_000;
  */
 export class ClientSlots {
   readonly #now: () => MonotonicMs;
-  readonly #held = new Map<string, number>();
+  readonly #taken = new Map<string, number>();
   /** The two clients that asked last, and when. */
   #last = { client: '', at: Number.NEGATIVE_INFINITY };
   #other = this.#last;
@@ -30,19 +30,19 @@ export class ClientSlots {
 
   /** Whether a client may hold one more of so many slots. */
   mayTake(client: string, slots: number): boolean {
-    const held = this.#held.get(client) ?? 0;
-    if (slots < FEWEST_SLOTS || held < Math.floor(slots * MOST_OF_SLOTS)) return true;
+    const taken = this.#taken.get(client) ?? 0;
+    if (slots < FEWEST_SLOTS || taken < Math.floor(slots * MOST_OF_SLOTS)) return true;
     const { at } = client === this.#last.client ? this.#other : this.#last;
     return this.#now() - at >= SEEN_MS;
   }
 
   take(client: string): void {
-    this.#held.set(client, (this.#held.get(client) ?? 0) + 1);
+    this.#taken.set(client, (this.#taken.get(client) ?? 0) + 1);
   }
 
   release(client: string): void {
-    const left = (this.#held.get(client) ?? 0) - 1;
-    if (left > 0) this.#held.set(client, left);
-    else this.#held.delete(client);
+    const remaining = (this.#taken.get(client) ?? 0) - 1;
+    if (remaining > 0) this.#taken.set(client, remaining);
+    else this.#taken.delete(client);
   }
 }

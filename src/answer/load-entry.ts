@@ -24,7 +24,7 @@ export type Load =
       /** The status that the indexer answered with. */
       readonly status: number;
       readonly stored: StoreOutcome['outcome'];
-      /** Whether the cache held a copy that was too old to be served. */
+      /** Whether the cache had a copy that was too old to be served. */
       readonly replaced: boolean;
     }
   | {
@@ -141,7 +141,7 @@ export class EntryLoader {
     try {
       const asking = this.#acquire(call, request.key, look);
       const acquired = asking instanceof Promise ? await asking : asking;
-      if (acquired.state === 'held') lease = acquired.lease;
+      if (acquired.state === 'ours') lease = acquired.lease;
       // The wait for the ticket may have been long.
       const found = acquired.found.state === 'miss' ? look.found : acquired.found;
       const hit = hitOf(found, acceptStale);

@@ -64,7 +64,7 @@ export interface LeaseRequest {
   readonly budgetMs: Ms;
 }
 
-/** What Redis held when it was asked for a lease. */
+/** What Redis has when a lease is taken, or is another instance's. */
 interface Acquired {
   /** The value of the lease that another instance has; `undefined` when the lease is ours. */
   readonly holder: string | undefined;
@@ -83,7 +83,7 @@ const COMPARE_MS = 1000;
  *
  * Two answers of one key are compared in this process (`precedence.ts`), so what was compared must still be there when
  * the answer is written. A lease sees to that: a token under a key beside the entry, with an expiry. Its holder has read
- * the entry in the step in which it took the lease, and every write ends the lease. So while the lease is held, the entry
+ * the entry in the step in which it took the lease, and every write ends the lease. So while the lease lasts, the entry
  * is what the holder has read, or is gone.
  */
 export class RedisTier {

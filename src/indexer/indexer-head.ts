@@ -89,7 +89,7 @@ export class IndexerHead {
 
   /** The chain time, epoch milliseconds; `undefined` if nothing has shown it in the last 60 s. */
   get chainTime(): EpochMs | undefined {
-    return this.#isTimeHeld(this.#dependencies.now()) ? this.#at : undefined;
+    return this.#isTimeCurrent(this.#dependencies.now()) ? this.#at : undefined;
   }
 
   /** To be called when the chain time counts: asks for the head in the background, at most every 10 s. */
@@ -132,7 +132,7 @@ export class IndexerHead {
 
   /** Whether it has shown in the last 60 s that its chain has reached a masterchain block. */
   hasReached(seqno: number): boolean {
-    return seqno <= this.#seqno && this.#isSeqnoHeld(this.#dependencies.now());
+    return seqno <= this.#seqno && this.#isSeqnoCurrent(this.#dependencies.now());
   }
 
   /**
@@ -170,12 +170,12 @@ export class IndexerHead {
   learn({ at, seqno }: ChainPoint, isHead = false): void {
     if (this.#isOfOtherChain) return;
     const now = this.#dependencies.now();
-    if (at > 0 && at <= now + FURTHEST_AHEAD_MS && (at >= this.#at || !this.#isTimeHeld(now))) {
+    if (at > 0 && at <= now + FURTHEST_AHEAD_MS && (at >= this.#at || !this.#isTimeCurrent(now))) {
       this.#at = at;
       this.#shownAt = now;
     }
     if (seqno < 0) return;
-    if (seqno >= this.#seqno || (isHead && !this.#isSeqnoHeld(now))) {
+    if (seqno >= this.#seqno || (isHead && !this.#isSeqnoCurrent(now))) {
       if (seqno !== this.#seqno) this.#grewAt = now;
       this.#seqno = seqno;
       this.#reachedAt = now;
@@ -261,11 +261,11 @@ export class IndexerHead {
     }
   }
 
-  #isTimeHeld(now: EpochMs): boolean {
+  #isTimeCurrent(now: EpochMs): boolean {
     return now - this.#shownAt <= SHOWN_HOLDS_MS;
   }
 
-  #isSeqnoHeld(now: EpochMs): boolean {
+  #isSeqnoCurrent(now: EpochMs): boolean {
     return now - this.#reachedAt <= SHOWN_HOLDS_MS;
   }
 }

@@ -16,7 +16,7 @@ export interface RawAnswer {
 }
 
 export interface ReadAnswerDependencies {
-  /** Called with the change in the number of bytes held of incomplete answers. */
+  /** Called with the change in the number of bytes kept of incomplete answers. */
   readonly onReading: (change: number) => void;
   /** From sending the request to the last byte of its answer. */
   readonly timeoutMs: Ms;

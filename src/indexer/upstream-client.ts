@@ -33,7 +33,7 @@ export interface UpstreamClientDependencies {
   readonly keepAliveMs: Ms;
   /** After this long a connection is replaced, so that a changed DNS record is followed. */
   readonly connectionLifetimeMs: Ms;
-  /** Called with the change in the number of bytes that are held of incomplete answers. */
+  /** Called with the change in the number of bytes that are kept of incomplete answers. */
   readonly onReading: (change: number) => void;
   /** Called with each request that was sent, or could not be. */
   readonly report: (event: UpstreamEvent) => void;

@@ -29,7 +29,7 @@ export type Landing =
 /** The result of asking for a lease, and what is cached by then. */
 export type Acquisition =
   /** Load the key, unless `found` is fresh: another instance has stored it since the last look. */
-  | { readonly state: 'held'; readonly lease: Lease; readonly found: Lookup }
+  | { readonly state: 'ours'; readonly lease: Lease; readonly found: Lookup }
   /** Another instance is loading the key, or has failed to. `landed` waits for it, until `signal` is aborted. */
   | { readonly state: 'taken'; readonly found: Lookup; readonly landed: (signal: AbortSignal) => Promise<Landing> }
   /** Redis fails: load without it. */
@@ -84,11 +84,11 @@ export class Leases {
       return { state: 'unavailable', found: cache.lookInMemory(key, tags) };
     }
     const { holder, found } = acquired;
-    if (holder === undefined) return { state: 'held', lease: this.#held(key, token), found };
+    if (holder === undefined) return { state: 'ours', lease: this.#ours(key, token), found };
     return { state: 'taken', found, landed: (signal) => this.#follow(key, holder, signal) };
   }
 
-  #held(key: string, token: string): Lease {
+  #ours(key: string, token: string): Lease {
     let isOpen = true;
     const end = (value: string, ms: number) => {
       if (isOpen) this.#end(key, token, value, ms);

@@ -3,7 +3,7 @@ import { Redis } from 'ioredis';
 import { describe, expect, inject, it } from 'vitest';
 import { distinctAnswers, Fleet, someChildren, someMessage } from '../support/fleet.ts';
 import { send } from '../support/http-client.ts';
-import { children, HeldAnswers, NO_DATABASE, pendingTrace } from '../support/json-upstream.ts';
+import { children, GatedAnswers, NO_DATABASE, pendingTrace } from '../support/json-upstream.ts';
 import { watchLeases } from './acquired-leases.ts';
 
 async function leases(fleet: Fleet): Promise<string[]> {
@@ -15,8 +15,8 @@ async function leases(fleet: Fleet): Promise<string[]> {
 
 it('an instance that finds the answer in Redis as it takes the lease gives the lease back at once', async () => {
   const target = someChildren();
-  const held = new HeldAnswers();
-  const answer = (asked: string) => (asked.includes('pendingTraces') ? held.answer() : children('a'));
+  const gated = new GatedAnswers();
+  const answer = (asked: string) => (asked.includes('pendingTraces') ? gated.answer() : children('a'));
   await using fleet = await Fleet.start(answer, {
     instances: 2,
     overrides: { upstream: { maxConcurrency: 1 } },
@@ -29,7 +29,7 @@ it('an instance that finds the answer in Redis as it takes the lease gives the l
   await busy.untilQueued(1);
   await quick.ask(target);
   await quick.untilRedisHasAll();
-  held.give(pendingTrace('b'));
+  gated.give(pendingTrace('b'));
   expect((await queued).headers['cache-status']).toMatch(/; hit; .*detail=redis$/);
   await slow;
   expect(fleet.asked).toBe(2);
@@ -54,8 +54,8 @@ describe('300 clients of three instances', () => {
   });
 
   it('cause one request for a key that fails, and all get the failure, also within its failure TTL', async () => {
-    const held = new HeldAnswers();
-    await using fleet = await Fleet.start(held.answer, {
+    const gated = new GatedAnswers();
+    await using fleet = await Fleet.start(gated.answer, {
       overrides: { coalescing: { failureTtl: 60_000 } },
     });
     const late = await fleet.add();
@@ -63,7 +63,7 @@ describe('300 clients of three instances', () => {
     const asking = Promise.all(Array.from({ length: 300 }, (_, client) => fleet.get(client % 3).ask(target)));
     await fleet.untilAsked(1);
     await fleet.untilFollowed(2);
-    held.give(NO_DATABASE);
+    gated.give(NO_DATABASE);
     expect(distinctAnswers(await asking)).toEqual(['500 {"error":"no database"}']);
     expect(distinctAnswers([await late.ask(target)])).toEqual(['500 {"error":"no database"}']);
     expect(fleet.asked).toBe(1);
@@ -72,13 +72,13 @@ describe('300 clients of three instances', () => {
 
 describe('a refusal by the holder of a lease itself', () => {
   it('goes to its own clients only, and exactly one other instance loads', async () => {
-    const held = new HeldAnswers();
+    const gated = new GatedAnswers();
     await using fleet = await Fleet.start(
       async (target) => {
         // The indexer asks the holder for a pause while it waits for a slot.
         return target.startsWith('/api/v3/pendingTraces')
           ? { status: 429, body: { error: 'slow down' }, headers: ['Retry-After: 60'] }
-          : held.answer();
+          : gated.answer();
       },
       { instances: 0 },
     );
@@ -99,14 +99,14 @@ describe('a refusal by the holder of a lease itself', () => {
     const { status, headers } = await refused;
     expect([status, headers['cache-status']]).toEqual([503, 'toncache; detail=overloaded']);
     await fleet.untilAsked(2);
-    held.give(children('a'));
+    gated.give(children('a'));
     expect(distinctAnswers(await others)).toEqual([`200 ${JSON.stringify(children('a').body)}`]);
     expect(fleet.asked).toBe(2);
   });
 
   it('by its shutdown lets exactly one other instance load, at once', async () => {
-    const held = new HeldAnswers();
-    await using fleet = await Fleet.start(held.answer, {
+    const gated = new GatedAnswers();
+    await using fleet = await Fleet.start(gated.answer, {
       env: { UPSTREAM_TIMEOUT: '5min' },
       overrides: { http: { drain: 100 } },
     });
@@ -120,8 +120,8 @@ describe('a refusal by the holder of a lease itself', () => {
     expect((await lone.answer).status).toBe(503);
     // Its lease would last for a minute.
     await fleet.untilAsked(2);
-    held.give(children('late'));
-    held.give(children('a'));
+    gated.give(children('late'));
+    gated.give(children('a'));
     expect(distinctAnswers(await others)).toEqual([`200 ${JSON.stringify(children('a').body)}`]);
     expect(fleet.asked).toBe(2);
   });
@@ -154,8 +154,8 @@ describe('a refusal by the holder of a lease itself', () => {
 
 describe('a load that other instances wait for', () => {
   it('has no lease while it waits for a slot', async () => {
-    const held = new HeldAnswers();
-    await using fleet = await Fleet.start((target) => (target.includes('pending') ? held.answer() : children('a')), {
+    const gated = new GatedAnswers();
+    await using fleet = await Fleet.start((target) => (target.includes('pending') ? gated.answer() : children('a')), {
       instances: 0,
     });
     const busy = await fleet.add({
@@ -170,7 +170,7 @@ describe('a load that other instances wait for', () => {
     await busy.untilQueued(1);
     expect(await leases(fleet)).toHaveLength(1);
     expect((await free.ask(target)).headers['cache-status']).toMatch(/fwd=miss; fwd-status=200; stored$/);
-    held.give(pendingTrace('a'));
+    gated.give(pendingTrace('a'));
     await first;
     // Acquiring the lease finds what was stored meanwhile.
     expect((await queued).headers['cache-status']).toMatch(/hit;.*detail=redis$/);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { distinctAnswers, someChildren } from '../support/fleet.ts';
 import { ask } from '../support/http-client.ts';
-import { answeringJson, asksForHead, children, HeldAnswers } from '../support/json-upstream.ts';
+import { answeringJson, asksForHead, children, GatedAnswers } from '../support/json-upstream.ts';
 import { ProxyProcess } from '../support/proxy-process.ts';
 import { startScriptedUpstream } from '../support/scripted-upstream.ts';
 import { someNetwork } from '../support/some-network.ts';
@@ -30,8 +30,8 @@ afterAll(() => rm(dir, { recursive: true }));
 /** Four processes on one Redis, and an indexer that holds its answers. */
 async function startFleet() {
   await using stack = new AsyncDisposableStack();
-  const held = new HeldAnswers();
-  const upstream = stack.use(await startScriptedUpstream(answeringJson(held.answer)));
+  const gated = new GatedAnswers();
+  const upstream = stack.use(await startScriptedUpstream(answeringJson(gated.answer)));
   const network = someNetwork();
   const environment = {
     UPSTREAM_URL: upstream.url,
@@ -46,7 +46,7 @@ async function startFleet() {
   const started = stack.move();
   return {
     processes,
-    held,
+    gated,
     /** How often the indexer was asked for a client. */
     asked: () => upstream.heads.filter((head) => !asksForHead(head)).length,
     [Symbol.asyncDispose]: () => started.disposeAsync(),
@@ -59,7 +59,7 @@ const untilFollowed = (process: ProxyProcess) =>
 describe('60 clients of three processes that wait for a fourth', () => {
   it('get their answer from one that takes over when the fourth is killed', async () => {
     await using fleet = await startFleet();
-    const { asked, held } = fleet;
+    const { asked, gated } = fleet;
     const [holder, ...waiting] = fleet.processes;
     const target = someChildren();
     // Its client loses its connection.
@@ -70,7 +70,7 @@ describe('60 clients of three processes that wait for a fourth', () => {
     const killedAt = performance.now();
     holder.signal('SIGKILL');
     await expect.poll(asked, SOON).toBe(2);
-    for (let time = 0; time < 2; time++) held.give(children('a'));
+    for (let time = 0; time < 2; time++) gated.give(children('a'));
     expect(distinctAnswers(await Promise.all(others))).toEqual([`200 ${JSON.stringify(children('a').body)}`]);
     expect(performance.now() - killedAt).toBeLessThan(TAKEN_OVER_GUARD_MS);
     expect(asked()).toBe(2);

@@ -102,7 +102,7 @@ describe('the slots of pass-through', () => {
     await expect.poll(() => world.indexer.requests.inHand).toBe(0);
   });
 
-  it('are held when a client leaves before the answer, and its request to the indexer ends', async () => {
+  it('are returned when a client leaves before the answer, whose request to the indexer ends', async () => {
     await using world = await startPassThrough();
     world.indexer.faults.inject({ kind: 'hang' }, { times: 1 });
     const sent = send(world.proxy.url, INFO);

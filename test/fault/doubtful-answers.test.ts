@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest';
 import { someChildren } from '../support/fleet.ts';
-import { answeringJson, asksForHead, children, HeldAnswers, NOT_FOUND } from '../support/json-upstream.ts';
+import { answeringJson, asksForHead, children, GatedAnswers, NOT_FOUND } from '../support/json-upstream.ts';
 import { startScriptedUpstream } from '../support/scripted-upstream.ts';
 import { startProxy } from '../support/start-proxy.ts';
 
 it('a hedge to an indexer whose head is older does not win with its 404', async () => {
-  const held = new HeldAnswers();
-  await using newest = await startScriptedUpstream(answeringJson(held.answer, 1005));
+  const gated = new GatedAnswers();
+  await using newest = await startScriptedUpstream(answeringJson(gated.answer, 1005));
   // Five blocks are not so many that it is behind.
   await using older = await startScriptedUpstream(answeringJson(() => NOT_FOUND, 1000));
   const env = { UPSTREAM_TIMEOUT: '5s' };
@@ -16,7 +16,7 @@ it('a hedge to an indexer whose head is older does not win with its 404', async 
     proxy.metric('toncache_indexer_requests_total', { indexer: older.url.slice(7), result: '404' });
   await expect.poll(answered, { timeout: 20_000 }).toBe(1);
   expect(newest.heads.filter((head) => !asksForHead(head))).toHaveLength(1);
-  held.give(children('a'));
+  gated.give(children('a'));
   expect((await asked).status).toBe(200);
 });
 
@@ -26,8 +26,8 @@ it('a 404 of an indexer whose head is older is asked for once more at the newest
   await using proxy = await startProxy({ upstreamUrl: `${older.url},${newest.url}` });
   expect((await proxy.ask(someChildren())).status).toBe(200);
 
-  const held = new HeldAnswers();
-  await using full = await startScriptedUpstream(answeringJson(held.answer, 1005));
+  const gated = new GatedAnswers();
+  await using full = await startScriptedUpstream(answeringJson(gated.answer, 1005));
   await using busy = await startProxy({
     upstreamUrl: `${full.url},${older.url}`,
     env: { UPSTREAM_MAX_CONCURRENCY: '1', UPSTREAM_TIMEOUT: '5min' },
@@ -36,6 +36,6 @@ it('a 404 of an indexer whose head is older is asked for once more at the newest
   const first = busy.ask(someChildren());
   await expect.poll(() => busy.metric('toncache_upstream_in_flight')).toBe(1);
   expect((await busy.ask(someChildren())).status).toBe(404);
-  held.give(children('a'));
+  gated.give(children('a'));
   expect((await first).status).toBe(200);
 });

@@ -2,7 +2,7 @@ import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { asAdmin } from '../support/as-admin.ts';
 import { distinctAnswers, Fleet, someChildren } from '../support/fleet.ts';
-import { children, HeldAnswers } from '../support/json-upstream.ts';
+import { children, GatedAnswers } from '../support/json-upstream.ts';
 import { meddlingProxy } from '../support/meddling-proxy.ts';
 import { IMPATIENT_REDIS } from '../support/patience.ts';
 import { type RedisServer, startRedis } from '../support/redis-server.ts';
@@ -29,7 +29,7 @@ describe('while two instances wait for a third one, a Redis', () => {
     ['that hangs', (redis) => redis.pause()],
   ])('%s ends their wait: each asks the indexer itself, at once', async (_, fail) => {
     await using redis = await startRedis();
-    const indexer = new HeldAnswers();
+    const indexer = new GatedAnswers();
     // The look-up and the acquisition at the beginning are not what this is about.
     const patientAtFirst = { redis: { budget: 1000, commandTimeout: 5000 } };
     await using fleet = await Fleet.start(indexer.answer, { redisUrl: redis.url, overrides: patientAtFirst });
@@ -54,7 +54,7 @@ describe('while two instances wait for a third one, a Redis', () => {
   it('whose connections are reset in the middle of a reply lets them wait or ask the indexer, and all get the answer', async () => {
     await using redis = await startRedis();
     await using proxy = await meddlingProxy(redis.port);
-    const indexer = new HeldAnswers();
+    const indexer = new GatedAnswers();
     await using fleet = await Fleet.start(indexer.answer, { redisUrl: proxy.url });
     const target = someChildren();
     const asking = [0, 1, 2].map((index) => fleet.get(index).ask(target));

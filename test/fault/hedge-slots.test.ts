@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { someChildren } from '../support/fleet.ts';
-import { answeringJson, asksForHead, children, HeldAnswers } from '../support/json-upstream.ts';
+import { answeringJson, asksForHead, children, GatedAnswers } from '../support/json-upstream.ts';
 import { type ScriptedUpstream, startScriptedUpstream } from '../support/scripted-upstream.ts';
 import { startProxy } from '../support/start-proxy.ts';
 
@@ -9,9 +9,9 @@ const MAX_CONCURRENCY = 4;
 const askedOf = ({ heads }: ScriptedUpstream) => heads.filter((head) => !asksForHead(head)).length;
 
 it('no indexer has more requests than it may have while hedges lose, and each slot is free when its request has ended', async () => {
-  const held = new HeldAnswers();
+  const gated = new GatedAnswers();
   let isHung = false;
-  await using hung = await startScriptedUpstream(answeringJson(() => (isHung ? held.answer() : children('a'))));
+  await using hung = await startScriptedUpstream(answeringJson(() => (isHung ? gated.answer() : children('a'))));
   await using well = await startScriptedUpstream(answeringJson(() => children('a')));
   await using proxy = await startProxy({
     upstreamUrl: `${hung.url},${well.url}`,
@@ -33,7 +33,7 @@ it('no indexer has more requests than it may have while hedges lose, and each sl
   await burst();
   expect(askedOf(hung) - before).toBe(MAX_CONCURRENCY);
   expect(await proxy.metric('toncache_upstream_in_flight')).toBe(MAX_CONCURRENCY);
-  for (let each = 0; each < MAX_CONCURRENCY; each++) held.give(children('a'));
+  for (let each = 0; each < MAX_CONCURRENCY; each++) gated.give(children('a'));
   await expect.poll(() => proxy.metric('toncache_upstream_in_flight'), { timeout: 20_000 }).toBe(0);
   const [next] = await Promise.all([proxy.ask(someChildren()), proxy.ask(someChildren())]);
   expect(next?.status).toBe(200);

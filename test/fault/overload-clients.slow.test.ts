@@ -87,7 +87,7 @@ describe('clients that pipeline as much as they can', () => {
     }
   });
 
-  it('1000 clients without answers are cut when more than 16 MiB of their requests are held', async () => {
+  it('1000 clients without answers are cut when more than 16 MiB of their requests are kept', async () => {
     const indexer = await startIndexer();
     onTestFinished(() => indexer.close());
     await using proxy = await ProxyProcess.start({ UPSTREAM_URL: indexer.url, UPSTREAM_TIMEOUT: '60s' });

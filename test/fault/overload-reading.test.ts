@@ -16,10 +16,10 @@ describe('bytes of answers being read', () => {
 
   /** An indexer that answers pendingTraces, and whose other answers the test writes; a proxy that reads 1 MiB at once. */
   async function startReading(maxConcurrency: number, maxQueue: number) {
-    const held: Parameters<Parameters<typeof startScriptedUpstream>[0]>[0][] = [];
+    const sockets: Parameters<Parameters<typeof startScriptedUpstream>[0]>[0][] = [];
     const upstream: ScriptedUpstream = await startScriptedUpstream((socket, head) => {
       if (head.includes('pendingTraces')) socket.write(whole);
-      else held.push(socket);
+      else sockets.push(socket);
     });
     const proxy = await startProxy({
       upstreamUrl: upstream.url,
@@ -35,10 +35,10 @@ describe('bytes of answers being read', () => {
     return {
       proxy,
       upstream,
-      held,
+      sockets,
       /** All but the end of an answer. */
-      writeMost: () => held[0]?.write(`${answer(body)}\r\n\r\n${body.slice(0, -1)}`),
-      writeTail: () => held[0]?.write('}'),
+      writeMost: () => sockets[0]?.write(`${answer(body)}\r\n\r\n${body.slice(0, -1)}`),
+      writeTail: () => sockets[0]?.write('}'),
       [Symbol.asyncDispose]: async () => {
         await proxy.close();
         await upstream[Symbol.asyncDispose]();
@@ -54,7 +54,7 @@ describe('bytes of answers being read', () => {
     const { proxy, upstream } = reading;
     expect((await proxy.ask(KEPT)).status).toBe(200);
     const large = await proxy.sendIn(unknownTransaction());
-    await expect.poll(() => reading.held.length).toBe(1);
+    await expect.poll(() => reading.sockets.length).toBe(1);
     reading.writeMost();
     await expect.poll(async () => (await proxy.ask(nothingPending())).status, { interval: 5 }).toBe(503);
     const sent = upstream.heads.length;
@@ -71,7 +71,7 @@ describe('bytes of answers being read', () => {
     await using reading = await startReading(2, 1);
     const { proxy, upstream } = reading;
     const holding = [await proxy.sendIn(unknownTransaction()), await proxy.sendIn(unknownTransaction())];
-    await expect.poll(() => reading.held.length).toBe(2);
+    await expect.poll(() => reading.sockets.length).toBe(2);
     const waiting = await proxy.sendIn(nothingPending());
     await proxy.untilQueued(1);
     reading.writeMost();
@@ -84,7 +84,7 @@ describe('bytes of answers being read', () => {
         { interval: 5 },
       )
       .toBeGreaterThan(0);
-    reading.held[1]?.write(whole);
+    reading.sockets[1]?.write(whole);
     await holding[1]?.answer;
     const { status } = await waiting.answer;
     expect([status, upstream.heads.length]).toEqual([503, 2]);

@@ -5,7 +5,7 @@ import { startFaultyWorld } from './faulty-world.ts';
 import { type ClientOptions, connectClient, get, head, requestsInFlight } from './pipelining-client.ts';
 
 const ENV = { UPSTREAM_TIMEOUT: '60s', PASSTHROUGH: 'on' };
-/** A request that is held at the end of a test is not waited for. */
+/** A request that is kept waiting at the end of a test is not waited for. */
 const NO_DRAIN = { drain: 100 };
 let world: World;
 

@@ -226,12 +226,12 @@ describe('a backup', () => {
     );
     const [replica, backup] = replicas.indexers as [Indexer, Indexer];
     const gate = replica.hold('masterchainBlockShards');
-    const held = replicas.askAtOnce(1);
+    const waiting = replicas.askAtOnce(1);
     await replica.requests.arrived(replica.requests.total + 1);
     expect(statuses(await replicas.askAtOnce(5))).toEqual(RIGHT);
     expect(backup.requests.count('masterchainBlockShards')).toBe(5);
     gate.release();
-    expect(statuses(await held)).toEqual(RIGHT);
+    expect(statuses(await waiting)).toEqual(RIGHT);
   });
 
   it.each([

@@ -56,13 +56,13 @@ describe('clients that ask for one key', () => {
     expect(world.forwarded).toHaveLength(1);
 
     const next = unknownTransaction();
-    const held = world.indexer.hold();
+    const nextGate = world.indexer.hold();
     const lone = await world.proxy.sendIn(next);
-    await held.arrived(1);
+    await nextGate.arrived(1);
     lone.leave();
     await expect(lone.answer).rejects.toThrow();
     await world.proxy.untilTakenIn();
-    held.release();
+    nextGate.release();
     await expect.poll(() => world.proxy.metric('toncache_stored_total')).toBe(2);
     expect((await world.ask(next)).cache).toMatchObject({ hit: true, detail: 'memory' });
     expect(world.forwarded).toHaveLength(2);

@@ -14,7 +14,7 @@ const PIPELINING = 600;
 const PIPELINED = 16;
 const FIELDS = 940;
 const DEADLINE_MS = 60_000;
-const HELD_MS = 3000;
+const OPEN_MS = 3000;
 const HIT = '/api/v3/masterchainBlockShards?seqno=1';
 
 /** Heads of very many tiny fields: without a bound for fields, their strings fill the heap. */
@@ -43,7 +43,7 @@ async function holdParts({ tally }: Arena, url: string): Promise<void> {
     await Promise.race([once(socket, 'connect'), once(socket, 'close')]);
     socket.write(HEAD);
   }
-  await new Promise((resolve) => void setTimeout(resolve, HELD_MS));
+  await new Promise((resolve) => void setTimeout(resolve, OPEN_MS));
   const { status } = await ask(url, HIT);
   tally.count('parts of heads', sockets.filter(({ destroyed }) => !destroyed).length);
   if (status !== 200) tally.violation('a hit is not answered during the attack', String(status));

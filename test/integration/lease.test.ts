@@ -71,8 +71,8 @@ function instance({ leaseMs = 60_000 } = {}) {
   return { cache, set, acquire: (key: string) => leases.acquire(key, [], BUDGET_MS) };
 }
 
-function held(acquired: Acquisition) {
-  if (acquired.state !== 'held') throw new Error(`the lease is ${acquired.state}`);
+function ours(acquired: Acquisition) {
+  if (acquired.state !== 'ours') throw new Error(`the lease is ${acquired.state}`);
   return acquired.lease;
 }
 
@@ -89,9 +89,9 @@ async function inRedis(key: string): Promise<string | undefined> {
 describe('of two instances that ask for the lease of a key', () => {
   test('the other gets the lease of one that was killed when it expires, and never ends a lease that it has not', async () => {
     const [key, first, second] = [newKey(), instance({ leaseMs: 100 }), instance()];
-    const lost = held(await first.acquire(key));
+    const lost = ours(await first.acquire(key));
     expect(await landing(await second.acquire(key))).toEqual({ state: 'over' });
-    const lease = held(await second.acquire(key));
+    const lease = ours(await second.acquire(key));
     lost.fail('too late');
     expect((await first.acquire(key)).state).toBe('taken');
     lease.release();
@@ -99,7 +99,7 @@ describe('of two instances that ask for the lease of a key', () => {
 
   test('the other waits no longer when nobody waits for it', async () => {
     const [key, first, second] = [newKey(), instance(), instance()];
-    held(await first.acquire(key));
+    ours(await first.acquire(key));
     const leaving = new AbortController();
     const waiting = landing(await second.acquire(key), leaving.signal);
     leaving.abort();
@@ -145,9 +145,9 @@ describe('Redis', () => {
 
   test('keeps a full list from a poorer one whose holder stalled for longer than its lease', async () => {
     const [key, stalled, other] = [newKey(), instance({ leaseMs: 50 }), instance()];
-    const lost = held(await stalled.acquire(key));
+    const lost = ours(await stalled.acquire(key));
     await expect.poll(() => admin.exists(leaseKey(key))).toBe(0);
-    const lease = held(await other.acquire(key));
+    const lease = ours(await other.acquire(key));
     await other.set(listing(key, ['a', 'b']), lease.token);
     expect(await stalled.set(listing(key, ['a']), lost.token)).toBe(false);
     expect(await inRedis(key)).toBe('a,b');
@@ -157,7 +157,7 @@ describe('Redis', () => {
 
   test('keeps a full list that came without a lease from the poorer one of the holder', async () => {
     const [key, holder, other] = [newKey(), instance(), instance()];
-    const lease = held(await holder.acquire(key));
+    const lease = ours(await holder.acquire(key));
     await other.set(listing(key, ['a', 'b']));
     await holder.set(listing(key, ['a']), lease.token);
     expect(await inRedis(key)).toBe('a,b');
@@ -166,7 +166,7 @@ describe('Redis', () => {
   test('keeps what it has while another load holds the lease; the answer that came meanwhile stays in memory', async () => {
     const [key, holder, other] = [newKey(), instance(), instance()];
     await other.set(listing(key, ['a']));
-    held(await holder.acquire(key));
+    ours(await holder.acquire(key));
     expect(await other.set(listing(key, ['a', 'b']))).toBe(false);
     expect(await inRedis(key)).toBe('a');
     const kept = other.cache.lookInMemory(key, []);

@@ -86,7 +86,7 @@ describe('a signal to end', () => {
     expect(await started.ended).toEqual({ code: 1, signal: null });
     clearInterval(repeating);
     await expect(inFlight.answer).rejects.toThrow();
-    expect(gate.held).toBe(1);
+    expect(gate.waiting).toBe(1);
   });
 });
 

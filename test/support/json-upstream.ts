@@ -29,7 +29,7 @@ export function answeringJson(answer: (target: string) => JsonAnswer | Promise<J
 }
 
 /** An indexer that holds its answers until the test gives them, the oldest first. */
-export class HeldAnswers {
+export class GatedAnswers {
   readonly #waiting: ((answer: JsonAnswer) => void)[] = [];
 
   readonly answer = (): Promise<JsonAnswer> => {

@@ -8,7 +8,7 @@ import { runChecker } from './run-checker.ts';
 import { Tally } from './tally.ts';
 import type { WorldOptions } from './world.ts';
 
-// `npm run truth`: clients ask toncache while the simulated chain lives, and every answer is held against every state that
+// `npm run truth`: clients ask toncache while the simulated chain lives, and every answer is compared with every state that
 // the indexer had. Everything on 127.0.0.1. Exits with 1 for a lie, a regression, a needless refusal or a
 // needless wait.
 

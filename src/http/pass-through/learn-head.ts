@@ -22,13 +22,13 @@ export function learningHead(
 async function* learningFrom(body: AsyncIterable<Buffer>, learn: (point: ChainPoint) => void): AsyncGenerator<Buffer> {
   const read: Buffer[] = [];
   let bytes = 0;
-  let held: Buffer | undefined;
+  let last: Buffer | undefined;
   for await (const chunk of body) {
     bytes += chunk.length;
     if (bytes <= LONGEST_BYTES) read.push(chunk);
-    if (held !== undefined) yield held;
-    held = chunk;
+    if (last !== undefined) yield last;
+    last = chunk;
   }
   if (bytes <= LONGEST_BYTES) learn(headIn(Buffer.concat(read)));
-  if (held !== undefined) yield held;
+  if (last !== undefined) yield last;
 }

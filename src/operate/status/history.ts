@@ -13,7 +13,7 @@ const UNWATCHED_MS = 5000;
 const WINDOW_MS = 10_000;
 
 /** A level is kept for so long after its last cause: a cause that comes and goes is one. */
-const HELD_MS = 10_000;
+const STEADY_MS = 10_000;
 
 const KEPT_MS = 5 * 60_000;
 
@@ -47,7 +47,7 @@ export class StatusHistory {
   readonly #moments: StatusMoment[] = [];
   #samples: Samples[] = [];
   /** Of each minute of the last hour, oldest first. */
-  #heldUntil: MonotonicMs = Number.NEGATIVE_INFINITY;
+  #steadyUntil: MonotonicMs = Number.NEGATIVE_INFINITY;
   readonly #minutes: Counted[] = [];
   #reading: Promise<void> | undefined;
 
@@ -88,19 +88,19 @@ export class StatusHistory {
     const [oldest = newest, ...others] = [...window, newest];
     this.#samples = [oldest, ...others];
     const at = now();
-    const verdict = this.#held(verdictOf(oldest, newest, failures), at);
+    const verdict = this.#steady(verdictOf(oldest, newest, failures), at);
     const hour = this.#countHour(countedIn(newest));
     this.#moments.push({ at, verdict, hour, ...readNumbers([oldest, ...others]) });
     while (at - (this.#moments[0]?.at ?? at) > KEPT_MS) this.#moments.shift();
   }
 
   /** The verdict that is said: a worse one at once, a better one when the last worse one is over for a while. */
-  #held(found: Verdict, at: EpochMs): StatusMoment['verdict'] {
+  #steady(found: Verdict, at: EpochMs): StatusMoment['verdict'] {
     const now = this.#dependencies.monotonic();
     const said = this.#moments.at(-1)?.verdict ?? { level: LEVELS[0], since: at };
     const rise = LEVELS.indexOf(found.level) - LEVELS.indexOf(said.level);
-    if (rise < 0 && 'why' in said && now < this.#heldUntil) return said;
-    this.#heldUntil = now + HELD_MS;
+    if (rise < 0 && 'why' in said && now < this.#steadyUntil) return said;
+    this.#steadyUntil = now + STEADY_MS;
     if (rise !== 0) this.#dependencies.onVerdict(found);
     return { ...found, since: rise === 0 ? said.since : at };
   }

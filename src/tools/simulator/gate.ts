@@ -8,7 +8,7 @@ export class Gate {
   readonly #waiting: (() => void)[] = [];
   readonly #events = new EventEmitter<{ arrival: [] }>().setMaxListeners(0);
 
-  get held(): number {
+  get waiting(): number {
     return this.#waiting.length;
   }
 

@@ -7,7 +7,7 @@ import { windowOf } from '../../truth/windows.ts';
 /** What a client got; its status is 0 without an answer. */
 export type HeardAnswer = Omit<ClientAnswer, 'cacheStatus' | 'age'>;
 
-/** One answer, held against the chain. */
+/** One answer, compared with the chain. */
 export interface Verdict {
   readonly answer: HeardAnswer;
   /**

@@ -124,22 +124,22 @@ describe('a queue that is fair between clients', () => {
 
   test('clients that may not go let others pass, and are first in the round in which they may', () => {
     const queue = new FairQueue<string>();
-    for (const member of ['held 1', 'held 2']) queue.add(member, 'held');
+    for (const member of ['busy 1', 'busy 2']) queue.add(member, 'busy');
     for (const member of ['a 1', 'a 2']) queue.add(member, 'a');
-    const isFree = (client: string) => client !== 'held';
+    const isFree = (client: string) => client !== 'busy';
     for (const member of ['a 1', 'a 2']) {
       expect(queue.next(isFree)).toEqual({ member, client: 'a' });
       queue.go(member);
     }
-    expect([queue.next(isFree), queue.next()?.member]).toEqual([undefined, 'held 1']);
+    expect([queue.next(isFree), queue.next()?.member]).toEqual([undefined, 'busy 1']);
   });
 
   test('does what a queue does that looks at all members each time', () => {
     const client = fc.constantFrom('a', 'b', 'c', 'd');
-    const held = fc.subarray(['a', 'b', 'c', 'd']);
+    const busy = fc.subarray(['a', 'b', 'c', 'd']);
     const step = fc.oneof(
       { weight: 4, arbitrary: fc.record({ kind: fc.constant('add'), client }) },
-      { weight: 3, arbitrary: fc.record({ kind: fc.constant('go'), held }) },
+      { weight: 3, arbitrary: fc.record({ kind: fc.constant('go'), busy }) },
       { weight: 2, arbitrary: fc.record({ kind: fc.constant('leave'), which: fc.nat(100) }) },
       { weight: 1, arbitrary: fc.record({ kind: fc.constant('share'), which: fc.nat(100), client }) },
     );
@@ -148,8 +148,8 @@ describe('a queue that is fair between clients', () => {
         const [queue, model] = [new FairQueue<number>(), new NaiveQueue()];
         for (const [member, one] of all.entries()) {
           const { members } = model;
-          if ('held' in one) {
-            const mayGo = (name: string) => !one.held.includes(name);
+          if ('busy' in one) {
+            const mayGo = (name: string) => !one.busy.includes(name);
             const next = queue.next(mayGo);
             expect(next).toEqual(model.next(mayGo));
             if (next === undefined) continue;

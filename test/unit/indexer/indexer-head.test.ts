@@ -233,15 +233,15 @@ test('a block counts as reached for a minute after it, or a later one, was last 
 
 test('one indexer is never asked two questions at once', async () => {
   const { head, indexer, asked } = oneHead();
-  const held = Promise.withResolvers<Said>();
-  indexer.head = () => held.promise;
+  const said = Promise.withResolvers<Said>();
+  indexer.head = () => said.promise;
   const first = head.ask();
   expect(await head.ask()).toBeUndefined();
   await head.prove();
   head.askIfDue();
   expect(head.chainTime).toBeUndefined();
   expect(asked).toHaveLength(1);
-  held.resolve({ status: 200, body: { last: { seqno: 7 } } });
+  said.resolve({ status: 200, body: { last: { seqno: 7 } } });
   expect((await first)?.seqno).toBe(7);
 });
 
