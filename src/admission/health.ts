@@ -6,7 +6,7 @@ import type { EndPass } from './guard.ts';
 /** So many failures in a row, of whatever operation, and an indexer is left to itself while others are well. */
 const FAILURES = 3;
 
-/** After this time one request is its trial, which another one answers if it fails; twice as late after each. */
+/** After this time one request is its trial, which another one answers if it fails; after twice the time for each failed trial. */
 const [TRIAL_AFTER_MS, LATEST_TRIAL_MS]: [Ms, Ms] = [100, 1000];
 
 /** In this time a peak is forgotten but for a third. */
@@ -57,7 +57,7 @@ export class Health {
     return (this.#underWay.size + 1) * this.peakMs;
   }
 
-  /** How long its requests take: the longest of late, and the age of the oldest one under way. */
+  /** How long its requests take: the longest of the last seconds, and the age of the oldest one under way. */
   get peakMs(): Ms {
     const [oldest] = this.#underWay.values();
     const now = this.#now();

@@ -1,17 +1,17 @@
 import type { MonotonicMs, Ms } from '../time-units.ts';
 
 /**
- * A turn reserved for one request, `waitMs` away (a little less than 0 when it is late); or `too-long` when the next free
+ * A turn reserved for one request, `waitMs` away (a little less than 0 when it is overdue); or `too-long` when the next free
  * one is further away than allowed.
  */
 export type Reserved = { readonly state: 'reserved' | 'too-long'; readonly waitMs: Ms };
 
 /**
  * Reserves the next free turn among all instances that share the rate, if it is at most `longestWaitMs` away, or was free
- * at most `lateMs` ago. When that is not possible (`undefined`), this instance keeps to the whole rate by itself. Never
+ * at most `overdueMs` ago. When that is not possible (`undefined`), this instance keeps to the whole rate by itself. Never
  * rejects.
  */
-export type ReserveShared = (stepMs: Ms, longestWaitMs: Ms, lateMs: Ms) => Promise<Reserved | undefined>;
+export type ReserveShared = (stepMs: Ms, longestWaitMs: Ms, overdueMs: Ms) => Promise<Reserved | undefined>;
 
 export interface RateLimitDependencies {
   /** Absent where instances do not share the rate. */
@@ -26,7 +26,7 @@ export interface RateLimitDependencies {
 /** A turn that has come, or was given back, may be taken for so long; then it is lost. */
 const KEPT_MS: Ms = 20;
 
-/** Turns of so long ago are given to those who have waited for them: timers and event loops are late. */
+/** Turns of so long ago are given to those who have waited for them: timers and event loops are slow. */
 const LATEST_MS: Ms = 250;
 
 /**
@@ -143,13 +143,13 @@ export class RateLimit {
   }
 
   /** Who did not wait gets no turn of before: steps stay even. */
-  get #lateMs(): Ms {
+  get #overdueMs(): Ms {
     return this.#hasCome ? LATEST_MS : 0;
   }
 
   /** When the next turn is free, by what is known here. */
   #freeAt(): MonotonicMs {
-    return Math.max(this.#lastAt + this.#stepMs, this.#now() - this.#lateMs);
+    return Math.max(this.#lastAt + this.#stepMs, this.#now() - this.#overdueMs);
   }
 
   /** A timer may end a little before the clock says so: the last turn has come in any case. */
@@ -167,7 +167,7 @@ export class RateLimit {
   async #reserve(reserveShared: ReserveShared): Promise<void> {
     const { longestWaitMs } = this.#dependencies;
     this.#isReserving = true;
-    const reserved = await reserveShared(this.#stepMs, longestWaitMs, this.#lateMs);
+    const reserved = await reserveShared(this.#stepMs, longestWaitMs, this.#overdueMs);
     this.#isReserving = false;
     const { state, waitMs } = reserved ?? { state: 'alone', waitMs: this.#freeAt() - this.#now() };
     this.#perTurnMs = Math.max(this.#stepMs, waitMs);

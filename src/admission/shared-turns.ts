@@ -12,14 +12,14 @@ const LONGEST_MS: Ms = 60_000;
 const RESERVE = `
 local time = redis.call('TIME')
 local nowMs = time[1] * 1000 + time[2] / 1000
-local stepMs, longestMs, lateMs = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+local stepMs, longestMs, overdueMs = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local known = redis.pcall('GET', KEYS[1])
 local nextMs = type(known) == 'string' and tonumber(known) or nowMs
 if nextMs > nowMs + ${LONGEST_MS} then nextMs = nowMs end
-nextMs = math.max(nextMs, nowMs - lateMs)
+nextMs = math.max(nextMs, nowMs - overdueMs)
 local waitMs = nextMs - nowMs
 if waitMs > longestMs then return {0, waitMs * 1000} end
-redis.call('SET', KEYS[1], string.format('%.3f', nextMs + stepMs), 'PX', math.ceil(waitMs + stepMs + lateMs))
+redis.call('SET', KEYS[1], string.format('%.3f', nextMs + stepMs), 'PX', math.ceil(waitMs + stepMs + overdueMs))
 return {1, waitMs * 1000}`;
 
 export interface SharedTurnsDependencies {
@@ -32,9 +32,9 @@ export interface SharedTurnsDependencies {
 
 /** The turns of a rate that instances share through Redis. */
 export function sharedTurns({ runScript, call, key }: SharedTurnsDependencies): ReserveShared {
-  return async (stepMs, longestWaitMs, lateMs) => {
+  return async (stepMs, longestWaitMs, overdueMs) => {
     const reserved = await call(async (): Promise<Reserved> => {
-      const reply = await runScript(RESERVE, [key], [stepMs, longestWaitMs, lateMs].map(String));
+      const reply = await runScript(RESERVE, [key], [stepMs, longestWaitMs, overdueMs].map(String));
       const [isReserved, micros] = (reply as unknown[]).map(Number);
       if (isReserved === undefined || micros === undefined || Number.isNaN(isReserved + micros)) {
         throw new Error('Redis answered with no turn');

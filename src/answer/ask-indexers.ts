@@ -115,46 +115,46 @@ export class IndexerAsker {
     hedging?.budget.countCall();
     const asked = this.#send(question, question.ticket);
     const isHedged = hedging !== undefined && question.request.neverWaits !== true;
-    if (isHedged && (await hedging.isLate(question.call.operation.name, asked))) {
+    if (isHedged && (await hedging.isOverdue(question.call.operation.name, asked))) {
       const hedge = { ...question.request, not: question.ticket.route.index, neverWaits: true, isHedge: true };
       const ticket = await this.#enterHedge(hedge);
       if (ticket !== undefined) return firstOf(asked, this.#send({ ...question, request: hedge }, ticket), reportBug);
     }
-    const early = await asked;
-    const other = this.#other(question, early);
-    if (other === undefined) return early;
-    if (!(early instanceof ProxyError)) early.ticket.free();
+    const first = await asked;
+    const other = this.#other(question, first);
+    if (other === undefined) return first;
+    if (!(first instanceof ProxyError)) first.ticket.free();
     const entered = await admission.enter(other);
-    const late =
+    const second =
       'reason' in entered ? refuse(other, entered) : await this.#send({ ...question, request: other }, entered);
-    if (late instanceof ProxyError) {
+    if (second instanceof ProxyError) {
       // Of two failures that of the second one counts, unless it only says that it does not serve the operation.
-      return early instanceof ProxyError && late.wentForward && late.code !== 'not-served' ? late : early;
+      return first instanceof ProxyError && second.wentForward && second.code !== 'not-served' ? second : first;
     }
     const { seqno } = question.request;
-    const hadNothing = early instanceof ProxyError || early.entry.meta.answerClass === 'absent';
-    if (other.isHedge === true && seqno !== undefined && hadNothing && late.entry.meta.answerClass !== 'absent')
+    const hadNothing = first instanceof ProxyError || first.entry.meta.answerClass === 'absent';
+    if (other.isHedge === true && seqno !== undefined && hadNothing && second.entry.meta.answerClass !== 'absent')
       this.#doubt.refute(seqno, question.ticket.route.index);
-    return late;
+    return second;
   }
 
   /** The request for the second try after this result of the first one; `undefined` if there is to be none. */
-  #other({ request, ticket, known }: IndexerQuestion, early: SendResult): EntryRequest | undefined {
+  #other({ request, ticket, known }: IndexerQuestion, first: SendResult): EntryRequest | undefined {
     const { indexers, retries } = this.#dependencies;
     const { index } = ticket.route;
-    const { again } = OUTCOMES[early instanceof ProxyError ? outcomeOf(early) : 'answered'];
+    const { again } = OUTCOMES[first instanceof ProxyError ? outcomeOf(first) : 'answered'];
     if (indexers.length === 1) {
       return again === 'anywhere' && retries.tryTake() ? { ...request, isSecondTry: true } : undefined;
     }
-    if (early instanceof ProxyError && again !== 'if doubtful') {
+    if (first instanceof ProxyError && again !== 'if doubtful') {
       if (again === 'nowhere') return undefined;
       const isAnotherWell = indexers.some(({ route }, other) => other !== index && route.health?.isFailing === false);
       return isAnotherWell || retries.tryTake() ? { ...request, not: index, isSecondTry: true } : undefined;
     }
     const isDoubtful =
-      early instanceof ProxyError
-        ? this.#doubt.isDoubtfulFailure(early, request.seqno, index)
-        : early.isDoubtful && (known === undefined || early.entry.meta.answerClass !== 'absent');
+      first instanceof ProxyError
+        ? this.#doubt.isDoubtfulFailure(first, request.seqno, index)
+        : first.isDoubtful && (known === undefined || first.entry.meta.answerClass !== 'absent');
     return isDoubtful ? this.#doubt.elsewhere(request, index) : undefined;
   }
 

@@ -70,7 +70,7 @@ export class Heads {
     const answers = heads.map(async (head, index) => {
       const answer = await head.ask();
       if (answer === undefined) return;
-      // One that is late is compared with those of its round. It is no newest head for them: it was made later.
+      // One that comes after its round is compared with those of its round. It is no newest head for them: it was made later.
       if (newest !== undefined) this.#addLag(index, newest - answer.seqno);
       else said.set(index, answer);
     });

@@ -44,14 +44,14 @@ export class Hedging {
   }
 
   /** Resolves with `true` when a request takes so long that it is to be hedged, with `false` when it has ended. */
-  async isLate(operation: string, ended: Promise<unknown>): Promise<boolean> {
+  async isOverdue(operation: string, ended: Promise<unknown>): Promise<boolean> {
     const { promise, resolve } = Promise.withResolvers<boolean>();
     const timer = setTimeout(resolve, this.#timesOf(operation).hedgeAfterMs, true);
     const onEnd = () => resolve(false);
     ended.then(onEnd, onEnd);
-    const isLate = await promise;
+    const isOverdue = await promise;
     clearTimeout(timer);
-    return isLate;
+    return isOverdue;
   }
 
   #timesOf(operation: string): AnswerTimes {

@@ -200,9 +200,9 @@ export class UpstreamClient {
         // The wait began before the request was sent, so it mostly ends before undici's own timeout.
         throw isTimeout(reason) ? this.#failed(PASS_THROUGH, startedAt, reason) : reason;
       }
-      const isLate = cause instanceof errors.HeadersTimeoutError;
+      const isOverdue = cause instanceof errors.HeadersTimeoutError;
       const own = this.#closed ? shuttingDown(cause) : unanswered(cause, this.#unsent.has(cause as Error));
-      throw this.#failed(PASS_THROUGH, startedAt, isLate ? timedOut(cause) : own);
+      throw this.#failed(PASS_THROUGH, startedAt, isOverdue ? timedOut(cause) : own);
     }
   }
 

@@ -25,7 +25,7 @@ const FOLLOWED_MS: Ms = 10_000;
 /** How long a look-up may take before older addresses are used instead. A resolver nearby answers within 10 ms. */
 const PATIENCE_MS: Ms = 50;
 
-/** Addresses of this age are still used while the resolver is late or fails. */
+/** Addresses of this age are still used while the resolver is slow or fails. */
 const LAST_GOOD_MS: Ms = 300_000;
 
 /** The resolver's answer is that there is no such name, or that it has no address. */
@@ -33,7 +33,7 @@ const NO_SUCH_NAME = ['ENOTFOUND', 'ENODATA'];
 
 /**
  * What is known of one name: at most one look-up is under way, and its answer is for all who ask meanwhile. The last good
- * addresses outlive a resolver that is late or fails, but neither its "no such name" nor a connection to them that fails:
+ * addresses outlive a resolver that is slow or fails, but neither its "no such name" nor a connection to them that fails:
  * another host may have them by then.
  */
 export class Name {

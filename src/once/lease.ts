@@ -64,7 +64,7 @@ const FAILED = 'failed ';
  * - Holder stalls. 1. A stalls for longer than its lease. 2. B acquires and loads. 3. A answers its own clients; its
  *   store finds that the lease is not its own, and never overwrites what it has not read.
  * - Slow load. 1. The lease of A ends before its load. 2. B loads too.
- * - Reply lost. 1. A's acquisition is executed, its reply is late. 2. A loads without a lease, and releases what it may
+ * - Reply lost. 1. A's acquisition is executed, its reply is overdue. 2. A loads without a lease, and releases what it may
  *   have got: commands of one connection are executed in their order.
  */
 export class Leases {

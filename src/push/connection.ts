@@ -106,8 +106,8 @@ export class StreamConnection {
 
   #expectAnswer(id: string): void {
     clearTimeout(this.#deadlines.get(id));
-    const late = () => this.#lost('the server does not answer');
-    this.#deadlines.set(id, setTimeout(late, ANSWER_WITHIN_MS).unref());
+    const onOverdue = () => this.#lost('the server does not answer');
+    this.#deadlines.set(id, setTimeout(onOverdue, ANSWER_WITHIN_MS).unref());
   }
 
   #lost(reason: string): void {

@@ -104,7 +104,7 @@ async function connected<T>(client: Redis | Cluster, command: () => Promise<T>):
     return await command();
   } catch (error) {
     const lost = error instanceof Error && (error.name === 'MaxRetriesPerRequestError' || LOST.test(error.message));
-    // The reply may never come, because the rest of what Redis sends is taken for an earlier one; and a late one would end
+    // The reply may never come, because the rest of what Redis sends is taken for an earlier one; and an overdue one would end
     // the connection all the same.
     if (!(client instanceof Cluster) && error instanceof Error && error.message === 'Command timed out') {
       client.stream.destroy(new Error('a command was not answered in time'));

@@ -23,7 +23,7 @@ let isPatched = false;
 
 /**
  * Makes replies that break the Redis protocol end the connection. Unpatched, ioredis 6 throws what a reply causes in
- * `process.nextTick`, which ends the process; and takes a late reply for the reply to the next command. Patches the whole
+ * `process.nextTick`, which ends the process; and takes an overdue reply for the reply to the next command. Patches the whole
  * process, once.
  */
 export function patchIoredis(): void {
@@ -44,7 +44,7 @@ function endConnectionAtGarbage(handler: DataHandler): void {
     // Only looked at: what is still in the queue is rejected when the connection ends.
     const item = commandQueue.peekFront();
     if (item === undefined) throw new Error('a reply without a command');
-    // The reply is late, or belongs to the next command; then every following command would get a wrong reply.
+    // The reply is overdue, or belongs to the next command; then every following command would get a wrong reply.
     if (item.command.isSettled) throw new Error('a reply to a command that has timed out');
     if (!canAnswer(reply, item.command.name)) throw new Error('a reply to another command');
     commandQueue.shift();

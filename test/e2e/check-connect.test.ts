@@ -174,7 +174,7 @@ describe('check-config --connect', () => {
     expect(lacking.hits).toBe(7);
   });
 
-  it('waits for a block that becomes visible late', async () => {
+  it('waits for a block that becomes visible after a while', async () => {
     indexer.faults.inject(withoutBlocks(), { operation: 'masterchainBlockShards', times: 2 });
     expect((await connect({ UPSTREAM_URL: indexer.url })).code).toBe(0);
   });

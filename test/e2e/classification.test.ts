@@ -20,7 +20,7 @@ const SECONDS = {
 const master = { workchain: -1, shard: '8000000000000000', seqno: BLOCK_SET };
 const shard = { workchain: 0, seqno: 99, masterchain_block_ref: { workchain: -1, seqno: BLOCK_SET } };
 const stranger = { workchain: 0, seqno: 99, masterchain_block_ref: { workchain: -1, seqno: BLOCK_SET - 1 } };
-const lateMaster = { ...master, seqno: BLOCK_SET - 1 };
+const earlierMaster = { ...master, seqno: BLOCK_SET - 1 };
 const sure = { now: NOW, mc_block_seqno: BLOCK_SET, emulated: false };
 const text = { comment: `"finality":"pending","emulated":true,"workchain":-1,"seqno":${BLOCK_SET}` };
 
@@ -46,7 +46,7 @@ const BLOCK_SETS: readonly Case[] = [
   ['a later page with a row of another masterchain block', { offset: 2 }, { blocks: [shard, stranger] }, 'live'],
   ['a full page with a row of another masterchain block', { limit: 2 }, { blocks: [shard, stranger] }, 'live'],
   ['shards without the master block', {}, { blocks: [shard, shard] }, 'live'],
-  ['another masterchain block', {}, { blocks: [lateMaster, shard] }, 'live'],
+  ['another masterchain block', {}, { blocks: [earlierMaster, shard] }, 'live'],
   ['a master block in words only', {}, { blocks: [{ ...shard, ...text }] }, 'live'],
   ['a shard block with the seqno of the masterchain block', {}, { blocks: [{ ...master, workchain: 0 }] }, 'live'],
   ['a master block with its seqno as text', {}, { blocks: [{ ...master, seqno: String(BLOCK_SET) }] }, 'live'],

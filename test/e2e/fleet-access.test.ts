@@ -46,11 +46,11 @@ async function works(redisUrl: string): Promise<void> {
   expect(new Set(replies.map(({ status }) => status))).toEqual(new Set([200]));
   expect(fleet.asked).toBe(KEYS);
   await Promise.all(fleet.proxies.map((proxy) => proxy.untilRedisHasAll()));
-  const late = await fleet.add();
+  const newcomer = await fleet.add();
   for (const target of targets) {
-    expect((await late.reply(target)).cache).toMatchObject({ hit: true, detail: 'redis' });
+    expect((await newcomer.reply(target)).cache).toMatchObject({ hit: true, detail: 'redis' });
   }
-  const purge = await late.askAdmin('/purge', {
+  const purge = await newcomer.askAdmin('/purge', {
     method: 'POST',
     headers: { 'Content-Type': 'application/json' },
     body: '{"all":true}',

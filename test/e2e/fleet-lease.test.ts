@@ -39,11 +39,11 @@ it('an instance that finds the answer in Redis as it takes the lease gives the l
 
 describe('300 clients of three instances', () => {
   it('cause one request to the indexer for a cold key, every time', async () => {
-    const late = async () => {
+    const slow = async () => {
       await after(400);
       return children('a');
     };
-    await using fleet = await Fleet.start(late);
+    await using fleet = await Fleet.start(slow);
     for (let time = 1; time <= 4; time++) {
       expect(distinctAnswers(await fleet.ask(someChildren(), 300))).toEqual([
         `200 ${JSON.stringify(children('a').body)}`,
@@ -58,14 +58,14 @@ describe('300 clients of three instances', () => {
     await using fleet = await Fleet.start(gated.answer, {
       overrides: { coalescing: { failureTtl: 60_000 } },
     });
-    const late = await fleet.add();
+    const newcomer = await fleet.add();
     const target = someChildren();
     const asking = Promise.all(Array.from({ length: 300 }, (_, client) => fleet.get(client % 3).ask(target)));
     await fleet.untilAsked(1);
     await fleet.untilFollowed(2);
     gated.give(NO_DATABASE);
     expect(distinctAnswers(await asking)).toEqual(['500 {"error":"no database"}']);
-    expect(distinctAnswers([await late.ask(target)])).toEqual(['500 {"error":"no database"}']);
+    expect(distinctAnswers([await newcomer.ask(target)])).toEqual(['500 {"error":"no database"}']);
     expect(fleet.asked).toBe(1);
   });
 });
@@ -120,7 +120,7 @@ describe('a refusal by the holder of a lease itself', () => {
     expect((await lone.answer).status).toBe(503);
     // Its lease would last for a minute.
     await fleet.untilAsked(2);
-    gated.give(children('late'));
+    gated.give(children('second'));
     gated.give(children('a'));
     expect(distinctAnswers(await others)).toEqual([`200 ${JSON.stringify(children('a').body)}`]);
     expect(fleet.asked).toBe(2);

@@ -23,8 +23,8 @@ describe('a Redis that was restored', () => {
       await world.restoreRedis(copy);
       // A purge has a second to become known to all instances; a new one must know it once it answers from Redis.
       await expect.poll(() => one.log.filter(({ msg }) => msg === 'connected to Redis').length).toBe(2);
-      const late = await world.addProxy();
-      for (const proxy of [late, one]) {
+      const newcomer = await world.addProxy();
+      for (const proxy of [newcomer, one]) {
         expect((await proxy.reply(target)).cache).toMatchObject({ fwd: 'miss' });
         await proxy.untilRedisHasAll();
         await world.restoreRedis(copy);
@@ -81,9 +81,9 @@ describe('while Redis is away', () => {
     await client.set(key, bytes ?? '');
     client.disconnect();
     expect((await one.reply(target)).cache).toMatchObject({ fwd: 'miss', stored: true });
-    const late = await world.addProxy();
+    const newcomer = await world.addProxy();
     await one.untilRedisHasAll();
-    expect((await late.reply(target)).cache).toMatchObject({ hit: true, detail: 'redis' });
+    expect((await newcomer.reply(target)).cache).toMatchObject({ hit: true, detail: 'redis' });
     expect(world.indexer.requests.total).toBe(2);
   });
 });

@@ -131,9 +131,9 @@ describe('a purge over two instances', () => {
       await gate.arrived(1);
       await purged(one, body);
       await untilFollowed(other);
-      const { answer: late } = await other.sendIn(target);
+      const { answer: later } = await other.sendIn(target);
       gate.release();
-      expect([(await early).status, (await late).status]).toEqual([200, 200]);
+      expect([(await early).status, (await later).status]).toEqual([200, 200]);
       expect(world.indexer.requests.total).toBe(2);
       expect((await other.reply(target)).cache).toMatchObject({ hit: true });
       expect(world.indexer.requests.total).toBe(2);
@@ -145,9 +145,9 @@ describe('a purge over two instances', () => {
     await known(target);
     await purged(one, { seqno: world.seqno });
     await Promise.all([one.close(), other.close()]);
-    const late = await world.addProxy();
-    expect((await late.reply(target)).cache).toMatchObject({ fwd: 'miss', stored: true });
-    await late.untilRedisHasAll();
+    const newcomer = await world.addProxy();
+    expect((await newcomer.reply(target)).cache).toMatchObject({ fwd: 'miss', stored: true });
+    await newcomer.untilRedisHasAll();
     expect((await (await world.addProxy()).reply(target)).cache).toMatchObject({ hit: true, detail: 'redis' });
   });
 

@@ -162,20 +162,20 @@ describe.each(DIALECTS)('one Redis, before indexer %s', (dialect) => {
     const target = parentOfSettled(world);
     await world.ask(target);
     await world.leap(0.5 * HOUR);
-    const late = await world.addProxy();
-    const found = await world.ask(target, {}, late);
+    const newcomer = await world.addProxy();
+    const found = await world.ask(target, {}, newcomer);
     expect(found.cache).toEqual({ hit: true, ttl: 1800, detail: 'redis' });
     expect(found.headers).toMatchObject({ age: '1800', 'cache-control': 'public, max-age=3600' });
     world.indexer.faults.inject({ kind: 'reset' });
     await world.leap(0.5 * HOUR + 1);
-    expect((await world.ask(target, {}, late)).cache['ttl']).toBe(-1);
+    expect((await world.ask(target, {}, newcomer)).cache['ttl']).toBe(-1);
     // The refresh must not live through the leap: it would end by its timeout.
-    await expect.poll(() => late.metric('toncache_upstream_requests_total', { result: 'upstream-broken' })).toBe(2);
-    await expect.poll(() => late.metric('toncache_upstream_in_flight')).toBe(0);
+    await expect.poll(() => newcomer.metric('toncache_upstream_requests_total', { result: 'upstream-broken' })).toBe(2);
+    await expect.poll(() => newcomer.metric('toncache_upstream_in_flight')).toBe(0);
     await world.leap(24 * HOUR - 2);
-    expect(await world.ask(target, {}, late)).toMatchObject({ status: 200, cache: { fwd: 'stale' } });
+    expect(await world.ask(target, {}, newcomer)).toMatchObject({ status: 200, cache: { fwd: 'stale' } });
     await world.leap(1);
-    expect((await world.ask(target, {}, late)).status).toBe(502);
+    expect((await world.ask(target, {}, newcomer)).status).toBe(502);
   });
 
   it.each([
@@ -187,10 +187,10 @@ describe.each(DIALECTS)('one Redis, before indexer %s', (dialect) => {
     await world.ask(target);
     await world.leap(ageMs);
     await world.proxy.close();
-    const late = await world.addProxy();
+    const newcomer = await world.addProxy();
     world.indexer.requests.reset();
     if (fails) world.indexer.faults.inject({ kind: 'reset' });
-    expect(await world.ask(target, {}, late)).toMatchObject({ status: 200, cache });
+    expect(await world.ask(target, {}, newcomer)).toMatchObject({ status: 200, cache });
     await world.indexer.requests.arrived(1);
   });
 

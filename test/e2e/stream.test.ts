@@ -76,7 +76,7 @@ test('a refresh after an event waits for the misses that come after it', async (
 });
 
 test('a trace that is polled by its hash is seen to be confirmed after the event', async () => {
-  await using world = await streamingWorld({ chain: { messagesPerBlock: 0, lateShare: 0, blockMs: 4000 } });
+  await using world = await streamingWorld({ chain: { messagesPerBlock: 0, delayedShare: 0, blockMs: 4000 } });
   const trace = send(world);
   const target = byHash(trace.externalHash);
   const confirmedAt = Math.min(...trace.transactions.map((transaction) => transaction.confirmedAt));
@@ -95,7 +95,7 @@ test('a trace that is polled by its hash is seen to be confirmed after the event
 
 test('polling accounts with nothing pending costs the indexer a fifth of the requests that it costs without a stream', async () => {
   const count = async (streams: boolean) => {
-    const chain = { messagesPerBlock: 0, lateShare: 0 };
+    const chain = { messagesPerBlock: 0, delayedShare: 0 };
     await using world = streams ? await streamingWorld() : await World.start({ ...ANY_WORLD, chain });
     const accounts = [0, 1, 2, 3, 4].map((place) => accountOf(world, place));
     if (streams) for (const account of accounts) await watch(world, account);

@@ -60,8 +60,8 @@ async function weather(redisUrl: string, strike: () => Promise<void>, restore = 
   await expect.poll(() => countFound(first, second), WAIT).toBe(KEYS);
   await expect.poll(() => countFound(second, third), WAIT).toBe(KEYS);
   await expect.poll(() => countFound(third, first), WAIT).toBe(KEYS);
-  const late = await fleet.add();
-  await expect.poll(() => countFound(first, late), WAIT).toBe(KEYS);
+  const newcomer = await fleet.add();
+  await expect.poll(() => countFound(first, newcomer), WAIT).toBe(KEYS);
   for (const proxy of fleet.proxies) {
     for (const call of ['read', 'write']) expect(await proxy.metric('toncache_redis_available', { call })).toBe(1);
   }

@@ -201,8 +201,8 @@ describe('garbage in Redis', () => {
     // It was mended: one more has it from Redis.
     await Promise.all(fleet.proxies.map((proxy) => proxy.untilRedisHasAll()));
     const asked = fleet.asked;
-    const late = await fleet.add();
-    expect((await late.ask(target)).headers['cache-status']).toMatch(/detail=redis$/);
+    const newcomer = await fleet.add();
+    expect((await newcomer.ask(target)).headers['cache-status']).toMatch(/detail=redis$/);
     expect(fleet.asked).toBe(asked);
     // Nothing of it is worth a line: Redis itself is well.
     expect(fleet.proxies.flatMap(({ log }) => log.filter(({ level }) => level >= 40))).toEqual([]);

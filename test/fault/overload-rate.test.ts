@@ -21,8 +21,8 @@ describe('UPSTREAM_RPS', () => {
     // One slot a second, and a request waits for half of the timeout at most: the slots at 0, 1 and 2 s come in time.
     // The clock of the rate stands still, so it does not matter how long the requests take to arrive.
     const early = await Promise.all(Array.from({ length: 5 }, () => world.proxy.sendIn(nothingPending())));
-    const late = await Promise.all(Array.from({ length: 20 }, () => world.ask(nothingPending())));
-    const answers = [...late, ...(await Promise.all(early.map(({ answer }) => answer)))];
+    const waiting = await Promise.all(Array.from({ length: 20 }, () => world.ask(nothingPending())));
+    const answers = [...waiting, ...(await Promise.all(early.map(({ answer }) => answer)))];
     const refused = answers.filter(({ status }) => status !== 200);
     expect(refused).toHaveLength(22);
     for (const answered of refused) expectShed(answered);

@@ -26,13 +26,13 @@ describe('an indexer that hangs', () => {
       expectShed(answered);
     }
     // The queue has room for thirty; while nothing starts for as long as they wait, later requests are refused at once.
-    const [waited, full, late] = [
+    const [waited, full, refused] = [
       await shedOf(world, 'waited-too-long'),
       await shedOf(world, 'queue-full'),
       await shedOf(world, 'expected-wait'),
     ];
     expect(waited).toBeGreaterThan(0);
-    expect(waited + full + late).toBe(50);
+    expect(waited + full + refused).toBe(50);
     expect(world.forwarded).toHaveLength(2);
     for (const { leave } of stuck) leave();
   });

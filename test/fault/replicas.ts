@@ -37,7 +37,7 @@ export class Replicas implements AsyncDisposable {
     const start = () => startIndexer({ chain: new Chain({ startAt }) });
     const indexers = await Promise.all(Array.from({ length: count }, start));
     prepare?.(indexers);
-    // A chain makes its history when it is first looked at: the heads of all would come late.
+    // A chain makes its history when it is first looked at: the heads of all would come after their round.
     for (const { replicas } of indexers) void replicas[0].chain;
     const urls = indexers.map(({ url }) => url);
     const backupUrl = urls.splice(urls.length - backups).join();

@@ -96,7 +96,7 @@ describe('clients that ask for one key', () => {
   });
 });
 
-it('have a deadline each: a later client gets the answer that came too late for the first', async () => {
+it('have a deadline each: a later client gets the answer that came after the deadline of the first', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   await start({ env: { UPSTREAM_MAX_CONCURRENCY: '1' } });
   const target = newestBlock(world);
@@ -196,9 +196,9 @@ describe('followers of a flight that fails', () => {
       expect(await answer).toMatchObject({ status: 500, text: '{"error":"simulated failure 500"}' });
     }
     vi.advanceTimersByTime(59_999);
-    const late = await world.ask(target);
-    expect(late).toMatchObject({ status: 500, cache: { fwd: 'miss', 'fwd-status': 500, collapsed: true } });
-    expect(late.headers['cache-control']).toBe('no-store');
+    const later = await world.ask(target);
+    expect(later).toMatchObject({ status: 500, cache: { fwd: 'miss', 'fwd-status': 500, collapsed: true } });
+    expect(later.headers['cache-control']).toBe('no-store');
     expect(world.forwarded).toHaveLength(1);
     // Other keys have not failed.
     expect((await world.ask(unknownTransaction())).status).toBe(404);

@@ -10,7 +10,7 @@ import { withVictim } from './victim.ts';
 const WORKERS = 16;
 const MIB = 1024 * 1024;
 const TIMEOUT_MS = 1000;
-/** The machines of CI are slow and busy, and an answer that is late by its own fault is much later. */
+/** The machines of CI are slow and busy, and an answer that is overdue by its own fault takes much longer. */
 const LATEST_MS = 10 * TIMEOUT_MS;
 /** With a heap of 256 MiB, bodies being read, and the memory tier. */
 const MOST_RSS = 700 * MIB;
@@ -97,7 +97,7 @@ async function askForHostile(
   const written = hostile.parts.map((part) => JSON.stringify(part.toString('latin1').slice(0, 300))).slice(0, 5);
   const reproduction = `${written.join('\n')}\nthen: ${hostile.ending}`;
   if (problem !== undefined) tally.violation(`${hostile.name}: ${problem}`, reproduction);
-  if (tookMs > LATEST_MS) tally.violation(`${hostile.name}: late`, `${Math.round(tookMs)} ms\n${reproduction}`);
+  if (tookMs > LATEST_MS) tally.violation(`${hostile.name}: overdue`, `${Math.round(tookMs)} ms\n${reproduction}`);
 }
 
 function problemOf({ status, text, headers }: Answered, { parts }: HostileAnswer): string | undefined {

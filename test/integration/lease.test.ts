@@ -92,7 +92,7 @@ describe('of two instances that ask for the lease of a key', () => {
     const lost = ours(await first.acquire(key));
     expect(await landing(await second.acquire(key))).toEqual({ state: 'over' });
     const lease = ours(await second.acquire(key));
-    lost.fail('too late');
+    lost.fail('overdue');
     expect((await first.acquire(key)).state).toBe('taken');
     lease.release();
   });

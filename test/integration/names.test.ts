@@ -82,7 +82,7 @@ describe('Redis by its name', () => {
     await expect.poll(() => redis.transitions.map(({ state }) => state)).toEqual(['disconnected', 'connected']);
   });
 
-  it('is looked up again when the connection is lost, and its last address is used while the resolver is late', async () => {
+  it('is looked up again when the connection is lost, and its last address is used while the resolver is slow', async () => {
     await using server = await startRedis();
     const resolver = new FakeResolver({ 'redis.test': HERE });
     const url = server.url.replace('127.0.0.1', 'redis.test');

@@ -160,10 +160,10 @@ describe('while Redis is away', () => {
     cut.isReached = false;
     const other = await connected();
     const { at } = await other.purge('a');
-    await redis.zadd(KEY, Date.now() - HOUR, 'late');
+    await redis.zadd(KEY, Date.now() - HOUR, 'newcomer');
     cut.isReached = true;
     await cut.connect();
-    expect([cut.until('a'), cut.until('late')]).toEqual([at, expect.toSatisfy((late) => Number(late) > 0)]);
+    expect([cut.until('a'), cut.until('newcomer')]).toEqual([at, expect.toSatisfy((newcomer) => Number(newcomer) > 0)]);
   });
 });
 
@@ -178,8 +178,8 @@ describe('purges that Redis lost', () => {
     await lose();
     // Without a lost connection too.
     await expect.poll(() => redis.zscore(KEY, 'last')).toBe(String(at.last));
-    const late = await connected();
-    expect({ first: late.until('first'), last: late.until('last') }).toEqual(at);
+    const newcomer = await connected();
+    expect({ first: newcomer.until('first'), last: newcomer.until('last') }).toEqual(at);
   });
 
   it('are in Redis again before an instance uses its entries', async () => {

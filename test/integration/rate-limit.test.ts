@@ -74,12 +74,12 @@ const LONGEST_WAIT_MS = 60_000;
 const now = () => performance.now();
 
 /**
- * The most requests in so many seconds: one at the beginning and one at the end, and those before that are late. A request
+ * The most requests in so many seconds: one at the beginning and one at the end, and those before that are overdue. A request
  * passes the event loop about five times on its way: its slot in Redis, its timer, its connection, its arrival.
  */
 function mostIn(seconds: number, perSecond: number): number {
-  const lateBySeconds = (5 * stalls.max) / 1e9;
-  return Math.floor((seconds + lateBySeconds) * perSecond) + 1;
+  const overdueSeconds = (5 * stalls.max) / 1e9;
+  return Math.floor((seconds + overdueSeconds) * perSecond) + 1;
 }
 
 test.each([

@@ -87,7 +87,7 @@ describe('a connection that had been idle and ends when a request comes', () => 
     ['closed', (socket: Socket) => socket.end()],
     ['reset', (socket: Socket) => socket.resetAndDestroy()],
   ])('is replaced, and each request of a burst answered: %s', async (_, end) => {
-    // However busy the machine is, no connection breaks too late to have been idle.
+    // However busy the machine is, no connection breaks so long after its request that it was not idle.
     vi.spyOn(performance, 'now').mockReturnValue(performance.now());
     await using upstream = await startScriptedUpstream(endsUsed(end));
     await using client = clientOf(upstream.url, { maxConnections: 8 });

@@ -11,7 +11,7 @@ export async function streamingWorld(options: Partial<WorldOptions> = {}): Promi
   const world = await World.start({
     dialect: '1.3',
     tiers: 'memory alone',
-    chain: { messagesPerBlock: 0, lateShare: 0 },
+    chain: { messagesPerBlock: 0, delayedShare: 0 },
     ...options,
     proxy: { streams: true, stopsTime: true, ...options.proxy },
   });

@@ -18,7 +18,7 @@ export interface ClientAnswer {
 
 /** What is granted to an answer beside the windows of its class. */
 export interface Allowance {
-  /** How late this machine may have been, ms. */
+  /** By how much this machine may have been behind, ms. */
   readonly machineDelayMs: number;
   /** How far a replica of the indexer lags behind, ms. */
   readonly lagMs: number;

@@ -1,16 +1,16 @@
 const BEAT_MS = 100;
 const KEPT_MS = 15_000;
 
-/** No machine is exact: what a busy one is late without a beat showing it, ms. */
+/** No machine is exact: by how much a busy one is behind without a beat showing it, ms. */
 const LEAST_MS = 250;
 
 /**
- * How late this machine is: an answer that waited for the CPU on its way says nothing about the cache. Measured by a
+ * By how much this machine is behind: an answer that waited for the CPU on its way says nothing about the cache. Measured by a
  * timer in this process and by requests to each instance.
  */
 export class MachineDelay implements Disposable {
   readonly #timer: NodeJS.Timeout;
-  readonly #late: { readonly at: number; readonly ms: number }[] = [];
+  readonly #delays: { readonly at: number; readonly ms: number }[] = [];
   #beatAt = performance.now();
 
   /** @param probe Sends the smallest request there is to every instance; its time counts. Failures are its own affair. */
@@ -29,10 +29,10 @@ export class MachineDelay implements Disposable {
     }, BEAT_MS).unref();
   }
 
-  /** The most that it was late in the last 15 s, ms. */
+  /** The most that it was behind in the last 15 s, ms. */
   get ms(): number {
     const standingMs = performance.now() - this.#beatAt - BEAT_MS;
-    return LEAST_MS + Math.max(standingMs, ...this.#late.map(({ ms }) => ms));
+    return LEAST_MS + Math.max(standingMs, ...this.#delays.map(({ ms }) => ms));
   }
 
   [Symbol.dispose](): void {
@@ -41,7 +41,7 @@ export class MachineDelay implements Disposable {
 
   #add(ms: number): void {
     const at = performance.now();
-    this.#late.push({ at, ms });
-    while ((this.#late[0]?.at ?? at) < at - KEPT_MS) this.#late.shift();
+    this.#delays.push({ at, ms });
+    while ((this.#delays[0]?.at ?? at) < at - KEPT_MS) this.#delays.shift();
   }
 }

@@ -12,7 +12,7 @@ const FLOOD_EVERY_MS = 200;
 const VANISH_EVERY_MS = 150;
 
 /** So long an answer is under way: events that come meanwhile announce what it lacks. */
-const LATE_MS = 300;
+const DELAY_MS = 300;
 /** More than any answer has: each is sent in one piece. */
 const WHOLE_BYTES = 2 ** 30;
 
@@ -70,12 +70,12 @@ export const FAULTS_OF_STREAM: readonly Fault[] = [
   {
     name: 'answers-late',
     streams: true,
-    excuses: { lagMs: LATE_MS },
-    settlesMs: 2 * LATE_MS,
+    excuses: { lagMs: DELAY_MS },
+    settlesMs: 2 * DELAY_MS,
     begin: async ({ indexer: { faults } }) => {
-      const slow = { kind: 'slow', chunkBytes: WHOLE_BYTES, pauseMs: LATE_MS } as const;
-      const late = faults.inject(slow, { operation: 'pendingTraces' });
-      return () => late.remove();
+      const slow = { kind: 'slow', chunkBytes: WHOLE_BYTES, pauseMs: DELAY_MS } as const;
+      const slowness = faults.inject(slow, { operation: 'pendingTraces' });
+      return () => slowness.remove();
     },
   },
   {

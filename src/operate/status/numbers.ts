@@ -143,7 +143,7 @@ function indexersIn(growth: Growth) {
       /** `undefined` while it is not known: backups are not asked. */
       lagBlocks: isBackup || isSilent ? undefined : after.sum('indexer_lag_blocks', is),
       slotsInUse: after.sum('indexer_slots_in_use', is),
-      /** How long its requests take, the longest of late. */
+      /** How long its requests take, the longest of the last seconds. */
       peakSeconds: after.sum('indexer_peak_seconds', is),
       /** Requests a second, over 10 s, and those of them that failed. */
       perSecond: all / growth.seconds,

@@ -45,7 +45,7 @@ export class Score {
   readonly add = (answer: HeardAnswer): boolean => {
     this.#answers++;
     if (isHit(answer.cacheStatus)) this.#hits++;
-    // When this process stood still (Ctrl-Z, a machine with no time), answers of before it arrive late.
+    // When this process stood still (Ctrl-Z, a machine with no time), answers of before it arrive afterwards.
     const reason = whyWrong(answer, this.#indexer.chain, MAY_AGE_MS + this.#stalls.max / 1e6);
     if (reason === undefined) return true;
     if (++this.wrong <= MOST_SHOWN) this.#screen.wrong(answer, reason);

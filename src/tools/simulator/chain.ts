@@ -16,7 +16,7 @@ export interface ChainOptions {
   /** External messages that the chain's own accounts send in a masterchain block, on average. */
   readonly messagesPerBlock?: number;
   /** Share (0..1) of traces with a part that executes 2 to 8 s after the rest. */
-  readonly lateShare?: number;
+  readonly delayedShare?: number;
   /** Share (0..1) of traces that are emulated and never executed; those of `send` always execute. */
   readonly invalidatedShare?: number;
   /** How long after each change of a trace its actions follow, as the classifier takes. */
@@ -29,7 +29,7 @@ const DEFAULTS = {
   firstSeqno: 62_000_000,
   historyBlocks: 2_000,
   messagesPerBlock: 2,
-  lateShare: 0.15,
+  delayedShare: 0.15,
   invalidatedShare: 0,
   classifierDelayMs: 0,
 };
@@ -227,8 +227,8 @@ export class Chain {
   }
 
   #plan(sender: Account, externalHash: string, sentAt: number, random: SeededRandom, invalidated: boolean): void {
-    const { lateShare, classifierDelayMs } = this.#options;
-    const seed = { sender, externalHash, sentAt, lateShare, invalidated, classifierDelayMs };
+    const { delayedShare, classifierDelayMs } = this.#options;
+    const seed = { sender, externalHash, sentAt, delayedShare, invalidated, classifierDelayMs };
     const trace = planTrace(seed, this.clock, this.accounts, random);
     this.#traces.set(externalHash, trace);
     this.#live.add(trace);

@@ -29,7 +29,7 @@ export interface IndexerOptions {
 /** The largest head of a request that the indexer reads. */
 const MAX_HEADER_BYTES = 1024 * 1024;
 
-/** One indexer with a database of its own. Blocks that it commits late keep the times that they were made at. */
+/** One indexer with a database of its own. Blocks that it commits after a delay keep the times that they were made at. */
 export interface Replica {
   /** The chain as this replica has indexed it. */
   readonly chain: Chain;

@@ -10,7 +10,7 @@ import { WebSocketConnection } from './web-socket.ts';
 
 const PATH = '/api/streaming/v2/ws';
 
-/** How often it looks whether the chain got on: events are as late, and never before the data. */
+/** How often it looks whether the chain got on: events come so much after it, and never before the data. */
 const LOOK_EVERY_MS = 3;
 
 /** What the Streaming API is made from. */

@@ -59,7 +59,7 @@ export interface TraceSeed extends Pick<Trace, 'externalHash' | 'invalidated' | 
   readonly sender: Account;
   readonly sentAt: number;
   /** How likely (0..1) one part of the tree executes seconds after the rest. */
-  readonly lateShare: number;
+  readonly delayedShare: number;
 }
 
 /** The parent (by its place) of each transaction after the first. */
@@ -88,21 +88,21 @@ export function logicalTime(seqno: number, n: number): number {
 export function planTrace(seed: TraceSeed, clock: BlockClock, accounts: Accounts, random: SeededRandom): Trace {
   const { externalHash, invalidated, classifierDelayMs } = seed;
   const { blockMs } = clock;
-  const isDelayed = random.chance(seed.lateShare);
+  const isDelayed = random.chance(seed.delayedShare);
   const parents = parentsOf(random);
   const size = parents.length + 1;
-  const latePlace = isDelayed && size > 1 ? random.int(1, size - 1) : undefined;
+  const delayedPlace = isDelayed && size > 1 ? random.int(1, size - 1) : undefined;
   const emulatedAt = seed.sentAt + blockMs / 4;
   const firstLt = random.int(1, 900_000);
   const transactions: (Transaction & { readonly children: Transaction[] })[] = [];
 
   for (let place = 0; place < size; place++) {
     const parent = place === 0 ? undefined : transactions[parents[place - 1] ?? 0];
-    const delay = place === latePlace ? random.int(6, 20) : random.chance(0.6) ? 0 : random.int(1, 2);
+    const delay = place === delayedPlace ? random.int(6, 20) : random.chance(0.6) ? 0 : random.int(1, 2);
     // An external message is in a committed masterchain block two block times after it was sent.
     const seqno = parent === undefined ? clock.seqnoFrom(seed.sentAt + 2 * blockMs) : parent.seqno + delay;
     const committedAt = clock.committedAt(seqno);
-    const isLate = place === latePlace || (parent !== undefined && parent.emulatedAt > emulatedAt);
+    const isAfterDelay = place === delayedPlace || (parent !== undefined && parent.emulatedAt > emulatedAt);
     const transaction = {
       hash: digest(externalHash, 'transaction', place),
       account: parent === undefined ? seed.sender : receiver(place, size, accounts, random),
@@ -112,7 +112,7 @@ export function planTrace(seed: TraceSeed, clock: BlockClock, accounts: Accounts
       seqno,
       lt: logicalTime(seqno, firstLt + 2 * place + 1),
       now: Math.floor(committedAt / 1000),
-      emulatedAt: isLate ? Math.max(committedAt - 1.75 * blockMs, parent?.emulatedAt ?? 0) : emulatedAt,
+      emulatedAt: isAfterDelay ? Math.max(committedAt - 1.75 * blockMs, parent?.emulatedAt ?? 0) : emulatedAt,
       confirmedAt: invalidated ? Number.POSITIVE_INFINITY : committedAt - blockMs,
       finalizedAt: invalidated ? Number.POSITIVE_INFINITY : committedAt,
     };
@@ -126,7 +126,7 @@ export function planTrace(seed: TraceSeed, clock: BlockClock, accounts: Accounts
     externalHash,
     transactions: transactions.toSorted((a, b) => a.lt - b.lt),
     emulatedAt,
-    // Longer than a masterchain block can be late in the database, so that a trace is always pending or in a block.
+    // Longer than a masterchain block can be overdue in the database, so that a trace is always pending or in a block.
     goneAt: (invalidated ? emulatedAt : lastCommittedAt) + 3 * blockMs,
     invalidated,
     classifierDelayMs,

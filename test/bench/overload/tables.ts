@@ -31,7 +31,7 @@ const COLUMNS: Readonly<Record<string, (run: Run) => string>> = {
   'polite p50 ms': ({ polite }) => polite?.missP50Ms ?? '',
   'polite p99 ms': ({ polite }) => polite?.missP99Ms ?? '',
   // Much here: the generator had no processor when it needed one, and neither had those that it measures.
-  'late p99 ms': ({ load }) => load.lateP99Ms,
+  'late p99 ms': ({ load }) => load.generatorP99Ms,
 };
 
 export function tableOf(runs: readonly Run[]): string {

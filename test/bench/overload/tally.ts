@@ -31,8 +31,8 @@ export interface Tally {
   readonly missP99Ms: string;
   readonly hitP99Ms: string;
   readonly shedP99Ms: string;
-  /** By how much the generator was late itself. */
-  readonly lateP99Ms: string;
+  /** By how much the generator itself was behind. */
+  readonly generatorP99Ms: string;
   /** From the begin of the phase until a second all of whose requests were answered right; none in the phase: no value. */
   readonly wholeAfterMs: number | undefined;
 }
@@ -69,7 +69,7 @@ export function tally(all: readonly Exchange[], { fromMs, untilMs, seconds }: Pl
     missP99Ms: took(misses),
     hitP99Ms: took(right.filter(({ call }) => call.kind === 'hot')),
     shedP99Ms: took(sheds),
-    lateP99Ms: p99(due.map(({ sentMs, dueMs }) => sentMs - dueMs)),
+    generatorP99Ms: p99(due.map(({ sentMs, dueMs }) => sentMs - dueMs)),
     wholeAfterMs: wholeFrom + 1000 <= untilMs ? wholeFrom - fromMs : undefined,
   };
 }

@@ -6,7 +6,7 @@ export interface Due {
   readonly dueMs: number;
 }
 
-/** What is due is sent up to this late. */
+/** What is due is sent after this time at the most. */
 const TICK_MS = 1;
 
 /** Sends each item when it is due, however long the earlier ones take; resolves with all results when the last one is there. */

@@ -40,8 +40,8 @@ export async function startServer(
   port: number,
 ): Promise<Server> {
   const launched = launchPinned(command, cores);
-  for (const lateAt = performance.now() + READY_WITHIN_MS; !(await accepts(port)); await delay(LOOK_EVERY_MS)) {
-    if (performance.now() < lateAt && !launched.hasEnded) continue;
+  for (const deadlineAt = performance.now() + READY_WITHIN_MS; !(await accepts(port)); await delay(LOOK_EVERY_MS)) {
+    if (performance.now() < deadlineAt && !launched.hasEnded) continue;
     await launched[Symbol.asyncDispose]();
     throw new Error(`${command[0]} does not listen: what it said is above`);
   }

@@ -57,7 +57,7 @@ async function runServer(name: string, start: StartServer | undefined): Promise<
   const chain = chainOfHour(startAt);
   chain.advanceTo(Date.now());
   const fromAt = Date.now();
-  if (countedAt - fromAt < SHORTEST_WARM_UP_MS) throw new Error('the machine is too slow: processes start too late');
+  if (countedAt - fromAt < SHORTEST_WARM_UP_MS) throw new Error('the machine is too slow: processes start too slowly');
 
   const answers: HeardAnswer[] = [];
   const texts = new Map<string, string>();

@@ -17,7 +17,7 @@ function took(ms: number): void {
   end('answered');
 }
 
-test('the load is the longest time of late, for each request under way and one more', () => {
+test('the load is the longest time of the last seconds, for each request under way and one more', () => {
   expect(health.loadMs).toBe(0);
   took(100);
   took(20);

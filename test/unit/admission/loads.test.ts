@@ -114,10 +114,10 @@ describe('more load than the indexer can serve', () => {
       load.openLoop(5 * capacityOf(50), 4000);
       await load.run(4000);
       const { refusalLatencies, refusedAt } = load.of();
-      const lateAt = refusedAt.filter((_, index) => (refusalLatencies[index] ?? 0) >= 1);
-      expect(lateAt.length).toBeLessThanOrEqual(0.005 * refusedAt.length);
+      const overdueAt = refusedAt.filter((_, index) => (refusalLatencies[index] ?? 0) >= 1);
+      expect(overdueAt.length).toBeLessThanOrEqual(0.005 * refusedAt.length);
       // It was let in while the rate had been measured for 100 ms alone.
-      expect(Math.max(0, ...lateAt) - (performance.now() - 4000)).toBeLessThan(2 * PATIENCE_MS);
+      expect(Math.max(0, ...overdueAt) - (performance.now() - 4000)).toBeLessThan(2 * PATIENCE_MS);
     },
   );
 

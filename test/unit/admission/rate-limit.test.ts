@@ -42,7 +42,7 @@ describe.each(RATES)('a rate of %i a second', (rate) => {
   });
 });
 
-test.each([10, 50, 100, 200])('timers that are 1 to 15 ms late take nothing from %i a second', async (rate) => {
+test.each([10, 50, 100, 200])('timers that are 1 to 15 ms overdue take nothing from %i a second', async (rate) => {
   const { setTimeout: onTime } = globalThis;
   let timers = 0;
   vi.stubGlobal('setTimeout', (fire: () => void, ms: number) => onTime(fire, ms + 1 + ((timers++ * 7) % 15)));

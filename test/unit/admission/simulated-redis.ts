@@ -1,13 +1,13 @@
 import type { ReserveShared } from '../../../src/admission/rate-limit.ts';
 
-/** The turns that instances share, as the script in Redis gives them, and so late as its answers come. */
+/** The turns that instances share, as the script in Redis gives them, and only when its answers come. */
 export function simulatedTurns(latencyMs: number): ReserveShared {
   let nextAt = Number.NEGATIVE_INFINITY;
   const pass = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
-  return async (stepMs, longestWaitMs, lateMs) => {
+  return async (stepMs, longestWaitMs, overdueMs) => {
     await pass(latencyMs);
     const now = performance.now();
-    nextAt = Math.max(nextAt, now - lateMs);
+    nextAt = Math.max(nextAt, now - overdueMs);
     const waitMs = nextAt - now;
     const state = waitMs > longestWaitMs ? 'too-long' : 'reserved';
     if (state === 'reserved') nextAt += stepMs;

@@ -79,13 +79,13 @@ describe('the heads of one round', () => {
     expect(lags()).toEqual([0, 1000, 0]);
   });
 
-  test('are those that all others are compared with: one that comes late is behind them, and nobody is behind it', async () => {
-    const late = Promise.withResolvers<ChainHead>();
-    const { all, lags } = compared(saying(behindBy(3)), saying(behindBy(4)), new FakeHead(() => late.promise));
+  test('are those that all others are compared with: one that comes after the round is behind them, and nobody is behind it', async () => {
+    const last = Promise.withResolvers<ChainHead>();
+    const { all, lags } = compared(saying(behindBy(3)), saying(behindBy(4)), new FakeHead(() => last.promise));
     const asked = all.ask();
     await vi.advanceTimersByTimeAsync(1000);
     await asked;
-    late.resolve(behindBy(0));
+    last.resolve(behindBy(0));
     await vi.advanceTimersByTimeAsync(0);
     expect(lags()).toEqual([0, 1, 0]);
 

@@ -17,9 +17,9 @@ afterEach(() => {
 /** After how many milliseconds a request that never ends is hedged. */
 async function hedgedAfter(operation: string): Promise<number> {
   const beganAt = performance.now();
-  const late = hedging.isLate(operation, new Promise(() => {}));
+  const isOverdue = hedging.isOverdue(operation, new Promise(() => {}));
   await vi.runAllTimersAsync();
-  expect(await late).toBe(true);
+  expect(await isOverdue).toBe(true);
   return performance.now() - beganAt;
 }
 
@@ -27,7 +27,7 @@ function answered(operation: string, times: readonly number[]): void {
   for (const ms of times) hedging.answered(operation, ms);
 }
 
-test('a request is late after the time in which 95 % of its operation were answered', async () => {
+test('a request is overdue after the time in which 95 % of its operation were answered', async () => {
   expect(await hedgedAfter('slow')).toBe(500);
   answered(
     'slow',
@@ -40,9 +40,9 @@ test('a request is late after the time in which 95 % of its operation were answe
   expect([await hedgedAfter('slow'), await hedgedAfter('quick'), await hedgedAfter('new')]).toEqual([221, 50, 500]);
 });
 
-test('one that ends, well or not, is not late, and leaves no timer', async () => {
-  expect(await hedging.isLate('any', Promise.resolve())).toBe(false);
-  expect(await hedging.isLate('any', Promise.reject(new Error('broken')))).toBe(false);
+test('one that ends, well or not, is not overdue, and leaves no timer', async () => {
+  expect(await hedging.isOverdue('any', Promise.resolve())).toBe(false);
+  expect(await hedging.isOverdue('any', Promise.reject(new Error('broken')))).toBe(false);
   expect(vi.getTimerCount()).toBe(0);
 });
 

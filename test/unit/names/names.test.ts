@@ -48,7 +48,7 @@ describe('a name', () => {
     expect(await names.find('indexer.test')).toMatchObject({ addresses: [{ address: B }], isRemembered: false });
   });
 
-  it('whose resolver is late is used with its last good addresses for 5 minutes, and looked up once meanwhile', async () => {
+  it('whose resolver is slow is used with its last good addresses for 5 minutes, and looked up once meanwhile', async () => {
     await find();
     resolver.say('indexer.test', 'silent');
     now = 5 * MINUTE_MS;
