@@ -43,7 +43,7 @@ export interface ErrorDetails {
   readonly rateLimit?: ClientLimit;
 }
 
-/** A limit of one client, and what is left of it, as header values. */
+/** A limit of one client, and what remains of it, as header values. */
 export interface ClientLimit {
   readonly policy: string;
   readonly state: string;

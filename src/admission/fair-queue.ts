@@ -127,10 +127,10 @@ export class FairQueue<T> {
 
   /** The clients that could not go in this round have theirs from the next one on. */
   #beginRound(): void {
-    const left = this.#rounds.get(this.#current) ?? [];
+    const remaining = this.#rounds.get(this.#current) ?? [];
     this.#rounds.delete(this.#current++);
     this.#gone.clear();
-    for (const client of left) {
+    for (const client of remaining) {
       client.round++;
       this.#enterLastRound(client);
     }

@@ -3,7 +3,7 @@ import { OUTCOMES } from '../outcomes.ts';
 import type { MonotonicMs, Ms } from '../time-units.ts';
 import type { EndPass } from './guard.ts';
 
-/** So many failures in a row, of whatever operation, and an indexer is left to itself while others are well. */
+/** So many failures in a row, of whatever operation, and an indexer is not asked while others are well. */
 const FAILURES = 3;
 
 /** After this time one request is its trial, which another one answers if it fails; after twice the time for each failed trial. */
@@ -52,7 +52,7 @@ export class Health {
     return this.#breaker.isOpen;
   }
 
-  /** How long its requests would take with one more, one after the other: so one that hangs is left within a few. */
+  /** How long its requests would take with one more, one after the other: so one that hangs is avoided within a few. */
   get loadMs(): Ms {
     return (this.#underWay.size + 1) * this.peakMs;
   }
@@ -61,7 +61,7 @@ export class Health {
   get peakMs(): Ms {
     const [oldest] = this.#underWay.values();
     const now = this.#now();
-    return Math.max(this.#peakMs * this.#left(now), oldest === undefined ? 0 : now - oldest);
+    return Math.max(this.#peakMs * this.#decay(now), oldest === undefined ? 0 : now - oldest);
   }
 
   /** To be called when a request is sent to it, with `isFailing` or without. */
@@ -79,12 +79,12 @@ export class Health {
   }
 
   #learn(now: MonotonicMs, beganAt: MonotonicMs): void {
-    const [tookMs, left] = [now - beganAt, this.#left(now)];
-    this.#peakMs = Math.max(tookMs, this.#peakMs * left + tookMs * (1 - left));
+    const [tookMs, decay] = [now - beganAt, this.#decay(now)];
+    this.#peakMs = Math.max(tookMs, this.#peakMs * decay + tookMs * (1 - decay));
     this.#peakAt = now;
   }
 
-  #left(now: MonotonicMs): number {
+  #decay(now: MonotonicMs): number {
     return Math.exp((this.#peakAt - now) / DECAY_MS);
   }
 }

@@ -77,10 +77,10 @@ export interface EntryLoaderDependencies {
   readonly redisBudgetMs: Ms;
 }
 
-/** What a look-up found, and how much of the time for Redis it left. */
+/** What a look-up found, and how much of the time for Redis remains. */
 interface Look {
   readonly found: Lookup;
-  readonly budgetLeftMs: Ms;
+  readonly remainingBudgetMs: Ms;
 }
 
 /** The part of an {@link EntryLoader} that others use. */
@@ -125,7 +125,7 @@ export class EntryLoader {
       const failure = landing.state === 'failed' ? decodeFailure(landing.failure) : undefined;
       if (failure !== undefined) return this.#failed(call, key, failure, found);
       // With Redis failing, or a failure that cannot be read, another wait could end in the same way: load without it.
-      look = landing.state === 'over' ? await this.#lookUp(call, key) : { found, budgetLeftMs: 0 };
+      look = landing.state === 'over' ? await this.#lookUp(call, key) : { found, remainingBudgetMs: 0 };
     }
   }
 
@@ -158,11 +158,11 @@ export class EntryLoader {
   }
 
   /** Asks for the lease, where there is Redis and time for it; in any case looks into memory again. */
-  #acquire({ tags }: Call, key: string, { budgetLeftMs }: Look): Acquisition | Promise<Acquisition> {
+  #acquire({ tags }: Call, key: string, { remainingBudgetMs }: Look): Acquisition | Promise<Acquisition> {
     const { leases, cache } = this.#dependencies;
-    if (leases === undefined || budgetLeftMs <= 0)
+    if (leases === undefined || remainingBudgetMs <= 0)
       return { state: 'unavailable', found: cache.lookInMemory(key, tags) };
-    return leases.acquire(key, tags, budgetLeftMs);
+    return leases.acquire(key, tags, remainingBudgetMs);
   }
 
   async #fetch(question: IndexerQuestion, lease: Lease | undefined, found: Lookup, isRefresh: boolean): Promise<Load> {
@@ -197,8 +197,8 @@ export class EntryLoader {
     const { cache, monotonic, redisBudgetMs } = this.#dependencies;
     const startedAt = monotonic();
     const looked = cache.lookUp(key, tags);
-    if (!(looked instanceof Promise)) return { found: looked, budgetLeftMs: redisBudgetMs };
-    return looked.then((found) => ({ found, budgetLeftMs: redisBudgetMs - (monotonic() - startedAt) }));
+    if (!(looked instanceof Promise)) return { found: looked, remainingBudgetMs: redisBudgetMs };
+    return looked.then((found) => ({ found, remainingBudgetMs: redisBudgetMs - (monotonic() - startedAt) }));
   }
 
   #failed({ tags }: Call, key: string, error: ProxyError, found: Lookup, isRefresh = false): Load {

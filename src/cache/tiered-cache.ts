@@ -109,10 +109,13 @@ export class TieredCache {
     const { memory, redis, purges } = this.#dependencies;
     const read = await redis?.get(key);
     const entry = memory.peek(key);
-    const inMemory = entry && this.#left(entry, tags);
+    const inMemory = entry && this.#afterPurgesAndEvents(entry, tags);
     if (read === undefined) return { memory: inMemory, redis: 'not configured' };
     if (read.state === 'failed' || !purges.isCurrent) return { memory: inMemory, redis: 'failed' };
-    return { memory: inMemory, redis: (read.state === 'found' && this.#left(read.entry, tags)) || 'absent' };
+    return {
+      memory: inMemory,
+      redis: (read.state === 'found' && this.#afterPurgesAndEvents(read.entry, tags)) || 'absent',
+    };
   }
 
   /** Whether a purge covers the entry: by the instant at which it was asked for. */
@@ -187,10 +190,10 @@ export class TieredCache {
   }
 
   #lookupOf(entry: Entry, tags: readonly string[], tier: 'memory' | 'redis', now = this.#dependencies.now()): Lookup {
-    const left = this.#left(entry, tags);
-    if (left === undefined) return { state: 'miss' };
-    const state = freshnessOf(left, now);
-    return state === 'expired' ? { state: 'miss' } : { state, entry: left, tier };
+    const current = this.#afterPurgesAndEvents(entry, tags);
+    if (current === undefined) return { state: 'miss' };
+    const state = freshnessOf(current, now);
+    return state === 'expired' ? { state: 'miss' } : { state, entry: current, tier };
   }
 
   #isOvertaken({ awaitedBlock }: Entry): boolean {
@@ -198,10 +201,10 @@ export class TieredCache {
   }
 
   /** What purges, events and the chain leave of an entry. */
-  #left(entry: Entry, tags: readonly string[]): Entry | undefined {
+  #afterPurgesAndEvents(entry: Entry, tags: readonly string[]): Entry | undefined {
     if (this.#isOvertaken(entry)) return undefined;
     const { purges, applyEvents } = this.#dependencies;
-    const left = purges.bans.applyBans(entry, tags);
-    return left && (applyEvents?.(left) ?? left);
+    const unpurged = purges.bans.applyBans(entry, tags);
+    return unpurged && (applyEvents?.(unpurged) ?? unpurged);
   }
 }

@@ -114,8 +114,8 @@ async function askIndexer({ upstream, network }: Settings, url: string, apiKey: 
   }
   const { operation, query } = blockQuestion(seqno);
   const hasBlock = async () => showsBlock(await ask(targetOf(operation, query)), seqno);
-  for (let leftMs = BLOCK_WITHIN_MS; (await hasBlock()) === false; leftMs -= ASK_AGAIN_MS) {
-    if (leftMs <= 0) throw new Error(`does not have block ${seqno}, which it names as its newest`);
+  for (let remainingMs = BLOCK_WITHIN_MS; (await hasBlock()) === false; remainingMs -= ASK_AGAIN_MS) {
+    if (remainingMs <= 0) throw new Error(`does not have block ${seqno}, which it names as its newest`);
     await sleep(ASK_AGAIN_MS);
   }
   const age = at === 0 ? '' : `, ${duration(Math.max(0, Date.now() - at))} old`;

@@ -35,8 +35,8 @@ exit codes: 0 ended, 64 wrong command line, 69 no answer, 78 wrong settings`,
     const { stdout, signal } = context;
     const given = values.count === undefined ? undefined : optionOf('--count', values.count, integer(1, 1_000_000));
     const isEndless = values.json || stdout.isTTY === true;
-    let left = given ?? (isEndless ? Number.POSITIVE_INFINITY : 1);
-    const clear = left > 1 && stdout.isTTY ? CLEAR : '';
+    let remaining = given ?? (isEndless ? Number.POSITIVE_INFINITY : 1);
+    const clear = remaining > 1 && stdout.isTTY ? CLEAR : '';
     const client = new AdminClient(values.admin, readSettings(context));
     using keys = endedByKey(clear === '' ? undefined : context.stdin);
     const ended = AbortSignal.any([signal, keys.signal]);
@@ -50,7 +50,7 @@ exit codes: 0 ended, 64 wrong command line, 69 no answer, 78 wrong settings`,
       // The first second of a process has no rates: they are counted from one second to the next.
       if (message.rates !== undefined) {
         stdout.write(values.json ? `${text}\n` : clear + screen(client.url, message));
-        if (--left === 0) break;
+        if (--remaining === 0) break;
       }
       await sleep(LOOK_EVERY_MS, undefined, { signal: ended }).catch(() => {});
     }

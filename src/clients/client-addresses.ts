@@ -15,7 +15,7 @@ const PROXY_AFTER = 100;
 /**
  * Tells whom a request is for where clients share: its address, of IPv6 the network of 64 bits, whose addresses one
  * client can choose from. From a trusted proxy `X-Forwarded-For` counts, read from the right, because each proxy adds
- * what it saw at the end: the first address that is no trusted proxy is the client's. What stands left of it was
+ * what it saw at the end: the first address that is no trusted proxy is the client's. What stands before it was
  * written by the client, and nothing else that a client can freely write counts.
  */
 export class ClientAddresses {
@@ -103,7 +103,7 @@ function forwardedAddress(entry: string): string | undefined {
 
 function clientOf(address: string): string {
   if (!address.includes(':')) return address;
-  const [left = [], right = []] = address.split('::').map((part) => part.split(':').filter((group) => group !== ''));
-  const zeros = Array.from({ length: 8 - left.length - right.length }, () => '0');
-  return [...left, ...zeros, ...right].slice(0, 4).join(':');
+  const [before = [], after = []] = address.split('::').map((part) => part.split(':').filter((group) => group !== ''));
+  const zeros = Array.from({ length: 8 - before.length - after.length }, () => '0');
+  return [...before, ...zeros, ...after].slice(0, 4).join(':');
 }

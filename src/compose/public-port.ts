@@ -76,7 +76,7 @@ export function openPublicPort(context: AppContext, parts: PublicPortDependencie
         cache,
         leaseKey: redis.leaseKey,
         now: monotonic,
-        // Those who wait for a killed instance have half of their time left for a load of their own.
+        // Those who wait for a killed instance still have half of their time for a load of their own.
         leaseMs: Math.min(coalescing.collapseWindow, Math.ceil(upstream.timeout / 2)),
         failureTtlMs: coalescing.failureTtl,
         pollBudgetMs: settings.redis.budget,

@@ -157,7 +157,11 @@ export class IndexerHead {
     const head = await this.#askForHead();
     if (head !== undefined) {
       let isThere = await this.#askFor(head.seqno);
-      for (let leftMs = START_PROOF_MS; isThere === false && leftMs > 0; leftMs -= START_PROOF_EVERY_MS) {
+      for (
+        let remainingMs = START_PROOF_MS;
+        isThere === false && remainingMs > 0;
+        remainingMs -= START_PROOF_EVERY_MS
+      ) {
         await new Promise((resolve) => setTimeout(resolve, START_PROOF_EVERY_MS).unref());
         isThere = await this.#askFor(head.seqno);
       }

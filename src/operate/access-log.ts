@@ -6,7 +6,7 @@ import { loggedKey } from '../ton/cache-key.ts';
 /** A request that took as long as this is slow. */
 const SLOW_MS = 1000;
 
-/** Of failed requests no more than this are logged in a second; the next line says how many were left out. */
+/** Of failed requests no more than this are logged in a second; the next line says how many were not logged. */
 const MOST_FAILED_A_SECOND = 10;
 
 export interface AccessLogDependencies {
@@ -30,16 +30,16 @@ export function accessLog(dependencies: AccessLogDependencies): (request: Answer
   const { logger, shown, random, now, requests, sample } = dependencies;
   let second = 0;
   let failedInSecond = 0;
-  let leftOut = 0;
+  let unlogged = 0;
   const write = (level: 'info' | 'warn', { key, client, ms, ...request }: AnsweredRequest) => {
     const fields = {
       ...request,
       client: shown(client),
       key: key && loggedKey(key),
       ms: Math.round(ms * 10) / 10,
-      ...(leftOut > 0 && { failedBefore: leftOut }),
+      ...(unlogged > 0 && { failedBefore: unlogged }),
     };
-    leftOut = 0;
+    unlogged = 0;
     logger[level](fields, 'request');
   };
   return (request) => {
@@ -50,7 +50,7 @@ export function accessLog(dependencies: AccessLogDependencies): (request: Answer
     }
     const thisSecond = Math.floor(now() / 1000);
     if (thisSecond !== second) [second, failedInSecond] = [thisSecond, 0];
-    if (failedInSecond++ >= MOST_FAILED_A_SECOND) leftOut++;
+    if (failedInSecond++ >= MOST_FAILED_A_SECOND) unlogged++;
     else write('warn', request);
   };
 }

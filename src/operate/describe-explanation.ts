@@ -18,9 +18,10 @@ export function describeExplanation(explanation: Explanation): string {
 function describeAnswer(answer: CachedAnswer | string): string {
   if (typeof answer === 'string') return answer;
   const { state, answerClass, status, indexer, bodyBytes, ageMs, freshForMs, usableForMs } = answer;
-  const left = freshForMs > 0 ? `fresh for ${duration(freshForMs)}` : `${state}, usable for ${duration(usableForMs)}`;
+  const lifetime =
+    freshForMs > 0 ? `fresh for ${duration(freshForMs)}` : `${state}, usable for ${duration(usableForMs)}`;
   const by = indexer === undefined ? '' : ` by ${indexer}`;
-  return `${answerClass}, ${left}, asked for ${duration(ageMs)} ago${by}, status ${status}, ${bodyBytes} bytes`;
+  return `${answerClass}, ${lifetime}, asked for ${duration(ageMs)} ago${by}, status ${status}, ${bodyBytes} bytes`;
 }
 
 function describeLifetimes(lifetimes: Explanation['lifetimes']): string {

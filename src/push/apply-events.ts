@@ -42,7 +42,7 @@ export class EventEffects {
   readonly #dependencies: EventEffectsDependencies;
   readonly #gathering = new Set<Watch>();
   #second = 0;
-  #refreshesLeft = 0;
+  #remainingRefreshes = 0;
 
   constructor(dependencies: EventEffectsDependencies) {
     this.#dependencies = dependencies;
@@ -102,9 +102,9 @@ export class EventEffects {
   /** Loads a key again, so that its next client finds a fresh answer: at most once for each poll of a client. */
   #refresh(watch: Watch): void {
     const second = Math.floor(this.#dependencies.now() / 1000);
-    if (second !== this.#second) [this.#second, this.#refreshesLeft] = [second, MOST_REFRESHES_A_SECOND];
-    if (!watch.isRefreshDue || this.#refreshesLeft === 0) return;
-    this.#refreshesLeft--;
+    if (second !== this.#second) [this.#second, this.#remainingRefreshes] = [second, MOST_REFRESHES_A_SECOND];
+    if (!watch.isRefreshDue || this.#remainingRefreshes === 0) return;
+    this.#remainingRefreshes--;
     watch.isRefreshDue = false;
     this.#dependencies.refresh(watch.call, watch.key);
   }

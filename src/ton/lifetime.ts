@@ -61,10 +61,10 @@ const JITTER_FROM_MS = 10_000;
 const JITTER_SHARE = 0.1;
 
 /**
- * What is left of a lifetime that other caches have used up, so that the answer is not asked for again at once; a shorter
- * lifetime is left whole.
+ * What remains of a lifetime that other caches have used up, so that the answer is not asked for again at once; a shorter
+ * lifetime stays whole.
  */
-const LEAST_LEFT_MS = 1000;
+const LEAST_REMAINING_MS = 1000;
 
 /**
  * The longest that clients may keep an answer, by class. Neither a purge nor a change of the answer reaches their
@@ -87,8 +87,8 @@ export function finalityAtAge(finality: Finality, { receivedAt, chainAt }: Answe
 
 /**
  * Turns the finality of an answer at its age into instants. The lifetime starts when the answer was received, and is shorter by
- * the time that other caches have had it (RFC 9111 4.2), but {@link LEAST_LEFT_MS} is left of it; `random` (0 to 1) shortens
- * a lifetime of 10 s or more by up to 10 %.
+ * the time that other caches have had it (RFC 9111 4.2), but {@link LEAST_REMAINING_MS} of it remain;
+ * `random` (0 to 1) shortens a lifetime of 10 s or more by up to 10 %.
  */
 export function lifetimeOf(
   finality: Finality,
@@ -100,7 +100,7 @@ export function lifetimeOf(
   const windows = finality.rule === 'notKept' ? NOT_KEPT : policies[finality.rule];
   const whole =
     'ageDivisor' in windows ? grownLifetime(windows, ageOf(finality, receivedAt, chainAt)) : windows.lifetime;
-  const lifetime = Math.max(whole - ageValueSeconds * 1000, Math.min(whole, LEAST_LEFT_MS));
+  const lifetime = Math.max(whole - ageValueSeconds * 1000, Math.min(whole, LEAST_REMAINING_MS));
   const jitterMs = lifetime < JITTER_FROM_MS ? 0 : Math.floor(random() * JITTER_SHARE * lifetime);
   const keptMs = lifetime - jitterMs;
   return {

@@ -22,9 +22,9 @@ const GUARD_MS = 280_000;
 async function askWithRandomHashes(url: string, count: number): Promise<ReadonlyMap<number, number>> {
   const agent = new Agent({ keepAlive: true, maxSockets: CLIENTS });
   const statuses = new Map<number, number>();
-  let left = count;
+  let remaining = count;
   const client = async () => {
-    while (left-- > 0) {
+    while (remaining-- > 0) {
       const hashes = Array.from({ length: HASHES }, () => randomBytes(32).toString('base64url'));
       const status = await statusOf(agent, `${url}/api/v3/pendingTraces?ext_msg_hash=${hashes.join(',')}`);
       statuses.set(status, (statuses.get(status) ?? 0) + 1);

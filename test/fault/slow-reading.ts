@@ -43,7 +43,7 @@ export async function readSlowly(
   const { promise: ended, resolve } = Promise.withResolvers<void>();
   let received = 0;
   let reads = 0;
-  let left = bytes;
+  let remaining = bytes;
   const socket = connect({
     host: '127.0.0.1',
     port: Number(new URL(url).port),
@@ -52,13 +52,13 @@ export async function readSlowly(
       callback: (count) => {
         received += count;
         reads++;
-        left -= count;
-        return left > 0;
+        remaining -= count;
+        return remaining > 0;
       },
     },
   });
   const turn = setInterval(() => {
-    left = bytes;
+    remaining = bytes;
     socket.resume();
   }, everyMs);
   onTestFinished(() => {

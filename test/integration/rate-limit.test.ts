@@ -111,9 +111,9 @@ test('a shared rate counts for its key alone, and the key expires when its next 
   const [one, other] = [await sharedRate(key), await sharedRate(`${key}:other`)];
   expect(await one(60_000, 5000, 0)).toEqual({ state: 'reserved', waitMs: 0 });
   expect(await other(60_000, 5000, 0)).toEqual({ state: 'reserved', waitMs: 0 });
-  const leftMs = await connection.runScript("return redis.call('PTTL', KEYS[1])", [key], []);
-  expect(leftMs).toBeLessThanOrEqual(60_000);
-  expect(leftMs).toBeCloseTo(60_000, -4);
+  const remainingMs = await connection.runScript("return redis.call('PTTL', KEYS[1])", [key], []);
+  expect(remainingMs).toBeLessThanOrEqual(60_000);
+  expect(remainingMs).toBeCloseTo(60_000, -4);
 });
 
 test('a turn that was free so long ago is still given, and one that was free before is lost', async () => {

@@ -72,9 +72,9 @@ describe('a connection that reports ready', () => {
       await redis.ready();
       await expect(redis.getBuffer('key')).rejects.toThrow('not connected');
       await redis.close();
-      const left = connectRedis({ url, ...TIMEOUTS });
-      await left.close();
-      await left.ready();
+      const closed = connectRedis({ url, ...TIMEOUTS });
+      await closed.close();
+      await closed.ready();
     }
     silent.close();
   });

@@ -13,7 +13,7 @@ export interface MeddlingProxy extends AsyncDisposable {
 /** Starts one on a free port of 127.0.0.1; at first it lets all through as it comes. */
 export async function meddlingProxy(redisPort: number): Promise<MeddlingProxy> {
   const sockets = new Set<Socket>();
-  let bytesLeft = Number.POSITIVE_INFINITY;
+  let remainingBytes = Number.POSITIVE_INFINITY;
   let delayMs = 0;
   const server = createServer((client) => {
     const upstream = connect(redisPort, '127.0.0.1');
@@ -31,12 +31,12 @@ export async function meddlingProxy(redisPort: number): Promise<MeddlingProxy> {
       if (delayMs > 0) {
         // Timers of one length end in the order of their beginning.
         setTimeout(() => client.write(chunk), delayMs);
-      } else if (chunk.byteLength < bytesLeft) {
-        bytesLeft -= chunk.byteLength;
+      } else if (chunk.byteLength < remainingBytes) {
+        remainingBytes -= chunk.byteLength;
         client.write(chunk);
       } else {
-        client.write(chunk.subarray(0, bytesLeft), () => client.resetAndDestroy());
-        bytesLeft = Number.POSITIVE_INFINITY;
+        client.write(chunk.subarray(0, remainingBytes), () => client.resetAndDestroy());
+        remainingBytes = Number.POSITIVE_INFINITY;
       }
     });
   });
@@ -45,7 +45,7 @@ export async function meddlingProxy(redisPort: number): Promise<MeddlingProxy> {
   return {
     url: `redis://127.0.0.1:${port}`,
     resetNextReplyAfterBytes: (bytes) => {
-      bytesLeft = bytes;
+      remainingBytes = bytes;
     },
     delay: (ms) => {
       delayMs = ms;

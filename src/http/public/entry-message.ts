@@ -67,6 +67,6 @@ function cacheControl(
   if (meta.maxAgeSeconds === 0) return 'no-store';
   const whose = isPrivate ? 'private' : 'public';
   if (now >= freshUntil) return `${whose}, max-age=0`;
-  const leftSeconds = Math.floor((freshUntil - now) / 1000);
-  return `${whose}, max-age=${ageSeconds + Math.min(leftSeconds, meta.maxAgeSeconds)}`;
+  const remainingSeconds = Math.floor((freshUntil - now) / 1000);
+  return `${whose}, max-age=${ageSeconds + Math.min(remainingSeconds, meta.maxAgeSeconds)}`;
 }

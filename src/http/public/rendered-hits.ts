@@ -19,7 +19,7 @@ export interface RenderedHit {
   pendingWrites: number;
   readonly roomBytes: number;
   ageSeconds: number;
-  leftSeconds: number;
+  remainingSeconds: number;
   date: string;
 }
 
@@ -58,7 +58,7 @@ export class RenderedHits {
     const isRendered =
       known !== undefined &&
       known.ageSeconds === ageOf(entry, at) &&
-      known.leftSeconds === leftOf(entry, at) &&
+      known.remainingSeconds === remainingOf(entry, at) &&
       known.date === httpDate();
     const bytes = isRendered ? known : this.#render(hit, known);
     if (bytes !== undefined) hits.countHit(hit);
@@ -80,7 +80,7 @@ export class RenderedHits {
     whole.write(head, start, 'latin1');
     fit.bytes = whole.subarray(start);
     fit.ageSeconds = ageOf(entry, at);
-    fit.leftSeconds = leftOf(entry, at);
+    fit.remainingSeconds = remainingOf(entry, at);
     fit.date = httpDate();
     if (!isFree) {
       // The entry takes over this copy of its body, which would be in memory twice otherwise.
@@ -103,7 +103,7 @@ export class RenderedHits {
   }
 }
 
-function leftOf({ freshUntil }: { readonly freshUntil: number }, now: number): number {
+function remainingOf({ freshUntil }: { readonly freshUntil: number }, now: number): number {
   return Math.floor((freshUntil - now) / 1000);
 }
 
@@ -112,5 +112,5 @@ function joined(body: Buffer, headBytes: number): RenderedHit {
   const roomBytes = Math.max(ROOM_BYTES, headBytes);
   const whole = Buffer.allocUnsafeSlow(roomBytes + body.length);
   body.copy(whole, roomBytes);
-  return { bytes: whole, pendingWrites: 0, roomBytes, ageSeconds: 0, leftSeconds: 0, date: '' };
+  return { bytes: whole, pendingWrites: 0, roomBytes, ageSeconds: 0, remainingSeconds: 0, date: '' };
 }

@@ -108,7 +108,7 @@ export class StreamFaults {
   readonly refusedTypes = new Set<string>();
   /** Whether subscriptions are answered; pings are in any case. */
   answersSubscriptions = true;
-  /** Pings and subscriptions are answered, but no event goes out until it ends; then those of the traces that are left do. */
+  /** Pings and subscriptions are answered, but no event goes out until it ends; then those of the remaining traces do. */
   stalled = false;
   /** Shares (0..1) of events that are lost without a sign, and that are sent twice. */
   lostShare = 0;

@@ -113,7 +113,7 @@ describe('while room is made in a tier of 20 000 entries', () => {
     looks = 0;
     return { tier, looks: () => looks };
   }
-  const bytesLeft = (tier: MemoryTier, room: () => void) => {
+  const remainingBytes = (tier: MemoryTier, room: () => void) => {
     const before = tier.sizeBytes;
     room();
     return tier.sizeBytes / before;
@@ -127,13 +127,13 @@ describe('while room is made in a tier of 20 000 entries', () => {
 
   test('what has expired among these is enough, if it is more than a 64th', () => {
     const { tier } = tierOf(20_000, 2000);
-    expect(bytesLeft(tier, () => tier.makeRoom())).toBeCloseTo(18 / 20, 2);
+    expect(remainingBytes(tier, () => tier.makeRoom())).toBeCloseTo(18 / 20, 2);
     expect(tier.count).toBe(18_000);
   });
 
   test('a few that have expired do not keep others from being evicted', () => {
     const { tier } = tierOf(20_000, 5);
-    expect(bytesLeft(tier, () => tier.makeRoom())).toBeCloseTo(15 / 16, 2);
+    expect(remainingBytes(tier, () => tier.makeRoom())).toBeCloseTo(15 / 16, 2);
   });
 });
 

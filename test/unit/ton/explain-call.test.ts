@@ -50,14 +50,14 @@ describe('the inputs that are dropped', () => {
         const { rawQuery, headers } = spell(meaning, gen);
         const { operation } = meaning;
         const found = dropped(operation, rawQuery, headers);
-        const left = rawQuery.split('&').filter((piece) => piece !== '');
+        const remaining = rawQuery.split('&').filter((piece) => piece !== '');
         for (const { input } of found) {
-          const place = left.indexOf(input);
-          if (place >= 0) left.splice(place, 1);
+          const place = remaining.indexOf(input);
+          if (place >= 0) remaining.splice(place, 1);
         }
         const names = new Set(found.map(({ input }) => input.slice(0, Math.max(0, input.indexOf(':')))));
         const others = Object.fromEntries(Object.entries(headers).filter(([name]) => !names.has(name)));
-        expect(requestOf(operation, left.join('&'), others)).toEqual(requestOf(operation, rawQuery, headers));
+        expect(requestOf(operation, remaining.join('&'), others)).toEqual(requestOf(operation, rawQuery, headers));
       }),
       { numRuns: 300 },
     );
