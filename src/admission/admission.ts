@@ -55,7 +55,7 @@ interface Waits {
 
 /**
  * The one door to the indexers, for the operations and for what is passed through. A request is refused on arrival, in
- * the same turn of the event loop, or gets a ticket when it is its turn:
+ * the same tick of the event loop, or gets a ticket after a wait:
  *
  * 1. memory, pause, circuit breaker and backlog are asked, without taking anything;
  * 2. it takes a slot at one of the indexers, and a turn of its rate if that is limited, or waits in the backlog for both;
@@ -87,7 +87,7 @@ export class Admission {
     return 'reason' in decided ? decided : undefined;
   }
 
-  /** Gives a ticket, at once or when it is its turn, or says why it is refused. Never rejects. */
+  /** Gives a ticket, at once or after a wait, or says why it is refused. Never rejects. */
   enter(request: EntryRequest): Entered | Promise<Entered> {
     const { routes, backlog } = this.#dependencies;
     const { operation, clients, sentFor } = request;

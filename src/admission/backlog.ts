@@ -55,7 +55,7 @@ const MOST_CLIENTS = 10_000;
  *   or, if that is longer: time until the next turn of the rate + those that would go before it * 1 / rate
  *
  * A free slot goes to operations below their share first. A turn goes to clients in rounds, whatever operation they ask
- * for: no client has a second one while another that waits has had none. Otherwise operations take turns. The rate is
+ * for: no client has a second one while another that waits has had none. Otherwise operations go in rotation. The rate is
  * asked for a turn only while somebody waits who has a slot.
  *
  * A newcomer is refused when its expected wait is longer than its patience, or the backlog is full. While the slot time

@@ -6,7 +6,7 @@ import type { EndPass } from './guard.ts';
 /** So many failures in a row, of whatever operation, and an indexer is not asked while others are well. */
 const FAILURES = 3;
 
-/** After this time one request is its trial, which another one answers if it fails; after twice the time for each failed trial. */
+/** After this time one request is its trial, which another one answers if it fails; each failed trial doubles the time. */
 const [TRIAL_AFTER_MS, LATEST_TRIAL_MS]: [Ms, Ms] = [100, 1000];
 
 /** In this time a peak is forgotten but for a third. */

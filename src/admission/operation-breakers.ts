@@ -20,7 +20,7 @@ const MOST_KEYS = 1000;
 
 /**
  * Opens a breaker when too many keys fail. The last outcome of each key counts: one broken key counts once, however
- * often it is asked for. Two maps take turns: the older one is dropped when the newer one has collected for half of the
+ * often it is asked for. Two maps rotate: the older one is dropped when the newer one has collected for half of the
  * window, or is full.
  */
 export class FailedKeys implements FailureCount {
@@ -28,14 +28,14 @@ export class FailedKeys implements FailureCount {
   /** By key: whether its last request failed. */
   #older = new Map<string, boolean>();
   #newer = new Map<string, boolean>();
-  #turnAt: MonotonicMs = Number.NEGATIVE_INFINITY;
+  #rotateAt: MonotonicMs = Number.NEGATIVE_INFINITY;
 
   constructor(dependencies: FailedKeysDependencies) {
     this.#dependencies = dependencies;
   }
 
   add(key: string, failed: boolean): boolean {
-    this.#turn();
+    this.#rotate();
     this.#older.delete(key);
     this.#newer.set(key, failed);
     if (!failed) return false;
@@ -46,7 +46,7 @@ export class FailedKeys implements FailureCount {
   }
 
   hasFailed(key: string): boolean {
-    this.#turn();
+    this.#rotate();
     return this.#newer.get(key) ?? this.#older.get(key) ?? false;
   }
 
@@ -55,14 +55,14 @@ export class FailedKeys implements FailureCount {
     this.#newer.clear();
   }
 
-  #turn(): void {
+  #rotate(): void {
     const now = this.#dependencies.now();
-    if (now < this.#turnAt && this.#newer.size < MOST_KEYS) return;
+    if (now < this.#rotateAt && this.#newer.size < MOST_KEYS) return;
     const halfMs = this.#dependencies.windowMs / 2;
-    // After a whole window without a turn, both are too old.
-    this.#older = now < this.#turnAt + halfMs ? this.#newer : new Map();
+    // After a whole window without a rotation, both are too old.
+    this.#older = now < this.#rotateAt + halfMs ? this.#newer : new Map();
     this.#newer = new Map();
-    this.#turnAt = now + halfMs;
+    this.#rotateAt = now + halfMs;
   }
 }
 

@@ -56,7 +56,7 @@ export class WaitingQueues<T> {
     for (const other of this.#queues.values()) {
       if (other === own || other.withClientKey || other.toBackup !== own.toBackup) continue;
       if (own.isSecondTry) all += other.waiting.size;
-      // Operations take turns.
+      // Operations go in rotation.
       else if (!other.isSecondTry) all += Math.min(aheadIn(other, request), ahead + 1);
     }
     return all;

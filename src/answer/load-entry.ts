@@ -105,7 +105,7 @@ export class EntryLoader {
     const { admission, refuse, report } = this.#dependencies;
     const { clients } = flight;
     const operation = call.operation.name;
-    // Most of what a load asks for is there at once, and an `await` of what is there costs a turn of the microtasks.
+    // Most of what a load asks for is there at once, and an `await` of what is there costs a tick.
     const looked = this.#lookUp(call, key);
     let look = looked instanceof Promise ? await looked : looked;
     for (;;) {

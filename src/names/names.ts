@@ -63,7 +63,7 @@ export class Names {
       else if (all === true) done(null, fitting);
       else done(null, first.address, first.family);
     };
-    // Once all promises of this turn have settled: whoever gets the socket by one of them can still watch it.
+    // Once all promises of this tick have settled: whoever gets the socket by one of them can still watch it.
     this.find(host).then(
       (found) => process.nextTick(answer, found),
       (error: NodeJS.ErrnoException) => process.nextTick(done, error, ''),

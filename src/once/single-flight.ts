@@ -47,7 +47,7 @@ export interface SingleFlightDependencies<T> {
   readonly collapseWindowMs: Ms;
 }
 
-/** The most followers that are notified in one turn of the event loop, so that hits are answered in between. */
+/** The most followers that are notified in one tick of the event loop, so that hits are answered in between. */
 const BATCH_SIZE = 256;
 
 type Settled<T> = { readonly value: T } | { readonly error: unknown };

@@ -97,7 +97,7 @@ export class Watches {
 
   /**
    * The names to subscribe to: all hashes of traces, and at most so many accounts. Those of requests come before those
-   * of answers, and those of older watches before those of newer ones, so that polled keys do not take turns.
+   * of answers, and those of older watches before those of newer ones, so that polled keys do not displace each other.
    */
   names(maxAddresses: number): ReadonlySet<string> {
     const polled = this.polled();

@@ -131,7 +131,7 @@ function ended(client: Redis | Cluster, atMostMs: Ms): Promise<void> {
 }
 
 /**
- * Lets all commands of one turn of the event loop leave in one write. Call it before each command. ioredis writes each
+ * Lets all commands of one tick of the event loop leave in one write. Call it before each command. ioredis writes each
  * command by itself, and the write is the dearest part of a small one: with 32 concurrent requests, a hit of 2 KB in Redis
  * alone takes 45 us of CPU instead of 51 (measured). The auto-pipelining of ioredis has the same effect, but
  * costs more than it saves.

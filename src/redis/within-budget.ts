@@ -6,7 +6,7 @@ export async function withinBudget<T>(budgetMs: Ms, work: () => Promise<T>): Pro
   const overrun = () => reject(new Error(`no answer within ${budgetMs} ms`));
   work().then(resolve, reject);
   let timer: NodeJS.Timeout | undefined;
-  // Commands leave at the end of this turn of the event loop (`connect.ts`): the time counts from there.
+  // Commands leave at the end of this tick of the event loop (`connect.ts`): the time counts from there.
   const sent = setImmediate(() => {
     // After a stall of the event loop the answer may still be unread in the socket when the timer fires. `setImmediate`
     // lets it be read first.

@@ -24,7 +24,7 @@ async function untilEncoded(target: string, acceptEncoding: string, proxy = worl
 }
 
 /** Asks on one connection that is kept, as the fast lane answers. */
-async function askInTurn(proxy: RunningProxy, target: string, acceptEncodings: readonly string[]) {
+async function askOneByOne(proxy: RunningProxy, target: string, acceptEncodings: readonly string[]) {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   const replies: { headers: IncomingMessage['headers']; bytes: Buffer }[] = [];
   for (const acceptEncoding of acceptEncodings) {
@@ -73,7 +73,7 @@ describe.each([
     const target = parentOfSettled(world);
     const { text } = await world.askIndexer(target);
     await untilEncoded(target, 'gzip');
-    const replies = await askInTurn(world.proxy, target, ['gzip', '', 'br', 'identity', 'gzip', 'deflate']);
+    const replies = await askOneByOne(world.proxy, target, ['gzip', '', 'br', 'identity', 'gzip', 'deflate']);
     expect(replies.map(encodingOf)).toEqual(['gzip', undefined, undefined, undefined, 'gzip', undefined]);
     expect(replies.map(decoded)).toEqual(replies.map(() => text));
   });

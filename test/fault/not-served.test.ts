@@ -108,7 +108,7 @@ describe('an operation that one of two indexers does not serve', () => {
     replicas.indexers[0]?.faults.inject(notServed('masterchainBlockShards', why), {
       operation: 'masterchainBlockShards',
     });
-    const answers = await replicas.askInTurn(40);
+    const answers = await replicas.askOneByOne(40);
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
     expect(replicas.asked).toEqual([1, 40]);
     expect(await replicas.metricOf(0, 'failing')).toBe(0);
@@ -119,7 +119,7 @@ describe('an operation that one of two indexers does not serve', () => {
     const [lacking, other] = replicas.indexers;
     lacking?.faults.inject(notServed('masterchainBlockShards', 'no-path'), { operation: 'masterchainBlockShards' });
     other?.faults.inject(failed(500), { operation: 'masterchainBlockShards' });
-    const answers = await replicas.askInTurn(10);
+    const answers = await replicas.askOneByOne(10);
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([500]));
   });
 });

@@ -19,7 +19,7 @@ async function untilCompared(replicas: Replicas, isSo: () => Promise<boolean>): 
   await expect
     .poll(
       async () => {
-        await replicas.askInTurn(1);
+        await replicas.askOneByOne(1);
         return await isSo();
       },
       { timeout: 20_000, interval: 50 },
@@ -102,7 +102,7 @@ describe('a head of 2 000 000 000', () => {
     expect(await replicas.metricOf(1, 'behind')).toBe(0);
     expect(honest.requests.count('masterchainBlockShards')).toBeGreaterThan(10);
     await liar.close();
-    expect(statuses(await replicas.askInTurn(20))).toEqual(RIGHT);
+    expect(statuses(await replicas.askOneByOne(20))).toEqual(RIGHT);
     expect(backup.requests.total).toBe(0);
   });
 
@@ -112,7 +112,7 @@ describe('a head of 2 000 000 000', () => {
       first?.replicas[0].lag(100_000);
     };
     await using replicas = await Replicas.start({ prepare });
-    expect(statuses(await replicas.askInTurn(20))).toEqual(RIGHT);
+    expect(statuses(await replicas.askOneByOne(20))).toEqual(RIGHT);
     expect(replicas.asked[0]).toBeLessThanOrEqual(1);
   });
 });
@@ -194,6 +194,6 @@ describe('of two indexers, one follows another chain', () => {
     await using replicas = await Replicas.start({ prepare: follow(0) });
     await untilCompared(replicas, async () => (await replicas.metricOf(0, 'disproved')) === 2);
     await replicas.indexers[1]?.close();
-    expect(statuses(await replicas.askInTurn(5))).toEqual(RIGHT);
+    expect(statuses(await replicas.askOneByOne(5))).toEqual(RIGHT);
   });
 });

@@ -52,14 +52,14 @@ describe('of two indexers', () => {
   ])('one %s: no request fails, and it is left to itself until it answers again', async (_, fault) => {
     await using replicas = await Replicas.start({});
     one(replicas).faults.inject(fault, { operation: 'masterchainBlockShards' });
-    expect(statuses(await replicas.askInTurn(40))).toEqual(RIGHT);
+    expect(statuses(await replicas.askOneByOne(40))).toEqual(RIGHT);
     // At most three, and a trial for each second that the forty took.
     expect(replicas.asked[0]).toBeGreaterThanOrEqual(1);
     expect(replicas.asked[0]).toBeLessThanOrEqual(13);
     one(replicas).faults.clear();
     await vi.waitFor(
       async () => {
-        expect(statuses(await replicas.askInTurn(2))).toEqual(RIGHT);
+        expect(statuses(await replicas.askOneByOne(2))).toEqual(RIGHT);
         expect(await replicas.metricOf(0, 'failing')).toBe(0);
       },
       { timeout: 20_000, interval: 50 },
@@ -72,7 +72,7 @@ describe('of two indexers', () => {
     const indexer = `127.0.0.1:${replicas.ports[0]}`;
     await vi.waitFor(
       async () => {
-        expect(statuses(await replicas.askInTurn(10))).toEqual(RIGHT);
+        expect(statuses(await replicas.askOneByOne(10))).toEqual(RIGHT);
         const { verdict } = JSON.parse((await replicas.proxy.askAdmin('/status.json')).text);
         expect(verdict).toMatchObject({
           level: 'degraded',
@@ -96,11 +96,11 @@ describe('of two indexers', () => {
 
   it('one does not say its head: it is called silent, and how far it is behind is not known', async () => {
     await using replicas = await Replicas.start({});
-    await replicas.askInTurn(2);
+    await replicas.askOneByOne(2);
     one(replicas).faults.inject({ kind: 'hang' }, { operation: 'masterchainInfo' });
     await vi.waitFor(
       async () => {
-        await replicas.askInTurn(2);
+        await replicas.askOneByOne(2);
         const { indexers } = JSON.parse((await replicas.proxy.askAdmin('/status.json')).text);
         expect(indexers).toMatchObject([
           { state: 'silent', isBackup: false },
@@ -115,7 +115,7 @@ describe('of two indexers', () => {
   it('both refuse the key: both are asked as one would be, and clients get 502', async () => {
     await using replicas = await Replicas.start({});
     for (const { faults } of replicas.indexers) faults.inject(refusedKey(401), { operation: 'masterchainBlockShards' });
-    const answers = await replicas.askInTurn(30);
+    const answers = await replicas.askOneByOne(30);
     expect(statuses(answers)).toEqual([502]);
     expect(answers.every(({ headers }) => headers['cache-status']?.includes('upstream-refused-key'))).toBe(true);
     expect(Math.min(...replicas.asked)).toBeGreaterThan(0);
@@ -136,17 +136,17 @@ describe('of two indexers', () => {
   it('one hangs: another one answers its requests, and it is asked less', async () => {
     await using replicas = await Replicas.start({});
     for (const indexer of replicas.indexers) indexer.faults.latencyMs = 2;
-    await replicas.askInTurn(64);
+    await replicas.askOneByOne(64);
     const before = replicas.asked[0] ?? 0;
     one(replicas).faults.inject({ kind: 'hang' }, { operation: 'masterchainBlockShards' });
-    expect(statuses(await replicas.askInTurn(60))).toEqual(RIGHT);
+    expect(statuses(await replicas.askOneByOne(60))).toEqual(RIGHT);
     expect((replicas.asked[0] ?? 0) - before).toBeLessThanOrEqual(15);
   });
 
   it('one answers 429: it is sent nothing for as long as it asks, and no request fails', async () => {
     await using replicas = await Replicas.start({});
     one(replicas).faults.inject(rateLimited('json', '600'), { operation: 'masterchainBlockShards' });
-    expect(statuses(await replicas.askInTurn(40))).toEqual(RIGHT);
+    expect(statuses(await replicas.askOneByOne(40))).toEqual(RIGHT);
     expect(replicas.asked[0]).toBe(1);
     expect(await replicas.proxy.metric('toncache_upstream_paused')).toBe(1);
   });
@@ -154,7 +154,7 @@ describe('of two indexers', () => {
   it('one is a minute behind: no answer comes from the past, from the first one on', async () => {
     const prepare = ([first]: Indexer[]) => first?.replicas[0].lag(60_000);
     await using replicas = await Replicas.start({ prepare });
-    expect(statuses(await replicas.askInTurn(40))).toEqual(RIGHT);
+    expect(statuses(await replicas.askOneByOne(40))).toEqual(RIGHT);
     const targets = replicas.youngParents(100);
     expect(statuses(await Promise.all(targets.map((target) => replicas.proxy.ask(target))))).toEqual(RIGHT);
     expect([targets.length > 40, replicas.asked]).toEqual([true, [0, 40]]);
@@ -205,7 +205,7 @@ describe('a backup', () => {
     await Promise.all(replicas.youngParents(50).map((target) => replicas.proxy.ask(target)));
     expect([replica.requests.total > 50, backup.requests.total]).toEqual([true, 0]);
     await replica.close();
-    expect(statuses(await replicas.askInTurn(20))).toEqual(RIGHT);
+    expect(statuses(await replicas.askOneByOne(20))).toEqual(RIGHT);
     expect([keysAt(replica), keysAt(backup)]).toEqual([['ours'], ['theirs']]);
     // Its provider counts requests: it is not asked for its head.
     expect(backup.requests.count('masterchainInfo')).toBe(0);
@@ -285,7 +285,7 @@ describe('a backup', () => {
     await using replicas = await Replicas.start({ backups: 1 }, { env: { PASSTHROUGH: 'on', ...KEYS } });
     const [replica, backup] = replicas.indexers as [Indexer, Indexer];
     await replica.close();
-    await replicas.askInTurn(10);
+    await replicas.askOneByOne(10);
     const before = backup.requests.total;
     const passed = { headers: { 'X-Api-Key': 'of-a-client' } };
     expect((await replicas.proxy.ask('/api/v3/masterchainInfo', passed)).status).toBeGreaterThanOrEqual(500);

@@ -62,7 +62,7 @@ export class Replicas implements AsyncDisposable {
   }
 
   /** Asks for so many fresh pages, one after the other. */
-  async askInTurn(times: number): Promise<Answered[]> {
+  async askOneByOne(times: number): Promise<Answered[]> {
     const answers: Answered[] = [];
     for (let time = 0; time < times; time++) answers.push(await this.proxy.ask(this.freshPage()));
     return answers;

@@ -57,12 +57,12 @@ export async function readSlowly(
       },
     },
   });
-  const turn = setInterval(() => {
+  const timer = setInterval(() => {
     remaining = bytes;
     socket.resume();
   }, everyMs);
   onTestFinished(() => {
-    clearInterval(turn);
+    clearInterval(timer);
     socket.destroy();
   });
   // A connection that is cut with unread bytes on it is reset.

@@ -34,7 +34,7 @@ describe('a script', () => {
   });
 });
 
-test('commands of one turn of the event loop leave in one write', async () => {
+test('commands of one tick of the event loop leave in one write', async () => {
   await using redis = await observedConnection(inject('redisUrl'));
   const cork = vi.spyOn(Socket.prototype, 'cork');
   const uncork = vi.spyOn(Socket.prototype, 'uncork');

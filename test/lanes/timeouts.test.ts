@@ -32,11 +32,11 @@ afterEach(async () => {
 
 async function connected(socket = new MemorySocket()): Promise<MemorySocket> {
   server.server.emit('connection', socket);
-  await turn();
+  await tick();
   return socket;
 }
 
-async function turn(): Promise<void> {
+async function tick(): Promise<void> {
   await new Promise((resolve) => void setImmediate(resolve));
 }
 
@@ -61,10 +61,10 @@ it('a client that connects just before a look has the header timeout as a whole'
 it('an idle client is closed when a second more than keepAlive has passed since its last answer', async () => {
   const socket = await connected();
   socket.push(HIT);
-  await turn();
+  await tick();
   vi.advanceTimersByTime(KEEP_ALIVE - 1000);
   socket.push(HIT);
-  await turn();
+  await tick();
   vi.advanceTimersByTime(KEEP_ALIVE);
   expect(socket.isClosed).toBe(false);
   vi.advanceTimersByTime(3000);
@@ -79,7 +79,7 @@ it('a head that is not whole within a second is left to Node, which answers it w
   vi.advanceTimersByTime(1000);
   // Node's HTTP server listens for it.
   expect(socket.listenerCount('drain')).toBeGreaterThan(0);
-  await turn();
+  await tick();
   socket.push(Buffer.from(HIT.slice(40)));
   await expect.poll(() => socket.text).toMatch(/^HTTP\/1\.1 200 OK/);
 });
@@ -88,7 +88,7 @@ it('a client that is served between two looks stays, though each of them sees a 
   const socket = await connected();
   for (let second = 1; second <= 5; second++) {
     socket.push(Buffer.from((second === 1 ? HIT : HIT.slice(40)) + HIT.slice(0, 40)));
-    await turn();
+    await tick();
     vi.advanceTimersByTime(1000);
     expect(socket.listenerCount('drain')).toBe(0);
   }
@@ -104,8 +104,8 @@ it.each([
 ])('a client that takes nothing of an answer is cut: one of %s', async (_, request, ms) => {
   const socket = await connected(new StalledSocket());
   socket.push(request);
-  await turn();
-  await turn();
+  await tick();
+  await tick();
   expect(socket.writableLength).toBeGreaterThan(0);
   vi.advanceTimersByTime(ms);
   expect(socket.destroyed).toBe(false);
@@ -117,7 +117,7 @@ it.each([
 it('a drain closes idle connections, and those that wait after their answers, the last of which says so', async () => {
   const [idle, fresh, waiting] = [await connected(), await connected(), await connected()];
   idle.push(HIT);
-  await turn();
+  await tick();
   waiting.push(MISS + MISS);
   const drained = server.drain(1000);
   await expect.poll(() => waiting.isClosed).toBe(true);

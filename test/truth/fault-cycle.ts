@@ -27,8 +27,8 @@ export class FaultCycle {
   /** Goes on until `pause` says that it is over; the last fault has ended then. */
   async run(pause: (ms: number) => Promise<boolean>): Promise<void> {
     let goesOn = this.#faults.length > 0 && (await pause(LEAD_IN_MS));
-    for (let turn = 0; goesOn; turn++) {
-      const fault = this.#faults[turn % this.#faults.length];
+    for (let round = 0; goesOn; round++) {
+      const fault = this.#faults[round % this.#faults.length];
       if (fault === undefined) return;
       const episode = { fault, fromAt: Date.now(), untilAt: Number.POSITIVE_INFINITY };
       this.#episodes.push(episode);

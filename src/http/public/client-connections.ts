@@ -28,8 +28,9 @@ export interface ClientConnection {
 
 /**
  * The open connections of clients. The requests of a connection are served one at a time: what a client pipelines stays
- * bytes until its turn. In the fast lane nothing is read beyond the request that is being served. Node's parser reads
- * one more, because the body of a request must be read while it is served, and the next head may come with it.
+ * bytes until those before it are answered. In the fast lane nothing is read beyond the request that is being served.
+ * Node's parser reads one more, because the body of a request must be read while it is served, and the next head may come
+ * with it.
  */
 export class ClientConnections {
   /** Set by the server when it drains: then each answer closes its connection, unless requests wait behind it. */
@@ -106,7 +107,7 @@ export class ClientConnections {
   }
 
   /**
-   * Reads no further until the request that is served is answered, or until others had their turn if there is none.
+   * Reads no further until the request that is served is answered, or until others were served if there is none.
    * `unread` goes back into the socket.
    */
   pause(connection: ClientConnection, unread?: Buffer): void {
@@ -140,8 +141,8 @@ export class ClientConnections {
   }
 
   /**
-   * Runs in a turn of the event loop of its own. A hit is answered at once, so that without this all requests of a read
-   * would be answered in one turn, while all other connections wait.
+   * Runs in a tick of the event loop of its own. A hit is answered at once, so that without this all requests of a read
+   * would be answered in one tick, while all other connections wait.
    */
   readonly #release = (connection: ClientConnection): void => {
     const { socket } = connection;

@@ -15,7 +15,7 @@ import {
 } from './request-head.ts';
 import { CLOSE_END, keepAliveEnd, messageHead, type ResponseMessage, writeInSlices } from './response-message.ts';
 
-/** The most requests of a connection that are served in a row before other connections get their turn. */
+/** The most requests of a connection that are served in a row before other connections are served. */
 const MOST_AT_ONCE = 16;
 
 /** What all connections of the fast lane share. */

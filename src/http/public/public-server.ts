@@ -73,11 +73,11 @@ export class PublicServer {
         maxHeaderSize: dependencies.maxHeaderBytes,
         ...nodeTimeouts(dependencies),
       },
-      (request, response) => inTurn(response, () => this.#serve(request, response)),
+      (request, response) => onceFirst(response, () => this.#serve(request, response)),
     );
     this.server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
       // Node itself would send it at once: into the answer to the request before.
-      inTurn(response, () => {
+      onceFirst(response, () => {
         response.writeContinue();
         this.#serve(request, response);
       });
@@ -155,7 +155,7 @@ export class PublicServer {
     if (this.#connections.isDraining) response.shouldKeepAlive = false;
     const refused = refusedFraming(request);
     if (refused !== undefined) {
-      // Nobody can tell where its body ends, and so what follows it: no later request has its turn.
+      // Nobody can tell where its body ends, and so what follows it: no later request is served.
       response.shouldKeepAlive = false;
       this.#refuse(request, response, '', refused);
       return;
@@ -233,7 +233,7 @@ function notServed(target: Target, names: readonly string[]): ProxyError {
 }
 
 /** Serves a request when those before it on its connection are answered: Node gives the socket to its response then. */
-function inTurn(response: ServerResponse, serve: () => void): void {
+function onceFirst(response: ServerResponse, serve: () => void): void {
   if (response.socket === null) response.once('socket', serve);
   else serve();
 }

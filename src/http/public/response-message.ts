@@ -17,7 +17,7 @@ const CORS_HEADERS: readonly string[] = [
 /** An answer as HTTP: the same for a client whose connection Node's HTTP server reads and for one in the fast lane. */
 export interface ResponseMessage {
   readonly status: number;
-  /** Names and values in turn, without those of the connection (`Date`, `Connection`, `Keep-Alive`). */
+  /** Names and values, alternating, without those of the connection (`Date`, `Connection`, `Keep-Alive`). */
   readonly headers: readonly string[];
   readonly body: Buffer | undefined;
 }

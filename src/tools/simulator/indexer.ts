@@ -20,7 +20,7 @@ export interface IndexerOptions {
   readonly dialect?: Dialect;
   /** Default: a new chain with seed 1 and 60 masterchain blocks of history. */
   readonly chain?: Chain;
-  /** Chains made with the same options, of more replicas behind the same address, which answer in turn. */
+  /** Chains made with the same options, of more replicas behind the same address, which answer one after the other. */
   readonly replicaChains?: readonly Chain[];
   /** The clock that drives the chain and the `Date` header, epoch ms. Default `Date.now`. */
   readonly now?: () => number;
@@ -72,7 +72,7 @@ export class Indexer {
   readonly faults = new Faults();
   // Any number of listeners may wait for a request.
   readonly requests = new RequestLog().setMaxListeners(0);
-  /** The replicas that answer requests in turn; often only one. The first has `chain`. */
+  /** The replicas that answer requests one after the other; often only one. The first has `chain`. */
   readonly replicas: readonly [Replica, ...Replica[]];
   readonly streaming: Streaming;
   readonly #now: () => number;

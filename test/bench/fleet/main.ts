@@ -73,7 +73,7 @@ async function upstreamRequestsOf(servers: readonly Toncache[]): Promise<number>
   return counts.reduce((sum, count) => sum + count, 0);
 }
 
-/** Sends requests to each server in turn when they are due; the times of the answers count from then. */
+/** Sends requests to each server, one after the other, when they are due; the times of the answers count from then. */
 async function offerLoad(servers: readonly Toncache[], chain: Chain, lastingSeconds: number) {
   const connections = servers.map(({ port }) => new Connections(port));
   const random = new SeededRandom('fleet');

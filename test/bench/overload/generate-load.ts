@@ -10,7 +10,7 @@ import { type Exchange, type Tally, tally } from './tally.ts';
 
 /** Clients, and how they show who they are. */
 export interface Clients {
-  /** The addresses they come from, in turn. */
+  /** The addresses they come from, one after the other. */
   readonly addresses: readonly string[];
   readonly identity: Identity;
 }

@@ -14,8 +14,8 @@ import { type Measured, measureCase, tableOf } from './measure.ts';
 import { nginxPeer, type Peer, toncachePeer, varnishPeer } from './peer.ts';
 
 // `npm run bench:peers`: CPU time per request of toncache, nginx and Varnish in front of one indexer, all pinned to the same
-// core and measured in turn. All cases take ten minutes. Needs Linux and 2 cores. `--only hits,misses` selects cases;
-// `--toncache <folder>`, given once for each, compares versions of toncache in one run.
+// core and measured one after the other. All cases take ten minutes. Needs Linux and 2 cores. `--only hits,misses`
+// selects cases; `--toncache <folder>`, given once for each, compares versions of toncache in one run.
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const SERVER_CORE = 0;

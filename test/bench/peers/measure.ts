@@ -39,7 +39,7 @@ const SCRIPT = fileURLToPath(new URL('./requests.lua', import.meta.url));
 /** The number of the next miss: no two misses of a run ask for the same key. */
 let misses = 0;
 
-/** Runs one case on every server that takes part, in turn, once a round. Rejects when a load was not what the case says. */
+/** Runs one case on one server after the other, once a round. Rejects when a load was not what the case says. */
 export async function measureCase(bench: Bench, compared: Case, peers: readonly Peer[]): Promise<Measured[]> {
   const taking = peers.flatMap((peer) => {
     const port = peer.portFor(compared);

@@ -33,7 +33,7 @@ export class Connections {
   readonly #idle: readonly Connection[][];
   #asked = 0;
 
-  /** `addresses`: of 127.0.0.0/8, from which requests come in turn. */
+  /** `addresses`: of 127.0.0.0/8, from which requests come, one after the other. */
   constructor(port: number, addresses: readonly string[] = [PROXY], identity: Identity = 'address') {
     this.#port = port;
     this.#addresses = addresses;

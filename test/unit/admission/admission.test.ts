@@ -42,7 +42,7 @@ test('a slot that another operation has kept goes to a waiting request when it i
   expect([others.at(-1)?.said, newcomer?.said]).toEqual(['ticket', 'ticket']);
 });
 
-describe('a request is refused in the same turn of the event loop', () => {
+describe('a request is refused in the same tick of the event loop', () => {
   let memory: { refusesLoads: boolean };
   let pause: FakeGuard;
   let breaker: FakeGuard;
@@ -82,10 +82,10 @@ describe('a request is refused in the same turn of the event loop', () => {
   ])('by %s', async (_, close, refusal) => {
     const admission = open();
     close();
-    let turns = 0;
-    setImmediate(() => turns++);
+    let ticks = 0;
+    setImmediate(() => ticks++);
     expect(admission.refusal(request())).toEqual(refusal);
-    expect([await admission.enter(request()), turns]).toEqual([refusal, 0]);
+    expect([await admission.enter(request()), ticks]).toEqual([refusal, 0]);
     expect([slotsInUse(admission), admission.backlog.size, vi.getTimerCount()]).toEqual([0, 0, 1]);
   });
 

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { PassThrough } from 'node:stream';
-import { setImmediate as turn } from 'node:timers/promises';
+import { setImmediate as tick } from 'node:timers/promises';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { BodyReader } from '../../../src/http/body-reader.ts';
 
@@ -21,7 +21,7 @@ function aBody(contentLength?: number) {
   read.catch(() => {});
   const send = async (bytes: number) => {
     sent.write(Buffer.alloc(bytes, 'x'));
-    await turn();
+    await tick();
   };
   /** The length of the whole body, or why it failed. */
   const end = async () => {

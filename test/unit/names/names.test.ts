@@ -19,7 +19,7 @@ const find = async (host = 'indexer.test') => (await names.find(host)).addresses
 
 /** Until a look-up that is behind an answer has ended. */
 async function lookedUp(): Promise<void> {
-  for (let turn = 0; turn < 5; turn++) await new Promise(setImmediate);
+  for (let tick = 0; tick < 5; tick++) await new Promise(setImmediate);
 }
 
 describe('a name', () => {

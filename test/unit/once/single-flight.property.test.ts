@@ -144,7 +144,7 @@ test('a thousand followers get their value in batches, so that hits are answered
   for (let follower = 0; follower < 1000; follower++) void join().then(() => landed++);
   expect(await join(AbortSignal.abort())).toEqual({ state: 'left', departed: false, collapsed: true });
   resolve('x');
-  for (let turn = 0; turn < 10; turn++) await Promise.resolve();
+  for (let tick = 0; tick < 10; tick++) await Promise.resolve();
   expect(landed).toBe(256);
   await vi.runAllTimersAsync();
   expect(landed).toBe(1000);
