@@ -175,7 +175,7 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
   });
   let ready = false;
   const { adminToken: token, adminAllowedHosts: allowedHosts, adminHost: listensOn } = http;
-  const guard = { token, allowedHosts, listensOn };
+  const access = { token, allowedHosts, listensOn };
   const history: StatusHistory = new StatusHistory({
     samples: () => metrics.samples(),
     now,
@@ -194,7 +194,7 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
     shownClient,
     inMemory: (key) => memory.peek(key),
     now,
-    guard,
+    access,
   });
   const adminServer = createAdminServer({
     isReady: () => ready,
@@ -204,7 +204,7 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
       '/purge': adminPurge(purges.purge),
       '/explain': adminExplain({ explain, describe: describeExplanation }),
     },
-    guard,
+    access,
     onBug: events.reportBug,
     requestTimeoutMs: http.headerTimeout,
   });

@@ -10,7 +10,7 @@ import {
   type RouteRequest,
   refusalOf,
 } from './guard.ts';
-import type { MemoryGuard } from './memory-guard.ts';
+import type { MemoryPressure } from './memory-pressure.ts';
 import { guardsOf, hasSlot, type Route, type Routes, rateOf, refusalBy } from './routes.ts';
 
 /** The right to send one request to the indexer. To be freed by who has it; each call after the first does nothing. */
@@ -42,7 +42,7 @@ type Sent = 'go' | Refusal;
 export interface AdmissionDependencies {
   readonly routes: Routes;
   readonly backlog: Backlog;
-  readonly memory: Pick<MemoryGuard, 'refusesLoads'>;
+  readonly memory: Pick<MemoryPressure, 'refusesLoads'>;
 }
 
 const NO_FREE_SLOT: Refusal = { reason: 'no-free-slot', retryAfterMs: 0 };

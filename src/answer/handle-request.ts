@@ -1,4 +1,4 @@
-import type { MemoryGuard } from '../admission/memory-guard.ts';
+import type { MemoryPressure } from '../admission/memory-pressure.ts';
 import type { Entry } from '../cache/entry.ts';
 import type { Gzip, SentBody } from '../cache/gzip.ts';
 import type { Lookup, TieredCache } from '../cache/tiered-cache.ts';
@@ -43,7 +43,7 @@ export interface RequestHandlerDependencies {
   /** Of the requests of each client that an indexer is asked for; absent where there is none. */
   readonly missLimit: PerClientLimit | undefined;
   /** While the memory of this process is full, no request may follow a flight. */
-  readonly memory: Pick<MemoryGuard, 'isFull' | 'makeRoomIfFull'>;
+  readonly memory: Pick<MemoryPressure, 'isFull' | 'makeRoomIfFull'>;
   /** Called with the key of each request that can be answered. */
   readonly onAsked: (key: string) => void;
   /** Absent where `stream.url` is not set. */

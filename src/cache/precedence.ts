@@ -4,7 +4,7 @@ import { type Completeness, type Entry, FINGERPRINT_BYTES } from './entry.ts';
 export type Precedence = 'replaces' | 'older' | 'regressed';
 
 /** After 10 minutes of only regressed answers the indexer is believed: the kept answer may be wrong. */
-export const REGRESSION_GUARD_MS = 10 * 60_000;
+export const BELIEVED_AFTER_MS = 10 * 60_000;
 
 /**
  * Decides whether `next` replaces `kept`, both of one key, at `now` (epoch ms). A less complete answer (a 404 where
@@ -19,7 +19,7 @@ export function precedenceOver(kept: Entry, next: Entry, now: number): Precedenc
       return next.askedAt < kept.askedAt ? 'older' : 'replaces';
     case 'less':
       if (next.askedAt < kept.askedAt) return 'older';
-      return kept.regressedSince !== undefined && now - kept.regressedSince >= REGRESSION_GUARD_MS
+      return kept.regressedSince !== undefined && now - kept.regressedSince >= BELIEVED_AFTER_MS
         ? 'replaces'
         : 'regressed';
   }

@@ -1,7 +1,7 @@
 import { Admission } from '../admission/admission.ts';
 import { Backlog } from '../admission/backlog.ts';
 import { Health } from '../admission/health.ts';
-import { MemoryGuard } from '../admission/memory-guard.ts';
+import { MemoryPressure } from '../admission/memory-pressure.ts';
 import { type Route, Routes } from '../admission/routes.ts';
 import { Slots } from '../admission/slots.ts';
 import { AnswerBodyReader } from '../answer/answer-body-reader.ts';
@@ -36,7 +36,7 @@ export function openIndexers(context: AppContext, { scripting, makeRoom }: OpenI
   const { settings, events, monotonic, random } = context;
   const { upstream, admission, passThrough } = settings;
   const { maxMemory } = admission;
-  const memory = new MemoryGuard({ now: monotonic, makeRoom, maxMemory, maxReadingBytes: upstream.maxReading });
+  const memory = new MemoryPressure({ now: monotonic, makeRoom, maxMemory, maxReadingBytes: upstream.maxReading });
   const { onReading } = memory;
   const answerBodies = new AnswerBodyReader({
     onBug: events.reportBug,

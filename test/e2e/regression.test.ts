@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { REGRESSION_GUARD_MS } from '../../src/cache/precedence.ts';
+import { BELIEVED_AFTER_MS } from '../../src/cache/precedence.ts';
 import { Fleet, someChildren, someMessage } from '../support/fleet.ts';
 import { children, type JsonAnswer, NOT_FOUND, pendingTrace } from '../support/json-upstream.ts';
 import type { RunningProxy } from '../support/start-proxy.ts';
@@ -168,7 +168,7 @@ describe('the answer to a refresh', () => {
 describe.each(['memory alone', 'memory and Redis'] as const)('after ten minutes of regressed answers, %s', (tiers) => {
   beforeEach(async () => {
     // Redis decides by its own clock, which no test moves: by the end this one has come to the same time.
-    now = Date.now() - REGRESSION_GUARD_MS - MINUTE;
+    now = Date.now() - BELIEVED_AFTER_MS - MINUTE;
     // And a 404 expires there by the clock of Redis: not while a busy machine gets to the next line.
     const notFound = { lifetime: MINUTE, staleWhileRevalidate: 0, staleIfError: 0 };
     const overrides = { lifetimes: { notFound } };
@@ -191,7 +191,7 @@ describe.each(['memory alone', 'memory and Redis'] as const)('after ten minutes 
     await ask(target);
     answer = NOT_FOUND;
     await leap(2_000);
-    const believedAt = now + REGRESSION_GUARD_MS;
+    const believedAt = now + BELIEVED_AFTER_MS;
     for (; now < believedAt; await leap(10_000)) {
       expect(await ask(target)).toMatchObject({ status: 200, cache: { 'fwd-status': 404, detail: 'regressed' } });
     }
@@ -209,9 +209,9 @@ describe.each(['memory alone', 'memory and Redis'] as const)('after ten minutes 
     answer = full;
     await ask(target);
     const startedAt = now;
-    for (await leap(2_000); now < startedAt + 2 * REGRESSION_GUARD_MS; await leap(10_000)) {
+    for (await leap(2_000); now < startedAt + 2 * BELIEVED_AFTER_MS; await leap(10_000)) {
       // Long enough for a request to reach the indexer: the kept entry is extended by up to two minutes in the end.
-      answer = (now - startedAt) % (REGRESSION_GUARD_MS / 2) < 130_000 ? full : NOT_FOUND;
+      answer = (now - startedAt) % (BELIEVED_AFTER_MS / 2) < 130_000 ? full : NOT_FOUND;
       expect((await ask(target)).status).toBe(200);
     }
   });

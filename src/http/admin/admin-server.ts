@@ -3,14 +3,14 @@ import { ProxyError } from '../../errors.ts';
 import { FAILURES } from '../../failures/codes.ts';
 import type { Ms } from '../../time-units.ts';
 import { parseTarget } from '../parse-request.ts';
-import { type AdminGuardOptions, guardAdmin, guardReading } from './admin-guard.ts';
+import { type AdminAccessOptions, adminAccess, readingAccess } from './admin-access.ts';
 
 /** What the admin port serves at one path. */
 export interface AdminPath {
   /** With GET, HEAD too. */
   readonly method: 'GET' | 'POST';
   /** Who gets it: any client; any but web pages of other sites; those who may change something or see what is cached. */
-  readonly access: keyof ReturnType<typeof guardsOf>;
+  readonly access: keyof ReturnType<typeof accessChecksOf>;
   /** Rejects with a {@link ProxyError} for a request that is wrong; any other rejection is a bug. */
   readonly serve: (request: IncomingMessage, response: ServerResponse) => Promise<void> | void;
 }
@@ -22,16 +22,16 @@ export interface AdminServerDependencies {
   readonly metrics: () => Promise<{ readonly contentType: string; readonly body: string }>;
   /** What is served beside `/healthz`, `/readyz` and `/metrics`; below `/status/`, the files of the page. */
   readonly paths: Readonly<Record<string, AdminPath>>;
-  readonly guard: AdminGuardOptions;
+  readonly access: AdminAccessOptions;
   readonly onBug: (error: unknown) => void;
   /** How long a client may take to send its request. */
   readonly requestTimeoutMs: Ms;
 }
 
-const guardsOf = (guard: AdminGuardOptions) => ({
+const accessChecksOf = (access: AdminAccessOptions) => ({
   any: () => undefined,
-  ownPages: guardReading(guard),
-  operators: guardAdmin(guard),
+  ownPages: readingAccess(access),
+  operators: adminAccess(access),
 });
 
 /**
@@ -39,7 +39,7 @@ const guardsOf = (guard: AdminGuardOptions) => ({
  * without Redis or the indexer: the cache still has answers, and taking every instance away at once would help nobody.
  */
 export function createAdminServer(dependencies: AdminServerDependencies): Server {
-  const { isReady, metrics, guard, onBug, requestTimeoutMs } = dependencies;
+  const { isReady, metrics, onBug, requestTimeoutMs } = dependencies;
   const forMonitoring = (serve: AdminPath['serve']): AdminPath => ({ method: 'GET', access: 'any', serve });
   const paths = new Map(
     Object.entries({
@@ -55,7 +55,7 @@ export function createAdminServer(dependencies: AdminServerDependencies): Server
       }),
     }),
   );
-  const guards = guardsOf(guard);
+  const checks = accessChecksOf(dependencies.access);
   const timeouts = {
     headersTimeout: requestTimeoutMs,
     requestTimeout: requestTimeoutMs,
@@ -74,7 +74,7 @@ export function createAdminServer(dependencies: AdminServerDependencies): Server
       sendJson(response, 405, { error: `accepted: ${allowed.join(', ')}` }, ['Allow', allowed.join(', ')]);
       return;
     }
-    const refused = guards[access](request);
+    const refused = checks[access](request);
     if (refused === undefined) await path.serve(request, response);
     else sendJson(response, refused.status, { error: refused.error }, refused.headers);
   };

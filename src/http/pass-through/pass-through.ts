@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import type { Admission, Ticket } from '../../admission/admission.ts';
 import type { Refusal } from '../../admission/guard.ts';
-import type { MemoryGuard } from '../../admission/memory-guard.ts';
+import type { MemoryPressure } from '../../admission/memory-pressure.ts';
 import type { Report } from '../../answer/events.ts';
 import type { Refuse } from '../../answer/refuse.ts';
 import type { Wait } from '../../answer/wait.ts';
@@ -37,7 +37,7 @@ export interface PassThroughDependencies {
   readonly missLimit: PerClientLimit | undefined;
   /** That of the cached operations: pass-through is one more, with slots of its own and the same rate. */
   readonly admission: Admission;
-  readonly memory: Pick<MemoryGuard, 'makeRoomIfFull'>;
+  readonly memory: Pick<MemoryPressure, 'makeRoomIfFull'>;
   /** In the order of the routes of admission. */
   readonly indexers: readonly PassedTo[];
   readonly refuse: Refuse;

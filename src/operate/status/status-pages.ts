@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import { dirname, extname, join } from 'node:path';
 import type { Entry } from '../../cache/entry.ts';
 import type { WaitingClient } from '../../clients/waiting-clients.ts';
-import { type AdminGuardOptions, guardAdmin } from '../../http/admin/admin-guard.ts';
+import { type AdminAccessOptions, adminAccess } from '../../http/admin/admin-access.ts';
 import { type AdminPath, sendJson, sendText } from '../../http/admin/admin-server.ts';
 import { parseTarget } from '../../http/parse-request.ts';
 import type { EpochMs } from '../../time-units.ts';
@@ -24,7 +24,7 @@ export interface StatusPagesDependencies {
   /** The entry that memory holds for a key. */
   readonly inMemory: (key: string) => Entry | undefined;
   readonly now: () => EpochMs;
-  readonly guard: AdminGuardOptions;
+  readonly access: AdminAccessOptions;
 }
 
 /** `/status.json`: the last moment. */
@@ -67,8 +67,8 @@ const PAGE_HEADERS = [
  * purge.
  */
 export function statusPages(dependencies: StatusPagesDependencies): Record<string, AdminPath> {
-  const { history, about, guard } = dependencies;
-  const refusedKeys = guardAdmin(guard);
+  const { history, about, access } = dependencies;
+  const refusedKeys = adminAccess(access);
   const serve: AdminPath['serve'] = async (request, response) => {
     const moments = await history.moments();
     const since = new URLSearchParams(parseTarget(request.url ?? '').rawQuery).get('since');

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type Entry, fingerprints, HIGHEST_RANK } from '../../../src/cache/entry.ts';
-import { extended, precedenceOver, REGRESSION_GUARD_MS } from '../../../src/cache/precedence.ts';
+import { BELIEVED_AFTER_MS, extended, precedenceOver } from '../../../src/cache/precedence.ts';
 import { freshnessOf } from '../../../src/freshness.ts';
 import { anEntry } from '../../support/entry.ts';
 
@@ -65,10 +65,10 @@ describe('beside a kept answer', () => {
 
   test('a regressed one wins when only regressed ones came for ten minutes, and not before', () => {
     const kept = ranked(3, { regressedSince: NOW });
-    const next = ranked(0, { askedAt: NOW + REGRESSION_GUARD_MS });
-    expect(precedenceOver(kept, next, NOW + REGRESSION_GUARD_MS - 1)).toBe('regressed');
-    expect(precedenceOver(kept, next, NOW + REGRESSION_GUARD_MS)).toBe('replaces');
-    expect(REGRESSION_GUARD_MS).toBe(600_000);
+    const next = ranked(0, { askedAt: NOW + BELIEVED_AFTER_MS });
+    expect(precedenceOver(kept, next, NOW + BELIEVED_AFTER_MS - 1)).toBe('regressed');
+    expect(precedenceOver(kept, next, NOW + BELIEVED_AFTER_MS)).toBe('replaces');
+    expect(BELIEVED_AFTER_MS).toBe(600_000);
   });
 
   test('of two answers at most one is more complete', () => {

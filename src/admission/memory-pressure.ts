@@ -20,7 +20,7 @@ const ROOM_EVERY_MS = 500;
 /** And garbage is collected this often: each time takes up to 0.3 s. */
 const COLLECT_EVERY_MS = 5000;
 
-export interface MemoryGuardDependencies {
+export interface MemoryPressureDependencies {
   readonly now: () => MonotonicMs;
   /** Called while the process is full, to evict what is not needed. */
   readonly makeRoom: () => void;
@@ -40,8 +40,8 @@ export interface MemoryGuardDependencies {
  * connections can be read before the next timer runs. A full process makes room and collects its garbage: hits alone do
  * not make V8 do so, and the garbage would count as used for ever.
  */
-export class MemoryGuard {
-  readonly #dependencies: MemoryGuardDependencies;
+export class MemoryPressure {
+  readonly #dependencies: MemoryPressureDependencies;
   readonly #sample: () => ProcessLoad;
   readonly #collect: () => void;
   #sampledAt = Number.NEGATIVE_INFINITY;
@@ -50,7 +50,7 @@ export class MemoryGuard {
   #isFull = false;
   #readingBytes = 0;
 
-  constructor(dependencies: MemoryGuardDependencies) {
+  constructor(dependencies: MemoryPressureDependencies) {
     const { sample = sampler(), collect = collectGarbage } = dependencies;
     this.#dependencies = dependencies;
     this.#sample = sample;

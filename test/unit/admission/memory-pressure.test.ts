@@ -1,13 +1,13 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest';
-import { containerLimitBytes, MemoryGuard, type ProcessLoad } from '../../../src/admission/memory-guard.ts';
+import { containerLimitBytes, MemoryPressure, type ProcessLoad } from '../../../src/admission/memory-pressure.ts';
 
-describe('the guard', () => {
+describe('the pressure on memory', () => {
   let now = 0;
   let load: ProcessLoad = { heap: 0, memory: 0 };
   const collect = vi.fn(() => {});
   const makeRoom = vi.fn(() => {});
   const limits = { maxMemory: 0.85, maxReadingBytes: 1000 };
-  const guardOf = () => new MemoryGuard({ now: () => now, sample: () => load, collect, makeRoom, ...limits });
+  const pressureOf = () => new MemoryPressure({ now: () => now, sample: () => load, collect, makeRoom, ...limits });
 
   beforeEach(() => {
     now = 0;
@@ -23,57 +23,57 @@ describe('the guard', () => {
     ['is not full while nothing is known', { heap: Number.NaN, memory: Number.NaN }, false],
   ])('a process %s', (_, sampled, isFull) => {
     load = sampled;
-    expect(guardOf().isFull).toBe(isFull);
+    expect(pressureOf().isFull).toBe(isFull);
   });
 
   test('refuses loads while too much of answers is being read, though the process is not full', () => {
     load = { heap: 0, memory: 0 };
-    const guard = guardOf();
-    guard.onReading(1001);
-    expect([guard.isFull, guard.refusesLoads]).toEqual([false, true]);
-    guard.onReading(-1);
-    expect(guard.refusesLoads).toBe(false);
+    const pressure = pressureOf();
+    pressure.onReading(1001);
+    expect([pressure.isFull, pressure.refusesLoads]).toEqual([false, true]);
+    pressure.onReading(-1);
+    expect(pressure.refusesLoads).toBe(false);
   });
 
   test('takes one sample in 10 ms, and refusals end by themselves', () => {
     load = { heap: 0, memory: 0 };
-    const guard = guardOf();
-    expect(guard.isFull).toBe(false);
+    const pressure = pressureOf();
+    expect(pressure.isFull).toBe(false);
     load = { heap: 1, memory: 0 };
     now = 9;
-    expect(guard.isFull).toBe(false);
+    expect(pressure.isFull).toBe(false);
     now = 10;
-    expect(guard.isFull).toBe(true);
+    expect(pressure.isFull).toBe(true);
     load = { heap: 0, memory: 0 };
     now = 20;
-    expect(guard.isFull).toBe(false);
+    expect(pressure.isFull).toBe(false);
   });
 
   test('evicts each 0.5 s and collects garbage each 5 s while full, and is not full if that was enough', () => {
     load = { heap: 1, memory: 0 };
-    const guard = guardOf();
+    const pressure = pressureOf();
     for (now = 0; now < 10_000; now += 10) {
-      guard.makeRoomIfFull();
-      expect(guard.isFull).toBe(true);
+      pressure.makeRoomIfFull();
+      expect(pressure.isFull).toBe(true);
     }
     expect(collect).toHaveBeenCalledTimes(2);
     expect(makeRoom).toHaveBeenCalledTimes(20);
     collect.mockImplementation(() => {
       load = { heap: 0, memory: 0 };
     });
-    guard.makeRoomIfFull();
-    expect(guard.isFull).toBe(false);
+    pressure.makeRoomIfFull();
+    expect(pressure.isFull).toBe(false);
   });
 
   test('evicts and collects nothing because it is asked whether the process is full, nor while it is not', () => {
-    const guard = guardOf();
+    const pressure = pressureOf();
     load = { heap: 1, memory: 0 };
-    expect([guard.isFull, guard.refusesLoads]).toEqual([true, true]);
+    expect([pressure.isFull, pressure.refusesLoads]).toEqual([true, true]);
     now += 10_000;
-    expect([guard.isFull, guard.refusesLoads]).toEqual([true, true]);
+    expect([pressure.isFull, pressure.refusesLoads]).toEqual([true, true]);
     load = { heap: 0, memory: 0 };
     now += 10_000;
-    guard.makeRoomIfFull();
+    pressure.makeRoomIfFull();
     expect([makeRoom, collect].map(({ mock }) => mock.calls.length)).toEqual([0, 0]);
   });
 });

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { isIPv4, isIPv6 } from 'node:net';
 import { isLoopback } from '../../loopback.ts';
 
-export interface AdminGuardOptions {
+export interface AdminAccessOptions {
   /** The bearer token that a request must bring. Without a token, only a port on loopback answers. */
   readonly token: string | undefined;
   /** Host names beside `localhost` and IP literals, in lower case. */
@@ -26,8 +26,8 @@ const HOST = /^(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]+))(?::[0-9]{1,5})?$/;
  * a browser that can reach this port: `Host` gives away a page whose own name was pointed at this address (DNS
  * rebinding), `Origin` and `Sec-Fetch-Site` any other.
  */
-export function guardReading(
-  options: Pick<AdminGuardOptions, 'allowedHosts'>,
+export function readingAccess(
+  options: Pick<AdminAccessOptions, 'allowedHosts'>,
 ): (request: IncomingMessage) => Refused | undefined {
   const mayBeAskedAs = (host: string) =>
     isLiteral(host) || host === 'localhost' || options.allowedHosts?.includes(host);
@@ -53,13 +53,13 @@ export function guardReading(
 
 /**
  * Says why a request may not change something through the admin port, or see what is cached; `undefined` when it may.
- * Refuses what {@link guardReading} refuses, and what comes without the token; where no token is set, the port must be
+ * Refuses what {@link readingAccess} refuses, and what comes without the token; where no token is set, the port must be
  * on loopback. POSTs, which alone change something, must be JSON: a form cannot send JSON without a preflight, and
  * preflights are not answered.
  */
-export function guardAdmin(options: AdminGuardOptions): (request: IncomingMessage) => Refused | undefined {
+export function adminAccess(options: AdminAccessOptions): (request: IncomingMessage) => Refused | undefined {
   const mayAskAnybody = options.token === undefined && isLoopback(options.listensOn);
-  const refusedToRead = guardReading(options);
+  const refusedToRead = readingAccess(options);
   return (request) => {
     const refused = refusedToRead(request);
     if (refused !== undefined) return refused;
