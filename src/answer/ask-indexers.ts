@@ -19,7 +19,7 @@ import type { BodyFacts } from './body-facts.ts';
 import { classifyAnswer, type ReadAnswer } from './classify-answer.ts';
 import { Doubt } from './doubt.ts';
 import type { Report } from './events.ts';
-import type { Refuse } from './refuse.ts';
+import type { RefusalErrorOf } from './refusal-error.ts';
 
 /** So much of an answer that is not of the API is logged: enough to see who answered. */
 const EXCERPT_BYTES = 100;
@@ -44,7 +44,7 @@ export interface IndexerAskerDependencies {
   readonly heads: Heads | undefined;
   readonly hedging: Hedging | undefined;
   readonly admission: Admission;
-  readonly refuse: Refuse;
+  readonly refusalError: RefusalErrorOf;
   readonly bodies: AnswerBodyReader;
   readonly retries: RetryBudget;
   /** 0 to 1, for jitter. */
@@ -110,7 +110,7 @@ export class IndexerAsker {
   }
 
   async #answerTo(question: IndexerQuestion): Promise<SendResult> {
-    const { hedging, retries, admission, refuse, reportBug } = this.#dependencies;
+    const { hedging, retries, admission, refusalError, reportBug } = this.#dependencies;
     retries.countCall();
     hedging?.budget.countCall();
     const asked = this.#send(question, question.ticket);
@@ -126,7 +126,7 @@ export class IndexerAsker {
     if (!(first instanceof ProxyError)) first.ticket.free();
     const entered = await admission.enter(other);
     const second =
-      'reason' in entered ? refuse(other, entered) : await this.#send({ ...question, request: other }, entered);
+      'reason' in entered ? refusalError(other, entered) : await this.#send({ ...question, request: other }, entered);
     if (second instanceof ProxyError) {
       // Of two failures that of the second one counts, unless it only says that it does not serve the operation.
       return first instanceof ProxyError && second.wentForward && second.code !== 'not-served' ? second : first;
@@ -168,7 +168,7 @@ export class IndexerAsker {
 
   /** One request to the indexer of a ticket, which it frees if there is no answer that may be cached. */
   async #send({ call, request, flight, trace }: IndexerQuestion, ticket: Ticket): Promise<SendResult> {
-    const { indexers, heads, hedging, bodies, refuse, monotonic, random } = this.#dependencies;
+    const { indexers, heads, hedging, bodies, refusalError, monotonic, random } = this.#dependencies;
     const operation = call.operation.name;
     const seqno = seqnoOf(call);
     const indexer = indexers[ticket.route.index] as AskedIndexer;
@@ -176,7 +176,7 @@ export class IndexerAsker {
     const by = (error: ProxyError) => (indexers.length === 1 ? error : error.with({ indexer: indexer.name }));
     try {
       const go = ticket.send();
-      if (go !== 'go') return refuse(request, go);
+      if (go !== 'go') return refusalError(request, go);
       flight.depart();
       heads?.onRequest();
       const startedAt = monotonic();

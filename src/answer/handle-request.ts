@@ -75,12 +75,12 @@ export class RequestHandler {
     if (found.state !== 'fresh' && found.state !== 'stale-while-revalidate') {
       const { flights, missLimit, random } = this.#dependencies;
       const follows = flights.hasFlightToFollow(key);
-      if (memory.isFull && follows) return this.#refuse(call, key, 'memory', overloaded('memory', random()));
+      if (memory.isFull && follows) return this.#shed(call, key, 'memory', overloaded('memory', random()));
       const waiter = request.openWait();
       const limited = follows ? undefined : missLimit?.take(waiter.client ?? '');
       if (limited !== undefined) {
         waiter.close();
-        return this.#refuse(call, key, 'client-limit', limited);
+        return this.#shed(call, key, 'client-limit', limited);
       }
       return this.#join(keyed, waiter, request, !follows);
     }
@@ -131,7 +131,7 @@ export class RequestHandler {
   }
 
   /** Answers without waiting: with a stale copy from memory if there is one, else with the failure. */
-  #refuse(call: Call, key: string, reason: ShedReason, error: ProxyError): Answer {
+  #shed(call: Call, key: string, reason: ShedReason, error: ProxyError): Answer {
     const { cache, report } = this.#dependencies;
     report({ name: 'shed', operation: call.operation.name, reason });
     return (

@@ -11,7 +11,7 @@ import type { Pairs } from '../ton/canonical-request.ts';
 import { type Call, seqnoOf } from '../ton/parse-call.ts';
 import type { IndexerAsker, IndexerQuestion, Obtained } from './ask-indexers.ts';
 import type { Report } from './events.ts';
-import type { Refuse } from './refuse.ts';
+import type { RefusalErrorOf } from './refusal-error.ts';
 import { decodeFailure, encodeFailure } from './shared-failure.ts';
 
 /** The result of one flight. */
@@ -68,7 +68,7 @@ export interface EntryLoaderDependencies {
   readonly asker: IndexerAsker;
   /** Absent when the proxy runs on memory alone. */
   readonly leases: Leases | undefined;
-  readonly refuse: Refuse;
+  readonly refusalError: RefusalErrorOf;
   /** Absent where `stream.url` is not set. */
   readonly pushed: EventEffects | undefined;
   readonly monotonic: () => MonotonicMs;
@@ -102,7 +102,7 @@ export class EntryLoader {
    * enough; a refresh needs a fresh one. `trace`: headers that are sent with the request to the indexer.
    */
   async load(call: Call, key: string, flight: Flight, acceptStale: boolean, trace: Pairs = []): Promise<Load> {
-    const { admission, refuse, report } = this.#dependencies;
+    const { admission, refusalError, report } = this.#dependencies;
     const { clients } = flight;
     const operation = call.operation.name;
     // Most of what a load asks for is there at once, and an `await` of what is there costs a tick.
@@ -116,7 +116,7 @@ export class EntryLoader {
       const request = { operation, key, neverWaits, clients, sentFor: flight, seqno: seqnoOf(call) };
       const entered = admission.enter(request);
       const ticket = entered instanceof Promise ? await entered : entered;
-      if ('reason' in ticket) return this.#failed(call, key, refuse(request, ticket), look.found, !acceptStale);
+      if ('reason' in ticket) return this.#failed(call, key, refusalError(request, ticket), look.found, !acceptStale);
       const loaded = await this.#loadWith({ call, request, flight, trace, ticket }, look, acceptStale);
       if ('from' in loaded) return loaded;
       report({ name: 'followed', operation });

@@ -3,7 +3,7 @@ import { explainWith } from '../answer/explain.ts';
 import { RequestHandler } from '../answer/handle-request.ts';
 import { EntryLoader, hasFailedAtIndexer, type Load } from '../answer/load-entry.ts';
 import { refreshStaleWith } from '../answer/refresh-stale.ts';
-import { refuseWith } from '../answer/refuse.ts';
+import { refusalErrorWith } from '../answer/refusal-error.ts';
 import type { Gzip } from '../cache/gzip.ts';
 import type { TieredCache } from '../cache/tiered-cache.ts';
 import { ClientAddresses } from '../clients/client-addresses.ts';
@@ -48,14 +48,14 @@ export function openPublicPort(context: AppContext, parts: PublicPortDependencie
   const { upstream, coalescing, network } = settings;
   const { admission, heads } = indexers;
   const { report } = events;
-  const refuse = refuseWith(random, report);
+  const refusalError = refusalErrorWith(random, report);
   const hedges = new RetryBudget({ now: monotonic }, HEDGES);
   const asker = new IndexerAsker({
     indexers: indexers.all,
     heads,
     hedging: heads && new Hedging({ budget: hedges, unknownMs: upstream.timeout / 10 }),
     admission,
-    refuse,
+    refusalError,
     bodies: indexers.answerBodies,
     retries: new RetryBudget({ now: monotonic }, RETRIES),
     random,
@@ -81,7 +81,7 @@ export function openPublicPort(context: AppContext, parts: PublicPortDependencie
         failureTtlMs: coalescing.failureTtl,
         pollBudgetMs: settings.redis.budget,
       }),
-    refuse,
+    refusalError,
     monotonic,
     report,
     redisBudgetMs: settings.redis.budget,
@@ -180,7 +180,7 @@ function openPassThrough(
       maxReadingBytes: passThrough.maxReading,
       now: monotonic,
     }),
-    refuse: refuseWith(random, events.report),
+    refusalError: refusalErrorWith(random, events.report),
     report: events.report,
     maxTransfers: passThrough.maxTransfers,
     hasOurKey: upstream.apiKey !== undefined,

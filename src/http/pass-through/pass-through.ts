@@ -4,7 +4,7 @@ import type { Admission, Ticket } from '../../admission/admission.ts';
 import type { Refusal } from '../../admission/guard.ts';
 import type { MemoryPressure } from '../../admission/memory-pressure.ts';
 import type { Report } from '../../answer/events.ts';
-import type { Refuse } from '../../answer/refuse.ts';
+import type { RefusalErrorOf } from '../../answer/refusal-error.ts';
 import type { Wait } from '../../answer/wait.ts';
 import type { PerClientLimit } from '../../clients/per-client-limit.ts';
 import { failure, ProxyError } from '../../errors.ts';
@@ -40,7 +40,7 @@ export interface PassThroughDependencies {
   readonly memory: Pick<MemoryPressure, 'makeRoomIfFull'>;
   /** In the order of the routes of admission. */
   readonly indexers: readonly PassedTo[];
-  readonly refuse: Refuse;
+  readonly refusalError: RefusalErrorOf;
   readonly bodies: BodyReader;
   readonly report: Report;
   /** The most answers that may be on their way to clients at once. */
@@ -75,7 +75,8 @@ export type PassThrough = (passed: PassedRequest) => Promise<void>;
  * because its client decides how long it takes.
  */
 export function passThroughTo(dependencies: PassThroughDependencies): PassThrough {
-  const { operations, admission, bodies, indexers, memory, missLimit, refuse, report, maxTransfers } = dependencies;
+  const { operations, admission, bodies, indexers, memory, missLimit, refusalError, report, maxTransfers } =
+    dependencies;
   const { hasOurKey, sharesOurKey } = dependencies;
   /** Answers on their way to clients now. */
   let transfers = 0;
@@ -93,11 +94,11 @@ export function passThroughTo(dependencies: PassThroughDependencies): PassThroug
     memory.makeRoomIfFull();
     // Before the client's body is read.
     const refusal = transfers >= maxTransfers ? TOO_MANY_TRANSFERS : admission.refusal(entering);
-    if (refusal !== undefined) throw refuse(entering, refusal);
+    if (refusal !== undefined) throw refusalError(entering, refusal);
     const body = method === 'POST' ? await bodies.read(request) : undefined;
     const wait = openWait();
     const { signal } = wait;
-    const refused = (why: Refusal) => (why.reason === 'abandoned' ? signal.reason : refuse(entering, why));
+    const refused = (why: Refusal) => (why.reason === 'abandoned' ? signal.reason : refusalError(entering, why));
     let answer: PassedAnswer;
     try {
       const ticket = await admission.enter({ ...entering, sentFor: wait });

@@ -38,7 +38,7 @@ export interface ClientTimeoutsDependencies extends ClientTimeoutSettings {
   readonly connections: Iterable<LookedAt>;
   readonly lanes: Iterable<FastLaneConnection>;
   /** Answers in place of the request that has not come, and closes the connection. */
-  readonly refuse: (socket: Socket, code: 'request-timeout') => void;
+  readonly sendRefusal: (socket: Socket, code: 'request-timeout') => void;
 }
 
 const LOOK_EVERY_MS = 1000;
@@ -103,7 +103,7 @@ export class ClientTimeouts {
     else if (socket.bytesRead > 0) {
       if (progress.quietLooks >= this.#looks.idle) socket.destroy();
     } else if (progress.quietLooks >= this.#looks.withoutRequest) {
-      this.#dependencies.refuse(socket, 'request-timeout');
+      this.#dependencies.sendRefusal(socket, 'request-timeout');
     }
   }
 }

@@ -26,7 +26,7 @@ export interface FastLaneConnectionDependencies {
   readonly operations: OperationsInUse;
   readonly connections: ClientConnections;
   /** Answers in place of a request that cannot be read, and closes the connection. */
-  readonly refuse: (socket: Socket, code: 'bad-request') => void;
+  readonly sendRefusal: (socket: Socket, code: 'bad-request') => void;
   /** Hands the connection over to Node's HTTP server, with the bytes that were read and not served. */
   readonly leaveToNode: (lane: FastLaneConnection, unread: Buffer) => void;
   readonly maxHeaderBytes: number;
@@ -130,7 +130,7 @@ export class FastLaneConnection {
     const { operations, hasLimits } = this.#dependencies;
     if (hasLimits) {
       if (readSpelling(spelling, operations) === undefined) return false;
-      if (this.#refuse(fields)) return true;
+      if (this.#sendLimited(fields)) return true;
     }
     // The head of a hit says that the connection is kept.
     if (fields.isPlain && !this.#dependencies.connections.isDraining) {
@@ -151,7 +151,7 @@ export class FastLaneConnection {
   }
 
   /** Answers a request of a client that asks for too much; `false` if it does not. */
-  #refuse({ headers }: RequestFields): boolean {
+  #sendLimited({ headers }: RequestFields): boolean {
     const { connections, answers } = this.#dependencies;
     const refusal = answers.refusal(this.connection.socket, headers);
     if (refusal === undefined) return false;
@@ -220,7 +220,7 @@ export class FastLaneConnection {
   /** An answer that is not there at the end is lost, as it is with Node's HTTP server. */
   readonly #onEnd = (): void => {
     const { socket } = this.connection;
-    if (this.hasPartOfHead) this.#dependencies.refuse(socket, 'bad-request');
+    if (this.hasPartOfHead) this.#dependencies.sendRefusal(socket, 'bad-request');
     else socket.end();
   };
 }

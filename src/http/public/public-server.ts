@@ -93,7 +93,7 @@ export class PublicServer {
       ...dependencies,
       connections: connections.all,
       lanes: this.#fastLane?.lanes ?? [],
-      refuse: (socket, code) => this.#refuseConnection(socket, code),
+      sendRefusal: (socket, code) => this.#sendRefusal(socket, code),
     });
   }
 
@@ -117,7 +117,7 @@ export class PublicServer {
         for (const listener of listeners) listener.call(this.server, socket);
       },
       answers: this.#answers,
-      refuse: (socket, code) => this.#refuseConnection(socket, code),
+      sendRefusal: (socket, code) => this.#sendRefusal(socket, code),
       hasLimits: requestLimit !== undefined,
     });
     this.server.on('connection', (socket) => lane.take(connections.open(socket)));
@@ -157,7 +157,7 @@ export class PublicServer {
     if (refused !== undefined) {
       // Nobody can tell where its body ends, and so what follows it: no later request is served.
       response.shouldKeepAlive = false;
-      this.#refuse(request, response, '', refused);
+      this.#sendFailure(request, response, '', refused);
       return;
     }
     const { method, headers } = request;
@@ -175,7 +175,7 @@ export class PublicServer {
     const passOn = passThrough && (() => this.#passThrough(request, response, target, passThrough));
     const isCacheable = method === 'GET' || method === 'HEAD';
     if (operation === undefined && passOn === undefined) {
-      this.#refuse(request, response, '', notServed(target, operations.names));
+      this.#sendFailure(request, response, '', notServed(target, operations.names));
     } else if (method === 'OPTIONS') {
       this.#send(request, response, preflightMessage(passOn !== undefined, requestIdOf(headers)));
     } else if (passOn !== undefined && (operation === undefined || !isCacheable)) {
@@ -183,7 +183,7 @@ export class PublicServer {
     } else if (operation === undefined || !isCacheable) {
       const allow = ALLOWED_METHODS;
       const error = failure('method-not-allowed', { values: { methods: allow }, allow });
-      this.#refuse(request, response, operation?.vary ?? '', error);
+      this.#sendFailure(request, response, operation?.vary ?? '', error);
     } else {
       const send = (message: ResponseMessage) => this.#send(request, response, message);
       this.#answers.answer({ operation, rawQuery: target.rawQuery, headers }, request.socket, send, passOn);
@@ -209,18 +209,18 @@ export class PublicServer {
   #onUnparsed(error: NodeJS.ErrnoException, socket: ParsedSocket): void {
     const hasBegun = socket._httpMessage?.headersSent === true;
     if (hasBegun || !socket.writable || error.code === 'ECONNRESET') socket.destroy();
-    else this.#refuseConnection(socket, unparsedCodeOf(error));
+    else this.#sendRefusal(socket, unparsedCodeOf(error));
   }
 
   /** Answers on a connection where nobody can tell which request comes next, and closes it. */
-  #refuseConnection(socket: Socket, code: UnparsedCode): void {
+  #sendRefusal(socket: Socket, code: UnparsedCode): void {
     this.#dependencies.report({ name: 'refused', code });
     const message = this.#answers.failure(unparsed(code), '', {});
     socket.write(`${messageHead(message)}${CLOSE_END}${message.body}`, 'latin1');
     socket.destroy();
   }
 
-  #refuse(request: IncomingMessage, response: ServerResponse, vary: string, error: ProxyError): void {
+  #sendFailure(request: IncomingMessage, response: ServerResponse, vary: string, error: ProxyError): void {
     this.#dependencies.report({ name: 'refused', code: error.code });
     this.#send(request, response, this.#answers.failure(error, vary, request.headers));
   }

@@ -30,7 +30,7 @@ function lookedAt(): Written {
   const timeouts = new ClientTimeouts({
     connections: [{ socket, progress: new AnswerProgress(socket) }],
     lanes: [],
-    refuse: () => expect.unreachable(),
+    sendRefusal: () => expect.unreachable(),
     headerTimeoutMs: 10_000,
     keepAliveMs: 65_000,
     slowReaderMs: SLOW_READER_MS,

@@ -8,10 +8,10 @@ import type { Report, UpstreamOperation } from './events.ts';
  * The failure of a request that admission does not let pass. Counts all but those of refreshes, and those for what the
  * indexer does not serve: that is no overload.
  */
-export type Refuse = (request: Pick<EntryRequest, 'operation' | 'neverWaits'>, why: Refusal) => ProxyError;
+export type RefusalErrorOf = (request: Pick<EntryRequest, 'operation' | 'neverWaits'>, why: Refusal) => ProxyError;
 
-/** Builds {@link Refuse}. `random`: 0 to 1. */
-export function refuseWith(random: () => number, report: Report): Refuse {
+/** Builds {@link RefusalErrorOf}. `random`: 0 to 1. */
+export function refusalErrorWith(random: () => number, report: Report): RefusalErrorOf {
   return ({ operation, neverWaits }, { reason, retryAfterMs }) => {
     if (reason === 'abandoned') return failure('client-left', { text: 'nobody' });
     if (reason === 'not-served') return failure('not-served', { values: notServed(operation as OperationName) });
