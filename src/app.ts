@@ -148,8 +148,8 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
     redis,
     indexers,
     push,
-    onAsked: topKeys.onAsked,
-    onClient: topClients.onAsked,
+    onTouch: topKeys.count,
+    onClient: topClients.count,
     onAnswered:
       requests === 'off'
         ? undefined

@@ -3,8 +3,8 @@ import type { MonotonicMs, Ms } from './time-units.ts';
 /** How a call ended; `unknown`: in a way that says nothing about who was called. */
 export type CallResult = 'success' | 'failure' | 'unknown';
 
-/** Ends a call that was let through; to be called exactly once. `askedMs`: see {@link CircuitBreaker}. */
-export type EndCall = (result: CallResult, askedMs?: Ms) => void;
+/** Ends a call that was let through; to be called exactly once. `retryAfterMs`: see {@link CircuitBreaker}. */
+export type EndCall = (result: CallResult, retryAfterMs?: Ms) => void;
 
 /** Decides when a closed breaker opens. */
 export interface FailureCount {
@@ -19,8 +19,8 @@ export interface FailureCount {
 export interface CircuitBreakerDependencies {
   readonly now: () => MonotonicMs;
   readonly failures: FailureCount;
-  /** How long it stays open, after so many failed trials in a row; `askedMs` is 0 if nobody asked for a time. */
-  readonly openMs: (failedTrials: number, askedMs: Ms) => Ms;
+  /** How long it stays open, after so many failed trials in a row; `retryAfterMs` is 0 if nobody asked for a time. */
+  readonly openMs: (failedTrials: number, retryAfterMs: Ms) => Ms;
   /**
    * For so long after a failed trial, no key that has failed is the next trial: one broken key that is asked for all the
    * time would keep the breaker open. Then any key is: perhaps no other is asked for. Default 0.
@@ -37,7 +37,7 @@ export type CircuitTransition = { readonly state: 'open'; readonly openMs: Ms } 
  * Then it is half-open: one call is the trial, whose success closes it and whose failure opens it again.
  *
  * Calls that began before it opened neither close it nor are counted. But who is called may ask to be left alone for
- * `askedMs`, and then it stays open for at least as long.
+ * `retryAfterMs`, and then it stays open for at least as long.
  */
 export class CircuitBreaker {
   readonly #dependencies: CircuitBreakerDependencies;
@@ -68,25 +68,25 @@ export class CircuitBreaker {
 
   /** Takes the right to make a call for a key now; `undefined` when it is not let through. */
   admit(key = ''): EndCall | undefined {
-    if (this.#isClosed) return (result, askedMs) => this.count(key, result, askedMs);
+    if (this.#isClosed) return (result, retryAfterMs) => this.count(key, result, retryAfterMs);
     const { now, failures } = this.#dependencies;
     if (this.isOpen || (now() < this.#passOverUntil && failures.hasFailed(key))) return undefined;
     this.#trialIsUnderWay = true;
-    return (result, askedMs) => this.#endTrial(key, result, askedMs);
+    return (result, retryAfterMs) => this.#endTrial(key, result, retryAfterMs);
   }
 
   /** Counts a call that was no trial. */
-  count(key: string, result: CallResult, askedMs: Ms = 0): void {
+  count(key: string, result: CallResult, retryAfterMs: Ms = 0): void {
     const { now, failures, onTransition } = this.#dependencies;
     if (!this.#isClosed) {
-      if (result === 'failure') this.#openUntil = Math.max(this.#openUntil, now() + askedMs);
+      if (result === 'failure') this.#openUntil = Math.max(this.#openUntil, now() + retryAfterMs);
       return;
     }
     if (result === 'unknown' || !failures.add(key, result === 'failure')) return;
     failures.clear();
     this.#isClosed = false;
     this.#failedTrials = 0;
-    onTransition({ state: 'open', openMs: this.#open(askedMs) });
+    onTransition({ state: 'open', openMs: this.#open(retryAfterMs) });
   }
 
   /** Lets a trial begin at once if it is open, for any key. */
@@ -95,14 +95,14 @@ export class CircuitBreaker {
     this.#openUntil = Number.NEGATIVE_INFINITY;
   }
 
-  #endTrial(key: string, result: CallResult, askedMs: Ms = 0): void {
+  #endTrial(key: string, result: CallResult, retryAfterMs: Ms = 0): void {
     const { now, failures, passOverMs = 0, onTransition } = this.#dependencies;
     this.#trialIsUnderWay = false;
     if (result === 'failure') {
       failures.add(key, true);
       this.#passOverUntil = now() + passOverMs;
       this.#failedTrials++;
-      this.#open(askedMs);
+      this.#open(retryAfterMs);
     } else if (result === 'success') {
       failures.clear();
       this.#isClosed = true;
@@ -110,9 +110,9 @@ export class CircuitBreaker {
     }
   }
 
-  #open(askedMs: Ms): Ms {
+  #open(retryAfterMs: Ms): Ms {
     const { now, openMs } = this.#dependencies;
-    const ms = openMs(this.#failedTrials, askedMs);
+    const ms = openMs(this.#failedTrials, retryAfterMs);
     this.#openUntil = Math.max(this.#openUntil, now() + ms);
     return ms;
   }

@@ -92,7 +92,7 @@ export class Admission {
     const { routes, backlog } = this.#dependencies;
     const { operation, clients, sentFor } = request;
     if (sentFor.isAbandoned) return ABANDONED;
-    for (const { slots } of routes.of(operation)) slots.asked(operation, clients);
+    for (const { slots } of routes.of(operation)) slots.touch(operation, clients);
     const decided = this.#decide(request);
     if ('reason' in decided) return decided;
     if ('waitsFor' in decided) {

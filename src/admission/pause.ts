@@ -23,14 +23,14 @@ export function pauseOf({ now, onTransition, defaultMs, longestMs }: PauseDepend
   const breaker = new CircuitBreaker({
     now,
     failures: new FailuresInARow(1),
-    openMs: (failedTrials, askedMs) =>
-      Math.min(longestMs, Math.max(askedMs, failedTrials === 0 ? 0 : defaultMs * 2 ** failedTrials)),
+    openMs: (failedTrials, retryAfterMs) =>
+      Math.min(longestMs, Math.max(retryAfterMs, failedTrials === 0 ? 0 : defaultMs * 2 ** failedTrials)),
     onTransition,
   });
   return {
     reason: 'paused',
     breaker,
-    end: (endCall, outcome, _key, askedMs = defaultMs) =>
-      endCall(resultIn('pause', outcome), Math.min(longestMs, askedMs)),
+    end: (endCall, outcome, _key, retryAfterMs = defaultMs) =>
+      endCall(resultIn('pause', outcome), Math.min(longestMs, retryAfterMs)),
   };
 }

@@ -117,7 +117,7 @@ export interface SlotsDependencies extends SlotUseDependencies {
 interface OperationSlots {
   readonly use: SlotUse;
   readonly clients: ClientSlots;
-  askedAt: MonotonicMs;
+  usedAt: MonotonicMs;
 }
 
 /** The operations in use, those asked for within the last minute: the sum of their fractions, and how many have one. */
@@ -156,10 +156,10 @@ export class Slots {
   }
 
   /** Remembers that an operation is in use, and by whom, whether or not it gets a slot. */
-  asked(operation: string, clients: Iterable<string> = []): void {
-    const asked = this.#of(operation);
-    asked.askedAt = this.#dependencies.now();
-    for (const client of clients) asked.clients.seen(client);
+  touch(operation: string, clients: Iterable<string> = []): void {
+    const touched = this.#of(operation);
+    touched.usedAt = this.#dependencies.now();
+    for (const client of clients) touched.clients.seen(client);
   }
 
   /** Whether an operation may take a slot now. */
@@ -170,8 +170,8 @@ export class Slots {
     // wait for theirs must not block each other.
     if (this.#of(operation).use.inUse < this.#kept(operation, recent)) return free > 0;
     let keptFree = 0;
-    for (const [other, { use, askedAt }] of this.#operations) {
-      if (other !== operation && this.#isRecent(askedAt)) {
+    for (const [other, { use, usedAt }] of this.#operations) {
+      if (other !== operation && this.#isRecent(usedAt)) {
         keptFree += Math.max(0, this.#kept(other, recent) - use.inUse);
       }
     }
@@ -183,8 +183,8 @@ export class Slots {
     if (client === undefined) return true;
     const recent = this.#recent();
     let slots = this.max;
-    for (const [other, { askedAt }] of this.#operations) {
-      if (other !== operation && this.#isRecent(askedAt)) slots -= this.#kept(other, recent);
+    for (const [other, { usedAt }] of this.#operations) {
+      if (other !== operation && this.#isRecent(usedAt)) slots -= this.#kept(other, recent);
     }
     return this.#of(operation).clients.mayTake(client, slots);
   }
@@ -231,16 +231,16 @@ export class Slots {
 
   #recent(): InUse {
     let [fractions, count] = [0, 0];
-    for (const [operation, { askedAt }] of this.#operations) {
-      const fraction = this.#isRecent(askedAt) ? this.#fraction(operation) : 0;
+    for (const [operation, { usedAt }] of this.#operations) {
+      const fraction = this.#isRecent(usedAt) ? this.#fraction(operation) : 0;
       fractions += fraction;
       if (fraction > 0) count++;
     }
     return { fractions, count };
   }
 
-  #isRecent(askedAt: MonotonicMs): boolean {
-    return askedAt > this.#dependencies.now() - RECENTLY_MS;
+  #isRecent(usedAt: MonotonicMs): boolean {
+    return usedAt > this.#dependencies.now() - RECENTLY_MS;
   }
 
   #of(operation: string): OperationSlots {
@@ -248,7 +248,7 @@ export class Slots {
     if (known !== undefined) return known;
     const use = new SlotUse(this.#dependencies);
     const clients = new ClientSlots(this.#dependencies.now);
-    const slots = { use, clients, askedAt: Number.NEGATIVE_INFINITY };
+    const slots = { use, clients, usedAt: Number.NEGATIVE_INFINITY };
     this.#operations.set(operation, slots);
     return slots;
   }

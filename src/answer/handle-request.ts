@@ -45,9 +45,9 @@ export interface RequestHandlerDependencies {
   /** While the memory of this process is full, no request may follow a flight. */
   readonly memory: Pick<MemoryPressure, 'isFull' | 'makeRoomIfFull'>;
   /** Called with the key of each request that can be answered. */
-  readonly onAsked: (key: string) => void;
+  readonly onTouch: (key: string) => void;
   /** Absent where `stream.url` is not set. */
-  readonly watches: Pick<Watches, 'asked'> | undefined;
+  readonly watches: Pick<Watches, 'touch'> | undefined;
   readonly now: () => EpochMs;
   readonly random: () => number;
   readonly report: Report;
@@ -69,7 +69,7 @@ export class RequestHandler {
     const { calls, cache, memory, refreshStale } = this.#dependencies;
     const keyed = this.#read(request);
     const { call, key } = keyed;
-    this.#asked(call, key);
+    this.#touch(call, key);
     const found = cache.lookInMemory(key, call.tags);
     if (found.state !== 'fresh') memory.makeRoomIfFull();
     if (found.state !== 'fresh' && found.state !== 'stale-while-revalidate') {
@@ -109,14 +109,14 @@ export class RequestHandler {
 
   /** To be called for each hit that is sent. A hit that is not sent is counted where `handle` answers it. */
   countHit({ call, key }: MemoryHit): void {
-    this.#asked(call, key);
+    this.#touch(call, key);
     this.#dependencies.report(MEMORY_HITS[call.operation.name]);
   }
 
-  #asked(call: Call, key: string): void {
-    const { onAsked, watches } = this.#dependencies;
-    onAsked(key);
-    watches?.asked(call, key);
+  #touch(call: Call, key: string): void {
+    const { onTouch, watches } = this.#dependencies;
+    onTouch(key);
+    watches?.touch(call, key);
   }
 
   #read({ operation, rawQuery, headers }: ProxyRequest): KeyedCall {

@@ -131,13 +131,13 @@ export class EntryLoader {
 
   /** Loads with a ticket, unless another instance is loading the key, or it was stored meanwhile. */
   async #loadWith(
-    asked: Omit<IndexerQuestion, 'known'>,
+    question: Omit<IndexerQuestion, 'known'>,
     look: Look,
     acceptStale: boolean,
   ): Promise<Load | Extract<Acquisition, { state: 'taken' }>> {
-    const { call, request, ticket } = asked;
+    const { call, request, ticket } = question;
     let lease: Lease | undefined;
-    let isAsked = false;
+    let isSent = false;
     try {
       const asking = this.#acquire(call, request.key, look);
       const acquired = asking instanceof Promise ? await asking : asking;
@@ -149,10 +149,10 @@ export class EntryLoader {
       if (acquired.state === 'taken') return { ...acquired, found };
       const known = 'entry' in found ? found.entry : undefined;
       // From here on the slot is that of the request, which may outlast this load: a hedge may be answered before it.
-      isAsked = true;
-      return await this.#fetch({ ...asked, known }, lease, found, !acceptStale);
+      isSent = true;
+      return await this.#fetch({ ...question, known }, lease, found, !acceptStale);
     } finally {
-      if (!isAsked) ticket.free();
+      if (!isSent) ticket.free();
       lease?.release();
     }
   }

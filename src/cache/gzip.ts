@@ -15,7 +15,7 @@ const MOST_AT_ONCE = 64;
 const QUICK_BYTES = 64 * 1024;
 
 /** The flags of a content: what was asked for here. */
-const [PLAIN_ASKED, GZIP_ASKED] = [1, 2];
+const [PLAIN_WANTED, GZIP_WANTED] = [1, 2];
 
 /** A body as it is sent. */
 export interface SentBody extends CodedBody {
@@ -53,10 +53,10 @@ export class Gzip {
   bodyFor(entry: Entry, acceptsGzip: boolean): SentBody | Promise<SentBody> {
     const { content, lifetime } = entry;
     if (!acceptsGzip || !this.#mayPack(content)) return this.#plain(entry);
-    const wasAsked = (content.flags & GZIP_ASKED) !== 0;
-    content.flags |= GZIP_ASKED;
+    const wasWanted = (content.flags & GZIP_WANTED) !== 0;
+    content.flags |= GZIP_WANTED;
     if (content.gzip !== undefined) return this.#sent(content, 'gzip');
-    if (wasAsked || lifetime >= LASTING_MS) void this.#pack(entry);
+    if (wasWanted || lifetime >= LASTING_MS) void this.#pack(entry);
     // The plain body is sent only until gzip is made. It does not count as asked for, so that it is not kept.
     return this.#sent(content, 'identity');
   }
@@ -102,9 +102,9 @@ export class Gzip {
     if (plain === undefined) return undefined;
     const body = await compress(plain);
     this.#dependencies.onPacked();
-    if ((content.flags & GZIP_ASKED) !== 0) {
+    if ((content.flags & GZIP_WANTED) !== 0) {
       setBody(content, 'gzip', body);
-      if ((content.flags & PLAIN_ASKED) === 0) content.identity = undefined;
+      if ((content.flags & PLAIN_WANTED) === 0) content.identity = undefined;
       this.#dependencies.onChange(entry);
     }
     return { coding: 'gzip', body };
@@ -112,7 +112,7 @@ export class Gzip {
 
   #plain(entry: Entry): SentBody | Promise<SentBody> {
     const { content } = entry;
-    content.flags |= PLAIN_ASKED;
+    content.flags |= PLAIN_WANTED;
     if (content.identity !== undefined) return this.#sent(content, 'identity');
     const underWay = this.#unpacking.get(content);
     if (underWay !== undefined) return underWay;
@@ -126,7 +126,7 @@ export class Gzip {
   async #unpack(entry: Entry): Promise<SentBody> {
     const { content } = entry;
     setBody(content, 'identity', await decompress(bodyIn(content, 'gzip') as Buffer, content.bytes));
-    if ((content.flags & GZIP_ASKED) === 0) content.gzip = undefined;
+    if ((content.flags & GZIP_WANTED) === 0) content.gzip = undefined;
     this.#dependencies.onChange(entry);
     return this.#sent(content, 'identity');
   }

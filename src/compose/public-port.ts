@@ -31,7 +31,7 @@ export interface PublicPortDependencies {
   /** Absent where `stream.url` is not set. */
   readonly push: OpenPush | undefined;
   /** Called with each request that can be answered. */
-  readonly onAsked: (key: string) => void;
+  readonly onTouch: (key: string) => void;
   /** Called with the client of each request that memory does not answer. */
   readonly onClient: (client: string) => void;
   /** See {@link PublicServer}; absent where requests are not logged. */
@@ -105,7 +105,7 @@ export function openPublicPort(context: AppContext, parts: PublicPortDependencie
     refreshStale,
     missLimit,
     memory: indexers.memory,
-    onAsked: parts.onAsked,
+    onTouch: parts.onTouch,
     watches: push?.watches,
     now,
     random,

@@ -11,7 +11,7 @@ export interface Watch {
   /** What the newest answer lists. */
   listed: Watchable;
   /** When a client last asked, in monotonic milliseconds. */
-  lastAskedAt: number;
+  usedAt: number;
   /** Whether it was asked for twice within 2 s: only then its names are subscribed to. */
   isPolled: boolean;
   /** Whether a client has polled the key since it was last refreshed because of an event. */
@@ -71,7 +71,7 @@ export class Watches {
   }
 
   /** To be called for each request of a client; those of operations whose answers can be watched are. */
-  asked(call: Call, key: string): void {
+  touch(call: Call, key: string): void {
     if (call.operation.watching === undefined) return;
     const now = this.#dependencies.monotonic();
     const watch = this.#watches.get(key);
@@ -79,11 +79,11 @@ export class Watches {
       if (this.#watches.size < MOST_WATCHES) this.#begin(call, key, now);
       return;
     }
-    if (!watch.isPolled && now - watch.lastAskedAt <= POLLED_WITHIN_MS) {
+    if (!watch.isPolled && now - watch.usedAt <= POLLED_WITHIN_MS) {
       watch.isPolled = true;
       this.#dependencies.onNames();
     }
-    watch.lastAskedAt = now;
+    watch.usedAt = now;
     watch.isRefreshDue = watch.isPolled;
   }
 
@@ -138,13 +138,13 @@ export class Watches {
   }
 
   /** What was asked for before does not count: events may have come meanwhile that nobody heeded. */
-  #begin(call: Call, key: string, lastAskedAt: number): void {
+  #begin(call: Call, key: string, usedAt: number): void {
     const watch: Watch = {
       call,
       key,
       accounts: call.operation.watching?.accountsIn(call.request) ?? [],
       listed: { accounts: [], traces: [] },
-      lastAskedAt,
+      usedAt,
       isPolled: false,
       isRefreshDue: false,
       changedAt: this.#dependencies.now(),
@@ -157,7 +157,7 @@ export class Watches {
   #endIdle(): void {
     const now = this.#dependencies.monotonic();
     for (const watch of this.all()) {
-      if (now - watch.lastAskedAt <= (watch.isPolled ? IDLE_MS : POLLED_WITHIN_MS)) continue;
+      if (now - watch.usedAt <= (watch.isPolled ? IDLE_MS : POLLED_WITHIN_MS)) continue;
       this.#watches.delete(watch.key);
       for (const name of [...watch.accounts, ...watch.listed.traces]) this.#unname(name, watch);
       this.#dependencies.onNames();

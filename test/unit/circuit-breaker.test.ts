@@ -21,7 +21,7 @@ function newBreaker(): CircuitBreaker {
   return new CircuitBreaker({
     now: () => now,
     failures: new FailuresInARow(FAILURES),
-    openMs: (failedTrials, askedMs) => Math.max(askedMs, OPEN_MS * 2 ** failedTrials),
+    openMs: (failedTrials, retryAfterMs) => Math.max(retryAfterMs, OPEN_MS * 2 ** failedTrials),
     onTransition: (transition) => transitions.push(transition),
   });
 }

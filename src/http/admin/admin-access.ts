@@ -29,13 +29,12 @@ const HOST = /^(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]+))(?::[0-9]{1,5})?$/;
 export function readingAccess(
   options: Pick<AdminAccessOptions, 'allowedHosts'>,
 ): (request: IncomingMessage) => Refused | undefined {
-  const mayBeAskedAs = (host: string) =>
-    isLiteral(host) || host === 'localhost' || options.allowedHosts?.includes(host);
+  const isOurName = (host: string) => isLiteral(host) || host === 'localhost' || options.allowedHosts?.includes(host);
   return (request) => {
     const { host = '', origin, 'sec-fetch-site': site } = request.headers;
     const name = nameOf(host);
     const isAmbiguous = (request.headersDistinct['host']?.length ?? 0) > 1 || !request.url?.startsWith('/');
-    if (name === undefined || isAmbiguous || !mayBeAskedAs(name)) {
+    if (name === undefined || isAmbiguous || !isOurName(name)) {
       return {
         status: 421,
         error: 'this Host is not accepted; accepted: an IP address, localhost, or a name of ADMIN_ALLOWED_HOSTS',

@@ -141,12 +141,12 @@ export class FastLaneConnection {
       }
     }
     // Copy the texts: those of a request that waits would keep all that was read with it in memory.
-    const asked = readSpelling(unsliced(spelling), operations);
-    if (asked === undefined) return false;
+    const parsed = readSpelling(unsliced(spelling), operations);
+    if (parsed === undefined) return false;
     const headers = text.length > MOST_REMEMBERED ? ownedHeaders(fields.headers) : fields.headers;
     const { answers, connections } = this.#dependencies;
     connections.begin(this.connection);
-    answers.answer({ ...asked, headers }, this.connection.socket, this.#send);
+    answers.answer({ ...parsed, headers }, this.connection.socket, this.#send);
     return true;
   }
 

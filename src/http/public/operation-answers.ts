@@ -71,7 +71,12 @@ export class OperationAnswers {
    * When `send` throws, it is called once more, with the failure. A request without a cached form gets `passOn` called
    * instead, if that is given.
    */
-  answer(asked: Asked, client: Socket, send: (message: ResponseMessage) => void, passOn?: () => void): void {
+  answer(
+    asked: AnswerableRequest,
+    client: Socket,
+    send: (message: ResponseMessage) => void,
+    passOn?: () => void,
+  ): void {
     let id: string | undefined;
     const begunId = () => {
       id ??= requestIdOf(asked.headers);
@@ -202,11 +207,11 @@ function undecodable(cause: unknown): never {
 }
 
 /** A request as it came. */
-type Asked = Omit<ProxyRequest, 'openWait' | 'requestId'>;
+type AnswerableRequest = Omit<ProxyRequest, 'openWait' | 'requestId'>;
 
 /** A request from its beginning to its answer. */
 interface BegunRequest {
-  readonly asked: Asked;
+  readonly asked: AnswerableRequest;
   readonly client: Socket;
   /** When it was read. */
   readonly at: MonotonicMs;

@@ -40,7 +40,7 @@ export class TopKeys {
   }
 
   /** To be called with each request; counts one in 16. */
-  readonly onAsked = (key: string): void => {
+  readonly count = (key: string): void => {
     if (this.#toSkip-- > 0) return;
     this.#toSkip = Math.floor(this.#random() * (2 * MEAN_GAP - 1));
     this.#halve();

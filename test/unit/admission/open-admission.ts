@@ -51,7 +51,7 @@ export class FakeGuard implements Guard {
   readonly isClosed = true;
   /** Refuses requests that already have a ticket, as a half-open circuit does. */
   refusesTickets = false;
-  readonly ended: (readonly [outcome: string, askedMs: number | undefined])[] = [];
+  readonly ended: (readonly [outcome: string, retryAfterMs: number | undefined])[] = [];
 
   constructor(reason: RefusalReason) {
     this.reason = reason;
@@ -61,7 +61,7 @@ export class FakeGuard implements Guard {
     return this.isOpen || this.refusesTickets ? undefined : () => {};
   }
 
-  readonly end: Guard['end'] = (_endCall, outcome, _key, askedMs) => void this.ended.push([outcome, askedMs]);
+  readonly end: Guard['end'] = (_endCall, outcome, _key, retryAfterMs) => void this.ended.push([outcome, retryAfterMs]);
 }
 
 /** One that asks for a ticket, and what came of it so far. */

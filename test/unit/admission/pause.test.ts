@@ -42,8 +42,8 @@ describe('a 429', () => {
     ['no time', undefined, DEFAULT_MS],
     ['a week', 604_800_000, LONGEST_MS],
     ['a number beyond numbers', Number.POSITIVE_INFINITY, LONGEST_MS],
-  ])('that asks for %s pauses everything for a plausible time', (_, askedMs, ms) => {
-    admitted()('rate-limited', askedMs);
+  ])('that asks for %s pauses everything for a plausible time', (_, retryAfterMs, ms) => {
+    admitted()('rate-limited', retryAfterMs);
     expect([pause.breaker.isOpen, pause.breaker.retryAfterMs, pause.reason]).toEqual([true, ms, 'paused']);
     now += ms - 1;
     expect(passBy(pause, '')).toBeUndefined();

@@ -170,18 +170,18 @@ export class SimulatedLoad {
   /** One request of a client; whether it was served. */
   async ask(operation: string, client = 'one', name = operation, leaving?: AbortSignal): Promise<boolean> {
     const counts = this.of(name);
-    const askedAt = performance.now();
+    const sentAt = performance.now();
     const key = `key ${this.#keys++}`;
     const ticket = await this.admission.enter({ operation, key, clients: [client], sentFor: sentFor(leaving) });
     if (!isTicket(ticket)) {
       counts.refused++;
       counts.refusedAt.push(performance.now());
-      counts.refusalLatencies.push(performance.now() - askedAt);
+      counts.refusalLatencies.push(performance.now() - sentAt);
       return false;
     }
     if (ticket.send() !== 'go') return false;
     this.sentAt.push(performance.now());
-    counts.waits.push(performance.now() - askedAt);
+    counts.waits.push(performance.now() - sentAt);
     const served = await this.#atTheIndexer(operation, client);
     ticket.learn(served ? 'answered' : 'failed');
     ticket.free();
@@ -189,7 +189,7 @@ export class SimulatedLoad {
     else {
       counts.served++;
       counts.servedAt.push(performance.now());
-      counts.latencies.push(performance.now() - askedAt);
+      counts.latencies.push(performance.now() - sentAt);
     }
     return served;
   }

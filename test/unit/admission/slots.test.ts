@@ -19,7 +19,7 @@ function slotsOf(max: number): Slots {
 
 /** An operation takes as many slots as it may; how many that were. */
 function takeAll(slots: Slots, operation: string): number {
-  slots.asked(operation);
+  slots.touch(operation);
   let taken = 0;
   for (; slots.mayTake(operation); taken++) slots.take(operation);
   return taken;
@@ -28,7 +28,7 @@ function takeAll(slots: Slots, operation: string): number {
 describe('a quarter of each share', () => {
   test('is never lent while its operation is in use', () => {
     const slots = slotsOf(64);
-    for (const operation of Object.keys(SHARES)) slots.asked(operation);
+    for (const operation of Object.keys(SHARES)) slots.touch(operation);
     expect(takeAll(slots, 'pending')).toBe(64 - KEPT.adjacent - KEPT.shards);
     // What it has is taken by each of the others whole, whichever comes first.
     expect(takeAll(slots, 'adjacent')).toBe(KEPT.adjacent);
@@ -38,7 +38,7 @@ describe('a quarter of each share', () => {
 
   test('is lent when its operation was not requested within the last minute', () => {
     const slots = slotsOf(64);
-    slots.asked('pending');
+    slots.touch('pending');
     now = MINUTE_MS - 1;
     expect(takeAll(slots, 'shards')).toBe(64 - KEPT.pending);
     now = MINUTE_MS;
@@ -51,7 +51,7 @@ describe('shares that are more than all slots together', () => {
   const shares = Object.fromEntries(NAMES.map((name, place) => [name, place === 0 ? 0.8 : 0.1]));
   const inUse = (max: number, names: readonly string[]) => {
     const slots = new Slots({ now: () => now, max, shares, patienceMs: 1500 });
-    for (const name of names) slots.asked(name);
+    for (const name of names) slots.touch(name);
     return slots;
   };
 
@@ -82,7 +82,7 @@ test('however few slots there are, each operation may take one when none is in u
   const operations = [...Object.keys(SHARES), 'other'];
   for (let max = 1; max <= 100; max++) {
     const slots = slotsOf(max);
-    for (const operation of operations) slots.asked(operation);
+    for (const operation of operations) slots.touch(operation);
     expect(operations.filter((operation) => slots.mayTake(operation))).toEqual(operations);
   }
 });
@@ -109,10 +109,10 @@ test('slots in use never exceed the limit, and the slots that an operation keeps
           const share = max * (new Map(Object.entries(shares)).get(name) ?? 0);
           const sharers = Object.values(shares).filter((each) => each > 0).length;
           const kept = share === 0 ? 0 : Math.max(max > sharers ? 1 : 0, Math.round(share / 4));
-          return [name, { kept, inUse: 0, askedAt: Number.NEGATIVE_INFINITY }];
+          return [name, { kept, inUse: 0, usedAt: Number.NEGATIVE_INFINITY }];
         }),
       );
-      const isRecent = ({ askedAt }: { askedAt: number }) => now - askedAt < MINUTE_MS;
+      const isRecent = ({ usedAt }: { usedAt: number }) => now - usedAt < MINUTE_MS;
       /** Whether all that is kept for operations in use is free. */
       let isWhole = true;
       for (const { kind, operation, ms } of steps) {
@@ -126,8 +126,8 @@ test('slots in use never exceed the limit, and the slots that an operation keeps
         // Slots kept for an operation that is requested again after a minute may be lent at that moment.
         const cameBack = kind === 'ask' && !isRecent(use);
         if (kind === 'ask') {
-          slots.asked(operation);
-          use.askedAt = now;
+          slots.touch(operation);
+          use.usedAt = now;
           const mayTake = slots.mayTake(operation);
           if (use.inUse < use.kept) expect(mayTake).toBe(slots.inUse < max);
           if (mayTake) {

@@ -15,7 +15,7 @@ test('a hit in memory counts as asked for when it is sent, not when it is found'
     calls: { recall: () => keyed },
     cache: { lookInMemory: () => ({ state: 'fresh', tier: 'memory', entry }) },
     gzip: { bodyFor: () => ({ coding: 'identity', body: bodyOf(entry), varies: false }) },
-    onAsked: (key: string) => void asked.push(key),
+    onTouch: (key: string) => void asked.push(key),
     report: (event: ProxyEvent) => void events.push(event),
   };
   // The cast: a handler needs much more than what a hit in memory uses, and the rest must not be touched here.

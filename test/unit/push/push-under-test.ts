@@ -78,7 +78,7 @@ export class PushUnderTest implements Disposable {
 
   /** A client asks for these keys. */
   ask(...keys: readonly string[]): void {
-    for (const key of keys) this.#push.watches.asked(callOf('pendingTraces', key), key);
+    for (const key of keys) this.#push.watches.touch(callOf('pendingTraces', key), key);
   }
 
   /** Clients poll these keys, and the server acknowledges what is subscribed to then. */

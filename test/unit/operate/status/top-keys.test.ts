@@ -11,7 +11,7 @@ describe('the keys asked for most', () => {
       fc.property(fc.integer({ min: 3, max: 20 }), fc.integer({ min: 100, max: 3000 }), (every, others) => {
         const keys = new TopKeys(NEVER_SKIPS, () => 0);
         for (let request = 0; request < others; request++) {
-          keys.onAsked(request % every === 0 ? 'often' : `once ${request}`);
+          keys.count(request % every === 0 ? 'often' : `once ${request}`);
         }
         expect(keys.top(1)[0]?.key).toBe('often');
         expect(keys.top(1000).length).toBeLessThanOrEqual(64);
@@ -23,9 +23,9 @@ describe('the keys asked for most', () => {
   it('are forgotten when they are asked for no more', () => {
     let now = 0;
     const keys = new TopKeys(NEVER_SKIPS, () => now);
-    for (let request = 0; request < 100; request++) keys.onAsked('old');
+    for (let request = 0; request < 100; request++) keys.count('old');
     now = 120_000;
-    for (let request = 0; request < 10; request++) keys.onAsked('new');
+    for (let request = 0; request < 10; request++) keys.count('new');
     expect(keys.top(1)[0]?.key).toBe('new');
     now = 3_600_000;
     expect(keys.top(10)).toEqual([]);
