@@ -90,7 +90,7 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
     // The instants of entries belong to another time: a 404 could be served for hours too long.
     memory.clear();
     for (const { head } of indexers.all) head.forget();
-    void purges.follow();
+    void purges.exchange();
     // Keys that are still polled are watched anew.
     push?.watches.clear();
   };
@@ -212,7 +212,7 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
     listen: async () => {
       // Wait for Redis, so that the first requests find what it holds. Both waits end after the connect timeout.
       await redis?.connection.ready();
-      await Promise.all([purges.follow(), indexers.ready()]);
+      await Promise.all([purges.exchange(), indexers.ready()]);
       push?.connection.start();
       const adminUrl = await listen(adminServer, http.adminHost, http.adminPort);
       const publicUrl = await listen(publicServer.server, http.host, http.port, http.reusePort);

@@ -1,7 +1,7 @@
 import type { ProxyEvent } from './answer/events.ts';
 import type { RedisTierEvent } from './cache/redis-tier.ts';
 import type { PurgeEvent } from './purge/purges.ts';
-import type { StreamEvent } from './push/events.ts';
+import type { StreamEvent } from './push/reports.ts';
 import type { EvictionProblem } from './redis/eviction.ts';
 import type { RedisTransition } from './redis/transitions.ts';
 

@@ -9,8 +9,8 @@ import type { EventEffects } from '../push/apply-events.ts';
 import type { MonotonicMs, Ms } from '../time-units.ts';
 import type { Pairs } from '../ton/canonical-request.ts';
 import { type Call, seqnoOf } from '../ton/parse-call.ts';
-import type { IndexerAsker, IndexerQuestion, Obtained } from './ask-indexers.ts';
 import type { Report } from './events.ts';
+import type { IndexerAnswer, Indexers, Question } from './indexers.ts';
 import type { RefusalErrorOf } from './refusal-error.ts';
 import { decodeFailure, encodeFailure } from './shared-failure.ts';
 
@@ -65,7 +65,7 @@ export function mustLoadAgain(load: Load, { tags }: Call, cache: TieredCache): b
 export interface EntryLoaderDependencies {
   readonly cache: TieredCache;
   readonly admission: Admission;
-  readonly asker: IndexerAsker;
+  readonly indexers: Indexers;
   /** Absent when the proxy runs on memory alone. */
   readonly leases: Leases | undefined;
   readonly refusalError: RefusalErrorOf;
@@ -131,7 +131,7 @@ export class EntryLoader {
 
   /** Loads with a ticket, unless another instance is loading the key, or it was stored meanwhile. */
   async #loadWith(
-    question: Omit<IndexerQuestion, 'known'>,
+    question: Omit<Question, 'known'>,
     look: Look,
     acceptStale: boolean,
   ): Promise<Load | Extract<Acquisition, { state: 'taken' }>> {
@@ -165,9 +165,9 @@ export class EntryLoader {
     return leases.acquire(key, tags, remainingBudgetMs);
   }
 
-  async #fetch(question: IndexerQuestion, lease: Lease | undefined, found: Lookup, isRefresh: boolean): Promise<Load> {
+  async #fetch(question: Question, lease: Lease | undefined, found: Lookup, isRefresh: boolean): Promise<Load> {
     const replaced = found.state !== 'miss';
-    const result = await this.#dependencies.asker.ask(question, (answer) =>
+    const result = await this.#dependencies.indexers.ask(question, (answer) =>
       this.#keep(question, answer, lease, replaced),
     );
     if (!(result instanceof ProxyError)) return result;
@@ -176,12 +176,7 @@ export class EntryLoader {
     return this.#failed(question.call, question.request.key, result, found, isRefresh);
   }
 
-  #keep(
-    { call, known }: IndexerQuestion,
-    { entry, facts }: Obtained,
-    lease: Lease | undefined,
-    replaced: boolean,
-  ): Load {
+  #keep({ call, known }: Question, { entry, facts }: IndexerAnswer, lease: Lease | undefined, replaced: boolean): Load {
     const { cache, pushed, report } = this.#dependencies;
     const operation = call.operation.name;
     const inMemory = pushed?.answered(entry, facts.watchable);

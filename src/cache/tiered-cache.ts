@@ -84,7 +84,9 @@ export class TieredCache {
     if (redis === undefined) return this.lookInMemory(key, tags);
     return redis.get(key).then((read) => {
       // Only bans that are known by now are applied to the entry.
-      return read.state === 'found' && purges.isCurrent ? this.#learn(read.entry, tags) : this.lookInMemory(key, tags);
+      return read.state === 'found' && purges.isCurrent
+        ? this.#takeFromRedis(read.entry, tags)
+        : this.lookInMemory(key, tags);
     });
   }
 
@@ -101,7 +103,7 @@ export class TieredCache {
     const acquired = await redis?.acquire(key, request);
     if (acquired === undefined || !purges.isCurrent) return undefined;
     const { holder, found } = acquired;
-    return { holder, found: found === undefined ? this.lookInMemory(key, tags) : this.#learn(found, tags) };
+    return { holder, found: found === undefined ? this.lookInMemory(key, tags) : this.#takeFromRedis(found, tags) };
   }
 
   /** The usable entry of each tier, for `GET /explain`. */
@@ -145,7 +147,7 @@ export class TieredCache {
   }
 
   /** Takes the entry from Redis into memory, unless memory holds a better one. */
-  #learn(entry: Entry, tags: readonly string[]): Lookup {
+  #takeFromRedis(entry: Entry, tags: readonly string[]): Lookup {
     const { memory, now } = this.#dependencies;
     if (this.isPurged(entry, tags)) return this.lookInMemory(entry.key, tags);
     const kept = this.#keptEntry(entry.key, tags);

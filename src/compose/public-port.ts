@@ -1,6 +1,6 @@
-import { IndexerAsker } from '../answer/ask-indexers.ts';
 import { explainWith } from '../answer/explain.ts';
 import { RequestHandler } from '../answer/handle-request.ts';
+import { Indexers } from '../answer/indexers.ts';
 import { EntryLoader, hasFailedAtIndexer, type Load } from '../answer/load-entry.ts';
 import { refreshStaleWith } from '../answer/refresh-stale.ts';
 import { refusalErrorWith } from '../answer/refusal-error.ts';
@@ -10,8 +10,8 @@ import { ClientAddresses } from '../clients/client-addresses.ts';
 import { PerClientLimit } from '../clients/per-client-limit.ts';
 import { BodyReader } from '../http/body-reader.ts';
 import { type PassThrough, passThroughTo } from '../http/pass-through/pass-through.ts';
-import type { AnsweredRequest } from '../http/public/operation-answers.ts';
 import { PublicServer } from '../http/public/public-server.ts';
+import type { AnsweredRequest } from '../http/public/responder.ts';
 import { Hedging } from '../indexer/hedging.ts';
 import { HEDGES, RETRIES, RetryBudget } from '../indexer/retry-budget.ts';
 import { Leases } from '../once/lease.ts';
@@ -50,7 +50,7 @@ export function openPublicPort(context: AppContext, parts: PublicPortDependencie
   const { report } = events;
   const refusalError = refusalErrorWith(random, report);
   const hedges = new RetryBudget({ now: monotonic }, HEDGES);
-  const asker = new IndexerAsker({
+  const askable = new Indexers({
     indexers: indexers.all,
     heads,
     hedging: heads && new Hedging({ budget: hedges, unknownMs: upstream.timeout / 10 }),
@@ -67,7 +67,7 @@ export function openPublicPort(context: AppContext, parts: PublicPortDependencie
   const loader = new EntryLoader({
     cache,
     admission,
-    asker,
+    indexers: askable,
     pushed: push?.effects,
     leases:
       redis &&

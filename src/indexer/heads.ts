@@ -56,7 +56,7 @@ export class Heads {
   }
 
   /** To be called when a request is sent: asks for the heads in the background if it is time. */
-  onRequest(): void {
+  askIfDue(): void {
     const { now, askEveryMs } = this.#dependencies;
     if (now() - this.#askedAt >= askEveryMs) void this.ask();
   }
@@ -70,7 +70,7 @@ export class Heads {
     const answers = heads.map(async (head, index) => {
       const answer = await head.ask();
       if (answer === undefined) return;
-      // One that comes after its round is compared with those of its round. It is no newest head for them: it was made later.
+      // One that comes after its round is compared with the others of its round. It is no newest head for them: it is younger.
       if (newest !== undefined) this.#addLag(index, newest - answer.seqno);
       else said.set(index, answer);
     });

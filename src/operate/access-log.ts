@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { AnsweredRequest } from '../http/public/operation-answers.ts';
+import type { AnsweredRequest } from '../http/public/responder.ts';
 import type { MonotonicMs } from '../time-units.ts';
 import { loggedKey } from '../ton/cache-key.ts';
 

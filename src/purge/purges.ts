@@ -41,7 +41,7 @@ export interface PurgesDependencies extends BansDependencies {
 }
 
 /** So each purge is known to all instances within a second, including the way to Redis and back. */
-const FOLLOW_EVERY_MS = 500;
+const EXCHANGE_EVERY_MS = 500;
 
 /** Instances of one Redis may differ in their lifetimes: bans are kept for longer than this in any case. */
 const SHORTEST_USABLE_MS = 24 * 60 * 60 * 1000;
@@ -78,7 +78,7 @@ export class Purges {
     this.#store = { key, keptMs, instance: randomUUID() };
     this.bans = new Bans(dependencies);
     this.#isCurrent = dependencies.runScript === undefined;
-    this.#timer = dependencies.runScript && setInterval(() => void this.follow(), FOLLOW_EVERY_MS).unref();
+    this.#timer = dependencies.runScript && setInterval(() => void this.exchange(), EXCHANGE_EVERY_MS).unref();
   }
 
   /**
@@ -95,7 +95,7 @@ export class Purges {
     this.#isCurrent = false;
     // Perhaps this is another server, or the same one with older data: read all that it holds, and send what it lacks.
     this.#seen = NOTHING_SEEN;
-    void this.follow();
+    void this.exchange();
   };
 
   /**
@@ -104,7 +104,7 @@ export class Purges {
    */
   readonly purge = async ({ selector, value, tag }: PurgeRequest): Promise<PurgeOutcome> => {
     const { runScript, now, report } = this.#dependencies;
-    if (runScript === undefined) void this.follow();
+    if (runScript === undefined) void this.exchange();
     this.#raise({ tag, at: this.bans.nextAt() });
     const { failure: notReached, instances } = await this.#send(runScript, tag);
     report({ name: 'purged', selector, value, notReached });
@@ -119,13 +119,13 @@ export class Purges {
    * Reads the bans of others, and sends what Redis lacks; called every half second. Without Redis it forgets old bans, and is
    * to be called when the clock has jumped. Never rejects.
    */
-  async follow(): Promise<void> {
+  async exchange(): Promise<void> {
     const { runScript, now } = this.#dependencies;
     if (runScript === undefined) this.bans.trim(now(), this.#store.keptMs);
     if (runScript === undefined || !this.#isConnected) return;
     try {
-      const { lacking } = await this.#exchange(runScript, 'known', []);
-      if (lacking.length > 0) await this.#exchange(runScript, 'known', lacking);
+      const { lacking } = await this.#exchangeOnce(runScript, 'known', []);
+      if (lacking.length > 0) await this.#exchangeOnce(runScript, 'known', lacking);
       this.#isCurrent = this.#isConnected;
       this.#available(true, undefined);
     } catch (error) {
@@ -151,14 +151,14 @@ export class Purges {
     // The next time, all bans are read: if Redis does not have this one then, it is sent again.
     this.#seen = NOTHING_SEEN;
     try {
-      return await this.#exchange(runScript, 'new', [{ tag, at: this.bans.atOf(tag) }]);
+      return await this.#exchangeOnce(runScript, 'new', [{ tag, at: this.bans.atOf(tag) }]);
     } catch (error) {
       return { failure: reasonOf(error) ?? 'Redis failed', instances: undefined };
     }
   }
 
   /** Returns why Redis did not accept the sent bans, if it did not, who has exchanged bans, and those that it is seen to lack. */
-  async #exchange(runScript: RunScript, as: 'new' | 'known', sent: readonly Ban[]) {
+  async #exchangeOnce(runScript: RunScript, as: 'new' | 'known', sent: readonly Ban[]) {
     const { monotonic, onServerTime, report } = this.#dependencies;
     const seen = this.#seen;
     const sentAt = monotonic();

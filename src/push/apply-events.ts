@@ -1,8 +1,8 @@
 import type { Entry } from '../cache/entry.ts';
 import type { EpochMs, Ms } from '../time-units.ts';
 import type { Watchable } from '../ton/watchable.ts';
-import type { ReportStream } from './events.ts';
 import type { Frame } from './frame.ts';
+import type { ReportStream } from './reports.ts';
 import type { Watch, Watches } from './watches.ts';
 
 export interface EventEffectsDependencies {

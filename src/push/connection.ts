@@ -1,5 +1,5 @@
-import type { ReportStream } from './events.ts';
 import { type Frame, parseFrame } from './frame.ts';
+import type { ReportStream } from './reports.ts';
 import type { OpenSocket, Socket } from './socket.ts';
 
 export interface StreamConnectionDependencies {

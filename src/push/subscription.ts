@@ -1,5 +1,5 @@
-import type { ReportStream } from './events.ts';
 import type { Frame } from './frame.ts';
+import type { ReportStream } from './reports.ts';
 import type { Watches } from './watches.ts';
 
 export interface SubscriptionDependencies {

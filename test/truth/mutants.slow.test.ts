@@ -63,9 +63,9 @@ const MUTANTS: readonly Mutant[] = [
     rule: 'an answer waits for the head of the chain',
     finding: 'needless wait',
     fault: 'head-hangs',
-    file: 'answer/ask-indexers.ts',
-    from: 'const facts = await bodies.read(call, answer);',
-    to: 'const facts = await bodies.read(call, answer);\nawait indexer.client.fetch({ operation: "masterchainInfo", query: [], headers: [] }, 5000).catch(() => {});',
+    file: 'answer/indexers.ts',
+    from: 'const reading = bodies.read(call, answer);',
+    to: 'const reading = bodies.read(call, answer);\nawait indexer.client.fetch({ operation: "masterchainInfo", query: [], headers: [] }, 5000).catch(() => {});',
   },
   {
     rule: 'a final trace is believed to be pending where the database is behind',

@@ -3,7 +3,6 @@ import { unsliced } from '../../sliced-strings.ts';
 import type { Ms } from '../../time-units.ts';
 import type { OperationsInUse } from '../../ton/operations.ts';
 import type { ClientConnection, ClientConnections } from './client-connections.ts';
-import type { OperationAnswers } from './operation-answers.ts';
 import type { RenderedHit, RenderedHits } from './rendered-hits.ts';
 import {
   ownedHeaders,
@@ -13,6 +12,7 @@ import {
   readHead,
   readSpelling,
 } from './request-head.ts';
+import type { Responder } from './responder.ts';
 import { CLOSE_END, keepAliveEnd, messageHead, type ResponseMessage, writeInSlices } from './response-message.ts';
 
 /** The most requests of a connection that are served in a row before other connections are served. */
@@ -20,7 +20,7 @@ const MOST_AT_ONCE = 16;
 
 /** What all connections of the fast lane share. */
 export interface FastLaneConnectionDependencies {
-  readonly answers: OperationAnswers;
+  readonly responder: Responder;
   readonly hits: RenderedHits;
   /** Those of which it answers more than hits in memory. */
   readonly operations: OperationsInUse;
@@ -144,16 +144,16 @@ export class FastLaneConnection {
     const parsed = readSpelling(unsliced(spelling), operations);
     if (parsed === undefined) return false;
     const headers = text.length > MOST_REMEMBERED ? ownedHeaders(fields.headers) : fields.headers;
-    const { answers, connections } = this.#dependencies;
+    const { responder, connections } = this.#dependencies;
     connections.begin(this.connection);
-    answers.answer({ ...parsed, headers }, this.connection.socket, this.#send);
+    responder.answer({ ...parsed, headers }, this.connection.socket, this.#send);
     return true;
   }
 
   /** Answers a request of a client that asks for too much; `false` if it does not. */
   #sendLimited({ headers }: RequestFields): boolean {
-    const { connections, answers } = this.#dependencies;
-    const refusal = answers.refusal(this.connection.socket, headers);
+    const { connections, responder } = this.#dependencies;
+    const refusal = responder.refusal(this.connection.socket, headers);
     if (refusal === undefined) return false;
     connections.begin(this.connection);
     this.#send(refusal);

@@ -13,7 +13,7 @@ import { ClientConnections } from './client-connections.ts';
 import { type ClientTimeoutSettings, ClientTimeouts, nodeTimeouts } from './client-timeouts.ts';
 import { FastLane } from './fast-lane.ts';
 import { MOST_FIELDS, refusedFraming, type UnparsedCode, unparsed, unparsedCodeOf } from './framing.ts';
-import { OperationAnswers, type OperationAnswersDependencies } from './operation-answers.ts';
+import { Responder, type ResponderDependencies } from './responder.ts';
 import {
   ALLOWED_METHODS,
   CLOSE_END,
@@ -23,9 +23,7 @@ import {
   sendMessage,
 } from './response-message.ts';
 
-export interface PublicServerDependencies
-  extends Omit<OperationAnswersDependencies, 'connections'>,
-    ClientTimeoutSettings {
+export interface PublicServerDependencies extends Omit<ResponderDependencies, 'connections'>, ClientTimeoutSettings {
   readonly operations: OperationsInUse;
   /** Serves the rest of `/api/v3/`; without it only the operations are served. */
   readonly passThrough?: PassThrough | undefined;
@@ -50,7 +48,7 @@ export class PublicServer {
   readonly #dependencies: PublicServerDependencies;
   readonly server: Server;
   readonly #connections: ClientConnections;
-  readonly #answers: OperationAnswers;
+  readonly #responder: Responder;
   readonly #fastLane: FastLane | undefined;
   readonly #timeouts: ClientTimeouts;
 
@@ -58,7 +56,7 @@ export class PublicServer {
     this.#dependencies = dependencies;
     const connections = new ClientConnections();
     this.#connections = connections;
-    this.#answers = new OperationAnswers({ ...dependencies, connections });
+    this.#responder = new Responder({ ...dependencies, connections });
     this.server = createServer(
       {
         // Counts also the requests that Node answers by itself, such as one with an `Expect` that it does not know.
@@ -116,7 +114,7 @@ export class PublicServer {
       listener: (socket) => {
         for (const listener of listeners) listener.call(this.server, socket);
       },
-      answers: this.#answers,
+      responder: this.#responder,
       sendRefusal: (socket, code) => this.#sendRefusal(socket, code),
       hasLimits: requestLimit !== undefined,
     });
@@ -162,7 +160,7 @@ export class PublicServer {
     }
     const { method, headers } = request;
     // A preflight does not count: browsers hide its status.
-    const refusal = method === 'OPTIONS' ? undefined : this.#answers.refusal(request.socket, headers);
+    const refusal = method === 'OPTIONS' ? undefined : this.#responder.refusal(request.socket, headers);
     if (refusal !== undefined) {
       this.#send(request, response, refusal);
       return;
@@ -186,16 +184,16 @@ export class PublicServer {
       this.#sendFailure(request, response, operation?.vary ?? '', error);
     } else {
       const send = (message: ResponseMessage) => this.#send(request, response, message);
-      this.#answers.answer({ operation, rawQuery: target.rawQuery, headers }, request.socket, send, passOn);
+      this.#responder.answer({ operation, rawQuery: target.rawQuery, headers }, request.socket, send, passOn);
     }
   }
 
   #passThrough(request: IncomingMessage, response: ServerResponse, target: Target, pass: PassThrough): void {
     const { headers, socket } = request;
-    const openWait = () => this.#answers.openWait(socket, headers);
+    const openWait = () => this.#responder.openWait(socket, headers);
     const client = this.#dependencies.clientOf(socket, headers);
     const passed = { request, response, target: target.originForm, client, openWait, requestId: requestIdOf(headers) };
-    pass(passed).catch((error: unknown) => this.#send(request, response, this.#answers.failure(error, '', headers)));
+    pass(passed).catch((error: unknown) => this.#send(request, response, this.#responder.failure(error, '', headers)));
   }
 
   #send(request: IncomingMessage, response: ServerResponse, message: ResponseMessage): void {
@@ -215,14 +213,14 @@ export class PublicServer {
   /** Answers on a connection where nobody can tell which request comes next, and closes it. */
   #sendRefusal(socket: Socket, code: UnparsedCode): void {
     this.#dependencies.report({ name: 'refused', code });
-    const message = this.#answers.failure(unparsed(code), '', {});
+    const message = this.#responder.failure(unparsed(code), '', {});
     socket.write(`${messageHead(message)}${CLOSE_END}${message.body}`, 'latin1');
     socket.destroy();
   }
 
   #sendFailure(request: IncomingMessage, response: ServerResponse, vary: string, error: ProxyError): void {
     this.#dependencies.report({ name: 'refused', code: error.code });
-    this.#send(request, response, this.#answers.failure(error, vary, request.headers));
+    this.#send(request, response, this.#responder.failure(error, vary, request.headers));
   }
 }
 

@@ -1,6 +1,6 @@
 import { simulatedOperation } from './operations.ts';
 import { IndexerRefusal } from './query.ts';
-import type { Question } from './question.ts';
+import type { SimulatorQuestion } from './question.ts';
 
 /** An answer without the headers that every answer has. */
 export interface SimulatedAnswer {
@@ -11,7 +11,7 @@ export interface SimulatedAnswer {
 }
 
 /** The answer of an indexer of the question's dialect at the question's instant. Refusals are answers too. */
-export function answer(question: Question): SimulatedAnswer {
+export function answer(question: SimulatorQuestion): SimulatedAnswer {
   const operation = simulatedOperation(question.target);
   const methods: readonly string[] = operation?.methods ?? ['GET', 'HEAD'];
   try {

@@ -9,7 +9,7 @@ import { DIALECTS, type Dialect } from './dialect.ts';
 import { type Fault, Faults } from './faults.ts';
 import { Gate } from './gate.ts';
 import { type IndexerOperation, operationOf } from './operations.ts';
-import { Question } from './question.ts';
+import { SimulatorQuestion } from './question.ts';
 import { RequestLog } from './request-log.ts';
 import { Streaming } from './streaming.ts';
 
@@ -166,7 +166,7 @@ export class Indexer {
         return void request.socket.destroySoon();
       const asked = { method, target, headers: request.headersDistinct };
       const { chain, databaseAt } = replica;
-      const question = new Question(asked, { chain, dialect: this.dialect, databaseAt });
+      const question = new SimulatorQuestion(asked, { chain, dialect: this.dialect, databaseAt });
       response.sendDate = false;
       response.setHeader('Date', new Date(this.#now()).toUTCString());
       response.setHeader('X-API-Version', DIALECTS[this.dialect].apiVersion);
@@ -196,7 +196,7 @@ export async function startIndexer(options: IndexerOptions = {}): Promise<Indexe
   return indexer;
 }
 
-function answerWith(fault: Fault | undefined, question: Question): SimulatedAnswer {
+function answerWith(fault: Fault | undefined, question: SimulatorQuestion): SimulatedAnswer {
   if (fault?.kind === 'answer') return fault;
   const truth = answer(question);
   return fault?.kind === 'head' ? { ...truth, body: headSaying(fault, String(truth.body)) } : truth;

@@ -28,7 +28,7 @@ export interface AnsweringIndexer {
 }
 
 /** One request, its parameters read as the dialect's indexer reads them, or refused by an {@link IndexerRefusal}. */
-export class Question {
+export class SimulatorQuestion {
   readonly method: string;
   readonly target: string;
   readonly chain: Chain;

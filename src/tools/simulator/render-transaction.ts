@@ -1,7 +1,7 @@
 import type { Account } from './accounts.ts';
 import { type BlockId, blockOf } from './blocks.ts';
 import { DIALECTS, type Dialect } from './dialect.ts';
-import type { Question } from './question.ts';
+import type { SimulatorQuestion } from './question.ts';
 import { digest } from './seeded-random.ts';
 import { type BlockSet, logicalTime, type SimulatedFinality, type Transaction } from './trace.ts';
 
@@ -164,7 +164,7 @@ export function renderMetadata(accounts: readonly Account[]): object {
 }
 
 /** A list of committed transactions with its address book, as several operations have it. */
-export function renderTransactions(transactions: readonly Transaction[], question: Question): object {
+export function renderTransactions(transactions: readonly Transaction[], question: SimulatorQuestion): object {
   return {
     transactions: transactions.map((transaction) => renderTransaction(transaction, 'finalized', question.dialect)),
     address_book: question.flag('X-No-Address-Book') ? {} : renderAddressBook(accountsIn(transactions)),

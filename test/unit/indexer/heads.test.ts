@@ -159,7 +159,7 @@ test('the heads are asked for while requests are sent, as often as is said', asy
   const head = saying(behindBy(0));
   const { all } = compared(head, saying(behindBy(0)));
   for (let ms = 0; ms < 5000; ms += 10) {
-    all.onRequest();
+    all.askIfDue();
     await vi.advanceTimersByTimeAsync(10);
   }
   expect(head.asked).toBe(10);

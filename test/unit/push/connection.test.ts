@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { StreamConnection } from '../../../src/push/connection.ts';
-import type { StreamEvent } from '../../../src/push/events.ts';
+import type { StreamEvent } from '../../../src/push/reports.ts';
 import { FakeServer } from './fake-server.ts';
 
 let server: FakeServer;

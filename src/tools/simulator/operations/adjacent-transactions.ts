@@ -1,9 +1,9 @@
 import type { SimulatedOperation } from '../operation.ts';
 import { IndexerRefusal } from '../query.ts';
-import type { Question } from '../question.ts';
+import type { SimulatorQuestion } from '../question.ts';
 import { renderTransactions } from '../render-transaction.ts';
 
-function answer(question: Question): object {
+function answer(question: SimulatorQuestion): object {
   const { chain, databaseAt } = question;
   const hash = question.hash('hash');
   if (hash === undefined) throw new IndexerRefusal(question.traits.noHashStatus, 'adjacent transactions not found');
@@ -16,7 +16,7 @@ function answer(question: Question): object {
 }
 
 /** The commits of the transaction itself, of its parent and of its children. */
-function changes(question: Question): readonly number[] {
+function changes(question: SimulatorQuestion): readonly number[] {
   const transaction = question.chain.transaction(question.hash('hash') ?? '');
   if (transaction === undefined) return [];
   const { parent, children } = transaction;

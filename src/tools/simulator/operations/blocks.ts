@@ -1,11 +1,11 @@
 import { type BlockId, blocksOf, masterchainSeqnosOf } from '../blocks.ts';
 import type { Chain } from '../chain.ts';
 import type { SimulatedOperation } from '../operation.ts';
-import type { Question } from '../question.ts';
+import type { SimulatorQuestion } from '../question.ts';
 import { hashesOfBlock, renderBlock } from '../render-transaction.ts';
 
 /** The masterchain seqnos of the block sets in which the blocks that are asked for can be. */
-function seqnosFor(question: Question): readonly number[] {
+function seqnosFor(question: SimulatorQuestion): readonly number[] {
   const seqno = question.integer('mc_seqno');
   if (seqno !== undefined) return [seqno];
   const hashes = [question.hash('root_hash'), question.hash('file_hash')].filter((hash) => hash !== undefined);
@@ -34,7 +34,7 @@ function shardOf(text: string): bigint {
   return hex === undefined ? BigInt.asUintN(64, BigInt(text)) : BigInt(`0x${hex}`);
 }
 
-function isAsked(block: BlockId, question: Question): boolean {
+function isAsked(block: BlockId, question: SimulatorQuestion): boolean {
   const hashes = hashesOfBlock(block);
   const shard = question.scalar('shard');
   const conditions: readonly (readonly [unknown, unknown])[] = [
@@ -48,7 +48,7 @@ function isAsked(block: BlockId, question: Question): boolean {
 }
 
 /** Blocks by all of the filters that are given; an empty list where there are none. */
-function answer(question: Question): object {
+function answer(question: SimulatorQuestion): object {
   const [from, to] = question.page();
   const sort = question.sort();
   const found = seqnosFor(question).flatMap((seqno) => {

@@ -1,10 +1,10 @@
 import type { SimulatedOperation } from '../operation.ts';
 import { IndexerRefusal, readWrappedInt32 } from '../query.ts';
-import type { Question } from '../question.ts';
+import type { SimulatorQuestion } from '../question.ts';
 import { renderBlock, renderTransactions } from '../render-transaction.ts';
 
 /** The masterchain block and its shard blocks, or in the specification's shape its transactions. */
-function answer(question: Question): object {
+function answer(question: SimulatorQuestion): object {
   const { traits, query } = question;
   const seqno =
     traits.seqno === 'byItself' ? readWrappedInt32(query.first('seqno') ?? '') : (question.integer('seqno') ?? 0);

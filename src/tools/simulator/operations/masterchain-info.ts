@@ -1,11 +1,11 @@
 import type { SimulatedOperation } from '../operation.ts';
 import { IndexerRefusal } from '../query.ts';
-import type { Question } from '../question.ts';
+import type { SimulatorQuestion } from '../question.ts';
 import { renderBlock } from '../render-transaction.ts';
 import type { BlockSet } from '../trace.ts';
 
 /** The newest indexed masterchain block and the history floor. */
-function answer(question: Question): object {
+function answer(question: SimulatorQuestion): object {
   const { chain, databaseAt } = question;
   const blockOf = (seqno: number) => {
     const [blockSet] = question.selectAll<BlockSet | undefined>([chain.block(seqno)]);

@@ -1,13 +1,13 @@
 import type { Account } from '../accounts.ts';
 import type { SimulatedOperation } from '../operation.ts';
 import { IndexerRefusal } from '../query.ts';
-import type { Question } from '../question.ts';
+import type { SimulatorQuestion } from '../question.ts';
 import { expandActionTypes, renderTrace } from '../render-trace.ts';
 import { accountsIn, renderAddressBook, renderMetadata } from '../render-transaction.ts';
 import { changesOf, knownTransactions, type Trace } from '../trace.ts';
 
 /** Those of the account or, where none is given, of the external messages; in the chain's order. */
-function askedTraces(question: Question): readonly Trace[] {
+function askedTraces(question: SimulatorQuestion): readonly Trace[] {
   const { chain, instant, databaseAt } = question;
   const account = question.address('account');
   const hashes = question.hashes('ext_msg_hash');
@@ -17,7 +17,7 @@ function askedTraces(question: Question): readonly Trace[] {
   throw new IndexerRefusal(422, 'account or ext_msg_hash should be specified');
 }
 
-function answer(question: Question): object {
+function answer(question: SimulatorQuestion): object {
   const { dialect, instant, query, traits } = question;
   const asked = askedTraces(question);
   const version = question.header('X-Actions-Version');
@@ -36,7 +36,7 @@ function answer(question: Question): object {
 }
 
 /** Those that an answer can list at one time or another. */
-function tracesFor(question: Question): readonly Trace[] {
+function tracesFor(question: SimulatorQuestion): readonly Trace[] {
   const { chain } = question;
   const address = question.address('account');
   if (address === undefined) return question.hashes('ext_msg_hash').flatMap((hash) => chain.trace(hash) ?? []);

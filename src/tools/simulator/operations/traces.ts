@@ -1,7 +1,7 @@
 import type { Account } from '../accounts.ts';
 import type { SimulatedOperation } from '../operation.ts';
 import { IndexerRefusal } from '../query.ts';
-import type { Question } from '../question.ts';
+import type { SimulatorQuestion } from '../question.ts';
 import { expandActionTypes, renderActions, renderCommittedTrace } from '../render-trace.ts';
 import { accountsIn, renderAddressBook, renderMetadata } from '../render-transaction.ts';
 import type { Trace, Transaction } from '../trace.ts';
@@ -9,7 +9,7 @@ import type { Trace, Transaction } from '../trace.ts';
 const FILTERS = ['account', 'trace_id', 'tx_hash', 'msg_hash'] as const;
 
 /** The transactions that the question names, by one of the filters; those of all recent traces where it names none. */
-function named(question: Question): readonly Transaction[] {
+function named(question: SimulatorQuestion): readonly Transaction[] {
   const { chain, query } = question;
   const given = FILTERS.filter((name) => query.values(name).length > 0);
   if (given.length > 1) throw new IndexerRefusal(422, `only one of ${FILTERS.join(', ')} should be specified`);
@@ -30,20 +30,20 @@ function withParent(transaction: Transaction): readonly Transaction[] {
   return transaction.parent === undefined ? [transaction] : [transaction, transaction.parent];
 }
 
-function tracesOf(question: Question): readonly Trace[] {
+function tracesOf(question: SimulatorQuestion): readonly Trace[] {
   const traces = named(question).map((transaction) => question.chain.traceOf(transaction));
   return [...new Map(traces.map((trace) => [trace.id, trace])).values()].filter(({ invalidated }) => !invalidated);
 }
 
 /** A trace is written with the round that ends it, whether or not the rounds before it are there. */
-function committedIn({ transactions }: Trace, { chain, databaseAt }: Question): readonly Transaction[] {
+function committedIn({ transactions }: Trace, { chain, databaseAt }: SimulatorQuestion): readonly Transaction[] {
   const committed = transactions.filter(({ hash }) => chain.transaction(hash, databaseAt) !== undefined);
   const last = Math.max(...transactions.map(({ seqno }) => seqno));
   return committed.some(({ seqno }) => seqno === last) ? committed : [];
 }
 
 /** By one of those that the trace has. */
-function actionsOf(trace: Trace, question: Question): readonly object[] | undefined {
+function actionsOf(trace: Trace, question: SimulatorQuestion): readonly object[] | undefined {
   const { query, databaseAt, chain } = question;
   if (!question.decodedFlag('include_actions')) return undefined;
   const version = question.header('X-Actions-Version');
@@ -55,11 +55,11 @@ function actionsOf(trace: Trace, question: Question): readonly object[] | undefi
   return isAnew ? actions.map((action) => ({ ...action, success: false })) : actions;
 }
 
-function classifiedAt({ transactions, classifierDelayMs }: Trace, question: Question): number {
+function classifiedAt({ transactions, classifierDelayMs }: Trace, question: SimulatorQuestion): number {
   return Math.max(...transactions.map(({ seqno }) => question.committedAt(seqno))) + classifierDelayMs;
 }
 
-function answer(question: Question): object {
+function answer(question: SimulatorQuestion): object {
   const found = tracesOf(question).filter((trace) => committedIn(trace, question).length > 0);
   const endLt = ({ transactions }: Trace) => transactions.at(-1)?.lt ?? 0;
   const listed = question.sortedPage(question.selectAll(found.toSorted((a, b) => endLt(b) - endLt(a))));
@@ -76,7 +76,7 @@ function answer(question: Question): object {
   };
 }
 
-function changes(question: Question): readonly number[] {
+function changes(question: SimulatorQuestion): readonly number[] {
   return tracesOf(question).flatMap((trace) => [
     ...trace.transactions.map(({ seqno }) => question.committedAt(seqno)),
     classifiedAt(trace, question),

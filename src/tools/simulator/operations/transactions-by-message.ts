@@ -1,11 +1,11 @@
 import type { SimulatedOperation } from '../operation.ts';
 import { IndexerRefusal } from '../query.ts';
-import type { Question } from '../question.ts';
+import type { SimulatorQuestion } from '../question.ts';
 import { renderTransactions } from '../render-transaction.ts';
 import type { Transaction } from '../trace.ts';
 
 /** The transactions that have sent or received messages, the newest first. */
-function answer(question: Question): object {
+function answer(question: SimulatorQuestion): object {
   const hashes = question.hashFilter('msg_hash') ?? [];
   if (hashes.length === 0)
     throw new IndexerRefusal(422, 'at least one of msg_hash, body_hash, opcode should be specified');
@@ -20,17 +20,17 @@ function answer(question: Question): object {
   return renderTransactions(question.sortedPage(rows), question);
 }
 
-function receivers({ chain, databaseAt }: Question, hash: string): readonly Transaction[] {
+function receivers({ chain, databaseAt }: SimulatorQuestion, hash: string): readonly Transaction[] {
   return chain.receivers(hash, databaseAt);
 }
 
 /** A message is in the row of its sender before it is received. */
-function senders({ chain, databaseAt }: Question, hash: string): readonly Transaction[] {
+function senders({ chain, databaseAt }: SimulatorQuestion, hash: string): readonly Transaction[] {
   const parents = chain.planned(hash).flatMap(({ parent }) => parent ?? []);
   return parents.filter((parent) => chain.transaction(parent.hash, databaseAt) !== undefined);
 }
 
-function changes(question: Question): readonly number[] {
+function changes(question: SimulatorQuestion): readonly number[] {
   const receiving = question.hashes('msg_hash').flatMap((hash) => question.chain.planned(hash));
   return receiving.flatMap(({ seqno, parent }) => [seqno, parent?.seqno ?? -1]).map((at) => question.committedAt(at));
 }

@@ -1,15 +1,15 @@
 import type { SimulatedOperation } from '../operation.ts';
 import { IndexerRefusal } from '../query.ts';
-import type { Question } from '../question.ts';
+import type { SimulatorQuestion } from '../question.ts';
 import { renderTransactions } from '../render-transaction.ts';
 import type { Transaction } from '../trace.ts';
 
 /** Transactions by their hashes, of a masterchain block, or the newest. */
-function answer(question: Question): object {
+function answer(question: SimulatorQuestion): object {
   return renderTransactions(question.sortedPage(question.selectAll(found(question))), question);
 }
 
-function found(question: Question): readonly Transaction[] {
+function found(question: SimulatorQuestion): readonly Transaction[] {
   const { chain, databaseAt } = question;
   const hashes = question.hashFilter('hash');
   if (hashes !== undefined) return hashes.flatMap((hash) => chain.transaction(hash, databaseAt) ?? []);

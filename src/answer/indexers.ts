@@ -25,7 +25,7 @@ import type { RefusalErrorOf } from './refusal-error.ts';
 const EXCERPT_BYTES = 100;
 
 /** An indexer that can be asked. */
-export interface AskedIndexer {
+export interface AskableIndexer {
   readonly name: string;
   readonly client: Pick<UpstreamClient, 'fetch'>;
   readonly head: Pick<
@@ -37,9 +37,9 @@ export interface AskedIndexer {
   readonly route: Pick<Route, 'health' | 'isBackup'>;
 }
 
-export interface IndexerAskerDependencies {
+export interface IndexersDependencies {
   /** In the order of the routes of admission. */
-  readonly indexers: readonly AskedIndexer[];
+  readonly indexers: readonly AskableIndexer[];
   /** Absent where there are no two replicas, as `hedging` is. */
   readonly heads: Heads | undefined;
   readonly hedging: Hedging | undefined;
@@ -57,7 +57,7 @@ export interface IndexerAskerDependencies {
 }
 
 /** One question, by a flight that has its ticket. */
-export interface IndexerQuestion {
+export interface Question {
   readonly call: Call;
   readonly request: EntryRequest;
   readonly flight: Flight;
@@ -69,7 +69,7 @@ export interface IndexerQuestion {
 }
 
 /** An answer that may be cached. */
-export interface Obtained {
+export interface IndexerAnswer {
   readonly entry: Entry;
   /** What the body says. */
   readonly facts: BodyFacts;
@@ -79,7 +79,7 @@ export interface Obtained {
   readonly ticket: Ticket;
 }
 
-type SendResult = Obtained | ProxyError;
+type SendResult = IndexerAnswer | ProxyError;
 
 /**
  * Asks an indexer, and sometimes once more: `again` in {@link OUTCOMES} says when. Of several, another one is asked
@@ -89,17 +89,17 @@ type SendResult = Obtained | ProxyError;
  * - when it takes longer than nearly all answers (a hedge; Dean and Barroso, The Tail at Scale): the first answer counts.
  *   The other request is not aborted: the indexer would work on it all the same, and how long it takes says whom to ask.
  */
-export class IndexerAsker {
-  readonly #dependencies: IndexerAskerDependencies;
+export class Indexers {
+  readonly #dependencies: IndexersDependencies;
   readonly #doubt: Doubt;
 
-  constructor(dependencies: IndexerAskerDependencies) {
+  constructor(dependencies: IndexersDependencies) {
     this.#dependencies = dependencies;
     this.#doubt = new Doubt(dependencies);
   }
 
   /** `keep` stores the answer, before its slot goes to the next request. Frees every ticket. A throw is a bug. */
-  async ask<T>(question: IndexerQuestion, keep: (answer: Obtained) => T): Promise<T | ProxyError> {
+  async ask<T>(question: Question, keep: (answer: IndexerAnswer) => T): Promise<T | ProxyError> {
     const answer = await this.#answerTo(question);
     if (answer instanceof ProxyError) return answer;
     try {
@@ -109,7 +109,7 @@ export class IndexerAsker {
     }
   }
 
-  async #answerTo(question: IndexerQuestion): Promise<SendResult> {
+  async #answerTo(question: Question): Promise<SendResult> {
     const { hedging, retries, admission, refusalError, reportBug } = this.#dependencies;
     retries.countCall();
     hedging?.budget.countCall();
@@ -139,7 +139,7 @@ export class IndexerAsker {
   }
 
   /** The request for the second try after this result of the first one; `undefined` if there is to be none. */
-  #other({ request, ticket, known }: IndexerQuestion, first: SendResult): EntryRequest | undefined {
+  #other({ request, ticket, known }: Question, first: SendResult): EntryRequest | undefined {
     const { indexers, retries } = this.#dependencies;
     const { index } = ticket.route;
     const { again } = OUTCOMES[first instanceof ProxyError ? outcomeOf(first) : 'answered'];
@@ -167,18 +167,18 @@ export class IndexerAsker {
   }
 
   /** One request to the indexer of a ticket, which it frees if there is no answer that may be cached. */
-  async #send({ call, request, flight, trace }: IndexerQuestion, ticket: Ticket): Promise<SendResult> {
+  async #send({ call, request, flight, trace }: Question, ticket: Ticket): Promise<SendResult> {
     const { indexers, heads, hedging, bodies, refusalError, monotonic, random } = this.#dependencies;
     const operation = call.operation.name;
     const seqno = seqnoOf(call);
-    const indexer = indexers[ticket.route.index] as AskedIndexer;
-    let obtained: Obtained | undefined;
+    const indexer = indexers[ticket.route.index] as AskableIndexer;
+    let answered: IndexerAnswer | undefined;
     const by = (error: ProxyError) => (indexers.length === 1 ? error : error.with({ indexer: indexer.name }));
     try {
       const go = ticket.send();
       if (go !== 'go') return refusalError(request, go);
       flight.depart();
-      heads?.onRequest();
+      heads?.askIfDue();
       const startedAt = monotonic();
       // Asked before it is sent: what is seen of the chain meanwhile is newer than the answer.
       const awaitedBlock =
@@ -197,19 +197,19 @@ export class IndexerAsker {
       }
       ticket.learn(entry.meta.answerClass === 'absent' ? 'absent' : 'answered');
       const isDoubtful = this.#doubt.isDoubtful(facts.finality, seqno, ticket.route.index);
-      obtained = { entry, facts, isDoubtful, ticket };
-      return obtained;
+      answered = { entry, facts, isDoubtful, ticket };
+      return answered;
     } catch (error) {
       if (!(error instanceof ProxyError)) throw error;
       ticket.learn(outcomeOf(error));
       return by(error);
     } finally {
-      if (obtained === undefined) ticket.free();
+      if (answered === undefined) ticket.free();
     }
   }
 
   /** The entry of an answer, from which the chain of its indexer is learned, or the failure that clients get. */
-  #classify(read: ReadAnswer, { head, name: indexer }: AskedIndexer): Entry | ProxyError {
+  #classify(read: ReadAnswer, { head, name: indexer }: AskableIndexer): Entry | ProxyError {
     const { indexers, random, report, policies } = this.#dependencies;
     if (read.facts.finality?.newestNow !== undefined) head.askIfDue();
     const by = { indexer: indexers.length === 1 ? '' : indexer, random, chainTime: head.chainTime };
@@ -262,14 +262,14 @@ async function firstOf(
 }
 
 /** Rejects for a failure, and for a doubtful answer. */
-async function certain(result: Promise<SendResult>): Promise<Obtained> {
+async function certain(result: Promise<SendResult>): Promise<IndexerAnswer> {
   const answer = await anyAnswer(result);
   if (answer.isDoubtful) throw answer;
   return answer;
 }
 
 /** Rejects for a failure. */
-async function anyAnswer(result: Promise<SendResult>): Promise<Obtained> {
+async function anyAnswer(result: Promise<SendResult>): Promise<IndexerAnswer> {
   const ended = await result;
   if (ended instanceof ProxyError) throw ended;
   return ended;

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import type { ProxyEvent } from '../../../src/answer/events.ts';
 import { ProxyError } from '../../../src/errors.ts';
 import { ClientConnections } from '../../../src/http/public/client-connections.ts';
-import { OperationAnswers } from '../../../src/http/public/operation-answers.ts';
+import { Responder } from '../../../src/http/public/responder.ts';
 import { OPERATIONS } from '../../../src/ton/operations.ts';
 
 const operation = OPERATIONS.get('pendingTraces');
@@ -13,7 +13,7 @@ const bug = new Error('a bug');
 async function answered(handle: () => never | Promise<never>) {
   if (operation === undefined) throw new Error('the operation has another name');
   const events: ProxyEvent[] = [];
-  const answers = new OperationAnswers({
+  const responder = new Responder({
     handler: { handle },
     gzip: { bodyFor: () => ({ coding: 'identity', body: Buffer.alloc(0), varies: false }) },
     waitMs: 1000,
@@ -28,7 +28,7 @@ async function answered(handle: () => never | Promise<never>) {
   });
   const asked = { operation, rawQuery: '', headers: {} };
   const status = await new Promise<number>((resolve) =>
-    answers.answer(asked, new Socket(), (message) => resolve(message.status)),
+    responder.answer(asked, new Socket(), (message) => resolve(message.status)),
   );
   return { status, events };
 }

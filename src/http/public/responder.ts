@@ -17,7 +17,7 @@ import { entryMessage } from './entry-message.ts';
 import { errorMessage } from './error-message.ts';
 import type { ResponseContext, ResponseMessage } from './response-message.ts';
 
-export interface OperationAnswersDependencies {
+export interface ResponderDependencies {
   readonly handler: Pick<RequestHandler, 'handle'>;
   readonly gzip: Pick<Gzip, 'bodyFor'>;
   /** How long a request may wait for its answer. */
@@ -59,10 +59,10 @@ export interface AnsweredRequest {
 }
 
 /** Turns a request for an operation into the message that answers it, for the fast lane and for Node's HTTP server. */
-export class OperationAnswers {
-  readonly #dependencies: OperationAnswersDependencies;
+export class Responder {
+  readonly #dependencies: ResponderDependencies;
 
-  constructor(dependencies: OperationAnswersDependencies) {
+  constructor(dependencies: ResponderDependencies) {
     this.#dependencies = dependencies;
   }
 
