@@ -76,13 +76,13 @@ export class RequestHandler {
       const { flights, missLimit, random } = this.#dependencies;
       const follows = flights.hasFlightToFollow(key);
       if (memory.isFull && follows) return this.#shed(call, key, 'memory', overloaded('memory', random()));
-      const waiter = request.openWait();
-      const limited = follows ? undefined : missLimit?.take(waiter.client ?? '');
+      const wait = request.openWait();
+      const limited = follows ? undefined : missLimit?.take(wait.client ?? '');
       if (limited !== undefined) {
-        waiter.close();
+        wait.close();
         return this.#shed(call, key, 'client-limit', limited);
       }
-      return this.#join(keyed, waiter, request, !follows);
+      return this.#join(keyed, wait, request, !follows);
     }
     calls.remember(keyed);
     if (found.state === 'stale-while-revalidate') refreshStale(call, key);
@@ -140,27 +140,22 @@ export class RequestHandler {
   }
 
   /** `isCounted`: whether the client's limit of misses counts it, unless the indexer is not asked after all. */
-  async #join(
-    keyed: KeyedCall,
-    waiter: Wait,
-    { headers, requestId }: ProxyRequest,
-    isCounted: boolean,
-  ): Promise<Answer> {
+  async #join(keyed: KeyedCall, wait: Wait, { headers, requestId }: ProxyRequest, isCounted: boolean): Promise<Answer> {
     const { flights, loader, cache, missLimit } = this.#dependencies;
     const { call, key } = keyed;
     const trace = traceOf(headers, requestId());
-    const join = () => flights.join(key, waiter, (flight) => loader.load(call, key, flight, true, trace));
-    let wait: FlightEnd<Load>;
+    const join = () => flights.join(key, wait, (flight) => loader.load(call, key, flight, true, trace));
+    let end: FlightEnd<Load>;
     try {
-      wait = await join();
+      end = await join();
       // The purge, or the block, may have come before this request. A new flight asks the indexer after both.
-      while (wait.collapsed && wait.state === 'landed' && mustLoadAgain(wait.value, call, cache)) wait = await join();
+      while (end.collapsed && end.state === 'landed' && mustLoadAgain(end.value, call, cache)) end = await join();
     } finally {
-      waiter.close();
+      wait.close();
     }
-    const { collapsed, joined } = wait;
-    if (isCounted && !askedIndexer(wait)) missLimit?.giveBack(waiter.client ?? '');
-    const load = wait.state === 'landed' ? wait.value : this.#leave(call, key, wait, waiter);
+    const { collapsed, joined } = end;
+    if (isCounted && !askedIndexer(end)) missLimit?.giveBack(wait.client ?? '');
+    const load = end.state === 'landed' ? end.value : this.#leave(call, key, end, wait);
     const answer = this.#answerOf(keyed, load, collapsed);
     return joined === undefined ? answer : { ...answer, joined };
   }
@@ -188,10 +183,10 @@ export class RequestHandler {
   }
 
   /** This waiter's time is over, though the flight may still be under way. */
-  #leave(call: Call, key: string, wait: FlightEnd<Load> & { state: 'left' }, { reason }: Wait): Load {
+  #leave(call: Call, key: string, end: FlightEnd<Load> & { state: 'left' }, { reason }: Wait): Load {
     const { cache, random, report } = this.#dependencies;
     let error = reason ?? failure('internal');
-    if (error.code === 'upstream-timeout' && !wait.departed) {
+    if (error.code === 'upstream-timeout' && !end.departed) {
       // The indexer was not asked: the request spent all its time in the queue.
       report({ name: 'shed', operation: call.operation.name, reason: 'deadline' });
       error = overloaded('deadline', random());

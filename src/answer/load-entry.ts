@@ -36,11 +36,11 @@ export type Load =
       readonly fallback: Lookup;
     };
 
-/** Whether the indexer was asked for a waiter, as far as it saw: not for one that followed another's flight. */
-export function askedIndexer(wait: FlightEnd<Load>): boolean {
-  if (wait.collapsed) return false;
-  if (wait.state === 'left') return wait.departed;
-  const { value } = wait;
+/** Whether the indexer was asked for a wait, as far as it saw: not for one that followed another's flight. */
+export function askedIndexer(end: FlightEnd<Load>): boolean {
+  if (end.collapsed) return false;
+  if (end.state === 'left') return end.departed;
+  const { value } = end;
   return value.from === 'upstream' || hasFailedAtIndexer(value);
 }
 
