@@ -3,6 +3,7 @@ import { hostname } from 'node:os';
 import type { Logger } from 'pino';
 import { Gzip } from './cache/gzip.ts';
 import { MemoryTier } from './cache/memory-tier.ts';
+import { banKeysOf } from './cache/redis-keys.ts';
 import { TieredCache } from './cache/tiered-cache.ts';
 import { shortened } from './clients/client-addresses.ts';
 import { countWaiting, watchGreedy } from './clients/waiting-clients.ts';
@@ -120,7 +121,7 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
     monotonic,
     onServerTime: dependencies.now === undefined ? clock.learn : () => {},
     report: events.report,
-    key: `toncache:bans:${network}`,
+    keys: banKeysOf(network),
     usableMs: longestUseMs(settings.lifetimes),
   });
 

@@ -13,13 +13,7 @@ import {
   ownedBytes,
   sharedMeta,
 } from './entry.ts';
-
-/**
- * The version of everything in Redis that belongs to an entry: its key and this layout. It is part of the keys in Redis
- * and of the first bytes of a value, so that old and new instances miss each other's entries. Raise it whenever a key,
- * the layout, or the meaning of what is stored changes.
- */
-export const SCHEMA_VERSION = 13;
+import { SCHEMA_VERSION } from './redis-keys.ts';
 
 /** "TNC" and the version. */
 const MAGIC = 0x54_4e_43_00 + SCHEMA_VERSION;

@@ -1,5 +1,3 @@
-import { hash } from 'node:crypto';
-
 /**
  * Reads the entry, and takes its lease if nobody has it. Returns the value of the lease that another one has, and the
  * entry, each nil if there is none; a value that is no string is overwritten. KEYS: entry, lease. ARGV: our token, the
@@ -31,16 +29,3 @@ return 1`;
 export const END_LEASE = `
 if redis.pcall('GET', KEYS[1]) ~= ARGV[1] then return end
 if ARGV[3] == '0' then redis.call('DEL', KEYS[1]) else redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3]) end`;
-
-/**
- * The Redis key of an entry. The braces make the digest the hash tag, so that everything else that belongs to the entry
- * is in the same slot of a Cluster. `prefix` names the program, the schema version and the chain.
- */
-export function redisKeyFor(prefix: string): (key: string) => string {
-  return (key) => `${prefix}{${hash('sha256', key, 'base64url')}}`;
-}
-
-/** The Redis key of the lease of an entry, by the Redis key of the entry. */
-export function leaseKeyOf(redisKey: string): string {
-  return `${redisKey}:lease`;
-}

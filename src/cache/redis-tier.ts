@@ -7,7 +7,8 @@ import type { EpochMs, MonotonicMs, Ms } from '../time-units.ts';
 import { type CodedBody, type Entry, keptBytes } from './entry.ts';
 import { decodeEntry, encodeEntry, MAX_BODY_BYTES } from './entry-codec.ts';
 import { precedenceOver } from './precedence.ts';
-import { ACQUIRE, END_LEASE, leaseKeyOf, STORE } from './redis-scripts.ts';
+import { leaseKeyOf } from './redis-keys.ts';
+import { ACQUIRE, END_LEASE, STORE } from './redis-scripts.ts';
 import { tryReading, tryWriting } from './redis-trial.ts';
 
 /**

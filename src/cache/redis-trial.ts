@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { ConnectedRedis } from '../redis/connect.ts';
-import { ACQUIRE, END_LEASE, leaseKeyOf } from './redis-scripts.ts';
+import { leaseKeyOf } from './redis-keys.ts';
+import { ACQUIRE, END_LEASE } from './redis-scripts.ts';
 
 /** Tries what an instance does with Redis. Rejects with the first error: Redis cannot be used like this. */
 export type TryRedis = (

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Agent, request } from 'undici';
-import { redisKeyFor } from '../cache/redis-scripts.ts';
+import { banKeysOf, checkedKey } from '../cache/redis-keys.ts';
 import { tryRedis } from '../cache/redis-trial.ts';
 import type { Settings } from '../config/schema.ts';
 import { blockQuestion, showsBlock } from '../indexer/block-proof.ts';
@@ -42,8 +42,6 @@ const [BLOCK_WITHIN_MS, ASK_AGAIN_MS] = [3000, 500];
 
 /** A clock that is further off is worth a look; entries are dated right all the same. */
 const WORTH_A_LOOK_MS = 1000;
-
-const trialKey = redisKeyFor('toncache:check:');
 
 const names = systemNames();
 
@@ -147,7 +145,7 @@ async function askRedis({ redis, network }: Settings, url: string): Promise<stri
     tlsCa: redis.tlsCaFile,
     connectTimeoutMs: redis.connectTimeout,
     commandTimeoutMs: redis.connectTimeout,
-    tryOut: (connected) => tryRedis(connected, trialKey),
+    tryOut: (connected) => tryRedis(connected, checkedKey),
     onTransition: (transition) => {
       reason = transition.state === 'connected' ? '' : transition.reason;
     },
@@ -157,8 +155,8 @@ async function askRedis({ redis, network }: Settings, url: string): Promise<stri
     if (reason !== '') throw redisError(reason);
     // What it cannot do at the moment leaves it connected: a replica reads, a full one too.
     const refused = ({ message }: Error) => Promise.reject(redisError(message));
-    await tryRedis(connection, trialKey).catch(refused);
-    const bans = { key: `toncache:bans:${network}`, keptMs: Number.MAX_SAFE_INTEGER, instance: '' };
+    await tryRedis(connection, checkedKey).catch(refused);
+    const bans = { keys: banKeysOf(network), keptMs: Number.MAX_SAFE_INTEGER, instance: '' };
     const { now, failure } = await exchangeBans(connection.runScript, bans, 'known', '', []).catch(refused);
     if (failure !== undefined) throw new Error(`cannot be used for purges: ${failure}`);
     const aheadMs = now - Date.now();

@@ -7,6 +7,7 @@ import { RateLimit } from '../admission/rate-limit.ts';
 import type { Route } from '../admission/routes.ts';
 import { sharedTurns } from '../admission/shared-turns.ts';
 import { Slots } from '../admission/slots.ts';
+import { rateKeyOf } from '../cache/redis-keys.ts';
 import { IndexerHead } from '../indexer/indexer-head.ts';
 import { UpstreamClient } from '../indexer/upstream-client.ts';
 import { redisBreaker } from '../redis/breaker.ts';
@@ -171,7 +172,7 @@ function openRateLimit(
         breaker: { faults: redis.failuresToOpen, openMs: redis.retryAfter },
         onAvailable: (shared) => events.report({ name: 'rate-shared', shared }),
       }).call,
-      key: `toncache:rate:${network}:${new URL(url).host}`,
+      key: rateKeyOf(network, new URL(url).host),
     });
   return new RateLimit({ reserveShared, now: monotonic, perSecond: requestsPerSecond, longestWaitMs });
 }

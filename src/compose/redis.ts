@@ -1,6 +1,5 @@
-import { SCHEMA_VERSION } from '../cache/entry-codec.ts';
 import type { Gzip } from '../cache/gzip.ts';
-import { leaseKeyOf, redisKeyFor } from '../cache/redis-scripts.ts';
+import { entryKeysOf, leaseKeyOf } from '../cache/redis-keys.ts';
 import { RedisTier } from '../cache/redis-tier.ts';
 import { tryRedis } from '../cache/redis-trial.ts';
 import { connectRedis } from '../redis/connect.ts';
@@ -22,7 +21,7 @@ export function openRedis(
 ) {
   const { redis, network } = settings;
   if (redis.url === undefined) return undefined;
-  const redisKey = redisKeyFor(`toncache:${SCHEMA_VERSION}:${network}:`);
+  const redisKey = entryKeysOf(network);
   const connection = connectRedis({
     names,
     tryOut: (redis) => tryRedis(redis, redisKey),

@@ -62,7 +62,8 @@ return { string.format('%.3f', time[1] * 1000 + time[2] / 1000), failure, change
 
 /** Where bans are in Redis, and who exchanges them. */
 export interface BansInRedis {
-  readonly key: string;
+  /** In one slot of a Cluster. */
+  readonly keys: { readonly bans: string; readonly instances: string };
   readonly keptMs: Ms;
   /** The name under which it counts as an instance; empty for what is none. */
   readonly instance: string;
@@ -84,15 +85,13 @@ interface Exchanged {
 /** Exchanges bans with Redis, see {@link EXCHANGE}. Rejects when Redis does not answer, or not as expected. */
 export async function exchangeBans(
   runScript: RunScript,
-  { key, keptMs, instance }: BansInRedis,
+  { keys, keptMs, instance }: BansInRedis,
   as: 'new' | 'known',
   seen: string,
   sent: readonly Ban[],
 ): Promise<Exchanged> {
   const words = sent.flatMap(({ tag, at }) => [tag, String(at)]);
-  // In the slot of `key`, which has no braces.
-  const keys = [key, `toncache:bans:{${key}}:instances`];
-  const reply = await runScript(EXCHANGE, keys, [String(keptMs), as, seen, instance, ...words]);
+  const reply = await runScript(EXCHANGE, [keys.bans, keys.instances], [String(keptMs), as, seen, instance, ...words]);
   const [time, failure, changed, flat, count] = Array.isArray(reply) ? reply : [];
   const now = Number.parseFloat(String(time));
   if (!Number.isFinite(now) || !isText(failure) || !isText(changed) || !Array.isArray(flat)) {

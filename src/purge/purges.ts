@@ -34,8 +34,8 @@ export interface PurgesDependencies extends BansDependencies {
   /** Called with Redis' time, at each answer of Redis, and with the instant at which it was asked. */
   readonly onServerTime: (time: EpochMs, sentAt: MonotonicMs) => void;
   readonly report: (event: PurgeEvent) => void;
-  /** The Redis key of the bans. */
-  readonly key: string;
+  /** Where bans are in Redis. */
+  readonly keys: BansInRedis['keys'];
   /** The longest time in which an entry can be of use. Bans are kept for an hour longer, and for 25 h at least. */
   readonly usableMs: Ms;
 }
@@ -72,10 +72,10 @@ export class Purges {
   #isAvailable = true;
 
   constructor(dependencies: PurgesDependencies) {
-    const { key, usableMs } = dependencies;
+    const { keys, usableMs } = dependencies;
     this.#dependencies = dependencies;
     const keptMs = Math.max(usableMs, SHORTEST_USABLE_MS) + KEPT_LONGER_MS;
-    this.#store = { key, keptMs, instance: randomUUID() };
+    this.#store = { keys, keptMs, instance: randomUUID() };
     this.bans = new Bans(dependencies);
     this.#isCurrent = dependencies.runScript === undefined;
     this.#timer = dependencies.runScript && setInterval(() => void this.exchange(), EXCHANGE_EVERY_MS).unref();

@@ -5,7 +5,7 @@ import type { Call } from './parse-call.ts';
  * The key of a call: equal for all spellings of one call, different for different calls and networks. The indexer's
  * address is not part of it, so replicas of one chain share entries. No two requests have the same key: pairs are joined
  * by `&`, which {@link escaped} values do not hold, and names hold neither `=` nor `:`. When you change keys, raise
- * `SCHEMA_VERSION` of `cache/entry-codec.ts`.
+ * `SCHEMA_VERSION` of `cache/redis-keys.ts`.
  */
 export function cacheKey(network: string, { operation, request }: Call): string {
   const join =

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { afterAll, describe, expect, inject, test } from 'vitest';
 import type { Entry } from '../../src/cache/entry.ts';
 import { MemoryTier } from '../../src/cache/memory-tier.ts';
-import { redisKeyFor } from '../../src/cache/redis-scripts.ts';
+import { redisKeyFor } from '../../src/cache/redis-keys.ts';
 import { RedisTier } from '../../src/cache/redis-tier.ts';
 import { usableUntil } from '../../src/freshness.ts';
 import { connectedRedis } from '../support/connected-redis.ts';

@@ -1,7 +1,8 @@
 import { crc32 } from 'node:zlib';
 import { Redis } from 'ioredis';
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
-import { AT, SCHEMA_VERSION } from '../../src/cache/entry-codec.ts';
+import { AT } from '../../src/cache/entry-codec.ts';
+import { SCHEMA_VERSION } from '../../src/cache/redis-keys.ts';
 import { accepting, decoded, encodingOf, WITH_REDIS } from './encoded-answers.ts';
 import { newestBlock, parentOfSettled } from './questions.ts';
 import { World } from './world.ts';

@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
-import { SCHEMA_VERSION } from '../../src/cache/entry-codec.ts';
+import { SCHEMA_VERSION } from '../../src/cache/redis-keys.ts';
 import { Fleet, someChildren } from '../support/fleet.ts';
 import { children } from '../support/json-upstream.ts';
 

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { type Entry, fingerprints } from '../../src/cache/entry.ts';
 import { MemoryTier } from '../../src/cache/memory-tier.ts';
 import { BELIEVED_AFTER_MS, precedenceOver } from '../../src/cache/precedence.ts';
-import { leaseKeyOf, redisKeyFor } from '../../src/cache/redis-scripts.ts';
+import { leaseKeyOf, redisKeyFor } from '../../src/cache/redis-keys.ts';
 import { TieredCache } from '../../src/cache/tiered-cache.ts';
 import { type Acquisition, Leases } from '../../src/once/lease.ts';
 import { connectedRedis } from '../support/connected-redis.ts';

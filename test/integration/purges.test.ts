@@ -1,5 +1,6 @@
 import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { banKeysOf } from '../../src/cache/redis-keys.ts';
 import { systemNames } from '../../src/names/names.ts';
 import { type PurgeEvent, Purges } from '../../src/purge/purges.ts';
 import { type ConnectedRedis, connectRedis } from '../../src/redis/connect.ts';
@@ -7,7 +8,7 @@ import { anEntry } from '../support/entry.ts';
 import { type RedisServer, startRedis } from '../support/redis-server.ts';
 
 const HOUR = 3_600_000;
-const KEY = 'toncache:bans:test';
+const KEY = banKeysOf('test').bans;
 
 let server: RedisServer;
 let redis: Redis;
@@ -55,7 +56,7 @@ class Instance {
       },
       onAllPurged: () => {},
       report: (event) => void this.events.push(event),
-      key: KEY,
+      keys: banKeysOf('test'),
       usableMs,
     });
     open.push(this.purges);
@@ -116,7 +117,7 @@ describe('a purge', () => {
 });
 
 describe('the instances that a purge reaches', () => {
-  const INSTANCES = `toncache:bans:{${KEY}}:instances`;
+  const INSTANCES = banKeysOf('test').instances;
 
   it('are those that have exchanged bans in the last 2 s, and all others are forgotten', async () => {
     const [one] = [await connected(), await connected()];
@@ -234,7 +235,7 @@ it.each([null, 'OK', [], [1, '', null, []], ['x', '', '', []], [Number.NaN, '', 
       monotonic: () => performance.now(),
       onServerTime: () => {},
       report: () => {},
-      key: KEY,
+      keys: banKeysOf('test'),
       usableMs: 0,
     });
     open.push(purges);

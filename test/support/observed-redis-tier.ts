@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect, vi } from 'vitest';
 import type { Entry } from '../../src/cache/entry.ts';
-import { redisKeyFor } from '../../src/cache/redis-scripts.ts';
+import { redisKeyFor } from '../../src/cache/redis-keys.ts';
 import {
   type RedisRead,
   RedisTier,

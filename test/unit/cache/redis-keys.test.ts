@@ -1,0 +1,26 @@
+import { expect, test } from 'vitest';
+import {
+  banKeysOf,
+  checkedKey,
+  entryKeysOf,
+  leaseKeyOf,
+  rateKeyOf,
+  SCHEMA_VERSION,
+} from '../../../src/cache/redis-keys.ts';
+
+/** The SHA-256 of `a key`, in base64url. */
+const DIGEST = 'j6Oqsvqpt54KA5jaW1q9B4AUJEKlvoC5pkYI1xjLH80';
+
+test('instances of all versions find bans and rates under the same keys, and entries of their own version', () => {
+  const entry = entryKeysOf('mainnet')('a key');
+  expect({ entry, lease: leaseKeyOf(entry) }).toEqual({
+    entry: `toncache:${SCHEMA_VERSION}:mainnet:{${DIGEST}}`,
+    lease: `toncache:${SCHEMA_VERSION}:mainnet:{${DIGEST}}:lease`,
+  });
+  expect(checkedKey('a key')).toBe(`toncache:check:{${DIGEST}}`);
+  expect(banKeysOf('mainnet')).toEqual({
+    bans: 'toncache:bans:mainnet',
+    instances: 'toncache:bans:{toncache:bans:mainnet}:instances',
+  });
+  expect(rateKeyOf('mainnet', 'indexer:8081')).toBe('toncache:rate:mainnet:indexer:8081');
+});
