@@ -91,7 +91,8 @@ export class EventEffects {
       this.#countMissed(watch);
       return undefined;
     }
-    const isAnnounced = watch.accounts.length > 0 && watch.accounts.every((name) => watches.acknowledged.has(name));
+    const isAnnounced =
+      watch.accounts.length > 0 && watch.accounts.every((name) => watches.acknowledged.accounts.has(name));
     if (!isAnnounced || entry.ageValueSeconds > 0) return undefined;
     if (entry.askedAt <= watch.changedAt || emptyWatchedMs <= entry.lifetime) return undefined;
     watch.extendedAt = entry.askedAt;

@@ -1,6 +1,6 @@
 import type { Frame } from './frame.ts';
 import type { ReportStream } from './reports.ts';
-import type { Watches } from './watches.ts';
+import type { StreamNames, Watches } from './watches.ts';
 
 export interface SubscriptionDependencies {
   readonly watches: Watches;
@@ -26,7 +26,7 @@ const RETRY_AFTER_MS = 10_000;
  */
 export class Subscription {
   readonly #dependencies: SubscriptionDependencies;
-  #unanswered: { readonly id: string; readonly names: ReadonlySet<string> } | undefined;
+  #unanswered: { readonly id: string; readonly names: StreamNames } | undefined;
   #next: NodeJS.Timeout | undefined;
   #lastId = 0;
 
@@ -36,12 +36,12 @@ export class Subscription {
 
   /** How many accounts are subscribed to. */
   get addresses(): number {
-    return listsOf(this.#dependencies.watches.acknowledged).addresses.length;
+    return this.#dependencies.watches.acknowledged.accounts.size;
   }
 
   /** The wanted names may have changed. A message follows, unless they are the acknowledged ones by then. */
   changed(): void {
-    this.#sendIn(Math.max(LEAST_GATHER_MS, this.#dependencies.watches.acknowledged.size));
+    this.#sendIn(Math.max(LEAST_GATHER_MS, sizeOf(this.#dependencies.watches.acknowledged)));
   }
 
   /** Takes the server's answer to a message. */
@@ -80,30 +80,39 @@ export class Subscription {
     const { watches, maxAddresses, send } = this.#dependencies;
     const names = watches.names(maxAddresses);
     const { acknowledged } = watches;
-    if (this.#unanswered !== undefined || names.symmetricDifference(acknowledged).size === 0) return;
+    if (this.#unanswered !== undefined || areEqual(names, acknowledged)) return;
     const id = String(++this.#lastId);
-    const { addresses, trace_external_hash_norms: hashes } = listsOf(names);
     // Events of type `trace` are subscribed to by hashes, all others by addresses.
     const types = [
-      ...(addresses.length > 0 ? ['transactions', 'actions'] : []),
-      ...(hashes.length > 0 ? ['trace'] : []),
+      ...(names.accounts.size > 0 ? ['transactions', 'actions'] : []),
+      ...(names.traces.size > 0 ? ['trace'] : []),
     ];
     // A subscription cannot be empty.
     const message =
-      names.size > 0
+      sizeOf(names) > 0
         ? { operation: 'subscribe', id, types, ...listsOf(names), min_finality: 'pending' }
         : { operation: 'unsubscribe', id, ...listsOf(acknowledged) };
     if (!send(message)) return;
     this.#unanswered = { id, names };
     // From now on the server may leave out events of names that are not in the message.
-    watches.acknowledge(acknowledged.intersection(names));
+    watches.acknowledge({
+      accounts: acknowledged.accounts.intersection(names.accounts),
+      traces: acknowledged.traces.intersection(names.traces),
+    });
   }
 }
 
-/** An account is `0:UPPERCASE HEX`; every other name is a normalized hash in padded base64. */
-function listsOf(names: ReadonlySet<string>) {
-  const { addresses = [], hashes = [] } = Object.groupBy(names, (name) =>
-    name.includes(':') ? 'addresses' : 'hashes',
+function listsOf({ accounts, traces }: StreamNames) {
+  return { addresses: [...accounts], trace_external_hash_norms: [...traces] };
+}
+
+function sizeOf({ accounts, traces }: StreamNames): number {
+  return accounts.size + traces.size;
+}
+
+function areEqual(one: StreamNames, other: StreamNames): boolean {
+  return (
+    one.accounts.symmetricDifference(other.accounts).size === 0 &&
+    one.traces.symmetricDifference(other.traces).size === 0
   );
-  return { addresses, trace_external_hash_norms: hashes };
 }

@@ -22,6 +22,15 @@ export interface Watch {
   extendedAt: number;
 }
 
+/** What is subscribed to: accounts, each `0:UPPERCASE HEX`, and traces, each a normalized hash in padded base64. */
+export interface StreamNames {
+  readonly accounts: ReadonlySet<string>;
+  readonly traces: ReadonlySet<string>;
+}
+
+/** No names. */
+const NO_NAMES: StreamNames = { accounts: new Set(), traces: new Set() };
+
 export interface WatchesDependencies {
   /** Called when the names to subscribe to may have changed. */
   readonly onNames: () => void;
@@ -45,7 +54,7 @@ export class Watches {
   /** By the accounts of requests and the traces of answers: whom an event concerns. */
   readonly #byName = new Map<string, Set<Watch>>();
   readonly #lookForIdle: NodeJS.Timeout;
-  #acknowledged: ReadonlySet<string> = new Set();
+  #acknowledged = NO_NAMES;
 
   constructor(dependencies: WatchesDependencies) {
     this.#dependencies = dependencies;
@@ -99,30 +108,31 @@ export class Watches {
    * The names to subscribe to: all hashes of traces, and at most so many accounts. Those of requests come before those
    * of answers, and those of older watches before those of newer ones, so that polled keys do not displace each other.
    */
-  names(maxAddresses: number): ReadonlySet<string> {
+  names(maxAddresses: number): StreamNames {
     const polled = this.polled();
     const own = polled.flatMap(({ accounts }) => accounts);
     const accounts = new Set([...own, ...polled.flatMap(({ listed }) => listed.accounts)]);
-    return new Set([...[...accounts].slice(0, maxAddresses), ...polled.flatMap(({ listed }) => listed.traces)]);
+    return {
+      accounts: new Set([...accounts].slice(0, maxAddresses)),
+      traces: new Set(polled.flatMap(({ listed }) => listed.traces)),
+    };
   }
 
   /** The names whose events the server sends, as it has acknowledged on a connection that lasts. */
-  get acknowledged(): ReadonlySet<string> {
+  get acknowledged(): StreamNames {
     return this.#acknowledged;
   }
 
   /** The server sends the events of these names from now on, and of no others. */
-  acknowledge(names: ReadonlySet<string>): void {
-    const added = names.difference(this.#acknowledged);
+  acknowledge(names: StreamNames): void {
+    const added = names.accounts.difference(this.#acknowledged.accounts);
     this.#acknowledged = names;
-    for (const watch of this.naming(added)) {
-      if (watch.accounts.some((account) => added.has(account))) watch.changedAt = this.#dependencies.now();
-    }
+    for (const watch of this.naming(added)) watch.changedAt = this.#dependencies.now();
   }
 
   /** The connection is lost, and nothing is announced any more. */
   lost(): void {
-    this.#acknowledged = new Set();
+    this.#acknowledged = NO_NAMES;
     for (const watch of this.all()) watch.changedAt = this.#dependencies.now();
   }
 

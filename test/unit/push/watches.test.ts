@@ -103,7 +103,7 @@ describe('a subscription', () => {
     expect(push.subscribed).toEqual([1, 2, 3].map(account));
   });
 
-  test('holds at most the addresses that are allowed: polled keys do not take turns', () => {
+  test('holds at most the addresses that are allowed: polled keys do not displace each other', () => {
     push[Symbol.dispose]();
     push = new PushUnderTest(2);
     push.watch(by(1));
