@@ -22,6 +22,11 @@ export function loggedKey(key: string): string {
   return hash('sha256', key, 'base64url').slice(0, 16);
 }
 
+/** A key of a network without the network, for people. */
+export function withoutNetwork(key: string, network: string): string {
+  return key.slice(network.length + 1);
+}
+
 /**
  * Percent-encodes characters that do not occur in addresses, hashes, numbers and plain words, which stay readable in
  * keys.

@@ -7,6 +7,7 @@ import { type AdminAccessOptions, adminAccess } from '../../http/admin/admin-acc
 import { type AdminPath, sendJson, sendText } from '../../http/admin/admin-server.ts';
 import { parseTarget } from '../../http/parse-request.ts';
 import type { EpochMs } from '../../time-units.ts';
+import { withoutNetwork } from '../../ton/cache-key.ts';
 import type { StatusHistory, StatusMoment } from './history.ts';
 import type { TopKeys } from './top-keys.ts';
 
@@ -84,11 +85,11 @@ export function statusPages(dependencies: StatusPagesDependencies): Record<strin
 }
 
 /** The most requested keys, without the network, with what memory has of them. */
-function shownKeys({ topKeys, inMemory, now }: StatusPagesDependencies) {
+function shownKeys({ topKeys, inMemory, about, now }: StatusPagesDependencies) {
   return topKeys.top(SHOWN_KEYS).map(({ key, share }) => {
     const entry = inMemory(key);
     return {
-      request: key.slice(key.indexOf(' ') + 1).slice(0, LONGEST_REQUEST),
+      request: withoutNetwork(key, about.network).slice(0, LONGEST_REQUEST),
       share,
       ...(entry && { answerClass: entry.meta.answerClass, freshForMs: entry.freshUntil - now() }),
     };

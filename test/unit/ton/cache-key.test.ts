@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { cacheKey } from '../../../src/ton/cache-key.ts';
+import { cacheKey, withoutNetwork } from '../../../src/ton/cache-key.ts';
 import type { CanonicalRequest } from '../../../src/ton/canonical-request.ts';
 import { cases } from '../../support/property-runs.ts';
 import { identityOf, meaningPairs, meanings } from './meaning.ts';
@@ -21,6 +21,13 @@ function readKey(key: string): { network: string; operation: string } & Canonica
 }
 
 describe('the key of a call', () => {
+  test('is shown without its network, whatever that is called', () => {
+    const call = callOf('masterchainBlockShards', 'seqno=7');
+    for (const network of ['mainnet', 'a b']) {
+      expect(withoutNetwork(cacheKey(network, call), network)).toBe('masterchainBlockShards?seqno=7');
+    }
+  });
+
   test('is the same for all spellings of it', () => {
     fc.assert(
       fc.property(meanings, fc.gen(), (meaning, gen) => {
