@@ -202,7 +202,7 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
     metrics: () => metrics.page(),
     paths: {
       ...status,
-      '/purge': adminPurge(purges.purge),
+      '/purge': adminPurge(purges.purge, monotonic),
       '/explain': adminExplain({ explain, describe: describeExplanation }),
     },
     access,

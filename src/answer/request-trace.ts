@@ -1,3 +1,4 @@
+// eslint-disable-next-line no-restricted-syntax -- an id only has to be new; nothing is decided by it
 import { randomUUID } from 'node:crypto';
 import type { Pairs } from '../ton/canonical-request.ts';
 import type { RequestHeaders } from '../ton/parse-call.ts';

@@ -1,3 +1,4 @@
+// eslint-disable-next-line no-restricted-syntax -- a token only has to differ from those of all instances
 import { randomUUID } from 'node:crypto';
 import type { ConnectedRedis } from '../redis/connect.ts';
 import { leaseKeyOf } from './redis-keys.ts';

@@ -23,6 +23,9 @@ export interface ReadAnswerDependencies {
   readonly maxBodyBytes: number;
 }
 
+// eslint-disable-next-line no-restricted-syntax -- what is measured is a socket, which has no other clock
+const monotonic = (): MonotonicMs => performance.now();
+
 const NO_BYTES = Buffer.alloc(0);
 /** The most that is read and discarded of a body that is not needed, to keep its connection. */
 const MOST_DISCARDED_BYTES = 128 * 1024;
@@ -86,7 +89,7 @@ class AnswerReader implements ConnectedRequest {
     // The request waited for a connection until its timeout. Throwing leaves the connection to the next request; an
     // abort would close it.
     if (this.#givenUp !== undefined) throw this.#givenUp;
-    this.#sentAt = performance.now();
+    this.#sentAt = monotonic();
     this.#mayMeetIdleEnd = this.connection?.isNew === false;
     if (this.connection !== undefined) this.connection.isNew = false;
   }
@@ -137,7 +140,7 @@ class AnswerReader implements ConnectedRequest {
     if (this.#controller === undefined) return 'unreachable';
     const isIdleEnd =
       this.#mayMeetIdleEnd &&
-      performance.now() - this.#sentAt <= IDLE_BREAKS_WITHIN_MS &&
+      monotonic() - this.#sentAt <= IDLE_BREAKS_WITHIN_MS &&
       !(cause instanceof errors.HTTPParserError) &&
       this.#givenUp === undefined &&
       this.connection?.closed === false;

@@ -110,6 +110,7 @@ export class Names {
 
 /** As the system knows them, for programs that are no app. */
 export function systemNames(): Names {
+  // eslint-disable-next-line no-restricted-syntax -- programs that are no app have no composition root
   return new Names({ askResolver: lookup, now: performance.now.bind(performance) });
 }
 

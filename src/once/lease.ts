@@ -1,3 +1,4 @@
+// eslint-disable-next-line no-restricted-syntax -- a token only has to differ from those of all instances
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { END_LEASE } from '../cache/redis-scripts.ts';

@@ -1,11 +1,14 @@
 import { writeSync } from 'node:fs';
-import type { Ms } from '../time-units.ts';
+import type { MonotonicMs, Ms } from '../time-units.ts';
 
 /** Writes bytes to a descriptor and returns how many it took; throws as `fs.writeSync` does. */
 export type WriteBytes = (fd: number, bytes: Buffer) => number;
 
 /** How long after a failure the waiting lines are tried again. */
 const RETRY_MS = 100;
+
+// eslint-disable-next-line no-restricted-syntax -- what is measured is a pipe, which has no other clock
+const monotonic = (): MonotonicMs => performance.now();
 
 /**
  * Where log lines go: a file, a pipe or a terminal that may be full, slow or gone. Lines that cannot be written wait,
@@ -53,9 +56,9 @@ export class LogDestination {
 
   /** To be called before the process ends: writes the waiting lines, and blocks for `limitMs` if they are not taken. */
   flush(limitMs: Ms): void {
-    const until = performance.now() + limitMs;
+    const until = monotonic() + limitMs;
     const napping = new Int32Array(new SharedArrayBuffer(4));
-    while (!this.#writeWaiting() && performance.now() < until) Atomics.wait(napping, 0, 0, 10);
+    while (!this.#writeWaiting() && monotonic() < until) Atomics.wait(napping, 0, 0, 10);
   }
 
   /** Returns whether nothing waits any more. */

@@ -1,3 +1,4 @@
+// eslint-disable-next-line no-restricted-syntax -- a name only has to differ from those of all instances
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { reasonOf } from '../reason-of.ts';

@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import { Cluster, Redis } from 'ioredis';
 import type { Names } from '../names/names.ts';
 import type { RedisAddress } from '../redis-url.ts';
-import type { Ms } from '../time-units.ts';
+import type { MonotonicMs, Ms } from '../time-units.ts';
 import { connectorsBy } from './connectors.ts';
 import { patchIoredis } from './patch-ioredis.ts';
 
@@ -14,6 +14,9 @@ const LONGEST_DELAY_MS = 1000;
  * and is useless if the URL names a replica.
  */
 const READ_ONLY_RECONNECT_EVERY_MS = 30_000;
+
+// eslint-disable-next-line no-restricted-syntax -- what is measured is a socket, which has no other clock
+const monotonic = (): MonotonicMs => performance.now();
 
 /** The longest pause between two questions to a LOADING server whether it is ready. */
 const LONGEST_LOADING_WAIT_MS = 1000;
@@ -129,8 +132,8 @@ function readOnlyNowAndThen(): (error: Error) => boolean {
   let reconnectedAt = Number.NEGATIVE_INFINITY;
   return (error) => {
     if (!error.message.startsWith('READONLY')) return false;
-    if (performance.now() - reconnectedAt < READ_ONLY_RECONNECT_EVERY_MS) return false;
-    reconnectedAt = performance.now();
+    if (monotonic() - reconnectedAt < READ_ONLY_RECONNECT_EVERY_MS) return false;
+    reconnectedAt = monotonic();
     return true;
   };
 }
@@ -138,6 +141,7 @@ function readOnlyNowAndThen(): (error: Error) => boolean {
 /** How long to wait before the `attempt`th reconnect, from 1 up: doubling from 10 ms to 1 s, with as much again by chance. */
 function reconnectDelayMs(attempt: number): number {
   const delayMs = Math.min(FIRST_DELAY_MS * 2 ** (attempt - 1), LONGEST_DELAY_MS);
+  // eslint-disable-next-line no-restricted-syntax -- instances should differ, and no test depends on how much
   return delayMs + Math.random() * delayMs;
 }
 
@@ -153,10 +157,10 @@ function reconnectTo(client: Redis, most = Number.POSITIVE_INFINITY): void {
   let attempts = 0;
   let readyAt = Number.POSITIVE_INFINITY;
   client.on('ready', () => {
-    readyAt = performance.now();
+    readyAt = monotonic();
   });
   client.options.retryStrategy = () => {
-    if (performance.now() - readyAt >= GOOD_AFTER_MS) attempts = 0;
+    if (monotonic() - readyAt >= GOOD_AFTER_MS) attempts = 0;
     readyAt = Number.POSITIVE_INFINITY;
     attempts++;
     return attempts > most ? null : reconnectDelayMs(attempts);
@@ -182,8 +186,8 @@ function keepNodes(cluster: Cluster): void {
   // sent.
   let askedAt = Number.NEGATIVE_INFINITY;
   cluster.on('node error', () => {
-    if (cluster.status !== 'ready' || performance.now() - askedAt < LOOK_AGAIN_EVERY_MS) return;
-    askedAt = performance.now();
+    if (cluster.status !== 'ready' || monotonic() - askedAt < LOOK_AGAIN_EVERY_MS) return;
+    askedAt = monotonic();
     cluster.refreshSlotsCache();
   });
 }

@@ -67,6 +67,14 @@ it('gives each name to one type alone', () => {
   expect(names.filter((name, place) => names.indexOf(name) !== place)).toEqual([]);
 });
 
+it('lets no rule of the linter be disabled without a reason', () => {
+  const disabled = FILES.flatMap(({ path, text }) =>
+    [...text.matchAll(/(?:eslint-disable|biome-ignore).*/g)].map(([line]) => [path, line]),
+  );
+  expect(disabled.length).toBeGreaterThan(5);
+  expect(disabled.filter(([, line]) => !/(?: -- |: )\w+/.test(line ?? ''))).toEqual([]);
+});
+
 it('has no folder with an empty name such as utils', () => {
   const folders = PATHS.flatMap((path) => path.split('/').slice(0, -1));
   expect(folders.filter((name) => NAMES_OF_NOTHING.test(name))).toEqual([]);

@@ -1,5 +1,6 @@
 import { failure } from '../../errors.ts';
 import type { PurgeOutcome } from '../../purge/purges.ts';
+import type { MonotonicMs } from '../../time-units.ts';
 import { type PurgeRequest, parsePurge } from '../../ton/purge-selector.ts';
 import { BodyReader } from '../body-reader.ts';
 import { type AdminPath, sendJson } from './admin-server.ts';
@@ -7,9 +8,12 @@ import { type AdminPath, sendJson } from './admin-server.ts';
 const MAX_BODY_BYTES = 4096;
 
 /** `POST /purge`; {@link parsePurge} says what can be purged. `purge` purges this process in any case; it never rejects. */
-export function adminPurge(purge: (asked: PurgeRequest) => Promise<PurgeOutcome>): AdminPath {
+export function adminPurge(
+  purge: (asked: PurgeRequest) => Promise<PurgeOutcome>,
+  monotonic: () => MonotonicMs,
+): AdminPath {
   const maxReadingBytes = Number.POSITIVE_INFINITY;
-  const bodies = new BodyReader({ maxBodyBytes: MAX_BODY_BYTES, maxReadingBytes, now: () => performance.now() });
+  const bodies = new BodyReader({ maxBodyBytes: MAX_BODY_BYTES, maxReadingBytes, now: monotonic });
   return {
     method: 'POST',
     access: 'operators',

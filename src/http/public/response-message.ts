@@ -82,6 +82,7 @@ let renderedDate = '';
 
 /** The value of `Date` (RFC 9110 6.6.1), rendered once a second. */
 export function httpDate(): string {
+  // eslint-disable-next-line no-restricted-syntax -- this is the time of this machine, as Node itself sends it
   const second = Math.floor(Date.now() / 1000);
   if (second !== renderedSecond) {
     renderedSecond = second;
