@@ -51,7 +51,7 @@ export interface EntryRequest {
   readonly toBackup?: boolean;
 }
 
-/** What tells where a request may be sent: all but what it waits and is counted by. */
+/** The part of a request that decides where it may be sent: all but its key, and for whom it is sent. */
 export type RouteRequest = Omit<EntryRequest, 'key' | 'sentFor'>;
 
 /**

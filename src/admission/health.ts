@@ -6,10 +6,13 @@ import type { EndPass } from './guard.ts';
 /** So many failures in a row, of whatever operation, and an indexer is not asked while others are well. */
 const FAILURES = 3;
 
-/** After this time one request is its trial, which another one answers if it fails; each failed trial doubles the time. */
+/**
+ * A failing indexer gets one request as a trial after the first of these times. If the trial fails, another indexer answers
+ * its request, and the time until the next trial doubles, up to the second of them.
+ */
 const [TRIAL_AFTER_MS, LATEST_TRIAL_MS]: [Ms, Ms] = [100, 1000];
 
-/** In this time a peak is forgotten but for a third. */
+/** In this time a peak decays to 1/e. */
 const DECAY_MS: Ms = 10_000;
 
 export interface HealthDependencies {

@@ -77,8 +77,8 @@ export class MemoryPressure {
   };
 
   /**
-   * To be called for each request that a fresh entry in memory does not answer: in a full process evicts entries, each half
-   * a second, and collects garbage, each 5 s.
+   * To be called for each request that a fresh entry in memory does not answer. While the process is full, evicts entries
+   * at most twice a second, and collects garbage at most every 5 s. Otherwise it does nothing.
    */
   makeRoomIfFull(): void {
     const now = this.#dependencies.now();

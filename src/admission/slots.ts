@@ -166,8 +166,8 @@ export class Slots {
   mayTake(operation: string): boolean {
     const recent = this.#recent();
     const free = this.max - this.#inUse;
-    // An operation below its kept slots may take any free one. Lent slots come back one by one, and two operations that
-    // wait for theirs must not block each other.
+    // An operation that uses fewer than its kept slots takes any free one, also where those of another one are lent too:
+    // lent slots come back one at a time, and if each were kept free for the other operation, neither would get one.
     if (this.#of(operation).use.inUse < this.#kept(operation, recent)) return free > 0;
     let keptFree = 0;
     for (const [other, { use, usedAt }] of this.#operations) {

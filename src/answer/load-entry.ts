@@ -176,6 +176,7 @@ export class EntryLoader {
     return this.#failed(question.call, question.request.key, result, found, isRefresh);
   }
 
+  /** Stores the answer while it still has its slot: the request that gets the slot next may find it in memory. */
   #keep({ call, known }: Question, { entry, facts }: IndexerAnswer, lease: Lease | undefined, replaced: boolean): Load {
     const { cache, pushed, report } = this.#dependencies;
     const operation = call.operation.name;

@@ -39,7 +39,7 @@ export class PerClientLimit {
     const now = this.#dependencies.now();
     const fullAt = Math.max(now, this.#fullAt.get(client) ?? 0) + this.#everyMs;
     const waitMs = fullAt - now - burst * this.#everyMs;
-    // Half of a millionth: sums of fractions must not refuse the last request of a burst.
+    // Half a microsecond is granted: `fullAt` is a sum, whose rounding must not refuse the last request of a burst.
     if (waitMs < 0.0005) this.#fullAt.set(client, fullAt);
     return waitMs < 0.0005 ? undefined : this.#refusal(waitMs);
   }

@@ -30,10 +30,10 @@ export interface HeadsDependencies {
 type Round = ReadonlyMap<number, ChainHead>;
 
 /**
- * How far each of several indexers is behind the others; backups are never asked, and never behind. All are asked for
- * their heads at once, but for those that have not answered the last question. What was said within a second is compared:
- * so an indexer is not behind because it was asked earlier, and none is behind one that has died. One that says nothing
- * keeps the lag that it had, at first none.
+ * How far each of several indexers is behind the others. Backups take no part, and are never behind (`IndexerHead` asks
+ * one that answers for its chain time). All are asked for their heads at once, but for those that have not answered the
+ * last question. What was said within a second is compared: so an indexer is not behind because it was asked earlier,
+ * and none is behind one that has died. One that says nothing keeps the lag that it had, at first none.
  */
 export class Heads {
   readonly #dependencies: HeadsDependencies;
@@ -70,7 +70,7 @@ export class Heads {
     const answers = heads.map(async (head, index) => {
       const answer = await head.ask();
       if (answer === undefined) return;
-      // One that comes after its round is compared with the others of its round. It is no newest head for them: it is younger.
+      // One that comes after its round is compared with the others of it. It is no newest head for them: it is younger.
       if (newest !== undefined) this.#addLag(index, newest - answer.seqno);
       else said.set(index, answer);
     });

@@ -1,10 +1,10 @@
 import type { Ms } from '../time-units.ts';
 import type { RetryBudget } from './retry-budget.ts';
 
-/** So many answers of an operation are remembered, and looked at when a quarter of them is new. */
+/** The times of so many answers of an operation are kept. The quantile is computed anew when a quarter of them is new. */
 const REMEMBERED = 128;
 
-/** The part of the answers that came within the time after which another indexer is asked as well. */
+/** A request is hedged when it takes longer than this part of its operation's answers took, 0 to 1. */
 const QUANTILE = 0.95;
 
 /** No request is hedged before this time. */

@@ -15,10 +15,10 @@ export interface RetryBudgetOptions {
   readonly freeEveryMs: Ms;
 }
 
-/** A tenth of the calls, ten of them at once, and one a second in any case. */
+/** One retry for ten calls, up to ten retries saved up, and one retry a second in any case. */
 export const RETRIES: RetryBudgetOptions = { callsARetry: 10, mostCalls: 100, calls: 0, freeEveryMs: 1000 };
 
-/** One in twenty calls, twenty of them at once. */
+/** One hedge for twenty calls, up to twenty hedges saved up, as they are at the start. */
 export const HEDGES: RetryBudgetOptions = {
   callsARetry: 20,
   mostCalls: 400,

@@ -14,8 +14,8 @@ export interface FastLaneDependencies extends Omit<FastLaneConnectionDependencie
 
 /**
  * Answers plain requests for the operations from the socket itself, because by Node's HTTP server a hit takes 2.4 to 3.5
- * times the CPU time. Each connection of the public port begins here. When bytes come that this does not understand completely, the
- * connection goes to the HTTP server for good, with all bytes that are not answered yet.
+ * times the CPU time. Each connection of the public port begins here. When bytes come that this does not understand
+ * completely, the connection goes to the HTTP server for good, with all bytes that are not answered yet.
  */
 export class FastLane {
   readonly #dependencies: FastLaneDependencies;

@@ -68,7 +68,8 @@ export class RenderedHits {
   #render(hit: MemoryHit, known: RenderedHit | undefined): RenderedHit | undefined {
     const { entry, sent, at } = hit;
     if (!isOneSlice(sent.body)) return undefined;
-    // The body is copied for a new head. A client that stalls holds the old copy: one more each second, of one hit.
+    // While its bytes are being written, the head before the body must not change: the body is copied behind a new head.
+    // A client that stalls keeps the old copy in memory, and `Age` needs a new one each second: no large body is copied.
     const isPending = known !== undefined && known.pendingWrites > 0;
     if (isPending && sent.body.length > LARGEST_COPIED_BYTES) return undefined;
     const head = this.#headOf(hit);
