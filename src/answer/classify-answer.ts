@@ -4,6 +4,7 @@ import type { UpstreamAnswer } from '../indexer/upstream-client.ts';
 import { OUTCOMES, type Outcome, outcomeOfStatus } from '../outcomes.ts';
 import { unsliced } from '../sliced-strings.ts';
 import type { EpochMs } from '../time-units.ts';
+import type { Finality } from '../ton/finality.ts';
 import { finalityAtAge, type LifetimePolicies, lifetimeOf } from '../ton/lifetime.ts';
 import { notServed } from '../ton/not-served.ts';
 import type { Call } from '../ton/parse-call.ts';
@@ -45,7 +46,7 @@ export function classifyAnswer(
   const { askedAt, receivedAt, ageValueSeconds } = answer;
   const chainAt = facts.finality.newestNow === undefined ? undefined : chainTime;
   const instants = { askedAt, receivedAt, chainAt, ageValueSeconds };
-  const finality = finalityAtAge(facts.finality, instants);
+  const finality = withBlock(finalityAtAge(facts.finality, instants), awaitedBlock);
   const lifetime = lifetimeOf(finality, policies, instants, random);
   const meta = sharedMeta({
     status: answer.status,
@@ -67,6 +68,12 @@ export function classifyAnswer(
     ageValueSeconds,
     awaitedBlock: finality.answerClass === 'absent' ? awaitedBlock : undefined,
   });
+}
+
+/** An empty page does not show that its block is there: it is as any empty list where that was not known before. */
+function withBlock(finality: Finality, awaitedBlock: number | undefined): Finality {
+  const isOfUnknown = finality.rule === 'emptyOfBlock' && awaitedBlock !== undefined;
+  return isOfUnknown ? { ...finality, rule: 'empty' } : finality;
 }
 
 /** The outcome of a complete answer that is no entry. */

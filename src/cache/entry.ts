@@ -64,7 +64,10 @@ export function newEntry(fields: Entry): Entry {
 
 /** How complete an answer is, to compare two answers of one key (`precedence.ts`). */
 export interface Completeness {
-  /** The answer's class as a whole number from 0 to {@link HIGHEST_RANK}: the greater is more complete. */
+  /**
+   * The answer's class as a whole number from 0 to 3, or the seqno of the newest block that it names: the greater is more
+   * complete.
+   */
   readonly rank: number;
   /** {@link fingerprints} of the final rows that it lists: a later answer must list all of them. */
   readonly members: Buffer;
@@ -72,8 +75,11 @@ export interface Completeness {
   readonly tentative: Buffer;
 }
 
-/** A higher rank is garbage. */
-export const HIGHEST_RANK = 3;
+/** A higher rank is garbage: a seqno is an int32. */
+export const HIGHEST_RANK = 2_147_483_647;
+
+/** Higher ranks are seqnos. */
+export const HIGHEST_CLASS_RANK = 3;
 
 /** The most metadata objects that are shared. The indexer's answers have a few hundred, mostly differing in `maxAgeSeconds`. */
 const MOST_SHARED = 4096;
@@ -102,7 +108,7 @@ export const NO_MEMBERS = Buffer.alloc(0);
  */
 const CELL_HASH = /^[A-Za-z0-9+/]{43}=$/;
 
-const NOTHING_LISTED: readonly Completeness[] = Array.from({ length: HIGHEST_RANK + 1 }, (_, rank) => ({
+const NOTHING_LISTED: readonly Completeness[] = Array.from({ length: HIGHEST_CLASS_RANK + 1 }, (_, rank) => ({
   rank,
   members: NO_MEMBERS,
   tentative: NO_MEMBERS,

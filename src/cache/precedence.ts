@@ -1,10 +1,13 @@
-import { type Completeness, type Entry, FINGERPRINT_BYTES } from './entry.ts';
+import { type Completeness, type Entry, FINGERPRINT_BYTES, HIGHEST_CLASS_RANK } from './entry.ts';
 
 /** Whether an answer replaces the kept one, or why not. */
 export type Precedence = 'replaces' | 'older' | 'regressed';
 
 /** After 10 minutes of only regressed answers the indexer is believed: the kept answer may be wrong. */
 export const BELIEVED_AFTER_MS = 10 * 60_000;
+
+/** The newest block that was named counts for 60 s, as in `IndexerHead`: the indexer may have been restored. */
+export const HEAD_BELIEVED_AFTER_MS = 60_000;
 
 /**
  * Decides whether `next` replaces `kept`, both of one key, at `now` (epoch ms). A less complete answer (a 404 where
@@ -17,11 +20,13 @@ export function precedenceOver(kept: Entry, next: Entry, now: number): Precedenc
       return 'replaces';
     case 'equal':
       return next.askedAt < kept.askedAt ? 'older' : 'replaces';
-    case 'less':
+    case 'less': {
+      const believedAfterMs = kept.completeness.rank > HIGHEST_CLASS_RANK ? HEAD_BELIEVED_AFTER_MS : BELIEVED_AFTER_MS;
       if (next.askedAt < kept.askedAt) return 'older';
-      return kept.regressedSince !== undefined && now - kept.regressedSince >= BELIEVED_AFTER_MS
+      return kept.regressedSince !== undefined && now - kept.regressedSince >= believedAfterMs
         ? 'replaces'
         : 'regressed';
+    }
   }
 }
 

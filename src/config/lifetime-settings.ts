@@ -67,7 +67,13 @@ export const lifetimes = setting(
     byHashLive: rule('A trace or transactions, found by a hash, that may be incomplete.', ['400ms', '0s', '0s']),
     pendingFinalized: rule('Traces all of whose transactions are final.', ['1s', '1s', '2s']),
     pendingLive: rule('Traces under way.', ['400ms', '400ms', '2s']),
+    head: rule('The newest masterchain block.', ['400ms', '400ms', '2s']),
     empty: rule('An empty list.', ['250ms', '0s', '0s']),
+    emptyOfBlock: rule('An empty page of transactions of a masterchain block that is known to be there.', [
+      '2s',
+      '0s',
+      '0s',
+    ]),
     emptyWatched: setting(
       duration('1ms', '10s').prefault('2s'),
       'How long an empty list of pending traces is fresh in memory, if clients poll its account and the stream announces the next trace; has no effect if it is shorter than the lifetime of an empty list.',

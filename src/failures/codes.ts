@@ -103,7 +103,7 @@ export const FAILURES = {
     clientReads: {
       usual: '{operation} is not cached so: {issues}; PASSTHROUGH=on passes such a request through',
       parameter:
-        '{operation} is cached with no other parameters than {parameters}; PASSTHROUGH=on passes such a request through',
+        '{operation} is cached with these parameters alone: {parameters}; PASSTHROUGH=on passes such a request through',
     },
   },
   'method-not-allowed': {

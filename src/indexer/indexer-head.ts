@@ -4,7 +4,7 @@ import { type ChainHead, type ChainPoint, headIn } from '../ton/chain-point.ts';
 import { BlockProof, blockQuestion, showsBlock } from './block-proof.ts';
 import type { UpstreamAnswer, UpstreamClient, UpstreamRequest } from './upstream-client.ts';
 
-const HEAD_QUESTION: UpstreamRequest = { operation: 'masterchainInfo', query: [], headers: [] };
+const HEAD_QUESTION: UpstreamRequest = { operation: 'masterchainInfo', query: [], headers: [], isForHead: true };
 
 /** On a big database the question can take 40 s, and such questions must not pile up. */
 const TIMEOUT_MS = 5000;

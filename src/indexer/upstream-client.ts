@@ -44,6 +44,8 @@ export interface UpstreamRequest {
   readonly operation: string;
   readonly query: Pairs;
   readonly headers: Pairs;
+  /** Whether this process asks for the head for itself: no client waits for the answer. */
+  readonly isForHead?: true;
 }
 
 /** What the indexer answered, whatever the status. */
@@ -87,6 +89,7 @@ export type UpstreamEvent = {
   /** The host and port of the indexer. */
   readonly indexer: string;
   readonly operation: string;
+  readonly isForHead?: true;
   readonly ms: Ms;
 } & (
   | { readonly name: 'upstream-answered'; readonly status: number }
@@ -94,7 +97,14 @@ export type UpstreamEvent = {
 );
 
 /** Its requests are reported as one operation. */
-const PASS_THROUGH = 'passThrough';
+const PASS_THROUGH: ReportedRequest = { operation: 'passThrough' };
+
+/** What is reported of a request. */
+type ReportedRequest = Pick<UpstreamRequest, 'operation' | 'isForHead'>;
+
+function reported({ operation, isForHead }: ReportedRequest): ReportedRequest {
+  return isForHead === undefined ? { operation } : { operation, isForHead };
+}
 
 /** Gateways add cookies, policies and timings: undici's default of 16 KiB is too little. */
 const MAX_HEAD_BYTES = 64 * 1024;
@@ -154,7 +164,7 @@ export class UpstreamClient {
       // A process that was suspended reads its sockets before it runs its timers, so the timeout may not have fired.
       if (monotonic() - startedAt > timeoutMs) throw timedOut();
       const receivedAt = now();
-      this.#answered(request.operation, startedAt, answer.status);
+      this.#answered(request, startedAt, answer.status);
       return {
         status: answer.status,
         contentType: header(answer, 'content-type'),
@@ -169,7 +179,7 @@ export class UpstreamClient {
       };
     } catch (error) {
       const isOwn = this.#closed && !isTimeout(error);
-      throw this.#failed(request.operation, startedAt, isOwn ? shuttingDown(error) : error);
+      throw this.#failed(request, startedAt, isOwn ? shuttingDown(error) : error);
     }
   }
 
@@ -215,16 +225,16 @@ export class UpstreamClient {
     await Promise.all([this.#pool.destroy(), this.#forwardPool.destroy()]);
   }
 
-  #answered(operation: string, startedAt: MonotonicMs, status: number): void {
+  #answered(asked: ReportedRequest, startedAt: MonotonicMs, status: number): void {
     const ms = monotonic() - startedAt;
-    this.#dependencies.report({ name: 'upstream-answered', indexer: this.name, operation, status, ms });
+    this.#dependencies.report({ name: 'upstream-answered', indexer: this.name, ...reported(asked), status, ms });
   }
 
-  #failed(operation: string, startedAt: MonotonicMs, error: unknown): unknown {
+  #failed(asked: ReportedRequest, startedAt: MonotonicMs, error: unknown): unknown {
     if (!(error instanceof ProxyError)) return error;
     const { code, cause } = error;
     const ms = monotonic() - startedAt;
-    this.#dependencies.report({ name: 'upstream-failed', indexer: this.name, operation, code, ms, cause });
+    this.#dependencies.report({ name: 'upstream-failed', indexer: this.name, ...reported(asked), code, ms, cause });
     return error;
   }
 

@@ -85,7 +85,7 @@ const answerLines = ({ isOne, backups }: LoggedIndexers): ByEvent<Line | undefin
         return { ...info('the indexer answers again', { indexer }), topic: topicOf(indexer), isGood: true };
       }
       // What the answer to an operation means is reported once it is read. A client's own key is between the two.
-      if (OPERATIONS.has(operation)) return undefined;
+      if (OPERATIONS.has(operation) && event.isForHead !== true) return undefined;
       if (!isRefusedKey) return indexerFails(event, status, { status });
       return operation === 'passThrough' ? undefined : keyRefused(indexer, status);
     },
@@ -218,7 +218,7 @@ export function logEvents(
     if (isClosing) return;
     // A failed question for the head only shortens lifetimes; no client gets a failure. But the first one, at the start,
     // says what clients will get.
-    if ('operation' in event && event.operation === 'masterchainInfo' && heardOf.has(event.indexer)) return;
+    if ('isForHead' in event && heardOf.has(event.indexer)) return;
     if ('indexer' in event) heardOf.add(event.indexer);
     // Each connection says anew what is wrong with it.
     if (event.name === 'stream-connected') saidOf.delete(STREAM);

@@ -55,17 +55,21 @@ export function headIn(answer: Buffer): ChainHead {
   if (answer.length > LONGEST_HEAD_BYTES) return NO_HEAD;
   try {
     const body: unknown = JSON.parse(answer.toString('utf8'));
-    const [first, last] = isObject(body) ? [body['first'], body['last']] : [];
-    if (!isObject(last)) return NO_HEAD;
-    const { seqno, gen_utime: time, global_id: globalId } = last;
-    return {
-      ...furthest(NO_POINT, time, seqno),
-      first: isObject(first) && isSeqno(first['seqno']) ? first['seqno'] : 0,
-      globalId: typeof globalId === 'number' ? globalId : undefined,
-    };
+    return isObject(body) ? headOf(body) : NO_HEAD;
   } catch {
     return NO_HEAD;
   }
+}
+
+/** The same of a body that was parsed. */
+export function headOf({ first, last }: JsonObject): ChainHead {
+  if (!isObject(last)) return NO_HEAD;
+  const { seqno, gen_utime: time, global_id: globalId } = last;
+  return {
+    ...furthest(NO_POINT, time, seqno),
+    first: isObject(first) && isSeqno(first['seqno']) ? first['seqno'] : 0,
+    globalId: typeof globalId === 'number' ? globalId : undefined,
+  };
 }
 
 function furthest(point: ChainPoint, time: unknown, seqno: unknown): ChainPoint {

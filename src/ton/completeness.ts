@@ -3,7 +3,7 @@ import { type AnswerClass, type Finality, isFinal } from './finality.ts';
 
 /** How complete an answer is, to compare two answers to one call: what they list counts first, their rank second. */
 export interface AnswerCompleteness {
-  /** 0 to 3, by the answer's class. */
+  /** 0 to 3, by the answer's class; or the seqno of the newest block that it names. */
   readonly rank: number;
   /** Hashes of the final transactions of a list that only ever gains rows; empty for all other answers. */
   readonly hashes: readonly string[];

@@ -21,7 +21,9 @@ export type LifetimeRule =
   | 'byHashLive'
   | 'pendingFinalized'
   | 'pendingLive'
+  | 'head'
   | 'empty'
+  | 'emptyOfBlock'
   | 'notFound';
 
 /** The rows of the table whose lifetime is a fraction of the age of what an answer holds. */

@@ -5,7 +5,14 @@ export const CACHED_ALWAYS = ['pendingTraces', 'adjacentTransactions', 'masterch
  * Those that are cached where a setting names them. A request for one of them that names a parameter which it does not
  * read has no cached form (see `parse-call.ts`); the others drop such a parameter.
  */
-export const FURTHER = ['blocks', 'traces', 'transactions', 'transactionsByMessage'] as const;
+export const FURTHER = [
+  'blocks',
+  'transactionsByMasterchainBlock',
+  'masterchainInfo',
+  'traces',
+  'transactions',
+  'transactionsByMessage',
+] as const;
 
 export type OperationName = (typeof CACHED_ALWAYS | typeof FURTHER)[number];
 

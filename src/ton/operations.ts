@@ -1,12 +1,14 @@
 import type { Pairs } from './canonical-request.ts';
 import type { OperationOf } from './operation.ts';
-import type { OperationName } from './operation-names.ts';
+import { OPERATION_NAMES, type OperationName } from './operation-names.ts';
 import { adjacentTransactions } from './operations/adjacent-transactions.ts';
 import { blocks } from './operations/blocks.ts';
 import { masterchainBlockShards } from './operations/masterchain-block-shards.ts';
+import { masterchainInfo } from './operations/masterchain-info.ts';
 import { pendingTraces } from './operations/pending-traces.ts';
 import { traces } from './operations/traces.ts';
 import { transactions } from './operations/transactions.ts';
+import { transactionsByMasterchainBlock } from './operations/transactions-by-masterchain-block.ts';
 import { transactionsByMessage } from './operations/transactions-by-message.ts';
 
 const ALL: { readonly [Name in OperationName]: OperationOf<Name> } = {
@@ -17,6 +19,8 @@ const ALL: { readonly [Name in OperationName]: OperationOf<Name> } = {
   traces,
   transactions,
   transactionsByMessage,
+  transactionsByMasterchainBlock,
+  masterchainInfo,
 };
 
 export type Operation = OperationOf<OperationName>;
@@ -38,7 +42,8 @@ export class OperationsInUse {
 
   /** `further`: the names of those that are cached beside the ones that always are. */
   constructor(further: readonly string[] = []) {
-    const used = Object.values<Operation>(ALL).filter(({ name, isFurther }) => !isFurther || further.includes(name));
+    const all = OPERATION_NAMES.map((name): Operation => ALL[name]);
+    const used = all.filter(({ name, isFurther }) => !isFurther || further.includes(name));
     this.names = used.map(({ name }) => name);
     this.#byName = new Map(used.map((known) => [known.name, known]));
     this.#byPath = new Map(used.map((known) => [`/api/v3/${known.name}`.toLowerCase(), known]));

@@ -3,9 +3,11 @@ import type { VerifiedOperation } from './operation.ts';
 import { adjacentTransactions } from './operations/adjacent-transactions.ts';
 import { blocks } from './operations/blocks.ts';
 import { masterchainBlockShards } from './operations/masterchain-block-shards.ts';
+import { masterchainInfo } from './operations/masterchain-info.ts';
 import { pendingTraces } from './operations/pending-traces.ts';
 import { traces } from './operations/traces.ts';
 import { transactions } from './operations/transactions.ts';
+import { transactionsByMasterchainBlock } from './operations/transactions-by-masterchain-block.ts';
 import { transactionsByMessage } from './operations/transactions-by-message.ts';
 
 /** The operations that toncache caches, in the order in which they are asked. */
@@ -17,6 +19,8 @@ const BY_NAME: Readonly<Record<OperationName, VerifiedOperation>> = {
   traces,
   transactions,
   transactionsByMessage,
+  transactionsByMasterchainBlock,
+  masterchainInfo,
 };
 
 /** All of them. */

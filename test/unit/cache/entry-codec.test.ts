@@ -142,7 +142,7 @@ describe('bytes with a right checksum are no entry', () => {
     ['with an Age of no whole seconds', { ageValueSeconds: 1.5 }],
     ['with an Age beyond the greatest', { ageValueSeconds: 2 ** 31 + 1 }],
     ['regressed since before time', { regressedSince: -1 }],
-    ['of a rank that there is not', { completeness: { ...NOTHING_LISTED, rank: 4 } }],
+    ['of a rank that there is not', { completeness: { ...NOTHING_LISTED, rank: 2 ** 31 } }],
     ['with half a member', { completeness: { ...NOTHING_LISTED, members: Buffer.alloc(12) } }],
     ['with half a tentative member', { completeness: { ...NOTHING_LISTED, tentative: Buffer.alloc(12) } }],
   ])('%s', (_, change) => {

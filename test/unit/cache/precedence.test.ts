@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type Entry, fingerprints, HIGHEST_RANK } from '../../../src/cache/entry.ts';
-import { BELIEVED_AFTER_MS, extended, precedenceOver } from '../../../src/cache/precedence.ts';
+import { BELIEVED_AFTER_MS, extended, HEAD_BELIEVED_AFTER_MS, precedenceOver } from '../../../src/cache/precedence.ts';
 import { freshnessOf } from '../../../src/freshness.ts';
 import { anEntry } from '../../support/entry.ts';
 
@@ -49,6 +49,16 @@ describe('beside a kept answer', () => {
     ['without a final child, with a pending one more', [['a', 'b'], []], [['a'], ['c']], 'regressed'],
   ])('%s', (_, kept, next, expected) => {
     expect(precedenceOver(listing(...kept), listing(...next, { askedAt: NOW + 1 }), NOW + 1)).toBe(expected);
+  });
+
+  test('a head of an older block is regressed, for 60 s of nothing else', () => {
+    const kept = ranked(62_000_000);
+    const lower = (askedAt: number) => ranked(61_999_999, { askedAt });
+    expect(precedenceOver(kept, lower(NOW + 1), NOW + 1)).toBe('regressed');
+    const later = extended(kept, NOW);
+    expect(precedenceOver(later, lower(NOW + 1), NOW + HEAD_BELIEVED_AFTER_MS - 1)).toBe('regressed');
+    expect(precedenceOver(later, lower(NOW + 1), NOW + HEAD_BELIEVED_AFTER_MS)).toBe('replaces');
+    expect(precedenceOver(later, ranked(62_000_001), NOW + 1)).toBe('replaces');
   });
 
   test('an equally complete one that was requested earlier is superseded', () => {

@@ -33,7 +33,9 @@ const CLASSES: Record<Exclude<LifetimeRule, GrowingRule>, AnswerClass> = {
   byHashLive: 'live',
   pendingFinalized: 'live',
   pendingLive: 'live',
+  head: 'live',
   empty: 'absent',
+  emptyOfBlock: 'absent',
   notFound: 'absent',
 };
 const FIXED = Object.keys(CLASSES) as (keyof typeof CLASSES)[];

@@ -56,6 +56,13 @@ export const EXAMPLES: Readonly<
     queries: [`msg_hash=${HASH_HEX}`, `msg_hash=${HASH_HEX}&direction=in`, `msg_hash=${HASH_HEX}&direction=out`],
     lists: ['transactions'],
   },
+  transactionsByMasterchainBlock: {
+    queries: ['seqno=7', 'seqno=7&limit=1', 'seqno=7&offset=1'],
+    lists: ['transactions'],
+    whenEmpty: 'emptyOfBlock',
+  },
+  // It lists nothing.
+  masterchainInfo: { queries: [''], lists: [] },
 };
 
 export function operationNamed(name: OperationName): Operation {

@@ -4,6 +4,8 @@ import type { SimulatorQuestion } from '../question.ts';
 import { renderBlock } from '../render-transaction.ts';
 import type { BlockSet } from '../trace.ts';
 
+const BLOCKS_BACK = 150;
+
 /** The newest indexed masterchain block and the history floor. */
 function answer(question: SimulatorQuestion): object {
   const { chain, databaseAt } = question;
@@ -17,4 +19,11 @@ function answer(question: SimulatorQuestion): object {
   return { last: blockOf(newest), first: blockOf(chain.floorSeqno) };
 }
 
-export const masterchainInfo = { name: 'masterchainInfo', answer } as const satisfies SimulatedOperation;
+/** Each commit is a new head; those of the last minute are enough for any answer that a cache may still give. */
+function changes({ chain }: SimulatorQuestion): readonly number[] {
+  const { headSeqno, floorSeqno, clock } = chain;
+  const first = Math.max(floorSeqno, headSeqno - BLOCKS_BACK);
+  return Array.from({ length: headSeqno - first + 1 }, (_, n) => clock.committedAt(first + n));
+}
+
+export const masterchainInfo = { name: 'masterchainInfo', answer, changes } as const satisfies SimulatedOperation;

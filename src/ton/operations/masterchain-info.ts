@@ -1,0 +1,28 @@
+import { z } from 'zod';
+import { isObject, type JsonObject } from '../../json-object.ts';
+import type { CanonicalRequest } from '../canonical-request.ts';
+import { headOf } from '../chain-point.ts';
+import type { Finality } from '../finality.ts';
+import { operation } from '../operation.ts';
+
+const schema = z.object({}).transform((): CanonicalRequest => ({ query: [], headers: [] }));
+
+/** The newest and the oldest masterchain block, both with their seqnos. */
+function finalityOfHead({ last, first }: JsonObject): Finality | undefined {
+  const hasSeqno = (block: unknown) => isObject(block) && Number.isInteger(block['seqno']);
+  const isHead = hasSeqno(last) && hasSeqno(first) && isObject(last) && last['workchain'] === -1;
+  return isHead ? { answerClass: 'live', rule: 'head' } : undefined;
+}
+
+/** The newest masterchain block that the indexer has, and the oldest. */
+export const masterchainInfo = operation({
+  name: 'masterchainInfo',
+  schema,
+  finality: finalityOfHead,
+  lifetimeRules: () => ['head'],
+  // A replica that lags behind names an older block.
+  completeness: (_, body) => ({ rank: Math.max(0, headOf(body).seqno), hashes: [], tentativeHashes: [] }),
+  chainPoint: headOf,
+  tags: () => [],
+  cheapQuery: [],
+});

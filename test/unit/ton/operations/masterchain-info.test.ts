@@ -1,0 +1,33 @@
+import { expect, test } from 'vitest';
+import { factsOf } from '../../../../src/answer/body-facts.ts';
+import { callOf, refusalOf } from '../requests.ts';
+
+const FIRST = { workchain: -1, seqno: 1 };
+const LAST = { workchain: -1, seqno: 62_000_000, gen_utime: '1700000000', global_id: -239 };
+
+const factsFor = (body: unknown) => factsOf(callOf('masterchainInfo', ''), 200, Buffer.from(JSON.stringify(body)));
+
+test('a head lives for the time of a block, and shows how far the chain has got', () => {
+  const { finality, chainPoint, completeness } = factsFor({ first: FIRST, last: LAST });
+  expect(finality).toEqual({ answerClass: 'live', rule: 'head' });
+  expect(chainPoint).toMatchObject({ seqno: LAST.seqno, at: 1_700_000_000_000 });
+  expect(completeness.rank).toBe(LAST.seqno);
+});
+
+test.each([
+  [{ last: LAST }],
+  [{ first: FIRST, last: { ...LAST, workchain: 0 } }],
+  [{ first: FIRST, last: { ...LAST, seqno: '62000000' } }],
+  [{ first: {}, last: LAST }],
+  [{ first: FIRST, last: null }],
+  [{}],
+])('%j is no head, and is not cached', (body) => {
+  expect(factsFor(body).finality).toBeUndefined();
+});
+
+test('any parameter that says something of the answer leaves no cached form', () => {
+  expect(refusalOf('masterchainInfo', '_=1&api_key=x&x_timeout=1&x_debug_request=1')).toBeUndefined();
+  expect(refusalOf('masterchainInfo', 'seqno=1')).toMatch(
+    /^masterchainInfo is cached with these parameters alone: none;/,
+  );
+});

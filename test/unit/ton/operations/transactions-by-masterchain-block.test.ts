@@ -1,0 +1,41 @@
+import { expect, test } from 'vitest';
+import { finalityOf } from '../../../../src/ton/finality.ts';
+import { seqnoOf } from '../../../../src/ton/parse-call.ts';
+import { callOf, refusalOf, requestOf } from '../requests.ts';
+
+const ROW = { hash: 'x', emulated: false, mc_block_seqno: 7, finality: 'finalized', now: 1 };
+const PAGE = { answerClass: 'final-page', rule: 'shardsFinalPage' };
+const LIVE = { answerClass: 'live', rule: 'shardsLive' };
+
+const classify = (...transactions: readonly unknown[]) =>
+  finalityOf(callOf('transactionsByMasterchainBlock', 'seqno=7'), 200, { transactions });
+
+test('a page is final when all of its rows are, and are of the block', () => {
+  expect(classify(ROW)).toEqual(PAGE);
+  expect(classify(ROW, { ...ROW, hash: 'y' })).toEqual(PAGE);
+  for (const other of [{ mc_block_seqno: 8 }, { finality: 'pending' }, { emulated: true }, { mc_block_seqno: null }]) {
+    expect(classify(ROW, { ...ROW, ...other })).toEqual(LIVE);
+  }
+});
+
+test('an empty page does not show that its block is there', () => {
+  expect(classify()).toEqual({ answerClass: 'absent', rule: 'emptyOfBlock' });
+});
+
+test('a request names its block', () => {
+  const call = callOf('transactionsByMasterchainBlock', 'SEQNO=007&sort=D&limit=10');
+  expect([call.tags, seqnoOf(call)]).toEqual([['seqno:7'], 7]);
+  expect(call.request.query).toEqual([
+    ['seqno', '7'],
+    ['limit', '10'],
+    ['sort', 'desc'],
+  ]);
+  expect(requestOf('transactionsByMasterchainBlock', 'seqno=7&x_no_address_book=1').headers).toHaveLength(1);
+});
+
+test.each(['', 'seqno=', 'seqno=x', 'seqno=7&seqno=7', 'seqno=7&sort=foo', 'seqno=7&account=x'])(
+  '%j has no cached form',
+  (query) => {
+    expect(refusalOf('transactionsByMasterchainBlock', query)).toMatch(/PASSTHROUGH=on/);
+  },
+);
