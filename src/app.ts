@@ -29,6 +29,7 @@ import { LastFailures } from './operate/status/last-failures.ts';
 import { statusPages } from './operate/status/status-pages.ts';
 import { TopKeys } from './operate/status/top-keys.ts';
 import { Purges } from './purge/purges.ts';
+import { isBulkyKey } from './ton/cache-key.ts';
 import { longestUseMs } from './ton/lifetime.ts';
 import { OperationsInUse } from './ton/operations.ts';
 import { VERSION } from './version.ts';
@@ -107,6 +108,7 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
     maxSizeBytes: bounds.maxSize,
     maxEntries: bounds.maxEntries,
     onEvicted: () => events.report({ name: 'evicted' }),
+    isBulky: isBulkyKey,
   });
   const gzip = new Gzip({
     onChange: (entry) => memory.resize(entry),

@@ -26,6 +26,9 @@ const MOST_LOOKED_AT = 4096;
 /** If those that have expired are at least this part, that is room enough. */
 const ENOUGH_SHARE = 1 / 64;
 
+/** Bulky entries, see {@link MemoryTierDependencies.isBulky}, take this part of the memory at most. */
+const BULKY_SHARE = 1 / 4;
+
 /** What a `MemoryTier` is built from. */
 export interface MemoryTierDependencies {
   readonly now: () => EpochMs;
@@ -35,14 +38,23 @@ export interface MemoryTierDependencies {
   readonly maxEntries: number;
   /** Called for each entry that is evicted while it is fresh: with more memory it would have been a hit. */
   readonly onEvicted?: (() => void) | undefined;
+  /**
+   * Whether the entry of a key may be large and is seldom asked for again: such entries must not evict the others. Absent
+   * where none is.
+   */
+  readonly isBulky?: (key: string) => boolean;
 }
 
 /**
  * The tier in this process, bounded by bytes and by number; evicts the least recently used entry. Does not keep an
- * entry larger than a sixteenth of the bound. Whether an entry replaces another one is decided before it is set.
+ * entry larger than a sixteenth of the bound. Bulky entries have a quarter of it: beyond that the one of them that was
+ * stored first is evicted. Whether an entry replaces another one is decided before it is set.
  */
 export class MemoryTier {
   readonly #entries: LRUCache<string, Entry>;
+  /** The sizes of the bulky ones among them. */
+  readonly #bulky: LRUCache<string, number>;
+  readonly #isBulky: (key: string) => boolean;
   readonly #maxEntries: number;
   readonly #longKeyWeight: number;
   readonly #now: () => EpochMs;
@@ -52,12 +64,27 @@ export class MemoryTier {
     this.#maxEntries = dependencies.maxEntries;
     this.#longKeyWeight = Math.ceil(dependencies.maxSizeBytes / LONG_KEYS_BYTES);
     const { onEvicted } = dependencies;
+    const onEvict = (entry: Entry) => {
+      if (onEvicted !== undefined && this.#now() < entry.freshUntil) onEvicted();
+    };
+    this.#isBulky = dependencies.isBulky ?? (() => false);
     this.#entries = new LRUCache({
       maxSize: dependencies.maxSizeBytes,
       maxEntrySize: Math.max(1, Math.floor(dependencies.maxSizeBytes * MAX_ENTRY_SHARE)),
       sizeCalculation: (entry) => this.#sizeOf(entry),
-      dispose: (entry, _, reason) => {
-        if (onEvicted !== undefined && reason === 'evict' && this.#now() < entry.freshUntil) onEvicted();
+      disposeAfter: (entry, key, reason) => {
+        if (reason === 'evict') onEvict(entry);
+        if (reason !== 'set' && this.#bulky.size > 0) this.#bulky.delete(key);
+      },
+    });
+    this.#bulky = new LRUCache({
+      maxSize: Math.max(1, Math.floor(dependencies.maxSizeBytes * BULKY_SHARE)),
+      sizeCalculation: (bytes) => bytes,
+      disposeAfter: (_, key, reason) => {
+        const entry = reason === 'evict' ? this.#entries.peek(key) : undefined;
+        if (entry === undefined) return;
+        onEvict(entry);
+        this.#entries.delete(key);
       },
     });
   }
@@ -79,7 +106,7 @@ export class MemoryTier {
   /** Returns whether it is kept. */
   set(entry: Entry): boolean {
     if (usableUntil(entry) <= this.#now()) return false;
-    this.#entries.set(entry.key, entry);
+    this.#put(entry);
     // Not the LRU's own `max`, which allocates 36 bytes for each possible entry at start.
     if (this.#entries.size > this.#maxEntries) this.#entries.pop();
     return this.#entries.peek(entry.key) === entry;
@@ -89,7 +116,7 @@ export class MemoryTier {
   resize({ key, content }: Entry): void {
     const kept = this.#entries.peek(key);
     // A new object, because the LRU computes no new size for a value that it already holds.
-    if (kept?.content === content) this.#entries.set(key, newEntry(kept));
+    if (kept?.content === content) this.#put(newEntry(kept));
   }
 
   delete(key: string): void {
@@ -124,6 +151,15 @@ export class MemoryTier {
   /** The number of entries kept. Expired ones count until they are looked up or evicted. */
   get count(): number {
     return this.#entries.size;
+  }
+
+  #put(entry: Entry): void {
+    // Before the entry takes its room: so it is another bulky one that gives way.
+    const isBulky = this.#isBulky(entry.key);
+    if (isBulky) this.#bulky.set(entry.key, this.#sizeOf(entry));
+    this.#entries.set(entry.key, entry);
+    // One that is too large was not kept.
+    if (isBulky && !this.#entries.has(entry.key)) this.#bulky.delete(entry.key);
   }
 
   /** The bytes of an entry that count towards `maxSizeBytes`. */

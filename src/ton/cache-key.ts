@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { OPERATIONS } from './operations.ts';
 import type { Call } from './parse-call.ts';
 
 /**
@@ -25,6 +26,12 @@ export function loggedKey(key: string): string {
 /** A key of a network without the network, for people. */
 export function withoutNetwork(key: string, network: string): string {
   return key.slice(network.length + 1);
+}
+
+/** Whether the answers of a key may have megabytes, and old ones are seldom asked for: by its operation. */
+export function isBulkyKey(key: string): boolean {
+  const operation = key.slice(key.indexOf(' ') + 1, key.indexOf('?'));
+  return OPERATIONS.get(operation)?.isBulky === true;
 }
 
 /**

@@ -1,5 +1,5 @@
 import { type CanonicalRequest, parameterOf } from './canonical-request.ts';
-import type { Finality, LifetimeRule, ReadFinality } from './finality.ts';
+import type { Finality, ReadFinality } from './finality.ts';
 
 /** Reads the finality from the rows of a list, of which there is one at least. */
 type ReadRows = (rows: readonly unknown[], request: CanonicalRequest) => Finality;

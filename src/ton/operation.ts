@@ -26,6 +26,8 @@ export interface OperationRules<Name extends string> {
   readonly tags: (request: CanonicalRequest) => readonly string[];
   /** The masterchain block that a request is about. Absent where requests are about none. */
   readonly masterchainSeqno?: (request: CanonicalRequest) => number | undefined;
+  /** Whether answers may have megabytes and old ones are seldom asked for: they have a part of the memory tier. */
+  readonly isBulky?: true;
   /** A query whose answer costs an indexer little: it shows whether the operation is served at all. */
   readonly cheapQuery: Pairs;
   /** What to do about an indexer that does not serve it; absent where each one does. */
