@@ -1,16 +1,25 @@
+import { FURTHER } from '../../src/ton/operation-names.ts';
 import type { Account } from '../../src/tools/simulator/accounts.ts';
 import type { SeededRandom } from '../../src/tools/simulator/seeded-random.ts';
 import { addressSpellings, hashSpellings } from '../../src/tools/simulator/spellings.ts';
 
 /** What a client wants to know, apart from how it is written. Hashes are canonical. */
 export interface Call {
-  readonly operation: 'pendingTraces' | 'adjacentTransactions' | 'masterchainBlockShards';
+  readonly operation:
+    | 'pendingTraces'
+    | 'adjacentTransactions'
+    | 'masterchainBlockShards'
+    | 'blocks'
+    | 'transactionsByMasterchainBlock'
+    | 'masterchainInfo';
   /** Of several the indexer answers for the last one. */
   readonly accounts?: readonly Account[];
   /** Of external messages, in any order; or the one of a transaction. */
   readonly hashes?: readonly string[];
   readonly direction?: 'in' | 'out';
   readonly seqno?: number;
+  /** Whether the masterchain block is asked for alone, without its shard blocks; only for `blocks`. */
+  readonly isAlone?: boolean;
   readonly limit?: number;
   readonly offset?: number;
   readonly actionsVersion?: string;
@@ -73,9 +82,14 @@ function penOf(random: SeededRandom): Pen {
     value: (text) => random.pick([encodeURIComponent(text), text, text.replaceAll('+', '%20')]),
     order: (items) => (random.chance(0.5) ? items : items.toReversed()),
     inHeader: () => random.chance(0.5),
-    noise: () => random.pick([[], [], [`_=${random.int(0, 1e9)}`], ['include_actions=true'], ['x_timeout=1']]),
+    noise: () => random.pick([[], [], [`_=${random.int(0, 1e9)}`], [DROPPED_BY_SOME], ['x_timeout=1']]),
   };
 }
+
+/** Only operations that are always cached drop it. */
+const DROPPED_BY_SOME = 'include_actions=true';
+
+const isFurther = (operation: string) => FURTHER.some((name) => name === operation);
 
 /** Equal for all spellings of one call, and for no other. */
 export function nameOf(call: Call): string {
@@ -98,11 +112,13 @@ function write(call: Call, pen: Pen): Written {
   for (const account of accounts) put('account', pen.address(account));
   for (const hash of pen.order(hashes)) put(operation === 'pendingTraces' ? 'ext_msg_hash' : 'hash', pen.hash(hash));
   put('direction', direction);
-  put('seqno', seqno);
+  put(operation === 'blocks' && call.isAlone !== true ? 'mc_seqno' : 'seqno', seqno);
+  put('workchain', call.isAlone === true ? -1 : undefined);
   put('limit', limit);
   put('offset', offset);
   set('X-Actions-Version', 'supported_action_types', actionsVersion);
   set('X-No-Address-Book', 'x_no_address_book', call.noAddressBook === true ? 'true' : undefined);
   set('X-No-Metadata', 'x_no_metadata', call.noMetadata === true ? 'true' : undefined);
-  return { target: `/api/v3/${operation}?${[...parameters, ...pen.noise()].join('&')}`, headers };
+  const noise = pen.noise().filter((piece) => piece !== DROPPED_BY_SOME || !isFurther(operation));
+  return { target: `/api/v3/${operation}?${[...parameters, ...noise].join('&')}`, headers };
 }

@@ -80,7 +80,8 @@ export class Checker {
     const receivedAt = Date.now();
     if (instance.isKilled && received.status === 0) return false;
     tally.count('answers');
-    const excuses = faults.excusesBetween(sentAt, receivedAt);
+    const during = faults.excusesBetween(sentAt, receivedAt);
+    const excuses = during.hangs === call.operation ? { ...during, refusals: true } : during;
     const machineDelayMs = machine.ms;
     tally.granted(machineDelayMs);
     const waitedMs = receivedAt - sentAt;

@@ -26,6 +26,7 @@ export const CROWD: readonly { readonly habit: Habit; readonly count: number }[]
   { habit: watchAccount, count: 6 },
   { habit: explore, count: 8 },
   { habit: scan, count: 3 },
+  { habit: follow, count: 4 },
 ];
 
 const POLLS = 25;
@@ -103,6 +104,25 @@ async function scan({ chain, now, random, ask, goesOn, pause }: Habitat): Promis
     }
     const aside = random.pick([head() - random.int(0, 30), head() + 1, head() + random.int(1000, 1_000_000)]);
     await ask({ operation: 'masterchainBlockShards', seqno: aside, ...page });
+  }
+}
+
+/** A scanner follows the head: it reads the pages of each new block, to the empty one, and sometimes asks too early. */
+async function follow({ chain, now, random, ask, goesOn, pause }: Habitat): Promise<void> {
+  for (let seqno = 0; goesOn(); ) {
+    await ask({ operation: 'masterchainInfo' });
+    const head = chain().clock.seqnoBy(now());
+    seqno = Math.max(seqno + 1, head - 3);
+    if (seqno > head + 1) seqno = head + 1;
+    const { length } = chain().block(seqno)?.transactions ?? [];
+    const limit = random.pick([3, 100]);
+    for (let offset = 0; goesOn() && offset <= length; offset += limit) {
+      const page: Call = { operation: 'transactionsByMasterchainBlock', seqno, limit, offset };
+      await ask(random.chance(0.1) ? { ...page, noAddressBook: true } : page);
+    }
+    const blocks = { operation: 'blocks', seqno: seqno + random.int(-20, 1) } as const;
+    await ask(random.chance(0.5) ? { ...blocks, isAlone: true } : blocks);
+    await pause(random.pick([50, 250]));
   }
 }
 

@@ -1,9 +1,12 @@
+import type { Call } from './call.ts';
 import type { World } from './world.ts';
 
 /** What a fault may do to answers while it lasts, and for a while after. Nothing that is not named here is excused. */
 export interface Excuses {
   /** The indexer fails or is overloaded: refusals, and stale copies instead of answers. */
   readonly refusals?: boolean;
+  /** The same of one operation alone, which the indexer does not answer. */
+  readonly hangs?: Call['operation'];
   /**
    * A replica of the indexer is so far behind, or its answers are so long under way, ms; pending traces go back and
    * forth, as nothing can guard them.

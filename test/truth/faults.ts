@@ -90,6 +90,8 @@ export const FAULTS: readonly Fault[] = [
   },
   {
     name: 'head-hangs',
+    excuses: { hangs: 'masterchainInfo' },
+    settlesMs: BREAKER_MS,
     begin: async ({ indexer: { faults } }) => {
       const hanging = faults.inject({ kind: 'hang' }, { operation: 'masterchainInfo' });
       return () => hanging.remove();

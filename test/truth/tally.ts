@@ -8,7 +8,14 @@ export interface Finding {
   readonly text: string;
 }
 
-const OPERATIONS = ['pendingTraces', 'adjacentTransactions', 'masterchainBlockShards'] as const;
+const OPERATIONS = [
+  'pendingTraces',
+  'adjacentTransactions',
+  'masterchainBlockShards',
+  'blocks',
+  'transactionsByMasterchainBlock',
+  'masterchainInfo',
+] as const;
 
 /** A change counts only if a client asked within this time before it, in ms: without polling nobody could see it at once. */
 const POLLED_WITHIN_MS = 2000;

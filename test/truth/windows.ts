@@ -13,6 +13,11 @@ export type Window = Pick<LifetimePolicy, 'lifetime' | 'staleWhileRevalidate' | 
 export function windowOf({ operation, direction }: Call, { status, text }: Said, receivedBy: number): Window {
   if (status === 404) return TABLE.notFound;
   const body = JSON.parse(text);
+  if (operation === 'masterchainInfo') return TABLE.head;
+  if (operation === 'blocks') return body.blocks.length === 0 ? TABLE.empty : TABLE.shardsFinal;
+  if (operation === 'transactionsByMasterchainBlock') {
+    return body.transactions.length === 0 ? TABLE.emptyOfBlock : TABLE.shardsFinalPage;
+  }
   if (operation === 'masterchainBlockShards') return TABLE.shardsFinal;
   if (operation === 'adjacentTransactions') {
     return direction === 'in' ? TABLE.adjacentFinal : growing(body.transactions, receivedBy);

@@ -94,6 +94,7 @@ export class World implements AsyncDisposable {
     const environment = {
       UPSTREAM_URL: indexers.map(({ url }) => url).join(),
       NETWORK: someNetwork(),
+      CACHE_OPERATIONS: 'all',
       ...(redis === undefined ? {} : { REDIS_URL: redis.url }),
       ...(streams ? { STREAM_URL: indexer.streamUrl } : {}),
       ...settableClock(CLOCK_STEP_MS),
