@@ -7,6 +7,7 @@ import { describeMachine, markdownTable, quantilesOf } from '../support/report.t
 import { play } from './clients.ts';
 import { chainOfHour, HOUR_MS, SLICE_AT_MS, startIndexerOfHour } from './hour.ts';
 import { changesSeen, type HeardAnswer, judge, type Verdict } from './judge.ts';
+import { measureScanners } from './scanners.ts';
 import { SERVERS, type StartServer } from './servers.ts';
 import { sessionsOfHour } from './sessions.ts';
 
@@ -36,8 +37,14 @@ const HEAD = [
 
 exitOnSignals();
 
-const { values } = parseArgs({ options: { seconds: { type: 'string', default: '40' } } });
+const { values } = parseArgs({
+  options: { seconds: { type: 'string', default: '40' }, scanners: { type: 'boolean', default: false } },
+});
 const seconds = Number(values.seconds);
+if (values.scanners) {
+  console.log(`${describeMachine()}; ${seconds} s\n\n${await measureScanners(seconds)}`);
+  process.exit();
+}
 const hour = chainOfHour(0);
 hour.advanceTo(HOUR_MS);
 const sessions = sessionsOfHour(hour);
