@@ -133,7 +133,6 @@ export class TieredCache {
   /** Stores in both tiers, in Redis in the background. A regressed answer is not stored, but extends the kept entry. */
   set(entry: Entry, tags: readonly string[], { known, lease, inMemory = entry }: StoreHints = {}): StoreOutcome {
     const { memory, now } = this.#dependencies;
-    if (usableUntil(entry) <= now()) return { outcome: 'expired' };
     if (this.isPurged(entry, tags)) return { outcome: 'purged' };
     const kept = this.#keptEntry(entry.key, tags, known);
     const precedence = kept === undefined ? 'replaces' : precedenceOver(kept, entry, now());
@@ -141,6 +140,8 @@ export class TieredCache {
     if (kept !== undefined && precedence === 'regressed') {
       return { outcome: 'regressed', kept: this.#extend(kept, lease) };
     }
+    // After the comparison: what is not kept, too, may be less than clients have seen, from a replica that lags.
+    if (usableUntil(entry) <= now()) return { outcome: 'expired' };
     const isInMemory = memory.set(inMemory);
     const isInRedis = this.#share(entry, lease);
     return { outcome: isInMemory || isInRedis ? 'stored' : 'too-large' };
