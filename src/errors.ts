@@ -115,3 +115,8 @@ export function overloaded(reason: Exclude<ShedReason, 'client-limit'>, chance: 
   const seconds = retryAfterSeconds(FAILURES.overloaded.retryAfter, waitMs, chance);
   return new ProxyError('overloaded', SHED[reason].clientReads, { retryAfterSeconds: seconds, reason });
 }
+
+/** Whether the request may still be passed through after this failure. Then it is counted where its answer is sent. */
+export function mayBePassedOn(error: unknown): boolean {
+  return error instanceof ProxyError && (error.code === 'not-cached-form' || error.code === 'upstream-too-large');
+}

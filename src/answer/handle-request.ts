@@ -3,7 +3,7 @@ import type { Entry } from '../cache/entry.ts';
 import type { Gzip, SentBody } from '../cache/gzip.ts';
 import type { Lookup, TieredCache } from '../cache/tiered-cache.ts';
 import type { PerClientLimit } from '../clients/per-client-limit.ts';
-import { failure, overloaded, type ProxyError } from '../errors.ts';
+import { failure, mayBePassedOn, overloaded, type ProxyError } from '../errors.ts';
 import type { ShedReason } from '../failures/shed-reasons.ts';
 import { freshnessOf } from '../freshness.ts';
 import type { FlightEnd, SingleFlight } from '../once/single-flight.ts';
@@ -11,7 +11,7 @@ import type { Watches } from '../push/watches.ts';
 import type { EpochMs } from '../time-units.ts';
 import type { CallMemo, KeyedCall } from '../ton/call-memo.ts';
 import { OPERATION_NAMES, type OperationName } from '../ton/operation-names.ts';
-import { type Call, hasNoCachedForm } from '../ton/parse-call.ts';
+import type { Call } from '../ton/parse-call.ts';
 import type { Answer, ProxyRequest } from './answer.ts';
 import { type CacheStatus, hitStatus, ttlOf } from './cache-status.ts';
 import type { ProxyEvent, Report, RequestOutcome } from './events.ts';
@@ -124,8 +124,7 @@ export class RequestHandler {
     try {
       return calls.read(operation, rawQuery, headers);
     } catch (error) {
-      // What has no cached form may be passed through, and is counted by who sends the answer.
-      if (!hasNoCachedForm(error)) report({ name: 'answered', operation: operation.name, outcome: 'invalid' });
+      if (!mayBePassedOn(error)) report({ name: 'answered', operation: operation.name, outcome: 'invalid' });
       throw error;
     }
   }
@@ -229,7 +228,7 @@ export class RequestHandler {
     const counted = error.code === 'not-served' ? 'invalid' : 'failed';
     const outcome = error.code === 'client-left' ? error.code : counted;
     if (outcome === 'client-left') report({ name: outcome, operation });
-    else {
+    else if (!mayBePassedOn(error)) {
       report({ name: 'answered', operation, outcome });
       if (outcome === 'failed') report({ name: 'failed', operation, code: error.code });
     }

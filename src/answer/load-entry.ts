@@ -30,6 +30,8 @@ export type Load =
   | {
       readonly from: 'nowhere';
       readonly error: ProxyError;
+      /** How long it answers those who ask next; absent where it does not. */
+      readonly ttlMs?: Ms;
       /** Whether it was a refresh that was not sent: a client that joined it begins a load of its own. */
       readonly isDropped?: boolean;
       /** What may be served instead, if it is still usable then. */
@@ -41,7 +43,7 @@ export function askedIndexer(end: FlightEnd<Load>): boolean {
   if (end.collapsed) return false;
   if (end.state === 'left') return end.departed;
   const { value } = end;
-  return value.from === 'upstream' || hasFailedAtIndexer(value);
+  return value.from === 'upstream' || (value.from === 'nowhere' && isKept(value.error));
 }
 
 /** Whether a failure answers those who ask next, here and at other instances. */
@@ -49,10 +51,13 @@ function isKept(error: ProxyError): boolean {
   return OUTCOMES[outcomeOf(error)].kept === 'briefly';
 }
 
-/** Whether a load failed at the indexer: only such a failure answers those who ask next. */
-export function hasFailedAtIndexer(load: Load): boolean {
-  return load.from === 'nowhere' && isKept(load.error);
+/** How long the failure of a load answers those who ask next; 0 for one that does not, and for what is no failure. */
+export function failureTtlOf(load: Load): Ms {
+  return load.from === 'nowhere' ? (load.ttlMs ?? 0) : 0;
 }
+
+/** An answer by a hash that is too large stays so, and to learn it again costs as many bytes again. */
+const TOO_LARGE_TTL_MS = 60_000;
 
 /**
  * Whether the answer of a load may not be served to one who has only followed it: a purge covers it, the block that it
@@ -75,6 +80,8 @@ export interface EntryLoaderDependencies {
   readonly report: Report;
   /** The time that all Redis work of one load shares. */
   readonly redisBudgetMs: Ms;
+  /** How long a failure of the indexer answers its key. */
+  readonly failureTtlMs: Ms;
 }
 
 /** What a look-up found, and how much of the time for Redis remains. */
@@ -172,7 +179,7 @@ export class EntryLoader {
     );
     if (!(result instanceof ProxyError)) return result;
     // Indexer failures are shared with waiting instances, local refusals (overload, shutdown) are not.
-    if (isKept(result)) lease?.fail(encodeFailure(result));
+    if (isKept(result)) lease?.fail(encodeFailure(result), this.#ttlOf(question.call, result));
     return this.#failed(question.call, question.request.key, result, found, isRefresh);
   }
 
@@ -197,11 +204,18 @@ export class EntryLoader {
     return looked.then((found) => ({ found, remainingBudgetMs: redisBudgetMs - (monotonic() - startedAt) }));
   }
 
-  #failed({ tags }: Call, key: string, error: ProxyError, found: Lookup, isRefresh = false): Load {
-    const inMemory = this.#dependencies.cache.lookInMemory(key, tags);
+  #failed(call: Call, key: string, error: ProxyError, found: Lookup, isRefresh = false): Load {
+    const inMemory = this.#dependencies.cache.lookInMemory(key, call.tags);
     // An entry too large for memory was only found in Redis.
     const isDropped = isRefresh && error.code === 'overloaded';
-    return { from: 'nowhere', error, isDropped, fallback: inMemory.state === 'miss' ? found : inMemory };
+    const fallback = inMemory.state === 'miss' ? found : inMemory;
+    return { from: 'nowhere', error, isDropped, fallback, ttlMs: isKept(error) ? this.#ttlOf(call, error) : 0 };
+  }
+
+  /** How long a failure that is kept answers those who ask next, here and at other instances. */
+  #ttlOf({ operation }: Call, { code }: ProxyError): Ms {
+    const isLasting = operation.isFurther && code === 'upstream-too-large';
+    return isLasting ? TOO_LARGE_TTL_MS : this.#dependencies.failureTtlMs;
   }
 }
 

@@ -1,7 +1,7 @@
 import { explainWith } from '../answer/explain.ts';
 import { RequestHandler } from '../answer/handle-request.ts';
 import { Indexers } from '../answer/indexers.ts';
-import { EntryLoader, hasFailedAtIndexer, type Load } from '../answer/load-entry.ts';
+import { EntryLoader, failureTtlOf, type Load } from '../answer/load-entry.ts';
 import { refreshStaleWith } from '../answer/refresh-stale.ts';
 import { refusalErrorWith } from '../answer/refusal-error.ts';
 import type { Gzip } from '../cache/gzip.ts';
@@ -78,18 +78,17 @@ export function openPublicPort(context: AppContext, parts: PublicPortDependencie
         now: monotonic,
         // Those who wait for a killed instance still have half of their time for a load of their own.
         leaseMs: Math.min(coalescing.collapseWindow, Math.ceil(upstream.timeout / 2)),
-        failureTtlMs: coalescing.failureTtl,
         pollBudgetMs: settings.redis.budget,
       }),
     refusalError,
     monotonic,
     report,
     redisBudgetMs: settings.redis.budget,
+    failureTtlMs: coalescing.failureTtl,
   });
   const flights = new SingleFlight<Load>({
     onFollowed: (flight, client) => admission.backlog.join(flight, client),
-    isKept: hasFailedAtIndexer,
-    failureTtlMs: coalescing.failureTtl,
+    keptMs: failureTtlOf,
     now: monotonic,
     collapseWindowMs: coalescing.collapseWindow,
   });

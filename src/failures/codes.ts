@@ -189,7 +189,7 @@ export const FAILURES = {
     status: 502,
     retryAfter: 'none',
     operatorReads: '{indexer} sends answers that are too large',
-    clientReads: { usual: 'the answer of the indexer is larger than {bytes} bytes' },
+    clientReads: { usual: 'the answer of the indexer is larger than {bytes} bytes (upstream.maxBodySize)' },
   },
   'upstream-unreachable': {
     status: 502,

@@ -9,8 +9,8 @@ import type { MonotonicMs, Ms } from '../time-units.ts';
 
 /** The right to load a key for all instances. Ends once: by the write of its answer, by a failure, or by its release. */
 export interface Lease extends WritersLease {
-  /** The indexer failed: other instances get this failure. */
-  fail(failure: string): void;
+  /** The indexer failed: other instances get this failure for so long. */
+  fail(failure: string, ms: Ms): void;
   /**
    * The load ended for a reason that concerns this process alone (shed, shutdown): another instance loads. Does nothing
    * where the lease has ended, or a write ends it.
@@ -44,8 +44,6 @@ export interface LeasesDependencies {
   readonly now: () => MonotonicMs;
   /** The age of a load at which its lease ends: it is too old to be joined. Waiters lose this much when it is killed. */
   readonly leaseMs: Ms;
-  /** How long a failure of the indexer answers the key for all instances. */
-  readonly failureTtlMs: Ms;
   /** A poll that takes longer ends the wait. */
   readonly pollBudgetMs: Ms;
 }
@@ -101,7 +99,7 @@ export class Leases {
         isOpen = false;
         void write.then((isStored) => isStored || this.#end(key, token, '', 0));
       },
-      fail: (failure) => end(FAILED + failure, this.#dependencies.failureTtlMs),
+      fail: (failure, ms) => end(FAILED + failure, ms),
       release: () => end('', 0),
     };
   }

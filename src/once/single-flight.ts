@@ -38,10 +38,8 @@ export type FlightEnd<T> = {
 export interface SingleFlightDependencies<T> {
   /** Called with each client that joins a flight which another one has started. */
   readonly onFollowed: (flight: Flight, client: string) => void;
-  /** Whether an outcome answers newcomers for a while after landing: of failures only. */
-  readonly isKept: (value: T) => boolean;
-  /** For so long. */
-  readonly failureTtlMs: Ms;
+  /** How long an outcome answers newcomers after landing: 0 for all but failures. */
+  readonly keptMs: (value: T) => Ms;
   readonly now: () => MonotonicMs;
   /** How long a flight can be joined: a later follower would get an answer that was asked for too long ago. */
   readonly collapseWindowMs: Ms;
@@ -173,9 +171,9 @@ export class SingleFlight<T> {
   }
 
   #load(key: string, flight: ActiveFlight<T>, load: (flight: Flight) => Promise<T>): void {
-    const { failureTtlMs, isKept } = this.#dependencies;
+    const { keptMs } = this.#dependencies;
     load(flight).then(
-      (value) => this.#land(key, flight, { value }, isKept(value) ? failureTtlMs : 0),
+      (value) => this.#land(key, flight, { value }, keptMs(value)),
       (error: unknown) => this.#land(key, flight, { error }, 0),
     );
   }

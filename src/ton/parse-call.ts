@@ -47,11 +47,6 @@ export function parseCall(operation: Operation, rawQuery: string, headers: Reque
   throw new ProxyError('invalid-request', wordsOf(issues));
 }
 
-/** Whether this was thrown by {@link parseCall} for a request that has no cached form. */
-export function hasNoCachedForm(error: unknown): boolean {
-  return error instanceof ProxyError && error.code === 'not-cached-form';
-}
-
 function wordsOf(issues: readonly z.core.$ZodIssue[]): string {
   return issues.map(({ path, message }) => [...path.map(String), message].join(' ')).join('; ');
 }

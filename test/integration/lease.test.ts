@@ -53,7 +53,6 @@ function instance({ leaseMs = 60_000 } = {}) {
     leaseKey,
     now: () => performance.now(),
     leaseMs,
-    failureTtlMs: 60_000,
     pollBudgetMs: BUDGET_MS,
   });
   const set = async (entry: Entry, token = '') => {
@@ -92,7 +91,7 @@ describe('of two instances that ask for the lease of a key', () => {
     const lost = ours(await first.acquire(key));
     expect(await landing(await second.acquire(key))).toEqual({ state: 'over' });
     const lease = ours(await second.acquire(key));
-    lost.fail('overdue');
+    lost.fail('overdue', 60_000);
     expect((await first.acquire(key)).state).toBe('taken');
     lease.release();
   });

@@ -7,10 +7,10 @@ import { givenIdOf, requestIdOf } from '../../answer/request-trace.ts';
 import { Wait } from '../../answer/wait.ts';
 import type { Gzip, SentBody } from '../../cache/gzip.ts';
 import type { PerClientLimit } from '../../clients/per-client-limit.ts';
-import { failure, ProxyError } from '../../errors.ts';
+import { failure, mayBePassedOn, ProxyError } from '../../errors.ts';
 import type { EpochMs, MonotonicMs, Ms } from '../../time-units.ts';
 import type { OperationName } from '../../ton/operation-names.ts';
-import { hasHeaderOf, hasNoCachedForm, type RequestHeaders } from '../../ton/parse-call.ts';
+import { hasHeaderOf, type RequestHeaders } from '../../ton/parse-call.ts';
 import { acceptsGzip } from '../parse-request.ts';
 import type { ClientConnections } from './client-connections.ts';
 import { entryMessage } from './entry-message.ts';
@@ -68,8 +68,8 @@ export class Responder {
 
   /**
    * Calls `send` with the answer, before it returns if memory has the answer. A wait ends when the client disconnects.
-   * When `send` throws, it is called once more, with the failure. A request without a cached form gets `passOn` called
-   * instead, if that is given.
+   * When `send` throws, it is called once more, with the failure. `passOn`, if it is given, is called instead for
+   * a request without a cached form, and for one whose answer is too large.
    */
   answer(
     asked: AnswerableRequest,
@@ -82,9 +82,9 @@ export class Responder {
       id ??= requestIdOf(asked.headers);
       return id;
     };
-    const begun = { asked, client, at: this.#dependencies.monotonic(), id: begunId };
+    const begun = { asked, client, at: this.#dependencies.monotonic(), id: begunId, isPassable: passOn !== undefined };
     const fail = (error: unknown) => {
-      if (passOn !== undefined && hasNoCachedForm(error)) passOn();
+      if (passOn !== undefined && mayBePassedOn(error)) passOn();
       else send(this.#failed(error, begun));
     };
     try {
@@ -132,7 +132,7 @@ export class Responder {
     const known = this.#known(error);
     const { name: operation, vary } = begun.asked.operation;
     // Who throws a failure has counted it, but for one that another answer may be got for; a bug is counted here too.
-    if (hasNoCachedForm(error)) this.#dependencies.report({ name: 'answered', operation, outcome: 'invalid' });
+    if (mayBePassedOn(error)) this.#dependencies.report({ name: 'answered', operation, outcome: 'invalid' });
     if (known !== error) {
       this.#dependencies.report({ name: 'answered', operation, outcome: 'failed' });
       this.#dependencies.report({ name: 'failed', operation, code: known.code });
@@ -184,13 +184,25 @@ export class Responder {
     return wait;
   }
 
+  /** The message for a failure; throws it where the request can be passed on instead. */
+  #refused(answer: Extract<Answer, { kind: 'failure' }>, begun: BegunRequest, context: ResponseContext) {
+    const { error } = answer;
+    if (mayBePassedOn(error)) {
+      if (begun.isPassable) throw error;
+      const { name: operation } = begun.asked.operation;
+      this.#dependencies.report({ name: 'answered', operation, outcome: 'failed' });
+      this.#dependencies.report({ name: 'failed', operation, code: error.code });
+    }
+    return this.#logged(begun, errorMessage(error, context), context, answer);
+  }
+
   #message(answer: Answer, begun: BegunRequest): ResponseMessage | Promise<ResponseMessage> {
     const { gzip, now } = this.#dependencies;
     const { operation, headers } = begun.asked;
     const { cacheStatus } = answer;
     const fromMemory = cacheStatus.hit === true && cacheStatus.detail === 'memory';
     const context = { cacheStatus, vary: operation.vary, requestId: fromMemory ? undefined : begun.id() };
-    if (answer.kind === 'failure') return this.#logged(begun, errorMessage(answer.error, context), context, answer);
+    if (answer.kind === 'failure') return this.#refused(answer, begun, context);
     const { entry } = answer;
     const withBody = (body: SentBody) => {
       const isPrivate = hasHeaderOf(operation, headers);
@@ -215,6 +227,8 @@ interface BegunRequest {
   readonly client: Socket;
   /** When it was read. */
   readonly at: MonotonicMs;
+  /** Whether it can be passed through instead. */
+  readonly isPassable: boolean;
   /** Makes the id when it is first asked for: a hit in memory has none. */
   readonly id: () => string;
 }

@@ -56,8 +56,7 @@ async function fly(arrivals: readonly Arrival[]) {
   const now = () => Math.round(performance.now() - startedAt);
   const single = new SingleFlight<{ leader: number; failed: boolean }>({
     onFollowed: () => {},
-    isKept: ({ failed }) => failed,
-    failureTtlMs: FAILURE_TTL_MS,
+    keptMs: ({ failed }) => (failed ? FAILURE_TTL_MS : 0),
     now,
     collapseWindowMs: COLLAPSE_WINDOW_MS,
   });
@@ -133,8 +132,7 @@ test('of two loads of one key under way at once, one began at least a second aft
 test('a thousand followers get their value in batches, so that hits are answered in between; who left before gets none', async () => {
   const single = new SingleFlight<string>({
     onFollowed: () => {},
-    isKept: () => false,
-    failureTtlMs: 0,
+    keptMs: () => 0,
     now: () => performance.now(),
     collapseWindowMs: COLLAPSE_WINDOW_MS,
   });

@@ -1,0 +1,76 @@
+import { afterEach, expect, it } from 'vitest';
+import { parentOfSettled, settledParent, targetOf } from '../e2e/questions.ts';
+import { World, type WorldKind } from '../e2e/world.ts';
+import { expectFailure } from './faulty-world.ts';
+
+const MAX_BYTES = 64 * 1024;
+
+let world: World;
+
+afterEach(() => world[Symbol.asyncDispose]());
+
+const OPTIONS = {
+  env: { CACHE_OPERATIONS: 'traces' },
+  overrides: { coalescing: { failureTtl: 0 }, upstream: { maxBodySize: MAX_BYTES } },
+};
+
+/** From now on the answer to this target is larger than what is cached. */
+function exaggerate(target: string) {
+  const [, query = ''] = target.split('?');
+  return { huge: world.indexer.faults.inject({ kind: 'huge', bytes: MAX_BYTES + 1 }, { query }), target };
+}
+
+/** A world whose indexer answers with more than is cached, and the target of a trace there. */
+async function start({
+  tiers = 'memory alone',
+  passes = false,
+}: {
+  tiers?: WorldKind['tiers'];
+  passes?: boolean;
+} = {}) {
+  const env = { ...OPTIONS.env, ...(passes && { PASSTHROUGH: 'on' }) };
+  world = await World.start({ dialect: '1.3', tiers, proxy: { ...OPTIONS, env } });
+  return exaggerate(targetOf('traces', { tx_hash: settledParent(world).hash }));
+}
+
+it('is 502 that names the setting, and read once a minute', async () => {
+  const { huge, target } = await start();
+  const first = await world.ask(target);
+  expectFailure(first, 502, 'upstream-too-large');
+  expect(first.text).toContain('upstream.maxBodySize');
+  world.advance(59_000);
+  expectFailure(await world.ask(target), 502, 'upstream-too-large');
+  expect(huge.hits).toBe(1);
+  world.advance(1000);
+  huge.remove();
+  expect(await world.ask(target)).toMatchObject({ status: 200, cache: { fwd: 'miss', stored: true } });
+});
+
+it('is read once by all instances', async () => {
+  const { huge, target } = await start({ tiers: 'memory and Redis' });
+  const other = await world.addProxy(OPTIONS);
+  for (const proxy of [world.proxy, world.proxy, other, other])
+    expectFailure(await world.ask(target, {}, proxy), 502, 'upstream-too-large');
+  expect(huge.hits).toBe(1);
+});
+
+it.each(['GET', 'HEAD'])(
+  'is passed through where that is on, and then read for the cache once a minute: %s',
+  async (method) => {
+    const { huge, target } = await start({ passes: true });
+    for (const hits of [2, 3, 4]) {
+      const passed = await world.ask(target, { method });
+      expect(passed).toMatchObject({ status: 200, cache: { fwd: 'bypass', 'fwd-status': 200 } });
+      expect(passed.text).toHaveLength(method === 'HEAD' ? 0 : MAX_BYTES + 1);
+      expect(huge.hits).toBe(hits);
+    }
+  },
+);
+
+it('is read again at once for an operation that is always cached', async () => {
+  await start({ passes: true });
+  const { huge, target } = exaggerate(parentOfSettled(world));
+  expectFailure(await world.ask(target), 502, 'upstream-too-large');
+  huge.remove();
+  expect((await world.ask(target)).status).toBe(200);
+});
