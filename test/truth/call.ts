@@ -11,11 +11,18 @@ export interface Call {
     | 'masterchainBlockShards'
     | 'blocks'
     | 'transactionsByMasterchainBlock'
-    | 'masterchainInfo';
+    | 'masterchainInfo'
+    | 'traces'
+    | 'transactions'
+    | 'transactionsByMessage';
   /** Of several the indexer answers for the last one. */
   readonly accounts?: readonly Account[];
-  /** Of external messages, in any order; or the one of a transaction. */
+  /** Of external messages, in any order; or the one that an operation looks for. */
   readonly hashes?: readonly string[];
+  /** What the hash is of; only for traces. */
+  readonly by?: 'tx_hash' | 'trace_id' | 'msg_hash';
+  /** Only for traces. */
+  readonly includeActions?: boolean;
   readonly direction?: 'in' | 'out';
   readonly seqno?: number;
   /** Whether the masterchain block is asked for alone, without its shard blocks; only for `blocks`. */
@@ -97,6 +104,11 @@ export function nameOf(call: Call): string {
   return `${target} ${JSON.stringify(headers)}`;
 }
 
+const HASH_NAMES: Partial<Record<Call['operation'], string>> = {
+  pendingTraces: 'ext_msg_hash',
+  transactionsByMessage: 'msg_hash',
+};
+
 function write(call: Call, pen: Pen): Written {
   const { operation, accounts = [], hashes = [], direction, seqno, limit, offset, actionsVersion } = call;
   const parameters: string[] = [];
@@ -110,7 +122,8 @@ function write(call: Call, pen: Pen): Written {
     else parameters.push(`${parameter}=${text}`);
   };
   for (const account of accounts) put('account', pen.address(account));
-  for (const hash of pen.order(hashes)) put(operation === 'pendingTraces' ? 'ext_msg_hash' : 'hash', pen.hash(hash));
+  for (const hash of pen.order(hashes)) put(call.by ?? HASH_NAMES[operation] ?? 'hash', pen.hash(hash));
+  put('include_actions', call.includeActions === true ? 'true' : undefined);
   put('direction', direction);
   put(operation === 'blocks' && call.isAlone !== true ? 'mc_seqno' : 'seqno', seqno);
   put('workchain', call.isAlone === true ? -1 : undefined);

@@ -1,7 +1,7 @@
 import type { Account } from '../../src/tools/simulator/accounts.ts';
 import type { Chain } from '../../src/tools/simulator/chain.ts';
 import type { SeededRandom } from '../../src/tools/simulator/seeded-random.ts';
-import type { Trace } from '../../src/tools/simulator/trace.ts';
+import type { Trace, Transaction } from '../../src/tools/simulator/trace.ts';
 import type { Call } from './call.ts';
 
 /** What a client of the checker works with. */
@@ -27,6 +27,7 @@ export const CROWD: readonly { readonly habit: Habit; readonly count: number }[]
   { habit: explore, count: 8 },
   { habit: scan, count: 3 },
   { habit: follow, count: 4 },
+  { habit: lookUp, count: 6 },
 ];
 
 const POLLS = 25;
@@ -83,6 +84,37 @@ async function explore({ chain, now, random, ask, goesOn, pause }: Habitat): Pro
     }
     await pause(50);
   }
+}
+
+/** A wallet or explorer looks for a trace by what it knows of it, from before it is there until something is added to it. */
+async function lookUp({ chain, now, random, ask, goesOn, pause }: Habitat): Promise<void> {
+  while (goesOn()) {
+    const recent = tracesNear(chain(), now() - 15_000, now() + 500).filter((_, place) => place % 4 === 0);
+    const trace = pick(random, recent);
+    const transaction = pick(random, trace?.transactions ?? []);
+    if (trace !== undefined && transaction !== undefined) {
+      const call = lookUpOf(trace, transaction, random);
+      for (let looks = random.int(1, 12); goesOn() && looks > 0; looks--) {
+        await ask(call);
+        await pause(150);
+      }
+    }
+    await pause(50);
+  }
+}
+
+function lookUpOf(trace: Trace, { hash, messageHash = trace.externalHash }: Transaction, random: SeededRandom): Call {
+  const includeActions = random.chance(0.5) ? { includeActions: true } : {};
+  const direction = pick(random, ['in', 'out', undefined] as const);
+  return random.pick<Call>([
+    { operation: 'traces', by: 'tx_hash', hashes: [hash], ...includeActions },
+    { operation: 'traces', by: 'trace_id', hashes: [trace.id], ...includeActions },
+    { operation: 'traces', by: 'msg_hash', hashes: [trace.externalHash], ...includeActions },
+    { operation: 'traces', by: 'msg_hash', hashes: [messageHash] },
+    { operation: 'transactions', hashes: [hash] },
+    { operation: 'transactionsByMessage', hashes: [trace.externalHash] },
+    { operation: 'transactionsByMessage', hashes: [messageHash], ...(direction === undefined ? {} : { direction }) },
+  ]);
 }
 
 /** Walks the masterchain, asks at the head until the next block is there, and looks back or far ahead now and then. */

@@ -126,6 +126,20 @@ export const FAULTS: readonly Fault[] = [
       return () => {};
     },
   },
+  {
+    name: 'actions-reclassified',
+    begin: async (world) => {
+      world.afflict((chain, { id }, at) => chain.reclassify(id, at));
+      return () => {};
+    },
+  },
+  {
+    name: 'external-accepted-twice',
+    begin: async (world) => {
+      world.afflict((chain, { externalHash }, at) => chain.acceptAgain(externalHash, at));
+      return () => {};
+    },
+  },
   ...FAULTS_OF_STREAM,
 ];
 

@@ -76,6 +76,14 @@ const MUTANTS: readonly Mutant[] = [
     to: 'isAbsent',
   },
   {
+    rule: 'the first trace of an external message is taken for the only one',
+    finding: 'lie',
+    fault: 'external-accepted-twice',
+    file: 'ton/operations/traces.ts',
+    from: 'if (hash === undefined) return false;',
+    to: 'return false;',
+  },
+  {
     rule: 'an event does not end the longer life of an empty answer',
     finding: 'lie',
     streams: true,

@@ -15,6 +15,9 @@ const OPERATIONS = [
   'blocks',
   'transactionsByMasterchainBlock',
   'masterchainInfo',
+  'traces',
+  'transactions',
+  'transactionsByMessage',
 ] as const;
 
 /** A change counts only if a client asked within this time before it, in ms: without polling nobody could see it at once. */

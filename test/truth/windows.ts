@@ -10,7 +10,8 @@ export type Window = Pick<LifetimePolicy, 'lifetime' | 'staleWhileRevalidate' | 
  * The window of an answer by its class, read here from the body again: nothing of `src/ton` takes part.
  * @param receivedBy The latest instant at which it can have been received, epoch ms: children live by their age.
  */
-export function windowOf({ operation, direction }: Call, { status, text }: Said, receivedBy: number): Window {
+export function windowOf(call: Call, { status, text }: Said, receivedBy: number): Window {
+  const { operation, direction } = call;
   if (status === 404) return TABLE.notFound;
   const body = JSON.parse(text);
   if (operation === 'masterchainInfo') return TABLE.head;
@@ -20,8 +21,11 @@ export function windowOf({ operation, direction }: Call, { status, text }: Said,
   }
   if (operation === 'masterchainBlockShards') return TABLE.shardsFinal;
   if (operation === 'adjacentTransactions') {
-    return direction === 'in' ? TABLE.adjacentFinal : growing(body.transactions, receivedBy);
+    return direction === 'in' ? TABLE.adjacentFinal : growing(newestOf(body.transactions), receivedBy);
   }
+  if (operation === 'traces') return windowOfTraces(call, body.traces, receivedBy);
+  if (operation === 'transactions') return body.transactions.length === 0 ? TABLE.empty : TABLE.byHashFinal;
+  if (operation === 'transactionsByMessage') return windowOfMessage(call, body.transactions, receivedBy);
   const traces: readonly { readonly transactions: Readonly<Record<string, Row>> }[] = body.traces ?? [];
   if (traces.length === 0) return TABLE.empty;
   const isSettled = traces.flatMap(({ transactions }) => Object.values(transactions)).every(isFinal);
@@ -45,8 +49,50 @@ function isFinal({ emulated, finality }: Row): boolean {
   return !emulated && (finality === undefined || finality === 'finalized');
 }
 
-function growing(rows: readonly Row[], receivedBy: number): Window {
+function newestOf(rows: readonly Row[]): number {
+  return Math.max(...rows.map(({ now }) => now));
+}
+
+/** @param newestAt The time from which the age counts, unix seconds. */
+function growing(newestAt: number, receivedBy: number): Window {
   const { shortestLifetime, longestLifetime, ageDivisor, ...windows } = TABLE.adjacentGrowing;
-  const ageMs = receivedBy - Math.max(...rows.map(({ now }) => now)) * 1000;
+  const ageMs = receivedBy - newestAt * 1000;
   return { ...windows, lifetime: Math.min(Math.max(ageMs / ageDivisor, shortestLifetime), longestLifetime) };
+}
+
+interface Message {
+  readonly hash: string;
+  readonly source: string | null;
+}
+
+interface Sides extends Row {
+  readonly in_msg: Message | null;
+  readonly out_msgs: readonly Message[];
+}
+
+interface Trace {
+  readonly end_utime: number;
+  readonly external_hash: string | null;
+  readonly trace_info: { readonly transactions: number };
+  readonly transactions_order: readonly string[];
+  readonly actions?: readonly unknown[];
+}
+
+/** Actions may be made anew: for an hour nobody has to see it. */
+function windowOfTraces({ by, hashes, includeActions }: Call, traces: readonly Trace[], receivedBy: number): Window {
+  const [trace, ...others] = traces;
+  if (trace === undefined) return { lifetime: 0, staleWhileRevalidate: 0, staleIfError: 0 };
+  const isWhole = trace.trace_info.transactions === trace.transactions_order.length;
+  if (!isWhole || others.length > 0) return TABLE.byHashLive;
+  const isExternal = by === 'msg_hash' && hashes?.includes(trace.external_hash ?? '') === true;
+  const lacksActions = includeActions === true && trace.actions?.length === 0;
+  return isExternal || lacksActions ? growing(trace.end_utime, receivedBy) : TABLE.byHashFinal;
+}
+
+function windowOfMessage({ direction, hashes }: Call, rows: readonly Sides[], receivedBy: number): Window {
+  if (rows.length === 0) return TABLE.empty;
+  const [hash] = hashes ?? [];
+  const isInternal = rows.every(({ in_msg: message }) => message?.hash !== hash || message?.source !== null);
+  const sides = direction === undefined ? 2 : 1;
+  return isInternal && rows.length === sides ? TABLE.byHashFinal : growing(newestOf(rows), receivedBy);
 }

@@ -1,6 +1,7 @@
 import { Chain } from '../../src/tools/simulator/chain.ts';
 import type { Dialect } from '../../src/tools/simulator/dialect.ts';
 import { type Indexer, startIndexer } from '../../src/tools/simulator/indexer.ts';
+import type { Trace } from '../../src/tools/simulator/trace.ts';
 import { type RedisSentinels, startRedisSentinels } from '../support/redis-sentinels.ts';
 import { type RedisServer, startRedis } from '../support/redis-server.ts';
 import { settableClock } from '../support/skewed-clock.ts';
@@ -33,6 +34,8 @@ export const ALWAYS_LAGS_MS = 1.5 * BLOCK_MS;
 const PAST_BLOCKS = 300;
 /** So much of the chain's future is known to the checker. */
 const AHEAD_MS = 6000;
+/** Clients ask for traces of the last 15 s. */
+const TRACES_BACK_MS = 15_000;
 const LATENCY_MS = 20;
 /** The batch window of the real classifier. */
 const CLASSIFIER_MS = 100;
@@ -123,6 +126,17 @@ export class World implements AsyncDisposable {
     if (replicas.some(({ chain }) => chain.trace(externalHash) === undefined)) return;
     for (const { chain } of replicas) chain.vanish(externalHash, now);
     this.chain.vanish(externalHash, now);
+  }
+
+  /** Something happens to traces that all replicas have, a moment after what the checker knows of the future. */
+  afflict(affliction: (chain: Chain, trace: Trace, at: number) => void): void {
+    const at = Date.now() + AHEAD_MS + BLOCK_MS;
+    const chains = this.indexers.flatMap(({ replicas }) => replicas.map(({ chain }) => chain));
+    for (const trace of this.indexer.chain.recentTraces()) {
+      if (trace.emulatedAt < at - TRACES_BACK_MS || trace.invalidated) continue;
+      if (chains.some((chain) => chain.trace(trace.externalHash) === undefined)) continue;
+      for (const chain of [...chains, this.chain]) affliction(chain, trace, at);
+    }
   }
 
   /** Puts a new process in the place of one that was killed. */

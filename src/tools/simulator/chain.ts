@@ -157,7 +157,10 @@ export class Chain {
     const seqno = this.clock.seqnoFrom(at);
     if (first === undefined || seqno <= this.#begun) return;
     const committedAt = this.clock.committedAt(seqno);
-    const [now, lt] = [Math.floor(committedAt / 1000), logicalTime(seqno, 950_000)];
+    const [now, lt] = [
+      Math.floor(committedAt / 1000),
+      logicalTime(seqno, 930_000 + Buffer.from(externalHash, 'base64').readUInt16BE()),
+    ];
     const instants = { emulatedAt: committedAt, confirmedAt: committedAt, finalizedAt: committedAt };
     const hash = digest(externalHash, 'again', seqno);
     this.#commit({ ...first, ...instants, hash, parent: undefined, children: [], seqno, lt, now });
