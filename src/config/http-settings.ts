@@ -19,7 +19,7 @@ export const http = group({
   adminHost: setting(listenHost.prefault('127.0.0.1'), 'Where the admin port listens.', { env: 'ADMIN_HOST' }),
   adminPort: setting(
     integer(0, 65_535).prefault(9464),
-    'The admin port: the status page at `/`, `/healthz`, `/readyz`, `/metrics`, `POST /purge`, `GET /explain`.',
+    'The admin port: the status page at `/`, `/healthz`, `/readyz`, `/metrics`, `POST /purge`, `GET /explain`, `/openapi.json`.',
     { env: 'ADMIN_PORT' },
   ),
   adminToken: setting(

@@ -4,11 +4,14 @@ import type { ReadChainPoint } from './chain-point.ts';
 import type { ReadCompleteness } from './completeness.ts';
 import type { LifetimeRule, ReadFinality } from './finality.ts';
 import { FURTHER, type OperationName } from './operation-names.ts';
+import { type DescribedParameter, describeParameters } from './parameters.ts';
 import type { Watching } from './watchable.ts';
 
 /** What a file in `operations/` says of its operation: how it is asked, and what the whole body of an answer says. */
 export interface OperationRules<Name extends string> {
   readonly name: Name;
+  /** What it answers, for the OpenAPI document. */
+  readonly summary: string;
   /**
    * Turns the given values, by name in lower case, into the canonical request. Its names are all that is read of a
    * request: those with a hyphen are headers, all others query parameters.
@@ -45,6 +48,8 @@ export interface OperationOf<Name extends string> extends Omit<OperationRules<Na
   readonly queryNames: ReadonlySet<string>;
   /** Names of the request headers that change the answer, in lower case; all others are dropped. */
   readonly headerNames: ReadonlySet<string>;
+  /** The parameters and headers of both, by these names. */
+  readonly parameters: Readonly<Record<string, DescribedParameter>>;
   /** The value of `Vary`: exactly the headers that are read; empty when there are none. */
   readonly vary: string;
 }
@@ -62,6 +67,7 @@ export function operation<const Name extends OperationName>({
     schema: z.compile(schema),
     queryNames: new Set(names.filter((name) => !name.includes('-'))),
     headerNames: new Set(headers),
+    parameters: describeParameters(schema.in),
     vary: headers.map(asHeadersAreWritten).join(', '),
   };
 }

@@ -36,6 +36,7 @@ export function targetOf(operation: string, query: Pairs): string {
 
 /** The operations that a process caches. To it the others are paths like any other. */
 export class OperationsInUse {
+  readonly all: readonly Operation[];
   readonly names: readonly OperationName[];
   readonly #byName: ReadonlyMap<string, Operation>;
   readonly #byPath: ReadonlyMap<string, Operation>;
@@ -44,6 +45,7 @@ export class OperationsInUse {
   constructor(further: readonly string[] = []) {
     const all = OPERATION_NAMES.map((name): Operation => ALL[name]);
     const used = all.filter(({ name, isFurther }) => !isFurther || further.includes(name));
+    this.all = used;
     this.names = used.map(({ name }) => name);
     this.#byName = new Map(used.map((known) => [known.name, known]));
     this.#byPath = new Map(used.map((known) => [`/api/v3/${known.name}`.toLowerCase(), known]));

@@ -34,6 +34,36 @@ export function isNotCached(issue: z.core.$ZodIssue): boolean {
   return issue.code === 'custom' && issue.params === NOT_CACHED;
 }
 
+/** As zod writes it: draft 2020-12, which is also that of OpenAPI 3.1. */
+export type JsonSchema = z.core.JSONSchema.BaseSchema;
+
+const TEXT: JsonSchema = { type: 'string' };
+const DIRECTION: JsonSchema = { enum: ['in', 'out'] };
+const FLAG: JsonSchema = { type: 'boolean' };
+const SORT: JsonSchema = { enum: ['asc', 'desc'] };
+
+/** What the OpenAPI document says of one name. */
+export interface DescribedParameter {
+  /** What is accepted. */
+  readonly description: string;
+  readonly required: boolean;
+  /** One value, or a list of them. Of several spellings those that the indexer itself documents. */
+  readonly schema: JsonSchema;
+}
+
+/** Describes the parameters of a schema, by name. They are lists of values to it, of which one may be the most. */
+export function describeParameters(schema: z.ZodObject): Readonly<Record<string, DescribedParameter>> {
+  const { properties = {} } = z.toJSONSchema(schema, { io: 'input' });
+  const described = Object.entries(properties as Record<string, JsonSchema>).map(([name, list]) => {
+    const { description = '', minItems, maxItems, items } = list;
+    return [
+      name,
+      { description, required: minItems === 1, schema: maxItems === 1 ? items : { type: 'array', items, maxItems } },
+    ];
+  });
+  return Object.fromEntries(described);
+}
+
 /** Reads one spelling of a value; `undefined` refuses it. */
 type Reader<T> = (text: string) => T | undefined;
 
@@ -67,8 +97,8 @@ function refusalOf(text: string, accepted: string): string {
  * One value. The indexer takes the first or the last of several, depending on its version and the parameter, so several
  * are accepted only if all mean the same. A reader returns `null` for a value that means the same as none.
  */
-function optional<T>(reader: Reader<T | null>, accepted: string) {
-  return given.transform((values, ctx): T | undefined => {
+function optional<T>(reader: Reader<T | null>, accepted: string, items = TEXT) {
+  const one = given.transform((values, ctx): T | undefined => {
     const meant = read(values, reader, accepted, ctx);
     if (meant === undefined) return z.NEVER;
     const [first] = meant;
@@ -78,27 +108,30 @@ function optional<T>(reader: Reader<T | null>, accepted: string) {
     }
     return first ?? undefined;
   });
+  return one.meta({ description: accepted, items, maxItems: 1 });
 }
 
-function required<T>(reader: Reader<T>, accepted: string) {
-  return optional(reader, accepted).transform((value, ctx): T => {
+function required<T>(reader: Reader<T>, accepted: string, items = TEXT) {
+  const one = optional(reader, accepted, items).transform((value, ctx): T => {
     if (value !== undefined) return value;
     ctx.addIssue(`is missing; accepted: ${accepted}`);
     return z.NEVER;
   });
+  return one.meta({ minItems: 1 });
 }
 
 /** One value in a spelling that a reader knows. With any other one, or with several, there is no cached form. */
-function only<T>(reader: Reader<T>, accepted: string) {
-  return given.transform((values, ctx): T | undefined => {
+function only<T>(reader: Reader<T>, accepted: string, items = TEXT) {
+  const one = given.transform((values, ctx): T | undefined => {
     const [text, ...others] = values;
     if (text === undefined) return undefined;
     return (others.length === 0 ? reader(text) : undefined) ?? notCached(ctx, `is cached as one value, ${accepted}`);
   });
+  return one.meta({ description: accepted, items, maxItems: 1 });
 }
 
 function list<T>(reader: Reader<T>, accepted: string, most: number, separator?: string) {
-  return given.transform((values, ctx): T[] => {
+  const several = given.transform((values, ctx): T[] => {
     const split = separator === undefined ? values : values.flatMap((value) => value.split(separator));
     if (split.length > most) {
       ctx.addIssue(`has ${split.length} values; accepted: at most ${most}`);
@@ -106,16 +139,17 @@ function list<T>(reader: Reader<T>, accepted: string, most: number, separator?: 
     }
     return read(split, reader, accepted, ctx) ?? z.NEVER;
   });
+  return several.meta({ description: accepted, items: TEXT, maxItems: most });
 }
 
 /** `whenEmpty`: the number that the indexer uses for an empty value; without it an empty value is refused. */
-function digitsBetween(minimum: number, maximum: number, whenEmpty?: number): [Reader<number>, string] {
+function digitsBetween(minimum: number, maximum: number, whenEmpty?: number): [Reader<number>, string, JsonSchema] {
   const reader: Reader<number> = (text) => {
     if (text === '') return whenEmpty;
     const value = /^[0-9]+$/.test(text) ? Number(text) : Number.NaN;
     return value >= minimum && value <= maximum ? value : undefined;
   };
-  return [reader, `plain digits, ${minimum} to ${maximum}`];
+  return [reader, `plain digits, ${minimum} to ${maximum}`, { type: 'integer', minimum, maximum }];
 }
 
 /**
@@ -181,27 +215,28 @@ export const hashSet = list((text) => (text === '' ? text : parseHash(text)), AC
 );
 
 export const hash = required(parseHash, ACCEPTED_HASH);
-export const direction = optional(readDirection, 'in or out');
-export const sort = optional(readSort, 'asc or desc');
+export const direction = optional(readDirection, 'in or out', DIRECTION);
+export const sort = optional(readSort, 'asc or desc', SORT);
 export const seqno = required(...digitsBetween(0, MAX_INT32));
 export const limit = optional(...digitsBetween(1, 1000, 1));
 export const offset = optional(...digitsBetween(0, MAX_INT32, 0));
-export const flag = optional((text) => TRUE.has(text), 'true or false');
+export const flag = optional((text) => TRUE.has(text), 'true or false', FLAG);
 
 export const onlyHash = only(parseHash, ACCEPTED_HASH);
 export const onlySeqno = only(...digitsBetween(0, MAX_INT32));
 /** An empty word, too, is an error to the indexer. */
-export const onlySort = only((text) => readSort(text) ?? undefined, 'asc or desc');
+export const onlySort = only((text) => readSort(text) ?? undefined, 'asc or desc', SORT);
 export const onlyShard = only(readShard, 'at most 16 hex digits with or without 0x, or a negative number');
-export const onlyWorkchain = only(readWorkchain, 'a whole number');
-export const onlyDirection = only((text) => readDirection(text) ?? undefined, 'in or out');
+export const onlyWorkchain = only(readWorkchain, 'a whole number', { type: 'integer' });
+export const onlyDirection = only((text) => readDirection(text) ?? undefined, 'in or out', DIRECTION);
 /** The indexer also knows `on` here, and refuses what it does not know. */
 export const onlyFlag = only(
   (text) => TRUE.has(text) || text === 'on' || (FALSE.has(text) ? false : undefined),
   'true or false',
+  FLAG,
 );
 /** `offset` where answers have one page. */
-export const onlyFirstPage = only((text) => (/^0*$/.test(text) ? 0 : undefined), '0');
+export const onlyFirstPage = only((text) => (/^0*$/.test(text) ? 0 : undefined), '0', { const: 0 });
 
 /** The `X-Actions-Version` header: one word that says which action types are decoded. */
 export const actionsVersion = optional(readActionWord, ACCEPTED_ACTION_WORD);

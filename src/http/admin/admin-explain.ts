@@ -3,7 +3,7 @@ import { ProxyError } from '../../errors.ts';
 import { readHeaderLines } from '../../ton/explain-call.ts';
 import type { RequestHeaders } from '../../ton/parse-call.ts';
 import { parseTarget } from '../parse-request.ts';
-import { type AdminPath, sendJson, sendText } from './admin-server.ts';
+import { type AdminPath, type Described, sendJson, sendText } from './admin-server.ts';
 
 export interface AdminExplainDependencies {
   /** Rejects with a {@link ProxyError} for a request that would be refused. */
@@ -13,6 +13,15 @@ export interface AdminExplainDependencies {
 
 const ACCEPTED = 'target, the URL or query to explain, and any number of header, each "Name: value"';
 
+const DESCRIBED: Described = {
+  summary: 'What a request means here, and what is cached for it',
+  query: {
+    target: { description: 'The URL or query to explain', required: true, schema: { type: 'string' } },
+    header: { description: 'Its headers, each "Name: value"', required: false, schema: { type: 'array' } },
+  },
+  refused: { 422: 'The request would be refused' },
+};
+
 /**
  * `GET /explain?target=...&header=...`: what a request means here and what is cached for it, as JSON, or as the text of
  * `describe` to who accepts `text/plain`. Changes nothing.
@@ -21,6 +30,7 @@ export function adminExplain({ explain, describe }: AdminExplainDependencies): A
   return {
     method: 'GET',
     access: 'operators',
+    described: DESCRIBED,
     serve: async (request, response) => {
       const parameters = new URLSearchParams(parseTarget(request.url ?? '').rawQuery);
       const target = parameters.get('target');

@@ -2,8 +2,20 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { ProxyError } from '../../errors.ts';
 import { FAILURES } from '../../failures/codes.ts';
 import type { Ms } from '../../time-units.ts';
+import type { DescribedParameter, JsonSchema } from '../../ton/parameters.ts';
 import { parseTarget } from '../parse-request.ts';
 import { type AdminAccessOptions, adminAccess, readingAccess } from './admin-access.ts';
+
+/** What the OpenAPI document says of a path of the admin port. */
+export interface Described {
+  readonly summary: string;
+  readonly query?: Readonly<Record<string, DescribedParameter>>;
+  readonly body?: JsonSchema;
+  /** Of the answer; absent for JSON. */
+  readonly contentType?: string;
+  /** Why it is refused, by status; beside that, any 4xx. */
+  readonly refused?: Readonly<Record<number, string>>;
+}
 
 /** What the admin port serves at one path. */
 export interface AdminPath {
@@ -11,6 +23,8 @@ export interface AdminPath {
   readonly method: 'GET' | 'POST';
   /** Who gets it: any client; any but web pages of other sites; those who may change something or see what is cached. */
   readonly access: keyof ReturnType<typeof accessChecksOf>;
+  /** Absent for what only the status page loads. */
+  readonly described?: Described;
   /** Rejects with a {@link ProxyError} for a request that is wrong; any other rejection is a bug. */
   readonly serve: (request: IncomingMessage, response: ServerResponse) => Promise<void> | void;
 }
@@ -20,8 +34,10 @@ export interface AdminServerDependencies {
   readonly isReady: () => boolean;
   /** The metrics page with its content type. */
   readonly metrics: () => Promise<{ readonly contentType: string; readonly body: string }>;
-  /** What is served beside `/healthz`, `/readyz` and `/metrics`; below `/status/`, the files of the page. */
+  /** What is served beside `/healthz`, `/readyz`, `/metrics` and `/openapi.json`; below `/status/`, the files of the page. */
   readonly paths: Readonly<Record<string, AdminPath>>;
+  /** The OpenAPI document, made of all paths of this port. */
+  readonly document: (paths: ReadonlyMap<string, AdminPath>) => object;
   readonly access: AdminAccessOptions;
   readonly onBug: (error: unknown) => void;
   /** How long a client may take to send its request. */
@@ -34,25 +50,32 @@ const accessChecksOf = (access: AdminAccessOptions) => ({
   operators: adminAccess(access),
 });
 
+const HEALTHZ: Described = { summary: 'Whether the process lives' };
+const READYZ: Described = { summary: 'Whether requests may be sent', refused: { 503: 'Not yet, or no more' } };
+const METRICS: Described = { summary: 'The metrics, for Prometheus', contentType: 'text/plain' };
+const OPENAPI: Described = { summary: 'This document' };
+
 /**
  * The admin port. `/readyz` fails only until the public port is open and while the process shuts down. It does not fail
  * without Redis or the indexer: the cache still has answers, and taking every instance away at once would help nobody.
  */
 export function createAdminServer(dependencies: AdminServerDependencies): Server {
   const { isReady, metrics, onBug, requestTimeoutMs } = dependencies;
-  const forMonitoring = (serve: AdminPath['serve']): AdminPath => ({ method: 'GET', access: 'any', serve });
-  const paths = new Map(
+  const get = { method: 'GET', access: 'any' } as const;
+  const forAny = (described: Described, serve: AdminPath['serve']): AdminPath => ({ ...get, described, serve });
+  const paths: ReadonlyMap<string, AdminPath> = new Map(
     Object.entries({
       ...dependencies.paths,
-      '/healthz': forMonitoring((_, response) => sendJson(response, 200, { status: 'ok' })),
-      '/readyz': forMonitoring((_, response) => {
+      '/healthz': forAny(HEALTHZ, (_, response) => sendJson(response, 200, { status: 'ok' })),
+      '/readyz': forAny(READYZ, (_, response) => {
         const ready = isReady();
         sendJson(response, ready ? 200 : 503, { status: ready ? 'ready' : 'shutting down' });
       }),
-      '/metrics': forMonitoring(async (_, response) => {
+      '/metrics': forAny(METRICS, async (_, response) => {
         const { contentType, body } = await metrics();
         sendText(response, 200, contentType, body);
       }),
+      '/openapi.json': forAny(OPENAPI, (_, response) => sendJson(response, 200, dependencies.document(paths))),
     }),
   );
   const checks = accessChecksOf(dependencies.access);
@@ -64,7 +87,7 @@ export function createAdminServer(dependencies: AdminServerDependencies): Server
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const path = paths.get(parseTarget(request.url ?? '').path);
     if (path === undefined) {
-      const accepted = [...paths.keys()].filter((each) => !each.startsWith('/status/'));
+      const accepted = [...paths].flatMap(([each, { described }]) => (described === undefined ? [] : each));
       sendJson(response, 404, { error: `accepted: ${accepted.join(', ')}` });
       return;
     }

@@ -4,7 +4,7 @@ import { dirname, extname, join } from 'node:path';
 import type { Entry } from '../../cache/entry.ts';
 import type { WaitingClient } from '../../clients/waiting-clients.ts';
 import { type AdminAccessOptions, adminAccess } from '../../http/admin/admin-access.ts';
-import { type AdminPath, sendJson, sendText } from '../../http/admin/admin-server.ts';
+import { type AdminPath, type Described, sendJson, sendText } from '../../http/admin/admin-server.ts';
 import { parseTarget } from '../../http/parse-request.ts';
 import type { EpochMs } from '../../time-units.ts';
 import { withoutNetwork } from '../../ton/cache-key.ts';
@@ -45,6 +45,13 @@ export interface StatusMessage extends StatusMoment {
   readonly clients?: ReturnType<typeof shownClients>;
 }
 
+const STATUS: Described = {
+  summary: 'What the status page shows: the last moment',
+  query: {
+    since: { description: 'Epoch milliseconds: also the moments after', required: false, schema: { type: 'integer' } },
+  },
+};
+
 const SHOWN_KEYS = 15;
 const SHOWN_CLIENTS = 5;
 const LONGEST_REQUEST = 300;
@@ -81,7 +88,7 @@ export function statusPages(dependencies: StatusPagesDependencies): Record<strin
     };
     sendJson(response, 200, message, ['Cache-Control', 'no-store']);
   };
-  return { ...pageFiles(), '/status.json': { method: 'GET', access: 'ownPages', serve } };
+  return { ...pageFiles(), '/status.json': { method: 'GET', access: 'ownPages', described: STATUS, serve } };
 }
 
 /** The most requested keys, without the network, with what memory has of them. */
@@ -133,7 +140,7 @@ function pageFiles(): Record<string, AdminPath> {
     };
   };
   return {
-    '/': file(join(page, 'index.html')),
+    '/': { ...file(join(page, 'index.html')), described: { summary: 'The status page', contentType: 'text/html' } },
     ...Object.fromEntries(readdirSync(page).map((name) => [`/status/${name}`, file(join(page, name))])),
     '/status/uplot.js': file(join(uplot, 'uPlot.esm.js')),
     '/status/uplot.css': file(join(uplot, 'uPlot.min.css')),

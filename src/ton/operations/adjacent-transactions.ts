@@ -47,6 +47,7 @@ function hasChild([first, ...others]: readonly unknown[], request: CanonicalRequ
 /** The parent of a transaction (`direction=in`), its children (`out`), or both. */
 export const adjacentTransactions = operation({
   name: 'adjacentTransactions',
+  summary: 'The parent of a transaction (direction=in), its children (out), or both',
   schema,
   finality: finalityOfLists({ transactions: finalityOfAdjacent }),
   lifetimeRules: (request) => [

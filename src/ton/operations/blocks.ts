@@ -80,6 +80,7 @@ function isAsked(block: unknown, { query }: CanonicalRequest): boolean {
 /** One block by what identifies it, or the blocks of a masterchain block. */
 export const blocks = operation({
   name: 'blocks',
+  summary: 'One block by what identifies it, or the blocks of a masterchain block',
   schema,
   finality: finalityOfLists({ blocks: finalityOfBlocks }),
   lifetimeRules: (request) =>

@@ -17,6 +17,7 @@ const seqnoOf = (request: CanonicalRequest): number => Number(parameterOf(reques
 /** A masterchain block and the shard blocks that it commits; in the specification's shape their transactions. */
 export const masterchainBlockShards = operation({
   name: 'masterchainBlockShards',
+  summary: 'A masterchain block and the shard blocks that it commits',
   schema,
   finality: finalityOfLists({
     blocks: (blocks, request) => finalityOfBlockSet(blocks, seqnoOf(request), request),

@@ -17,6 +17,7 @@ function finalityOfHead({ last, first }: JsonObject): Finality | undefined {
 /** The newest masterchain block that the indexer has, and the oldest. */
 export const masterchainInfo = operation({
   name: 'masterchainInfo',
+  summary: 'The newest and the oldest masterchain block of the indexer',
   schema,
   finality: finalityOfHead,
   lifetimeRules: () => ['head'],

@@ -92,6 +92,7 @@ function accountsIn({ query }: CanonicalRequest): readonly string[] {
 /** The traces under way of accounts, or of external messages. */
 export const pendingTraces = operation({
   name: 'pendingTraces',
+  summary: 'The traces under way of accounts, or of external messages; one of both must be named',
   schema,
   finality: finalityOfLists({ traces: finalityOfTraces }),
   lifetimeRules: () => ['pendingFinalized', 'pendingLive', 'empty'],

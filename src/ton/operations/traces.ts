@@ -127,6 +127,7 @@ function completenessOfTraces(finality: Finality, body: JsonObject): AnswerCompl
 /** The trace of a transaction, of a message, or by its own hash. */
 export const traces = operation({
   name: 'traces',
+  summary: 'The trace of a transaction, of a message, or by its own hash',
   schema,
   // Wallets ask for a trace when it has left the pending ones: an empty list that is kept would be a gap between the two.
   finality: finalityOfLists({ traces: finalityOfTraces }, 'notKept'),

@@ -24,6 +24,7 @@ const seqnoOf = (request: CanonicalRequest): number => Number(parameterOf(reques
 /** A page of the transactions of a masterchain block and its shard blocks. */
 export const transactionsByMasterchainBlock = operation({
   name: 'transactionsByMasterchainBlock',
+  summary: 'A page of the transactions of a masterchain block and its shard blocks',
   schema,
   // The indexer looks for the block first, but an empty page does not show that it did.
   finality: finalityOfLists(

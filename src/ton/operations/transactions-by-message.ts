@@ -69,6 +69,7 @@ function isLog({ destination }: JsonObject): boolean {
 /** The transactions that send and receive a message. */
 export const transactionsByMessage = operation({
   name: 'transactionsByMessage',
+  summary: 'The transactions that send and receive a message',
   schema,
   finality: finalityOfLists({ transactions: finalityOfSides }),
   lifetimeRules: () => ['byHashFinal', 'byHashGrowing', 'byHashLive', 'empty'],

@@ -41,6 +41,7 @@ function finalityOfTransaction(transactions: readonly unknown[], request: Canoni
 /** A transaction by its hash. All other forms are lists that change. */
 export const transactions = operation({
   name: 'transactions',
+  summary: 'One transaction by its hash',
   schema,
   finality: finalityOfLists({ transactions: finalityOfTransaction }),
   lifetimeRules: () => ['byHashFinal', 'byHashGrowing', 'byHashLive', 'empty'],
