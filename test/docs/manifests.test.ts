@@ -44,7 +44,7 @@ it('the variables of toncenter.override.yaml are right', () => {
 it('the job of a PodMonitor is that of the alerts', () => {
   expect(read('config/deploy/kubernetes/podmonitor.yaml')).toContain('jobLabel: app.kubernetes.io/name\n');
   expect(read('config/deploy/kubernetes/shared.yaml')).toContain('app.kubernetes.io/name: toncache\n');
-  expect(read('config/prometheus/alerts.yml')).toContain('up{job=~"toncache.*"}');
+  expect(read('config/prometheus/alerts.yml')).toContain('up{job=~"(.*/)?toncache.*"}');
 });
 
 it('no policy of the sidecar comes between its service and those who ask it', () => {
