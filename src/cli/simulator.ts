@@ -47,7 +47,7 @@ exit codes: 0 ended, 64 wrong command line, 69 not in this installation, or the 
     else if (fault === '429') indexer.faults.inject(rateLimited('json', '1'));
     else if (fault !== undefined) indexer.faults.inject({ kind: fault });
     stdout.write(`a simulated indexer listens on ${indexer.url}\n`);
-    stdout.write(`  curl '${indexer.url}/api/v3/masterchainBlockShards?seqno=${indexer.chain.headSeqno}'\n`);
+    stdout.write(`  curl ${indexer.url}/api/v3/masterchainInfo\n`);
     stdout.write(`  UPSTREAM_URL=${indexer.url} npm start\n`);
     await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
     await indexer.close();

@@ -19,6 +19,11 @@ function curlArguments(command: string): string[] {
   return execFileSync('/bin/sh', ['-c', shell], { encoding: 'utf8' }).trimEnd().split('\n');
 }
 
+/** The path that a documented command of curl asks for. */
+function curlTarget(command: string): string {
+  return new URL(/http:\S+/.exec(command)?.[0] ?? '').pathname;
+}
+
 /** Sends what a documented curl command sends, to this port instead of the one that it names. */
 function curl(command: string, origin: string): Promise<Answered> {
   const rest = curlArguments(command);
@@ -64,8 +69,13 @@ describe('the documented commands', () => {
 
   it('of curl work as README.md and docs/operations.md say', async () => {
     await using world = await World.start(ANY_WORLD);
-    const [get = ''] = commandsOf(readPage('README.md')).filter((command) => command.startsWith("curl -i 'http"));
-    const request = get.replace('seqno=62000000', `seqno=${world.indexer.chain.headSeqno - 1}`);
+    const commands = commandsOf(readPage('README.md'));
+    const askHead = commands.find((command) => command.startsWith('seqno=$(curl ')) ?? '';
+    const { text } = await ask(world.indexer.url, curlTarget(askHead));
+    const shell = `curl() { printf '%s' "$HEAD"; }\n${askHead}\nprintf '%s' "$seqno"`;
+    const seqno = execFileSync('/bin/sh', ['-c', shell], { encoding: 'utf8', env: { ...process.env, HEAD: text } });
+    expect(seqno).toBe(String(world.indexer.chain.headSeqno));
+    const request = (commands.find((command) => command.startsWith('curl -i "http')) ?? '').replace('$seqno', seqno);
     const answers = [await curl(request, world.proxy.url), await curl(request, world.proxy.url)];
     expect(answers.map(({ status }) => status)).toEqual([200, 200]);
     expect(answers[1]?.headers['cache-status']).toContain('; hit;');
