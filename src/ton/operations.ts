@@ -16,11 +16,11 @@ const ALL: { readonly [Name in OperationName]: OperationOf<Name> } = {
   adjacentTransactions,
   masterchainBlockShards,
   blocks,
+  transactionsByMasterchainBlock,
+  masterchainInfo,
   traces,
   transactions,
   transactionsByMessage,
-  transactionsByMasterchainBlock,
-  masterchainInfo,
 };
 
 export type Operation = OperationOf<OperationName>;

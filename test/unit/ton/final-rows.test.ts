@@ -35,5 +35,5 @@ test('a row without a time is growing', () => {
     transactions: [{ hash: 'x', mc_block_seqno: 7, emulated: false, account_state_before: BARE }],
   });
   const entry = entryOf(callOf('adjacentTransactions', `hash=${HASH_HEX}&direction=in`), { body });
-  expect(entry).toMatchObject({ head: { answerClass: 'growing' }, lifetime: 1000 });
+  expect(entry).toMatchObject({ meta: { answerClass: 'growing' }, lifetime: 1000 });
 });
