@@ -82,11 +82,12 @@ interface Trace {
 function windowOfTraces({ by, hashes, includeActions }: Call, traces: readonly Trace[], receivedBy: number): Window {
   const [trace, ...others] = traces;
   if (trace === undefined) return { lifetime: 0, staleWhileRevalidate: 0, staleIfError: 0 };
-  const isWhole = trace.trace_info.transactions === trace.transactions_order.length;
-  if (!isWhole || others.length > 0) return TABLE.byHashLive;
+  const isWhole = traces.every((each) => each.trace_info.transactions === each.transactions_order.length);
   const isExternal = by === 'msg_hash' && hashes?.includes(trace.external_hash ?? '') === true;
+  if (!isWhole || (others.length > 0 && !isExternal)) return TABLE.byHashLive;
   const lacksActions = includeActions === true && trace.actions?.length === 0;
-  return isExternal || lacksActions ? growing(trace.end_utime, receivedBy) : TABLE.byHashFinal;
+  const endedAt = Math.max(...traces.map(({ end_utime }) => end_utime));
+  return isExternal || lacksActions ? growing(endedAt, receivedBy) : TABLE.byHashFinal;
 }
 
 function windowOfMessage({ direction, hashes }: Call, rows: readonly Sides[], receivedBy: number): Window {

@@ -57,18 +57,28 @@ const schema = z
     };
   });
 
-/** A trace that gains neither transactions nor actions, and is the only one of what was asked for, is final. */
-function finalityOfTraces([trace, ...others]: readonly unknown[], request: CanonicalRequest): Finality {
-  const live = { answerClass: 'live', rule: 'byHashLive' } as const;
-  if (!isObject(trace) || others.length > 0) return live;
-  const rows = wholeIn(trace);
-  if (rows === undefined || !isAskedFor(trace, request)) return live;
-  if (!isOfExternalMessage(rows, request) && !lacksActions(trace, rows, request)) {
-    return finalityOfFinalRows(rows, 'byHashFinal', 'byHashGrowing');
+/**
+ * A trace that gains neither transactions nor actions, and is the only one of what was asked for, is final. Of an external
+ * message there can be several, and one more.
+ */
+function finalityOfTraces(traces: readonly unknown[], request: CanonicalRequest): Finality {
+  const whole = traces.filter(isObject).map((trace) => ({ trace, rows: wholeIn(trace), endedAt: trace['end_utime'] }));
+  const [first, ...others] = whole;
+  const isExternal = isOfExternalMessage(
+    whole.flatMap(({ rows = [] }) => rows),
+    request,
+  );
+  const isWhole = whole.length === traces.length && whole.every(({ rows }) => rows !== undefined);
+  const isAsked = isExternal || (others.length === 0 && first !== undefined && isAskedFor(first.trace, request));
+  if (!isWhole || !isAsked) return { answerClass: 'live', rule: 'byHashLive' };
+  if (!isExternal && first?.rows !== undefined && !lacksActions(first.trace, first.rows, request)) {
+    return finalityOfFinalRows(first.rows, 'byHashFinal', 'byHashGrowing');
   }
-  const { end_utime: newestNow } = trace;
+  const newestNow = Math.max(
+    ...whole.map(({ endedAt }) => (Number.isSafeInteger(endedAt) ? Number(endedAt) : Number.NaN)),
+  );
   const growing = { answerClass: 'growing', rule: 'byHashGrowing' } as const;
-  return typeof newestNow === 'number' && Number.isSafeInteger(newestNow) ? { ...growing, newestNow } : growing;
+  return Number.isNaN(newestNow) ? growing : { ...growing, newestNow };
 }
 
 /**

@@ -63,7 +63,13 @@ describe('a whole trace', () => {
     expect(rated(`trace_id=${CHILD}`, [aTrace()])).toEqual(LIVE);
   });
 
-  test('is live beside another one', () => expect(rated(`tx_hash=${ROOT}`, [aTrace(), aTrace()])).toEqual(LIVE));
+  test('is live beside another one, unless an external message was accepted twice', () => {
+    const again = aTrace({ trace_id: CHILD, end_utime: END + 5 });
+    expect(rated(`tx_hash=${ROOT}`, [aTrace(), again])).toEqual(LIVE);
+    expect(rated(`msg_hash=${INTERNAL}`, [aTrace(), again])).toEqual(LIVE);
+    expect(rated(`msg_hash=${EXTERNAL}`, [aTrace(), again])).toEqual({ ...GROWING, newestNow: END + 5 });
+    expect(rated(`msg_hash=${EXTERNAL}`, [aTrace(), aTrace({ transactions_order: [] })])).toEqual(LIVE);
+  });
 
   test('whose row lacks the state before it is final unless it is young', () => {
     const lacking = { ...row(CHILD, internal, []), account_state_before: { hash: 'x', balance: null } };
