@@ -33,5 +33,5 @@ EXPOSE 8080 9464
 HEALTHCHECK --interval=10s --timeout=3s --start-period=5s \
   CMD ["node", "dist/healthcheck.js"]
 # Without the option V8's young generation takes up to 100 MiB more (docs/benchmarks.md).
-ENTRYPOINT ["node", "--max-semi-space-size=16", "dist/cli/main.js"]
+ENTRYPOINT ["node", "--max-semi-space-size=32", "dist/cli/main.js"]
 CMD ["start"]

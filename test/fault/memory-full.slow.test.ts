@@ -73,7 +73,7 @@ test('a process whose memory is full of expired entries answers misses again', a
 });
 
 /** What Node gives a process in the documented container of 706 MiB: half of it for the old generation. */
-const NODE_OPTIONS = '--max-old-space-size=353 --max-semi-space-size=16';
+const NODE_OPTIONS = '--max-old-space-size=353 --max-semi-space-size=32';
 
 /** So many connections, each with 2 requests for one key whose heads hold 60 KB in 90 fields. */
 const CONNECTIONS = 3000;
