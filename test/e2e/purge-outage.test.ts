@@ -1,5 +1,6 @@
 import { Redis } from 'ioredis';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { SCHEMA_VERSION } from '../../src/cache/redis-keys.ts';
 import { PurgeWorld, purge, purged, untilFollowed } from './purge-world.ts';
 
 let world: PurgeWorld;
@@ -74,7 +75,7 @@ describe('while Redis is away', () => {
     await one.reply(target);
     await one.untilRedisHasAll();
     const client = new Redis(world.redis.url);
-    const [key = ''] = await client.keys('toncache:*{*');
+    const [key = ''] = await client.keys(`toncache:${SCHEMA_VERSION}:*`);
     const bytes = await client.getBuffer(key);
     await purged(one, { seqno: world.seqno });
     // What an instance that knows nothing of it writes.
