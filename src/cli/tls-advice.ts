@@ -4,7 +4,7 @@
  */
 const ADVICE: readonly (readonly [words: RegExp, sentence: string])[] = [
   [
-    /\S+:SSL routines:\S*:(?:wrong version number|packet length too long):\S*\s*/,
+    /(?:\S+:SSL routines:\S*:|TLS: )(?:wrong version number|packet length too long)(?::\S*\s*)?/,
     'it speaks no TLS: its address begins with http://, not https:// (of Redis: redis://, not rediss://)',
   ],
   [
