@@ -134,6 +134,13 @@ export const FAULTS: readonly Fault[] = [
     },
   },
   {
+    name: 'rounds-out-of-order',
+    begin: async (world) => {
+      world.indexOutOfOrder();
+      return () => {};
+    },
+  },
+  {
     name: 'external-accepted-twice',
     begin: async (world) => {
       world.afflict((chain, { externalHash }, at) => chain.acceptAgain(externalHash, at));

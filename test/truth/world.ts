@@ -32,6 +32,9 @@ export const BLOCK_MS = 400;
 /** So far behind that it is seen in every comparison of the heads: more than a block. */
 export const ALWAYS_LAGS_MS = 1.5 * BLOCK_MS;
 const PAST_BLOCKS = 300;
+/** Of so many blocks every third is indexed so much later: after the three that follow it. */
+const [DELAYED_BLOCKS, DELAY_MS] = [15, 3.5 * BLOCK_MS];
+
 /** So much of the chain's future is known to the checker. */
 const AHEAD_MS = 6000;
 /** Clients ask for traces of the last 15 s. */
@@ -136,6 +139,15 @@ export class World implements AsyncDisposable {
       if (trace.emulatedAt < at - TRACES_BACK_MS || trace.invalidated) continue;
       if (chains.some((chain) => chain.trace(trace.externalHash) === undefined)) continue;
       for (const chain of [...chains, this.chain]) affliction(chain, trace, at);
+    }
+  }
+
+  /** Every third of the next blocks is indexed after those that follow it, a moment after what the checker knows. */
+  indexOutOfOrder(): void {
+    const chains = [...this.indexers.flatMap(({ replicas }) => replicas.map(({ chain }) => chain)), this.chain];
+    const first = this.chain.clock.seqnoFrom(Date.now() + AHEAD_MS + BLOCK_MS);
+    for (let seqno = first; seqno < first + DELAYED_BLOCKS; seqno += 3) {
+      for (const chain of chains) chain.delay(seqno, DELAY_MS);
     }
   }
 

@@ -52,6 +52,8 @@ export class Chain {
   readonly #receivers = new Map<string, Transaction[]>();
   readonly #traces = new Map<string, Trace>();
   /** When the actions of traces were made anew, by the hash of their first transaction. */
+  /** By the seqno of a block that is indexed out of order, ms. */
+  readonly #delays = new Map<number, number>();
   readonly #reclassified = new Map<string, number>();
   readonly #live = new Set<Trace>();
   #now: number;
@@ -103,9 +105,19 @@ export class Chain {
     return hash;
   }
 
+  /** When the indexer has a masterchain block, epoch ms. */
+  indexedAt(seqno: number): number {
+    return this.clock.committedAt(seqno) + (this.#delays.get(seqno) ?? 0);
+  }
+
+  /** The indexer has a masterchain block, which is to come, so many milliseconds later: after blocks that follow it. */
+  delay(seqno: number, ms: number): void {
+    this.#delays.set(seqno, ms);
+  }
+
   /** An indexed masterchain block of the window; undefined when not indexed yet or below the floor. */
   block(seqno: number, instant = this.#now): BlockSet | undefined {
-    const isIndexed = seqno <= this.#begun && this.clock.committedAt(seqno) <= instant;
+    const isIndexed = seqno <= this.#begun && this.indexedAt(seqno) <= instant;
     return isIndexed ? this.#blockSets.get(seqno) : undefined;
   }
 

@@ -76,9 +76,9 @@ export class SimulatorQuestion {
     return selected;
   }
 
-  /** When a masterchain block is committed, in epoch ms; infinite while it is not indexed. */
+  /** When the indexer has a masterchain block, in epoch ms; infinite while it is not indexed. */
   committedAt(seqno: number): number {
-    return this.chain.block(seqno)?.committedAt ?? Number.POSITIVE_INFINITY;
+    return this.chain.block(seqno) === undefined ? Number.POSITIVE_INFINITY : this.chain.indexedAt(seqno);
   }
 
   /** The value of a scalar parameter: of several the last counts. */

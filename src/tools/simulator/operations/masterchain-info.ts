@@ -15,15 +15,16 @@ function answer(question: SimulatorQuestion): object {
     if (blockSet === undefined || block === undefined) throw new IndexerRefusal(404, 'masterchain blocks not found');
     return renderBlock(block, blockSet);
   };
-  const newest = Math.min(chain.headSeqno, chain.clock.seqnoBy(databaseAt));
+  let newest = Math.min(chain.headSeqno, chain.clock.seqnoBy(databaseAt));
+  while (newest > chain.floorSeqno && chain.block(newest, databaseAt) === undefined) newest--;
   return { last: blockOf(newest), first: blockOf(chain.floorSeqno) };
 }
 
 /** Each commit is a new head; those of the last minute are enough for any answer that a cache may still give. */
 function changes({ chain }: SimulatorQuestion): readonly number[] {
-  const { headSeqno, floorSeqno, clock } = chain;
+  const { headSeqno, floorSeqno } = chain;
   const first = Math.max(floorSeqno, headSeqno - BLOCKS_BACK);
-  return Array.from({ length: headSeqno - first + 1 }, (_, n) => clock.committedAt(first + n));
+  return Array.from({ length: headSeqno - first + 1 }, (_, n) => chain.indexedAt(first + n));
 }
 
 export const masterchainInfo = { name: 'masterchainInfo', answer, changes } as const satisfies SimulatedOperation;
