@@ -14,7 +14,7 @@ FROM node:24-slim
 ARG VERSION=0.1.0
 ARG REVISION=unknown
 # Where the sources are; the workflow of releases says it.
-ARG SOURCE=https://registry.example/toncache
+ARG SOURCE=https://toncache.example/toncache
 LABEL org.opencontainers.image.title="toncache" \
   org.opencontainers.image.description="A read-through caching proxy for the TON indexer API (toncenter /api/v3)" \
   org.opencontainers.image.licenses="MIT" \
