@@ -1,0 +1,21 @@
+import { expect, it } from 'vitest';
+import { parseCacheStatus } from '../support/cache-status.ts';
+import { someParent } from '../support/fleet.ts';
+import { answeringJson, children } from '../support/json-upstream.ts';
+import { startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { startProxy } from '../support/start-proxy.ts';
+
+const HOUR_MS = 3_600_000;
+
+it.each([HOUR_MS, -HOUR_MS])('an answer from before the clock was set by %s ms is not served after it', async (ms) => {
+  let setBy = 0;
+  await using upstream = await startScriptedUpstream(answeringJson(() => children('a')));
+  await using proxy = await startProxy({ upstreamUrl: upstream.url, wall: () => Date.now() + setBy });
+  const target = someParent();
+  const isHit = async () => parseCacheStatus((await proxy.ask(target)).headers['cache-status'])['hit'] === true;
+  // Final: fresh for an hour.
+  expect([await isHit(), await isHit()]).toEqual([false, true]);
+  setBy = ms;
+  await expect.poll(isHit, { timeout: 20_000, interval: 20 }).toBe(false);
+  expect(await isHit()).toBe(true);
+});
