@@ -170,6 +170,7 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
     server: publicServer,
     indexers,
     waitingClients,
+    topClients,
     clock,
     redis,
     push,

@@ -17,6 +17,7 @@ import type { Watches } from '../push/watches.ts';
 import type { Ms } from '../time-units.ts';
 import type { OperationName } from '../ton/operation-names.ts';
 import { addMetric, type LabeledValue } from './event-counters.ts';
+import type { TopKeys } from './status/top-keys.ts';
 
 /** Whose values are read at each scrape. */
 export interface GaugeSources {
@@ -42,6 +43,8 @@ export interface GaugeSources {
   };
   /** By client, most first. */
   readonly waitingClients: () => readonly WaitingClient[];
+  /** The clients of the requests that memory did not answer. */
+  readonly topClients: TopKeys;
   /** The place of the level of the verdict. */
   readonly verdict: () => number;
   readonly clock: Clock;
@@ -83,6 +86,14 @@ export function addGauges(registry: Registry, sources: GaugeSources): void {
     'waiting_greediest_ratio',
     'The part of what waits that one client has, the greediest.',
     () => waitingClients()[0]?.share ?? 0,
+  );
+  gauge(
+    'asking_greediest_ratio',
+    'The part of the requests that memory did not answer that one client of several asks for, the greediest; estimated.',
+    () => {
+      const [first, second] = sources.topClients.top(2);
+      return second === undefined ? 0 : (first?.share ?? 0);
+    },
   );
   add('upstream_expected_wait_seconds', 'How long a miss would wait for a slot now.', () =>
     operations.map((operation) => ({

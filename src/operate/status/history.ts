@@ -1,7 +1,8 @@
 import type { EpochMs, MonotonicMs } from '../../time-units.ts';
 import { type MetricSample, Samples } from '../samples.ts';
+import type { Failures } from './causes.ts';
 import { type Counted, countedIn, readNumbers, type StatusNumbers } from './numbers.ts';
-import { type Failures, LEVELS, type Verdict, verdictOf } from './verdict.ts';
+import { LEVELS, type Verdict, verdictOf } from './verdict.ts';
 
 /** When somebody asks, a moment this old is replaced by a new one: so who asks each second gets a new one each time. */
 const SHOWN_MS = 900;

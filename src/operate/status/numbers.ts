@@ -1,5 +1,5 @@
 import { REQUEST_OUTCOMES, type RequestOutcome } from '../../answer/events.ts';
-import { Growth, type Samples } from '../samples.ts';
+import { Growth, type MetricSample, type Samples } from '../samples.ts';
 
 /** Requests a second by how they are answered, the failed ones without those that were refused. */
 type Rates = Readonly<Record<RequestOutcome | 'refused', number>>;
@@ -109,7 +109,7 @@ function operationIn(growth: Growth, operation: string) {
 }
 
 /** Requests a second, those that are invalid left out, and of them the hits and those without an answer. */
-function partsOf(growth: Growth, labels: Readonly<Record<string, string>> = {}) {
+export function partsOf(growth: Growth, labels: Readonly<Record<string, string>> = {}) {
   const rate = (outcome: RequestOutcome) => growth.perSecond('requests_total', { ...labels, outcome });
   return {
     valid: growth.perSecond('requests_total', labels) - rate('invalid'),
@@ -123,6 +123,12 @@ export function backupsOf(samples: Samples) {
   return samples
     .of('indexer_backup')
     .flatMap(({ value, labels }) => (value > 0 ? [{ indexer: String(labels['indexer']) }] : []));
+}
+
+/** The samples of all indexers but backups. */
+export function ofReplicas(after: Samples, name: string): readonly MetricSample[] {
+  const backups = backupsOf(after).map(({ indexer }) => indexer);
+  return after.of(name).filter(({ labels }) => !backups.includes(String(labels['indexer'])));
 }
 
 function indexersIn(growth: Growth) {

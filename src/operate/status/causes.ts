@@ -1,0 +1,173 @@
+import { type ErrorCode, isErrorCode } from '../../errors.ts';
+import { FAILURES } from '../../failures/codes.ts';
+import { sentenceOf } from '../../failures/sentence.ts';
+import { isShedReason, SHED } from '../../failures/shed-reasons.ts';
+import type { HeadFault } from '../../indexer/indexer-head.ts';
+import { OUTCOMES, outcomeOfResult } from '../../outcomes.ts';
+import type { Growth, Samples } from '../samples.ts';
+import type { LastFailures } from './last-failures.ts';
+import { ofReplicas } from './numbers.ts';
+
+/** Why something is not as always. */
+export interface Cause {
+  /** In words; empty while all is well. */
+  readonly why: string;
+  /** The section of docs/incidents.md that says what to do; empty while all is well. */
+  readonly todo: string;
+}
+
+/** How indexers and Redis last failed. */
+export type Failures = Pick<LastFailures, 'of' | 'ofRedis'>;
+
+/** One client that has more than this part of what waits, if that is so many, or of what is asked for, is the cause. */
+const [GREEDY_PART, FEWEST_WAITING] = [0.5, 10];
+
+const FAILS = 'the-indexer-fails';
+const OVERLOADED = 'more-requests-than-the-indexer-can-answer';
+
+/** Of failures and reasons that are not the indexer's doing, by code or reason. */
+const SECTIONS: Readonly<Record<string, string>> = {
+  'too-many-requests': 'clients-ask-for-more-than-their-limit',
+  'client-limit': 'clients-ask-for-more-than-their-limit',
+  'shutting-down': 'this-instance-is-shutting-down',
+  memory: 'this-process-has-hardly-any-memory-left',
+  paused: 'the-indexer-asked-for-a-pause',
+};
+
+/** Where an indexer, or each of several, says of its chain what is not so. */
+export const DISPROVED: Readonly<Record<HeadFault, Cause>> = {
+  'lacks-block': {
+    why: 'the indexer does not have the block that it named: what it says is not there may be there',
+    todo: 'the-indexer-lacks-blocks',
+  },
+  'other-chain': {
+    why: 'the indexer follows another chain than before (global_id)',
+    todo: 'the-indexer-follows-another-chain',
+  },
+};
+
+/** One client that has most of what waits. Its name is for those who may purge. */
+export function greedyIn(after: Samples): Cause | undefined {
+  const part = after.sum('waiting_greediest_ratio');
+  if (part <= GREEDY_PART || after.sum('waiting_clients') < 2 || after.sum('upstream_queued') < FEWEST_WAITING)
+    return undefined;
+  return ofOneClient('has', part, 'what waits for the indexer');
+}
+
+/** Why requests are shed for this reason; where there are too many of them, whose they are. */
+export function whyShed(reason: string, growth: Growth, failures: Failures): Cause {
+  if (reason === 'breaker-open') return whyBreakerOpen(growth, failures);
+  const section = SECTIONS[reason];
+  const part = growth.after.sum('asking_greediest_ratio');
+  // What waits does not show it: the backlog of an indexer that is full is short.
+  if (section === undefined && part > GREEDY_PART) return ofOneClient('asks for', part, 'what memory does not answer');
+  const why = sentenceOf(isShedReason(reason) ? SHED[reason] : FAILURES.overloaded);
+  return { why, todo: section ?? OVERLOADED };
+}
+
+function ofOneClient(does: string, part: number, what: string): Cause {
+  return { why: `one client ${does} ${Math.round(100 * part)} % of ${what}`, todo: OVERLOADED };
+}
+
+/** The cause goes first: what has opened the circuit breaker. */
+export function whyBreakerOpen(growth: Growth, failures: Failures): Cause {
+  const cause = whyReplicasFail(growth, failures);
+  return {
+    why: cause === '' ? sentenceOf(SHED['breaker-open']) : `${cause}; its circuit breaker is open`,
+    todo: FAILS,
+  };
+}
+
+/** Why requests fail with this code. */
+export function whyFailed(code: string, growth: Growth, failures: Failures): Cause {
+  const result =
+    code === 'upstream-error'
+      ? growth.most('upstream_requests_total', 'result', (each) => isBad(each) && !Number.isNaN(Number(each)))
+      : code;
+  if (isBad(result)) {
+    const failing = growth.after
+      .of('indexer_requests_total', { result })
+      .map(({ labels }) => String(labels['indexer']));
+    const [one, ...others] = failing.filter((indexer) => growth.of('indexer_requests_total', { indexer, result }) > 0);
+    const isOneOfSeveral = others.length === 0 && growth.after.of('indexer_failing').length > 1;
+    const says = saysOf(result, isOneOfSeveral ? one : undefined);
+    return { why: withReason(says, reasonOf(result, growth.after, failures)), todo: FAILS };
+  }
+  const why = isErrorCode(code) ? sentenceOf(FAILURES[code]) : `requests fail (${code})`;
+  return { why, todo: SECTIONS[code] ?? FAILS };
+}
+
+/** What is said of an indexer whose failures nobody has seen. */
+const UNKNOWN = 'the indexer fails';
+
+/** What all indexers but backups do, in one sentence; empty if that is not known. */
+function whyReplicasFail(growth: Growth, failures: Failures): string {
+  const names = [...new Set(ofReplicas(growth.after, 'breaker_open').map(({ labels }) => String(labels['indexer'])))];
+  const alike = new Set(names.map((indexer) => whatItDoes(indexer, growth, failures, 'the indexer')));
+  if (alike.size > 1) return names.map((indexer) => whatItDoes(indexer, growth, failures)).join(', ');
+  const [why = ''] = alike;
+  return why === UNKNOWN ? '' : why;
+}
+
+/** Why a backup is asked: what is wrong with the others. */
+export function whyOthers(growth: Growth, failures: Failures): string {
+  const { after } = growth;
+  const isWrong = [
+    'breaker_open',
+    'indexer_failing',
+    'indexer_behind',
+    'upstream_paused',
+    'indexer_disproved',
+    'operation_not_served',
+  ];
+  const wrong = new Set(
+    isWrong.flatMap((name) =>
+      ofReplicas(after, name).flatMap(({ value, labels }) => (value > 0 ? [labels['indexer']] : [])),
+    ),
+  );
+  for (const { labels } of ofReplicas(after, 'indexer_requests_total')) {
+    const [indexer, result] = [String(labels['indexer']), String(labels['result'])];
+    if (isBad(result) && growth.of('indexer_requests_total', { indexer, result }) > 0) wrong.add(indexer);
+  }
+  if (wrong.size === 0) return 'all slots of the others are in use';
+  const does = [...wrong].map((name) => {
+    const is = { indexer: String(name) };
+    if (after.sum('upstream_paused', is) > 0) return sentenceOf(SHED.paused, is.indexer);
+    if (after.sum('indexer_behind', is) > 0) return `${name} is ${after.sum('indexer_lag_blocks', is)} blocks behind`;
+    return whatItDoes(is.indexer, growth, failures);
+  });
+  return does.join(', ');
+}
+
+/** What an indexer that fails does: by what most of its requests came to, else by the last one that failed. */
+export function whatItDoes(indexer: string, growth: Growth, failures: Failures, name = indexer): string {
+  const last = failures.of(indexer);
+  const result = growth.most('indexer_requests_total', 'result', isBad, { indexer }) || last?.result || '';
+  if (result === '' || !isBad(result)) return `${name} fails`;
+  return withReason(saysOf(result, name), last?.result === result ? last.reason : undefined);
+}
+
+/** The system's own words for failures of this kind. */
+function reasonOf(result: string, after: Samples, failures: Failures): string | undefined {
+  const names = ofReplicas(after, 'breaker_open').map(({ labels }) => String(labels['indexer']));
+  return names.map((indexer) => failures.of(indexer)).find((last) => last?.result === result)?.reason;
+}
+
+export function withReason(words: string, reason: string | undefined): string {
+  return reason === undefined ? words : `${words} (${reason})`;
+}
+
+/** Whether requests that are counted under this result show that something is wrong with the indexer. */
+export function isBad(result: string): boolean {
+  return OUTCOMES[outcomeOfResult(result)].kept === 'briefly';
+}
+
+/** What an indexer does, by the result that its requests are counted under. */
+function saysOf(result: string, indexer = 'the indexer'): string {
+  const outcome = outcomeOfResult(result);
+  const isByStatus = ['failed', 'client-error', 'invalid'].includes(outcome) && !Number.isNaN(Number(result));
+  // The cast: only what is bad is asked about, and that is a failure for clients.
+  return isByStatus
+    ? `${indexer} answers ${result}`
+    : sentenceOf(FAILURES[OUTCOMES[outcome].client as ErrorCode], indexer);
+}

@@ -1,0 +1,49 @@
+import type { Growth, Samples } from '../samples.ts';
+import { duration } from '../text-table.ts';
+import type { Cause } from './causes.ts';
+import { ofReplicas, partsOf } from './numbers.ts';
+
+/** Clocks that differ by more than this are wrong. */
+const CLOCK_SECONDS = 5;
+
+/** With fewer requests a second than this a ratio of hits says nothing, and less than this is a low one. */
+const [FEWEST_PER_SECOND, LOW_RATIO] = [1, 0.5];
+
+/** What may be wrong while all get their answers, and in time. */
+export function doubtIn(growth: Growth): Cause | undefined {
+  return silenceIn(growth.after) ?? wrongClockIn(growth.after) ?? smallMemoryIn(growth);
+}
+
+/** The same as the alert ToncacheMemoryTooSmall: memory evicts what is fresh, and most answers are not in it. */
+function smallMemoryIn(growth: Growth): Cause | undefined {
+  const { valid, hits } = partsOf(growth);
+  const missed = valid - growth.perSecond('requests_total', { outcome: 'hit-memory' });
+  const evicted = growth.perSecond('memory_evicted_total');
+  if (valid <= FEWEST_PER_SECOND || hits >= LOW_RATIO * valid || evicted <= missed / 2) return undefined;
+  const part = Math.round((100 * hits) / valid);
+  return {
+    why: `memory is full: it evicts ${evicted.toFixed(1)} fresh answers a second, and hits are ${part} %`,
+    todo: 'memory-is-too-small',
+  };
+}
+
+function silenceIn(after: Samples): Cause | undefined {
+  const silent = ofReplicas(after, 'indexer_silent').filter(({ value }) => value > 0);
+  if (silent.length === 0) return undefined;
+  const names = silent.map(({ labels }) => labels['indexer']).join(' and ');
+  const why = `${names} does not say its newest block: nobody knows how far it is behind`;
+  return { why, todo: 'an-indexer-does-not-say-its-newest-block' };
+}
+
+function wrongClockIn(after: Samples): Cause | undefined {
+  const todo = 'a-clock-is-wrong';
+  const redis = after.sum('redis_clock_offset_seconds');
+  if (Math.abs(redis) > CLOCK_SECONDS) {
+    const words = `${duration(1000 * Math.abs(redis))} ${redis > 0 ? 'ahead of' : 'behind'}`;
+    return { why: `the clock of Redis is ${words} that of this machine`, todo };
+  }
+  // A chain that is behind proves nothing: it may catch up.
+  const ages = after.of('indexer_head_age_seconds').map(({ value }) => value);
+  const ahead = ages.length === 0 ? 0 : -Math.max(...ages);
+  return ahead > CLOCK_SECONDS ? { why: `the chain is ${duration(1000 * ahead)} ahead of our clock`, todo } : undefined;
+}
