@@ -19,7 +19,8 @@ export interface DoubtDependencies {
  * Which answers of one of several indexers are doubtful, because another one may know better:
  *
  * - that there is nothing (a 404, an empty list, another 4xx) of a masterchain block that it has by its own word, if another
- *   one has it too: what nobody has is not asked for twice;
+ *   one has it too: what nobody has is not asked for twice. An empty page of a block's transactions is no such answer: the
+ *   indexer looks for the block first, and says 404 of one that it lacks;
  * - that there is nothing of anything else, if its head is older than the newest;
  * - pending traces that are all final, if its head is older than the newest: where they are in the database, they are
  *   pending no more. Traces that are not final come from the emulator, which is another process.
@@ -36,7 +37,9 @@ export class Doubt {
   /** Of an answer, by what it says. `seqno`: of the block that it is about; `index`: of the indexer. */
   isDoubtful(finality: Finality | undefined, seqno: number | undefined, index: number): boolean {
     const isAbsent = finality?.answerClass === 'absent';
-    if (seqno !== undefined) return isAbsent && this.#hasWhatAnotherHas(seqno, index);
+    if (seqno !== undefined) {
+      return isAbsent && finality?.rule !== 'emptyOfBlock' && this.#hasWhatAnotherHas(seqno, index);
+    }
     return (isAbsent || finality?.rule === 'pendingFinalized') && (this.#heads?.lag(index) ?? 0) > 0;
   }
 

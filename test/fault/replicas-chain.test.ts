@@ -92,6 +92,17 @@ it('what no indexer has is asked for once: below all histories, and beyond all h
   }
 });
 
+it('an empty page of a block that both have is asked for once: the one that answered has looked for the block', async () => {
+  await using replicas = await Replicas.start({}, { env: { CACHE_OPERATIONS: 'all' } });
+  const old = replicas.newestSeqno - 20;
+  for (let page = 0; page < 20; page++) {
+    const target = `/api/v3/transactionsByMasterchainBlock?seqno=${old - page}&offset=900`;
+    expect((await replicas.proxy.ask(target)).text).toContain('"transactions":[]');
+  }
+  const askedAt = replicas.indexers.map(({ requests }) => requests.count('transactionsByMasterchainBlock'));
+  expect(sumOf(askedAt)).toBe(20);
+});
+
 describe('a head of 2 000 000 000', () => {
   it('leaves nobody behind, neither while its indexer goes on lying nor once that has died', async () => {
     const prepare = ([first]: Indexer[]) => void first?.faults.inject({ kind: 'head', seqno: MAD_SEQNO }, info);

@@ -6,6 +6,7 @@ import { sentFor } from '../../support/sent-for.ts';
 
 const NOT_FOUND: Finality = { answerClass: 'absent', rule: 'notFound' };
 const EMPTY: Finality = { answerClass: 'absent', rule: 'empty' };
+const EMPTY_PAGE: Finality = { answerClass: 'absent', rule: 'emptyOfBlock' };
 const SETTLED: Finality = { answerClass: 'live', rule: 'pendingFinalized' };
 const UNDER_WAY: Finality = { answerClass: 'live', rule: 'pendingLive' };
 const GROWING: Finality = { answerClass: 'growing', rule: 'adjacentGrowing' };
@@ -106,7 +107,7 @@ test.each<[string, number, readonly (readonly [number, number])[], boolean]>([
   const refusal = (status: number) => new ProxyError('upstream-error', '', { upstreamStatus: status });
   for (const finality of [NOT_FOUND, EMPTY]) expect(doubt.isDoubtful(finality, seqno, 0)).toBe(isDoubtful);
   expect(doubt.isDoubtfulFailure(refusal(422), seqno, 0)).toBe(isDoubtful);
-  expect(doubt.isDoubtful(BLOCK, seqno, 0)).toBe(false);
+  for (const finality of [BLOCK, EMPTY_PAGE]) expect(doubt.isDoubtful(finality, seqno, 0)).toBe(false);
   // What failed for a reason of its own is asked for elsewhere in any case.
   expect(doubt.isDoubtfulFailure(refusal(500), seqno, 0)).toBe(false);
   expect(doubt.isDoubtfulFailure(new ProxyError('upstream-timeout', ''), seqno, 0)).toBe(false);
