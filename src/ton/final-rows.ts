@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from '../json-object.ts';
-import type { Finality, GrowingRule, LifetimeRule } from './finality.ts';
+import { type Finality, type GrowingRule, type LifetimeRule, newestNowOf } from './finality.ts';
 
 /**
  * The finality of final transactions that are the whole answer. The indexer commits the state of an account after a
@@ -13,8 +13,7 @@ export function finalityOfFinalRows(
 ): Finality {
   const lacking = rows.filter(lacksStateBefore).map(({ now }) => now);
   if (lacking.length === 0) return { answerClass: 'final', rule };
-  const isDated = lacking.every((now) => Number.isSafeInteger(now));
-  return { answerClass: 'final', rule, whileYoung, ...(isDated && { newestNow: Math.max(...(lacking as number[])) }) };
+  return { answerClass: 'final', rule, whileYoung, ...newestNowOf(lacking) };
 }
 
 /** Whether `account_state_before` holds nothing but its hash. */

@@ -82,3 +82,8 @@ export function isFinal(transaction: unknown): transaction is JsonObject {
     (finality === undefined || finality === 'finalized')
   );
 }
+
+/** The newest of the times of rows, as a finality names it: nothing where one is not there or no whole number. */
+export function newestNowOf(times: readonly unknown[]): Pick<Finality, 'newestNow'> {
+  return times.every(Number.isSafeInteger) ? { newestNow: Math.max(...times.map(Number)) } : {};
+}

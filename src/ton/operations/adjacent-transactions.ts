@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { isObject } from '../../json-object.ts';
+import type { JsonObject } from '../../json-object.ts';
 import { type CanonicalRequest, flagHeader, pairs, parameterOf } from '../canonical-request.ts';
 import { pointOfLists } from '../chain-point.ts';
 import { completenessOfGrowingList } from '../completeness.ts';
 import { finalityOfFinalRows } from '../final-rows.ts';
-import { type Finality, isFinal } from '../finality.ts';
+import { type Finality, isFinal, newestNowOf } from '../finality.ts';
 import { NO_HASH } from '../hash.ts';
 import { finalityOfLists } from '../lists.ts';
 import { operation } from '../operation.ts';
@@ -20,28 +20,23 @@ const schema = z.object({ hash, direction, x_no_address_book: flag, 'x-no-addres
 
 /** A transaction has at most one parent, so one final row answers `in` for ever. Children can always be added. */
 function finalityOfAdjacent(transactions: readonly unknown[], request: CanonicalRequest): Finality {
+  const live = { answerClass: 'live', rule: 'adjacentLive' } as const;
+  if (!transactions.every(isFinal)) return live;
   if (parameterOf(request, 'direction') === 'in') {
-    return transactions.length === 1 && transactions.every(isFinal)
-      ? finalityOfFinalRows(transactions, 'adjacentFinal', 'adjacentGrowing')
-      : { answerClass: 'live', rule: 'adjacentLive' };
+    return transactions.length === 1 ? finalityOfFinalRows(transactions, 'adjacentFinal', 'adjacentGrowing') : live;
   }
-  let newestNow = Number.NEGATIVE_INFINITY;
-  for (const transaction of transactions) {
-    const now = isFinal(transaction) ? transaction['now'] : undefined;
-    if (typeof now !== 'number' || !Number.isSafeInteger(now)) return { answerClass: 'live', rule: 'adjacentLive' };
-    newestNow = Math.max(newestNow, now);
-  }
-  const growing = { answerClass: 'growing', rule: 'adjacentGrowing' } as const;
-  return hasChild(transactions, request) ? { ...growing, newestNow } : growing;
+  const newest = newestNowOf(transactions.map(({ now }) => now));
+  if (newest.newestNow === undefined) return live;
+  return { answerClass: 'growing', rule: 'adjacentGrowing', ...(hasChild(transactions, request) && newest) };
 }
 
 /**
  * Whether the youngest of these rows is a child. The one parent is older than all children, so only a single row leaves
  * a doubt: that row is a child if the given transaction is the first of its trace, which has no parent.
  */
-function hasChild([first, ...others]: readonly unknown[], request: CanonicalRequest): boolean {
+function hasChild([first, ...others]: readonly JsonObject[], request: CanonicalRequest): boolean {
   if (others.length > 0 || parameterOf(request, 'direction') === 'out') return true;
-  return isObject(first) && first['trace_id'] === parameterOf(request, 'hash');
+  return first?.['trace_id'] === parameterOf(request, 'hash');
 }
 
 /** The parent of a transaction (`direction=in`), its children (`out`), or both. */

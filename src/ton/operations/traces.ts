@@ -5,7 +5,7 @@ import { type CanonicalRequest, flagHeader, pairs, parameterOf } from '../canoni
 import { pointOfRows } from '../chain-point.ts';
 import { type AnswerCompleteness, completenessOfGrowingRows } from '../completeness.ts';
 import { finalityOfFinalRows } from '../final-rows.ts';
-import { type Finality, isFinal } from '../finality.ts';
+import { type Finality, isFinal, newestNowOf } from '../finality.ts';
 import { NO_HASH } from '../hash.ts';
 import { finalityOfLists } from '../lists.ts';
 import { isInternal, receivedMessages, sentMessages } from '../messages.ts';
@@ -62,7 +62,7 @@ const schema = z
  * message there can be several, and one more.
  */
 function finalityOfTraces(traces: readonly unknown[], request: CanonicalRequest): Finality {
-  const whole = traces.filter(isObject).map((trace) => ({ trace, rows: wholeIn(trace), endedAt: trace['end_utime'] }));
+  const whole = traces.filter(isObject).map((trace) => ({ trace, rows: wholeIn(trace) }));
   const [first, ...others] = whole;
   const isExternal = isOfExternalMessage(
     whole.flatMap(({ rows = [] }) => rows),
@@ -74,11 +74,11 @@ function finalityOfTraces(traces: readonly unknown[], request: CanonicalRequest)
   if (!isExternal && first?.rows !== undefined && !lacksActions(first.trace, first.rows, request)) {
     return finalityOfFinalRows(first.rows, 'byHashFinal', 'byHashGrowing');
   }
-  const newestNow = Math.max(
-    ...whole.map(({ endedAt }) => (Number.isSafeInteger(endedAt) ? Number(endedAt) : Number.NaN)),
-  );
-  const growing = { answerClass: 'growing', rule: 'byHashGrowing' } as const;
-  return Number.isNaN(newestNow) ? growing : { ...growing, newestNow };
+  return {
+    answerClass: 'growing',
+    rule: 'byHashGrowing',
+    ...newestNowOf(whole.map(({ trace }) => trace['end_utime'])),
+  };
 }
 
 /**

@@ -4,7 +4,7 @@ import { type CanonicalRequest, flagHeader, pairs, parameterOf } from '../canoni
 import { pointOfLists } from '../chain-point.ts';
 import { completenessOfGrowingList } from '../completeness.ts';
 import { finalityOfFinalRows } from '../final-rows.ts';
-import { type Finality, isFinal } from '../finality.ts';
+import { type Finality, isFinal, newestNowOf } from '../finality.ts';
 import { NO_HASH } from '../hash.ts';
 import { finalityOfLists, isShort } from '../lists.ts';
 import { isInternal, receivedMessages, sentMessages } from '../messages.ts';
@@ -40,9 +40,7 @@ function finalityOfSides(rows: readonly unknown[], request: CanonicalRequest): F
   if (isShort(rows, request) && areAllSides(rows, request)) {
     return finalityOfFinalRows(rows, 'byHashFinal', 'byHashGrowing');
   }
-  const newestNow = Math.max(...rows.map(({ now }) => (Number.isSafeInteger(now) ? Number(now) : Number.NaN)));
-  const growing = { answerClass: 'growing', rule: 'byHashGrowing' } as const;
-  return Number.isNaN(newestNow) ? growing : { ...growing, newestNow };
+  return { answerClass: 'growing', rule: 'byHashGrowing', ...newestNowOf(rows.map(({ now }) => now)) };
 }
 
 /** Whether no other transaction can send or receive the message. */
