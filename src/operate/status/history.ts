@@ -13,7 +13,7 @@ const UNWATCHED_MS = 5000;
 /** Ratios, latencies and the verdict cover this time. */
 const WINDOW_MS = 10_000;
 
-/** A level is kept for so long after its last cause: a cause that comes and goes is one. */
+/** A level is kept for so long after its last cause, and of two amber ones the first: what comes and goes is one. */
 const STEADY_MS = 10_000;
 
 const KEPT_MS = 5 * 60_000;
@@ -47,8 +47,9 @@ export class StatusHistory {
   readonly #timer: NodeJS.Timeout;
   readonly #moments: StatusMoment[] = [];
   #samples: Samples[] = [];
+  #levelUntil: MonotonicMs = Number.NEGATIVE_INFINITY;
+  #causeUntil: MonotonicMs = Number.NEGATIVE_INFINITY;
   /** Of each minute of the last hour, oldest first. */
-  #steadyUntil: MonotonicMs = Number.NEGATIVE_INFINITY;
   readonly #minutes: Counted[] = [];
   #reading: Promise<void> | undefined;
 
@@ -95,13 +96,19 @@ export class StatusHistory {
     while (at - (this.#moments[0]?.at ?? at) > KEPT_MS) this.#moments.shift();
   }
 
-  /** The verdict that is said: a worse one at once, a better one when the last worse one is over for a while. */
+  /**
+   * The verdict that is said: a worse one at once, a better one when the last worse one is over for a while, and so another
+   * one of the same level, but for the part that is refused, which always says what the window holds most of.
+   */
   #steady(found: Verdict, at: EpochMs): StatusMoment['verdict'] {
     const now = this.#dependencies.monotonic();
-    const said = this.#moments.at(-1)?.verdict ?? { level: LEVELS[0], since: at };
+    const said = this.#moments.at(-1)?.verdict ?? { ...found, level: LEVELS[0], since: at };
     const rise = LEVELS.indexOf(found.level) - LEVELS.indexOf(said.level);
-    if (rise < 0 && 'why' in said && now < this.#steadyUntil) return said;
-    this.#steadyUntil = now + STEADY_MS;
+    if (rise < 0 && now < this.#levelUntil) return said;
+    this.#levelUntil = now + STEADY_MS;
+    const isOther = rise === 0 && found.todo !== said.todo;
+    if (isOther && found.level === 'degraded' && now < this.#causeUntil) return said;
+    this.#causeUntil = now + STEADY_MS;
     if (rise !== 0) this.#dependencies.onVerdict(found);
     return { ...found, since: rise === 0 ? said.since : at };
   }

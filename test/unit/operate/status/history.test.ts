@@ -7,7 +7,7 @@ afterEach(() => history?.close());
 
 /** A history that is looked at each second of a made-up time, with what happens in each. */
 function historyOf() {
-  const world = { now: 0, failed: 0, answered: 0, sent: 0 };
+  const world = { now: 0, failed: 0, answered: 0, sent: 0, silent: 0, redis: 1 };
   const said: string[] = [];
   const samples = async () =>
     [
@@ -15,6 +15,8 @@ function historyOf() {
       `requests_total outcome=hit-memory ${world.answered}`,
       `request_failures_total code=upstream-timeout ${world.failed}`,
       `upstream_requests_total result=200 ${world.sent}`,
+      `indexer_silent indexer=a ${world.silent}`,
+      `redis_available ${world.redis}`,
     ].map(sample);
   const looked = new StatusHistory({
     samples,
@@ -35,7 +37,7 @@ function historyOf() {
     }
     return (await looked.moments()).at(-1);
   };
-  return { pass, said };
+  return { world, pass, said };
 }
 
 describe('the verdict that is said', () => {
@@ -52,6 +54,31 @@ describe('the verdict that is said', () => {
     expect((await pass(17, { answered: 10 }))?.verdict).toMatchObject({ level: 'refusing', since: 13_000 });
     expect((await pass(5, { answered: 10 }))?.verdict).toMatchObject({ level: 'serving' });
     expect(said).toEqual(['refusing 5 %', 'serving']);
+  });
+
+  it('keeps the first of two causes of the same amber level until it has been gone for 10 s', async () => {
+    const { world, pass } = historyOf();
+    const says = async (seconds: number) => (await pass(seconds, { answered: 10 }))?.verdict.says;
+    await pass(12, { answered: 10 });
+    world.silent = 1;
+    expect(await says(1)).toBe('all are answered');
+    for (let time = 0; time < 5; time++) {
+      world.redis = 0;
+      expect(await says(9)).toBe('all are answered');
+      world.redis = 1;
+      expect(await says(1)).toBe('all are answered');
+    }
+    world.redis = 0;
+    expect(await says(9)).toBe('all are answered');
+    expect((await pass(1, { answered: 10 }))?.verdict).toMatchObject({
+      level: 'degraded',
+      says: 'serving from memory alone',
+      since: 13_000,
+    });
+    // The level is kept for 10 s after its last cause, whichever that was.
+    [world.redis, world.silent] = [1, 0];
+    expect(await says(9)).toBe('serving from memory alone');
+    expect(await says(1)).toBe('serving');
   });
 });
 
