@@ -4,6 +4,14 @@ import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { RIGHT, startDemo, untilCrowd, untilSaid } from './demo-process.ts';
 
+/** A port that is in use until the test ends. */
+async function squat(): Promise<string> {
+  const squatter = createServer().listen(0, '127.0.0.1');
+  await once(squatter, 'listening');
+  onTestFinished(() => void squatter.close());
+  return String((squatter.address() as AddressInfo).port);
+}
+
 describe('npm run demo', () => {
   it('exits 1 and shows each wrong answer', async () => {
     const faults = new URL('../../src/tools/simulator/faults.ts', import.meta.url);
@@ -26,15 +34,12 @@ describe('npm run demo', () => {
   });
 
   it('takes free ports when its own is in use', async () => {
-    const squatter = createServer().listen(0, '127.0.0.1');
-    await once(squatter, 'listening');
-    onTestFinished(() => void squatter.close());
-    const { port } = squatter.address() as AddressInfo;
-    await using demo = startDemo({ args: ['--for', '100ms'], env: { PORT: String(port), ADMIN_PORT: String(port) } });
+    const [port, adminPort] = [await squat(), await squat()];
+    await using demo = startDemo({ args: ['--for', '100ms'], env: { PORT: port, ADMIN_PORT: adminPort } });
     expect((await demo.ended).code).toBe(0);
     const [, chosen] = await untilSaid(demo, /proxy +http:\/\/127\.0\.0\.1:(\d+), as port \d+ or \d+ is in use$/m);
     const [, admin] = await untilSaid(demo, /metrics +http:\/\/127\.0\.0\.1:(\d+)\/metrics$/m);
-    expect(new Set([String(port), chosen, admin]).size).toBe(3);
+    expect(new Set([port, adminPort, chosen, admin]).size).toBe(4);
   });
 
   it('shuts down cleanly on SIGINT, SIGTERM and SIGHUP, sent more than once as npm does', async () => {

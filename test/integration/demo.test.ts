@@ -1,4 +1,9 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import { FURTHER } from '../../src/ton/operation-names.ts';
+import { answer } from '../../src/tools/simulator/answer.ts';
+import { Chain } from '../../src/tools/simulator/chain.ts';
+import { pastAnswers } from '../../src/tools/simulator/past-answers.ts';
+import { SimulatorQuestion } from '../../src/tools/simulator/question.ts';
 import { RIGHT, startDemo } from './demo-process.ts';
 
 // With one process; demo.slow.test.ts starts others.
@@ -23,7 +28,7 @@ describe('npm run demo -- --for 2s', () => {
   it('first sends requests of its own: a miss, a hit, and a hit in another spelling', () => {
     const asked =
       /GET (\S+)\n +200 .* toncache; (.*)\n +200 .* toncache; (.*)\n +GET (\S+)\n +200 .* toncache; (.*)\n/g;
-    const groups = [...said.matchAll(asked)];
+    const groups = [...said.slice(0, said.indexOf('Further operations')).matchAll(asked)];
     expect(groups).toHaveLength(3);
     for (const [, target = '', first, second, otherTarget, third] of groups) {
       expect(otherTarget).not.toBe(target);
@@ -35,9 +40,35 @@ describe('npm run demo -- --for 2s', () => {
     }
   });
 
+  it('then sends one for each further operation: a miss and a hit', () => {
+    const asked = /GET \/api\/v3\/(\w+)\S*\n +200 .* toncache; (.*)\n +200 .* toncache; (.*)\n/g;
+    const groups = [...said.slice(said.indexOf('Further operations')).matchAll(asked)];
+    expect(groups.map(([, operation]) => operation).toSorted()).toEqual(FURTHER.toSorted());
+    for (const [, operation, first, second] of groups) {
+      expect(first).toBe('fwd=miss; fwd-status=200; stored');
+      if (operation !== 'masterchainInfo') expect(second).toMatch(/^hit; ttl=-?\d+; detail=memory$/);
+    }
+  });
+
+  it('counts the operations that are always cached, and the further ones', () => {
+    const numbers = String.raw`[\d,]+ requests, (?:[\d.]+ %|-) hits, [\d,]+ upstream, -?[\d,]+ saved \(.*\)$`;
+    expect(said).toMatch(new RegExp(`^  the three +${numbers}`, 'm'));
+    expect(said).toMatch(new RegExp(`^  further ones +${numbers}`, 'm'));
+  });
+
   it('writes a line a second', () => {
     const numbers = String.raw`\d+ requests +(?:[\d.]+ %|-) hits +\d+ upstream +-?\d+ saved in all \(-?[\d.]+ %\)$`;
     expect(said).toMatch(new RegExp(`^ *0:01 +${numbers}`, 'm'));
     expect(said).toMatch(new RegExp(`^ *0:02 +${numbers}`, 'm'));
   });
+});
+
+it('the chain of a demo knows what it said of its head while it still had its oldest block', () => {
+  const [blockMs, historyBlocks] = [400, 10];
+  const chain = new Chain({ startAt: 0, blockMs, historyBlocks });
+  const asked = { method: 'GET', target: '/api/v3/masterchainInfo', headers: {} };
+  chain.advanceTo(2 * historyBlocks * blockMs);
+  const { body } = answer(new SimulatorQuestion(asked, { chain, dialect: '1.3' }));
+  chain.advanceTo(chain.now + 3 * blockMs);
+  expect(pastAnswers(asked, chain, '1.3').filter(({ said }) => said().text === String(body))).toHaveLength(1);
 });

@@ -11,7 +11,15 @@ export type ClientCall =
   /** Which transactions come before (`in`), after (`out`), or both? */
   | { readonly about: 'transaction'; readonly hash: string; readonly direction?: 'in' | 'out' }
   /** Which shard blocks does this masterchain block commit? */
-  | { readonly about: 'block'; readonly seqno: number };
+  | { readonly about: 'block'; readonly seqno: number }
+  /** Of further operations. Which block is the newest? */
+  | { readonly about: 'head' }
+  /** Which blocks, or transactions, does this masterchain block have? */
+  | { readonly about: 'blocks' | 'block-transactions'; readonly seqno: number }
+  /** What is this transaction, or its whole trace? */
+  | { readonly about: 'row' | 'trace'; readonly hash: string }
+  /** Which transactions, or which whole trace, are of this message? */
+  | { readonly about: 'message-rows' | 'message-trace'; readonly messageHash: string };
 
 /** How a client writes names and values into a query; all of them are right. */
 export type QueryStyle = 'encoded' | 'raw' | 'axios' | 'loud';
@@ -60,6 +68,20 @@ export function targetOf(call: ClientCall, spelling: Spelling): string {
     }
     case 'block':
       return `/api/v3/masterchainBlockShards?${write('seqno', String(call.seqno))}`;
+    case 'head':
+      return '/api/v3/masterchainInfo';
+    case 'blocks':
+      return `/api/v3/blocks?${write('mc_seqno', String(call.seqno))}`;
+    case 'block-transactions':
+      return `/api/v3/transactionsByMasterchainBlock?${write('seqno', String(call.seqno))}`;
+    case 'trace':
+      return `/api/v3/traces?${write('tx_hash', hash(call.hash))}&include_actions=true`;
+    case 'row':
+      return `/api/v3/transactions?${write('hash', hash(call.hash))}`;
+    case 'message-trace':
+      return `/api/v3/traces?${write('msg_hash', hash(call.messageHash))}&include_actions=true`;
+    case 'message-rows':
+      return `/api/v3/transactionsByMessage?${write('msg_hash', hash(call.messageHash))}`;
   }
 }
 

@@ -1,7 +1,7 @@
 import type { Account } from '../simulator/accounts.ts';
 import type { Chain } from '../simulator/chain.ts';
 import type { SeededRandom } from '../simulator/seeded-random.ts';
-import { Client, type CrowdClientOptions, spellingOf } from './client.ts';
+import { Client, type ClientCall, type CrowdClientOptions, spellingOf } from './client.ts';
 
 /** What a crowd is made from, and what it knows of the world beside the proxy's answers. */
 export interface CrowdOptions extends Pick<CrowdClientOptions, 'proxyUrl' | 'signal' | 'heard'> {
@@ -24,6 +24,7 @@ export async function runCrowd(options: CrowdOptions): Promise<unknown> {
   return await Promise.all([
     ...several(8, 'wallet', transfer),
     ...several(3, 'scanner', scan),
+    ...several(3, 'follower', follow),
     ...several(8, 'explorer', explore),
   ]);
 }
@@ -38,6 +39,8 @@ async function transfer(client: Client, { chain, popular, random }: CrowdOptions
       await client.ask({ about: 'message', externalHash });
       await client.pause(100);
     }
+    await client.ask({ about: 'message-trace', messageHash: externalHash });
+    await client.ask({ about: 'message-rows', messageHash: externalHash });
     for (let looks = 0; looks < 8; looks++) {
       await client.ask({ about: 'account', account });
       await client.pause(250);
@@ -55,6 +58,18 @@ async function scan(client: Client, { chain, random }: CrowdOptions): Promise<ne
   }
 }
 
+/** A follower asks for the head, and reads all of each block that is new. */
+async function follow(client: Client, { chain }: CrowdOptions): Promise<never> {
+  for (let next = chain().headSeqno; ; await client.pause(400)) {
+    const head = await client.ask({ about: 'head' });
+    const newest = head === undefined ? 0 : JSON.parse(head.text).last.seqno;
+    for (; next <= newest; next++) {
+      await client.ask({ about: 'blocks', seqno: next });
+      await client.ask({ about: 'block-transactions', seqno: next });
+    }
+  }
+}
+
 /** Most explorers show both neighbours of a transaction at once. */
 const DIRECTIONS = [{}, {}, { direction: 'in' }, { direction: 'out' }] as const;
 
@@ -63,7 +78,11 @@ async function explore(client: Client, { chain, popular, random }: CrowdOptions)
   for (;;) {
     await client.pause(150);
     const { id: hash } = random.pick(chain().recentTraces(3));
-    if (random.chance(0.5)) await client.ask({ about: 'account', account: random.pick(popular) });
-    else await client.ask({ about: 'transaction', hash, ...random.pick(DIRECTIONS) });
+    const looks: readonly ClientCall[] = [
+      { about: 'account', account: random.pick(popular) },
+      { about: 'transaction', hash, ...random.pick(DIRECTIONS) },
+      { about: random.pick(['row', 'trace']), hash },
+    ];
+    await client.ask(random.pick(looks));
   }
 }

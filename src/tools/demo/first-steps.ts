@@ -7,11 +7,18 @@ import { CANONICAL, Client, type ClientCall, type HeardAnswer, type Spelling, ta
 import type { Score } from './score.ts';
 import type { Screen } from './screen.ts';
 
-/** A call that a newcomer is shown, in several spellings. */
+/** A call that a newcomer is shown, in one or several spellings. */
 export interface Example {
-  readonly title: string;
   readonly call: ClientCall;
-  readonly spellings: readonly [Spelling, Spelling, ...Spelling[]];
+  readonly spellings: readonly [Spelling, ...Spelling[]];
+}
+
+/** Calls that belong together. */
+export interface Examples {
+  /** Of the three operations that are always cached, by a few words each. */
+  readonly always: Readonly<Record<string, Example>>;
+  /** One of each further operation. */
+  readonly further: readonly Example[];
 }
 
 /** What the steps before the crowd work with. */
@@ -35,31 +42,39 @@ export function popularAccounts({ accounts }: Chain): readonly Account[] {
 }
 
 /** Calls that can be repeated for as long as the chain's window lasts; throws for a chain without a past. */
-export function examplesOf(chain: Chain): readonly Example[] {
+export function examplesOf(chain: Chain): Examples {
   const [account] = popularAccounts(chain);
   const settled = chain.recentTraces(200).filter(({ goneAt }) => goneAt <= chain.now);
   const children = settled.flatMap(({ transactions }) => transactions).filter(({ parent }) => parent !== undefined);
-  const transaction = children.find(({ hash }) => HAS_SPECIAL.test(hash));
-  if (account === undefined || transaction === undefined) throw new Error('the chain has no past to show');
-  const { hash, seqno } = transaction;
-  return [
-    {
-      title: 'One masterchain block',
-      call: { about: 'block', seqno },
-      // A spelling that is allowed and that few clients use.
-      spellings: [CANONICAL, { ...CANONICAL, style: 'loud' }],
-    },
-    {
-      title: 'One transaction hash in three spellings',
-      call: { about: 'transaction', hash, direction: 'in' },
-      spellings: [CANONICAL, BASE64, BASE64URL],
-    },
-    {
-      title: 'One account in four',
-      call: { about: 'account', account },
-      spellings: [{ ...BASE64URL, address: 'nonBounceableUrl' }, CANONICAL, BASE64URL, BASE64],
-    },
+  const transaction = children.findLast(({ hash }) => HAS_SPECIAL.test(hash));
+  if (account === undefined || transaction?.messageHash === undefined) throw new Error('the chain has no past to show');
+  const { hash, seqno, messageHash } = transaction;
+  const further: readonly ClientCall[] = [
+    { about: 'head' },
+    { about: 'blocks', seqno },
+    { about: 'block-transactions', seqno },
+    { about: 'trace', hash },
+    { about: 'row', hash },
+    { about: 'message-rows', messageHash },
   ];
+  return {
+    always: {
+      'One masterchain block': {
+        call: { about: 'block', seqno },
+        // A spelling that is allowed and that few clients use.
+        spellings: [CANONICAL, { ...CANONICAL, style: 'loud' }],
+      },
+      'One transaction hash in three spellings': {
+        call: { about: 'transaction', hash, direction: 'in' },
+        spellings: [CANONICAL, BASE64, BASE64URL],
+      },
+      'One account in four': {
+        call: { about: 'account', account },
+        spellings: [{ ...BASE64URL, address: 'nonBounceableUrl' }, CANONICAL, BASE64URL, BASE64],
+      },
+    },
+    further: further.map((call) => ({ call, spellings: [CANONICAL] })),
+  };
 }
 
 /** A single hit in a process that has just started shows the time of the JavaScript compiler: the median is shown. */
@@ -67,21 +82,27 @@ const HITS = 20;
 const AT_ONCE = 100;
 
 /** A miss, hits on the same warm connection, and hits in another spelling, of each example. Rejects on the signal. */
-export async function showHits(steps: FirstSteps, examples: readonly Example[]): Promise<void> {
-  const { screen, indexer, proxyUrl, signal } = steps;
+export async function showHits(steps: FirstSteps, { always, further }: Examples): Promise<void> {
+  const { screen, proxyUrl, signal } = steps;
   screen.heading(`A miss, then ${HITS} hits on the same connection, then ${HITS} in another spelling (median time)`);
   // Warms the process up.
   for (let times = 0; times < HITS; times++) await (await fetch(proxyUrl, { signal })).text();
-  for (const { call, spellings } of examples) {
-    const [spelling, other] = spellings;
-    // Something has to be under way at the account that is shown.
-    if (call.about === 'account') indexer.chain.send(call.account);
-    screen.line(`  GET ${targetOf(call, spelling)}`);
-    showMedian(screen, await ask(steps, call, spelling, 1));
-    showMedian(screen, await ask(steps, call, spelling, HITS));
-    screen.line(`  GET ${targetOf(call, other)}`);
-    showMedian(screen, await ask(steps, call, other, HITS));
-  }
+  for (const example of Object.values(always)) await showHitsOf(steps, example);
+  screen.heading('Further operations, cached because CACHE_OPERATIONS names them: a miss, then hits');
+  for (const example of further) await showHitsOf(steps, example);
+}
+
+async function showHitsOf(steps: FirstSteps, { call, spellings }: Example): Promise<void> {
+  const { screen, indexer } = steps;
+  const [spelling, other] = spellings;
+  // Something has to be under way at the account that is shown.
+  if (call.about === 'account') indexer.chain.send(call.account);
+  screen.line(`  GET ${targetOf(call, spelling)}`);
+  showMedian(screen, await ask(steps, call, spelling, 1));
+  showMedian(screen, await ask(steps, call, spelling, HITS));
+  if (other === undefined) return;
+  screen.line(`  GET ${targetOf(call, other)}`);
+  showMedian(screen, await ask(steps, call, other, HITS));
 }
 
 /** Many clients ask for one block that nobody has asked for: the indexer sees one request. */

@@ -3,12 +3,13 @@ import { type App, createApp, type Listening } from '../../app.ts';
 import { loadSettings } from '../../config/load.ts';
 import { createLogger } from '../../operate/logger.ts';
 import { describeRedisUrl } from '../../redis-url.ts';
+import { CACHED_ALWAYS, FURTHER, OPERATION_NAMES } from '../../ton/operation-names.ts';
 import { Chain } from '../simulator/chain.ts';
 import { startIndexer } from '../simulator/indexer.ts';
 import { SeededRandom } from '../simulator/seeded-random.ts';
 import { targetOf } from './client.ts';
 import { runCrowd } from './crowd.ts';
-import { examplesOf, type FirstSteps, popularAccounts, showCoalescing, showHits } from './first-steps.ts';
+import { type Example, examplesOf, type FirstSteps, popularAccounts, showCoalescing, showHits } from './first-steps.ts';
 import { Score } from './score.ts';
 import { Screen } from './screen.ts';
 
@@ -51,6 +52,7 @@ export async function runDemo(options: DemoOptions): Promise<boolean> {
     proxy: `${proxyUrl}${isElsewhere ? `, as port ${port} or ${adminPort} is in use` : ''}`,
     metrics: `${adminUrl}/metrics`,
     indexer: `${indexer.url}, simulated, a block every ${BLOCK_MS} ms`,
+    cached: 'the three operations that always are, and all further ones (CACHE_OPERATIONS=all)',
     redis: redisUrl === undefined ? 'none: memory alone' : `REDIS_URL, ${describeRedisUrl(redisUrl)}`,
   });
   const steps = { screen, signal, indexer, proxyUrl, score };
@@ -59,11 +61,11 @@ export async function runDemo(options: DemoOptions): Promise<boolean> {
     await showHits(steps, examples);
     await showCoalescing(steps, indexer.chain.headSeqno - 1);
     screen.heading('Try it (-I shows the headers alone: leave it out for the answer itself)');
-    for (const { title, call, spellings } of examples) {
-      // No value holds a single quote in any spelling.
-      const lines = spellings.map((spelling) => `curl -I '${proxyUrl}${targetOf(call, spelling)}'`);
-      screen.commands(title, lines);
-    }
+    // No value holds a single quote in any spelling.
+    const commandsOf = ({ call, spellings }: Example) =>
+      spellings.map((spelling) => `curl -I '${proxyUrl}${targetOf(call, spelling)}'`);
+    for (const [title, example] of Object.entries(examples.always)) screen.commands(title, commandsOf(example));
+    screen.commands('Further operations', examples.further.flatMap(commandsOf));
     await showCrowd(steps, options.forMs);
   } catch (error) {
     // The crowd knows how to end; everything before it is just broken off.
@@ -77,6 +79,7 @@ async function startProxy(upstreamUrl: string, options: DemoOptions): Promise<Li
   const { settings } = loadSettings({
     UPSTREAM_URL: upstreamUrl,
     REDIS_URL: options.redisUrl,
+    CACHE_OPERATIONS: 'all',
     // Two demos on one Redis have two chains: their keys must differ.
     NETWORK: `demo-${Date.now().toString(36)}-${process.pid}`,
     PORT: String(options.port),
@@ -95,18 +98,22 @@ async function startProxy(upstreamUrl: string, options: DemoOptions): Promise<Li
 
 async function showCrowd({ screen, signal, indexer, proxyUrl, score }: FirstSteps, forMs: number): Promise<void> {
   const how = Number.isFinite(forMs) ? `for ${forMs / 1000} s` : 'until Ctrl-C';
-  screen.heading(`Wallets, scanners and explorers at work, every answer checked against the chain, ${how}`);
+  screen.heading(`Wallets, scanners, followers and explorers at work, every answer checked against the chain, ${how}`);
   // What the demo has asked by itself would flatter the hit ratio.
-  const begun = score.counts();
+  const begun = {
+    all: score.counts(OPERATION_NAMES),
+    always: score.counts(CACHED_ALWAYS),
+    further: score.counts(FURTHER),
+  };
   const showSeconds = async () => {
     const startedAt = performance.now();
-    let before = begun;
+    let before = begun.all;
     for (let untilMs = 0; untilMs < forMs; ) {
       untilMs = Math.min(untilMs + 1000, forMs);
       await delay(startedAt + untilMs - performance.now(), undefined, { signal }).catch(() => {});
       if (signal.aborted) return;
-      screen.second(untilMs, score.counts(before), score.counts(begun));
-      before = score.counts();
+      screen.second(untilMs, score.counts(OPERATION_NAMES, before), score.counts(OPERATION_NAMES, begun.all));
+      before = score.counts(OPERATION_NAMES);
     }
   };
   const leaving = new AbortController();
@@ -123,7 +130,11 @@ async function showCrowd({ screen, signal, indexer, proxyUrl, score }: FirstStep
   } finally {
     leaving.abort();
   }
-  screen.summary(signal.aborted ? `by ${signal.reason}` : `after ${forMs / 1000} s`, score.counts(begun), score.wrong);
+  const groups = {
+    'the three': score.counts(CACHED_ALWAYS, begun.always),
+    'further ones': score.counts(FURTHER, begun.further),
+  };
+  screen.summary(signal.aborted ? `by ${signal.reason}` : `after ${forMs / 1000} s`, groups, score.wrong);
   screen.commands('Next: your own indexer, what it answers against what toncache answers, and how a request is read', [
     'UPSTREAM_URL=http://indexer:8081 npm start',
     'npm run verify -- http://indexer:8081/api/v3',

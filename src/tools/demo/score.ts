@@ -1,7 +1,9 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { isDeepStrictEqual } from 'node:util';
+import type { OperationName } from '../../ton/operation-names.ts';
 import type { Chain } from '../simulator/chain.ts';
 import type { Indexer } from '../simulator/indexer.ts';
+import { operationOf } from '../simulator/operations.ts';
 import { pastAnswers } from '../simulator/past-answers.ts';
 import { isHit } from '../verify/cache-headers.ts';
 import { CANONICAL, type ClientAnswer, type HeardAnswer, targetOf } from './client.ts';
@@ -23,8 +25,8 @@ export class Score {
   readonly #indexer: Indexer;
   readonly #screen: Screen;
   readonly #stalls = monitorEventLoopDelay();
-  #answers = 0;
-  #hits = 0;
+  readonly #answers = new Map<string, number>();
+  readonly #hits = new Map<string, number>();
 
   constructor(indexer: Indexer, screen: Screen) {
     this.#indexer = indexer;
@@ -32,25 +34,32 @@ export class Score {
     this.#stalls.enable();
   }
 
-  /** Numbers since others were taken. */
-  counts(since: CrowdCounts = { answers: 0, hits: 0, upstream: 0 }): CrowdCounts {
+  /** Numbers of some operations since others were taken. */
+  counts(operations: readonly OperationName[], since: CrowdCounts = { answers: 0, hits: 0, upstream: 0 }): CrowdCounts {
+    const sum = (countOf: (operation: OperationName) => number) =>
+      operations.reduce((counted, operation) => counted + countOf(operation), 0);
     return {
-      answers: this.#answers - since.answers,
-      hits: this.#hits - since.hits,
-      upstream: this.#indexer.requests.total - since.upstream,
+      answers: sum((operation) => this.#answers.get(operation) ?? 0) - since.answers,
+      hits: sum((operation) => this.#hits.get(operation) ?? 0) - since.hits,
+      upstream: sum((operation) => this.#indexer.requests.count(operation)) - since.upstream,
     };
   }
 
   /** Takes an answer in; false when it was wrong. */
   readonly add = (answer: HeardAnswer): boolean => {
-    this.#answers++;
-    if (isHit(answer.cacheStatus)) this.#hits++;
+    const operation = operationOf(targetOf(answer.call, CANONICAL));
+    count(this.#answers, operation);
+    if (isHit(answer.cacheStatus)) count(this.#hits, operation);
     // When this process stood still (Ctrl-Z, a machine with no time), answers of before it arrive afterwards.
     const reason = whyWrong(answer, this.#indexer.chain, MAY_AGE_MS + this.#stalls.max / 1e6);
     if (reason === undefined) return true;
     if (++this.wrong <= MOST_SHOWN) this.#screen.wrong(answer, reason);
     return false;
   };
+}
+
+function count(counts: Map<string, number>, operation: string): void {
+  counts.set(operation, (counts.get(operation) ?? 0) + 1);
 }
 
 /** Why an answer is not what the indexer said at some instant from `allowedMs` before the asking to the receiving. */

@@ -67,13 +67,15 @@ export class Screen {
     this.line();
   }
 
-  /** The last words; `why` follows "Ended". */
-  summary(why: string, { answers, hits, upstream }: CrowdCounts, wrong: number): void {
-    const saved = `${grouped(answers - upstream)} saved (${percent(answers - upstream, answers)})`;
+  /** The last words, with the counts of each group of operations; `why` follows "Ended". */
+  summary(why: string, groups: Readonly<Record<string, CrowdCounts>>, wrong: number): void {
     this.heading(`Ended ${why}`);
-    this.line(
-      `  ${grouped(answers)} requests, ${percent(hits, answers)} hits, ${grouped(upstream)} upstream, ${saved}`,
-    );
+    const lines = Object.entries(groups).map(([name, { answers, hits, upstream }]) => {
+      const saved = `${grouped(answers - upstream)} saved (${percent(answers - upstream, answers)})`;
+      const counts = `${grouped(answers)} requests, ${percent(hits, answers)} hits, ${grouped(upstream)} upstream`;
+      return [name, `${counts}, ${saved}`];
+    });
+    this.table(Object.fromEntries(lines));
     const verdict = 'Every answer was right, checked against the chain.';
     this.line(`  ${wrong === 0 ? verdict : `${grouped(wrong)} answers were wrong.`}\n`);
   }

@@ -34,6 +34,9 @@ const DEFAULTS = {
   classifierDelayMs: 0,
 };
 
+/** So many blocks below the floor can still be looked at, at an instant at which the floor was lower. */
+const BLOCKS_BACK = 150;
+
 /** Whatever was pending lately is among so many newest traces: each lives for seconds, and some five a second begin. */
 const TRACES_BACK = 400;
 
@@ -81,9 +84,10 @@ export class Chain {
     return this.#begun;
   }
 
-  /** Oldest masterchain block that is kept. */
-  get floorSeqno(): number {
-    return this.#floor;
+  /** Oldest masterchain block that the indexer had at an instant. */
+  floorSeqno(instant = this.#now): number {
+    const { firstSeqno } = this.clock;
+    return Math.max(firstSeqno, this.clock.seqnoBy(instant) - this.#options.historyBlocks + 1);
   }
 
   /** Advances the time to an instant, epoch ms; does nothing if that is past already. */
@@ -118,7 +122,7 @@ export class Chain {
   /** An indexed masterchain block of the window; undefined when not indexed yet or below the floor. */
   block(seqno: number, instant = this.#now): BlockSet | undefined {
     const isIndexed = seqno <= this.#begun && this.indexedAt(seqno) <= instant;
-    return isIndexed ? this.#blockSets.get(seqno) : undefined;
+    return isIndexed && seqno >= this.floorSeqno(instant) ? this.#blockSets.get(seqno) : undefined;
   }
 
   /** An executed transaction of an indexed masterchain block, by its canonical hash. */
@@ -238,7 +242,7 @@ export class Chain {
     }
     this.#blockSet(seqno).transactions.sort((a, b) => a.lt - b.lt);
     this.#begun = seqno;
-    while (this.#floor <= seqno - historyBlocks) this.#forget(this.#floor++);
+    while (this.#floor <= seqno - historyBlocks - BLOCKS_BACK) this.#forget(this.#floor++);
   }
 
   #plan(sender: Account, externalHash: string, sentAt: number, random: SeededRandom, invalidated: boolean): void {

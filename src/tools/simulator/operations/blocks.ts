@@ -21,7 +21,7 @@ const READ_UP_TO = new WeakMap<Chain, number>();
 function seqnosByHash(chain: Chain): ReadonlyMap<string, number> {
   const known = KNOWN_HASHES.get(chain) ?? new Map<string, number>();
   KNOWN_HASHES.set(chain, known);
-  for (let seqno = READ_UP_TO.get(chain) ?? chain.floorSeqno; seqno <= chain.headSeqno; seqno++) {
+  for (let seqno = READ_UP_TO.get(chain) ?? chain.floorSeqno(); seqno <= chain.headSeqno; seqno++) {
     for (const block of blocksOf(seqno)) for (const hash of Object.values(hashesOfBlock(block))) known.set(hash, seqno);
   }
   READ_UP_TO.set(chain, chain.headSeqno + 1);

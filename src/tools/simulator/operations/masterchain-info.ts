@@ -10,20 +10,21 @@ const BLOCKS_BACK = 150;
 function answer(question: SimulatorQuestion): object {
   const { chain, databaseAt } = question;
   const blockOf = (seqno: number) => {
-    const [blockSet] = question.selectAll<BlockSet | undefined>([chain.block(seqno)]);
+    const [blockSet] = question.selectAll<BlockSet | undefined>([chain.block(seqno, databaseAt)]);
     const block = blockSet?.blocks[0];
     if (blockSet === undefined || block === undefined) throw new IndexerRefusal(404, 'masterchain blocks not found');
     return renderBlock(block, blockSet);
   };
   let newest = Math.min(chain.headSeqno, chain.clock.seqnoBy(databaseAt));
-  while (newest > chain.floorSeqno && chain.block(newest, databaseAt) === undefined) newest--;
-  return { last: blockOf(newest), first: blockOf(chain.floorSeqno) };
+  const floor = chain.floorSeqno(databaseAt);
+  while (newest > floor && chain.block(newest, databaseAt) === undefined) newest--;
+  return { last: blockOf(newest), first: blockOf(floor) };
 }
 
 /** Each commit is a new head; those of the last minute are enough for any answer that a cache may still give. */
 function changes({ chain }: SimulatorQuestion): readonly number[] {
-  const { headSeqno, floorSeqno } = chain;
-  const first = Math.max(floorSeqno, headSeqno - BLOCKS_BACK);
+  const { headSeqno } = chain;
+  const first = Math.max(chain.floorSeqno(), headSeqno - BLOCKS_BACK);
   return Array.from({ length: headSeqno - first + 1 }, (_, n) => chain.indexedAt(first + n));
 }
 
