@@ -61,6 +61,16 @@ describe('the metrics page', () => {
     expect(named.filter((name) => !series.has(name))).toEqual([]);
   });
 
+  it('has operations that the dashboard tells apart by their label, so that it shows all that are in use', () => {
+    const expressions = [...DASHBOARD.matchAll(/"expr": "(.*)"/g)].map(([, expression = '']) => expression);
+    const named = (name: string) => expressions.filter((expression) => expression.includes(name));
+    expect(OPERATION_NAMES.flatMap(named)).toEqual([]);
+    const byOperation = expressions.filter((expression) => expression.includes('by (operation) (rate('));
+    expect(byOperation.flatMap(seriesNamedIn)).toEqual(
+      expect.arrayContaining(['toncache_requests_total', 'toncache_upstream_requests_total']),
+    );
+  });
+
   it('is watched by alerts that each have a test of firing and a section that says what to do', () => {
     const alerts = [...ALERTS.matchAll(/alert: (\w+)/g)].map(([, name = '']) => name);
     expect(alerts.length).toBe(17);
