@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { loadSettings, SETTINGS } from '../../src/config/load.ts';
-import { OperationsInUse } from '../../src/ton/operations.ts';
+import { CACHED_ALWAYS, FURTHER } from '../../src/ton/operation-names.ts';
 import { codeBlocksOf, commandsOf, PAGES, readPage } from '../support/documented-commands.ts';
 
 // Examples that no test can run: Docker, nginx, Kubernetes. Those of config/deploy/ have tests of their own.
@@ -22,19 +22,16 @@ test('variables of `docker run` are settings, and the image exposes its ports', 
     expect(DOCKERFILE).toMatch(RegExp(`^EXPOSE.* ${port}\\b`, 'm'));
 });
 
-test('the routes to toncache are the paths of the operations', () => {
-  const paths = new OperationsInUse().names.map((name) => `/api/v3/${name}`);
-  const [nginx = ''] = textsIn('nginx');
-  const [, names = ''] = /\^\/api\/v3\/\((.+?)\)/.exec(nginx) ?? [];
-  expect(
-    names
-      .split('|')
-      .map((name) => `/api/v3/${name}`)
-      .toSorted(),
-  ).toEqual(paths.toSorted());
-  const ingress = textsIn('yaml').find((text) => text.includes('kind: Ingress')) ?? '';
-  const routed = [...ingress.matchAll(/path: (\S+), .*name: toncache/g)].map(([, path = '']) => path);
-  expect(routed.toSorted()).toEqual(paths.toSorted());
+test.each([
+  ['of the operations that are always cached', 0, CACHED_ALWAYS],
+  ['of the further operations', 1, FURTHER],
+])('the routes to toncache are the paths %s', (_, place, operations) => {
+  const namesIn = (nginx = '') => [...nginx.matchAll(/\^\/api\/v3\/\((.+?)\)/g)].map(([, names]) => names);
+  expect(namesIn(textsIn('nginx')[place])).toEqual([operations.join('|')]);
+  expect(namesIn(readPage('config/deploy/nginx.conf'))[place]).toBe(operations.join('|'));
+  const ingress = textsIn('yaml').filter((text) => text.includes('pathType: Exact'))[place] ?? '';
+  const routed = [...ingress.matchAll(/path: \/api\/v3\/(\S+), .*name: toncache/g)].map(([, name]) => name);
+  expect(routed).toEqual([...operations]);
 });
 
 test('there are no examples in a language that these tests do not check', () => {
