@@ -15,7 +15,7 @@ const backup = group({
     env: 'UPSTREAM_BACKUP_API_KEY',
     envOnly: true,
   }),
-  maxConcurrency: setting(maxConcurrency, 'The most requests for the three operations at each backup at once.'),
+  maxConcurrency: setting(maxConcurrency, 'The most requests for cached operations at each backup at once.'),
   requestsPerSecond: setting(requestsPerSecond, 'The most requests a second to each backup; see `UPSTREAM_RPS`.', {
     env: 'UPSTREAM_BACKUP_RPS',
   }),
@@ -37,7 +37,7 @@ export const upstream = z.strictObject({
     'How long the indexer may take for an answer, and how long a client waits for one.',
     { env: 'UPSTREAM_TIMEOUT' },
   ),
-  maxConcurrency: setting(maxConcurrency, 'The most requests for the three operations at each indexer at once.', {
+  maxConcurrency: setting(maxConcurrency, 'The most requests for cached operations at each indexer at once.', {
     env: 'UPSTREAM_MAX_CONCURRENCY',
   }),
   requestsPerSecond: setting(
