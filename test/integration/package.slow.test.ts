@@ -121,12 +121,13 @@ describe('the npm package', () => {
   it('starts, answers from the cache, and drains', async () => {
     const indexer = await startIndexer();
     await using started = await startInstalled(indexer.url);
-    const target = `${started.url}/api/v3/masterchainBlockShards?seqno=${indexer.chain.headSeqno}`;
+    // Not the newest one: that is asked for at the start, as a proof that the indexer has it.
+    const target = `/api/v3/masterchainBlockShards?seqno=${indexer.chain.headSeqno - 5}`;
     const statuses = [];
-    for (let time = 0; time < 2; time++) statuses.push((await fetch(target)).headers.get('cache-status'));
+    for (let time = 0; time < 2; time++) statuses.push((await fetch(started.url + target)).headers.get('cache-status'));
     expect(statuses[0]).toMatch(/fwd=miss; fwd-status=200; stored$/);
     expect(statuses[1]).toMatch(/hit; ttl=\d+; detail=memory$/);
-    expect(indexer.requests.count('masterchainBlockShards')).toBe(1);
+    expect(indexer.requests.recent.filter((request) => request.target === target)).toHaveLength(1);
     started.signal('SIGTERM');
     expect(await started.ended).toMatchObject({ code: 0 });
     await indexer.close();

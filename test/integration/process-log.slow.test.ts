@@ -4,6 +4,7 @@ import { type Indexer, startIndexer } from '../../src/tools/simulator/indexer.ts
 import { ask, exchange } from '../support/http-client.ts';
 import { ProxyProcess } from '../support/proxy-process.ts';
 import { startRedis } from '../support/redis-server.ts';
+import { startScriptedUpstream } from '../support/scripted-upstream.ts';
 
 const SECRETS = {
   ofUpstream: 'key-of-upstream-0451',
@@ -72,8 +73,11 @@ describe('the log', () => {
   });
 
   it('has only lines that are as severe as LOG_LEVEL', async () => {
-    // A warning, for the network is not named, and the end, for the port is in use.
-    const environment = { UPSTREAM_URL: indexer.url, REDIS_URL: inject('redisUrl'), PORT: String(indexer.port) };
+    // A warning, for the network is not named, and the end, for the port is in use: by another than the indexer, as an
+    // address at which toncache itself listens is refused before.
+    await using other = await startScriptedUpstream(() => {});
+    const PORT = new URL(other.url).port;
+    const environment = { UPSTREAM_URL: indexer.url, REDIS_URL: inject('redisUrl'), PORT };
     for (const [LOG_LEVEL, levels] of [
       ['warn', [40, 60]],
       ['error', [60]],
