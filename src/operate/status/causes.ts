@@ -120,9 +120,12 @@ export function whyOthers(growth: Growth, failures: Failures): string {
     'indexer_disproved',
     'operation_not_served',
   ];
+  // What was wrong when the window began counts too: the backup may have been asked because of it.
   const wrong = new Set(
     isWrong.flatMap((name) =>
-      ofReplicas(after, name).flatMap(({ value, labels }) => (value > 0 ? [labels['indexer']] : [])),
+      [...ofReplicas(growth.before, name), ...ofReplicas(after, name)].flatMap(({ value, labels }) =>
+        value > 0 ? [labels['indexer']] : [],
+      ),
     ),
   );
   for (const { labels } of ofReplicas(after, 'indexer_requests_total')) {

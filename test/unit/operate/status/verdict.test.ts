@@ -428,4 +428,17 @@ describe('the verdict', () => {
     expect(verdict).toMatchObject({ says, why });
     expect(HEADINGS.has(verdict.todo)).toBe(why !== '');
   });
+
+  it('of a backup says what was wrong with the others when the window began', () => {
+    const counted = ['requests_total outcome=miss 10', 'indexer_backup indexer=b 1', 'indexer_backup indexer=gone 0'];
+    const before = ['indexer_failing indexer=gone 1', 'indexer_requests_total indexer=b result=200 10'];
+    const after = ['indexer_failing indexer=gone 0', 'indexer_requests_total indexer=b result=200 20'];
+    const samples = [before, after].map(
+      (lines, place) => new Samples([...counted, ...lines].map(sample), 10_000 * place),
+    );
+    expect(verdictOf(samples[0] as Samples, samples[1] as Samples, FAILURES)).toMatchObject({
+      says: 'served by the backup b',
+      why: 'gone cannot be reached (connect ECONNREFUSED 10.0.0.7:8081)',
+    });
+  });
 });
