@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { distinctAnswers, someChildren } from '../support/fleet.ts';
 import { ask } from '../support/http-client.ts';
-import { answeringJson, asksForHead, children, GatedAnswers } from '../support/json-upstream.ts';
+import { answeringJson, children, GatedAnswers, type JsonAnswer } from '../support/json-upstream.ts';
 import { ProxyProcess } from '../support/proxy-process.ts';
 import { startScriptedUpstream } from '../support/scripted-upstream.ts';
 import { someNetwork } from '../support/some-network.ts';
@@ -27,11 +27,17 @@ beforeAll(async () => {
 });
 afterAll(() => rm(dir, { recursive: true }));
 
-/** Four processes on one Redis, and an indexer that holds its answers. */
+/** The block that the indexer names as its newest, which each process asks for as a proof that it is there. */
+const NEWEST: JsonAnswer = { status: 200, body: { blocks: [{ workchain: -1, seqno: 7 }] } };
+
+const asksForChildren = (text: string) => text.includes('/adjacentTransactions?');
+
+/** Four processes on one Redis, and an indexer that holds its answers to clients. */
 async function startFleet() {
   await using stack = new AsyncDisposableStack();
   const gated = new GatedAnswers();
-  const upstream = stack.use(await startScriptedUpstream(answeringJson(gated.answer)));
+  const answer = (target: string) => (asksForChildren(target) ? gated.answer() : NEWEST);
+  const upstream = stack.use(await startScriptedUpstream(answeringJson(answer)));
   const network = someNetwork();
   const environment = {
     UPSTREAM_URL: upstream.url,
@@ -48,7 +54,7 @@ async function startFleet() {
     processes,
     gated,
     /** How often the indexer was asked for a client. */
-    asked: () => upstream.heads.filter((head) => !asksForHead(head)).length,
+    asked: () => upstream.heads.filter(asksForChildren).length,
     [Symbol.asyncDispose]: () => started.disposeAsync(),
   };
 }

@@ -13,7 +13,7 @@ afterEach(() => world[Symbol.asyncDispose]());
 describe('a signal to end', () => {
   it('refuses new connections after http.shutdownDelay, and ends the process', async () => {
     await using started = await world.startWithDrain('5min', {}, '400ms');
-    const gate = world.indexer.hold('masterchainBlockShards');
+    const gate = world.indexer.hold('adjacentTransactions');
     const inFlight = exchange(started.url, REQUEST);
     await gate.arrived(1);
     const signalledAt = performance.now();
@@ -29,10 +29,10 @@ describe('a signal to end', () => {
 describe('after http.drain', () => {
   it('a request that waits for a slot gets 503', async () => {
     await using started = await world.startWithDrain(`${DRAIN_MS}ms`, { maxConcurrency: 1 });
-    const gate = world.indexer.hold('masterchainBlockShards');
+    const gate = world.indexer.hold('adjacentTransactions');
     const first = send(started.url, TARGET);
     await gate.arrived(1);
-    const queued = send(started.url, `${TARGET}&limit=7`);
+    const queued = send(started.url, `${TARGET}&direction=in`);
     await expect.poll(() => started.metric('toncache_upstream_queued')).toBe(1);
     started.signal('SIGTERM');
     expect([(await first.answer).status, (await queued.answer).status]).toEqual([503, 503]);
@@ -43,7 +43,7 @@ describe('after http.drain', () => {
 
 it('with default settings, a process ends within 10 s of the signal, whatever clients and indexer do', async () => {
   await using started = await world.startProcess({ UPSTREAM_TIMEOUT: '5min' });
-  const gate = world.indexer.hold('masterchainBlockShards');
+  const gate = world.indexer.hold('adjacentTransactions');
   const silent = connectTo(started.url);
   const half = connectTo(started.url);
   half.write(`GET ${TARGET} HTTP/1.1\r\nHost:`);

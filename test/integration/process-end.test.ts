@@ -17,7 +17,7 @@ describe('a signal to end', () => {
     await using started = await world.startProcess();
     const { url, adminUrl } = started;
     expect((await ask(adminUrl, '/readyz')).status).toBe(200);
-    const gate = world.indexer.hold('masterchainBlockShards');
+    const gate = world.indexer.hold('adjacentTransactions');
     const inFlight = exchange(url, REQUEST);
     await gate.arrived(1);
 
@@ -32,7 +32,7 @@ describe('a signal to end', () => {
     const answer = await inFlight;
     expect(answer).toMatch(/^HTTP\/1\.1 404 /);
     expect(answer).toMatch(/^connection: close\r$/im);
-    expect(answer).toContain('{"error":"blocks not found"}');
+    expect(answer).toContain('{"error":"adjacent transactions not found"}');
     expect(await started.ended).toEqual({ code: 0, signal: null });
     expect(started.errors).toBe('');
     expect(started.log.every(({ level }) => level <= 30)).toBe(true);
@@ -40,7 +40,7 @@ describe('a signal to end', () => {
 
   it.each(['SIGHUP', 'SIGQUIT', 'SIGALRM'] as const)('may be %s', async (signal) => {
     await using started = await world.startProcess();
-    const gate = world.indexer.hold('masterchainBlockShards');
+    const gate = world.indexer.hold('adjacentTransactions');
     const inFlight = exchange(started.url, REQUEST);
     await gate.arrived(1);
     started.signal(signal);
@@ -120,7 +120,7 @@ describe('after http.drain', () => {
     ["in Node's lane", REQUEST.replace('\r\n\r\n', '\r\nTE: trailers\r\n\r\n')],
   ])('a request that the indexer does not answer gets 503: %s', async (_, request) => {
     await using started = await world.startWithDrain(`${DRAIN_MS}ms`);
-    const gate = world.indexer.hold('masterchainBlockShards');
+    const gate = world.indexer.hold('adjacentTransactions');
     const inFlight = exchange(started.url, request);
     await gate.arrived(1);
     const signalledAt = performance.now();

@@ -9,7 +9,7 @@ import { startRedis } from '../support/redis-server.ts';
 import { selfSignedCertificate } from '../support/self-signed-certificate.ts';
 import { ProcessWorld, TARGET } from './process-world.ts';
 
-const BODY = '{"blocks":[]}';
+const BODY = '{"transactions":[]}';
 let world: ProcessWorld;
 
 beforeAll(async () => {

@@ -5,7 +5,8 @@ import { type Indexer, startIndexer } from '../../src/tools/simulator/indexer.ts
 import { connectTo } from '../support/http-client.ts';
 import { ProxyProcess } from '../support/proxy-process.ts';
 
-export const TARGET = '/api/v3/masterchainBlockShards?seqno=2147483647';
+/** Of an operation that toncache asks only for clients: it asks for blocks by itself, as a proof that they are there. */
+export const TARGET = `/api/v3/adjacentTransactions?hash=${'c0'.repeat(32)}`;
 export const REQUEST = `GET ${TARGET} HTTP/1.1\r\nHost: toncache\r\n\r\n`;
 export const DRAIN_MS = 300;
 

@@ -107,7 +107,7 @@ describe('the status page in Chromium', () => {
     await expect
       .poll(verdict, PATIENT)
       .toMatch(/^refusing \d+ % \(\w+\) for [\d.]+ m?s: the indexer refuses our API key What to do$/);
-    expect(await page.title()).toMatch(/^refusing \d+ % – toncache$/);
+    expect(await page.title()).toMatch(/^refusing \d+ % \(\w+\) – toncache$/);
     await page.reload();
     const outcomes = () => page.locator('#chart-requests').getAttribute('aria-label');
     await expect.poll(outcomes, PATIENT).toMatch(/hit-memory .*failed/);
