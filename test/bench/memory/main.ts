@@ -84,7 +84,7 @@ async function request(connections: Connections, sizeKb: number, numbers: readon
   const counted = { bytes: 0, hits: 0 };
   const client = async () => {
     for (let number = waiting.pop(); number !== undefined; number = waiting.pop()) {
-      const { status, body, isHit } = await connections.ask(hitTarget(sizeKb, number));
+      const { status, body, isHit } = await connections.ask(hitTarget({ sizeKb }, number));
       if (status !== 200) throw new Error(`status ${status}: ${body.slice(0, 100)}`);
       counted.bytes += body.length;
       if (isHit) counted.hits++;

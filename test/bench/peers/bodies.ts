@@ -42,6 +42,11 @@ export function transactionsBody(sizeKb: number): string {
   return render(fitting, Math.max(0, bytes - render(fitting).length));
 }
 
+/** The same as a page of a masterchain block, split at every place where the requested seqno has to stand. */
+export function pageBody(sizeKb: number): readonly string[] {
+  return transactionsBody(sizeKb).split(/(?<="mc_block_seqno":)\d+/);
+}
+
 function render(rows: readonly Transaction[], paddingBytes = 0): string {
   return JSON.stringify({
     transactions: rows.map((row) => renderTransaction(row, 'finalized', '1.2')),

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { launchPinned } from '../support/processes.ts';
-import { blocksBody, transactionsBody } from './bodies.ts';
+import { blocksBody, pageBody, transactionsBody } from './bodies.ts';
 import { HEAD_SEQNO } from './targets.ts';
 
 /** An indexer in a process of its own that answers at once and needs little CPU. */
@@ -26,8 +26,9 @@ if (import.meta.main) await serve();
 
 async function serve(): Promise<void> {
   const blocks = blocksBody();
-  /** Whole answers by the size of their bodies in KB. */
+  /** Whole answers, and pages of a block, by the size of their bodies in KB. */
   const answers = new Map<number, Buffer>();
+  const pages = new Map<number, readonly string[]>();
   let requests = 0;
   const answerTo = (target: string): Buffer => {
     if (target === '/requests') return answer(String(requests));
@@ -35,8 +36,13 @@ async function serve(): Promise<void> {
       return answer(JSON.stringify({ last: { seqno: HEAD_SEQNO, gen_utime: String(Math.floor(Date.now() / 1000)) } }));
     }
     requests++;
-    const seqno = parameter(target, 'seqno');
-    if (seqno !== undefined) return answer(blocks.join(seqno));
+    const seqno = parameter(target, '(?:mc_)?seqno');
+    if (seqno !== undefined) {
+      const sizeKb = Number(parameter(target, 'limit') ?? 0);
+      const page = pages.get(sizeKb) ?? (sizeKb === 0 ? blocks : pageBody(sizeKb));
+      pages.set(sizeKb, page);
+      return answer(page.join(seqno));
+    }
     const hash = decodeURIComponent(parameter(target, 'hash') ?? '');
     const sizeKb = Buffer.from(hash, hash.length === 64 ? 'hex' : 'base64').readUInt8(0);
     const made = answers.get(sizeKb) ?? answer(transactionsBody(sizeKb));

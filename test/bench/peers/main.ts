@@ -8,13 +8,13 @@ import { exitOnSignals } from '../../support/launch.ts';
 import { startRedis } from '../../support/redis-server.ts';
 import { listed } from '../support/arguments.ts';
 import { describeMachine } from '../support/report.ts';
-import { casesOf, KINDS } from './cases.ts';
+import { type Case, casesOf, KINDS } from './cases.ts';
 import { startFakeIndexer } from './fake-indexer.ts';
 import { type Measured, measureCase, tableOf } from './measure.ts';
 import { nginxPeer, type Peer, toncachePeer, varnishPeer } from './peer.ts';
 
 // `npm run bench:peers`: CPU time per request of toncache, nginx and Varnish in front of one indexer, all pinned to the same
-// core and measured one after the other. All cases take ten minutes. Needs Linux and 2 cores. `--only hits,misses`
+// core and measured one after the other. All cases take fifteen minutes. Needs Linux and 2 cores. `--only hits,misses`
 // selects cases; `--toncache <folder>`, given once for each, compares versions of toncache in one run.
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
@@ -48,12 +48,17 @@ const setting = [String(SERVER_CORE), indexer.url] as const;
 const peers: Peer[] = [];
 for (const source of values.toncache) {
   const name = values.toncache.length === 1 ? 'toncache' : `toncache ${basename(resolve(source))}`;
-  peers.push(stack.use(await toncachePeer(...setting, { name, source })));
+  const isOfDefaults = ({ load, further }: Case) => load !== 'redis' && !further;
+  peers.push(stack.use(await toncachePeer(...setting, { name, source }, isOfDefaults)));
+  if (kinds.includes('further')) {
+    const options = { name, source, env: { CACHE_OPERATIONS: 'all' } };
+    peers.push(stack.use(await toncachePeer(...setting, options, ({ further }) => further)));
+  }
   if (kinds.includes('redis')) {
     const { url, pid } = stack.use(await startRedis());
     await promisify(execFile)('taskset', ['-a', '-p', '-c', REST_CORE, String(pid)]);
-    const redis = { REDIS_URL: url, CONFIG_FILE: configFile };
-    peers.push(stack.use(await toncachePeer(...setting, { name, source, redis })));
+    const options = { name, source, env: { REDIS_URL: url, CONFIG_FILE: configFile } };
+    peers.push(stack.use(await toncachePeer(...setting, options, ({ load }) => load === 'redis')));
   }
 }
 peers.push(stack.use(await nginxPeer(...setting)), stack.use(await varnishPeer(...setting)));

@@ -45,7 +45,7 @@ export async function measureCase(bench: Bench, compared: Case, peers: readonly 
     const port = peer.portFor(compared);
     return port === undefined ? [] : [{ peer, origin: `http://127.0.0.1:${port}`, rounds: [] as number[] }];
   });
-  const targets = Array.from({ length: compared.urls }, (_, number) => hitTarget(compared.sizeKb, number));
+  const targets = Array.from({ length: compared.urls }, (_, number) => hitTarget(compared, number));
   await writeFile(bench.hitsFile, `${targets.join('\n')}\n`);
   for (const { peer, origin } of taking) {
     for (const target of targets.toReversed()) await ask(origin + target, compared.gzip);
@@ -79,17 +79,18 @@ export function tableOf(measured: readonly Measured[]): string {
 }
 
 async function load(bench: Bench, compared: Case, peer: Peer, origin: string): Promise<number> {
-  const { kind, sizeKb, gzip, title } = compared;
+  const { sizeKb, gzip, title } = compared;
+  const isMissing = compared.load === 'misses';
   const askedBefore = await bench.indexer.requests();
   const cpuBefore = await cpuMicrosOf(peer.pid);
-  const pattern = kind === 'misses' ? peer.missPrefix + missPattern(sizeKb) : '';
+  const pattern = isMissing ? peer.missPrefix + missPattern(compared) : '';
   const script = [bench.hitsFile, pattern, misses, FIRST_MISS_SEQNO, gzip ? 'gzip' : ''];
   const { requests, failed } = await runWrk(bench, origin, script);
   const cpuMicros = (await cpuMicrosOf(peer.pid)) - cpuBefore;
   const asked = (await bench.indexer.requests()) - askedBefore;
   misses += requests + CONNECTIONS;
   const tolerated = requests * TOLERATED_SHARE;
-  const expected = kind === 'misses' ? requests : 0;
+  const expected = isMissing ? requests : 0;
   // At the end of this load, and of the one before, each connection can have a request that wrk does not count.
   if (requests === 0 || failed > tolerated || Math.abs(asked - expected) > tolerated + 2 * CONNECTIONS) {
     const what = `${failed} of ${requests} requests failed, and ${asked} instead of ${expected} reached the indexer`;

@@ -12,14 +12,15 @@ export interface Peer extends Server {
   portFor(compared: Case): number | undefined;
 }
 
-/** A toncache of this source; with settings of a Redis, it takes part in the cases of that alone. */
+/** A toncache of this source, with these variables, that takes part in some cases. */
 export async function toncachePeer(
   cores: string,
   indexerUrl: string,
-  { name, source, redis }: { name: string; source: string; redis?: Readonly<Record<string, string>> },
+  { name, source, env = {} }: { name: string; source: string; env?: Readonly<Record<string, string>> },
+  takesPart: (compared: Case) => boolean,
 ): Promise<Peer> {
-  const server = await startToncache({ UPSTREAM_URL: indexerUrl, ...redis }, { source, cores });
-  const portFor = ({ kind }: Case) => ((kind === 'redis') === (redis !== undefined) ? server.port : undefined);
+  const server = await startToncache({ UPSTREAM_URL: indexerUrl, ...env }, { source, cores });
+  const portFor = (compared: Case) => (takesPart(compared) ? server.port : undefined);
   return Object.assign(server, { name, missPrefix: '', portFor });
 }
 
@@ -49,9 +50,9 @@ ${at(small, 'tcp_nopush on;')}
 ${at(large, 'tcp_nopush off;')}
 ${at(gzip, packing)}`;
   const server = await startNginx(http, cores);
-  const portFor = ({ kind, gzip: packed, sizeKb }: Case) => {
+  const portFor = ({ load, gzip: packed, sizeKb }: Case) => {
     const plain = sizeKb > 100 ? large : server.port;
-    return kind === 'redis' ? undefined : packed ? gzip : plain;
+    return load === 'redis' ? undefined : packed ? gzip : plain;
   };
   return Object.assign(server, { name: 'nginx', missPrefix: '/pass', portFor });
 }
@@ -76,6 +77,6 @@ sub vcl_backend_response {
 }
 `;
   const server = await startVarnish(vcl, cores, ['-a', `packed=127.0.0.1:${packed}`]);
-  const portFor = ({ kind, gzip }: Case) => (kind === 'redis' ? undefined : gzip ? packed : server.port);
+  const portFor = ({ load, gzip }: Case) => (load === 'redis' ? undefined : gzip ? packed : server.port);
   return Object.assign(server, { name: 'Varnish', missPrefix: '/pass', portFor });
 }
