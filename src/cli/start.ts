@@ -50,7 +50,7 @@ exit codes: 0 ended by a signal, 1 cannot listen, 64 wrong command line, 78 wron
     try {
       const { publicUrl, adminUrl } = await app.listen();
       const { network, upstream } = settings;
-      const redis = settings.redis.url === undefined ? 'none' : 'configured';
+      const redis = settings.redis.url === undefined ? 'not configured' : 'configured';
       logger.info(
         { version: VERSION, publicUrl, adminUrl, upstream: upstream.url.map(shownUrl), network, redis },
         'toncache is ready',

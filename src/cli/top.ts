@@ -90,7 +90,7 @@ function screen(url: string, message: StatusMessage): string {
     ['slots, waiting', `${upstream.inFlight} of ${upstream.limit}, ${upstream.queued}`],
     ['breakers, pause', closedIn(message)],
     ['newest block', blockOf(message.newestSeqno, message.newestAgeSeconds)],
-    ['Redis, stream', `${redis}, ${stream}`.replaceAll('not configured', 'none')],
+    ['Redis, stream', `${redis}, ${stream}`],
     ['memory tier', `${mebibytes(memory.bytes)}, ${memory.entries.toLocaleString('en')} entries`],
     ['evicted a second', memory.evictedPerSecond.toFixed(1)],
     ['process RSS, heap', `${mebibytes(process.rssBytes)}, ${mebibytes(process.heapBytes)}`],
