@@ -110,6 +110,7 @@ function answerTo(echo: Echo): { readonly status: number; readonly body: string 
   const [path = ''] = target.split('?');
   switch (path) {
     case '/api/v3/pendingTraces':
+    case '/api/v3/traces':
       return found({ traces: random.chance(0.2) ? [] : [{ trace_id: 'x', transactions: { x: row } }], ...ending });
     case '/api/v3/adjacentTransactions':
       // The indexer's own 404 has one member, a text.
@@ -121,6 +122,12 @@ function answerTo(echo: Echo): { readonly status: number; readonly body: string 
       const blocks = random.chance(0.2) ? [] : Array.from({ length: 10 }, () => block);
       return found({ blocks, ...ending });
     }
+    case '/api/v3/blocks':
+      return found({ blocks: [{ workchain: 0, seqno: 7 }], ...ending });
+    case '/api/v3/transactionsByMasterchainBlock':
+    case '/api/v3/transactions':
+    case '/api/v3/transactionsByMessage':
+      return found({ transactions: random.chance(0.2) ? [] : [row], ...ending });
     default:
       return found(ending);
   }

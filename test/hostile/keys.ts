@@ -2,9 +2,10 @@ import fc from 'fast-check';
 import { ask } from '../support/http-client.ts';
 import { startRedis } from '../support/redis-server.ts';
 import { identityOf, type Meaning, meanings } from '../unit/ton/meaning.ts';
+import { sentMeaning } from '../unit/ton/sent-meaning.ts';
 import { spell } from '../unit/ton/spell.ts';
 import { type Arena, type Attack, attackUntilOver } from './attack.ts';
-import { type Echo, readEcho, startEchoIndexer } from './echo-indexer.ts';
+import { readEcho, startEchoIndexer } from './echo-indexer.ts';
 import { withVictim } from './victim.ts';
 
 const WORKERS = 48;
@@ -20,7 +21,7 @@ async function run(arena: Arena): Promise<void> {
   await using redis = await startRedis();
   await using indexer = await startEchoIndexer();
   indexer.latencyMs = () => (arena.random.chance(0.1) ? arena.random.int(1, 20) : 0);
-  const env = { UPSTREAM_URL: indexer.url, REDIS_URL: redis.url, MEMORY_MAX_SIZE: '1MiB' };
+  const env = { UPSTREAM_URL: indexer.url, REDIS_URL: redis.url, MEMORY_MAX_SIZE: '1MiB', CACHE_OPERATIONS: 'all' };
   await withVictim(arena, { env }, async ({ url }) => {
     const questions = endless(arena);
     await attackUntilOver(arena, WORKERS, () => askAndCompare(arena, url, questions));
@@ -33,10 +34,13 @@ interface Question {
   readonly gen: fc.GeneratorValue;
 }
 
+/** `masterchainInfo` has one key alone, and the indexer answers it with a head instead of an echo. */
+const echoed = meanings.filter(({ operation }) => operation !== 'masterchainInfo');
+
 function* endless({ random }: Arena): Generator<Question, never> {
   for (;;) {
     const seed = random.int(0, 2 ** 31 - 1);
-    yield* fc.sample(fc.record({ meaning: meanings, gen: fc.gen() }), { seed, numRuns: BATCH });
+    yield* fc.sample(fc.record({ meaning: echoed, gen: fc.gen() }), { seed, numRuns: BATCH });
   }
 }
 
@@ -59,47 +63,7 @@ async function askAndCompare({ tally }: Arena, url: string, questions: Generator
   const echo = readEcho(answered.status, answered.text);
   if (echo === undefined) {
     tally.violation('an answer that the indexer did not give', reproduction(`${answered.status} ${answered.text}`));
-  } else if (identityOf(meaningOf(echo)) !== identityOf(meaning)) {
+  } else if (identityOf(sentMeaning(echo.target, echo.headers)) !== identityOf(meaning)) {
     tally.violation('the answer of another key', reproduction(echo.target));
-  }
-}
-
-/** What the indexer takes a request to mean: the canonical form as it is, decoded as forms are. */
-function meaningOf({ target, headers }: Echo): Meaning {
-  const { pathname, searchParams: query } = new URL(target, 'http://x');
-  const number = (name: string) => (query.has(name) ? Number(query.get(name)) : undefined);
-  const noAddressBook = headers['x-no-address-book'] === 'true';
-  switch (pathname) {
-    case '/api/v3/pendingTraces': {
-      const hashes = query.getAll('ext_msg_hash');
-      const version = headers['x-actions-version'];
-      return {
-        operation: 'pendingTraces',
-        accounts: query.getAll('account').map((account) => {
-          const [workchain, hash = ''] = account.split(':');
-          return { workchain: Number(workchain), hash: Buffer.from(hash, 'hex') };
-        }),
-        extMsgHashes: hashes.filter((hash) => hash !== '').map((hash) => Buffer.from(hash, 'base64')),
-        emptyHash: hashes.includes(''),
-        actions: version === undefined ? query.getAll('supported_action_types') : [version],
-        noAddressBook,
-        noMetadata: headers['x-no-metadata'] === 'true',
-      };
-    }
-    case '/api/v3/adjacentTransactions': {
-      const hash = Buffer.from(query.get('hash') ?? '', 'base64');
-      const direction = query.get('direction') as 'in' | 'out' | null;
-      return { operation: 'adjacentTransactions', hash, direction: direction ?? undefined, noAddressBook };
-    }
-    default: {
-      const sort = query.get('sort') as 'asc' | 'desc' | null;
-      return {
-        operation: 'masterchainBlockShards',
-        seqno: number('seqno') ?? Number.NaN,
-        limit: number('limit'),
-        offset: number('offset'),
-        sort: sort ?? undefined,
-      };
-    }
   }
 }

@@ -4,11 +4,13 @@ import { cacheKey, isBulkyKey, withoutNetwork } from '../../../src/ton/cache-key
 import type { CanonicalRequest } from '../../../src/ton/canonical-request.ts';
 import { OPERATION_NAMES } from '../../../src/ton/operation-names.ts';
 import { cases } from '../../support/property-runs.ts';
+import { CACHED_NAMES, furtherMeanings } from './further-meanings.ts';
 import { identityOf, meaningPairs, meanings } from './meaning.ts';
 import { callOf, EXAMPLES, rendered, requestOf } from './requests.ts';
+import { sentMeaning } from './sent-meaning.ts';
 import { spell } from './spell.ts';
 
-const RUNS = cases(1000);
+const RUNS = cases(2500);
 
 /** What a key says, read back without the code that wrote it. */
 function readKey(key: string): { network: string; operation: string } & CanonicalRequest {
@@ -96,6 +98,18 @@ describe('the canonical request', () => {
     );
   });
 
+  test('asks the indexer for what the client meant', () => {
+    fc.assert(
+      fc.property(meanings, fc.gen(), (meaning, gen) => {
+        const { rawQuery, headers } = spell(meaning, gen);
+        const sent = rendered(requestOf(meaning.operation, rawQuery, headers));
+        const target = `/api/v3/${meaning.operation}?${sent.rawQuery}`;
+        expect(identityOf(sentMeaning(target, sent.headers))).toBe(identityOf(meaning));
+      }),
+      RUNS,
+    );
+  });
+
   test('has only header values that arrive unchanged: no outer space, no comma, nothing empty', () => {
     fc.assert(
       fc.property(meanings, fc.gen(), (meaning, gen) => {
@@ -105,6 +119,60 @@ describe('the canonical request', () => {
         for (const [name, value] of forwarded) {
           expect(name).toMatch(/^X-[A-Za-z-]+$/);
           expect(value).toMatch(/^[\x21-\x2b\x2d-\x7e](?:[\x20-\x2b\x2d-\x7e]*[\x21-\x2b\x2d-\x7e])?$/);
+        }
+      }),
+      RUNS,
+    );
+  });
+});
+
+describe('a request for a further operation has no cached form', () => {
+  /** What the indexer reads of one of these operations or of another, and what looks like it. */
+  const FILTERS =
+    'account exclude_account lt start_lt end_lt start_utime end_utime opcode body_hash source destination';
+  const NEARLY = 'limit[0] seqno[0] hash[0] tx_hash[0] msg_hash[]x hash[][] hash%00 %zz __ x_debug ext_msg_hash junk';
+  const names = new Set([...Object.values(CACHED_NAMES).flat(), ...FILTERS.split(' '), ...NEARLY.split(' '), '']);
+  const piece = fc
+    .tuple(fc.constantFrom(...names), fc.boolean(), fc.constantFrom('', '[]'), fc.constantFrom('', '1', 'in', '%zz'))
+    .map(([name, isUpper, suffix, value]) => ({
+      name,
+      text: `${isUpper ? name.toUpperCase() : name}${suffix}=${value}`,
+    }));
+  const withPiece = fc
+    .record({ meaning: furtherMeanings, piece, gen: fc.gen() })
+    .filter(({ meaning: { operation }, piece: { name } }) => !CACHED_NAMES[operation].includes(name));
+
+  test('where it names any other parameter', () => {
+    fc.assert(
+      fc.property(withPiece, ({ meaning, piece, gen }) => {
+        const { rawQuery, headers } = spell(meaning, gen);
+        const pieces = rawQuery.split('&').filter((part) => part !== '');
+        pieces.splice(gen(fc.nat, pieces.length), 0, piece.text);
+        expect(() => callOf(meaning.operation, pieces.join('&'), headers)).toThrow(
+          expect.objectContaining({ code: 'not-cached-form' }),
+        );
+      }),
+      RUNS,
+    );
+  });
+
+  test('where it names twice what it may name once', () => {
+    const several = new Set(['limit', 'x_no_address_book', 'x_no_metadata', 'supported_action_types']);
+    fc.assert(
+      fc.property(furtherMeanings, fc.gen(), (meaning, gen) => {
+        const { rawQuery, headers } = spell(meaning, gen);
+        const isPage = meaning.operation === 'blocks' || meaning.operation === 'transactionsByMasterchainBlock';
+        const once = CACHED_NAMES[meaning.operation].filter(
+          (name) => !several.has(name) && !(isPage && name === 'offset'),
+        );
+        const given = new URLSearchParams(
+          requestOf(meaning.operation, rawQuery, headers).query.map(([...pair]) => pair),
+        );
+        for (const name of once.filter((each) => given.has(each))) {
+          const again = `${name}=${encodeURIComponent(given.get(name) ?? '')}`;
+          expect(() => callOf(meaning.operation, `${rawQuery}&${again}`, headers), again).toThrow(
+            expect.objectContaining({ code: 'not-cached-form' }),
+          );
         }
       }),
       RUNS,

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import type { AccountId } from '../../../src/tools/simulator/spellings.ts';
+import { type FurtherMeaning, furtherMeanings, furtherPairs } from './further-meanings.ts';
 
 /** What a client wants, before anybody spelled it: the proxy's own types have no part in it. */
 export type Meaning =
@@ -26,13 +27,17 @@ export type Meaning =
       readonly limit: number | undefined;
       readonly offset: number | undefined;
       readonly sort: 'asc' | 'desc' | undefined;
-    };
+    }
+  | FurtherMeaning;
 
 /** Two meanings are the same call exactly when this is the same text. */
 export function identityOf(meaning: Meaning): string {
-  if (meaning.operation !== 'pendingTraces') {
-    return JSON.stringify(meaning, (_, value: unknown) => value ?? 'omitted');
+  if (meaning.operation === 'traces') {
+    // The words are a set, of which nothing is read without actions.
+    const actions = meaning.includeActions ? [...new Set(meaning.actions)].toSorted() : [];
+    return textOf({ ...meaning, actions });
   }
+  if (meaning.operation !== 'pendingTraces') return textOf(meaning);
   const names = meaning.accounts.map(({ workchain, hash }) => `${workchain} ${hash.toString('hex')}`);
   // Of equal accounts the last one counts; hashes and action types are sets.
   const accounts = [...new Set(names.toReversed())].toReversed();
@@ -40,15 +45,30 @@ export function identityOf(meaning: Meaning): string {
   const actions = [...new Set(meaning.actions)].toSorted();
   // The empty value counts only where nothing else is asked for.
   const emptyHash = accounts.length + extMsgHashes.length === 0;
-  return JSON.stringify({ ...meaning, accounts, extMsgHashes, emptyHash, actions });
+  return textOf({ ...meaning, accounts, extMsgHashes, emptyHash, actions });
+}
+
+function textOf(fields: object): string {
+  const sorted = Object.entries(fields).toSorted(([one], [other]) => (one < other ? -1 : 1));
+  return JSON.stringify(sorted, (_, value: unknown) => (typeof value === 'bigint' ? `${value}` : (value ?? 'omitted')));
 }
 
 /** What a purge can name of it, as `purge-selector.test.ts` spells the names. */
 export function namesOf(meaning: Meaning): Set<string> {
   switch (meaning.operation) {
+    case 'masterchainInfo':
+      return new Set();
     case 'masterchainBlockShards':
+    case 'transactionsByMasterchainBlock':
       return new Set([`seqno ${meaning.seqno}`]);
+    case 'blocks':
+      if ('hash' in meaning) return new Set([`hash ${meaning.hash.toString('hex')}`]);
+      // The seqno of a shard block is another one.
+      return new Set(meaning.by === 'block' && meaning.workchain !== -1 ? [] : [`seqno ${meaning.seqno}`]);
     case 'adjacentTransactions':
+    case 'traces':
+    case 'transactions':
+    case 'transactionsByMessage':
       return new Set([`hash ${meaning.hash.toString('hex')}`]);
     case 'pendingTraces':
       return new Set([
@@ -99,7 +119,9 @@ const masterchainBlockShards = fc.record({
   sort: fc.constantFrom('asc', 'desc', undefined),
 });
 
-export const meanings: fc.Arbitrary<Meaning> = fc.oneof(pendingTraces, adjacentTransactions, masterchainBlockShards);
+const always: fc.Arbitrary<Meaning> = fc.oneof(pendingTraces, adjacentTransactions, masterchainBlockShards);
+
+export const meanings: fc.Arbitrary<Meaning> = fc.oneof(always, furtherMeanings);
 
 /** Two words, and one word that is both with a comma between them. */
 const wordsAndWord = fc
@@ -113,11 +135,12 @@ const wordsAndWord = fc
     return [words, word] as const;
   });
 
-/** Two of one operation: the ones that could be mistaken for each other. About every fifth pair is one meaning twice. */
+/** Two of one operation: the ones that could be mistaken for each other. Every fifth pair or more is one meaning twice. */
 export const meaningPairs: fc.Arbitrary<readonly [Meaning, Meaning]> = fc.oneof(
   wordsAndWord,
   meanings.map((meaning) => [meaning, meaning] as const),
   fc.tuple(pendingTraces, pendingTraces),
   fc.tuple(adjacentTransactions, adjacentTransactions),
   fc.tuple(masterchainBlockShards, masterchainBlockShards),
+  { arbitrary: furtherPairs, weight: 5 },
 );

@@ -1,6 +1,8 @@
 import fc from 'fast-check';
+import { FURTHER } from '../../../src/ton/operation-names.ts';
 import type { RequestHeaders } from '../../../src/ton/parse-call.ts';
 import { addressSpellings, hashSpellings } from '../../../src/tools/simulator/spellings.ts';
+import type { FurtherMeaning } from './further-meanings.ts';
 import type { Meaning } from './meaning.ts';
 
 /** A request as some client wrote it. */
@@ -9,16 +11,29 @@ export interface Spelled {
   readonly headers: RequestHeaders;
 }
 
-/** What no operation reads, broken percent-encoding included; `name[0]` is not `name`. */
+/** What the three operations do not read, broken percent-encoding included; `name[0]` is not `name`. */
 const NOISE = [
   ...['_=1700000000000', 'include_actions=true', 'api_key=secret', 'x_timeout=1', 'junk', '=', '', 'x[]=%41'],
   ...['junk=%zz', '%ff=1', '%=%', 'limit[0]=7', 'seqno[0]=7', 'account[0]=x', 'direction[1]=in', 'hash%5B0%5D=x'],
+];
+/** All that a further operation drops. */
+const NOISE_OF_FURTHER = [
+  '_=1700000000000',
+  'api_key=secret',
+  'API_KEY=',
+  'x_timeout=%zz',
+  'x_debug_request=1',
+  '_[]=1',
+  '',
 ];
 const FOREIGN_HEADERS: RequestHeaders = { cookie: 'a=b', 'x-api-key': 'secret', 'x-timeout': '1', accept: '*/*' };
 const YES = ['true', 'True', 'TRUE', '1', 't', 'T'];
 /** A value that is no boolean is ignored: the same as false. */
 const NO = ['false', 'False', '0', 'f', '', 'yes', 'tRUE', '2'];
 const BOTH_DIRECTIONS = ['', 'both', '--', 'IN', 'all', 'in,out'];
+/** Where a value that is no boolean is refused, as for `include_actions`. */
+const DECODED_YES = [...YES, 'on'];
+const DECODED_NO = ['false', 'False', 'FALSE', '0', 'f', 'F', ''];
 const SORTS = { asc: ['asc', 'ASC', 'a'], desc: ['desc', 'Desc', 'D'] };
 
 /** Spells a meaning at random, as clients do: `gen` of fast-check makes every choice, so that a failure is repeated. */
@@ -57,12 +72,65 @@ class Speller {
         this.#number('limit', meaning.limit, 1);
         this.#number('offset', meaning.offset, 0);
         this.#sort(meaning.sort);
+        break;
+      default:
+        this.#further(meaning);
     }
-    for (const noise of this.#gen(fc.subarray, NOISE)) this.#insert(noise);
+    const isFurther = FURTHER.some((name) => name === meaning.operation);
+    for (const noise of this.#gen(fc.subarray, isFurther ? NOISE_OF_FURTHER : NOISE)) this.#insert(noise);
     return {
       rawQuery: this.#pieces.join('&'),
       headers: { ...this.#headers, ...(this.#gen(fc.boolean) ? FOREIGN_HEADERS : {}) },
     };
+  }
+
+  #further(meaning: FurtherMeaning): void {
+    switch (meaning.operation) {
+      case 'masterchainInfo':
+        return;
+      case 'blocks':
+        this.#blocks(meaning);
+        break;
+      case 'transactionsByMasterchainBlock':
+        this.#once('seqno', this.#pick(digitsOf(meaning.seqno)));
+        break;
+      case 'traces':
+        this.#once(meaning.by, this.#hash(meaning.hash));
+        this.#includeActions(meaning.includeActions);
+        this.#actions(meaning.actions);
+        this.#flag('x_no_metadata', meaning.noMetadata);
+        break;
+      case 'transactions':
+        this.#once('hash', this.#hash(meaning.hash));
+        break;
+      case 'transactionsByMessage':
+        this.#once('msg_hash', this.#hash(meaning.hash));
+        if (meaning.direction !== undefined) this.#once('direction', meaning.direction);
+    }
+    this.#number('limit', meaning.limit, 1);
+    if ('offset' in meaning) this.#number('offset', meaning.offset, 0);
+    else if (this.#gen(fc.boolean)) this.#once('offset', this.#pick(['0', '', '00']));
+    if (meaning.sort !== undefined) this.#once('sort', this.#pick(SORTS[meaning.sort]));
+    if ('noAddressBook' in meaning) this.#flag('x_no_address_book', meaning.noAddressBook);
+  }
+
+  #blocks(meaning: FurtherMeaning & { readonly operation: 'blocks' }): void {
+    switch (meaning.by) {
+      case 'mc_seqno':
+        this.#once('mc_seqno', this.#pick(digitsOf(meaning.seqno)));
+        break;
+      case 'block':
+        this.#once('workchain', String(meaning.workchain));
+        if (meaning.shard !== undefined) this.#once('shard', this.#pick(shardSpellings(meaning.shard)));
+        this.#once('seqno', this.#pick(digitsOf(meaning.seqno)));
+        break;
+      default:
+        this.#once(meaning.by, this.#hash(meaning.hash));
+    }
+  }
+
+  #includeActions(value: boolean): void {
+    if (value || this.#gen(fc.boolean)) this.#once('include_actions', this.#pick(value ? DECODED_YES : DECODED_NO));
   }
 
   /** In any order, some of them twice, joined by commas or each for itself, with empty values between them. */
@@ -115,8 +183,13 @@ class Speller {
 
   #number(name: string, value: number | undefined, whenEmpty?: number): void {
     if (value === undefined) return;
-    const digits = ['', '0', '000'].map((zeros) => zeros + String(value));
+    const digits = digitsOf(value);
     this.#scalar(name, () => this.#pick(value === whenEmpty ? [...digits, ''] : digits));
+  }
+
+  /** What may not be given twice. */
+  #once(name: string, spelling: string): void {
+    this.#insert(this.#piece(name, spelling));
   }
 
   /** Once, or twice in spellings that mean the same. */
@@ -159,6 +232,18 @@ class Speller {
   #pick<T>(options: readonly T[]): T {
     return options[this.#gen(fc.nat, options.length - 1)] as T;
   }
+}
+
+function digitsOf(value: number): readonly string[] {
+  return ['', '0', '000'].map((zeros) => zeros + String(value));
+}
+
+/** As hex, and as the signed decimal number of those that are negative so. */
+function shardSpellings(shard: bigint): readonly string[] {
+  const hex = shard.toString(16);
+  const signed = BigInt.asIntN(64, shard);
+  const spellings = [hex, hex.toUpperCase(), hex.padStart(16, '0')].flatMap((text) => [text, `0x${text}`]);
+  return signed < 0n ? [...spellings, String(signed)] : spellings;
 }
 
 function percentEncoded(text: string): string {

@@ -1,0 +1,130 @@
+import fc from 'fast-check';
+
+/** What a client wants of a further operation, in one of the forms that are cached. */
+export type FurtherMeaning =
+  | ({ readonly operation: 'blocks'; readonly by: 'mc_seqno'; readonly seqno: number } & Page)
+  | ({ readonly operation: 'blocks'; readonly by: 'root_hash' | 'file_hash'; readonly hash: Buffer } & Page)
+  | ({
+      readonly operation: 'blocks';
+      readonly by: 'block';
+      readonly workchain: number;
+      /** Only a block of the masterchain is named without it. */
+      readonly shard: bigint | undefined;
+      readonly seqno: number;
+    } & Page)
+  | ({
+      readonly operation: 'transactionsByMasterchainBlock';
+      readonly seqno: number;
+      readonly noAddressBook: boolean;
+    } & Page)
+  | { readonly operation: 'masterchainInfo' }
+  | ({
+      readonly operation: 'traces';
+      readonly by: 'tx_hash' | 'trace_id' | 'msg_hash';
+      readonly hash: Buffer;
+      readonly includeActions: boolean;
+      /** Opaque words, as those of pending traces. They say nothing without actions. */
+      readonly actions: readonly string[];
+      readonly noAddressBook: boolean;
+      readonly noMetadata: boolean;
+    } & FirstPage)
+  | ({ readonly operation: 'transactions'; readonly hash: Buffer; readonly noAddressBook: boolean } & FirstPage)
+  | ({
+      readonly operation: 'transactionsByMessage';
+      readonly hash: Buffer;
+      readonly direction: 'in' | 'out' | undefined;
+      readonly noAddressBook: boolean;
+    } & FirstPage);
+
+export interface FirstPage {
+  readonly limit: number | undefined;
+  readonly sort: 'asc' | 'desc' | undefined;
+}
+
+interface Page extends FirstPage {
+  readonly offset: number | undefined;
+}
+
+/** All that a request can name where it is cached, from `docs/answers.md`: a request that names more is not. */
+export const CACHED_NAMES: Readonly<Record<FurtherMeaning['operation'], readonly string[]>> = {
+  blocks: ['workchain', 'shard', 'seqno', 'root_hash', 'file_hash', 'mc_seqno', 'limit', 'offset', 'sort'],
+  transactionsByMasterchainBlock: ['seqno', 'limit', 'offset', 'sort', 'x_no_address_book'],
+  masterchainInfo: [],
+  traces: [
+    ...['tx_hash', 'trace_id', 'msg_hash', 'include_actions', 'supported_action_types', 'limit', 'offset', 'sort'],
+    ...['x_no_address_book', 'x_no_metadata'],
+  ],
+  transactions: ['hash', 'limit', 'offset', 'sort', 'x_no_address_book'],
+  transactionsByMessage: ['msg_hash', 'direction', 'limit', 'offset', 'sort', 'x_no_address_book'],
+};
+
+/** Few values that are close to each other, as in `meaning.ts`. The shards are among those that can be mistaken. */
+const hash = fc.constantFrom(Buffer.alloc(32), Buffer.alloc(32, 0xfb), Buffer.alloc(32, 0x7e));
+const seqno = fc.constantFrom(0, 1, 10, 2_147_483_647);
+const shard = fc.constantFrom(0x8000000000000000n, 0xa000000000000000n, 0x4000000000000000n, 0x10n, 10n, 0n);
+const actions = fc.array(fc.constantFrom('v1', 'latest', 'v1,latest', ' v1', ''), { maxLength: 2 });
+const noAddressBook = fc.boolean();
+const firstPage = {
+  limit: fc.constantFrom(undefined, 1, 10, 100, 1000),
+  sort: fc.constantFrom('asc' as const, 'desc' as const, undefined),
+};
+const page = { ...firstPage, offset: fc.constantFrom(undefined, 0, 1, 10) };
+
+function record<T>(fields: { readonly [K in keyof T]: fc.Arbitrary<T[K]> }): fc.Arbitrary<T> {
+  return fc.record(fields) as fc.Arbitrary<T>;
+}
+
+const operation = <const Name extends FurtherMeaning['operation']>(name: Name) => ({ operation: fc.constant(name) });
+
+/** Each of one form. */
+const FORMS: readonly fc.Arbitrary<FurtherMeaning>[] = [
+  record({ ...operation('blocks'), by: fc.constant('mc_seqno' as const), seqno, ...page }),
+  record({ ...operation('blocks'), by: fc.constantFrom('root_hash' as const, 'file_hash' as const), hash, ...page }),
+  record({
+    ...operation('blocks'),
+    by: fc.constant('block' as const),
+    workchain: fc.constantFrom(0, -1),
+    shard,
+    seqno,
+    ...page,
+  }),
+  record({
+    ...operation('blocks'),
+    by: fc.constant('block' as const),
+    workchain: fc.constant(-1),
+    shard: fc.constantFrom(undefined, 0x8000000000000000n),
+    seqno,
+    ...page,
+  }),
+  record({ ...operation('transactionsByMasterchainBlock'), seqno, noAddressBook, ...page }),
+  record({
+    ...operation('traces'),
+    by: fc.constantFrom('tx_hash' as const, 'trace_id' as const, 'msg_hash' as const),
+    hash,
+    includeActions: fc.boolean(),
+    actions,
+    noAddressBook,
+    noMetadata: fc.boolean(),
+    ...firstPage,
+  }),
+  record({ ...operation('transactions'), hash, noAddressBook, ...firstPage }),
+  record({
+    ...operation('transactionsByMessage'),
+    hash,
+    direction: fc.constantFrom('in' as const, 'out' as const, undefined),
+    noAddressBook,
+    ...firstPage,
+  }),
+];
+
+export const furtherMeanings: fc.Arbitrary<FurtherMeaning> = fc.oneof(...FORMS, record(operation('masterchainInfo')));
+
+/** Two of one form that differ in one thing at most: what a key may lose. */
+export const furtherPairs: fc.Arbitrary<readonly [FurtherMeaning, FurtherMeaning]> = fc.oneof(
+  ...FORMS.map((form) =>
+    fc.tuple(form, form, fc.nat()).map(([one, other, place]) => {
+      const fields = Object.entries(other);
+      return [one, { ...one, ...Object.fromEntries([fields[place % fields.length] ?? []]) }] as const;
+    }),
+  ),
+);
