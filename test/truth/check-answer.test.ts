@@ -20,7 +20,7 @@ function statesOf(...said: readonly (readonly [text: string, sinceMs: number])[]
 function verdictOn(states: readonly State[], seenSinceMs: number) {
   const call: Call = { operation: 'pendingTraces', hashes: ['x'] };
   const answer = { call, sentAt: NOW - 5, receivedAt: NOW, status: 200, text: NOTHING, age: '0' };
-  const granted = { machineDelayMs: 0, lagMs: 0, staleIfError: false, emptyWatchedMs: 0 };
+  const granted = { machineDelayMs: 0, lagMs: 0, staleIfError: false, emptyWatchedMs: 0, falls: [] };
   const seen = { notBefore: Number.NEGATIVE_INFINITY, seenFrom: NOW - seenSinceMs };
   return checkAnswer({ ...answer, cacheStatus: 'toncache; hit; ttl=0; detail=memory' }, states, {
     ...granted,

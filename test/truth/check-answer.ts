@@ -1,7 +1,10 @@
 import { differenceFrom } from '../../src/tools/demo/difference.ts';
+import type { DatabaseFall } from '../../src/tools/simulator/database-fall.ts';
+import type { Said } from '../../src/tools/simulator/past-answers.ts';
 import { type CacheStatus, parseCacheStatus } from '../support/cache-status.ts';
 import { TABLE } from '../unit/ton/table-of-lifetimes.ts';
 import type { Call } from './call.ts';
+import { type Shown, shownBy } from './fallen-states.ts';
 import type { State } from './states.ts';
 import { type Window, windowOf } from './windows.ts';
 
@@ -22,6 +25,8 @@ export interface Allowance {
   readonly machineDelayMs: number;
   /** How far a replica of the indexer lags behind, ms. */
   readonly lagMs: number;
+  /** How the database has fallen back. */
+  readonly falls: readonly DatabaseFall[];
   /** Whether the indexer fails or is overloaded: stale copies are served then. */
   readonly staleIfError: boolean;
   /** How long an empty list of pending traces may be fresh, ms, because no event says of the next trace. */
@@ -64,18 +69,21 @@ export function checkAnswer(answer: ClientAnswer, states: readonly State[], allo
     const { status, text } = state.said();
     return status === answer.status && text === answer.text;
   };
-  const past = states.filter(({ fromAt }) => fromAt <= receivedAt);
+  const shown = (state: State) => shownBy(answer.call, state, allowance.falls, receivedAt);
+  const past = states.filter((state) => shown(state) !== undefined);
   const current = past.at(-1);
   let newest: { readonly agedMs: number; readonly allowedMs: number } | undefined;
   let oldest: State | undefined;
   for (const state of past.toReversed()) {
     // States older than the one that the client saw are looked at only to tell a regression from a lie.
     if (oldest !== undefined && state.untilAt <= allowance.seenFrom) break;
-    // A state that has ended longer ago than any window is the last that is worth a look.
-    if (newest !== undefined && sentAt - state.untilAt > newest.allowedMs) break;
+    const asShown = shown(state);
+    if (asShown === undefined) continue;
+    const agedMs = sentAt - asShown.untilAt;
+    // A state that has ended longer ago than any window is the last that is worth a look, unless the database lacks it.
+    if (newest !== undefined && asShown.keptMs === 0 && agedMs > newest.allowedMs) break;
     if (!isSaid(state)) continue;
-    const agedMs = sentAt - state.untilAt;
-    const allowedMs = allowedAge(answer, state, cache, allowance);
+    const allowedMs = allowedAge(answer, state.said(), asShown, cache, allowance);
     newest ??= { agedMs, allowedMs };
     if (agedMs <= allowedMs) oldest = state;
   }
@@ -95,18 +103,24 @@ export function checkAnswer(answer: ClientAnswer, states: readonly State[], allo
     const reason = `true until ${Math.ceil(agedMs)} ms before it was asked for, ${Math.floor(allowedMs)} ms are allowed`;
     return { verdict: 'lie', reason: `${reason}${expected}` };
   }
-  const future = states.some((state) => state.fromAt > receivedAt && isSaid(state));
+  const future = states.some((state) => !past.includes(state) && isSaid(state));
   return { verdict: 'lie', reason: `the indexer ${future ? 'says this only later' : 'never says this'}${expected}` };
 }
 
 /** How long before it was asked for an answer may have ceased to be true, ms. */
-function allowedAge(answer: ClientAnswer, state: State, cache: CacheStatus, allowance: Allowance): number {
+function allowedAge(
+  answer: ClientAnswer,
+  said: Said,
+  { untilAt, keptMs }: Shown,
+  cache: CacheStatus,
+  allowance: Allowance,
+): number {
   const { sentAt } = answer;
   const { machineDelayMs, lagMs, notBefore, emptyWatchedMs } = allowance;
-  const unwatched = windowOf(answer.call, state.said(), state.untilAt + machineDelayMs);
+  const unwatched = windowOf(answer.call, said, untilAt + machineDelayMs);
   const window =
     unwatched === TABLE.empty ? { ...unwatched, lifetime: Math.max(unwatched.lifetime, emptyWatchedMs) } : unwatched;
-  const byClass = allowedByStatus(window, cache, allowance) + machineDelayMs;
+  const byClass = allowedByStatus(window, cache, allowance) + keptMs + machineDelayMs;
   // What says that it is younger than it can be is a lie too.
   const byAge = answer.age === undefined ? Number.POSITIVE_INFINITY : (Number(answer.age) + 1) * 1000 + machineDelayMs;
   return Math.min(byClass, byAge, sentAt - notBefore) + lagMs;

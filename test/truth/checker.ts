@@ -2,6 +2,7 @@ import type { SeededRandom } from '../../src/tools/simulator/seeded-random.ts';
 import { TABLE } from '../unit/ton/table-of-lifetimes.ts';
 import { type Call, nameOf, type Written, writeSomehow } from './call.ts';
 import { checkAnswer } from './check-answer.ts';
+import { HEAD_LOADS_MS, HEAD_REGRESSED_MS } from './fallen-states.ts';
 import type { Excuses } from './fault.ts';
 import type { FaultCycle } from './fault-cycle.ts';
 import type { Instance, Received } from './instance.ts';
@@ -109,10 +110,11 @@ export class Checker {
       {
         machineDelayMs,
         lagMs: excuses.lagMs ?? (isPending ? 0 : (excuses.databaseLagMs ?? 0)),
+        falls: isPending ? [] : world.falls,
         staleIfError: excuses.refusals === true || machineDelayMs > OVERLOADED_MACHINE_MS,
         emptyWatchedMs: excuses.losesEvents === true ? TABLE.emptyWatched : 0,
         notBefore: purges.notBefore(call, instance, sentAt, excuses.cutOff === true, machineDelayMs),
-        seenFrom: this.#seenFrom(call, name, excuses, machineDelayMs),
+        seenFrom: this.#seenFrom(call, name, receivedAt, excuses, machineDelayMs),
       },
     );
     if (verdict.verdict !== 'true') {
@@ -128,13 +130,25 @@ export class Checker {
    * Replicas that differ and loads that overlap make pending traces go back and forth: a trace that is over leaves, so
    * nothing can guard them. Nor can anything guard what was purged.
    */
-  #seenFrom(call: Call, name: string, excuses: Excuses, machineDelayMs: number): number {
+  #seenFrom(call: Call, name: string, receivedAt: number, excuses: Excuses, machineDelayMs: number): number {
     const { lagMs, databaseLagMs, overlaps } = excuses;
     const seen = this.#seen.get(name);
     if (seen === undefined) return Number.NEGATIVE_INFINITY;
     const isPending = call.operation === 'pendingTraces';
-    const isGuarded = !isPending && !this.#options.purges.mayHaveDeleted(call, seen.answeredAt, machineDelayMs);
-    const goesBack = lagMs !== undefined || overlaps === true || (databaseLagMs !== undefined && !isPending);
+    const { world, purges } = this.#options;
+    const fall = isPending ? undefined : world.falls.findLast(({ at }) => at <= receivedAt);
+    if (fall !== undefined && call.operation === 'masterchainInfo') {
+      // The lower head is believed by now, and the database lacked the newer one when the answer was asked for.
+      const isBelieved = receivedAt >= fall.at + HEAD_REGRESSED_MS;
+      const lacked = fall.databaseAt(receivedAt - HEAD_LOADS_MS - machineDelayMs) < seen.fromAt;
+      if (isBelieved && lacked) return Number.NEGATIVE_INFINITY;
+    }
+    const isGuarded = !isPending && !purges.mayHaveDeleted(call, seen.answeredAt, machineDelayMs);
+    const goesBack =
+      lagMs !== undefined ||
+      overlaps === true ||
+      (databaseLagMs !== undefined && !isPending) ||
+      (fall !== undefined && receivedAt < fall.endsAt);
     return goesBack && !isGuarded ? Number.NEGATIVE_INFINITY : seen.fromAt;
   }
 

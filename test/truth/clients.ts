@@ -8,7 +8,7 @@ import type { Call } from './call.ts';
 export interface Habitat {
   /** The chain, further on than the indexer: clients also ask for what is still to come. */
   readonly chain: () => Chain;
-  /** Epoch ms, the clock of the indexer. */
+  /** Up to when the indexer has what the client looks at, epoch ms. */
   readonly now: () => number;
   readonly random: SeededRandom;
   readonly ask: (call: Call) => Promise<void>;
@@ -30,6 +30,8 @@ export const CROWD: readonly { readonly habit: Habit; readonly count: number }[]
   { habit: lookUp, count: 6 },
 ];
 
+/** As many as begin in the time by which a database falls back, and more. */
+const TRACES_BACK = 2000;
 const POLLS = 25;
 const WORDS = [undefined, undefined, 'v1', 'latest'];
 const DIRECTIONS = ['in', 'out', 'out', undefined] as const;
@@ -168,7 +170,7 @@ function variant(random: SeededRandom): Pick<Call, 'actionsVersion' | 'noAddress
 }
 
 function tracesNear(chain: Chain, from: number, to: number): readonly Trace[] {
-  return chain.recentTraces(200).filter(({ emulatedAt }) => emulatedAt >= from && emulatedAt <= to);
+  return chain.recentTraces(TRACES_BACK).filter(({ emulatedAt }) => emulatedAt >= from && emulatedAt <= to);
 }
 
 function pick<T>(random: SeededRandom, list: readonly T[]): T | undefined {

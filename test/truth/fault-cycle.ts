@@ -1,8 +1,7 @@
-import type { Excuses, Fault } from './fault.ts';
+import { type Excuses, type Fault, LASTS_MS } from './fault.ts';
 import { ALWAYS_LAGS_MS, type World } from './world.ts';
 
 const LEAD_IN_MS = 2000;
-const LASTS_MS = 3500;
 const REST_MS = 2500;
 
 interface Episode {
@@ -34,7 +33,7 @@ export class FaultCycle {
       this.#episodes.push(episode);
       this.#report(`${fault.name} begins`);
       const end = await fault.begin(this.#world);
-      goesOn = await pause(LASTS_MS);
+      goesOn = await pause(fault.lastsMs ?? LASTS_MS);
       await end();
       episode.untilAt = Date.now();
       this.#report(`${fault.name} has ended`);

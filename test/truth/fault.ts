@@ -28,6 +28,9 @@ export interface Excuses {
   readonly losesEvents?: boolean;
 }
 
+/** So long a fault lasts that does not say how long. */
+export const LASTS_MS = 3500;
+
 /** A way in which the world goes wrong. */
 export interface Fault {
   readonly name: string;
@@ -38,6 +41,8 @@ export interface Fault {
   /** Whether it needs the stream. */
   readonly streams?: true;
   readonly excuses?: Excuses;
+  /** How long it lasts, ms; by default {@link LASTS_MS}. */
+  readonly lastsMs?: number;
   /** How long after its end it is still an excuse, ms; by default no longer than it lasts. */
   readonly settlesMs?: number;
   /** Begins it; the function that it gives ends it. */

@@ -2,9 +2,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { adminOf } from '../support/redis-cluster.ts';
 import { RedisSentinels } from '../support/redis-sentinels.ts';
 import { RedisServer } from '../support/redis-server.ts';
-import type { Fault } from './fault.ts';
+import { type Fault, LASTS_MS } from './fault.ts';
 import { FAULTS_OF_STREAM } from './stream-faults.ts';
-import { ALWAYS_LAGS_MS, BLOCK_MS, type World } from './world.ts';
+import { ALWAYS_LAGS_MS, BLOCK_MS, FALL_LASTS_MS, type World } from './world.ts';
 
 /** In blocks, one after the other. */
 const DATABASE_LAGS = [1, 5, 12, 3, 8];
@@ -147,6 +147,14 @@ export const FAULTS: readonly Fault[] = [
       return () => {};
     },
   },
+  {
+    name: 'database-falls-back',
+    lastsMs: FALL_LASTS_MS,
+    begin: async (world) => {
+      world.fallBack();
+      return () => {};
+    },
+  },
   ...FAULTS_OF_STREAM,
 ];
 
@@ -162,6 +170,7 @@ function together(second: Fault, first: Fault): Fault {
     ...first,
     name: `${first.name}+${second.name}`,
     excuses: { ...first.excuses, ...second.excuses },
+    lastsMs: Math.max(first.lastsMs ?? LASTS_MS, second.lastsMs ?? LASTS_MS),
     settlesMs: Math.max(first.settlesMs ?? 0, second.settlesMs ?? 0),
     begin: async (world) => {
       const ends = [await first.begin(world), await second.begin(world)];

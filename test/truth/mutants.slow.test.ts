@@ -84,6 +84,22 @@ const MUTANTS: readonly Mutant[] = [
     to: 'return false;',
   },
   {
+    rule: 'a lower head is kept away for 10 minutes',
+    finding: 'lie',
+    fault: 'database-falls-back',
+    file: 'cache/precedence.ts',
+    from: 'export const HEAD_BELIEVED_AFTER_MS = 60_000;',
+    to: 'export const HEAD_BELIEVED_AFTER_MS = 600_000;',
+  },
+  {
+    rule: 'a database that has fallen back is believed at once',
+    finding: 'regression',
+    fault: 'database-falls-back',
+    file: 'cache/precedence.ts',
+    from: 'const believedAfterMs =',
+    to: 'return "replaces";\nconst believedAfterMs =',
+  },
+  {
     rule: 'an event does not end the longer life of an empty answer',
     finding: 'lie',
     streams: true,

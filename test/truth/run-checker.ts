@@ -50,7 +50,9 @@ export async function runChecker(options: RunOptions): Promise<void> {
     const random = new SeededRandom(seed, 'client', place);
     const checker = new Checker(shared, place, random);
     const pause = async (ms: number) => void (await delay(ms * (0.75 + random.next() / 2)));
-    await habit({ chain: () => world.chain, now: Date.now, random, ask: (call) => checker.ask(call), goesOn, pause });
+    // Some look at what the database has, which is not the newest block where it has fallen back.
+    const now = random.chance(0.5) ? Date.now : () => world.databaseAt;
+    await habit({ chain: () => world.chain, now, random, ask: (call) => checker.ask(call), goesOn, pause });
   });
   // What breaks one of them ends all.
   await Promise.all([cycle.run(pauseBetweenFaults), ...atWork]).finally(() => broken.abort());

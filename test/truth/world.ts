@@ -1,4 +1,5 @@
 import { Chain } from '../../src/tools/simulator/chain.ts';
+import { DatabaseFall } from '../../src/tools/simulator/database-fall.ts';
 import type { Dialect } from '../../src/tools/simulator/dialect.ts';
 import { type Indexer, startIndexer } from '../../src/tools/simulator/indexer.ts';
 import type { Trace } from '../../src/tools/simulator/trace.ts';
@@ -31,7 +32,12 @@ export interface WorldOptions {
 export const BLOCK_MS = 400;
 /** So far behind that it is seen in every comparison of the heads: more than a block. */
 export const ALWAYS_LAGS_MS = 1.5 * BLOCK_MS;
-const PAST_BLOCKS = 300;
+/** Of the chain so many blocks are there from the start: a database that has fallen back has some left. */
+const PAST_BLOCKS = 600;
+/** A database falls back by so many blocks, and commits them again so many times as fast as the chain makes them. */
+const [LOST_BLOCKS, CATCHING_UP] = [500, 3];
+/** So long it takes until it has them all. */
+export const FALL_LASTS_MS = (LOST_BLOCKS * BLOCK_MS) / (CATCHING_UP - 1);
 /** Of so many blocks every third is indexed so much later: after the three that follow it. */
 const [DELAYED_BLOCKS, DELAY_MS] = [15, 3.5 * BLOCK_MS];
 
@@ -50,6 +56,8 @@ export class World implements AsyncDisposable {
   readonly indexers: readonly [Indexer, ...Indexer[]];
   readonly instances: Instance[];
   readonly redis: RedisServer | RedisSentinels | undefined;
+  /** How the databases of all replicas have fallen back, the last time at the end. */
+  readonly falls: DatabaseFall[] = [];
   readonly #chain: Chain;
   readonly #startInstance: () => Promise<Instance>;
 
@@ -149,6 +157,19 @@ export class World implements AsyncDisposable {
     for (let seqno = first; seqno < first + DELAYED_BLOCKS; seqno += 3) {
       for (const chain of chains) chain.delay(seqno, DELAY_MS);
     }
+  }
+
+  /** The databases of all replicas lose their newest blocks, and commit them again. */
+  fallBack(): void {
+    const fall = new DatabaseFall(Date.now(), LOST_BLOCKS * BLOCK_MS, CATCHING_UP);
+    this.falls.push(fall);
+    for (const { replicas } of this.indexers) for (const replica of replicas) replica.fallBack(fall);
+  }
+
+  /** Up to when the databases have committed what the chain has, epoch ms. */
+  get databaseAt(): number {
+    const now = Date.now();
+    return Math.min(now, ...this.falls.map((fall) => fall.databaseAt(now)));
   }
 
   /** Puts a new process in the place of one that was killed. */

@@ -204,19 +204,19 @@ export class Chain {
     return known.sort((a, b) => b.emulatedAt - a.emulatedAt).slice(0, count);
   }
 
-  /** Traces that are emulated and not gone, oldest first. `databaseAt`: up to when the database knows which have gone. */
-  pendingTraces(instant = this.#now, databaseAt = instant): readonly Trace[] {
-    const traces = databaseAt < this.#now ? this.recentTraces() : [...this.#live];
+  /** Traces that are emulated and not gone, oldest first. `droppedAt`: up to when those that have gone are dropped. */
+  pendingTraces(instant = this.#now, droppedAt = instant): readonly Trace[] {
+    const traces = droppedAt < this.#now ? this.recentTraces() : [...this.#live];
     // One that was invalidated never comes into the database: the emulator drops it.
     return traces
       .filter(({ emulatedAt }) => emulatedAt <= Math.min(instant, this.#now))
-      .filter(({ goneAt, invalidated }) => (invalidated ? instant : databaseAt) < goneAt)
+      .filter(({ goneAt, invalidated }) => (invalidated ? instant : droppedAt) < goneAt)
       .sort((a, b) => a.emulatedAt - b.emulatedAt || (a.id < b.id ? -1 : 1));
   }
 
   /** Pending traces in which an account takes part, as far as they are known. */
-  pendingTracesOf(address: string, instant = this.#now, databaseAt = instant): readonly Trace[] {
-    return this.pendingTraces(instant, databaseAt).filter((trace) =>
+  pendingTracesOf(address: string, instant = this.#now, droppedAt = instant): readonly Trace[] {
+    return this.pendingTraces(instant, droppedAt).filter((trace) =>
       knownTransactions(trace, instant).some(({ account }) => account.address === address),
     );
   }

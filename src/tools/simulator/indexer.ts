@@ -5,6 +5,7 @@ import { buffer } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import { answer, type SimulatedAnswer } from './answer.ts';
 import { Chain } from './chain.ts';
+import type { DatabaseFall } from './database-fall.ts';
 import { DIALECTS, type Dialect } from './dialect.ts';
 import { type Fault, Faults } from './faults.ts';
 import { Gate } from './gate.ts';
@@ -35,6 +36,8 @@ export interface Replica {
   readonly chain: Chain;
   /** Up to when its database has committed what the chain has, epoch ms. */
   readonly databaseAt: number;
+  /** Up to when its emulator has dropped the traces that have ended, epoch ms. It does not take them back. */
+  readonly droppedAt: number;
   /** Stays so far behind the present, ms, or stands still: `Infinity`. Keeps what it has already committed. */
   readonly lag: (ms: number) => void;
   /**
@@ -42,20 +45,27 @@ export interface Replica {
    * have ended leave later.
    */
   readonly lagDatabase: (ms: number) => void;
+  /** Its database falls back once more. Its emulator goes on, and drops traces by its own clock. */
+  readonly fallBack: (fall: DatabaseFall) => void;
 }
 
 function replicaOf(chain: Chain, now: () => number): Replica {
   let lagMs = 0;
   let databaseLagMs = 0;
-  let databaseAt = Number.NEGATIVE_INFINITY;
+  let droppedAt = Number.NEGATIVE_INFINITY;
+  const falls: DatabaseFall[] = [];
   return {
     get chain() {
       chain.advanceTo(now() - lagMs);
       return chain;
     },
     get databaseAt() {
-      databaseAt = Math.max(databaseAt, this.chain.now - databaseLagMs);
-      return databaseAt;
+      const { now: chainAt } = this.chain;
+      return Math.min(this.droppedAt, ...falls.map((fall) => fall.databaseAt(chainAt)));
+    },
+    get droppedAt() {
+      droppedAt = Math.max(droppedAt, this.chain.now - databaseLagMs);
+      return droppedAt;
     },
     lag: (ms) => {
       lagMs = ms;
@@ -63,6 +73,7 @@ function replicaOf(chain: Chain, now: () => number): Replica {
     lagDatabase: (ms) => {
       databaseLagMs = ms;
     },
+    fallBack: (fall) => void falls.push(fall),
   };
 }
 
@@ -165,8 +176,8 @@ export class Indexer {
       if (fault?.kind === 'close-used' && this.#usedSockets.has(request.socket))
         return void request.socket.destroySoon();
       const asked = { method, target, headers: request.headersDistinct };
-      const { chain, databaseAt } = replica;
-      const question = new SimulatorQuestion(asked, { chain, dialect: this.dialect, databaseAt });
+      const { chain, databaseAt, droppedAt } = replica;
+      const question = new SimulatorQuestion(asked, { chain, dialect: this.dialect, databaseAt, droppedAt });
       response.sendDate = false;
       response.setHeader('Date', new Date(this.#now()).toUTCString());
       response.setHeader('X-API-Version', DIALECTS[this.dialect].apiVersion);

@@ -25,6 +25,8 @@ export interface AnsweringIndexer {
   readonly instant?: number;
   /** Up to when the database has committed what the chain has, epoch ms. Default: the instant. */
   readonly databaseAt?: number;
+  /** Up to when the emulator has dropped the traces that have ended, epoch ms. Default: as the database. */
+  readonly droppedAt?: number;
 }
 
 /** One request, its parameters read as the dialect's indexer reads them, or refused by an {@link IndexerRefusal}. */
@@ -35,13 +37,14 @@ export class SimulatorQuestion {
   readonly dialect: Dialect;
   readonly instant: number;
   readonly databaseAt: number;
+  readonly droppedAt: number;
   readonly traits: DialectTraits;
   readonly query: Query;
   readonly #headers: AskedRequest['headers'];
 
   constructor(
     { method, target, headers }: AskedRequest,
-    { chain, dialect, instant = chain.now, databaseAt = instant }: AnsweringIndexer,
+    { chain, dialect, instant = chain.now, databaseAt = instant, droppedAt = databaseAt }: AnsweringIndexer,
   ) {
     this.method = method;
     this.target = target;
@@ -49,6 +52,7 @@ export class SimulatorQuestion {
     this.dialect = dialect;
     this.instant = instant;
     this.databaseAt = databaseAt;
+    this.droppedAt = droppedAt;
     this.traits = DIALECTS[dialect];
     this.query = new Query(target.split('?').slice(1).join('?'));
     this.#headers = headers;

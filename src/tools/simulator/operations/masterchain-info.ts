@@ -4,7 +4,7 @@ import type { SimulatorQuestion } from '../question.ts';
 import { renderBlock } from '../render-transaction.ts';
 import type { BlockSet } from '../trace.ts';
 
-const BLOCKS_BACK = 150;
+const BLOCKS_BACK = 600;
 
 /** The newest indexed masterchain block and the history floor. */
 function answer(question: SimulatorQuestion): object {
@@ -21,7 +21,7 @@ function answer(question: SimulatorQuestion): object {
   return { last: blockOf(newest), first: blockOf(floor) };
 }
 
-/** Each commit is a new head; those of the last minute are enough for any answer that a cache may still give. */
+/** Each commit is a new head; those of the last minutes are enough, also where the database falls back by 500 blocks. */
 function changes({ chain }: SimulatorQuestion): readonly number[] {
   const { headSeqno } = chain;
   const first = Math.max(chain.floorSeqno(), headSeqno - BLOCKS_BACK);

@@ -8,11 +8,11 @@ import { changesOf, knownTransactions, type Trace } from '../trace.ts';
 
 /** Those of the account or, where none is given, of the external messages; in the chain's order. */
 function askedTraces(question: SimulatorQuestion): readonly Trace[] {
-  const { chain, instant, databaseAt } = question;
+  const { chain, instant, droppedAt } = question;
   const account = question.address('account');
   const hashes = question.hashes('ext_msg_hash');
-  if (account !== undefined) return chain.pendingTracesOf(account, instant, databaseAt);
-  const pending = chain.pendingTraces(instant, databaseAt);
+  if (account !== undefined) return chain.pendingTracesOf(account, instant, droppedAt);
+  const pending = chain.pendingTraces(instant, droppedAt);
   if (hashes.length > 0) return pending.filter((trace) => hashes.includes(trace.externalHash));
   throw new IndexerRefusal(422, 'account or ext_msg_hash should be specified');
 }

@@ -1,0 +1,86 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { DatabaseFall } from '../../src/tools/simulator/database-fall.ts';
+import type { Call } from './call.ts';
+import { checkAnswer } from './check-answer.ts';
+import type { State } from './states.ts';
+
+const SECOND = 1000;
+/** When the database falls back by 200 s, which it makes up for in 100 s. */
+const FELL_AT = Date.UTC(2026, 0, 1);
+const FALL = new DatabaseFall(FELL_AT, 200 * SECOND, 3);
+
+describe('a database that falls back', () => {
+  test('has what the chain has before it and after it has caught up, and less meanwhile', () => {
+    const lacksMs = (passedMs: number) => FELL_AT + passedMs - FALL.databaseAt(FELL_AT + passedMs);
+    expect([-1, 0, 50, 99, 100, 200].map((second) => lacksMs(second * SECOND) / SECOND)).toEqual([
+      0, 200, 100, 2, 0, 0,
+    ]);
+  });
+
+  test('has each lost instant again at one moment', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: -300, max: 300 }), (second) => {
+        const instant = FELL_AT + second * SECOND;
+        const again = FALL.committedAgainAt(instant);
+        if (second <= -200 || second >= 100) expect(again).toBe(instant);
+        else expect(FALL.databaseAt(again)).toBeCloseTo(instant, 0);
+      }),
+    );
+  });
+});
+
+describe('the checker', () => {
+  const HEAD: Call = { operation: 'masterchainInfo' };
+  const PAGE: Call = { operation: 'masterchainBlockShards', seqno: 1 };
+
+  /** A new head each second, or a block that is committed so many seconds after the fall. */
+  const heads: readonly State[] = Array.from({ length: 600 }, (_, place) => ({
+    fromAt: FELL_AT + (place - 300) * SECOND,
+    untilAt: FELL_AT + (place - 299) * SECOND,
+    said: () => ({ status: 200, text: `{"last":{"seqno":${place - 300}}}` }),
+  }));
+  const blockOf = (second: number): readonly State[] => {
+    const at = FELL_AT + second * SECOND;
+    return [
+      { fromAt: Number.NEGATIVE_INFINITY, untilAt: at, said: () => ({ status: 404, text: '{}' }) },
+      { fromAt: at, untilAt: Number.POSITIVE_INFINITY, said: () => ({ status: 200, text: '{"blocks":[]}' }) },
+    ];
+  };
+
+  function verdictOn(call: Call, states: readonly State[], place: number, second: number, detail = 'regressed') {
+    const { status, text } = states[place]?.said() ?? { status: 0, text: '' };
+    const at = FELL_AT + second * SECOND;
+    const cacheStatus = `toncache; fwd=stale; fwd-status=200; detail=${detail}`;
+    const answer = { call, sentAt: at - 5, receivedAt: at, status, text, age: undefined, cacheStatus };
+    const granted = { machineDelayMs: 0, lagMs: 0, staleIfError: false, emptyWatchedMs: 0, falls: [FALL] };
+    const seen = { notBefore: Number.NEGATIVE_INFINITY, seenFrom: Number.NEGATIVE_INFINITY };
+    return checkAnswer(answer, states, { ...granted, ...seen }).verdict;
+  }
+  const verdictOnHead = (seqno: number, second: number) => verdictOn(HEAD, heads, seqno + 300, second);
+  const verdictOnBlock = (place: number, committed: number, second: number) =>
+    verdictOn(PAGE, blockOf(committed), place, second);
+
+  test.each([
+    ['from before the fall for a minute', -1, 59, 'true'],
+    ['from before the fall for longer', -1, 64, 'lie'],
+    ['from before the fall that the database has again', -1, 66.5, 'true'],
+    ['from before the fall that had been another one then', -9, 30, 'lie'],
+    ['of the database', -170, 10.1, 'true'],
+    ['that the database had had long before', -170, 13, 'lie'],
+    ['that the database will have', -160, 10, 'lie'],
+    ['that the chain has, and the database never had', 20, 30, 'lie'],
+    ['that the database has caught up to', 110, 110.1, 'true'],
+  ])('of a head %s', (_, seqno, second, verdict) => expect(verdictOnHead(seqno, second)).toBe(verdict));
+
+  test.each([
+    ['is lost is kept', 1, -100, 10, 'true'],
+    ['is lost is not there', 0, -100, 10, 'true'],
+    ['is there again is not there', 0, -100, 40, 'lie'],
+    ['was not lost is not there', 0, -201, 1, 'lie'],
+    ['is committed after the fall is there before the database has it', 1, 5, 20, 'lie'],
+    ['is committed after the fall is there', 1, 5, 70, 'true'],
+  ])('of a block that %s', (_, place, committed, second, verdict) => {
+    expect(verdictOnBlock(place, committed, second)).toBe(verdict);
+  });
+});
