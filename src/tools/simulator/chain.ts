@@ -34,8 +34,11 @@ const DEFAULTS = {
   classifierDelayMs: 0,
 };
 
-/** So many blocks below the floor can still be looked at, at an instant at which the floor was lower. */
-const BLOCKS_BACK = 150;
+/**
+ * So many blocks below the floor can still be looked at, at an instant at which the floor was lower: more than a database
+ * falls back by.
+ */
+const BLOCKS_BACK = 600;
 
 /** Whatever was pending lately is among so many newest traces: each lives for seconds, and some five a second begin. */
 const TRACES_BACK = 400;
