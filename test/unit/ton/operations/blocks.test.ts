@@ -35,6 +35,22 @@ test('a block of another shard, seqno or workchain is not the one that was asked
   }
 });
 
+test('a masterchain block alone is final, as is a block whose shard the indexer writes with leading zeros', () => {
+  expect(classify('workchain=-1&seqno=9', { ...BLOCK, workchain: -1 })).toEqual(FINAL);
+  expect(classify('workchain=0&shard=ff&seqno=9', { ...BLOCK, shard: '00000000000000FF' })).toEqual(FINAL);
+});
+
+test('a block that is there is more complete than none, and shows how far the chain has got', () => {
+  const { operation } = callOf('blocks', 'workchain=-1&seqno=9');
+  const blocks = [{ ...BLOCK, workchain: -1 }];
+  const rankOf = (list: readonly unknown[]) => {
+    const finality = classify('workchain=-1&seqno=9', ...list);
+    return finality && operation.completeness(finality, { blocks: list }).rank;
+  };
+  expect([rankOf([]), rankOf([BLOCK]), rankOf(blocks)]).toEqual([0, 1, 3]);
+  expect(operation.chainPoint({ blocks })).toEqual({ at: 1_700_000_000_000, seqno: 9 });
+});
+
 test('the blocks of a masterchain block are final as its block set is: whole, with the block itself', () => {
   const master = { workchain: -1, seqno: 7 };
   const shard = { workchain: 0, seqno: 9, masterchain_block_ref: { seqno: 7 } };

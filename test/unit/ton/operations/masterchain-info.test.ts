@@ -19,6 +19,7 @@ test.each([
   [{ first: FIRST, last: { ...LAST, workchain: 0 } }],
   [{ first: FIRST, last: { ...LAST, seqno: '62000000' } }],
   [{ first: {}, last: LAST }],
+  [{ first: FIRST, last: { ...LAST, seqno: 1.5 } }],
   [{ first: FIRST, last: null }],
   [{}],
 ])('%j is no head, and is not cached', (body) => {

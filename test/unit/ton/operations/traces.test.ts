@@ -87,12 +87,18 @@ describe('a trace is live while it is not whole:', () => {
     ['it has no order', { transactions_order: undefined }],
     ['the root is missing', { warning: 'missing node in trace found' }],
     ['it has no tree', { trace: null }],
+    ['it is called incomplete', { is_incomplete: true }],
     ['it is too large to be shown', { is_incomplete: true, transactions: undefined, warning: 'trace is too large' }],
     ['it is pending', { trace_info: { trace_state: 'pending', transactions: 2, pending_messages: 0 } }],
     ['a message is pending', { trace_info: { trace_state: 'complete', transactions: 2, pending_messages: 1 } }],
     ['a transaction is emulated', { transactions: { [ROOT]: root, [CHILD]: { ...root, emulated: true } } }],
-    ['it has no transactions', { transactions: {}, transactions_order: [], trace_info: { transactions: 0 } }],
   ])('%s', (_, changed) => expect(rated(`tx_hash=${ROOT}`, [aTrace(changed)])).toEqual(LIVE));
+
+  test('it has no transactions', () => {
+    const info = { trace_state: 'complete', transactions: 0, pending_messages: 0 };
+    const none = aTrace({ transactions: {}, transactions_order: [], trace_info: info });
+    expect(rated(`trace_id=${ROOT}`, [none])).toEqual(LIVE);
+  });
 });
 
 describe('a trace that is asked for with actions', () => {
@@ -112,6 +118,12 @@ describe('a trace that is asked for with actions', () => {
     });
     expect(rated(query, [aTrace(tick('tick_tock'))])).toEqual(FINAL);
     expect(rated(query, [aTrace(tick('ord'))])).toEqual(GROWING);
+  });
+
+  test('has some where a tick-tock transaction has children', () => {
+    const root = { ...row(ROOT, null, [internal]), description: { type: 'tick_tock' } };
+    const transactions = { [ROOT]: root, [CHILD]: row(CHILD, internal, []) };
+    expect(rated(query, [aTrace({ transactions, actions: [] })])).toEqual(GROWING);
   });
 });
 
@@ -138,6 +150,12 @@ describe('completeness', () => {
     const query = `msg_hash=${EXTERNAL}&include_actions=true`;
     expect(completenessOf(query, aTrace({ actions: [] })).rank).toBe(2);
     expect(completenessOf(query, aTrace({ actions: [{}] })).rank).toBe(3);
+  });
+
+  test('of a final trace is that of its class, with actions or without: a higher one is the rank of a head', () => {
+    expect(completenessOf(`tx_hash=${ROOT}`, aTrace())).toMatchObject({ rank: 3, hashes: [] });
+    const withActions = aTrace({ actions: [{}] });
+    expect(completenessOf(`tx_hash=${ROOT}&include_actions=true`, withActions)).toMatchObject({ rank: 3, hashes: [] });
   });
 });
 

@@ -22,6 +22,16 @@ test('an empty page does not show that its block is there', () => {
   expect(classify()).toEqual({ answerClass: 'absent', rule: 'emptyOfBlock' });
 });
 
+test('a page with rows is more complete than none, and shows how far the chain has got', () => {
+  const { operation } = callOf('transactionsByMasterchainBlock', 'seqno=7');
+  const rankOf = (...transactions: readonly unknown[]) => {
+    const finality = classify(...transactions);
+    return finality && operation.completeness(finality, { transactions }).rank;
+  };
+  expect([rankOf(), rankOf({ ...ROW, mc_block_seqno: 8 }), rankOf(ROW)]).toEqual([0, 1, 2]);
+  expect(operation.chainPoint({ transactions: [ROW] })).toEqual({ at: 1000, seqno: 7 });
+});
+
 test('a request names its block', () => {
   const call = callOf('transactionsByMasterchainBlock', 'SEQNO=007&sort=D&limit=10');
   expect([call.tags, seqnoOf(call)]).toEqual([['seqno:7'], 7]);

@@ -43,6 +43,9 @@ describe('it is growing', () => {
     ['the receiver is not there', '', [sent(INTERNAL)]],
     ['the sender is not there', '', [received(INTERNAL)]],
     ['two have received an internal message', '&direction=in', [received(INTERNAL), received(INTERNAL)]],
+    ['two have received what one has sent', '', [received(INTERNAL), received(INTERNAL), sent(INTERNAL)]],
+    ['two have sent it', '&direction=out', [sent(INTERNAL), sent(INTERNAL)]],
+    ['a row has nothing to do with it', '&direction=out', [sent(INTERNAL), row(null, [])]],
     ['a limit may have cut it', '&limit=2', [received(INTERNAL), sent(INTERNAL)]],
   ])('where %s (%s)', (_, more, rows) => expect(rated(more, ...rows)).toEqual(GROWING));
 
@@ -55,6 +58,15 @@ describe('it is growing', () => {
 test('it is live while a row is not final', () => {
   const pending = { ...received(INTERNAL), mc_block_seqno: null };
   expect(rated('&direction=in', pending)).toEqual({ answerClass: 'live', rule: 'byHashLive' });
+});
+
+test('a list that grows must hold the rows that were there, and shows how far the chain has got', () => {
+  const { operation } = callOf('transactionsByMessage', `msg_hash=${HASH_HEX}`);
+  const transactions = [received(EXTERNAL, NOW - 5), received(EXTERNAL)];
+  const finality = rated('', ...transactions);
+  const hashes = transactions.map(({ hash }) => hash);
+  expect(finality && operation.completeness(finality, { transactions })).toMatchObject({ hashes, rank: 2 });
+  expect(operation.chainPoint({ transactions })).toEqual({ at: NOW * 1000, seqno: 7 });
 });
 
 test('the cached form is one hash, and a direction', () => {

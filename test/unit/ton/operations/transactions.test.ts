@@ -27,6 +27,16 @@ describe('a transaction by its hash', () => {
   ])('%s is live', (_, rows) => expect(rated(...rows)).toEqual(LIVE));
 });
 
+test('one that is there is more complete than none, and shows how far the chain has got', () => {
+  const { operation } = callOf('transactions', `hash=${HASH_HEX}`);
+  const rankOf = (...transactions: readonly JsonObject[]) => {
+    const finality = rated(...transactions);
+    return finality && operation.completeness(finality, { transactions }).rank;
+  };
+  expect([rankOf(), rankOf({ ...ROW, finality: 'pending' }), rankOf(ROW)]).toEqual([0, 1, 3]);
+  expect(operation.chainPoint({ transactions: [ROW] })).toEqual({ at: NOW * 1000, seqno: 7 });
+});
+
 test('the cached form is one hash', () => {
   expect(requestOf('transactions', `HASH=${HASH_HEX}&offset=&limit=5`).query).toEqual([
     ['hash', HASH],
