@@ -1,6 +1,7 @@
 import { type BlockId, blocksOf, masterchainSeqnosOf } from '../blocks.ts';
 import type { Chain } from '../chain.ts';
 import type { SimulatedOperation } from '../operation.ts';
+import { IndexerRefusal } from '../query.ts';
 import type { SimulatorQuestion } from '../question.ts';
 import { hashesOfBlock, renderBlock } from '../render-transaction.ts';
 
@@ -31,7 +32,10 @@ function seqnosByHash(chain: Chain): ReadonlyMap<string, number> {
 /** The number that the indexer reads in a shard: hex, or a decimal number that is no hex or has 17 digits or more. */
 function shardOf(text: string): bigint {
   const hex = /^(?:0x)?([0-9a-f]{1,16})$/i.exec(text)?.[1];
-  return hex === undefined ? BigInt.asUintN(64, BigInt(text)) : BigInt(`0x${hex}`);
+  if (hex !== undefined) return BigInt(`0x${hex}`);
+  if (!/^-?\d+$/.test(text))
+    throw new IndexerRefusal(422, 'failed to decode: schema: error converting value for "shard"');
+  return BigInt.asUintN(64, BigInt(text));
 }
 
 function isAsked(block: BlockId, question: SimulatorQuestion): boolean {

@@ -12,7 +12,7 @@ function answer(question: SimulatorQuestion): object {
   const blockOf = (seqno: number) => {
     const [blockSet] = question.selectAll<BlockSet | undefined>([chain.block(seqno, databaseAt)]);
     const block = blockSet?.blocks[0];
-    if (blockSet === undefined || block === undefined) throw new IndexerRefusal(404, 'masterchain blocks not found');
+    if (blockSet === undefined || block === undefined) throw new IndexerRefusal(500, 'no rows in result set');
     return renderBlock(block, blockSet);
   };
   let newest = Math.min(chain.headSeqno, chain.clock.seqnoBy(databaseAt));
