@@ -5,6 +5,7 @@ import { Gzip } from './cache/gzip.ts';
 import { MemoryTier } from './cache/memory-tier.ts';
 import { banKeysOf } from './cache/redis-keys.ts';
 import { TieredCache } from './cache/tiered-cache.ts';
+import { WentBack } from './cache/went-back.ts';
 import { shortened } from './clients/client-addresses.ts';
 import { countWaiting, watchGreedy } from './clients/waiting-clients.ts';
 import { Clock } from './clock.ts';
@@ -136,6 +137,7 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
     purges,
     applyEvents: push && ((entry) => push.effects.applyTo(entry)),
     hasReached: (seqno) => indexers.all.some(({ head }) => head.hasReached(seqno)),
+    wentBack: new WentBack(() => events.report({ name: 'went-back' })),
     now,
   });
   const topKeys = new TopKeys(random, monotonic);

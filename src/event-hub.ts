@@ -25,6 +25,8 @@ export type AppEvent =
   | { readonly name: 'verdict'; readonly says: string; readonly why: string; readonly todo: string }
   /** An entry was evicted from memory while it was fresh. */
   | { readonly name: 'evicted' }
+  /** An answer was served that is less complete than one before. */
+  | { readonly name: 'went-back' }
   /** A body was compressed. */
   | { readonly name: 'compressed' }
   /** Our time jumped: see {@link Clock}. */

@@ -39,14 +39,14 @@ export function extended(kept: Entry, now: number): Entry {
 }
 
 /** Whether the next answer is more or less complete than the kept one. */
-type Comparison = 'more' | 'equal' | 'less';
+export type Comparison = 'more' | 'equal' | 'less';
 
 /**
  * The listed rows count first, the rank second: an answer with one more child is not less complete because that child
  * is pending. If two answers differ only in tentative rows, neither is more complete: a pending child can appear and
  * can be invalidated. If one of them lists nothing (a 404, a block list), only the rank decides.
  */
-function compareCompleteness(next: Completeness, kept: Completeness): Comparison {
+export function compareCompleteness(next: Completeness, kept: Completeness): Comparison {
   // Nearly always both list the same.
   const isSameList = next.members.equals(kept.members) && next.tentative.equals(kept.tentative);
   const [listed, known] = isSameList ? [NOTHING, NOTHING] : [listOf(next), listOf(kept)];

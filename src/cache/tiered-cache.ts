@@ -4,6 +4,7 @@ import type { Entry } from './entry.ts';
 import type { MemoryTier } from './memory-tier.ts';
 import { extended, precedenceOver } from './precedence.ts';
 import type { LeaseRequest, RedisTier } from './redis-tier.ts';
+import type { WentBack } from './went-back.ts';
 
 /** What both tiers together hold for a key. `stale-if-error` is a miss with a fallback. */
 export type Lookup =
@@ -58,6 +59,7 @@ export interface TieredCacheDependencies {
   readonly applyEvents: ((entry: Entry) => Entry) | undefined;
   /** Whether the chain is known to have reached a masterchain block. */
   readonly hasReached: (seqno: number) => boolean;
+  readonly wentBack: Pick<WentBack, 'look'>;
   readonly now: () => EpochMs;
 }
 
@@ -132,7 +134,7 @@ export class TieredCache {
 
   /** Stores in both tiers, in Redis in the background. A regressed answer is not stored, but extends the kept entry. */
   set(entry: Entry, tags: readonly string[], { known, lease, inMemory = entry }: StoreHints = {}): StoreOutcome {
-    const { memory, now } = this.#dependencies;
+    const { memory, wentBack, now } = this.#dependencies;
     if (this.isPurged(entry, tags)) return { outcome: 'purged' };
     const kept = this.#keptEntry(entry.key, tags, known);
     const precedence = kept === undefined ? 'replaces' : precedenceOver(kept, entry, now());
@@ -140,6 +142,7 @@ export class TieredCache {
     if (kept !== undefined && precedence === 'regressed') {
       return { outcome: 'regressed', kept: this.#extend(kept, lease) };
     }
+    wentBack.look(entry);
     // After the comparison: what is not kept, too, may be less than clients have seen, from a replica that lags.
     if (usableUntil(entry) <= now()) return { outcome: 'expired' };
     const isInMemory = memory.set(inMemory);
@@ -149,13 +152,14 @@ export class TieredCache {
 
   /** Takes the entry from Redis into memory, unless memory holds a better one. */
   #takeFromRedis(entry: Entry, tags: readonly string[]): Lookup {
-    const { memory, now } = this.#dependencies;
+    const { memory, wentBack, now } = this.#dependencies;
     if (this.isPurged(entry, tags)) return this.lookInMemory(entry.key, tags);
     const kept = this.#keptEntry(entry.key, tags);
     const precedence = kept === undefined ? 'replaces' : precedenceOver(kept, entry, now());
     // Memory may hold the same answer, extended since where Redis takes no writes.
     const isCopy = kept?.askedAt === entry.askedAt && kept.freshUntil >= entry.freshUntil;
     if (kept === undefined || (precedence === 'replaces' && !isCopy)) {
+      wentBack.look(entry);
       memory.set(entry);
       return this.#lookupOf(entry, tags, 'redis');
     }

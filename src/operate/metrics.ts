@@ -114,6 +114,8 @@ function countRequests(counters: EventCounters, operations: readonly string[], t
   counters.count('followed_total', 'Loads left to another instance.', ['operation'], {
     followed: ({ operation }) => [operation],
   });
+  const wentBack = 'Answers served that are less complete than one of their key before, of the 4096 loaded last.';
+  counters.count('went_back_total', wentBack, [], { 'went-back': () => [] });
   const evicted = 'Entries evicted from memory while they were fresh: with more memory they would have been hits.';
   counters.count('memory_evicted_total', evicted, [], { evicted: () => [] });
   counters.count('compressed_total', 'Bodies that were compressed.', [], { compressed: () => [] });

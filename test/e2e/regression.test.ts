@@ -6,6 +6,7 @@ import type { RunningProxy } from '../support/start-proxy.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
 const START = 1_800_000_000_000;
 
 let fleet: Fleet;
@@ -26,6 +27,8 @@ async function leap(ms: number): Promise<void> {
 function regressedAnswers(operation: string, proxy = fleet.get(0)): Promise<number> {
   return proxy.metric('toncache_regressed_total', { operation });
 }
+
+const answersThatWentBack = (proxy = fleet.get(0)) => proxy.metric('toncache_went_back_total');
 
 const BLOCK_SET = 62_000_000;
 const masterchainBlock = { workchain: -1, seqno: BLOCK_SET };
@@ -84,6 +87,7 @@ describe.each(['one instance', 'two instances'] as const)('on %s, a regressed an
     expect(second.cache).toEqual({ fwd: 'stale', 'fwd-status': regressed.status, detail: 'regressed' });
     expect(second.age).toBe(tooOldMs / 1000);
     expect(await regressedAnswers(operationOf(target), other())).toBe(1);
+    for (const proxy of fleet.proxies) expect(await answersThatWentBack(proxy)).toBe(0);
     expect(fleet.asked).toBe(2);
     // It is extended: for one more lifetime no request reaches the indexer.
     await leap(HOUR - 1);
@@ -128,6 +132,25 @@ describe.each(['one instance', 'two instances'] as const)('on %s, a regressed an
     answer = children('a');
     await leap(301);
     expect(await ask(target, other())).toMatchObject({ status: 200, cache: { fwd: 'miss', stored: true } });
+  });
+
+  it('is served where the answer before is too old, and counted as going back', async () => {
+    const target = someChildren();
+    const served: string[] = [];
+    const serve = async (next: JsonAnswer, passedMs: number) => {
+      answer = next;
+      await leap(passedMs);
+      served.push((await ask(target)).text);
+    };
+    await serve(children('a', 'b'), 0);
+    await serve(children('a'), 2 * DAY);
+    expect(await answersThatWentBack()).toBe(1);
+    await serve(children('a', 'b', 'c'), 2 * HOUR);
+    expect(await answersThatWentBack()).toBe(1);
+    await serve(NOT_FOUND, 2 * DAY);
+    expect(await answersThatWentBack()).toBe(2);
+    const expected = [children('a', 'b'), children('a'), children('a', 'b', 'c'), NOT_FOUND];
+    expect(served).toEqual(expected.map(({ body }) => JSON.stringify(body)));
   });
 
   it('never applies to traces: one that ends disappears at once', async () => {

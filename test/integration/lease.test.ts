@@ -45,6 +45,7 @@ function instance({ leaseMs = 60_000 } = {}) {
     purges: NOTHING_PURGED,
     applyEvents: undefined,
     hasReached: () => false,
+    wentBack: { look: () => {} },
     now: Date.now,
   });
   const leases = new Leases({

@@ -1,6 +1,7 @@
 import { Agent, type IncomingHttpHeaders, request } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { type Launched, launch } from '../support/launch.ts';
+import { metricAt } from '../support/metric.ts';
 
 /** What came back, or why nothing did: status 0. */
 export interface Received {
@@ -52,6 +53,11 @@ export class Instance implements AsyncDisposable {
     const headers = { 'Content-Type': 'application/json' };
     const { status } = await this.#exchange(this.#adminUrl, 'POST', '/purge', headers, JSON.stringify(selector));
     return status === 200 ? 'everywhere' : status === 503 ? 'here' : 'nowhere';
+  }
+
+  /** How many answers went back, as it has counted itself. */
+  answersThatWentBack(): Promise<number> {
+    return metricAt(this.#adminUrl.origin, 'toncache_went_back_total');
   }
 
   /** The smallest request there is. */

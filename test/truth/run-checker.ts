@@ -57,4 +57,7 @@ export async function runChecker(options: RunOptions): Promise<void> {
   // What breaks one of them ends all.
   await Promise.all([cycle.run(pauseBetweenFaults), ...atWork]).finally(() => broken.abort());
   for (const { requests } of world.indexers) tally.addUpstream(requests);
+  for (const instance of world.instances) {
+    if (!instance.isKilled) tally.addWentBack(await instance.answersThatWentBack());
+  }
 }

@@ -36,6 +36,7 @@ export class Tally {
   /** What each answer was granted for a slow machine, ms. */
   readonly #grantedMs: number[] = [];
   readonly #upstream = new Map<string, number>();
+  #wentBack = 0;
   readonly #onFound: (finding: Finding) => void;
 
   /** @param onFound Told of each finding at once. */
@@ -92,6 +93,11 @@ export class Tally {
     this.#upstream.set('all', (this.#upstream.get('all') ?? 0) + requests.total);
   }
 
+  /** An instance has counted so many answers that went back. */
+  addWentBack(answers: number): void {
+    this.#wentBack += answers;
+  }
+
   /** The counts, as rows of a table. */
   get rows(): readonly (readonly [string, string])[] {
     const answers = this.of('answers');
@@ -104,6 +110,7 @@ export class Tally {
       ['refusals that a fault explains', String(this.of('explained refusals'))],
       ['lists with traces that are final and others, not checked', String(this.of('mixed lists'))],
       ['purges', String(this.of('purges'))],
+      ['answers that went back, as the instances of the end have counted', String(this.#wentBack)],
       ['changes of pending traces seen', `${this.#seenAfterMs.length}, ${quantiles(this.#seenAfterMs)}`],
       ['granted for a slow machine', quantiles(this.#grantedMs)],
       // An all-knowing cache asks once for each state that a client saw.

@@ -90,5 +90,5 @@ export const PACKAGE_PLACES: Record<string, readonly string[]> = {
   'prom-client': ['operate'],
   pino: ['operate', 'app.ts'],
   // Bounded memos add their file here.
-  'lru-cache': ['cache/memory-tier.ts', 'ton/call-memo.ts', 'clients/per-client-limit.ts'],
+  'lru-cache': ['cache/memory-tier.ts', 'cache/went-back.ts', 'ton/call-memo.ts', 'clients/per-client-limit.ts'],
 };

@@ -13,13 +13,14 @@ export type StatusNumbers = ReturnType<typeof readNumbers>;
 /** What was counted until an instant. */
 export type Counted = ReturnType<typeof countedIn>;
 
-/** The requests that were answered, and those that were sent to indexers for them, pass-through left out. */
+/** The requests that were answered, those that were sent to indexers for them, pass-through left out, and what went back. */
 export function countedIn(samples: Samples) {
   const requests = (outcome?: RequestOutcome) => samples.sum('requests_total', outcome && { outcome });
   return {
     at: samples.at,
     answered: requests() - requests('invalid') - requests('failed'),
     sent: samples.sum('upstream_requests_total') - samples.sum('upstream_requests_total', { operation: 'passThrough' }),
+    wentBack: samples.sum('went_back_total'),
   };
 }
 

@@ -14,6 +14,7 @@ test.each([true, false])('an answer reaches Redis only while all purges and its 
     purges: { ...NOTHING_PURGED, isCurrent },
     applyEvents: undefined,
     hasReached: () => false,
+    wentBack: { look: () => {} },
     now,
   });
   const lease = { token: '', endsWith: vi.fn() };

@@ -56,12 +56,13 @@ function showVerdict({ at, verdict: { level, says, why, since, todo } }) {
   document.title = level === 'serving' ? 'toncache' : `${says} – toncache`;
 }
 
-function showHour({ hour: { seconds, requests, saved } }) {
+function showHour({ hour: { seconds, requests, saved, wentBack } }) {
   const time = seconds > 3500 ? 'in the last hour' : `in the last ${duration(seconds)}`;
   byId('hour').textContent =
     requests === 0
       ? `No requests ${time}.`
-      : `Saved ${saved.toLocaleString('en')} of ${requests.toLocaleString('en')} requests ${time}.`;
+      : `Saved ${saved.toLocaleString('en')} of ${requests.toLocaleString('en')} requests ${time}; ` +
+        `${wentBack.toLocaleString('en')} answers went back.`;
 }
 
 function showAbout({ about, at }) {
