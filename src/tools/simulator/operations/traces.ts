@@ -8,9 +8,12 @@ import type { Trace, Transaction } from '../trace.ts';
 
 const FILTERS = ['account', 'trace_id', 'tx_hash', 'msg_hash'] as const;
 
-/** The transactions that the question names, by one of the filters; those of all recent traces where it names none. */
+/**
+ * The transactions that the question names, by one of the filters, if the database has them; those of all recent traces where
+ * it names none. A trace is found by a transaction or a message of its own only once the round of that is committed.
+ */
 function named(question: SimulatorQuestion): readonly Transaction[] {
-  const { chain, query } = question;
+  const { chain, databaseAt, query } = question;
   const given = FILTERS.filter((name) => query.values(name).length > 0);
   if (given.length > 1) throw new IndexerRefusal(422, `only one of ${FILTERS.join(', ')} should be specified`);
   const address = question.address('account');
@@ -20,8 +23,11 @@ function named(question: SimulatorQuestion): readonly Transaction[] {
     const recent = chain.recentTraces().flatMap(({ transactions }) => transactions);
     return address === undefined ? recent : recent.filter(({ account }) => account.address === address);
   }
-  if (name === 'msg_hash') return hashes.flatMap((hash) => chain.planned(hash).flatMap(withParent));
-  const found = hashes.flatMap((hash) => chain.transaction(hash) ?? []);
+  if (name === 'msg_hash') {
+    const sides = hashes.flatMap((hash) => chain.planned(hash).flatMap(withParent));
+    return sides.filter((side) => chain.transaction(side.hash, databaseAt) !== undefined);
+  }
+  const found = hashes.flatMap((hash) => chain.transaction(hash, databaseAt) ?? []);
   return name === 'tx_hash' ? found : found.filter(({ parent }) => parent === undefined);
 }
 
