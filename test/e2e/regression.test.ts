@@ -149,7 +149,17 @@ describe.each(['one instance', 'two instances'] as const)('on %s, a regressed an
     expect(await answersThatWentBack()).toBe(1);
     await serve(NOT_FOUND, 2 * DAY);
     expect(await answersThatWentBack()).toBe(2);
-    const expected = [children('a', 'b'), children('a'), children('a', 'b', 'c'), NOT_FOUND];
+    // Another instance that has served the fuller answer finds the next one in Redis.
+    await ask(target, other());
+    expect(await answersThatWentBack(other())).toBe(kind === 'one instance' ? 2 : 0);
+    await serve(children('a', 'b', 'c'), MINUTE);
+    await ask(target, other());
+    await serve(children('b'), 2 * DAY);
+    expect((await ask(target, other())).text).toBe(served.at(-1));
+    expect(await answersThatWentBack(other())).toBe(kind === 'one instance' ? 3 : 1);
+    const expected = ['ab', 'a', 'abc']
+      .map((hashes) => children(...hashes))
+      .concat(NOT_FOUND, children(...'abc'), children('b'));
     expect(served).toEqual(expected.map(({ body }) => JSON.stringify(body)));
   });
 
@@ -165,6 +175,19 @@ describe.each(['one instance', 'two instances'] as const)('on %s, a regressed an
     await leap(100);
     for (const proxy of fleet.proxies) expect((await ask(target, proxy)).text).toBe('{"traces":[]}');
   });
+});
+
+it('an answer that is not kept goes back, too', async () => {
+  now = START;
+  const overrides = { lifetimes: { notFound: { lifetime: 0, staleWhileRevalidate: 0, staleIfError: 0 } } };
+  fleet = await Fleet.start(() => answer, { instances: 1, memoryAlone: true, overrides, now: () => now });
+  const target = someChildren();
+  answer = children('a');
+  await ask(target);
+  answer = NOT_FOUND;
+  await leap(2 * DAY);
+  expect(await ask(target)).toMatchObject({ status: 404, cache: { detail: 'expired' } });
+  expect(await answersThatWentBack()).toBe(1);
 });
 
 describe('the answer to a refresh', () => {

@@ -10,7 +10,7 @@ import type { MachineDelay } from './machine-delay.ts';
 import type { Purges } from './purges.ts';
 import type { States } from './states.ts';
 import type { Finding, Tally } from './tally.ts';
-import { isMixed, windowOf } from './windows.ts';
+import { isMixed } from './windows.ts';
 import type { World } from './world.ts';
 
 /** What the clients of one run share. */
@@ -35,20 +35,12 @@ const LONGEST_WAIT_MS = 3000;
 /** A client remembers what it saw of so many calls. */
 const MOST_SEEN = 200;
 
-/** The newest state of a call that a client saw. */
-interface Seen {
-  readonly fromAt: number;
-  readonly answeredAt: number;
-  /** Whether a cache keeps the answer for longer than it is fresh. */
-  readonly isKept: boolean;
-}
-
 /** One client: it keeps to an instance until that is killed, spells every request anew, and has every answer checked. */
 export class Checker {
   readonly #options: CheckerOptions;
   readonly #random: SeededRandom;
-  /** By call. */
-  readonly #seen = new Map<string, Seen>();
+  /** The beginning of the newest state that it saw, and when it was answered, by call. */
+  readonly #seen = new Map<string, { readonly fromAt: number; readonly answeredAt: number }>();
   #place: number;
   #instance: Instance | undefined;
 
@@ -130,22 +122,20 @@ export class Checker {
       return false;
     }
     tally.sawState(call, verdict.sameSince, received.text, sentAt, receivedAt);
-    const isKept = windowOf(call, received, receivedAt) !== TABLE.byHashLive;
-    this.#remember(name, { fromAt: verdict.fromAt, answeredAt: receivedAt, isKept });
+    this.#remember(name, { fromAt: verdict.fromAt, answeredAt: receivedAt });
     return verdict.isOver;
   }
 
   /**
    * Replicas that differ and loads that overlap make pending traces go back and forth: a trace that is over leaves, so
-   * nothing can guard them. Nor can anything guard what was purged or lost, or a trace that may be incomplete, which is
-   * served for 400 ms and not kept.
+   * nothing can guard them. Nor can anything guard what was purged.
    */
   #seenFrom(call: Call, name: string, receivedAt: number, excuses: Excuses, machineDelayMs: number): number {
     const { lagMs, databaseLagMs, overlaps } = excuses;
     const seen = this.#seen.get(name);
     if (seen === undefined) return Number.NEGATIVE_INFINITY;
     const isPending = call.operation === 'pendingTraces';
-    const { world, faults, purges } = this.#options;
+    const { world, purges } = this.#options;
     const fall = isPending ? undefined : world.falls.findLast(({ at }) => at <= receivedAt);
     if (fall !== undefined && call.operation === 'masterchainInfo') {
       // The lower head is believed by now, and the database lacked the newer one when the answer was asked for.
@@ -153,9 +143,7 @@ export class Checker {
       const lacked = fall.databaseAt(receivedAt - HEAD_LOADS_MS - machineDelayMs) < seen.fromAt;
       if (isBelieved && lacked) return Number.NEGATIVE_INFINITY;
     }
-    const isLost = faults.excusesBetween(seen.answeredAt, receivedAt).losesEntries === true;
-    const isPurged = purges.mayHaveDeleted(call, seen.answeredAt, machineDelayMs);
-    const isGuarded = !isPending && seen.isKept && !isLost && !isPurged;
+    const isGuarded = !isPending && !purges.mayHaveDeleted(call, seen.answeredAt, machineDelayMs);
     const goesBack =
       lagMs !== undefined ||
       overlaps === true ||
@@ -164,7 +152,7 @@ export class Checker {
     return goesBack && !isGuarded ? Number.NEGATIVE_INFINITY : seen.fromAt;
   }
 
-  #remember(name: string, seen: Seen): void {
+  #remember(name: string, seen: { readonly fromAt: number; readonly answeredAt: number }): void {
     this.#seen.delete(name);
     this.#seen.set(name, seen);
     const [oldest] = this.#seen.keys();

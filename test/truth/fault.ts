@@ -24,8 +24,6 @@ export interface Excuses {
   readonly overlaps?: boolean;
   /** Instances cannot tell each other what was purged. */
   readonly cutOff?: boolean;
-  /** Redis loses its data, or an instance empties its memory: what clients saw before may be kept nowhere. */
-  readonly losesEntries?: boolean;
   /** Events do not arrive, or the indexer that is asked does not have what they announce: only the bound of an empty answer holds. */
   readonly losesEvents?: boolean;
 }

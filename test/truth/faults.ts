@@ -17,7 +17,7 @@ const BREAKER_MS = 8000;
 export const FAULTS: readonly Fault[] = [
   {
     name: 'redis-killed',
-    excuses: { cutOff: true, losesEntries: true },
+    excuses: { cutOff: true },
     settlesMs: 2000,
     begin: async (world) => {
       await single(world).kill();
@@ -52,7 +52,7 @@ export const FAULTS: readonly Fault[] = [
   {
     name: 'redis-failover',
     redis: 'sentinels',
-    excuses: { cutOff: true, losesEntries: true },
+    excuses: { cutOff: true },
     settlesMs: 2000,
     begin: async ({ redis }) => {
       if (!(redis instanceof RedisSentinels)) throw new Error('this fault needs sentinels');
@@ -121,7 +121,6 @@ export const FAULTS: readonly Fault[] = [
   },
   {
     name: 'clock-step',
-    excuses: { losesEntries: true },
     begin: async ({ instances }) => {
       for (const instance of instances) instance.stepClock();
       return () => {};

@@ -1,3 +1,4 @@
+import { OPERATION_NAMES } from '../../src/ton/operation-names.ts';
 import type { RequestLog } from '../../src/tools/simulator/request-log.ts';
 import { digest } from '../../src/tools/simulator/seeded-random.ts';
 import { type Call, nameOf } from './call.ts';
@@ -7,18 +8,6 @@ export interface Finding {
   readonly kind: 'lie' | 'regression' | 'needless refusal' | 'needless wait';
   readonly text: string;
 }
-
-const OPERATIONS = [
-  'pendingTraces',
-  'adjacentTransactions',
-  'masterchainBlockShards',
-  'blocks',
-  'transactionsByMasterchainBlock',
-  'masterchainInfo',
-  'traces',
-  'transactions',
-  'transactionsByMessage',
-] as const;
 
 /** A change counts only if a client asked within this time before it, in ms: without polling nobody could see it at once. */
 const POLLED_WITHIN_MS = 2000;
@@ -87,7 +76,7 @@ export class Tally {
 
   /** The indexer got so many requests, by operation. */
   addUpstream(requests: RequestLog): void {
-    for (const operation of OPERATIONS) {
+    for (const operation of OPERATION_NAMES) {
       this.#upstream.set(operation, (this.#upstream.get(operation) ?? 0) + requests.count(operation));
     }
     this.#upstream.set('all', (this.#upstream.get('all') ?? 0) + requests.total);
@@ -114,7 +103,7 @@ export class Tally {
       ['changes of pending traces seen', `${this.#seenAfterMs.length}, ${quantiles(this.#seenAfterMs)}`],
       ['granted for a slow machine', quantiles(this.#grantedMs)],
       // An all-knowing cache asks once for each state that a client saw.
-      ...OPERATIONS.map((operation) => this.#requests(operation, this.#ideal.get(operation) ?? 0)),
+      ...OPERATION_NAMES.map((operation) => this.#requests(operation, this.#ideal.get(operation) ?? 0)),
       this.#requests('all', this.#states.size),
     ];
   }
