@@ -13,7 +13,11 @@ function isMasterchainBlock(block: unknown, seqno: number): boolean {
  * database transaction, so a list that holds the masterchain block itself and was not cut by a page is complete. A cut list
  * may hold that block too, since the query has no ORDER BY.
  */
-export function finalityOfBlockSet(blocks: readonly unknown[], seqno: number, request: CanonicalRequest): Finality {
+export function finalityOfBlockSet(
+  blocks: readonly unknown[],
+  seqno: number,
+  request: CanonicalRequest,
+): Finality<'shardsFinal' | 'shardsFinalPage' | 'shardsLive'> {
   const isFirstPage = Number(parameterOf(request, 'offset') ?? 0) === 0;
   if (isFirstPage && isShort(blocks, request) && blocks.some((block) => isMasterchainBlock(block, seqno))) {
     return { answerClass: 'final', rule: 'shardsFinal' };
@@ -30,7 +34,10 @@ export function finalityOfBlockSet(blocks: readonly unknown[], seqno: number, re
  * The finality of a list of the transactions of masterchain block `seqno`. Nothing in it proves that no row is missing
  * (`limit`, `offset` or a failing database may cut it), so it is at most a final page.
  */
-export function finalityOfBlockTransactions(transactions: readonly unknown[], seqno: number): Finality {
+export function finalityOfBlockTransactions(
+  transactions: readonly unknown[],
+  seqno: number,
+): Finality<'shardsFinalPage' | 'shardsLive'> {
   return transactions.every((row) => isFinal(row) && row['mc_block_seqno'] === seqno)
     ? { answerClass: 'final-page', rule: 'shardsFinalPage' }
     : { answerClass: 'live', rule: 'shardsLive' };

@@ -6,11 +6,11 @@ import { type Finality, type GrowingRule, type LifetimeRule, newestNowOf } from 
  * transaction, and takes the one before it from an earlier block. Blocks can be committed out of order, so a young row may
  * lack it and get it later. Other rows lack it for ever: nothing in the body tells the two apart.
  */
-export function finalityOfFinalRows(
+export function finalityOfFinalRows<Rule extends LifetimeRule, Young extends GrowingRule>(
   rows: readonly JsonObject[],
-  rule: LifetimeRule,
-  whileYoung: GrowingRule,
-): Finality {
+  rule: Rule,
+  whileYoung: Young,
+): Finality<Rule | Young> {
   const lacking = rows.filter(lacksStateBefore).map(({ now }) => now);
   if (lacking.length === 0) return { answerClass: 'final', rule };
   return { answerClass: 'final', rule, whileYoung, ...newestNowOf(lacking) };

@@ -29,22 +29,25 @@ export type LifetimeRule =
 /** The rows of the table whose lifetime is a fraction of the age of what an answer holds. */
 export type GrowingRule = 'adjacentGrowing' | 'byHashGrowing';
 
-/** How final one answer is, and the lifetime rule that follows from it. */
-export interface Finality {
+/** How final one answer is, and which of an operation's lifetime rules follows from it. */
+export interface Finality<Rule extends LifetimeRule = LifetimeRule> {
   readonly answerClass: AnswerClass;
   /** `notKept`: for those who wait for it alone. */
-  readonly rule: LifetimeRule | 'notKept';
+  readonly rule: Rule | 'notKept';
   /**
    * From when the age of an answer counts, in unix seconds: in a growing one of adjacent transactions the youngest child's
    * `now`. Absent where that is not known: then the answer is as young as can be.
    */
   readonly newestNow?: number;
   /** An answer that is final but for a row that can be filled in while it is young: its rule until then. */
-  readonly whileYoung?: GrowingRule;
+  readonly whileYoung?: Rule & GrowingRule;
 }
 
 /** How an operation reads the body of a 200, a JSON object; `undefined` means that it is no answer to the request. */
-export type ReadFinality = (body: JsonObject, request: CanonicalRequest) => Finality | undefined;
+export type ReadFinality<Rule extends LifetimeRule = LifetimeRule> = (
+  body: JsonObject,
+  request: CanonicalRequest,
+) => Finality<Rule> | undefined;
 
 /** What the finality of an answer to a call depends on. */
 interface Classifiable {

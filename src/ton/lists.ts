@@ -1,24 +1,25 @@
 import { type CanonicalRequest, parameterOf } from './canonical-request.ts';
-import type { Finality, ReadFinality } from './finality.ts';
+import type { Finality, LifetimeRule, ReadFinality } from './finality.ts';
 
 /** Reads the finality from the rows of a list, of which there is one at least. */
-type ReadRows = (rows: readonly unknown[], request: CanonicalRequest) => Finality;
+type ReadRows<Rule extends LifetimeRule> = (rows: readonly unknown[], request: CanonicalRequest) => Finality<Rule>;
 
 /**
  * The finality of an operation whose 200 holds one of these lists; of several the first that is there counts. An empty
  * list is absent, by the rule `whenEmpty`, and a body without any of them is no answer.
  */
-export function finalityOfLists(
-  lists: Readonly<Record<string, ReadRows>>,
-  whenEmpty: Finality['rule'] = 'empty',
-): ReadFinality {
+export function finalityOfLists<Rule extends LifetimeRule, Empty extends Finality['rule']>(
+  lists: Readonly<Record<string, ReadRows<Rule>>>,
+  whenEmpty: Empty,
+): ReadFinality<Rule | Exclude<Empty, 'notKept'>> {
+  const absent = { answerClass: 'absent', rule: whenEmpty as Exclude<Empty, 'notKept'> | 'notKept' } as const;
   const known = Object.entries(lists);
   return (body, request) => {
     const found = known.find(([name]) => name in body);
     if (found === undefined) return undefined;
     const [name, read] = found;
     const list = body[name];
-    if (list === null || (Array.isArray(list) && list.length === 0)) return { answerClass: 'absent', rule: whenEmpty };
+    if (list === null || (Array.isArray(list) && list.length === 0)) return absent;
     return Array.isArray(list) ? read(list, request) : undefined;
   };
 }

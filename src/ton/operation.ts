@@ -5,10 +5,11 @@ import type { ReadCompleteness } from './completeness.ts';
 import type { LifetimeRule, ReadFinality } from './finality.ts';
 import { FURTHER, type OperationName } from './operation-names.ts';
 import { type DescribedParameter, describeParameters } from './parameters.ts';
+import type { ReadTags } from './tags.ts';
 import type { Watching } from './watchable.ts';
 
 /** What a file in `operations/` says of its operation: how it is asked, and what the whole body of an answer says. */
-export interface OperationRules<Name extends string> {
+export interface OperationRules<Name extends string, Rule extends LifetimeRule = LifetimeRule> {
   readonly name: Name;
   /** What it answers, for the OpenAPI document. */
   readonly summary: string;
@@ -18,15 +19,15 @@ export interface OperationRules<Name extends string> {
    */
   readonly schema: z.ZodPipe<z.ZodObject, z.ZodTransform<CanonicalRequest>>;
   /** How long a 200 can stay true, and which row of the table of lifetimes it falls under. */
-  readonly finality: ReadFinality;
-  /** The rows of the table of lifetimes that `finality` can name for a request. */
-  readonly lifetimeRules: (request: CanonicalRequest) => readonly LifetimeRule[];
+  readonly finality: ReadFinality<NoInfer<Rule>>;
+  /** The rows of the table of lifetimes that `finality` can name for a request. `finality` can name no other row. */
+  readonly lifetimeRules: (request: CanonicalRequest) => readonly Rule[];
   /** Which of two answers to one request is more complete, where a replica may lag. */
   readonly completeness: ReadCompleteness;
   /** How far an answer shows that the chain in the indexer's database has got. */
   readonly chainPoint: ReadChainPoint;
-  /** What a purge can name of a request: its tags, see `tags.ts`. */
-  readonly tags: (request: CanonicalRequest) => readonly string[];
+  /** What a purge can name of a request (`tags.ts`). An operation whose requests name nothing says so. */
+  readonly tags: ReadTags | 'names nothing';
   /** The masterchain block that a request is about. Absent where requests are about none. */
   readonly masterchainSeqno?: (request: CanonicalRequest) => number | undefined;
   /** Whether answers may have megabytes and old ones are seldom asked for: they have a part of the memory tier. */
@@ -40,7 +41,8 @@ export interface OperationRules<Name extends string> {
 }
 
 /** One cached operation of the indexer's API. */
-export interface OperationOf<Name extends string> extends Omit<OperationRules<Name>, 'schema'> {
+export interface OperationOf<Name extends string> extends Omit<OperationRules<Name>, 'schema' | 'tags'> {
+  readonly tags: ReadTags;
   /** Whether it is one of {@link FURTHER}. */
   readonly isFurther: boolean;
   readonly schema: z.ZodType<CanonicalRequest>;
@@ -55,14 +57,16 @@ export interface OperationOf<Name extends string> extends Omit<OperationRules<Na
 }
 
 /** Makes an operation of its rules. */
-export function operation<const Name extends OperationName>({
+export function operation<const Name extends OperationName, const Rule extends LifetimeRule>({
   schema,
+  tags,
   ...rules
-}: OperationRules<Name>): OperationOf<Name> {
+}: OperationRules<Name, Rule>): OperationOf<Name> {
   const names = Object.keys(schema.in.shape);
   const headers = names.filter((name) => name.includes('-'));
   return {
     ...rules,
+    tags: tags === 'names nothing' ? () => [] : tags,
     isFurther: FURTHER.some((name) => name === rules.name),
     schema: z.compile(schema),
     queryNames: new Set(names.filter((name) => !name.includes('-'))),

@@ -3,6 +3,9 @@ import type { CanonicalRequest } from './canonical-request.ts';
 /** What a purge can name, beside everything. A seqno is that of a masterchain block. */
 export type Named = 'seqno' | 'hash' | 'account';
 
+/** How an operation reads the tags of a request. */
+export type ReadTags = (request: CanonicalRequest) => readonly string[];
+
 /** The tag of the entries whose requests name a value, such as `seqno:7`. Instances exchange purges by it. */
 export function tagOf(named: Named, value: string | number): string {
   return `${named}:${value}`;

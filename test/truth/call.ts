@@ -1,20 +1,11 @@
-import { FURTHER } from '../../src/ton/operation-names.ts';
+import { FURTHER, type OperationName } from '../../src/ton/operation-names.ts';
 import type { Account } from '../../src/tools/simulator/accounts.ts';
 import type { SeededRandom } from '../../src/tools/simulator/seeded-random.ts';
 import { addressSpellings, hashSpellings } from '../../src/tools/simulator/spellings.ts';
 
 /** What a client wants to know, apart from how it is written. Hashes are canonical. */
 export interface Call {
-  readonly operation:
-    | 'pendingTraces'
-    | 'adjacentTransactions'
-    | 'masterchainBlockShards'
-    | 'blocks'
-    | 'transactionsByMasterchainBlock'
-    | 'masterchainInfo'
-    | 'traces'
-    | 'transactions'
-    | 'transactionsByMessage';
+  readonly operation: OperationName;
   /** Of several the indexer answers for the last one. */
   readonly accounts?: readonly Account[];
   /** Of external messages, in any order; or the one that an operation looks for. */

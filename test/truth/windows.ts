@@ -14,19 +14,31 @@ export function windowOf(call: Call, { status, text }: Said, receivedBy: number)
   const { operation, direction } = call;
   if (status === 404) return TABLE.notFound;
   const body = JSON.parse(text);
-  if (operation === 'masterchainInfo') return TABLE.head;
-  if (operation === 'blocks') return body.blocks.length === 0 ? TABLE.empty : TABLE.shardsFinal;
-  if (operation === 'transactionsByMasterchainBlock') {
-    return body.transactions.length === 0 ? TABLE.emptyOfBlock : TABLE.shardsFinalPage;
+  switch (operation) {
+    case 'masterchainInfo':
+      return TABLE.head;
+    case 'blocks':
+      return body.blocks.length === 0 ? TABLE.empty : TABLE.shardsFinal;
+    case 'transactionsByMasterchainBlock':
+      return body.transactions.length === 0 ? TABLE.emptyOfBlock : TABLE.shardsFinalPage;
+    case 'masterchainBlockShards':
+      return TABLE.shardsFinal;
+    case 'adjacentTransactions':
+      return direction === 'in' ? TABLE.adjacentFinal : growing(newestOf(body.transactions), receivedBy);
+    case 'traces':
+      return windowOfTraces(call, body.traces, receivedBy);
+    case 'transactions':
+      return body.transactions.length === 0 ? TABLE.empty : TABLE.byHashFinal;
+    case 'transactionsByMessage':
+      return windowOfMessage(call, body.transactions, receivedBy);
+    case 'pendingTraces':
+      return windowOfPendingTraces(body.traces ?? []);
   }
-  if (operation === 'masterchainBlockShards') return TABLE.shardsFinal;
-  if (operation === 'adjacentTransactions') {
-    return direction === 'in' ? TABLE.adjacentFinal : growing(newestOf(body.transactions), receivedBy);
-  }
-  if (operation === 'traces') return windowOfTraces(call, body.traces, receivedBy);
-  if (operation === 'transactions') return body.transactions.length === 0 ? TABLE.empty : TABLE.byHashFinal;
-  if (operation === 'transactionsByMessage') return windowOfMessage(call, body.transactions, receivedBy);
-  const traces: readonly { readonly transactions: Readonly<Record<string, Row>> }[] = body.traces ?? [];
+}
+
+type PendingTraces = readonly { readonly transactions: Readonly<Record<string, Row>> }[];
+
+function windowOfPendingTraces(traces: PendingTraces): Window {
   if (traces.length === 0) return TABLE.empty;
   const isSettled = traces.flatMap(({ transactions }) => Object.values(transactions)).every(isFinal);
   return isSettled ? TABLE.pendingFinalized : TABLE.pendingLive;
@@ -34,7 +46,7 @@ export function windowOf(call: Call, { status, text }: Said, receivedBy: number)
 
 /** Whether a list of pending traces holds one that is final and one that is not. */
 export function isMixed(text: string): boolean {
-  const traces: readonly { readonly transactions: Readonly<Record<string, Row>> }[] = JSON.parse(text).traces ?? [];
+  const traces: PendingTraces = JSON.parse(text).traces ?? [];
   const settled = traces.filter(({ transactions }) => Object.values(transactions).every(isFinal)).length;
   return settled > 0 && settled < traces.length;
 }

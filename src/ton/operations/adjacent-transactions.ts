@@ -19,7 +19,10 @@ const schema = z.object({ hash, direction, x_no_address_book: flag, 'x-no-addres
 );
 
 /** A transaction has at most one parent, so one final row answers `in` for ever. Children can always be added. */
-function finalityOfAdjacent(transactions: readonly unknown[], request: CanonicalRequest): Finality {
+function finalityOfAdjacent(
+  transactions: readonly unknown[],
+  request: CanonicalRequest,
+): Finality<'adjacentFinal' | 'adjacentGrowing' | 'adjacentLive'> {
   const live = { answerClass: 'live', rule: 'adjacentLive' } as const;
   if (!transactions.every(isFinal)) return live;
   if (parameterOf(request, 'direction') === 'in') {
@@ -44,7 +47,7 @@ export const adjacentTransactions = operation({
   name: 'adjacentTransactions',
   summary: 'The parent of a transaction (direction=in), its children (out), or both',
   schema,
-  finality: finalityOfLists({ transactions: finalityOfAdjacent }),
+  finality: finalityOfLists({ transactions: finalityOfAdjacent }, 'empty'),
   lifetimeRules: (request) => [
     ...(parameterOf(request, 'direction') === 'in' ? (['adjacentFinal'] as const) : []),
     'adjacentGrowing',

@@ -57,7 +57,10 @@ function masterchainSeqno(request: CanonicalRequest): number | undefined {
 }
 
 /** The one block that was asked for never changes. */
-function finalityOfBlocks(blocks: readonly unknown[], request: CanonicalRequest): Finality {
+function finalityOfBlocks(
+  blocks: readonly unknown[],
+  request: CanonicalRequest,
+): Finality<'shardsFinal' | 'shardsFinalPage' | 'shardsLive'> {
   const setOf = parameterOf(request, 'mc_seqno');
   if (setOf !== undefined) return finalityOfBlockSet(blocks, Number(setOf), request);
   return blocks.length === 1 && isAsked(blocks[0], request)
@@ -82,7 +85,7 @@ export const blocks = operation({
   name: 'blocks',
   summary: 'One block by what identifies it, or the blocks of a masterchain block',
   schema,
-  finality: finalityOfLists({ blocks: finalityOfBlocks }),
+  finality: finalityOfLists({ blocks: finalityOfBlocks }, 'empty'),
   lifetimeRules: (request) =>
     parameterOf(request, 'mc_seqno') === undefined
       ? ['shardsFinal', 'shardsLive', 'empty']

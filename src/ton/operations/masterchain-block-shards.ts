@@ -19,10 +19,13 @@ export const masterchainBlockShards = operation({
   name: 'masterchainBlockShards',
   summary: 'A masterchain block and the shard blocks that it commits',
   schema,
-  finality: finalityOfLists({
-    blocks: (blocks, request) => finalityOfBlockSet(blocks, seqnoOf(request), request),
-    transactions: (transactions, request) => finalityOfBlockTransactions(transactions, seqnoOf(request)),
-  }),
+  finality: finalityOfLists(
+    {
+      blocks: (blocks, request) => finalityOfBlockSet(blocks, seqnoOf(request), request),
+      transactions: (transactions, request) => finalityOfBlockTransactions(transactions, seqnoOf(request)),
+    },
+    'empty',
+  ),
   lifetimeRules: () => ['shardsFinal', 'shardsFinalPage', 'shardsLive', 'empty'],
   completeness: completenessByClass,
   chainPoint: pointOfLists('blocks', 'transactions'),

@@ -8,7 +8,7 @@ import { operation } from '../operation.ts';
 const schema = z.object({}).transform((): CanonicalRequest => ({ query: [], headers: [] }));
 
 /** The newest and the oldest masterchain block, both with their seqnos. */
-function finalityOfHead({ last, first }: JsonObject): Finality | undefined {
+function finalityOfHead({ last, first }: JsonObject): Finality<'head'> | undefined {
   const hasSeqno = (block: unknown) => isObject(block) && Number.isInteger(block['seqno']);
   const isHead = hasSeqno(last) && hasSeqno(first) && isObject(last) && last['workchain'] === -1;
   return isHead ? { answerClass: 'live', rule: 'head' } : undefined;
@@ -24,6 +24,6 @@ export const masterchainInfo = operation({
   // A replica that lags behind names an older block.
   completeness: (_, body) => ({ rank: Math.max(0, headOf(body).seqno), hashes: [], tentativeHashes: [] }),
   chainPoint: headOf,
-  tags: () => [],
+  tags: 'names nothing',
   cheapQuery: [],
 });

@@ -41,7 +41,7 @@ const schema = z
     };
   });
 
-function finalityOfTraces(traces: readonly unknown[]): Finality {
+function finalityOfTraces(traces: readonly unknown[]): Finality<'pendingFinalized' | 'pendingLive'> {
   const isSettled = (trace: unknown) => {
     if (!isObject(trace) || !isObject(trace['transactions'])) return false;
     const transactions = Object.values(trace['transactions']);
@@ -94,7 +94,7 @@ export const pendingTraces = operation({
   name: 'pendingTraces',
   summary: 'The traces under way of accounts, or of external messages; one of both must be named',
   schema,
-  finality: finalityOfLists({ traces: finalityOfTraces }),
+  finality: finalityOfLists({ traces: finalityOfTraces }, 'empty'),
   lifetimeRules: () => ['pendingFinalized', 'pendingLive', 'empty'],
   // A trace that has ended leaves the list, so an empty list is not less complete than a full one.
   completeness: latestCounts,

@@ -61,7 +61,10 @@ const schema = z
  * A trace that gains neither transactions nor actions, and is the only one of what was asked for, is final. Of an external
  * message there can be several, and one more.
  */
-function finalityOfTraces(traces: readonly unknown[], request: CanonicalRequest): Finality {
+function finalityOfTraces(
+  traces: readonly unknown[],
+  request: CanonicalRequest,
+): Finality<'byHashFinal' | 'byHashGrowing' | 'byHashLive'> {
   const whole = traces.filter(isObject).map((trace) => ({ trace, rows: wholeIn(trace) }));
   const [first, ...others] = whole;
   const isExternal = isOfExternalMessage(

@@ -35,7 +35,10 @@ const schema = z
  * A message is sent by one transaction, and an internal one is received by one. An external one can be accepted twice, and
  * of a message whose other side is not there nothing says whether it will be.
  */
-function finalityOfSides(rows: readonly unknown[], request: CanonicalRequest): Finality {
+function finalityOfSides(
+  rows: readonly unknown[],
+  request: CanonicalRequest,
+): Finality<'byHashFinal' | 'byHashGrowing' | 'byHashLive'> {
   if (!rows.every(isFinal)) return { answerClass: 'live', rule: 'byHashLive' };
   if (isShort(rows, request) && areAllSides(rows, request)) {
     return finalityOfFinalRows(rows, 'byHashFinal', 'byHashGrowing');
@@ -69,7 +72,7 @@ export const transactionsByMessage = operation({
   name: 'transactionsByMessage',
   summary: 'The transactions that send and receive a message',
   schema,
-  finality: finalityOfLists({ transactions: finalityOfSides }),
+  finality: finalityOfLists({ transactions: finalityOfSides }, 'empty'),
   lifetimeRules: () => ['byHashFinal', 'byHashGrowing', 'byHashLive', 'empty'],
   // A final answer gains no more rows.
   completeness: completenessOfGrowingList('transactions'),

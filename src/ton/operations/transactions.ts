@@ -30,7 +30,10 @@ const schema = z
   });
 
 /** A hash names one transaction at most. */
-function finalityOfTransaction(transactions: readonly unknown[], request: CanonicalRequest): Finality {
+function finalityOfTransaction(
+  transactions: readonly unknown[],
+  request: CanonicalRequest,
+): Finality<'byHashFinal' | 'byHashGrowing' | 'byHashLive'> {
   const hash = parameterOf(request, 'hash');
   const isAskedFor = transactions.length === 1 && isObject(transactions[0]) && transactions[0]['hash'] === hash;
   return isAskedFor && transactions.every(isFinal)
@@ -43,7 +46,7 @@ export const transactions = operation({
   name: 'transactions',
   summary: 'One transaction by its hash',
   schema,
-  finality: finalityOfLists({ transactions: finalityOfTransaction }),
+  finality: finalityOfLists({ transactions: finalityOfTransaction }, 'empty'),
   lifetimeRules: () => ['byHashFinal', 'byHashGrowing', 'byHashLive', 'empty'],
   completeness: completenessByClass,
   chainPoint: pointOfLists('transactions'),

@@ -14,7 +14,7 @@ const RUNS = cases(2500);
 
 /** What a key says, read back without the code that wrote it. */
 function readKey(key: string): { network: string; operation: string } & CanonicalRequest {
-  const [, network = '', operation = '', all = ''] = /^([^ ]+) (\w+)\?(.*)$/.exec(key) ?? [];
+  const [, network = '', operation = '', all = ''] = /^([^ ]+) ([\w/]+)\?(.*)$/.exec(key) ?? [];
   const parts = all.split('&').map((part) => {
     const [, name = '', separator = '', value = ''] = /^([\w-]+)([=:])(.*)$/.exec(part) ?? [];
     return { separator, pair: [name, decodeURIComponent(value)] as const };

@@ -1,7 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ProxyError } from '../../../src/errors.ts';
-import { type DroppedInput, droppedInputs, readHeaderLines, rulesOf } from '../../../src/ton/explain-call.ts';
+import {
+  type DroppedInput,
+  droppedInputs,
+  readHeaderLines,
+  readPasted,
+  rulesOf,
+} from '../../../src/ton/explain-call.ts';
 import { finalityOf } from '../../../src/ton/finality.ts';
 import { OPERATION_NAMES, type OperationName } from '../../../src/ton/operation-names.ts';
 import type { RequestHeaders } from '../../../src/ton/parse-call.ts';
@@ -34,6 +40,28 @@ describe('header lines', () => {
     };
     expect(cpuMicroseconds(read)).toBeLessThan(10_000_000);
   });
+});
+
+describe('a pasted request', () => {
+  const operation = operationNamed('transactions');
+  const operations = {
+    names: OPERATION_NAMES,
+    at: (path: string) => (path.replace(/\/$/, '') === '/api/v3/jetton/wallets' ? operation : undefined),
+  };
+
+  test.each(['jetton/wallets', '/api/v3/jetton/wallets/', 'https://host.example/base/api/v3/jetton/wallets'])(
+    'of an operation whose path has a slash is read: %s',
+    (path) => {
+      expect(readPasted(`${path}?limit=1#top`, operations)).toEqual({ operation, rawQuery: 'limit=1' });
+    },
+  );
+
+  test.each(['wallets', 'api/v3/wallets', 'x/jetton/wallets', 'jetton//wallets', '/jetton/wallets'])(
+    'of a path at which nothing is cached is refused: %s',
+    (path) => {
+      expect(() => readPasted(path, operations)).toThrow('nothing is cached at this path');
+    },
+  );
 });
 
 describe('the inputs that are dropped', () => {

@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import type { FURTHER } from '../../../src/ton/operation-names.ts';
 
 /** What a client wants of a further operation, in one of the forms that are cached. */
 export type FurtherMeaning =
@@ -36,6 +37,8 @@ export type FurtherMeaning =
       readonly noAddressBook: boolean;
     } & FirstPage);
 
+type FurtherName = (typeof FURTHER)[number];
+
 export interface FirstPage {
   readonly limit: number | undefined;
   readonly sort: 'asc' | 'desc' | undefined;
@@ -46,7 +49,7 @@ interface Page extends FirstPage {
 }
 
 /** All that a request can name where it is cached, from `docs/answers.md`: a request that names more is not. */
-export const CACHED_NAMES: Readonly<Record<FurtherMeaning['operation'], readonly string[]>> = {
+export const CACHED_NAMES: Readonly<Record<FurtherName, readonly string[]>> = {
   blocks: ['workchain', 'shard', 'seqno', 'root_hash', 'file_hash', 'mc_seqno', 'limit', 'offset', 'sort'],
   transactionsByMasterchainBlock: ['seqno', 'limit', 'offset', 'sort', 'x_no_address_book'],
   masterchainInfo: [],
@@ -74,50 +77,63 @@ function record<T>(fields: { readonly [K in keyof T]: fc.Arbitrary<T[K]> }): fc.
   return fc.record(fields) as fc.Arbitrary<T>;
 }
 
-const operation = <const Name extends FurtherMeaning['operation']>(name: Name) => ({ operation: fc.constant(name) });
+const operation = <const Name extends FurtherName>(name: Name) => ({ operation: fc.constant(name) });
 
-/** Each of one form. */
-const FORMS: readonly fc.Arbitrary<FurtherMeaning>[] = [
-  record({ ...operation('blocks'), by: fc.constant('mc_seqno' as const), seqno, ...page }),
-  record({ ...operation('blocks'), by: fc.constantFrom('root_hash' as const, 'file_hash' as const), hash, ...page }),
-  record({
-    ...operation('blocks'),
-    by: fc.constant('block' as const),
-    workchain: fc.constantFrom(0, -1),
-    shard,
-    seqno,
-    ...page,
-  }),
-  record({
-    ...operation('blocks'),
-    by: fc.constant('block' as const),
-    workchain: fc.constant(-1),
-    shard: fc.constantFrom(undefined, 0x8000000000000000n),
-    seqno,
-    ...page,
-  }),
-  record({ ...operation('transactionsByMasterchainBlock'), seqno, noAddressBook, ...page }),
-  record({
-    ...operation('traces'),
-    by: fc.constantFrom('tx_hash' as const, 'trace_id' as const, 'msg_hash' as const),
-    hash,
-    includeActions: fc.boolean(),
-    actions,
-    noAddressBook,
-    noMetadata: fc.boolean(),
-    ...firstPage,
-  }),
-  record({ ...operation('transactions'), hash, noAddressBook, ...firstPage }),
-  record({
-    ...operation('transactionsByMessage'),
-    hash,
-    direction: fc.constantFrom('in' as const, 'out' as const, undefined),
-    noAddressBook,
-    ...firstPage,
-  }),
-];
+/** Of each operation the forms that are cached. A new operation does not compile before it has its own. */
+const FORMS_OF: {
+  readonly [Name in FurtherName]: readonly fc.Arbitrary<FurtherMeaning & { readonly operation: Name }>[];
+} = {
+  blocks: [
+    record({ ...operation('blocks'), by: fc.constant('mc_seqno' as const), seqno, ...page }),
+    record({ ...operation('blocks'), by: fc.constantFrom('root_hash' as const, 'file_hash' as const), hash, ...page }),
+    record({
+      ...operation('blocks'),
+      by: fc.constant('block' as const),
+      workchain: fc.constantFrom(0, -1),
+      shard,
+      seqno,
+      ...page,
+    }),
+    record({
+      ...operation('blocks'),
+      by: fc.constant('block' as const),
+      workchain: fc.constant(-1),
+      shard: fc.constantFrom(undefined, 0x8000000000000000n),
+      seqno,
+      ...page,
+    }),
+  ],
+  transactionsByMasterchainBlock: [
+    record({ ...operation('transactionsByMasterchainBlock'), seqno, noAddressBook, ...page }),
+  ],
+  masterchainInfo: [record(operation('masterchainInfo'))],
+  traces: [
+    record({
+      ...operation('traces'),
+      by: fc.constantFrom('tx_hash' as const, 'trace_id' as const, 'msg_hash' as const),
+      hash,
+      includeActions: fc.boolean(),
+      actions,
+      noAddressBook,
+      noMetadata: fc.boolean(),
+      ...firstPage,
+    }),
+  ],
+  transactions: [record({ ...operation('transactions'), hash, noAddressBook, ...firstPage })],
+  transactionsByMessage: [
+    record({
+      ...operation('transactionsByMessage'),
+      hash,
+      direction: fc.constantFrom('in' as const, 'out' as const, undefined),
+      noAddressBook,
+      ...firstPage,
+    }),
+  ],
+};
 
-export const furtherMeanings: fc.Arbitrary<FurtherMeaning> = fc.oneof(...FORMS, record(operation('masterchainInfo')));
+const FORMS: readonly fc.Arbitrary<FurtherMeaning>[] = Object.values(FORMS_OF).flat();
+
+export const furtherMeanings: fc.Arbitrary<FurtherMeaning> = fc.oneof(...FORMS);
 
 /** Two of one form that differ in one thing at most: what a key may lose. */
 export const furtherPairs: fc.Arbitrary<readonly [FurtherMeaning, FurtherMeaning]> = fc.oneof(

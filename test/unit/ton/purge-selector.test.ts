@@ -1,11 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ProxyError } from '../../../src/errors.ts';
+import { OPERATION_NAMES } from '../../../src/ton/operation-names.ts';
 import { parsePurge } from '../../../src/ton/purge-selector.ts';
 import { addressSpellings, hashSpellings } from '../../../src/tools/simulator/spellings.ts';
 import { cases } from '../../support/property-runs.ts';
 import { meanings, namesOf } from './meaning.ts';
-import { ACCOUNT, callOf, HASH } from './requests.ts';
+import { ACCOUNT, callOf, EXAMPLES, HASH, operationNamed } from './requests.ts';
 import { spell } from './spell.ts';
 
 const RUNS = cases(1000);
@@ -34,6 +35,11 @@ function seqnoBody(seqno: number | string): object {
 }
 
 describe('a purge in any spelling', () => {
+  test.each(OPERATION_NAMES)('can name the requests for %s, if they have parameters', (name) => {
+    const tags = EXAMPLES[name].queries.flatMap((query) => callOf(name, query).tags);
+    expect(tags.length > 0).toBe(operationNamed(name).queryNames.size > 0);
+  });
+
   test('covers exactly the calls with its value, in any spelling', () => {
     fc.assert(
       fc.property(meanings, fc.gen(), (meaning, gen) => {
