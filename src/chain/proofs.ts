@@ -1,0 +1,105 @@
+import type { MonotonicMs, Ms } from '../time-units.ts';
+import type { Evidence } from '../ton/evidence.ts';
+import type { ReadBlocks } from './read-blocks.ts';
+import type { Position, Touches } from './touches.ts';
+
+/** The follower is alive while its mark is younger than this. */
+const ALIVE_MS: Ms = 1000;
+
+/** A window that is shorter than this does not cover a replica that lags. */
+const SHORTEST_WINDOW_MS: Ms = 10_000;
+
+/** Why a kept answer may be served as long as no block shows a transaction of its accounts. Kept in memory alone. */
+export interface Proof {
+  /** What the follower had read when the request was sent that brought the answer. */
+  readonly askedFrom: Position;
+  readonly accounts: readonly string[];
+  /** The latest instant at which the answer may be served. */
+  readonly until: MonotonicMs;
+}
+
+export interface ProofsDependencies {
+  readonly touches: Pick<Touches, 'lastOf' | 'rowsOf' | 'windowFrom' | 'windowMs' | 'add'>;
+  readonly blocks: Pick<ReadBlocks, 'mark'>;
+  readonly now: () => MonotonicMs;
+  /** How long an answer may be proven: one whose body holds what changes without a block, and any other. */
+  readonly boundsMs: { readonly withNames: Ms; readonly plain: Ms };
+}
+
+/**
+ * Which kept answers the blocks prove. An answer about the own rows of accounts stays true until the indexer commits a block
+ * that shows a transaction of one of them. At look-up it is proven if all of this holds:
+ *
+ * 1. The follower is alive: it has read every block that was there a second ago.
+ * 2. When the answer was asked for, the blocks of the 10 s before had been read, and no block was skipped since.
+ * 3. No touch of its accounts was read after it was asked for.
+ * 4. Its body showed every touch of its accounts that was read before: a replica that answers may lag behind the one that
+ *    the blocks come from.
+ * 5. It is younger than its bound: some of what bodies hold changes without a block.
+ *
+ * The order counts, not the time. Races between the commit C of a transaction, the read R of its block, and a request Q:
+ *
+ * - 1. C. 2. R. 3. Q is sent. Its answer holds C, or comes from a replica that lags, and fails 4.
+ * - 1. Q is sent. 2. C. 3. R. The answer may lack C. It is asked for before R, and fails 3.
+ * - 1. C. 2. Q is sent. 3. R. The same: whether the answer holds C does not matter.
+ */
+export class Proofs {
+  readonly #dependencies: ProofsDependencies;
+  #position: Position = 0;
+  /** Nothing is proven that was asked for before; infinite until the blocks of the last 10 s are read. */
+  #validFrom: Position = Number.POSITIVE_INFINITY;
+
+  constructor(dependencies: ProofsDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /** What the follower has read. Take it when a request is sent. */
+  get position(): Position {
+    return this.#position;
+  }
+
+  get isAlive(): boolean {
+    const { blocks, now } = this.#dependencies;
+    return this.#validFrom <= this.#position && now() - blocks.mark < ALIVE_MS;
+  }
+
+  /** Takes the rows of a whole block. Call before the block counts as read. */
+  read(rows: Parameters<Touches['add']>[0]): void {
+    this.#dependencies.touches.add(rows, ++this.#position);
+  }
+
+  /** Blocks may have been skipped: what was asked for so far is not proven, nor is anything before {@link caughtUp}. */
+  skipped(): void {
+    this.#position++;
+    this.#validFrom = Number.POSITIVE_INFINITY;
+  }
+
+  /** The blocks of the last 10 s are read. Later calls do nothing, until blocks are skipped. */
+  caughtUp(): void {
+    this.#validFrom = Math.min(this.#validFrom, this.#position);
+  }
+
+  /**
+   * The proof of an answer that has just come; `undefined` if its body does not pass, or blocks of the time before were not
+   * read.
+   * @param askedFrom The {@link position} when its request was sent.
+   * @param askedAt The instant of that.
+   */
+  proofOf(evidence: Evidence, askedFrom: Position, askedAt: MonotonicMs): Proof | undefined {
+    const { touches, boundsMs } = this.#dependencies;
+    const { accounts, hasNames, shows } = evidence;
+    if (askedFrom < this.#validFrom) return undefined;
+    const rows = accounts.flatMap((account) => touches.rowsOf(account));
+    if (!rows.every(shows)) return undefined;
+    return { askedFrom, accounts, until: askedAt + (hasNames ? boundsMs.withNames : boundsMs.plain) };
+  }
+
+  /** Whether a kept answer is true now. */
+  isProven({ askedFrom, accounts, until }: Proof): boolean {
+    const { touches, now } = this.#dependencies;
+    if (!this.isAlive || now() >= until) return false;
+    if (askedFrom < this.#validFrom || askedFrom < touches.windowFrom) return false;
+    if (touches.windowMs < SHORTEST_WINDOW_MS) return false;
+    return accounts.every((account) => (touches.lastOf(account) ?? 0) <= askedFrom);
+  }
+}

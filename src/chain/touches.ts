@@ -1,0 +1,120 @@
+import type { MonotonicMs, Ms } from '../time-units.ts';
+
+/**
+ * A place in the one count of what the follower reads: how many whole blocks had arrived by then. Proofs compare positions
+ * and no times: an event with a greater position came later.
+ */
+export type Position = number;
+
+/** A transaction as a block shows it. */
+export interface TouchedRow {
+  /** Raw, in upper case. */
+  readonly account: string;
+  /** Logical time. */
+  readonly lt: bigint;
+  readonly hash: string;
+  /** Unix seconds. */
+  readonly now: number;
+}
+
+/** How long the rows of a block are kept. The body of an answer is checked against them. */
+export const ROWS_KEPT_MS: Ms = 60_000;
+
+/** The memory of an account in one block: its name, and its place in a list and in the map. */
+const ACCOUNT_BYTES = 200;
+
+/** The memory of a row: an object, its hash and a bigint. */
+const ROW_BYTES = 250;
+
+export interface TouchesDependencies {
+  readonly now: () => MonotonicMs;
+  /** How long touches are kept: the longest time for which an answer can be proven. */
+  readonly keptMs: Ms;
+  /** The bound on the memory of all touches. Beyond it the oldest blocks go, and the window shrinks. */
+  readonly maxBytes: number;
+}
+
+interface TouchedBlock {
+  readonly position: Position;
+  readonly readAt: MonotonicMs;
+  readonly accounts: readonly string[];
+  /** By account; empty after {@link ROWS_KEPT_MS}. */
+  rows: ReadonlyMap<string, readonly TouchedRow[]>;
+  bytes: number;
+}
+
+/**
+ * The accounts of which the blocks show a transaction. Touches of all accounts are kept, not only of those that clients
+ * poll: so an answer to the first request for an account is judged as well.
+ */
+export class Touches {
+  readonly #dependencies: TouchesDependencies;
+  /** The oldest first. */
+  readonly #blocks: TouchedBlock[] = [];
+  readonly #lastOf = new Map<string, Position>();
+  /** The newest block that is forgotten. */
+  #forgotten: Pick<TouchedBlock, 'position' | 'readAt'> = { position: 0, readAt: Number.NEGATIVE_INFINITY };
+  #bytes = 0;
+
+  constructor(dependencies: TouchesDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /** The memory of all touches, as it counts towards the bound. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** Nothing is known of touches up to this position. */
+  get windowFrom(): Position {
+    return this.#forgotten.position;
+  }
+
+  /** How far back touches are known; infinite until the first one is forgotten. */
+  get windowMs(): Ms {
+    return this.#dependencies.now() - this.#forgotten.readAt;
+  }
+
+  /** Takes the rows of a whole block, which arrived at `position`. */
+  add(rows: readonly TouchedRow[], position: Position): void {
+    const byAccount = Map.groupBy(rows, ({ account }) => account);
+    const accounts = [...byAccount.keys()];
+    const bytes = accounts.length * ACCOUNT_BYTES + rows.length * ROW_BYTES;
+    this.#blocks.push({ position, readAt: this.#dependencies.now(), accounts, rows: byAccount, bytes });
+    this.#bytes += bytes;
+    for (const account of accounts) this.#lastOf.set(account, position);
+    this.#forget();
+  }
+
+  /** The position of the last touch of an account; `undefined` where the window shows none. */
+  lastOf(account: string): Position | undefined {
+    return this.#lastOf.get(account);
+  }
+
+  /** The rows of an account in the blocks that were read within the last {@link ROWS_KEPT_MS}. */
+  rowsOf(account: string): readonly TouchedRow[] {
+    const since = this.#dependencies.now() - ROWS_KEPT_MS;
+    return this.#blocks.flatMap(({ rows, readAt }) => (readAt > since ? (rows.get(account) ?? []) : []));
+  }
+
+  #forget(): void {
+    const { now, keptMs, maxBytes } = this.#dependencies;
+    const at = now();
+    for (let [oldest] = this.#blocks; oldest !== undefined; [oldest] = this.#blocks) {
+      if (at - oldest.readAt < keptMs && this.#bytes <= maxBytes) break;
+      this.#blocks.shift();
+      this.#bytes -= oldest.bytes;
+      this.#forgotten = oldest;
+      for (const account of oldest.accounts) {
+        if (this.#lastOf.get(account) === oldest.position) this.#lastOf.delete(account);
+      }
+    }
+    for (const block of this.#blocks) {
+      if (at - block.readAt < ROWS_KEPT_MS) break;
+      if (block.rows.size === 0) continue;
+      block.rows = new Map();
+      this.#bytes -= block.bytes - block.accounts.length * ACCOUNT_BYTES;
+      block.bytes = block.accounts.length * ACCOUNT_BYTES;
+    }
+  }
+}

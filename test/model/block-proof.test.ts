@@ -1,0 +1,40 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { cases } from '../support/property-runs.ts';
+import { lateAnswers, type Rule, schedules } from './proven-accounts.ts';
+
+const RUNS = cases(300);
+
+/** Each rule of the proof, and the schedules that need it. */
+const RULES: readonly Rule[] = [
+  'the body shows every touch, by hash',
+  'a touch that is read later ends the proof',
+  'a gap holds back the mark',
+  'a block counts as read when it is whole',
+  'the mark is the time of a question',
+  'the blocks of the last 10 s are read first',
+];
+
+describe('answers that blocks prove', () => {
+  test('lack no commit that was made more than a second before they were served, and the lag of their replica', () => {
+    let proven = 0;
+    fc.assert(
+      fc.property(schedules, (schedule) => {
+        const judged = lateAnswers(schedule);
+        proven += judged.proven;
+        expect(judged.late).toEqual([]);
+      }),
+      RUNS,
+    );
+    // Otherwise the property would say nothing.
+    expect(proven).toBeGreaterThan(RUNS.numRuns * 10);
+  });
+
+  test.each(RULES)('need the rule: %s', (rule) => {
+    const { failed } = fc.check(
+      fc.property(schedules, (schedule) => lateAnswers(schedule, rule).late.length === 0),
+      { numRuns: 3000, endOnFailure: true },
+    );
+    expect(failed).toBe(true);
+  });
+});

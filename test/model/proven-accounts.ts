@@ -1,0 +1,231 @@
+import fc from 'fast-check';
+import { type Proof, Proofs } from '../../src/chain/proofs.ts';
+import { ReadBlocks } from '../../src/chain/read-blocks.ts';
+import { type TouchedRow, Touches } from '../../src/chain/touches.ts';
+import type { ShownRow } from '../../src/ton/evidence.ts';
+
+/** A rule that the model can leave out, to show that it is needed. */
+export type Rule =
+  | 'the body shows every touch, by hash'
+  | 'a touch that is read later ends the proof'
+  | 'a gap holds back the mark'
+  | 'a block counts as read when it is whole'
+  | 'the mark is the time of a question'
+  | 'the blocks of the last 10 s are read first';
+
+/** What happens in one run. Times are multiples of {@link STEP_MS}. */
+export interface Schedule {
+  /** How long after its time each round is committed. Rounds come out of order where a delay is longer than a round. */
+  readonly commitDelays: readonly number[];
+  /** The accounts that each round touches. */
+  readonly touched: readonly (readonly number[])[];
+  /** How far the second replica of the database is behind the first. */
+  readonly lagMs: number;
+  /** Which replica answers each request, in their order, and how long it takes. */
+  readonly answers: readonly { readonly isLate: boolean; readonly takesMs: number }[];
+  /** When the follower does nothing. */
+  readonly pause: { readonly fromMs: number; readonly forMs: number };
+}
+
+const STEP_MS = 100;
+const ROUND_MS = 400;
+const ROUNDS = 60;
+const ACCOUNTS = [0, 1, 2];
+const RUN_MS = ROUND_MS * ROUNDS;
+/** The follower begins then, and reads the blocks of the 10 s before. */
+const BEGINS_AT_MS = 12_000;
+
+const delay = fc.oneof(
+  { arbitrary: fc.constant(0), weight: 8 },
+  { arbitrary: fc.integer({ min: 1, max: 30 }).map((steps) => steps * STEP_MS), weight: 1 },
+);
+
+export const schedules: fc.Arbitrary<Schedule> = fc.record({
+  commitDelays: fc.array(delay, { minLength: ROUNDS, maxLength: ROUNDS }),
+  touched: fc.array(fc.subarray(ACCOUNTS, { maxLength: 2 }), { minLength: ROUNDS, maxLength: ROUNDS }),
+  lagMs: fc.constantFrom(0, 500, 2000),
+  answers: fc.array(fc.record({ isLate: fc.boolean(), takesMs: fc.constantFrom(0, STEP_MS, 3 * STEP_MS) }), {
+    minLength: 20,
+    maxLength: 60,
+  }),
+  pause: fc.record({
+    fromMs: fc.constantFrom(14_000, 17_000),
+    forMs: fc.constantFrom(0, 0, 800, 3000),
+  }),
+});
+
+interface Commit extends TouchedRow {
+  readonly seqno: number;
+  readonly committedAt: number;
+}
+
+/** Runs the rules of the proof against a database and its replica. Returns the proven answers that came too late. */
+export function lateAnswers(schedule: Schedule, without?: Rule): { readonly late: string[]; readonly proven: number } {
+  return new World(schedule, without).run();
+}
+
+class World {
+  readonly #schedule: Schedule;
+  readonly #without: Rule | undefined;
+  readonly #commits: readonly Commit[];
+  readonly #roundsAt: readonly number[];
+  readonly #touches: Touches;
+  readonly #blocks = new ReadBlocks();
+  readonly #proofs: Proofs;
+  readonly #kept = new Map<number, { readonly proof: Proof; readonly hashes: ReadonlySet<string> }>();
+  readonly #due: { readonly at: number; readonly run: () => void }[] = [];
+  readonly #asking = new Set<string>();
+  readonly #late: string[] = [];
+  #now = 0;
+  #answered = 0;
+  #proven = 0;
+
+  constructor(schedule: Schedule, without: Rule | undefined) {
+    this.#schedule = schedule;
+    this.#without = without;
+    this.#roundsAt = schedule.commitDelays.map((delayMs, seqno) => seqno * ROUND_MS + delayMs);
+    this.#commits = schedule.touched.flatMap((accounts, seqno) =>
+      accounts.map((account) => ({
+        account: String(account),
+        lt: BigInt(seqno),
+        hash: `${seqno}:${account}`,
+        now: seqno,
+        seqno,
+        committedAt: this.#roundsAt[seqno] ?? 0,
+      })),
+    );
+    const now = () => this.#now;
+    this.#touches = new Touches({ now, keptMs: RUN_MS, maxBytes: 2 ** 30 });
+    this.#proofs = new Proofs({
+      touches: this.#leavesOut('a touch that is read later ends the proof')
+        ? { ...bound(this.#touches), lastOf: () => undefined }
+        : this.#touches,
+      blocks: this.#blocks,
+      now,
+      boundsMs: { withNames: RUN_MS, plain: RUN_MS },
+    });
+  }
+
+  run(): { readonly late: string[]; readonly proven: number } {
+    for (; this.#now < RUN_MS; this.#now += STEP_MS) {
+      for (const due of this.#due.filter(({ at }) => at <= this.#now)) {
+        this.#due.splice(this.#due.indexOf(due), 1);
+        due.run();
+      }
+      this.#follow();
+      for (const account of ACCOUNTS) this.#poll(account);
+    }
+    return { late: this.#late, proven: this.#proven };
+  }
+
+  #leavesOut(rule: Rule): boolean {
+    return this.#without === rule;
+  }
+
+  /** Sends a request: a replica answers from what it shows when half of the time is over. */
+  #ask<T>(name: string, look: (shows: (at: number) => boolean, lagMs: number) => T, take: (seen: T) => void): void {
+    if (this.#asking.has(name)) return;
+    this.#asking.add(name);
+    const { answers, lagMs } = this.#schedule;
+    const { isLate, takesMs } = answers[this.#answered++ % answers.length] ?? { isLate: false, takesMs: 0 };
+    const behindMs = isLate ? lagMs : 0;
+    const looksAt = this.#now + takesMs / 2;
+    const seen = look((at) => at <= looksAt - behindMs, behindMs);
+    const end = () => {
+      this.#asking.delete(name);
+      take(seen);
+    };
+    if (takesMs === 0) end();
+    else this.#due.push({ at: this.#now + takesMs, run: end });
+  }
+
+  #follow(): void {
+    const { fromMs, forMs } = this.#schedule.pause;
+    if (this.#now < BEGINS_AT_MS || (this.#now >= fromMs && this.#now < fromMs + forMs)) return;
+    if (this.#now === BEGINS_AT_MS) {
+      const there = [...this.#roundsAt.keys()].filter((seqno) => (this.#roundsAt[seqno] ?? 0) <= this.#now);
+      const newest = Math.max(...there);
+      const isHasty = this.#leavesOut('the blocks of the last 10 s are read first');
+      this.#blocks.begin(there, isHasty ? newest : newest - 25, this.#now);
+      if (isHasty) this.#proofs.caughtUp();
+    }
+    const askedAt = this.#now;
+    const newestIn = (shows: (at: number) => boolean) =>
+      this.#roundsAt.reduce((newest, at, seqno) => (shows(at) ? seqno : newest), 0);
+    this.#ask('head', newestIn, (head) => this.#blocks.headIs(head, this.#markOf(askedAt)));
+    for (const seqno of this.#blocks.unread) {
+      this.#ask(
+        `block ${seqno}`,
+        (shows) => shows(this.#roundsAt[seqno] ?? Number.POSITIVE_INFINITY),
+        (isThere) => this.#read(seqno, isThere, askedAt),
+      );
+    }
+    if (this.#blocks.mark > this.#now - 1000) this.#proofs.caughtUp();
+  }
+
+  #markOf(askedAt: number): number {
+    return this.#leavesOut('the mark is the time of a question') ? this.#now + 1000 : askedAt;
+  }
+
+  #read(seqno: number, isThere: boolean, askedAt: number): void {
+    if (!isThere) {
+      if (this.#leavesOut('a gap holds back the mark')) this.#blocks.isRead(seqno);
+      else this.#blocks.isAbsent(seqno, this.#markOf(askedAt));
+      return;
+    }
+    const rows = this.#commits.filter((commit) => commit.seqno === seqno);
+    // A page that is cut ends before the last row.
+    this.#proofs.read(this.#leavesOut('a block counts as read when it is whole') ? rows.slice(0, -1) : rows);
+    this.#blocks.isRead(seqno);
+  }
+
+  /** A client asks: it gets the kept answer if that is proven, else a new one. */
+  #poll(account: number): void {
+    const kept = this.#kept.get(account);
+    if (kept !== undefined && this.#proofs.isProven(kept.proof)) {
+      this.#proven++;
+      this.#judge(account, kept.hashes);
+      return;
+    }
+    const [askedAt, position] = [this.#now, this.#proofs.position];
+    this.#ask(
+      `account ${account}`,
+      (shows) => this.#commits.filter((row) => row.account === String(account) && shows(row.committedAt)),
+      (rows) => {
+        const hashes = new Set(rows.map(({ hash }) => hash));
+        const newest = rows.reduce((lt, row) => (row.lt > lt ? row.lt : lt), -1n);
+        const evidence = {
+          accounts: [String(account)],
+          hasNames: false,
+          shows: ({ hash, lt }: ShownRow) =>
+            this.#leavesOut('the body shows every touch, by hash') ? lt <= newest : hashes.has(hash),
+        };
+        const proof = this.#proofs.proofOf(evidence, position, askedAt);
+        if (proof !== undefined) this.#kept.set(account, { proof, hashes });
+      },
+    );
+  }
+
+  /** An answer may lack what was committed within the last second, and what a replica of this lag cannot show. */
+  #judge(account: number, hashes: ReadonlySet<string>): void {
+    const before = this.#now - 1000 - this.#schedule.lagMs;
+    const lacks = this.#commits.filter(
+      (row) => row.account === String(account) && row.committedAt < before && !hashes.has(row.hash),
+    );
+    for (const { hash } of lacks) this.#late.push(`${hash} at ${this.#now}`);
+  }
+}
+
+function bound(touches: Touches) {
+  return {
+    lastOf: touches.lastOf.bind(touches),
+    rowsOf: touches.rowsOf.bind(touches),
+    add: touches.add.bind(touches),
+    get windowFrom() {
+      return touches.windowFrom;
+    },
+    get windowMs() {
+      return touches.windowMs;
+    },
+  };
+}
