@@ -70,6 +70,11 @@ export function classifyAnswer(
   });
 }
 
+/** The failure for an answer that has the form of one, but cannot be true. */
+export function untrueAnswer(read: ReadAnswer): ProxyError {
+  return failureOf(read, 'invalid');
+}
+
 /** An empty page does not show that its block is there: it is as any empty list where that was not known before. */
 function withBlock(finality: Finality, awaitedBlock: number | undefined): Finality {
   const isOfUnknown = finality.rule === 'emptyOfBlock' && awaitedBlock !== undefined;

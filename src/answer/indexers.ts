@@ -12,11 +12,12 @@ import type { Flight } from '../once/single-flight.ts';
 import { OUTCOMES, outcomeOf } from '../outcomes.ts';
 import type { MonotonicMs } from '../time-units.ts';
 import type { Pairs } from '../ton/canonical-request.ts';
+import { isHead } from '../ton/chain-point.ts';
 import type { LifetimePolicies } from '../ton/lifetime.ts';
 import { type Call, seqnoOf } from '../ton/parse-call.ts';
 import type { AnswerBodyReader } from './answer-body-reader.ts';
 import type { BodyFacts } from './body-facts.ts';
-import { classifyAnswer, type ReadAnswer } from './classify-answer.ts';
+import { classifyAnswer, type ReadAnswer, untrueAnswer } from './classify-answer.ts';
 import { Doubt } from './doubt.ts';
 import type { Report } from './events.ts';
 import type { RefusalErrorOf } from './refusal-error.ts';
@@ -30,7 +31,7 @@ export interface AskableIndexer {
   readonly client: Pick<UpstreamClient, 'fetch'>;
   readonly head: Pick<
     IndexerHead,
-    'learn' | 'chainTime' | 'askIfDue' | 'newestBlock' | 'hasBlock' | 'hasReached' | 'refute'
+    'learn' | 'learnHead' | 'chainTime' | 'askIfDue' | 'newestBlock' | 'hasBlock' | 'hasReached' | 'refute'
   >;
   /** The pause that it asked for. */
   readonly pause: Pick<Guard, 'breaker'>;
@@ -213,11 +214,13 @@ export class Indexers {
     const { indexers, random, report, policies } = this.#dependencies;
     if (read.facts.finality?.newestNow !== undefined) head.askIfDue();
     const by = { indexer: indexers.length === 1 ? '' : indexer, random, chainTime: head.chainTime };
-    const classified = classifyAnswer(read, by, policies);
+    let classified = classifyAnswer(read, by, policies);
     if (!(classified instanceof ProxyError)) {
-      head.learn(read.facts.chainPoint);
-      return classified;
+      const { chainPoint } = read.facts;
+      if (!isHead(chainPoint)) head.learn(chainPoint);
+      else if (!head.learnHead(chainPoint)) classified = untrueAnswer(read);
     }
+    if (!(classified instanceof ProxyError)) return classified;
     const { call, answer } = read;
     const { code } = classified;
     const { status, contentType, body } = answer;

@@ -1,5 +1,6 @@
 import type { MonotonicMs, Ms } from '../time-units.ts';
 import type { ChainHead } from '../ton/chain-point.ts';
+import { mostBlocksIn } from './head-judge.ts';
 import type { IndexerHead } from './indexer-head.ts';
 
 /** After this time a round is over: one that has not answered by then does not count as the newest. */
@@ -7,12 +8,6 @@ const ROUND_MS: Ms = 1000;
 
 /** The lag of an indexer is the largest of so many rounds: one alone may fall between its commit of a block and another's. */
 const ROUNDS = 3;
-
-/**
- * No chain makes blocks faster (a second has 2.5 now), and so many blocks more mean nothing: times are whole seconds, and
- * not all are of the newest block. Heads that differ by more than that contradict each other.
- */
-const [MOST_BLOCKS_PER_MS, GRANTED_BLOCKS] = [0.01, 1000];
 
 export interface HeadsDependencies {
   /** In the order of the indexers, without backups: their providers count requests. */
@@ -107,6 +102,5 @@ function isContradicted(head: ChainHead, all: readonly ChainHead[]): boolean {
 /** Whether two heads cannot be of one chain: the one has more blocks than it can have made since the time of the other. */
 function contradict(one: ChainHead, other: ChainHead): boolean {
   const [older, newer] = one.seqno < other.seqno ? [one, other] : [other, one];
-  const madeAtMost = GRANTED_BLOCKS + MOST_BLOCKS_PER_MS * Math.max(0, newer.at - older.at);
-  return newer.seqno - older.seqno > madeAtMost;
+  return newer.seqno - older.seqno > mostBlocksIn(newer.at - older.at);
 }

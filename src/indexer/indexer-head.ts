@@ -2,6 +2,7 @@ import { ProxyError } from '../errors.ts';
 import type { EpochMs, Ms } from '../time-units.ts';
 import { type ChainHead, type ChainPoint, headIn } from '../ton/chain-point.ts';
 import { BlockProof, blockQuestion, showsBlock } from './block-proof.ts';
+import { HeadJudge } from './head-judge.ts';
 import type { UpstreamAnswer, UpstreamClient, UpstreamRequest } from './upstream-client.ts';
 
 const HEAD_QUESTION: UpstreamRequest = { operation: 'masterchainInfo', query: [], headers: [], isForHead: true };
@@ -13,7 +14,7 @@ const TIMEOUT_MS = 5000;
 const ASK_EVERY_MS = 10_000;
 
 /** Replicas behind one address differ: for so long a point that was shown counts, whatever the head is said to be. */
-const SHOWN_HOLDS_MS = 60_000;
+export const SHOWN_HOLDS_MS = 60_000;
 
 /** A chain time further ahead of our clock is garbage. */
 const FURTHEST_AHEAD_MS = 60 * 60_000;
@@ -66,6 +67,7 @@ export interface IndexerHeadDependencies {
 export class IndexerHead {
   readonly #dependencies: IndexerHeadDependencies;
   readonly #proof = new BlockProof();
+  readonly #judge: HeadJudge;
   #at = 0;
   /** When the indexer last showed a time that is not older than the known one. */
   #shownAt = Number.NEGATIVE_INFINITY;
@@ -85,6 +87,7 @@ export class IndexerHead {
 
   constructor(dependencies: IndexerHeadDependencies) {
     this.#dependencies = dependencies;
+    this.#judge = new HeadJudge(dependencies);
   }
 
   /** The chain time, epoch milliseconds; `undefined` if nothing has shown it in the last 60 s. */
@@ -170,8 +173,33 @@ export class IndexerHead {
     this.#isAsking = false;
   }
 
-  /** Learns the point that an answer shows; most are about old blocks. `isHead`: it was asked for the head itself. */
-  learn({ at, seqno }: ChainPoint, isHead = false): void {
+  /** The head that was accepted last, by its seqno; -1 while none was. */
+  get acceptedSeqno(): number {
+    return this.#judge.seqno;
+  }
+
+  /** Whether its chain can have got to this point by now, by the head that it named last. */
+  canBeAt(point: ChainPoint): boolean {
+    return this.#judge.canBeAt(point);
+  }
+
+  /** Learns the point that an answer shows; most are about old blocks. Nothing of one that its chain cannot have reached. */
+  learn(point: ChainPoint): void {
+    if (this.canBeAt(point)) this.#learn(point);
+  }
+
+  /**
+   * Learns the head that a client's request was answered with. Returns `false` if that cannot be the head of our chain
+   * ({@link HeadJudge}): then nothing is learned, and nobody may be told of it.
+   */
+  learnHead(head: ChainHead): boolean {
+    if (this.#judge.refusalOf(head) !== undefined) return false;
+    this.#learn(head);
+    return true;
+  }
+
+  /** `isPolled`: it was asked for its head for its own sake, and this is its word. */
+  #learn({ at, seqno }: ChainPoint, isPolled = false): void {
     if (this.#isOfOtherChain) return;
     const now = this.#dependencies.now();
     if (at > 0 && at <= now + FURTHEST_AHEAD_MS && (at >= this.#at || !this.#isTimeCurrent(now))) {
@@ -179,12 +207,12 @@ export class IndexerHead {
       this.#shownAt = now;
     }
     if (seqno < 0) return;
-    if (seqno >= this.#seqno || (isHead && !this.#isSeqnoCurrent(now))) {
+    if (seqno >= this.#seqno || (isPolled && !this.#isSeqnoCurrent(now))) {
       if (seqno !== this.#seqno) this.#grewAt = now;
       this.#seqno = seqno;
       this.#reachedAt = now;
     }
-    if (isHead || seqno > this.#last) this.#last = seqno;
+    if (isPolled || seqno > this.#last) this.#last = seqno;
   }
 
   /** To be called when it had nothing of a block that it has by its own word, and another indexer has it. */
@@ -202,20 +230,24 @@ export class IndexerHead {
     this.#word = undefined;
     this.#unansweredSince = undefined;
     this.#proof.forget();
+    this.#judge.forgetTimes();
   }
 
   async #askForHead(): Promise<ChainHead | undefined> {
-    const { now, maySend, isOurChain } = this.#dependencies;
+    const { now, maySend } = this.#dependencies;
     this.#askedAt = now();
     if (!(await maySend())) return undefined;
     this.#unansweredSince ??= now();
     const answer = await this.#send(HEAD_QUESTION);
     if (answer?.status !== 200) return undefined;
     const head = headIn(answer.body);
-    if (head.seqno >= 0) this.#unansweredSince = undefined;
-    if (head.globalId !== undefined) this.#isOfOtherChain = !isOurChain(head.globalId);
+    const refusal = this.#judge.refusalOf(head);
+    // One that its chain cannot have reached is as good as none.
+    if (head.seqno >= 0 && refusal !== 'jump') this.#unansweredSince = undefined;
+    if (head.globalId !== undefined) this.#isOfOtherChain = refusal === 'other-chain';
     this.#sayFault();
-    this.learn(head, true);
+    if (refusal !== undefined) return undefined;
+    this.#learn(head, true);
     if (this.#isOfOtherChain || head.seqno < 0) return undefined;
     const at = now();
     this.#word = { at, ageMs: head.at > 0 ? at - head.at : undefined, sameForMs: at - this.#grewAt };

@@ -9,6 +9,11 @@ export interface ChainPoint {
   readonly seqno: number;
 }
 
+/** Whether a point was read from `masterchainInfo`: then it is the head of its chain. */
+export function isHead(point: ChainPoint): point is ChainHead {
+  return 'globalId' in point;
+}
+
 /** What an answer shows that is about nothing committed. */
 export const NO_POINT: ChainPoint = { at: 0, seqno: -1 };
 

@@ -1,5 +1,5 @@
 import type { ForwardedAnswer } from '../../indexer/upstream-client.ts';
-import { type ChainPoint, headIn } from '../../ton/chain-point.ts';
+import { type ChainHead, headIn } from '../../ton/chain-point.ts';
 
 /** A longer answer is passed on unread. */
 const LONGEST_BYTES = 64 * 1024;
@@ -13,13 +13,13 @@ const ASKS_FOR_HEAD = /^\/api\/v3\/masterchaininfo\/*(\?|$)/i;
 export function learningHead(
   target: string,
   { status, headers, body }: ForwardedAnswer,
-  learn: (point: ChainPoint) => void,
+  learn: (head: ChainHead) => void,
 ): AsyncIterable<Buffer> {
   const isHead = status === 200 && ASKS_FOR_HEAD.test(target) && headers['content-encoding'] === undefined;
   return isHead ? learningFrom(body, learn) : body;
 }
 
-async function* learningFrom(body: AsyncIterable<Buffer>, learn: (point: ChainPoint) => void): AsyncGenerator<Buffer> {
+async function* learningFrom(body: AsyncIterable<Buffer>, learn: (head: ChainHead) => void): AsyncGenerator<Buffer> {
   const read: Buffer[] = [];
   let bytes = 0;
   let last: Buffer | undefined;

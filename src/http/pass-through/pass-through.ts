@@ -26,7 +26,7 @@ const OPERATION = 'passThrough';
 /** An indexer that requests are passed to. */
 interface PassedTo {
   readonly client: Pick<UpstreamClient, 'forward'>;
-  readonly head: Pick<IndexerHead, 'learn'>;
+  readonly head: Pick<IndexerHead, 'learnHead'>;
   /** Of requests without a key; never sent to another indexer. */
   readonly apiKey: string | undefined;
 }
@@ -135,7 +135,7 @@ async function forward(
   try {
     answer = await client.forward(request);
     outcome = passedOutcome(answer.status);
-    return { ...answer, body: learningHead(request.target, answer, (point) => head.learn(point)) };
+    return { ...answer, body: learningHead(request.target, answer, (named) => head.learnHead(named)) };
   } catch (error) {
     // A client that leaves says nothing about the indexer, which is still working on its request.
     if (error instanceof ProxyError && !request.signal.aborted) outcome = outcomeOf(error);

@@ -8,9 +8,10 @@ import { operation } from '../operation.ts';
 const schema = z.object({}).transform((): CanonicalRequest => ({ query: [], headers: [] }));
 
 /** The newest and the oldest masterchain block, both with their seqnos. */
-function finalityOfHead({ last, first }: JsonObject): Finality<'head'> | undefined {
-  const hasSeqno = (block: unknown) => isObject(block) && Number.isInteger(block['seqno']);
-  const isHead = hasSeqno(last) && hasSeqno(first) && isObject(last) && last['workchain'] === -1;
+function finalityOfHead(body: JsonObject): Finality<'head'> | undefined {
+  const { last, first } = body;
+  const hasFirst = isObject(first) && Number.isInteger(first['seqno']);
+  const isHead = headOf(body).seqno >= 0 && hasFirst && isObject(last) && last['workchain'] === -1;
   return isHead ? { answerClass: 'live', rule: 'head' } : undefined;
 }
 
@@ -22,7 +23,7 @@ export const masterchainInfo = operation({
   finality: finalityOfHead,
   lifetimeRules: () => ['head'],
   // A replica that lags behind names an older block.
-  completeness: (_, body) => ({ rank: Math.max(0, headOf(body).seqno), hashes: [], tentativeHashes: [] }),
+  completeness: (_, body) => ({ rank: headOf(body).seqno, hashes: [], tentativeHashes: [] }),
   chainPoint: headOf,
   tags: 'names nothing',
   cheapQuery: [],

@@ -222,6 +222,36 @@ test('a head of 2 000 000 000 that was said once is forgotten within a minute', 
   expect([head.seqno <= seqno(), head.hasReached(head.seqno)]).toEqual([true, true]);
 });
 
+describe('a head that its chain cannot have reached', () => {
+  test('is not learned where it was said once or twice, and counts as no answer', async () => {
+    const { head, indexer, look } = oneHead();
+    await look(1);
+    const { seqno } = indexer;
+    indexer.seqno = () => 2_000_000_000;
+    expect([await head.ask(), await head.ask()]).toEqual([undefined, undefined]);
+    await vi.advanceTimersByTimeAsync(1001);
+    expect([head.seqno < seqno(), head.hasReached(seqno() + 100), head.isSilent]).toEqual([true, false, true]);
+    indexer.seqno = seqno;
+    expect([(await head.ask())?.seqno, head.isSilent]).toEqual([seqno(), false]);
+  });
+
+  test('is learned when it was said three times in a row, whoever asked', async () => {
+    const { head, indexer } = oneHead();
+    await head.ask();
+    indexer.seqno = () => NEWEST + 5000;
+    const said = { seqno: NEWEST + 5000, at: Date.now(), first: 0, globalId: -239 };
+    expect([await head.ask(), head.learnHead(said), head.seqno]).toEqual([undefined, false, NEWEST]);
+    expect([(await head.ask())?.seqno, head.newestBlock]).toEqual([NEWEST + 5000, NEWEST + 5000]);
+  });
+
+  test('is not learned of another answer either, which says nothing about the next head', async () => {
+    const { head } = oneHead();
+    await head.ask();
+    for (let time = 0; time < 5; time++) head.learn({ at: Date.now(), seqno: 2_000_000_000 });
+    expect([head.seqno, head.hasBlock(NEWEST + 1)]).toEqual([NEWEST, false]);
+  });
+});
+
 test('a block counts as reached for a minute after it, or a later one, was last shown', async () => {
   const { head } = oneHead();
   await head.ask();
