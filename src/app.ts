@@ -1,6 +1,7 @@
 import { lookup } from 'node:dns';
 import { hostname } from 'node:os';
 import type { Logger } from 'pino';
+import { SharedEntries } from './answer/shared-entries.ts';
 import { Gzip } from './cache/gzip.ts';
 import { MemoryTier } from './cache/memory-tier.ts';
 import { banKeysOf } from './cache/redis-keys.ts';
@@ -93,7 +94,7 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
     events.report({ name: 'clock-jump' });
     // The instants of entries belong to another time: a 404 could be served for hours too long.
     memory.clear();
-    for (const { head } of indexers.all) head.forget();
+    indexers.forget();
     void purges.exchange();
     // Keys that are still polled are watched anew.
     push?.watches.clear();
@@ -117,7 +118,11 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
     onPacked: () => events.report({ name: 'compressed' }),
     enabled: compression.enabled,
   });
-  const redis = openRedis(context, { gzip, onTransition: (transition) => purges.onRedisTransition(transition) });
+  const redis = openRedis(context, {
+    gzip,
+    accepts: (entry) => sharedEntries.accepts(entry),
+    onTransition: (transition) => purges.onRedisTransition(transition),
+  });
   const purges = new Purges({
     onAllPurged: () => memory.clear(),
     runScript: redis?.connection.runScript,
@@ -130,13 +135,16 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
   });
 
   const indexers = openIndexers(context, { scripting: redis?.connection, makeRoom: () => memory.makeRoom() });
+  const sharedEntries = new SharedEntries(indexers.chain);
   const push = openPush(context, (call, key) => port.refreshStale(call, key));
   const cache = new TieredCache({
     memory,
     redis: redis?.tier,
     purges,
     applyEvents: push && ((entry) => push.effects.applyTo(entry)),
-    hasReached: (seqno) => indexers.all.some(({ head }) => head.hasReached(seqno)),
+    hasReached: (seqno) => indexers.chain.hasReached(seqno),
+    accepts: (entry) => sharedEntries.accepts(entry),
+    learn: (entry, tags) => sharedEntries.learn(entry, tags),
     wentBack: new WentBack(() => events.report({ name: 'went-back' })),
     now,
   });

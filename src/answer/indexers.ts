@@ -31,7 +31,7 @@ export interface AskableIndexer {
   readonly client: Pick<UpstreamClient, 'fetch'>;
   readonly head: Pick<
     IndexerHead,
-    'learn' | 'learnHead' | 'chainTime' | 'askIfDue' | 'newestBlock' | 'hasBlock' | 'hasReached' | 'refute'
+    'learn' | 'learnHead' | 'chainTime' | 'askIfDue' | 'newestBlock' | 'hasBlock' | 'refute'
   >;
   /** The pause that it asked for. */
   readonly pause: Pick<Guard, 'breaker'>;
@@ -44,6 +44,8 @@ export interface IndexersDependencies {
   /** Absent where there are no two replicas, as `hedging` is. */
   readonly heads: Heads | undefined;
   readonly hedging: Hedging | undefined;
+  /** Whether the chain is known to have reached a masterchain block. */
+  readonly hasReached: (seqno: number) => boolean;
   readonly admission: Admission;
   readonly refusalError: RefusalErrorOf;
   readonly bodies: AnswerBodyReader;
@@ -169,7 +171,7 @@ export class Indexers {
 
   /** One request to the indexer of a ticket, which it frees if there is no answer that may be cached. */
   async #send({ call, request, flight, trace }: Question, ticket: Ticket): Promise<SendResult> {
-    const { indexers, heads, hedging, bodies, refusalError, monotonic, random } = this.#dependencies;
+    const { indexers, heads, hedging, hasReached, bodies, refusalError, monotonic, random } = this.#dependencies;
     const operation = call.operation.name;
     const seqno = seqnoOf(call);
     const indexer = indexers[ticket.route.index] as AskableIndexer;
@@ -182,8 +184,7 @@ export class Indexers {
       heads?.askIfDue();
       const startedAt = monotonic();
       // Asked before it is sent: what is seen of the chain meanwhile is newer than the answer.
-      const awaitedBlock =
-        seqno === undefined || indexers.some(({ head }) => head.hasReached(seqno)) ? undefined : seqno;
+      const awaitedBlock = seqno === undefined || hasReached(seqno) ? undefined : seqno;
       const { query, headers } = call.request;
       const answer = await indexer.client.fetch({ operation, query, headers: [...headers, ...trace] });
       hedging?.answered(operation, monotonic() - startedAt);

@@ -138,6 +138,17 @@ export function keptBody(content: Content): CodedBody {
   return { coding, body: bodyIn(content, coding) as Buffer };
 }
 
+/** The plain body of a content of up to 64 KiB, at once; `undefined` for a longer one, and for what is no gzip. */
+export function plainBody(content: Content): Buffer | undefined {
+  const { coding, body } = keptBody(content);
+  if (coding === 'identity' || content.bytes > QUICK_BYTES) return bodyIn(content, 'identity');
+  try {
+    return gunzipSync(body, { maxOutputLength: Math.max(1, content.bytes) });
+  } catch {
+    return undefined;
+  }
+}
+
 const [gzipAsync, gunzipAsync] = [promisify(gzip), promisify(gunzip)];
 
 /**

@@ -45,6 +45,8 @@ export interface RedisTierDependencies {
   readonly redisKey: (key: string) => string;
   /** The body of an entry as it is stored. Never rejects. */
   readonly toStore: (entry: Entry) => Promise<CodedBody>;
+  /** Whether an entry that Redis holds may be used; one that may not is as good as none. Absent where each one may. */
+  readonly accepts?: (entry: Entry) => boolean;
   readonly now: () => EpochMs;
   readonly monotonic: () => MonotonicMs;
   readonly report: (event: RedisTierEvent) => void;
@@ -179,7 +181,8 @@ export class RedisTier {
   #decoded(bytes: Buffer, key: string): Entry | 'absent' | 'corrupt' {
     const entry = decodeEntry(bytes, key);
     if (entry === undefined) return 'corrupt';
-    return usableUntil(entry) <= this.#dependencies.now() ? 'absent' : entry;
+    const { accepts, now } = this.#dependencies;
+    return usableUntil(entry) <= now() || accepts?.(entry) === false ? 'absent' : entry;
   }
 
   async #acquire(key: string, { token, leaseMs }: Omit<LeaseRequest, 'budgetMs'>): Promise<Acquired> {

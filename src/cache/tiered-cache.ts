@@ -59,6 +59,10 @@ export interface TieredCacheDependencies {
   readonly applyEvents: ((entry: Entry) => Entry) | undefined;
   /** Whether the chain is known to have reached a masterchain block. */
   readonly hasReached: (seqno: number) => boolean;
+  /** Whether a new answer is compared with an entry; one that cannot be true gives way at once. Absent where each one is. */
+  readonly accepts?: (entry: Entry) => boolean;
+  /** Called with each entry that Redis returns and no purge covers, and its tags: it may show how far the chain is. */
+  readonly learn?: (entry: Entry, tags: readonly string[]) => void;
   readonly wentBack: Pick<WentBack, 'look'>;
   readonly now: () => EpochMs;
 }
@@ -152,8 +156,9 @@ export class TieredCache {
 
   /** Takes the entry from Redis into memory, unless memory holds a better one. */
   #takeFromRedis(entry: Entry, tags: readonly string[]): Lookup {
-    const { memory, wentBack, now } = this.#dependencies;
+    const { memory, learn, wentBack, now } = this.#dependencies;
     if (this.isPurged(entry, tags)) return this.lookInMemory(entry.key, tags);
+    learn?.(entry, tags);
     const kept = this.#keptEntry(entry.key, tags);
     const precedence = kept === undefined ? 'replaces' : precedenceOver(kept, entry, now());
     // Memory may hold the same answer, extended since where Redis takes no writes.
@@ -166,11 +171,12 @@ export class TieredCache {
     return this.#lookupOf(precedence === 'regressed' ? this.#extend(kept) : kept, tags, 'memory');
   }
 
-  /** The entry that a new answer is compared with: usable and not purged. */
+  /** The entry that a new answer is compared with: usable, not purged, and nothing that cannot be true. */
   #keptEntry(key: string, tags: readonly string[], known?: Entry): Entry | undefined {
-    const { memory, now } = this.#dependencies;
+    const { memory, accepts, now } = this.#dependencies;
     const entry = memory.get(key) ?? known;
-    return entry === undefined || usableUntil(entry) <= now() || this.isPurged(entry, tags) ? undefined : entry;
+    if (entry === undefined || usableUntil(entry) <= now() || this.isPurged(entry, tags)) return undefined;
+    return accepts?.(entry) === false ? undefined : entry;
   }
 
   #extend(kept: Entry, lease?: WritersLease): Entry {

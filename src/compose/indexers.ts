@@ -5,7 +5,9 @@ import { MemoryPressure } from '../admission/memory-pressure.ts';
 import { type Route, Routes } from '../admission/routes.ts';
 import { Slots } from '../admission/slots.ts';
 import { AnswerBodyReader } from '../answer/answer-body-reader.ts';
+import { FollowedChain } from '../indexer/followed-chain.ts';
 import { Heads } from '../indexer/heads.ts';
+import { KnownChain } from '../indexer/known-chain.ts';
 import type { RedisScripting } from '../redis/connect.ts';
 import type { Ms } from '../time-units.ts';
 import { GLOBAL_IDS } from '../ton/chain-point.ts';
@@ -45,10 +47,11 @@ export function openIndexers(context: AppContext, { scripting, makeRoom }: OpenI
   });
   // A request may spend half of its timeout in the backlog; the other half is for the indexer's answer.
   const patienceMs = Math.min(admission.patience, upstream.timeout / 2);
-  const isOurChain = firstChain(GLOBAL_IDS[settings.network]);
+  const followed = new FollowedChain(GLOBAL_IDS[settings.network]);
   const indexers = indexersOf(context).map((indexer) =>
-    openIndexer(context, { scripting, onReading, isOurChain }, indexer),
+    openIndexer(context, { scripting, onReading, isOurChain: followed.isOurs }, indexer),
   );
+  const chain = new KnownChain({ heads: indexers.map(({ head }) => head), chain: followed, now: context.now });
   const replicas = indexers.filter(({ route }) => !route.isBackup);
   const heads = replicas.length > 1 ? openHeads(context, replicas) : undefined;
   // What clients make of the rest of the API says nothing about the operations: it has slots and health of its own.
@@ -74,10 +77,17 @@ export function openIndexers(context: AppContext, { scripting, makeRoom }: OpenI
     all: indexers,
     /** Absent where there are no two replicas. */
     heads,
+    /** How far the chain is known to be. */
+    chain,
     /** For the three operations and for pass-through. */
     admission: new Admission({ memory, routes, backlog }),
     answerBodies,
     memory,
+    /** To be called when the clock has jumped: then no instant before it means anything. */
+    forget: (): void => {
+      for (const { head } of indexers) head.forget();
+      chain.forget();
+    },
     /**
      * Asks all but backups for their heads and for the blocks that they name: the log says which cannot be asked, and
      * which have no blocks. Takes up to 3 s longer than their answers. Never rejects.
@@ -115,16 +125,4 @@ function openHeads({ settings, events, monotonic }: AppContext, replicas: readon
       (upstream.requestsPerSecond ?? FEW_PER_SECOND) < FEW_PER_SECOND ? HEADS_EVERY_MS_OF_FEW : HEADS_EVERY_MS,
     maxLag: upstream.maxLag,
   });
-}
-
-/**
- * Whether a `global_id` is that of the chain that is followed: the first one that is asked about. That of the network, where
- * it has a known one, takes its place, so that it does not count who answered first.
- */
-function firstChain(ofNetwork: number | undefined): (globalId: number) => boolean {
-  let followed: number | undefined;
-  return (globalId) => {
-    if (followed === undefined || globalId === ofNetwork) followed = globalId;
-    return globalId === followed;
-  };
 }

@@ -53,6 +53,7 @@ export function openPublicPort(context: AppContext, parts: PublicPortDependencie
   const askable = new Indexers({
     indexers: indexers.all,
     heads,
+    hasReached: (seqno) => indexers.chain.hasReached(seqno),
     hedging: heads && new Hedging({ budget: hedges, unknownMs: upstream.timeout / 10 }),
     admission,
     refusalError,

@@ -1,3 +1,4 @@
+import type { Entry } from '../cache/entry.ts';
 import type { Gzip } from '../cache/gzip.ts';
 import { entryKeysOf, leaseKeyOf } from '../cache/redis-keys.ts';
 import { RedisTier } from '../cache/redis-tier.ts';
@@ -11,13 +12,15 @@ export type SharedRedis = NonNullable<ReturnType<typeof openRedis>>;
 
 export interface OpenRedisDependencies {
   readonly gzip: Gzip;
+  /** Whether an entry that Redis holds may be used. */
+  readonly accepts: (entry: Entry) => boolean;
   readonly onTransition: (transition: RedisTransition) => void;
 }
 
 /** Starts connecting and returns at once; `undefined` where no Redis is set. */
 export function openRedis(
   { settings, events, names, now, monotonic }: AppContext,
-  { gzip, onTransition }: OpenRedisDependencies,
+  { gzip, accepts, onTransition }: OpenRedisDependencies,
 ) {
   const { redis, network } = settings;
   if (redis.url === undefined) return undefined;
@@ -39,6 +42,7 @@ export function openRedis(
     connection,
     redisKey,
     toStore: (entry) => gzip.toStore(entry),
+    accepts,
     now,
     monotonic,
     report: events.report,

@@ -105,6 +105,66 @@ describe('a cached 404 for a block', () => {
   });
 });
 
+describe('a cached 404 for a block, of an instance that has not asked the indexer since', () => {
+  const env = { CACHE_OPERATIONS: 'all' };
+  const page = (seqno: number, limit = 100) => targetOf('masterchainBlockShards', { seqno, limit });
+  /** Redis counts real time: a minute of the test's clock passes in no time. */
+  const notFound = { lifetime: 600_000, staleWhileRevalidate: 0, staleIfError: 0 };
+  const shared = { tiers: 'memory and Redis', proxy: { env, overrides: { lifetimes: { notFound } } } } as const;
+
+  /** Two instances that have seen the head, of which one has the 404 for the next block, which is there by now. */
+  async function awaitWith(target: (seqno: number) => string): Promise<[target: string, one: RunningProxy]> {
+    world = await World.start({ ...ANY_WORLD, ...shared });
+    const other = await world.addProxy(shared.proxy);
+    // Each has asked the indexer for its head.
+    for (const proxy of [world.proxy, other]) {
+      world.advance(20_000);
+      expect((await world.ask(INFO, {}, proxy)).cache).toMatchObject({ stored: true });
+    }
+    world.advance(BLOCK_MS / 2);
+    const awaited = target(world.indexer.chain.headSeqno + 1);
+    expect((await world.ask(awaited)).text).not.toContain('"seqno"');
+    world.advance(BLOCK_MS / 2);
+    return [awaited, other];
+  }
+
+  it.each([
+    ['the head', () => INFO],
+    ['an answer about the block', (seqno: number) => page(seqno, 50)],
+    ['an answer about a later one', (seqno: number) => page(seqno + 1, 50)],
+  ])('is not served once it has had %s from Redis', async (_, shown) => {
+    const [awaited, other] = await awaitWith(page);
+    const seqno = world.indexer.chain.headSeqno;
+    world.advance(BLOCK_MS);
+    const asked = shown(seqno);
+    expect((await world.ask(asked, {}, other)).status).toBe(200);
+    await other.untilRedisHasAll();
+    expect(await world.ask(awaited)).toMatchObject({ status: 404, cache: { hit: true, detail: 'memory' } });
+    expect((await world.ask(asked)).cache).toMatchObject({ hit: true, detail: 'redis' });
+    expect((await world.ask(awaited)).status).toBe(200);
+  });
+
+  it('is served for its lifetime where an answer from Redis says that a later block is not there', async () => {
+    const [awaited, other] = await awaitWith(page);
+    const absent = page(world.indexer.chain.headSeqno + 10);
+    expect((await world.ask(absent, {}, other)).status).toBe(404);
+    await other.untilRedisHasAll();
+    expect((await world.ask(absent)).cache).toMatchObject({ hit: true, detail: 'redis' });
+    expect(await world.ask(awaited)).toMatchObject({ status: 404, cache: { hit: true } });
+  });
+
+  it('leaves what is known of the indexer as it is: its own head', async () => {
+    const [, other] = await awaitWith(page);
+    world.advance(BLOCK_MS);
+    const newest = () => world.proxy.metric('toncache_newest_masterchain_seqno');
+    const before = await newest();
+    await world.ask(INFO, {}, other);
+    await other.untilRedisHasAll();
+    expect((await world.ask(INFO)).cache).toMatchObject({ hit: true, detail: 'redis' });
+    expect(await newest()).toBe(before);
+  });
+});
+
 it('a cached 404 for a hash does not depend on the head', async () => {
   world = await World.start({ ...ANY_WORLD, proxy: { env: { PASSTHROUGH: 'on' } } });
   world.advance(BLOCK_MS / 2);

@@ -1,0 +1,66 @@
+import type { EpochMs } from '../time-units.ts';
+import type { ChainHead, ChainPoint } from '../ton/chain-point.ts';
+import type { FollowedChain } from './followed-chain.ts';
+import { type IndexerHead, SHOWN_HOLDS_MS } from './indexer-head.ts';
+
+export interface KnownChainDependencies {
+  /** Of all indexers of this instance. */
+  readonly heads: readonly Pick<IndexerHead, 'hasReached' | 'acceptedSeqno' | 'canBeAt'>[];
+  readonly chain: Pick<FollowedChain, 'isOther'>;
+  readonly now: () => EpochMs;
+}
+
+/**
+ * How far this instance knows that its chain has got: by the words of its indexers, and by what other instances have
+ * stored. The latter says nothing about where an indexer of this instance is, so it is no part of any {@link IndexerHead}.
+ */
+export class KnownChain {
+  readonly #dependencies: KnownChainDependencies;
+  #seqno = -1;
+  /** When an entry last showed that block or a later one. */
+  #shownAt = Number.NEGATIVE_INFINITY;
+
+  constructor(dependencies: KnownChainDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /** Whether something has shown in the last 60 s that the chain has reached a masterchain block. */
+  hasReached(seqno: number): boolean {
+    if (seqno <= this.#seqno && this.#dependencies.now() - this.#shownAt <= SHOWN_HOLDS_MS) return true;
+    return this.#dependencies.heads.some((head) => head.hasReached(seqno));
+  }
+
+  /**
+   * Whether a head that another instance stored may be served: not if it is of another chain, or the chain cannot have
+   * reached it by the newest head of all indexers of this instance. While none is known, it may.
+   */
+  accepts(head: ChainHead): boolean {
+    return this.#newest() === undefined || (!this.#dependencies.chain.isOther(head.globalId) && this.#canBeAt(head));
+  }
+
+  /** Learns the point that the entry of another instance shows, if the chain can be there by what its indexers name. */
+  learn(point: ChainPoint): void {
+    const { now } = this.#dependencies;
+    const isKnown = now() - this.#shownAt <= SHOWN_HOLDS_MS;
+    if ((isKnown && point.seqno < this.#seqno) || this.#newest() === undefined || !this.#canBeAt(point)) return;
+    this.#seqno = point.seqno;
+    this.#shownAt = now();
+  }
+
+  /** To be called when the clock has jumped: then no instant before it means anything. */
+  forget(): void {
+    this.#shownAt = Number.NEGATIVE_INFINITY;
+  }
+
+  #canBeAt(point: ChainPoint): boolean {
+    return this.#newest()?.canBeAt(point) === true;
+  }
+
+  /** The head of the indexer that names the newest block; `undefined` while none has named one. */
+  #newest() {
+    const known = this.#dependencies.heads.filter(({ acceptedSeqno }) => acceptedSeqno >= 0);
+    return known.length === 0
+      ? undefined
+      : known.reduce((one, other) => (other.acceptedSeqno > one.acceptedSeqno ? other : one));
+  }
+}

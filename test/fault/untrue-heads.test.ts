@@ -1,0 +1,169 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import type { Fault, FaultScope } from '../../src/tools/simulator/faults.ts';
+import { targetOf } from '../e2e/questions.ts';
+import { ANY_WORLD, World } from '../e2e/world.ts';
+import type { RunningProxy } from '../support/start-proxy.ts';
+
+const INFO = '/api/v3/masterchainInfo';
+const BLOCK_MS = 400;
+const CACHED = { env: { CACHE_OPERATIONS: 'all' } };
+const HEAD = { operation: 'masterchainInfo' } as const;
+const MAD = { kind: 'head', seqno: 900_000_000 } as const;
+const TESTNET = { kind: 'head', globalId: -3 } as const;
+
+let world: World;
+
+afterEach(() => world[Symbol.asyncDispose]());
+
+const shared = async () => {
+  world = await World.start({ ...ANY_WORLD, tiers: 'memory and Redis', proxy: CACHED });
+};
+const lie = (fault: Fault, scope: Omit<FaultScope, 'operation'> = {}) =>
+  world.indexer.faults.inject(fault, { ...HEAD, ...scope });
+const newest = () => world.indexer.chain.headSeqno;
+
+/** The head that a client gets; `undefined` for a failure, whose code is expected. */
+async function headOf(proxy: RunningProxy = world.proxy): Promise<number | undefined> {
+  const { status, text, cache } = await world.ask(INFO, {}, proxy);
+  if (status === 200) {
+    const { last } = JSON.parse(text);
+    expect(last.global_id).toBe(-239);
+    return last.seqno;
+  }
+  expect({ status, cache }).toMatchObject({ status: 502, cache: { detail: 'upstream-invalid' } });
+  return undefined;
+}
+
+/** Until what was cached may not be served any more, not even instead of a failure. */
+const outlive = () => world.advance(20_000);
+
+describe.each([
+  ['far too high', MAD],
+  ['of another chain', TESTNET],
+])('one head that is %s', (_, fault) => {
+  it('reaches no client, and the next true one does', async () => {
+    world = await World.start({ ...ANY_WORLD, proxy: CACHED });
+    expect(await headOf()).toBe(newest());
+    for (let time = 0; time < 4; time++) {
+      lie(fault, { times: 1 });
+      outlive();
+      expect(await headOf()).toBeUndefined();
+      outlive();
+      expect(await headOf()).toBe(newest());
+    }
+  });
+
+  it('is answered with the head before it, while that may be served', async () => {
+    world = await World.start({ ...ANY_WORLD, proxy: CACHED });
+    const before = await headOf();
+    lie(fault);
+    world.advance(2 * BLOCK_MS);
+    expect(await headOf()).toBe(before);
+  });
+
+  it('ends no 404 for a block that is not there yet', async () => {
+    world = await World.start({ ...ANY_WORLD, proxy: CACHED });
+    await headOf();
+    outlive();
+    const notFound = targetOf('masterchainBlockShards', { seqno: newest() + 10 });
+    await world.ask(notFound);
+    lie(fault);
+    expect(await headOf()).toBeUndefined();
+    expect(await world.ask(notFound)).toMatchObject({ status: 404, cache: { hit: true } });
+  });
+
+  it('is written to Redis by no instance, and served by none', async () => {
+    await shared();
+    const other = await world.addProxy(CACHED);
+    expect(await headOf()).toBe(newest());
+    const liar = lie(fault, { times: 1 });
+    outlive();
+    expect(await headOf()).toBeUndefined();
+    await world.proxy.untilRedisHasAll();
+    expect(liar.hits).toBe(1);
+    // The failure may be shared for a moment; the head is not.
+    await expect.poll(() => headOf(other)).toBe(newest());
+  });
+
+  it('that an instance stored whose indexer had named none before is neither served nor learned by one that knows better', async () => {
+    await shared();
+    expect(await headOf()).toBe(newest());
+    outlive();
+    const second = await world.addProxy(CACHED);
+    lie(fault, { times: 1 });
+    expect(JSON.parse((await world.ask(INFO, {}, second)).text).last).toMatchObject(
+      fault === MAD ? { seqno: fault.seqno } : { global_id: -3 },
+    );
+    await second.untilRedisHasAll();
+    expect(await headOf()).toBe(newest());
+    // What this one has stored instead is good for all others.
+    await world.proxy.untilRedisHasAll();
+    const third = await world.addProxy(CACHED);
+    expect(await headOf(third)).toBe(newest());
+  });
+});
+
+it('a first head that is far too low is not served for longer than two more answers', async () => {
+  world = await World.start({ ...ANY_WORLD, proxy: CACHED });
+  lie({ kind: 'head', seqno: 5 }, { times: 1 });
+  const seen: (number | undefined)[] = [];
+  for (let time = 0; time < 4; time++, outlive()) seen.push(await headOf());
+  expect(seen).toEqual([5, undefined, undefined, newest() - 20_000 / BLOCK_MS]);
+});
+
+it('a first head that is far too high gives way to the next one', async () => {
+  await shared();
+  lie(MAD, { times: 1 });
+  expect(await headOf()).toBe(MAD.seqno);
+  await world.proxy.untilRedisHasAll();
+  world.advance(2 * BLOCK_MS);
+  // The copy is stale: it is refreshed in the background.
+  await expect.poll(() => headOf()).toBe(newest());
+  await world.proxy.untilRedisHasAll();
+  expect(await headOf(await world.addProxy(CACHED))).toBe(newest());
+});
+
+it('an indexer with a new database is followed at once, and while it catches up', async () => {
+  world = await World.start({ ...ANY_WORLD, proxy: CACHED });
+  await headOf();
+  const { seqno, gen_utime: at } = JSON.parse((await world.ask(INFO)).text).last;
+  // A hundred times as fast as the chain.
+  for (let hours = 30; hours > 0; hours--) {
+    outlive();
+    const last = { workchain: -1, seqno: seqno - hours * 9000, gen_utime: String(Number(at) - hours * 3600) };
+    const body = JSON.stringify({ last: { ...last, global_id: -239 }, first: { seqno: 1 } });
+    lie({ kind: 'answer', status: 200, body }, { times: 1 });
+    expect(await headOf()).toBe(last.seqno);
+  }
+});
+
+it.each([undefined, null, -1, 2 ** 31, 1.5, '62000000'])('a head whose seqno is %s is none', async (seqno) => {
+  world = await World.start({ ...ANY_WORLD, proxy: CACHED });
+  const body = JSON.stringify({ last: { workchain: -1, seqno }, first: { seqno: 1 } });
+  lie({ kind: 'answer', status: 200, body });
+  expect(await headOf()).toBeUndefined();
+});
+
+it('a head that is passed through reaches its client, and teaches nothing where it cannot be', async () => {
+  world = await World.start({ ...ANY_WORLD, proxy: { env: { PASSTHROUGH: 'on' } } });
+  await world.ask(INFO);
+  const notFound = targetOf('masterchainBlockShards', { seqno: newest() + 10 });
+  await world.ask(notFound);
+  lie(MAD, { times: 2 });
+  for (let time = 0; time < 2; time++) expect((await world.ask(INFO)).text).toContain(`"seqno":${MAD.seqno}`);
+  expect(await world.ask(notFound)).toMatchObject({ status: 404, cache: { hit: true } });
+});
+
+it('another answer that names a block which the chain cannot have reached teaches nothing', async () => {
+  world = await World.start({ ...ANY_WORLD, proxy: CACHED });
+  await headOf();
+  const notFound = targetOf('masterchainBlockShards', { seqno: newest() + 10 });
+  await world.ask(notFound);
+  const blocks = [{ workchain: -1, seqno: MAD.seqno, gen_utime: String(Math.floor(world.now / 1000)) }];
+  world.indexer.faults.inject(
+    { kind: 'answer', status: 200, body: JSON.stringify({ blocks }) },
+    { operation: 'masterchainBlockShards' },
+  );
+  expect((await world.ask(targetOf('masterchainBlockShards', { seqno: MAD.seqno }))).status).toBe(200);
+  expect(await world.ask(notFound)).toMatchObject({ status: 404, cache: { hit: true } });
+});

@@ -1,0 +1,71 @@
+import { describe, expect, test } from 'vitest';
+import { FollowedChain } from '../../../src/indexer/followed-chain.ts';
+import { HeadJudge } from '../../../src/indexer/head-judge.ts';
+import { KnownChain } from '../../../src/indexer/known-chain.ts';
+import type { ChainHead } from '../../../src/ton/chain-point.ts';
+
+const START = 1_800_000_000_000;
+const SEQNO = 62_000_000;
+
+/** What an instance with indexers at these heads knows; `undefined`: one that has named none. */
+function knowing(...seqnos: (number | undefined)[]) {
+  const clock = { now: START };
+  const now = () => clock.now;
+  const followed = new FollowedChain(-239);
+  const head = (seqno: number, more: Partial<ChainHead> = {}): ChainHead => {
+    return { seqno, at: clock.now, first: 0, globalId: -239, ...more };
+  };
+  const heads = seqnos.map((seqno) => {
+    const judge = new HeadJudge({ isOurChain: followed.isOurs, now });
+    if (seqno !== undefined) judge.refusalOf(head(seqno));
+    return {
+      hasReached: (block: number) => seqno !== undefined && block <= seqno,
+      get acceptedSeqno() {
+        return judge.seqno;
+      },
+      canBeAt: judge.canBeAt.bind(judge),
+    };
+  });
+  return { chain: new KnownChain({ heads, chain: followed, now }), clock, head };
+}
+
+describe('an entry of another instance', () => {
+  test('shows for a minute that the chain has reached its block, and those before it', () => {
+    const { chain, clock } = knowing(SEQNO);
+    chain.learn({ at: 0, seqno: SEQNO + 3 });
+    chain.learn({ at: 0, seqno: 5 });
+    expect([SEQNO + 2, SEQNO + 3, SEQNO + 4].map((seqno) => chain.hasReached(seqno))).toEqual([true, true, false]);
+    clock.now += 60_000;
+    expect(chain.hasReached(SEQNO + 3)).toBe(true);
+    clock.now += 1;
+    expect([chain.hasReached(SEQNO + 3), chain.hasReached(SEQNO)]).toEqual([false, true]);
+    chain.learn({ at: 0, seqno: SEQNO + 1 });
+    expect([SEQNO + 1, SEQNO + 2].map((seqno) => chain.hasReached(seqno))).toEqual([true, false]);
+    chain.forget();
+    expect(chain.hasReached(SEQNO + 1)).toBe(false);
+  });
+
+  test.each([
+    ['the chain has reached', SEQNO + 500, {}, true],
+    ['the chain cannot have reached', 9e8, {}, false],
+    ['is of another chain', SEQNO, { globalId: -3 }, false],
+    ['says nothing of its chain', SEQNO, { globalId: undefined }, true],
+    ['is older', 5, {}, true],
+  ])('whose head %s may be served: by the newest head of all indexers', (_, seqno, more, isAccepted) => {
+    const { chain, head } = knowing(undefined, 5, SEQNO);
+    expect(chain.accepts(head(seqno, more))).toBe(isAccepted);
+  });
+
+  test('teaches nothing that the chain cannot have reached', () => {
+    const { chain } = knowing(SEQNO);
+    chain.learn({ at: START, seqno: 9e8 });
+    expect(chain.hasReached(SEQNO + 1)).toBe(false);
+  });
+
+  test('may be served while no indexer has named a head, teaches nothing, and decides nothing about the chain', () => {
+    const { chain, head } = knowing(undefined);
+    expect(chain.accepts(head(9e8, { globalId: -3 }))).toBe(true);
+    chain.learn(head(SEQNO));
+    expect(chain.hasReached(1)).toBe(false);
+  });
+});
