@@ -128,7 +128,7 @@ export class Admission {
       const rate = rateOf(route, request);
       return rate === undefined || (neverWaits ? rate.mayBeFree : rate.isHere);
     });
-    const route = backlog.hasWaiting(request) ? undefined : routes.choose(free);
+    const route = backlog.hasWaiting(request) ? undefined : routes.choose(free, request);
     if (route !== undefined) return { route, client };
     if (neverWaits) return withSlot.length > 0 && free.length === 0 ? NO_FREE_TURN : NO_FREE_SLOT;
     const waits = { waitsFor: toBackup ? 'a backup' : 'any' } as const;

@@ -21,7 +21,7 @@ export interface Route {
   readonly isBehind?: () => boolean;
   /** Whether it has a masterchain block by its own word. */
   readonly hasBlock?: (seqno: number) => boolean;
-  /** The newest masterchain block that it has by its own word; -1 while that is unknown. */
+  /** The newest masterchain block that it has by its own word; -1 while that is unknown or does not count. */
   readonly newestBlock?: () => number;
 }
 
@@ -37,25 +37,29 @@ const NO_OTHER: Refusal = { reason: 'breaker-open', retryAfterMs: 0 };
  * that one: its 404 would be wrong. A block that is not there yet is asked for where the newest block is.
  *
  * Of several of one sort, two at random are compared and the one with less to do is taken, by the time that its requests
- * take and how many it has (the power of two choices; Mitzenmacher 2001, and "peak EWMA" in Finagle and Envoy).
+ * take and how many it has (the power of two choices; Mitzenmacher 2001, and "peak EWMA" in Finagle and Envoy). A request
+ * for the head itself goes to the one of them with the newest block: the one that lags would have the least to do.
  */
 export class Routes {
   readonly #random: () => number;
   readonly #routes: readonly Route[];
   readonly #ownRoutes: Readonly<Record<string, readonly Route[]>>;
+  readonly #toNewest: ReadonlySet<string>;
 
   /**
    * `random`: 0 to 1. `ownRoutes`: by operation, for those that have slots and health of their own at the same indexers, in
-   * the same order.
+   * the same order. `toNewest`: the operations whose requests go to the indexer with the newest block.
    */
   constructor(
     random: () => number,
     routes: readonly Route[],
     ownRoutes: Readonly<Record<string, readonly Route[]>> = {},
+    toNewest: ReadonlySet<string> = new Set(),
   ) {
     this.#random = random;
     this.#routes = routes;
     this.#ownRoutes = ownRoutes;
+    this.#toNewest = toNewest;
   }
 
   /** All that requests of an operation can be sent to. */
@@ -87,11 +91,12 @@ export class Routes {
   }
 
   /** The one of these, all free, that a request is to be sent to. */
-  choose(free: readonly Route[]): Route | undefined {
-    if (free.length <= 1) return free[0];
-    const first = Math.floor(this.#random() * free.length);
-    const second = (first + 1 + Math.floor(this.#random() * (free.length - 1))) % free.length;
-    const [one, other] = [free[first], free[second]];
+  choose(free: readonly Route[], { operation }: Pick<RouteRequest, 'operation'>): Route | undefined {
+    const equal = this.#toNewest.has(operation) && free.length > 1 ? newestAmong(free) : free;
+    if (equal.length <= 1) return equal[0];
+    const first = Math.floor(this.#random() * equal.length);
+    const second = (first + 1 + Math.floor(this.#random() * (equal.length - 1))) % equal.length;
+    const [one, other] = [equal[first], equal[second]];
     const load = (route: Route | undefined) => route?.health?.loadMs ?? 0;
     return load(other) < load(one) ? other : one;
   }
@@ -149,10 +154,14 @@ function bestOf(open: readonly Route[], request: RouteRequest): readonly Route[]
   if (open.length <= 1) return open;
   const best = Math.min(...open.map((route) => sortOf(route, request)));
   const same = open.filter((route) => sortOf(route, request) === best);
-  const newest = Math.max(...same.map(newestOf));
-  return request.seqno !== undefined && request.seqno > newest
-    ? same.filter((route) => newestOf(route) === newest)
-    : same;
+  const { seqno } = request;
+  return seqno !== undefined && same.every((route) => newestOf(route) < seqno) ? newestAmong(same) : same;
+}
+
+/** Those of these that have the newest block. */
+function newestAmong(routes: readonly Route[]): readonly Route[] {
+  const newest = Math.max(...routes.map(newestOf));
+  return routes.filter((route) => newestOf(route) === newest);
 }
 
 /** The lower, the better. Of requests about no block, all indexers have it. */

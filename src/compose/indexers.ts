@@ -63,8 +63,10 @@ export function openIndexers(context: AppContext, { scripting, makeRoom }: OpenI
   const all = indexers.map(({ route }) => ({
     ...route,
     isBehind: () => route.isBehind?.() === true || heads?.isBehind(route.index) === true,
+    newestBlock: () => (heads?.isContradicted(route.index) === true ? -1 : (route.newestBlock?.() ?? -1)),
   }));
-  const routes = new Routes(random, all, { passThrough: all.map(passThroughRoute) });
+  const toNewest = context.operations.all.filter(({ routedTo }) => routedTo === 'newest').map(({ name }) => name);
+  const routes = new Routes(random, all, { passThrough: all.map(passThroughRoute) }, new Set(toNewest));
   const backlog = new Backlog({
     now: monotonic,
     routes,

@@ -34,6 +34,8 @@ export class Heads {
   readonly #dependencies: HeadsDependencies;
   /** Of each, in its last rounds. */
   readonly #lags: readonly number[][];
+  /** The places of those whose heads most others contradicted when they last named one. */
+  readonly #contradicted = new Set<number>();
   #askedAt: MonotonicMs = Number.NEGATIVE_INFINITY;
 
   constructor(dependencies: HeadsDependencies) {
@@ -48,6 +50,11 @@ export class Heads {
 
   isBehind(index: number): boolean {
     return this.lag(index) > this.#dependencies.maxLag;
+  }
+
+  /** Whether the head that an indexer last named is nobody's measure, because most others contradict it. */
+  isContradicted(index: number): boolean {
+    return this.#contradicted.has(index);
   }
 
   /** To be called when a request is sent: asks for the heads in the background if it is time. */
@@ -81,8 +88,15 @@ export class Heads {
   /** The newest head that counts; 0 where none does. */
   #newest(said: Round): number {
     const { heads } = this.#dependencies;
-    const counting = [...said].flatMap(([index, head]) => (heads[index]?.fault === undefined ? [head] : []));
-    return Math.max(0, ...counting.filter((head) => !isContradicted(head, counting)).map(({ seqno }) => seqno));
+    const counting = [...said].filter(([index]) => heads[index]?.fault === undefined);
+    const all = counting.map(([, head]) => head);
+    let newest = 0;
+    for (const [index, head] of counting) {
+      this.#contradicted.delete(index);
+      if (isContradicted(head, all)) this.#contradicted.add(index);
+      else newest = Math.max(newest, head.seqno);
+    }
+    return newest;
   }
 
   #addLag(index: number, lag: number): void {

@@ -30,6 +30,8 @@ export interface OperationRules<Name extends string, Rule extends LifetimeRule =
   readonly tags: ReadTags | 'names nothing';
   /** The masterchain block that a request is about. Absent where requests are about none. */
   readonly masterchainSeqno?: (request: CanonicalRequest) => number | undefined;
+  /** Of several indexers, the one with the newest block is asked. Absent where each that is up to date will do. */
+  readonly routedTo?: 'newest';
   /** Whether answers may have megabytes and old ones are seldom asked for: they have a part of the memory tier. */
   readonly isBulky?: true;
   /** A query whose answer costs an indexer little: it shows whether the operation is served at all. */

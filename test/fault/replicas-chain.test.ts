@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
 import { failed, withoutBlocks } from '../../src/tools/simulator/faults.ts';
 import type { Indexer } from '../../src/tools/simulator/indexer.ts';
@@ -125,6 +126,58 @@ describe('a head of 2 000 000 000', () => {
     await using replicas = await Replicas.start({ prepare });
     expect(statuses(await replicas.askOneByOne(20))).toEqual(RIGHT);
     expect(replicas.asked[0]).toBeLessThanOrEqual(1);
+  });
+});
+
+describe('masterchainInfo, of several indexers', () => {
+  const CACHED = { env: { CACHE_OPERATIONS: 'masterchainInfo' } };
+  const BLOCK_MS = 400;
+  const INFO = '/api/v3/masterchainInfo';
+  const seqnoOf = ({ text }: Answered): number => JSON.parse(text).last.seqno;
+
+  /** Asks for the newest block for so long. Returns by how many blocks each answer was older than it. */
+  async function agesOf(replicas: Replicas, ms: number): Promise<number[]> {
+    const ages: number[] = [];
+    for (const end = performance.now() + ms; performance.now() < end; ) {
+      const newest = replicas.newestSeqno;
+      ages.push(newest - seqnoOf(await replicas.proxy.ask(INFO)));
+      await delay(BLOCK_MS / 4);
+    }
+    return ages;
+  }
+
+  it('is asked of the one with the newest block, though another one that is 4 s behind has less to do', async () => {
+    const prepare = ([first, second]: Indexer[]) => {
+      first?.replicas[0].lag(4000);
+      if (second !== undefined) second.faults.latencyMs = 40;
+    };
+    await using replicas = await Replicas.start({ prepare }, CACHED);
+    expect(await replicas.metricOf(0, 'lag_blocks')).toBeGreaterThanOrEqual(9);
+    expect(await replicas.metricOf(0, 'behind')).toBe(0);
+    const ages = await agesOf(replicas, 6000);
+    // An answer is served for two blocks, and a refresh takes its time on a busy machine.
+    expect(ages.filter((age) => age > 6)).toEqual([]);
+  });
+
+  it('is asked of the other one while that with the newest block fails', async () => {
+    const prepare = ([first, second]: Indexer[]) => {
+      first?.replicas[0].lag(2000);
+      second?.faults.inject(failed(500), info);
+    };
+    await using replicas = await Replicas.start({ prepare }, CACHED);
+    const answers: Answered[] = [];
+    for (let time = 0; time < 8; time++) {
+      answers.push(await replicas.proxy.ask(INFO));
+      await delay(BLOCK_MS / 2);
+    }
+    expect(statuses(answers)).toEqual(RIGHT);
+  });
+
+  it('is asked of none whose head most others contradict', async () => {
+    const prepare = ([first]: Indexer[]) => void first?.faults.inject({ kind: 'head', seqno: MAD_SEQNO }, info);
+    await using replicas = await Replicas.start({ count: 3, prepare }, CACHED);
+    const ages = await agesOf(replicas, 2000);
+    expect(ages.filter((age) => Math.abs(age) > 6)).toEqual([]);
   });
 });
 

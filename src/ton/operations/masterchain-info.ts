@@ -26,5 +26,6 @@ export const masterchainInfo = operation({
   completeness: (_, body) => ({ rank: headOf(body).seqno, hashes: [], tentativeHashes: [] }),
   chainPoint: headOf,
   tags: 'names nothing',
+  routedTo: 'newest',
   cheapQuery: [],
 });

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { Admission, type Entered } from '../../../src/admission/admission.ts';
 import { Backlog } from '../../../src/admission/backlog.ts';
 import { type Guard, passBy } from '../../../src/admission/guard.ts';
+import type { Health } from '../../../src/admission/health.ts';
 import { notServedGuard } from '../../../src/admission/not-served.ts';
 import { RateLimit } from '../../../src/admission/rate-limit.ts';
 import { type Route, Routes } from '../../../src/admission/routes.ts';
@@ -18,7 +19,7 @@ function routeOf(index: number, options: Partial<Route> = {}): Route {
 }
 
 function open(...all: Route[]): Admission {
-  const routes = new Routes(() => 0, all);
+  const routes = new Routes(() => 0, all, {}, new Set(['head']));
   const backlog = new Backlog({ now, routes, patienceMs: PATIENCE_MS, shortPatienceMs: 100, maxWaiting: 10 });
   return new Admission({ routes, backlog, memory: MUCH_MEMORY });
 }
@@ -162,4 +163,37 @@ test('a hedge about a block may go to one that is behind, if that has it', async
   expect(await open(having(0, 50, 100), having(1, 1, 80, behind)).enter(other)).toMatchObject({
     reason: 'breaker-open',
   });
+});
+
+const full = () => {
+  const slots = new Slots({ now, max: 1, shares: {}, patienceMs: PATIENCE_MS });
+  slots.take('head');
+  return { slots };
+};
+const failing = () => ({ health: { isFailing: true, loadMs: 0 } as Health });
+const busy = (loadMs: number) => ({ health: { isFailing: false, loadMs } as Health });
+
+test.each<[string, Route[], number]>([
+  ['the newest block, though it has more to do', [having(0, 1, 99, busy(1)), having(1, 1, 100, busy(1000))], 1],
+  ['less to do, of several with the newest block', [having(0, 1, 100, busy(1000)), having(1, 1, 100, busy(1))], 1],
+  ['an older block, where the newest is full', [having(0, 1, 99), having(1, 1, 100, full())], 0],
+  ['an older block, where the newest fails', [having(0, 1, 99, busy(1)), having(1, 1, 100, failing())], 0],
+  ['an older block, where the newest has asked for a pause', [having(0, 1, 99), having(1, 1, 100, paused)], 0],
+  ['an older block, where the newest is a backup', [having(0, 1, 99), having(1, 1, 100, backup)], 0],
+  ['any block, where none is known', [having(0, 1, -1), having(1, 1, -1)], 0],
+])('a request for the head is sent to an indexer with %s', async (_, routes, place) => {
+  const guards = new Map([['head', routes[1]?.guards.get('any') ?? []]]);
+  const all = routes.map((route, index) => (index === 1 ? { ...route, guards } : route));
+  for (let time = 0; time < 3; time++) {
+    expect(placeOf(await open(...all).enter({ ...asking, operation: 'head' }))).toBe(place);
+  }
+});
+
+test('a request for the head waits where all are full, and goes to the first that is free', async () => {
+  const [newest, older] = [full(), full()];
+  const admission = open(having(0, 1, 99, older), having(1, 1, 100, newest));
+  const waits = Promise.resolve(admission.enter({ ...asking, operation: 'head' }));
+  older.slots.release('head', true);
+  admission.backlog.handOut();
+  expect(placeOf(await waits)).toBe(0);
 });

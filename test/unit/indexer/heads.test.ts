@@ -140,6 +140,24 @@ describe('a head that cannot be', () => {
     expect(changes).toEqual(lagsOfOthers.flatMap((lag, index) => (lag > MAX_LAG ? [`${index} true`] : [])));
   });
 
+  test('is contradicted until it names another one; of two that contradict each other both are', async () => {
+    const liar = saying(mad());
+    const heads = [saying(behindBy(0)), saying(behindBy(3)), liar];
+    const { all } = compared(...heads);
+    const contradicted = () => heads.map((_, index) => all.isContradicted(index));
+    await all.ask();
+    expect(contradicted()).toEqual([false, false, true]);
+    liar.says = async () => undefined;
+    await all.ask();
+    expect(contradicted()).toEqual([false, false, true]);
+    liar.says = async () => behindBy(1);
+    await all.ask();
+    expect(contradicted()).toEqual([false, false, false]);
+    const two = compared(saying(behindBy(0)), saying(mad())).all;
+    await two.ask();
+    expect([two.isContradicted(0), two.isContradicted(1)]).toEqual([true, true]);
+  });
+
   test('because it is far too old for its time does not hide who is behind', async () => {
     const { all, lags } = compared(saying(behindBy(0)), saying(behindBy(40)), saying(headAt(5)));
     await all.ask();
