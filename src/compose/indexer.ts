@@ -20,8 +20,11 @@ import type { AppContext } from './context.ts';
 /** How long an idle connection is kept: shorter than any usual server keeps it. */
 const KEEP_ALIVE_MS = 4000;
 
-/** After this a connection is replaced, so that a changed DNS record is followed. */
-const CONNECTION_LIFETIME_MS = 300_000;
+/**
+ * After this a connection is replaced: a busy one never becomes idle, and would stay with the old host of a name that
+ * moved. An address is used for up to 10 s after it was looked up, so all connections follow within 70 s.
+ */
+const CONNECTION_LIFETIME_MS = 60_000;
 
 /** The share of the slots of each operation that the settings name none for. */
 const SHARE_OF_ANOTHER = 0.1;

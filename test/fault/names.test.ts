@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { FakeResolver } from '../support/fake-resolver.ts';
 import { someParent } from '../support/fleet.ts';
 import { answeringJson, children } from '../support/json-upstream.ts';
@@ -80,6 +80,41 @@ describe('a name whose resolver hangs', () => {
     await proxy.ask(someParent());
     resolver.say('a.test', 'silent');
     expect(await tenMisses(proxy)).toEqual(ALL_ANSWERED);
+  });
+});
+
+describe('a name that moves while the connections to it are in use', () => {
+  const answering = answeringJson(() => children('a'));
+  const target = (operation: string) => `/api/v3/${operation}?hash=${encodeURIComponent(someParent())}`;
+
+  afterEach(() => void vi.useRealTimers());
+
+  it.each([
+    ['of misses', () => someParent()],
+    ['of what is passed through', () => target('nftItems')],
+  ])('is followed by all connections %s within 70 s', async (_, next) => {
+    await using old = await startScriptedUpstream(answering);
+    await using moved = await startScriptedUpstream(answering, '127.0.0.2', old.port);
+    // Only the date is not the system's: undici counts the age of connections by it.
+    vi.useFakeTimers({ toFake: ['Date'] });
+    const startedAt = Date.now();
+    await using proxy = await start(urlOf('a.test', old), { PASSTHROUGH: 'on' });
+    const asked = () => [old.heads.length, moved.heads.length] as const;
+    /** Uses several connections a second later. */
+    const use = async () => {
+      passedMs += 1000;
+      vi.setSystemTime(startedAt + passedMs);
+      const statuses = await Promise.all(Array.from({ length: 8 }, async () => (await proxy.ask(next())).status));
+      expect(statuses).toEqual(Array(8).fill(200));
+    };
+    await use();
+    resolver.say('a.test', ['127.0.0.2']);
+    for (let second = 0; second < 70; second++) await use();
+    const [oldAt70, movedAt70] = asked();
+    expect(movedAt70).toBeGreaterThan(0);
+    for (let second = 0; second < 10; second++) await use();
+    expect(asked()).toEqual([oldAt70, movedAt70 + 80]);
+    await expect.poll(() => old.open).toBe(0);
   });
 });
 

@@ -18,10 +18,11 @@ export interface ScriptedUpstream extends AsyncDisposable {
   readonly stopListening: () => Promise<void>;
 }
 
-/** Starts one on a free port of a loopback address. */
+/** Starts one on a loopback address; `onPort`: default a free one. */
 export async function startScriptedUpstream(
   script: Script,
-  host: '127.0.0.1' | '::1' = '127.0.0.1',
+  host: '127.0.0.1' | '127.0.0.2' | '::1' = '127.0.0.1',
+  onPort = 0,
 ): Promise<ScriptedUpstream> {
   const heads: string[] = [];
   const sockets = new Set<Socket>();
@@ -42,7 +43,7 @@ export async function startScriptedUpstream(
       }
     });
   });
-  await once(server.listen(0, host), 'listening');
+  await once(server.listen(onPort, host), 'listening');
   const { port } = server.address() as AddressInfo;
   return {
     url: `http://${host === '::1' ? '[::1]' : host}:${port}`,
