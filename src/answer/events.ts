@@ -66,6 +66,8 @@ export type ProxyEvent =
       readonly indexer: string;
       readonly state: 'failing' | 'well' | 'behind' | 'caught-up' | HeadFault | 'believed';
     }
+  /** The history of an indexer turned out to be shorter than that of another one: `first` is its oldest block. */
+  | { readonly name: 'shorter-history'; readonly indexer: string; readonly first: number }
   /** Whether the rate limit is now shared through Redis, or this instance counts for itself. */
   | { readonly name: 'rate-shared'; readonly shared: boolean }
   | { readonly name: 'bug'; readonly error: unknown };

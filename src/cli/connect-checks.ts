@@ -12,6 +12,7 @@ import { socketOpener } from '../push/socket.ts';
 import { reasonOf } from '../reason-of.ts';
 import { connectRedis } from '../redis/connect.ts';
 import { GLOBAL_IDS, headIn } from '../ton/chain-point.ts';
+import { shorterHistories, shorterHistoryText } from '../ton/histories.ts';
 import { notServedText, saysNotServed } from '../ton/not-served.ts';
 import type { OperationName } from '../ton/operation-names.ts';
 import { OperationsInUse, targetOf } from '../ton/operations.ts';
@@ -49,16 +50,18 @@ const names = systemNames();
 export async function connectChecks(settings: Settings): Promise<ConnectCheck[]> {
   const { upstream, redis, stream } = settings;
   const { backup } = upstream;
-  const indexer = async (url: string, apiKey: string | undefined) => {
-    const service = `indexer ${new URL(url).host}`;
-    const found = await check(service, () => askIndexer(settings, url, apiKey));
+  /** By address, of all but backups. */
+  const firstBlocks = new Map<string, number>();
+  const indexer = async (url: string, apiKey: string | undefined, isBackup = false) => {
+    const service = serviceOf(url);
+    const onFirst = (first: number) => void (isBackup || firstBlocks.set(url, first));
+    const found = await check(service, () => askIndexer(settings, url, apiKey, onFirst));
     const lacks = found.isWrong ? [] : await operationsNotServed(settings, url, apiKey);
-    const lacking = { service, isWrong: false, isFatal: false, isLacking: true } as const;
-    return { found, lacks: lacks.map((lack) => ({ ...lacking, found: notServedText(lack) })) };
+    return { found, lacks: lacks.map((lack) => lacking(service, notServedText(lack))) };
   };
   const indexers = [
     ...upstream.url.map((url) => indexer(url, upstream.apiKey)),
-    ...(backup.url ?? []).map((url) => indexer(url, backup.apiKey)),
+    ...(backup.url ?? []).map((url) => indexer(url, backup.apiKey, true)),
   ];
   const others: Promise<ConnectCheck>[] = [];
   const [redisUrl, streamUrl] = [redis.url, stream.url];
@@ -67,11 +70,21 @@ export async function connectChecks(settings: Settings): Promise<ConnectCheck[]>
     others.push(check(`stream ${new URL(streamUrl).host}`, () => openStream(settings, streamUrl)));
   }
   const ofIndexers = await Promise.all(indexers);
+  const shorter = [...shorterHistories(firstBlocks)].map(([url, first]) =>
+    lacking(serviceOf(url), shorterHistoryText(new URL(url).host, first)),
+  );
   const isNoneUsable = ofIndexers.every(({ found }) => found.isWrong);
   return [
     ...ofIndexers.flatMap(({ found, lacks }) => [{ ...found, isFatal: found.isFatal || isNoneUsable }, ...lacks]),
+    ...shorter,
     ...(await Promise.all(others)),
   ];
+}
+
+const serviceOf = (url: string) => `indexer ${new URL(url).host}`;
+
+function lacking(service: string, found: string): ConnectCheck {
+  return { service, found, isWrong: false, isFatal: false, isLacking: true };
 }
 
 /** `ask` resolves with what was found, and rejects with what is wrong. */
@@ -90,7 +103,13 @@ function away({ message, cause }: Error): never {
   throw new Away(message, { cause });
 }
 
-async function askIndexer({ upstream, network }: Settings, url: string, apiKey: string | undefined): Promise<string> {
+/** `onFirst` is called with the oldest block of an indexer that can be used, if it names one. */
+async function askIndexer(
+  { upstream, network }: Settings,
+  url: string,
+  apiKey: string | undefined,
+  onFirst: (seqno: number) => void,
+): Promise<string> {
   const dispatcher = new Agent({ connect: connectorBy(names, upstream.timeout) });
   const ask = async (target: string) => {
     const { statusCode: status, body } = await request(url + target, {
@@ -104,7 +123,7 @@ async function askIndexer({ upstream, network }: Settings, url: string, apiKey: 
   if (status === 401 || status === 403) throw new Error(`refuses the API key (${status})`);
   if (status >= 500 || status === 429) throw new Away(`answers masterchainInfo with ${status}`);
   if (status !== 200) throw new Error(`answers masterchainInfo with ${status}`);
-  const { seqno, at, globalId } = headIn(body);
+  const { seqno, at, first, globalId } = headIn(body);
   if (seqno < 0) throw new Error('does not answer as an indexer: is the address right?');
   const expected = GLOBAL_IDS[network];
   if (expected !== undefined && globalId !== undefined && globalId !== expected) {
@@ -116,6 +135,7 @@ async function askIndexer({ upstream, network }: Settings, url: string, apiKey: 
     if (remainingMs <= 0) throw new Error(`does not have block ${seqno}, which it names as its newest`);
     await sleep(ASK_AGAIN_MS);
   }
+  if (first > 0) onFirst(first);
   const age = at === 0 ? '' : `, ${duration(Math.max(0, Date.now() - at))} old`;
   return `answers; newest masterchain block ${seqno}${age}`;
 }

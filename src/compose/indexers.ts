@@ -123,6 +123,8 @@ function openHeads({ settings, events, monotonic }: AppContext, replicas: readon
       const state = isBehind ? 'behind' : 'caught-up';
       events.report({ name: 'indexer-state', indexer: replicas[index]?.name ?? '', state });
     },
+    onShorterHistory: (index, first) =>
+      events.report({ name: 'shorter-history', indexer: replicas[index]?.name ?? '', first }),
     askEveryMs:
       (upstream.requestsPerSecond ?? FEW_PER_SECOND) < FEW_PER_SECOND ? HEADS_EVERY_MS_OF_FEW : HEADS_EVERY_MS,
     maxLag: upstream.maxLag,

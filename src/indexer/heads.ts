@@ -1,5 +1,6 @@
 import type { MonotonicMs, Ms } from '../time-units.ts';
 import type { ChainHead } from '../ton/chain-point.ts';
+import { shorterHistories } from '../ton/histories.ts';
 import { mostBlocksIn } from './head-judge.ts';
 import type { IndexerHead } from './indexer-head.ts';
 
@@ -15,6 +16,8 @@ export interface HeadsDependencies {
   readonly now: () => MonotonicMs;
   /** Called when an indexer falls behind, and when it has caught up. */
   readonly onBehind: (index: number, isBehind: boolean) => void;
+  /** Called when the history of an indexer turns out to be shorter than that of another one, with its first block. */
+  readonly onShorterHistory?: (index: number, first: number) => void;
   /** While requests are sent, the heads are asked for as often as this. */
   readonly askEveryMs: Ms;
   /** The most blocks by which the head of an indexer may be older than the newest head of all. */
@@ -36,6 +39,9 @@ export class Heads {
   readonly #lags: readonly number[][];
   /** The places of those whose heads most others contradicted when they last named one. */
   readonly #contradicted = new Set<number>();
+  /** The first block of each indexer, as far as they say it and their word counts. */
+  readonly #firstBlocks = new Map<number, number>();
+  #shorterHistories: ReadonlyMap<number, number> = new Map();
   #askedAt: MonotonicMs = Number.NEGATIVE_INFINITY;
 
   constructor(dependencies: HeadsDependencies) {
@@ -83,6 +89,7 @@ export class Heads {
     // Compared when all have answered: the first to answer would be level with the newest until the others do.
     newest = this.#newest(said);
     for (const [index, { seqno }] of said) this.#addLag(index, newest - seqno);
+    this.#compareHistories(said);
   }
 
   /** The newest head that counts; 0 where none does. */
@@ -97,6 +104,17 @@ export class Heads {
       else newest = Math.max(newest, head.seqno);
     }
     return newest;
+  }
+
+  #compareHistories(said: Round): void {
+    const { heads, onShorterHistory } = this.#dependencies;
+    for (const [index, { first }] of said) {
+      if (first > 0 && heads[index]?.fault === undefined) this.#firstBlocks.set(index, first);
+      else this.#firstBlocks.delete(index);
+    }
+    const known = this.#shorterHistories;
+    this.#shorterHistories = shorterHistories(this.#firstBlocks);
+    for (const [index, first] of this.#shorterHistories) if (!known.has(index)) onShorterHistory?.(index, first);
   }
 
   #addLag(index: number, lag: number): void {

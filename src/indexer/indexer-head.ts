@@ -128,6 +128,11 @@ export class IndexerHead {
     return since !== undefined && this.#dependencies.now() - since > SILENT_AFTER_MS;
   }
 
+  /** The oldest block that it has by its newest word; `undefined` where it does not say, or its word does not count. */
+  get oldestBlock(): number | undefined {
+    return this.#fault === undefined && this.#first > 0 ? this.#first : undefined;
+  }
+
   /** Whether it has a masterchain block by its own word. */
   hasBlock(seqno: number): boolean {
     return this.#first <= seqno && seqno <= this.newestBlock;

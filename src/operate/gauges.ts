@@ -108,6 +108,14 @@ export function addGauges(registry: Registry, sources: GaugeSources): void {
   ofIndexer('indexer_head_seqno', 'The newest masterchain block of each indexer; 0 if unknown.', ({ head }) =>
     Math.max(0, head.seqno),
   );
+  add(
+    'indexer_first_seqno',
+    'The oldest masterchain block of each indexer, by its own word. Absent while unknown.',
+    () =>
+      all.flatMap(({ name: indexer, head: { oldestBlock } }) =>
+        oldestBlock === undefined ? [] : [{ value: oldestBlock, labels: { indexer } }],
+      ),
+  );
   const said = (name: string, help: string, read: (word: LastWord) => Ms | undefined) =>
     add(name, help, () =>
       all.flatMap(({ name: indexer, head: { lastWord } }) => {

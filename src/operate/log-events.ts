@@ -6,6 +6,7 @@ import { SHED } from '../failures/shed-reasons.ts';
 import { outcomeOfStatus } from '../outcomes.ts';
 import { reasonOf } from '../reason-of.ts';
 import type { MonotonicMs } from '../time-units.ts';
+import { shorterHistoryText } from '../ton/histories.ts';
 import { notServedText } from '../ton/not-served.ts';
 import { OPERATIONS } from '../ton/operations.ts';
 
@@ -112,6 +113,7 @@ const LINES: ByEvent<Line | undefined> = {
           operation,
         }),
   'indexer-state': ({ indexer, state }) => STATES[state](indexer),
+  'shorter-history': ({ indexer, first }) => warn(shorterHistoryText(indexer, first), { indexer, first }),
   breaker: ({ indexer, operation, state }) =>
     state === 'open'
       ? warn('circuit breaker opened', { indexer, operation })

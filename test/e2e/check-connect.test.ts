@@ -64,6 +64,30 @@ describe('check-config --connect', () => {
     },
   );
 
+  it('names an indexer whose history is shorter than that of another one, which is no error; a backup may have its own', async () => {
+    const other = await startIndexer();
+    onTestFinished(() => other.close());
+    const url = `${indexer.url},${other.url}`;
+    const firstOf = ({ faults }: Indexer, first: number) => {
+      faults.clear();
+      faults.inject({ kind: 'head', first }, { operation: 'masterchainInfo' });
+    };
+    const lacking = async (env: Readonly<Record<string, string>>) => {
+      const { code, checks } = await connect(env);
+      expect(code).toBe(0);
+      return checks.flatMap(({ service, found }) => (found.startsWith('answers;') ? [] : [[service, found]]));
+    };
+    firstOf(indexer, 1);
+    firstOf(other, 1001);
+    expect(await lacking({ UPSTREAM_URL: url })).toEqual([]);
+    firstOf(other, 1002);
+    const { host } = new URL(other.url);
+    expect(await lacking({ UPSTREAM_URL: url })).toEqual([
+      [`indexer ${host}`, `${host}'s history begins at block 1002: give all indexers the same`],
+    ]);
+    expect(await lacking({ UPSTREAM_URL: indexer.url, UPSTREAM_BACKUP_URL: other.url })).toEqual([]);
+  });
+
   it('names what is not there: an indexer, a backup, Redis, the stream', async () => {
     const { code, checks, warnings } = await connect({
       UPSTREAM_URL: `http://${NOBODY}`,

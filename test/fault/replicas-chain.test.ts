@@ -78,6 +78,21 @@ describe('of two indexers, one with the newest head', () => {
   });
 });
 
+it('of two indexers the history of one is shorter: log and status page say which, and the block', async () => {
+  const prepare = ([first, second]: Indexer[]) => {
+    first?.faults.inject({ kind: 'head', first: 1 }, info);
+    second?.faults.inject({ kind: 'head', first: 1002 }, info);
+  };
+  await using replicas = await Replicas.start({ prepare });
+  const said = `127.0.0.1:${replicas.ports[1]}'s history begins at block 1002: give all indexers the same`;
+  expect(replicas.proxy.log.filter(({ msg }) => msg === said)).toHaveLength(1);
+  await expect
+    .poll(async () => JSON.parse((await replicas.proxy.askAdmin('/status.json')).text).verdict, { timeout: 20_000 })
+    .toMatchObject({ level: 'degraded', why: said, todo: 'an-indexer-has-a-shorter-history' });
+  await untilCompared(replicas, async () => (await replicas.metricOf(1, 'first_seqno')) === 1002);
+  expect(replicas.proxy.log.filter(({ msg }) => msg === said)).toHaveLength(1);
+});
+
 it('what no indexer has is asked for once: below all histories, and beyond all heads', async () => {
   const prepare = (indexers: Indexer[]) => {
     for (const { faults, chain } of indexers) faults.inject({ kind: 'head', first: chain.headSeqno - 50 }, info);

@@ -1,3 +1,4 @@
+import { shorterHistories, shorterHistoryText } from '../../ton/histories.ts';
 import type { Growth, Samples } from '../samples.ts';
 import { duration } from '../text-table.ts';
 import type { Cause } from './causes.ts';
@@ -11,7 +12,19 @@ const [FEWEST_PER_SECOND, LOW_RATIO] = [1, 0.5];
 
 /** What may be wrong while all get their answers, and in time. */
 export function doubtIn(growth: Growth): Cause | undefined {
-  return silenceIn(growth.after) ?? wrongClockIn(growth.after) ?? smallMemoryIn(growth);
+  const { after } = growth;
+  return silenceIn(after) ?? wrongClockIn(after) ?? smallMemoryIn(growth) ?? shorterHistoryIn(after);
+}
+
+/** By hash, an indexer says of what is older than its history that it is not there. */
+function shorterHistoryIn(after: Samples): Cause | undefined {
+  const firstBlocks = ofReplicas(after, 'indexer_first_seqno').map(
+    ({ value, labels }) => [String(labels['indexer']), value] as const,
+  );
+  const shorter = [...shorterHistories(new Map(firstBlocks))];
+  if (shorter.length === 0) return undefined;
+  const why = shorter.map(([indexer, first]) => shorterHistoryText(indexer, first)).join('; ');
+  return { why, todo: 'an-indexer-has-a-shorter-history' };
 }
 
 /** The same as the alert ToncacheMemoryTooSmall: memory evicts what is fresh, and most answers are not in it. */

@@ -320,6 +320,35 @@ describe('the verdict', () => {
       'a does not say its newest block: nobody knows how far it is behind',
     ],
     [
+      'the history of an indexer is shorter than that of another one',
+      [ANSWERED, 'indexer_first_seqno indexer=a 5', 'indexer_first_seqno indexer=b 1006'],
+      'all are answered',
+      "b's history begins at block 1006: give all indexers the same",
+    ],
+    [
+      'the histories of two indexers are shorter than that of a third one',
+      [
+        ANSWERED,
+        'indexer_first_seqno indexer=a 5000',
+        'indexer_first_seqno indexer=b 1',
+        'indexer_first_seqno indexer=c 7000',
+      ],
+      'all are answered',
+      "a's history begins at block 5000: give all indexers the same; c's history begins at block 7000: give all indexers the same",
+    ],
+    [
+      'histories that are nearly the same, and that of a backup',
+      [
+        ANSWERED,
+        'indexer_first_seqno indexer=a 5',
+        'indexer_first_seqno indexer=b 1005',
+        'indexer_first_seqno indexer=c 9000',
+        'indexer_backup indexer=c 1',
+      ],
+      'serving',
+      '',
+    ],
+    [
       'the chain stands still, and what a backup says does not count',
       [
         ANSWERED,
