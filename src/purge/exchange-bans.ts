@@ -19,42 +19,42 @@ const INSTANCE_COUNTS_MS = 2000;
  * change. KEYS: that set, and the one of instances by their last exchange. ARGV: how long bans are kept, `new` or `known`,
  * the `changed` that was last seen, who asks (empty: no instance), then tag and instant of each sent ban. Returns: Redis'
  * time, why a ban could not be written (or nothing), `changed` (empty for an empty set), tag and instant of the sent ban
- * if it is new, else of all bans if they have changed, then how many instances there are, or an error.
+ * if it is new, else of all bans if they have changed, then how many instances there are, or an error. Each call names its
+ * command and its key literally, as some services of Redis demand.
  *
  * A new ban is dated by Redis' time, with a margin for clocks that differ. A known one, which Redis lost or never got,
  * keeps its instant: what was asked for after it is not purged.
  */
 const EXCHANGE = `
-local key, is_new, seen = KEYS[1], ARGV[2] == 'new', ARGV[3]
+local is_new, seen = ARGV[2] == 'new', ARGV[3]
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local whole = function (number) return string.format('%.0f', number) end
 local failure = ''
-local write = function (...)
-  local reply = redis.pcall(...)
+local written = function (reply)
   if type(reply) == 'number' then return reply end
   failure = reply.err
   return 0
 end
 
-write('ZREMRANGEBYSCORE', key, '-inf', '(' .. whole(now - ARGV[1]))
-write('ZREMRANGEBYSCORE', key, '(' .. whole(now + ${FURTHEST_AHEAD_MS}), '+inf')
+written(redis.pcall('ZREMRANGEBYSCORE', KEYS[1], '-inf', '(' .. whole(now - ARGV[1])))
+written(redis.pcall('ZREMRANGEBYSCORE', KEYS[1], '(' .. whole(now + ${FURTHEST_AHEAD_MS}), '+inf'))
 local changes = 0
 for i = 5, #ARGV, 2 do
   local at = tonumber(ARGV[i + 1])
   if at > now + ${FURTHEST_AHEAD_MS} then at = now end
   if is_new then at = math.max(at, now + ${CLOCK_MARGIN_MS}) end
-  changes = changes + write('ZADD', key, 'GT', 'CH', whole(at), ARGV[i])
+  changes = changes + written(redis.pcall('ZADD', KEYS[1], 'GT', 'CH', whole(at), ARGV[i]))
 end
-local changed = redis.call('ZSCORE', key, 'changed') or ''
+local changed = redis.call('ZSCORE', KEYS[1], 'changed') or ''
 if changes > 0 then
   changed = whole(math.max(now, (tonumber(changed) or 0) + 1))
-  write('ZADD', key, changed, 'changed')
+  written(redis.pcall('ZADD', KEYS[1], changed, 'changed'))
 end
 
 local bans = {}
-if is_new then bans = { ARGV[5], redis.call('ZSCORE', key, ARGV[5]) or '0' }
-elseif changed ~= seen then bans = redis.call('ZRANGE', key, 0, -1, 'WITHSCORES') end
+if is_new then bans = { ARGV[5], redis.call('ZSCORE', KEYS[1], ARGV[5]) or '0' }
+elseif changed ~= seen then bans = redis.call('ZRANGE', KEYS[1], 0, -1, 'WITHSCORES') end
 if ARGV[4] ~= '' then redis.pcall('ZADD', KEYS[2], whole(now), ARGV[4]) end
 redis.pcall('ZREMRANGEBYSCORE', KEYS[2], '-inf', whole(now - ${INSTANCE_COUNTS_MS}))
 local instances = redis.pcall('ZCARD', KEYS[2])
