@@ -1,4 +1,4 @@
-import { request } from 'undici';
+import { Agent, request } from 'undici';
 import { adminUrlOf } from './config/http-settings.ts';
 import { loadSettings } from './config/load.ts';
 
@@ -12,8 +12,8 @@ const LIMIT_MS = 2000;
 try {
   // Docker starts this program by itself, so it reads the environment, as `cli/main.ts` does.
   const url = `${adminUrlOf(loadSettings(process.env).settings.http)}/healthz`;
-  // Not `fetch`, which refuses some ports.
-  const { statusCode } = await request(url, { signal: AbortSignal.timeout(LIMIT_MS) });
+  // Not `fetch`, which refuses some ports. Node's own dispatcher may ask HTTP_PROXY (NODE_USE_ENV_PROXY=1).
+  const { statusCode } = await request(url, { dispatcher: new Agent(), signal: AbortSignal.timeout(LIMIT_MS) });
   if (statusCode !== 200) throw new Error(`${url} answers ${statusCode}`);
   process.exit(0);
 } catch (error) {

@@ -1,4 +1,4 @@
-import { request } from 'undici';
+import { Agent, request } from 'undici';
 import { adminUrlOf } from '../config/http-settings.ts';
 import type { Settings } from '../config/schema.ts';
 import { isObject } from '../json-object.ts';
@@ -25,6 +25,8 @@ const TIMEOUT_MS = 10_000;
 export class AdminClient {
   /** `http://host:port` */
   readonly url: string;
+  /** Node's own one would ask the proxy of HTTP_PROXY (NODE_USE_ENV_PROXY=1). */
+  readonly #dispatcher = new Agent();
   readonly #token: string | undefined;
 
   /** `given`: `--admin`, instead of the port that the settings name. Throws a {@link UsageError} if it is no address. */
@@ -53,6 +55,7 @@ export class AdminClient {
     const timeout = AbortSignal.timeout(TIMEOUT_MS);
     // Not by `fetch`, which refuses some ports.
     const response = await request(this.url + path, {
+      dispatcher: this.#dispatcher,
       headers: {
         ...(this.#token !== undefined && { Authorization: `Bearer ${this.#token}` }),
         ...headers,

@@ -1,3 +1,4 @@
+import { Agent, setGlobalDispatcher } from 'undici';
 import { loadSettings } from '../config/load.ts';
 import { duration } from '../config/values.ts';
 import { runDemo } from '../tools/demo/run-demo.ts';
@@ -23,6 +24,8 @@ exit codes: 0 every answer was right, 1 one was not, 64 wrong command line, 69 n
     // Only the variables that the help names are used. The others are for a real proxy.
     const { PORT, ADMIN_PORT, REDIS_URL } = env;
     const { http, redis } = loadSettings({ UPSTREAM_URL: 'http://127.0.0.1', PORT, ADMIN_PORT, REDIS_URL }).settings;
+    // Its clients ask on this machine: not by the proxy of HTTP_PROXY, as Node's own dispatcher may (NODE_USE_ENV_PROXY=1).
+    setGlobalDispatcher(new Agent());
     const everyAnswerWasRight = await runDemo({
       port: http.port,
       adminPort: http.adminPort,
