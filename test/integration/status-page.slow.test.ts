@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { request as ask, createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { refusedKey } from '../../src/tools/simulator/faults.ts';
@@ -123,6 +126,41 @@ describe('the status page in Chromium', () => {
     await row.getByRole('button', { name: 'Purge' }).click();
     await expect.poll(explanation, PATIENT).toMatch(/^purged.*seqno/);
     expect(world.proxy.log.map(({ msg }) => msg)).toContain('purged');
+  });
+
+  it('works below a path prefix that a proxy strips', async () => {
+    const admin = new URL(world.proxy.adminUrl);
+    const prefix = '/api/v1/namespaces/ton/services/toncache:9464/proxy/';
+    const stripping = createServer((request, response) => {
+      if (!request.url?.startsWith(prefix)) {
+        response.writeHead(404).end();
+        return;
+      }
+      const { method, headers } = request;
+      const path = `/${request.url.slice(prefix.length)}`;
+      const asked = ask({ host: admin.hostname, port: admin.port, method, path, headers }, (answer) => {
+        response.writeHead(answer.statusCode ?? 502, answer.headers);
+        answer.pipe(response);
+      });
+      request.pipe(asked);
+    });
+    await once(stripping.listen(0, '127.0.0.1'), 'listening');
+    const { port } = stripping.address() as AddressInfo;
+    await page.goto(`http://127.0.0.1:${port}${prefix}`);
+    await load(20);
+    await expect.poll(() => page.locator('#connection').textContent(), PATIENT).toBe('live');
+    await expect.poll(() => page.locator('#keys tbody tr').count(), PATIENT).toBeGreaterThan(0);
+    page.on('dialog', (dialog) => void dialog.accept());
+    const row = page.locator('#keys tbody tr').filter({ hasText: 'masterchainBlockShards' }).first();
+    const explanation = () => page.locator('#explanation').textContent();
+    await row.getByRole('button', { name: 'Explain' }).click();
+    await expect.poll(explanation, PATIENT).toMatch(/memory.*final, fresh for/);
+    await row.getByRole('button', { name: 'Purge' }).click();
+    await expect.poll(explanation, PATIENT).toMatch(/^purged.*seqno/);
+    expect(complaints).toEqual([]);
+    await page.goto('about:blank');
+    stripping.closeAllConnections();
+    stripping.close();
   });
 
   it('says that the instance is gone, and dims its numbers', async () => {

@@ -8,7 +8,7 @@ export function useToken(given) {
   token = given;
 }
 
-/** Asks the admin port, with the token where there is one. */
+/** Asks the admin port at a path relative to the page, which may be served below a prefix, with the token where there is one. */
 export function ask(path, options = {}) {
   const authorization = token === '' ? {} : { Authorization: `Bearer ${token}` };
   return fetch(path, {
@@ -25,7 +25,7 @@ export function ask(path, options = {}) {
 export async function watchNumbers(onNumbers, onState) {
   for (let since = 0; ; ) {
     try {
-      const response = await ask(`/status.json?since=${since}`);
+      const response = await ask(`status.json?since=${since}`);
       const answer = await response.json();
       if (response.ok) {
         onNumbers(answer);

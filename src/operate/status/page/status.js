@@ -50,7 +50,7 @@ function showVerdict({ at, verdict: { level, says, why, since, todo } }) {
   const words = why === '' ? says : `${says} for ${duration(Math.round((at - since) / 1000))}: ${why}`;
   // The text fragment leads to the heading: what is linked is the page as it is written.
   const heading = encodeURIComponent(`## ${todo.replaceAll('-', ' ')}`);
-  const link = make('a', { href: `/status/incidents.md#:~:text=${heading}`, target: '_blank' }, 'What to do');
+  const link = make('a', { href: `status/incidents.md#:~:text=${heading}`, target: '_blank' }, 'What to do');
   byId('verdict').replaceChildren(words, ...(todo === '' ? [] : [' ', link]));
   byId('verdict').className = VERDICT_STATES[level];
   document.title = level === 'serving' ? 'toncache' : `${says} – toncache`;
@@ -232,14 +232,14 @@ async function tell(path, options, done) {
 function explain(target) {
   byId('target').value = target;
   const options = { headers: { Accept: 'text/plain' } };
-  return tell(`/explain?${new URLSearchParams({ target })}`, options, (response) => response.text());
+  return tell(`explain?${new URLSearchParams({ target })}`, options, (response) => response.text());
 }
 
 async function purge(request) {
   const named = purgeOf(request);
   if (named === undefined || !confirm(`Purge in all instances: ${JSON.stringify(named)}?`)) return;
   const options = { method: 'POST', body: JSON.stringify(named) };
-  await tell('/purge', options, () => `purged ${JSON.stringify(named)}`);
+  await tell('purge', options, () => `purged ${JSON.stringify(named)}`);
 }
 
 byId('access').addEventListener('submit', (event) => {
