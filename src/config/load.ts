@@ -32,7 +32,8 @@ export interface LoadedSettings {
  * Reads the settings: defaults, then the JSON file that `CONFIG_FILE` names, then the environment. Throws a
  * {@link SettingsError}; its problems never hold a secret.
  */
-export function loadSettings(environment: Environment): LoadedSettings {
+export function loadSettings(variables: Environment): LoadedSettings {
+  const environment = withoutLineEnds(variables);
   const problems: string[] = [];
   const inFile = readFile(environment['CONFIG_FILE'], problems);
   const isFileRead = problems.length === 0;
@@ -61,6 +62,11 @@ export function loadSettings(environment: Environment): LoadedSettings {
 
 const REQUIRED = 'is required';
 
+/** A secret that was made of a file often ends in a line break, which is no part of any value. */
+function withoutLineEnds(environment: Environment): Environment {
+  return Object.fromEntries(Object.entries(environment).map(([name, value]) => [name, value?.replace(/[\r\n]+$/, '')]));
+}
+
 /** Every setting of the schema, in its order. */
 export const SETTINGS = settingsIn(settingsSchema, []).filter(({ path }) => path[0] !== '$schema');
 
@@ -83,7 +89,8 @@ function unwrap(schema: z.ZodType): z.ZodType {
 function readFile(path: string | undefined, problems: string[]): JsonObject {
   if (path === undefined || path === '') return {};
   try {
-    const parsed: unknown = JSON.parse(readFileSync(path, 'utf8'));
+    // The decoder drops a byte order mark.
+    const parsed: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(path)));
     if (isObject(parsed)) return parsed;
     problems.push(`CONFIG_FILE: ${path} must hold a JSON object`);
   } catch (error) {
@@ -100,6 +107,7 @@ function notJson({ message }: SyntaxError): string {
 
 function unreadable(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  if (code === 'ERR_ENCODING_INVALID_ENCODED_DATA') return 'is not UTF-8';
   return code === 'ENOENT' ? 'does not exist' : `cannot be read (${code})`;
 }
 

@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { OPERATION_NAMES } from '../../../src/ton/operation-names.ts';
 import { load, problemsOf, REQUIRED } from './configured.ts';
@@ -34,6 +37,27 @@ describe('where a setting comes from', () => {
 
   test('unknown variables are ignored', () => {
     expect(load({ ...REQUIRED, NODE_ENV: 'production', upstream: 'x', ['__proto__']: 'y' })).toEqual(load(REQUIRED));
+  });
+
+  test('are read from a file with a byte order mark', () => {
+    const text = '\ufeff{"http": {"port": 8081}}';
+    expect(load(REQUIRED, text).settings.http.port).toBe(8081);
+  });
+
+  test.each(['\n', '\r\n', '\n\n'])('are the same where variables end in %j', (end) => {
+    const plain = {
+      ...REQUIRED,
+      ...{ REDIS_URL: 'redis://:secret@127.0.0.1:6379', NETWORK: 'testnet', UPSTREAM_API_KEY: 'key', PORT: '8081' },
+      ...{
+        ADMIN_TOKEN: 'token',
+        HOST: '0.0.0.0',
+        MEMORY_MAX_SIZE: '1GiB',
+        TRUSTED_PROXIES: '10.0.0.0/8',
+        LOG_LEVEL: '',
+      },
+    };
+    const ended = Object.fromEntries(Object.entries(plain).map(([name, value]) => [name, value + end]));
+    expect(load(ended)).toEqual(load(plain));
   });
 
   const REDIS = { ...REQUIRED, REDIS_URL: 'redis://127.0.0.1' };
@@ -97,6 +121,15 @@ describe('wrong settings', () => {
     // The file may hold it.
     expect(problemsOf({ CONFIG_FILE: '/nowhere/toncache.json' })).toHaveLength(1);
     expect(problemsOf({}, '{\n  "upstream": {,')).toEqual([expect.stringMatching(/is not JSON at line 2, column 16$/)]);
+  });
+
+  test.each(['UTF-16 with its mark', 'Latin-1'])('of a file in %s say that it is not UTF-8', (encoding) => {
+    const folder = mkdtempSync(join(tmpdir(), 'toncache-encoding-'));
+    const path = join(folder, 'toncache.json');
+    const text = encoding === 'Latin-1' ? '{"network": "caf\u00e9"}' : '\ufeff{}';
+    writeFileSync(path, text, encoding === 'Latin-1' ? 'latin1' : 'utf16le');
+    expect(problemsOf({ ...REQUIRED, CONFIG_FILE: path })).toEqual([`CONFIG_FILE: ${path} is not UTF-8`]);
+    rmSync(folder, { recursive: true });
   });
 
   test.each(['', '{', 'null', '[]', '"text"', '7'])('a file that holds %j is refused', (text) => {
