@@ -135,6 +135,7 @@ function openServer(
   return new PublicServer({
     operations: context.operations,
     passThrough: settings.passThrough.enabled ? openPassThrough(context, parts.indexers, missLimit) : undefined,
+    passedPrefixes: settings.passThrough.prefixes,
     handler,
     hits: http.fastLane && settings.logRequests !== 'all' ? handler : undefined,
     gzip: parts.gzip,

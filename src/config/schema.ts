@@ -11,6 +11,7 @@ import {
   headerValue,
   integer,
   networks,
+  pathPrefixes,
   setting,
   share,
   size,
@@ -97,13 +98,22 @@ const breaker = group({
 });
 
 const passThrough = group({
-  enabled: setting(flag.prefault(false), 'Whether the rest of the API is passed through, uncached.', {
-    env: 'PASSTHROUGH',
-  }),
+  enabled: setting(
+    flag.prefault(false),
+    'Whether the rest of the API, what lies below `passThrough.prefixes`, is passed through, uncached.',
+    {
+      env: 'PASSTHROUGH',
+    },
+  ),
   sharedKey: setting(
     flag.prefault(false),
     'Whether passed-through requests without a key are sent with `UPSTREAM_API_KEY`.',
     { env: 'PASSTHROUGH_SHARED_KEY' },
+  ),
+  prefixes: setting(
+    pathPrefixes.prefault('/api/v3/'),
+    'The paths that are passed through begin with one of these, comma-separated: `/api/v3/,/api/v2/,/api/emulate/`, or `/api/` for all. Those of cached operations never are.',
+    { env: 'PASSTHROUGH_PREFIXES' },
   ),
   maxBodySize: setting(size('1KiB', '64MiB').prefault('1MiB'), 'The largest body of a request that is passed through.'),
   maxReading: setting(

@@ -98,6 +98,18 @@ const upstreamUrl = plainUrl(
   error: 'must lead to API v3: end in /api/v3, or in what stands before it',
 });
 
+/**
+ * The beginning of paths, in lower case. Without a slash at its end `/api/v2` would be that of `/api/v22` too, and `/` alone
+ * would be that of what toncache itself serves.
+ */
+const pathPrefix = z
+  .string()
+  .regex(/^(?:\/(?!\.{1,2}\/)[A-Za-z0-9._~-]+)+\/$/, {
+    error:
+      'must be paths with a slash at both ends, and something between, separated by commas, like "/api/v3/, /api/v2/"',
+  })
+  .toLowerCase();
+
 /** Values separated by commas, to a list of at least one. */
 export function listOf(item: z.ZodType<string, string>) {
   return z
@@ -110,6 +122,9 @@ export function listOf(item: z.ZodType<string, string>) {
 export const upstreamUrls = listOf(upstreamUrl).refine((urls) => new Set(urls).size === urls.length, {
   error: 'must name each address once',
 });
+
+/** Beginnings of paths, separated by commas, to a list. */
+export const pathPrefixes = listOf(pathPrefix);
 
 /** The Streaming API's address: without a path, it gets that of the server that comes with the indexer. */
 export const streamUrl = plainUrl(['ws', 'wss'], 'ws://indexer:8085', 'STREAM_API_KEY', ({ origin, pathname, href }) =>

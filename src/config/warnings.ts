@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { isLoopback } from '../loopback.ts';
 import { nearestTo } from './nearest-name.ts';
 import { type Settings, settingsSchema } from './schema.ts';
@@ -84,7 +85,7 @@ function withoutEffect({ settings, sources }: Loaded): string[] {
   const byDefault = settingsSchema.parse({ upstream: { url: 'http://indexer' } });
   const changed = sources.filter(({ name, from }) => {
     const path = name.split('.');
-    return from !== 'default' && valueAt(settings, path) !== valueAt(byDefault, path);
+    return from !== 'default' && !isDeepStrictEqual(valueAt(settings, path), valueAt(byDefault, path));
   });
   return NEEDS.filter(([, , isMet]) => !isMet(settings)).flatMap(([names, need]) => {
     const idle = changed.filter(({ name }) => names.test(name));

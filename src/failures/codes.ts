@@ -34,8 +34,8 @@ export const FAILURES = {
       usual: 'the request is malformed; accepted: HTTP/1.1',
       hosts: 'the request names {hosts} Hosts; accepted: one',
       'ambiguous-path':
-        'the path is ambiguous; accepted: /api/v3/ and plain segments, without lone dots, backslashes or encoded slashes',
-      'encoded-letters': 'the path encodes plain letters; accepted: the operation by its plain name',
+        'the path is ambiguous; accepted: plain segments, without lone dots, backslashes or encoded slashes',
+      'encoded-letters': 'the path is another spelling of a cached operation; accepted: its plain name',
       upgrade: 'no protocol can be switched to; accepted: requests without Upgrade',
       'not-json': 'the body is not JSON',
     },
@@ -92,7 +92,10 @@ export const FAILURES = {
     operatorReads: '{indexer} does not serve this operation',
     clientReads: {
       usual: 'the indexer does not serve {operation}: {remedy} (docs/incidents.md, not-served)',
-      'not-passed': 'only {operations} are served here; PASSTHROUGH=on serves the rest',
+      'not-passed':
+        'only {operations} are served here; PASSTHROUGH=on passes on what lies below {prefixes}, and PASSTHROUGH_PREFIXES (passThrough.prefixes) names more',
+      'not-below':
+        'only {operations} and what lies below {prefixes} are served here; PASSTHROUGH_PREFIXES (passThrough.prefixes) names more',
     },
   },
   // A request for a further operation whose answers are not cached; passed through where that is on.

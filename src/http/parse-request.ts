@@ -16,9 +16,10 @@ export function parseTarget(url: string): Target {
   return { path: url.slice(origin.length, end), rawQuery: url.slice(end + 1), originForm };
 }
 
-/** Whether a target lies in the indexer's API at all. */
-export function isOfApi({ path }: Target): boolean {
-  return path.toLowerCase().startsWith('/api/v3/');
+/** Whether a path in any case lies below one of these, which are in lower case and end in a slash. */
+export function isBelow(prefixes: readonly string[], { path }: Target): boolean {
+  const lowered = path.toLowerCase();
+  return prefixes.some((prefix) => lowered.startsWith(prefix));
 }
 
 /** The entity tags of a list, each without its `W/`. */

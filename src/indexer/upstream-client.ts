@@ -67,7 +67,7 @@ export interface UpstreamAnswer {
 /** A request that is passed through. */
 export interface ForwardRequest {
   readonly method: 'GET' | 'HEAD' | 'POST';
-  /** Path and query, byte for byte; begins with `/api/v3/`. */
+  /** Path and query, byte for byte. */
   readonly target: string;
   /** In the flat form. */
   readonly headers: readonly string[];

@@ -102,7 +102,7 @@ describe('a request that is passed through', () => {
     '/x/../api/v3/y',
     '*',
     '/%61pi/v3/x',
-  ])('has a path under /api/v3/: %s is 404', async (target) => {
+  ])('has a path under /api/: %s is 404', async (target) => {
     expect(statuses(await world.proxy.exchange(head(`GET ${target}`)))).toEqual(['404']);
     expect(arrivedAt(world)).toEqual([]);
   });
@@ -173,6 +173,99 @@ describe('a request that is passed through', () => {
   it('is not for a cached operation: their POST is not passed on', async () => {
     for (const target of ['/api/v3/pendingTraces', '/API/v3/masterchainblockshards/', '/api/v3/adjacentTransactions']) {
       expect(await world.ask(target, { method: 'POST', body: '{}' })).toMatchObject({ status: 405 });
+    }
+    expect(arrivedAt(world)).toEqual([]);
+  });
+});
+
+/** What clients with one base URL ask: walletkit, the SDKs of API v2, the Streaming API. */
+const ELSEWHERE = [
+  ['POST', '/api/emulate/v1/emulateTrace'],
+  ['POST', '/api/v2/jsonRPC'],
+  ['GET', '/api/v2/getAddressInformation?address=EQ'],
+  ['HEAD', '/api/v2/getMasterchainInfo'],
+  ['GET', '/api/streaming/v2/sse'],
+  ['GET', '/api/v3'],
+] as const;
+
+describe('a path of the API that no prefix is for', () => {
+  it.each([
+    [
+      'PASSTHROUGH=on',
+      { PASSTHROUGH: 'on' },
+      /below \/api\/v3\/ are served.*PASSTHROUGH_PREFIXES \(passThrough\.prefixes\)/,
+    ],
+    ['PASSTHROUGH=off', { PASSTHROUGH: 'off' }, /PASSTHROUGH=on.*PASSTHROUGH_PREFIXES \(passThrough\.prefixes\)/],
+  ])('is 501 with what to set, with %s', async (_, env, says) => {
+    await using world = await startPassThrough({ env });
+    for (const [method, target] of ELSEWHERE) {
+      const { status, text, cache } = await world.ask(target, { method, ...(method === 'POST' && { body: '{}' }) });
+      expect([target, status, cache]).toEqual([target, 501, { detail: 'not-served' }]);
+      if (method !== 'HEAD') expect(JSON.parse(text)).toEqual({ error: expect.stringMatching(says) });
+    }
+    expect(arrivedAt(world)).toEqual([]);
+  });
+
+  it('is that of /api/v3/ too, where the prefixes do not name it', async () => {
+    await using world = await startPassThrough({
+      env: { PASSTHROUGH_PREFIXES: '/api/v2/', CACHE_OPERATIONS: 'blocks' },
+    });
+    expect(await world.ask(INFO)).toMatchObject({ status: 501 });
+    expect(arrivedAt(world)).toEqual([]);
+    // A request for an operation in use that has no cached form is passed through, as its text says.
+    expect((await world.ask('/api/v3/blocks?workchain=0&limit=1')).cache).toMatchObject({ fwd: 'bypass' });
+  });
+});
+
+describe('passThrough.prefixes', () => {
+  let world: World;
+  beforeEach(async () => {
+    world = await startPassThrough({ env: { PASSTHROUGH_PREFIXES: '/api/', CACHE_OPERATIONS: 'blocks' } });
+  });
+  afterEach(() => world[Symbol.asyncDispose]());
+
+  it('passes on what begins with one of them, byte for byte, in any case', async () => {
+    const targets = [...ELSEWHERE, ['GET', '/API/V2/x/?a=%2F'], ['GET', '/api/%76%32/x']] as const;
+    for (const [method, target] of targets) {
+      const body = method === 'POST' ? '{"boc":"x"}' : '';
+      const { cache } = await world.ask(target, { method, ...(body !== '' && { body }) });
+      expect(cache).toMatchObject({ fwd: 'bypass' });
+      const arrived = arrivedAt(world).at(-1);
+      expect([arrived?.method, arrived?.target, String(arrived?.body ?? '')]).toEqual([method, target, body]);
+    }
+  });
+
+  it('goes by the rules of /api/v3/: methods, bodies, ambiguous paths, preflights', async () => {
+    expect(await world.ask('/api/v2/x', { method: 'DELETE' })).toMatchObject({ status: 405 });
+    const tooLarge = { method: 'POST', body: 'x'.repeat(2 ** 20 + 1) };
+    expect(await world.ask('/api/v2/sendBoc', tooLarge)).toMatchObject({ status: 413 });
+    const { status, headers } = await world.ask('/api/v2/sendBoc', { method: 'OPTIONS' });
+    expect([status, headers['access-control-allow-methods']]).toEqual([204, 'GET, HEAD, OPTIONS, POST']);
+    for (const target of ['/api/v2/../v3/message', '/api//v2/x', '/api/v2%2fx', '/api/v2/x\\y', '/api/..;/x']) {
+      expect(statuses(await world.proxy.exchange(head(`GET ${target}`)))).toEqual(['400']);
+    }
+    expect(arrivedAt(world)).toEqual([]);
+  });
+
+  it('never passes on the path of a cached operation, however it is spelled', async () => {
+    const names = ['pendingTraces', 'adjacentTransactions', 'masterchainBlockShards'];
+    for (const name of names) {
+      for (const path of [`/api/v3/${name}`, `/API/V3/${name.toUpperCase()}/`]) {
+        expect(await world.ask(path, { method: 'POST', body: '{}' })).toMatchObject({ status: 405 });
+        expect(await world.ask(path)).toMatchObject({ status: 422 });
+      }
+      const hidden = `%${name.charCodeAt(0).toString(16)}${name.slice(1)}`;
+      for (const path of [
+        ...[`/api/v3/${hidden}`, `/api/%763/${name}`, `/api/v3;x/${name}`, `/api/v3/${name};x=1`, `/api/v3/${name}%3B`],
+        ...[`/api/v3/%25${hidden.slice(1)}`, `/api//v3/${name}`, `/api/./v3/${name}`, `/api/x/../v3/${name}`],
+        ...[`/api/v3/${name}//`, `/api/v3%2f${name}`, `/api/v3\\${name}`],
+      ]) {
+        for (const method of ['GET', 'HEAD', 'POST']) {
+          const lengths = method === 'POST' ? ['Content-Length: 0'] : [];
+          const answer = await world.proxy.exchange(head(`${method} ${path}?hash=AA`, ...lengths));
+          expect([path, ...statuses(answer)]).toEqual([path, '400']);
+        }
+      }
     }
     expect(arrivedAt(world)).toEqual([]);
   });

@@ -115,13 +115,16 @@ describe('the public port', () => {
   });
 
   it.each([
-    ...['/', '/api/v3', '/api/v2/pendingTraces', '//api/v3/pendingTraces', '/x/api/v3/pendingTraces'].map(
+    ...['/', '/api', '//api/v3/pendingTraces', '/x/api/v3/pendingTraces', '/apis/v3/x'].map(
       (path) => [path, 404, /nothing is served/] as const,
     ),
-    ...['/healthz', '/readyz', '/metrics', '*'].map((path) => [path, 404, /nothing is served/] as const),
+    ...['/metrics', '/healthz/', '/readyz/x', '/HEALTHZ', '*'].map((path) => [path, 404, /nothing is served/] as const),
     // A 404 within the API would say that there is nothing.
-    ...['/api/v3/', '/api/v3/masterchainInfo', '/api/v3/pendingTraces/x'].map(
-      (path) => [path, 501, /pendingTraces.*PASSTHROUGH/] as const,
+    ...['/api/v3', '/api/v3/', '/api/v3/masterchainInfo', '/api/v3/pendingTraces/x', '/api/v2/pendingTraces'].map(
+      (path) => [path, 501, /pendingTraces.*PASSTHROUGH=on.*passThrough\.prefixes/] as const,
+    ),
+    ...['/api/emulate/v1/emulateTrace', '/api/v2/jsonRPC', '/API/V2/x', '/api/streaming/v2/sse', '/api/'].map(
+      (path) => [path, 501, /pendingTraces.*PASSTHROUGH=on.*passThrough\.prefixes/] as const,
     ),
     ...['/api/v3/pendingTraces//', '/api/v3//pendingTraces', '/api/v3/./pendingTraces'].map(
       (path) => [path, 501, /pendingTraces.*PASSTHROUGH/] as const,

@@ -108,6 +108,8 @@ describe('a signal to end where http.shutdownDelay is set', () => {
     started.signal('SIGTERM');
     await expect.poll(async () => (await ask(adminUrl, '/readyz')).status, { interval: 5 }).toBe(503);
     expect((await ask(url, TARGET)).status).toBe(404);
+    expect((await ask(url, '/readyz')).status).toBe(503);
+    expect((await ask(url, '/healthz')).status).toBe(200);
     const repeating = setInterval(() => started.signal('SIGTERM'), 100);
     expect(await started.ended).toEqual({ code: 1, signal: null });
     clearInterval(repeating);

@@ -5,6 +5,7 @@ import { OperationsInUse } from '../../src/ton/operations.ts';
 /** What a public server needs and tests of the lanes do not look at. */
 const UNSEEN = {
   operations: new OperationsInUse(),
+  passedPrefixes: [],
   clientOf: () => '127.0.0.1',
   requestLimit: undefined,
   onClient: () => {},

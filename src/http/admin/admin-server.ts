@@ -3,6 +3,7 @@ import { ProxyError } from '../../errors.ts';
 import { FAILURES } from '../../failures/codes.ts';
 import type { Ms } from '../../time-units.ts';
 import type { DescribedParameter, JsonSchema } from '../../ton/parameters.ts';
+import { HEALTH } from '../health.ts';
 import { parseTarget } from '../parse-request.ts';
 import { type AdminAccessOptions, adminAccess, readingAccess } from './admin-access.ts';
 
@@ -34,7 +35,7 @@ export interface AdminServerDependencies {
   readonly isReady: () => boolean;
   /** The metrics page with its content type. */
   readonly metrics: () => Promise<{ readonly contentType: string; readonly body: string }>;
-  /** What is served beside `/healthz`, `/readyz`, `/metrics` and `/openapi.json`; below `/status/`, the files of the page. */
+  /** What is served beside {@link HEALTH}, `/metrics` and `/openapi.json`; below `/status/`, the files of the page. */
   readonly paths: Readonly<Record<string, AdminPath>>;
   /** The OpenAPI document, made of all paths of this port. */
   readonly document: (paths: ReadonlyMap<string, AdminPath>) => object;
@@ -50,27 +51,25 @@ const accessChecksOf = (access: AdminAccessOptions) => ({
   operators: adminAccess(access),
 });
 
-const HEALTHZ: Described = { summary: 'Whether the process lives' };
-const READYZ: Described = { summary: 'Whether requests may be sent', refused: { 503: 'Not yet, or no more' } };
 const METRICS: Described = { summary: 'The metrics, for Prometheus', contentType: 'text/plain' };
 const OPENAPI: Described = { summary: 'This document' };
 
-/**
- * The admin port. `/readyz` fails only until the public port is open and while the process shuts down. It does not fail
- * without Redis or the indexer: the cache still has answers, and taking every instance away at once would help nobody.
- */
+/** The admin port. */
 export function createAdminServer(dependencies: AdminServerDependencies): Server {
   const { isReady, metrics, onBug, requestTimeoutMs } = dependencies;
   const get = { method: 'GET', access: 'any' } as const;
   const forAny = (described: Described, serve: AdminPath['serve']): AdminPath => ({ ...get, described, serve });
+  const health = [...HEALTH].map(([path, { answer, ...described }]) => {
+    const serve = (_: IncomingMessage, response: ServerResponse) => {
+      const { status, body } = answer(isReady());
+      sendJson(response, status, body);
+    };
+    return [path, forAny(described, serve)] as const;
+  });
   const paths: ReadonlyMap<string, AdminPath> = new Map(
     Object.entries({
       ...dependencies.paths,
-      '/healthz': forAny(HEALTHZ, (_, response) => sendJson(response, 200, { status: 'ok' })),
-      '/readyz': forAny(READYZ, (_, response) => {
-        const ready = isReady();
-        sendJson(response, ready ? 200 : 503, { status: ready ? 'ready' : 'shutting down' });
-      }),
+      ...Object.fromEntries(health),
       '/metrics': forAny(METRICS, async (_, response) => {
         const { contentType, body } = await metrics();
         sendText(response, 200, contentType, body);

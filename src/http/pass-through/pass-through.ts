@@ -16,7 +16,7 @@ import type { BodyReader } from '../body-reader.ts';
 import { commonHeaders } from '../public/response-message.ts';
 import { forwardedHeaders, hasKeyHeader, headersForBackup, returnedHeaders } from './forwarded-headers.ts';
 import { learningHead } from './learn-head.ts';
-import { hasApiKey, isPassable } from './passable-target.ts';
+import { hasApiKey, hidesOperation, isPassable } from './passable-target.ts';
 
 /** Methods that are passed through. */
 const PASSED_METHODS = ['GET', 'HEAD', 'POST'] as const;
@@ -173,7 +173,7 @@ function methodOf(
     throw failure('bad-request', { text: 'ambiguous-path' });
   }
   const [path = ''] = target.split('?', 1);
-  if (operations.at(decodeURIComponent(path)) !== operations.at(path)) {
+  if (hidesOperation(path, operations)) {
     throw failure('bad-request', { text: 'encoded-letters' });
   }
   // Another protocol is only offered (RFC 9110 7.8): Java's client offers h2c with each request, and takes any answer.

@@ -1,33 +1,52 @@
+import type { OperationsInUse } from '../../ton/operations.ts';
 import { isBlankKey } from './forwarded-headers.ts';
 
 /**
  * The origin form (RFC 9112 3.2.1) with a path of RFC 3986's characters; a query may hold every visible ASCII character
  * except # and \\.
  */
-const ORIGIN_FORM = /^\/api\/v3\/[A-Za-z0-9\-._~!$&'()*+,;=:@%/]*(?:\?[\x21\x22\x24-\x5b\x5d-\x7e]*)?$/i;
+const ORIGIN_FORM = /^\/[A-Za-z0-9\-._~!$&'()*+,;=:@%/]*(?:\?[\x21\x22\x24-\x5b\x5d-\x7e]*)?$/;
 
 /** Encoded slashes and backslashes, and dots that are encoded twice: two servers may read such a path differently. */
 const HIDDEN = /%(?:25)*(?:2f|5c)|%(?:25)+2e/i;
 
 /**
  * Whether a request target may be passed on byte for byte. A target that another server could read as another path is
- * refused: dot or empty segments, backslashes, encoded slashes, control bytes, spellings that do not decode, and every
+ * refused, whatever it begins with: dot or empty segments, backslashes, encoded slashes, control bytes, spellings that do not decode, and every
  * form but the origin form (RFC 9112 3.2.1), so that the request can never go to another host.
  */
 export function isPassable(target: string): boolean {
   const [path = ''] = target.split('?', 1);
   if (!ORIGIN_FORM.test(target) || HIDDEN.test(path)) return false;
-  let decoded: string;
-  try {
-    decoded = decodeURIComponent(path);
-  } catch {
-    return false;
-  }
-  if (/[[\p{Cc}&&\p{ASCII}]\\]/v.test(decoded)) return false;
+  const decoded = decodedOnce(path);
+  if (decoded === undefined || /[[\p{Cc}&&\p{ASCII}]\\]/v.test(decoded)) return false;
   const segments = decoded.slice(1).split('/');
   // A trailing slash is a spelling of the same path, not an empty segment inside it.
   if (segments.at(-1) === '') segments.pop();
   return segments.every((segment) => segment !== '' && !/^\.{1,2}(?:;|$)/.test(segment));
+}
+
+/** The most times that servers in a row decode a path. */
+const MOST_DECODINGS = 3;
+
+/**
+ * Whether a server may read a path as that of a cached operation though it is spelled in another way: with plain letters
+ * encoded, more than once perhaps, or with parameters of segments (RFC 3986 3.3), which some servers drop.
+ */
+export function hidesOperation(path: string, operations: OperationsInUse): boolean {
+  let reading = path;
+  for (let times = 0; times < MOST_DECODINGS; times++) reading = decodedOnce(reading) ?? reading;
+  const plain = reading.replace(/;[^/]*/g, '').replace(/\/{2,}/g, '/');
+  return operations.at(plain) !== operations.at(path);
+}
+
+/** `undefined` for what does not decode. */
+function decodedOnce(path: string): string | undefined {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return undefined;
+  }
 }
 
 /**

@@ -7,7 +7,8 @@ import type { Gzip } from '../../cache/gzip.ts';
 import { failure, type ProxyError } from '../../errors.ts';
 import type { Ms } from '../../time-units.ts';
 import { OperationsInUse } from '../../ton/operations.ts';
-import { isOfApi, parseTarget, type Target } from '../parse-request.ts';
+import { HEALTH } from '../health.ts';
+import { isBelow, parseTarget, type Target } from '../parse-request.ts';
 import type { PassThrough } from '../pass-through/pass-through.ts';
 import { ClientConnections } from './client-connections.ts';
 import { type ClientTimeoutSettings, ClientTimeouts, nodeTimeouts } from './client-timeouts.ts';
@@ -17,6 +18,7 @@ import { Responder, type ResponderDependencies } from './responder.ts';
 import {
   ALLOWED_METHODS,
   CLOSE_END,
+  healthMessage,
   messageHead,
   preflightMessage,
   type ResponseMessage,
@@ -25,8 +27,10 @@ import {
 
 export interface PublicServerDependencies extends Omit<ResponderDependencies, 'connections'>, ClientTimeoutSettings {
   readonly operations: OperationsInUse;
-  /** Serves the rest of `/api/v3/`; without it only the operations are served. */
+  /** Serves what lies below {@link passedPrefixes}; without it only the operations are served. */
   readonly passThrough?: PassThrough | undefined;
+  /** In lower case, each with a slash at both ends. */
+  readonly passedPrefixes: readonly string[];
   /** What the fast lane may answer by itself; without it there is no fast lane. */
   readonly hits?: MemoryHits | undefined;
   readonly gzip: Pick<Gzip, 'bodyFor' | 'move'>;
@@ -43,7 +47,7 @@ const LAST_REQUEST_MS = 250;
 /** How long the 503s that end a drain have to leave the process. */
 const LAST_WORDS_MS = 500;
 
-/** The public port: the three operations over HTTP, and a drain that loses no answer. */
+/** The public port: the operations over HTTP, the rest of the API, its health, and a drain that loses no answer. */
 export class PublicServer {
   readonly #dependencies: PublicServerDependencies;
   readonly server: Server;
@@ -159,29 +163,34 @@ export class PublicServer {
       return;
     }
     const { method, headers } = request;
+    const target = parseTarget(request.url ?? '');
+    const isCacheable = method === 'GET' || method === 'HEAD';
+    const health = HEALTH.get(target.path);
+    // Counts as no request of a client. HAProxy's `option httpchk /readyz` asks by OPTIONS.
+    if (health !== undefined && (isCacheable || method === 'OPTIONS')) {
+      const { status, body } = health.answer(!this.#connections.isDraining);
+      this.#send(request, response, healthMessage(status, body, requestIdOf(headers)));
+      return;
+    }
     // A preflight does not count: browsers hide its status.
     const refusal = method === 'OPTIONS' ? undefined : this.#responder.refusal(request.socket, headers);
     if (refusal !== undefined) {
       this.#send(request, response, refusal);
       return;
     }
-    const target = parseTarget(request.url ?? '');
-    const { operations } = this.#dependencies;
+    const { operations, passedPrefixes } = this.#dependencies;
     const operation = operations.at(target.path);
-    const isPassable = operation?.isFurther ?? isOfApi(target);
+    const isPassable = operation?.isFurther ?? isBelow(passedPrefixes, target);
     const passThrough = isPassable ? this.#dependencies.passThrough : undefined;
     const passOn = passThrough && (() => this.#passThrough(request, response, target, passThrough));
-    const isCacheable = method === 'GET' || method === 'HEAD';
     if (operation === undefined && passOn === undefined) {
-      this.#sendFailure(request, response, '', notServed(target, operations.names));
+      this.#sendFailure(request, response, '', this.#notServed(target));
     } else if (method === 'OPTIONS') {
       this.#send(request, response, preflightMessage(passOn !== undefined, requestIdOf(headers)));
     } else if (passOn !== undefined && (operation === undefined || !isCacheable)) {
       passOn();
     } else if (operation === undefined || !isCacheable) {
-      const allow = ALLOWED_METHODS;
-      const error = failure('method-not-allowed', { values: { methods: allow }, allow });
-      this.#sendFailure(request, response, operation?.vary ?? '', error);
+      this.#sendFailure(request, response, operation?.vary ?? '', methodNotAllowed());
     } else {
       const send = (message: ResponseMessage) => this.#send(request, response, message);
       this.#responder.answer({ operation, rawQuery: target.rawQuery, headers }, request.socket, send, passOn);
@@ -218,16 +227,23 @@ export class PublicServer {
     socket.destroy();
   }
 
+  /** Within the API there is no 404: wallets read that as "nothing there". */
+  #notServed(target: Target): ProxyError {
+    const { operations, passThrough, passedPrefixes } = this.#dependencies;
+    if (HEALTH.has(target.path)) return methodNotAllowed();
+    if (!isBelow(['/api/'], target)) return failure('not-found');
+    const values = { operations: operations.names.join(', '), prefixes: passedPrefixes.join(', ') };
+    return failure('not-served', { text: passThrough === undefined ? 'not-passed' : 'not-below', values });
+  }
+
   #sendFailure(request: IncomingMessage, response: ServerResponse, vary: string, error: ProxyError): void {
     this.#dependencies.report({ name: 'refused', code: error.code });
     this.#send(request, response, this.#responder.failure(error, vary, request.headers));
   }
 }
 
-function notServed(target: Target, names: readonly string[]): ProxyError {
-  return isOfApi(target)
-    ? failure('not-served', { text: 'not-passed', values: { operations: names.join(', ') } })
-    : failure('not-found');
+function methodNotAllowed(): ProxyError {
+  return failure('method-not-allowed', { values: { methods: ALLOWED_METHODS }, allow: ALLOWED_METHODS });
 }
 
 /** Serves a request when those before it on its connection are answered: Node gives the socket to its response then. */

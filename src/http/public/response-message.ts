@@ -66,6 +66,14 @@ export function preflightMessage(passesThrough: boolean, requestId: string): Res
   return { status: 204, headers, body: undefined };
 }
 
+/** Answers a load balancer that asks for the health of this process. No cache may answer in its place. */
+export function healthMessage(status: number, body: object, requestId: string): ResponseMessage {
+  const json = Buffer.from(JSON.stringify(body));
+  const headers = commonHeaders({ cacheStatus: { detail: 'health' }, vary: '', requestId });
+  headers.push('Cache-Control', 'no-store', 'Content-Type', 'application/json', 'Content-Length', String(json.length));
+  return { status, headers, body: json };
+}
+
 /** Sends a message through Node's HTTP server, without its body if the request is a HEAD. */
 export function sendMessage(
   request: IncomingMessage,

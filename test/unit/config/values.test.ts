@@ -7,6 +7,7 @@ import {
   integer,
   listenHost,
   networks,
+  pathPrefixes,
   size,
   streamUrl,
   upstreamUrls,
@@ -180,4 +181,24 @@ describe('other values', () => {
     'not an address to listen on: %j',
     (text) => expect(read(listenHost, text)).toBeUndefined(),
   );
+});
+
+describe('beginnings of paths that are passed through', () => {
+  test.each([
+    ['/api/v3/', ['/api/v3/']],
+    ['/api/', ['/api/']],
+    ['/api/v3/, /API/V2/,/api/emulate/v1/', ['/api/v3/', '/api/v2/', '/api/emulate/v1/']],
+    ['/x.y-z_~/', ['/x.y-z_~/']],
+  ])('are %j', (text, prefixes) => expect(read(pathPrefixes, text)).toEqual(prefixes));
+
+  test.each([
+    ...['', ' ', ',', '/', '//', '*', 'all', 'api/v2/', '/api/v2', 'api', '/api//v2/', '//api/', '/api/v2//'],
+    ...['/./', '/../', '/api/../v2/', '/api/./', '/api/v2/?', '/api/v2/#', '/api/%76%32/', '/api\\v2/', '/api/v2;x/'],
+    ...['/api/v2/,', '/api/v2/,/', 'http://h/api/v2/', '/api/v 2/', '/\u00e9/', 7, null, ['/api/v2/']],
+  ])('are not %j', (text) => expect(read(pathPrefixes, text)).toBeUndefined());
+
+  test('are asked for in words', () => {
+    const { error } = pathPrefixes.safeParse('/api/v2');
+    expect(error?.issues[0]?.message).toMatch(/^must be paths with a slash at both ends.* "\/api\/v3\/, \/api\/v2\/"$/);
+  });
 });

@@ -63,7 +63,12 @@ describe('a setting that does nothing is named with what it needs', () => {
     ['a key that is shared', { ...PASSED, PASSTHROUGH_SHARED_KEY: 'on' }, undefined],
     [
       'defaults that are written down, in any spelling',
-      { PASSTHROUGH: 'off', PASSTHROUGH_SHARED_KEY: 'off', LOG_REQUESTS_SAMPLE: '1.0' },
+      {
+        PASSTHROUGH: 'off',
+        PASSTHROUGH_SHARED_KEY: 'off',
+        PASSTHROUGH_PREFIXES: '/api/v3/',
+        LOG_REQUESTS_SAMPLE: '1.0',
+      },
       { redis: { budget: '0.05s' }, stream: { maxAddresses: 1000 } },
     ],
   ])('and nothing is said of %s', (_, environment, file) => {

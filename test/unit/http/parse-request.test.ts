@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isOfApi, parseTarget } from '../../../src/http/parse-request.ts';
+import { isBelow, parseTarget } from '../../../src/http/parse-request.ts';
 
 describe('a request target', () => {
   it.each([
@@ -33,5 +33,10 @@ describe('a request target', () => {
     ['//host/api/v3/x', false],
     ['ftp://host/api/v3/x', false],
     ['/x?/api/v3/', false],
-  ])('%s belongs to the API: %s', (url, ofApi) => expect(isOfApi(parseTarget(url))).toBe(ofApi));
+    ['/api/v2/x', false],
+    ['/other/x', true],
+    ['/other', false],
+  ])('%s lies below /api/v3/ or /other/: %s', (url, isSo) =>
+    expect(isBelow(['/api/v3/', '/other/'], parseTarget(url))).toBe(isSo),
+  );
 });

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { isPassable } from '../../../src/http/pass-through/passable-target.ts';
+import { hidesOperation, isPassable } from '../../../src/http/pass-through/passable-target.ts';
+import { OperationsInUse } from '../../../src/ton/operations.ts';
 import { cases } from '../../support/property-runs.ts';
 
 const PASSED = [
@@ -27,10 +28,13 @@ const PASSED = [
   '/api/v3/x?a=/../..//./%2f%5c%00%0d%0a%zz',
   '/api/v3/x?u=http://127.0.0.1:1/&h=@evil.example',
   '/api/v3/x?address[]=0:AB&q={}|^`"<>\'',
+  // Which beginnings are passed through is decided by `passThrough.prefixes`.
+  '/api/v2/jsonRPC',
+  '/api/emulate/v1/emulateTrace',
 ];
 
 const REFUSED: Readonly<Record<string, readonly string[]>> = {
-  'another path': ['', '/', '*', '/api', '/api/v3', '/api/v2/x', '/api/v33/x', '/x/api/v3/y', 'api/v3/x', '?/api/v3/x'],
+  'no path': ['', '*', 'api/v3/x', '?/api/v3/x'],
   'another form, or another host': [
     ...['http://evil.example/api/v3/x', 'https://evil.example/api/v3/x', '//evil.example/api/v3/x', '///api/v3/x'],
     ...['@evil.example/api/v3/x', '/\\evil.example/api/v3/x', 'evil.example:80', '/%2fapi/v3/x', ' /api/v3/x'],
@@ -145,9 +149,9 @@ describe('a target that is accepted', () => {
 });
 
 describe('an accepted target', () => {
-  it('lies under /api/v3/ and decodes to plain segments, with nothing that a server could normalise', () => {
+  it('is a path that decodes to plain segments, with nothing that a server could normalise', () => {
     forAccepted((target) => {
-      expect(target).toMatch(/^\/api\/v3\/(?:(?![#\\])[\x21-\x7e])*$/i);
+      expect(target).toMatch(/^\/(?:(?![#\\])[\x21-\x7e])*$/);
       const { path, segments } = taken(target);
       expect(path).not.toMatch(/%2f|%5c|\/\//i);
       expect(segments.join('/')).not.toMatch(/[\\\p{Cc}]/u);
@@ -168,5 +172,42 @@ describe('an accepted target', () => {
       }
       expect(new URL(`http://127.0.0.1/base${target}`).pathname).toBe(`/base${path}`);
     });
+  });
+});
+
+describe('a path that another server may read as that of a cached operation', () => {
+  const operations = new OperationsInUse(['blocks']);
+
+  it.each([
+    ...['/api/v3/%70endingTraces', '/api/v3/pendingTrace%53/', '/%61pi/v3/pendingTraces', '/API/%563/PENDINGTRACES'],
+    ...['/api/v3/%2570endingTraces', '/api/v3/%252570endingTraces', '/api/v3/%25%37%30endingTraces'],
+    ...['/api/v3/pendingTraces;x', '/api/v3/pendingTraces;', '/api/v3/pendingTraces%3bx=y/', '/api/v3;x/pendingTraces'],
+    ...['/api;a=b/v3;/pendingTraces;', '/api/;x/v3/pendingTraces', '/api/v3/pendingTraces/;x', '/api/v3/%62locks'],
+  ])('is %s', (path) => expect(hidesOperation(path, operations)).toBe(true));
+
+  it.each([
+    ...['/api/v3/pendingTraces', '/API/V3/pendingtraces/', '/api/v3/message', '/api/v3/%6dessage', '/api/v3/message;x'],
+    ...['/api/v3/traces', '/api/v2/pendingTraces', '/api/v3/x/pendingTraces', '/api/v3/%25', '/api/v3/%E2%82%AC'],
+  ])('is not %s', (path) => expect(hidesOperation(path, operations)).toBe(false));
+
+  it('is found in a long path within a moment', () => {
+    const path = `/api/v3/${'%25'.repeat(5000)}`;
+    const begun = performance.now();
+    expect(hidesOperation(path, operations)).toBe(false);
+    expect(performance.now() - begun).toBeLessThan(100);
+  });
+
+  it('is every one with some letters encoded, as long as it is not the plain path', () => {
+    const encoded = (letter: string) => `%${letter.charCodeAt(0).toString(16)}`;
+    const plain = '/api/v3/masterchainBlockShards';
+    fc.assert(
+      fc.property(fc.array(fc.nat(3), { minLength: plain.length, maxLength: plain.length }), (how) => {
+        const path = [...plain]
+          .map((letter, at) => (letter === '/' || how[at] !== 0 ? letter : encoded(letter)))
+          .join('');
+        expect(hidesOperation(path, operations)).toBe(path !== plain);
+      }),
+      cases(1000),
+    );
   });
 });

@@ -1,0 +1,33 @@
+/** One of the paths at which load balancers and orchestrators ask; the same on both ports. */
+interface HealthPath {
+  readonly summary: string;
+  /** Why it is refused, by status. */
+  readonly refused: Readonly<Record<number, string>>;
+  readonly answer: (isReady: boolean) => { readonly status: number; readonly body: { readonly status: string } };
+}
+
+/**
+ * By path. `/readyz` fails only until the public port is open and while the process shuts down. It does not fail without
+ * Redis or the indexer: the cache still has answers, and taking every instance away at once would help nobody.
+ */
+export const HEALTH: ReadonlyMap<string, HealthPath> = new Map([
+  [
+    '/healthz',
+    {
+      summary: 'Whether the process lives',
+      refused: {},
+      answer: () => ({ status: 200, body: { status: 'ok' } }),
+    },
+  ],
+  [
+    '/readyz',
+    {
+      summary: 'Whether requests may be sent',
+      refused: { 503: 'Not yet, or no more' },
+      answer: (isReady: boolean) => ({
+        status: isReady ? 200 : 503,
+        body: { status: isReady ? 'ready' : 'shutting down' },
+      }),
+    },
+  ],
+]);
