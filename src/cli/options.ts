@@ -1,7 +1,7 @@
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util';
 import { loadSettings } from '../config/load.ts';
 import type { Settings } from '../config/schema.ts';
-import type { duration, integer } from '../config/values.ts';
+import type { duration, integer, listenHost } from '../config/values.ts';
 import { type Context, UsageError } from './command.ts';
 
 /** Reads arguments strictly: throws a {@link UsageError} for what is not expected. */
@@ -25,8 +25,10 @@ export function readSettings({ env }: Context): Settings {
   return loadSettings({ ...env, UPSTREAM_URL: env['UPSTREAM_URL'] || 'http://127.0.0.1' }).settings;
 }
 
+type OptionType = ReturnType<typeof duration | typeof integer> | typeof listenHost;
+
 /** The value of an option, written as a setting of this type is. Throws a {@link UsageError} that names the option. */
-export function optionOf(name: string, text: string, type: ReturnType<typeof duration | typeof integer>): number {
+export function optionOf<T extends OptionType>(name: string, text: string, type: T): T['_output'] {
   const parsed = type.safeParse(text);
   if (parsed.success) return parsed.data;
   throw new UsageError(`${name} ${parsed.error.issues[0]?.message}`);

@@ -1,4 +1,5 @@
-import { duration, integer } from '../config/values.ts';
+import { reachable } from '../config/http-settings.ts';
+import { duration, integer, listenHost } from '../config/values.ts';
 import { failed, rateLimited } from '../tools/simulator/faults.ts';
 import { startIndexer } from '../tools/simulator/indexer.ts';
 import { type Command, EXIT, UnavailableError, UsageError } from './command.ts';
@@ -7,11 +8,11 @@ import { optionOf, readOptions } from './options.ts';
 const FAULTS = ['500', '429', 'hang', 'reset'] as const;
 
 export const simulator: Command = {
-  help: `usage: npm run simulator -- [--port 8081] [--latency 0ms] [--workers N] [--fault KIND]
+  help: `usage: npm run simulator -- [--host 127.0.0.1] [--port 8081] [--latency 0ms] [--workers N] [--fault KIND]
 
-A simulated TON indexer with a chain that makes a block every 0.4 s, for those who have none. It listens on 127.0.0.1 alone,
-until Ctrl-C.
+A simulated TON indexer with a chain that makes a block every 0.4 s, for those who have none. It runs until Ctrl-C.
 
+  --host      where it listens: 127.0.0.1 by default, so that only this machine reaches it; 0.0.0.0 for containers
   --port      8081 by default; 0 for any free one
   --latency   how long each answer takes, like 50ms
   --workers   so many answers are made at once, others wait; without it there is no bound
@@ -25,20 +26,22 @@ exit codes: 0 ended, 64 wrong command line, 69 not in this installation, or the 
 
   async run(args, { stdout, signal }) {
     const { values } = readOptions(args, {
+      host: { type: 'string', default: '127.0.0.1' },
       port: { type: 'string', default: '8081' },
       latency: { type: 'string', default: '0ms' },
       workers: { type: 'string' },
       fault: { type: 'string' },
     });
+    const host = optionOf('--host', values.host, listenHost);
     const port = optionOf('--port', values.port, integer(0, 65_535));
     const latencyMs = optionOf('--latency', values.latency, duration('0ms', '1min'));
     const workers =
       values.workers === undefined ? undefined : optionOf('--workers', values.workers, integer(1, 10_000));
     const fault = FAULTS.find((each) => each === values.fault);
     if (fault !== values.fault) throw new UsageError(`--fault is not valid; accepted: ${FAULTS.join(', ')}`);
-    const indexer = await startIndexer({ port }).catch((error: unknown) => {
+    const indexer = await startIndexer({ port, host }).catch((error: unknown) => {
       throw new UnavailableError(
-        `port ${port} cannot be listened on: ${error instanceof Error ? error.message : error}`,
+        `port ${port} of ${host} cannot be listened on: ${error instanceof Error ? error.message : error}`,
       );
     });
     if (workers === undefined) indexer.faults.latencyMs = latencyMs;
@@ -46,9 +49,10 @@ exit codes: 0 ended, 64 wrong command line, 69 not in this installation, or the 
     if (fault === '500') indexer.faults.inject(failed(500));
     else if (fault === '429') indexer.faults.inject(rateLimited('json', '1'));
     else if (fault !== undefined) indexer.faults.inject({ kind: fault });
-    stdout.write(`a simulated indexer listens on ${indexer.url}\n`);
-    stdout.write(`  curl ${indexer.url}/api/v3/masterchainInfo\n`);
-    stdout.write(`  UPSTREAM_URL=${indexer.url} npm start\n`);
+    const url = `http://${reachable(host)}:${indexer.port}`;
+    stdout.write(`a simulated indexer listens on ${url}${host === '127.0.0.1' ? '' : ` (--host ${host})`}\n`);
+    stdout.write(`  curl ${url}/api/v3/masterchainInfo\n`);
+    stdout.write(`  UPSTREAM_URL=${url} npm start\n`);
     await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
     await indexer.close();
     return EXIT.ok;

@@ -93,8 +93,11 @@ export function adminUrlOf({ adminHost, adminPort }: z.output<typeof http>): str
   return `http://${reachable(adminHost)}:${adminPort}`;
 }
 
-/** A wildcard address such as 0.0.0.0 can only be listened on, so loopback is asked instead. */
-function reachable(host: string): string {
+/**
+ * The host as a URL has it, by which this machine reaches what listens there. A wildcard address such as 0.0.0.0 can only be
+ * listened on, so loopback is asked instead.
+ */
+export function reachable(host: string): string {
   if (isUnspecified(host)) return isIPv6(host) ? '[::1]' : '127.0.0.1';
   return isIPv6(host) ? `[${host}]` : host;
 }

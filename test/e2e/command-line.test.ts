@@ -41,6 +41,45 @@ describe('toncache explain', () => {
   });
 });
 
+describe('npm run simulator', () => {
+  /** What the simulated indexer answers at this host, and what the command said. */
+  async function simulated(args: readonly string[], host: string): Promise<[status: number | string, said: string]> {
+    const stopping = new AbortController();
+    const { promise: listening, resolve } = Promise.withResolvers<string>();
+    const ended = toncache(['simulator', '--port', '0', ...args], { signal: stopping.signal, onOutput: resolve });
+    const said = await Promise.race([listening, ended.then(({ stderr }) => stderr)]);
+    const port = /:(\d+)/.exec(said)?.[1];
+    const status = await fetch(`http://${host}:${port}/api/v3/masterchainInfo`).then(
+      (answer) => answer.status,
+      () => 'refused',
+    );
+    stopping.abort();
+    await ended;
+    return [status, said.trim()];
+  }
+
+  it('listens for this machine alone, or where --host says, as containers need it', async () => {
+    const address = expect.stringMatching(/^a simulated indexer listens on http:\/\/127\.0\.0\.1:\d+$/);
+    expect(await simulated([], '127.0.0.1')).toEqual([200, address]);
+    expect(await simulated([], '127.0.0.2')).toEqual(['refused', address]);
+    const open = expect.stringMatching(
+      /^a simulated indexer listens on http:\/\/127\.0\.0\.1:\d+ \(--host 0\.0\.0\.0\)$/,
+    );
+    expect(await simulated(['--host', '0.0.0.0'], '127.0.0.2')).toEqual([200, open]);
+  });
+
+  it('refuses what is no host, and one that it cannot listen on', async () => {
+    expect(await toncache(['simulator', '--host', 'a b'])).toMatchObject({
+      code: 64,
+      stderr: expect.stringMatching(/^--host must be an IP address or a host name$/m),
+    });
+    expect(await toncache(['simulator', '--port', '0', '--host', '203.0.113.1'])).toMatchObject({
+      code: 69,
+      stderr: expect.stringMatching(/^port 0 of 203\.0\.113\.1 cannot be listened on: /),
+    });
+  });
+});
+
 describe('toncache purge', () => {
   it('purges at the running instance, and says what and in how many', async () => {
     await world.ask(newestBlock(world));

@@ -18,6 +18,8 @@ import { Streaming } from './streaming.ts';
 export interface IndexerOptions {
   /** Default 0: any free port. */
   readonly port?: number;
+  /** Where it listens; default 127.0.0.1. */
+  readonly host?: string;
   readonly dialect?: Dialect;
   /** Default: a new chain with seed 1 and 60 masterchain blocks of history. */
   readonly chain?: Chain;
@@ -77,7 +79,7 @@ function replicaOf(chain: Chain, now: () => number): Replica {
   };
 }
 
-/** A running simulated indexer: a real HTTP server on 127.0.0.1 that answers from its chain, or fails as configured. */
+/** A running simulated indexer: a real HTTP server that answers from its chain, or fails as configured. */
 export class Indexer {
   readonly dialect: Dialect;
   readonly faults = new Faults();
@@ -122,7 +124,7 @@ export class Indexer {
     return typeof address === 'object' && address !== null ? address.port : 0;
   }
 
-  /** `http://127.0.0.1:PORT`, without `/api/v3`. */
+  /** `http://127.0.0.1:PORT`, without `/api/v3`: as this machine reaches it where it listens on 127.0.0.1, or on all addresses. */
   get url(): string {
     return `http://127.0.0.1:${this.port}`;
   }
@@ -133,8 +135,8 @@ export class Indexer {
   }
 
   /** Listens; rejects when the port is taken. Called once, by `startIndexer`. */
-  async listen(port: number): Promise<void> {
-    this.#server.listen(port, '127.0.0.1');
+  async listen(port: number, host = '127.0.0.1'): Promise<void> {
+    this.#server.listen(port, host);
     await once(this.#server, 'listening');
   }
 
@@ -200,10 +202,10 @@ export class Indexer {
   }
 }
 
-/** Starts a simulated indexer that listens on 127.0.0.1 only; rejects when its port is taken. */
+/** Starts a simulated indexer, on 127.0.0.1 unless a host is given; rejects when it cannot listen there. */
 export async function startIndexer(options: IndexerOptions = {}): Promise<Indexer> {
   const indexer = new Indexer(options);
-  await indexer.listen(options.port ?? 0);
+  await indexer.listen(options.port ?? 0, options.host);
   return indexer;
 }
 
