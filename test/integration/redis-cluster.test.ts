@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeEach, expect, test } from 'vitest';
 import { observedConnection, putBytes } from '../support/connected-redis.ts';
 import { type RedisCluster, startRedisCluster } from '../support/redis-cluster.ts';
 
@@ -7,11 +7,11 @@ const PATIENT = { connectTimeoutMs: 20_000, commandTimeoutMs: 20_000 };
 
 let cluster: RedisCluster;
 
-beforeAll(async () => {
-  cluster = await startRedisCluster();
+beforeEach(async () => {
+  cluster ??= await startRedisCluster();
 });
 
-afterAll(() => cluster[Symbol.asyncDispose]());
+afterAll(() => cluster?.[Symbol.asyncDispose]());
 
 const keys = Array.from({ length: 60 }, (_, index) => `toncache:{${index}}`);
 

@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
+import { TestRunner } from 'vitest';
 import { canInstall, installPackage } from './apt.ts';
 import { dockerAnswers } from './redis-container.ts';
 
@@ -12,6 +13,22 @@ import { dockerAnswers } from './redis-container.ts';
 export function findRedisServer(): Promise<string | undefined> {
   found ??= findOnce();
   return found;
+}
+
+/**
+ * The program, for what containers cannot do: see each other at 127.0.0.1, or files of this machine. Where there are only
+ * containers the test that runs is skipped with the reason; in CI, and outside of a test, this rejects with it.
+ */
+export async function redisProgramFor(what: string): Promise<string> {
+  const program = await findRedisServer();
+  return program ?? skipFor(what, process.env['CI'] ? undefined : TestRunner.getCurrentTest()?.context);
+}
+
+/** See {@link redisProgramFor}; `test` is that which runs. */
+export function skipFor(what: string, test: { readonly skip: (reason: string) => never } | undefined): never {
+  const reason = `${what} takes a redis-server 7 or newer on PATH: containers see neither each other at 127.0.0.1 nor files of this machine. Install one (Debian, Ubuntu: apt-get install redis-server; macOS: brew install redis).`;
+  test?.skip(reason);
+  throw new Error(reason);
 }
 
 /** It is looked for once in a process: each look runs programs to ask for their version. */

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { expect } from 'vitest';
-import { findRedisServer } from './find-redis-server.ts';
+import { redisProgramFor } from './find-redis-server.ts';
 import { type RedisServer, startRedis } from './redis-server.ts';
 import type { Certificate } from './self-signed-certificate.ts';
 
@@ -22,9 +22,9 @@ export interface RedisClusterOptions {
   readonly certificate?: Certificate;
 }
 
-/** Starts a real Redis Cluster; resolves when every node knows that all slots are served. Containers cannot form one. */
+/** Starts a real Redis Cluster; resolves when every node knows that all slots are served. See {@link redisProgramFor}. */
 export async function startRedisCluster(options: RedisClusterOptions = {}): Promise<RedisCluster> {
-  await mustReachEachOther('A Redis Cluster');
+  await redisProgramFor('A Redis Cluster');
   const { masters = 3, replicas = 0, args = [], certificate } = options;
   await using starting = new AsyncDisposableStack();
   const servers = await Promise.all(
@@ -122,12 +122,4 @@ export async function waitFor(check: () => Promise<void>): Promise<void> {
     }
     await delay(50);
   }
-}
-
-/** Rejects where Redis comes as containers, which do not see each other at 127.0.0.1. */
-export async function mustReachEachOther(what: string): Promise<void> {
-  if ((await findRedisServer()) !== undefined) return;
-  throw new Error(
-    `${what} is started from a redis-server 7 or newer on PATH; containers cannot reach each other at 127.0.0.1. Install one (Debian, Ubuntu: apt-get install redis-server; macOS: brew install redis).`,
-  );
 }

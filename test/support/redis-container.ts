@@ -31,7 +31,8 @@ export async function launchRedisContainer({ port, args }: Omit<Launch, 'program
   let removed = false;
 
   return {
-    host: container.getHost(),
+    // As that of a process: tests put a name in its place.
+    host: container.getHost() === 'localhost' ? '127.0.0.1' : container.getHost(),
     pid: (await handle.inspect()).State.Pid,
     kill: async (signal) => {
       if (removed) return;

@@ -1,5 +1,6 @@
 import { expect } from 'vitest';
-import { adminOf, mustReachEachOther, waitFor } from './redis-cluster.ts';
+import { redisProgramFor } from './find-redis-server.ts';
+import { adminOf, waitFor } from './redis-cluster.ts';
 import { type RedisServer, startRedis } from './redis-server.ts';
 import type { Certificate } from './self-signed-certificate.ts';
 
@@ -22,7 +23,7 @@ export interface RedisSentinelsOptions {
 
 /** Starts a primary, a replica and three sentinels; resolves when they could do a failover. Containers cannot. */
 export async function startRedisSentinels(options: RedisSentinelsOptions = {}): Promise<RedisSentinels> {
-  await mustReachEachOther('A Redis with sentinels');
+  await redisProgramFor('A Redis with sentinels');
   const { args = [], sentinelConfig = [], host = '127.0.0.1', certificate } = options;
   const shown = certificate && { certificate };
   await using starting = new AsyncDisposableStack();

@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { findRedisServer } from './find-redis-server.ts';
+import { findRedisServer, redisProgramFor } from './find-redis-server.ts';
 import { freePort } from './free-port.ts';
 import { launchRedisContainer } from './redis-container.ts';
 import { launchRedisProcess, type RunningRedis } from './redis-process.ts';
@@ -24,12 +24,8 @@ export interface RedisOptions {
  * Resolves when it accepts connections; rejects with its own words if it does not start.
  */
 export async function startRedis({ port, args = [], config, certificate }: RedisOptions = {}): Promise<RedisServer> {
-  const program = await findRedisServer();
-  if (program === undefined && (config !== undefined || certificate !== undefined)) {
-    throw new Error(
-      'A Redis with files of its own takes a redis-server 7 or newer on PATH; containers do not see them.',
-    );
-  }
+  const hasFiles = config !== undefined || certificate !== undefined;
+  const program = hasFiles ? await redisProgramFor('A Redis with files of its own') : await findRedisServer();
   const dir = await mkdtemp(join(tmpdir(), 'toncache-redis-'));
   const tls = certificate === undefined ? [] : await tlsArguments(dir, certificate);
   for (let attempt = 1; ; attempt++) {
