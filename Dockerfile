@@ -1,6 +1,8 @@
 # The image holds what the npm package holds, with the dependencies of package-lock.json.
 # Nothing in it is of one machine's kind, so one build serves all platforms.
-FROM --platform=$BUILDPLATFORM node:24-slim AS build
+# The kind of the machine that builds: `linux` alone is that for Docker without BuildKit, which knows no BUILDPLATFORM.
+ARG BUILDER=${BUILDPLATFORM:-linux}
+FROM --platform=$BUILDER node:24-slim AS build
 WORKDIR /build
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --ignore-scripts

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { chmodSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -42,6 +42,13 @@ function nodeArguments(...names: readonly string[]): string[] {
 }
 
 describe('what the Dockerfile puts into the image', () => {
+  it('is built by Docker without BuildKit too, which knows no platform of the machine that builds', () => {
+    const dockerfile = readFileSync(join(ROOT, 'Dockerfile'), 'utf8');
+    const platforms = [...dockerfile.matchAll(/--platform=\$(\w+)/g)].map(([, name = '']) => name);
+    expect(platforms).toEqual(['BUILDER']);
+    expect(dockerfile.split('\nFROM ')[0]).toMatch(/^ARG BUILDER=\$\{BUILDPLATFORM:-linux\}$/m);
+  });
+
   it('is what runs: no simulator, no demo, no tests, no development dependencies', () => {
     const files = readdirSync(image.directory, { recursive: true, encoding: 'utf8' });
     const own = files.filter((path) => !path.startsWith('node_modules'));
