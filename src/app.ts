@@ -232,6 +232,9 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
       push?.connection.start();
       const adminUrl = await listen(adminServer, http.adminHost, http.adminPort);
       const publicUrl = await listen(publicServer.server, http.host, http.port, http.reusePort);
+      // Otherwise it would end the process.
+      for (const server of [adminServer, publicServer.server])
+        server.on('error', (cause) => events.report({ name: 'not-accepted', cause }));
       ready = true;
       return { publicUrl, adminUrl };
     },

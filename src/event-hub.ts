@@ -19,8 +19,12 @@ export type AppEvent =
   | { readonly name: 'forwarded-not-read'; readonly address: string }
   /** One client had more than half of what waits for the indexer for 10 s; shown as operators may see it. */
   | { readonly name: 'greedy-client'; readonly client: string; readonly share: number }
-  /** A connection of a client was refused: `http.maxConnections` are open. */
+  /** A connection of a client was refused: as many are open as may be. */
   | { readonly name: 'connection-refused' }
+  /** A connection to one of our ports could not be accepted, for want of a descriptor, say. */
+  | { readonly name: 'not-accepted'; readonly cause: unknown }
+  /** The limit of open files has no room for `http.maxConnections`. */
+  | { readonly name: 'few-open-files'; readonly warning: string }
   /** How clients are served has changed for better or worse. */
   | { readonly name: 'verdict'; readonly says: string; readonly why: string; readonly todo: string }
   /** An entry was evicted from memory while it was fresh. */

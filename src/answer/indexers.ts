@@ -20,7 +20,7 @@ import type { BodyFacts } from './body-facts.ts';
 import { classifyAnswer, type ReadAnswer, untrueAnswer } from './classify-answer.ts';
 import { Doubt } from './doubt.ts';
 import type { Report } from './events.ts';
-import type { RefusalErrorOf } from './refusal-error.ts';
+import { NO_SOCKETS, type RefusalErrorOf } from './refusal-error.ts';
 
 /** So much of an answer that is not of the API is logged: enough to see who answered. */
 const EXCERPT_BYTES = 100;
@@ -204,7 +204,7 @@ export class Indexers {
     } catch (error) {
       if (!(error instanceof ProxyError)) throw error;
       ticket.learn(outcomeOf(error));
-      return by(error);
+      return error.code === 'overloaded' ? refusalError(request, NO_SOCKETS) : by(error);
     } finally {
       if (answered === undefined) ticket.free();
     }

@@ -10,6 +10,9 @@ import type { Report, UpstreamOperation } from './events.ts';
  */
 export type RefusalErrorOf = (request: Pick<EntryRequest, 'operation' | 'neverWaits'>, why: Refusal) => ProxyError;
 
+/** The refusal of a request for which no connection could be opened here. */
+export const NO_SOCKETS: Refusal = { reason: 'sockets', retryAfterMs: 0 };
+
 /** Builds {@link RefusalErrorOf}. `random`: 0 to 1. */
 export function refusalErrorWith(random: () => number, report: Report): RefusalErrorOf {
   return ({ operation, neverWaits }, { reason, retryAfterMs }) => {

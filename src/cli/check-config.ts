@@ -1,4 +1,5 @@
 import { loadSettings, SettingsError } from '../config/load.ts';
+import { clientRoom, openFilesLimit } from '../config/open-files.ts';
 import type { Sourced } from '../config/setting-source.ts';
 import { textTable } from '../operate/text-table.ts';
 import { type Command, EXIT } from './command.ts';
@@ -34,7 +35,13 @@ and refuses, 78 wrong settings. With Redis, the stream or some of several indexe
       const { settings, sources, warnings: ofSettings } = loadSettings(env);
       const checks = values.connect ? await connectChecks(settings) : [];
       const missing = checks.filter(({ isWrong, isFatal }) => isWrong && !isFatal);
-      const warnings = [...ofSettings, ...missing.map(({ service }) => `${service} is away: ${STARTS_WITHOUT}`)];
+      const { warning: ofRoom } = clientRoom(settings, openFilesLimit());
+      const ofProcess = ofRoom === undefined ? [] : [ofRoom];
+      const warnings = [
+        ...ofSettings,
+        ...ofProcess,
+        ...missing.map(({ service }) => `${service} is away: ${STARTS_WITHOUT}`),
+      ];
       const shown = values.all ? sources : sources.filter(({ from }) => from !== 'default');
       if (values.json) {
         stdout.write(`${JSON.stringify({ settings: shown, warnings, ...(values.connect && { checks }) })}\n`);

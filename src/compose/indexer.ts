@@ -8,6 +8,7 @@ import type { Route } from '../admission/routes.ts';
 import { sharedTurns } from '../admission/shared-turns.ts';
 import { Slots } from '../admission/slots.ts';
 import { rateKeyOf } from '../cache/redis-keys.ts';
+import { poolsOf } from '../config/open-files.ts';
 import { IndexerHead } from '../indexer/indexer-head.ts';
 import { UpstreamClient } from '../indexer/upstream-client.ts';
 import { redisBreaker } from '../redis/breaker.ts';
@@ -140,16 +141,14 @@ function openClient(
   onReading: OpenIndexerDependencies['onReading'],
   { url, apiKey, maxConcurrency }: IndexerSettings,
 ): UpstreamClient {
-  const { upstream, passThrough } = settings;
+  const { upstream } = settings;
   return new UpstreamClient({
     now,
     names,
     baseUrl: new URL(url),
     apiKey,
     timeoutMs: upstream.timeout,
-    // One for each slot, and one for the question for the head, which takes none.
-    maxConnections: maxConcurrency + 1,
-    maxForwardConnections: passThrough.maxConcurrency + passThrough.maxTransfers,
+    ...poolsOf(settings, maxConcurrency),
     maxBodyBytes: upstream.maxBodySize,
     keepAliveMs: KEEP_ALIVE_MS,
     connectionLifetimeMs: CONNECTION_LIFETIME_MS,

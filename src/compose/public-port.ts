@@ -17,6 +17,7 @@ import { HEDGES, RETRIES, RetryBudget } from '../indexer/retry-budget.ts';
 import { Leases } from '../once/lease.ts';
 import { SingleFlight } from '../once/single-flight.ts';
 import { CallMemo } from '../ton/call-memo.ts';
+import { openClientRoom } from './client-room.ts';
 import type { AppContext } from './context.ts';
 import type { OpenIndexers } from './indexers.ts';
 import type { OpenPush } from './push.ts';
@@ -150,7 +151,7 @@ function openServer(
     maxHeaderBytes: http.maxHeaderSize,
     headerTimeoutMs: http.headerTimeout,
     keepAliveMs: http.keepAlive,
-    maxConnections: http.maxConnections,
+    maxConnections: openClientRoom(context),
     slowReaderMs: http.slowReader,
   });
 }

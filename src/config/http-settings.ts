@@ -43,7 +43,7 @@ export const http = group({
   ),
   maxConnections: setting(
     integer(1, 1_000_000).prefault(10_000),
-    'The most open connections of clients. At most one request of each waits for its answer.',
+    'The most open connections of clients; fewer where the limit of open files leaves no room for so many. At most one request of each waits for its answer.',
   ),
   slowReader: setting(
     duration('100ms', '1h').prefault('30s'),

@@ -33,6 +33,11 @@ export const SHED = {
     clientReads: `${overloaded.clientReads.usual}: it has hardly any memory left`,
     operatorReads: 'this process has hardly any memory left',
   },
+  /** No connection to the indexer can be opened: descriptors, local ports or memory of this machine are used up. */
+  sockets: {
+    clientReads: `${overloaded.clientReads.usual}: it can open no more connections`,
+    operatorReads: 'this process can open no more connections',
+  },
   /** No slot is free, or others wait, and a refresh does not wait. */
   'no-free-slot': crowded('no slot is free for a refresh'),
   /** The same words as for the request that met the 429. */

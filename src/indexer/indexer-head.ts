@@ -242,9 +242,11 @@ export class IndexerHead {
     const { now, maySend } = this.#dependencies;
     this.#askedAt = now();
     if (!(await maySend())) return undefined;
+    const unansweredSince = this.#unansweredSince;
     this.#unansweredSince ??= now();
     const answer = await this.#send(HEAD_QUESTION);
-    if (answer?.status !== 200) return undefined;
+    if (answer === 'not sent') this.#unansweredSince = unansweredSince;
+    if (answer === 'not sent' || answer?.status !== 200) return undefined;
     const head = headIn(answer.body);
     const refusal = this.#judge.refusalOf(head);
     // One that its chain cannot have reached is as good as none.
@@ -286,11 +288,12 @@ export class IndexerHead {
 
   /** One question beside the slots; `undefined` if it may not be sent now, or there is no answer. Never rejects. */
   async #fetch(question: UpstreamRequest): Promise<UpstreamAnswer | undefined> {
-    return (await this.#dependencies.maySend()) ? this.#send(question) : undefined;
+    const answer = (await this.#dependencies.maySend()) ? await this.#send(question) : undefined;
+    return answer === 'not sent' ? undefined : answer;
   }
 
-  /** `undefined` if there is no answer. Never rejects. */
-  async #send(question: UpstreamRequest): Promise<UpstreamAnswer | undefined> {
+  /** `undefined` if there is no answer; `not sent` if this machine lacks what it takes to send it. Never rejects. */
+  async #send(question: UpstreamRequest): Promise<UpstreamAnswer | 'not sent' | undefined> {
     const { upstream, onRateLimited } = this.#dependencies;
     try {
       const answer = await upstream.fetch(question, TIMEOUT_MS);
@@ -298,7 +301,7 @@ export class IndexerHead {
       return answer;
     } catch (error) {
       if (!(error instanceof ProxyError)) throw error;
-      return undefined;
+      return error.code === 'overloaded' ? 'not sent' : undefined;
     }
   }
 

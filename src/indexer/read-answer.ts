@@ -2,8 +2,9 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import { type Dispatcher, errors } from 'undici';
-import { failure, type ProxyError } from '../errors.ts';
+import { failure, overloaded, type ProxyError } from '../errors.ts';
 import { OUTCOMES, outcomeOfStatus } from '../outcomes.ts';
+import { isShortage } from '../shortage.ts';
 import type { MonotonicMs, Ms } from '../time-units.ts';
 import type { ConnectedRequest, Connection } from './connection.ts';
 
@@ -205,8 +206,12 @@ function cutShort(cause: unknown): ProxyError {
   return failure('upstream-invalid', { text: 'cut-short', cause });
 }
 
-/** The failure for an error that came before the head of an answer. `isUnsent`: no connection came about. */
+/**
+ * The failure for an error that came before the head of an answer. `isUnsent`: no connection came about. A shortage of this
+ * machine is overload here, and no failure of the indexer.
+ */
 export function unanswered(cause: unknown, isUnsent: boolean): ProxyError {
+  if (isShortage(cause)) return overloaded('sockets', 0).with({ cause });
   if (isUnsent) return failure('upstream-unreachable', { cause });
   return failure('upstream-broken', { text: cause instanceof errors.HTTPParserError ? 'not-http' : 'usual', cause });
 }

@@ -94,6 +94,8 @@ export type UpstreamEvent = {
 } & (
   | { readonly name: 'upstream-answered'; readonly status: number }
   | { readonly name: 'upstream-failed'; readonly code: ErrorCode; readonly cause: unknown }
+  /** It was not sent: this machine lacks descriptors, ports or memory. */
+  | { readonly name: 'upstream-unsent'; readonly cause: unknown }
 );
 
 /** Its requests are reported as one operation. */
@@ -145,7 +147,8 @@ export class UpstreamClient {
   /**
    * Sends one request and reads its answer to the end. Throws a {@link ProxyError}: `upstream-timeout`,
    * `upstream-unreachable`, `upstream-broken`, `upstream-too-large`, or `upstream-invalid` for a body that was cut short
-   * or does not decompress; `shutting-down` once the client is closed. `atMostMs`: a shorter timeout for this request.
+   * or does not decompress; `overloaded` if this machine has no descriptor, port or memory for it; `shutting-down` once the
+   * client is closed. `atMostMs`: a shorter timeout for this request.
    */
   async fetch(request: UpstreamRequest, atMostMs = Number.POSITIVE_INFINITY): Promise<UpstreamAnswer> {
     const { now, maxBodyBytes, onReading } = this.#dependencies;
@@ -233,8 +236,12 @@ export class UpstreamClient {
   #failed(asked: ReportedRequest, startedAt: MonotonicMs, error: unknown): unknown {
     if (!(error instanceof ProxyError)) return error;
     const { code, cause } = error;
-    const ms = monotonic() - startedAt;
-    this.#dependencies.report({ name: 'upstream-failed', indexer: this.name, ...reported(asked), code, ms, cause });
+    const request = { indexer: this.name, ...reported(asked), ms: monotonic() - startedAt };
+    this.#dependencies.report(
+      code === 'overloaded'
+        ? { name: 'upstream-unsent', ...request, cause }
+        : { name: 'upstream-failed', ...request, code, cause },
+    );
     return error;
   }
 

@@ -1,4 +1,5 @@
 import { connect, type Socket } from 'node:net';
+import { isShortage } from '../shortage.ts';
 import type { Ms } from '../time-units.ts';
 import type { Names } from './names.ts';
 
@@ -88,7 +89,7 @@ class Connecting {
     const failed = (error: Error) => {
       this.#underWay.delete(socket);
       this.#failures.set(address, error);
-      this.#names.failed(this.#to.host, address);
+      if (!isShortage(error)) this.#names.failed(this.#to.host, address);
       this.#tryNext();
     };
     socket.once('error', failed).once('connect', () => {

@@ -1,5 +1,6 @@
 import { ADDRCONFIG, type LookupAddress, type LookupAllOptions, lookup } from 'node:dns';
 import { isIP, type LookupFunction, type Socket } from 'node:net';
+import { isShortage, shortageOfFiles } from '../shortage.ts';
 import type { MonotonicMs } from '../time-units.ts';
 import { type FoundAddresses, Name } from './name.ts';
 
@@ -78,9 +79,14 @@ export class Names {
     // Comes once for each address, and never where the host is an address itself.
     socket.once('lookup', (_error, _address, _family, host: string) => {
       const name = this.#nameOf(host);
-      const failed = (address: string) => name.failed(address);
-      const lost = () => name.forget();
+      let error: unknown;
+      const failed = (address: string, _port?: number, _family?: number, cause?: unknown) =>
+        isShortage(cause) || name.failed(address);
+      const lost = () => isShortage(error) || name.forget();
       socket.on('connectionAttemptFailed', failed).on('connectionAttemptTimeout', failed).once('close', lost);
+      socket.once('error', (cause) => {
+        error = cause;
+      });
       socket.once(readyEvent, () => {
         name.worked(socket.remoteAddress ?? '');
         socket.off('close', lost).once('close', () => name.doubt());
@@ -100,7 +106,7 @@ export class Names {
     const { promise, resolve, reject } = Promise.withResolvers<LookupAddress[]>();
     // The hint is that of `net.connect`: no IPv6 where no network has it.
     this.#dependencies.askResolver(host, { all: true, hints: ADDRCONFIG }, (error, addresses) => {
-      if (error !== null) reject(error);
+      if (error !== null) reject(shortageOfFiles() ?? error);
       else if (addresses.length === 0) reject(notFound(host));
       else resolve(addresses);
     });

@@ -41,6 +41,13 @@ const indexerFails = (
 ): Line =>
   about(topicOf(indexer), `${operation} ${cause}`, warn('the indexer fails', { indexer, operation, ...fields }));
 
+const noSockets = (message: string, cause: unknown): Line =>
+  about(
+    'sockets',
+    message,
+    warn(`${message}: this machine lacks descriptors, ports or memory`, { reason: reasonOf(cause) }),
+  );
+
 const STATES = {
   failing: (indexer: string) => warn('requests to this indexer fail: the others are asked', { indexer }),
   well: (indexer: string) => info('this indexer answers and is asked again', { indexer }),
@@ -105,6 +112,9 @@ const answerLines = ({ isOne, backups }: LoggedIndexers): ByEvent<Line | undefin
 /** The line for each other event that is logged; `undefined` where this one says nothing to an operator. */
 const LINES: ByEvent<Line | undefined> = {
   'upstream-failed': (event) => indexerFails(event, event.code, { code: event.code, reason: reasonOf(event.cause) }),
+  'upstream-unsent': ({ cause }) => noSockets('no connection to the indexer can be opened', cause),
+  'not-accepted': ({ cause }) => noSockets('a connection to one of our ports cannot be accepted', cause),
+  'few-open-files': ({ warning }) => warn(warning),
   'operation-served': ({ indexer, operation, isServed }) =>
     isServed
       ? info('the indexer serves this operation again', { indexer, operation })

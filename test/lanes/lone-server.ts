@@ -16,7 +16,7 @@ const UNSEEN = {
   },
   waitMs: 60_000,
   headerTimeoutMs: 60_000,
-  maxConnections: 1000,
+  maxConnections: () => 1000,
   slowReaderMs: 60_000,
 };
 

@@ -59,7 +59,8 @@ export function ask(origin: string, target: string, asking: Asking = {}): Promis
   return send(origin, target, asking).answer;
 }
 
-async function answerTo(sending: ClientRequest): Promise<Answered> {
+/** The answer to a request that is on its way. */
+export async function answerTo(sending: ClientRequest): Promise<Answered> {
   const [response] = await once(sending, 'response');
   const bytes = await buffer(response);
   return {

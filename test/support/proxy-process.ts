@@ -29,7 +29,12 @@ export interface Program {
   readonly cwd: string;
   /** Another user than the one of the tests, who must be root for that. */
   readonly uid?: number;
+  /** The most files that it may have open; the limit of the tests unless it is given. */
+  readonly openFiles?: number;
 }
+
+/** The command behind `npm start`. */
+export const COMMAND_OF_START: Program = { args: COMMAND, cwd: ROOT };
 
 /** How a process ended, and what it said on standard error. */
 export interface Ended {
@@ -49,9 +54,12 @@ export class ProxyProcess implements AsyncDisposable {
   constructor(
     environment: Readonly<Record<string, string>>,
     guardMs = GUARD_MS,
-    { args, ...how }: Program = { args: COMMAND, cwd: ROOT },
+    { args, openFiles, ...how }: Program = COMMAND_OF_START,
   ) {
-    this.#child = spawn(process.execPath, args, {
+    const command = [process.execPath, ...args];
+    const limited = openFiles === undefined ? [] : ['sh', '-c', `ulimit -n ${openFiles} && exec "$@"`, 'sh'];
+    const [program = '', ...rest] = [...limited, ...command];
+    this.#child = spawn(program, rest, {
       ...how,
       env: { PORT: '0', ADMIN_PORT: '0', ...compiledCode(), ...environment },
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -81,6 +89,10 @@ export class ProxyProcess implements AsyncDisposable {
     const started = new ProxyProcess(environment, guardMs, program);
     await started.untilLogged('toncache is ready');
     return started;
+  }
+
+  get pid(): number {
+    return this.#child.pid ?? 0;
   }
 
   get output(): string {

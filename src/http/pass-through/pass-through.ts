@@ -4,7 +4,7 @@ import type { Admission, Ticket } from '../../admission/admission.ts';
 import type { Refusal } from '../../admission/guard.ts';
 import type { MemoryPressure } from '../../admission/memory-pressure.ts';
 import type { Report } from '../../answer/events.ts';
-import type { RefusalErrorOf } from '../../answer/refusal-error.ts';
+import { NO_SOCKETS, type RefusalErrorOf } from '../../answer/refusal-error.ts';
 import type { Wait } from '../../answer/wait.ts';
 import type { PerClientLimit } from '../../clients/per-client-limit.ts';
 import { failure, ProxyError } from '../../errors.ts';
@@ -111,6 +111,10 @@ export function passThroughTo(dependencies: PassThroughDependencies): PassThroug
       const its = isBackup ? headersForBackup(request.headers) : forwardedHeaders(request.headers, ourKey.length > 0);
       const headers = [...its, 'x-request-id', requestId, ...ourKey];
       answer = await forward({ method, target, headers, body, signal }, indexer, ticket);
+    } catch (error) {
+      throw error instanceof ProxyError && error.details.reason === 'sockets'
+        ? refusalError(entering, NO_SOCKETS)
+        : error;
     } finally {
       // The body has no deadline as a whole: only each pause in it is bounded.
       wait.close();

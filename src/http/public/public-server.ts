@@ -35,7 +35,8 @@ export interface PublicServerDependencies extends Omit<ResponderDependencies, 'c
   readonly hits?: MemoryHits | undefined;
   readonly gzip: Pick<Gzip, 'bodyFor' | 'move'>;
   readonly maxHeaderBytes: number;
-  readonly maxConnections: number;
+  /** How many connections of clients may be open now: asked for each new one. */
+  readonly maxConnections: () => number;
 }
 
 /** `_httpMessage`: the response that is being sent; Node's own listener for `clientError` looks at it too. */
@@ -84,7 +85,7 @@ export class PublicServer {
         this.#serve(request, response);
       });
     });
-    this.server.maxConnections = dependencies.maxConnections;
+    Object.defineProperty(this.server, 'maxConnections', { get: dependencies.maxConnections });
     // Node ignores the fields after these, which the refusal must see.
     this.server.maxHeadersCount = MOST_FIELDS + 1;
     this.server.on('clientError', (error: NodeJS.ErrnoException, socket: ParsedSocket) =>

@@ -31,6 +31,7 @@ const SECTIONS: Readonly<Record<string, string>> = {
   'client-limit': 'clients-ask-for-more-than-their-limit',
   'shutting-down': 'this-instance-is-shutting-down',
   memory: 'this-process-has-hardly-any-memory-left',
+  sockets: 'this-process-can-open-no-more-connections',
   paused: 'the-indexer-asked-for-a-pause',
 };
 

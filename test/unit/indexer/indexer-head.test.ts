@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { ProxyError } from '../../../src/errors.ts';
+import { overloaded, ProxyError } from '../../../src/errors.ts';
 import { type HeadFault, IndexerHead } from '../../../src/indexer/indexer-head.ts';
 import type { UpstreamAnswer, UpstreamRequest } from '../../../src/indexer/upstream-client.ts';
 
@@ -331,6 +331,19 @@ describe('the last word on the head', () => {
     indexer.head = (truth) => truth;
     await head.ask();
     expect(head.isSilent).toBe(false);
+  });
+
+  test('is not missed while no connection can be opened here, and still is where it was missed before', async () => {
+    const { head, indexer, look } = oneHead();
+    await look(2);
+    indexer.head = () => overloaded('sockets', 0);
+    await look(5);
+    expect(head.isSilent).toBe(false);
+    indexer.head = () => new ProxyError('upstream-timeout', '');
+    await look(2);
+    indexer.head = () => overloaded('sockets', 0);
+    await look(2);
+    expect(head.isSilent).toBe(true);
   });
 
   test('is not missed while it may not be asked for', async () => {

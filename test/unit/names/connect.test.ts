@@ -8,6 +8,8 @@ import { FakeResolver } from '../../support/fake-resolver.ts';
 const HOST = 'indexer.test';
 /** Where nobody listens, and where the server does. */
 const [DEAD, HANGS, WELL] = ['127.0.0.2', '127.0.0.3', '127.0.0.1'];
+/** To which no connection can be opened here, for want of a descriptor. */
+const LACKS = '127.0.0.5';
 
 let server: Server;
 let port: number;
@@ -31,6 +33,7 @@ beforeEach(async () => {
   vi.spyOn(Socket.prototype, 'connect').mockImplementation(function (this: Socket, ...args: unknown[]) {
     const options = [args[0]].flat()[0] as { host: string };
     attempts.push(options.host);
+    if (options.host === LACKS) return this.destroy(Object.assign(new Error('connect EMFILE'), { code: 'EMFILE' }));
     if (options.host !== HANGS) return Reflect.apply(connect, this, args) as Socket;
     void through.promise.then(() => {
       if (!this.destroyed) Reflect.apply(connect, this, [{ host: WELL, port }]);
@@ -75,6 +78,12 @@ describe('a connection to a name', () => {
     resolver.say(HOST, [WELL]);
     expect(await Promise.all(Array.from({ length: 30 }, () => connected()))).toEqual(Array(30).fill(WELL));
     expect(resolver.asked).toHaveLength(2);
+  });
+
+  it('that this machine lacks a descriptor for says nothing about its address', async () => {
+    resolver.say(HOST, [LACKS]);
+    for (let time = 0; time < 3; time++) await expect(connected()).rejects.toMatchObject({ code: 'EMFILE' });
+    expect(resolver.asked).toHaveLength(1);
   });
 
   it('fails where all addresses do, and the resolver is asked at most once for that', async () => {

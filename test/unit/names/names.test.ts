@@ -1,5 +1,7 @@
-import { beforeEach, describe, expect, it } from 'vitest';
+import { Socket } from 'node:net';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { Names } from '../../../src/names/names.ts';
+import * as shortage from '../../../src/shortage.ts';
 import { FakeResolver } from '../../support/fake-resolver.ts';
 
 const [A, B, V6] = ['192.0.2.1', '192.0.2.2', '2001:db8::1'];
@@ -106,6 +108,37 @@ describe('a name', () => {
     for (let time = 0; time < 10; time++) find('hangs.test').catch(() => {});
     expect(await find()).toEqual([A]);
     expect(resolver.asked).toEqual(['hangs.test', 'indexer.test']);
+  });
+});
+
+describe('a machine that lacks descriptors', () => {
+  const emfile = Object.assign(new Error('connect EMFILE'), { code: 'EMFILE' });
+
+  it('has its resolver say that there is no such name, which is not believed', async () => {
+    await find();
+    const files = vi.spyOn(shortage, 'shortageOfFiles').mockReturnValue(emfile);
+    resolver.say('indexer.test', 'ENOTFOUND');
+    now = 10_001;
+    expect(await find()).toEqual([A]);
+    await expect(find('other.test')).rejects.toBe(emfile);
+    files.mockRestore();
+    now = 20_002;
+    await expect(find()).rejects.toMatchObject({ code: 'ENOTFOUND' });
+  });
+
+  it.each([
+    ['a descriptor', emfile, 1],
+    ['nothing, and the host is away,', Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' }), 2],
+  ])('for a connection to Redis: where that lacks %s its name is asked for %s times', async (_, error, times) => {
+    await find();
+    const socket = new Socket().on('error', () => {});
+    names.watch(socket, 'connect');
+    socket.emit('lookup', null, A, 4, 'indexer.test');
+    socket.emit('connectionAttemptFailed', A, 6379, 4, error);
+    socket.destroy(error);
+    await new Promise((resolve) => socket.once('close', resolve));
+    await find();
+    expect(resolver.asked).toHaveLength(times);
   });
 });
 

@@ -1,0 +1,105 @@
+import { Server, Socket } from 'node:net';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { startPassThrough } from '../e2e/pass-through-world.ts';
+import { parentOfSettled, targetOf, unknownTransaction } from '../e2e/questions.ts';
+import { expectFailure, startFaultyWorld } from './faulty-world.ts';
+import { Replicas } from './replicas.ts';
+
+/** More failures than open the circuit breaker of an operation. */
+const MANY = 60;
+
+/** To these ports no connection can be opened: what the system says instead. */
+let short: Map<number, string>;
+
+beforeEach(() => {
+  short = new Map();
+  const { connect } = Socket.prototype;
+  vi.spyOn(Socket.prototype, 'connect').mockImplementation(function (this: Socket, ...args: unknown[]) {
+    const { host, port } = [args[0]].flat()[0] as { host?: string; port: number };
+    const code = short.get(Number(port));
+    if (code === undefined) return Reflect.apply(connect, this, args) as Socket;
+    process.nextTick(() => this.destroy(Object.assign(new Error(`connect ${code} ${host}:${port}`), { code })));
+    return this;
+  });
+});
+
+afterEach(() => void vi.restoreAllMocks());
+
+describe.each(['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM', 'EADDRNOTAVAIL'])('a machine that says %s', (code) => {
+  it('refuses misses itself, opens no circuit breaker, and asks the indexer as soon as it can', async () => {
+    await using world = await startFaultyWorld();
+    short.set(world.indexer.port, code);
+    for (let time = 0; time < MANY; time++) {
+      const reply = await world.ask(unknownTransaction());
+      expectFailure(reply, 503);
+      expect(reply.cache).toEqual({ detail: 'overloaded' });
+      expect(reply.headers['retry-after']).toBe('1');
+      expect(reply.text).toContain('it can open no more connections');
+    }
+    expect(await world.proxy.metric('toncache_shed_total', { reason: 'sockets' })).toBe(MANY);
+    expect(await world.proxy.metric('toncache_breaker_open')).toBe(0);
+    expect(await world.proxy.metric('toncache_upstream_requests_total')).toBe(0);
+    expect(JSON.parse((await world.proxy.askAdmin('/status.json')).text).verdict).not.toMatchObject({
+      why: expect.stringContaining('indexer'),
+    });
+    expect(world.proxy.log.filter(({ level }) => level > 30).map(({ msg }) => msg)).toEqual([
+      'no connection to the indexer can be opened: this machine lacks descriptors, ports or memory',
+    ]);
+    short.clear();
+    expect((await world.ask(unknownTransaction())).status).toBe(404);
+  });
+});
+
+it('serves a stale copy where no connection can be opened', async () => {
+  await using world = await startFaultyWorld();
+  const target = parentOfSettled(world);
+  const { text } = await world.ask(target);
+  // It ends the connections that are open, and there is no other.
+  world.indexer.faults.inject({ kind: 'close-used' }, { times: 10 });
+  short.set(world.indexer.port, 'EMFILE');
+  let seqno = 99_000_000;
+  const future = () => world.ask(targetOf('masterchainBlockShards', { seqno: seqno++ }));
+  await expect.poll(async () => (await future()).cache['detail']).toBe('overloaded');
+  await world.leap(2 * 3_600_000);
+  const reply = await world.ask(target);
+  expect([reply.status, reply.text === text]).toEqual([200, true]);
+  // Behind `staleWhileRevalidate`: a load was tried.
+  expect(reply.cache).toEqual({ hit: true, ttl: -3600, detail: 'memory' });
+});
+
+it('refuses what is passed through, and blames nobody', async () => {
+  await using world = await startPassThrough();
+  short.set(world.indexer.port, 'EMFILE');
+  for (let time = 0; time < MANY; time++) {
+    const { status, text } = await world.proxy.ask(`/api/v3/blocks?limit=${time}`);
+    expect([status, text]).toEqual([503, expect.stringContaining('it can open no more connections')]);
+  }
+  expect(await world.proxy.metric('toncache_shed_total', { operation: 'passThrough', reason: 'sockets' })).toBe(MANY);
+  short.clear();
+  expect((await world.proxy.ask('/api/v3/blocks?limit=1')).status).toBe(200);
+});
+
+it('asks another indexer where no connection to the first one can be opened, and both count as healthy', async () => {
+  await using replicas = await Replicas.start({});
+  const [first = 0] = replicas.ports;
+  for (const each of replicas.indexers) each.faults.inject({ kind: 'close-used' }, { times: 1 });
+  await replicas.askAtOnce(4);
+  short.set(first, 'EADDRNOTAVAIL');
+  const answers = await replicas.askAtOnce(30);
+  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+  expect(await replicas.metricOf(0, 'failing')).toBe(0);
+  expect(await replicas.proxy.metric('toncache_breaker_open')).toBe(0);
+});
+
+it('goes on where the system cannot accept a connection', async () => {
+  const listens = vi.spyOn(Server.prototype, 'listen');
+  await using world = await startFaultyWorld();
+  const servers = listens.mock.contexts as Server[];
+  const error = Object.assign(new Error('accept ENOBUFS'), { code: 'ENOBUFS' });
+  for (const server of servers.slice(-2)) server.emit('error', error);
+  expect((await world.ask(unknownTransaction())).status).toBe(404);
+  expect((await world.proxy.askAdmin('/healthz')).status).toBe(200);
+  expect(world.proxy.log.map(({ msg }) => msg)).toContainEqual(
+    expect.stringContaining('a connection to one of our ports cannot be accepted'),
+  );
+});
