@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { Agent, get, type IncomingMessage } from 'node:http';
+import { buffer } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ask, connectTo, exchange, send } from '../support/http-client.ts';
 import { DRAIN_MS, ProcessWorld, REQUEST, refusal, TARGET } from './process-world.ts';
@@ -36,6 +37,23 @@ describe('a signal to end', () => {
     expect(await started.ended).toEqual({ code: 0, signal: null });
     expect(started.errors).toBe('');
     expect(started.log.every(({ level }) => level <= 30)).toBe(true);
+  });
+
+  it.each([
+    ['in the fast lane', ''],
+    ["in Node's lane", 'TE: trailers\r\n'],
+  ])('answers the first request of a connection that comes when the port is closed: %s', async (_, header) => {
+    await using started = await world.startProcess();
+    const socket = connectTo(started.url);
+    await once(socket, 'connect');
+    const answer = buffer(socket);
+    // It is seen before the signal comes.
+    await ask(started.url, '/no/such/path');
+    started.signal('SIGTERM');
+    while ((await refusal(started.url)) !== 'ECONNREFUSED');
+    socket.write(REQUEST.replace('\r\n\r\n', `\r\n${header}\r\n`));
+    expect((await answer).toString()).toMatch(/^HTTP\/1\.1 404 (?:.|\s)*connection: close/i);
+    expect(await started.ended).toEqual({ code: 0, signal: null });
   });
 
   it.each(['SIGHUP', 'SIGQUIT', 'SIGALRM'] as const)('may be %s', async (signal) => {

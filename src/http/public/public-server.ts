@@ -42,7 +42,7 @@ export interface PublicServerDependencies extends Omit<ResponderDependencies, 'c
 /** `_httpMessage`: the response that is being sent; Node's own listener for `clientError` looks at it too. */
 type ParsedSocket = Socket & { readonly _httpMessage?: ServerResponse };
 
-/** How long clients that send one request after the other have to send the one whose answer is their last. */
+/** How long clients have to send their last request: those that send one after the other, and those that have just connected. */
 const LAST_REQUEST_MS = 250;
 
 /** How long the 503s that end a drain have to leave the process. */
@@ -134,24 +134,31 @@ export class PublicServer {
 
   /**
    * From now on each answer says `Connection: close`. New connections are still accepted for `delayMs`, or for a moment if
-   * there are clients. Then idle connections are closed, and this resolves when all have ended. Requests that still wait
-   * after `limitMs` more get 503, and their connections are cut soon after.
+   * there are clients. Then idle connections are closed, those without a first request a moment later, and this resolves
+   * when all have ended. Requests that still wait after `limitMs` more get 503, and their connections are cut soon after.
    */
   async drain(limitMs: Ms, delayMs: Ms = 0): Promise<void> {
     this.#connections.isDraining = true;
     await sleep(this.#connections.count > 0 ? Math.max(delayMs, LAST_REQUEST_MS) : delayMs);
     const closed = new Promise<void>((resolve) => this.server.close(() => resolve()));
-    // Node ends connections that are idle after an answer; one that was opened ahead of its first request counts as busy.
-    for (const { socket } of this.#connections.all) if (socket.bytesRead === 0) socket.destroy();
-    this.#fastLane?.drain();
     const giveUp = setTimeout(() => this.#connections.endWaits(), limitMs);
     const cut = setTimeout(() => {
       for (const { socket } of this.#connections.all) socket.destroy();
     }, limitMs + LAST_WORDS_MS);
+    // The first request of a connection that was accepted last may be on its way.
+    if (this.#unused().length > 0) await Promise.race([closed, sleep(LAST_REQUEST_MS)]);
+    // Node ends connections that are idle after an answer; one that was opened ahead of its first request counts as busy.
+    for (const socket of this.#unused()) socket.destroy();
+    this.#fastLane?.drain();
     await closed;
     this.#timeouts.close();
     clearTimeout(giveUp);
     clearTimeout(cut);
+  }
+
+  /** The connections on which nothing has come yet. */
+  #unused(): Socket[] {
+    return [...this.#connections.all].flatMap(({ socket }) => (socket.bytesRead === 0 ? socket : []));
   }
 
   #serve(request: IncomingMessage, response: ServerResponse): void {
