@@ -17,6 +17,10 @@ const BLANK: readonly [what: string, query: string, ...headers: string[]][] = [
   ['an empty one in the query', '?api_key='],
   ['several empty ones in the query', '?api_key&Api_Key=&api_key=%20+&limit=1'],
   ['empty ones in both', '?api_key=', 'X-Api-Key:'],
+  ['empty ones behind semicolons', '?limit=1;api_key=;api%5Fkey=&x;API-KEY'],
+  ['an empty one in an encoded name', '?%61%70i%5fke%79='],
+  ['empty ones in other headers', '', 'Api-Key:', 'X_Api_Key: ,'],
+  ['credentials of another kind', '', 'Authorization: Bearer of-the-client'],
 ];
 
 describe('a request without a key of its own', () => {
@@ -41,7 +45,26 @@ describe('a request without a key of its own', () => {
     await using world = await startPassThrough({ env: { UPSTREAM_API_KEY: OURS, PASSTHROUGH_SHARED_KEY: 'on' } });
     expect(statuses(await world.proxy.exchange(head(`GET ${INFO}${query}`, ...lines)))).toEqual(['200']);
     expect(keysIn(world)).toEqual([OURS]);
+    const [{ target, headers } = { target: '', headers: {} }] = arrivedAt(world);
+    expect(decodeURIComponent(target)).not.toMatch(/api.?key/i);
+    expect(Object.keys(headers).filter((name) => /authorization|api.?key/i.test(name))).toEqual(['x-api-key']);
   });
+
+  it('keeps its Authorization where ours is not sent', async () => {
+    await using world = await startPassThrough({ env: { UPSTREAM_API_KEY: OURS, PASSTHROUGH_SHARED_KEY: 'off' } });
+    await world.ask(`${INFO}?api_key=;a=1`, { headers: { Authorization: 'Bearer of-the-client' } });
+    const [{ target, headers } = { target: '', headers: {} }] = arrivedAt(world);
+    expect([target, headers]).toMatchObject([`${INFO}?api_key=;a=1`, { authorization: 'Bearer of-the-client' }]);
+    expect(keysIn(world)).toEqual([undefined]);
+  });
+});
+
+it.each(['X-HTTP-Method-Override', 'x-http-method', 'X-Method-Override'])('%s is never passed on', async (name) => {
+  await using world = await startPassThrough();
+  await world.ask(INFO, { headers: { [name]: 'DELETE', 'X-Other': 'passed' } });
+  const [{ headers } = { headers: {} }] = arrivedAt(world);
+  expect(headers).toMatchObject({ 'x-other': 'passed' });
+  expect(headers).not.toHaveProperty(name.toLowerCase());
 });
 
 describe('the key of a client', () => {
@@ -50,10 +73,22 @@ describe('the key of a client', () => {
     ['beside an empty one in the query', '?api_key=', 'X-Api-Key: a'],
     ['in the query, repeated', '?api_key=&api_key=a'],
     ['in the query, in another case', '?API_KEY=a'],
+    ['in the query, in an encoded name', '?%61pi%5Fkey=a'],
+    ['behind a semicolon', '?limit=1;api_key=a'],
+    ['first, before a semicolon', '?api_key=a;limit=1'],
+    ['behind an empty one and a semicolon', '?api_key=;api_key=a'],
+    ['in a list', '?api_key[]=a'],
+    ['in a header of another spelling', '', 'Api_Key: a'],
+    ['beside other credentials', '?api_key=a', 'Authorization: Bearer b'],
     ['in the query, beside a header that is dropped', '?api_key=a', 'X-Api-Key: b', 'Connection: X-Api-Key'],
   ])('is its own: %s', async (_, query, ...lines) => {
     await using world = await startPassThrough({ env: { UPSTREAM_API_KEY: OURS, PASSTHROUGH_SHARED_KEY: 'on' } });
     expect(statuses(await world.proxy.exchange(head(`GET ${INFO}${query}`, ...lines)))).toEqual(['200']);
     expect(keysIn(world)).not.toContain(OURS);
+    const [{ target, headers } = { target: '', headers: {} }] = arrivedAt(world);
+    expect([target, headers['authorization']]).toEqual([
+      `${INFO}${query}`,
+      lines.includes('Authorization: Bearer b') ? 'Bearer b' : undefined,
+    ]);
   });
 });

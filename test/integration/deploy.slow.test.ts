@@ -90,6 +90,56 @@ describe('the configuration of nginx', () => {
     expect(new Set(known.map(({ status }) => status))).toEqual(new Set([404]));
   });
 
+  it('ends the keys of clients, in the header and in every spelling of the parameter', async () => {
+    await using indexer = await startedIndexer();
+    await using proxy = await startProxy({ upstreamUrl: indexer.url });
+    const folder = aFolder();
+    const port = await freePort();
+    const config = nginxConfig(folder, { port, proxyUrls: [proxy.url], indexerUrl: indexer.url });
+    const ask = await startNginx(folder, config, port);
+    const path = '/api/v3/accountStates';
+    /** What comes to the indexer, which nginx asks itself for this path. */
+    const sent = async (query: string) => {
+      await ask('change-me-1', `${path}${query}`);
+      const { target = '', headers = {} } = indexer.requests.recent.at(-1) ?? {};
+      expect(headers).not.toHaveProperty('x-api-key');
+      return target;
+    };
+    for (const query of [
+      '',
+      '?address=0%3AAB&x=%2b',
+      '?a=1;b=2',
+      '?my_api_key=1&api_keys=2&a=api_key',
+      '?a=api_key=1',
+    ]) {
+      expect(await sent(query)).toBe(`${path}${query}`);
+    }
+    for (const key of [
+      'api_key=s',
+      'API_KEY=s',
+      'api_key',
+      'api_key=',
+      '%61pi%5Fkey=s',
+      'a%50I_k%65y=s=t',
+      'api_key=s&api_key=t',
+    ]) {
+      for (const [before, after] of [
+        ['', ''],
+        ['a=%2b&', ''],
+        ['', '&a=%2b'],
+        ['a=%2b;', ';b=1'],
+        ['a=%2b&', '&b=1'],
+      ]) {
+        const parts = (await sent(`?${before}${key}${after}`)).slice(path.length + 1).split(/[&;]/);
+        expect(parts.filter((part) => part !== '')).toEqual(
+          `${before}${after}`.split(/[&;]/).filter((part) => part !== ''),
+        );
+      }
+    }
+    const { status } = await ask('change-me-1', `${path}?api_key=1&api_key=2&%61pi_key=3`);
+    expect(status).toBe(400);
+  });
+
   it('answers every request while two instances are restarted one after the other', async () => {
     await using indexer = await startedIndexer();
     const folder = aFolder();
@@ -128,7 +178,7 @@ describe('the configuration of nginx', () => {
 
 async function startedIndexer() {
   const indexer = await startIndexer();
-  return { url: indexer.url, [Symbol.asyncDispose]: () => indexer.close() };
+  return { url: indexer.url, requests: indexer.requests, [Symbol.asyncDispose]: () => indexer.close() };
 }
 
 /** Starts nginx, which must accept the configuration without a warning. Resolves with what asks it, once it answers. */

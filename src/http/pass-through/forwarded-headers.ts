@@ -17,8 +17,14 @@ const HOP_BY_HOP = [
   'upgrade',
 ];
 
-/** The indexer has no sessions and chooses its own timeouts. Host, content length and request id are set anew. */
-const NOT_FORWARDED = ['host', 'content-length', 'expect', 'cookie', 'x-timeout', 'x-request-id'];
+/**
+ * The indexer has no sessions and chooses its own timeouts. Host, content length and request id are set anew. A method that is
+ * not the request's was not checked here.
+ */
+const NOT_FORWARDED = [
+  ...['host', 'content-length', 'expect', 'cookie', 'x-timeout', 'x-request-id'],
+  ...['x-http-method', 'x-http-method-override', 'x-method-override'],
+];
 
 /** What a backup gets of a client: what says how to answer, and nothing that says who asks. */
 const FOR_BACKUPS = new Set([
@@ -43,10 +49,11 @@ const NOT_RETURNED = [
   'x-request-id',
 ];
 
-/** A client's headers as they go to the indexer, in the flat form; without its API key where ours is sent. */
+/** A client's headers as they go to the indexer, in the flat form; without its credentials where our API key is sent. */
 export function forwardedHeaders(headers: Headers, withOurKey = false): string[] {
-  const dropped = droppedOf(headers, withOurKey ? [...NOT_FORWARDED, 'x-api-key'] : NOT_FORWARDED);
-  return flat(headers, (name) => !dropped.has(name));
+  const dropped = droppedOf(headers, NOT_FORWARDED);
+  const isCredential = (name: string) => name === 'authorization' || isKeyName(name);
+  return flat(headers, (name) => !dropped.has(name) && !(withOurKey && isCredential(name)));
 }
 
 /**
@@ -66,7 +73,17 @@ export function returnedHeaders(headers: Headers): string[] {
 
 /** Whether a client sends an API key: one that is not blank, and that is not dropped because `Connection` names it. */
 export function hasKeyHeader(headers: Headers): boolean {
-  return !isBlankKey([headers['x-api-key'] ?? ''].flat().join()) && !droppedOf(headers, []).has('x-api-key');
+  const isKey = ([name, value]: [string, Headers[string]]) =>
+    isKeyName(name) && !isBlankKey([value ?? ''].flat().join()) && !droppedOf(headers, []).has(name);
+  return Object.entries(headers).some(isKey);
+}
+
+/**
+ * Whether a header or a parameter of this name, decoded, may be read as an API key: `api_key` in any case and punctuation,
+ * with or without `x`, because servers differ in that.
+ */
+export function isKeyName(name: string): boolean {
+  return /^x?apikey$/i.test(name.replace(/[^a-z]/gi, ''));
 }
 
 /** Whether the value of an API key names none: nothing but blanks, and the commas between several of them. */

@@ -16,7 +16,7 @@ import type { BodyReader } from '../body-reader.ts';
 import { commonHeaders } from '../public/response-message.ts';
 import { forwardedHeaders, hasKeyHeader, headersForBackup, returnedHeaders } from './forwarded-headers.ts';
 import { learningHead } from './learn-head.ts';
-import { hasApiKey, hidesOperation, isPassable } from './passable-target.ts';
+import { hasApiKey, hidesOperation, isPassable, withoutApiKeys } from './passable-target.ts';
 
 /** Methods that are passed through. */
 const PASSED_METHODS = ['GET', 'HEAD', 'POST'] as const;
@@ -110,7 +110,8 @@ export function passThroughTo(dependencies: PassThroughDependencies): PassThroug
       const ourKey = !hasItsOwn && sharesOurKey && indexer.apiKey !== undefined ? ['x-api-key', indexer.apiKey] : [];
       const its = isBackup ? headersForBackup(request.headers) : forwardedHeaders(request.headers, ourKey.length > 0);
       const headers = [...its, 'x-request-id', requestId, ...ourKey];
-      answer = await forward({ method, target, headers, body, signal }, indexer, ticket);
+      const sent = ourKey.length > 0 ? withoutApiKeys(target) : target;
+      answer = await forward({ method, target: sent, headers, body, signal }, indexer, ticket);
     } catch (error) {
       throw error instanceof ProxyError && error.details.reason === 'sockets'
         ? refusalError(entering, NO_SOCKETS)

@@ -1,5 +1,5 @@
 import type { OperationsInUse } from '../../ton/operations.ts';
-import { isBlankKey } from './forwarded-headers.ts';
+import { isBlankKey, isKeyName } from './forwarded-headers.ts';
 
 /**
  * The origin form (RFC 9112 3.2.1) with a path of RFC 3986's characters; a query may hold every visible ASCII character
@@ -50,13 +50,29 @@ function decodedOnce(path: string): string | undefined {
 }
 
 /**
- * Whether a target has an API key that is not blank: `api_key` in any encoding, case and punctuation, because servers differ
- * in what they read as one. It counts like the header `X-Api-Key`.
+ * Whether a target has an API key that is not blank. It counts like the header `X-Api-Key`. Servers differ in what separates
+ * parameters, so a semicolon does as well.
  */
 export function hasApiKey(target: string): boolean {
-  const mark = target.indexOf('?');
-  if (mark < 0) return false;
-  return [...new URLSearchParams(target.slice(mark))].some(
-    ([name, value]) => /^x?apikey$/i.test(name.replace(/[^a-z]/gi, '')) && !isBlankKey(value),
-  );
+  return partsOfQuery(target).some((part) => namesKey(part) && !isBlankKey(valueIn(part)));
 }
+
+/** A target without the parameters that are named like an API key, the rest of it byte for byte. */
+export function withoutApiKeys(target: string): string {
+  const parts = partsOfQuery(target);
+  if (!parts.some(namesKey)) return target;
+  const [path = ''] = target.split('?', 1);
+  const query = parts.filter((part) => !namesKey(part)).join('');
+  return query === '' ? path : `${path}?${query.replace(/^[&;]/, '')}`;
+}
+
+/** Each parameter with the separator before it. */
+function partsOfQuery(target: string): string[] {
+  const mark = target.indexOf('?');
+  return mark < 0 ? [] : target.slice(mark + 1).split(/(?=[&;])/);
+}
+
+/** Decodes as forms are, and never throws. */
+const parameterIn = (part: string) => [...new URLSearchParams(part.replace(/^[&;]/, ''))][0] ?? ['', ''];
+const namesKey = (part: string) => isKeyName(parameterIn(part)[0]);
+const valueIn = (part: string) => parameterIn(part)[1];
