@@ -26,7 +26,10 @@ export interface Abandonable {
 /** A request that wants to be sent to the indexer. */
 export interface EntryRequest {
   readonly operation: string;
-  /** The cache key, or the target of a passed-through request. Circuit breakers count each key once. */
+  /**
+   * The cache key, or method and path of a passed-through request. Circuit breakers count each key once, and a 429 pauses
+   * it.
+   */
   readonly key: string;
   /** Those who wait for it, by what tells clients apart; nobody, for a refresh. */
   readonly clients: Iterable<string>;
@@ -51,8 +54,8 @@ export interface EntryRequest {
   readonly toBackup?: boolean;
 }
 
-/** The part of a request that decides where it may be sent: all but its key, and for whom it is sent. */
-export type RouteRequest = Omit<EntryRequest, 'key' | 'sentFor'>;
+/** The part of a request that decides where it may be sent. Without a key: where a request for any other key may be. */
+export type RouteRequest = Omit<EntryRequest, 'key' | 'sentFor'> & Partial<Pick<EntryRequest, 'key'>>;
 
 /**
  * Tells a guard how a request ended that it let through; to be called exactly once. `retryAfterMs`: the time that was
@@ -66,12 +69,24 @@ export interface Guard {
   readonly breaker: Pick<CircuitBreaker, 'isOpen' | 'isClosed' | 'retryAfterMs' | 'admit'>;
   /** Ends a call that the breaker let through for a key, by what the outcome of its request is to this breaker. */
   readonly end: (endCall: EndCall, outcome: Outcome, key: string, retryAfterMs?: Ms) => void;
+  /** Asked in place of the breaker by a guard that tells keys apart. */
+  readonly byKey?: {
+    /** Why a request for a key would be refused now. */
+    refusal(key: string): Refusal | undefined;
+    admit(key: string): EndCall | undefined;
+  };
 }
 
 /** Takes the right to send a request for a cache key now; `undefined` when the guard refuses it. */
-export function passBy({ breaker, end }: Guard, key: string): EndPass | undefined {
-  const endCall = breaker.admit(key);
+export function passBy({ breaker, byKey, end }: Guard, key: string): EndPass | undefined {
+  const endCall = (byKey ?? breaker).admit(key);
   return endCall && ((outcome, retryAfterMs) => end(endCall, outcome, key, retryAfterMs));
+}
+
+/** Why a guard would refuse a request for a key now, or without one for any key. */
+export function refusalNow(guard: Guard, key: string | undefined): Refusal | undefined {
+  if (key !== undefined && guard.byKey !== undefined) return guard.byKey.refusal(key);
+  return guard.breaker.isOpen ? refusalOf(guard) : undefined;
 }
 
 /** The refusal of a request that a guard does not let through. */

@@ -1,5 +1,5 @@
 import type { Ms } from '../time-units.ts';
-import { type Guard, type Refusal, type RouteRequest, refusalOf } from './guard.ts';
+import { type Guard, type Refusal, type RouteRequest, refusalNow } from './guard.ts';
 import type { Health } from './health.ts';
 import type { RateLimit } from './rate-limit.ts';
 import type { Slots } from './slots.ts';
@@ -136,10 +136,13 @@ export function hasSlot({ slots }: Route, operation: string, client: string | un
   return slots.mayTake(operation) && slots.mayHold(operation, client);
 }
 
-/** Why the first guard that is open refuses a request now; `undefined` when none is. */
+/** Why the first guard that does not let a request through refuses it now; `undefined` when all let it through. */
 export function refusalBy(route: Route, request: RouteRequest): Refusal | undefined {
-  const guard = guardsOf(route, request).find(({ breaker }) => breaker.isOpen);
-  return guard && refusalOf(guard);
+  for (const guard of guardsOf(route, request)) {
+    const refusal = refusalNow(guard, request.key);
+    if (refusal !== undefined) return refusal;
+  }
+  return undefined;
 }
 
 /** Whether a refusal ends sooner than another; that an indexer does not serve the operation counts if all say so. */

@@ -1,3 +1,4 @@
+import type { KeyPaused } from '../admission/pause.ts';
 import type { ErrorCode } from '../errors.ts';
 import type { ShedReason } from '../failures/shed-reasons.ts';
 import type { HeadFault } from '../indexer/indexer-head.ts';
@@ -57,9 +58,11 @@ export type ProxyEvent =
       readonly operation: OperationName;
       readonly isServed: boolean;
     }
-  /** The indexer asked for a pause of so many milliseconds (429), or answered again after one. */
+  /** The indexer asked for a pause of everything for so many milliseconds (429), or answered again after one. */
   | { readonly name: 'pause'; readonly indexer: string; readonly state: 'begun'; readonly ms: number }
   | { readonly name: 'pause'; readonly indexer: string; readonly state: 'ended' }
+  /** The indexer answered 429 for this key alone. */
+  | ({ readonly name: 'key-paused'; readonly indexer: string } & KeyPaused)
   /** An indexer is asked less where there are others, or as before; its word of its chain is wrong, or believed again. */
   | {
       readonly name: 'indexer-state';

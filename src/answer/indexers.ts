@@ -1,5 +1,6 @@
 import type { Admission, Ticket } from '../admission/admission.ts';
-import type { EntryRequest, Guard } from '../admission/guard.ts';
+import type { EntryRequest } from '../admission/guard.ts';
+import type { Pause } from '../admission/pause.ts';
 import type { Route } from '../admission/routes.ts';
 import type { Entry } from '../cache/entry.ts';
 import { ProxyError } from '../errors.ts';
@@ -33,8 +34,8 @@ export interface AskableIndexer {
     IndexerHead,
     'learn' | 'learnHead' | 'chainTime' | 'askIfDue' | 'newestBlock' | 'hasBlock' | 'refute'
   >;
-  /** The pause that it asked for. */
-  readonly pause: Pick<Guard, 'breaker'>;
+  /** The pauses that it asked for. */
+  readonly pause: Pick<Pause, 'refusal'>;
   readonly route: Pick<Route, 'health' | 'isBackup'>;
 }
 
@@ -194,7 +195,7 @@ export class Indexers {
       if (entry instanceof ProxyError) {
         ticket.learn(outcomeOf(entry), answer.retryAfterMs);
         const { code } = entry;
-        const wait = indexer.pause.breaker.retryAfterMs;
+        const wait = indexer.pause.refusal(request.key)?.retryAfterMs ?? 0;
         return by(code === 'upstream-rate-limited' ? entry.withWait(wait, random()) : entry);
       }
       ticket.learn(entry.meta.answerClass === 'absent' ? 'absent' : 'answered');

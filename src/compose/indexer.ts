@@ -2,20 +2,25 @@ import { type Guard, passBy } from '../admission/guard.ts';
 import { Health } from '../admission/health.ts';
 import { notServedGuard } from '../admission/not-served.ts';
 import { operationBreakers } from '../admission/operation-breakers.ts';
-import { pauseOf } from '../admission/pause.ts';
+import { Pause } from '../admission/pause.ts';
 import { RateLimit } from '../admission/rate-limit.ts';
 import type { Route } from '../admission/routes.ts';
 import { sharedTurns } from '../admission/shared-turns.ts';
 import { Slots } from '../admission/slots.ts';
 import { rateKeyOf } from '../cache/redis-keys.ts';
 import { poolsOf } from '../config/open-files.ts';
+import { pathKey } from '../http/pass-through/passable-target.ts';
 import { IndexerHead } from '../indexer/indexer-head.ts';
 import { UpstreamClient } from '../indexer/upstream-client.ts';
 import { redisBreaker } from '../redis/breaker.ts';
 import type { RedisScripting } from '../redis/connect.ts';
 import { withinBudget } from '../redis/within-budget.ts';
 import type { Ms } from '../time-units.ts';
+import { cacheKey } from '../ton/cache-key.ts';
 import type { OperationName } from '../ton/operation-names.ts';
+import { masterchainInfo } from '../ton/operations/masterchain-info.ts';
+import { targetOf } from '../ton/operations.ts';
+import { parseCall } from '../ton/parse-call.ts';
 import type { AppContext } from './context.ts';
 
 /** How long an idle connection is kept: shorter than any usual server keeps it. */
@@ -66,7 +71,7 @@ export function openIndexer(
   const { upstream, admission, breaker } = settings;
   const client = openClient(context, onReading, indexer);
   const { name } = client;
-  const pause = pauseOf({
+  const pause = new Pause({
     now: monotonic,
     onTransition: (transition) =>
       report(
@@ -74,6 +79,7 @@ export function openIndexer(
           ? { name: 'pause', indexer: name, state: 'begun', ms: transition.openMs }
           : { name: 'pause', indexer: name, state: 'ended' },
       ),
+    onKeyPaused: (paused) => report({ name: 'key-paused', indexer: name, ...paused }),
     defaultMs: upstream.pause,
     longestMs: upstream.longestPause,
   });
@@ -83,22 +89,24 @@ export function openIndexer(
     onTransition: (operation, state) => report({ name: 'breaker', indexer: name, operation, state }),
     ...breaker,
   });
-  const guards = new Map<string, readonly Guard[]>([['passThrough', [pause]]]);
+  const pauseOfCached = pause.guard(true);
+  const guards = new Map<string, readonly Guard[]>([['passThrough', [pause.guard(false)]]]);
   const notServed = new Map<OperationName, Guard>();
   for (const operation of operations.names) {
     const onTransition = (isServed: boolean) =>
       report({ name: 'operation-served', indexer: name, operation, isServed });
     const guard = notServedGuard({ now: monotonic, onTransition });
     notServed.set(operation, guard);
-    guards.set(operation, [guard, pause, breakers.get(operation) as Guard]);
+    guards.set(operation, [guard, pauseOfCached, breakers.get(operation) as Guard]);
   }
   const patienceMs = Math.min(admission.patience, upstream.timeout / 2);
   const rate = openRateLimit(context, indexer, scripting, patienceMs);
-  const isPaused = () => pause.breaker.retryAfterMs > 0;
+  const headKey = keyOfHead(context);
+  const isPaused = () => pause.refusal(headKey) !== undefined;
   const head = new IndexerHead({
     upstream: client,
     maySend: async () => !isPaused() && (rate === undefined || (await rate.takeNext())) && !isPaused(),
-    onRateLimited: (retryAfterMs) => passBy(pause, '')?.('rate-limited', retryAfterMs),
+    onRateLimited: (retryAfterMs) => passBy(pauseOfCached, headKey)?.('rate-limited', retryAfterMs),
     isOurChain,
     onFault: (fault) => report({ name: 'indexer-state', indexer: name, state: fault ?? 'believed' }),
     now,
@@ -134,6 +142,14 @@ export function openIndexer(
     /** By operation: whether it said that it does not serve it. */
     notServed,
   };
+}
+
+/** What a 429 to the question for the head pauses: the same as one to a client that asks for it. */
+function keyOfHead({ operations, settings }: AppContext): string {
+  const cached = operations.named(masterchainInfo.name);
+  return cached === undefined
+    ? pathKey('GET', targetOf(masterchainInfo.name, []))
+    : cacheKey(settings.network, parseCall(cached, '', {}));
 }
 
 function openClient(

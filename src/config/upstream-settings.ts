@@ -58,6 +58,9 @@ export const upstream = z.strictObject({
     size('1MiB', '16GiB').prefault('128MiB'),
     'The most bytes of answers being read at once; beyond it misses are shed.',
   ),
-  pause: setting(duration('1ms', '10min').prefault('1s'), 'How long misses pause after a 429 without `Retry-After`.'),
+  pause: setting(
+    duration('1ms', '10min').prefault('1s'),
+    'How long a key, or everything, pauses after a 429 without `Retry-After`.',
+  ),
   longestPause: setting(duration('1ms', '1h').prefault('60s'), 'The longest pause, whatever `Retry-After` asks for.'),
 });

@@ -29,6 +29,11 @@ export const SHED = {
   deadline: crowded('the deadline passed before the indexer was asked'),
   /** The wait in the backlog would be longer than the client's patience. */
   'expected-wait': crowded('the wait for the indexer would be too long'),
+  /** The indexer answered 429 for this key, or this path of what is passed through. */
+  'key-paused': {
+    clientReads: 'the indexer asked for a pause for this request (429)',
+    operatorReads: '{indexer} answers 429 for one key or path',
+  },
   memory: {
     clientReads: `${overloaded.clientReads.usual}: it has hardly any memory left`,
     operatorReads: 'this process has hardly any memory left',

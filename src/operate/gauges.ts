@@ -1,6 +1,7 @@
 import type { Registry } from 'prom-client';
 import type { Admission } from '../admission/admission.ts';
 import type { Guard } from '../admission/guard.ts';
+import type { Pause } from '../admission/pause.ts';
 import type { Route } from '../admission/routes.ts';
 import type { MemoryTier } from '../cache/memory-tier.ts';
 import type { RedisTier } from '../cache/redis-tier.ts';
@@ -33,7 +34,7 @@ export interface GaugeSources {
       readonly name: string;
       readonly head: IndexerHead;
       readonly route: Route;
-      readonly pause: Guard;
+      readonly pause: Pick<Pause, 'breaker'>;
       /** By operation. */
       readonly breakers: ReadonlyMap<string, Guard>;
       readonly notServed: ReadonlyMap<string, Guard>;

@@ -6,6 +6,7 @@ import { SHED } from '../failures/shed-reasons.ts';
 import { outcomeOfStatus } from '../outcomes.ts';
 import { reasonOf } from '../reason-of.ts';
 import type { MonotonicMs } from '../time-units.ts';
+import { loggedKey } from '../ton/cache-key.ts';
 import { shorterHistoryText } from '../ton/histories.ts';
 import { notServedText } from '../ton/not-served.ts';
 import { OPERATIONS } from '../ton/operations.ts';
@@ -66,6 +67,9 @@ const STATES = {
     }),
   believed: (indexer: string) => info('the indexer has the blocks that it names, of our chain', { indexer }),
 };
+
+/** A path that a client has asked for. Its long parts may be accounts or secrets. */
+const shownPath = (path: string): string => path.replace(/[^ /]{32,}/g, '…').slice(0, 100);
 
 /** The indexers of the settings. */
 export interface LoggedIndexers {
@@ -132,6 +136,16 @@ const LINES: ByEvent<Line | undefined> = {
     event.state === 'begun'
       ? warn(`${sentenceOf(SHED.paused)}: nothing is sent to it until it ends`, { indexer, ms: event.ms })
       : info('pause ended: the indexer answers again', { indexer }),
+  'key-paused': ({ indexer, key, isCached, ms }) =>
+    about(
+      `paused keys of ${indexer}`,
+      '',
+      warn(`${sentenceOf(SHED['key-paused'])}: nothing is asked for it until the time that was asked for is over`, {
+        indexer,
+        ...(isCached ? { key: loggedKey(key) } : { path: shownPath(key) }),
+        ms,
+      }),
+    ),
   // Its causes are lines of their own.
   verdict: ({ says, why, todo }) =>
     info(why === '' ? 'clients are served as always' : 'clients are not served as always', {

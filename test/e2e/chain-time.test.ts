@@ -72,11 +72,30 @@ describe('the head of the chain', () => {
     expect(world.proxy.log.filter(({ level }) => level >= 40)).toEqual([]);
   });
 
-  it('is not asked for during a pause, and a 429 to the question begins one', async () => {
+  it('is not asked for while a 429 to the question pauses it, which alone pauses nothing else', async () => {
     world = await World.start(ANY_WORLD);
     world.indexer.faults.inject(rateLimited('json', '60'), { operation: 'masterchainInfo', times: 1 });
     await askForChildren();
-    await expect.poll(async () => (await world.ask(unknownTransaction())).status).toBe(503);
+    await expect.poll(() => world.headsAsked).toBe(1);
+    for (let time = 0; time < 5; time++) {
+      world.advance(10_000);
+      expect((await askForChildren()).status).toBe(200);
+    }
+    expect(world.headsAsked).toBe(1);
+    world.advance(10_000);
+    await askForChildren();
+    await world.untilHeadKnown();
+    expect(world.headsAsked).toBe(2);
+  });
+
+  it('is not asked for during a pause, and a 429 to the question counts as that of one more key', async () => {
+    world = await World.start(ANY_WORLD);
+    world.indexer.faults.inject(rateLimited('json', '60'), { operation: 'masterchainInfo', times: 1 });
+    await askForChildren();
+    await expect.poll(() => world.headsAsked).toBe(1);
+    world.indexer.faults.inject(rateLimited('json', '60'), { operation: 'masterchainBlockShards', times: 1 });
+    expect((await world.ask(newestBlock(world))).status).toBe(503);
+    expect((await world.ask(unknownTransaction())).cache).toEqual({ detail: 'overloaded' });
     expect(world.headsAsked).toBe(1);
   });
 

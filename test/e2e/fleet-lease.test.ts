@@ -74,14 +74,10 @@ describe('300 clients of three instances', () => {
 
 describe('a refusal by the holder of a lease itself', () => {
   it('goes to its own clients only, and exactly one other instance loads', async () => {
-    const gated = new GatedAnswers();
+    const [gated, limits] = [new GatedAnswers(), new GatedAnswers()];
+    const limit = { status: 429, body: { error: 'slow down' }, headers: ['Retry-After: 60'] };
     await using fleet = await Fleet.start(
-      async (target) => {
-        // The indexer asks the holder for a pause while it waits for a slot.
-        return target.startsWith('/api/v3/pendingTraces')
-          ? { status: 429, body: { error: 'slow down' }, headers: ['Retry-After: 60'] }
-          : gated.answer();
-      },
+      async (target) => (target.startsWith('/api/v3/pendingTraces') ? limits.answer() : gated.answer()),
       { instances: 0 },
     );
     const limited = await fleet.add({
@@ -91,19 +87,23 @@ describe('a refusal by the holder of a lease itself', () => {
     await fleet.add();
     await fleet.add();
     await using acquired = await watchLeases(fleet.network);
-    // The turn is used up by the call that brings the pause; the next one waits for its turn, without a lease.
-    const pausing = limited.ask(someMessage());
+    // The indexer asks the holder for a pause, by a second 429, while the next call waits for its turn, without a lease.
+    const pausing = [limited.ask(someMessage()), limited.ask(someMessage())];
+    await fleet.untilAsked(2);
     const target = someChildren();
     const refused = limited.ask(target);
-    await expect.poll(() => acquired.count).toBe(1);
+    await limited.untilQueued(1);
+    await expect.poll(() => acquired.count).toBe(2);
+    limits.give(limit);
+    limits.give(limit);
     const others = fleet.ask(target, 20, 1);
-    expect((await pausing).status).toBe(503);
+    expect((await Promise.all(pausing)).map(({ status }) => status)).toEqual([503, 503]);
     const { status, headers } = await refused;
     expect([status, headers['cache-status']]).toEqual([503, 'toncache; detail=overloaded']);
-    await fleet.untilAsked(2);
+    await fleet.untilAsked(3);
     gated.give(children('a'));
     expect(distinctAnswers(await others)).toEqual([`200 ${JSON.stringify(children('a').body)}`]);
-    expect(fleet.asked).toBe(2);
+    expect(fleet.asked).toBe(3);
   });
 
   it('by its shutdown lets exactly one other instance load, at once', async () => {

@@ -110,8 +110,9 @@ describe('the circuit breaker', () => {
 describe('after the pause of a 429', () => {
   it('only one trial is sent, and its success lets all others through', async () => {
     await using world = await startEndingWorld();
-    world.indexer.faults.inject(rateLimited('text', '5'), { times: 1 });
+    world.indexer.faults.inject(rateLimited('text', '5'), { times: 2 });
     expectShed(await world.ask(newestBlock(world)));
+    expectShed(await world.ask(unknownTransaction()));
     world.advance(5000);
     const gate = world.indexer.hold();
     const trial = await world.proxy.sendIn(nothingPending());
@@ -120,7 +121,7 @@ describe('after the pause of a 429', () => {
     for (const other of others) expectShed(other);
     gate.release();
     expect((await trial.answer).status).toBe(200);
-    expect(world.forwarded).toHaveLength(2);
+    expect(world.forwarded).toHaveLength(3);
     expect((await world.ask(nothingPending())).status).toBe(200);
   });
 });

@@ -147,8 +147,28 @@ describe('of two indexers', () => {
     await using replicas = await Replicas.start({});
     one(replicas).faults.inject(rateLimited('json', '600'), { operation: 'masterchainBlockShards' });
     expect(statuses(await replicas.askOneByOne(40))).toEqual(RIGHT);
-    expect(replicas.asked[0]).toBe(1);
+    // It pauses when two keys were refused.
+    expect(replicas.asked[0]).toBe(2);
     expect(await replicas.proxy.metric('toncache_upstream_paused')).toBe(1);
+  });
+
+  it('one answers 429 for one key: the other one answers it, and both are asked for others', async () => {
+    const lifetimes = { shardsFinal: { lifetime: 0, staleWhileRevalidate: 0, staleIfError: 0 } };
+    await using replicas = await Replicas.start({}, { overrides: { lifetimes } });
+    const bad = replicas.freshPage();
+    const query = bad.slice(bad.indexOf('limit='));
+    const [limited, answered] = replicas.indexers.map(({ faults }, index) =>
+      faults.inject(index === 0 ? rateLimited('json', '600') : { kind: 'slow', chunkBytes: 1e6, pauseMs: 0 }, {
+        query,
+      }),
+    );
+    for (let time = 0; time < 20; time++) expect((await replicas.proxy.ask(bad)).status).toBe(200);
+    expect([limited?.hits, answered?.hits]).toEqual([1, 20]);
+    for (const indexer of replicas.indexers) indexer.faults.latencyMs = 40;
+    const before = replicas.asked;
+    for (let time = 0; time < 5; time++) expect(statuses(await replicas.askAtOnce(40))).toEqual(RIGHT);
+    expect(Math.min(...replicas.asked.map((count, index) => count - (before[index] ?? 0)))).toBeGreaterThan(50);
+    expect(await replicas.proxy.metric('toncache_upstream_paused')).toBe(0);
   });
 
   it('one is a minute behind: no answer comes from the past, from the first one on', async () => {

@@ -1,7 +1,17 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type Fault, rateLimited } from '../../src/tools/simulator/faults.ts';
-import { newestBlock, nothingPending, parentOfSettled, unknownTransaction } from '../e2e/questions.ts';
+import { arrivedAt } from '../e2e/pass-through-world.ts';
+import {
+  childrenOfSettled,
+  newestBlock,
+  nothingPending,
+  parentOfSettled,
+  someHash,
+  targetOf,
+  unknownTransaction,
+} from '../e2e/questions.ts';
 import type { World } from '../e2e/world.ts';
+import type { Reply } from '../support/start-proxy.ts';
 import { answering, expectFailure, startFaultyWorld } from './faulty-world.ts';
 
 let world: World;
@@ -12,24 +22,38 @@ beforeEach(async () => {
 
 afterEach(() => world[Symbol.asyncDispose]());
 
-/** That a miss is shed without a request to the indexer, with this `Retry-After` in seconds. */
-async function expectPaused(seconds: number): Promise<void> {
+/** That this miss is shed without a request to the indexer, with this `Retry-After` in seconds. */
+async function expectShed(target: string, seconds: number): Promise<void> {
   const before = world.forwarded.length;
-  for (const target of [unknownTransaction(), nothingPending()]) {
-    const reply = await world.ask(target);
-    expectFailure(reply, 503);
-    expect(reply.cache).toEqual({ detail: 'overloaded' });
-    expect(Number(reply.headers['retry-after'])).toBe(seconds);
-  }
-  expect(world.forwarded).toHaveLength(before);
+  const reply = await world.ask(target);
+  expectFailure(reply, 503);
+  expect(reply.cache).toEqual({ detail: 'overloaded' });
+  expect([Number(reply.headers['retry-after']), world.forwarded.length]).toEqual([seconds, before]);
 }
 
+/** That every miss is shed. */
+async function expectPaused(seconds: number): Promise<void> {
+  await expectShed(unknownTransaction(), seconds);
+  await expectShed(nothingPending(), seconds);
+}
+
+/** That misses are sent. */
 async function expectResumed(): Promise<void> {
   const before = world.forwarded.length;
-  expect((await world.ask(newestBlock(world))).status).toBe(200);
+  expect((await world.ask(unknownTransaction())).status).toBe(404);
   expect((await world.ask(nothingPending())).status).toBe(200);
   expect(world.forwarded).toHaveLength(before + 2);
 }
+
+async function expectLimited(target: string): Promise<Reply> {
+  const reply = await world.ask(target);
+  expectFailure(reply, 503, 'upstream-rate-limited');
+  expect(reply.cache['fwd-status']).toBe(429);
+  return reply;
+}
+
+const shedOf = (reason: string) => world.proxy.metric('toncache_shed_total', { reason });
+const paused = () => world.proxy.metric('toncache_upstream_paused');
 
 describe('429', () => {
   it.each<[string, Fault | ((now: number) => Fault), number]>([
@@ -39,29 +63,77 @@ describe('429', () => {
     ['with a Retry-After that is none', rateLimited('json', 'soon'), 1],
     ['with an empty body', answering('', {}, 429), 1],
     ['with a date', (now) => rateLimited('text', new Date(now + 7000).toUTCString()), 7],
-  ])('%s becomes 503 for its client, and for all other misses as long as it asks for', async (_, fault, seconds) => {
-    world.indexer.faults.inject(typeof fault === 'function' ? fault(world.now) : fault, { times: 1 });
-    const reply = await world.ask(newestBlock(world));
-    expectFailure(reply, 503, 'upstream-rate-limited');
-    expect(Number(reply.headers['retry-after'])).toBe(seconds);
-    expect(reply.cache['fwd-status']).toBe(429);
-    await expectPaused(seconds);
-    world.advance(seconds * 1000 - 1);
+  ])(
+    '%s becomes 503 for its client, and pauses its key alone for as long as it asks for',
+    async (_, fault, seconds) => {
+      const target = newestBlock(world);
+      world.indexer.faults.inject(typeof fault === 'function' ? fault(world.now) : fault, { times: 1 });
+      expect(Number((await expectLimited(target)).headers['retry-after'])).toBe(seconds);
+      await expectShed(target, seconds);
+      await expectResumed();
+      world.advance(seconds * 1000 - 1);
+      await expectShed(target, 1);
+      expect([await shedOf('key-paused'), await shedOf('paused'), await paused()]).toEqual([2, 0, 0]);
+      world.advance(1);
+      expect((await world.ask(target)).status).toBe(200);
+    },
+  );
+
+  it('to a second key while the first one is paused pauses everything, for as long as it asks for', async () => {
+    world.indexer.faults.inject(rateLimited('json', '60'), { times: 1 });
+    world.indexer.faults.inject(rateLimited('json', '3'), { times: 1 });
+    const [first, second] = [newestBlock(world), unknownTransaction()];
+    await expectLimited(first);
+    expect((await expectLimited(second)).headers['retry-after']).toBe('3');
+    await expectPaused(3);
+    await expectShed(first, 60);
+    world.advance(2999);
     await expectPaused(1);
     world.advance(1);
     await expectResumed();
+    expect((await world.ask(second)).status).toBe(404);
+    await expectShed(first, 57);
+  });
+
+  it('to another key after the time of the first one pauses that key alone', async () => {
+    for (let time = 0; time < 3; time++) {
+      world.indexer.faults.inject(rateLimited('json', '3'), { times: 1 });
+      await expectLimited(unknownTransaction());
+      world.advance(3000);
+    }
+    await expectResumed();
+    expect(await paused()).toBe(0);
+  });
+
+  it('to one hash whenever it is asked for, in any spelling, refuses nobody who asks for others', async () => {
+    const hash = someHash();
+    const hex = Buffer.from(hash, 'base64').toString('hex');
+    const scope = { query: new URLSearchParams({ hash }).toString() };
+    const limited = world.indexer.faults.inject(rateLimited('text'), scope);
+    for (let poll = 0; poll < 25; poll++) {
+      const spelling = [hash, hex, hash.replace(/=+$/, '')][poll % 3] ?? hash;
+      expect((await world.ask(targetOf('adjacentTransactions', { hash: spelling }))).status).toBe(503);
+      await expectResumed();
+      world.advance(400);
+    }
+    // One for each second and the next poll.
+    expect(limited.hits).toBe(9);
+    expect(await shedOf('key-paused')).toBe(16);
   });
 
   it('is reported once, in the log and by a metric, and so is the end of the pause', async () => {
-    const paused = () => world.proxy.metric('toncache_upstream_paused');
-    const pauseLines = () => world.proxy.log.filter(({ msg }) => msg.includes('pause'));
+    const lines = () => world.proxy.log.filter(({ level }) => level >= 30).map(({ msg }) => msg);
+    const pauseLines = () => lines().filter((msg) => msg.includes('pause'));
     expect(await paused()).toBe(0);
-    world.indexer.faults.inject(rateLimited('json', '3'), { times: 2 });
-    await world.ask(newestBlock(world));
+    world.indexer.faults.inject(rateLimited('json', '3'), { times: 3 });
+    await expectLimited(newestBlock(world));
+    expect([await paused(), pauseLines().length]).toEqual([0, 0]);
+    expect(lines().filter((msg) => msg.includes('answers 429 for one key or path'))).toHaveLength(1);
+    await expectLimited(unknownTransaction());
     await expectPaused(3);
     expect([await paused(), pauseLines().length]).toEqual([1, 1]);
     world.advance(3000);
-    await world.ask(newestBlock(world));
+    await expectLimited(unknownTransaction());
     expect([await paused(), pauseLines().length]).toEqual([1, 1]);
     world.advance(60_000);
     await expectResumed();
@@ -85,14 +157,79 @@ describe('429', () => {
   });
 });
 
+describe('429 to what is passed through', () => {
+  const [TOP, MASTERS, WALLET] = [
+    '/api/v3/topAccountsByBalance',
+    '/api/v3/jetton/masters',
+    '/api/v3/walletInformation',
+  ];
+  /** What the indexer does not have, it refuses: 429 for as long. */
+  const limit = (seconds: number) => world.indexer.faults.inject(rateLimited('json', String(seconds)), { times: 1 });
+
+  beforeEach(async () => {
+    await world[Symbol.asyncDispose]();
+    world = await startFaultyWorld({ stopsTime: true, env: { PASSTHROUGH: 'on' } });
+  });
+
+  it('pauses its path, whatever the query and the spelling, and nothing else', async () => {
+    limit(20);
+    expect((await world.ask(`${TOP}?limit=1`)).status).toBe(429);
+    for (const target of [TOP, `${TOP}?limit=2`, `${TOP}/`, TOP.toLowerCase(), TOP.replace('top', '%74op')]) {
+      await expectShed(target, 20);
+    }
+    expect(arrivedAt(world)).toHaveLength(1);
+    await expectResumed();
+    await world.ask(MASTERS);
+    await world.ask(TOP, { method: 'POST', body: '{}' });
+    await world.ask(TOP, { headers: { 'X-Api-Key': 'of-the-client' } });
+    expect(arrivedAt(world)).toHaveLength(6);
+    world.advance(20_000);
+    await world.ask(TOP);
+    expect(arrivedAt(world)).toHaveLength(7);
+  });
+
+  it('to several paths pauses each of them, and to a cached key then everything', async () => {
+    for (const path of [TOP, MASTERS, WALLET]) {
+      limit(20);
+      expect((await world.ask(path)).status).toBe(429);
+    }
+    await expectResumed();
+    limit(5);
+    await expectLimited(unknownTransaction());
+    await expectPaused(5);
+    await expectShed('/api/v3/nft/items', 5);
+    world.advance(5000);
+    await expectResumed();
+    await expectShed(TOP, 15);
+  });
+
+  it('to one path after a cached key pauses everything', async () => {
+    limit(20);
+    await expectLimited(unknownTransaction());
+    limit(5);
+    expect((await world.ask(TOP)).status).toBe(429);
+    await expectPaused(5);
+  });
+
+  it('to the newest block counts as one with the question for the head', async () => {
+    const limited = world.indexer.faults.inject(rateLimited('json', '20'), { operation: 'masterchainInfo' });
+    expect((await world.ask('/api/v3/masterchainInfo')).status).toBe(429);
+    // Children grow: the chain time counts for them.
+    expect((await world.ask(childrenOfSettled(world))).status).toBe(200);
+    await expectResumed();
+    expect(limited.hits).toBe(1);
+  });
+});
+
 describe('while the indexer is paused', () => {
   it('hits in memory are served, and requests that waited for a slot are not sent', async () => {
     await world[Symbol.asyncDispose]();
     world = await startFaultyWorld({ stopsTime: true, env: { UPSTREAM_MAX_CONCURRENCY: '1' } });
     const known = newestBlock(world);
     await world.ask(known);
+    world.indexer.faults.inject(rateLimited('json'), { times: 2 });
+    await expectLimited(unknownTransaction());
     const gate = world.indexer.hold();
-    world.indexer.faults.inject(rateLimited('json'), { times: 1 });
     const limited = world.ask(parentOfSettled(world));
     await gate.arrived(1);
     const queued = await world.proxy.sendIn(unknownTransaction());
@@ -101,7 +238,7 @@ describe('while the indexer is paused', () => {
     expect((await limited).status).toBe(503);
     const shed = await queued.answer;
     expect([shed.status, shed.headers['retry-after']]).toEqual([503, '1']);
-    expect(world.forwarded).toHaveLength(2);
+    expect(world.forwarded).toHaveLength(3);
     expect((await world.ask(known)).cache).toMatchObject({ hit: true, detail: 'memory' });
   });
 
@@ -115,8 +252,13 @@ describe('while the indexer is paused', () => {
     world.indexer.faults.inject(rateLimited('json'), { times: 1 });
     const limited = await world.ask(target);
     expect(limited).toMatchObject({ status: 200, text, cache: { fwd: 'stale', 'fwd-status': 429, ttl: -1 } });
-    const paused = await world.ask(target);
-    expect(paused).toMatchObject({ status: 200, text, cache: { hit: true, ttl: -1 } });
-    expect(world.forwarded).toHaveLength(2);
+    // First its key is paused, then everything.
+    for (const reason of ['key-paused', 'paused']) {
+      expect(await world.ask(target)).toMatchObject({ status: 200, text, cache: { hit: true, ttl: -1 } });
+      expect(await shedOf(reason)).toBe(1);
+      world.indexer.faults.inject(rateLimited('json'), { times: 1 });
+      if (reason === 'key-paused') await expectLimited(unknownTransaction());
+    }
+    expect(world.forwarded).toHaveLength(3);
   });
 });

@@ -16,7 +16,7 @@ import type { BodyReader } from '../body-reader.ts';
 import { commonHeaders } from '../public/response-message.ts';
 import { forwardedHeaders, hasKeyHeader, headersForBackup, returnedHeaders } from './forwarded-headers.ts';
 import { learningHead } from './learn-head.ts';
-import { hasApiKey, hidesOperation, isPassable, withoutApiKeys } from './passable-target.ts';
+import { hasApiKey, hidesOperation, isPassable, pathKey, withoutApiKeys } from './passable-target.ts';
 
 /** Methods that are passed through. */
 const PASSED_METHODS = ['GET', 'HEAD', 'POST'] as const;
@@ -90,7 +90,7 @@ export function passThroughTo(dependencies: PassThroughDependencies): PassThroug
     // The client's own key, as header or parameter, goes before ours.
     const hasItsOwn = hasKeyHeader(request.headers) || hasApiKey(target);
     const withClientKey = hasItsOwn || (hasOurKey && !sharesOurKey);
-    const entering = { operation: OPERATION, key: target, clients: [client], withClientKey } as const;
+    const entering = { operation: OPERATION, key: pathKey(method, target), clients: [client], withClientKey } as const;
     memory.makeRoomIfFull();
     // Before the client's body is read.
     const refusal = transfers >= maxTransfers ? TOO_MANY_TRANSFERS : admission.refusal(entering);

@@ -30,6 +30,15 @@ export function isPassable(target: string): boolean {
 const MOST_DECODINGS = 3;
 
 /**
+ * What admission takes for the key of a request: its method and path, in one form for all spellings that indexers read as
+ * one. The target is passable.
+ */
+export function pathKey(method: string, target: string): string {
+  const [path = ''] = target.split('?', 1);
+  return `${method} ${decodeURIComponent(path).toLowerCase().replace(/\/$/, '')}`;
+}
+
+/**
  * Whether a server may read a path as that of a cached operation though it is spelled in another way: with plain letters
  * encoded, more than once perhaps, or with parameters of segments (RFC 3986 3.3), which some servers drop.
  */

@@ -25,7 +25,7 @@ const [GREEDY_PART, FEWEST_WAITING] = [0.5, 10];
 const FAILS = 'the-indexer-fails';
 const OVERLOADED = 'more-requests-than-the-indexer-can-answer';
 
-/** Of failures and reasons that are not the indexer's doing, by code or reason. */
+/** Of failures and reasons that have sections of their own, by code or reason. */
 const SECTIONS: Readonly<Record<string, string>> = {
   'too-many-requests': 'clients-ask-for-more-than-their-limit',
   'client-limit': 'clients-ask-for-more-than-their-limit',
@@ -33,6 +33,8 @@ const SECTIONS: Readonly<Record<string, string>> = {
   memory: 'this-process-has-hardly-any-memory-left',
   sockets: 'this-process-can-open-no-more-connections',
   paused: 'the-indexer-asked-for-a-pause',
+  'key-paused': 'the-indexer-asked-for-a-pause',
+  'upstream-rate-limited': 'the-indexer-asked-for-a-pause',
 };
 
 /** Where an indexer, or each of several, says of its chain what is not so. */
@@ -92,7 +94,8 @@ export function whyFailed(code: string, growth: Growth, failures: Failures): Cau
     const [one, ...others] = failing.filter((indexer) => growth.of('indexer_requests_total', { indexer, result }) > 0);
     const isOneOfSeveral = others.length === 0 && growth.after.of('indexer_failing').length > 1;
     const says = saysOf(result, isOneOfSeveral ? one : undefined);
-    return { why: withReason(says, reasonOf(result, growth.after, failures)), todo: FAILS };
+    const todo = SECTIONS[OUTCOMES[outcomeOfResult(result)].client] ?? FAILS;
+    return { why: withReason(says, reasonOf(result, growth.after, failures)), todo };
   }
   const why = isErrorCode(code) ? sentenceOf(FAILURES[code]) : `requests fail (${code})`;
   return { why, todo: SECTIONS[code] ?? FAILS };

@@ -1,9 +1,10 @@
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { Admission, type Entered } from '../../../src/admission/admission.ts';
 import { Backlog } from '../../../src/admission/backlog.ts';
 import { type Guard, passBy } from '../../../src/admission/guard.ts';
 import type { Health } from '../../../src/admission/health.ts';
 import { notServedGuard } from '../../../src/admission/not-served.ts';
+import { Pause } from '../../../src/admission/pause.ts';
 import { RateLimit } from '../../../src/admission/rate-limit.ts';
 import { type Route, Routes } from '../../../src/admission/routes.ts';
 import { Slots } from '../../../src/admission/slots.ts';
@@ -114,6 +115,43 @@ test('an operation that one indexer does not serve is asked for at the others', 
     const routes = place.map((index) => (index === 0 ? lacking : routeOf(1, guardedBy(closed))));
     expect(await open(...routes).enter(asking)).toMatchObject({ reason: 'breaker-open' });
   }
+});
+
+describe('a key that an indexer has answered with 429', () => {
+  let guards: readonly Guard[];
+
+  beforeEach(() => {
+    guards = [0, 1, 2].map(() => {
+      const [onTransition, onKeyPaused] = [() => {}, () => {}];
+      return new Pause({ now, onTransition, onKeyPaused, defaultMs: 1000, longestMs: 60_000 }).guard(true);
+    });
+  });
+
+  const routeTo = (index: number, options: Partial<Route> = {}) =>
+    routeOf(index, { guards: new Map([['any', guards.slice(index, index + 1)]]), ...options });
+  const limit = (index: number, retryAfterMs: number) =>
+    passBy(guards[index] as Guard, asking.key)?.('rate-limited', retryAfterMs);
+
+  test('is asked for at the others, and refused when all have answered so, for the shortest time', async () => {
+    const admission = open(routeTo(0), routeTo(1), routeTo(2, { isBackup: true }));
+    limit(0, 7000);
+    expect(placeOf(await admission.enter(asking))).toBe(1);
+    expect(placeOf(await admission.enter({ ...asking, key: 'another' }))).toBe(0);
+    limit(1, 5000);
+    expect(placeOf(await admission.enter(asking))).toBe(2);
+    limit(2, 6000);
+    expect(await admission.enter(asking)).toEqual({ reason: 'key-paused', retryAfterMs: 5000 });
+    expect(admission.refusal({ operation: 'any', clients: [] })).toBeUndefined();
+  });
+
+  test('is not asked for at an indexer whose history lacks its block', async () => {
+    const admission = open(
+      routeTo(0, { hasBlock: (seqno) => seqno > 5, newestBlock: () => 100 }),
+      routeTo(1, { hasBlock: () => true, newestBlock: () => 100 }),
+    );
+    limit(1, 7000);
+    expect(await admission.enter({ ...asking, seqno: 3 })).toEqual({ reason: 'key-paused', retryAfterMs: 7000 });
+  });
 });
 
 test('a hedge goes to no indexer that is not known to have the block', async () => {

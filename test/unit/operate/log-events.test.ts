@@ -74,6 +74,30 @@ describe('the log', () => {
     expect(levelsOf({ ...answered, status: 500 }, { ...useless, code: 'upstream-error', status: 500 })).toEqual([WARN]);
   });
 
+  it('says once a minute that keys are answered with 429, without accounts and secrets, whatever is answered meanwhile', () => {
+    const secret = 'f'.repeat(64);
+    const ofPath = {
+      name: 'key-paused',
+      indexer,
+      key: `GET /api/v3/top/${secret}/all`,
+      isCached: false,
+      ms: 1,
+    } as const;
+    const ofKey = { ...ofPath, key: `mainnet adjacentTransactions?hash=${secret}`, isCached: true };
+    const good = new Array(20).fill(answered);
+    expect(levelsOf(ofPath, ...good, ofKey, ...good, ofPath)).toEqual([WARN]);
+    now = 60_000;
+    expect(levelsOf(ofKey)).toEqual([WARN, WARN]);
+    expect(said).toEqual([
+      expect.objectContaining({
+        path: 'GET /api/v3/top/…/all',
+        msg: expect.stringContaining('429 for one key or path'),
+      }),
+      expect.objectContaining({ key: expect.stringMatching(/^.{16}$/) }),
+    ]);
+    expect(JSON.stringify(said)).not.toContain(secret);
+  });
+
   it('says that an operation is not served, and that it is again', () => {
     const served = { name: 'operation-served', indexer, operation: 'pendingTraces' } as const;
     expect(levelsOf({ ...served, isServed: false }, { ...served, isServed: true })).toEqual([WARN, INFO]);

@@ -416,6 +416,19 @@ describe('the verdict', () => {
       'refusing 10 %',
       'the indexer asked for a pause (429)',
     ],
+    [
+      'the indexer answers 429 for one key, and others are answered',
+      [
+        ANSWERED,
+        'requests_total outcome=failed 10',
+        'request_failures_total code=overloaded 6',
+        'request_failures_total code=upstream-rate-limited 4',
+        'shed_total reason=key-paused 6',
+        'asking_greediest_ratio 0.95',
+      ],
+      'refusing 10 %',
+      'the indexer answers 429 for one key or path',
+    ],
     ['one client asks for most, and all are answered', [ANSWERED, 'asking_greediest_ratio 0.95'], 'serving', ''],
     [
       'memory evicts what is fresh, and most answers are not in it',
