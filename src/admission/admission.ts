@@ -83,15 +83,16 @@ export class Admission {
 
   /** Why a request would be refused if it came now; takes nothing. To be called before a client's body is read. */
   refusal(request: RouteRequest): Refusal | undefined {
-    const decided = this.#decide(request);
+    const decided = this.#decide(this.#dependencies.routes.elsewhere(request));
     return 'reason' in decided ? decided : undefined;
   }
 
   /** Gives a ticket, at once or after a wait, or says why it is refused. Never rejects. */
-  enter(request: EntryRequest): Entered | Promise<Entered> {
+  enter(given: EntryRequest): Entered | Promise<Entered> {
     const { routes, backlog } = this.#dependencies;
-    const { operation, clients, sentFor } = request;
+    const { operation, clients, sentFor } = given;
     if (sentFor.isAbandoned) return ABANDONED;
+    const request = routes.elsewhere(given);
     for (const { slots } of routes.of(operation)) slots.touch(operation, clients);
     const decided = this.#decide(request);
     if ('reason' in decided) return decided;

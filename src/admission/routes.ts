@@ -85,6 +85,19 @@ export class Routes {
     return best.length > 0 ? best : (refusal ?? NO_OTHER);
   }
 
+  /**
+   * A request as it is to be sent: elsewhere, if an indexer has paused its key alone. So it does not wait in one queue with
+   * requests that this indexer may be sent, and holds them up.
+   */
+  elsewhere<Request extends RouteRequest>(request: Request): Request {
+    const routes = this.of(request.operation);
+    if (routes.length === 1 || request.not !== undefined) return request;
+    const paused = routes.find((route) => refusalBy(route, request)?.reason === 'key-paused');
+    if (paused === undefined) return request;
+    const other = { ...request, not: paused.index };
+    return 'reason' in this.openTo(other) ? request : other;
+  }
+
   /** Whether there is a backup that a request of a client may be sent to. */
   hasBackup({ operation, withClientKey }: RouteRequest): boolean {
     return withClientKey !== true && this.of(operation).some(({ isBackup }) => isBackup);

@@ -68,7 +68,8 @@ function aheadIn<T>({ waiting }: WaitingQueue<T>, { clients }: RouteRequest): nu
 }
 
 function nameOf({ operation, not, isSecondTry, toBackup, withClientKey }: RouteRequest): string {
-  if (isSecondTry === true || not !== undefined) return `${operation}, again, not ${not}`;
+  if (isSecondTry === true || not !== undefined)
+    return `${operation}, ${isSecondTry === true ? 'again, ' : ''}not ${not}`;
   if (toBackup === true) return `${operation}, to a backup`;
   return withClientKey === true ? `${operation}, with its own key` : operation;
 }

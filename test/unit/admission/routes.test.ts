@@ -152,6 +152,23 @@ describe('a key that an indexer has answered with 429', () => {
     limit(1, 7000);
     expect(await admission.enter({ ...asking, seqno: 3 })).toEqual({ reason: 'key-paused', retryAfterMs: 7000 });
   });
+
+  test('waits for the other one while that is full, and holds up nobody who asks for another key', async () => {
+    const full = new Slots({ now, max: 1, shares: {}, patienceMs: PATIENCE_MS });
+    full.take('any');
+    const admission = open(routeTo(0), routeTo(1, { slots: full }));
+    limit(0, 7000);
+    let entered: Entered | undefined;
+    void Promise.resolve(admission.enter(asking)).then((ticket) => {
+      entered = ticket;
+    });
+    expect(placeOf(await admission.enter({ ...asking, key: 'another', clients: ['another'] }))).toBe(0);
+    expect(entered).toBeUndefined();
+    full.release('any', true, undefined);
+    admission.backlog.handOut();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(entered && placeOf(entered)).toBe(1);
+  });
 });
 
 test('a hedge goes to no indexer that is not known to have the block', async () => {
