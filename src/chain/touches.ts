@@ -18,7 +18,7 @@ export interface TouchedRow {
 }
 
 /** How long the rows of a block are kept. The body of an answer is checked against them. */
-export const ROWS_KEPT_MS: Ms = 60_000;
+const ROWS_KEPT_MS: Ms = 60_000;
 
 /** The memory of an account in one block: its name, and its place in a list and in the map. */
 const ACCOUNT_BYTES = 200;

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { cases } from '../support/property-runs.ts';
-import { lateAnswers, type Rule, schedules } from './proven-accounts.ts';
+import { outdatedAnswers, type Rule, schedules } from './proven-accounts.ts';
 
 const RUNS = cases(300);
 
@@ -20,9 +20,9 @@ describe('answers that blocks prove', () => {
     let proven = 0;
     fc.assert(
       fc.property(schedules, (schedule) => {
-        const judged = lateAnswers(schedule);
+        const judged = outdatedAnswers(schedule);
         proven += judged.proven;
-        expect(judged.late).toEqual([]);
+        expect(judged.outdated).toEqual([]);
       }),
       RUNS,
     );
@@ -32,7 +32,7 @@ describe('answers that blocks prove', () => {
 
   test.each(RULES)('need the rule: %s', (rule) => {
     const { failed } = fc.check(
-      fc.property(schedules, (schedule) => lateAnswers(schedule, rule).late.length === 0),
+      fc.property(schedules, (schedule) => outdatedAnswers(schedule, rule).outdated.length === 0),
       { numRuns: 3000, endOnFailure: true },
     );
     expect(failed).toBe(true);

@@ -22,7 +22,7 @@ export interface Schedule {
   /** How far the second replica of the database is behind the first. */
   readonly lagMs: number;
   /** Which replica answers each request, in their order, and how long it takes. */
-  readonly answers: readonly { readonly isLate: boolean; readonly takesMs: number }[];
+  readonly answers: readonly { readonly isLagging: boolean; readonly takesMs: number }[];
   /** When the follower does nothing. */
   readonly pause: { readonly fromMs: number; readonly forMs: number };
 }
@@ -44,7 +44,7 @@ export const schedules: fc.Arbitrary<Schedule> = fc.record({
   commitDelays: fc.array(delay, { minLength: ROUNDS, maxLength: ROUNDS }),
   touched: fc.array(fc.subarray(ACCOUNTS, { maxLength: 2 }), { minLength: ROUNDS, maxLength: ROUNDS }),
   lagMs: fc.constantFrom(0, 500, 2000),
-  answers: fc.array(fc.record({ isLate: fc.boolean(), takesMs: fc.constantFrom(0, STEP_MS, 3 * STEP_MS) }), {
+  answers: fc.array(fc.record({ isLagging: fc.boolean(), takesMs: fc.constantFrom(0, STEP_MS, 3 * STEP_MS) }), {
     minLength: 20,
     maxLength: 60,
   }),
@@ -59,8 +59,11 @@ interface Commit extends TouchedRow {
   readonly committedAt: number;
 }
 
-/** Runs the rules of the proof against a database and its replica. Returns the proven answers that came too late. */
-export function lateAnswers(schedule: Schedule, without?: Rule): { readonly late: string[]; readonly proven: number } {
+/** Runs the rules of the proof against a database and its replica. Returns the proven answers that were outdated. */
+export function outdatedAnswers(
+  schedule: Schedule,
+  without?: Rule,
+): { readonly outdated: string[]; readonly proven: number } {
   return new World(schedule, without).run();
 }
 
@@ -75,7 +78,7 @@ class World {
   readonly #kept = new Map<number, { readonly proof: Proof; readonly hashes: ReadonlySet<string> }>();
   readonly #due: { readonly at: number; readonly run: () => void }[] = [];
   readonly #asking = new Set<string>();
-  readonly #late: string[] = [];
+  readonly #outdated: string[] = [];
   #now = 0;
   #answered = 0;
   #proven = 0;
@@ -106,7 +109,7 @@ class World {
     });
   }
 
-  run(): { readonly late: string[]; readonly proven: number } {
+  run(): { readonly outdated: string[]; readonly proven: number } {
     for (; this.#now < RUN_MS; this.#now += STEP_MS) {
       for (const due of this.#due.filter(({ at }) => at <= this.#now)) {
         this.#due.splice(this.#due.indexOf(due), 1);
@@ -115,7 +118,7 @@ class World {
       this.#follow();
       for (const account of ACCOUNTS) this.#poll(account);
     }
-    return { late: this.#late, proven: this.#proven };
+    return { outdated: this.#outdated, proven: this.#proven };
   }
 
   #leavesOut(rule: Rule): boolean {
@@ -127,8 +130,8 @@ class World {
     if (this.#asking.has(name)) return;
     this.#asking.add(name);
     const { answers, lagMs } = this.#schedule;
-    const { isLate, takesMs } = answers[this.#answered++ % answers.length] ?? { isLate: false, takesMs: 0 };
-    const behindMs = isLate ? lagMs : 0;
+    const { isLagging, takesMs } = answers[this.#answered++ % answers.length] ?? { isLagging: false, takesMs: 0 };
+    const behindMs = isLagging ? lagMs : 0;
     const looksAt = this.#now + takesMs / 2;
     const seen = look((at) => at <= looksAt - behindMs, behindMs);
     const end = () => {
@@ -212,7 +215,7 @@ class World {
     const lacks = this.#commits.filter(
       (row) => row.account === String(account) && row.committedAt < before && !hashes.has(row.hash),
     );
-    for (const { hash } of lacks) this.#late.push(`${hash} at ${this.#now}`);
+    for (const { hash } of lacks) this.#outdated.push(`${hash} at ${this.#now}`);
   }
 }
 
