@@ -24,6 +24,8 @@ const INSTANCE_COUNTS_MS = 2000;
  *
  * A new ban is dated by Redis' time, with a margin for clocks that differ. A known one, which Redis lost or never got,
  * keeps its instant: what was asked for after it is not purged.
+ *
+ * Both sets expire when all that they hold counts no more, in case that no instance is left to trim them.
  */
 const EXCHANGE = `
 local is_new, seen = ARGV[2] == 'new', ARGV[3]
@@ -50,12 +52,15 @@ local changed = redis.call('ZSCORE', KEYS[1], 'changed') or ''
 if changes > 0 then
   changed = whole(math.max(now, (tonumber(changed) or 0) + 1))
   written(redis.pcall('ZADD', KEYS[1], changed, 'changed'))
+  local ends_in = ARGV[1] + ${FURTHEST_AHEAD_MS}
+  if redis.call('PTTL', KEYS[1]) < ends_in then written(redis.pcall('PEXPIRE', KEYS[1], whole(ends_in))) end
 end
 
 local bans = {}
 if is_new then bans = { ARGV[5], redis.call('ZSCORE', KEYS[1], ARGV[5]) or '0' }
 elseif changed ~= seen then bans = redis.call('ZRANGE', KEYS[1], 0, -1, 'WITHSCORES') end
 if ARGV[4] ~= '' then redis.pcall('ZADD', KEYS[2], whole(now), ARGV[4]) end
+redis.pcall('PEXPIRE', KEYS[2], ${INSTANCE_COUNTS_MS})
 redis.pcall('ZREMRANGEBYSCORE', KEYS[2], '-inf', whole(now - ${INSTANCE_COUNTS_MS}))
 local instances = redis.pcall('ZCARD', KEYS[2])
 return { string.format('%.3f', time[1] * 1000 + time[2] / 1000), failure, changed, bans, instances }`;

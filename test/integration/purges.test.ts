@@ -127,6 +127,11 @@ describe('the instances that a purge reaches', () => {
     expect(await redis.zscore(INSTANCES, 'gone')).toBeNull();
   });
 
+  it('leave nothing behind in Redis when the last one has gone', async () => {
+    await connected();
+    expect(await redis.pttl(INSTANCES)).toSatisfy((ms: number) => ms > 0 && ms <= 2000);
+  });
+
   it('are not known where Redis cannot say, which fails no purge', async () => {
     const one = await connected();
     await redis.del(INSTANCES);
@@ -209,6 +214,16 @@ describe('bans in Redis', () => {
     const short = await connected();
     expect([short.until('young') > 0, short.until('old'), short.until('ahead')]).toEqual([true, 0, 0]);
     expect(await redis.zrange(KEY, '0', '-1')).toEqual(['young']);
+  });
+
+  it('expire a minute after the last of them is of no use, whichever instance purges last', async () => {
+    const lasting = () => redis.pttl(KEY);
+    await (await connected()).purge('a');
+    expect(await lasting()).toSatisfy((ms: number) => ms > 25 * HOUR && ms <= 25 * HOUR + 60_000);
+    await (await connected(48 * HOUR)).purge('b');
+    expect(await lasting()).toSatisfy((ms: number) => ms > 49 * HOUR && ms <= 49 * HOUR + 60_000);
+    await (await connected()).purge('c');
+    expect(await lasting()).toBeGreaterThan(49 * HOUR);
   });
 
   it('are read from a Redis that takes no writes, and a purge is sent when it does', async () => {
