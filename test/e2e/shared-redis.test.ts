@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, i
 import { startIndexer } from '../../src/tools/simulator/indexer.ts';
 import { someNetwork } from '../support/some-network.ts';
 import type { Reply } from '../support/start-proxy.ts';
+import { purged } from './purge-world.ts';
 import {
   childrenOfSettled,
   newestBlock,
@@ -127,6 +128,16 @@ describe.each(DIALECTS)('one Redis, before indexer %s', (dialect) => {
         else expect(expiresMs).not.toBe(-1);
       }
     }
+  });
+
+  it('holds nothing without an expiry, after a purge and with a shared rate', async () => {
+    const limited = await world.addProxy({ env: { UPSTREAM_RPS: '100' } });
+    for (const target of lastingTargets().slice(0, 3)) await world.ask(target, {}, limited);
+    await purged(limited, { seqno: 7 });
+    await limited.untilRedisHasAll();
+    const all = await keys();
+    for (const part of [':bans:', ':instances']) expect(all.join()).toContain(part);
+    expect((await Promise.all(all.map((key) => redis.pttl(key)))).filter((ms) => ms === -1)).toEqual([]);
   });
 
   it('that lost an entry leaves the one in memory, which is served for its whole lifetime', async () => {
