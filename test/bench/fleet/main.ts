@@ -9,9 +9,11 @@ import { Connections } from '../support/connections.ts';
 import { byChance, openLoop } from '../support/open-loop.ts';
 import { startToncache, type Toncache } from '../support/processes.ts';
 import { describeMachine, markdownTable, quantilesOf } from '../support/report.ts';
+import { requestsForFailingKeys } from './failures.ts';
 
 // `npm run bench:fleet`: the same load on 1, 2 and 4 instances, with one Redis and with none. Three minutes, everything on
-// 127.0.0.1. `--seconds 2` runs each shorter.
+// 127.0.0.1. `--seconds 2` runs each shorter. `--failures` counts the requests for keys whose loads fail instead, in three
+// minutes; with `--toncache <folder>` those of another version.
 
 const FLEETS = [
   { instances: 1, shared: true },
@@ -36,9 +38,19 @@ const BLOCKS_BEHIND = 5;
 
 exitOnSignals();
 
-const { values } = parseArgs({ options: { seconds: { type: 'string', default: '10' } } });
+const { values } = parseArgs({
+  options: {
+    seconds: { type: 'string', default: '10' },
+    failures: { type: 'boolean', default: false },
+    toncache: { type: 'string' },
+  },
+});
 const seconds = Number(values.seconds);
 console.log(`${describeMachine()}\n`);
+if (values.failures) {
+  console.log(await requestsForFailingKeys(values.toncache));
+  process.exit();
+}
 const fleets = FLEETS.map((fleet) => ({ ...fleet, runs: [] as Awaited<ReturnType<typeof run>>[] }));
 for (let time = 0; time < REPEATS; time++) {
   for (const { instances, shared, runs } of fleets) runs.push(await run(instances, shared));

@@ -59,8 +59,8 @@ async function accepts(port: number): Promise<boolean> {
 
 /** toncache as `npm start` starts it. */
 export interface Toncache extends Server {
-  /** Requests to the indexer since it was started, by its own metrics. */
-  upstreamRequests(): Promise<number>;
+  /** Requests to the indexer since it was started, by its own metrics: all, or those for an operation. */
+  upstreamRequests(operation?: string): Promise<number>;
 }
 
 /** Starts toncache with these environment settings on free ports; `source`: a folder with toncache in it, default this one. */
@@ -78,6 +78,7 @@ export async function startToncache(
   });
   return Object.assign(server, {
     port: Number(new URL(publicUrl).port),
-    upstreamRequests: () => metricAt(adminUrl, 'toncache_upstream_requests_total'),
+    upstreamRequests: (operation?: string) =>
+      metricAt(adminUrl, 'toncache_upstream_requests_total', operation === undefined ? {} : { operation }),
   });
 }
