@@ -29,6 +29,8 @@ export interface ErrorDetails {
   readonly upstreamStatus?: number | undefined;
   /** The indexer that failed, where there are several. */
   readonly indexer?: string | undefined;
+  /** Whether that indexer was known to follow another chain than this process. */
+  readonly isOfOtherChain?: boolean;
   /** Why this proxy did not ask the indexer, in one word: for the log. */
   readonly reason?: ShedReason | undefined;
   /** The indexer's own error body, passed on as it is: `LONGEST_ERROR_BYTES` at most. Only for `upstream-error`. */

@@ -39,8 +39,13 @@ export type Outcome =
 export interface Meaning {
   /** What clients get where no other request brings an answer and no stale copy may be served. */
   readonly client: 'its answer' | ErrorCode;
-  /** Whether that is kept: stored for a lifetime; or `briefly`, for the failure TTL, and shared with other instances. */
+  /** Whether that is kept: stored for a lifetime; or `briefly`, for the failure TTL. */
   readonly kept: 'stored' | 'briefly' | 'no';
+  /**
+   * Whether it answers at other instances too, through Redis. `own words`: if its body is the indexer's own error. Other
+   * failures may be those of this instance alone: of its key, its route, its proxy.
+   */
+  readonly shared: 'yes' | 'own words' | 'no';
   /** Where it is a failure, see {@link resultIn}: `all`, in all operations of this indexer. `unknown`: it counts nowhere. */
   readonly failureOf: BreakerKind | 'all' | 'none' | 'unknown';
   /** What it is to the health of this one of several indexers. One that fails is asked last, not never. */
@@ -58,33 +63,34 @@ export type BreakerKind = 'not-served' | 'pause' | 'operation';
 
 /** The one table of what an indexer's answer means. Whoever acts on an outcome reads it, and adds no rule of its own. */
 export const OUTCOMES: Readonly<Record<Outcome, Meaning>> = {
-  //             clients get, kept, failure of, health, again
-  answered: row('its answer', 'stored', 'none', 'success', 'if doubtful'),
-  absent: row('its answer', 'stored', 'none', 'success', 'if doubtful'),
-  'client-error': row('upstream-error', 'briefly', 'none', 'success', 'if doubtful'),
-  'too-large': row('upstream-too-large', 'briefly', 'none', 'success', 'nowhere'),
-  'refused-key': row('upstream-refused-key', 'briefly', 'none', 'failure', 'elsewhere'),
-  redirect: row('upstream-redirect', 'briefly', 'none', 'failure', 'elsewhere'),
-  'not-served': row('not-served', 'briefly', 'not-served', 'success', 'elsewhere'),
-  'rate-limited': row('upstream-rate-limited', 'briefly', 'pause', 'success', 'elsewhere'),
-  failed: row('upstream-error', 'briefly', 'operation', 'failure', 'elsewhere'),
-  invalid: row('upstream-invalid', 'briefly', 'operation', 'failure', 'elsewhere'),
-  timeout: row('upstream-timeout', 'briefly', 'operation', 'failure', 'elsewhere'),
-  broken: row('upstream-broken', 'briefly', 'operation', 'failure', 'anywhere'),
-  'idle-broken': row('upstream-broken', 'no', 'unknown', 'unknown', 'here'),
-  unreachable: row('upstream-unreachable', 'briefly', 'all', 'failure', 'anywhere'),
-  refused: row('overloaded', 'no', 'unknown', 'unknown', 'elsewhere'),
-  unknown: row('internal', 'no', 'unknown', 'unknown', 'nowhere'),
+  //             clients get, kept, shared, failure of, health, again
+  answered: row('its answer', 'stored', 'yes', 'none', 'success', 'if doubtful'),
+  absent: row('its answer', 'stored', 'yes', 'none', 'success', 'if doubtful'),
+  'client-error': row('upstream-error', 'briefly', 'own words', 'none', 'success', 'if doubtful'),
+  'too-large': row('upstream-too-large', 'briefly', 'yes', 'none', 'success', 'nowhere'),
+  'refused-key': row('upstream-refused-key', 'briefly', 'no', 'none', 'failure', 'elsewhere'),
+  redirect: row('upstream-redirect', 'briefly', 'no', 'none', 'failure', 'elsewhere'),
+  'not-served': row('not-served', 'briefly', 'no', 'not-served', 'success', 'elsewhere'),
+  'rate-limited': row('upstream-rate-limited', 'briefly', 'no', 'pause', 'success', 'elsewhere'),
+  failed: row('upstream-error', 'briefly', 'own words', 'operation', 'failure', 'elsewhere'),
+  invalid: row('upstream-invalid', 'briefly', 'no', 'operation', 'failure', 'elsewhere'),
+  timeout: row('upstream-timeout', 'briefly', 'no', 'operation', 'failure', 'elsewhere'),
+  broken: row('upstream-broken', 'briefly', 'no', 'operation', 'failure', 'anywhere'),
+  'idle-broken': row('upstream-broken', 'no', 'no', 'unknown', 'unknown', 'here'),
+  unreachable: row('upstream-unreachable', 'briefly', 'no', 'all', 'failure', 'anywhere'),
+  refused: row('overloaded', 'no', 'no', 'unknown', 'unknown', 'elsewhere'),
+  unknown: row('internal', 'no', 'no', 'unknown', 'unknown', 'nowhere'),
 };
 
 function row(
   client: Meaning['client'],
   kept: Meaning['kept'],
+  shared: Meaning['shared'],
   failureOf: Meaning['failureOf'],
   health: Meaning['health'],
   again: Meaning['again'],
 ): Meaning {
-  return { client, kept, failureOf, health, again };
+  return { client, kept, shared, failureOf, health, again };
 }
 
 /** From what shows most of the indexer to what shows least: who answers 429 may stand in front of it. */

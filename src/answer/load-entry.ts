@@ -6,13 +6,13 @@ import type { Acquisition, Lease, Leases } from '../once/lease.ts';
 import type { Flight, FlightEnd } from '../once/single-flight.ts';
 import { OUTCOMES, outcomeOf } from '../outcomes.ts';
 import type { EventEffects } from '../push/apply-events.ts';
-import type { MonotonicMs, Ms } from '../time-units.ts';
+import type { EpochMs, MonotonicMs, Ms } from '../time-units.ts';
 import type { Pairs } from '../ton/canonical-request.ts';
 import { type Call, seqnoOf } from '../ton/parse-call.ts';
 import type { Report } from './events.ts';
 import type { IndexerAnswer, Indexers, Question } from './indexers.ts';
 import type { RefusalErrorOf } from './refusal-error.ts';
-import { decodeFailure, encodeFailure } from './shared-failure.ts';
+import { decodeFailure, encodeFailure, type SharedFailure } from './shared-failure.ts';
 
 /** The result of one flight. */
 export type Load =
@@ -46,7 +46,7 @@ export function askedIndexer(end: FlightEnd<Load>): boolean {
   return value.from === 'upstream' || (value.from === 'nowhere' && isKept(value.error));
 }
 
-/** Whether a failure answers those who ask next, here and at other instances. */
+/** Whether a failure answers those who ask next. */
 function isKept(error: ProxyError): boolean {
   return OUTCOMES[outcomeOf(error)].kept === 'briefly';
 }
@@ -57,7 +57,7 @@ export function failureTtlOf(load: Load): Ms {
 }
 
 /** An answer by a hash that is too large stays so, and to learn it again costs as many bytes again. */
-const TOO_LARGE_TTL_MS = 60_000;
+const TOO_LARGE_TTL_MS: Ms = 60_000;
 
 /**
  * Whether the answer of a load may not be served to one who has only followed it: a purge covers it, the block that it
@@ -76,6 +76,8 @@ export interface EntryLoaderDependencies {
   readonly refusalError: RefusalErrorOf;
   /** Absent where `stream.url` is not set. */
   readonly pushed: EventEffects | undefined;
+  /** The clock of Redis, where there is one. */
+  readonly now: () => EpochMs;
   readonly monotonic: () => MonotonicMs;
   readonly report: Report;
   /** The time that all Redis work of one load shares. */
@@ -130,8 +132,11 @@ export class EntryLoader {
       const { found } = loaded;
       const landing = await loaded.landed(flight.signal);
       const failure = landing.state === 'failed' ? decodeFailure(landing.failure) : undefined;
-      if (failure !== undefined) return this.#failed(call, key, failure, found);
-      // With Redis failing, or a failure that cannot be read, another wait could end in the same way: load without it.
+      if (failure !== undefined) {
+        return this.#failed(call, key, failure.error, found, false, this.#remainingTtlOf(call, failure));
+      }
+      // With Redis failing, or a failure that concerns its instance alone, another wait could end in the same way: load
+      // without it.
       look = landing.state === 'over' ? await this.#lookUp(call, key) : { found, remainingBudgetMs: 0 };
     }
   }
@@ -178,8 +183,8 @@ export class EntryLoader {
       this.#keep(question, answer, lease, replaced),
     );
     if (!(result instanceof ProxyError)) return result;
-    // Indexer failures are shared with waiting instances, local refusals (overload, shutdown) are not.
-    if (isKept(result)) lease?.fail(encodeFailure(result), this.#ttlOf(question.call, result));
+    // A local refusal (overload, shutdown) ends the lease by its release.
+    if (lease !== undefined && isKept(result)) this.#share(question.call, result, lease);
     return this.#failed(question.call, question.request.key, result, found, isRefresh);
   }
 
@@ -204,18 +209,38 @@ export class EntryLoader {
     return looked.then((found) => ({ found, remainingBudgetMs: redisBudgetMs - (monotonic() - startedAt) }));
   }
 
-  #failed(call: Call, key: string, error: ProxyError, found: Lookup, isRefresh = false): Load {
+  #failed(
+    call: Call,
+    key: string,
+    error: ProxyError,
+    found: Lookup,
+    isRefresh = false,
+    ttlMs = isKept(error) ? this.#ttlOf(call, error) : 0,
+  ): Load {
     const inMemory = this.#dependencies.cache.lookInMemory(key, call.tags);
     // An entry too large for memory was only found in Redis.
     const isDropped = isRefresh && error.code === 'overloaded';
     const fallback = inMemory.state === 'miss' ? found : inMemory;
-    return { from: 'nowhere', error, isDropped, fallback, ttlMs: isKept(error) ? this.#ttlOf(call, error) : 0 };
+    return { from: 'nowhere', error, isDropped, fallback, ttlMs };
   }
 
-  /** How long a failure that is kept answers those who ask next, here and at other instances. */
+  /** Ends the lease by a failure: other instances get it for as long as those who ask here, or load at once. */
+  #share(call: Call, error: ProxyError, lease: Lease): void {
+    const ttlMs = this.#ttlOf(call, error);
+    const failure = encodeFailure(error, this.#dependencies.now() + ttlMs);
+    if (failure === undefined) lease.failAlone();
+    else lease.fail(failure, ttlMs);
+  }
+
+  /** How long a failure that is kept answers those who ask next. */
   #ttlOf({ operation }: Call, { code }: ProxyError): Ms {
-    const isLasting = operation.isFurther && code === 'upstream-too-large';
+    const isLasting = code === 'upstream-too-large' && operation.isFurther;
     return isLasting ? TOO_LARGE_TTL_MS : this.#dependencies.failureTtlMs;
+  }
+
+  /** The same of a failure that another instance shared. Where its end is not known, the next one looks into Redis again. */
+  #remainingTtlOf(call: Call, { error, until = 0 }: SharedFailure): Ms {
+    return Math.min(Math.max(0, until - this.#dependencies.now()), this.#ttlOf(call, error));
   }
 }
 

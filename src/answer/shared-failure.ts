@@ -1,10 +1,20 @@
 import { z } from 'zod';
 import { LONGEST_ERROR_BYTES, ProxyError, UPSTREAM_FAILURES } from '../errors.ts';
+import { OUTCOMES, outcomeOf } from '../outcomes.ts';
+import type { EpochMs } from '../time-units.ts';
+import { isOwnError } from '../ton/finality.ts';
 
-/** A failure as instances share it: one of the indexer. The cause is left out: it concerns this process alone. */
+/** A failure of the indexer that answers at all instances. */
+export interface SharedFailure {
+  readonly error: ProxyError;
+  /** Until when, by the clock of Redis; `undefined` where the instance that shared it does not say. */
+  readonly until: EpochMs | undefined;
+}
+
+/** The text of such a failure. The cause is left out: it concerns one process alone. */
 const SHARED = z
   .object({
-    code: z.enum([...UPSTREAM_FAILURES, 'not-served']),
+    code: z.enum(UPSTREAM_FAILURES),
     message: z.string(),
     upstreamStatus: z.int().min(200).max(599).optional(),
     /** It is sent on in a header. */
@@ -18,26 +28,38 @@ const SHARED = z
       .string()
       .max(4 * Math.ceil(LONGEST_ERROR_BYTES / 3))
       .optional(),
+    until: z.number().optional(),
   })
-  .refine(
-    ({ code, upstreamStatus = 0 }) => (code !== 'upstream-error' && code !== 'not-served') || upstreamStatus >= 400,
-  );
+  .refine(({ code, upstreamStatus = 0 }) => code !== 'upstream-error' || upstreamStatus >= 400);
 
-/** A failure of the indexer as text. */
-export function encodeFailure(error: ProxyError): string {
+/** The text of a failure that answers until then at all instances; `undefined` if it concerns this instance alone. */
+export function encodeFailure(error: ProxyError, until: EpochMs): string | undefined {
+  if (!isShared(error)) return undefined;
   const { code, message, details } = error;
   const { upstreamStatus, apiVersion, retryAfterSeconds } = details;
   const upstreamBody = details.upstreamBody?.toString('base64');
-  return JSON.stringify({ code, message, upstreamStatus, apiVersion, retryAfterSeconds, upstreamBody });
+  return JSON.stringify({ code, message, upstreamStatus, apiVersion, retryAfterSeconds, upstreamBody, until });
 }
 
-/** The failure that another instance shared; `undefined` if the text is no such failure. Never throws. */
-export function decodeFailure(text: string): ProxyError | undefined {
+/**
+ * The failure that another instance shared; `undefined` if the text is none, or one that concerns that instance alone:
+ * older versions share all. Never throws.
+ */
+export function decodeFailure(text: string): SharedFailure | undefined {
   const { data } = SHARED.safeParse(parsed(text));
   if (data === undefined) return undefined;
-  const { code, message, upstreamBody, ...details } = data;
+  const { code, message, upstreamBody, until, ...details } = data;
   const body = upstreamBody === undefined ? undefined : Buffer.from(upstreamBody, 'base64');
-  return new ProxyError(code, message, { ...details, upstreamBody: body });
+  const error = new ProxyError(code, message, { ...details, upstreamBody: body });
+  return isShared(error) ? { error, until } : undefined;
+}
+
+/** Whether it says something about what every instance would get, by {@link OUTCOMES}. */
+function isShared(error: ProxyError): boolean {
+  const { upstreamBody, isOfOtherChain } = error.details;
+  const { shared } = OUTCOMES[outcomeOf(error)];
+  if (isOfOtherChain === true || shared === 'no') return false;
+  return shared === 'yes' || isOwnError(parsed(String(upstreamBody)));
 }
 
 function parsed(text: string): unknown {

@@ -1,3 +1,6 @@
+/** Begins the value of a lease that nobody holds: its load has failed. No token begins with it. */
+export const FAILED = 'failed ';
+
 /**
  * Reads the entry, and takes its lease if nobody has it. Returns the value of the lease that another one has, and the
  * entry, each nil if there is none; a value that is no string is overwritten. KEYS: entry, lease. ARGV: our token, the

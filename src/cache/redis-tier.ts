@@ -9,7 +9,7 @@ import { type CodedBody, type Entry, keptBytes } from './entry.ts';
 import { decodeEntry, encodeEntry, MAX_BODY_BYTES } from './entry-codec.ts';
 import { precedenceOver } from './precedence.ts';
 import { leaseKeyOf } from './redis-keys.ts';
-import { ACQUIRE, END_LEASE, STORE } from './redis-scripts.ts';
+import { ACQUIRE, END_LEASE, FAILED, STORE } from './redis-scripts.ts';
 import { tryReading, tryWriting } from './redis-trial.ts';
 
 /**
@@ -211,10 +211,12 @@ export class RedisTier {
     if (await isStored(givenToken)) return 'stored';
     const token = randomUUID();
     const { holder, found } = await this.#acquire(entry.key, { token, leaseMs: COMPARE_MS });
-    if (holder !== undefined) return 'taken';
+    const isFailed = holder?.startsWith(FAILED) === true;
+    if (holder !== undefined && !isFailed) return 'taken';
     const precedence = found === undefined ? 'replaces' : precedenceOver(found, entry, now());
-    if (precedence === 'replaces') return (await isStored(token)) ? 'stored' : 'taken';
-    await connection.runScript(END_LEASE, keys.slice(1), [token, '', 0]);
+    // While a failed load has its value there, no other one has written.
+    if (precedence === 'replaces') return (await isStored(holder ?? token)) ? 'stored' : 'taken';
+    if (!isFailed) await connection.runScript(END_LEASE, keys.slice(1), [token, '', 0]);
     return precedence;
   }
 

@@ -1,7 +1,7 @@
 // eslint-disable-next-line no-restricted-syntax -- a token only has to differ from those of all instances
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { END_LEASE } from '../cache/redis-scripts.ts';
+import { END_LEASE, FAILED } from '../cache/redis-scripts.ts';
 import type { Lookup, TieredCache, WritersLease } from '../cache/tiered-cache.ts';
 import type { ConnectedRedis } from '../redis/connect.ts';
 import { withinBudget } from '../redis/within-budget.ts';
@@ -11,9 +11,11 @@ import type { MonotonicMs, Ms } from '../time-units.ts';
 export interface Lease extends WritersLease {
   /** The indexer failed: other instances get this failure for so long. */
   fail(failure: string, ms: Ms): void;
+  /** The load failed in a way that may concern this instance alone: those who wait for it load at once, without a lease. */
+  failAlone(): void;
   /**
-   * The load ended for a reason that concerns this process alone (shed, shutdown): another instance loads. Does nothing
-   * where the lease has ended, or a write ends it.
+   * The indexer was not asked (shed, shutdown): another instance takes the lease. Does nothing where it has ended, or a write
+   * ends it.
    */
   release(): void;
 }
@@ -22,7 +24,7 @@ export interface Lease extends WritersLease {
 export type Landing =
   /** The lease is over. Its holder has stored an answer, or has released it, or is dead: look again. */
   | { readonly state: 'over' }
-  /** The indexer failed; `failure` is what the holder shared. */
+  /** The load failed; `failure` is what the holder shared, or no failure at all. */
   | { readonly state: 'failed'; readonly failure: string }
   /** Redis fails, or the lease does not end: load without it. */
   | { readonly state: 'unavailable' };
@@ -51,8 +53,8 @@ export interface LeasesDependencies {
 /** Milliseconds between polls of a lease that another instance has; the last one repeats. */
 const POLLS_MS = [10, 20, 40, 80];
 
-/** Stands before a failure. No token begins with it. */
-const FAILED = 'failed ';
+/** How long those who wait can see that a load failed which concerns its holder alone: a few polls. */
+const FAILED_ALONE_MS = 250;
 
 /**
  * One load per key among the instances on one Redis. Races between A, which holds or asks for the lease, and B:
@@ -62,6 +64,8 @@ const FAILED = 'failed ';
  * - Holder dies. 1. B waits. 2. A is killed. 3. The lease expires. 4. B polls, looks again, and acquires.
  * - Holder stalls. 1. A stalls for longer than its lease. 2. B acquires and loads. 3. A answers its own clients; its
  *   store finds that the lease is not its own, and never overwrites what it has not read.
+ * - Holder fails alone. 1. B and C wait. 2. The key of A is wrong, or its route is cut. 3. B and C load at once: if all are
+ *   cut, nobody has waited for one after the other.
  * - Slow load. 1. The lease of A ends before its load. 2. B loads too.
  * - Reply lost. 1. A's acquisition is executed, its reply is overdue. 2. A loads without a lease, and releases what it may
  *   have got: commands of one connection are executed in their order.
@@ -100,6 +104,8 @@ export class Leases {
         void write.then((isStored) => isStored || this.#end(key, token, '', 0));
       },
       fail: (failure, ms) => end(FAILED + failure, ms),
+      // Its token is no failure, and makes the value differ from any other.
+      failAlone: () => end(FAILED + token, FAILED_ALONE_MS),
       release: () => end('', 0),
     };
   }

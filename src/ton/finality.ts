@@ -67,9 +67,9 @@ export function finalityOf({ operation, request }: Classifiable, status: number,
   return operation.finality(body, request);
 }
 
-/** The 404s of gateways and frameworks have other members, or others beside it: the indexer's own has exactly this one. */
-function isOwnError(body: JsonObject): boolean {
-  return typeof body['error'] === 'string' && Object.keys(body).length === 1;
+/** Errors of gateways and frameworks have other members, or others beside it: the indexer's own have exactly this one. */
+export function isOwnError(body: unknown): boolean {
+  return isObject(body) && typeof body['error'] === 'string' && Object.keys(body).length === 1;
 }
 
 /** Whether a row is a transaction that can no longer be invalidated. With an unknown `finality` word it is not. */

@@ -1,0 +1,287 @@
+import { once } from 'node:events';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { Redis } from 'ioredis';
+import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
+import {
+  type Fault,
+  failed,
+  foreign404,
+  garbage,
+  notServed,
+  rateLimited,
+  redirected,
+  refusedKey,
+  withoutList,
+} from '../../src/tools/simulator/faults.ts';
+import { type Indexer, startIndexer } from '../../src/tools/simulator/indexer.ts';
+import { childrenOfSettled, targetOf } from '../e2e/questions.ts';
+import { World, type WorldProxyOptions } from '../e2e/world.ts';
+import { FakeResolver } from '../support/fake-resolver.ts';
+import { freePort } from '../support/free-port.ts';
+import { selfSignedCertificate } from '../support/self-signed-certificate.ts';
+import type { Reply, RunningProxy } from '../support/start-proxy.ts';
+import { answering, PATIENT_ADMISSION } from './faulty-world.ts';
+
+/** Of the requests that fail here. */
+const OPERATION = 'masterchainBlockShards';
+
+let world: World;
+let redis: Redis;
+let stack: AsyncDisposableStack;
+
+/** Whoever keeps a failure keeps it until the test lets time go on. */
+const OPTIONS = {
+  stopsTime: true,
+  // A lease lasts for half of it, by the clock of Redis.
+  env: { UPSTREAM_TIMEOUT: '60s' },
+  overrides: { admission: PATIENT_ADMISSION, coalescing: { failureTtl: 60_000 } },
+};
+
+beforeEach(async () => {
+  redis = new Redis(inject('redisUrl'));
+  stack = new AsyncDisposableStack();
+  world = stack.use(await World.start({ dialect: '1.3', tiers: 'memory and Redis', proxy: OPTIONS }));
+});
+
+afterEach(async () => {
+  await stack.disposeAsync();
+  redis.disconnect();
+});
+
+/** One more instance. */
+const addInstance = (options: WorldProxyOptions = {}) => world.addProxy({ ...OPTIONS, ...options });
+
+/** An indexer of the same chain, for one instance alone: what stands between the two is faulty. */
+async function faultyWay(fault: Fault): Promise<Indexer> {
+  const indexer = await startIndexer({ chain: world.indexer.chain, now: () => world.now });
+  stack.defer(() => indexer.close());
+  indexer.faults.inject(fault, scope());
+  return indexer;
+}
+
+/** A block for which no instance asks by itself. */
+const seqno = ({ indexer }: World) => indexer.chain.headSeqno - 20;
+const block = (of: World) => targetOf(OPERATION, { seqno: seqno(of) });
+const scope = () => ({ operation: OPERATION, query: `seqno=${seqno(world)}` }) as const;
+
+const entries = () => redis.keys(`*${world.network}*`);
+const leases = () => redis.keys(`*${world.network}*:lease`);
+
+async function expectRight(target: string, proxy: RunningProxy): Promise<void> {
+  const [reply, truth] = [await world.ask(target, {}, proxy), await world.askIndexer(target)];
+  expect([reply.status, reply.text]).toEqual([200, truth.text]);
+}
+
+/** Asks an instance for the newest block, which fails; returns the target. */
+async function failing(proxy: RunningProxy, status: number, detail?: string): Promise<string> {
+  const target = block(world);
+  const reply = await world.ask(target, {}, proxy);
+  expect([reply.status, reply.cache['detail']]).toEqual([status, detail ?? 'upstream-error']);
+  // It answers those who ask next, here.
+  expect((await world.ask(target, {}, proxy)).status).toBe(status);
+  return target;
+}
+
+describe('a failure that may be that of one instance alone answers no client of another one', () => {
+  const gateway = { 'Content-Type': 'text/html' };
+
+  it.each<[string, Fault, number, string]>([
+    ['401', refusedKey(401), 502, 'upstream-refused-key'],
+    ['403', refusedKey(403), 502, 'upstream-refused-key'],
+    ['429 for its key', rateLimited('json', '20'), 503, 'upstream-rate-limited'],
+    ['501', notServed('masterchainBlockShards', 'not-implemented'), 501, 'not-served'],
+    ['a path that another server lacks', notServed('masterchainBlockShards', 'no-path'), 501, 'not-served'],
+    ['a redirect to a login', redirected(), 502, 'upstream-redirect'],
+    ['a page in HTML', garbage('html'), 502, 'upstream-invalid'],
+    ['JSON without the list', withoutList(), 502, 'upstream-invalid'],
+    ['an answer that is cut', { kind: 'cut', framing: 'content-length' }, 502, 'upstream-invalid'],
+    ['the 404 of a gateway', foreign404('gateway'), 502, 'upstream-invalid'],
+    ['the 502 of a gateway, in HTML', answering('<h1>502 Bad Gateway</h1>', gateway, 502), 502, 'upstream-error'],
+    ['the 503 of a gateway, in JSON', failed(503, 'json', '7', { error: 'x', code: 503 }), 503, 'upstream-error'],
+    ['the 500 of a framework', failed(500, 'json', undefined, { message: 'x' }), 500, 'upstream-error'],
+    ['a 500 whose error is no text', failed(500, 'json', undefined, { error: { code: 1 } }), 500, 'upstream-error'],
+    ['504 without a body', answering('', {}, 504), 504, 'upstream-error'],
+    ['407 of an egress proxy, in HTML', answering('<h1>407</h1>', gateway, 407), 407, 'upstream-error'],
+    ['402 of a provider', failed(402, 'json', undefined, { ok: false, error: 'no plan' }), 402, 'upstream-error'],
+    ['a reset', { kind: 'reset' }, 502, 'upstream-broken'],
+  ])('%s', async (_, fault, status, detail) => {
+    const way = await faultyWay(fault);
+    const cut = await addInstance({ upstreamUrl: way.url });
+    const target = await failing(cut, status, detail);
+    await expectRight(target, world.proxy);
+    expect(await world.proxy.metric('toncache_request_failures_total', { code: detail })).toBe(0);
+  });
+
+  it('a hung indexer', async () => {
+    const way = await faultyWay({ kind: 'hang' });
+    const overrides = { ...OPTIONS.overrides, upstream: { timeout: 300 } };
+    const cut = await addInstance({ upstreamUrl: way.url, overrides });
+    await expectRight(await failing(cut, 504, 'upstream-timeout'), world.proxy);
+  });
+
+  it('a port that refuses connections', async () => {
+    const cut = await addInstance({ upstreamUrl: `http://127.0.0.1:${await freePort()}` });
+    await expectRight(await failing(cut, 502, 'upstream-unreachable'), world.proxy);
+  });
+
+  it('a name that does not resolve', async () => {
+    const askResolver = new FakeResolver().ask;
+    const cut = await addInstance({ upstreamUrl: 'http://indexer.example:8081', askResolver });
+    await expectRight(await failing(cut, 502, 'upstream-unreachable'), world.proxy);
+  });
+
+  it('a certificate that it does not trust', async () => {
+    const server = createServer(selfSignedCertificate('indexer', '127.0.0.1'));
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    stack.defer(() => void server.close());
+    const { port } = server.address() as AddressInfo;
+    const cut = await addInstance({ upstreamUrl: `https://127.0.0.1:${port}` });
+    await expectRight(await failing(cut, 502, 'upstream-unreachable'), world.proxy);
+  });
+});
+
+describe('instances that wait for the load of another one', () => {
+  it('load at once when its key is refused, and get their own answers; what they store is shared', async () => {
+    const way = await faultyWay(refusedKey(401));
+    const cut = await addInstance({ upstreamUrl: way.url });
+    const other = await addInstance();
+    const target = block(world);
+    const [gate, healthyGate] = [way.hold(OPERATION), world.indexer.hold(OPERATION)];
+    const refused = world.ask(target, {}, cut);
+    await gate.arrived(1);
+    const waiting = [world.ask(target), world.ask(target, {}, other)];
+    await expect.poll(async () => (await followed(world.proxy)) + (await followed(other))).toBe(2);
+    gate.release();
+    expect((await refused).status).toBe(502);
+    // Neither waits for the other one.
+    await expect.poll(() => world.forwardedFor(target).length).toBe(2);
+    healthyGate.release();
+    for (const reply of await Promise.all(waiting)) expect(reply.status).toBe(200);
+    await Promise.all([world.proxy, other].map((proxy) => proxy.untilRedisHasAll()));
+    expect(await leases()).toEqual([]);
+    // Its own clients get it as soon as the failure has ended: 60 s here.
+    const newcomer = await addInstance({ upstreamUrl: way.url });
+    expect((await world.ask(target, {}, newcomer)).cache).toMatchObject({ hit: true, detail: 'redis' });
+  });
+
+  it('replace an older answer in Redis while the failure of that one can be seen there', async () => {
+    const target = childrenOfSettled(world);
+    const entry = await storedBy(world.ask(target));
+    const before = await redis.getBuffer(entry);
+    await redis.set(`${entry}:lease`, 'failed by its own key', 'PX', 60_000);
+    // It is fresh no more, but usable.
+    world.advance(8000);
+    await world.untilFresh(target);
+    await world.proxy.untilRedisHasAll();
+    expect(await redis.getBuffer(entry)).not.toEqual(before);
+    expect(await leases()).toEqual([]);
+  });
+});
+
+/** The key in Redis of the entry that an instance stores for a request. */
+async function storedBy(asking: Promise<Reply>): Promise<string> {
+  const before = new Set(await entries());
+  expect((await asking).cache).toMatchObject({ stored: true });
+  await world.proxy.untilRedisHasAll();
+  const [entry = '', ...others] = (await entries()).filter((key) => !before.has(key));
+  expect(others).toEqual([]);
+  return entry;
+}
+
+/** Shared failures are kept for 60 s. Then Redis has let them go, whose clock a test cannot move. */
+async function advancePast(ms: number): Promise<void> {
+  world.advance(ms);
+  const gone = await leases();
+  if (gone.length > 0) await redis.del(gone);
+}
+
+describe('a failure that every instance would get', () => {
+  const own = (status: number) => failed(status, 'json', undefined, { error: 'in its own words' });
+  const shared: [string, Fault, number][] = [
+    ['500', own(500), 500],
+    ['503', own(503), 503],
+    ['422', own(422), 422],
+    ['400', own(400), 400],
+    ['a body that is too large', { kind: 'huge', bytes: 100_000 }, 502],
+  ];
+
+  it.each(shared)('costs one request: %s', async (_, fault, status) => {
+    const upstream = { maxBodySize: 64 * 1024 };
+    const [one, other] = [
+      await addInstance({ overrides: { ...OPTIONS.overrides, upstream } }),
+      await addInstance({ overrides: { ...OPTIONS.overrides, upstream } }),
+    ];
+    world.indexer.faults.inject(fault, scope());
+    const target = block(world);
+    const [first, second] = [await world.ask(target, {}, one), await world.ask(target, {}, other)];
+    expect([first.status, second.status, second.text]).toEqual([status, status, first.text]);
+    expect(world.forwardedFor(target)).toHaveLength(1);
+  });
+
+  it('ends at the instance that learned it when it ends at the one that was answered', async () => {
+    const other = await addInstance();
+    const target = block(world);
+    world.indexer.faults.inject(own(500), { ...scope(), times: 1 });
+    expect((await world.ask(target)).status).toBe(500);
+    world.advance(30_000);
+    expect((await world.ask(target, {}, other)).status).toBe(500);
+    await advancePast(29_999);
+    expect((await world.ask(target, {}, other)).status).toBe(500);
+    await advancePast(1);
+    await expectRight(target, other);
+  });
+
+  it('is never kept for longer than a failure of its own, whatever end another instance names', async () => {
+    const target = block(world);
+    const lease = await leaseOf(target);
+    await redis.set(lease, `failed ${JSON.stringify({ ...OLD_FAILURE, until: world.now + 1e9 })}`);
+    expect((await world.ask(target)).status).toBe(500);
+    await advancePast(60_000);
+    await expectRight(target, world.proxy);
+  });
+});
+
+const OLD_FAILURE = {
+  code: 'upstream-error',
+  message: 'the indexer answered with status 500',
+  upstreamStatus: 500,
+  upstreamBody: Buffer.from('{"error":"x"}').toString('base64'),
+};
+
+/** The key in Redis of the lease of a target, which has failed before and is asked for by nobody now. */
+async function leaseOf(target: string): Promise<string> {
+  world.indexer.faults.inject(failed(500, 'text'), { ...scope(), times: 1 });
+  const gate = world.indexer.hold(OPERATION);
+  const other = await addInstance();
+  const asking = world.ask(target, {}, other);
+  await gate.arrived(1);
+  const [lease = ''] = await leases();
+  gate.release();
+  expect((await asking).status).toBe(500);
+  return lease;
+}
+
+describe('what an instance of an older version shared', () => {
+  it.each([
+    ['a refused key', { code: 'upstream-refused-key', message: 'x', upstreamStatus: 401 }],
+    ['no connection', { code: 'upstream-unreachable', message: 'x' }],
+    ["a gateway's 502", { code: 'upstream-error', message: 'x', upstreamStatus: 502 }],
+  ])('answers nobody here if it may be that of one instance alone: %s', async (_, failure) => {
+    const target = block(world);
+    await redis.set(await leaseOf(target), `failed ${JSON.stringify(failure)}`, 'PX', 60_000);
+    await expectRight(target, world.proxy);
+  });
+
+  it('answers while Redis has it: it does not say until when', async () => {
+    const target = block(world);
+    const lease = await leaseOf(target);
+    await redis.set(lease, `failed ${JSON.stringify(OLD_FAILURE)}`, 'PX', 60_000);
+    expect((await world.ask(target)).status).toBe(500);
+    expect((await world.ask(target)).status).toBe(500);
+    await redis.del(lease);
+    await expectRight(target, world.proxy);
+  });
+});
+
+const followed = (proxy: RunningProxy) => proxy.metric('toncache_followed_total');
