@@ -56,8 +56,8 @@ export function failureTtlOf(load: Load): Ms {
   return load.from === 'nowhere' ? (load.ttlMs ?? 0) : 0;
 }
 
-/** An answer by a hash that is too large stays so, and to learn it again costs as many bytes again. */
-const TOO_LARGE_TTL_MS: Ms = 60_000;
+/** What is too large mostly is so for a while, and to learn it again costs as many bytes again. */
+const TOO_LARGE_TTL_MS: Ms = 5000;
 
 /**
  * Whether the answer of a load may not be served to one who has only followed it: a purge covers it, the block that it
@@ -234,7 +234,8 @@ export class EntryLoader {
 
   /** How long a failure that is kept answers those who ask next. */
   #ttlOf({ operation }: Call, { code }: ProxyError): Ms {
-    const isLasting = code === 'upstream-too-large' && operation.isFurther;
+    // Where requests name nothing (`masterchainInfo`), one answer is for everybody, and the next block brings another.
+    const isLasting = code === 'upstream-too-large' && operation.isFurther && operation.queryNames.size > 0;
     return isLasting ? TOO_LARGE_TTL_MS : this.#dependencies.failureTtlMs;
   }
 
