@@ -23,6 +23,7 @@ export interface ReadAnswer {
 interface ClassifyDependencies {
   /** See `Meta.indexer`. */
   readonly indexer: string;
+  readonly isOfOtherChain: boolean;
   /** 0 to 1, for jitter. */
   readonly random: () => number;
   /** See `IndexerHead.chainTime`. The age of a growing answer counts from it. */
@@ -36,7 +37,7 @@ interface ClassifyDependencies {
  */
 export function classifyAnswer(
   read: ReadAnswer,
-  { indexer, chainTime, random }: ClassifyDependencies,
+  { indexer, isOfOtherChain, chainTime, random }: ClassifyDependencies,
   policies: LifetimePolicies,
 ): Entry | ProxyError {
   const { key, answer, facts, awaitedBlock } = read;
@@ -55,6 +56,7 @@ export function classifyAnswer(
     answerClass: finality.answerClass,
     maxAgeSeconds: lifetime.maxAgeSeconds,
     indexer,
+    ...(isOfOtherChain && { isOfOtherChain }),
   });
   const content = contentOf(ownedBytes(answer.body));
   return newEntry({

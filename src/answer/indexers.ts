@@ -32,7 +32,7 @@ export interface AskableIndexer {
   readonly client: Pick<UpstreamClient, 'fetch'>;
   readonly head: Pick<
     IndexerHead,
-    'learn' | 'learnHead' | 'chainTime' | 'askIfDue' | 'newestBlock' | 'hasBlock' | 'refute'
+    'learn' | 'learnHead' | 'chainTime' | 'askIfDue' | 'newestBlock' | 'hasBlock' | 'refute' | 'fault'
   >;
   /** The pauses that it asked for. */
   readonly pause: Pick<Pause, 'refusal'>;
@@ -177,7 +177,11 @@ export class Indexers {
     const seqno = seqnoOf(call);
     const indexer = indexers[ticket.route.index] as AskableIndexer;
     let answered: IndexerAnswer | undefined;
-    const by = (error: ProxyError) => (indexers.length === 1 ? error : error.with({ indexer: indexer.name }));
+    const by = (error: ProxyError) => {
+      const { name, head } = indexer;
+      const named = indexers.length === 1 ? error : error.with({ indexer: name });
+      return head.fault === 'other-chain' ? named.with({ isOfOtherChain: true }) : named;
+    };
     try {
       const go = ticket.send();
       if (go !== 'go') return refusalError(request, go);
@@ -215,7 +219,9 @@ export class Indexers {
   #classify(read: ReadAnswer, { head, name: indexer }: AskableIndexer): Entry | ProxyError {
     const { indexers, random, report, policies } = this.#dependencies;
     if (read.facts.finality?.newestNow !== undefined) head.askIfDue();
-    const by = { indexer: indexers.length === 1 ? '' : indexer, random, chainTime: head.chainTime };
+    const { chainTime, fault } = head;
+    const name = indexers.length === 1 ? '' : indexer;
+    const by = { indexer: name, isOfOtherChain: fault === 'other-chain', random, chainTime };
     let classified = classifyAnswer(read, by, policies);
     if (!(classified instanceof ProxyError)) {
       const { chainPoint } = read.facts;

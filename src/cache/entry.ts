@@ -15,6 +15,8 @@ export interface Meta {
   readonly maxAgeSeconds: number;
   /** Host and port of the indexer that answered; empty where there is one alone. */
   readonly indexer: string;
+  /** Whether that was known to follow another chain than this process: then no other instance gets the answer. */
+  readonly isOfOtherChain?: boolean;
 }
 
 /** A stored answer: immutable bytes with the instants that decide what they are still good for. */
@@ -88,8 +90,8 @@ const shared = new Map<string, Meta>();
 
 /** The one object that all entries with this metadata share. Otherwise 100 000 entries would have 100 000 of them. */
 export function sharedMeta(meta: Meta): Meta {
-  const { status, contentType, apiVersion, answerClass, maxAgeSeconds, indexer } = meta;
-  const name = `${status} ${maxAgeSeconds} ${answerClass} ${indexer} ${apiVersion === undefined ? '' : `v${apiVersion}`}\n${contentType}`;
+  const { status, contentType, apiVersion, answerClass, maxAgeSeconds, indexer, isOfOtherChain = false } = meta;
+  const name = `${status} ${maxAgeSeconds} ${answerClass} ${indexer} ${isOfOtherChain} ${apiVersion === undefined ? '' : `v${apiVersion}`}\n${contentType}`;
   const known = shared.get(name);
   if (known !== undefined) return known;
   // Foreign bytes in Redis must not fill the memory with metadata.

@@ -144,7 +144,7 @@ export class TieredCache {
     const precedence = kept === undefined ? 'replaces' : precedenceOver(kept, entry, now());
     if (kept !== undefined && precedence === 'older') return { outcome: 'superseded', kept };
     if (kept !== undefined && precedence === 'regressed') {
-      return { outcome: 'regressed', kept: this.#extend(kept, lease) };
+      return { outcome: 'regressed', kept: this.#extend(kept, lease, entry) };
     }
     wentBack.look(entry);
     // After the comparison: what is not kept, too, may be less than clients have seen, from a replica that lags.
@@ -179,16 +179,18 @@ export class TieredCache {
     return accepts?.(entry) === false ? undefined : entry;
   }
 
-  #extend(kept: Entry, lease?: WritersLease): Entry {
+  /** `answer`: the one that is less complete. */
+  #extend(kept: Entry, lease?: WritersLease, answer = kept): Entry {
     const entry = extended(kept, this.#dependencies.now());
     this.#dependencies.memory.set(entry);
-    this.#share(entry, lease);
+    if (answer.meta.isOfOtherChain !== true) this.#share(entry, lease);
     return entry;
   }
 
   /** Begins to write an entry to Redis; returns whether it has begun. */
   #share(entry: Entry, lease: WritersLease | undefined): boolean {
     const { memory, redis, purges } = this.#dependencies;
+    if (entry.meta.isOfOtherChain === true) return false;
     // Until bans and Redis' time are known, the entry may be dated by a wrong clock.
     const write = purges.isCurrent ? redis?.set(entry, lease?.token) : undefined;
     if (write === undefined) return false;
