@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { failed } from '../../src/tools/simulator/faults.ts';
+import type { Asking } from '../support/http-client.ts';
 import {
   childrenOfSettled,
   newestBlock,
@@ -26,17 +27,17 @@ describe('headers', () => {
     const target = newestBlock(world);
     const control = async () => {
       const { headers } = await world.ask(target);
-      return `${headers.age}: ${headers['cache-control']}`;
+      return `${headers.age}: ${headers['cache-control']}; ${headers['x-accel-expires']} in nginx`;
     };
     await control();
     await world.leap(2 * HOUR_MS);
-    expect(await control()).toBe('7200: public, max-age=10800');
+    expect(await control()).toBe('7200: public, max-age=10800; 3600 in nginx');
     await world.leap(21.5 * HOUR_MS);
-    expect(await control()).toBe('84600: public, max-age=86400');
+    expect(await control()).toBe('84600: public, max-age=86400; 1800 in nginx');
     await world.leap(0.5 * HOUR_MS - 1);
-    expect(await control()).toBe('86399: public, max-age=86399');
+    expect(await control()).toBe('86399: public, max-age=86399; 0 in nginx');
     await world.leap(1);
-    expect(await control()).toBe('86400: public, max-age=0');
+    expect(await control()).toBe('86400: public, max-age=0; 0 in nginx');
   });
 
   it('let clients keep no stale answer that is served in place of a failure', async () => {
@@ -46,7 +47,48 @@ describe('headers', () => {
     world.indexer.faults.inject(failed(500));
     for (const headers of [{}, { 'If-None-Match': etag ?? '' }]) {
       const reply = await world.ask(target, { headers });
-      expect(reply).toMatchObject({ headers: { 'cache-control': 'public, max-age=0' }, cache: { fwd: 'stale' } });
+      const kept = { 'cache-control': 'public, max-age=0', 'x-accel-expires': '0' };
+      expect(reply).toMatchObject({ headers: kept, cache: { fwd: 'stale' } });
+    }
+  });
+
+  it('tell nginx what is left of the lifetime: with HEAD, with 304 and in both lanes', async () => {
+    const target = newestBlock(world);
+    const { etag = '' } = (await world.ask(target)).headers;
+    await world.leap(HOUR_MS * 23.5);
+    const askings: [number, Asking][] = [
+      [200, {}],
+      [200, { headers: { TE: 'trailers' } }],
+      [200, { method: 'HEAD' }],
+      [304, { headers: { 'If-None-Match': etag } }],
+      [304, { headers: { 'If-None-Match': etag, TE: 'trailers' } }],
+      [304, { method: 'HEAD', headers: { 'If-None-Match': etag } }],
+      [200, { headers: { 'Accept-Encoding': 'gzip' } }],
+    ];
+    for (const [status, asking] of askings) {
+      const reply = await world.ask(target, asking);
+      expect([status, reply.status, reply.headers['x-accel-expires'], asking]).toEqual([
+        status,
+        status,
+        '1800',
+        asking,
+      ]);
+    }
+  });
+
+  it('tell nginx nothing about an answer that it must not keep for others, or at all', async () => {
+    const kept = async (target: string, headers: Readonly<Record<string, string>> = {}) => {
+      const reply = await world.ask(target, { headers });
+      return [reply.headers['cache-control'], reply.headers['x-accel-expires']];
+    };
+    const hash = settledParent(world).hash;
+    const parent = targetOf('adjacentTransactions', { hash, direction: 'in' });
+    for (let time = 0; time < 2; time++) {
+      expect(await kept(unknownTransaction())).toEqual(['no-store', undefined]);
+      const isPrivate = [expect.stringMatching(/^private, max-age=[0-9]+$/), undefined];
+      expect(await kept(parent.replace('direction=in', 'direction=out'), { 'X-No-Address-Book': 'true' })).toEqual(
+        isPrivate,
+      );
     }
   });
 

@@ -30,6 +30,7 @@ const KNOWN_HEADERS = [
   'keep-alive',
   'retry-after',
   'vary',
+  'x-accel-expires',
   'x-api-version',
   'x-content-type-options',
   'x-request-id',

@@ -28,7 +28,7 @@ export function entryMessage(
   const headers = commonHeaders(varies ? { ...context, vary: withAcceptEncoding(context.vary) } : context);
   const ageSeconds = ageOf(entry, now);
   const etag = etagOf(entry.etag, coding);
-  headers.push('ETag', etag, 'Age', String(ageSeconds), 'Cache-Control', cacheControl(entry, context, ageSeconds, now));
+  headers.push('ETag', etag, 'Age', String(ageSeconds), ...keptFor(entry, context, ageSeconds, now));
   if (meta.status === 200 && isNamed(etag, request['if-none-match'])) return { status: 304, headers, body: undefined };
   if (coding !== 'identity') headers.push('Content-Encoding', coding);
   headers.push('Content-Type', meta.contentType, 'Content-Length', String(body.length));
@@ -55,18 +55,20 @@ export function ageOf({ askedAt, ageValueSeconds }: Entry, now: number): number 
 }
 
 /**
- * Clients subtract `Age` from `max-age` (RFC 9111 4.2.3), so the age is added here: they keep the answer for the rest
- * of its lifetime at most. They revalidate an answer that is already stale before each use.
+ * How long the answer may be kept. Clients subtract `Age` from `max-age` (RFC 9111 4.2.3), so the age is added here: they keep
+ * it for the rest of its lifetime at most. They revalidate an answer that is already stale before each use. nginx subtracts
+ * nothing: it obeys `X-Accel-Expires`, and removes it. There it goes before `private`, so only public answers have it.
  */
-function cacheControl(
+function keptFor(
   { meta, freshUntil }: Entry,
   { isPrivate }: EntryContext,
   ageSeconds: number,
   now: number,
-): string {
-  if (meta.maxAgeSeconds === 0) return 'no-store';
-  const whose = isPrivate ? 'private' : 'public';
-  if (now >= freshUntil) return `${whose}, max-age=0`;
-  const remainingSeconds = Math.floor((freshUntil - now) / 1000);
-  return `${whose}, max-age=${ageSeconds + Math.min(remainingSeconds, meta.maxAgeSeconds)}`;
+): readonly string[] {
+  if (meta.maxAgeSeconds === 0) return ['Cache-Control', 'no-store'];
+  const isStale = now >= freshUntil;
+  const remainingSeconds = isStale ? 0 : Math.min(Math.floor((freshUntil - now) / 1000), meta.maxAgeSeconds);
+  const maxAge = isStale ? 0 : ageSeconds + remainingSeconds;
+  if (isPrivate) return ['Cache-Control', `private, max-age=${maxAge}`];
+  return ['Cache-Control', `public, max-age=${maxAge}`, 'X-Accel-Expires', String(remainingSeconds)];
 }
