@@ -45,18 +45,21 @@ export interface ExplainDependencies {
   readonly cache: TieredCache;
   readonly operations: OperationsInUse;
   readonly network: string;
+  /** Whether the rest of the API is passed through. */
+  readonly passesThrough: boolean;
   readonly policies: LifetimePolicies;
   readonly now: () => EpochMs;
 }
 
 /**
- * Explains pasted requests (see {@link readPasted}): looks into both tiers. Rejects with a `ProxyError`
- * `invalid-request`, as the request would be refused.
+ * Explains pasted requests (see {@link readPasted}): looks into both tiers. Rejects with a `ProxyError`,
+ * `invalid-request` or `not-cached-form`, as the request would be refused or passed through.
  */
 export function explainWith({
   cache,
   operations,
   network,
+  passesThrough,
   policies,
   now,
 }: ExplainDependencies): (text: string, headers: RequestHeaders) => Promise<Explanation> {
@@ -72,7 +75,7 @@ export function explainWith({
   });
   return async (text, headers) => {
     const { operation, rawQuery } = readPasted(text, operations);
-    const call = parseCall(operation, rawQuery, headers);
+    const call = parseCall(operation, rawQuery, headers, passesThrough);
     const key = cacheKey(network, call);
     const { memory, redis } = await cache.inspect(key, call.tags);
     return {

@@ -116,7 +116,14 @@ export function openPublicPort(context: AppContext, parts: PublicPortDependencie
   return {
     server: openServer(context, parts, handler, missLimit),
     refreshStale,
-    explain: explainWith({ cache, operations: context.operations, network, policies: settings.lifetimes, now }),
+    explain: explainWith({
+      cache,
+      operations: context.operations,
+      network,
+      passesThrough: settings.passThrough.enabled,
+      policies: settings.lifetimes,
+      now,
+    }),
   };
 }
 

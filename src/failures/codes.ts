@@ -107,6 +107,10 @@ export const FAILURES = {
       usual: '{operation} is not cached so: {issues}; PASSTHROUGH=on passes such a request through',
       parameter:
         '{operation} is cached with these parameters alone: {parameters}; PASSTHROUGH=on passes such a request through',
+      // What `explain` says where that is on.
+      passed: '{operation} is not cached so: {issues}; this instance passes such a request through',
+      'parameter-passed':
+        '{operation} is cached with these parameters alone: {parameters}; this instance passes such a request through',
     },
   },
   'method-not-allowed': {

@@ -21,17 +21,10 @@ export const UNDECODABLE = '\u{fffd}';
  */
 const given = z.array(z.string());
 
-/** Refuses a value with which a further operation has no cached form, for a schema. `message`: what is cached. */
+/** Refuses a value, for the schema of a further operation. `message`: what is cached. */
 export function notCached(ctx: z.RefinementCtx, message: string): never {
-  ctx.addIssue({ code: 'custom', message, params: NOT_CACHED });
+  ctx.addIssue(message);
   return z.NEVER;
-}
-
-const NOT_CACHED = { isNotCached: true };
-
-/** Whether an issue was added by {@link notCached}. */
-export function isNotCached(issue: z.core.$ZodIssue): boolean {
-  return issue.code === 'custom' && issue.params === NOT_CACHED;
 }
 
 /** As zod writes it: draft 2020-12, which is also that of OpenAPI 3.1. */

@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { failure, ProxyError } from '../errors.ts';
 import type { CanonicalRequest } from './canonical-request.ts';
 import type { Operation } from './operations.ts';
-import { isNotCached, UNDECODABLE } from './parameters.ts';
+import { UNDECODABLE } from './parameters.ts';
 
 /** A validated operation with canonical parameters. The cache holds answers to calls. */
 export interface Call {
@@ -31,27 +31,31 @@ const ALWAYS_DROPPED: ReadonlySet<string> = new Set(['_', 'api_key', 'x_timeout'
 
 /**
  * Validates a client's request and brings it to its canonical form. Throws a {@link ProxyError} `invalid-request` that
- * names every wrong parameter and what is accepted. Unknown parameters and headers are dropped; but a request for a
- * further operation that has an unknown parameter, or a value that its schema says is not cached, has no cached form: then
- * throws `not-cached-form`.
+ * names every wrong parameter and what is accepted. Unknown parameters and headers are dropped. But a request for a
+ * further operation that has an unknown parameter, or any value that its schema does not accept, has no cached form: then
+ * throws `not-cached-form`. What it means is for the indexer to say, some version of which may answer it. `isPassed`: whether
+ * such a request is passed through, for the message.
  */
-export function parseCall(operation: Operation, rawQuery: string, headers: RequestHeaders): Call {
-  const given = collect(operation, rawQuery, headers);
+export function parseCall(operation: Operation, rawQuery: string, headers: RequestHeaders, isPassed = false): Call {
+  const given = collect(operation, rawQuery, headers, isPassed);
   const parsed = operation.schema.safeParse(given);
   if (parsed.success) return { operation, request: parsed.data, tags: operation.tags(parsed.data) };
-  const { issues } = parsed.error;
-  const uncached = issues.filter(isNotCached);
-  if (uncached.length > 0) {
-    throw failure('not-cached-form', { values: { operation: operation.name, issues: wordsOf(uncached) } });
-  }
-  throw new ProxyError('invalid-request', wordsOf(issues));
+  const issues = wordsOf(parsed.error.issues);
+  throw operation.isFurther
+    ? failure('not-cached-form', { text: isPassed ? 'passed' : 'usual', values: { operation: operation.name, issues } })
+    : new ProxyError('invalid-request', issues);
 }
 
 function wordsOf(issues: readonly z.core.$ZodIssue[]): string {
   return issues.map(({ path, message }) => [...path.map(String), message].join(' ')).join('; ');
 }
 
-function collect(operation: Operation, rawQuery: string, headers: RequestHeaders): Record<string, string[]> {
+function collect(
+  operation: Operation,
+  rawQuery: string,
+  headers: RequestHeaders,
+  isPassed: boolean,
+): Record<string, string[]> {
   const given: Record<string, string[]> = {};
   for (const name of operation.queryNames) given[name] = [];
   for (const name of operation.headerNames) given[name] = headerValues(headers[name]);
@@ -62,7 +66,8 @@ function collect(operation: Operation, rawQuery: string, headers: RequestHeaders
     if (!operation.queryNames.has(name)) {
       if (!operation.isFurther || ALWAYS_DROPPED.has(name)) continue;
       const parameters = [...operation.queryNames].join(', ') || 'none';
-      throw failure('not-cached-form', { text: 'parameter', values: { operation: operation.name, parameters } });
+      const text = isPassed ? 'parameter-passed' : 'parameter';
+      throw failure('not-cached-form', { text, values: { operation: operation.name, parameters } });
     }
     given[name]?.push(decode(equals < 0 ? '' : piece.slice(equals + 1)));
   }

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { OPERATION_NAMES } from '../../src/ton/operation-names.ts';
 import { arrivedAt } from './pass-through-world.ts';
+import { settledParent, targetOf } from './questions.ts';
 import { ANY_WORLD, World, type WorldProxyOptions } from './world.ts';
 
 const IN_USE = { CACHE_OPERATIONS: 'blocks' };
@@ -61,6 +62,14 @@ describe.each(LANES)('a further operation in use, fast lane %s', (fastLane) => {
     ['broken encoding in a name', '&%zz=1'],
     ['another way to name a block beside it', '&root_hash=x'],
     ['an empty order, which the indexer refuses', '&sort='],
+    ['a limit of 0, which the indexer reads as 1', '&limit=0'],
+    ['a negative limit', '&limit=-1'],
+    ['a limit with a sign', '&limit=+5'],
+    ['a limit that the indexer refuses', '&limit=1001'],
+    ['a negative offset, which the indexer reads as 0', '&offset=-1'],
+    ['an offset that is no number', '&offset=x'],
+    ['limits that contradict each other', '&limit=1&limit=2'],
+    ['broken encoding in a value', '&limit=%zz'],
   ])('has no cached form with %s: 501 that says so, or passed through byte for byte', async (_, more) => {
     const target = (await start({ env: IN_USE, ...withLane(fastLane) })) + more;
     for (const method of ['GET', 'HEAD']) {
@@ -122,6 +131,32 @@ it('the explanation of a request says whether it has a cached form', async () =>
     status: 501,
     text: expect.stringContaining('is cached with these parameters alone'),
   });
+  expect((await explain('&limit=0')).text).toMatch(/blocks is not cached so: limit .*; PASSTHROUGH=on passes such/);
+  const passing = await world.addProxy({ env: PASSING });
+  for (const more of ['&limit[0]=1', '&limit=0']) {
+    const explained = await passing.askAdmin(`/explain?target=${encodeURIComponent(target + more)}`);
+    expect(explained.status).toBe(501);
+    expect(explained.text).toMatch(/^\{"error":"blocks is [^"]*; this instance passes such a request through"\}$/);
+    expect(explained.text).not.toContain('PASSTHROUGH');
+  }
+});
+
+it.each([
+  ['versions of action types on one line', { 'X-Actions-Version': 'v1,v2' }],
+  ['a word of action types that no header can carry', { 'X-Actions-Version': 'v\u00e9' }],
+  ['a word of action types that is too long', { 'X-Actions-Version': 'v'.repeat(65) }],
+  ['flags that contradict each other', { 'X-No-Address-Book': ['true', 'false'] }],
+])('a trace has no cached form with %s: 501, or passed through', async (_, headers) => {
+  await start({ env: IN_USE });
+  const target = targetOf('traces', { tx_hash: settledParent(world).hash, include_actions: 'true' });
+  const everything = { env: { CACHE_OPERATIONS: 'all' } };
+  const all = await world.addProxy(everything);
+  expect(await world.ask(target, { headers }, all)).toMatchObject({
+    status: 501,
+    cache: { detail: 'not-cached-form' },
+  });
+  const passing = await world.addProxy({ env: { ...everything.env, PASSTHROUGH: 'on' } });
+  expect(await world.ask(target, { headers }, passing)).toMatchObject({ cache: { fwd: 'bypass' } });
 });
 
 it('what is served is named where another path is asked for', async () => {

@@ -178,4 +178,61 @@ describe('a request for a further operation has no cached form', () => {
       RUNS,
     );
   });
+
+  test('whatever is wrong with a value: what it means is for the indexer to say', () => {
+    const wrong = fc.oneof(
+      fc.constantFrom(
+        '0',
+        '-1',
+        '+5',
+        '-0',
+        '1e3',
+        '0x10',
+        '%zz',
+        '%00',
+        '',
+        '1.0',
+        ' 1',
+        '99999999999',
+        'both',
+        'null',
+      ),
+      fc.constantFrom('v1,v2', 'x'.repeat(100), '%c3%a9'),
+      fc.string(),
+    );
+    const names = fc.constantFrom(...new Set([...Object.values(CACHED_NAMES).flat()]));
+    fc.assert(
+      fc.property(
+        furtherMeanings,
+        fc.array(fc.tuple(names, wrong), { minLength: 1, maxLength: 3 }),
+        fc.gen(),
+        (meaning, more, gen) => {
+          const { rawQuery, headers } = spell(meaning, gen);
+          const query = [rawQuery, ...more.map(([name, value]) => `${name}=${value.replace(/[&#]/g, '')}`)].join('&');
+          const given = { ...headers, 'x-actions-version': gen(() => wrong), 'x-no-address-book': gen(() => wrong) };
+          try {
+            callOf(meaning.operation, query, given);
+          } catch (error) {
+            expect(error).toMatchObject({ code: 'not-cached-form' });
+          }
+        },
+      ),
+      RUNS,
+    );
+  });
+
+  test.each([
+    ['transactionsByMasterchainBlock', 'seqno=1&limit=0'],
+    ['transactionsByMasterchainBlock', 'seqno=1&limit=-1'],
+    ['transactionsByMasterchainBlock', 'seqno=1&limit=+5'],
+    ['transactionsByMasterchainBlock', 'seqno=1&offset=-1'],
+    ['transactionsByMasterchainBlock', 'seqno=1&limit=1&limit=2'],
+    ['transactionsByMasterchainBlock', 'seqno=1&x_no_address_book=1&x_no_address_book=0'],
+    ['blocks', 'mc_seqno=1&limit=1001'],
+    ['transactions', `hash=${'a'.repeat(64)}&limit=0`],
+    ['transactionsByMessage', `msg_hash=${'a'.repeat(64)}&limit=x`],
+    ['traces', `tx_hash=${'a'.repeat(64)}&include_actions=1&supported_action_types=%zz`],
+  ] as const)('%s?%s', (operation, query) => {
+    expect(() => callOf(operation, query)).toThrow(expect.objectContaining({ code: 'not-cached-form' }));
+  });
 });
