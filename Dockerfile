@@ -15,15 +15,15 @@ RUN cp package-lock.json .npmrc /app && cd /app && npm ci --omit=dev --ignore-sc
 FROM node:24-slim
 ARG VERSION=0.1.0
 ARG REVISION=unknown
-# Where the sources are; the workflow of releases says it.
-ARG SOURCE=https://toncache.example/toncache
+# Where the sources are: the workflow of releases says it.
+ARG SOURCE=unknown
 LABEL org.opencontainers.image.title="toncache" \
   org.opencontainers.image.description="A read-through caching proxy for the TON indexer API (toncenter /api/v3)" \
   org.opencontainers.image.licenses="MIT" \
   org.opencontainers.image.authors="The toncache authors" \
   org.opencontainers.image.source="${SOURCE}" \
   org.opencontainers.image.url="${SOURCE}" \
-  org.opencontainers.image.documentation="${SOURCE}#readme" \
+  org.opencontainers.image.documentation="${SOURCE}" \
   org.opencontainers.image.version="${VERSION}" \
   org.opencontainers.image.revision="${REVISION}"
 WORKDIR /app

@@ -1,11 +1,19 @@
 #!/usr/bin/env bash
-# Writes the address of the repository that this workflow runs in, and of its images, in place of the placeholders: what is
-# released names where it came from, and the links of its alerts lead to its docs.
+# Writes what release.env says into what is released: the package and the chart name where they came from, image names lead
+# to the registry, and each alert has a link to its section in the docs.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-repository="$GITHUB_SERVER_URL/$GITHUB_REPOSITORY"
-sed -i "s#https://toncache.example#$repository/blob/${GITHUB_REF_NAME}#" config/prometheus/alerts.yml
-sed -i \
-  -e "s#https://toncache.example/toncache#$repository#" \
-  -e "s#registry.example/toncache#ghcr.io/${GITHUB_REPOSITORY,,}#" \
-  package.json Dockerfile config/deploy/*.yaml config/deploy/helm/*.yaml config/deploy/kubernetes/*.yaml
+source .github/release.env
+npm pkg set "homepage=$REPOSITORY#readme" "repository.type=git" "repository.url=git+$REPOSITORY.git" "bugs.url=$REPOSITORY/issues"
+printf 'home: %s\n' "$REPOSITORY" >> config/deploy/helm/Chart.yaml
+sed -i "s#^ARG SOURCE=.*#ARG SOURCE=$REPOSITORY#" Dockerfile
+version=$(sed -n 's/^version: //p' config/deploy/helm/Chart.yaml)
+sed -i "s#^  repository: toncache\$#  repository: $IMAGE#" config/deploy/helm/values.yaml
+sed -i "s#image: toncache:#image: $IMAGE:#" config/deploy/kubernetes/*.yaml
+sed -i "s#TONCACHE_IMAGE:-toncache}#TONCACHE_IMAGE:-$IMAGE:$version}#" config/deploy/toncenter.override.yaml
+awk -v docs="$DOCS" '
+  /^      - alert: / { name = tolower($3) }
+  { print }
+  /^          description: / { print "          runbook_url: " docs "/incidents.md#" name }
+' config/prometheus/alerts.yml > config/prometheus/alerts.yml.new
+mv config/prometheus/alerts.yml.new config/prometheus/alerts.yml

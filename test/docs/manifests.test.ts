@@ -47,6 +47,17 @@ it('the job of a PodMonitor is that of the alerts', () => {
   expect(read('config/prometheus/alerts.yml')).toContain('up{job=~"(.*/)?toncache.*"}');
 });
 
+it.each(['shared', 'sidecar'])('each container of %s.yaml has what Pod Security "restricted" demands', (shape) => {
+  const [, ...containers] = read(`config/deploy/kubernetes/${shape}.yaml`).split(/^ +- name: \S+\n +image: /m);
+  expect(containers).toHaveLength(2);
+  for (const container of containers) {
+    expect(container).toMatch(/allowPrivilegeEscalation: false/);
+    expect(container).toMatch(/runAsNonRoot: true/);
+    expect(container).toMatch(/drop:(?: \[|\s+- )ALL/);
+    expect(container).toMatch(/type: RuntimeDefault/);
+  }
+});
+
 it('no policy of the sidecar comes between its service and those who ask it', () => {
   expect(read('config/deploy/kubernetes/sidecar.yaml')).not.toContain('kind: NetworkPolicy');
 });

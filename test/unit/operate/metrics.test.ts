@@ -78,8 +78,9 @@ describe('the metrics page', () => {
     for (const alert of alerts) {
       expect(ALERT_TESTS).toContain(`alertname: ${alert}\n        exp_alerts:`);
       expect(headings).toContain(`### ${alert}`);
-      expect(ALERTS).toContain(`runbook_url: https://toncache.example/docs/incidents.md#${alert.toLowerCase()}\n`);
     }
+    // A checkout has no address to link to: the release fills them in.
+    expect(ALERTS).not.toContain('runbook_url: ');
     for (const part of ['summary', 'description']) expect(ALERTS.split(`\n          ${part}: `)).toHaveLength(18);
   });
 });
