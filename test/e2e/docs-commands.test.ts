@@ -91,3 +91,59 @@ describe('the documented commands', () => {
     expect([code, described.toSorted()]).toEqual([0, listed.toSorted()]);
   });
 });
+
+/** Commands of docs/how-to/ that are run elsewhere: by which test. */
+const RUN_ELSEWHERE: Readonly<Record<string, string>> = {
+  "redis-cli ACL SETUSER toncache '>new-password'": 'test/e2e/rotate-keys.test.ts',
+  "redis-cli ACL SETUSER toncache '<old-password'": 'test/e2e/rotate-keys.test.ts',
+  'UPSTREAM_URL=http://indexer:8081 UPSTREAM_API_KEY=new-key REDIS_URL=redis://toncache:new-password@redis:6379 npx toncache check-config --connect':
+    'test/e2e/rotate-keys.test.ts',
+  'npx toncache verify http://indexer:8081/api/v3': 'test/integration/verify.test.ts',
+  'REUSE_PORT=on ADMIN_PORT=9464 UPSTREAM_URL=http://indexer:8081 REDIS_URL=redis://redis:6379 npm start':
+    'test/e2e/reuse-port.slow.test.ts',
+  'REUSE_PORT=on ADMIN_PORT=9465 UPSTREAM_URL=http://indexer:8081 REDIS_URL=redis://redis:6379 npm start':
+    'test/e2e/reuse-port.slow.test.ts',
+};
+
+/** Those that no test runs, and why. */
+const NOT_RUN: Readonly<Record<string, string>> = {
+  'kubectl rollout restart -n ton deployment/toncache': 'needs a cluster',
+  'kubectl rollout undo -n ton deployment/toncache': 'needs a cluster',
+  'helm upgrade toncache config/deploy/helm --namespace ton --reuse-values': 'needs a cluster',
+  'helm rollback toncache --namespace ton': 'needs a cluster',
+  'docker run --env-file toncache.env toncache check-config': 'needs Docker and the image',
+  'docker compose -f config/deploy/compose.yaml up -d --build toncache': 'needs Docker and a registry',
+  'systemctl restart toncache@9464': 'needs systemd as the first process',
+};
+
+describe('the commands of docs/how-to/', () => {
+  const commands = PAGES.filter((page) => page.startsWith('docs/how-to/')).flatMap((page) =>
+    commandsOf(readPage(page)),
+  );
+  const isHere = (command: string) => command.startsWith('curl ');
+
+  it('are run by a test, or listed with the reason why not', () => {
+    const known = [...Object.keys(RUN_ELSEWHERE), ...Object.keys(NOT_RUN)];
+    expect(commands.filter((command) => !isHere(command)).toSorted()).toEqual(known.toSorted());
+    for (const file of Object.values(RUN_ELSEWHERE)) expect(existsSync(file), file).toBe(true);
+  });
+
+  it('of curl work', async () => {
+    await using world = await World.start(ANY_WORLD);
+    const asked = commands.filter(isHere);
+    expect(asked.length).toBeGreaterThan(0);
+    for (const command of asked) {
+      const { status, text } = await ask(world.proxy.adminUrl, curlTarget(command));
+      expect([command, status]).toEqual([command, 200]);
+      expect(JSON.parse(text).hour).toMatchObject({ requests: expect.any(Number), saved: expect.any(Number) });
+    }
+  });
+
+  it('and their expressions name metrics that docs/operations.md describes', () => {
+    const described = readPage('docs/operations.md');
+    for (const page of PAGES.filter((each) => each.startsWith('docs/how-to/'))) {
+      const named = readPage(page).match(/\b(?:toncache|nodejs)_[a-z0-9_]+/g) ?? [];
+      expect(named.filter((name) => !described.includes(`\`${name}\``))).toEqual([]);
+    }
+  });
+});

@@ -7,10 +7,14 @@ export const PAGES: readonly string[] = [
   'README.md',
   'CONTRIBUTING.md',
   'SECURITY.md',
-  ...readdirSync(new URL('docs/', ROOT))
-    .filter((name) => name.endsWith('.md'))
-    .map((name) => `docs/${name}`),
+  ...pagesIn('docs'),
+  ...pagesIn('docs/how-to'),
 ];
+
+function pagesIn(folder: string): string[] {
+  const names = readdirSync(new URL(`${folder}/`, ROOT)).filter((name) => name.endsWith('.md'));
+  return names.map((name) => `${folder}/${name}`);
+}
 
 /** A fenced block of a page. */
 export interface CodeBlock {
@@ -36,7 +40,11 @@ export function commandsOf(markdown: string): string[] {
   const shell = codeBlocksOf(markdown).filter(({ language }) => language === 'sh' || language === 'console');
   const lines = shell.flatMap(({ text }) => text.replaceAll('\\\n', '').split('\n'));
   const prose = markdown.replace(/^( *)```[\s\S]*?^\1```$/gm, '');
-  const inline = [...prose.matchAll(/`((?:[A-Z_]+=\S+ )*(?:(?:npm|npx|curl|docker|systemctl) [^`]+|\.ci\/run))`/g)];
+  const inline = [
+    ...prose.matchAll(
+      /`((?:[A-Z_]+=\S+ )*(?:(?:npm|npx|curl|docker|systemctl|redis-cli|kubectl|helm) [^`]+|\.ci\/run))`/g,
+    ),
+  ];
   const commands = [...lines, ...inline.map(([, command = '']) => command)].flatMap((line) => line.split(' && '));
   return [...new Set(commands.map((command) => command.trim().replaceAll(/\s+/g, ' ')))].filter(
     (command) => command !== '' && !command.startsWith('#'),
