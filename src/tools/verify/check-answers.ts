@@ -1,18 +1,23 @@
 import { randomBytes } from 'node:crypto';
+import { OPERATIONS } from '../../ton/operations.ts';
 import type { Answered } from './asker.ts';
 import { errorBodyProblems } from './bodies.ts';
 import { isHit, promiseOf } from './cache-headers.ts';
 import { examine, type Run, unkeepable } from './examine.ts';
 import type { VerifiedOperation } from './operation.ts';
 
-/** Checks that bad parameters are refused by name, without asking the indexer, and that the indexer refuses them too. */
+/**
+ * Checks that bad parameters are refused by name, without asking the indexer, and that the indexer refuses them too: with
+ * 422, or with 501 where they only mean that a further operation is not cached so.
+ */
 export async function checkBadInput({ toncache, indexer, report }: Run, operation: VerifiedOperation): Promise<void> {
+  const refusal = OPERATIONS.get(operation.name)?.isFurther === true ? 501 : 422;
   for (const [query, named] of operation.badInput) {
     const target = query === '' ? operation.name : `${operation.name}?${query}`;
     const { status, body, bytes, upstreamRequests } = await toncache.ask(target);
     const direct = await indexer.ask(target);
     const problems = [...errorBodyProblems(body)];
-    if (status !== 422) problems.push(`status ${status}, expected 422`);
+    if (status !== refusal) problems.push(`status ${status}, expected ${refusal}`);
     if (!bytes.toString().includes(named)) problems.push(`the error does not name ${named}`);
     if (upstreamRequests > 0) problems.push('the indexer was asked');
     if (direct.status === 200) problems.push('the indexer answers it');
