@@ -1,4 +1,5 @@
-import { afterEach, beforeEach, expect, vi } from 'vitest';
+import { afterEach, beforeEach, expect } from 'vitest';
+import { restoreClock, simulateClock } from '../../support/simulated-clock.ts';
 import { about, SimulatedLoad } from './simulated-load.ts';
 
 export const WORKERS = 20;
@@ -22,11 +23,6 @@ export function expectAllServed(load: SimulatedLoad, operation?: string): void {
 
 /** For a test file: durations pass as fast as they are simulated. */
 export function simulateTime(): void {
-  beforeEach(() => {
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
-  });
-
-  afterEach(() => {
-    vi.useRealTimers();
-  });
+  beforeEach(() => simulateClock());
+  afterEach(restoreClock);
 }

@@ -1,4 +1,3 @@
-import { vi } from 'vitest';
 import { Admission, type Ticket } from '../../../src/admission/admission.ts';
 import { Backlog } from '../../../src/admission/backlog.ts';
 import type { Refusal } from '../../../src/admission/guard.ts';
@@ -7,6 +6,7 @@ import { type Route, Routes } from '../../../src/admission/routes.ts';
 import { Slots } from '../../../src/admission/slots.ts';
 import { SeededRandom } from '../../../src/tools/simulator/seeded-random.ts';
 import { sentFor } from '../../support/sent-for.ts';
+import { passTime } from '../../support/simulated-clock.ts';
 
 /** The indexer of a simulation: workers that each take one request at a time, first come, first served. */
 export interface SimulatedIndexer {
@@ -56,7 +56,7 @@ const SHIPPED = {
   passThroughConcurrency: 32,
 };
 
-/** Clients, the real admission and a simulated indexer, on the fake timers of vitest. */
+/** Clients, the real admission and a simulated indexer, on the simulated clock. */
 export class SimulatedLoad {
   readonly admission: Admission;
   readonly slots: Slots;
@@ -119,11 +119,18 @@ export class SimulatedLoad {
     for (let n = 0; n < requests; n++) void again();
   }
 
-  /** A client that asks for one thing at a time, and for the next one so long after its end. */
-  async takingBreaks(breakMs: number, durationMs: number, operation: string, client: string, name: string) {
+  /** A client that asks for so many things at once, and for the next ones so long after their end. */
+  async takingBreaks(
+    breakMs: number,
+    durationMs: number,
+    operation: string,
+    client: string,
+    name: string,
+    atOnce = 1,
+  ): Promise<void> {
     const untilAt = performance.now() + durationMs;
     while (performance.now() < untilAt) {
-      await this.ask(operation, client, name);
+      await Promise.all(Array.from({ length: atOnce }, () => this.ask(operation, client, name)));
       await new Promise((resolve) => setTimeout(resolve, breakMs));
     }
   }
@@ -147,7 +154,7 @@ export class SimulatedLoad {
 
   /** Lets time pass, timers and all that follows from them. */
   async run(ms: number): Promise<void> {
-    await vi.advanceTimersByTimeAsync(ms);
+    await passTime(ms);
   }
 
   of(name = 'pendingTraces'): Counts {
