@@ -44,8 +44,11 @@ interface Candidate {
 /** Of those that need a turn of a rate: whose client had none in this round, whose client had one, and second tries. */
 const [TURN_DUE, TURN_HAD, SECOND_TRY] = [2, 3, 4];
 
-/** So many clients are remembered that had a turn in this round; then another one begins. */
-const MOST_CLIENTS = 10_000;
+/**
+ * A round ends after this part of the patience if new clients keep joining it: else a client's second request would wait as
+ * long as they come.
+ */
+const LONGEST_ROUND = 1 / 3;
 
 /**
  * The requests that wait for a slot, and for a turn where the rate is limited: for each operation a queue that is fair
@@ -56,7 +59,8 @@ const MOST_CLIENTS = 10_000;
  *
  * A free slot goes to operations below their share first. A turn goes to clients in rounds, whatever operation they ask
  * for: no client has a second one while another that waits has had none. Otherwise operations go in rotation. The rate is
- * asked for a turn only while somebody waits who has a slot.
+ * asked for a turn only while somebody waits who has a slot. The rounds of slots and of turns end at the latest together,
+ * after a third of the patience. A client without waiting requests is forgotten: when it comes back, it is new.
  *
  * A newcomer is refused when its expected wait is longer than its patience, or the backlog is full. While the slot time
  * is not known, no expected wait is too long: a burst is not refused. After a refusal newcomers have the
@@ -68,8 +72,9 @@ export class Backlog {
   readonly #queues = new WaitingQueues<Waiter>();
   /** By what waits: the requests of one flight wait one after the other. */
   readonly #waiters = new Map<Abandonable, Waiter>();
-  /** The clients that have had a turn of the rate in this round. */
+  /** The clients that have had a turn of the rate in this round, and wait for another one. */
   readonly #hadTurn = new Set<string>();
+  #roundsEndAt: MonotonicMs = Number.NEGATIVE_INFINITY;
   readonly #short: ShortPatience;
 
   constructor(dependencies: BacklogDependencies) {
@@ -126,7 +131,8 @@ export class Backlog {
         this.#waiters.delete(sentFor);
         if ('route' in waited) waiting.go(waiter);
         else waiting.remove(waiter);
-        if (waiting.size === 0) this.#short.emptied(name, this.size === 0);
+        this.#forgetTurns(as);
+        if (waiting.clients <= 1) this.#short.calmed(name, this.size === 0);
         resolve(waited);
       };
       const onAbort = () => end(ABANDONED);
@@ -159,6 +165,7 @@ export class Backlog {
    * and asks for turns while anybody waits who has only a slot.
    */
   readonly handOut = (): void => {
+    this.#endRounds();
     for (let next = this.#next(); next !== undefined; next = this.#next()) this.#hand(next);
   };
 
@@ -167,11 +174,24 @@ export class Backlog {
     if ('route' in waited) {
       const { route, client } = waited;
       takeFor(request, waited);
-      if (rank === TURN_HAD || this.#hadTurn.size >= MOST_CLIENTS) this.#hadTurn.clear();
+      if (rank === TURN_HAD) this.#hadTurn.clear();
       if (client !== undefined && rateOf(route, request) !== undefined) this.#hadTurn.add(client);
       this.#queues.served(queue);
     }
     waiter.end(waited);
+  }
+
+  #endRounds(): void {
+    const now = this.#dependencies.now();
+    if (now < this.#roundsEndAt) return;
+    this.#roundsEndAt = now + LONGEST_ROUND * this.#dependencies.patienceMs;
+    this.#hadTurn.clear();
+    for (const { waiting } of this.#queues.all) waiting.endJoinedRound();
+  }
+
+  /** Forgets the turns of the clients of a request that has gone or left, unless others of theirs wait. */
+  #forgetTurns({ clients }: EntryRequest): void {
+    for (const client of clients) if (!this.#queues.isWaiting(client)) this.#hadTurn.delete(client);
   }
 
   /** The first of the candidates, of those with the same rank that of the queue that was served longest ago. */

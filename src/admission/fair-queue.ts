@@ -5,6 +5,8 @@ interface QueuedClient<T> {
   readonly members: Set<T>;
   /** The round of its first member. Each of the others has the round after the one before it. */
   round: number;
+  /** How many of its members have gone since it came. */
+  gone: number;
 }
 
 /** The member that goes next, and the client whose round it takes. */
@@ -13,20 +15,19 @@ export interface Next<T> {
   readonly client: string;
 }
 
-/** So many clients of one round are remembered after they have left; then all of them may go in it once more. */
-const MOST_GONE = 10_000;
-
 /**
  * A queue that is fair between clients (fair queueing with equal weights, in rounds):
  *
  *   round of a member = max(current round, round of its client's last member + 1)
  *
  * The lowest round goes first, in it the client that came to it first; the current round is that of the last one that
- * went. So who has many members waits behind those who have few, and a client alone is served first in, first out. Who
- * leaves gives its round back: those of its client that came later move up.
+ * went. So a client with many members waits behind those with few, and a client alone is served first in, first out. When
+ * a member leaves, those of its client that came later move up. A client without members is forgotten: when it comes back,
+ * it is new.
  *
- * Every client's first member is in the current round, or in the next one: it has gone in this one. Adding, going and
- * leaving cost the same however many wait.
+ * Every client's first member is in the current round, or in the next one: it has gone in this one. New clients join the
+ * current round, so it does not end while they keep coming, unless the owner of the queue ends it ({@link endJoinedRound}).
+ * Adding, going and leaving cost the same however many wait; ending a round costs as much as clients wait.
  */
 export class FairQueue<T> {
   readonly #clientOf = new Map<T, QueuedClient<T>>();
@@ -34,11 +35,18 @@ export class FairQueue<T> {
   /** The clients with a member in each round, in the order in which they came to it. */
   readonly #rounds = new Map<number, Set<QueuedClient<T>>>();
   #current = 0;
-  /** Clients that have gone in the current round, and have no members. */
-  readonly #gone = new Set<string>();
+  /** A member has gone in the current round. */
+  #isUnderWay = false;
+  /** A new client has come after that. */
+  #isJoined = false;
 
   get size(): number {
     return this.#clientOf.size;
+  }
+
+  /** The number of clients that have members. */
+  get clients(): number {
+    return this.#clients.size;
   }
 
   /** The number of members of a client. */
@@ -72,8 +80,7 @@ export class FairQueue<T> {
 
   /** Adds a member, behind the others of its client. */
   add(member: T, client: string): void {
-    const known = this.#clients.get(client) ?? { name: client, members: new Set(), round: this.#nextRound(client) };
-    this.#clients.set(client, known);
+    const known = this.#clients.get(client) ?? this.#newClient(client);
     this.#clientOf.set(member, known);
     known.members.add(member);
     this.#enterLastRound(known);
@@ -99,6 +106,8 @@ export class FairQueue<T> {
     if (client === undefined) return;
     if (client.round > this.#current) this.#beginRound();
     this.#rounds.get(client.round++)?.delete(client);
+    client.gone++;
+    this.#isUnderWay = true;
     this.#takeOut(member, client);
   }
 
@@ -113,27 +122,46 @@ export class FairQueue<T> {
     this.#takeOut(member, client);
   }
 
+  /**
+   * Ends the current round if new clients have joined it while it was under way. In the next one those who have gone once
+   * go first (two requests at once are no greed), then those who have not gone, then those who have gone more often: so a
+   * client is passed by each other one once more than in rounds that end by themselves.
+   */
+  endJoinedRound(): void {
+    if (!this.#isJoined) return;
+    const remaining = this.#rounds.get(this.#current) ?? new Set();
+    const gone = [...(this.#rounds.get(this.#current + 1) ?? [])].filter((client) => !remaining.has(client));
+    this.#beginRound();
+    const [once, more] = [gone.filter((client) => client.gone === 1), gone.filter((client) => client.gone > 1)];
+    this.#rounds.set(this.#current, new Set([...once, ...remaining, ...more]));
+  }
+
   #takeOut(member: T, client: QueuedClient<T>): void {
     this.#clientOf.delete(member);
     client.members.delete(member);
     if (client.members.size > 0) return;
     this.#clients.delete(client.name);
-    if (this.#gone.size >= MOST_GONE) this.#gone.clear();
-    if (client.round > this.#current) this.#gone.add(client.name);
     if (this.size > 0) return;
     this.#rounds.clear();
-    this.#gone.clear();
+    [this.#isUnderWay, this.#isJoined] = [false, false];
   }
 
   /** The clients that could not go in this round have theirs from the next one on. */
   #beginRound(): void {
     const remaining = this.#rounds.get(this.#current) ?? [];
     this.#rounds.delete(this.#current++);
-    this.#gone.clear();
+    [this.#isUnderWay, this.#isJoined] = [false, false];
     for (const client of remaining) {
       client.round++;
       this.#enterLastRound(client);
     }
+  }
+
+  #newClient(name: string): QueuedClient<T> {
+    const client = { name, members: new Set<T>(), round: this.#current, gone: 0 };
+    this.#clients.set(name, client);
+    this.#isJoined ||= this.#isUnderWay;
+    return client;
   }
 
   #enterLastRound(client: QueuedClient<T>): void {
@@ -146,6 +174,6 @@ export class FairQueue<T> {
   #nextRound(client: string): number {
     const known = this.#clients.get(client);
     if (known !== undefined) return known.round + known.members.size;
-    return this.#current + (this.#gone.has(client) ? 1 : 0);
+    return this.#current;
   }
 }

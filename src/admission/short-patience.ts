@@ -12,7 +12,9 @@ const MOST_CLIENTS = 10_000;
  *
  * - A client that was refused while others of its own waited asks for too much: it alone, until it was not refused for a
  *   quarter of a second.
- * - Any other that was refused shows that there are too many clients: all newcomers of its queue, until that is empty.
+ * - Any other that was refused shows that there are too many clients: all newcomers of its queue, until nobody waits in it,
+ *   or one client alone. If that client's requests counted, one with many connections would keep the patience of all others
+ *   short for good, and take the turns that they leave.
  */
 export class ShortPatience {
   readonly #now: () => MonotonicMs;
@@ -40,8 +42,8 @@ export class ShortPatience {
     for (const client of clients) this.#refusedAt.set(client, this.#now());
   }
 
-  /** Nobody waits in a queue; `isLast`: nor in any other. */
-  emptied(queue: string, isLast: boolean): void {
+  /** No client waits in a queue beside others; `isLast`: nobody waits in any queue. */
+  calmed(queue: string, isLast: boolean): void {
     this.#forAll.delete(queue);
     if (isLast) this.#refusedAt.clear();
   }

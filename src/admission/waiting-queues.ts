@@ -39,8 +39,13 @@ export class WaitingQueues<T> {
 
   /** Whether each client of a request has others that wait, whatever they ask for. */
   haveWaiting({ clients }: RouteRequest): boolean {
-    const queues = [...this.#queues.values()];
-    return [...clients].every((client) => queues.some(({ waiting }) => waiting.count(client) > 0));
+    return [...clients].every((client) => this.isWaiting(client));
+  }
+
+  /** Whether requests of a client wait, whatever they ask for. */
+  isWaiting(client: string): boolean {
+    for (const { waiting } of this.#queues.values()) if (waiting.count(client) > 0) return true;
+    return false;
   }
 
   /** The number of those in its queue that would go before a request; without clients, all. */

@@ -3,24 +3,23 @@ import { describe, expect, test, vi } from 'vitest';
 import { FairQueue } from '../../../src/admission/fair-queue.ts';
 import { NaiveQueue } from './naive-queue.ts';
 
-/** A client adds a member, or the next one goes. */
-type Step = string | 'next';
+/** A client adds a member, the next one goes, or the round is ended. */
+type Step = string | 'next' | 'end round';
 
 interface Member {
   readonly client: string;
+  /** How often its client had come before, with no other member waiting. */
+  readonly visit: number;
   readonly addedAt: number;
   /** Members of its client that were waiting when it was added. */
   readonly ownAhead: number;
   servedAt: number;
 }
 
-const steps = fc.array(
-  fc.oneof(
-    { weight: 2, arbitrary: fc.constantFrom('a', 'b', 'c', 'greedy', 'greedy', 'greedy') },
-    { weight: 1, arbitrary: fc.constant('next') },
-  ),
-  { maxLength: 200 },
-);
+const [added, next] = [fc.constantFrom('a', 'b', 'c', 'greedy', 'greedy', 'greedy'), fc.constant('next')];
+const steps = fc.array(fc.oneof({ weight: 2, arbitrary: added }, { weight: 1, arbitrary: next }), { maxLength: 200 });
+/** As many go as come: clients come again and again while others wait. */
+const stepsWithEnds = fc.array(fc.oneof(added, next, next, fc.constant('end round')), { maxLength: 200 });
 
 /** Runs the steps, then serves all that is left; all members in the order in which they were added. */
 function run(all: readonly Step[]): Member[] {
@@ -33,14 +32,21 @@ function run(all: readonly Step[]): Member[] {
     queue.go(first);
     first.servedAt = at++;
   };
+  const visits = new Map<string, number>();
   for (const step of all) {
     if (step === 'next') {
       next();
       continue;
     }
+    if (step === 'end round') {
+      queue.endJoinedRound();
+      continue;
+    }
     const waiting = members.filter(({ servedAt }) => servedAt === Number.POSITIVE_INFINITY);
     const ownAhead = waiting.filter(({ client }) => client === step).length;
-    const member = { client: step, addedAt: at++, ownAhead, servedAt: Number.POSITIVE_INFINITY };
+    if (ownAhead === 0) visits.set(step, (visits.get(step) ?? 0) + 1);
+    const visit = visits.get(step) ?? 0;
+    const member = { client: step, visit, addedAt: at++, ownAhead, servedAt: Number.POSITIVE_INFINITY };
     members.push(member);
     queue.add(member, step);
   }
@@ -49,22 +55,63 @@ function run(all: readonly Step[]): Member[] {
 }
 
 describe('a queue that is fair between clients', () => {
-  test('lets nobody be passed by more than one member of each other client for each of its own ahead', () => {
+  /** How often the members of each visit of each other client went before a member that had been there before them. */
+  const passesOf = (member: Member, members: readonly Member[]) => {
+    const passing = members.filter(
+      (other) => other.client !== member.client && other.addedAt > member.addedAt && other.servedAt < member.servedAt,
+    );
+    return [...Map.groupBy(passing, ({ client, visit }) => `${client}, ${visit}`).values()].map(({ length }) => length);
+  };
+
+  test('lets nobody be passed by more than one member of each client that keeps waiting for each of its own ahead', () => {
     fc.assert(
       fc.property(steps, (all) => {
         const members = run(all);
         for (const member of members) {
-          const passing = members.filter(
-            (other) =>
-              other.client !== member.client && other.addedAt > member.addedAt && other.servedAt < member.servedAt,
-          );
-          for (const client of new Set(passing.map((other) => other.client))) {
-            const times = passing.filter((other) => other.client === client).length;
-            expect(times).toBeLessThanOrEqual(1 + member.ownAhead);
-          }
+          for (const passes of passesOf(member, members)) expect(passes).toBeLessThanOrEqual(1 + member.ownAhead);
         }
       }),
     );
+  });
+
+  test('lets each client that keeps waiting pass once more however many rounds are ended', () => {
+    fc.assert(
+      fc.property(stepsWithEnds, (all) => {
+        const members = run(all);
+        for (const member of members) {
+          for (const passes of passesOf(member, members)) expect(passes).toBeLessThanOrEqual(2 + member.ownAhead);
+        }
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test('a client that has gone and comes back is new', () => {
+    const queue = new FairQueue<string>();
+    for (const [member, client] of ['returns', 'waits 1', 'waits 2'].entries())
+      queue.add(`${client}`, member < 1 ? 'a' : 'b');
+    queue.go('returns');
+    queue.add('is back', 'a');
+    expect([queue.ahead('new'), queue.count('a')]).toEqual([2, 1]);
+    for (const member of ['waits 1', 'is back', 'waits 2']) {
+      expect(queue.next()?.member).toBe(member);
+      queue.go(member);
+    }
+  });
+
+  test('while new clients keep coming, the second of two members goes when the round is ended, and a third one in its turn', () => {
+    const queue = new FairQueue<string>();
+    for (const member of ['first', 'second', 'third']) queue.add(member, 'page');
+    queue.go('first');
+    for (const client of ['new 1', 'new 2', 'new 3', 'new 4']) queue.add(client, client);
+    const went = [];
+    for (let n = 0; n < 7; n++) {
+      queue.endJoinedRound();
+      const { member = '' } = queue.next() ?? {};
+      queue.go(member);
+      went.push(member);
+    }
+    expect(went).toEqual(['second', 'new 1', 'new 2', 'new 3', 'new 4', 'third', '']);
   });
 
   test('serves all, and those of one client in the order in which they came', () => {
@@ -142,6 +189,7 @@ describe('a queue that is fair between clients', () => {
       { weight: 3, arbitrary: fc.record({ kind: fc.constant('go'), busy }) },
       { weight: 2, arbitrary: fc.record({ kind: fc.constant('leave'), which: fc.nat(100) }) },
       { weight: 1, arbitrary: fc.record({ kind: fc.constant('share'), which: fc.nat(100), client }) },
+      { weight: 1, arbitrary: fc.record({ kind: fc.constant('end round') }) },
     );
     fc.assert(
       fc.property(fc.array(step, { maxLength: 150 }), (all) => {
@@ -164,9 +212,12 @@ describe('a queue that is fair between clients', () => {
               queue.remove(chosen);
               model.leave(chosen);
             }
-          } else {
+          } else if ('client' in one) {
             queue.add(member, one.client);
             model.add(member, one.client);
+          } else {
+            queue.endJoinedRound();
+            model.endJoinedRound();
           }
           expect(queue.size).toBe(model.members.length);
           for (const name of ['a', 'b', 'c', 'd', 'new']) expect(queue.ahead(name)).toBe(model.ahead(name));

@@ -1,14 +1,16 @@
 /** The round of a client's member, and when the client came to it. */
 interface Place {
   round: number;
-  readonly came: number;
+  came: number;
 }
 
 /** The rules of the fair queue, as they are written, over lists. */
 export class NaiveQueue {
-  readonly #clients = new Map<string, { members: number[]; places: Place[]; lastWent: number }>();
+  readonly #clients = new Map<string, { members: number[]; places: Place[]; gone: number }>();
   #current = 0;
   #came = 0;
+  /** Whether a member has gone in the current round, and whether a new client has come after that. */
+  #round = { isUnderWay: false, isJoined: false };
 
   get members(): number[] {
     return [...this.#clients.values()].flatMap(({ members }) => members);
@@ -26,16 +28,33 @@ export class NaiveQueue {
     const going = this.#of(client);
     const { round } = going.places[0] as Place;
     if (round > this.#current) {
-      for (const { places } of this.#inOrder(this.#current)) {
-        places.shift();
-        places.push({ round: (places.at(-1)?.round ?? this.#current) + 1, came: this.#came++ });
-      }
-      this.#current = round;
+      this.#beginRound();
     }
     going.members.shift();
     going.places.shift();
-    going.lastWent = round;
-    this.#forgetWhenEmpty();
+    going.gone++;
+    this.#round.isUnderWay = true;
+    this.#forgetEmpty();
+  }
+
+  endJoinedRound(): void {
+    if (!this.#round.isJoined) return;
+    const remaining = this.#inOrder(this.#current);
+    const gone = this.#inOrder(this.#current + 1).filter((each) => !remaining.includes(each));
+    this.#beginRound();
+    const rank = (each: (typeof gone)[number]) => (remaining.includes(each) ? 1 : each.gone === 1 ? 0 : 2);
+    for (const { places } of [...gone, ...remaining].toSorted((one, other) => rank(one) - rank(other))) {
+      (places[0] as Place).came = this.#came++;
+    }
+  }
+
+  #beginRound(): void {
+    for (const { places } of this.#inOrder(this.#current)) {
+      places.shift();
+      places.push({ round: (places.at(-1)?.round ?? this.#current) + 1, came: this.#came++ });
+    }
+    this.#current++;
+    this.#round = { isUnderWay: false, isJoined: false };
   }
 
   leave(member: number): void {
@@ -45,7 +64,7 @@ export class NaiveQueue {
       members.splice(index, 1);
       places.pop();
     }
-    this.#forgetWhenEmpty();
+    this.#forgetEmpty();
   }
 
   share(member: number, client: string): void {
@@ -58,6 +77,7 @@ export class NaiveQueue {
 
   add(member: number, client: string): void {
     const round = this.#nextRound(client);
+    if (!this.#clients.has(client)) this.#round.isJoined ||= this.#round.isUnderWay;
     const { members, places } = this.#of(client);
     members.push(member);
     places.push({ round, came: this.#came++ });
@@ -77,18 +97,18 @@ export class NaiveQueue {
   }
 
   #nextRound(client: string): number {
-    const { places, lastWent } = this.#of(client);
-    return Math.max(this.#current, (places.at(-1)?.round ?? lastWent) + 1);
+    const last = this.#clients.get(client)?.places.at(-1);
+    return Math.max(this.#current, last === undefined ? 0 : last.round + 1);
   }
 
   #of(client: string) {
-    const known = this.#clients.get(client) ?? { members: [], places: [], lastWent: -1 };
+    const known = this.#clients.get(client) ?? { members: [], places: [], gone: 0 };
     this.#clients.set(client, known);
     return known;
   }
 
-  #forgetWhenEmpty(): void {
-    if (this.members.length > 0) return;
-    this.#clients.clear();
+  #forgetEmpty(): void {
+    for (const [name, { members }] of this.#clients) if (members.length === 0) this.#clients.delete(name);
+    if (this.#clients.size === 0) this.#round = { isUnderWay: false, isJoined: false };
   }
 }
