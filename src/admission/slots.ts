@@ -14,11 +14,23 @@ export interface SlotUseDependencies {
   readonly patienceMs: Ms;
 }
 
+/** A measurement that is older than this no longer counts: either no request ends, or there are none. */
+const MEASURED_MS: Ms = 250;
+
 /** Slot-milliseconds that were used, and requests that ended, in one window. */
 interface Window {
   usedMs: Ms;
   ended: number;
   readonly since: MonotonicMs;
+}
+
+/** What is known of the last two windows at one instant. */
+interface Measured {
+  readonly at: MonotonicMs;
+  readonly usedMs: Ms;
+  readonly ended: number;
+  /** Slots in use then, or on average in the windows, whichever are more. */
+  readonly slots: number;
 }
 
 /**
@@ -28,9 +40,13 @@ interface Window {
  *   slot time = slot-milliseconds used in the window / requests that ended in it
  *   slots = those in use, now or on average in the window, whichever are more
  *
- * The slots in use count while their requests last, so the estimate grows while an indexer hangs. It is not known
- * before three quarters as many requests have ended as slots are in use, or slots are in use for a second: the first of
- * many answers would say that all the others take as long again.
+ * It is measured after each turn of the event loop in which requests ended, not in between. On a busy machine a turn is
+ * delayed, and new requests and answers come in it together: an estimate with the time that passed, but without the answers
+ * of this turn, would be up to twice as long, and part of a burst would be refused.
+ *
+ * While no request ends for {@link MEASURED_MS}, the slots in use count, so the estimate grows while an indexer hangs. It
+ * is not known before three quarters as many requests have ended as slots are in use, or slots are in use for a second:
+ * the first of many answers would say that all the others take as long again.
  */
 export class SlotUse {
   readonly #now: () => MonotonicMs;
@@ -41,6 +57,8 @@ export class SlotUse {
   #countedAt: MonotonicMs = Number.NEGATIVE_INFINITY;
   /** Since when slots are in use. */
   #busySince: MonotonicMs = 0;
+  #measured: Measured = { at: Number.NEGATIVE_INFINITY, usedMs: 0, ended: 0, slots: 0 };
+  #willMeasure = false;
 
   constructor({ now, patienceMs }: SlotUseDependencies) {
     this.#now = now;
@@ -63,20 +81,34 @@ export class SlotUse {
   end(wasSent: boolean): void {
     this.#count();
     this.#inUse--;
-    if (wasSent) this.#newer.ended++;
+    if (!wasSent) return;
+    this.#newer.ended++;
+    if (this.#willMeasure) return;
+    this.#willMeasure = true;
+    setImmediate(() => {
+      this.#willMeasure = false;
+      this.#measured = this.#measure();
+    });
   }
 
   /** How long a request waits behind so many others; `undefined` while that is not known. */
   waitMs(ahead: number): Ms | undefined {
     const now = this.#count();
-    const ended = this.#older.ended + this.#newer.ended;
     const busyMs = this.#inUse > 0 ? now - this.#busySince : 0;
+    const isMeasured = now - this.#measured.at < MEASURED_MS;
+    if (!isMeasured && this.#inUse > 0 && busyMs < MEASURED_MS) return undefined;
+    const { usedMs, ended, slots } = isMeasured ? this.#measured : this.#measure();
     if (ended >= Math.max(0.75 * this.#inUse, 1) || (ended > 0 && busyMs >= LONGEST_MS)) {
-      const usedMs = this.#older.usedMs + this.#newer.usedMs;
-      const average = usedMs / Math.max(1, now - this.#older.since);
-      return (ahead * usedMs) / ended / Math.max(this.#inUse, average, 1);
+      return (ahead * usedMs) / ended / Math.max(this.#inUse, slots, 1);
     }
     return ended === 0 && busyMs > this.#patienceMs ? Number.POSITIVE_INFINITY : undefined;
+  }
+
+  #measure(): Measured {
+    const at = this.#count();
+    const usedMs = this.#older.usedMs + this.#newer.usedMs;
+    const average = usedMs / Math.max(1, at - this.#older.since);
+    return { at, usedMs, ended: this.#older.ended + this.#newer.ended, slots: Math.max(this.#inUse, average) };
   }
 
   #count(): MonotonicMs {
