@@ -25,10 +25,16 @@ export function readOptions(args: string[]) {
   const modes = listed('--mode', mode, MODES, ['shipped']);
   const [loads, seconds] = [more.loads.split(',').map(Number), Number(more.seconds)];
   const kinds = Object.keys(SCENARIOS) as (keyof typeof SCENARIOS)[];
-  const names = listed('--scenario', scenario, [...kinds, 'outage'], kinds);
+  const simulated = ['newcomers', 'delayed-bursts'] as const;
+  const names = listed('--scenario', scenario, [...kinds, ...simulated, 'outage'], [...kinds, ...simulated]);
   const scenarios = kinds
     .filter((kind) => names.includes(kind))
     .flatMap((kind): readonly Scenario[] => SCENARIOS[kind](loads, seconds));
   const trials = scenarios.flatMap((one) => modes.map((name): Trial => ({ mode: name, scenario: one })));
-  return { trials, measuresOutages: names.includes('outage') };
+  return {
+    trials,
+    measuresOutages: names.includes('outage'),
+    simulatesNewcomers: names.includes('newcomers'),
+    simulatesDelayedBursts: names.includes('delayed-bursts'),
+  };
 }

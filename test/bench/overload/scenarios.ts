@@ -92,6 +92,10 @@ export const SCENARIOS = {
     [200, 1000].map((size) =>
       cold(`${size} at once`, SHORT_SERVICE_MS, { rates: MIXED, seconds: 4, bursts: { size, everyMs: 4000 } }),
     ),
+  /** 800 at once, again and again: as often as `seconds` hold. */
+  bursts: (_, seconds) => [
+    cold('800 every 3 s', SHORT_SERVICE_MS, { rates: MIXED, seconds, bursts: { size: 800, everyMs: 3000 } }),
+  ],
   /** Clients that ask again as soon as they were answered. */
   'closed-loop': (_, seconds) => [cold('300 clients', SHORT_SERVICE_MS, { rates: MIXED, seconds, clients: 300 })],
   /** 30 at once, four times a second. */
