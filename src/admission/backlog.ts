@@ -218,7 +218,7 @@ export class Backlog {
     const open = routes.openTo(request);
     if ('reason' in open) return { waiter, waited: open, rank: 0 };
     const withSlot = open.filter((each) => hasSlot(each, operation, client));
-    const free = withSlot.filter((each) => rateOf(each, request)?.want(this.handOut) !== false);
+    const free = withSlot.filter((each) => rateOf(each, request)?.want(this.handOut, this.size) !== false);
     const route = routes.choose(free, request);
     return route && { waiter, waited: { route, client }, rank: this.#rank(request, { route, client }) };
   }

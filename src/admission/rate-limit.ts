@@ -29,34 +29,66 @@ const KEPT_MS: Ms = 20;
 /** Turns of so long ago are given to those who have waited for them: timers and event loops are slow. */
 const LATEST_MS: Ms = 250;
 
+/** A timer counts whole milliseconds: a turn is noticed this much after it has come. */
+const TIMER_MS: Ms = 1;
+
+/** However far away Redis is, no instance asks it for more turns at once. */
+const MOST_RESERVED = 64;
+
+/**
+ * How many turns an instance may have reserved: so many that the last one comes when one that is asked for now can be here.
+ * One where a round trip to Redis is shorter than a step.
+ */
+export function mostReserved(stepMs: Ms, roundTripMs: Ms): number {
+  return Math.min(MOST_RESERVED, 1 + Math.floor((roundTripMs + TIMER_MS) / stepMs));
+}
+
+/** Somebody who takes the next turn, before all who wait in the backlog. */
+interface Taker {
+  readonly isWanted: () => boolean;
+  readonly end: (hasTurn: boolean) => void;
+}
+
 /**
  * Limits requests to a rate, in even steps (GCRA, the generic cell rate algorithm, without bursts):
  *
  *   turn = max(now, next free); next free = turn + step; step = 1000 / perSecond
  *
- * This instance has one turn at most: none, one that is being reserved, or one that is reserved for an instant. Nobody
- * owns it. When it comes, those who want it decide who takes it, and only then is the next one reserved. So a request
- * that leaves costs nothing, and when all have left one turn is lost.
+ * This instance reserves one turn at a time; where instances share the rate, as many as it takes until Redis answers, if so
+ * many requests wait. Nobody owns a turn. When it comes, those who want it decide who takes it, and only then is another one
+ * reserved. So a request that leaves costs nothing, and when all have left, the turns of one round trip are lost.
+ *
+ * Whatever Redis answers, the turns of one instance are a step apart: a clock of Redis that is set forward, or a Redis that
+ * has lost its data, costs one round trip of each instance at most.
  */
 export class RateLimit {
   readonly #dependencies: RateLimitDependencies;
   readonly #stepMs: Ms;
   /** The last turn that was taken here. */
   #lastAt: MonotonicMs = Number.NEGATIVE_INFINITY;
-  /** The turn that is reserved, and until when it may be taken once it has come. */
-  #turnAt: MonotonicMs | undefined;
-  #turnUntil: MonotonicMs = Number.NEGATIVE_INFINITY;
-  #isReserving = false;
-  /** Runs until the reserved turn comes. */
+  /** The turn that came last, and until when it may be taken. */
+  #hereAt: MonotonicMs = Number.NEGATIVE_INFINITY;
+  #hereUntil: MonotonicMs = Number.NEGATIVE_INFINITY;
+  /** The turns that are reserved and have not come yet, the next one first. */
+  readonly #coming: MonotonicMs[] = [];
+  /** How many turns are being reserved. */
+  #reserving = 0;
+  /** Runs until the next reserved turn comes, or until it may be worth asking Redis again. */
   #timer: NodeJS.Timeout | undefined;
+  /** The next free turn, if it was too far away to be reserved and no other is. */
+  #tooFarAt: MonotonicMs | undefined;
+  /** How long Redis takes to answer: the longest of the recent times. */
+  #roundTripMs: Ms = 0;
   /** Until then somebody may take a turn that was given back. */
   #givenBackUntil: MonotonicMs = Number.NEGATIVE_INFINITY;
   /** From one turn of this instance to the next: longer than a step where others reserve those between. */
   #perTurnMs: Ms;
   #onTurn: (() => void) | undefined;
+  /** How many wait for {@link #onTurn}, when they last said so. */
+  #waiting = 0;
   /** Whether a turn has just come to those who waited for it. */
   #hasCome = false;
-  #takesNext: (() => void) | undefined;
+  readonly #takers: Taker[] = [];
 
   constructor(dependencies: RateLimitDependencies) {
     this.#dependencies = dependencies;
@@ -67,10 +99,8 @@ export class RateLimit {
   /** Whether a turn is here to be taken. */
   get isHere(): boolean {
     const now = this.#dependencies.now();
-    if (now < this.#givenBackUntil) return true;
-    if (this.#isComing) return false;
-    if (this.#turnAt !== undefined && now < this.#turnUntil) return true;
-    return this.#dependencies.reserveShared === undefined && now >= this.#lastAt + this.#stepMs;
+    if (now < this.#givenBackUntil || now < this.#hereUntil) return true;
+    return this.#dependencies.reserveShared === undefined && !this.#isComing && now >= this.#lastAt + this.#stepMs;
   }
 
   /** Whether {@link takeFree} may succeed: a turn is here, or nobody here wants one and Redis knows. */
@@ -80,36 +110,31 @@ export class RateLimit {
 
   /** How long a request waits for its turn with so many others before it, as far as is known. */
   expectedWaitMs(ahead: number): Ms {
-    const nextAt = this.#turnAt ?? this.#lastAt + this.#perTurnMs;
+    const nextAt = this.#coming[0] ?? this.#tooFarAt ?? this.#lastAt + this.#perTurnMs;
     const nextMs = this.isHere ? 0 : Math.max(0, nextAt - this.#dependencies.now());
-    return nextMs + ahead * this.#perTurnMs;
+    return nextMs + (ahead + this.#takers.length) * this.#perTurnMs;
   }
 
-  /** Takes the turn that is here. */
+  /** Takes the turn that is here, for one of those who {@link want} one. */
   take(): void {
-    const now = this.#dependencies.now();
-    if (now < this.#givenBackUntil) {
-      this.#givenBackUntil = Number.NEGATIVE_INFINITY;
-      return;
-    }
-    const turnAt = now < this.#turnUntil ? this.#turnAt : undefined;
-    this.#lastAt = turnAt ?? this.#freeAt();
-    this.#turnAt = undefined;
+    this.#waiting = Math.max(0, this.#waiting - 1);
+    this.#take();
   }
 
   /** A turn that was just taken was not used: somebody else may take it, if at once. */
   giveBack(): void {
     this.#givenBackUntil = this.#dependencies.now() + KEPT_MS;
-    this.#giveToFirst();
+    this.#giveToTakers();
   }
 
   /**
-   * Whether a turn is here. If not, one is reserved, and `onTurn` is called when it has come, or when it may be worth
-   * asking again.
+   * Whether a turn is here. If not, one is reserved, or as many as a round trip needs if so many are `waiting`; and `onTurn`
+   * is called when one has come, or when it may be worth asking again.
    */
-  want(onTurn: () => void): boolean {
+  want(onTurn: () => void, waiting: number): boolean {
     this.#onTurn = onTurn;
-    if (!this.isHere && !this.#isComing) this.#bring();
+    this.#waiting = waiting;
+    if (!this.isHere) this.#bring();
     return this.isHere;
   }
 
@@ -117,7 +142,7 @@ export class RateLimit {
   async takeFree(): Promise<boolean> {
     const { reserveShared, now } = this.#dependencies;
     if (this.isHere) {
-      this.take();
+      this.#take();
       return true;
     }
     if (!this.mayBeFree) return false;
@@ -128,18 +153,20 @@ export class RateLimit {
     return isFree;
   }
 
-  /** Takes the next turn, before those who {@link want} one; `false` if another one waits for that. */
-  takeNext(): Promise<boolean> {
-    if (this.#takesNext !== undefined) return Promise.resolve(false);
-    return new Promise((resolve) => {
-      this.#takesNext = () => resolve(true);
-      if (!this.isHere && !this.#isComing) this.#bring();
-      this.#giveToFirst();
+  /**
+   * Takes the next turn, before those who {@link want} one, and after those who have called this before. `false` if it is not
+   * wanted any more when the turn comes, which then goes to another one.
+   */
+  takeNext(isWanted = (): boolean => true): Promise<boolean> {
+    return new Promise((end) => {
+      this.#takers.push({ isWanted, end });
+      if (!this.isHere) this.#bring();
+      this.#giveToTakers();
     });
   }
 
   get #isComing(): boolean {
-    return this.#isReserving || this.#timer !== undefined;
+    return this.#reserving > 0 || this.#timer !== undefined;
   }
 
   /** Who did not wait gets no turn of before: steps stay even. */
@@ -147,65 +174,122 @@ export class RateLimit {
     return this.#hasCome ? LATEST_MS : 0;
   }
 
+  /** The last turn that this instance has had or will have. */
+  get #latestAt(): MonotonicMs {
+    return this.#coming.at(-1) ?? (this.#dependencies.now() < this.#hereUntil ? this.#hereAt : this.#lastAt);
+  }
+
   /** When the next turn is free, by what is known here. */
   #freeAt(): MonotonicMs {
-    return Math.max(this.#lastAt + this.#stepMs, this.#now() - this.#overdueMs);
+    return Math.max(this.#latestAt + this.#stepMs, this.#now() - this.#overdueMs);
   }
 
   /** A timer may end a little before the clock says so: the last turn has come in any case. */
   #now(): MonotonicMs {
-    return Math.max(this.#dependencies.now(), this.#lastAt);
+    return Math.max(this.#dependencies.now(), this.#lastAt, this.#hereAt);
   }
 
+  /** Reserves the turns that are wanted, if they are not reserved yet. */
   #bring(): void {
-    this.#turnAt = undefined;
-    if (this.#lastAt + this.#perTurnMs < this.#now()) this.#perTurnMs = this.#stepMs;
-    if (this.#dependencies.reserveShared === undefined) this.#expect(this.#freeAt());
-    else void this.#reserve(this.#dependencies.reserveShared);
+    if (this.#tooFarAt !== undefined) return;
+    const { reserveShared } = this.#dependencies;
+    if (!this.#isComing && this.#lastAt + this.#perTurnMs < this.#now()) this.#perTurnMs = this.#stepMs;
+    const most = reserveShared === undefined ? 1 : mostReserved(this.#stepMs, this.#roundTripMs);
+    const wanted = Math.min(most, this.#waiting + this.#takers.length);
+    while (this.#coming.length + this.#reserving < wanted) {
+      if (reserveShared === undefined) this.#expect(this.#freeAt());
+      else void this.#reserve(reserveShared);
+    }
   }
 
   async #reserve(reserveShared: ReserveShared): Promise<void> {
-    const { longestWaitMs } = this.#dependencies;
-    this.#isReserving = true;
+    const { longestWaitMs, now } = this.#dependencies;
+    const askedAt = now();
+    this.#reserving++;
     const reserved = await reserveShared(this.#stepMs, longestWaitMs, this.#overdueMs);
-    this.#isReserving = false;
-    const { state, waitMs } = reserved ?? { state: 'alone', waitMs: this.#freeAt() - this.#now() };
-    this.#perTurnMs = Math.max(this.#stepMs, waitMs);
-    if (state === 'too-long') {
-      this.#turnAt = this.#now() + waitMs;
-      this.#timer = setTimeout(() => this.#askAgain(), Math.ceil(waitMs - longestWaitMs)).unref();
+    this.#reserving--;
+    if (reserved !== undefined) this.#tookMs(now() - askedAt);
+    const nowAt = this.#now();
+    if (reserved?.state === 'too-long') {
+      this.#isTooFar(nowAt + reserved.waitMs);
       return;
     }
-    this.#expect(this.#now() + waitMs);
-    if (!this.#isComing) this.#come();
+    const latestAt = this.#latestAt;
+    const freeAt = reserved === undefined ? nowAt : nowAt + reserved.waitMs;
+    const turnAt = Math.max(latestAt + this.#stepMs, freeAt);
+    this.#perTurnMs = Math.max(this.#stepMs, turnAt - Math.max(latestAt, nowAt));
+    this.#expect(turnAt);
+    this.#bring();
   }
 
-  #expect(turnAt: MonotonicMs): void {
-    const waitMs = turnAt - this.#now();
-    this.#turnAt = turnAt;
-    this.#turnUntil = this.#dependencies.now() + KEPT_MS;
-    if (waitMs > 0) this.#timer = setTimeout(() => this.#come(), Math.ceil(waitMs)).unref();
+  /** Rises at once and falls slowly: a turn that is not reserved in time is lost, one too many only comes a step later. */
+  #tookMs(ms: Ms): void {
+    this.#roundTripMs = Math.max(ms, this.#roundTripMs + (ms - this.#roundTripMs) / 8);
+  }
+
+  /** The next free turn is too far away: asked for again when it may be near enough, unless other turns come before. */
+  #isTooFar(freeAt: MonotonicMs): void {
+    this.#perTurnMs = Math.max(this.#stepMs, freeAt - Math.max(this.#latestAt, this.#now()));
+    if (this.#isComing) return;
+    this.#tooFarAt = freeAt;
+    const waitMs = freeAt - this.#now() - this.#dependencies.longestWaitMs;
+    this.#timer = setTimeout(() => this.#askAgain(), Math.ceil(waitMs)).unref();
   }
 
   #askAgain(): void {
-    this.#turnAt = undefined;
-    this.#come();
+    this.#timer = undefined;
+    this.#tooFarAt = undefined;
+    this.#offer();
+  }
+
+  #expect(turnAt: MonotonicMs): void {
+    this.#coming.push(turnAt);
+    this.#await();
+  }
+
+  /** Waits for the next reserved turn, unless that is waited for already or it is here. */
+  #await(): void {
+    const [next] = this.#coming;
+    if (next === undefined || this.#timer !== undefined) return;
+    const waitMs = next - this.#now();
+    if (waitMs > 0) this.#timer = setTimeout(() => this.#come(), Math.ceil(waitMs)).unref();
+    else this.#come();
   }
 
   #come(): void {
     this.#timer = undefined;
-    this.#turnUntil = this.#dependencies.now() + KEPT_MS;
-    this.#giveToFirst();
-    this.#hasCome = true;
-    this.#onTurn?.();
-    this.#hasCome = false;
-    if (this.#takesNext !== undefined && !this.#isComing) this.#bring();
+    this.#hereAt = this.#coming.shift() ?? this.#hereAt;
+    this.#hereUntil = this.#dependencies.now() + KEPT_MS;
+    this.#offer();
+    this.#await();
   }
 
-  #giveToFirst(): void {
-    if (this.#takesNext === undefined || !this.isHere) return;
-    this.take();
-    this.#takesNext();
-    this.#takesNext = undefined;
+  /** Lets those who want a turn take one, and reserves those that are wanted then. */
+  #offer(): void {
+    this.#hasCome = true;
+    this.#giveToTakers();
+    this.#waiting = 0;
+    this.#onTurn?.();
+    this.#bring();
+    this.#hasCome = false;
+  }
+
+  #take(): void {
+    const now = this.#dependencies.now();
+    if (now < this.#givenBackUntil) {
+      this.#givenBackUntil = Number.NEGATIVE_INFINITY;
+      return;
+    }
+    this.#lastAt = now < this.#hereUntil ? this.#hereAt : this.#freeAt();
+    this.#hereUntil = Number.NEGATIVE_INFINITY;
+  }
+
+  #giveToTakers(): void {
+    while (this.#takers.length > 0 && this.isHere) {
+      const taker = this.#takers.shift();
+      const isWanted = taker?.isWanted() === true;
+      if (isWanted) this.#take();
+      taker?.end(isWanted);
+    }
   }
 }

@@ -3,7 +3,7 @@ import { Health } from '../admission/health.ts';
 import { notServedGuard } from '../admission/not-served.ts';
 import { operationBreakers } from '../admission/operation-breakers.ts';
 import { Pause } from '../admission/pause.ts';
-import { RateLimit } from '../admission/rate-limit.ts';
+import { mostReserved, RateLimit } from '../admission/rate-limit.ts';
 import type { Route } from '../admission/routes.ts';
 import { sharedTurns } from '../admission/shared-turns.ts';
 import { Slots } from '../admission/slots.ts';
@@ -181,6 +181,7 @@ function openRateLimit(
 ): RateLimit | undefined {
   const { redis, network } = settings;
   if (requestsPerSecond === undefined) return undefined;
+  const stepMs = 1000 / requestsPerSecond;
   const reserveShared =
     scripting &&
     sharedTurns({
@@ -191,6 +192,8 @@ function openRateLimit(
         onAvailable: (shared) => events.report({ name: 'rate-shared', shared }),
       }).call,
       key: rateKeyOf(network, new URL(url).host),
+      // The longest wait, the turns that are reserved while Redis answers, and the step after the last one.
+      furthestMs: longestWaitMs + (mostReserved(stepMs, redis.budget) + 1) * stepMs,
     });
   return new RateLimit({ reserveShared, now: monotonic, perSecond: requestsPerSecond, longestWaitMs });
 }

@@ -42,7 +42,7 @@ export const upstream = z.strictObject({
   }),
   requestsPerSecond: setting(
     requestsPerSecond,
-    'The most requests a second to each indexer, for all instances on one Redis together; not limited when not set.',
+    'The most requests a second to each indexer, for all instances on one Redis together; not limited when not set. These instances must have the same value, `UPSTREAM_TIMEOUT`, `admission.patience` and `redis.budget`.',
     { env: 'UPSTREAM_RPS' },
   ),
   maxLag: setting(

@@ -26,6 +26,7 @@ async function limitOn(redis: RedisServer) {
         onAvailable: (shared) => sharedChanges.push(shared),
       }).call,
       key: 'toncache:rate',
+      furthestMs: 2 * LONGEST_WAIT_MS,
     }),
     now,
     perSecond: PER_SECOND,

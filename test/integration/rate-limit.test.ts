@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { afterEach, beforeEach, expect, inject, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest';
 import { RateLimit, type ReserveShared } from '../../src/admission/rate-limit.ts';
 import { sharedTurns } from '../../src/admission/shared-turns.ts';
 import { UpstreamClient } from '../../src/indexer/upstream-client.ts';
 import { systemNames } from '../../src/names/names.ts';
 import { type Indexer, startIndexer } from '../../src/tools/simulator/indexer.ts';
 import { connectedRedis } from '../support/connected-redis.ts';
+import { meddlingProxy } from '../support/meddling-proxy.ts';
 import { mostWithin } from '../support/sliding-count.ts';
 import { Turns } from '../support/turns.ts';
 
@@ -63,15 +64,49 @@ function instance(rateLimit: RateLimit, signal: AbortSignal): void {
   const askers = Array.from({ length: 16 }, keepAsking);
 }
 
-async function sharedRate(key: string): Promise<ReserveShared> {
-  const connection = await connectedRedis(redisUrl);
+interface SharedRateOptions {
+  readonly url?: string;
+  /** How far Redis' clock was set forward, seconds. */
+  readonly aheadSeconds?: () => number;
+  readonly furthestMs?: number;
+}
+
+async function sharedRate(
+  key: string,
+  { url = redisUrl, aheadSeconds = () => 0, furthestMs = 2 * LONGEST_WAIT_MS }: SharedRateOptions = {},
+): Promise<ReserveShared> {
+  const connection = await connectedRedis(url);
   connections.defer(() => connection.close());
-  const { runScript } = connection;
-  return sharedTurns({ runScript, call: (run) => run(), key });
+  const runScript: typeof connection.runScript = (script, keys, args) => {
+    const stepped = `(function() local t = redis.call('TIME') return {t[1] + ${aheadSeconds()}, t[2]} end)()`;
+    return connection.runScript(script.replace("redis.call('TIME')", stepped), keys, args);
+  };
+  return sharedTurns({ runScript, call: (run) => run().catch(() => 'failed'), key, furthestMs });
 }
 
 const LONGEST_WAIT_MS = 60_000;
 const now = () => performance.now();
+
+/** A Redis from which each reply takes so long. */
+async function distantRedis(roundTripMs: number): Promise<string> {
+  const proxy = await meddlingProxy(Number(new URL(redisUrl).port));
+  connections.defer(() => proxy[Symbol.asyncDispose]());
+  proxy.delay(roundTripMs);
+  return proxy.url;
+}
+
+/** Those who wait for a turn all the time; returns the instants of all turns so far. */
+function saturate(rate: RateLimit, signal: AbortSignal): number[] {
+  const turns = new Turns(rate);
+  const at: number[] = [];
+  const keepTaking = async () => {
+    while (await turns.take(signal)) at.push(performance.now());
+  };
+  for (let n = 0; n < 32; n++) void keepTaking();
+  return at;
+}
+
+const pass = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 /**
  * The most requests in so many seconds: one at the beginning and one at the end, and those before that are overdue. A request
@@ -137,7 +172,7 @@ test('a turn that is too far away is not reserved', async () => {
   }
 });
 
-test.each(['garbage', '9'.repeat(20), '-1', ''])(
+test.each(['garbage', '9'.repeat(20), '-1', '', 'nan', 'inf', '-inf'])(
   'a rate whose key in Redis holds %j starts again from now',
   async (garbage) => {
     const key = `test:rate:${randomUUID()}`;
@@ -147,3 +182,78 @@ test.each(['garbage', '9'.repeat(20), '-1', ''])(
     expect(await (await sharedRate(key))(1000, 5000, 0)).toEqual({ state: 'reserved', waitMs: 0 });
   },
 );
+
+/** How many turns each of the instances has had in so long a time, ms, at a Redis that is so far away. */
+async function turnsOf(instances: number, perSecond: number, roundTripMs: number, forMs: number): Promise<number[][]> {
+  const ending = new AbortController();
+  const [key, url] = [`test:rate:${randomUUID()}`, await distantRedis(roundTripMs)];
+  const all: number[][] = [];
+  for (let n = 0; n < instances; n++) {
+    const reserveShared = await sharedRate(key, { url });
+    all.push(saturate(new RateLimit({ reserveShared, now, perSecond, longestWaitMs: 1500 }), ending.signal));
+  }
+  await pass(500);
+  const before = all.map(({ length }) => length);
+  await pass(forMs);
+  ending.abort();
+  return all.map((at, index) => at.slice(before[index]));
+}
+
+const median = (numbers: readonly number[]) => numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? 0;
+
+describe('with Redis 10 ms away', () => {
+  test.each([1, 2])('300 turns a second are used by %i instances, and never exceeded', async (instances) => {
+    const used: number[] = [];
+    for (let time = 0; time < 3; time++) {
+      const turns = (await turnsOf(instances, 300, 10, 1000)).flat();
+      used.push(turns.length);
+      expect(mostWithin(turns, 500)).toBeLessThanOrEqual(mostIn(0.5, 300));
+    }
+    expect(median(used)).toBeGreaterThanOrEqual(0.9 * 300);
+  });
+
+  test.each([
+    [2, 6000],
+    [300, 1500],
+  ])('two instances have as many of %i turns a second', async (perSecond, forMs) => {
+    const [one = [], other = []] = await turnsOf(2, perSecond, 10, forMs);
+    expect(Math.abs(one.length - other.length)).toBeLessThanOrEqual(Math.max(1, 0.1 * one.length));
+  });
+});
+
+describe("when Redis' clock is set", () => {
+  const [PER_SECOND, STEP_MS, PATIENCE_MS] = [50, 20, 1500];
+
+  test.each([-3600, -60, -20, -3, 20, 3600])(
+    'by %i s, two instances use the rate, and do not exceed it',
+    async (seconds) => {
+      let aheadSeconds = 0;
+      const ending = new AbortController();
+      const key = `test:rate:${randomUUID()}`;
+      const all: number[][] = [];
+      for (let n = 0; n < 2; n++) {
+        const options = { aheadSeconds: () => aheadSeconds, furthestMs: PATIENCE_MS + 2 * STEP_MS };
+        const reserveShared = await sharedRate(key, options);
+        const rate = new RateLimit({ reserveShared, now, perSecond: PER_SECOND, longestWaitMs: PATIENCE_MS });
+        all.push(saturate(rate, ending.signal));
+      }
+      await pass(500);
+      aheadSeconds = seconds;
+      const before = all.flat().length;
+      await pass(1000);
+      ending.abort();
+      const after = all.flat().length - before;
+      expect(after).toBeGreaterThanOrEqual(0.9 * PER_SECOND);
+      // What both have reserved, and what was free for 250 ms when the clock went forward.
+      expect(after).toBeLessThanOrEqual(mostIn(1, PER_SECOND) + 2 + 0.25 * PER_SECOND);
+    },
+  );
+
+  test('a request that does not wait leaves the turns of those who wait alone', async () => {
+    const furthestMs = PATIENCE_MS + 2 * STEP_MS;
+    const reserve = await sharedRate(`test:rate:${randomUUID()}`, { furthestMs });
+    for (let n = 0; n < 40; n++) await reserve(STEP_MS, PATIENCE_MS, 0);
+    expect((await reserve(STEP_MS, 0, 0))?.state).toBe('too-long');
+    expect((await reserve(STEP_MS, PATIENCE_MS, 0))?.waitMs).toBeGreaterThan(400);
+  });
+});

@@ -24,7 +24,7 @@ export class Turns {
 
   readonly handOut = (): void => {
     for (const go of this.#waiting) {
-      if (!this.#rate.want(this.handOut)) return;
+      if (!this.#rate.want(this.handOut, this.#waiting.size)) return;
       this.#rate.take();
       this.#waiting.delete(go);
       go();

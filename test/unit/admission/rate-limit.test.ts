@@ -106,17 +106,32 @@ describe('a turn that was taken and is given back', () => {
   });
 });
 
-describe('a question for the head', () => {
-  test('takes the next turn, before those who wait', async () => {
+describe('a head poll, or a repeat on a new connection', () => {
+  test('takes the next turn, before those who wait and after those that came before it', async () => {
     const subject = limit(10);
     const turns = ask(subject, 3);
-    const heads: number[] = [];
+    const next: [name: string, at: number][] = [];
     await run(50);
-    void subject.takeNext().then((taken) => taken && heads.push(performance.now()));
-    const second = subject.takeNext();
+    for (const name of ['first', 'second']) {
+      void subject.takeNext().then((taken) => taken && next.push([name, performance.now() - (turns[0] ?? 0)]));
+    }
+    expect(subject.expectedWaitMs(2)).toBe(50 + 400);
     await run(1000);
-    const at = (instants: readonly number[]) => instants.map((each) => each - (turns[0] ?? 0));
-    expect([at(turns), at(heads), await second]).toEqual([[0, 200, 300], [100], false]);
+    expect(turns.map((at) => at - (turns[0] ?? 0))).toEqual([0, 300, 400]);
+    expect(next).toEqual([
+      ['first', 100],
+      ['second', 200],
+    ]);
+  });
+
+  test('that is not wanted any more when its turn comes leaves it to those who wait', async () => {
+    const subject = limit(10);
+    const turns = ask(subject, 2);
+    let isWanted = true;
+    const taken = subject.takeNext(() => isWanted);
+    isWanted = false;
+    await run(1000);
+    expect([turns.map((at) => at - (turns[0] ?? 0)), await taken]).toEqual([[0, 100], false]);
   });
 
   test('has a turn at once where one is here', async () => {

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { RateLimit, type Reserved } from '../../../src/admission/rate-limit.ts';
 import { sharedTurns } from '../../../src/admission/shared-turns.ts';
 import { mostWithin } from '../../support/sliding-count.ts';
-import { ask } from '../../support/turns.ts';
+import { ask, Turns } from '../../support/turns.ts';
 import { simulatedTurns } from './simulated-redis.ts';
 
 const PATIENCE_MS = 60_000;
@@ -76,11 +76,11 @@ describe('a rate that instances share', () => {
     const subject = shared();
     expect([await subject.takeFree(), await subject.takeFree()]).toEqual([true, false]);
     expect(reserve).toHaveBeenLastCalledWith(100, 0, 0);
-    reserve.mockResolvedValueOnce({ state: 'reserved', waitMs: 80 });
+    reserve.mockResolvedValueOnce({ state: 'reserved', waitMs: 100 });
     const turns = ask(subject, 1);
     await run(10);
     expect([subject.mayBeFree, await subject.takeFree(), reserve.mock.calls.length]).toEqual([false, false, 3]);
-    await run(80);
+    await run(90);
     expect(turns).toHaveLength(1);
   });
 
@@ -97,11 +97,65 @@ describe('a rate that instances share', () => {
   });
 });
 
+describe('at a Redis that is 10 ms away', () => {
+  const [PER_SECOND, STEP_MS, ROUND_TRIP_MS] = [300, 1000 / 300, 10];
+  const distant = (reserveShared = simulatedTurns(ROUND_TRIP_MS / 2)) =>
+    new RateLimit({ reserveShared, now, perSecond: PER_SECOND, longestWaitMs: 1500 });
+
+  test.each([1, 2, 3])('%i instances use the rate, have equal parts of it, and never exceed it', async (instances) => {
+    const reserveShared = simulatedTurns(ROUND_TRIP_MS / 2);
+    const turns = Array.from({ length: instances }, () => ask(distant(reserveShared), 10_000));
+    await run(5000);
+    const all = turns.flat();
+    expect(all.length).toBeGreaterThanOrEqual(0.97 * PER_SECOND * 5);
+    expect(mostWithin(all, 1000)).toBeLessThanOrEqual(1.01 * PER_SECOND + 1);
+    const counts = turns.map(({ length }) => length);
+    expect(Math.max(...counts) - Math.min(...counts)).toBeLessThanOrEqual(0.02 * all.length);
+  });
+
+  test('an instance whose requests wait one at a time reserves one turn for each', async () => {
+    const reserve = vi.fn(simulatedTurns(ROUND_TRIP_MS / 2));
+    const turns = new Turns(distant(reserve));
+    for (let n = 0; n < 50; n++) {
+      const taken = turns.take();
+      await run(20);
+      expect(await taken).toBe(true);
+    }
+    expect(reserve).toHaveBeenCalledTimes(50);
+  });
+
+  test('an instance whose requests leave has lost the turns of one round trip, for the other one', async () => {
+    const reserve = vi.fn(simulatedTurns(ROUND_TRIP_MS / 2));
+    const leaving = new AbortController();
+    ask(distant(reserve), 1000, leaving.signal);
+    await run(1000);
+    leaving.abort();
+    const reserved = reserve.mock.calls.length;
+    const turns = ask(distant(reserve), 1);
+    await run(1000);
+    expect(turns[0]).toBeLessThanOrEqual(1000 + 2 * ROUND_TRIP_MS + 2 * STEP_MS);
+    expect(reserve).toHaveBeenCalledTimes(reserved + 1);
+  });
+});
+
+test('one instance keeps its steps, whatever Redis says', async () => {
+  const reserveShared = async (): Promise<Reserved> => ({ state: 'reserved', waitMs: 0 });
+  const turns = ask(new RateLimit({ reserveShared, now, perSecond: 100, longestWaitMs: 1500 }), 1000);
+  await run(1000);
+  expect(turns.length).toBeGreaterThan(95);
+  expect(mostWithin(turns, 1000)).toBeLessThanOrEqual(101);
+});
+
 test.each([undefined, null, 'OK', [], [1], [1, 'soon'], {}])(
   'a reply of Redis that holds no turn is a failure: %j',
   async (reply) => {
     const runScript = async () => reply;
-    const reserve = sharedTurns({ runScript, call: (run) => run().catch(() => 'failed'), key: 'toncache:rate' });
+    const reserve = sharedTurns({
+      runScript,
+      call: (run) => run().catch(() => 'failed'),
+      key: 'rate',
+      furthestMs: 2000,
+    });
     expect(await reserve(1, 1500, 0)).toBeUndefined();
   },
 );
