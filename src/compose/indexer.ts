@@ -11,7 +11,7 @@ import { rateKeyOf } from '../cache/redis-keys.ts';
 import { poolsOf } from '../config/open-files.ts';
 import { pathKey } from '../http/pass-through/passable-target.ts';
 import { IndexerHead } from '../indexer/indexer-head.ts';
-import { UpstreamClient } from '../indexer/upstream-client.ts';
+import { UpstreamClient, type UpstreamClientDependencies } from '../indexer/upstream-client.ts';
 import { redisBreaker } from '../redis/breaker.ts';
 import type { RedisScripting } from '../redis/connect.ts';
 import { withinBudget } from '../redis/within-budget.ts';
@@ -69,7 +69,14 @@ export function openIndexer(
   const { settings, operations, events, now, monotonic, random } = context;
   const { report } = events;
   const { upstream, admission, breaker } = settings;
-  const client = openClient(context, onReading, indexer);
+  // Beside the slots, and before those who wait in the backlog.
+  const mayTakeNext = async (isPaused: () => boolean, isWanted?: () => boolean): Promise<boolean> =>
+    !isPaused() && (rate === undefined || (await rate.takeNext(isWanted))) && !isPaused();
+  const mayRepeat =
+    indexer.requestsPerSecond === undefined
+      ? undefined
+      : (isWanted: () => boolean) => mayTakeNext(() => pause.breaker.isOpen, isWanted);
+  const client = openClient(context, { onReading, mayRepeat }, indexer);
   const { name } = client;
   const pause = new Pause({
     now: monotonic,
@@ -102,10 +109,9 @@ export function openIndexer(
   const patienceMs = Math.min(admission.patience, upstream.timeout / 2);
   const rate = openRateLimit(context, indexer, scripting, patienceMs);
   const headKey = keyOfHead(context);
-  const isPaused = () => pause.refusal(headKey) !== undefined;
   const head = new IndexerHead({
     upstream: client,
-    maySend: async () => !isPaused() && (rate === undefined || (await rate.takeNext())) && !isPaused(),
+    maySend: () => mayTakeNext(() => pause.refusal(headKey) !== undefined),
     onRateLimited: (retryAfterMs) => passBy(pauseOfCached, headKey)?.('rate-limited', retryAfterMs),
     isOurChain,
     onFault: (fault) => report({ name: 'indexer-state', indexer: name, state: fault ?? 'believed' }),
@@ -154,7 +160,7 @@ function keyOfHead({ operations, settings }: AppContext): string {
 
 function openClient(
   { now, settings, events, names }: AppContext,
-  onReading: OpenIndexerDependencies['onReading'],
+  to: Pick<UpstreamClientDependencies, 'onReading' | 'mayRepeat'>,
   { url, apiKey, maxConcurrency }: IndexerSettings,
 ): UpstreamClient {
   const { upstream } = settings;
@@ -168,7 +174,7 @@ function openClient(
     maxBodyBytes: upstream.maxBodySize,
     keepAliveMs: KEEP_ALIVE_MS,
     connectionLifetimeMs: CONNECTION_LIFETIME_MS,
-    onReading,
+    ...to,
     report: events.report,
   });
 }

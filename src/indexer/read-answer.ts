@@ -22,7 +22,15 @@ export interface ReadAnswerDependencies {
   /** From sending the request to the last byte of its answer. */
   readonly timeoutMs: Ms;
   readonly maxBodyBytes: number;
+  /** See `UpstreamClientDependencies`. */
+  readonly mayRepeat?: MayRepeat | undefined;
 }
+
+/**
+ * Resolves when a request may be sent once more, on a new connection; with `false` if it may not be. `isWanted`: whether
+ * somebody still waits for its answer.
+ */
+export type MayRepeat = (isWanted: () => boolean) => Promise<boolean>;
 
 // eslint-disable-next-line no-restricted-syntax -- what is measured is a socket, which has no other clock
 const monotonic = (): MonotonicMs => performance.now();
@@ -44,7 +52,7 @@ export function readAnswer(
   dependencies: ReadAnswerDependencies,
 ): Promise<RawAnswer> {
   const { path, headers } = request;
-  const reader = new AnswerReader({ method: 'GET', path, headers: headers as string[] }, dependencies);
+  const reader = new AnswerReader(dispatcher, { method: 'GET', path, headers: headers as string[] }, dependencies);
   reader.sendBy(dispatcher);
   return reader.answer;
 }
@@ -53,6 +61,7 @@ export function readAnswer(
 class AnswerReader implements ConnectedRequest {
   readonly answer: Promise<RawAnswer>;
   connection: Connection | undefined;
+  readonly #pool: Dispatcher;
   readonly #request: Dispatcher.DispatchOptions;
   readonly #dependencies: ReadAnswerDependencies;
   readonly #resolve: (answer: RawAnswer) => void;
@@ -63,6 +72,10 @@ class AnswerReader implements ConnectedRequest {
   #sentAt: MonotonicMs = 0;
   /** Whether it was sent on a connection that others were sent on before, and no byte came back yet. */
   #mayMeetIdleEnd = false;
+  /** Whether it met the end of an idle connection, so that it is sent on a new one alone. */
+  #isRepeated = false;
+  /** Whether it has closed an idle connection, instead of which there is to be a new one. */
+  #isReplacing = false;
   #givenUp: ProxyError | undefined;
   #status = 0;
   #headers: IncomingHttpHeaders = {};
@@ -70,9 +83,10 @@ class AnswerReader implements ConnectedRequest {
   #body: Buffer[] | undefined;
   #bytes = 0;
 
-  constructor(request: Dispatcher.DispatchOptions, dependencies: ReadAnswerDependencies) {
+  constructor(pool: Dispatcher, request: Dispatcher.DispatchOptions, dependencies: ReadAnswerDependencies) {
     const { promise, resolve, reject } = Promise.withResolvers<RawAnswer>();
     this.answer = promise;
+    this.#pool = pool;
     this.#request = request;
     this.#dependencies = dependencies;
     this.#resolve = resolve;
@@ -90,6 +104,11 @@ class AnswerReader implements ConnectedRequest {
     // The request waited for a connection until its timeout. Throwing leaves the connection to the next request; an
     // abort would close it.
     if (this.#givenUp !== undefined) throw this.#givenUp;
+    if (this.#isRepeated && this.connection?.isNew === false) {
+      this.#isReplacing = true;
+      controller.abort(new errors.RequestAbortedError());
+      return;
+    }
     this.#sentAt = monotonic();
     this.#mayMeetIdleEnd = this.connection?.isNew === false;
     if (this.connection !== undefined) this.connection.isNew = false;
@@ -125,14 +144,40 @@ class AnswerReader implements ConnectedRequest {
   }
 
   onResponseError(_: Dispatcher.DispatchController, cause: Error): void {
-    const outcome = this.#outcomeOf(cause);
-    if (OUTCOMES[outcome].again === 'here' && this.connection !== undefined) {
-      // At once, and by the client that had the connection: it has none now and no other request, so it makes a new one.
-      // Other clients of the pool may have idle connections that end in the same way.
-      this.sendBy(this.connection);
+    const { connection } = this;
+    if (this.#isReplacing && connection !== undefined) {
+      this.#isReplacing = false;
+      this.sendBy(connection);
       return;
     }
-    this.#reject(outcome === 'invalid' ? cutShort(cause) : unanswered(cause, outcome === 'unreachable'));
+    const outcome = this.#outcomeOf(cause);
+    if (OUTCOMES[outcome].again === 'here' && connection !== undefined) {
+      this.#repeat(connection, cause);
+      return;
+    }
+    this.#fail(outcome === 'invalid' ? cutShort(cause) : unanswered(cause, outcome === 'unreachable'));
+  }
+
+  /** Sends it once more, on a new connection: others of the pool may be idle and end in the same way. */
+  #repeat(connection: Connection, cause: Error): void {
+    const { mayRepeat } = this.#dependencies;
+    this.#isRepeated = true;
+    if (mayRepeat === undefined) {
+      // At once, and by the client that had the connection: it has none now and no other request, so it makes a new one.
+      this.sendBy(connection);
+      return;
+    }
+    this.#controller = undefined;
+    void mayRepeat(() => this.#givenUp === undefined).then((may) => {
+      if (this.#givenUp !== undefined) return;
+      // That client may have another request meanwhile.
+      if (may) this.sendBy(this.#pool);
+      else this.#fail(unanswered(cause, false));
+    });
+  }
+
+  #fail(error: ProxyError): void {
+    this.#reject(error);
     this.#end();
   }
 
@@ -150,8 +195,7 @@ class AnswerReader implements ConnectedRequest {
 
   giveUp(error: ProxyError): void {
     this.#givenUp = error;
-    this.#reject(error);
-    this.#end();
+    this.#fail(error);
     this.#controller?.abort(error);
   }
 

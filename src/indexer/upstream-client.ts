@@ -10,7 +10,7 @@ import { targetOf } from '../ton/operations.ts';
 import { VERSION } from '../version.ts';
 import { ageValueSeconds } from './age.ts';
 import { Connection } from './connection.ts';
-import { decoded, type RawAnswer, readAnswer, timedOut, unanswered } from './read-answer.ts';
+import { decoded, type MayRepeat, type RawAnswer, readAnswer, timedOut, unanswered } from './read-answer.ts';
 import { retryAfterMs } from './retry-after.ts';
 
 export interface UpstreamClientDependencies {
@@ -33,6 +33,11 @@ export interface UpstreamClientDependencies {
   readonly keepAliveMs: Ms;
   /** After this long a connection is replaced, so that a changed DNS record is followed. */
   readonly connectionLifetimeMs: Ms;
+  /**
+   * Takes the right to send a request once more, on a new connection, after it met the end of an idle one. Absent where the
+   * rate is not limited: then it is sent at once.
+   */
+  readonly mayRepeat?: MayRepeat | undefined;
   /** Called with the change in the number of bytes that are kept of incomplete answers. */
   readonly onReading: (change: number) => void;
   /** Called with each request that was sent, or could not be. */
@@ -151,7 +156,7 @@ export class UpstreamClient {
    * client is closed. `atMostMs`: a shorter timeout for this request.
    */
   async fetch(request: UpstreamRequest, atMostMs = Number.POSITIVE_INFINITY): Promise<UpstreamAnswer> {
-    const { now, maxBodyBytes, onReading } = this.#dependencies;
+    const { now, maxBodyBytes, onReading, mayRepeat } = this.#dependencies;
     const askedAt = now();
     const startedAt = monotonic();
     const timeoutMs = Math.min(this.#dependencies.timeoutMs, atMostMs);
@@ -161,7 +166,7 @@ export class UpstreamClient {
         // In the flat form, which undici reads without building an object.
         headers: [...this.#fixedHeaders, ...request.headers.flat()],
       };
-      const answer = await readAnswer(this.#pool, sent, { timeoutMs, maxBodyBytes, onReading });
+      const answer = await readAnswer(this.#pool, sent, { timeoutMs, maxBodyBytes, onReading, mayRepeat });
       const encoding = header(answer, 'content-encoding');
       const body = encoding === undefined ? answer.body : await decoded(answer.body, encoding, maxBodyBytes);
       // A process that was suspended reads its sockets before it runs its timers, so the timeout may not have fired.

@@ -99,6 +99,65 @@ describe('a connection that had been idle and ends when a request comes', () => 
     expect([upstream.connections, upstream.heads.length]).toEqual([24, 40]);
   });
 
+  describe('where the rate is limited', () => {
+    /** What waits for the right to repeat a request, in the order in which it came. */
+    function repeats() {
+      const waiting: { readonly isWanted: () => boolean; readonly end: (may: boolean) => void }[] = [];
+      const mayRepeat = (isWanted: () => boolean) =>
+        new Promise<boolean>((end) => void waiting.push({ isWanted, end }));
+      return { waiting, mayRepeat };
+    }
+
+    it('delays its request until that may be sent again, on a new connection, however many are idle', async () => {
+      vi.spyOn(performance, 'now').mockReturnValue(performance.now());
+      const { waiting, mayRepeat } = repeats();
+      await using upstream = await startScriptedUpstream(endsUsed((socket) => socket.end()));
+      await using client = clientOf(upstream.url, { maxConnections: 8, mayRepeat });
+      await Promise.all(Array.from({ length: 8 }, () => client.fetch()));
+      const fetched = Promise.all(Array.from({ length: 4 }, () => client.fetch()));
+      await expect.poll(() => waiting.length).toBe(4);
+      expect([upstream.connections, upstream.heads.length]).toEqual([8, 12]);
+      for (const { end } of waiting.splice(0)) end(true);
+      expect((await fetched).map(({ status }) => status)).toEqual(Array(4).fill(200));
+      // Each was sent twice, although four connections were idle all the time.
+      expect([upstream.connections, upstream.heads.length, waiting.length]).toEqual([12, 16, 0]);
+    });
+
+    it('lets other requests have its place in the pool meanwhile', async () => {
+      vi.spyOn(performance, 'now').mockReturnValue(performance.now());
+      const { waiting, mayRepeat } = repeats();
+      await using upstream = await startScriptedUpstream(endsUsed((socket) => socket.end()));
+      await using client = clientOf(upstream.url, { maxConnections: 1, mayRepeat });
+      await client.fetch();
+      const repeated = client.fetch();
+      await expect.poll(() => waiting.length).toBe(1);
+      expect((await client.fetch()).status).toBe(200);
+      waiting[0]?.end(true);
+      expect((await repeated).status).toBe(200);
+      expect([upstream.connections, upstream.heads.length]).toEqual([3, 4]);
+    });
+
+    it('fails a request that may not be sent again', async () => {
+      await using upstream = await startScriptedUpstream(endsUsed((socket) => socket.end()));
+      await using client = clientOf(upstream.url, { ...ONE, mayRepeat: async () => false });
+      await client.fetch();
+      expect(await failure(client.fetch())).toMatchObject({ code: 'upstream-broken' });
+      expect(upstream.heads).toHaveLength(2);
+    });
+
+    it('does not send a request again that has had no answer in time', async () => {
+      const { waiting, mayRepeat } = repeats();
+      await using upstream = await startScriptedUpstream(endsUsed((socket) => socket.end()));
+      await using client = clientOf(upstream.url, { ...ONE, mayRepeat });
+      await client.fetch();
+      expect(await failure(client.fetch(undefined, undefined, 300))).toMatchObject({ code: 'upstream-timeout' });
+      expect(waiting.map(({ isWanted }) => isWanted())).toEqual([false]);
+      waiting[0]?.end(true);
+      await client.fetch();
+      expect(upstream.heads).toHaveLength(3);
+    });
+  });
+
   it('makes a request that cannot be sent on a new one unreachable', async () => {
     let listening = true;
     const upstream = await startScriptedUpstream((socket) => {
