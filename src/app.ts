@@ -134,7 +134,11 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
     usableMs: longestUseMs(settings.lifetimes),
   });
 
-  const indexers = openIndexers(context, { scripting: redis?.connection, makeRoom: () => memory.makeRoom() });
+  const indexers = openIndexers(context, {
+    scripting: redis?.connection,
+    instances: () => purges.instances,
+    makeRoom: () => memory.makeRoom(),
+  });
   const sharedEntries = new SharedEntries(indexers.chain);
   const push = openPush(context, (call, key) => port.refreshStale(call, key));
   const cache = new TieredCache({

@@ -32,7 +32,7 @@ export interface AskableIndexer {
   readonly client: Pick<UpstreamClient, 'fetch'>;
   readonly head: Pick<
     IndexerHead,
-    'learn' | 'learnHead' | 'chainTime' | 'askIfDue' | 'newestBlock' | 'hasBlock' | 'refute' | 'fault'
+    'learn' | 'hear' | 'chainTime' | 'askIfDue' | 'newestBlock' | 'hasBlock' | 'refute' | 'fault'
   >;
   /** The pauses that it asked for. */
   readonly pause: Pick<Pause, 'refusal'>;
@@ -47,6 +47,8 @@ export interface IndexersDependencies {
   readonly hedging: Hedging | undefined;
   /** Whether the chain is known to have reached a masterchain block. */
   readonly hasReached: (seqno: number) => boolean;
+  /** Asks the indexers for their heads in the background, if it is time. */
+  readonly pollHeads: () => void;
   readonly admission: Admission;
   readonly refusalError: RefusalErrorOf;
   readonly bodies: AnswerBodyReader;
@@ -172,7 +174,7 @@ export class Indexers {
 
   /** One request to the indexer of a ticket, which it frees if there is no answer that may be cached. */
   async #send({ call, request, flight, trace }: Question, ticket: Ticket): Promise<SendResult> {
-    const { indexers, heads, hedging, hasReached, bodies, refusalError, monotonic, random } = this.#dependencies;
+    const { indexers, pollHeads, hedging, hasReached, bodies, refusalError, monotonic, random } = this.#dependencies;
     const operation = call.operation.name;
     const seqno = seqnoOf(call);
     const indexer = indexers[ticket.route.index] as AskableIndexer;
@@ -186,7 +188,7 @@ export class Indexers {
       const go = ticket.send();
       if (go !== 'go') return refusalError(request, go);
       flight.depart();
-      heads?.askIfDue();
+      pollHeads();
       const startedAt = monotonic();
       // Asked before it is sent: what is seen of the chain meanwhile is newer than the answer.
       const awaitedBlock = seqno === undefined || hasReached(seqno) ? undefined : seqno;
@@ -226,7 +228,7 @@ export class Indexers {
     if (!(classified instanceof ProxyError)) {
       const { chainPoint } = read.facts;
       if (!isHead(chainPoint)) head.learn(chainPoint);
-      else if (!head.learnHead(chainPoint)) classified = untrueAnswer(read);
+      else if (head.hear(chainPoint) === undefined) classified = untrueAnswer(read);
     }
     if (!(classified instanceof ProxyError)) return classified;
     const { call, answer } = read;

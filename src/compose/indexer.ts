@@ -32,6 +32,12 @@ const KEEP_ALIVE_MS = 4000;
  */
 const CONNECTION_LIFETIME_MS = 60_000;
 
+/** The head of one indexer is asked for at most as often as this. */
+const HEAD_EVERY_MS: Ms = 10_000;
+
+/** All instances on one Redis together spend this part of a rate on head polls, at most. */
+const HEAD_POLLS_OF_RATE = 1 / 10;
+
 /** The share of the slots of each operation that the settings name none for. */
 const SHARE_OF_ANOTHER = 0.1;
 
@@ -55,6 +61,16 @@ export interface OpenIndexerDependencies {
   readonly onReading: (change: number) => void;
   /** Whether this process follows the chain of a `global_id`. */
   readonly isOurChain: (globalId: number) => boolean;
+  /** How many instances there are on one Redis, this one among them. */
+  readonly instances: () => number;
+}
+
+/**
+ * How often one of so many instances may ask an indexer for its head, so that all of them together take a tenth of its rate
+ * at most; never more often than each `shortestMs`.
+ */
+export function headEveryMs(shortestMs: Ms, perSecond: number | undefined, instances: number): Ms {
+  return Math.max(shortestMs, perSecond === undefined ? 0 : (1000 * instances) / (perSecond * HEAD_POLLS_OF_RATE));
 }
 
 /** One indexer, by its host and port. Get a ticket for it from an admission before using its client. */
@@ -63,7 +79,7 @@ export type OpenIndexer = ReturnType<typeof openIndexer>;
 /** Builds the client of one indexer and what guards the way to it; nothing connects before the first request. */
 export function openIndexer(
   context: AppContext,
-  { scripting, onReading, isOurChain }: OpenIndexerDependencies,
+  { scripting, onReading, isOurChain, instances }: OpenIndexerDependencies,
   indexer: IndexerSettings,
 ) {
   const { settings, operations, events, now, monotonic, random } = context;
@@ -114,6 +130,7 @@ export function openIndexer(
     maySend: () => mayTakeNext(() => pause.refusal(headKey) !== undefined),
     onRateLimited: (retryAfterMs) => passBy(pauseOfCached, headKey)?.('rate-limited', retryAfterMs),
     isOurChain,
+    askEveryMs: () => headEveryMs(HEAD_EVERY_MS, indexer.requestsPerSecond, instances()),
     onFault: (fault) => report({ name: 'indexer-state', indexer: name, state: fault ?? 'believed' }),
     now,
   });

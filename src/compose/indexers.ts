@@ -12,7 +12,7 @@ import type { RedisScripting } from '../redis/connect.ts';
 import type { Ms } from '../time-units.ts';
 import { GLOBAL_IDS } from '../ton/chain-point.ts';
 import type { AppContext } from './context.ts';
-import { type IndexerSettings, type OpenIndexer, openIndexer } from './indexer.ts';
+import { headEveryMs, type IndexerSettings, type OpenIndexer, openIndexer } from './indexer.ts';
 
 /** While requests are sent, the heads of several indexers are asked for as often as this: seldom where each counts. */
 const [HEADS_EVERY_MS, HEADS_EVERY_MS_OF_FEW]: [Ms, Ms] = [500, 2000];
@@ -29,12 +29,14 @@ export type OpenIndexers = ReturnType<typeof openIndexers>;
 export interface OpenIndexersDependencies {
   /** Runs the scripts by which instances share the rate limit; absent without Redis. */
   readonly scripting: RedisScripting | undefined;
+  /** How many instances there are on one Redis, this one among them. */
+  readonly instances: () => number;
   /** Frees memory; called while the process is nearly out of it. */
   readonly makeRoom: () => void;
 }
 
 /** Builds the clients and their admissions; nothing connects before the first request. */
-export function openIndexers(context: AppContext, { scripting, makeRoom }: OpenIndexersDependencies) {
+export function openIndexers(context: AppContext, { scripting, instances, makeRoom }: OpenIndexersDependencies) {
   const { settings, events, monotonic, random } = context;
   const { upstream, admission, passThrough } = settings;
   const { maxMemory } = admission;
@@ -49,11 +51,11 @@ export function openIndexers(context: AppContext, { scripting, makeRoom }: OpenI
   const patienceMs = Math.min(admission.patience, upstream.timeout / 2);
   const followed = new FollowedChain(GLOBAL_IDS[settings.network]);
   const indexers = indexersOf(context).map((indexer) =>
-    openIndexer(context, { scripting, onReading, isOurChain: followed.isOurs }, indexer),
+    openIndexer(context, { scripting, onReading, isOurChain: followed.isOurs, instances }, indexer),
   );
   const chain = new KnownChain({ heads: indexers.map(({ head }) => head), chain: followed, now: context.now });
   const replicas = indexers.filter(({ route }) => !route.isBackup);
-  const heads = replicas.length > 1 ? openHeads(context, replicas) : undefined;
+  const heads = replicas.length > 1 ? openHeads(context, instances, replicas) : undefined;
   // What clients make of the rest of the API says nothing about the operations: it has slots and health of its own.
   const passThroughRoute = (route: Route): Route => ({
     ...route,
@@ -81,6 +83,8 @@ export function openIndexers(context: AppContext, { scripting, makeRoom }: OpenI
     heads,
     /** How far the chain is known to be. */
     chain,
+    /** To be called when a request is sent: asks all but backups for their heads in the background, if it is time. */
+    pollHeads: (): void => (heads === undefined ? replicas[0]?.head.pollIfDue() : heads.askIfDue()),
     /** For the three operations and for pass-through. */
     admission: new Admission({ memory, routes, backlog }),
     answerBodies,
@@ -114,8 +118,13 @@ function indexersOf({ settings: { upstream } }: AppContext): IndexerSettings[] {
   return all.map((indexer, index) => ({ ...indexer, index, isOne: all.length === 1 }));
 }
 
-function openHeads({ settings, events, monotonic }: AppContext, replicas: readonly OpenIndexer[]): Heads {
-  const { upstream } = settings;
+function openHeads(
+  { settings, events, monotonic }: AppContext,
+  instances: () => number,
+  replicas: readonly OpenIndexer[],
+): Heads {
+  const { maxLag, requestsPerSecond } = settings.upstream;
+  const shortestMs = (requestsPerSecond ?? FEW_PER_SECOND) < FEW_PER_SECOND ? HEADS_EVERY_MS_OF_FEW : HEADS_EVERY_MS;
   return new Heads({
     heads: replicas.map(({ head }) => head),
     now: monotonic,
@@ -125,8 +134,7 @@ function openHeads({ settings, events, monotonic }: AppContext, replicas: readon
     },
     onShorterHistory: (index, first) =>
       events.report({ name: 'shorter-history', indexer: replicas[index]?.name ?? '', first }),
-    askEveryMs:
-      (upstream.requestsPerSecond ?? FEW_PER_SECOND) < FEW_PER_SECOND ? HEADS_EVERY_MS_OF_FEW : HEADS_EVERY_MS,
-    maxLag: upstream.maxLag,
+    askEveryMs: () => headEveryMs(shortestMs, requestsPerSecond, instances()),
+    maxLag,
   });
 }

@@ -47,7 +47,7 @@ export function openPublicPort(context: AppContext, parts: PublicPortDependencie
   const { settings, events, now, monotonic, random } = context;
   const { cache, gzip, redis, indexers, push } = parts;
   const { upstream, coalescing, network } = settings;
-  const { admission, heads } = indexers;
+  const { admission, heads, pollHeads } = indexers;
   const { report } = events;
   const refusalError = refusalErrorWith(random, report);
   const hedges = new RetryBudget({ now: monotonic }, HEDGES);
@@ -56,6 +56,7 @@ export function openPublicPort(context: AppContext, parts: PublicPortDependencie
     heads,
     hasReached: (seqno) => indexers.chain.hasReached(seqno),
     hedging: heads && new Hedging({ budget: hedges, unknownMs: upstream.timeout / 10 }),
+    pollHeads,
     admission,
     refusalError,
     bodies: indexers.answerBodies,
@@ -185,6 +186,7 @@ function openPassThrough(
     memory: indexers.memory,
     missLimit,
     indexers: indexers.all,
+    pollHeads: indexers.pollHeads,
     bodies: new BodyReader({
       maxBodyBytes: passThrough.maxBodySize,
       maxReadingBytes: passThrough.maxReading,

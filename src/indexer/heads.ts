@@ -19,7 +19,7 @@ export interface HeadsDependencies {
   /** Called when the history of an indexer turns out to be shorter than that of another one, with its first block. */
   readonly onShorterHistory?: (index: number, first: number) => void;
   /** While requests are sent, the heads are asked for as often as this. */
-  readonly askEveryMs: Ms;
+  readonly askEveryMs: () => Ms;
   /** The most blocks by which the head of an indexer may be older than the newest head of all. */
   readonly maxLag: number;
 }
@@ -66,7 +66,7 @@ export class Heads {
   /** To be called when a request is sent: asks for the heads in the background if it is time. */
   askIfDue(): void {
     const { now, askEveryMs } = this.#dependencies;
-    if (now() - this.#askedAt >= askEveryMs) void this.ask();
+    if (now() - this.#askedAt >= askEveryMs()) void this.ask();
   }
 
   /** Asks for the heads now. Resolves when all have answered or cannot, after a second at the latest. */

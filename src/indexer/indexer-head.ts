@@ -10,9 +10,6 @@ const HEAD_QUESTION: UpstreamRequest = { operation: 'masterchainInfo', query: []
 /** On a big database the question can take 40 s, and such questions must not pile up. */
 const TIMEOUT_MS = 5000;
 
-/** The head is asked for at most once in this time. */
-const ASK_EVERY_MS = 10_000;
-
 /** Replicas behind one address differ: for so long a point that was shown counts, whatever the head is said to be. */
 export const SHOWN_HOLDS_MS = 60_000;
 
@@ -49,6 +46,8 @@ export interface IndexerHeadDependencies {
   readonly isOurChain: (globalId: number) => boolean;
   /** Called when what it says of its chain turns out to be wrong, or is right again (`undefined`). */
   readonly onFault: (fault: HeadFault | undefined) => void;
+  /** The head is asked for at most as often as this. */
+  readonly askEveryMs: () => Ms;
   readonly now: () => EpochMs;
 }
 
@@ -83,11 +82,14 @@ export class IndexerHead {
   #isOfOtherChain = false;
   #fault: HeadFault | undefined;
   #askedAt = Number.NEGATIVE_INFINITY;
+  /** When an answer last showed the newest block, by the newest word or after it. */
+  #newestShownAt: EpochMs;
   #isAsking = false;
 
   constructor(dependencies: IndexerHeadDependencies) {
     this.#dependencies = dependencies;
     this.#judge = new HeadJudge(dependencies);
+    this.#newestShownAt = dependencies.now();
   }
 
   /** The chain time, epoch milliseconds; `undefined` if nothing has shown it in the last 60 s. */
@@ -95,9 +97,18 @@ export class IndexerHead {
     return this.#isTimeCurrent(this.#dependencies.now()) ? this.#at : undefined;
   }
 
-  /** To be called when the chain time counts: asks for the head in the background, at most every 10 s. */
+  /** To be called when the chain time counts: asks for the head in the background, if it is time. */
   askIfDue(): void {
-    if (this.#dependencies.now() - this.#askedAt >= ASK_EVERY_MS) void this.ask();
+    const { now, askEveryMs } = this.#dependencies;
+    if (now() - this.#askedAt >= askEveryMs()) void this.ask();
+  }
+
+  /**
+   * To be called when a request is sent, where no other heads are compared with this one: asks for the head in the background
+   * if it is time, and no answer has shown the newest block meanwhile.
+   */
+  pollIfDue(): void {
+    if (!this.#isNewestShown(this.#dependencies.now())) this.askIfDue();
   }
 
   /** The highest block that it is known to have; -1 while none is known. */
@@ -193,16 +204,6 @@ export class IndexerHead {
     if (this.canBeAt(point)) this.#learn(point);
   }
 
-  /**
-   * Learns the head that a client's request was answered with. Returns `false` if that cannot be the head of our chain
-   * ({@link HeadJudge}): then nothing is learned, and nobody may be told of it.
-   */
-  learnHead(head: ChainHead): boolean {
-    if (this.#judge.refusalOf(head) !== undefined) return false;
-    this.#learn(head);
-    return true;
-  }
-
   /** `isPolled`: it was asked for its head for its own sake, and this is its word. */
   #learn({ at, seqno }: ChainPoint, isPolled = false): void {
     if (this.#isOfOtherChain) return;
@@ -217,7 +218,30 @@ export class IndexerHead {
       this.#seqno = seqno;
       this.#reachedAt = now;
     }
+    if (!isPolled && seqno > this.#last && this.#word !== undefined && this.#isNewestShown(now)) this.#shows(at);
     if (isPolled || seqno > this.#last) this.#last = seqno;
+  }
+
+  /**
+   * Learns what an answer to `masterchainInfo` says, whoever has asked for it: it counts as a head poll. Returns the head;
+   * `undefined` if it names none, or one that cannot be the head of our chain ({@link HeadJudge}): then nothing is learned,
+   * and nobody may be told of it.
+   */
+  hear(head: ChainHead): ChainHead | undefined {
+    const { now } = this.#dependencies;
+    const refusal = this.#judge.refusalOf(head);
+    // One that its chain cannot have reached is as good as none.
+    if (head.seqno >= 0 && refusal !== 'jump') this.#unansweredSince = undefined;
+    if (head.globalId !== undefined) this.#isOfOtherChain = refusal === 'other-chain';
+    this.#sayFault();
+    if (refusal !== undefined) return undefined;
+    this.#learn(head, true);
+    if (this.#isOfOtherChain || head.seqno < 0) return undefined;
+    this.#askedAt = now();
+    this.#shows(head.at);
+    this.#first = head.first;
+    // A time from the future is garbage here too: heads are compared by it.
+    return head.at <= now() + FURTHEST_AHEAD_MS ? head : { ...head, at: 0 };
   }
 
   /** To be called when it had nothing of a block that it has by its own word, and another indexer has it. */
@@ -231,6 +255,7 @@ export class IndexerHead {
     this.#shownAt = Number.NEGATIVE_INFINITY;
     this.#reachedAt = Number.NEGATIVE_INFINITY;
     this.#askedAt = Number.NEGATIVE_INFINITY;
+    this.#newestShownAt = Number.NEGATIVE_INFINITY;
     this.#grewAt = this.#dependencies.now();
     this.#word = undefined;
     this.#unansweredSince = undefined;
@@ -247,20 +272,14 @@ export class IndexerHead {
     const answer = await this.#send(HEAD_QUESTION);
     if (answer === 'not sent') this.#unansweredSince = unansweredSince;
     if (answer === 'not sent' || answer?.status !== 200) return undefined;
-    const head = headIn(answer.body);
-    const refusal = this.#judge.refusalOf(head);
-    // One that its chain cannot have reached is as good as none.
-    if (head.seqno >= 0 && refusal !== 'jump') this.#unansweredSince = undefined;
-    if (head.globalId !== undefined) this.#isOfOtherChain = refusal === 'other-chain';
-    this.#sayFault();
-    if (refusal !== undefined) return undefined;
-    this.#learn(head, true);
-    if (this.#isOfOtherChain || head.seqno < 0) return undefined;
-    const at = now();
-    this.#word = { at, ageMs: head.at > 0 ? at - head.at : undefined, sameForMs: at - this.#grewAt };
-    this.#first = head.first;
-    // A time from the future is garbage here too: heads are compared by it.
-    return head.at <= now() + FURTHEST_AHEAD_MS ? head : { ...head, at: 0 };
+    return this.hear(headIn(answer.body));
+  }
+
+  /** An answer has shown the newest block, which is from `blockAt` (0 where that is not known). */
+  #shows(blockAt: EpochMs): void {
+    const at = this.#dependencies.now();
+    this.#newestShownAt = at;
+    this.#word = { at, ageMs: blockAt > 0 ? at - blockAt : undefined, sameForMs: at - this.#grewAt };
   }
 
   /** Whether it has a block; `undefined` if that did not come out. */
@@ -303,6 +322,10 @@ export class IndexerHead {
       if (!(error instanceof ProxyError)) throw error;
       return error.code === 'overloaded' ? 'not sent' : undefined;
     }
+  }
+
+  #isNewestShown(now: EpochMs): boolean {
+    return now - this.#newestShownAt < this.#dependencies.askEveryMs();
   }
 
   #isTimeCurrent(now: EpochMs): boolean {

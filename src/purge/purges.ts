@@ -71,6 +71,7 @@ export class Purges {
   #isConnected = false;
   #isCurrent: boolean;
   #isAvailable = true;
+  #instances = 1;
 
   constructor(dependencies: PurgesDependencies) {
     const { keys, usableMs } = dependencies;
@@ -88,6 +89,14 @@ export class Purges {
    */
   get isCurrent(): boolean {
     return this.#isCurrent;
+  }
+
+  /**
+   * How many instances exchange bans, this one among them, when Redis last said so; 1 without Redis. Those that have ended
+   * count for 2 s more.
+   */
+  get instances(): number {
+    return this.#instances;
   }
 
   /** To be called when Redis was connected, or the connection was lost or could not be made. */
@@ -165,6 +174,7 @@ export class Purges {
     const sentAt = monotonic();
     const { now, failure, changed, bans, instances } = await exchangeBans(runScript, this.#store, as, seen, sent);
     onServerTime(now, sentAt);
+    if (instances !== undefined) this.#instances = Math.max(1, instances);
     this.bans.trim(now, this.#store.keptMs);
     const own = new Set(sent.map(({ tag }) => tag));
     const news = bans.filter((ban) => this.#raise(ban) && !own.has(ban.tag));

@@ -49,8 +49,9 @@ it.each([
     let seqno = 1;
     for (let burst = 0; burst < bursts; burst++) {
       const targets = Array.from({ length: size }, () => `/api/v3/masterchainBlockShards?seqno=${seqno++}`);
-      const asked = targets.map((target, n) => proxies[n % instances]?.ask(target));
-      for (const answer of await Promise.all(asked)) statuses.add(answer?.status ?? 0);
+      const proxyOf = (n: number) => proxies[n % instances] as RunningProxy;
+      const asked = targets.map((target, n) => proxyOf(n).ask(target));
+      for (const { status } of await Promise.all(asked)) statuses.add(status);
     }
     expect([...statuses]).toEqual([200]);
     expect(arrivals.length).toBeGreaterThan(1.5 * bursts * size);

@@ -26,7 +26,7 @@ const OPERATION = 'passThrough';
 /** An indexer that requests are passed to. */
 interface PassedTo {
   readonly client: Pick<UpstreamClient, 'forward'>;
-  readonly head: Pick<IndexerHead, 'learnHead'>;
+  readonly head: Pick<IndexerHead, 'hear'>;
   /** Of requests without a key; never sent to another indexer. */
   readonly apiKey: string | undefined;
 }
@@ -40,6 +40,8 @@ export interface PassThroughDependencies {
   readonly memory: Pick<MemoryPressure, 'makeRoomIfFull'>;
   /** In the order of the routes of admission. */
   readonly indexers: readonly PassedTo[];
+  /** Asks the indexers for their heads in the background, if it is time. */
+  readonly pollHeads: () => void;
   readonly refusalError: RefusalErrorOf;
   readonly bodies: BodyReader;
   readonly report: Report;
@@ -75,7 +77,7 @@ export type PassThrough = (passed: PassedRequest) => Promise<void>;
  * because its client decides how long it takes.
  */
 export function passThroughTo(dependencies: PassThroughDependencies): PassThrough {
-  const { operations, admission, bodies, indexers, memory, missLimit, refusalError, report, maxTransfers } =
+  const { operations, admission, bodies, indexers, pollHeads, memory, missLimit, refusalError, report, maxTransfers } =
     dependencies;
   const { hasOurKey, sharesOurKey } = dependencies;
   /** Answers on their way to clients now. */
@@ -105,6 +107,7 @@ export function passThroughTo(dependencies: PassThroughDependencies): PassThroug
       if ('reason' in ticket) throw refused(ticket);
       const go = ticket.send();
       if (go !== 'go') throw refused(go);
+      pollHeads();
       const { index, isBackup } = ticket.route;
       const indexer = indexers[index] as PassedTo;
       const ourKey = !hasItsOwn && sharesOurKey && indexer.apiKey !== undefined ? ['x-api-key', indexer.apiKey] : [];
@@ -140,7 +143,7 @@ async function forward(
   try {
     answer = await client.forward(request);
     outcome = passedOutcome(answer.status);
-    return { ...answer, body: learningHead(request.target, answer, (named) => head.learnHead(named)) };
+    return { ...answer, body: learningHead(request.target, answer, (named) => void head.hear(named)) };
   } catch (error) {
     // A client that leaves says nothing about the indexer, which is still working on its request.
     if (error instanceof ProxyError && !request.signal.aborted) outcome = outcomeOf(error);

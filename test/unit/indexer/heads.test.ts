@@ -41,7 +41,7 @@ function compared(...heads: FakeHead[]) {
     now: () => performance.now(),
     onBehind: (index, isBehind) => changes.push(`${index} ${isBehind}`),
     onShorterHistory: (index, first) => histories.push(`${index} ${first}`),
-    askEveryMs: 500,
+    askEveryMs: () => 500,
     maxLag: MAX_LAG,
   });
   return { all, changes, histories, lags: () => heads.map((_, index) => all.lag(index)) };

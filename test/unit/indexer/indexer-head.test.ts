@@ -21,7 +21,15 @@ const NOT_FOUND = { status: 404, body: { error: 'blocks not found' } };
 type Said = { readonly status: number; readonly body: unknown } | ProxyError | undefined;
 
 /** One indexer whose chain makes a block each 0.4 s, and what is asked of it. */
-function oneHead({ maySend = () => true, first }: { maySend?: () => boolean; first?: number } = {}) {
+function oneHead({
+  maySend = () => true,
+  first,
+  askEveryMs = 10_000,
+}: {
+  maySend?: () => boolean;
+  first?: number;
+  askEveryMs?: number;
+} = {}) {
   const seqnoNow = () => NEWEST + Math.floor((Date.now() - START) / BLOCK_MS);
   const indexer = {
     seqno: seqnoNow,
@@ -66,6 +74,7 @@ function oneHead({ maySend = () => true, first }: { maySend?: () => boolean; fir
     onRateLimited: (ms) => void paused.push(ms),
     isOurChain: (globalId) => globalId === -239,
     onFault: (fault) => void faults.push(fault),
+    askEveryMs: () => askEveryMs,
     now: Date.now,
   });
   const look = async (seconds: number, everyMs = 500) => {
@@ -240,7 +249,7 @@ describe('a head that its chain cannot have reached', () => {
     await head.ask();
     indexer.seqno = () => NEWEST + 5000;
     const said = { seqno: NEWEST + 5000, at: Date.now(), first: 0, globalId: -239 };
-    expect([await head.ask(), head.learnHead(said), head.seqno]).toEqual([undefined, false, NEWEST]);
+    expect([await head.ask(), head.hear(said), head.seqno]).toEqual([undefined, undefined, NEWEST]);
     expect([(await head.ask())?.seqno, head.newestBlock]).toEqual([NEWEST + 5000, NEWEST + 5000]);
   });
 
@@ -353,5 +362,73 @@ describe('the last word on the head', () => {
     may = false;
     await look(5);
     expect(head.isSilent).toBe(false);
+  });
+});
+
+describe('a head poll where requests are sent', () => {
+  /** A request each half second for so long; `onRequest` does what its answer does. */
+  async function sendFor({ head }: ReturnType<typeof oneHead>, seconds: number, onRequest = () => {}): Promise<void> {
+    for (let ms = 0; ms < seconds * 1000; ms += 500) {
+      head.pollIfDue();
+      onRequest();
+      await vi.advanceTimersByTimeAsync(500);
+    }
+  }
+  const pollsOf = ({ asked }: ReturnType<typeof oneHead>) => secondsOf(asked.filter(([, what]) => what === 'head'));
+
+  test.each([10, 25])('is made each %i s', async (everySeconds) => {
+    const one = oneHead({ askEveryMs: everySeconds * 1000 });
+    await sendFor(one, 100);
+    const times = Math.floor(99 / everySeconds);
+    expect(pollsOf(one)).toEqual(Array.from({ length: times }, (_, index) => (index + 1) * everySeconds));
+    expect(one.head.lastWord).toMatchObject({ sameForMs: 0 });
+  });
+
+  test('is not made while none are sent, and is made with the first one after that', async () => {
+    const one = oneHead();
+    await vi.advanceTimersByTimeAsync(3_600_000);
+    expect(pollsOf(one)).toEqual([]);
+    await sendFor(one, 1);
+    expect(pollsOf(one)).toEqual([3600]);
+  });
+
+  test('is not made while answers to masterchainInfo pass by, which say as much', async () => {
+    const one = oneHead();
+    const pass = () =>
+      void one.head.hear({ at: Date.now() - 1000, seqno: one.indexer.seqno(), first: 7, globalId: -239 });
+    await sendFor(one, 60, pass);
+    expect([pollsOf(one), one.head.lastWord]).toEqual([[], { at: expect.any(Number), ageMs: 1000, sameForMs: 0 }]);
+    expect([one.head.newestBlock >= NEWEST, one.head.hasBlock(6), one.head.hasBlock(7)]).toEqual([true, false, true]);
+    await sendFor(one, 11);
+    expect(pollsOf(one)).toHaveLength(1);
+  });
+
+  test('is not made while other answers show ever newer blocks, once the head is known', async () => {
+    const one = oneHead();
+    const show = () => one.head.learn({ at: Date.now() - 1000, seqno: one.indexer.seqno() });
+    await sendFor(one, 60, show);
+    expect([pollsOf(one), one.head.lastWord]).toEqual([[10], { at: expect.any(Number), ageMs: 1000, sameForMs: 0 }]);
+  });
+
+  test.each<[string, (newest: number) => number]>([
+    ['the newest one, and it stays that', () => NEWEST],
+    ['ever newer ones, from far below the head', (newest) => newest - 100_000],
+  ])('is made though answers show blocks: %s', async (_, shown) => {
+    const one = oneHead();
+    const seqnoNow = one.indexer.seqno;
+    if (shown(0) === NEWEST) one.indexer.seqno = () => NEWEST;
+    await sendFor(one, 45, () => one.head.learn({ at: Date.now(), seqno: shown(seqnoNow()) }));
+    expect(pollsOf(one)).toEqual([10, 20, 30, 40]);
+  });
+
+  test('that fails is made again 10 s later, and the block that was named is asked for each 30 s', async () => {
+    const one = oneHead();
+    one.indexer.head = () => ({ status: 500, body: {} });
+    await sendFor(one, 25);
+    expect([pollsOf(one), one.head.isSilent]).toEqual([[10, 20], true]);
+    one.indexer.head = (said) => said;
+    await sendFor(one, 90);
+    expect(pollsOf(one)).toEqual([10, 20, 30, 40, 50, 60, 70, 80, 90, 100, 110]);
+    expect(secondsOf(one.blocksAsked())).toEqual([60, 90]);
   });
 });

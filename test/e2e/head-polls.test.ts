@@ -1,0 +1,113 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { type Indexer, startIndexer } from '../../src/tools/simulator/indexer.ts';
+import { purged } from './purge-world.ts';
+import { newestBlock, parentOfSettled, targetOf, unknownTransaction } from './questions.ts';
+import { ANY_WORLD, World, type WorldProxyOptions } from './world.ts';
+
+const INFO = '/api/v3/masterchainInfo';
+const FAILS = { kind: 'answer', status: 500, body: '{"error":"failed"}' } as const;
+
+let world: World;
+let backup: Indexer | undefined;
+
+afterEach(async () => {
+  await world[Symbol.asyncDispose]();
+  await backup?.close();
+  backup = undefined;
+});
+
+const start = async (proxy: WorldProxyOptions = {}) => {
+  world = await World.start({ ...ANY_WORLD, proxy });
+};
+
+/** Each second of the world one request, for so long; a poll that it begins has ended before the next one. */
+async function askEachSecond(seconds: number, target: () => string): Promise<void> {
+  for (let second = 0; second < seconds; second++) {
+    world.advance(1000);
+    await world.ask(target());
+    await world.proxy.untilTakenIn();
+  }
+}
+
+describe('with one indexer, its head is polled', () => {
+  it('every 10 s while requests flow that show nothing of it', async () => {
+    await start();
+    await askEachSecond(35, unknownTransaction);
+    expect(world.headsAsked).toBe(3);
+    world.advance(600_000);
+    expect(world.headsAsked).toBe(3);
+    await askEachSecond(1, unknownTransaction);
+    await expect.poll(() => world.headsAsked).toBe(4);
+  });
+
+  it('so that one that stands still is seen, though clients ask for its blocks alone', async () => {
+    await start();
+    const seqno = world.indexer.chain.headSeqno;
+    world.indexer.faults.inject({ kind: 'head', seqno }, { operation: 'masterchainInfo' });
+    const sameSeconds = () =>
+      world.proxy.metric('toncache_indexer_head_same_seconds', { indexer: new URL(world.indexer.url).host });
+    for (let limit = 1; limit <= 14; limit++) {
+      world.advance(10_000);
+      await world.ask(targetOf('masterchainBlockShards', { seqno, limit }));
+      await world.proxy.untilTakenIn();
+    }
+    await expect.poll(sameSeconds).toBeGreaterThan(120);
+  });
+
+  it('not while clients ask for ever newer blocks, once it is known', async () => {
+    await start();
+    await askEachSecond(60, () => newestBlock(world));
+    expect(world.headsAsked).toBe(1);
+  });
+
+  it.each([
+    ['is answered', { CACHE_OPERATIONS: 'masterchainInfo' }],
+    ['is passed through', { PASSTHROUGH: 'on' }],
+  ])('not while masterchainInfo %s, which is as good', async (_, env) => {
+    await start({ env });
+    await askEachSecond(30, () => INFO);
+    expect(world.headsAsked).toBe(30);
+    const { indexer } = world;
+    const labels = { indexer: new URL(indexer.url).host };
+    expect(await world.proxy.metric('toncache_indexer_head_same_seconds', labels)).toBe(0);
+    expect(await world.proxy.metric('toncache_indexer_head_seqno', labels)).toBe(indexer.chain.headSeqno);
+    await askEachSecond(11, unknownTransaction);
+    await expect.poll(() => world.headsAsked).toBe(31);
+  });
+
+  it('while the rest of the API is passed through', async () => {
+    await start({ env: { PASSTHROUGH: 'on' } });
+    await askEachSecond(25, () => '/api/v3/addressBook?address=x');
+    await expect.poll(() => world.headsAsked).toBe(2);
+  });
+
+  it('and never that of its backup, which answers', async () => {
+    backup = await startIndexer();
+    await start({ env: { UPSTREAM_BACKUP_URL: backup.url } });
+    world.indexer.faults.inject(FAILS);
+    await askEachSecond(45, unknownTransaction);
+    await world.ask(parentOfSettled(world));
+    expect(backup.requests.total).toBeGreaterThan(20);
+    expect(backup.requests.count('masterchainInfo')).toBe(0);
+    expect(world.headsAsked).toBeGreaterThanOrEqual(4);
+  });
+});
+
+it('all instances on one Redis together take a tenth of UPSTREAM_RPS for head polls', async () => {
+  const env = { UPSTREAM_RPS: '1', UPSTREAM_TIMEOUT: '60s' };
+  const proxy = { env, overrides: { admission: { patience: 30_000 } } };
+  world = await World.start({ ...ANY_WORLD, tiers: 'memory and Redis', proxy });
+  await world.addProxy();
+  // The answer to a purge says how many instances there are, and so this one knows it.
+  expect(await purged(world.proxy, { seqno: 1 })).toMatchObject({ instances: 2 });
+  const before = world.headsAsked;
+  for (let polls = 0; polls < 2; polls++) {
+    world.advance(19_000);
+    // A poll that the first one begins takes its turn before the second one.
+    for (let time = 0; time < 2; time++) expect((await world.ask(unknownTransaction())).status).toBe(404);
+    expect(world.headsAsked - before).toBe(polls);
+    world.advance(1000);
+    await world.ask(unknownTransaction());
+    await expect.poll(() => world.headsAsked - before, { timeout: 5000 }).toBe(polls + 1);
+  }
+});
