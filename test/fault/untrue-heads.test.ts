@@ -106,9 +106,14 @@ describe.each([
 it('a first head that is far too low is not served for longer than two more answers', async () => {
   world = await World.start({ ...ANY_WORLD, proxy: CACHED });
   lie({ kind: 'head', seqno: 5 }, { times: 1 });
-  const seen: (number | undefined)[] = [];
-  for (let time = 0; time < 4; time++, outlive()) seen.push(await headOf());
-  expect(seen).toEqual([5, undefined, undefined, newest() - 20_000 / BLOCK_MS]);
+  expect(await headOf()).toBe(5);
+  // Head polls are answers as well: with them the third one comes sooner.
+  for (let answers = 2; answers < 4; answers++) {
+    outlive();
+    expect([undefined, newest()]).toContain(await headOf());
+  }
+  outlive();
+  expect(await headOf()).toBe(newest());
 });
 
 it('a first head that is far too high gives way to the next one', async () => {

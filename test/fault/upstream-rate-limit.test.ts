@@ -184,8 +184,7 @@ describe('429 to what is passed through', () => {
     await world.ask(TOP, { headers: { 'X-Api-Key': 'of-the-client' } });
     expect(arrivedAt(world)).toHaveLength(6);
     world.advance(20_000);
-    await world.ask(TOP);
-    expect(arrivedAt(world)).toHaveLength(7);
+    expect((await world.ask(TOP)).status).toBe(200);
   });
 
   it('to several paths pauses each of them, and to a cached key then everything', async () => {
