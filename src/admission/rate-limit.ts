@@ -29,9 +29,6 @@ const KEPT_MS: Ms = 20;
 /** Turns of so long ago are given to those who have waited for them: timers and event loops are slow. */
 const LATEST_MS: Ms = 250;
 
-/** A timer counts whole milliseconds: a turn is noticed this much after it has come. */
-const TIMER_MS: Ms = 1;
-
 /** However far away Redis is, no instance asks it for more turns at once. */
 const MOST_RESERVED = 64;
 
@@ -40,7 +37,7 @@ const MOST_RESERVED = 64;
  * One where a round trip to Redis is shorter than a step.
  */
 export function mostReserved(stepMs: Ms, roundTripMs: Ms): number {
-  return Math.min(MOST_RESERVED, 1 + Math.floor((roundTripMs + TIMER_MS) / stepMs));
+  return Math.min(MOST_RESERVED, 1 + Math.floor(roundTripMs / stepMs));
 }
 
 /** Somebody who takes the next turn, before all who wait in the backlog. */
@@ -77,7 +74,7 @@ export class RateLimit {
   #timer: NodeJS.Timeout | undefined;
   /** The next free turn, if it was too far away to be reserved and no other is. */
   #tooFarAt: MonotonicMs | undefined;
-  /** How long Redis takes to answer: the longest of the recent times. */
+  /** How long it takes from a turn until Redis has reserved another one: the longest of the recent times. */
   #roundTripMs: Ms = 0;
   /** Until then somebody may take a turn that was given back. */
   #givenBackUntil: MonotonicMs = Number.NEGATIVE_INFINITY;
@@ -190,7 +187,7 @@ export class RateLimit {
   }
 
   /** Reserves the turns that are wanted, if they are not reserved yet. */
-  #bring(): void {
+  #bring(overdueMs = this.#overdueMs): void {
     if (this.#tooFarAt !== undefined) return;
     const { reserveShared } = this.#dependencies;
     if (!this.#isComing && this.#lastAt + this.#perTurnMs < this.#now()) this.#perTurnMs = this.#stepMs;
@@ -198,17 +195,18 @@ export class RateLimit {
     const wanted = Math.min(most, this.#waiting + this.#takers.length);
     while (this.#coming.length + this.#reserving < wanted) {
       if (reserveShared === undefined) this.#expect(this.#freeAt());
-      else void this.#reserve(reserveShared);
+      else void this.#reserve(reserveShared, overdueMs);
     }
   }
 
-  async #reserve(reserveShared: ReserveShared): Promise<void> {
+  async #reserve(reserveShared: ReserveShared, overdueMs: Ms): Promise<void> {
     const { longestWaitMs, now } = this.#dependencies;
-    const askedAt = now();
+    // The event loop and its timers may have noticed the turn that has come some time after its instant.
+    const since = this.#hasCome ? Math.min(this.#hereAt, now()) : now();
     this.#reserving++;
-    const reserved = await reserveShared(this.#stepMs, longestWaitMs, this.#overdueMs);
+    const reserved = await reserveShared(this.#stepMs, longestWaitMs, overdueMs);
     this.#reserving--;
-    if (reserved !== undefined) this.#tookMs(now() - askedAt);
+    if (reserved !== undefined) this.#tookMs(now() - since);
     const nowAt = this.#now();
     if (reserved?.state === 'too-long') {
       this.#isTooFar(nowAt + reserved.waitMs);
@@ -219,7 +217,8 @@ export class RateLimit {
     const turnAt = Math.max(latestAt + this.#stepMs, freeAt);
     this.#perTurnMs = Math.max(this.#stepMs, turnAt - Math.max(latestAt, nowAt));
     this.#expect(turnAt);
-    this.#bring();
+    // Those who still wait have waited for this answer of Redis, however slow it was.
+    this.#bring(LATEST_MS);
   }
 
   /** Rises at once and falls slowly: a turn that is not reserved in time is lost, one too many only comes a step later. */

@@ -3,9 +3,14 @@ import { RateLimit } from '../../src/admission/rate-limit.ts';
 import { sharedTurns } from '../../src/admission/shared-turns.ts';
 import { redisBreaker } from '../../src/redis/breaker.ts';
 import { withinBudget } from '../../src/redis/within-budget.ts';
+import { answers } from '../integration/scripted-client.ts';
 import { connectedRedis } from '../support/connected-redis.ts';
+import { meddlingProxy } from '../support/meddling-proxy.ts';
+import { IMPATIENT_REDIS } from '../support/patience.ts';
 import { type RedisServer, startRedis } from '../support/redis-server.ts';
+import { startScriptedUpstream } from '../support/scripted-upstream.ts';
 import { mostWithin } from '../support/sliding-count.ts';
+import { startProxy } from '../support/start-proxy.ts';
 import { Turns } from '../support/turns.ts';
 
 const PER_SECOND = 100;
@@ -80,4 +85,24 @@ test('the rate is kept without a Redis that takes no writes', async () => {
   await limited.takeUntil(false);
   await limited.take(50);
   expect(limited.sharedChanges).toEqual([false]);
+});
+
+test('calls for turns that are under way together, and fail together, are one failure of Redis', async () => {
+  await using redis = await startRedis();
+  await using distant = await meddlingProxy(Number(new URL(redis.url).port));
+  distant.delay(20);
+  await using upstream = await startScriptedUpstream(answers);
+  const env = { REDIS_URL: distant.url, UPSTREAM_RPS: '300', UPSTREAM_TIMEOUT: '60s' };
+  const overrides = { redis: { ...IMPATIENT_REDIS, budget: 400 }, admission: { patience: 30_000, maxMemory: 1 } };
+  await using proxy = await startProxy({ upstreamUrl: upstream.url, env, overrides });
+  const targets = Array.from({ length: 600 }, (_, n) => `/api/v3/masterchainBlockShards?seqno=${n + 1}`);
+  const asked = Promise.all(targets.map((target) => proxy.ask(target)));
+  const sent = () => upstream.heads.length;
+  await expect.poll(sent, { interval: 5, timeout: 20_000 }).toBeGreaterThan(30);
+  await redis.pause();
+  // Those under way fail after 400 ms, and those that follow are answered in time.
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  await redis.resume();
+  await asked;
+  expect(proxy.log.filter(({ msg }) => msg.includes('rate limit is not shared'))).toEqual([]);
 });
