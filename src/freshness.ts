@@ -15,6 +15,23 @@ export interface Instants {
   readonly lifetime: number;
 }
 
+/**
+ * How long an answer is kept after its use, to be compared with the next one: if that is less complete, the kept answer is
+ * served instead. In milliseconds.
+ */
+export interface Retention {
+  readonly afterUse: number;
+  /** The longest time since an indexer gave the answer, in which it is kept after its use. */
+  readonly sinceGiven: number;
+}
+
+/** The parts of an answer that say how long it is kept. */
+export interface Retained extends Instants {
+  /** How long other caches had the answer before it was received, in whole seconds. */
+  readonly ageValueSeconds: number;
+  readonly meta: { readonly retention?: Retention | undefined };
+}
+
 /** What an answer is good for at an instant: the first of these that holds. */
 export type Freshness = 'fresh' | 'stale-while-revalidate' | 'stale-if-error' | 'expired';
 
@@ -26,7 +43,20 @@ export function freshnessOf({ freshUntil, staleWhileRevalidate, staleIfError }: 
   return 'expired';
 }
 
-/** The instant after which an answer is of no use: its copies in Redis and memory expire then. */
+/** The instant after which an answer is neither fresh nor stale: no request is answered from it alone. */
 export function usableUntil({ freshUntil, staleWhileRevalidate, staleIfError }: Instants): number {
   return freshUntil + Math.max(staleWhileRevalidate, staleIfError);
+}
+
+/** The end of {@link Retention.sinceGiven}; `undefined` for an answer that is not kept after its use. */
+export function retentionEnd({ askedAt, ageValueSeconds, meta: { retention } }: Retained): number | undefined {
+  return retention && askedAt - ageValueSeconds * 1000 + retention.sinceGiven;
+}
+
+/** The instant after which an answer is not even compared: its copies in Redis and memory expire then. */
+export function keptUntil(answer: Retained): number {
+  const until = usableUntil(answer);
+  const end = retentionEnd(answer);
+  if (end === undefined) return until;
+  return Math.max(until, Math.min(until + (answer.meta.retention?.afterUse ?? 0), end));
 }

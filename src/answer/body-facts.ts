@@ -47,10 +47,10 @@ export function factsOf(call: Readable, status: number, bytes: Buffer, isWatchin
     const isNotServed = status === 500 && saysNotServed(call.operation.name, body);
     return { ...NO_FACTS, isObject: true, saysNotServed: isNotServed };
   }
-  const { rank, hashes, tentativeHashes } = call.operation.completeness(finality, body);
+  const { rank, hashes, tentativeHashes, lacksStates } = call.operation.completeness(finality, body);
   return {
     finality,
-    completeness: completenessOf(rank, fingerprints(hashes), fingerprints(tentativeHashes)),
+    completeness: completenessOf(rank, fingerprints(hashes), fingerprints(tentativeHashes), lacksStates),
     chainPoint: call.operation.chainPoint(body),
     watchable: isWatching ? call.operation.watching?.watchableIn(body) : undefined,
     etag: entityTagOf(bytes),

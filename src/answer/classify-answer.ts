@@ -4,6 +4,7 @@ import type { UpstreamAnswer } from '../indexer/upstream-client.ts';
 import { OUTCOMES, type Outcome, outcomeOfStatus } from '../outcomes.ts';
 import { unsliced } from '../sliced-strings.ts';
 import type { EpochMs } from '../time-units.ts';
+import { isCommitted } from '../ton/chain-point.ts';
 import type { Finality } from '../ton/finality.ts';
 import { finalityAtAge, type LifetimePolicies, lifetimeOf } from '../ton/lifetime.ts';
 import { notServed } from '../ton/not-served.ts';
@@ -57,6 +58,7 @@ export function classifyAnswer(
     maxAgeSeconds: lifetime.maxAgeSeconds,
     indexer,
     ...(isOfOtherChain && { isOfOtherChain }),
+    retention: isCommitted(facts.chainPoint) ? read.call.operation.retention : undefined,
   });
   const content = contentOf(ownedBytes(answer.body));
   return newEntry({

@@ -3,6 +3,7 @@ import type { EntryRequest } from '../admission/guard.ts';
 import type { Pause } from '../admission/pause.ts';
 import type { Route } from '../admission/routes.ts';
 import type { Entry } from '../cache/entry.ts';
+import { compareCompleteness } from '../cache/precedence.ts';
 import { ProxyError } from '../errors.ts';
 import type { Heads } from '../indexer/heads.ts';
 import type { Hedging } from '../indexer/hedging.ts';
@@ -70,7 +71,7 @@ export interface Question {
   /** Headers that show the client's request that began the flight to the indexer. */
   readonly trace: Pairs;
   readonly ticket: Ticket;
-  /** What the look-up found: too old to be served, but perhaps more complete than the indexer's answer. */
+  /** What the look-up found: too old to be a hit, but perhaps more complete than the indexer's answer. */
   readonly known: Entry | undefined;
 }
 
@@ -81,6 +82,8 @@ export interface IndexerAnswer {
   readonly facts: BodyFacts;
   /** See {@link Doubt}. */
   readonly isDoubtful: boolean;
+  /** Whether it is less complete than the known answer, of this or another indexer. */
+  readonly isRegressed: boolean;
   /** Has its slot until the answer is stored, or it is certain that it will not be. */
   readonly ticket: Ticket;
 }
@@ -92,6 +95,7 @@ type SendResult = IndexerAnswer | ProxyError;
  *
  * - when the first one failed or could not be asked after all,
  * - when its answer is doubtful ({@link Doubt}), of those that there is nothing the first one,
+ * - when its answer is less complete than the known one, before that one is served instead; the more complete one counts,
  * - when it takes longer than nearly all answers (a hedge; Dean and Barroso, The Tail at Scale): the first answer counts.
  *   The other request is not aborted: the indexer would work on it all the same, and how long it takes says whom to ask.
  */
@@ -122,7 +126,7 @@ export class Indexers {
     const asked = this.#send(question, question.ticket);
     const isHedged = hedging !== undefined && question.request.neverWaits !== true;
     if (isHedged && (await hedging.isOverdue(question.call.operation.name, asked))) {
-      const hedge = { ...question.request, not: question.ticket.route.index, neverWaits: true, isHedge: true };
+      const hedge = besides(question.request, question.ticket);
       const ticket = await this.#enterHedge(hedge);
       if (ticket !== undefined) return firstOf(asked, this.#send({ ...question, request: hedge }, ticket), reportBug);
     }
@@ -137,8 +141,12 @@ export class Indexers {
       // Of two failures that of the second one counts, unless it only says that it does not serve the operation.
       return first instanceof ProxyError && second.wentForward && second.code !== 'not-served' ? second : first;
     }
+    if (!(first instanceof ProxyError) && isLess(second.entry, first.entry)) {
+      second.ticket.free();
+      return first;
+    }
     const { seqno } = question.request;
-    const hadNothing = first instanceof ProxyError || first.entry.meta.answerClass === 'absent';
+    const hadNothing = first instanceof ProxyError || (first.isDoubtful && first.entry.meta.answerClass === 'absent');
     if (other.isHedge === true && seqno !== undefined && hadNothing && second.entry.meta.answerClass !== 'absent')
       this.#doubt.refute(seqno, question.ticket.route.index);
     return second;
@@ -160,8 +168,9 @@ export class Indexers {
     const isDoubtful =
       first instanceof ProxyError
         ? this.#doubt.isDoubtfulFailure(first, request.seqno, index)
-        : first.isDoubtful && (known === undefined || first.entry.meta.answerClass !== 'absent');
-    return isDoubtful ? this.#doubt.elsewhere(request, index) : undefined;
+        : first.isDoubtful && (first.isRegressed || known === undefined || first.entry.meta.answerClass !== 'absent');
+    if (isDoubtful) return this.#doubt.elsewhere(request, index);
+    return !(first instanceof ProxyError) && first.isRegressed ? besides(request, ticket) : undefined;
   }
 
   /** A ticket for another indexer beside one that has not answered yet; `undefined` if none is free or too many were given. */
@@ -173,7 +182,7 @@ export class Indexers {
   }
 
   /** One request to the indexer of a ticket, which it frees if there is no answer that may be cached. */
-  async #send({ call, request, flight, trace }: Question, ticket: Ticket): Promise<SendResult> {
+  async #send({ call, request, flight, trace, known }: Question, ticket: Ticket): Promise<SendResult> {
     const { indexers, pollHeads, hedging, hasReached, bodies, refusalError, monotonic, random } = this.#dependencies;
     const operation = call.operation.name;
     const seqno = seqnoOf(call);
@@ -206,7 +215,7 @@ export class Indexers {
       }
       ticket.learn(entry.meta.answerClass === 'absent' ? 'absent' : 'answered');
       const isDoubtful = this.#doubt.isDoubtful(facts.finality, seqno, ticket.route.index);
-      answered = { entry, facts, isDoubtful, ticket };
+      answered = { entry, facts, isDoubtful, isRegressed: known !== undefined && isLess(entry, known), ticket };
       return answered;
     } catch (error) {
       if (!(error instanceof ProxyError)) throw error;
@@ -247,8 +256,17 @@ export class Indexers {
   }
 }
 
+/** The request for an answer of another indexer than that of a ticket: there may be one already, so nobody waits for it. */
+function besides(request: EntryRequest, { route }: Ticket): EntryRequest {
+  return { ...request, not: route.index, neverWaits: true, isHedge: true };
+}
+
+function isLess(next: Entry, known: Entry): boolean {
+  return compareCompleteness(next.completeness, known.completeness) === 'less';
+}
+
 /**
- * The first answer that is not doubtful, else the first one; the other one, when it comes, only gives its slot back. The
+ * The first answer that is not doubtful or regressed, else the first one; the other one, when it comes, only gives its slot back. The
  * first failure when both fail. A bug of the one that is not waited for is reported.
  */
 async function firstOf(
@@ -274,10 +292,10 @@ async function firstOf(
   }
 }
 
-/** Rejects for a failure, and for a doubtful answer. */
+/** Rejects for a failure, and for a doubtful or regressed answer. */
 async function certain(result: Promise<SendResult>): Promise<IndexerAnswer> {
   const answer = await anyAnswer(result);
-  if (answer.isDoubtful) throw answer;
+  if (answer.isDoubtful || answer.isRegressed) throw answer;
   return answer;
 }
 

@@ -1,6 +1,6 @@
 import type { Admission } from '../admission/admission.ts';
 import type { Entry } from '../cache/entry.ts';
-import type { Lookup, StoreOutcome, TieredCache } from '../cache/tiered-cache.ts';
+import { foundIn, type Lookup, type StoreOutcome, type TieredCache } from '../cache/tiered-cache.ts';
 import { ProxyError } from '../errors.ts';
 import type { Acquisition, Lease, Leases } from '../once/lease.ts';
 import type { Flight, FlightEnd } from '../once/single-flight.ts';
@@ -24,7 +24,7 @@ export type Load =
       /** The status that the indexer answered with. */
       readonly status: number;
       readonly stored: StoreOutcome['outcome'];
-      /** Whether the cache had a copy that was too old to be served. */
+      /** Whether the cache had a copy that was stale, or serves one instead of a regressed answer. */
       readonly replaced: boolean;
     }
   | {
@@ -159,7 +159,7 @@ export class EntryLoader {
       const hit = hitOf(found, acceptStale);
       if (hit !== undefined) return hit;
       if (acquired.state === 'taken') return { ...acquired, found };
-      const known = 'entry' in found ? found.entry : undefined;
+      const known = foundIn(acquired.found) ?? foundIn(look.found);
       // From here on the slot is that of the request, which may outlast this load: a hedge may be answered before it.
       isSent = true;
       return await this.#fetch({ ...question, known }, lease, found, !acceptStale);
@@ -198,7 +198,8 @@ export class EntryLoader {
     if (stored.outcome === 'stored') report({ name: 'stored', operation, answerClass });
     if (stored.outcome === 'regressed') report({ name: 'regressed', operation });
     const served = 'kept' in stored ? stored.kept : entry;
-    return { from: 'upstream', entry: served, status, stored: stored.outcome, replaced };
+    const wasKept = replaced || stored.outcome === 'regressed';
+    return { from: 'upstream', entry: served, status, stored: stored.outcome, replaced: wasKept };
   }
 
   #lookUp({ tags }: Call, key: string): Look | Promise<Look> {

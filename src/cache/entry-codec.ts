@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib';
 import { z } from 'zod';
-import { usableUntil } from '../freshness.ts';
+import { keptUntil } from '../freshness.ts';
 import {
   type CodedBody,
   completenessOf,
@@ -60,6 +60,7 @@ const STORED_META = z.object({
       .min(0)
       .max(2 ** 32),
     indexer: z.string(),
+    retention: z.object({ afterUse: spanMs, sinceGiven: spanMs }).optional(),
   }),
   askedAt: epochMs,
   freshUntil: epochMs,
@@ -74,19 +75,24 @@ const STORED_META = z.object({
     .max(2 ** 31)
     .default(0),
   awaitedBlock: z.int().min(0).optional(),
-  completeness: z.object({ rank: z.int().min(0).max(HIGHEST_RANK), members: fingerprints, tentative: fingerprints }),
+  completeness: z.object({
+    rank: z.int().min(0).max(HIGHEST_RANK),
+    members: fingerprints,
+    tentative: fingerprints,
+    lacksStates: z.literal(true).optional(),
+  }),
 });
 
 /** An entry as bytes, with its body in one coding. The body must not be larger than {@link MAX_BODY_BYTES}. */
 export function encodeEntry({ content, meta, ...entry }: Entry, { coding, body }: CodedBody): Buffer {
-  const { rank, members, tentative } = entry.completeness;
+  const { rank, members, tentative, lacksStates } = entry.completeness;
   const stored: z.input<typeof STORED_META> = {
     ...entry,
     head: meta,
     ageValueSeconds: entry.ageValueSeconds || undefined,
     coding,
     bytes: content.bytes,
-    completeness: { rank, members: members.toString('base64'), tentative: tentative.toString('base64') },
+    completeness: { rank, members: members.toString('base64'), tentative: tentative.toString('base64'), lacksStates },
   };
   const metaBytes = Buffer.from(JSON.stringify(stored));
   const bytes = Buffer.concat([Buffer.alloc(AT.meta), metaBytes, body]);
@@ -111,17 +117,17 @@ export function decodeEntry(bytes: Buffer, key: string): Entry | undefined {
   if (stored?.key !== key || (stored.coding === 'identity' ? body.length !== stored.bytes : body.length === 0)) {
     return undefined;
   }
-  const { rank, members, tentative } = stored.completeness;
+  const { rank, members, tentative, lacksStates } = stored.completeness;
   const entry = newEntry({
     regressedSince: undefined,
     awaitedBlock: undefined,
     ...stored,
     meta: sharedMeta({ apiVersion: undefined, ...stored.head }),
     content: contentOf(ownedBytes(body), stored.coding, stored.bytes),
-    completeness: completenessOf(rank, members, tentative),
+    completeness: completenessOf(rank, members, tentative, lacksStates),
   });
   const { askedAt, freshUntil } = entry;
-  return freshUntil >= askedAt && usableUntil(entry) <= askedAt + MAX_SPAN_MS ? entry : undefined;
+  return freshUntil >= askedAt && keptUntil(entry) <= askedAt + MAX_SPAN_MS ? entry : undefined;
 }
 
 function metaIn(json: Buffer): z.output<typeof STORED_META> | undefined {

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { Instants } from '../freshness.ts';
+import type { Instants, Retention } from '../freshness.ts';
 
 /** The metadata that many answers have in common. Entries share these objects, see {@link sharedMeta}. */
 export interface Meta {
@@ -17,6 +17,8 @@ export interface Meta {
   readonly indexer: string;
   /** Whether that was known to follow another chain than this process: then no other instance gets the answer. */
   readonly isOfOtherChain?: boolean;
+  /** How long the answer is kept after its use; `undefined` where it is not. */
+  readonly retention?: Retention | undefined;
 }
 
 /** A stored answer: immutable bytes with the instants that decide what they are still good for. */
@@ -31,7 +33,7 @@ export interface Entry extends Instants {
   readonly etag: string;
   readonly content: Content;
   readonly completeness: Completeness;
-  /** Since when only regressed answers have come, epoch milliseconds; `undefined` while none has. */
+  /** Since when only regressed answers have come, in the use of this one or after it, epoch ms; `undefined` while none has. */
   readonly regressedSince: number | undefined;
   /** The `Age` that the answer came with (RFC 9111 4.2.3, `age_value`), in whole seconds: how long other caches had it. */
   readonly ageValueSeconds: number;
@@ -75,6 +77,8 @@ export interface Completeness {
   readonly members: Buffer;
   /** {@link fingerprints} of its other rows, which a later answer may rightly lack. */
   readonly tentative: Buffer;
+  /** There where a row lacks the state of its account: less complete than the same rows with it. */
+  readonly lacksStates?: true;
 }
 
 /** A higher rank is garbage: a seqno is an int32. */
@@ -90,8 +94,18 @@ const shared = new Map<string, Meta>();
 
 /** The one object that all entries with this metadata share. Otherwise 100 000 entries would have 100 000 of them. */
 export function sharedMeta(meta: Meta): Meta {
-  const { status, contentType, apiVersion, answerClass, maxAgeSeconds, indexer, isOfOtherChain = false } = meta;
-  const name = `${status} ${maxAgeSeconds} ${answerClass} ${indexer} ${isOfOtherChain} ${apiVersion === undefined ? '' : `v${apiVersion}`}\n${contentType}`;
+  const {
+    status,
+    contentType,
+    apiVersion,
+    answerClass,
+    maxAgeSeconds,
+    indexer,
+    isOfOtherChain = false,
+    retention,
+  } = meta;
+  const kept = retention === undefined ? '' : `${retention.afterUse}+${retention.sinceGiven}`;
+  const name = `${status} ${maxAgeSeconds} ${answerClass} ${indexer} ${isOfOtherChain} ${kept} ${apiVersion === undefined ? '' : `v${apiVersion}`}\n${contentType}`;
   const known = shared.get(name);
   if (known !== undefined) return known;
   // Foreign bytes in Redis must not fill the memory with metadata.
@@ -117,7 +131,8 @@ const NOTHING_LISTED: readonly Completeness[] = Array.from({ length: HIGHEST_CLA
 }));
 
 /** The completeness of an answer. Answers of one rank that list nothing share one object. */
-export function completenessOf(rank: number, members: Buffer, tentative: Buffer): Completeness {
+export function completenessOf(rank: number, members: Buffer, tentative: Buffer, lacksStates = false): Completeness {
+  if (lacksStates) return { rank, members, tentative, lacksStates };
   const nothing = members.length === 0 && tentative.length === 0 ? NOTHING_LISTED[rank] : undefined;
   return nothing ?? { rank, members, tentative };
 }

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { usableUntil } from '../freshness.ts';
+import { keptUntil, usableUntil } from '../freshness.ts';
 import type { EpochMs } from '../time-units.ts';
 import { type Entry, keptBytes, newEntry } from './entry.ts';
 
@@ -89,23 +89,23 @@ export class MemoryTier {
     });
   }
 
-  /** The usable entry of a key. Counts as a use. */
+  /** The entry of a key, until its `keptUntil`. Counts as a use. */
   get(key: string, now = this.#now()): Entry | undefined {
     const entry = this.#entries.get(key);
-    if (entry === undefined || now < usableUntil(entry)) return entry;
+    if (entry === undefined || now < keptUntil(entry)) return entry;
     this.#entries.delete(key);
     return undefined;
   }
 
-  /** The usable entry of a key, for who only looks: counts as no use. */
+  /** The same for who only looks: counts as no use. */
   peek(key: string): Entry | undefined {
     const entry = this.#entries.peek(key);
-    return entry !== undefined && this.#now() < usableUntil(entry) ? entry : undefined;
+    return entry !== undefined && this.#now() < keptUntil(entry) ? entry : undefined;
   }
 
   /** Returns whether it is kept. */
   set(entry: Entry): boolean {
-    if (usableUntil(entry) <= this.#now()) return false;
+    if (keptUntil(entry) <= this.#now()) return false;
     this.#put(entry);
     // Not the LRU's own `max`, which allocates 36 bytes for each possible entry at start.
     if (this.#entries.size > this.#maxEntries) this.#entries.pop();
@@ -129,7 +129,8 @@ export class MemoryTier {
 
   /**
    * Frees memory, because the process is nearly out of it: of the 4096 entries that were used longest ago evicts those that
-   * have expired, which otherwise only stores evict. Where that frees hardly anything, evicts a sixteenth of the bytes.
+   * are not usable any more, which otherwise only stores evict. Where that frees hardly anything, evicts a sixteenth of the
+   * bytes.
    */
   makeRoom(): void {
     const now = this.#now();

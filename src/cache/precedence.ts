@@ -1,9 +1,13 @@
+import { retentionEnd, usableUntil } from '../freshness.ts';
 import { type Completeness, type Entry, FINGERPRINT_BYTES, HIGHEST_CLASS_RANK } from './entry.ts';
 
 /** Whether an answer replaces the kept one, or why not. */
 export type Precedence = 'replaces' | 'older' | 'regressed';
 
-/** After 10 minutes of only regressed answers the indexer is believed: the kept answer may be wrong. */
+/**
+ * After 10 minutes of only regressed answers the indexer is believed: the kept answer may be wrong. One that was regressed
+ * for the first time after its use is believed when the retention of the kept answer ends.
+ */
 export const BELIEVED_AFTER_MS = 10 * 60_000;
 
 /** The newest block that was named counts for 60 s, as in `IndexerHead`: the indexer may have been restored. */
@@ -12,30 +16,52 @@ export const HEAD_BELIEVED_AFTER_MS = 60_000;
 /**
  * Decides whether `next` replaces `kept`, both of one key, at `now` (epoch ms). A less complete answer (a 404 where
  * there was an answer, fewer children) is taken for a regression of a replica that lags. Of equally complete answers
- * the one that was asked for later is right.
+ * the one that was asked for later is right; a kept one that is not usable any more gives way to it.
  */
 export function precedenceOver(kept: Entry, next: Entry, now: number): Precedence {
   switch (compareCompleteness(next.completeness, kept.completeness)) {
     case 'more':
       return 'replaces';
     case 'equal':
-      return next.askedAt < kept.askedAt ? 'older' : 'replaces';
+      return next.askedAt < kept.askedAt && now < usableUntil(kept) ? 'older' : 'replaces';
     case 'less': {
       const believedAfterMs = kept.completeness.rank > HIGHEST_CLASS_RANK ? HEAD_BELIEVED_AFTER_MS : BELIEVED_AFTER_MS;
       if (next.askedAt < kept.askedAt) return 'older';
-      return kept.regressedSince !== undefined && now - kept.regressedSince >= believedAfterMs
-        ? 'replaces'
-        : 'regressed';
+      const since = regressedSince(kept, now);
+      return now >= (endAfterUse(kept, since) ?? since + believedAfterMs) ? 'replaces' : 'regressed';
     }
   }
 }
 
 /**
- * Gives the kept answer one more lifetime, because a regressed one came at `now`. Its age still counts from `askedAt`.
+ * Gives the kept answer one more lifetime, because a regressed one came at `now`. Its age still counts from `askedAt`. If its
+ * own use is over, it is of use until its retention ends at the latest.
  */
 export function extended(kept: Entry, now: number): Entry {
-  const freshUntil = Math.max(kept.freshUntil, now + kept.lifetime);
-  return { ...kept, freshUntil, regressedSince: kept.regressedSince ?? now };
+  const since = regressedSince(kept, now);
+  const end = endAfterUse(kept, since) ?? Number.POSITIVE_INFINITY;
+  const freshUntil = Math.max(kept.freshUntil, Math.min(now + kept.lifetime, end));
+  const windowUntilEnd = (window: number) => Math.max(0, Math.min(window, Math.floor(end - freshUntil)));
+  return {
+    ...kept,
+    freshUntil,
+    staleWhileRevalidate: windowUntilEnd(kept.staleWhileRevalidate),
+    staleIfError: windowUntilEnd(kept.staleIfError),
+    regressedSince: since,
+  };
+}
+
+/** Since when only regressed answers have come, one of them at `now`: anew for an answer that is kept after its use. */
+function regressedSince(kept: Entry, now: number): number {
+  const isAfterUse = kept.meta.retention !== undefined && usableUntil(kept) <= now;
+  return isAfterUse ? now : (kept.regressedSince ?? now);
+}
+
+/** When the retention of an answer ends, if regressed ones have come only since its own use was over. */
+function endAfterUse(kept: Entry, since: number): number | undefined {
+  const ownUseUntil = kept.askedAt + kept.lifetime + Math.max(kept.staleWhileRevalidate, kept.staleIfError);
+  const end = retentionEnd(kept);
+  return end !== undefined && ownUseUntil <= since && ownUseUntil < end ? end : undefined;
 }
 
 /** Whether the next answer is more or less complete than the kept one. */
@@ -44,7 +70,8 @@ export type Comparison = 'more' | 'equal' | 'less';
 /**
  * The listed rows count first, the rank second: an answer with one more child is not less complete because that child
  * is pending. If two answers differ only in tentative rows, neither is more complete: a pending child can appear and
- * can be invalidated. If one of them lists nothing (a 404, a block list), only the rank decides.
+ * can be invalidated. If one of them lists nothing (a 404, a block list), only the rank decides. Of two that are equal so far,
+ * the one with a row that lacks the state of its account is less complete.
  */
 export function compareCompleteness(next: Completeness, kept: Completeness): Comparison {
   // Nearly always both list the same.
@@ -55,8 +82,9 @@ export function compareCompleteness(next: Completeness, kept: Completeness): Com
     if (!listed.lasting.isSubsetOf(known.all)) return 'more';
     if (listed.all.symmetricDifference(known.all).size > 0) return 'equal';
   }
-  if (next.rank === kept.rank) return 'equal';
-  return next.rank > kept.rank ? 'more' : 'less';
+  if (next.rank !== kept.rank) return next.rank > kept.rank ? 'more' : 'less';
+  if (next.lacksStates === kept.lacksStates) return 'equal';
+  return next.lacksStates ? 'less' : 'more';
 }
 
 interface Listed {

@@ -1,6 +1,6 @@
 // eslint-disable-next-line no-restricted-syntax -- a token only has to differ from those of all instances
 import { randomUUID } from 'node:crypto';
-import { usableUntil } from '../freshness.ts';
+import { keptUntil } from '../freshness.ts';
 import { type RedisBreaker, type RedisBreakerDependencies, type RedisFault, redisBreaker } from '../redis/breaker.ts';
 import { type ConnectedRedis, NodeLost } from '../redis/connect.ts';
 import { withinBudget } from '../redis/within-budget.ts';
@@ -113,7 +113,7 @@ export class RedisTier {
     this.#writing = breakerOf('write', () => tryWriting(connection, redisKey));
   }
 
-  /** The usable entry of a key. Never rejects. */
+  /** The entry of a key, until its `keptUntil`. Never rejects. */
   async get(key: string): Promise<RedisRead> {
     const { report, monotonic, budgetMs } = this.#dependencies;
     const startedAt = monotonic();
@@ -133,14 +133,14 @@ export class RedisTier {
   }
 
   /**
-   * Stores an entry until its `usableUntil`; `precedence.ts` decides whether it replaces the one in Redis. `token`: of the
+   * Stores an entry until its `keptUntil`; `precedence.ts` decides whether it replaces the one in Redis. `token`: of the
    * lease under which it was loaded and compared; without one it is compared here. Returns how the write ends, which never
    * rejects; `undefined` if it does not begin.
    */
   set(entry: Entry, token?: string): Promise<WriteOutcome> | undefined {
     const { report, now, maxPendingWriteBytes } = this.#dependencies;
     const sizeBytes = Math.max(LEAST_WRITE_BYTES, keptBytes(entry.content));
-    const isExpired = usableUntil(entry) <= now();
+    const isExpired = keptUntil(entry) <= now();
     const tooMuch = this.#pendingBytes + sizeBytes > maxPendingWriteBytes;
     if (isExpired || tooMuch || entry.content.bytes > MAX_BODY_BYTES) {
       report({ name: 'redis-write', outcome: isExpired ? 'expired' : 'dropped', durationMs: 0 });
@@ -182,7 +182,7 @@ export class RedisTier {
     const entry = decodeEntry(bytes, key);
     if (entry === undefined) return 'corrupt';
     const { accepts, now } = this.#dependencies;
-    return usableUntil(entry) <= now() || accepts?.(entry) === false ? 'absent' : entry;
+    return keptUntil(entry) <= now() || accepts?.(entry) === false ? 'absent' : entry;
   }
 
   async #acquire(key: string, { token, leaseMs }: Omit<LeaseRequest, 'budgetMs'>): Promise<Acquired> {
@@ -206,7 +206,7 @@ export class RedisTier {
   async #put(entry: Entry, bytes: Buffer, givenToken = ''): Promise<WriteOutcome> {
     const { connection, now } = this.#dependencies;
     const keys = this.#keys(entry.key);
-    const ttlMs = Math.max(1, Math.ceil(usableUntil(entry) - now()));
+    const ttlMs = Math.max(1, Math.ceil(keptUntil(entry) - now()));
     const isStored = async (token: string) => (await connection.runScript(STORE, keys, [token, bytes, ttlMs])) === 1;
     if (await isStored(givenToken)) return 'stored';
     const token = randomUUID();

@@ -1,4 +1,4 @@
-import { type Freshness, freshnessOf, usableUntil } from '../freshness.ts';
+import { type Freshness, freshnessOf, keptUntil, usableUntil } from '../freshness.ts';
 import type { EpochMs } from '../time-units.ts';
 import type { Entry } from './entry.ts';
 import type { MemoryTier } from './memory-tier.ts';
@@ -6,10 +6,18 @@ import { extended, precedenceOver } from './precedence.ts';
 import type { LeaseRequest, RedisTier } from './redis-tier.ts';
 import type { WentBack } from './went-back.ts';
 
-/** What both tiers together hold for a key. `stale-if-error` is a miss with a fallback. */
+/**
+ * What both tiers together hold for a key. `stale-if-error` is a miss with a fallback; a miss with `kept` has none, but an
+ * answer to compare with the one that is loaded.
+ */
 export type Lookup =
   | { readonly state: Exclude<Freshness, 'expired'>; readonly entry: Entry; readonly tier: 'memory' | 'redis' }
-  | { readonly state: 'miss' };
+  | { readonly state: 'miss'; readonly kept?: Entry };
+
+/** The entry that a look-up found, usable or only kept. */
+export function foundIn(found: Lookup): Entry | undefined {
+  return found.state === 'miss' ? found.kept : found.entry;
+}
 
 /** The outcome of a store. `kept` is the entry that the cache holds instead; a regressed answer extends it. */
 export type StoreOutcome =
@@ -117,13 +125,14 @@ export class TieredCache {
     const { memory, redis, purges } = this.#dependencies;
     const read = await redis?.get(key);
     const entry = memory.peek(key);
-    const inMemory = entry && this.#afterPurgesAndEvents(entry, tags);
+    const usable = (kept: Entry, tier: 'memory' | 'redis') => {
+      const found = this.#lookupOf(kept, tags, tier);
+      return found.state === 'miss' ? undefined : found.entry;
+    };
+    const inMemory = entry && usable(entry, 'memory');
     if (read === undefined) return { memory: inMemory, redis: 'not configured' };
     if (read.state === 'failed' || !purges.isCurrent) return { memory: inMemory, redis: 'failed' };
-    return {
-      memory: inMemory,
-      redis: (read.state === 'found' && this.#afterPurgesAndEvents(read.entry, tags)) || 'absent',
-    };
+    return { memory: inMemory, redis: (read.state === 'found' && usable(read.entry, 'redis')) || 'absent' };
   }
 
   /** Whether a purge covers the entry: by the instant at which it was asked for. */
@@ -148,9 +157,11 @@ export class TieredCache {
     }
     wentBack.look(entry);
     // After the comparison: what is not kept, too, may be less than clients have seen, from a replica that lags.
-    if (usableUntil(entry) <= now()) return { outcome: 'expired' };
+    if (keptUntil(entry) <= now()) return { outcome: 'expired' };
+    const isUsable = now() < usableUntil(entry);
     const isInMemory = memory.set(inMemory);
     const isInRedis = this.#share(entry, lease);
+    if (!isUsable) return { outcome: 'expired' };
     return { outcome: isInMemory || isInRedis ? 'stored' : 'too-large' };
   }
 
@@ -159,23 +170,27 @@ export class TieredCache {
     const { memory, learn, wentBack, now } = this.#dependencies;
     if (this.isPurged(entry, tags)) return this.lookInMemory(entry.key, tags);
     learn?.(entry, tags);
+    const at = now();
+    const isUsable = at < usableUntil(entry);
     const kept = this.#keptEntry(entry.key, tags);
-    const precedence = kept === undefined ? 'replaces' : precedenceOver(kept, entry, now());
+    // What can only be compared neither takes the place of what can be served, nor is a new answer.
+    if (kept !== undefined && !isUsable && at < usableUntil(kept)) return this.#lookupOf(kept, tags, 'memory');
+    const precedence = kept === undefined ? 'replaces' : precedenceOver(kept, entry, at);
     // Memory may hold the same answer, extended since where Redis takes no writes.
     const isCopy = kept?.askedAt === entry.askedAt && kept.freshUntil >= entry.freshUntil;
     if (kept === undefined || (precedence === 'replaces' && !isCopy)) {
-      wentBack.look(entry);
+      if (isUsable) wentBack.look(entry);
       memory.set(entry);
       return this.#lookupOf(entry, tags, 'redis');
     }
-    return this.#lookupOf(precedence === 'regressed' ? this.#extend(kept) : kept, tags, 'memory');
+    return this.#lookupOf(precedence === 'regressed' && isUsable ? this.#extend(kept) : kept, tags, 'memory');
   }
 
-  /** The entry that a new answer is compared with: usable, not purged, and nothing that cannot be true. */
+  /** The entry that a new answer is compared with: kept, not purged, and nothing that cannot be true. */
   #keptEntry(key: string, tags: readonly string[], known?: Entry): Entry | undefined {
     const { memory, accepts, now } = this.#dependencies;
     const entry = memory.get(key) ?? known;
-    if (entry === undefined || usableUntil(entry) <= now() || this.isPurged(entry, tags)) return undefined;
+    if (entry === undefined || keptUntil(entry) <= now() || this.isPurged(entry, tags)) return undefined;
     return accepts?.(entry) === false ? undefined : entry;
   }
 
@@ -208,7 +223,8 @@ export class TieredCache {
     const current = this.#afterPurgesAndEvents(entry, tags);
     if (current === undefined) return { state: 'miss' };
     const state = freshnessOf(current, now);
-    return state === 'expired' ? { state: 'miss' } : { state, entry: current, tier };
+    if (state !== 'expired') return { state, entry: current, tier };
+    return current.meta.retention === undefined ? { state: 'miss' } : { state: 'miss', kept: current };
   }
 
   #isOvertaken({ awaitedBlock }: Entry): boolean {

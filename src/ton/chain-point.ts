@@ -17,6 +17,11 @@ export function isHead(point: ChainPoint): point is ChainHead {
 /** What an answer shows that is about nothing committed. */
 export const NO_POINT: ChainPoint = { at: 0, seqno: -1 };
 
+/** Whether an answer with this point shows anything committed: a final row, a block or the head. */
+export function isCommitted({ at, seqno }: ChainPoint): boolean {
+  return at > 0 || seqno >= 0;
+}
+
 /** What an indexer says of its chain: `masterchainInfo`. The point is that of its newest block. */
 export interface ChainHead extends ChainPoint {
   /** The oldest masterchain block that it has; 0 where it does not say. */

@@ -1,4 +1,5 @@
 import { isObject, type JsonObject } from '../json-object.ts';
+import { lacksStateBefore } from './final-rows.ts';
 import { type AnswerClass, type Finality, isFinal } from './finality.ts';
 
 /** How complete an answer is, to compare two answers to one call: what they list counts first, their rank second. */
@@ -9,6 +10,8 @@ export interface AnswerCompleteness {
   readonly hashes: readonly string[];
   /** Hashes of the other transactions of such a list: pending ones can still be invalidated. */
   readonly tentativeHashes: readonly string[];
+  /** Whether a row lacks the state of its account, which may be filled in: the same rows with it are more complete. */
+  readonly lacksStates?: boolean;
 }
 
 /** How an operation reads the completeness of an answer, a 200 or a 404, from its body and the finality of that. */
@@ -35,11 +38,13 @@ export function completenessOfGrowingList(name: string): ReadCompleteness {
 export function completenessOfGrowingRows(rowsIn: (body: JsonObject) => readonly unknown[]): ReadCompleteness {
   return (finality, body) => {
     const isOpen = finality.answerClass === 'growing' || finality.answerClass === 'live';
-    const rows = isOpen ? rowsIn(body) : [];
+    const listed = rowsIn(body);
+    const rows = isOpen ? listed : [];
     return {
       ...completenessByClass(finality),
       hashes: hashesOf(rows.filter(isFinal)),
       tentativeHashes: hashesOf(rows.filter((row) => !isFinal(row))),
+      lacksStates: listed.some((row) => isObject(row) && lacksStateBefore(row)),
     };
   };
 }

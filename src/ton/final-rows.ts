@@ -17,6 +17,6 @@ export function finalityOfFinalRows<Rule extends LifetimeRule, Young extends Gro
 }
 
 /** Whether `account_state_before` holds nothing but its hash. */
-function lacksStateBefore({ account_state_before: state }: JsonObject): boolean {
+export function lacksStateBefore({ account_state_before: state }: JsonObject): boolean {
   return isObject(state) && Object.entries(state).every(([name, value]) => name === 'hash' || value === null);
 }

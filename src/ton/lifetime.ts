@@ -1,4 +1,4 @@
-import type { Instants } from '../freshness.ts';
+import type { Instants, Retention } from '../freshness.ts';
 import type { AnswerClass, Finality, GrowingRule, LifetimeRule } from './finality.ts';
 
 /** The settings of one rule, in milliseconds. Both stale windows begin when the lifetime ends. */
@@ -33,6 +33,12 @@ export type LifetimePolicies = Readonly<
 
 /** The row of what is not in the table: it has no lifetime, so no tier stores it. */
 const NOT_KEPT: LifetimePolicy = { lifetime: 0, staleWhileRevalidate: 0, staleIfError: 0 };
+
+/**
+ * Where a replica may lag. Clients poll every 2 to 4 s and come back within 10 s, and answers that the chain has overtaken are
+ * not shown for longer than a minute.
+ */
+export const WHILE_REPLICAS_LAG: Retention = { afterUse: 10_000, sinceGiven: 60_000 };
 
 /** For so long, in milliseconds by the chain's time, a block may be committed after a later one. */
 const OUT_OF_ORDER_MS = 10_000;

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Retention } from '../freshness.ts';
 import type { CanonicalRequest, Pairs } from './canonical-request.ts';
 import type { ReadChainPoint } from './chain-point.ts';
 import type { ReadCompleteness } from './completeness.ts';
@@ -24,6 +25,11 @@ export interface OperationRules<Name extends string, Rule extends LifetimeRule =
   readonly lifetimeRules: (request: CanonicalRequest) => readonly Rule[];
   /** Which of two answers to one request is more complete, where a replica may lag. */
   readonly completeness: ReadCompleteness;
+  /**
+   * How long an answer that shows anything committed is kept after its use, so that a replica that lags does not take it back.
+   * `undefined` where the latest answer is right.
+   */
+  readonly retention: Retention | undefined;
   /** How far an answer shows that the chain in the indexer's database has got. */
   readonly chainPoint: ReadChainPoint;
   /** What a purge can name of a request (`tags.ts`). An operation whose requests name nothing says so. */

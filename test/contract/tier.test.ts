@@ -5,7 +5,7 @@ import type { Entry } from '../../src/cache/entry.ts';
 import { MemoryTier } from '../../src/cache/memory-tier.ts';
 import { redisKeyFor } from '../../src/cache/redis-keys.ts';
 import { RedisTier } from '../../src/cache/redis-tier.ts';
-import { usableUntil } from '../../src/freshness.ts';
+import { keptUntil, usableUntil } from '../../src/freshness.ts';
 import { connectedRedis } from '../support/connected-redis.ts';
 import { anEntry, asTheyAre } from '../support/entry.ts';
 
@@ -65,6 +65,21 @@ describe.each([
     subject.clock.now = usableUntil(entry) - 1;
     expect(await subject.tier.get(entry.key)).toMatchObject({ state: 'found', entry });
     subject.clock.now = usableUntil(entry);
+    expect(await subject.tier.get(entry.key)).toMatchObject({ state: 'absent' });
+  });
+
+  test.each([
+    ['after its use', { afterUse: 10_000, sinceGiven: 600_000 }, 10_000],
+    ['until its retention ends', { afterUse: 10_000, sinceGiven: 125_000 }, 5000],
+    ['in its use alone, where that is longer than its retention', { afterUse: 10_000, sinceGiven: 60_000 }, 0],
+  ])('keeps an entry to be compared %s', async (_, retention, afterUseMs) => {
+    const subject = start();
+    const entry = anEntry({ askedAt: subject.clock.now, meta: { retention } });
+    await keep(subject, entry);
+    expect(keptUntil(entry)).toBe(usableUntil(entry) + afterUseMs);
+    subject.clock.now = keptUntil(entry) - 1;
+    expect(await subject.tier.get(entry.key)).toMatchObject({ state: 'found', entry });
+    subject.clock.now = keptUntil(entry);
     expect(await subject.tier.get(entry.key)).toMatchObject({ state: 'absent' });
   });
 

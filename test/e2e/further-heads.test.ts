@@ -50,6 +50,19 @@ describe('masterchainInfo', () => {
     world.advance(1000);
     expect(seqnoIn((await world.ask(INFO)).text)).toBe(world.indexer.chain.headSeqno);
   });
+
+  it('does not go back either where nobody asks for longer than an answer may be served, for a minute', async () => {
+    await start();
+    world.advance(10 * BLOCK_MS);
+    const newest = seqnoIn((await world.ask(INFO)).text);
+    world.indexer.faults.inject({ kind: 'head', seqno: newest - 3 }, { operation: 'masterchainInfo' });
+    const seen: number[] = [];
+    for (let passedMs = 3500; passedMs < 67_000; passedMs += 3500) {
+      world.advance(3500);
+      seen.push(seqnoIn((await world.ask(INFO)).text));
+    }
+    expect(seen).toEqual(seen.map((_, poll) => (3500 * (poll + 1) < 60_000 ? newest : newest - 3)));
+  });
 });
 
 describe.each([

@@ -19,6 +19,18 @@ test('a stalled event loop is not taken for a slow Redis', async () => {
   expect(await Promise.all(reads)).toMatchObject(reads.map(() => ({ state: 'found', entry: stored })));
 });
 
+test('Redis holds an entry for as long as it is kept', async () => {
+  const redisKey = (key: string) => `test:kept:${performance.timeOrigin}:${key}`;
+  await using observed = new ObservedRedisTier(url, { redisKey });
+  await observed.untilConnection('connected');
+  const ttlOf = async (key: string, meta: object) => {
+    await observed.tier.set(anEntry({ key, askedAt: Date.now(), meta }));
+    return redis.pttl(redisKey(key));
+  };
+  expect(await ttlOf('a', { retention: { afterUse: 3_600_000, sinceGiven: 7_200_000 } })).toBeGreaterThan(3_600_000);
+  expect(await ttlOf('b', {})).toBeLessThanOrEqual(120_000);
+});
+
 test('a closed connection is closed at the server too', async () => {
   const connection = await connectedRedis(`${url}/7`);
   const clients = async () =>

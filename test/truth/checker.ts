@@ -10,7 +10,7 @@ import type { MachineDelay } from './machine-delay.ts';
 import type { Purges } from './purges.ts';
 import type { States } from './states.ts';
 import type { Finding, Tally } from './tally.ts';
-import { isMixed } from './windows.ts';
+import { comparedForMs, isMixed, showsFinalRowsOf } from './windows.ts';
 import type { World } from './world.ts';
 
 /** What the clients of one run share. */
@@ -35,12 +35,21 @@ const LONGEST_WAIT_MS = 3000;
 /** A client remembers what it saw of so many calls. */
 const MOST_SEEN = 200;
 
+/** The newest state of a call that a client saw. */
+interface Seen {
+  readonly fromAt: number;
+  readonly answeredAt: number;
+  readonly text: string;
+  /** Until when a less complete answer would be compared with it, epoch ms. */
+  readonly comparedUntil: number;
+}
+
 /** One client: it keeps to an instance until that is killed, spells every request anew, and has every answer checked. */
 export class Checker {
   readonly #options: CheckerOptions;
   readonly #random: SeededRandom;
-  /** The beginning of the newest state that it saw, and when it was answered, by call. */
-  readonly #seen = new Map<string, { readonly fromAt: number; readonly answeredAt: number }>();
+  /** By call. */
+  readonly #seen = new Map<string, Seen>();
   #place: number;
   #instance: Instance | undefined;
 
@@ -114,7 +123,7 @@ export class Checker {
         staleIfError: excuses.refusals === true || machineDelayMs > OVERLOADED_MACHINE_MS,
         emptyWatchedMs: excuses.losesEvents === true ? TABLE.emptyWatched : 0,
         notBefore: purges.notBefore(call, instance, sentAt, excuses.cutOff === true, machineDelayMs),
-        seenFrom: this.#seenFrom(call, name, receivedAt, excuses, machineDelayMs),
+        seenFrom: this.#seenFrom(call, name, { ...received, receivedAt }, excuses, machineDelayMs),
       },
     );
     if (verdict.verdict !== 'true') {
@@ -122,15 +131,23 @@ export class Checker {
       return false;
     }
     tally.sawState(call, verdict.sameSince, received.text, sentAt, receivedAt);
-    this.#remember(name, { fromAt: verdict.fromAt, answeredAt: receivedAt });
+    const comparedUntil = receivedAt + comparedForMs(call, received, receivedAt, Number(age ?? 0));
+    this.#remember(name, { fromAt: verdict.fromAt, answeredAt: receivedAt, text: received.text, comparedUntil });
     return verdict.isOver;
   }
 
   /**
    * Replicas that differ and loads that overlap make pending traces go back and forth: a trace that is over leaves, so
-   * nothing can guard them. Nor can anything guard what was purged.
+   * nothing can guard them. Nor can anything guard what was purged, what was seen so long ago that it is not compared any
+   * more, or pending transactions.
    */
-  #seenFrom(call: Call, name: string, receivedAt: number, excuses: Excuses, machineDelayMs: number): number {
+  #seenFrom(
+    call: Call,
+    name: string,
+    { receivedAt, text }: Pick<Received, 'text'> & { readonly receivedAt: number },
+    excuses: Excuses,
+    machineDelayMs: number,
+  ): number {
     const { lagMs, databaseLagMs, overlaps } = excuses;
     const seen = this.#seen.get(name);
     if (seen === undefined) return Number.NEGATIVE_INFINITY;
@@ -139,11 +156,15 @@ export class Checker {
     const fall = isPending ? undefined : world.falls.findLast(({ at }) => at <= receivedAt);
     if (fall !== undefined && call.operation === 'masterchainInfo') {
       // The lower head is believed by now, and the database lacked the newer one when the answer was asked for.
-      const isBelieved = receivedAt >= fall.at + HEAD_REGRESSED_MS;
+      const isBelieved = receivedAt >= Math.min(fall.at, seen.fromAt) + HEAD_REGRESSED_MS;
       const lacked = fall.databaseAt(receivedAt - HEAD_LOADS_MS - machineDelayMs) < seen.fromAt;
       if (isBelieved && lacked) return Number.NEGATIVE_INFINITY;
     }
-    const isGuarded = !isPending && !purges.mayHaveDeleted(call, seen.answeredAt, machineDelayMs);
+    const isGuarded =
+      !isPending &&
+      receivedAt <= seen.comparedUntil &&
+      !showsFinalRowsOf(call, seen.text, text) &&
+      !purges.mayHaveDeleted(call, seen.answeredAt, machineDelayMs);
     const goesBack =
       lagMs !== undefined ||
       overlaps === true ||
@@ -152,7 +173,7 @@ export class Checker {
     return goesBack && !isGuarded ? Number.NEGATIVE_INFINITY : seen.fromAt;
   }
 
-  #remember(name: string, seen: { readonly fromAt: number; readonly answeredAt: number }): void {
+  #remember(name: string, seen: Seen): void {
     this.#seen.delete(name);
     this.#seen.set(name, seen);
     const [oldest] = this.#seen.keys();

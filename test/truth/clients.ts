@@ -28,6 +28,7 @@ export const CROWD: readonly { readonly habit: Habit; readonly count: number }[]
   { habit: scan, count: 3 },
   { habit: follow, count: 4 },
   { habit: lookUp, count: 6 },
+  { habit: keepOpen, count: 9 },
 ];
 
 /** As many as begin in the time by which a database falls back, and more. */
@@ -35,6 +36,10 @@ const TRACES_BACK = 2000;
 const POLLS = 25;
 const WORDS = [undefined, undefined, 'v1', 'latest'];
 const DIRECTIONS = ['in', 'out', 'out', undefined] as const;
+/** How often a screen that stays open asks, ms. */
+const PACES_MS = [400, 1000, 3500];
+/** So long it does. */
+const KEPT_OPEN_MS = 12_000;
 
 /** A wallet polls for its message, sometimes for several, from before the indexer knows it until it is over. */
 async function waitForMessages({ chain, now, random, ask, goesOn, pause }: Habitat): Promise<void> {
@@ -99,6 +104,29 @@ async function lookUp({ chain, now, random, ask, goesOn, pause }: Habitat): Prom
       for (let looks = random.int(1, 12); goesOn() && looks > 0; looks--) {
         await ask(call);
         await pause(150);
+      }
+    }
+    await pause(50);
+  }
+}
+
+/** A screen stays open: it asks for the head, or from its beginning for a trace or its transactions, at a pace of its own. */
+async function keepOpen({ chain, now, random, ask, goesOn, pause }: Habitat): Promise<void> {
+  while (goesOn()) {
+    const trace = pick(random, tracesNear(chain(), now() - 3000, now() + 1000));
+    const transaction = pick(random, trace?.transactions ?? []);
+    if (trace !== undefined && transaction !== undefined) {
+      const call = random.pick<Call>([
+        { operation: 'masterchainInfo' },
+        { operation: 'adjacentTransactions', hashes: [transaction.hash] },
+        { operation: 'adjacentTransactions', hashes: [transaction.hash], direction: 'out' },
+        { operation: 'traces', by: 'trace_id', hashes: [trace.id] },
+        lookUpOf(trace, transaction, random),
+      ]);
+      const paceMs = random.pick(PACES_MS);
+      for (let polls = KEPT_OPEN_MS / paceMs; goesOn() && polls > 0; polls--) {
+        await ask(call);
+        await pause(paceMs);
       }
     }
     await pause(50);

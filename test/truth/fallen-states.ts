@@ -2,6 +2,7 @@ import type { DatabaseFall } from '../../src/tools/simulator/database-fall.ts';
 import { TABLE } from '../unit/ton/table-of-lifetimes.ts';
 import type { Call } from './call.ts';
 import type { State } from './states.ts';
+import { KEPT_AFTER_USE_MS, KEPT_SINCE_GIVEN_MS } from './windows.ts';
 
 /** So long an answer is served instead of less complete ones, as `docs/answers.md` says under "Replica lag", ms. */
 const REGRESSED_MS = 10 * 60_000;
@@ -11,7 +12,7 @@ export const HEAD_REGRESSED_MS = 60_000;
 export const HEAD_LOADS_MS = 2 * (TABLE.head.lifetime + TABLE.head.staleWhileRevalidate);
 
 /** So long after a database has fallen back what it said before may be served, ms. */
-function keptMs({ operation }: Call): number {
+function servedMs({ operation }: Call): number {
   return operation === 'masterchainInfo' ? HEAD_REGRESSED_MS + HEAD_LOADS_MS : REGRESSED_MS;
 }
 
@@ -36,5 +37,8 @@ export function shownBy(
   if (lacking.length === 0) {
     return { untilAt: Math.max(untilAt, ...before.map((fall) => fall.committedAgainAt(untilAt))), keptMs: 0 };
   }
-  return { untilAt, keptMs: Math.max(...lacking.map(({ at }) => Math.min(instant - at, keptMs(call)))) };
+  const sinceMs = Math.max(...lacking.map(({ at }) => instant - at));
+  // What was only kept when the database fell back had been overtaken by then.
+  const afterUseMs = Math.min(sinceMs + KEPT_AFTER_USE_MS, KEPT_SINCE_GIVEN_MS);
+  return { untilAt, keptMs: Math.max(Math.min(sinceMs, servedMs(call)), afterUseMs) };
 }

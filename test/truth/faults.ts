@@ -11,6 +11,9 @@ const DATABASE_LAGS = [1, 5, 12, 3, 8];
 
 const LAG_MS = 3000;
 
+/** Longer than the slowest clients pause. */
+const LONG_LAG_MS = 6000;
+
 /** Longer than the circuit breaker stays open after a failed trial within the length of a fault. */
 const BREAKER_MS = 8000;
 
@@ -105,6 +108,21 @@ export const FAULTS: readonly Fault[] = [
       const [, replica] = indexer.replicas;
       replica?.lag(LAG_MS);
       return () => replica?.lag(0);
+    },
+  },
+  {
+    name: 'replica-lag-by-connection',
+    excuses: { lagMs: LONG_LAG_MS, losesEvents: true },
+    lastsMs: 2 * LONG_LAG_MS,
+    settlesMs: LONG_LAG_MS,
+    begin: async ({ indexer }) => {
+      const [, replica] = indexer.replicas;
+      indexer.faults.balances = 'connections';
+      replica?.lag(LONG_LAG_MS);
+      return () => {
+        replica?.lag(0);
+        indexer.faults.balances = 'requests';
+      };
     },
   },
   {

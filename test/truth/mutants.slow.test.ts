@@ -100,6 +100,22 @@ const MUTANTS: readonly Mutant[] = [
     to: 'return "replaces";\nconst believedAfterMs =',
   },
   {
+    rule: 'an answer is forgotten at the end of its use',
+    finding: 'regression',
+    fault: 'replica-lag-by-connection',
+    file: 'ton/lifetime.ts',
+    from: 'afterUse: 10_000',
+    to: 'afterUse: 0',
+  },
+  {
+    rule: 'an answer that is kept to be compared is served when the indexer fails',
+    finding: 'lie',
+    fault: 'indexer-down',
+    file: 'freshness.ts',
+    from: "if (now < freshUntil + staleIfError) return 'stale-if-error';",
+    to: "if (now < freshUntil + staleIfError + 10_000) return 'stale-if-error';",
+  },
+  {
     rule: 'an event does not end the longer life of an empty answer',
     finding: 'lie',
     streams: true,

@@ -24,6 +24,7 @@ export function windowOf(call: Call, { status, text }: Said, receivedBy: number)
     case 'masterchainBlockShards':
       return TABLE.shardsFinal;
     case 'adjacentTransactions':
+      if (!body.transactions.every(isFinal)) return TABLE.adjacentLive;
       return direction === 'in' ? TABLE.adjacentFinal : growing(newestOf(body.transactions), receivedBy);
     case 'traces':
       return windowOfTraces(call, body.traces, receivedBy);
@@ -49,6 +50,32 @@ export function isMixed(text: string): boolean {
   const traces: PendingTraces = JSON.parse(text).traces ?? [];
   const settled = traces.filter(({ transactions }) => Object.values(transactions).every(isFinal)).length;
   return settled > 0 && settled < traces.length;
+}
+
+/** For so long after its windows an answer is kept that shows anything final, ms: to be compared with the next one. */
+export const KEPT_AFTER_USE_MS = 10_000;
+/** And for so long after an indexer gave it at most, ms. */
+export const KEPT_SINCE_GIVEN_MS = 60_000;
+
+/**
+ * For so long after a client got an answer, ms, no less complete one may come from a source that lags.
+ * @param ageSeconds The `Age` of the answer, rounded down.
+ */
+export function comparedForMs(call: Call, said: Said, receivedBy: number, ageSeconds: number): number {
+  const { staleWhileRevalidate, staleIfError } = windowOf(call, said, receivedBy);
+  const staleMs = Math.max(staleWhileRevalidate, staleIfError);
+  const afterUseMs = Math.min(staleMs + KEPT_AFTER_USE_MS, KEPT_SINCE_GIVEN_MS - (ageSeconds + 1) * 1000);
+  return staleMs < KEPT_SINCE_GIVEN_MS ? afterUseMs : staleMs;
+}
+
+/** Whether a list of adjacent transactions shows all final ones of another: those that are pending may go. */
+export function showsFinalRowsOf({ operation }: Call, before: string, text: string): boolean {
+  if (operation !== 'adjacentTransactions') return false;
+  const finalIn = (body: string) => {
+    const rows: readonly (Row & { readonly hash: string })[] = JSON.parse(body).transactions ?? [];
+    return new Set(rows.filter(isFinal).map(({ hash }) => hash));
+  };
+  return finalIn(before).isSubsetOf(finalIn(text));
 }
 
 interface Row {

@@ -87,7 +87,9 @@ export class World implements AsyncDisposable {
         blockMs: BLOCK_MS,
         historyBlocks,
         invalidatedShare: 0.05,
+        delayedShare: 0.4,
         classifierDelayMs: CLASSIFIER_MS,
+        listsUnderWay: true,
       });
     await using starting = new AsyncDisposableStack();
     const indexer = await startIndexer({ dialect, chain: chain(), replicaChains: twoIndexers ? [] : [chain()] });

@@ -6,6 +6,7 @@ import { completenessOfGrowingList } from '../completeness.ts';
 import { finalityOfFinalRows } from '../final-rows.ts';
 import { type Finality, isFinal, newestNowOf } from '../finality.ts';
 import { NO_HASH } from '../hash.ts';
+import { WHILE_REPLICAS_LAG } from '../lifetime.ts';
 import { finalityOfLists } from '../lists.ts';
 import { operation } from '../operation.ts';
 import { direction, flag, hash } from '../parameters.ts';
@@ -56,6 +57,7 @@ export const adjacentTransactions = operation({
   ],
   // A final answer lists the one parent, and gains no more rows.
   completeness: completenessOfGrowingList('transactions'),
+  retention: WHILE_REPLICAS_LAG,
   chainPoint: pointOfLists('transactions'),
   tags: (request) => tagsOfParameters(request, { hash: 'hash' }),
   cheapQuery: [

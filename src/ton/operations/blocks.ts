@@ -5,6 +5,7 @@ import { type CanonicalRequest, pairs, parameterOf } from '../canonical-request.
 import { pointOfLists } from '../chain-point.ts';
 import { completenessByClass } from '../completeness.ts';
 import type { Finality } from '../finality.ts';
+import { WHILE_REPLICAS_LAG } from '../lifetime.ts';
 import { finalityOfLists } from '../lists.ts';
 import { operation } from '../operation.ts';
 import {
@@ -91,6 +92,7 @@ export const blocks = operation({
       ? ['shardsFinal', 'shardsLive', 'empty']
       : ['shardsFinal', 'shardsFinalPage', 'shardsLive', 'empty'],
   completeness: completenessByClass,
+  retention: WHILE_REPLICAS_LAG,
   chainPoint: pointOfLists('blocks'),
   tags: (request) => {
     const seqno = masterchainSeqno(request);

@@ -3,6 +3,7 @@ import { finalityOfBlockSet, finalityOfBlockTransactions } from '../block-set.ts
 import { type CanonicalRequest, pairs, parameterOf } from '../canonical-request.ts';
 import { pointOfLists } from '../chain-point.ts';
 import { completenessByClass } from '../completeness.ts';
+import { WHILE_REPLICAS_LAG } from '../lifetime.ts';
 import { finalityOfLists } from '../lists.ts';
 import { operation } from '../operation.ts';
 import { limit, offset, seqno, sort } from '../parameters.ts';
@@ -28,6 +29,7 @@ export const masterchainBlockShards = operation({
   ),
   lifetimeRules: () => ['shardsFinal', 'shardsFinalPage', 'shardsLive', 'empty'],
   completeness: completenessByClass,
+  retention: WHILE_REPLICAS_LAG,
   chainPoint: pointOfLists('blocks', 'transactions'),
   tags: (request) => tagsOfParameters(request, { seqno: 'seqno' }),
   masterchainSeqno: seqnoOf,

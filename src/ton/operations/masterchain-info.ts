@@ -3,6 +3,7 @@ import { isObject, type JsonObject } from '../../json-object.ts';
 import type { CanonicalRequest } from '../canonical-request.ts';
 import { headOf } from '../chain-point.ts';
 import type { Finality } from '../finality.ts';
+import { WHILE_REPLICAS_LAG } from '../lifetime.ts';
 import { operation } from '../operation.ts';
 
 const schema = z.object({}).transform((): CanonicalRequest => ({ query: [], headers: [] }));
@@ -24,6 +25,7 @@ export const masterchainInfo = operation({
   lifetimeRules: () => ['head'],
   // A replica that lags behind names an older block.
   completeness: (_, body) => ({ rank: headOf(body).seqno, hashes: [], tentativeHashes: [] }),
+  retention: WHILE_REPLICAS_LAG,
   chainPoint: headOf,
   tags: 'names nothing',
   routedTo: 'newest',

@@ -98,6 +98,7 @@ export const pendingTraces = operation({
   lifetimeRules: () => ['pendingFinalized', 'pendingLive', 'empty'],
   // A trace that has ended leaves the list, so an empty list is not less complete than a full one.
   completeness: latestCounts,
+  retention: undefined,
   // They come from the emulator, which can be ahead of the database that the other operations are answered from.
   chainPoint: () => NO_POINT,
   tags: (request) => tagsOfParameters(request, { account: 'account', ext_msg_hash: 'hash' }),

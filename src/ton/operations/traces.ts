@@ -7,6 +7,7 @@ import { type AnswerCompleteness, completenessOfGrowingRows } from '../completen
 import { finalityOfFinalRows } from '../final-rows.ts';
 import { type Finality, isFinal, newestNowOf } from '../finality.ts';
 import { NO_HASH } from '../hash.ts';
+import { WHILE_REPLICAS_LAG } from '../lifetime.ts';
 import { finalityOfLists } from '../lists.ts';
 import { isInternal, receivedMessages, sentMessages } from '../messages.ts';
 import { operation } from '../operation.ts';
@@ -146,6 +147,7 @@ export const traces = operation({
   finality: finalityOfLists({ traces: finalityOfTraces }, 'notKept'),
   lifetimeRules: () => ['byHashFinal', 'byHashGrowing', 'byHashLive'],
   completeness: completenessOfTraces,
+  retention: WHILE_REPLICAS_LAG,
   chainPoint: pointOfRows(rowsIn),
   tags: (request) => tagsOfParameters(request, { tx_hash: 'hash', trace_id: 'hash', msg_hash: 'hash' }),
   cheapQuery: [['tx_hash', NO_HASH]],

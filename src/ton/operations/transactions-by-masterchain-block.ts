@@ -3,6 +3,7 @@ import { finalityOfBlockTransactions } from '../block-set.ts';
 import { type CanonicalRequest, flagHeader, pairs, parameterOf } from '../canonical-request.ts';
 import { pointOfLists } from '../chain-point.ts';
 import { completenessByClass } from '../completeness.ts';
+import { WHILE_REPLICAS_LAG } from '../lifetime.ts';
 import { finalityOfLists } from '../lists.ts';
 import { operation } from '../operation.ts';
 import { flag, limit, notCached, offset, onlySeqno, onlySort } from '../parameters.ts';
@@ -33,6 +34,7 @@ export const transactionsByMasterchainBlock = operation({
   ),
   lifetimeRules: () => ['shardsFinalPage', 'shardsLive', 'emptyOfBlock'],
   completeness: completenessByClass,
+  retention: WHILE_REPLICAS_LAG,
   chainPoint: pointOfLists('transactions'),
   tags: (request) => tagsOfParameters(request, { seqno: 'seqno' }),
   masterchainSeqno: seqnoOf,

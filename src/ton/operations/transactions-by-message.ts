@@ -6,6 +6,7 @@ import { completenessOfGrowingList } from '../completeness.ts';
 import { finalityOfFinalRows } from '../final-rows.ts';
 import { type Finality, isFinal, newestNowOf } from '../finality.ts';
 import { NO_HASH } from '../hash.ts';
+import { WHILE_REPLICAS_LAG } from '../lifetime.ts';
 import { finalityOfLists, isShort } from '../lists.ts';
 import { isInternal, receivedMessages, sentMessages } from '../messages.ts';
 import { operation } from '../operation.ts';
@@ -76,6 +77,7 @@ export const transactionsByMessage = operation({
   lifetimeRules: () => ['byHashFinal', 'byHashGrowing', 'byHashLive', 'empty'],
   // A final answer gains no more rows.
   completeness: completenessOfGrowingList('transactions'),
+  retention: WHILE_REPLICAS_LAG,
   chainPoint: pointOfLists('transactions'),
   tags: (request) => tagsOfParameters(request, { msg_hash: 'hash' }),
   cheapQuery: [['msg_hash', NO_HASH]],

@@ -2,10 +2,11 @@ import { z } from 'zod';
 import { isObject } from '../../json-object.ts';
 import { type CanonicalRequest, flagHeader, pairs, parameterOf } from '../canonical-request.ts';
 import { pointOfLists } from '../chain-point.ts';
-import { completenessByClass } from '../completeness.ts';
+import { completenessOfGrowingList } from '../completeness.ts';
 import { finalityOfFinalRows } from '../final-rows.ts';
 import { type Finality, isFinal } from '../finality.ts';
 import { NO_HASH } from '../hash.ts';
+import { WHILE_REPLICAS_LAG } from '../lifetime.ts';
 import { finalityOfLists } from '../lists.ts';
 import { operation } from '../operation.ts';
 import { flag, limit, notCached, onlyFirstPage, onlyHash, onlySort } from '../parameters.ts';
@@ -48,7 +49,8 @@ export const transactions = operation({
   schema,
   finality: finalityOfLists({ transactions: finalityOfTransaction }, 'empty'),
   lifetimeRules: () => ['byHashFinal', 'byHashGrowing', 'byHashLive', 'empty'],
-  completeness: completenessByClass,
+  completeness: completenessOfGrowingList('transactions'),
+  retention: WHILE_REPLICAS_LAG,
   chainPoint: pointOfLists('transactions'),
   tags: (request) => tagsOfParameters(request, { hash: 'hash' }),
   cheapQuery: [['hash', NO_HASH]],

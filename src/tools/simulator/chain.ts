@@ -21,6 +21,11 @@ export interface ChainOptions {
   readonly invalidatedShare?: number;
   /** How long after each change of a trace its actions follow, as the classifier takes. */
   readonly classifierDelayMs?: number;
+  /**
+   * Whether adjacent transactions are listed once they are emulated, not final until a block commits them, and a trace once
+   * its first transaction is committed.
+   */
+  readonly listsUnderWay?: boolean;
 }
 
 const DEFAULTS = {
@@ -32,6 +37,7 @@ const DEFAULTS = {
   delayedShare: 0.15,
   invalidatedShare: 0,
   classifierDelayMs: 0,
+  listsUnderWay: false,
 };
 
 /**
@@ -144,6 +150,19 @@ export class Chain {
   children(hash: string, instant?: number): readonly Transaction[] {
     const children = this.transaction(hash, instant)?.children ?? [];
     return children.filter((child) => this.transaction(child.hash, instant) !== undefined);
+  }
+
+  /** See {@link ChainOptions}. */
+  get listsUnderWay(): boolean {
+    return this.#options.listsUnderWay;
+  }
+
+  /** The children of an executed transaction that are emulated by then and not committed, if they are listed. */
+  childrenUnderWay(hash: string, instant = this.#now): readonly Transaction[] {
+    const children = this.listsUnderWay ? (this.transaction(hash, instant)?.children ?? []) : [];
+    return children.filter(
+      (child) => child.emulatedAt <= instant && this.transaction(child.hash, instant) === undefined,
+    );
   }
 
   /** The transactions that a message has set off up to then; of an external one there can be several. */

@@ -50,6 +50,8 @@ export class Faults {
   jitterMs = 0;
   /** A database's workers, first come, first served: what waits for one is served even if its client has left. */
   workers: { readonly count: number; readonly serviceMs: number } | undefined;
+  /** Whether several replicas answer requests one after the other, or each connection has one of them while it lasts. */
+  balances: 'requests' | 'connections' = 'requests';
   readonly #injected = new Set<InjectedFault>();
   readonly #queue: (() => void)[] = [];
   #busy = 0;

@@ -23,7 +23,7 @@ export interface IndexerOptions {
   readonly dialect?: Dialect;
   /** Default: a new chain with seed 1 and 60 masterchain blocks of history. */
   readonly chain?: Chain;
-  /** Chains made with the same options, of more replicas behind the same address, which answer one after the other. */
+  /** Chains made with the same options, of more replicas behind the same address, see {@link Faults.balances}. */
   readonly replicaChains?: readonly Chain[];
   /** The clock that drives the chain and the `Date` header, epoch ms. Default `Date.now`. */
   readonly now?: () => number;
@@ -85,7 +85,7 @@ export class Indexer {
   readonly faults = new Faults();
   // Any number of listeners may wait for a request.
   readonly requests = new RequestLog().setMaxListeners(0);
-  /** The replicas that answer requests one after the other; often only one. The first has `chain`. */
+  /** The replicas that answer requests, see {@link Faults.balances}; often only one. The first has `chain`. */
   readonly replicas: readonly [Replica, ...Replica[]];
   readonly streaming: Streaming;
   readonly #now: () => number;
@@ -93,6 +93,9 @@ export class Indexer {
   readonly #closing = new AbortController();
   /** Those that have answered. */
   readonly #usedSockets = new WeakSet<Socket>();
+  /** The replicas of connections, see {@link Faults.balances}. */
+  readonly #replicaOfSocket = new WeakMap<Socket, Replica>();
+  #balancedSockets = 0;
   readonly #gates: { gate: Gate; operation: IndexerOperation | undefined }[] = [];
 
   constructor(options: IndexerOptions) {
@@ -168,7 +171,7 @@ export class Indexer {
     // Ignore errors of writing to a client that has left.
     response.on('error', () => {});
     const done = this.requests.begin({ method, target, operation, headers, body, at: this.#now() });
-    const replica = this.#replicaFor(operation);
+    const replica = this.#replicaFor(operation, request.socket);
     try {
       const fault = this.faults.take(operation, target);
       await this.#gateOf(operation)?.pass();
@@ -191,9 +194,14 @@ export class Indexer {
     }
   }
 
-  #replicaFor(operation: IndexerOperation): Replica {
+  #replicaFor(operation: IndexerOperation, socket: Socket): Replica {
     const [first] = this.replicas;
-    return operation === 'message' ? first : (this.replicas[this.requests.total % this.replicas.length] ?? first);
+    if (operation === 'message') return first;
+    const nth = (n: number) => this.replicas[n % this.replicas.length] ?? first;
+    if (this.faults.balances === 'requests') return nth(this.requests.total);
+    const known = this.#replicaOfSocket.get(socket) ?? nth(this.#balancedSockets++);
+    this.#replicaOfSocket.set(socket, known);
+    return known;
   }
 
   #gateOf(operation: IndexerOperation): Gate | undefined {

@@ -163,10 +163,13 @@ export function renderMetadata(accounts: readonly Account[]): object {
   return Object.fromEntries(wallets.map(({ address }) => [address, { is_indexed: true, token_info: [token] }]));
 }
 
-/** A list of committed transactions with its address book, as several operations have it. */
+/** A list of transactions with its address book, as several operations have it. What is not committed is pending. */
 export function renderTransactions(transactions: readonly Transaction[], question: SimulatorQuestion): object {
+  const { chain, databaseAt, dialect } = question;
+  const finalityOf = ({ hash }: Transaction) =>
+    chain.transaction(hash, databaseAt) === undefined ? 'pending' : 'finalized';
   return {
-    transactions: transactions.map((transaction) => renderTransaction(transaction, 'finalized', question.dialect)),
+    transactions: transactions.map((transaction) => renderTransaction(transaction, finalityOf(transaction), dialect)),
     address_book: question.flag('X-No-Address-Book') ? {} : renderAddressBook(accountsIn(transactions)),
   };
 }

@@ -52,6 +52,7 @@ const entries: fc.Arbitrary<Entry> = fc
       members: fc.array(fc.string(), { maxLength: 5 }).map(fingerprints),
       tentative: fc.array(fc.string(), { maxLength: 5 }).map(fingerprints),
     }),
+    lacksStates: fc.boolean(),
     meta: fc.record({
       status: fc.constantFrom(200, 404),
       contentType: headerText,
@@ -59,9 +60,14 @@ const entries: fc.Arbitrary<Entry> = fc
       answerClass: text,
       maxAgeSeconds: fc.nat(),
       indexer: fc.string(),
+      retention: fc.option(fc.record({ afterUse: spanMs, sinceGiven: spanMs }), { nil: undefined }),
     }),
   })
-  .map(({ freshMs, ...entry }) => ({ ...entry, freshUntil: entry.askedAt + freshMs }));
+  .map(({ freshMs, lacksStates, completeness, ...entry }) => ({
+    ...entry,
+    completeness: { ...completeness, ...(lacksStates && { lacksStates }) },
+    freshUntil: entry.askedAt + freshMs,
+  }));
 
 const NOTHING_LISTED = { rank: 2, members: Buffer.alloc(0), tentative: Buffer.alloc(0) };
 const largeBody = Buffer.from('{"transactions":[1,2,3]}'.repeat(200));

@@ -145,6 +145,18 @@ test('room is made by evicting what has expired, else the sixteenth that was use
   ]);
 });
 
+test('room is made by evicting first what is kept only to be compared', () => {
+  const { tier, clock } = tierAt();
+  const retention = { afterUse: 10_000, sinceGiven: 600_000 };
+  for (let index = 0; index < 32; index++) tier.set(anEntry({ key: `lasting ${index}`, askedAt: ASKED_AT }));
+  const [staleWhileRevalidate, staleIfError] = [0, 0];
+  tier.set(anEntry({ key: 'kept', freshUntil: ASKED_AT + 1, staleWhileRevalidate, staleIfError, meta: { retention } }));
+  clock.now += 1;
+  expect(tier.peek('kept')).toBeDefined();
+  tier.makeRoom();
+  expect([tier.peek('kept'), tier.count]).toEqual([undefined, 32]);
+});
+
 describe('while room is made in a tier of 20 000 entries', () => {
   /** A tier whose entries count how often they are looked at; the first ones have just expired. */
   function tierOf(count: number, expiring: number) {

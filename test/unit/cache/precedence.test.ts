@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type Entry, fingerprints, HIGHEST_RANK } from '../../../src/cache/entry.ts';
 import { BELIEVED_AFTER_MS, extended, HEAD_BELIEVED_AFTER_MS, precedenceOver } from '../../../src/cache/precedence.ts';
-import { freshnessOf } from '../../../src/freshness.ts';
+import { freshnessOf, keptUntil, usableUntil } from '../../../src/freshness.ts';
 import { anEntry } from '../../support/entry.ts';
 
 const NOW = 1_700_000_000_000;
@@ -118,5 +118,86 @@ describe('a kept answer that is extended', () => {
     const once = extended(kept, later);
     expect(once.regressedSince).toBe(later);
     expect(extended(once, later + 1000).regressedSince).toBe(later);
+  });
+});
+
+describe('a kept answer whose use is over', () => {
+  const RETENTION = { afterUse: 10_000, sinceGiven: 60_000 };
+  /** As live ones: of use for 2.4 s. */
+  const live = (options: Partial<Entry> = {}) =>
+    ranked(1, {
+      freshUntil: NOW + 400,
+      lifetime: 400,
+      staleWhileRevalidate: 0,
+      staleIfError: 2000,
+      meta: { ...anEntry().meta, retention: RETENTION },
+      ...options,
+    });
+
+  test('gives way to an equally complete one that was asked for earlier', () => {
+    const earlier = ranked(1, { askedAt: NOW - 1 });
+    expect(precedenceOver(live(), earlier, NOW + 2399)).toBe('older');
+    expect(precedenceOver(live(), earlier, NOW + 2400)).toBe('replaces');
+    expect(precedenceOver(live(), ranked(0, { askedAt: NOW - 1 }), NOW + 2400)).toBe('older');
+  });
+
+  test.each([0, 30])(
+    'is of no use 60 s after an indexer gave it, however it is polled; other caches had it for %i s',
+    (age) => {
+      const gaps = fc.array(fc.integer({ min: 1, max: 12_400 }), { minLength: 1, maxLength: 200 });
+      const end = NOW - age * 1000 + RETENTION.sinceGiven;
+      fc.assert(
+        fc.property(fc.integer({ min: 2400, max: 12_399 }), gaps, (firstMs, times) => {
+          let now = NOW + firstMs;
+          let kept = extended(live({ ageValueSeconds: age }), now);
+          for (const gap of times) {
+            expect(usableUntil(kept)).toBeLessThanOrEqual(end);
+            expect(keptUntil(kept)).toBeLessThanOrEqual(end);
+            now += gap;
+            if (now >= keptUntil(kept)) return;
+            expect(precedenceOver(kept, ranked(0, { askedAt: now }), now)).toBe('regressed');
+            kept = extended(kept, now);
+          }
+        }),
+      );
+    },
+  );
+
+  test('that was regressed in its use is kept for 10 minutes while it is usable, and no longer than the retention after that', () => {
+    const regressedAt = (kept: Entry, now: number) => precedenceOver(kept, ranked(0, { askedAt: now }), now);
+    let kept = live();
+    let now = NOW;
+    for (; now < NOW + BELIEVED_AFTER_MS; kept = extended(kept, now)) {
+      now += 2000;
+      expect(regressedAt(kept, now)).toBe('regressed');
+    }
+    expect(regressedAt(kept, now + 2000)).toBe('replaces');
+    expect(keptUntil(kept)).toBe(usableUntil(kept));
+    // Its use ends, and begins anew by its retention.
+    const lapsed = extended(extended(live(), NOW + 2399), NOW + 10_000);
+    expect(usableUntil(lapsed)).toBe(NOW + 12_400);
+    expect(regressedAt(lapsed, NOW + 12_399)).toBe('regressed');
+    expect(regressedAt({ ...lapsed, freshUntil: NOW + 70_000 }, NOW + 60_000)).toBe('replaces');
+  });
+});
+
+describe('of two answers with the same rows, that with all states of accounts', () => {
+  const row = (lacksStates: boolean, askedAt: number, rank = 2) => {
+    const { completeness, ...entry } = growing(['a'], { askedAt });
+    return { ...entry, completeness: { ...completeness, rank, ...(lacksStates && { lacksStates: true as const }) } };
+  };
+  const [LACKS, HAS] = [true, false];
+
+  test.each([
+    ['replaces that without', row(LACKS, NOW), row(HAS, NOW - 1), 'replaces'],
+    ['is not replaced by that without', row(HAS, NOW), row(LACKS, NOW + 1), 'regressed'],
+    ['is like any other that lacks none', row(HAS, NOW), row(HAS, NOW + 1), 'replaces'],
+    ['counts less than actions', row(HAS, NOW), row(LACKS, NOW + 1, 3), 'replaces'],
+  ])('%s', (_, kept, next, expected) => expect(precedenceOver(kept, next, NOW + 1)).toBe(expected));
+
+  test('counts less than a further row', () => {
+    const more = growing(['a', 'b'], { askedAt: NOW + 1 });
+    const lacking = { ...more, completeness: { ...more.completeness, lacksStates: true as const } };
+    expect(precedenceOver(row(HAS, NOW), lacking, NOW + 1)).toBe('replaces');
   });
 });

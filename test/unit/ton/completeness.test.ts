@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { JsonObject } from '../../../src/json-object.ts';
 import { finalityOf } from '../../../src/ton/finality.ts';
 import type { Call } from '../../../src/ton/parse-call.ts';
-import { callOf, HASH_HEX } from './requests.ts';
+import { callOf, HASH, HASH_HEX } from './requests.ts';
 
 const CHILDREN = callOf('adjacentTransactions', `hash=${HASH_HEX}&direction=out`);
 const PARENT = callOf('adjacentTransactions', `hash=${HASH_HEX}&direction=in`);
@@ -34,5 +34,31 @@ describe('an answer is more complete', () => {
     const inOrder = [...absent.slice(1), live, growing, ...final.slice(1)];
     expect(inOrder).toEqual([...inOrder].sort((a, b) => a - b));
     expect(new Set(inOrder).size).toBe(4);
+  });
+});
+
+describe('an answer whose row lacks the state of its account says so', () => {
+  const [lacking, filled] = [null, '5'].map((balance) => ({
+    ...finalRow('a'),
+    account_state_before: { hash: 's', balance },
+  }));
+
+  test.each<[string, Call, (row: JsonObject) => JsonObject]>([
+    ['of children', CHILDREN, (row) => ({ transactions: [finalRow('b'), row] })],
+    ['of a parent', PARENT, (row) => ({ transactions: [row] })],
+    [
+      'of a transaction',
+      callOf('transactions', `hash=${HASH_HEX}`),
+      (row) => ({ transactions: [{ ...row, hash: HASH }] }),
+    ],
+    ['of a message', callOf('transactionsByMessage', `msg_hash=${HASH_HEX}`), (row) => ({ transactions: [row] })],
+    [
+      'of a trace',
+      callOf('traces', `trace_id=${HASH_HEX}`),
+      (row) => ({ traces: [{ trace_id: HASH, transactions: { a: row } }] }),
+    ],
+  ])('%s', (_, call, bodyOf) => {
+    expect(completeness(call, 200, bodyOf(lacking ?? {})).lacksStates).toBe(true);
+    expect(completeness(call, 200, bodyOf(filled ?? {})).lacksStates).toBe(false);
   });
 });

@@ -10,18 +10,22 @@ function answer(question: SimulatorQuestion): object {
   // The indexer reads every other word as both, as if none were given.
   const direction = question.scalar('direction');
   const parent = direction === 'out' ? undefined : chain.parent(hash, databaseAt);
-  const children = direction === 'in' ? [] : chain.children(hash, databaseAt);
+  const children =
+    direction === 'in' ? [] : [...chain.children(hash, databaseAt), ...chain.childrenUnderWay(hash, databaseAt)];
   const adjacent = parent === undefined ? children : [parent, ...children];
   return renderTransactions(question.selectSome(adjacent, 'adjacent transactions'), question);
 }
 
-/** The commits of the transaction itself, of its parent and of its children. */
+/** The commits of the transaction itself, of its parent and of its children, and the emulation of these. */
 function changes(question: SimulatorQuestion): readonly number[] {
   const transaction = question.chain.transaction(question.hash('hash') ?? '');
   if (transaction === undefined) return [];
   const { parent, children } = transaction;
   const adjacent = parent === undefined ? children : [parent, ...children];
-  return [transaction, ...adjacent].map(({ seqno }) => question.committedAt(seqno));
+  return [
+    ...[transaction, ...adjacent].map(({ seqno }) => question.committedAt(seqno)),
+    ...children.map(({ emulatedAt }) => emulatedAt),
+  ];
 }
 
 export const adjacentTransactions = {

@@ -41,11 +41,14 @@ function tracesOf(question: SimulatorQuestion): readonly Trace[] {
   return [...new Map(traces.map((trace) => [trace.id, trace])).values()].filter(({ invalidated }) => !invalidated);
 }
 
-/** A trace is written with the round that ends it, whether or not the rounds before it are there. */
+/**
+ * A trace is written with the round that ends it, whether or not the rounds before it are there; with its first one, where
+ * the chain lists what is under way.
+ */
 function committedIn({ transactions }: Trace, { chain, databaseAt }: SimulatorQuestion): readonly Transaction[] {
   const committed = transactions.filter(({ hash }) => chain.transaction(hash, databaseAt) !== undefined);
   const last = Math.max(...transactions.map(({ seqno }) => seqno));
-  return committed.some(({ seqno }) => seqno === last) ? committed : [];
+  return chain.listsUnderWay || committed.some(({ seqno }) => seqno === last) ? committed : [];
 }
 
 /** By one of those that the trace has. */

@@ -1,0 +1,38 @@
+import { expect, test } from 'vitest';
+import { fingerprints } from '../../../src/cache/entry.ts';
+import { WentBack } from '../../../src/cache/went-back.ts';
+import { anEntry } from '../../support/entry.ts';
+
+const MEMBERS = fingerprints(Array.from({ length: 8200 }, (_, row) => `row ${row}`));
+const NONE = Buffer.alloc(0);
+
+function entryOf(key: string, rows: number) {
+  const completeness = { rank: rows === 0 ? 0 : 2, members: MEMBERS.subarray(0, rows * 8), tentative: NONE };
+  return anEntry({ key, completeness });
+}
+
+/** How many of so many keys are remembered, after a list of so many rows was served of each. */
+function remembered(keys: number, rows: number): number {
+  let wentBack = 0;
+  const subject = new WentBack(() => void wentBack++);
+  for (let key = 0; key < keys; key++) subject.look(entryOf(`key ${key}`, rows));
+  for (let key = keys - 1; key >= 0; key--) subject.look(entryOf(`key ${key}`, 0));
+  return wentBack;
+}
+
+test('an answer that lists less than the one before is counted once', () => {
+  let wentBack = 0;
+  const subject = new WentBack(() => void wentBack++);
+  for (const rows of [2, 3, 1, 1, 0, 0, 2, 3]) subject.look(entryOf('key', rows));
+  expect(wentBack).toBe(2);
+});
+
+test('a megabyte of keys and rows is remembered at most, of small ones some thousand', () => {
+  expect(remembered(10_000, 1)).toBeGreaterThan(4000);
+  for (const rows of [1, 100, 4000, 8000]) expect(remembered(2000, rows) * rows * 8).toBeLessThanOrEqual(1024 * 1024);
+  expect(remembered(100, 4000)).toBeGreaterThan(20);
+});
+
+test('a list of more than 64 KiB does not take the place of others, and is not remembered', () => {
+  expect(remembered(10, 8200)).toBe(0);
+});
