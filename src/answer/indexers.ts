@@ -266,8 +266,8 @@ function isLess(next: Entry, known: Entry): boolean {
 }
 
 /**
- * The first answer that is not doubtful or regressed, else the first one; the other one, when it comes, only gives its slot back. The
- * first failure when both fail. A bug of the one that is not waited for is reported.
+ * The first answer that is neither doubtful nor regressed, else the first one; the other one, when it comes, only gives its
+ * slot back. The first failure when both fail. A bug of the one that is not waited for is reported.
  */
 async function firstOf(
   asked: Promise<SendResult>,

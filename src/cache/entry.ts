@@ -77,7 +77,7 @@ export interface Completeness {
   readonly members: Buffer;
   /** {@link fingerprints} of its other rows, which a later answer may rightly lack. */
   readonly tentative: Buffer;
-  /** There where a row lacks the state of its account: less complete than the same rows with it. */
+  /** Set where a row lacks the state of its account: such an answer is less complete than the same rows with it. */
   readonly lacksStates?: true;
 }
 

@@ -4,6 +4,9 @@ import type { RedisTier } from '../../../src/cache/redis-tier.ts';
 import { TieredCache } from '../../../src/cache/tiered-cache.ts';
 import { anEntry, NOTHING_PURGED } from '../../support/entry.ts';
 
+const none = Buffer.alloc(0);
+const ranked = (rank: number) => ({ rank, members: none, tentative: none });
+
 test.each([true, false])('an answer reaches Redis only while all purges and its time are known: %s', (isCurrent) => {
   const now = () => 1000;
   const set = vi.fn(() => undefined);
@@ -21,4 +24,27 @@ test.each([true, false])('an answer reaches Redis only while all purges and its 
   expect(cache.set(anEntry({ askedAt: now() }), [], { lease }).outcome).toBe('stored');
   expect(set).toHaveBeenCalledTimes(isCurrent ? 1 : 0);
   expect(lease.endsWith).not.toHaveBeenCalled();
+});
+
+test('an answer that is over when it has been read is not stored to be served, but to be compared', () => {
+  const clock = { now: 1000 };
+  const now = () => clock.now;
+  const cache = new TieredCache({
+    memory: new MemoryTier({ now, maxSizeBytes: 1_000_000, maxEntries: 10 }),
+    redis: undefined,
+    purges: NOTHING_PURGED,
+    applyEvents: undefined,
+    hasReached: () => false,
+    wentBack: { look: () => {} },
+    now,
+  });
+  const windows = { freshUntil: 1400, lifetime: 400, staleWhileRevalidate: 0, staleIfError: 0 };
+  const meta = { retention: { afterUse: 10_000, sinceGiven: 60_000 } };
+  const full = anEntry({ ...windows, askedAt: 1000, meta, completeness: ranked(1) });
+  clock.now = 1400;
+  expect(cache.set(full, [])).toEqual({ outcome: 'expired' });
+  expect(cache.lookInMemory(full.key, [])).toEqual({ state: 'miss', kept: full });
+  const less = anEntry({ ...windows, askedAt: 1400, completeness: ranked(0) });
+  expect(cache.set(less, [])).toMatchObject({ outcome: 'regressed', kept: { askedAt: 1000, freshUntil: 1800 } });
+  expect(cache.lookInMemory(full.key, [])).toMatchObject({ state: 'fresh' });
 });
