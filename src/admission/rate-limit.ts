@@ -29,6 +29,9 @@ const KEPT_MS: Ms = 20;
 /** Turns of so long ago are given to those who have waited for them: timers and event loops are slow. */
 const LATEST_MS: Ms = 250;
 
+/** The mean time between turns is that of so long a time: instances that reserve several each have them in a row. */
+const MEAN_OF_MS: Ms = 500;
+
 /** However far away Redis is, no instance asks it for more turns at once. */
 const MOST_RESERVED = 64;
 
@@ -78,8 +81,8 @@ export class RateLimit {
   #roundTripMs: Ms = 0;
   /** Until then somebody may take a turn that was given back. */
   #givenBackUntil: MonotonicMs = Number.NEGATIVE_INFINITY;
-  /** From one turn of this instance to the next: longer than a step where others reserve those between. */
-  #perTurnMs: Ms;
+  /** The last turns that were reserved here, one after the other. */
+  readonly #recent: MonotonicMs[] = [];
   #onTurn: (() => void) | undefined;
   /** How many wait for {@link #onTurn}, when they last said so. */
   #waiting = 0;
@@ -90,7 +93,6 @@ export class RateLimit {
   constructor(dependencies: RateLimitDependencies) {
     this.#dependencies = dependencies;
     this.#stepMs = 1000 / dependencies.perSecond;
-    this.#perTurnMs = this.#stepMs;
   }
 
   /** Whether a turn is here to be taken. */
@@ -162,6 +164,14 @@ export class RateLimit {
     });
   }
 
+  /** From one turn of this instance to the next, on average: longer than a step where others reserve those between. */
+  get #perTurnMs(): Ms {
+    const [first, last, gaps] = [this.#recent[0], this.#recent.at(-1), this.#recent.length - 1];
+    return first === undefined || last === undefined || gaps < 1
+      ? this.#stepMs
+      : Math.max(this.#stepMs, (last - first) / gaps);
+  }
+
   get #isComing(): boolean {
     return this.#reserving > 0 || this.#timer !== undefined;
   }
@@ -190,7 +200,7 @@ export class RateLimit {
   #bring(overdueMs = this.#overdueMs): void {
     if (this.#tooFarAt !== undefined) return;
     const { reserveShared } = this.#dependencies;
-    if (!this.#isComing && this.#lastAt + this.#perTurnMs < this.#now()) this.#perTurnMs = this.#stepMs;
+    if (!this.#isComing && this.#lastAt + this.#perTurnMs < this.#now()) this.#recent.length = 0;
     const most = reserveShared === undefined ? 1 : mostReserved(this.#stepMs, this.#roundTripMs);
     const wanted = Math.min(most, this.#waiting + this.#takers.length);
     while (this.#coming.length + this.#reserving < wanted) {
@@ -212,10 +222,9 @@ export class RateLimit {
       this.#isTooFar(nowAt + reserved.waitMs);
       return;
     }
-    const latestAt = this.#latestAt;
     const freeAt = reserved === undefined ? nowAt : nowAt + reserved.waitMs;
-    const turnAt = Math.max(latestAt + this.#stepMs, freeAt);
-    this.#perTurnMs = Math.max(this.#stepMs, turnAt - Math.max(latestAt, nowAt));
+    const turnAt = Math.max(this.#latestAt + this.#stepMs, freeAt);
+    this.#count(turnAt);
     this.#expect(turnAt);
     // Those who still wait have waited for this answer of Redis, however slow it was.
     this.#bring(LATEST_MS);
@@ -226,9 +235,16 @@ export class RateLimit {
     this.#roundTripMs = Math.max(ms, this.#roundTripMs + (ms - this.#roundTripMs) / 8);
   }
 
+  /** Counts a turn that was reserved: its distance from those before it says how many others reserve between them. */
+  #count(turnAt: MonotonicMs): void {
+    const recent = this.#recent;
+    if (recent.length === 0) recent.push(this.#now());
+    if (turnAt > (recent.at(-1) ?? turnAt)) recent.push(turnAt);
+    while (recent.length > 2 && turnAt - (recent[1] ?? turnAt) > MEAN_OF_MS) recent.shift();
+  }
+
   /** The next free turn is too far away: asked for again when it may be near enough, unless other turns come before. */
   #isTooFar(freeAt: MonotonicMs): void {
-    this.#perTurnMs = Math.max(this.#stepMs, freeAt - Math.max(this.#latestAt, this.#now()));
     if (this.#isComing) return;
     this.#tooFarAt = freeAt;
     const waitMs = freeAt - this.#now() - this.#dependencies.longestWaitMs;

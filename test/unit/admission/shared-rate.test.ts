@@ -58,6 +58,23 @@ describe('a rate that instances share', () => {
     expect([subject.expectedWaitMs(0), subject.expectedWaitMs(2)]).toEqual([200, 600]);
   });
 
+  test('tells the mean wait where another instance has several turns in a row', async () => {
+    let nextAt = 0;
+    let turns = 0;
+    const reserveShared = async (): Promise<Reserved> => {
+      nextAt = Math.max(nextAt, now()) + (turns++ % 4 === 0 ? 90 : 10);
+      return { state: 'reserved', waitMs: nextAt - now() };
+    };
+    const subject = new RateLimit({ reserveShared, now, perSecond: 100, longestWaitMs: PATIENCE_MS });
+    ask(subject, 1000);
+    // 30 ms on average.
+    await run(1000);
+    for (let step = 0; step < 20; step++) {
+      await run(10);
+      expect(subject.expectedWaitMs(10)).toBeLessThanOrEqual(100 + 10 * 40);
+    }
+  });
+
   test('reserves one turn at a time, and none while nobody waits', async () => {
     reserve.mockResolvedValue({ state: 'reserved', waitMs: 100 });
     const subject = shared();
