@@ -100,7 +100,7 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
     push?.watches.clear();
   };
   const clock = new Clock({ wall, monotonic, onJump: onClockJump });
-  const failures = new LastFailures(events);
+  const failures = new LastFailures(events, monotonic);
   const now = dependencies.now ?? clock.now;
   const names = new Names({ askResolver, now: monotonic });
   const operations = new OperationsInUse(settings.operations);
@@ -168,6 +168,7 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
     push,
     onTouch: topKeys.count,
     onClient: topClients.count,
+    onLimited: (client) => events.report({ name: 'client-limited', client: shownClient(client) }),
     onAnswered:
       requests === 'off'
         ? undefined

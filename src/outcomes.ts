@@ -131,6 +131,9 @@ export function outcomeOfStatus(status: number): Outcome | undefined {
   return status >= 300 && status < 400 ? 'redirect' : undefined;
 }
 
+/** With these an indexer says what is wrong with the question, as toncache does with 422: they say nothing of the indexer. */
+export const CLIENT_MISTAKES: readonly number[] = [400, 414, 422];
+
 /** The outcome of requests that a metric counts by the status of their answers, or by the code of their failures. */
 export function outcomeOfResult(result: string): Outcome {
   const status = Number(result);

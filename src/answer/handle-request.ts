@@ -7,6 +7,7 @@ import { failure, mayBePassedOn, overloaded, type ProxyError } from '../errors.t
 import type { ShedReason } from '../failures/shed-reasons.ts';
 import { freshnessOf } from '../freshness.ts';
 import type { FlightEnd, SingleFlight } from '../once/single-flight.ts';
+import { CLIENT_MISTAKES } from '../outcomes.ts';
 import type { Watches } from '../push/watches.ts';
 import type { EpochMs } from '../time-units.ts';
 import type { CallMemo, KeyedCall } from '../ton/call-memo.ts';
@@ -224,8 +225,9 @@ export class RequestHandler {
   #fail(call: Call, key: string, error: ProxyError, collapsed: boolean): Answer {
     const { report } = this.#dependencies;
     const operation = call.operation.name;
-    // What no indexer serves is no failure, as no parameter is that no indexer reads.
-    const counted = error.code === 'not-served' ? 'invalid' : 'failed';
+    // What no indexer serves is no failure, as no parameter is that no indexer reads or accepts.
+    const isMistake = CLIENT_MISTAKES.includes(error.details.upstreamStatus ?? 0);
+    const counted = error.code === 'not-served' || isMistake ? 'invalid' : 'failed';
     const outcome = error.code === 'client-left' ? error.code : counted;
     if (outcome === 'client-left') report({ name: outcome, operation });
     else if (!mayBePassedOn(error)) {

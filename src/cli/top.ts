@@ -98,6 +98,7 @@ function screen(url: string, message: StatusMessage): string {
   ];
   const since = verdict.why === '' ? '' : ` for ${duration(at - verdict.since)}: ${verdict.why}`;
   const todo = verdict.todo === '' ? '' : `\nwhat to do: docs/incidents.md#${verdict.todo}`;
+  const also = verdict.also.map((other) => `\nalso: ${other.says}: ${other.why}`).join('');
   const tables = [beside(textTable(['requests', 'a second', 'share'], outcomes), textTable(['now', ''], rows))];
   const indexers = message.indexers.map(({ isBackup, state, lagBlocks, perSecond, failedPerSecond, ...is }) => [
     is.indexer,
@@ -117,7 +118,7 @@ function screen(url: string, message: StatusMessage): string {
   ]);
   if (clients.length > 0) tables.push(textTable(['clients beyond memory', 'waiting', 'share'], clients.slice(0, 3)));
   const head = `toncache ${about.version} on ${about.host}, ${about.network}, at ${url}, ${timeOf(at)}`;
-  return [`${head}\n${verdict.says}${since}${todo}\n`, ...tables].join('\n');
+  return [`${head}\n${verdict.says}${since}${also}${todo}\n`, ...tables].join('\n');
 }
 
 /** Two tables side by side. */

@@ -11,6 +11,8 @@ export interface PerClientLimitDependencies {
   /** The most at once. */
   readonly burst: number;
   readonly now: () => MonotonicMs;
+  /** Called with the client of each request that is refused. */
+  readonly onRefused: (client: string) => void;
 }
 
 /**
@@ -35,13 +37,17 @@ export class PerClientLimit {
 
   /** Counts one, or says why it is refused and after which time it would be allowed. */
   take(client: string): ProxyError | undefined {
-    const { burst } = this.#dependencies;
+    const { burst, onRefused } = this.#dependencies;
     const now = this.#dependencies.now();
     const fullAt = Math.max(now, this.#fullAt.get(client) ?? 0) + this.#everyMs;
     const waitMs = fullAt - now - burst * this.#everyMs;
     // Half a microsecond is granted: `fullAt` is a sum, whose rounding must not refuse the last request of a burst.
-    if (waitMs < 0.0005) this.#fullAt.set(client, fullAt);
-    return waitMs < 0.0005 ? undefined : this.#refusal(waitMs);
+    if (waitMs < 0.0005) {
+      this.#fullAt.set(client, fullAt);
+      return undefined;
+    }
+    onRefused(client);
+    return this.#refusal(waitMs);
   }
 
   /** What was counted was not needed after all. */

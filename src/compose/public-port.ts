@@ -35,6 +35,8 @@ export interface PublicPortDependencies {
   readonly onTouch: (key: string) => void;
   /** Called with the client of each request that memory does not answer. */
   readonly onClient: (client: string) => void;
+  /** Called with the client of each request that is beyond its limit. */
+  readonly onLimited: (client: string) => void;
   /** See {@link PublicServer}; absent where requests are not logged. */
   readonly onAnswered: ((request: AnsweredRequest) => void) | undefined;
 }
@@ -98,7 +100,7 @@ export function openPublicPort(context: AppContext, parts: PublicPortDependencie
   });
   const refreshStale = refreshStaleWith({ flights, loader, onBug: events.reportBug, timeoutMs: upstream.timeout });
   const { missesPerSecond } = settings.clients;
-  const missLimit = openLimit(context, 'misses', missesPerSecond, missesPerSecond);
+  const missLimit = openLimit(context, parts, 'misses', missesPerSecond, missesPerSecond);
   const handler = new RequestHandler({
     calls: new CallMemo(network),
     cache,
@@ -151,7 +153,7 @@ function openServer(
     gzip: parts.gzip,
     onClient: parts.onClient,
     onAnswered: parts.onAnswered,
-    requestLimit: openLimit(context, 'requests', requestsPerSecond, burst),
+    requestLimit: openLimit(context, parts, 'requests', requestsPerSecond, burst),
     clientOf: addresses.of,
     now,
     monotonic,
@@ -167,11 +169,12 @@ function openServer(
 
 function openLimit(
   { monotonic: now }: AppContext,
+  { onLimited: onRefused }: PublicPortDependencies,
   name: string,
   perSecond: number | undefined,
   burst: number | undefined,
 ): PerClientLimit | undefined {
-  return perSecond && burst ? new PerClientLimit({ name, perSecond, burst, now }) : undefined;
+  return perSecond && burst ? new PerClientLimit({ name, perSecond, burst, now, onRefused }) : undefined;
 }
 
 function openPassThrough(

@@ -191,6 +191,8 @@ const LINES: ByEvent<Line | undefined> = {
       'a trusted proxy sends Forwarded without X-Forwarded-For, and its clients count as one: let it send X-Forwarded-For, which alone is read',
       { address },
     ),
+  'client-limited': ({ client }) =>
+    about('limits of clients', '', warn('a client asks for more than its limit, and gets 429', { client })),
   'greedy-client': ({ client, share }) =>
     warn(
       'one client has more than half of the requests that wait for the indexer: others go before it, and are served',

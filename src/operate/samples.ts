@@ -1,3 +1,4 @@
+import { CLIENT_MISTAKES } from '../outcomes.ts';
 import type { MonotonicMs } from '../time-units.ts';
 
 /** One line of the metrics page. */
@@ -54,9 +55,12 @@ export class Growth {
     return this.of(name, labels) / this.seconds;
   }
 
-  /** Requests to indexers, by one of the two metrics of them, that were answered well: 200, or a true 404. */
+  /** Requests to indexers, by one of the two metrics of them, that were answered well: 200, a true 404, or a client's mistake. */
   good(name: string, labels: Labels = {}): number {
-    return this.of(name, { ...labels, result: '200' }) + this.of(name, { ...labels, result: '404' });
+    return [200, 404, ...CLIENT_MISTAKES].reduce(
+      (sum, status) => sum + this.of(name, { ...labels, result: String(status) }),
+      0,
+    );
   }
 
   /** The value of a label that grew most among the samples that have all of these labels; empty if none did. */

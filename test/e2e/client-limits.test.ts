@@ -76,6 +76,39 @@ test.each([
   expect(linesOf()).toEqual([expect.objectContaining({ address: '127.0.0.1' })]);
 });
 
+it.each([
+  [
+    'amber, with its network',
+    4,
+    20,
+    'degraded',
+    'all others are answered',
+    '192.0.2.0/24 asks for more than its limit',
+  ],
+  [
+    'red when most requests are, as behind a proxy that is not trusted',
+    7,
+    4,
+    'refusing',
+    'refusing 64 %',
+    '192.0.2.0/24 asks for more than its limit: if that is your proxy, set TRUSTED_PROXIES',
+  ],
+])('a client that is limited is %s', async (_, refused, others, level, says, why) => {
+  await using world = await start({ requestsPerSecond: 3 });
+  const statusOf = async () => JSON.parse((await world.proxy.askAdmin('/status.json')).text);
+  const hit = newestBlock(world);
+  await askAll(world, '198.51.100.1', [hit]);
+  await statusOf();
+  world.advance(1000);
+  for (let place = 1; place <= others - 3; place++) await askAll(world, `203.0.113.${place}`, [hit]);
+  await askAll(world, '192.0.2.1', times(3 + refused, hit));
+  world.advance(1000);
+  expect((await statusOf()).verdict).toMatchObject({ level, says, why });
+  expect(world.proxy.log.filter(({ msg }) => msg.startsWith('a client asks for more'))).toEqual([
+    expect.objectContaining({ client: '192.0.2.0/24' }),
+  ]);
+});
+
 it('a preflight is no request: browsers hide its status', async () => {
   await using world = await start({ requestsPerSecond: 1 });
   const hit = newestBlock(world);

@@ -3,7 +3,7 @@ import { FAILURES } from '../../failures/codes.ts';
 import { sentenceOf } from '../../failures/sentence.ts';
 import { isShedReason, SHED } from '../../failures/shed-reasons.ts';
 import type { HeadFault } from '../../indexer/indexer-head.ts';
-import { OUTCOMES, outcomeOfResult } from '../../outcomes.ts';
+import { CLIENT_MISTAKES, OUTCOMES, outcomeOfResult } from '../../outcomes.ts';
 import type { Growth, Samples } from '../samples.ts';
 import type { LastFailures } from './last-failures.ts';
 import { ofReplicas } from './numbers.ts';
@@ -16,8 +16,14 @@ export interface Cause {
   readonly todo: string;
 }
 
-/** How indexers and Redis last failed. */
-export type Failures = Pick<LastFailures, 'of' | 'ofRedis'>;
+/** Something that is not as always, and why. */
+export interface Finding extends Cause {
+  /** What clients get: `serving`, `slow answers`, `refusing 90 %`. */
+  readonly says: string;
+}
+
+/** How indexers and Redis last failed, and which clients were limited. */
+export type Failures = Pick<LastFailures, 'of' | 'ofRedis' | 'limited'>;
 
 /** One client that has more than this part of what waits, if that is so many, or of what is asked for, is the cause. */
 const [GREEDY_PART, FEWEST_WAITING] = [0.5, 10];
@@ -166,7 +172,7 @@ export function withReason(words: string, reason: string | undefined): string {
 
 /** Whether requests that are counted under this result show that something is wrong with the indexer. */
 export function isBad(result: string): boolean {
-  return OUTCOMES[outcomeOfResult(result)].kept === 'briefly';
+  return OUTCOMES[outcomeOfResult(result)].kept === 'briefly' && !CLIENT_MISTAKES.includes(Number(result));
 }
 
 /** What an indexer does, by the result that its requests are counted under. */

@@ -1,8 +1,10 @@
 import type { EpochMs, MonotonicMs } from '../../time-units.ts';
 import { type MetricSample, Samples } from '../samples.ts';
 import type { Failures } from './causes.ts';
+import { LastMinute } from './last-minute.ts';
 import { type Counted, countedIn, readNumbers, type StatusNumbers } from './numbers.ts';
-import { LEVELS, type Verdict, verdictOf } from './verdict.ts';
+import { saidOfMinute } from './refusing.ts';
+import { LEVELS, type Verdict, verdictOf, withoutRepeats } from './verdict.ts';
 
 /** When somebody asks, a moment this old is replaced by a new one: so who asks each second gets a new one each time. */
 const SHOWN_MS = 900;
@@ -13,8 +15,11 @@ const UNWATCHED_MS = 5000;
 /** Ratios, latencies and the verdict cover this time. */
 const WINDOW_MS = 10_000;
 
-/** A level is kept for so long after its last cause, and of two amber ones the first: what comes and goes is one. */
+/** Amber is kept for so long after its last cause, and of two amber causes the first: what comes and goes is one. */
 const STEADY_MS = 10_000;
+
+/** Red is kept for so long after the last failure, and a level that is back within this time has lasted all the while. */
+const LASTING_MS = 60_000;
 
 const KEPT_MS = 5 * 60_000;
 
@@ -46,7 +51,9 @@ export class StatusHistory {
   readonly #dependencies: StatusHistoryDependencies;
   readonly #timer: NodeJS.Timeout;
   readonly #moments: StatusMoment[] = [];
-  #samples: Samples[] = [];
+  readonly #minute = new LastMinute(WINDOW_MS + SHOWN_MS / 2);
+  /** Of each level, when it last began and when it last held. */
+  readonly #spans = new Map<Verdict['level'], { readonly since: EpochMs; readonly lastAt: MonotonicMs }>();
   #levelUntil: MonotonicMs = Number.NEGATIVE_INFINITY;
   #causeUntil: MonotonicMs = Number.NEGATIVE_INFINITY;
   /** Of each minute of the last hour, oldest first. */
@@ -61,7 +68,7 @@ export class StatusHistory {
   /** The moments that are kept, oldest first; at least one, and the last is of this second. */
   async moments(): Promise<readonly StatusMoment[]> {
     const { monotonic, onBug } = this.#dependencies;
-    const lookedAt = this.#samples.at(-1)?.at ?? Number.NEGATIVE_INFINITY;
+    const lookedAt = this.#minute.window.at(-1)?.at ?? Number.NEGATIVE_INFINITY;
     // Skipped while the look before is not over: a busy process looks less often.
     if (monotonic() - lookedAt >= SHOWN_MS) {
       this.#reading ??= this.#read()
@@ -86,11 +93,10 @@ export class StatusHistory {
   async #read(): Promise<void> {
     const { samples, monotonic, now, failures } = this.#dependencies;
     const newest = new Samples(await samples(), monotonic());
-    const window = this.#samples.filter(({ at }) => newest.at - at <= WINDOW_MS + SHOWN_MS / 2);
-    const [oldest = newest, ...others] = [...window, newest];
-    this.#samples = [oldest, ...others];
+    this.#minute.add(newest);
+    const [oldest = newest, ...others] = this.#minute.window;
     const at = now();
-    const verdict = this.#steady(verdictOf(oldest, newest, failures), at);
+    const verdict = this.#steady(verdictOf(oldest, newest, failures, this.#minute), at);
     const hour = this.#countHour(countedIn(newest));
     this.#moments.push({ at, verdict, hour, ...readNumbers([oldest, ...others]) });
     while (at - (this.#moments[0]?.at ?? at) > KEPT_MS) this.#moments.shift();
@@ -98,19 +104,36 @@ export class StatusHistory {
 
   /**
    * The verdict that is said: a worse one at once, a better one when the last worse one is over for a while, and so another
-   * one of the same level, but for the part that is refused, which always says what the window holds most of.
+   * one of the same level, but for the part that is refused, which always says what is true now.
    */
   #steady(found: Verdict, at: EpochMs): StatusMoment['verdict'] {
     const now = this.#dependencies.monotonic();
     const said = this.#moments.at(-1)?.verdict ?? { ...found, level: LEVELS[0], since: at };
     const rise = LEVELS.indexOf(found.level) - LEVELS.indexOf(said.level);
-    if (rise < 0 && now < this.#levelUntil) return said;
-    this.#levelUntil = now + STEADY_MS;
+    const isRed = found.level === 'refusing';
+    if (rise < 0 && now < this.#levelUntil) return this.#kept(said, found, at);
+    this.#levelUntil = now + (isRed ? LASTING_MS - this.#minute.quietMs : STEADY_MS);
     const isOther = rise === 0 && found.todo !== said.todo;
-    if (isOther && found.level === 'degraded' && now < this.#causeUntil) return said;
+    if (isOther && found.level === 'degraded' && now < this.#causeUntil) return this.#kept(said, found, at);
     this.#causeUntil = now + STEADY_MS;
     if (rise !== 0) this.#dependencies.onVerdict(found);
-    return { ...found, since: rise === 0 ? said.since : at };
+    return { ...found, since: this.#since(found.level, at) };
+  }
+
+  /** What was said and still is, with what is true now: of the last minute, and beside it. */
+  #kept(said: StatusMoment['verdict'], found: Verdict, at: EpochMs): StatusMoment['verdict'] {
+    const others = found.level === 'serving' ? [] : [found, ...found.also];
+    const says = said.level === 'refusing' ? saidOfMinute(this.#minute) : said.says;
+    return { ...said, says, also: withoutRepeats(said, others), since: this.#since(said.level, at) };
+  }
+
+  /** When a level began that holds now: a gap of up to a minute in it does not count. */
+  #since(level: Verdict['level'], at: EpochMs): EpochMs {
+    const now = this.#dependencies.monotonic();
+    const known = this.#spans.get(level);
+    const since = known !== undefined && now - known.lastAt <= LASTING_MS ? known.since : at;
+    this.#spans.set(level, { since, lastAt: now });
+    return since;
   }
 
   #countHour(now: Counted): StatusMoment['hour'] {

@@ -1,5 +1,7 @@
 import type { EventHub } from '../../event-hub.ts';
 import { reasonOf } from '../../reason-of.ts';
+import type { MonotonicMs } from '../../time-units.ts';
+import { LimitedClients } from './limited-clients.ts';
 
 /** How an indexer last failed. */
 export interface LastFailure {
@@ -10,15 +12,18 @@ export interface LastFailure {
 }
 
 /**
- * How each indexer and Redis last failed. A circuit breaker that has opened hides the cause from the counters: what it
+ * How each indexer and Redis last failed, and which clients were limited in the last seconds. A circuit breaker that has opened hides the cause from the counters: what it
  * refuses fails in no other way.
  */
 export class LastFailures {
   readonly #ofIndexers = new Map<string, LastFailure>();
+  readonly #limited: LimitedClients;
   #ofRedis: string | undefined;
   #isConnected = false;
 
-  constructor(events: EventHub) {
+  constructor(events: EventHub, monotonic: () => MonotonicMs) {
+    this.#limited = new LimitedClients(monotonic);
+    events.on('client-limited', ({ client }) => this.#limited.count(client));
     events.on('upstream-failed', ({ indexer, operation, code, cause }) => {
       if (operation !== 'passThrough') this.#ofIndexers.set(indexer, { result: code, reason: reasonOf(cause) });
     });
@@ -40,6 +45,11 @@ export class LastFailures {
 
   of(indexer: string): LastFailure | undefined {
     return this.#ofIndexers.get(indexer);
+  }
+
+  /** The clients that asked for more than their limits in the last seconds, as they are shown, the worst first. */
+  get limited(): readonly string[] {
+    return this.#limited.names();
   }
 
   get ofRedis(): string | undefined {

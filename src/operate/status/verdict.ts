@@ -7,6 +7,7 @@ import {
   type Cause,
   DISPROVED,
   type Failures,
+  type Finding,
   greedyIn,
   isBad,
   whatItDoes,
@@ -17,20 +18,20 @@ import {
   withReason,
 } from './causes.ts';
 import { doubtIn } from './doubts.ts';
+import type { LastMinute } from './last-minute.ts';
 import { backupsOf, latencyIn, ofReplicas } from './numbers.ts';
+import { LIMITED, refusingIn, refusingInMinute, whoIsLimited } from './refusing.ts';
+import { FEWEST, unansweredIn, validIn } from './unanswered.ts';
 
 /** What an operator should know first. */
-export interface Verdict extends Cause {
+export interface Verdict extends Finding {
   readonly level: (typeof LEVELS)[number];
-  /** What clients get: `serving`, `slow answers`, `refusing 90 %`. */
-  readonly says: string;
+  /** What else is wrong, the worst first; what needs the same to be done is said once. */
+  readonly also: readonly Finding[];
 }
 
 /** How clients are served: as always; all, but not as always; or some not at all. The metric is the place of a level. */
 export const LEVELS = ['serving', 'degraded', 'refusing'] as const;
-
-/** More than this part of the requests that get no answer is an outage. */
-const BAD_PART = 0.01;
 
 /** More than this part of the requests to the indexer that fail is trouble. */
 const FAILING_PART = 0.05;
@@ -44,67 +45,63 @@ const SLOW_SECONDS = 2;
 /** A newest block that has been the same for longer than this stands still. */
 const STILL_SECONDS = 120;
 
-/** Fewer requests than this in the window say nothing. */
-const FEWEST = 3;
-
-/** Judges the time between two instants by what was counted in it. */
-export function verdictOf(before: Samples, after: Samples, failures: Failures): Verdict {
+/** Judges the time between two instants by what was counted in it, and of the last minute whether clients were refused. */
+export function verdictOf(before: Samples, after: Samples, failures: Failures, minute?: LastMinute): Verdict {
   const growth = new Growth(before, after);
-  return refusingIn(growth, failures) ?? degradedIn(growth, failures) ?? SERVING;
+  const refusing = refusingIn(growth, failures) ?? (minute && refusingInMinute(minute, failures));
+  const degraded = degradedIn(growth, failures);
+  const [worst, ...others] = refusing === undefined ? degraded : [refusing, ...degraded];
+  if (worst === undefined) return SERVING;
+  return { level: refusing === undefined ? 'degraded' : 'refusing', ...worst, also: withoutRepeats(worst, others) };
 }
 
-const SERVING: Verdict = { level: 'serving', says: 'serving', why: '', todo: '' };
-
-function refusingIn(growth: Growth, failures: Failures): Verdict | undefined {
-  const limited = growth.of('refused_requests_total', { code: 'too-many-requests' });
-  const unanswered = growth.of('requests_total', { outcome: 'failed' }) + limited;
-  const part = unanswered / Math.max(1, validIn(growth) + limited);
-  if (unanswered < FEWEST || part <= BAD_PART) return undefined;
-  const code = limited * 2 > unanswered ? 'too-many-requests' : growth.most('request_failures_total', 'code');
-  const cause =
-    code === 'overloaded'
-      ? whyShed(growth.most('shed_total', 'reason'), growth, failures)
-      : whyFailed(code, growth, failures);
-  const of = operationsOf(growth);
-  return { level: 'refusing', says: `refusing ${Math.max(1, Math.round(100 * part))} %${of}`, ...cause };
+/** What is wrong beside the worst: what needs the same to be done is said once. */
+export function withoutRepeats(worst: Finding, others: readonly Finding[]): readonly Finding[] {
+  return others.filter(({ todo }, place) => ![worst, ...others.slice(0, place)].some((it) => it.todo === todo));
 }
 
-/** ` (pendingTraces)` where only requests for some of the operations in use get no answer. */
-function operationsOf(growth: Growth): string {
-  const names = (outcome?: string) => {
-    const all = growth.after.of('requests_total', outcome === undefined ? {} : { outcome });
-    const operations = [...new Set(all.map(({ labels }) => String(labels['operation'])))];
-    return operations.filter(
-      (operation) => growth.of('requests_total', { operation, ...(outcome && { outcome }) }) > 0,
-    );
-  };
-  const failed = names('failed');
-  return failed.length > 0 && failed.length < names().length ? ` (${failed.join(', ')})` : '';
-}
+const SERVING: Verdict = { level: 'serving', says: 'serving', why: '', todo: '', also: [] };
 
-function degradedIn(growth: Growth, failures: Failures): Verdict | undefined {
-  const { after } = growth;
-  const degraded = (says: string, cause: Cause): Verdict => ({ level: 'degraded', says, ...cause });
-  const backup = backupsOf(after).find((is) => growth.good('indexer_requests_total', is) > 0);
-  if (backup !== undefined) {
-    const why = whyOthers(growth, failures);
-    return degraded(`served by the backup ${backup.indexer}`, { why, todo: 'served-by-the-backup' });
-  }
+/** All that is wrong while everybody gets an answer, the worst first. */
+function degradedIn(growth: Growth, failures: Failures): readonly Finding[] {
   const trouble = troubleIn(growth, failures);
-  if (trouble !== undefined) return degraded(feltIn(growth), trouble);
-  const same = ofReplicas(after, 'indexer_head_same_seconds').map(({ value }) => value);
-  if (same.length > 0 && Math.min(...same) > STILL_SECONDS) {
-    const why = `the newest block has been the same for ${duration(1000 * Math.min(...same))}`;
-    return degraded('answers from the past', { why, todo: 'the-newest-block-stands-still' });
-  }
-  const slow = slowIn(growth);
-  if (slow !== undefined) return slow;
-  if (after.of('redis_available').some(({ value }) => value === 0)) {
-    const why = withReason('Redis is away', failures.ofRedis);
-    return degraded('serving from memory alone', { why, todo: 'redis-is-away' });
-  }
   const doubt = doubtIn(growth);
-  return lackingIn(growth, failures) ?? (doubt && degraded('all are answered', doubt));
+  return [
+    backupIn(growth, failures),
+    trouble && { says: feltIn(growth), ...trouble },
+    pastIn(growth.after),
+    slowIn(growth),
+    withoutRedisIn(growth.after, failures),
+    lackingIn(growth, failures),
+    limitedIn(growth, failures),
+    doubt && { says: 'all are answered', ...doubt },
+  ].filter((finding) => finding !== undefined);
+}
+
+function backupIn(growth: Growth, failures: Failures): Finding | undefined {
+  const backup = backupsOf(growth.after).find((is) => growth.good('indexer_requests_total', is) > 0);
+  if (backup === undefined) return undefined;
+  const why = whyOthers(growth, failures);
+  return { says: `served by the backup ${backup.indexer}`, why, todo: 'served-by-the-backup' };
+}
+
+function pastIn(after: Samples): Finding | undefined {
+  const same = ofReplicas(after, 'indexer_head_same_seconds').map(({ value }) => value);
+  if (same.length === 0 || Math.min(...same) <= STILL_SECONDS) return undefined;
+  const why = `the newest block has been the same for ${duration(1000 * Math.min(...same))}`;
+  return { says: 'answers from the past', why, todo: 'the-newest-block-stands-still' };
+}
+
+function withoutRedisIn(after: Samples, failures: Failures): Finding | undefined {
+  if (after.of('redis_available').every(({ value }) => value > 0)) return undefined;
+  const why = withReason('Redis is away', failures.ofRedis);
+  return { says: 'serving from memory alone', why, todo: 'redis-is-away' };
+}
+
+function limitedIn(growth: Growth, failures: Failures): Finding | undefined {
+  const { limited } = unansweredIn(growth);
+  if (limited < FEWEST) return undefined;
+  return { says: 'all others are answered', why: whoIsLimited(failures), todo: LIMITED };
 }
 
 /** What clients get while there is trouble and nobody is refused. */
@@ -123,11 +120,11 @@ function areSlow(growth: Growth): boolean {
   return (latencyIn(growth, {}, part) ?? 0) > SLOW_SECONDS;
 }
 
-function slowIn(growth: Growth): Verdict | undefined {
+function slowIn(growth: Growth): Finding | undefined {
   const { sent } = countOperations(growth);
   const indexer = growth.quantile('upstream_request_seconds', 0.99) ?? 0;
   const greedy = greedyIn(growth.after);
-  if (greedy !== undefined) return { level: 'degraded', says: 'others wait because of one client', ...greedy };
+  if (greedy !== undefined) return { says: 'others wait because of one client', ...greedy };
   const isStale = growth.of('requests_total', { outcome: 'stale' }) > STALE_PART * validIn(growth);
   if (sent < FEWEST || (!areSlow(growth) && !(isStale && indexer > SLOW_SECONDS))) return undefined;
   const why =
@@ -135,7 +132,6 @@ function slowIn(growth: Growth): Verdict | undefined {
       ? `the indexer is slow (p99 ${indexer.toFixed(1)} s)`
       : 'requests wait for a slot at the indexer';
   return {
-    level: 'degraded',
     says: areSlow(growth) ? 'slow answers' : 'stale answers',
     why,
     todo: 'slow-answers',
@@ -143,18 +139,17 @@ function slowIn(growth: Growth): Verdict | undefined {
 }
 
 /** What is done without while all else is served: an operation that no indexer serves, or some of several indexers. */
-function lackingIn(growth: Growth, failures: Failures): Verdict | undefined {
+function lackingIn(growth: Growth, failures: Failures): Finding | undefined {
   const notServed = Map.groupBy(growth.after.of('operation_not_served'), ({ labels }) => String(labels['operation']));
   const [operation] = [...notServed].find(([, samples]) => isEach(samples)) ?? [];
   if (operation !== undefined) {
     const why = `${notServedText(operation as OperationName)}; clients get ${FAILURES['not-served'].status}`;
-    return { level: 'degraded', says: `serving without ${operation}`, why, todo: 'serving-without-an-operation' };
+    return { says: `serving without ${operation}`, why, todo: 'serving-without-an-operation' };
   }
   const failing = failingAmongOthers(growth.after);
   if (failing.length === 0) return undefined;
   const says = failing.map((indexer) => whatItDoes(indexer, growth, failures));
   return {
-    level: 'degraded',
     says: `serving without ${failing.join(' and ')}`,
     why: `${says.join(', ')}; clients get the answers of the others`,
     todo: 'serving-without-an-indexer',
@@ -188,11 +183,6 @@ function troubleIn(growth: Growth, failures: Failures): Cause | undefined {
   const { sent, failed } = countOperations(growth);
   if (failed < FEWEST || failed <= FAILING_PART * sent) return undefined;
   return whyFailed(growth.most('upstream_requests_total', 'result', isBad), growth, failures);
-}
-
-/** Requests for operations that were valid. */
-function validIn(growth: Growth): number {
-  return growth.of('requests_total') - growth.of('requests_total', { outcome: 'invalid' });
 }
 
 /**

@@ -8,7 +8,7 @@ beforeEach(() => {
 });
 
 const limitOf = (perSecond: number, burst: number) =>
-  new PerClientLimit({ name: 'requests', now: () => now, perSecond, burst });
+  new PerClientLimit({ name: 'requests', now: () => now, onRefused: () => {}, perSecond, burst });
 const rates = { perSecond: integer({ min: 1, max: 2000 }), burst: integer({ min: 1, max: 50 }) };
 
 describe('a limit for each client', () => {

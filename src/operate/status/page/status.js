@@ -46,12 +46,13 @@ const warnIf = (isSo) => (isSo ? 'warn' : '');
 
 const VERDICT_STATES = { serving: 'good', degraded: 'warn', refusing: 'bad' };
 
-function showVerdict({ at, verdict: { level, says, why, since, todo } }) {
+function showVerdict({ at, verdict: { level, says, why, since, todo, also } }) {
   const words = why === '' ? says : `${says} for ${duration(Math.round((at - since) / 1000))}: ${why}`;
   // The text fragment leads to the heading: what is linked is the page as it is written.
   const heading = encodeURIComponent(`## ${todo.replaceAll('-', ' ')}`);
   const link = make('a', { href: `status/incidents.md#:~:text=${heading}`, target: '_blank' }, 'What to do');
-  byId('verdict').replaceChildren(words, ...(todo === '' ? [] : [' ', link]));
+  const others = also.map((other) => ` Also ${other.says}: ${other.why}.`);
+  byId('verdict').replaceChildren(words, ...(todo === '' ? [] : [' ', link]), ...others);
   byId('verdict').className = VERDICT_STATES[level];
   document.title = level === 'serving' ? 'toncache' : `${says} – toncache`;
 }

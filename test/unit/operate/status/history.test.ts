@@ -23,7 +23,7 @@ function historyOf() {
     now: () => world.now,
     monotonic: () => world.now,
     onBug: (bug) => expect(bug).toBeUndefined(),
-    failures: { of: () => undefined, ofRedis: undefined },
+    failures: { of: () => undefined, ofRedis: undefined, limited: [] },
     onVerdict: ({ says }) => void said.push(says),
   });
   history = looked;
@@ -41,7 +41,7 @@ function historyOf() {
 }
 
 describe('the verdict that is said', () => {
-  it('rises at once, and falls once, 10 s after the last cause has left the window', async () => {
+  it('rises at once, and falls once, a minute after the last failure', async () => {
     const { pass, said } = historyOf();
     await pass(12, { answered: 10 });
     expect((await pass(2, { failed: 5 }))?.verdict).toMatchObject({ level: 'refusing', since: 13_000 });
@@ -51,9 +51,38 @@ describe('the verdict that is said', () => {
       await pass(2, { failed: 5 });
     }
     expect(said).toEqual(['refusing 5 %']);
-    expect((await pass(17, { answered: 10 }))?.verdict).toMatchObject({ level: 'refusing', since: 13_000 });
-    expect((await pass(5, { answered: 10 }))?.verdict).toMatchObject({ level: 'serving' });
+    expect((await pass(12, { answered: 10 }))?.verdict).toMatchObject({
+      level: 'refusing',
+      says: '5 % failed in the last minute, none for 12 s',
+      since: 13_000,
+    });
+    expect((await pass(46, { answered: 10 }))?.verdict).toMatchObject({ level: 'refusing', since: 13_000 });
+    expect((await pass(4, { answered: 10 }))?.verdict).toMatchObject({ level: 'serving' });
     expect(said).toEqual(['refusing 5 %', 'serving']);
+    // A gap of a minute is none.
+    expect((await pass(2, { failed: 5 }))?.verdict).toMatchObject({ level: 'refusing', since: 13_000 });
+    await pass(140, { answered: 10 });
+    expect((await pass(2, { failed: 5 }))?.verdict).toMatchObject({ level: 'refusing', since: 304_000 });
+  });
+
+  it('says of few failures what part of the last minute they are, and of one of many nothing', async () => {
+    const { pass } = historyOf();
+    await pass(12, { answered: 8 });
+    // 2 % of 8 a second: no window has more than two.
+    for (let time = 0; time < 10; time++) {
+      await pass(5, { answered: 8 });
+      await pass(1, { answered: 7, failed: 1 });
+    }
+    await pass(3, { answered: 8 });
+    expect((await pass(1, { answered: 8 }))?.verdict).toMatchObject({
+      says: '2 % failed in the last minute, none for 4 s',
+      why: 'the indexer does not answer in time',
+    });
+    const { pass: passNight } = historyOf();
+    for (let time = 0; time < 5; time++) {
+      await passNight(50, {});
+      expect((await passNight(1, { answered: 7, failed: 1 }))?.verdict.says).toBe('serving');
+    }
   });
 
   it('keeps the first of two causes of the same amber level until it has been gone for 10 s', async () => {

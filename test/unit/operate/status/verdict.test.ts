@@ -7,7 +7,11 @@ import { sample } from './read-sample.ts';
 const NOTHING = new Samples([], 0);
 const UNREACHABLE = { result: 'upstream-unreachable', reason: 'connect ECONNREFUSED 10.0.0.7:8081' };
 /** Of the indexer `gone` it is remembered how it failed, and of Redis. */
-const FAILURES = { of: (indexer: string) => (indexer === 'gone' ? UNREACHABLE : undefined), ofRedis: 'OOM command' };
+const FAILURES = {
+  of: (indexer: string) => (indexer === 'gone' ? UNREACHABLE : undefined),
+  ofRedis: 'OOM command',
+  limited: ['10.0.7.0/24'],
+};
 const ANSWERED = 'requests_total outcome=hit-memory 90';
 
 const INCIDENTS = readFileSync(new URL('../../../../docs/incidents.md', import.meta.url), 'utf8');
@@ -62,9 +66,37 @@ describe('the verdict', () => {
     ],
     [
       'clients ask for more than their limit',
-      [ANSWERED, 'refused_requests_total code=too-many-requests 30'],
-      'refusing 25 %',
-      'clients ask for more than their limit',
+      [ANSWERED, 'refused_requests_total code=too-many-requests 80'],
+      'all others are answered',
+      '10.0.7.0/24 asks for more than its limit',
+    ],
+    [
+      'most requests are beyond the limit of their client, and so are misses',
+      [
+        ANSWERED,
+        'refused_requests_total code=too-many-requests 61',
+        'requests_total outcome=failed 30',
+        'request_failures_total code=too-many-requests 30',
+      ],
+      'refusing 50 %',
+      '10.0.7.0/24 asks for more than its limit: if that is your proxy, set TRUSTED_PROXIES',
+    ],
+    [
+      'the indexer fails beside a client that is limited',
+      [
+        ANSWERED,
+        'refused_requests_total code=too-many-requests 90',
+        'requests_total outcome=failed 10',
+        'request_failures_total code=upstream-timeout 10',
+      ],
+      'refusing 10 %',
+      'the indexer does not answer in time',
+    ],
+    [
+      'the indexer says what is wrong with the questions of clients',
+      [ANSWERED, 'upstream_requests_total result=422 90', 'upstream_requests_total result=400 90'],
+      'serving',
+      '',
     ],
     ['a failure or two', [ANSWERED, 'requests_total outcome=failed 2'], 'serving', ''],
     [
@@ -469,6 +501,16 @@ describe('the verdict', () => {
     const verdict = verdictOf(NOTHING, new Samples(lines.map(sample), 10_000), FAILURES);
     expect(verdict).toMatchObject({ says, why });
     expect(HEADINGS.has(verdict.todo)).toBe(why !== '');
+  });
+
+  it('names the worse of two causes, and has the other ones beside it', () => {
+    const lines = ['requests_total outcome=failed 10', 'redis_available 0', 'indexer_silent indexer=a 1'];
+    const { says, also } = verdictOf(NOTHING, new Samples(lines.map(sample), 10_000), FAILURES);
+    expect([says, ...also.map((each) => [each.says, each.why])]).toEqual([
+      'refusing 100 %',
+      ['serving from memory alone', 'Redis is away (OOM command)'],
+      ['all are answered', 'a does not say its newest block: nobody knows how far it is behind'],
+    ]);
   });
 
   it('of a backup says what was wrong with the others when the window began', () => {

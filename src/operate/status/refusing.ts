@@ -1,0 +1,80 @@
+import { FAILURES } from '../../failures/codes.ts';
+import { sentenceOf } from '../../failures/sentence.ts';
+import type { Growth } from '../samples.ts';
+import { duration } from '../text-table.ts';
+import { type Cause, type Failures, type Finding, whyFailed, whyShed } from './causes.ts';
+import type { LastMinute } from './last-minute.ts';
+import { FEWEST, unansweredIn } from './unanswered.ts';
+
+/** More than this part of the requests that get no answer is an outage. */
+const BAD_PART = 0.01;
+
+/** So many failures in a minute are an outage though no window has {@link FEWEST}: 20 in the 5 minutes of the alert. */
+const FEWEST_IN_A_MINUTE = 4;
+
+/** So many networks of clients that are limited are named. */
+const MOST_NETWORKS = 3;
+
+/** The section of docs/incidents.md on limits of clients. */
+export const LIMITED = 'clients-ask-for-more-than-their-limit';
+
+/** What was refused in the window. */
+export function refusingIn(growth: Growth, failures: Failures): Finding | undefined {
+  const { limited, failed, asked, isMostlyLimited } = unansweredIn(growth);
+  if (isMostlyLimited) {
+    const why = `${whoIsLimited(failures)}: if that is your proxy, set TRUSTED_PROXIES`;
+    return { says: `refusing ${percent(limited + failed, limited + asked)}`, why, todo: LIMITED };
+  }
+  if (failed < FEWEST || failed <= BAD_PART * asked) return undefined;
+  return { says: `refusing ${percent(failed, asked)}${operationsOf(growth)}`, ...whyUnanswered(growth, failures) };
+}
+
+/** What failed in the last minute, where the last 10 s show too little of it. */
+export function refusingInMinute(minute: LastMinute, failures: Failures): Finding | undefined {
+  const { failed, asked } = unansweredIn(minute.growth);
+  if (failed < FEWEST_IN_A_MINUTE || failed <= BAD_PART * asked) return undefined;
+  return { says: saidOfMinute(minute), ...whyUnanswered(minute.growth, failures) };
+}
+
+/** What is true of the last minute: `3 % failed in the last minute (pendingTraces), none for 12 s`. */
+export function saidOfMinute({ growth, quietMs }: LastMinute): string {
+  const { limited, failed, asked, isMostlyLimited } = unansweredIn(growth);
+  const none = quietMs < 1000 ? '' : `, none for ${duration(1000 * Math.round(quietMs / 1000))}`;
+  return isMostlyLimited
+    ? `${percent(limited + failed, limited + asked)} refused in the last minute${none}`
+    : `${percent(failed, asked)} failed in the last minute${operationsOf(growth)}${none}`;
+}
+
+const percent = (part: number, all: number) => `${Math.max(1, Math.round((100 * part) / Math.max(1, all)))} %`;
+
+function whyUnanswered(growth: Growth, failures: Failures): Cause {
+  const code = growth.most('request_failures_total', 'code', (each) => each !== 'too-many-requests');
+  return code === 'overloaded'
+    ? whyShed(growth.most('shed_total', 'reason'), growth, failures)
+    : whyFailed(code, growth, failures);
+}
+
+/** `10.0.7.0/24 asks for more than its limit`. */
+export function whoIsLimited({ limited }: Failures): string {
+  const [first, ...others] = limited;
+  if (first === undefined) return sentenceOf(FAILURES['too-many-requests']);
+  if (others.length === 0) return `${first} asks for more than its limit`;
+  const shown = limited.slice(0, MOST_NETWORKS);
+  const rest = limited.length - shown.length;
+  const names =
+    rest === 0 ? `${shown.slice(0, -1).join(', ')} and ${shown.at(-1)}` : `${shown.join(', ')} and ${rest} more`;
+  return `${names} ask for more than their limits`;
+}
+
+/** ` (pendingTraces)` where only requests for some of the operations in use get no answer. */
+function operationsOf(growth: Growth): string {
+  const names = (outcome?: string) => {
+    const all = growth.after.of('requests_total', outcome === undefined ? {} : { outcome });
+    const operations = [...new Set(all.map(({ labels }) => String(labels['operation'])))];
+    return operations.filter(
+      (operation) => growth.of('requests_total', { operation, ...(outcome && { outcome }) }) > 0,
+    );
+  };
+  const failed = names('failed');
+  return failed.length > 0 && failed.length < names().length ? ` (${failed.join(', ')})` : '';
+}
