@@ -12,6 +12,10 @@ export type AppEvent =
   | PurgeEvent
   | StreamEvent
   | ({ readonly name: 'redis-transition' } & RedisTransition)
+  /** Redis, or a node of it, refused something or could not be reached: why. Reported each time. */
+  | { readonly name: 'redis-error'; readonly reason: string }
+  /** The best reason that is known of an outage of Redis has changed. */
+  | { readonly name: 'redis-reason'; readonly reason: string }
   | { readonly name: 'redis-evicts-nothing'; readonly problem: EvictionProblem }
   /** All requests come from this address, which forwards those of others and is not trusted. */
   | { readonly name: 'proxy-not-trusted'; readonly address: string }

@@ -31,6 +31,11 @@ export type RedisTierEvent =
       readonly durationMs: Ms;
     }
   | {
+      /** Why a call failed, each time. */
+      readonly name: 'redis-error';
+      readonly reason: string;
+    }
+  | {
       readonly name: 'redis-available';
       readonly operation: 'read' | 'write';
       readonly available: boolean;
@@ -108,6 +113,7 @@ export class RedisTier {
         isFault: (error) => !(error instanceof NodeLost),
         onAvailable: (available, reason) =>
           dependencies.report({ name: 'redis-available', operation, available, reason }),
+        onFault: (reason) => dependencies.report({ name: 'redis-error', reason }),
       });
     this.#reading = breakerOf('read', () => withinBudget(budgetMs, () => tryReading(connection, redisKey)));
     this.#writing = breakerOf('write', () => tryWriting(connection, redisKey));

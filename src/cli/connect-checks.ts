@@ -10,6 +10,7 @@ import { duration } from '../operate/text-table.ts';
 import { exchangeBans } from '../purge/exchange-bans.ts';
 import { socketOpener } from '../push/socket.ts';
 import { reasonOf } from '../reason-of.ts';
+import { betterReason } from '../redis/best-reason.ts';
 import { connectRedis } from '../redis/connect.ts';
 import { GLOBAL_IDS, headIn } from '../ton/chain-point.ts';
 import { shorterHistories, shorterHistoryText } from '../ton/histories.ts';
@@ -159,6 +160,7 @@ async function operationsNotServed({ upstream, operations }: Settings, url: stri
 
 async function askRedis({ redis, network }: Settings, url: string): Promise<string> {
   let reason = 'no answer';
+  let best: string | undefined;
   const connection = connectRedis({
     names,
     url,
@@ -169,10 +171,13 @@ async function askRedis({ redis, network }: Settings, url: string): Promise<stri
     onTransition: (transition) => {
       reason = transition.state === 'connected' ? '' : transition.reason;
     },
+    onReason: (seen) => {
+      best = betterReason(best, seen);
+    },
   });
   try {
     await connection.ready();
-    if (reason !== '') throw redisError(reason);
+    if (reason !== '') throw redisError(betterReason(best, reason));
     // What it cannot do at the moment leaves it connected: a replica reads, a full one too.
     const refused = ({ message }: Error) => Promise.reject(redisError(message));
     await tryRedis(connection, checkedKey).catch(refused);

@@ -36,6 +36,7 @@ export function openRedis(
       events.report({ name: 'redis-transition', ...transition });
       onTransition(transition);
     },
+    onReason: (reason) => events.report({ name: 'redis-error', reason }),
     onEvictionProblem: (problem) => events.report({ name: 'redis-evicts-nothing', problem }),
   });
   const tier = new RedisTier({

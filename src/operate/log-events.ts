@@ -159,6 +159,7 @@ const LINES: ByEvent<Line | undefined> = {
   bug: ({ error: err }) => error('this should not happen: please report it', { err }),
   'redis-transition': (event) =>
     event.state === 'connected' ? info('connected to Redis') : warn('no connection to Redis', { reason: event.reason }),
+  'redis-reason': ({ reason }) => warn('why Redis cannot be used', { reason }),
   'redis-evicts-nothing': ({ problem }) => {
     const why = problem === 'no-maxmemory' ? 'no maxmemory is set' : 'its maxmemory-policy is noeviction';
     return warn(

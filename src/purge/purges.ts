@@ -13,6 +13,8 @@ export type PurgeEvent =
   | ({ readonly name: 'purged'; readonly notReached: string | undefined } & Omit<PurgeRequest, 'tag'>)
   /** Other instances have purged: so many bans were new here. */
   | { readonly name: 'purges-followed'; readonly bans: number }
+  /** Why bans could not be exchanged, each time. */
+  | { readonly name: 'redis-error'; readonly reason: string }
   /** Whether the bans of other instances can be read from Redis while it is connected. Reported when it changes. */
   | { readonly name: 'purges-available'; readonly available: boolean; readonly reason: string | undefined };
 
@@ -130,7 +132,7 @@ export class Purges {
    * to be called when the clock has jumped. Never rejects.
    */
   async exchange(): Promise<void> {
-    const { runScript, now } = this.#dependencies;
+    const { runScript, now, report } = this.#dependencies;
     if (runScript === undefined) this.bans.trim(now(), this.#store.keptMs);
     if (runScript === undefined || !this.#isConnected) return;
     try {
@@ -140,7 +142,10 @@ export class Purges {
       this.#available(true, undefined);
     } catch (error) {
       this.#isCurrent = false;
-      if (this.#isConnected) this.#available(false, reasonOf(error));
+      if (!this.#isConnected) return;
+      const reason = reasonOf(error) ?? 'Redis failed';
+      this.#available(false, reason);
+      report({ name: 'redis-error', reason });
     }
   }
 

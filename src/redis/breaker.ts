@@ -12,6 +12,8 @@ export interface RedisBreakerDependencies {
   readonly isFault?: (error: unknown) => boolean;
   /** `reason`: the last fault, when Redis is no longer available. */
   readonly onAvailable: (available: boolean, reason: string | undefined) => void;
+  /** Called with the reason of each fault. */
+  readonly onFault?: (reason: string) => void;
   /** A call that is made every `openMs` while the breaker is open: so it closes without anybody who asks for something. */
   readonly trial?: () => Promise<unknown>;
 }
@@ -26,6 +28,7 @@ export function redisBreaker(dependencies: RedisBreakerDependencies) {
     breaker: { faults, openMs },
     isFault = () => true,
     onAvailable,
+    onFault,
     trial,
   } = dependencies;
   let lastFault: unknown;
@@ -51,6 +54,7 @@ export function redisBreaker(dependencies: RedisBreakerDependencies) {
     } catch (error) {
       lastFault = error;
       end(isFault(error) ? 'failure' : 'unknown');
+      if (error instanceof Error && isFault(error)) onFault?.(error.message);
       return 'failed';
     }
   };

@@ -36,6 +36,8 @@ export interface ConnectRedisDependencies extends Omit<ClientOptions, 'address'>
    */
   readonly tryOut?: (redis: Pick<ConnectedRedis, 'getBuffer' | 'runScript'>) => Promise<void>;
   readonly onTransition?: (transition: RedisTransition) => void;
+  /** Called with each reason for which Redis, or a node of it, cannot be used. */
+  readonly onReason?: (reason: string) => void;
   /** Called at most once, after the first connect. */
   readonly onEvictionProblem?: (problem: EvictionProblem) => void;
 }
@@ -45,7 +47,14 @@ export interface ConnectRedisDependencies extends Omit<ClientOptions, 'address'>
  * there is no connection, and none is sent twice. Throws only for an invalid URL.
  */
 export function connectRedis(dependencies: ConnectRedisDependencies): ConnectedRedis {
-  const { connectTimeoutMs, commandTimeoutMs, tryOut, onTransition, onEvictionProblem } = dependencies;
+  const {
+    connectTimeoutMs,
+    commandTimeoutMs,
+    tryOut,
+    onTransition,
+    onReason = () => {},
+    onEvictionProblem,
+  } = dependencies;
   const address = parseRedisUrl(dependencies.url);
   const client = openClient({ ...dependencies, address });
   const begun = Promise.withResolvers<void>();
@@ -58,6 +67,7 @@ export function connectRedis(dependencies: ConnectRedisDependencies): ConnectedR
   let isUsable = false;
   reportTransitions({
     client,
+    onReason,
     secrets: secretsOf(address),
     tryOut: async () => tryOut?.(direct),
     onTransition: (transition) => {

@@ -28,7 +28,9 @@ export function connectorsBy(names: Names, connectTimeoutMs: Ms): Record<'toServ
     autoSelectFamilyAttemptTimeout: Math.ceil(connectTimeoutMs / 2),
   };
   const watched = <S extends Socket>(stream: S, tls: ConnectionOptions | undefined): S => {
-    names.watch(stream, tls === undefined ? 'connect' : 'secureConnect');
+    const connected = tls === undefined ? 'connect' : 'secureConnect';
+    names.watch(stream, connected);
+    stream.once(connected, () => inOneWrite(stream));
     return stream.on('error', () => {});
   };
 
@@ -76,4 +78,13 @@ export function connectorsBy(names: Names, connectTimeoutMs: Ms): Record<'toServ
   }
 
   return { toServer: ToServer as Connector, bySentinels: BySentinels as unknown as Connector };
+}
+
+/**
+ * Lets the commands of the handshake leave in one write. A server in protected mode says so and closes the connection at
+ * once: a second write would fail, and end the socket before its words are read.
+ */
+function inOneWrite(socket: Socket): void {
+  socket.cork();
+  setImmediate(() => socket.uncork());
 }

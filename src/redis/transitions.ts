@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Cluster, type Redis } from 'ioredis';
 import type { Ms } from '../time-units.ts';
 import { connectMasters } from './open-client.ts';
+import { onRefusals } from './patch-ioredis.ts';
 
 /** Redis was connected, or the connection was lost or could not be made. Reported once per change, not per attempt. */
 export type RedisTransition =
@@ -23,13 +24,21 @@ export interface ReportTransitionsDependencies {
   /** Uses a connection that was just made as toncache will; rejects with the error of Redis. */
   readonly tryOut: () => Promise<void>;
   readonly onTransition: (transition: RedisTransition) => void;
+  /** Called with each reason for which the client, or a node of it, cannot be used. */
+  readonly onReason: (reason: string) => void;
 }
 
 /**
  * Reports when a client becomes usable and when it stops being so; a Cluster is usable while one of its nodes is. One that
  * is refused a command or a key is not usable until it is allowed, whether or not somebody needs it meanwhile.
  */
-export function reportTransitions({ client, secrets, tryOut, onTransition }: ReportTransitionsDependencies): void {
+export function reportTransitions({
+  client,
+  secrets,
+  tryOut,
+  onTransition,
+  onReason,
+}: ReportTransitionsDependencies): void {
   let state: RedisTransition['state'] | undefined;
   let reason = NO_REASON;
   let connects = 0;
@@ -39,8 +48,10 @@ export function reportTransitions({ client, secrets, tryOut, onTransition }: Rep
     onTransition(transition);
   };
   const disconnected = () => report({ state: 'disconnected', reason });
-  const because = (error: Error) => {
-    reason = describe(error, secrets);
+  const because = (error: Error, node = '') => {
+    const text = describe(error, secrets);
+    reason = text.includes(node) ? text : `${node}: ${text}`;
+    onReason(reason);
   };
   const usable = async () => {
     const connect = ++connects;
@@ -60,6 +71,7 @@ export function reportTransitions({ client, secrets, tryOut, onTransition }: Rep
   client.on('reconnecting', disconnected);
   // An error of one node; the others may be usable.
   client.on('node error', because);
+  onRefusals(client, because);
   client.on('error', (error: Error & { readonly lastNodeError?: Error }) => {
     because(error.lastNodeError ?? error);
     // A client that asks sentinels for the primary never emits `reconnecting`.

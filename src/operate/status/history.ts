@@ -52,7 +52,7 @@ export class StatusHistory {
   readonly #timer: NodeJS.Timeout;
   readonly #moments: StatusMoment[] = [];
   readonly #minute = new LastMinute(WINDOW_MS + SHOWN_MS / 2);
-  /** Of each level, when it last began and when it last held. */
+  /** Of each level, when it last began and when it was last so. */
   readonly #spans = new Map<Verdict['level'], { readonly since: EpochMs; readonly lastAt: MonotonicMs }>();
   #levelUntil: MonotonicMs = Number.NEGATIVE_INFINITY;
   #causeUntil: MonotonicMs = Number.NEGATIVE_INFINITY;

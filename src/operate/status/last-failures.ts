@@ -1,6 +1,7 @@
 import type { EventHub } from '../../event-hub.ts';
 import { reasonOf } from '../../reason-of.ts';
 import type { MonotonicMs } from '../../time-units.ts';
+import { RedisOutage } from '../redis-outage.ts';
 import { LimitedClients } from './limited-clients.ts';
 
 /** How an indexer last failed. */
@@ -18,10 +19,10 @@ export interface LastFailure {
 export class LastFailures {
   readonly #ofIndexers = new Map<string, LastFailure>();
   readonly #limited: LimitedClients;
-  #ofRedis: string | undefined;
-  #isConnected = false;
+  readonly #redis: RedisOutage;
 
   constructor(events: EventHub, monotonic: () => MonotonicMs) {
+    this.#redis = new RedisOutage(events, monotonic);
     this.#limited = new LimitedClients(monotonic);
     events.on('client-limited', ({ client }) => this.#limited.count(client));
     events.on('upstream-failed', ({ indexer, operation, code, cause }) => {
@@ -31,16 +32,6 @@ export class LastFailures {
       const result = code === 'upstream-error' ? String(status) : code;
       this.#ofIndexers.set(indexer, { result, reason: undefined });
     });
-    events.on('redis-transition', (event) => {
-      this.#isConnected = event.state === 'connected';
-      if (event.state === 'disconnected') this.#ofRedis = event.reason;
-    });
-    for (const name of ['redis-available', 'purges-available'] as const) {
-      events.on(name, ({ available, reason }) => {
-        // Without a connection all calls fail, and say no more than that.
-        if (!available && this.#isConnected) this.#ofRedis = reason;
-      });
-    }
   }
 
   of(indexer: string): LastFailure | undefined {
@@ -52,7 +43,8 @@ export class LastFailures {
     return this.#limited.names();
   }
 
+  /** The best reason that is known of the outage of Redis. */
   get ofRedis(): string | undefined {
-    return this.#ofRedis;
+    return this.#redis.reason;
   }
 }
