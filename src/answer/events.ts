@@ -2,7 +2,7 @@ import type { KeyPaused } from '../admission/pause.ts';
 import type { ErrorCode } from '../errors.ts';
 import type { ShedReason } from '../failures/shed-reasons.ts';
 import type { HeadFault } from '../indexer/indexer-head.ts';
-import type { UpstreamEvent } from '../indexer/upstream-client.ts';
+import type { IndexerWords, UpstreamEvent } from '../indexer/upstream-client.ts';
 import type { OperationName } from '../ton/operation-names.ts';
 
 /** The operations that clients make the indexer do: the cached ones, and pass-through as one. */
@@ -47,6 +47,8 @@ export type ProxyEvent =
       readonly operation: UpstreamOperation;
       readonly code: ErrorCode;
       readonly status: number;
+      /** What the indexer says of it. */
+      readonly says?: IndexerWords | undefined;
       /** Of an answer that is not of the API: its type, and how it begins. */
       readonly contentType?: string | undefined;
       readonly begins?: string;

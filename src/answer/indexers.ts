@@ -250,6 +250,7 @@ export class Indexers {
       operation: call.operation.name,
       code,
       status,
+      ...(answer.says && { says: answer.says }),
       ...(code === 'upstream-invalid' && { contentType, begins }),
     });
     return classified;

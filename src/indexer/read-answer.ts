@@ -14,6 +14,8 @@ export interface RawAnswer {
   readonly headers: IncomingHttpHeaders;
   /** Empty where the status decides alone ({@link outcomeOfStatus}). May be a slice of a read chunk. */
   readonly body: Buffer;
+  /** The first bytes of a body that is not kept, if they came soon. */
+  readonly words?: Buffer;
 }
 
 export interface ReadAnswerDependencies {
@@ -36,6 +38,9 @@ export type MayRepeat = (isWanted: () => boolean) => Promise<boolean>;
 const monotonic = (): MonotonicMs => performance.now();
 
 const NO_BYTES = Buffer.alloc(0);
+/** The first bytes of a body that is not kept are waited for this long. */
+const WORDS_WITHIN_MS: Ms = 100;
+
 /** The most that is read and discarded of a body that is not needed, to keep its connection. */
 const MOST_DISCARDED_BYTES = 128 * 1024;
 
@@ -77,6 +82,7 @@ class AnswerReader implements ConnectedRequest {
   /** Whether it has closed an idle connection, instead of which there is to be a new one. */
   #isReplacing = false;
   #givenUp: ProxyError | undefined;
+  #wordsTimer: NodeJS.Timeout | undefined;
   #status = 0;
   #headers: IncomingHttpHeaders = {};
   /** The chunks of the body as they come; absent for a body that is not needed, and once the answer has ended. */
@@ -122,15 +128,16 @@ class AnswerReader implements ConnectedRequest {
     if (status < 200) return;
     this.#status = status;
     this.#headers = headers;
-    if (outcomeOfStatus(status) !== undefined) this.#resolve({ status, headers, body: NO_BYTES });
-    else this.#body = [];
+    if (outcomeOfStatus(status) === undefined) this.#body = [];
+    else this.#wordsTimer = setTimeout(() => this.#resolveWith(NO_BYTES), WORDS_WITHIN_MS);
   }
 
   onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
     const { maxBodyBytes, onReading } = this.#dependencies;
     const most = this.#body === undefined ? MOST_DISCARDED_BYTES : maxBodyBytes;
     this.#bytes += chunk.length;
-    if (this.#body !== undefined) {
+    if (this.#body === undefined) this.#resolveWith(chunk);
+    else {
       this.#body.push(chunk);
       onReading(chunk.length);
     }
@@ -139,7 +146,8 @@ class AnswerReader implements ConnectedRequest {
 
   onResponseEnd(): void {
     const [status, headers, body] = [this.#status, this.#headers, this.#body];
-    if (body !== undefined) this.#resolve({ status, headers, body: joined(body) });
+    if (body === undefined) this.#resolveWith(NO_BYTES);
+    else this.#resolve({ status, headers, body: joined(body) });
     this.#end();
   }
 
@@ -177,6 +185,8 @@ class AnswerReader implements ConnectedRequest {
   }
 
   #fail(error: ProxyError): void {
+    // Where the status decides alone, no word of the body is missed but for operators.
+    if (this.#wordsTimer !== undefined) this.#resolveWith(NO_BYTES);
     this.#reject(error);
     this.#end();
   }
@@ -199,9 +209,16 @@ class AnswerReader implements ConnectedRequest {
     this.#controller?.abort(error);
   }
 
+  /** Ends an answer whose status decides alone. The first words of its body are for operators. */
+  #resolveWith(words: Buffer): void {
+    this.#resolve({ status: this.#status, headers: this.#headers, body: NO_BYTES, words });
+    clearTimeout(this.#wordsTimer);
+  }
+
   /** May be called more than once. */
   #end(): void {
     clearTimeout(this.#timer);
+    clearTimeout(this.#wordsTimer);
     if (this.#body !== undefined) this.#dependencies.onReading(-this.#bytes);
     this.#body = undefined;
   }

@@ -12,6 +12,7 @@ import { ageValueSeconds } from './age.ts';
 import { Connection } from './connection.ts';
 import { decoded, type MayRepeat, type RawAnswer, readAnswer, timedOut, unanswered } from './read-answer.ts';
 import { retryAfterMs } from './retry-after.ts';
+import { shownWords } from './shown-words.ts';
 
 export interface UpstreamClientDependencies {
   readonly now: () => EpochMs;
@@ -59,6 +60,8 @@ export interface UpstreamAnswer {
   readonly contentType: string | undefined;
   readonly apiVersion: string | undefined;
   readonly retryAfterMs: Ms | undefined;
+  /** What it says for operators, if it is an error. */
+  readonly says?: IndexerWords | undefined;
   /** Its `Age`, in whole seconds: how long other caches have had it, 0 where it comes from the indexer itself. */
   readonly ageValueSeconds: number;
   /** Absent where it was not sent. */
@@ -67,6 +70,14 @@ export interface UpstreamAnswer {
   readonly body: Buffer;
   readonly askedAt: EpochMs;
   readonly receivedAt: number;
+}
+
+/** What an indexer says with an error, for operators. */
+export interface IndexerWords {
+  /** See {@link shownWords}. */
+  readonly words: string | undefined;
+  /** For how long it wants not to be asked, though less may be kept. */
+  readonly retryAfterMs: Ms | undefined;
 }
 
 /** A request that is passed through. */
@@ -97,7 +108,7 @@ export type UpstreamEvent = {
   readonly isForHead?: true;
   readonly ms: Ms;
 } & (
-  | { readonly name: 'upstream-answered'; readonly status: number }
+  | { readonly name: 'upstream-answered'; readonly status: number; readonly says?: IndexerWords }
   | { readonly name: 'upstream-failed'; readonly code: ErrorCode; readonly cause: unknown }
   /** It was not sent: this machine lacks descriptors, ports or memory. */
   | { readonly name: 'upstream-unsent'; readonly cause: unknown }
@@ -172,13 +183,16 @@ export class UpstreamClient {
       // A process that was suspended reads its sockets before it runs its timers, so the timeout may not have fired.
       if (monotonic() - startedAt > timeoutMs) throw timedOut();
       const receivedAt = now();
-      this.#answered(request, startedAt, answer.status);
+      const waitMs = retryAfterMs(header(answer, 'retry-after'), receivedAt);
+      const says = isError(answer.status) ? this.#saysOf(answer, encoding, waitMs) : undefined;
+      this.#answered(request, startedAt, answer.status, says);
       return {
         status: answer.status,
         contentType: header(answer, 'content-type'),
         apiVersion: header(answer, 'x-api-version'),
         cacheStatus: header(answer, 'cache-status', ', '),
-        retryAfterMs: retryAfterMs(header(answer, 'retry-after'), receivedAt),
+        retryAfterMs: waitMs,
+        says,
         ageValueSeconds: ageValueSeconds(header(answer, 'age')),
         body,
         // The clock may have been set back between the two.
@@ -233,9 +247,15 @@ export class UpstreamClient {
     await Promise.all([this.#pool.destroy(), this.#forwardPool.destroy()]);
   }
 
-  #answered(asked: ReportedRequest, startedAt: MonotonicMs, status: number): void {
+  #answered(asked: ReportedRequest, startedAt: MonotonicMs, status: number, says?: IndexerWords): void {
     const ms = monotonic() - startedAt;
-    this.#dependencies.report({ name: 'upstream-answered', indexer: this.name, ...reported(asked), status, ms });
+    const answered = { indexer: this.name, ...reported(asked), status, ms, ...(says && { says }) };
+    this.#dependencies.report({ name: 'upstream-answered', ...answered });
+  }
+
+  #saysOf({ words, body }: RawAnswer, encoding: string | undefined, waitMs: Ms | undefined): IndexerWords {
+    const { apiKey } = this.#dependencies;
+    return { words: shownWords(words ?? body, encoding, apiKey === undefined ? [] : [apiKey]), retryAfterMs: waitMs };
   }
 
   #failed(asked: ReportedRequest, startedAt: MonotonicMs, error: unknown): unknown {
@@ -268,6 +288,9 @@ export class UpstreamClient {
     });
   }
 }
+
+/** Whether an answer with this status has words for operators: a 404 is an answer. */
+const isError = (status: number): boolean => status >= 400 && status !== 404;
 
 /** Of several lines of one name the first, or all with `separator` between them. */
 function header({ headers }: Pick<RawAnswer, 'headers'>, name: string, separator?: string): string | undefined {

@@ -3,15 +3,22 @@ import type { ByEvent, EventHub } from '../event-hub.ts';
 import { FAILURES } from '../failures/codes.ts';
 import { sentenceOf } from '../failures/sentence.ts';
 import { SHED } from '../failures/shed-reasons.ts';
-import { outcomeOfStatus } from '../outcomes.ts';
+import type { IndexerWords } from '../indexer/upstream-client.ts';
+import { CLIENT_MISTAKES, outcomeOfStatus } from '../outcomes.ts';
 import { reasonOf } from '../reason-of.ts';
 import type { MonotonicMs } from '../time-units.ts';
 import { loggedKey } from '../ton/cache-key.ts';
 import { shorterHistoryText } from '../ton/histories.ts';
 import { notServedText } from '../ton/not-served.ts';
 import { OPERATIONS } from '../ton/operations.ts';
+import { sayingOf } from './saying.ts';
 
 const MINUTE_MS = 60_000;
+
+/** An indexer that answered less than this ago accepts our key. */
+const ANSWERING_MS = 10_000;
+
+const isAnswer = (status: number): boolean => status === 200 || status === 404 || CLIENT_MISTAKES.includes(status);
 
 /** After so many good answers in a row the log says that the indexer answers again. */
 const GOOD_AGAIN = 10;
@@ -71,6 +78,20 @@ const STATES = {
 /** A path that a client has asked for. Its long parts may be accounts or secrets. */
 const shownPath = (path: string): string => path.replace(/[^ /]{32,}/g, '…').slice(0, 100);
 
+/** An error of an indexer, with what it says. */
+interface ErrorAnswer {
+  readonly indexer: string;
+  readonly operation: string;
+  readonly status: number;
+  readonly says?: IndexerWords | undefined;
+}
+
+/** What an indexer says with an error, for the log. */
+function saidIn({ status, says }: ErrorAnswer): { readonly said?: string } {
+  const said = sayingOf(status, says);
+  return said === undefined ? {} : { said };
+}
+
 /** The indexers of the settings. */
 export interface LoggedIndexers {
   /** Whether there is no other than one. */
@@ -80,14 +101,21 @@ export interface LoggedIndexers {
 }
 
 /** The lines of events that say what an indexer answers. */
-const answerLines = ({ isOne, backups }: LoggedIndexers): ByEvent<Line | undefined> => {
-  const keyRefused = (indexer: string, status: number) => {
+const answerLines = (
+  { isOne, backups }: LoggedIndexers,
+  isAnswering: (indexer: string) => boolean,
+): ByEvent<Line | undefined> => {
+  const keyRefused = (event: ErrorAnswer) => {
+    const { indexer, status } = event;
+    const fields = { status, ...saidIn(event) };
+    // A firewall in front of it refuses some requests; a wrong key is refused for all.
+    if (isAnswering(indexer)) return indexerFails(event, status, fields);
     const setting = backups.includes(indexer) ? 'UPSTREAM_BACKUP_API_KEY' : 'UPSTREAM_API_KEY';
     const { 'upstream-refused-key': refused } = FAILURES;
     const got = refused.status;
     const clients = isOne ? `clients get ${got}` : `the others are asked; clients get ${got} only if all fail`;
     const message = `${sentenceOf(refused)}: check ${setting} (${clients})`;
-    return about(topicOf(indexer), 'key', error(message, { indexer, status }));
+    return about(topicOf(indexer), 'key', error(message, { indexer, ...fields }));
   };
   return {
     'upstream-answered': (event) => {
@@ -98,13 +126,14 @@ const answerLines = ({ isOne, backups }: LoggedIndexers): ByEvent<Line | undefin
       }
       // What the answer to an operation means is reported once it is read. A client's own key is between the two.
       if (OPERATIONS.has(operation) && event.isForHead !== true) return undefined;
-      if (!isRefusedKey) return indexerFails(event, status, { status });
-      return operation === 'passThrough' ? undefined : keyRefused(indexer, status);
+      if (!isRefusedKey) return indexerFails(event, status, { status, ...saidIn(event) });
+      return operation === 'passThrough' ? undefined : keyRefused(event);
     },
     'upstream-useless': (event) => {
       const { code, status, contentType, begins } = event;
-      if (code === 'upstream-refused-key') return keyRefused(event.indexer, status);
-      if (code === 'upstream-error') return status < 500 ? undefined : indexerFails(event, status, { status });
+      if (code === 'upstream-refused-key') return keyRefused(event);
+      if (code === 'upstream-error')
+        return status < 500 ? undefined : indexerFails(event, status, { status, ...saidIn(event) });
       // Of these the pause, and the guard of what is not served, report when they begin and end.
       return code === 'upstream-rate-limited' || code === 'not-served'
         ? undefined
@@ -229,6 +258,15 @@ export function logEvents(
   const saidOf = new Map<string, TopicLog>();
   const heardOf = new Set<string>();
 
+  /** By indexer: when it last answered, and its last 429. */
+  const answeredAt = new Map<string, MonotonicMs>();
+  const refusedBy = new Map<string, ErrorAnswer>();
+  const isAnswering = (indexer: string) => now() - (answeredAt.get(indexer) ?? Number.NEGATIVE_INFINITY) < ANSWERING_MS;
+  events.on('upstream-answered', (event) => {
+    if (event.status === 429) refusedBy.set(event.indexer, event);
+    if (event.operation !== 'passThrough' && isAnswer(event.status)) answeredAt.set(event.indexer, now());
+  });
+
   const isNews = ({ topic, cause = '', isGood }: Line): boolean => {
     if (topic === undefined) return true;
     const said = saidOf.get(topic);
@@ -243,15 +281,18 @@ export function logEvents(
     return true;
   };
 
-  events.onEach({ ...answerLines(indexers), ...LINES }, (line, event) => {
+  events.onEach({ ...answerLines(indexers, isAnswering), ...LINES }, (line, event) => {
     if (isClosing) return;
+    const isPause = event.name === 'pause' || event.name === 'key-paused';
+    const refused = isPause && line?.level === 'warn' ? refusedBy.get(event.indexer) : undefined;
     // A failed question for the head only shortens lifetimes; no client gets a failure. But the first one, at the start,
     // says what clients will get.
     if ('isForHead' in event && heardOf.has(event.indexer)) return;
     if ('indexer' in event) heardOf.add(event.indexer);
     // Each connection says anew what is wrong with it.
     if (event.name === 'stream-connected') saidOf.delete(STREAM);
-    if (line !== undefined && isNews(line)) logger[line.level](line.fields ?? {}, line.message);
+    if (line !== undefined && isNews(line))
+      logger[line.level]({ ...line.fields, ...(refused && saidIn(refused)) }, line.message);
   });
   return () => {
     isClosing = true;

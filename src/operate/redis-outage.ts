@@ -1,6 +1,6 @@
 import type { EventHub } from '../event-hub.ts';
-import { betterReason, tellsWhy } from '../redis/best-reason.ts';
 import type { MonotonicMs, Ms } from '../time-units.ts';
+import { betterReason, tellsWhy } from './best-reason.ts';
 
 /** What was learned this long before an outage began is of it: the error comes before the end of the connection. */
 const BEFORE_MS: Ms = 10_000;

@@ -17,7 +17,7 @@ export interface Cause {
 }
 
 /** Something that is not as always, and why. */
-export interface Finding extends Cause {
+export interface Impairment extends Cause {
   /** What clients get: `serving`, `slow answers`, `refusing 90 %`. */
   readonly says: string;
 }
@@ -70,7 +70,9 @@ export function whyShed(reason: string, growth: Growth, failures: Failures): Cau
   const part = growth.after.sum('asking_greediest_ratio');
   // What waits does not show it: the backlog of an indexer that is full is short.
   if (section === undefined && part > GREEDY_PART) return ofOneClient('asks for', part, 'what memory does not answer');
-  const why = sentenceOf(isShedReason(reason) ? SHED[reason] : FAILURES.overloaded);
+  const words = sentenceOf(isShedReason(reason) ? SHED[reason] : FAILURES.overloaded);
+  const isPause = reason === 'paused' || reason === 'key-paused';
+  const why = isPause ? withReason(words, reasonOf('upstream-rate-limited', growth.after, failures)) : words;
   return { why, todo: section ?? OVERLOADED };
 }
 
@@ -99,7 +101,7 @@ export function whyFailed(code: string, growth: Growth, failures: Failures): Cau
       .map(({ labels }) => String(labels['indexer']));
     const [one, ...others] = failing.filter((indexer) => growth.of('indexer_requests_total', { indexer, result }) > 0);
     const isOneOfSeveral = others.length === 0 && growth.after.of('indexer_failing').length > 1;
-    const says = saysOf(result, isOneOfSeveral ? one : undefined);
+    const says = saysOf(result, growth, isOneOfSeveral ? one : undefined);
     const todo = SECTIONS[OUTCOMES[outcomeOfResult(result)].client] ?? FAILS;
     return { why: withReason(says, reasonOf(result, growth.after, failures)), todo };
   }
@@ -157,7 +159,7 @@ export function whatItDoes(indexer: string, growth: Growth, failures: Failures, 
   const last = failures.of(indexer);
   const result = growth.most('indexer_requests_total', 'result', isBad, { indexer }) || last?.result || '';
   if (result === '' || !isBad(result)) return `${name} fails`;
-  return withReason(saysOf(result, name), last?.result === result ? last.reason : undefined);
+  return withReason(saysOf(result, growth, name), last?.result === result ? last.reason : undefined);
 }
 
 /** The system's own words for failures of this kind. */
@@ -167,7 +169,10 @@ function reasonOf(result: string, after: Samples, failures: Failures): string | 
 }
 
 export function withReason(words: string, reason: string | undefined): string {
-  return reason === undefined ? words : `${words} (${reason})`;
+  if (reason === undefined) return words;
+  // What an indexer says begins with its status, which the words may have.
+  const [, status = '', said = ''] = /^(\d{3}): (.*)$/.exec(reason) ?? [];
+  return `${words} (${status !== '' && words.includes(status) ? said : reason})`;
 }
 
 /** Whether requests that are counted under this result show that something is wrong with the indexer. */
@@ -176,11 +181,26 @@ export function isBad(result: string): boolean {
 }
 
 /** What an indexer does, by the result that its requests are counted under. */
-function saysOf(result: string, indexer = 'the indexer'): string {
+function saysOf(result: string, growth: Growth, indexer?: string): string {
   const outcome = outcomeOfResult(result);
+  const name = indexer ?? 'the indexer';
+  if (outcome === 'refused-key' && isAnswering(growth, indexer)) return `${name} answers ${refusingStatus(growth)}`;
   const isByStatus = ['failed', 'client-error', 'invalid'].includes(outcome) && !Number.isNaN(Number(result));
   // The cast: only what is bad is asked about, and that is a failure for clients.
-  return isByStatus
-    ? `${indexer} answers ${result}`
-    : sentenceOf(FAILURES[OUTCOMES[outcome].client as ErrorCode], indexer);
+  return isByStatus ? `${name} answers ${result}` : sentenceOf(FAILURES[OUTCOMES[outcome].client as ErrorCode], name);
+}
+
+/** Whether an indexer, or any, has answered requests in the window: then it accepts our key. */
+function isAnswering(growth: Growth, indexer: string | undefined): boolean {
+  const isKnown = indexer !== undefined && growth.after.of('indexer_requests_total', { indexer }).length > 0;
+  // A request that is passed through may have its client's key.
+  const own =
+    growth.good('upstream_requests_total') - growth.good('upstream_requests_total', { operation: 'passThrough' });
+  return own > 0 && growth.good('indexer_requests_total', isKnown ? { indexer } : {}) > 0;
+}
+
+function refusingStatus(growth: Growth): string {
+  return (
+    growth.most('indexer_requests_total', 'result', (result) => outcomeOfResult(result) === 'refused-key') || '403'
+  );
 }

@@ -2,6 +2,7 @@ import type { EventHub } from '../../event-hub.ts';
 import { reasonOf } from '../../reason-of.ts';
 import type { MonotonicMs } from '../../time-units.ts';
 import { RedisOutage } from '../redis-outage.ts';
+import { sayingOf } from '../saying.ts';
 import { LimitedClients } from './limited-clients.ts';
 
 /** How an indexer last failed. */
@@ -28,9 +29,9 @@ export class LastFailures {
     events.on('upstream-failed', ({ indexer, operation, code, cause }) => {
       if (operation !== 'passThrough') this.#ofIndexers.set(indexer, { result: code, reason: reasonOf(cause) });
     });
-    events.on('upstream-useless', ({ indexer, code, status }) => {
+    events.on('upstream-useless', ({ indexer, code, status, says }) => {
       const result = code === 'upstream-error' ? String(status) : code;
-      this.#ofIndexers.set(indexer, { result, reason: undefined });
+      this.#ofIndexers.set(indexer, { result, reason: sayingOf(status, says) });
     });
   }
 

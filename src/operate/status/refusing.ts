@@ -2,7 +2,7 @@ import { FAILURES } from '../../failures/codes.ts';
 import { sentenceOf } from '../../failures/sentence.ts';
 import type { Growth } from '../samples.ts';
 import { duration } from '../text-table.ts';
-import { type Cause, type Failures, type Finding, whyFailed, whyShed } from './causes.ts';
+import { type Cause, type Failures, type Impairment, whyFailed, whyShed } from './causes.ts';
 import type { LastMinute } from './last-minute.ts';
 import { FEWEST, unansweredIn } from './unanswered.ts';
 
@@ -19,7 +19,7 @@ const MOST_NETWORKS = 3;
 export const LIMITED = 'clients-ask-for-more-than-their-limit';
 
 /** What was refused in the window. */
-export function refusingIn(growth: Growth, failures: Failures): Finding | undefined {
+export function refusingIn(growth: Growth, failures: Failures): Impairment | undefined {
   const { limited, failed, asked, isMostlyLimited } = unansweredIn(growth);
   if (isMostlyLimited) {
     const why = `${whoIsLimited(failures)}: if that is your proxy, set TRUSTED_PROXIES`;
@@ -30,7 +30,7 @@ export function refusingIn(growth: Growth, failures: Failures): Finding | undefi
 }
 
 /** What failed in the last minute, where the last 10 s show too little of it. */
-export function refusingInMinute(minute: LastMinute, failures: Failures): Finding | undefined {
+export function refusingInMinute(minute: LastMinute, failures: Failures): Impairment | undefined {
   const { failed, asked } = unansweredIn(minute.growth);
   if (failed < FEWEST_IN_A_MINUTE || failed <= BAD_PART * asked) return undefined;
   return { says: saidOfMinute(minute), ...whyUnanswered(minute.growth, failures) };

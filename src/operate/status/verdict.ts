@@ -7,8 +7,8 @@ import {
   type Cause,
   DISPROVED,
   type Failures,
-  type Finding,
   greedyIn,
+  type Impairment,
   isBad,
   whatItDoes,
   whyBreakerOpen,
@@ -24,10 +24,10 @@ import { LIMITED, refusingIn, refusingInMinute, whoIsLimited } from './refusing.
 import { FEWEST, unansweredIn, validIn } from './unanswered.ts';
 
 /** What an operator should know first. */
-export interface Verdict extends Finding {
+export interface Verdict extends Impairment {
   readonly level: (typeof LEVELS)[number];
   /** What else is wrong, the worst first; what needs the same to be done is said once. */
-  readonly also: readonly Finding[];
+  readonly also: readonly Impairment[];
 }
 
 /** How clients are served: as always; all, but not as always; or some not at all. The metric is the place of a level. */
@@ -56,14 +56,14 @@ export function verdictOf(before: Samples, after: Samples, failures: Failures, m
 }
 
 /** What is wrong beside the worst: what needs the same to be done is said once. */
-export function withoutRepeats(worst: Finding, others: readonly Finding[]): readonly Finding[] {
+export function withoutRepeats(worst: Impairment, others: readonly Impairment[]): readonly Impairment[] {
   return others.filter(({ todo }, place) => ![worst, ...others.slice(0, place)].some((it) => it.todo === todo));
 }
 
 const SERVING: Verdict = { level: 'serving', says: 'serving', why: '', todo: '', also: [] };
 
 /** All that is wrong while everybody gets an answer, the worst first. */
-function degradedIn(growth: Growth, failures: Failures): readonly Finding[] {
+function degradedIn(growth: Growth, failures: Failures): readonly Impairment[] {
   const trouble = troubleIn(growth, failures);
   const doubt = doubtIn(growth);
   return [
@@ -78,27 +78,27 @@ function degradedIn(growth: Growth, failures: Failures): readonly Finding[] {
   ].filter((finding) => finding !== undefined);
 }
 
-function backupIn(growth: Growth, failures: Failures): Finding | undefined {
+function backupIn(growth: Growth, failures: Failures): Impairment | undefined {
   const backup = backupsOf(growth.after).find((is) => growth.good('indexer_requests_total', is) > 0);
   if (backup === undefined) return undefined;
   const why = whyOthers(growth, failures);
   return { says: `served by the backup ${backup.indexer}`, why, todo: 'served-by-the-backup' };
 }
 
-function pastIn(after: Samples): Finding | undefined {
+function pastIn(after: Samples): Impairment | undefined {
   const same = ofReplicas(after, 'indexer_head_same_seconds').map(({ value }) => value);
   if (same.length === 0 || Math.min(...same) <= STILL_SECONDS) return undefined;
   const why = `the newest block has been the same for ${duration(1000 * Math.min(...same))}`;
   return { says: 'answers from the past', why, todo: 'the-newest-block-stands-still' };
 }
 
-function withoutRedisIn(after: Samples, failures: Failures): Finding | undefined {
+function withoutRedisIn(after: Samples, failures: Failures): Impairment | undefined {
   if (after.of('redis_available').every(({ value }) => value > 0)) return undefined;
   const why = withReason('Redis is away', failures.ofRedis);
   return { says: 'serving from memory alone', why, todo: 'redis-is-away' };
 }
 
-function limitedIn(growth: Growth, failures: Failures): Finding | undefined {
+function limitedIn(growth: Growth, failures: Failures): Impairment | undefined {
   const { limited } = unansweredIn(growth);
   if (limited < FEWEST) return undefined;
   return { says: 'all others are answered', why: whoIsLimited(failures), todo: LIMITED };
@@ -120,7 +120,7 @@ function areSlow(growth: Growth): boolean {
   return (latencyIn(growth, {}, part) ?? 0) > SLOW_SECONDS;
 }
 
-function slowIn(growth: Growth): Finding | undefined {
+function slowIn(growth: Growth): Impairment | undefined {
   const { sent } = countOperations(growth);
   const indexer = growth.quantile('upstream_request_seconds', 0.99) ?? 0;
   const greedy = greedyIn(growth.after);
@@ -139,7 +139,7 @@ function slowIn(growth: Growth): Finding | undefined {
 }
 
 /** What is done without while all else is served: an operation that no indexer serves, or some of several indexers. */
-function lackingIn(growth: Growth, failures: Failures): Finding | undefined {
+function lackingIn(growth: Growth, failures: Failures): Impairment | undefined {
   const notServed = Map.groupBy(growth.after.of('operation_not_served'), ({ labels }) => String(labels['operation']));
   const [operation] = [...notServed].find(([, samples]) => isEach(samples)) ?? [];
   if (operation !== undefined) {

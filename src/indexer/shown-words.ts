@@ -1,0 +1,47 @@
+import { constants, gunzipSync } from 'node:zlib';
+
+/** So much of a body is looked at, and so much of its words is shown. */
+const [READ_BYTES, SHOWN_CHARACTERS] = [4096, 100];
+
+/** Long enough for a key, an account or a hash. */
+const LONG_PARTS = /[\p{L}\p{N}_+/=-]{24,}/gu;
+
+/** What a terminal or a page would not show as it is: control characters, and those that change the direction. */
+const UNSHOWN = /[\p{C}\p{Z}\s]+/gu;
+
+/**
+ * The words of an answer that is an error, as operators may see them: its `error`, `message` or `detail` if it is JSON, else
+ * its first characters, at most 100, without secrets. `undefined` where there are none. Never throws.
+ */
+export function shownWords(body: Buffer, encoding: string | undefined, secrets: readonly string[]): string | undefined {
+  const text = unpacked(body.subarray(0, READ_BYTES), encoding);
+  const cleaned = secrets
+    .filter((secret) => secret !== '')
+    .reduce((words, secret) => words.replaceAll(secret, '***'), messageIn(text) ?? text)
+    .replace(UNSHOWN, ' ')
+    .replace(LONG_PARTS, '…')
+    .trim();
+  return [...cleaned].slice(0, SHOWN_CHARACTERS).join('') || undefined;
+}
+
+/** The text of what has come of a body; empty where it is packed in another way than gzip. */
+function unpacked(body: Buffer, encoding: string | undefined): string {
+  const name = encoding?.trim().toLowerCase() ?? '';
+  if (name === '' || name === 'identity') return body.toString();
+  try {
+    return name === 'gzip'
+      ? gunzipSync(body, { finishFlush: constants.Z_SYNC_FLUSH, maxOutputLength: 16 * READ_BYTES }).toString()
+      : '';
+  } catch {
+    return '';
+  }
+}
+
+function messageIn(text: string): string | undefined {
+  try {
+    const { error, message, detail } = JSON.parse(text);
+    return [error?.message, error, message, detail].find((words) => typeof words === 'string' && words !== '');
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,10 @@
+import type { IndexerWords } from '../indexer/upstream-client.ts';
+import { duration } from './text-table.ts';
+
+/** What an indexer says with an error: `429: daily limit reached; asks for 12 h`. `undefined` where it says no more than the status. */
+export function sayingOf(status: number, says: IndexerWords | undefined): string | undefined {
+  const { words, retryAfterMs = 0 } = says ?? {};
+  const time = retryAfterMs > 0 ? `asks for ${duration(retryAfterMs)}` : undefined;
+  const said = [words, time].filter((part) => part !== undefined).join('; ');
+  return said === '' ? undefined : `${status}: ${said}`;
+}

@@ -1,0 +1,66 @@
+import { describe, expect, it } from 'vitest';
+import { newestBlock, unknownTransaction } from '../e2e/questions.ts';
+import { ANY_WORLD, World } from '../e2e/world.ts';
+import { answering } from './faulty-world.ts';
+
+const KEY = 'our-key';
+const start = () => World.start({ ...ANY_WORLD, proxy: { stopsTime: true, env: { UPSTREAM_API_KEY: KEY } } });
+
+const verdictOf = async (world: World) => JSON.parse((await world.proxy.askAdmin('/status.json')).text).verdict;
+const saidIn = (world: World) =>
+  world.proxy.log.flatMap((line) => ('said' in line ? [[line.msg, line.said] as const] : []));
+
+/** Asks for different keys, which fail with this answer, between two looks at the metrics. */
+async function failWith(world: World, body: string, headers: Readonly<Record<string, string>>, status: number) {
+  await world.ask(newestBlock(world));
+  await verdictOf(world);
+  world.advance(20_000);
+  await verdictOf(world);
+  world.indexer.faults.inject(answering(body, headers, status));
+  for (let time = 0; time < 5; time++) await world.ask(unknownTransaction());
+  world.advance(1000);
+  return verdictOf(world);
+}
+
+describe('page and log have the words of the indexer', () => {
+  it('of a quota that is used up, by 403', async () => {
+    await using world = await start();
+    const { why } = await failWith(world, '{"error":"Daily limit of your plan is used up"}', {}, 403);
+    expect(why).toBe('the indexer refuses our API key (403: Daily limit of your plan is used up)');
+    expect(saidIn(world)[0]).toEqual([
+      'the indexer refuses our API key: check UPSTREAM_API_KEY (clients get 502)',
+      '403: Daily limit of your plan is used up',
+    ]);
+  });
+
+  it('of a quota that is used up, by 429, with the time that it asks for', async () => {
+    await using world = await start();
+    const { why } = await failWith(world, '{"error":"quota"}', { 'Retry-After': '43200' }, 429);
+    expect(why).toBe('the indexer asked for a pause (429) (quota; asks for 12 h)');
+    expect(saidIn(world).map(([, said]) => said)).toContain('429: quota; asks for 12 h');
+  });
+
+  it('without keys, long parts, control characters and all that is more than 100', async () => {
+    await using world = await start();
+    const body = `no\u0000 \u202e<b>${KEY}</b> ${'k'.repeat(64)} ${'word '.repeat(100)}`;
+    const { why } = await failWith(world, body, {}, 503);
+    expect(why).toContain('the indexer answers 503 (no <b>***</b> … word word');
+    expect(why.length).toBeLessThan(200);
+    expect(JSON.stringify(world.proxy.log)).not.toContain(KEY);
+  });
+
+  it('of a firewall that refuses some requests, which is no refused key', async () => {
+    await using world = await start();
+    await verdictOf(world);
+    world.indexer.faults.inject(answering('<html>Attention Required!</html>', {}, 403), {
+      operation: 'adjacentTransactions',
+    });
+    for (let time = 0; time < 5; time++) {
+      await world.ask(newestBlock(world));
+      await world.ask(unknownTransaction());
+    }
+    world.advance(1000);
+    expect((await verdictOf(world)).why).toBe('the indexer answers 403 (<html>Attention Required!</html>)');
+    expect(world.proxy.log.filter(({ msg }) => msg.includes('refuses our API key'))).toEqual([]);
+  });
+});
