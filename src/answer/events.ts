@@ -1,6 +1,7 @@
 import type { KeyPaused } from '../admission/pause.ts';
 import type { ErrorCode } from '../errors.ts';
 import type { ShedReason } from '../failures/shed-reasons.ts';
+import type { Fall } from '../indexer/fallen-head.ts';
 import type { HeadFault } from '../indexer/indexer-head.ts';
 import type { IndexerWords, UpstreamEvent } from '../indexer/upstream-client.ts';
 import type { OperationName } from '../ton/operation-names.ts';
@@ -71,6 +72,8 @@ export type ProxyEvent =
       readonly indexer: string;
       readonly state: 'failing' | 'well' | 'behind' | 'caught-up' | HeadFault | 'believed';
     }
+  /** The head of an indexer has fallen back, or is there again (`undefined`). */
+  | { readonly name: 'head-fell'; readonly indexer: string; readonly fall: Fall | undefined }
   /** The history of an indexer turned out to be shorter than that of another one: `first` is its oldest block. */
   | { readonly name: 'shorter-history'; readonly indexer: string; readonly first: number }
   /** Whether the rate limit is now shared through Redis, or this instance counts for itself. */

@@ -131,6 +131,7 @@ export function openIndexer(
     onRateLimited: (retryAfterMs) => passBy(pauseOfCached, headKey)?.('rate-limited', retryAfterMs),
     isOurChain,
     askEveryMs: () => headEveryMs(HEAD_EVERY_MS, indexer.requestsPerSecond, instances()),
+    onFall: (fall) => report({ name: 'head-fell', indexer: name, fall }),
     onFault: (fault) => report({ name: 'indexer-state', indexer: name, state: fault ?? 'believed' }),
     now,
   });

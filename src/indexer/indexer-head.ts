@@ -2,6 +2,7 @@ import { ProxyError } from '../errors.ts';
 import type { EpochMs, Ms } from '../time-units.ts';
 import { type ChainHead, type ChainPoint, headIn } from '../ton/chain-point.ts';
 import { BlockProof, blockQuestion, showsBlock } from './block-proof.ts';
+import { type Fall, FallenHead } from './fallen-head.ts';
 import { HeadJudge } from './head-judge.ts';
 import type { UpstreamAnswer, UpstreamClient, UpstreamRequest } from './upstream-client.ts';
 
@@ -46,6 +47,8 @@ export interface IndexerHeadDependencies {
   readonly isOurChain: (globalId: number) => boolean;
   /** Called when what it says of its chain turns out to be wrong, or is right again (`undefined`). */
   readonly onFault: (fault: HeadFault | undefined) => void;
+  /** Called when its head has fallen back, and when it is there again, or an hour is over (`undefined`). */
+  readonly onFall: (fall: Fall | undefined) => void;
   /** The head is asked for at most as often as this. */
   readonly askEveryMs: () => Ms;
   readonly now: () => EpochMs;
@@ -67,6 +70,7 @@ export class IndexerHead {
   readonly #dependencies: IndexerHeadDependencies;
   readonly #proof = new BlockProof();
   readonly #judge: HeadJudge;
+  readonly #fallen: FallenHead;
   #at = 0;
   /** When the indexer last showed a time that is not older than the known one. */
   #shownAt = Number.NEGATIVE_INFINITY;
@@ -89,6 +93,7 @@ export class IndexerHead {
   constructor(dependencies: IndexerHeadDependencies) {
     this.#dependencies = dependencies;
     this.#judge = new HeadJudge(dependencies);
+    this.#fallen = new FallenHead(dependencies.now);
     this.#newestShownAt = dependencies.now();
   }
 
@@ -108,7 +113,7 @@ export class IndexerHead {
    * if it is time, and no answer has shown the newest block meanwhile.
    */
   pollIfDue(): void {
-    if (!this.#isNewestShown(this.#dependencies.now())) this.askIfDue();
+    if (this.#fallen.isLow || !this.#isNewestShown(this.#dependencies.now())) this.askIfDue();
   }
 
   /** The highest block that it is known to have; -1 while none is known. */
@@ -137,6 +142,11 @@ export class IndexerHead {
   get isSilent(): boolean {
     const since = this.#unansweredSince;
     return since !== undefined && this.#dependencies.now() - since > SILENT_AFTER_MS;
+  }
+
+  /** From which block its head has fallen back, and to which; `undefined` while it has not. */
+  get fall(): Fall | undefined {
+    return this.#fallen.fall;
   }
 
   /** The oldest block that it has by its newest word; `undefined` where it does not say, or its word does not count. */
@@ -219,6 +229,7 @@ export class IndexerHead {
       this.#reachedAt = now;
     }
     if (!isPolled && seqno > this.#last && this.#word !== undefined && this.#isNewestShown(now)) this.#shows(at);
+    if (!isPolled && seqno > this.#last) this.#fallen.shown(seqno);
     if (isPolled || seqno > this.#last) this.#last = seqno;
   }
 
@@ -239,6 +250,7 @@ export class IndexerHead {
     if (this.#isOfOtherChain || head.seqno < 0) return undefined;
     this.#askedAt = now();
     this.#shows(head.at);
+    this.#compare(head.seqno);
     this.#first = head.first;
     // A time from the future is garbage here too: heads are compared by it.
     return head.at <= now() + FURTHEST_AHEAD_MS ? head : { ...head, at: 0 };
@@ -261,6 +273,7 @@ export class IndexerHead {
     this.#unansweredSince = undefined;
     this.#proof.forget();
     this.#judge.forgetTimes();
+    this.#fallen.forget();
   }
 
   async #askForHead(): Promise<ChainHead | undefined> {
@@ -273,6 +286,13 @@ export class IndexerHead {
     if (answer === 'not sent') this.#unansweredSince = unansweredSince;
     if (answer === 'not sent' || answer?.status !== 200) return undefined;
     return this.hear(headIn(answer.body));
+  }
+
+  #compare(seqno: number): void {
+    const had = this.#fallen.fall;
+    this.#fallen.named(seqno);
+    const { fall } = this.#fallen;
+    if ((had === undefined) !== (fall === undefined)) this.#dependencies.onFall(fall);
   }
 
   /** An answer has shown the newest block, which is from `blockAt` (0 where that is not known). */

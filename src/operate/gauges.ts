@@ -134,6 +134,16 @@ export function addGauges(registry: Registry, sources: GaugeSources): void {
     'For how long each indexer has named the same newest block. Absent while nobody asks for it.',
     ({ sameForMs }) => sameForMs,
   );
+  ofIndexer(
+    'indexer_fallen_blocks',
+    'The blocks by which the head of an indexer is below the one that it has fallen from; 0 while it has not.',
+    ({ head: { fall } }) => (fall === undefined ? 0 : fall.from - fall.to),
+  );
+  ofIndexer(
+    'indexer_fallen_from_seqno',
+    'The block that the head of an indexer has fallen from; 0 while it has not.',
+    ({ head: { fall } }) => fall?.from ?? 0,
+  );
   ofIndexer('indexer_silent', 'Whether an indexer does not say its newest block (1) when it is asked for it.', (it) =>
     Number(it.head.isSilent),
   );

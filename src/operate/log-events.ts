@@ -156,6 +156,14 @@ const LINES: ByEvent<Line | undefined> = {
           operation,
         }),
   'indexer-state': ({ indexer, state }) => STATES[state](indexer),
+  'head-fell': ({ indexer, fall }) =>
+    fall === undefined
+      ? info('the newest block of the indexer is no longer below the one that it had fallen from', { indexer })
+      : about(
+          `head of ${indexer}`,
+          '',
+          warn('answers from the past: the newest block of the indexer fell', { indexer, ...fall }),
+        ),
   'shorter-history': ({ indexer, first }) => warn(shorterHistoryText(indexer, first), { indexer, first }),
   breaker: ({ indexer, operation, state }) =>
     state === 'open'

@@ -54,6 +54,31 @@ describe('with one indexer, its head is polled', () => {
     await expect.poll(sameSeconds).toBeGreaterThan(120);
   });
 
+  it.each([
+    ['blocks that it does not have', () => unknownTransaction()],
+    ['ever newer blocks of those that it has', (seqno: number) => targetOf('masterchainBlockShards', { seqno })],
+  ])('so that one that falls back is told, though clients ask for %s', async (_, targetAt) => {
+    await start();
+    const { headSeqno } = world.indexer.chain;
+    await askEachSecond(12, () => newestBlock(world));
+    const from = world.indexer.chain.headSeqno;
+    const to = headSeqno - 1250;
+    const fallen = world.indexer.faults.inject({ kind: 'head', seqno: to }, { operation: 'masterchainInfo' });
+    let seqno = 3;
+    await askEachSecond(25, () => targetAt(seqno++));
+    const statusOf = async () => JSON.parse((await world.proxy.askAdmin('/status.json')).text).verdict;
+    const grouped = (block: number) => block.toLocaleString('en');
+    const why = `the newest block fell from ${grouped(from)} to ${grouped(to)}`;
+    await expect.poll(statusOf).toMatchObject({ level: 'degraded', says: 'answers from the past', why });
+    expect(world.proxy.log.filter(({ msg }) => msg.startsWith('answers from the past'))).toEqual([
+      expect.objectContaining({ from, to }),
+    ]);
+    fallen.remove();
+    // Three answers in a row, because that is a jump.
+    await askEachSecond(35, unknownTransaction);
+    expect(await world.proxy.metric('toncache_indexer_fallen_blocks')).toBe(0);
+  });
+
   it('not while clients ask for ever newer blocks, once it is known', async () => {
     await start();
     await askEachSecond(60, () => newestBlock(world));

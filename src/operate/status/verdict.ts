@@ -60,6 +60,8 @@ export function withoutRepeats(worst: Impairment, others: readonly Impairment[])
   return others.filter(({ todo }, place) => ![worst, ...others.slice(0, place)].some((it) => it.todo === todo));
 }
 
+const grouped = (seqno: number) => seqno.toLocaleString('en');
+
 const SERVING: Verdict = { level: 'serving', says: 'serving', why: '', todo: '', also: [] };
 
 /** All that is wrong while everybody gets an answer, the worst first. */
@@ -86,6 +88,14 @@ function backupIn(growth: Growth, failures: Failures): Impairment | undefined {
 }
 
 function pastIn(after: Samples): Impairment | undefined {
+  const blocks = ofReplicas(after, 'indexer_fallen_blocks').map(({ value }) => value);
+  const fallen = blocks.length === 0 ? 0 : Math.min(...blocks);
+  if (fallen > 0) {
+    const { value: from = 0, labels } = ofReplicas(after, 'indexer_fallen_from_seqno')[blocks.indexOf(fallen)] ?? {};
+    const of = blocks.length > 1 ? ` of ${labels?.['indexer']}` : '';
+    const why = `the newest block${of} fell from ${grouped(from)} to ${grouped(from - fallen)}`;
+    return { says: 'answers from the past', why, todo: 'the-newest-block-fell-back' };
+  }
   const same = ofReplicas(after, 'indexer_head_same_seconds').map(({ value }) => value);
   if (same.length === 0 || Math.min(...same) <= STILL_SECONDS) return undefined;
   const why = `the newest block has been the same for ${duration(1000 * Math.min(...same))}`;

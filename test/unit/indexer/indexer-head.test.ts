@@ -74,6 +74,7 @@ function oneHead({
     onRateLimited: (ms) => void paused.push(ms),
     isOurChain: (globalId) => globalId === -239,
     onFault: (fault) => void faults.push(fault),
+    onFall: () => {},
     askEveryMs: () => askEveryMs,
     now: Date.now,
   });
