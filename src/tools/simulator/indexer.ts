@@ -173,6 +173,7 @@ export class Indexer {
     const done = this.requests.begin({ method, target, operation, headers, body, at: this.#now() });
     const replica = this.#replicaFor(operation, request.socket);
     try {
+      if (this.streaming.answer(request, body, response)) return await left;
       const fault = this.faults.take(operation, target);
       await this.#gateOf(operation)?.pass();
       await this.faults.wait(signal);

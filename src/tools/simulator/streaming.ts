@@ -1,7 +1,8 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Chain } from './chain.ts';
 import type { Dialect } from './dialect.ts';
+import { EventSourceConnection } from './event-source.ts';
 import { StreamFaults } from './faults.ts';
 import { SeededRandom } from './seeded-random.ts';
 import { eventsOf, type StreamStep, StreamSubscription, stepsBetween } from './stream-events.ts';
@@ -9,9 +10,17 @@ import type { Trace } from './trace.ts';
 import { WebSocketConnection } from './web-socket.ts';
 
 const PATH = '/api/streaming/v2/ws';
+const EVENTS_PATH = '/api/streaming/v2/sse';
+
+/** A client, by WebSocket or by server-sent events. */
+type StreamingConnection = WebSocketConnection | EventSourceConnection;
 
 /** How often it looks whether the chain got on: events come so much after it, and never before the data. */
 const LOOK_EVERY_MS = 3;
+
+function isAt(path: string, { url = '' }: Pick<IncomingMessage, 'url'>): boolean {
+  return url.split('?', 1)[0] === path;
+}
 
 /** What the Streaming API is made from. */
 export interface StreamingOptions {
@@ -25,8 +34,10 @@ export class Streaming {
   readonly faults = new StreamFaults();
   /** Every message of every client, as it came. */
   readonly messages: string[] = [];
+  /** The requests of all clients, handshakes included. */
+  readonly requests: Pick<IncomingMessage, 'url' | 'headers'>[] = [];
   readonly #options: StreamingOptions;
-  readonly #subscriptions = new Map<WebSocketConnection, StreamSubscription>();
+  readonly #subscriptions = new Map<StreamingConnection, StreamSubscription>();
   readonly #random = new SeededRandom('streaming');
   #looking: NodeJS.Timeout | undefined;
   #lookedAt = 0;
@@ -48,10 +59,24 @@ export class Streaming {
   /** Takes the handshake of a client over. */
   accept(request: IncomingMessage, socket: Duplex): void {
     const { refusesConnections, apiKey } = this.faults;
+    this.requests.push(request);
     const isRefused = apiKey !== undefined && request.headers['x-api-key'] !== apiKey;
     if (refusesConnections) socket.destroy();
-    else if (request.url === PATH && !isRefused) this.#add(new WebSocketConnection(request, socket));
+    else if (isAt(PATH, request) && !isRefused) this.#addSocket(new WebSocketConnection(request, socket));
     else socket.end(`HTTP/1.1 ${isRefused ? '401 Unauthorized' : '404 Not Found'}\r\nContent-Length: 0\r\n\r\n`);
+  }
+
+  /** Answers a request that is no handshake; `false` for one that is not for the Streaming API. */
+  answer({ url, method, headers }: IncomingMessage, body: Buffer, response: ServerResponse): boolean {
+    const { refusesConnections, apiKey } = this.faults;
+    const isEvents = method === 'POST' && isAt(EVENTS_PATH, { url });
+    if (!isEvents && !isAt(PATH, { url })) return false;
+    this.requests.push({ url, headers });
+    if (!isEvents) response.writeHead(426).end();
+    else if (refusesConnections) response.destroy();
+    else if (apiKey !== undefined && headers['x-api-key'] !== apiKey) response.writeHead(401).end();
+    else this.#addEvents(body.toString(), response);
+    return true;
   }
 
   /** Ends all connections, as a restart does: without a close frame. */
@@ -73,8 +98,30 @@ export class Streaming {
     }
   }
 
-  #add(socket: WebSocketConnection): void {
+  #addSocket(socket: WebSocketConnection): void {
     const subscription = new StreamSubscription(this.faults);
+    this.#add(socket, subscription);
+    socket.onMessage = (text) => {
+      this.messages.push(text);
+      const reply = subscription.take(text);
+      if (this.faults.answersSubscriptions || reply['status'] === 'pong') socket.send(JSON.stringify(reply));
+    };
+  }
+
+  /** The body of the request is the only subscription. */
+  #addEvents(text: string, response: ServerResponse): void {
+    const subscription = new StreamSubscription(this.faults);
+    this.messages.push(text);
+    const reply = subscription.take(text);
+    if ('error' in reply) response.writeHead(400).end(JSON.stringify(reply));
+    else {
+      const events = new EventSourceConnection(response);
+      this.#add(events, subscription);
+      events.send(JSON.stringify(reply));
+    }
+  }
+
+  #add(socket: StreamingConnection, subscription: StreamSubscription): void {
     if (this.#subscriptions.size === 0) {
       const chain = this.#options.chain();
       this.#lookedAt = chain.now;
@@ -82,15 +129,10 @@ export class Streaming {
       this.#looking = setInterval(() => this.#look(), LOOK_EVERY_MS).unref();
     }
     this.#subscriptions.set(socket, subscription);
-    socket.onMessage = (text) => {
-      this.messages.push(text);
-      const reply = subscription.take(text);
-      if (this.faults.answersSubscriptions || reply['status'] === 'pong') socket.send(JSON.stringify(reply));
-    };
     socket.onEnd = () => this.#remove(socket);
   }
 
-  #remove(socket: WebSocketConnection): void {
+  #remove(socket: StreamingConnection): void {
     socket.destroy();
     this.#subscriptions.delete(socket);
     if (this.#subscriptions.size === 0) clearInterval(this.#looking);
@@ -121,7 +163,7 @@ export class Streaming {
     }
   }
 
-  #send(socket: WebSocketConnection, event: object): void {
+  #send(socket: StreamingConnection, event: object): void {
     const { lostShare, duplicatedShare } = this.faults;
     if (this.#random.chance(lostShare)) return;
     const text = JSON.stringify(event);

@@ -21,6 +21,7 @@ export class WebSocketConnection {
     const upgrade = 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade';
     socket.write(`${upgrade}\r\nSec-WebSocket-Accept: ${accept}\r\n\r\n`);
     socket.on('error', () => {});
+    socket.on('end', () => socket.destroy());
     socket.on('close', () => this.onEnd());
     socket.on('data', (chunk: Buffer) => {
       this.#unread = Buffer.concat([this.#unread, chunk]);
