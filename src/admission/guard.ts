@@ -50,6 +50,8 @@ export interface EntryRequest {
   readonly seqno?: number | undefined;
   /** The place of the indexer that has failed it: it is sent to another one. */
   readonly not?: number;
+  /** The place of the only indexer that it may be sent to. */
+  readonly at?: number | undefined;
   /** Whether it is to be sent to a backup, because it would wait too long for the others. */
   readonly toBackup?: boolean;
 }

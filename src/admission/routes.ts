@@ -75,6 +75,7 @@ export class Routes {
     const isKnown = routes.some((route) => !route.isBackup && hasIt(route, request));
     for (const route of routes) {
       if (route.index === request.not || (request.toBackup === true && !route.isBackup)) continue;
+      if (request.at !== undefined && route.index !== request.at) continue;
       if (route.isBackup && request.withClientKey === true) continue;
       if (isKnown && isGone(route, request)) continue;
       const its = refusalBy(route, request);
@@ -91,7 +92,7 @@ export class Routes {
    */
   elsewhere<Request extends RouteRequest>(request: Request): Request {
     const routes = this.of(request.operation);
-    if (routes.length === 1 || request.not !== undefined) return request;
+    if (routes.length === 1 || request.not !== undefined || request.at !== undefined) return request;
     const paused = routes.find((route) => refusalBy(route, request)?.reason === 'key-paused');
     if (paused === undefined) return request;
     const other = { ...request, not: paused.index };
@@ -99,8 +100,8 @@ export class Routes {
   }
 
   /** Whether there is a backup that a request of a client may be sent to. */
-  hasBackup({ operation, withClientKey }: RouteRequest): boolean {
-    return withClientKey !== true && this.of(operation).some(({ isBackup }) => isBackup);
+  hasBackup({ operation, withClientKey, at }: RouteRequest): boolean {
+    return withClientKey !== true && at === undefined && this.of(operation).some(({ isBackup }) => isBackup);
   }
 
   /** The one of these, all free, that a request is to be sent to. */

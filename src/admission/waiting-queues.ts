@@ -72,7 +72,11 @@ function aheadIn<T>({ waiting }: WaitingQueue<T>, { clients }: RouteRequest): nu
   return Math.min(waiting.size, ...[...clients].map((client) => waiting.ahead(client)));
 }
 
-function nameOf({ operation, not, isSecondTry, toBackup, withClientKey }: RouteRequest): string {
+function nameOf({ at, ...request }: RouteRequest): string {
+  return at === undefined ? nameAnywhere(request) : `${nameAnywhere(request)}, at ${at}`;
+}
+
+function nameAnywhere({ operation, not, isSecondTry, toBackup, withClientKey }: RouteRequest): string {
   if (isSecondTry === true || not !== undefined)
     return `${operation}, ${isSecondTry === true ? 'again, ' : ''}not ${not}`;
   if (toBackup === true) return `${operation}, to a backup`;
