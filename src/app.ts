@@ -189,6 +189,7 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
     clock,
     redis,
     push,
+    streams: port.streams,
     maxMemoryBytes: bounds.maxSize,
     timeoutMs: settings.upstream.timeout,
     verdict: () => history.level,

@@ -78,6 +78,10 @@ export type ProxyEvent =
   | { readonly name: 'shorter-history'; readonly indexer: string; readonly first: number }
   /** Whether the rate limit is now shared through Redis, or this instance counts for itself. */
   | { readonly name: 'rate-shared'; readonly shared: boolean }
+  /** A request of a client to the Streaming API has the head of its answer, or failed. */
+  | { readonly name: 'client-stream'; readonly result: number | ErrorCode }
+  /** A stream of a client ended. */
+  | { readonly name: 'client-stream-ended'; readonly kind: string; readonly reason: string }
   | { readonly name: 'bug'; readonly error: unknown };
 
 /** Receives events; must not throw. */

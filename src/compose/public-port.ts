@@ -9,11 +9,14 @@ import type { TieredCache } from '../cache/tiered-cache.ts';
 import { ClientAddresses } from '../clients/client-addresses.ts';
 import { PerClientLimit } from '../clients/per-client-limit.ts';
 import { BodyReader } from '../http/body-reader.ts';
-import { type PassThrough, passThroughTo } from '../http/pass-through/pass-through.ts';
+import type { PassOnParts } from '../http/pass-through/pass-on.ts';
+import { passThroughTo } from '../http/pass-through/pass-through.ts';
 import { PublicServer } from '../http/public/public-server.ts';
 import type { AnsweredRequest } from '../http/public/responder.ts';
+import { openStreaming } from '../http/streaming/streaming.ts';
 import { Hedging } from '../indexer/hedging.ts';
 import { HEDGES, RETRIES, RetryBudget } from '../indexer/retry-budget.ts';
+import { StreamClient } from '../indexer/stream-client.ts';
 import { Leases } from '../once/lease.ts';
 import { SingleFlight } from '../once/single-flight.ts';
 import { CallMemo } from '../ton/call-memo.ts';
@@ -116,8 +119,11 @@ export function openPublicPort(context: AppContext, parts: PublicPortDependencie
     random,
     report,
   });
+  const rest = settings.passThrough.enabled ? openRest(context, indexers, missLimit) : undefined;
   return {
-    server: openServer(context, parts, handler, missLimit),
+    server: openServer(context, parts, handler, rest),
+    /** Those of clients; absent without pass-through. */
+    streams: rest?.streaming.streams,
     refreshStale,
     explain: explainWith({
       cache,
@@ -134,7 +140,7 @@ function openServer(
   context: AppContext,
   parts: PublicPortDependencies,
   handler: RequestHandler,
-  missLimit: PerClientLimit | undefined,
+  rest: ReturnType<typeof openRest> | undefined,
 ): PublicServer {
   const { settings, events, now, monotonic } = context;
   const { http, upstream } = settings;
@@ -146,7 +152,8 @@ function openServer(
   });
   return new PublicServer({
     operations: context.operations,
-    passThrough: settings.passThrough.enabled ? openPassThrough(context, parts.indexers, missLimit) : undefined,
+    passThrough: rest?.passThrough,
+    streaming: rest?.streaming,
     passedPrefixes: settings.passThrough.prefixes,
     handler,
     hits: http.fastLane && settings.logRequests !== 'all' ? handler : undefined,
@@ -177,19 +184,15 @@ function openLimit(
   return perSecond && burst ? new PerClientLimit({ name, perSecond, burst, now, onRefused }) : undefined;
 }
 
-function openPassThrough(
-  { settings, operations, events, monotonic, random }: AppContext,
-  indexers: OpenIndexers,
-  missLimit: PerClientLimit | undefined,
-): PassThrough {
-  const { passThrough, upstream } = settings;
-  return passThroughTo({
+/** The rest of the API: pass-through, and the Streaming API. */
+function openRest(context: AppContext, indexers: OpenIndexers, missLimit: PerClientLimit | undefined) {
+  const { settings, operations, events, monotonic, random, names, now } = context;
+  const { passThrough, upstream, stream } = settings;
+  const parts: PassOnParts = {
     operations,
     admission: indexers.admission,
     memory: indexers.memory,
     missLimit,
-    indexers: indexers.all,
-    pollHeads: indexers.pollHeads,
     bodies: new BodyReader({
       maxBodyBytes: passThrough.maxBodySize,
       maxReadingBytes: passThrough.maxReading,
@@ -197,8 +200,36 @@ function openPassThrough(
     }),
     refusalError: refusalErrorWith(random, events.report),
     report: events.report,
-    maxTransfers: passThrough.maxTransfers,
-    hasOurKey: upstream.apiKey !== undefined,
     sharesOurKey: passThrough.sharedKey,
-  });
+  };
+  const { baseUrl, apiKey } = streamServerOf(settings);
+  const client = new StreamClient({ names, now, baseUrl, timeoutMs: upstream.timeout });
+  return {
+    passThrough: passThroughTo({
+      ...parts,
+      indexers: indexers.all,
+      pollHeads: indexers.pollHeads,
+      maxTransfers: passThrough.maxTransfers,
+      hasOurKey: upstream.apiKey !== undefined,
+    }),
+    streaming: openStreaming({
+      ...parts,
+      upstream: { forward: client.forward, apiKey },
+      most: passThrough.maxStreams,
+      mostPerClient: passThrough.maxStreamsPerClient,
+      // One of the plan's connections is for our own stream.
+      mostWithOurKey: passThrough.maxStreams - Number(stream.url !== undefined),
+    }),
+  };
+}
+
+/** Where the Streaming API is: its URL up to what stands in place of `/api`, and the key for it alone. */
+function streamServerOf({ stream, upstream }: AppContext['settings']) {
+  if (stream.url !== undefined) {
+    const url = new URL(stream.url.replace(/^ws/, 'http'));
+    const [, base = '/api'] = /^(.*)\/streaming\/v2\/ws\/?$/.exec(url.pathname) ?? [];
+    return { baseUrl: new URL(`${url.origin}${base}`), apiKey: stream.apiKey };
+  }
+  const [first = ''] = upstream.url;
+  return { baseUrl: new URL(`${first}/api`), apiKey: upstream.apiKey };
 }

@@ -44,7 +44,7 @@ export function openFilesLimit(): number | undefined {
 }
 
 /**
- * The room for connections of clients within a limit of open files: what the pools of the indexers, Redis, the stream and
+ * The room for connections of clients within a limit of open files: what the pools of the indexers, Redis, the streams and
  * the admin port leave. Otherwise idle clients take all descriptors, and no indexer can be reached.
  */
 export function clientRoom(settings: Settings, openFiles: number | undefined): ClientRoom {
@@ -65,5 +65,7 @@ function othersThanClients(settings: Settings): number {
     return sum + maxConnections + (passThrough.enabled ? maxForwardConnections : 0);
   }, 0);
   const toRedis = redis.url === undefined ? 0 : REDIS[parseRedisUrl(redis.url).topology];
-  return pools + toRedis + Number(stream.url !== undefined) + ADMIN + OTHERS;
+  // Each stream of a client has a connection on either side: that of the client is one of its connections.
+  const toStream = Number(stream.url !== undefined) + (passThrough.enabled ? passThrough.maxStreams : 0);
+  return pools + toRedis + toStream + ADMIN + OTHERS;
 }

@@ -100,14 +100,14 @@ const breaker = group({
 const passThrough = group({
   enabled: setting(
     flag.prefault(false),
-    'Whether the rest of the API, what lies below `passThrough.prefixes`, is passed through, uncached.',
+    'Whether the rest of the API, what lies below `passThrough.prefixes`, is passed through, uncached, and the Streaming API below `/api/streaming/`.',
     {
       env: 'PASSTHROUGH',
     },
   ),
   sharedKey: setting(
     flag.prefault(false),
-    'Whether passed-through requests without a key are sent with `UPSTREAM_API_KEY`.',
+    'Whether passed-through requests without a key are sent with `UPSTREAM_API_KEY`, and streams to the host of `STREAM_URL` with `STREAM_API_KEY`.',
     { env: 'PASSTHROUGH_SHARED_KEY' },
   ),
   prefixes: setting(
@@ -127,6 +127,14 @@ const passThrough = group({
   maxTransfers: setting(
     integer(1, 100_000).prefault(256),
     'The most answers on their way to clients at once; beyond it requests get 503.',
+  ),
+  maxStreams: setting(
+    integer(1, 100_000).prefault(64),
+    'The most requests to the Streaming API at once, streams of clients; beyond it they get 503. With `PASSTHROUGH_SHARED_KEY` each uses one of the parallel connections of your plan, and one is kept for `STREAM_URL`.',
+  ),
+  maxStreamsPerClient: setting(
+    integer(1, 100_000).prefault(8),
+    'The most of them for one client, by its address; beyond it requests get 429.',
   ),
 });
 

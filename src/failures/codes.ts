@@ -123,7 +123,10 @@ export const FAILURES = {
     status: 429,
     retryAfter: 'the wait',
     operatorReads: 'clients ask for more than their limit',
-    clientReads: { usual: 'too many {what} of one client: {perSecond} a second are answered' },
+    clientReads: {
+      usual: 'too many {what} of one client: {perSecond} a second are answered',
+      streams: 'too many streams of one client: {most} at once are accepted',
+    },
   },
   // Why, and what is said of it: see SHED.
   overloaded: {

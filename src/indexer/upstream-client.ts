@@ -88,6 +88,8 @@ export interface ForwardRequest {
   /** In the flat form. */
   readonly headers: readonly string[];
   readonly body: Buffer | undefined;
+  /** Whether it asks to go on with WebSocket on its connection. Only streams do. */
+  readonly isUpgrade?: boolean | undefined;
   /** Aborts the request and its answer; then its reason is thrown. */
   readonly signal: AbortSignal;
 }
@@ -125,7 +127,7 @@ function reported({ operation, isForHead }: ReportedRequest): ReportedRequest {
 }
 
 /** Gateways add cookies, policies and timings: undici's default of 16 KiB is too little. */
-const MAX_HEAD_BYTES = 64 * 1024;
+export const MAX_HEAD_BYTES = 64 * 1024;
 
 // eslint-disable-next-line no-restricted-syntax -- what is measured is a socket, which has no other clock
 const monotonic = (): MonotonicMs => performance.now();

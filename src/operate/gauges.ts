@@ -10,6 +10,7 @@ import type { Clock } from '../clock.ts';
 import { sentenceOf } from '../failures/sentence.ts';
 import { SHED } from '../failures/shed-reasons.ts';
 import type { PublicServer } from '../http/public/public-server.ts';
+import type { ClientStreaming } from '../http/streaming/streaming.ts';
 import type { Heads } from '../indexer/heads.ts';
 import type { IndexerHead, LastWord } from '../indexer/indexer-head.ts';
 import type { StreamConnection } from '../push/connection.ts';
@@ -55,6 +56,8 @@ export interface GaugeSources {
   readonly push:
     | { readonly connection: StreamConnection; readonly watches: Watches; readonly subscription: Subscription }
     | undefined;
+  /** Those of clients; absent without pass-through. */
+  readonly streams: ClientStreaming['streams'] | undefined;
 }
 
 /** Adds gauges to the page; they are read at each scrape. */
@@ -193,6 +196,12 @@ export function addGauges(registry: Registry, sources: GaugeSources): void {
   gauge('newest_masterchain_seqno', 'The newest masterchain block of all indexers; 0 while none is known.', () =>
     Math.max(0, ...all.map(({ head }) => head.seqno)),
   );
+  const { streams } = sources;
+  if (streams !== undefined) {
+    add('client_streams', 'Streams of clients that are open.', () =>
+      (['websocket', 'sse'] as const).map((kind) => ({ value: streams.count(kind), labels: { kind } })),
+    );
+  }
   if (push === undefined) return;
   const { connection, watches, subscription } = push;
   gauge('stream_connected', 'Whether the stream is connected to (1).', () => Number(connection.isUp));

@@ -40,6 +40,7 @@ export class Metrics {
     countRedis(counters);
     if (sources.redis !== undefined) showRedis(counters, purges);
     if (sources.push !== undefined) countStream(counters);
+    if (sources.streams !== undefined) countClientStreams(counters);
     addGauges(this.#registry, sources);
     addMetric(this.#registry, 'upstream_timeout_seconds', 'UPSTREAM_TIMEOUT.', 'gauge', () => [
       { value: timeoutMs / 1000, labels: {} },
@@ -177,6 +178,14 @@ function showRedis(counters: EventCounters, purges: KnownPurges): void {
   });
   counters.events.onEach({ 'redis-available': (event) => event }, ({ operation, available }) => {
     is[operation] = available;
+  });
+}
+
+function countClientStreams(counters: EventCounters): void {
+  const help = 'Requests of clients to the Streaming API, by the status of their answer or why they failed.';
+  counters.count('client_streams_total', help, ['result'], { 'client-stream': ({ result }) => [String(result)] });
+  counters.count('client_streams_ended_total', 'Streams of clients that ended, by why.', ['kind', 'reason'], {
+    'client-stream-ended': ({ kind, reason }) => [kind, reason],
   });
 }
 

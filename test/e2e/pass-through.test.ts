@@ -178,13 +178,12 @@ describe('a request that is passed through', () => {
   });
 });
 
-/** What clients with one base URL ask: walletkit, the SDKs of API v2, the Streaming API. */
+/** What clients with one base URL ask: walletkit, the SDKs of API v2. */
 const ELSEWHERE = [
   ['POST', '/api/emulate/v1/emulateTrace'],
   ['POST', '/api/v2/jsonRPC'],
   ['GET', '/api/v2/getAddressInformation?address=EQ'],
   ['HEAD', '/api/v2/getMasterchainInfo'],
-  ['GET', '/api/streaming/v2/sse'],
   ['GET', '/api/v3'],
 ] as const;
 

@@ -51,6 +51,9 @@ export class ClientConnections {
     return this.#unanswered;
   }
 
+  /** Called when a connection has closed. */
+  onClosed: () => void = () => {};
+
   /** Adds a new connection. */
   open(socket: Socket): ClientConnection {
     const connection: ClientConnection = {
@@ -90,6 +93,17 @@ export class ClientConnections {
     socket.on('data', pauseIfBusy);
     // Node's HTTP server resumes the connection after each message, paused or not.
     socket.on('resume', pauseIfBusy);
+  }
+
+  /** Whether all that was asked for on a connection is answered. */
+  isAnswered(socket: Socket): boolean {
+    return this.#open.get(socket)?.unanswered === 0;
+  }
+
+  /** Leaves a connection to a stream: nobody reads requests from it any more. Its client still counts as one. */
+  leaveToStream(socket: Socket): void {
+    const connection = this.#open.get(socket);
+    if (connection !== undefined) connection.isParsedByNode = false;
   }
 
   /** Counts a request that is not answered at once, until {@link end}. */
@@ -168,6 +182,7 @@ export class ClientConnections {
     connection.unanswered = 0;
     this.#countUnread(connection, 0);
     connection.wait?.end(clientLeft());
+    this.onClosed();
   }
 }
 

@@ -15,6 +15,7 @@ import type { FastLaneConnection } from './fast-lane-connection.ts';
 // | is idle after an answer | the fast lane | `http.keepAlive` and 1 s | a close | a look |
 // | takes its answer slowly, or not at all | either | `http.slowReader` for each 16 KiB: `AnswerProgress` | a reset | a look |
 // | gets a passed-through answer that pauses | Node | `UPSTREAM_TIMEOUT` | a close | `UpstreamClient.forward` |
+// | has a stream, and 64 KiB wait for it, or it is silent | Node, or nobody | at once, 60 s | a reset, a close | `http/streaming` |
 //
 // A look comes once a second, or four times in `http.slowReader` if that is more often; Node's come once a second. Looks
 // are counted instead of time: a process that stood still cuts nobody when it goes on. A request that waits for its answer

@@ -9,7 +9,8 @@ import type { Ms } from '../../time-units.ts';
 import { OperationsInUse } from '../../ton/operations.ts';
 import { HEALTH } from '../health.ts';
 import { isBelow, parseTarget, type Target } from '../parse-request.ts';
-import type { PassThrough } from '../pass-through/pass-through.ts';
+import { asksForWebSocket, type PassThrough } from '../pass-through/pass-on.ts';
+import { type ClientStreaming, STREAM_PATHS } from '../streaming/streaming.ts';
 import { ClientConnections } from './client-connections.ts';
 import { type ClientTimeoutSettings, ClientTimeouts, nodeTimeouts } from './client-timeouts.ts';
 import { FastLane } from './fast-lane.ts';
@@ -29,6 +30,8 @@ export interface PublicServerDependencies extends Omit<ResponderDependencies, 'c
   readonly operations: OperationsInUse;
   /** Serves what lies below {@link passedPrefixes}; without it only the operations are served. */
   readonly passThrough?: PassThrough | undefined;
+  /** Serves what lies below {@link STREAM_PATHS}; absent without pass-through. */
+  readonly streaming?: ClientStreaming | undefined;
   /** In lower case, each with a slash at both ends. */
   readonly passedPrefixes: readonly string[];
   /** What the fast lane may answer by itself; without it there is no fast lane. */
@@ -74,10 +77,15 @@ export class PublicServer {
         // `refusedFraming` refuses it.
         requireHostHeader: false,
         maxHeaderSize: dependencies.maxHeaderBytes,
+        shouldUpgradeCallback: (request) => this.#isUpgraded(request),
         ...nodeTimeouts(dependencies),
       },
       (request, response) => onceFirst(response, () => this.#serve(request, response)),
     );
+    // A Node before 24.9 does not ask, and would leave each request with an Upgrade to this listener.
+    if ('shouldUpgradeCallback' in this.server) {
+      this.server.on('upgrade', (request, socket, first) => this.#upgrade(request, socket as Socket, first));
+    }
     this.server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
       // Node itself would send it at once: into the answer to the request before.
       onceFirst(response, () => {
@@ -141,7 +149,10 @@ export class PublicServer {
     this.#connections.isDraining = true;
     await sleep(this.#connections.count > 0 ? Math.max(delayMs, LAST_REQUEST_MS) : delayMs);
     const closed = new Promise<void>((resolve) => this.server.close(() => resolve()));
-    const giveUp = setTimeout(() => this.#connections.endWaits(), limitMs);
+    const giveUp = setTimeout(() => {
+      this.#connections.endWaits();
+      this.#dependencies.streaming?.streams.close();
+    }, limitMs);
     const cut = setTimeout(() => {
       for (const { socket } of this.#connections.all) socket.destroy();
     }, limitMs + LAST_WORDS_MS);
@@ -150,10 +161,19 @@ export class PublicServer {
     // Node ends connections that are idle after an answer; one that was opened ahead of its first request counts as busy.
     for (const socket of this.#unused()) socket.destroy();
     this.#fastLane?.drain();
+    // A stream learns after this that its connection has closed.
+    this.#connections.onClosed = () => void setImmediate(() => this.#endStreams());
+    this.#endStreams();
     await closed;
     this.#timeouts.close();
     clearTimeout(giveUp);
     clearTimeout(cut);
+  }
+
+  /** Ends the streams of clients once nothing else is open. */
+  #endStreams(): void {
+    const { streaming } = this.#dependencies;
+    if (streaming !== undefined && this.#connections.count <= streaming.streams.lasting) streaming.streams.close();
   }
 
   /** The connections on which nothing has come yet. */
@@ -161,7 +181,35 @@ export class PublicServer {
     return [...this.#connections.all].flatMap(({ socket }) => (socket.bytesRead === 0 ? socket : []));
   }
 
-  #serve(request: IncomingMessage, response: ServerResponse): void {
+  /** Whether a request goes on as a WebSocket of the Streaming API, if that wants it: every other one is a request like any. */
+  #isUpgraded(request: IncomingMessage): boolean {
+    const { method, url = '', headers, socket } = request;
+    const hasBody = (headers['content-length'] ?? '0') !== '0' || headers['transfer-encoding'] !== undefined;
+    return (
+      this.#dependencies.streaming !== undefined &&
+      isBelow(STREAM_PATHS, parseTarget(url)) &&
+      asksForWebSocket(request) &&
+      method === 'GET' &&
+      !hasBody &&
+      this.#connections.isAnswered(socket)
+    );
+  }
+
+  /** Serves a request whose connection Node's HTTP server has given away. `first`: what came after its head. */
+  #upgrade(request: IncomingMessage, socket: Socket, first: Buffer): void {
+    this.#connections.leaveToStream(socket);
+    socket.setTimeout(0);
+    // What follows an error is a `close`.
+    socket.on('error', () => {});
+    if (first.length > 0) socket.unshift(first);
+    const response = new ServerResponse(request);
+    response.shouldKeepAlive = false;
+    response.assignSocket(socket);
+    response.once('finish', () => socket.destroySoon());
+    this.#serve(request, response, true);
+  }
+
+  #serve(request: IncomingMessage, response: ServerResponse, isUpgrade = false): void {
     if (this.#connections.isDraining) response.shouldKeepAlive = false;
     const refused = refusedFraming(request);
     if (refused !== undefined) {
@@ -189,8 +237,12 @@ export class PublicServer {
     const { operations, passedPrefixes } = this.#dependencies;
     const operation = operations.at(target.path);
     const isPassable = operation?.isFurther ?? isBelow(passedPrefixes, target);
-    const passThrough = isPassable ? this.#dependencies.passThrough : undefined;
-    const passOn = passThrough && (() => this.#passThrough(request, response, target, passThrough));
+    const passThrough = isBelow(STREAM_PATHS, target)
+      ? this.#dependencies.streaming?.pass
+      : isPassable
+        ? this.#dependencies.passThrough
+        : undefined;
+    const passOn = passThrough && (() => this.#passThrough(request, response, target, passThrough, isUpgrade));
     if (operation === undefined && passOn === undefined) {
       this.#sendFailure(request, response, '', this.#notServed(target));
     } else if (method === 'OPTIONS') {
@@ -205,12 +257,20 @@ export class PublicServer {
     }
   }
 
-  #passThrough(request: IncomingMessage, response: ServerResponse, target: Target, pass: PassThrough): void {
+  #passThrough(
+    request: IncomingMessage,
+    response: ServerResponse,
+    { originForm: target }: Target,
+    pass: PassThrough,
+    isUpgrade: boolean,
+  ): void {
     const { headers, socket } = request;
     const openWait = () => this.#responder.openWait(socket, headers);
     const client = this.#dependencies.clientOf(socket, headers);
-    const passed = { request, response, target: target.originForm, client, openWait, requestId: requestIdOf(headers) };
-    pass(passed).catch((error: unknown) => this.#send(request, response, this.#responder.failure(error, '', headers)));
+    const requestId = requestIdOf(headers);
+    pass({ request, response, target, isUpgrade, client, openWait, requestId }).catch((error: unknown) =>
+      this.#send(request, response, this.#responder.failure(error, '', headers)),
+    );
   }
 
   #send(request: IncomingMessage, response: ServerResponse, message: ResponseMessage): void {
@@ -240,7 +300,8 @@ export class PublicServer {
     const { operations, passThrough, passedPrefixes } = this.#dependencies;
     if (HEALTH.has(target.path)) return methodNotAllowed();
     if (!isBelow(['/api/'], target)) return failure('not-found');
-    const values = { operations: operations.names.join(', '), prefixes: passedPrefixes.join(', ') };
+    const prefixes = isBelow(STREAM_PATHS, target) ? STREAM_PATHS : passedPrefixes;
+    const values = { operations: operations.names.join(', '), prefixes: prefixes.join(', ') };
     return failure('not-served', { text: passThrough === undefined ? 'not-passed' : 'not-below', values });
   }
 

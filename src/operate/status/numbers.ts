@@ -74,6 +74,8 @@ export function readNumbers(samples: readonly [Samples, ...Samples[]]) {
     },
     redis: stateOf(valuesOf(newest, 'redis_available'), 'used', 'failed'),
     stream: stateOf(valuesOf(newest, 'stream_connected'), 'connected', 'lost'),
+    /** Streams of clients that are open; `undefined` without pass-through. */
+    clientStreams: sumOf(valuesOf(newest, 'client_streams')),
     /** The newest masterchain block that an indexer is known to have. */
     newestSeqno: newest.sum('newest_masterchain_seqno') || undefined,
     /** How old it was when it was named, negative if it is ahead of our clock; `undefined` while nobody asks for it. */
@@ -180,6 +182,10 @@ function ratesOf(growth: Growth): Rates {
 
 function valuesOf(samples: Samples, name: string): number[] {
   return samples.of(name).map(({ value }) => value);
+}
+
+function sumOf(values: readonly number[]): number | undefined {
+  return values.length === 0 ? undefined : values.reduce((sum, value) => sum + value, 0);
 }
 
 function leastOf(values: readonly number[]): number | undefined {

@@ -1,0 +1,199 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Admission, Ticket } from '../../admission/admission.ts';
+import type { Refusal } from '../../admission/guard.ts';
+import type { MemoryPressure } from '../../admission/memory-pressure.ts';
+import type { Report } from '../../answer/events.ts';
+import { NO_SOCKETS, type RefusalErrorOf } from '../../answer/refusal-error.ts';
+import type { Wait } from '../../answer/wait.ts';
+import type { PerClientLimit } from '../../clients/per-client-limit.ts';
+import { failure, ProxyError } from '../../errors.ts';
+import type { ForwardedAnswer, ForwardRequest } from '../../indexer/upstream-client.ts';
+import { type Outcome, outcomeOf } from '../../outcomes.ts';
+import type { OperationsInUse } from '../../ton/operations.ts';
+import type { BodyReader } from '../body-reader.ts';
+import { commonHeaders } from '../public/response-message.ts';
+import { forwardedHeaders, hasKeyHeader, headersForBackup, returnedHeaders } from './forwarded-headers.ts';
+import { hasApiKey, hidesOperation, isPassable, pathKey, withoutApiKeys } from './passable-target.ts';
+
+/** Methods that are passed through. */
+const PASSED_METHODS = ['GET', 'HEAD', 'POST'] as const;
+const ALLOW = [...PASSED_METHODS, 'OPTIONS'].join(', ');
+const OPERATION = 'passThrough';
+
+/** The head of an answer. */
+type AnsweredHead = Pick<ForwardedAnswer, 'status' | 'headers' | 'retryAfterMs'>;
+
+/** What requests are sent to. */
+export interface PassedTo<Answer extends AnsweredHead> {
+  /** Resolves when the head of the answer is there; rejects with a {@link ProxyError} or the reason of the signal. */
+  readonly forward: (request: ForwardRequest) => Promise<Answer>;
+  /** Of requests without a key; never sent anywhere else. */
+  readonly apiKey: string | undefined;
+}
+
+/** What pass-through and streams have in common. */
+export interface PassOnParts {
+  readonly operations: OperationsInUse;
+  /** Of the requests of each client that an indexer is asked for; absent where there is none. */
+  readonly missLimit: PerClientLimit | undefined;
+  /** That of the cached operations: pass-through is one more, with slots of its own and the same rate. */
+  readonly admission: Admission;
+  readonly memory: Pick<MemoryPressure, 'makeRoomIfFull'>;
+  readonly refusalError: RefusalErrorOf;
+  readonly bodies: BodyReader;
+  readonly report: Report;
+  /** Whether our API key is added to requests without a key. */
+  readonly sharesOurKey: boolean;
+}
+
+export interface PassOnDependencies<Answer extends AnsweredHead> extends PassOnParts {
+  /** By the place of the route. */
+  readonly upstreams: readonly PassedTo<Answer>[];
+  /** The place of the only route that is taken; absent for all. */
+  readonly at?: number;
+  /** Whether there is a key of ours, so that a request without any is refused by the other side, not by its rate. */
+  readonly hasOurKey: boolean;
+}
+
+/** A request that is to be passed through. */
+export interface PassedRequest {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  /** Path and query in origin form, as they came. */
+  readonly target: string;
+  /** Whether it asks to go on with WebSocket, and its connection is not read by Node's HTTP server any more. */
+  readonly isUpgrade?: boolean;
+  /** Whom it is for. */
+  readonly client: string;
+  /**
+   * Begins the wait for the head of the answer, to be closed by who begins it. To be called when the client's body has
+   * arrived, because the time for that is the client's.
+   */
+  readonly openWait: () => Wait;
+  readonly requestId: string;
+}
+
+/** Passes a request through. Rejects with a {@link ProxyError} while nothing was sent to the client yet. */
+export type PassThrough = (passed: PassedRequest) => Promise<void>;
+
+/**
+ * Sends a request on, never twice, and resolves with the head of its answer; its slot is free then. Rejects with a
+ * {@link ProxyError}. `takeRoom` is called before anything is waited for: it says why there is no room for the answer, or
+ * throws a {@link ProxyError}. It is told whether our API key will be sent.
+ */
+export type PassOn<Answer> = (
+  passed: PassedRequest,
+  takeRoom: (withOurKey: boolean) => Refusal | undefined,
+) => Promise<Answer>;
+
+/** Builds {@link PassOn}. */
+export function passOnWith<Answer extends AnsweredHead>(dependencies: PassOnDependencies<Answer>): PassOn<Answer> {
+  const { operations, admission, bodies, upstreams, at, memory, missLimit, refusalError, report } = dependencies;
+  const { hasOurKey, sharesOurKey } = dependencies;
+  return async ({ request, target, isUpgrade, client, openWait, requestId }, takeRoom) => {
+    const method = methodOf(request, target, operations, isUpgrade);
+    const limited = missLimit?.take(client);
+    if (limited !== undefined) {
+      report({ name: 'shed', operation: OPERATION, reason: 'client-limit' });
+      throw limited;
+    }
+    // The client's own key, as header or parameter, goes before ours.
+    const hasItsOwn = hasKeyHeader(request.headers) || hasApiKey(target);
+    const withClientKey = hasItsOwn || (hasOurKey && !sharesOurKey);
+    const key = pathKey(method, target);
+    const entering = { operation: OPERATION, key, clients: [client], withClientKey, at } as const;
+    memory.makeRoomIfFull();
+    // Before the client's body is read.
+    const refusal = takeRoom(hasOurKey && !withClientKey) ?? admission.refusal(entering);
+    if (refusal !== undefined) throw refusalError(entering, refusal);
+    const body = method === 'POST' ? await bodies.read(request) : undefined;
+    const wait = openWait();
+    const { signal } = wait;
+    const refused = (why: Refusal) => (why.reason === 'abandoned' ? signal.reason : refusalError(entering, why));
+    try {
+      const ticket = await admission.enter({ ...entering, sentFor: wait });
+      if ('reason' in ticket) throw refused(ticket);
+      const go = ticket.send();
+      if (go !== 'go') throw refused(go);
+      const { index, isBackup } = ticket.route;
+      const upstream = upstreams[index] as PassedTo<Answer>;
+      const ourKey = !hasItsOwn && sharesOurKey && upstream.apiKey !== undefined ? ['x-api-key', upstream.apiKey] : [];
+      const its = isBackup ? headersForBackup(request.headers) : forwardedHeaders(request.headers, ourKey.length > 0);
+      const headers = [...its, 'x-request-id', requestId, ...ourKey];
+      const sent = ourKey.length > 0 ? withoutApiKeys(target) : target;
+      return await forward({ method, target: sent, headers, body, isUpgrade, signal }, upstream, ticket);
+    } catch (error) {
+      throw error instanceof ProxyError && error.details.reason === 'sockets'
+        ? refusalError(entering, NO_SOCKETS)
+        : error;
+    } finally {
+      // The body has no deadline as a whole: only each pause in it is bounded.
+      wait.close();
+    }
+  };
+}
+
+/** The headers with which an answer goes to its client, in the flat form. */
+export function passedHeaders(
+  { status, headers }: Pick<AnsweredHead, 'status' | 'headers'>,
+  requestId: string,
+): string[] {
+  const cacheControl = headers['cache-control'] === undefined ? ['Cache-Control', 'no-store'] : [];
+  const ours = commonHeaders({ cacheStatus: { fwd: 'bypass', fwdStatus: status }, vary: '', requestId });
+  return [...returnedHeaders(headers), ...cacheControl, ...ours];
+}
+
+async function forward<Answer extends AnsweredHead>(
+  request: ForwardRequest,
+  upstream: PassedTo<Answer>,
+  ticket: Pick<Ticket, 'learn' | 'free'>,
+): Promise<Answer> {
+  let outcome: Outcome = 'unknown';
+  let answer: Answer | undefined;
+  try {
+    answer = await upstream.forward(request);
+    outcome = passedOutcome(answer.status);
+    return answer;
+  } catch (error) {
+    // A client that leaves says nothing about the indexer, which is still working on its request.
+    if (error instanceof ProxyError && !request.signal.aborted) outcome = outcomeOf(error);
+    throw error;
+  } finally {
+    ticket.learn(outcome, answer?.retryAfterMs);
+    ticket.free();
+  }
+}
+
+/** The method of a request that may be passed through; throws a {@link ProxyError} for any other. */
+function methodOf(
+  request: IncomingMessage,
+  target: string,
+  operations: OperationsInUse,
+  isUpgrade = false,
+): (typeof PASSED_METHODS)[number] {
+  if (!isPassable(target)) {
+    throw failure('bad-request', { text: 'ambiguous-path' });
+  }
+  const [path = ''] = target.split('?', 1);
+  if (hidesOperation(path, operations)) {
+    throw failure('bad-request', { text: 'encoded-letters' });
+  }
+  // Another protocol is only offered (RFC 9110 7.8): Java's client offers h2c with each request, and takes any answer.
+  if (!isUpgrade && asksForWebSocket(request)) {
+    throw failure('bad-request', { text: 'upgrade' });
+  }
+  const method = PASSED_METHODS.find((passed) => passed === request.method);
+  if (method === undefined) throw failure('method-not-allowed', { values: { methods: ALLOW }, allow: ALLOW });
+  return method;
+}
+
+/** Whether a request offers to go on with WebSocket. */
+export function asksForWebSocket({ headers }: Pick<IncomingMessage, 'headers'>): boolean {
+  return /\bwebsocket\b/i.test(headers.upgrade ?? '');
+}
+
+/** Whatever a client asks, with a key of its own, is between the two: only a pause and a 5xx say something of the indexer. */
+function passedOutcome(status: number): Outcome {
+  if (status === 429) return 'rate-limited';
+  return status >= 500 ? 'failed' : 'answered';
+}

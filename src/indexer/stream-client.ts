@@ -1,0 +1,99 @@
+import { request as httpRequest, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { failure } from '../errors.ts';
+import { connectorBy } from '../names/connector.ts';
+import type { Names } from '../names/names.ts';
+import type { EpochMs, Ms } from '../time-units.ts';
+import { unanswered } from './read-answer.ts';
+import { retryAfterMs } from './retry-after.ts';
+import { type ForwardRequest, MAX_HEAD_BYTES } from './upstream-client.ts';
+
+export interface StreamClientDependencies {
+  readonly names: Names;
+  readonly now: () => EpochMs;
+  /** `http:` or `https:`. Its path takes the place of `/api` in targets. */
+  readonly baseUrl: URL;
+  /** How long a connection may take to open, and a TLS handshake as much again. */
+  readonly timeoutMs: Ms;
+}
+
+/** An answer whose bytes are still to come: of a stream, for as long as it is open. */
+export type StreamAnswer = {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly retryAfterMs: Ms | undefined;
+} & (
+  | { readonly isUpgraded: false; readonly body: IncomingMessage }
+  /** The connection speaks another protocol from here on, in both directions. */
+  | { readonly isUpgraded: true; readonly body: Duplex }
+);
+
+const API = '/api';
+
+/**
+ * Opens streams of the Streaming API for clients, each on a connection of its own, which ends with it. Undici neither shows
+ * the answer that refuses an Upgrade, nor can its bodies be read without a pause.
+ */
+export class StreamClient {
+  readonly #dependencies: StreamClientDependencies;
+  readonly #basePath: string;
+  readonly #connect: ReturnType<typeof connectorBy>;
+
+  constructor(dependencies: StreamClientDependencies) {
+    this.#dependencies = dependencies;
+    this.#connect = connectorBy(dependencies.names, dependencies.timeoutMs);
+    this.#basePath = dependencies.baseUrl.pathname.replace(/\/$/, '');
+  }
+
+  /**
+   * Sends a request as it is and resolves when the head of its answer is there. Whoever gets it reads all that comes, without
+   * a pause. Rejects with a `ProxyError` (`upstream-unreachable`, `upstream-broken`, `upstream-invalid`, or `overloaded` where
+   * this machine lacks something) or with the signal's reason.
+   */
+  readonly forward = (asked: ForwardRequest): Promise<StreamAnswer> => {
+    const { now, baseUrl } = this.#dependencies;
+    const { method, target, body, isUpgrade = false, signal } = asked;
+    const { promise, resolve, reject } = Promise.withResolvers<StreamAnswer>();
+    let isConnected = false;
+    const sending = httpRequest({
+      method,
+      path: this.#basePath + target.slice(API.length),
+      headers: [
+        ...['host', baseUrl.host, ...asked.headers],
+        ...(isUpgrade ? ['connection', 'Upgrade', 'upgrade', 'websocket'] : ['connection', 'close']),
+        ...(body === undefined ? [] : ['content-length', String(body.length)]),
+      ],
+      maxHeaderSize: MAX_HEAD_BYTES,
+      signal,
+      createConnection: (_options, done) => {
+        const { hostname, protocol, port, host } = baseUrl;
+        this.#connect({ hostname: hostname.replace(/^\[|\]$/g, ''), host, protocol, port }, (error, socket) => {
+          isConnected = error === null;
+          done(error, socket as Socket);
+        });
+        return undefined;
+      },
+    });
+    const answer = ({ statusCode: status = 0, headers }: IncomingMessage) => ({
+      status,
+      headers,
+      retryAfterMs: retryAfterMs(headers['retry-after'], now()),
+    });
+    sending.on('response', (response) => resolve({ ...answer(response), isUpgraded: false, body: response }));
+    sending.on('upgrade', (response, socket, first) => {
+      if (!isUpgrade) {
+        socket.destroy();
+        reject(failure('upstream-invalid'));
+        return;
+      }
+      if (first.length > 0) socket.unshift(first);
+      resolve({ ...answer(response), isUpgraded: true, body: socket });
+    });
+    sending.on('error', (cause) => reject(signal.aborted ? signal.reason : unanswered(cause, !isConnected)));
+    // Without a connection a request that is aborted says nothing.
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+    sending.end(body);
+    return promise;
+  };
+}

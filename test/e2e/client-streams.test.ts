@@ -1,0 +1,279 @@
+import { describe, expect, it } from 'vitest';
+import type { RunningProxy } from '../support/start-proxy.ts';
+import { EventsClient, refusedWith, SSE, WebSocketClient, WS } from '../support/stream-clients.ts';
+import { accountOf, send } from '../support/streaming-world.ts';
+import { ANY_WORLD, World, type WorldProxyOptions } from './world.ts';
+
+const PATIENCE = { timeout: 20_000, interval: 2 };
+
+/** A world with a quiet chain, whose proxy passes the rest of the API on. */
+function startWorld({ env, ...options }: WorldProxyOptions = {}): Promise<World> {
+  const proxy = { ...options, env: { PASSTHROUGH: 'on', UPSTREAM_TIMEOUT: '60s', ...env } };
+  return World.start({ ...ANY_WORLD, chain: { messagesPerBlock: 0, delayedShare: 0 }, proxy });
+}
+
+const subscription = (account: string) => ({
+  operation: 'subscribe',
+  id: '1',
+  types: ['transactions', 'actions', 'account_state_change'],
+  addresses: [account],
+  min_finality: 'pending',
+});
+
+const open = (world: World, kind: string) => world.proxy.metric('toncache_client_streams', { kind });
+const ended = (world: World, kind: string, reason: string) =>
+  world.proxy.metric('toncache_client_streams_ended_total', { kind, reason });
+
+describe('a client of the Streaming API', () => {
+  it('gets the same messages through toncache as straight, by WebSocket', async () => {
+    await using world = await startWorld();
+    const account = accountOf(world);
+    using straight = await WebSocketClient.open(world.indexer.url);
+    using through = await WebSocketClient.open(world.proxy.url);
+    for (const client of [straight, through]) {
+      await client.ask({ operation: 'ping', id: 'p' });
+      await client.ask(subscription(account));
+      await client.ask({ operation: 'subscribe', types: ['no such type'] });
+    }
+    world.advanceTo(send(world).emulatedAt);
+    await straight.untilMessages(4);
+    world.indexer.streaming.flood(account, 200);
+    await straight.untilMessages(204);
+    await through.untilMessages(straight.messages.length);
+    expect(through.messages).toEqual(straight.messages);
+    expect(await open(world, 'websocket')).toBe(1);
+    expect(await world.proxy.metric('toncache_client_streams_total', { result: '101' })).toBe(1);
+    // Neither a slot nor a request in flight.
+    expect(await world.proxy.metric('toncache_upstream_in_flight')).toBe(0);
+    through.socket.close(1000);
+    expect(await through.closed).toBe(1006);
+    await expect.poll(() => open(world, 'websocket'), PATIENCE).toBe(0);
+    await expect.poll(() => world.indexer.streaming.connections, PATIENCE).toBe(1);
+  });
+
+  it('gets the same messages through toncache as straight, by server-sent events', async () => {
+    await using world = await startWorld();
+    const account = accountOf(world);
+    using straight = await EventsClient.open(world.indexer.url, subscription(account));
+    using through = await EventsClient.open(world.proxy.url, subscription(account));
+    expect(through.response.status).toBe(200);
+    expect(through.response.headers.get('content-type')).toBe('text/event-stream');
+    expect(through.response.headers.get('access-control-allow-origin')).toBe('*');
+    world.advanceTo(send(world).emulatedAt);
+    await straight.untilText('"transactions"');
+    world.indexer.streaming.sayToAll('the last');
+    await straight.untilText('the last');
+    await through.untilText('the last');
+    expect(through.text).toBe(straight.text);
+    expect(through.text).toMatch(/^data: \{"id":"1","status":"subscribed"\}\n\ndata: \{"type":"transactions"/);
+    expect(await open(world, 'sse')).toBe(1);
+    expect(await world.proxy.metric('toncache_upstream_in_flight')).toBe(0);
+    through[Symbol.dispose]();
+    await expect.poll(() => world.indexer.streaming.connections, PATIENCE).toBe(1);
+    await expect.poll(() => ended(world, 'sse', 'client-left'), PATIENCE).toBe(1);
+  });
+
+  it('may upgrade a connection that had requests before, and is asked for its preflight', async () => {
+    await using world = await startWorld();
+    const upgrade = [
+      ...['Host: x', 'Connection: Upgrade', 'Upgrade: websocket', 'Sec-WebSocket-Version: 13'],
+      'Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==',
+    ];
+    const before = `GET /api/v3/pendingTraces?account=${accountOf(world)} HTTP/1.1\r\nHost: x\r\n\r\n`;
+    const ping = Buffer.from([0x88, 0x80, 0, 0, 0, 0]);
+    const wire = await world.proxy.exchange(
+      `${before}${before}GET ${WS} HTTP/1.1\r\n${upgrade.join('\r\n')}\r\n\r\n${ping.toString('latin1')}`,
+    );
+    expect(wire.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 200', 'HTTP/1.1 101']);
+    const preflight = await world.ask(SSE, { method: 'OPTIONS' });
+    expect(preflight.headers['access-control-allow-methods']).toContain('POST');
+  });
+
+  it.each([
+    ['a WebSocket elsewhere', '/api/v3/x', 'GET', [], 400],
+    ['a WebSocket by POST', WS, 'POST', ['Content-Length: 2'], 400],
+    ['a WebSocket with a body', WS, 'GET', ['Content-Length: 2'], 400],
+    ['a WebSocket at an ambiguous path', '/api/streaming/../v3/x', 'GET', [], 400],
+    ['a WebSocket with two Hosts', WS, 'GET', ['Host: y'], 400],
+  ])('cannot open %s', async (_, target, method, more, status) => {
+    await using world = await startWorld();
+    const fields = ['Host: x', 'Connection: Upgrade, close', 'Upgrade: websocket', ...more].join('\r\n');
+    const wire = await world.proxy.exchange(`${method} ${target} HTTP/1.1\r\n${fields}\r\n\r\n{}`);
+    expect(wire).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
+    expect(world.indexer.requests.recent).toEqual([]);
+    expect(world.indexer.streaming.connections).toBe(0);
+  });
+
+  it('sees the answer that refuses it', async () => {
+    await using world = await startWorld();
+    expect(await refusedWith(world.proxy.url, {}, '/api/streaming/v1/ws')).toMatchObject({ status: 404 });
+    world.indexer.streaming.faults.apiKey = 'ours';
+    expect(await refusedWith(world.proxy.url)).toMatchObject({ status: 401 });
+    world.indexer.streaming.faults.apiKey = undefined;
+    expect(await world.ask(WS)).toMatchObject({ status: 426 });
+    using events = await EventsClient.open(world.proxy.url, { operation: 'subscribe', types: ['none'] });
+    expect(events.response.status).toBe(400);
+    await events.untilText('invalid event type');
+    await expect.poll(() => open(world, 'sse'), PATIENCE).toBe(0);
+  });
+
+  it('gets 501 with what to set where nothing is passed through', async () => {
+    await using world = await startWorld({ env: { PASSTHROUGH: 'off' } });
+    const refused = await refusedWith(world.proxy.url);
+    expect(refused.status).toBe(501);
+    expect(refused.text).toMatch(/PASSTHROUGH=on passes on what lies below \/api\/streaming\//);
+    expect(await world.ask(SSE, { method: 'POST', body: '{}' })).toMatchObject({ status: 501 });
+  });
+
+  it('gets 502 where the server of the stream cannot be reached', async () => {
+    await using world = await startWorld({ env: { STREAM_URL: 'ws://127.0.0.1:1' } });
+    expect(await refusedWith(world.proxy.url)).toMatchObject({ status: 502 });
+    world.indexer.streaming.faults.refusesConnections = true;
+    expect(await world.ask(SSE, { method: 'POST', body: '{}' })).toMatchObject({ status: 502 });
+    expect(
+      await world.proxy.metric('toncache_client_streams_total', { result: 'upstream-unreachable' }),
+    ).toBeGreaterThan(0);
+  });
+
+  it('is cut off with the server, and can come back', async () => {
+    await using world = await startWorld();
+    using socket = await WebSocketClient.open(world.proxy.url);
+    using events = await EventsClient.open(world.proxy.url, subscription(accountOf(world)));
+    await events.untilText('subscribed');
+    world.indexer.streaming.cut();
+    expect(await socket.closed).toBe(1006);
+    expect(await events.closed).toBe('broken');
+    await expect.poll(() => ended(world, 'websocket', 'upstream-ended'), PATIENCE).toBe(1);
+    await expect.poll(() => ended(world, 'sse', 'upstream-ended'), PATIENCE).toBe(1);
+    using again = await WebSocketClient.open(world.proxy.url);
+    await again.ask({ operation: 'ping', id: 'p' });
+  });
+});
+
+describe('the key of a stream', () => {
+  const OURS = { UPSTREAM_API_KEY: 'ours', STREAM_API_KEY: 'ours-of-stream', PASSTHROUGH_SHARED_KEY: 'on' };
+  const withStream = (world: World) => ({ STREAM_URL: world.indexer.streamUrl });
+
+  /** The keys with which the server was asked, as headers and in targets. */
+  async function keysOf(world: World, proxy: RunningProxy, headers: Record<string, string>, query = '') {
+    const before = world.indexer.streaming.requests.length;
+    using _socket = await WebSocketClient.open(proxy.url, headers, `${WS}${query}`).catch(() => undefined);
+    using _events = await EventsClient.open(proxy.url, subscription(accountOf(world)), headers, query);
+    return world.indexer.streaming.requests.slice(before).map(({ url, headers: sent }) => [sent['x-api-key'], url]);
+  }
+
+  it.each([
+    ['of the stream, at STREAM_URL', true, OURS, 'ours-of-stream'],
+    ['of the indexer, without STREAM_URL', false, OURS, 'ours'],
+    ['none where that of the stream is not set', true, { ...OURS, STREAM_API_KEY: '' }, undefined],
+    ['none where it is not shared', true, { ...OURS, PASSTHROUGH_SHARED_KEY: 'off' }, undefined],
+    ['none where it is not shared, without STREAM_URL', false, { ...OURS, PASSTHROUGH_SHARED_KEY: 'off' }, undefined],
+  ])('is %s', async (_, hasStream, env, key) => {
+    await using world = await startWorld();
+    const proxy = await world.addProxy({
+      env: { PASSTHROUGH: 'on', ...env, ...(hasStream ? withStream(world) : {}) },
+    });
+    if (hasStream) await expect.poll(() => world.indexer.streaming.connections, PATIENCE).toBe(1);
+    expect(await keysOf(world, proxy, {})).toEqual([
+      [key, WS],
+      [key, SSE],
+    ]);
+    expect(await keysOf(world, proxy, { 'X-API-Key': 'mine' })).toEqual([
+      ['mine', WS],
+      ['mine', SSE],
+    ]);
+    expect(await keysOf(world, proxy, {}, '?Api-Key=mine&x=1')).toEqual([
+      [undefined, `${WS}?Api-Key=mine&x=1`],
+      [undefined, `${SSE}?Api-Key=mine&x=1`],
+    ]);
+    // A blank key is none.
+    const rest = key === undefined ? '?api_key=&x=1' : '?x=1';
+    expect(await keysOf(world, proxy, {}, '?api_key=&x=1')).toEqual([
+      [key, WS + rest],
+      [key, SSE + rest],
+    ]);
+  });
+});
+
+describe('the bounds of streams', () => {
+  it('are so many in all, of which one is kept for our own stream from those with our key', async () => {
+    await using world = await startWorld();
+    const passThrough = { maxStreams: 3, maxStreamsPerClient: 100 };
+    const env = {
+      PASSTHROUGH: 'on',
+      PASSTHROUGH_SHARED_KEY: 'on',
+      STREAM_API_KEY: 'k',
+      STREAM_URL: world.indexer.streamUrl,
+    };
+    const proxy = await world.addProxy({ env, overrides: { passThrough } });
+    using first = await WebSocketClient.open(proxy.url);
+    using _second = await EventsClient.open(proxy.url, subscription(accountOf(world)));
+    const refused = await refusedWith(proxy.url);
+    expect(refused).toMatchObject({ status: 503, headers: { 'retry-after': '1' } });
+    using _own = await WebSocketClient.open(proxy.url, { 'X-Api-Key': 'mine' });
+    expect(await refusedWith(proxy.url, { 'X-Api-Key': 'mine' })).toMatchObject({ status: 503 });
+    expect(await proxy.ask(SSE, { method: 'POST', body: '{}' })).toMatchObject({ status: 503 });
+    first[Symbol.dispose]();
+    await expect.poll(() => proxy.metric('toncache_client_streams', { kind: 'websocket' }), PATIENCE).toBe(1);
+    using _again = await WebSocketClient.open(proxy.url);
+  });
+
+  it('are 8 of each client by default, and 64 in all', async () => {
+    await using world = await startWorld({ env: { TRUSTED_PROXIES: '127.0.0.1' } });
+    const from = (client: number) => ({ 'X-Forwarded-For': `192.0.2.${client}` });
+    const opened = Array.from({ length: 64 }, (_, n) => WebSocketClient.open(world.proxy.url, from(n % 8)));
+    const clients = await Promise.all(opened);
+    const refused = await refusedWith(world.proxy.url, from(0));
+    expect(refused).toMatchObject({ status: 429, headers: { 'retry-after': '60' } });
+    expect(refused.text).toContain('8 at once are accepted');
+    expect(await refusedWith(world.proxy.url, from(8))).toMatchObject({ status: 503 });
+    for (const client of clients) client[Symbol.dispose]();
+    await expect.poll(() => open(world, 'websocket'), PATIENCE).toBe(0);
+    using _again = await WebSocketClient.open(world.proxy.url, from(0));
+  });
+
+  it('are not used up by requests that fail', async () => {
+    await using world = await startWorld({ overrides: { passThrough: { maxStreams: 1, maxStreamsPerClient: 1 } } });
+    for (let time = 0; time < 3; time++) {
+      expect(await refusedWith(world.proxy.url, {}, '/api/streaming/v1/ws')).toMatchObject({ status: 404 });
+      world.indexer.streaming.faults.refusesConnections = true;
+      expect(await refusedWith(world.proxy.url)).toMatchObject({ status: 502 });
+      world.indexer.streaming.faults.refusesConnections = false;
+      expect(await world.ask(WS)).toMatchObject({ status: 426 });
+      using _socket = await WebSocketClient.open(world.proxy.url);
+    }
+  });
+});
+
+describe('at the end of the process', () => {
+  it('streams are closed once all else is answered', async () => {
+    await using world = await startWorld({ overrides: { http: { drain: 60_000 } } });
+    using socket = await WebSocketClient.open(world.proxy.url);
+    using events = await EventsClient.open(world.proxy.url, subscription(accountOf(world)));
+    const gate = world.indexer.hold();
+    const asked = await world.proxy.sendIn(`/api/v3/pendingTraces?account=${accountOf(world)}`);
+    await gate.arrived(1);
+    const closed = world.proxy.close();
+    await socket.ask({ operation: 'ping', id: 'p' });
+    world.indexer.streaming.sayToAll('still there');
+    await events.untilText('still there');
+    gate.release();
+    expect(await asked.answer).toMatchObject({ status: 200 });
+    expect(await socket.closed).toBe(1006);
+    await events.closed;
+    await closed;
+    await expect.poll(() => world.indexer.streaming.connections, PATIENCE).toBe(0);
+  });
+
+  it('streams are closed at the end of the drain at the latest', async () => {
+    await using world = await startWorld({ overrides: { http: { drain: 300 } } });
+    using socket = await WebSocketClient.open(world.proxy.url);
+    const gate = world.indexer.hold();
+    const asked = await world.proxy.sendIn(`/api/v3/pendingTraces?account=${accountOf(world)}`);
+    await gate.arrived(1);
+    const closed = world.proxy.close();
+    expect(await asked.answer).toMatchObject({ status: 503 });
+    expect(await socket.closed).toBe(1006);
+    await closed;
+  });
+});

@@ -1,0 +1,114 @@
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { open as openSocket } from '../e2e/pass-through-world.ts';
+import { ANY_WORLD, World } from '../e2e/world.ts';
+import { EventsClient, SSE, WebSocketClient, WS } from '../support/stream-clients.ts';
+
+const PATIENCE = { timeout: 20_000, interval: 2 };
+
+/** `upstreamUrl`: instead of the simulated indexer. */
+function startWorld(upstreamUrl?: string): Promise<World> {
+  const env = { PASSTHROUGH: 'on', UPSTREAM_TIMEOUT: '60s' };
+  return World.start({ ...ANY_WORLD, proxy: { env, ...(upstreamUrl && { upstreamUrl }) } });
+}
+
+const HASHES = { operation: 'subscribe', types: ['trace'], trace_external_hash_norms: ['x'] };
+
+/** A client that opens a stream and reads nothing. */
+async function openDeaf(world: World, kind: string): Promise<Socket> {
+  const body = JSON.stringify(HASHES);
+  const fields = {
+    websocket: ['Connection: Upgrade', 'Upgrade: websocket', 'Sec-WebSocket-Version: 13', 'Sec-WebSocket-Key: AAAA'],
+    sse: [`Content-Length: ${body.length}`],
+  }[kind];
+  const line = kind === 'sse' ? `POST ${SSE}` : `GET ${WS}`;
+  const before = world.indexer.streaming.connections;
+  const socket = await openSocket(
+    world,
+    `${line} HTTP/1.1\r\nHost: x\r\n${fields?.join('\r\n')}\r\n\r\n${kind === 'sse' ? body : ''}`,
+  );
+  await expect.poll(() => world.indexer.streaming.connections, PATIENCE).toBe(before + 1);
+  return socket;
+}
+
+const open = (world: World, kind: string) => world.proxy.metric('toncache_client_streams', { kind });
+const ended = (world: World, kind: string, reason: string) =>
+  world.proxy.metric('toncache_client_streams_ended_total', { kind, reason });
+
+describe.each(['websocket', 'sse'])('a client that never reads its stream (%s)', (kind) => {
+  it('is cut, and the others see every event', async () => {
+    await using world = await startWorld();
+    using reader = await WebSocketClient.open(world.proxy.url);
+    using events = await EventsClient.open(world.proxy.url, HASHES);
+    const deaf = await openDeaf(world, kind);
+    const text = 'x'.repeat(10_000);
+    let sent = 0;
+    for (; (await ended(world, kind, 'slow')) === 0 && sent < 4000; sent++) {
+      world.indexer.streaming.sayToAll(`${sent} ${text}`);
+      if (sent % 20 === 0) await reader.untilMessages(sent + 1);
+    }
+    expect(await ended(world, kind, 'slow')).toBe(1);
+    await reader.untilMessages(sent);
+    await events.untilText(`data: ${sent - 1} `);
+    expect(reader.messages).toEqual(Array.from({ length: sent }, (_, n) => `${n} ${text}`));
+    for (let n = 0; n < sent; n++) expect(events.text).toContain(`data: ${n} x`);
+    await expect.poll(() => world.indexer.streaming.connections, PATIENCE).toBe(2);
+    expect([await open(world, 'websocket'), await open(world, 'sse')]).toEqual([1, 1]);
+    deaf.destroy();
+  });
+});
+
+/** A server that begins the answer to each request as server-sent events. */
+async function startEvents(): Promise<Server> {
+  const server = createServer((_, response) => {
+    response.writeHead(200, { 'Content-Type': 'text/event-stream' }).write(': begun\n\n');
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  return server;
+}
+
+describe('a stream on which nothing comes', () => {
+  afterEach(() => void vi.useRealTimers());
+
+  /** Lets the looks of so many seconds happen. */
+  async function look(world: World, seconds: number): Promise<void> {
+    vi.advanceTimersByTime(seconds * 1000);
+    await world.proxy.untilTakenIn();
+  }
+
+  it('is cut after 60 s without a byte of its client, if it is a WebSocket', async () => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+    await using world = await startWorld();
+    using pinging = await WebSocketClient.open(world.proxy.url);
+    using listening = await WebSocketClient.open(world.proxy.url);
+    await look(world, 59);
+    await pinging.ask({ operation: 'ping', id: '1' });
+    world.indexer.streaming.sayToAll('event');
+    await listening.untilMessages(1);
+    await pinging.untilMessages(2);
+    await look(world, 2);
+    expect(await listening.closed).toBe(1006);
+    expect(await ended(world, 'websocket', 'idle')).toBe(1);
+    await look(world, 57);
+    expect(await open(world, 'websocket')).toBe(1);
+    await look(world, 2);
+    expect(await pinging.closed).toBe(1006);
+  });
+
+  it('is cut after 60 s without a byte of either side, if it has events', async () => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+    const server = await startEvents();
+    const { port } = server.address() as AddressInfo;
+    await using world = await startWorld(`http://127.0.0.1:${port}`);
+    using silent = await EventsClient.open(world.proxy.url, HASHES);
+    await silent.untilText('begun');
+    await look(world, 59);
+    expect(await open(world, 'sse')).toBe(1);
+    await look(world, 2);
+    expect(await silent.closed).toBe('broken');
+    expect(await ended(world, 'sse', 'idle')).toBe(1);
+    server.close();
+  });
+});
