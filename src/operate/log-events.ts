@@ -41,6 +41,7 @@ const error = (message: string, fields: object): Line => ({ level: 'error', mess
 const about = (topic: string, cause: string, line: Line): Line => ({ ...line, topic, cause });
 
 const STREAM = 'stream';
+const CLIENT_STREAMS = 'streams of clients';
 const topicOf = (indexer: string) => `indexer ${indexer}`;
 const indexerFails = (
   { indexer, operation }: { indexer: string; operation: string },
@@ -243,6 +244,10 @@ const LINES: ByEvent<Line | undefined> = {
     about(STREAM, name, warn('the stream refused a subscription: what it names is polled', { error })),
   'stream-bad-frame': ({ name }) =>
     about(STREAM, name, warn('the stream sent a message that cannot be read: it is ignored')),
+  'client-stream': ({ result }) =>
+    typeof result === 'string' && result.startsWith('upstream-')
+      ? about(CLIENT_STREAMS, result, warn('no stream can be opened for clients: wallets poll', { code: result }))
+      : undefined,
 };
 
 /** What was said of a topic that is not well. */

@@ -1,4 +1,7 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
+import { WebSocket } from 'ws';
 import type { RunningProxy } from '../support/start-proxy.ts';
 import { EventsClient, refusedWith, SSE, WebSocketClient, WS } from '../support/stream-clients.ts';
 import { accountOf, send } from '../support/streaming-world.ts';
@@ -67,6 +70,8 @@ describe('a client of the Streaming API', () => {
     expect(through.text).toBe(straight.text);
     expect(through.text).toMatch(/^data: \{"id":"1","status":"subscribed"\}\n\ndata: \{"type":"transactions"/);
     expect(await open(world, 'sse')).toBe(1);
+    const onPage = async () => JSON.parse((await world.proxy.askAdmin('/status.json')).text).clientStreams;
+    await expect.poll(onPage, { timeout: 20_000 }).toBe(1);
     expect(await world.proxy.metric('toncache_upstream_in_flight')).toBe(0);
     through[Symbol.dispose]();
     await expect.poll(() => world.indexer.streaming.connections, PATIENCE).toBe(1);
@@ -130,9 +135,49 @@ describe('a client of the Streaming API', () => {
     expect(await refusedWith(world.proxy.url)).toMatchObject({ status: 502 });
     world.indexer.streaming.faults.refusesConnections = true;
     expect(await world.ask(SSE, { method: 'POST', body: '{}' })).toMatchObject({ status: 502 });
-    expect(
-      await world.proxy.metric('toncache_client_streams_total', { result: 'upstream-unreachable' }),
-    ).toBeGreaterThan(0);
+    const failed = await world.proxy.metric('toncache_client_streams_total', { result: 'upstream-unreachable' });
+    expect(failed).toBe(2);
+    const lines = world.proxy.log.filter(({ msg }) => msg === 'no stream can be opened for clients: wallets poll');
+    expect(lines).toHaveLength(1);
+  });
+
+  it('goes to the first of several indexers alone', async () => {
+    await using world = await startWorld();
+    await using other = await startWorld();
+    const env = { PASSTHROUGH: 'on', UPSTREAM_URL: `${world.indexer.url},${other.indexer.url}` };
+    const proxy = await world.addProxy({ env });
+    for (let time = 0; time < 8; time++) {
+      using _socket = await WebSocketClient.open(proxy.url);
+    }
+    expect(world.indexer.streaming.requests).toHaveLength(8);
+    expect(other.indexer.streaming.requests).toEqual([]);
+  });
+
+  it('may leave while the server does not answer, and leaves nothing behind', async () => {
+    const arrived: Socket[] = [];
+    const server = createServer((socket) => void arrived.push(socket.on('error', () => {}).resume()));
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    const { port } = server.address() as AddressInfo;
+    const STREAM_URL = `ws://127.0.0.1:${port}`;
+    await using world = await startWorld({ overrides: { passThrough: { maxStreams: 1 } } });
+    const proxy = await world.addProxy({
+      env: { PASSTHROUGH: 'on', STREAM_URL },
+      overrides: { passThrough: { maxStreams: 1, maxStreamsPerClient: 1 }, upstream: { timeout: 60_000 } },
+    });
+    await expect.poll(() => arrived.length, PATIENCE).toBe(1);
+    const client = new WebSocket(proxy.url.replace('http', 'ws') + WS);
+    client.on('error', () => {});
+    await expect.poll(() => arrived.length, PATIENCE).toBe(2);
+    expect(await refusedWith(proxy.url)).toMatchObject({ status: 429 });
+    client.terminate();
+    await once(arrived[1] as Socket, 'close');
+    expect(await proxy.metric('toncache_upstream_in_flight')).toBe(0);
+    const next = new WebSocket(proxy.url.replace('http', 'ws') + WS);
+    next.on('error', () => {});
+    await expect.poll(() => arrived.length, PATIENCE).toBe(3);
+    next.terminate();
+    server.close();
+    for (const socket of arrived) socket.destroy();
   });
 
   it('is cut off with the server, and can come back', async () => {

@@ -100,12 +100,6 @@ export class ClientConnections {
     return this.#open.get(socket)?.unanswered === 0;
   }
 
-  /** Leaves a connection to a stream: nobody reads requests from it any more. Its client still counts as one. */
-  leaveToStream(socket: Socket): void {
-    const connection = this.#open.get(socket);
-    if (connection !== undefined) connection.isParsedByNode = false;
-  }
-
   /** Counts a request that is not answered at once, until {@link end}. */
   begin(connection: ClientConnection): void {
     connection.unanswered++;

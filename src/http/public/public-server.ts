@@ -197,11 +197,16 @@ export class PublicServer {
 
   /** Serves a request whose connection Node's HTTP server has given away. `first`: what came after its head. */
   #upgrade(request: IncomingMessage, socket: Socket, first: Buffer): void {
-    this.#connections.leaveToStream(socket);
     socket.setTimeout(0);
     // What follows an error is a `close`.
     socket.on('error', () => {});
     if (first.length > 0) socket.unshift(first);
+    // A WebSocket is not open in one direction only: a client that closes its side has left.
+    socket.once('end', () => socket.destroySoon());
+    // That is seen by reading alone. What comes before the answer stays in the socket, for the stream.
+    socket.on('readable', () => {
+      if (socket.readableLength === 0) socket.read();
+    });
     const response = new ServerResponse(request);
     response.shouldKeepAlive = false;
     response.assignSocket(socket);

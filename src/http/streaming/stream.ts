@@ -49,8 +49,6 @@ export class ClientStream {
     sides.client.on('data', () => {
       this.quietLooks = 0;
     });
-    // A WebSocket is not open in one direction only: its client has left.
-    sides.client.once('end', () => sides.client.destroySoon());
     // In this direction a side that is slow is waited for.
     sides.client.pipe(sides.upstream);
   }

@@ -81,6 +81,8 @@ function switchProtocols(response: ServerResponse, answer: StreamAnswer, request
   const socket = response.req.socket;
   if (response.destroyed || socket.destroyed) return socket;
   response.detachSocket(socket);
+  // While there is such a listener nothing flows.
+  socket.removeAllListeners('readable');
   const headers = ['Connection', 'Upgrade', 'Upgrade', 'websocket', ...passedHeaders(answer, requestId)];
   socket.write(`${messageHead({ status: 101, headers, body: undefined })}\r\n`, 'latin1');
   return socket;
