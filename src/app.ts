@@ -208,7 +208,7 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
   const about = { version: VERSION, host: hostname(), network, indexers: indexers.all.map(({ name }) => name) };
   const status = statusPages({
     history,
-    about: { ...about, startedAt: now() },
+    about: { ...about, startedAt: now(), breakerMinimumKeys: settings.breaker.minimumThroughput },
     topKeys,
     topClients,
     waitingClients,

@@ -3,10 +3,11 @@ import { request as ask, createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { refusedKey } from '../../src/tools/simulator/faults.ts';
+import { failed, refusedKey } from '../../src/tools/simulator/faults.ts';
 import { newestBlock, unknownTransaction } from '../e2e/questions.ts';
 import { World } from '../e2e/world.ts';
 import { debianProgram } from '../support/apt.ts';
+import { startProxy } from '../support/start-proxy.ts';
 
 const PATIENT = { timeout: 30_000 };
 
@@ -60,6 +61,112 @@ describe('the status page in Chromium', () => {
     await expect.poll(() => tile('Redis'), PATIENT).toBe('used');
     expect(complaints).toEqual([]);
     expect([...hosts]).toEqual([new URL(world.proxy.adminUrl).host]);
+  });
+
+  it('shows the line first, then figures, indexers, operations, tiles and charts', async () => {
+    const { url } = world.indexer;
+    await using second = await startProxy({ upstreamUrl: `${url},${url.replace('127.0.0.1', 'localhost')}` });
+    await page.goto(second.adminUrl);
+    await expect.poll(() => page.locator('#indexers tbody tr').count(), PATIENT).toBe(2);
+    const parts = [
+      '#verdict',
+      '#figures',
+      '#hour',
+      '#indexers',
+      '#operations',
+      '#tiles',
+      '#chart-requests',
+      '#explain',
+    ];
+    const tops = [];
+    for (const part of parts) tops.push((await page.locator(part).boundingBox())?.y ?? Number.NaN);
+    expect(tops).toEqual(tops.toSorted((a, b) => a - b));
+    const figures = await page.locator('#figures figcaption').allTextContents();
+    expect(figures).toEqual(['Requests a second', 'Answered', 'Saved at the indexer', 'Clients wait, p99']);
+    await expect.poll(() => page.locator('#figures canvas').count()).toBe(4);
+  });
+
+  it('has all that it says inside a landmark, or in a status line', async () => {
+    await expect.poll(() => page.locator('#hour').textContent(), PATIENT).toMatch(/^No requests/);
+    await load(5);
+    await expect.poll(() => page.locator('#keys tbody tr').count(), PATIENT).toBeGreaterThan(0);
+    const outside = await page.evaluate(
+      `[...document.querySelectorAll('body *')].filter((each) => each.childElementCount === 0 && each.textContent.trim() !== '' && each.closest('header, main, script') === null).map((each) => each.id || each.tagName)`,
+    );
+    expect(outside).toEqual([]);
+    await expect
+      .poll(() => page.locator('main #hour').textContent(), PATIENT)
+      .toMatch(
+        /^Saved [\d,]+ of [\d,]+ requests in the last [\d.]+ \w+; no answer was older than one that clients had got before\.$/,
+      );
+  });
+
+  it.each([1280, 1920])('fills a width of %i with one row of figures and one of tiles', async (width) => {
+    await page.setViewportSize({ width, height: 900 });
+    await load(5);
+    await expect.poll(() => page.locator('#tiles dd').count(), PATIENT).toBeGreaterThan(6);
+    for (const [row, count] of [
+      ['#figures figure', 4],
+      ['#tiles > div', 8],
+    ] as const) {
+      const boxes = await Promise.all((await page.locator(row).all()).map((each) => each.boundingBox()));
+      expect(boxes.length, row).toBe(count);
+      expect(new Set(boxes.map((box) => box?.y)).size, row).toBe(1);
+      const ends = boxes.map((box) => (box?.x ?? Number.NaN) + (box?.width ?? Number.NaN));
+      // The padding of the page.
+      expect(boxes[0]?.x, row).toBeLessThan(20);
+      expect(Math.max(...ends), row).toBeGreaterThan(width - 20);
+    }
+    const lines = await page.evaluate(
+      `[...document.querySelectorAll('#tiles dd')].map((each) => Math.round(each.clientHeight / parseFloat(getComputedStyle(each).lineHeight)))`,
+    );
+    expect(lines).toEqual(Array(8).fill(1));
+  });
+
+  it('shows labels of the y axis whole on a phone, however large they are', async () => {
+    await page.setViewportSize({ width: 390, height: 900 });
+    await page.route('**/status.json*', async (route) => {
+      const response = await route.fetch();
+      const message = await response.json();
+      for (const moment of message.history) moment.upstream.p99Seconds = 123_456;
+      await route.fulfill({ response, json: message });
+    });
+    // What is drawn on a canvas is seen where it is drawn: left of it nothing shows.
+    await page.addInitScript(`
+      globalThis.leftmost = Infinity;
+      const { fillText } = CanvasRenderingContext2D.prototype;
+      CanvasRenderingContext2D.prototype.fillText = function (text, x, y) {
+        const at = this.getTransform().transformPoint({ x, y }).x;
+        const { actualBoundingBoxLeft } = this.measureText(text);
+        if (text.includes(',000,000')) leftmost = Math.min(leftmost, at - actualBoundingBoxLeft);
+        return fillText.call(this, text, x, y);
+      };
+    `);
+    await page.reload();
+    await expect.poll(() => page.evaluate('leftmost'), PATIENT).toBeLessThan(390);
+    expect(await page.evaluate('leftmost')).toBeGreaterThanOrEqual(0);
+  });
+
+  it('shows a failing operation in red, and why its circuit breaker is closed', async () => {
+    await load(5);
+    const cells = (operation: string) => page.locator('#operations tr', { hasText: operation }).locator('td');
+    const colors = () =>
+      page.evaluate(
+        `Object.fromEntries([...document.querySelectorAll('#operations td:first-child')].map((cell) => [cell.textContent, getComputedStyle(cell.firstElementChild ?? cell).color]))`,
+      );
+    await expect.poll(() => cells('adjacentTransactions').last().textContent(), PATIENT).toBe('closed');
+    world.indexer.faults.inject(failed(500), { operation: 'adjacentTransactions' });
+    const target = unknownTransaction();
+    const breaker = async () => {
+      await world.ask(target);
+      return await cells('adjacentTransactions').last().textContent();
+    };
+    await expect.poll(breaker, PATIENT).toBe('closed, fewer than 20 keys');
+    expect(await cells('adjacentTransactions').nth(2).textContent()).toMatch(/^\d+\.\d \(\d+\.\d %\)$/);
+    expect(await colors()).toMatchObject({
+      adjacentTransactions: 'rgb(180, 35, 24)',
+      masterchainBlockShards: 'rgb(27, 31, 36)',
+    });
   });
 
   it('explains a pasted URL, whatever is in it', async () => {

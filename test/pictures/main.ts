@@ -15,6 +15,8 @@ import { type RunningProxy, startProxy } from '../support/start-proxy.ts';
 const WIDTHS = [390, 1280, 1920];
 const HISTORY_MS = 120_000;
 const SETTLE_MS = 12_000;
+/** Requests a second. */
+const RATE = 60;
 
 interface Scene extends AsyncDisposable {
   readonly proxy: RunningProxy;
@@ -26,14 +28,18 @@ interface Scene extends AsyncDisposable {
 
 /** What makes each state, before the picture is taken. */
 const STATES: Readonly<Record<string, (scene: Scene) => Promise<void> | void>> = {
-  idle: (scene) => {
-    scene.rate = 0;
-  },
+  idle: () => {},
   load: () => {},
   overload: (scene) => {
     for (const { faults } of scene.indexers) faults.workers = { count: 5, serviceMs: 100 };
     scene.rate = 400;
   },
+  // Few keys: its circuit breaker stays closed.
+  'operation-down': ({ indexers }) => {
+    for (const { faults } of indexers) faults.inject(failed(500), { operation: 'pendingTraces' });
+  },
+  // Of two, so that no client notices.
+  'one-failing': ({ indexers: [first] }) => void first?.faults.inject(failed(500)),
   'indexer-down': ({ indexers }) => {
     for (const { faults } of indexers) faults.inject(failed(500));
   },
@@ -64,7 +70,7 @@ async function take(
   widths: readonly number[],
   file: (width: number, scheme: string) => string,
 ): Promise<void> {
-  await using scene = await openScene();
+  await using scene = await openScene(state === 'idle' ? 0 : RATE);
   const page = await from.newPage();
   await page.goto(scene.proxy.adminUrl);
   await delay(SETTLE_MS);
@@ -90,7 +96,7 @@ async function shoot(page: Page, width: number, colorScheme: 'light' | 'dark', p
 }
 
 /** Two indexers, Redis and a load of misses and hits. */
-async function openScene(): Promise<Scene> {
+async function openScene(rate: number): Promise<Scene> {
   const startAt = Date.now() - HISTORY_MS;
   const indexers = await Promise.all([1, 2].map(() => startIndexer({ chain: new Chain({ startAt }) })));
   for (const { faults } of indexers) [faults.latencyMs, faults.jitterMs] = [20, 30];
@@ -102,14 +108,14 @@ async function openScene(): Promise<Scene> {
     proxy,
     indexers,
     redis,
-    rate: 60,
+    rate,
     async [Symbol.asyncDispose]() {
       ended.abort();
       await proxy.close();
       await Promise.all([redis[Symbol.asyncDispose](), ...indexers.map((indexer) => indexer.close())]);
     },
   };
-  void load(scene, ended.signal);
+  if (rate > 0) void load(scene, ended.signal);
   return scene;
 }
 
@@ -118,8 +124,11 @@ async function load(scene: Scene, signal: AbortSignal): Promise<void> {
   for (let asked = 0; !signal.aborted; asked++) {
     const seqno = chain.headSeqno - (asked % 7);
     const limit = asked % 3 === 0 ? 100 + (asked % 900) : 100;
-    scene.proxy.ask(`/api/v3/masterchainBlockShards?seqno=${seqno}&limit=${limit}`).catch(() => {});
-    await delay(scene.rate === 0 ? 100 : 1000 / scene.rate);
-    while (scene.rate === 0 && !signal.aborted) await delay(100);
+    const target =
+      asked % 10 === 9
+        ? `pendingTraces?account=0:${String(asked % 7).padStart(64, '0')}`
+        : `masterchainBlockShards?seqno=${seqno}&limit=${limit}`;
+    scene.proxy.ask(`/api/v3/${target}`).catch(() => {});
+    await delay(1000 / scene.rate);
   }
 }

@@ -1,4 +1,5 @@
 import { REQUEST_OUTCOMES, type RequestOutcome } from '../../answer/events.ts';
+import { OUTCOMES, outcomeOfResult } from '../../outcomes.ts';
 import { Growth, type MetricSample, type Samples } from '../samples.ts';
 
 /** Requests a second by how they are answered, the failed ones without those that were refused. */
@@ -30,6 +31,7 @@ export function readNumbers(samples: readonly [Samples, ...Samples[]]) {
   const newest = samples.at(-1) ?? oldest;
   const before = samples.at(-2);
   const growth = new Growth(oldest, newest);
+  const lately = new Growth(samples[Math.floor(samples.length / 2)] ?? oldest, newest);
   const window = ratesOf(growth);
   const valid = Object.values(window).reduce((sum, rate) => sum + rate, -window.invalid);
   const answered = valid - window.refused - window.failed;
@@ -42,12 +44,14 @@ export function readNumbers(samples: readonly [Samples, ...Samples[]]) {
     rates: before && ratesOf(new Growth(before, newest)),
     /** The part of the requests of the last 10 s that the cache answered, 0 to 1. */
     hitRatio: valid > 0 ? hits / valid : undefined,
+    /** The part of the requests of the last 10 s that were answered, 0 to 1. */
+    answeredRatio: valid > 0 ? answered / valid : undefined,
     /** The part of the answers of the last 10 s that needed no request of their own to the indexer, 0 to 1. */
     savedRatio: answered > 0 ? Math.min(1, Math.max(0, 1 - sent / answered)) : undefined,
     latency: { p50Seconds: latencyIn(growth, {}, 0.5), p99Seconds: latencyIn(growth, {}, 0.99) },
     /** Each operation. */
     operations: [...new Set(newest.of('requests_total').map(({ labels }) => String(labels['operation'])))].map(
-      (operation) => operationIn(growth, operation),
+      (operation) => operationIn(growth, lately, operation),
     ),
     upstream: {
       p50Seconds: growth.quantile('upstream_request_seconds', 0.5),
@@ -93,7 +97,7 @@ export function latencyIn(growth: Growth, labels: Readonly<Record<string, string
   return growth.quantile('request_seconds', part, labels, atOnce);
 }
 
-function operationIn(growth: Growth, operation: string) {
+function operationIn(growth: Growth, lately: Growth, operation: string) {
   const is = { operation };
   const { valid, hits, failed } = partsOf(growth, is);
   const without = (name: string) =>
@@ -108,7 +112,32 @@ function operationIn(growth: Growth, operation: string) {
     /** The indexers at which its circuit breaker is open, and those that do not serve it. */
     breakersOpenAt: without('breaker_open'),
     notServedBy: without('operation_not_served'),
+    /** Why its circuit breaker is closed though requests fail. */
+    closedDespite: failed > 0 ? closedDespiteIn(growth, lately, operation) : undefined,
   };
+}
+
+/** With enough keys, a circuit breaker opens when this part of them fail. */
+const OPENING_PART = 0.5;
+
+/**
+ * Why the circuit breaker of an operation that fails is closed, if it is: too few keys, too few of them, or failures of a
+ * kind that it does not count. `undefined` when these seem to be over: then it may have been open.
+ */
+function closedDespiteIn(growth: Growth, lately: Growth, operation: string) {
+  const results = growth.after
+    .of('upstream_requests_total', { operation })
+    .map(({ labels }) => String(labels['result']));
+  const counted = results.filter((result) =>
+    ['operation', 'all'].includes(OUTCOMES[outcomeOfResult(result)].failureOf),
+  );
+  const count = (within: Growth) =>
+    counted.reduce((sum, result) => sum + within.of('upstream_requests_total', { operation, result }), 0);
+  const failed = count(growth);
+  if (failed === 0) return 'not-counted';
+  const sent = growth.of('upstream_requests_total', { operation });
+  if (failed < OPENING_PART * sent) return 'few-failures';
+  return count(lately) > 0 ? 'few-keys' : undefined;
 }
 
 /** Requests a second, those that are invalid left out, and of them the hits and those without an answer. */

@@ -37,6 +37,8 @@ export interface StatusMessage extends StatusMoment {
     readonly network: string;
     readonly indexers: readonly string[];
     readonly startedAt: EpochMs;
+    /** The fewest keys of an operation for which its circuit breaker opens. */
+    readonly breakerMinimumKeys: number;
   };
   /** The moments after the instant that `since` names, this one included; absent where it names none. */
   readonly history?: readonly StatusMoment[];

@@ -3,6 +3,7 @@ import uPlot from './uplot.js';
 const SHOWN_SECONDS = 300;
 const HEIGHT = 150;
 const HEIGHT_ON_PHONE = 90;
+const SPARK_HEIGHT = 36;
 /** The tops of the axes, times a power of ten: half of each is as short a number. */
 const TOPS = [1, 2, 4, 5, 6, 8, 10];
 const TIME = { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' };
@@ -22,26 +23,29 @@ const timeOf = (at, withSeconds = false) =>
 
 /**
  * A chart of the last five minutes with a line for each name, or with areas that are stacked. Its legend has the newest
- * values; areas that were 0 all the time are left out.
+ * values; areas that were 0 all the time are left out. A sparkline has neither axes nor a legend: the figure above it says
+ * the newest value.
  */
 export class Chart {
   #element;
   #names;
   #valuesOf;
   #isStacked;
+  #isSpark;
   #plot;
   #legend;
   #data;
 
   /** `valuesOf`: the values of a moment, in the order of the names; `undefined` leaves a gap. */
-  constructor(id, names, valuesOf, { isStacked = false } = {}) {
+  constructor(id, names, valuesOf, { isStacked = false, isSpark = false } = {}) {
     this.#element = document.getElementById(id);
     this.#names = names;
     this.#valuesOf = valuesOf;
     this.#isStacked = isStacked;
+    this.#isSpark = isSpark;
     this.#data = [[], ...names.map(() => [])];
     const grid = { stroke: () => color('--line') };
-    const axis = { stroke: () => color('--quiet'), grid };
+    const axis = { show: !isSpark, stroke: () => color('--quiet'), grid };
     const series = names.map((label, index) => {
       const own = () => color(`--c${index + 1}`);
       return isStacked
@@ -51,6 +55,7 @@ export class Chart {
     const options = {
       ...this.#size(),
       legend: { show: false },
+      ...(isSpark && { padding: [2, 0, 2, 0] }),
       cursor: { show: false },
       // The highest area is drawn first, and the lower ones over it.
       series: [{}, ...(isStacked ? series.reverse() : series)],
@@ -58,20 +63,23 @@ export class Chart {
         {
           ...axis,
           space: 75,
+          size: 36,
           values: (_, seconds, __, ___, step) => seconds.map((second) => timeOf(second * 1000, step < 60)),
         },
         {
           ...axis,
           splits: (_, __, least, most) => [least, most / 2, most],
           values: (_, values) => values.map((value) => value.toLocaleString('en')),
-          size: innerWidth < 640 ? 44 : 60,
+          size: widthOf,
         },
       ],
       scales: { y: { range: (_, __, highest) => [0, topAbove(highest)] } },
     };
     this.#plot = new uPlot(options, this.#data, this.#element);
-    this.#legend = this.#element.parentElement.appendChild(document.createElement('p'));
-    this.#legend.className = 'legend';
+    if (!isSpark) {
+      this.#legend = this.#element.parentElement.appendChild(document.createElement('p'));
+      this.#legend.className = 'legend';
+    }
     new ResizeObserver(() => this.#plot.setSize(this.#size())).observe(this.#element);
     matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.#plot.redraw());
   }
@@ -86,6 +94,10 @@ export class Chart {
     while (this.#data[0].at(-1) - this.#data[0][0] > SHOWN_SECONDS) for (const column of this.#data) column.shift();
     const [times, ...columns] = this.#data;
     this.#plot.setData([times, ...(this.#isStacked ? stacked(columns) : columns)]);
+    if (!this.#isSpark) this.#showLegend(columns);
+  }
+
+  #showLegend(columns) {
     const newest = columns.map((column) => column.at(-1) ?? undefined);
     const shown = this.#names.flatMap((name, index) =>
       !this.#isStacked || columns[index].some((value) => value > 0)
@@ -106,8 +118,16 @@ export class Chart {
   }
 
   #size() {
-    return { width: Math.max(140, this.#element.clientWidth), height: innerWidth < 640 ? HEIGHT_ON_PHONE : HEIGHT };
+    const height = innerWidth < 640 ? HEIGHT_ON_PHONE : HEIGHT;
+    return { width: Math.max(100, this.#element.clientWidth), height: this.#isSpark ? SPARK_HEIGHT : height };
   }
+}
+
+/** Of the axis at the left, in CSS pixels: that of its widest label, with a gap. */
+function widthOf(plot, labels, axis) {
+  plot.ctx.font = plot.axes[axis].font[0];
+  const widest = Math.max(0, ...(labels ?? []).map((label) => plot.ctx.measureText(label).width));
+  return Math.ceil(widest / devicePixelRatio) + 20;
 }
 
 function topAbove(value) {

@@ -8,7 +8,14 @@ const OUTCOMES = ['hit-memory', 'hit-redis', 'stale', 'collapsed', 'miss', 'inva
 const byId = (id) => document.getElementById(id);
 const toMebi = (bytes) => bytes / 2 ** 20;
 const toMs = (seconds) => (seconds === undefined ? undefined : seconds * 1000);
+const perSecondOf = ({ rates }) => rates && OUTCOMES.reduce((sum, outcome) => sum + rates[outcome], 0);
+
+const spark = (id, figureOf) => new Chart(id, [''], (moment) => [figureOf(moment)], { isSpark: true });
 const charts = [
+  spark('spark-requests', perSecondOf),
+  spark('spark-answered', ({ answeredRatio }) => answeredRatio),
+  spark('spark-saved', ({ savedRatio }) => savedRatio),
+  spark('spark-p99', ({ latency }) => toMs(latency.p99Seconds)),
   new Chart('chart-requests', OUTCOMES, ({ rates }) => OUTCOMES.map((outcome) => rates?.[outcome]), {
     isStacked: true,
   }),
@@ -23,6 +30,7 @@ const charts = [
   ),
 ];
 
+/** A part, 0 to 1. */
 const percent = (part) => (part === undefined ? '–' : `${(part * 100).toFixed(1)} %`);
 const mebibytes = (bytes) => `${toMebi(bytes).toFixed(0)} MiB`;
 
@@ -59,11 +67,12 @@ function showVerdict({ at, verdict: { level, says, why, since, todo, also } }) {
 
 function showHour({ hour: { seconds, requests, saved, wentBack } }) {
   const time = seconds > 3500 ? 'in the last hour' : `in the last ${duration(seconds)}`;
+  const older = `${wentBack.toLocaleString('en')} ${wentBack === 1 ? 'answer was' : 'answers were'} older than one`;
   byId('hour').textContent =
     requests === 0
-      ? `No requests ${time}.`
+      ? `No requests ${seconds < 1 ? 'yet' : time}.`
       : `Saved ${saved.toLocaleString('en')} of ${requests.toLocaleString('en')} requests ${time}; ` +
-        `${wentBack.toLocaleString('en')} answers went back.`;
+        `${wentBack === 0 ? 'no answer was older than one' : older} that clients had got before.`;
 }
 
 function showAbout({ about, at }) {
@@ -72,65 +81,56 @@ function showAbout({ about, at }) {
     `${version} on ${host}, ${network}, for ${duration((at - startedAt) / 1000)}, indexer ${indexers.join(', ')}`;
 }
 
-/** A block with its age; `?` for what is not known, because nobody asks for it. */
+/** The four large figures: their text and their class. */
+function showFigures(message) {
+  const { answeredRatio: answered, savedRatio, latency, verdict } = message;
+  // One failure among thousands is not all answered.
+  const shown = answered < 1 ? Math.min(answered, 0.999) : answered;
+  const figures = {
+    'spark-requests': [perSecondOf(message)?.toFixed(1) ?? '–'],
+    'spark-answered': [percent(shown), answered < 1 ? (verdict.level === 'refusing' ? 'bad' : 'warn') : ''],
+    'spark-saved': [percent(savedRatio)],
+    'spark-p99': [duration(latency.p99Seconds), warnIf(latency.p99Seconds > 2)],
+  };
+  for (const [id, [text, className = '']] of Object.entries(figures)) {
+    byId(id).previousElementSibling.textContent = text;
+    byId(id).parentElement.className = className;
+  }
+}
+
+/** A block with its age, where they are known. */
 function blockOf(seqno, ageSeconds) {
-  if (seqno === undefined) return '?';
-  const age = ageSeconds < 0 ? `${duration(-ageSeconds)} ahead of our clock` : `${duration(ageSeconds)} old`;
-  return `${seqno.toLocaleString('en')}, ${ageSeconds === undefined ? '?' : age}`;
+  if (seqno === undefined) return '–';
+  const block = seqno.toLocaleString('en');
+  if (ageSeconds === undefined) return block;
+  return `${block}, ${ageSeconds < 0 ? `${duration(-ageSeconds)} ahead of our clock` : `${duration(ageSeconds)} old`}`;
 }
 
 function waitingOf({ queued, expectedWaitSeconds }) {
   return queued === 0 ? 'nobody' : `${queued}, for ${duration(expectedWaitSeconds)}`;
 }
 
-/** The groups of tiles, each tile with its name, its text and its class. */
-function tilesOf({ rates, hitRatio, savedRatio, latency, upstream, memory, process, redis, stream, ...message }) {
-  const all = rates && OUTCOMES.reduce((sum, outcome) => sum + rates[outcome], 0);
-  const unanswered = rates && (rates.refused + rates.failed) / Math.max(all, Number.MIN_VALUE);
-  return {
-    Clients: [
-      ['Requests/s', all?.toFixed(1) ?? '–'],
-      ['Unanswered', percent(unanswered), unanswered > 0.01 ? 'bad' : warnIf(unanswered > 0)],
-      ['Latency p99', duration(latency.p99Seconds), warnIf(latency.p99Seconds > 2)],
-      ['Hit ratio', percent(hitRatio)],
-      ['Requests saved', percent(savedRatio)],
-    ],
-    Indexer: [
-      ['Latency p50', duration(upstream.p50Seconds)],
-      ['Latency p99', duration(upstream.p99Seconds), warnIf(upstream.p99Seconds > 2)],
-      ['Slots in use', `${upstream.inFlight} of ${upstream.limit}`, warnIf(upstream.inFlight >= upstream.limit)],
-      ...(upstream.paused ? [['Pause', 'by a 429', 'bad']] : []),
-      ['Waiting', waitingOf(upstream), warnIf(upstream.queued > 0)],
-      [
-        'Newest block',
-        blockOf(message.newestSeqno, message.newestAgeSeconds),
-        `wide ${warnIf(message.newestAgeSeconds > 120)}`,
-      ],
-    ],
-    Cache: [
-      ['Entries', memory.entries.toLocaleString('en')],
-      ['Memory used', `${toMebi(memory.bytes).toFixed(0)} of ${mebibytes(memory.maxBytes)}`],
-      ['Evicted/s', memory.evictedPerSecond.toFixed(1), warnIf(memory.evictedPerSecond > 0)],
-      ['Redis', redis, { used: 'good', failed: 'bad' }[redis]],
-      ['Stream', stream, { connected: 'good', lost: 'warn' }[stream]],
-    ],
-    Process: [
-      ['RSS', mebibytes(process.rssBytes)],
-      ['Heap', mebibytes(process.heapBytes)],
-      ['Loop lag p99', duration(process.loopLagSeconds), warnIf(process.loopLagSeconds > 0.1)],
-    ],
-  };
+/** What neither a figure nor a chart shows: each tile with its name, its text and its class. */
+function tilesOf({ newestSeqno, newestAgeSeconds, hitRatio, upstream, memory, process, redis, stream }) {
+  return [
+    ['Newest block', blockOf(newestSeqno, newestAgeSeconds), warnIf(newestAgeSeconds > 120)],
+    ['Waiting', waitingOf(upstream), warnIf(upstream.queued > 0)],
+    ['Hit ratio', percent(hitRatio)],
+    ['Entries', memory.entries.toLocaleString('en')],
+    ['Memory used', `${toMebi(memory.bytes).toFixed(0)} of ${mebibytes(memory.maxBytes)}`],
+    ['Evicted/s', memory.evictedPerSecond.toFixed(1), warnIf(memory.evictedPerSecond > 0)],
+    ['Redis', redis, { used: 'good', failed: 'bad' }[redis]],
+    ['Stream', stream, { connected: 'good', lost: 'warn' }[stream]],
+    ['Loop lag p99', duration(process.loopLagSeconds), warnIf(process.loopLagSeconds > 0.1)],
+  ];
 }
 
 function showTiles(message) {
-  const groups = Object.entries(tilesOf(message)).map(([title, tiles]) => {
-    const shown = tiles.filter(([, text]) => text !== 'not configured');
-    const made = shown.map(([name, text, className = '']) =>
-      make('div', { className }, make('dt', {}, name), make('dd', {}, text)),
-    );
-    return make('section', {}, make('h2', {}, title), make('dl', {}, ...made));
-  });
-  byId('tiles').replaceChildren(...groups);
+  const shown = tilesOf(message).filter(([, text]) => text !== 'not configured');
+  const made = shown.map(([name, text, className = '']) =>
+    make('div', { className }, make('dt', {}, name), make('dd', {}, text)),
+  );
+  byId('tiles').replaceChildren(...made);
 }
 
 /**
@@ -150,35 +150,58 @@ function showTable(id, head, rows, ifEmpty = '') {
   table.replaceChildren(make('thead', {}, make('tr', {}, ...names)), make('tbody', {}, ...body));
 }
 
-function showOperations({ operations }) {
+/** Text that stands out where something is wrong. */
+const marked = (text, className) => (className === '' ? text : make('strong', { className }, text));
+
+/** As the verdict has it: more than 1 % is an outage. */
+const failingState = ({ perSecond, failedPerSecond }) =>
+  failedPerSecond > 0.01 * perSecond ? 'bad' : warnIf(failedPerSecond > 0);
+
+function failedOf(its) {
+  const { perSecond, failedPerSecond } = its;
+  const part = failedPerSecond > 0 ? ` (${percent(failedPerSecond / perSecond)})` : '';
+  return marked(`${failedPerSecond.toFixed(1)}${part}`, failingState(its));
+}
+
+const closedBreaker = (minimumKeys) => ({
+  'few-keys': `closed, fewer than ${minimumKeys} keys`,
+  'few-failures': 'closed, fewer than half fail',
+  'not-counted': 'closed, does not count these failures',
+});
+
+function showOperations({ operations, about }) {
   const head = ['Operation', 'Requests/s', 'Failed/s', 'Hit ratio', 'Latency p99', 'Circuit breaker'];
-  const rows = operations.map(({ operation, breakersOpenAt, notServedBy, ...its }) => [
-    operation,
+  const rows = operations.map(({ operation, breakersOpenAt, notServedBy, closedDespite, ...its }) => [
+    marked(operation, failingState(its)),
     its.perSecond.toFixed(1),
-    its.failedPerSecond.toFixed(1),
+    failedOf(its),
     percent(its.hitRatio),
     duration(its.p99Seconds),
     [
       ...breakersOpenAt.map((indexer) => make('strong', { className: 'bad' }, `open at ${indexer} `)),
       ...notServedBy.map((indexer) => make('strong', { className: 'warn' }, `not served by ${indexer} `)),
-      breakersOpenAt.length + notServedBy.length === 0 ? 'closed' : '',
+      breakersOpenAt.length + notServedBy.length === 0
+        ? (closedBreaker(about.breakerMinimumKeys)[closedDespite] ?? 'closed')
+        : '',
     ],
   ]);
   showTable('operations', head, rows);
 }
 
+const INDEXER_STATES = { well: 'good', failing: 'bad', 'lacks blocks': 'bad', 'another chain': 'bad' };
+
 function showIndexers({ indexers }) {
   byId('indexers-section').hidden = indexers.length === 0;
-  const head = ['State', 'Newest block', 'Behind', 'Slots', 'Takes up to', 'Requests/s', 'Failed/s', 'Indexer'];
-  const rows = indexers.map(({ indexer, isBackup, state, lagBlocks, slotsInUse, peakSeconds, ...rates }) => [
-    make('strong', { className: state === 'well' ? 'good' : 'warn' }, isBackup ? `${state} (backup)` : state),
-    blockOf(rates.seqno, rates.ageSeconds),
-    lagBlocks === undefined ? '?' : `${lagBlocks} blocks`,
+  const head = ['Indexer', 'State', 'Newest block', 'Behind', 'Slots', 'Takes up to', 'Requests/s', 'Failed/s'];
+  const rows = indexers.map(({ indexer, isBackup, state, lagBlocks, slotsInUse, peakSeconds, ...its }) => [
+    indexer,
+    marked(isBackup ? `${state} (backup)` : state, INDEXER_STATES[state] ?? 'warn'),
+    blockOf(its.seqno, its.ageSeconds),
+    lagBlocks === undefined ? '?' : `${lagBlocks} ${lagBlocks === 1 ? 'block' : 'blocks'}`,
     slotsInUse,
     duration(peakSeconds),
-    rates.perSecond.toFixed(1),
-    rates.failedPerSecond.toFixed(1),
-    indexer,
+    its.perSecond.toFixed(1),
+    failedOf(its),
   ]);
   showTable('indexers', head, rows);
 }
@@ -198,25 +221,25 @@ function freshnessOf(freshForMs) {
 function showSecrets({ about, keys, clients = [] }) {
   byId('access').hidden = keys !== undefined;
   const requests = (keys ?? []).map(({ share, answerClass = 'not in memory', freshForMs, request }) => [
-    percent(share),
-    answerClass,
-    freshnessOf(freshForMs),
     [
       make('span', { title: request }, shownRequest(request, about.network)),
       button('Explain', () => explain(request)),
       button('Purge', () => purge(request)),
     ],
+    percent(share),
+    answerClass,
+    freshnessOf(freshForMs),
   ]);
   const hidden = keys === undefined ? '' : 'Nobody has asked for anything in the last minutes.';
-  showTable('keys', ['Share', 'Class', 'Freshness', 'Request'], requests, hidden);
+  showTable('keys', ['Request', 'Share', 'Class', 'Freshness'], requests, hidden);
   // Several clients of one network look the same.
   const named = clients.map(({ client, ...is }, index) => {
     const before = clients.slice(0, index).filter((other) => other.client === client).length;
     return { ...is, client: before === 0 ? client : `${client} (${before + 1})` };
   });
-  const waiting = named.map(({ share, waiting, client }) => [waiting || 'none', percent(share), client]);
+  const waiting = named.map(({ share, waiting, client }) => [client, waiting || 'none', percent(share)]);
   const nobody = keys === undefined ? '' : 'Nobody waits, and memory answers all.';
-  showTable('clients', ['Waiting', 'Share', 'Client'], waiting, nobody);
+  showTable('clients', ['Client', 'Waiting', 'Share'], waiting, nobody);
 }
 
 /** Shows what `done` makes of an answer, or its error. */
@@ -255,6 +278,7 @@ watchNumbers(
   (message) => {
     for (const chart of charts) chart.show(message.history);
     showVerdict(message);
+    showFigures(message);
     showHour(message);
     showAbout(message);
     showTiles(message);

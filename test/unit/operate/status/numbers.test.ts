@@ -29,7 +29,7 @@ describe('the numbers of the status page', () => {
       'upstream_requests_total operation=pendingTraces 35',
       'upstream_requests_total operation=passThrough 1000',
     );
-    const { rates, hitRatio, savedRatio } = readNumbers([oldest, before, newest]);
+    const { rates, hitRatio, answeredRatio, savedRatio } = readNumbers([oldest, before, newest]);
     expect(rates).toEqual({
       'hit-memory': 30,
       'hit-redis': 5,
@@ -41,6 +41,8 @@ describe('the numbers of the status page', () => {
       failed: 1,
     });
     expect(hitRatio).toBe(0.78);
+    // 100 that are valid, 6 of which failed.
+    expect(answeredRatio).toBeCloseTo(0.94);
     // 25 requests for 94 answers: those that were refused or failed saved nothing.
     expect(savedRatio).toBe(1 - 25 / 94);
   });
@@ -49,6 +51,7 @@ describe('the numbers of the status page', () => {
     const numbers = readNumbers([NOTHING]);
     expect(numbers.rates).toBeUndefined();
     expect(numbers.hitRatio).toBeUndefined();
+    expect(numbers.answeredRatio).toBeUndefined();
     expect(numbers.upstream.p50Seconds).toBeUndefined();
     expect(numbers).toMatchObject({ redis: 'not configured', stream: 'not configured' });
   });
@@ -74,6 +77,37 @@ describe('the numbers of the status page', () => {
     ]);
     expect(upstream.paused).toBe(true);
     expect([redis, stream]).toEqual(['failed', 'lost']);
+  });
+
+  it.each([
+    ['few-keys', ['500 10'], ['500 20']],
+    ['few-keys', ['200 4', '500 5', 'upstream-unreachable 5'], ['200 8', '500 10', 'upstream-unreachable 10']],
+    ['few-failures', ['200 9', '500 5'], ['200 18', '500 9']],
+    ['not-counted', ['401 5'], ['401 10']],
+    ['not-counted', ['429 5', '501 5', '400 5'], ['429 9', '501 9', '400 9']],
+    // None of the last 5 s: it may have been open.
+    [undefined, ['500 30'], ['500 30', '200 5']],
+  ])('say that the breaker of a failing operation is closed by %s', (why, before, after) => {
+    const line = (result: string) => `upstream_requests_total operation=pendingTraces result=${result}`;
+    const failed = 'requests_total operation=pendingTraces outcome=failed';
+    const { operations } = readNumbers([
+      samplesAt(0, `${failed} 0`),
+      samplesAt(5000, `${failed} 5`, ...before.map(line)),
+      samplesAt(10_000, `${failed} 10`, ...after.map(line)),
+    ]);
+    expect(operations).toMatchObject([{ operation: 'pendingTraces', closedDespite: why }]);
+  });
+
+  it('say nothing of the breaker of an operation whose requests are all answered', () => {
+    const { operations } = readNumbers([
+      NOTHING,
+      samplesAt(
+        10_000,
+        'requests_total operation=pendingTraces outcome=stale 9',
+        'upstream_requests_total operation=pendingTraces result=500 9',
+      ),
+    ]);
+    expect(operations[0]?.closedDespite).toBeUndefined();
   });
 
   it('say what each of several indexers is', () => {
