@@ -162,7 +162,7 @@ describe('the status page in Chromium', () => {
       return await cells('adjacentTransactions').last().textContent();
     };
     await expect.poll(breaker, PATIENT).toBe('closed, fewer than 20 keys');
-    expect(await cells('adjacentTransactions').nth(2).textContent()).toMatch(/^\d+\.\d \(\d+\.\d %\)$/);
+    expect(await cells('adjacentTransactions').nth(2).textContent()).toMatch(/^\d+\.\d \(\d+(\.\d)? %\)$/);
     expect(await colors()).toMatchObject({
       adjacentTransactions: 'rgb(180, 35, 24)',
       masterchainBlockShards: 'rgb(27, 31, 36)',

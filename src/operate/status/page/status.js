@@ -32,7 +32,8 @@ const charts = [
 
 /** A part, 0 to 1. */
 const percent = (part) => (part === undefined ? '–' : `${(part * 100).toFixed(1)} %`);
-const mebibytes = (bytes) => `${toMebi(bytes).toFixed(0)} MiB`;
+/** A rate, short enough for a tile. */
+const rate = (value) => (value < 100 ? value.toFixed(1) : Math.round(value).toLocaleString('en'));
 
 function duration(seconds) {
   if (seconds === undefined) return '–';
@@ -87,7 +88,7 @@ function showFigures(message) {
   // One failure among thousands is not all answered.
   const shown = answered < 1 ? Math.min(answered, 0.999) : answered;
   const figures = {
-    'spark-requests': [perSecondOf(message)?.toFixed(1) ?? '–'],
+    'spark-requests': [message.rates === undefined ? '–' : rate(perSecondOf(message))],
     'spark-answered': [percent(shown), answered < 1 ? (verdict.level === 'refusing' ? 'bad' : 'warn') : ''],
     'spark-saved': [percent(savedRatio)],
     'spark-p99': [duration(latency.p99Seconds), warnIf(latency.p99Seconds > 2)],
@@ -103,11 +104,16 @@ function blockOf(seqno, ageSeconds) {
   if (seqno === undefined) return '–';
   const block = seqno.toLocaleString('en');
   if (ageSeconds === undefined) return block;
-  return `${block}, ${ageSeconds < 0 ? `${duration(-ageSeconds)} ahead of our clock` : `${duration(ageSeconds)} old`}`;
+  return `${block}, ${ageSeconds < 0 ? `${duration(-ageSeconds)} ahead` : `${duration(ageSeconds)} old`}`;
 }
 
 function waitingOf({ queued, expectedWaitSeconds }) {
   return queued === 0 ? 'nobody' : `${queued}, for ${duration(expectedWaitSeconds)}`;
+}
+
+function usedOf({ bytes, maxBytes }) {
+  const [unit, size] = maxBytes < 10 * 2 ** 30 ? ['MiB', 2 ** 20] : ['GiB', 2 ** 30];
+  return `${(bytes / size).toFixed(0)} of ${(maxBytes / size).toFixed(0)} ${unit}`;
 }
 
 /** What neither a figure nor a chart shows: each tile with its name, its text and its class. */
@@ -117,8 +123,8 @@ function tilesOf({ newestSeqno, newestAgeSeconds, hitRatio, upstream, memory, pr
     ['Waiting', waitingOf(upstream), warnIf(upstream.queued > 0)],
     ['Hit ratio', percent(hitRatio)],
     ['Entries', memory.entries.toLocaleString('en')],
-    ['Memory used', `${toMebi(memory.bytes).toFixed(0)} of ${mebibytes(memory.maxBytes)}`],
-    ['Evicted/s', memory.evictedPerSecond.toFixed(1), warnIf(memory.evictedPerSecond > 0)],
+    ['Memory used', usedOf(memory)],
+    ['Evicted/s', rate(memory.evictedPerSecond), warnIf(memory.evictedPerSecond > 0)],
     ['Redis', redis, { used: 'good', failed: 'bad' }[redis]],
     ['Stream', stream, { connected: 'good', lost: 'warn' }[stream]],
     ['Loop lag p99', duration(process.loopLagSeconds), warnIf(process.loopLagSeconds > 0.1)],
@@ -159,8 +165,9 @@ const failingState = ({ perSecond, failedPerSecond }) =>
 
 function failedOf(its) {
   const { perSecond, failedPerSecond } = its;
-  const part = failedPerSecond > 0 ? ` (${percent(failedPerSecond / perSecond)})` : '';
-  return marked(`${failedPerSecond.toFixed(1)}${part}`, failingState(its));
+  const part = (100 * failedPerSecond) / perSecond;
+  const shown = failedPerSecond > 0 ? ` (${part.toFixed(part < 10 ? 1 : 0)} %)` : '';
+  return marked(`${rate(failedPerSecond)}${shown}`, failingState(its));
 }
 
 const closedBreaker = (minimumKeys) => ({
@@ -173,7 +180,7 @@ function showOperations({ operations, about }) {
   const head = ['Operation', 'Requests/s', 'Failed/s', 'Hit ratio', 'Latency p99', 'Circuit breaker'];
   const rows = operations.map(({ operation, breakersOpenAt, notServedBy, closedDespite, ...its }) => [
     marked(operation, failingState(its)),
-    its.perSecond.toFixed(1),
+    rate(its.perSecond),
     failedOf(its),
     percent(its.hitRatio),
     duration(its.p99Seconds),
@@ -200,7 +207,7 @@ function showIndexers({ indexers }) {
     lagBlocks === undefined ? '?' : `${lagBlocks} ${lagBlocks === 1 ? 'block' : 'blocks'}`,
     slotsInUse,
     duration(peakSeconds),
-    its.perSecond.toFixed(1),
+    rate(its.perSecond),
     failedOf(its),
   ]);
   showTable('indexers', head, rows);
