@@ -19,8 +19,8 @@ export type AppEvent =
   | { readonly name: 'redis-evicts-nothing'; readonly problem: EvictionProblem }
   /** All requests come from this address, which forwards those of others and is not trusted. */
   | { readonly name: 'proxy-not-trusted'; readonly address: string }
-  /** The trusted proxy at this address names clients in a header that is not read. */
-  | { readonly name: 'forwarded-not-read'; readonly address: string }
+  /** The trusted proxy at this address names clients in a header alone that is not read. */
+  | { readonly name: 'client-not-named'; readonly address: string; readonly header: string }
   /** One client had more than half of what waits for the indexer for 10 s; shown as operators may see it. */
   | { readonly name: 'greedy-client'; readonly client: string; readonly share: number }
   /** A request was refused because its client asks for more than its limit; shown as operators may see it. */

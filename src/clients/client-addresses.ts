@@ -1,10 +1,18 @@
 import { BlockList, isIP, isIPv6 } from 'node:net';
+import { UNREAD_NAMES } from '../naming-headers.ts';
+
+type ClientHeaders = Readonly<Record<string, string | string[] | undefined>>;
+
+/** The connection of a request; it has no address once it is closed. */
+interface From {
+  readonly remoteAddress?: string | undefined;
+}
 
 export interface ClientAddressesDependencies {
   /** Called once, when so many requests in a row came from one address that is no trusted proxy, and forwards. */
   readonly onUntrustedProxy: (address: string) => void;
-  /** Called once, when a trusted proxy says only in `Forwarded` (RFC 7239) whom a request is for: that is not read. */
-  readonly onUnreadForwarded: (address: string) => void;
+  /** Called once, when so many requests in a row came from a trusted proxy that names clients only in `header`: that is not read. */
+  readonly onUnreadHeader: (address: string, header: string) => void;
   /** Addresses and networks in CIDR notation. */
   readonly trustedProxies: readonly string[];
 }
@@ -21,10 +29,8 @@ const PROXY_AFTER = 100;
 export class ClientAddresses {
   readonly #dependencies: ClientAddressesDependencies;
   readonly #trusted = new BlockList();
-  #forwarder = '';
-  #inARow = 0;
-  #isReported = false;
-  #isUnreadReported = false;
+  readonly #untrustedInARow = new InARow();
+  readonly #unreadInARow = new InARow();
 
   constructor(dependencies: ClientAddressesDependencies) {
     const { trustedProxies } = dependencies;
@@ -36,24 +42,10 @@ export class ClientAddresses {
     }
   }
 
-  /** The client of a request, by the address of its connection (none once that is closed) and its headers. */
-  readonly of = (
-    { remoteAddress = '' }: { readonly remoteAddress?: string | undefined },
-    { 'x-forwarded-for': forwardedFor, forwarded }: Readonly<Record<string, string | string[] | undefined>>,
-  ): string => {
+  /** The client of a request, by the address of its connection and its headers. */
+  readonly of = ({ remoteAddress = '' }: From, { 'x-forwarded-for': forwardedFor }: ClientHeaders): string => {
     let address = plain(remoteAddress);
-    if (forwardedFor === undefined && forwarded === undefined) {
-      this.#inARow = 0;
-      return clientOf(address);
-    }
-    if (!this.#isTrusted(address)) {
-      this.#suspect(address);
-      return clientOf(address);
-    }
-    if (forwardedFor === undefined) {
-      this.#reportUnread(address);
-      return clientOf(address);
-    }
+    if (forwardedFor === undefined || !this.#isTrusted(address)) return clientOf(address);
     for (const entry of String(forwardedFor).split(',').reverse()) {
       const before = forwardedAddress(entry.trim());
       if (before === undefined) break;
@@ -63,22 +55,47 @@ export class ClientAddresses {
     return clientOf(address);
   };
 
+  /** Call once for each request of a client, not for health checks: looks for proxies whose clients count as one. */
+  readonly count = ({ remoteAddress = '' }: From, headers: ClientHeaders): void => {
+    const { onUntrustedProxy, onUnreadHeader } = this.#dependencies;
+    const address = plain(remoteAddress);
+    const header = namingHeaderOf(headers);
+    const isTrusted = header !== undefined && this.#isTrusted(address);
+    if (this.#untrustedInARow.count(header === undefined || isTrusted ? undefined : address)) onUntrustedProxy(address);
+    // What names nobody may be a check of the proxy's own.
+    if (header === undefined) return;
+    const unread = isTrusted && header !== 'X-Forwarded-For' ? header : undefined;
+    if (this.#unreadInARow.count(unread && address)) onUnreadHeader(address, header);
+  };
+
   #isTrusted(address: string): boolean {
     return this.#trusted.check(address, isIPv6(address) ? 'ipv6' : 'ipv4');
   }
+}
 
-  #reportUnread(address: string): void {
-    if (this.#isUnreadReported) return;
-    this.#isUnreadReported = true;
-    this.#dependencies.onUnreadForwarded(address);
+/** The header by which a request names its client; `X-Forwarded-For`, if it has one that does. */
+function namingHeaderOf(headers: ClientHeaders): string | undefined {
+  const forwardedFor = headers['x-forwarded-for'];
+  if (forwardedFor !== undefined) {
+    const last = String(forwardedFor).split(',').at(-1)?.trim() ?? '';
+    return forwardedAddress(last) === undefined ? 'X-Forwarded-For without an address' : 'X-Forwarded-For';
   }
+  const name = Object.keys(UNREAD_NAMES).find((each) => headers[each] !== undefined);
+  return name && UNREAD_NAMES[name];
+}
 
-  #suspect(address: string): void {
-    if (address !== this.#forwarder) this.#inARow = 0;
-    this.#forwarder = address;
-    if (++this.#inARow < PROXY_AFTER || this.#isReported) return;
-    this.#isReported = true;
-    this.#dependencies.onUntrustedProxy(address);
+/** Counts requests in a row of one address. */
+class InARow {
+  #address: string | undefined;
+  #count = 0;
+
+  /** Counts a request of an address, or one that ends the row (`undefined`). Returns `true` once, at the hundredth. */
+  count(address: string | undefined): boolean {
+    // A row that was reported is not begun again.
+    if (this.#count >= PROXY_AFTER) return false;
+    if (address !== this.#address) this.#count = 0;
+    this.#address = address;
+    return address !== undefined && ++this.#count === PROXY_AFTER;
   }
 }
 

@@ -147,7 +147,7 @@ function openServer(
   const { requestsPerSecond, burst = requestsPerSecond, trustedProxies = [] } = settings.clients;
   const addresses = new ClientAddresses({
     onUntrustedProxy: (address) => events.report({ name: 'proxy-not-trusted', address }),
-    onUnreadForwarded: (address) => events.report({ name: 'forwarded-not-read', address }),
+    onUnreadHeader: (address, header) => events.report({ name: 'client-not-named', address, header }),
     trustedProxies,
   });
   return new PublicServer({
@@ -162,6 +162,7 @@ function openServer(
     onAnswered: parts.onAnswered,
     requestLimit: openLimit(context, parts, 'requests', requestsPerSecond, burst),
     clientOf: addresses.of,
+    countRequest: addresses.count,
     now,
     monotonic,
     report: events.report,

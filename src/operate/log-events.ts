@@ -222,13 +222,13 @@ const LINES: ByEvent<Line | undefined> = {
       : warn('purges of other instances cannot be followed: entries in Redis are not used until they can', { reason }),
   'proxy-not-trusted': ({ address }) =>
     warn(
-      'all requests come from one address that sends X-Forwarded-For or Forwarded, and count as one client: if it is your proxy, set TRUSTED_PROXIES',
+      'all requests come from one address that names clients (X-Forwarded-For or the like), and count as one client: if it is your proxy, set TRUSTED_PROXIES',
       { address },
     ),
-  'forwarded-not-read': ({ address }) =>
+  'client-not-named': ({ address, header }) =>
     warn(
-      'a trusted proxy sends Forwarded without X-Forwarded-For, and its clients count as one: let it send X-Forwarded-For, which alone is read',
-      { address },
+      `a trusted proxy names its clients by ${header} alone, and they count as one: let it send X-Forwarded-For, which alone is read`,
+      { address, header },
     ),
   'client-limited': ({ client }) =>
     about('limits of clients', '', warn('a client asks for more than its limit, and gets 429', { client })),

@@ -1,4 +1,4 @@
-import { describe, expect, it, test } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Reply } from '../support/start-proxy.ts';
 import { startPassThrough } from './pass-through-world.ts';
 import { newestBlock, pendingTrace, unknownTransaction } from './questions.ts';
@@ -62,18 +62,27 @@ describe.each([
   });
 });
 
-test.each([
+describe.each([
   ['the fast lane', {}],
   ["Node's lane", { Expect: '100-continue' }],
-])('a trusted proxy that sends Forwarded without X-Forwarded-For is logged once, in %s', async (_, headers) => {
-  await using world = await start({});
-  const linesOf = () => world.proxy.log.filter(({ msg }) => msg.includes('sends Forwarded without'));
-  await askAll(world, '192.0.2.1', [unknownTransaction()], { Forwarded: 'for=192.0.2.1', ...headers });
-  expect(linesOf()).toEqual([]);
-  for (let time = 0; time < 3; time++) {
-    await world.ask(unknownTransaction(), { headers: { Forwarded: `for=192.0.2.${time}`, ...headers } });
-  }
-  expect(linesOf()).toEqual([expect.objectContaining({ address: '127.0.0.1' })]);
+])('a trusted proxy that names clients by X-Real-IP alone, in %s', (_, headers) => {
+  it.each([
+    ['without limits', {}],
+    ['with limits', { requestsPerSecond: 1000, missesPerSecond: 1000 }],
+  ])('is logged with its hundredth request that misses, %s', async (__, clients) => {
+    await using world = await start(clients);
+    const lines = () => world.proxy.log.filter(({ msg }) => msg.startsWith('a trusted proxy names its clients'));
+    const askTimes = async (count: number) => {
+      for (let time = 0; time < count; time++) {
+        await world.ask(unknownTransaction(), { headers: { 'X-Real-IP': `192.0.2.${time}`, ...headers } });
+        await world.ask('/healthz', { headers: { 'X-Real-IP': '192.0.2.1' } });
+      }
+    };
+    await askTimes(99);
+    expect(lines()).toEqual([]);
+    await askTimes(2);
+    expect(lines()).toEqual([expect.objectContaining({ address: '127.0.0.1', header: 'X-Real-IP' })]);
+  });
 });
 
 it.each([

@@ -7,6 +7,7 @@ const UNSEEN = {
   operations: new OperationsInUse(),
   passedPrefixes: [],
   clientOf: () => '127.0.0.1',
+  countRequest: () => {},
   requestLimit: undefined,
   onClient: () => {},
   onAnswered: undefined,

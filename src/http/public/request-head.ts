@@ -1,3 +1,4 @@
+import { NAMING_HEADERS } from '../../naming-headers.ts';
 import { unsliced } from '../../sliced-strings.ts';
 import { OPERATIONS, type Operation, type OperationsInUse } from '../../ton/operations.ts';
 import type { RequestHeaders } from '../../ton/parse-call.ts';
@@ -34,7 +35,7 @@ const NOT_UNDERSTOOD = new Set([
 const OF_OPERATIONS = new Set([...OPERATIONS.values()].flatMap(({ headerNames }) => [...headerNames]));
 
 /** Headers that are read and do not change the bytes of a hit, once its coding was chosen by `acceptsGzip`. */
-const PLAIN = new Set(['accept-encoding', 'forwarded', 'traceparent', 'x-forwarded-for', 'x-request-id']);
+const PLAIN = new Set(['accept-encoding', ...NAMING_HEADERS, 'traceparent', 'x-request-id']);
 
 /**
  * All headers that are read here or later. A request in which one of them comes twice is left to Node, but for

@@ -23,6 +23,8 @@ export interface ResponderDependencies {
   /** How long a request may wait for its answer. */
   readonly waitMs: Ms;
   readonly clientOf: ClientOf;
+  /** Called once with each request that has to know whose it is. */
+  readonly countRequest: (socket: Socket, headers: RequestHeaders) => void;
   /** Absent when the requests of clients have no limit: then a hit need not know whose it is. */
   readonly requestLimit: PerClientLimit | undefined;
   readonly connections: ClientConnections;
@@ -112,8 +114,9 @@ export class Responder {
 
   /** Counts a request of a client; the message that refuses it if that is one too many. */
   refusal(client: Socket, headers: RequestHeaders): ResponseMessage | undefined {
-    const { requestLimit, clientOf, onClient, report } = this.#dependencies;
+    const { requestLimit, clientOf, countRequest, onClient, report } = this.#dependencies;
     if (requestLimit === undefined) return undefined;
+    countRequest(client, headers);
     const name = clientOf(client, headers);
     const error = requestLimit.take(name);
     if (error === undefined) return undefined;
@@ -176,7 +179,9 @@ export class Responder {
 
   /** Begins a wait that also ends when its client leaves. */
   openWait(client: Socket, headers: RequestHeaders, id?: string): Wait {
-    const { waitMs, clientOf, onClient, connections } = this.#dependencies;
+    const { waitMs, clientOf, countRequest, onClient, connections, requestLimit } = this.#dependencies;
+    // With a limit of requests it was counted when it came.
+    if (requestLimit === undefined) countRequest(client, headers);
     const name = clientOf(client, headers);
     onClient(name);
     const wait = new Wait(waitMs, name, id);

@@ -13,7 +13,7 @@ beforeEach(() => {
 function behind(...trustedProxies: string[]): ClientAddresses {
   return new ClientAddresses({
     onUntrustedProxy: (address) => untrusted.push(address),
-    onUnreadForwarded: (address) => unread.push(address),
+    onUnreadHeader: (address, header) => unread.push(`${address} ${header}`),
     trustedProxies,
   });
 }
@@ -75,7 +75,7 @@ describe('behind trusted proxies', () => {
 
 describe('a proxy that is not trusted', () => {
   const ask = (addresses: ClientAddresses, times: number, address: string, forwardedFor?: string) => {
-    for (let i = 0; i < times; i++) of(addresses, address, forwardedFor);
+    for (let i = 0; i < times; i++) addresses.count({ remoteAddress: address }, { 'x-forwarded-for': forwardedFor });
   };
 
   test('is reported once when 100 requests in a row came from it', () => {
@@ -106,27 +106,42 @@ describe('a proxy that is not trusted', () => {
 
   test('is reported as well when it sends Forwarded instead', () => {
     const addresses = behind();
-    for (let i = 0; i < 100; i++) addresses.of({ remoteAddress: '10.0.0.1' }, { forwarded: 'for=192.0.2.9' });
+    for (let i = 0; i < 100; i++) addresses.count({ remoteAddress: '10.0.0.1' }, { forwarded: 'for=192.0.2.9' });
     expect([untrusted, unread]).toEqual([['10.0.0.1'], []]);
   });
 });
 
-describe('a trusted proxy that sends Forwarded', () => {
-  const forwarded = 'for=192.0.2.9';
-  const from = (headers: Readonly<Record<string, string>>, remoteAddress = '10.0.0.1') =>
-    behind('10.0.0.0/8').of({ remoteAddress }, headers);
+describe('a trusted proxy that names no client', () => {
+  const countAll = (addresses: ClientAddresses, times: number, headers: Readonly<Record<string, string>>) => {
+    for (let time = 0; time < times; time++) addresses.count({ remoteAddress: '10.0.0.1' }, headers);
+  };
 
-  test('without X-Forwarded-For is the client, and reported once', () => {
+  it.each([
+    [{ forwarded: 'for=192.0.2.9' }, 'Forwarded'],
+    [{ 'x-real-ip': '192.0.2.9' }, 'X-Real-IP'],
+    [{ 'cf-connecting-ip': '192.0.2.9' }, 'CF-Connecting-IP'],
+    [{ 'x-forwarded-for': 'unknown', 'x-real-ip': '192.0.2.9' }, 'X-Forwarded-For without an address'],
+  ])('is the client, and reported once, after 100 requests: %j', (headers, header) => {
     const addresses = behind('10.0.0.0/8');
-    for (const remoteAddress of ['10.0.0.1', '10.0.0.1', '10.0.0.2']) {
-      expect(addresses.of({ remoteAddress }, { forwarded })).toBe(remoteAddress);
-    }
-    expect([untrusted, unread]).toEqual([[], ['10.0.0.1']]);
+    expect(addresses.of({ remoteAddress: '10.0.0.1' }, headers)).toBe('10.0.0.1');
+    countAll(addresses, 99, headers);
+    expect(unread).toEqual([]);
+    // Checks of its own name nobody: they neither count nor end the row.
+    countAll(addresses, 50, {});
+    countAll(addresses, 500, headers);
+    expect([untrusted, unread]).toEqual([[], [`10.0.0.1 ${header}`]]);
   });
 
-  test('is not reported where it sends X-Forwarded-For too, or is not trusted', () => {
-    expect(from({ forwarded, 'x-forwarded-for': '192.0.2.9' })).toBe('192.0.2.9');
-    expect(from({ forwarded }, '192.0.2.1')).toBe('192.0.2.1');
-    expect(unread).toEqual([]);
+  it.each([
+    ['it sends X-Forwarded-For too', { forwarded: 'for=192.0.2.9', 'x-forwarded-for': '192.0.2.9' }],
+    ['it sends checks alone', {}],
+  ])('is not reported where %s', (_, headers) => {
+    countAll(behind('10.0.0.0/8'), 500, headers);
+    expect([untrusted, unread]).toEqual([[], []]);
+  });
+
+  test('is not reported where it is not trusted', () => {
+    countAll(behind('10.0.0.7'), 500, { 'x-real-ip': '192.0.2.9' });
+    expect([untrusted, unread]).toEqual([['10.0.0.1'], []]);
   });
 });

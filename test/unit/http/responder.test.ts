@@ -18,6 +18,7 @@ async function answered(handle: () => never | Promise<never>) {
     gzip: { bodyFor: () => ({ coding: 'identity', body: Buffer.alloc(0), varies: false }) },
     waitMs: 1000,
     clientOf: () => 'client',
+    countRequest: () => {},
     requestLimit: undefined,
     connections: new ClientConnections(),
     now: () => 0,

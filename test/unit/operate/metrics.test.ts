@@ -81,7 +81,7 @@ describe('the metrics page', () => {
     }
     // A checkout has no address to link to: the release fills them in.
     expect(ALERTS).not.toContain('runbook_url: ');
-    for (const part of ['summary', 'description']) expect(ALERTS.split(`\n          ${part}: `)).toHaveLength(18);
+    for (const part of ['summary', 'description']) expect(ALERTS.split(`\n          ${part}: `)).toHaveLength(19);
   });
 });
 
