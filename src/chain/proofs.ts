@@ -16,6 +16,8 @@ export interface Proof {
   readonly accounts: readonly string[];
   /** The latest instant at which the answer may be served. */
   readonly until: MonotonicMs;
+  /** The same as a time since it was asked for: for this long the answer is kept. */
+  readonly keptMs: Ms;
 }
 
 export interface ProofsDependencies {
@@ -91,7 +93,8 @@ export class Proofs {
     if (askedFrom < this.#validFrom) return undefined;
     const rows = accounts.flatMap((account) => touches.rowsOf(account));
     if (!rows.every(shows)) return undefined;
-    return { askedFrom, accounts, until: askedAt + (hasNames ? boundsMs.withNames : boundsMs.plain) };
+    const keptMs = hasNames ? boundsMs.withNames : boundsMs.plain;
+    return { askedFrom, accounts, until: askedAt + keptMs, keptMs };
   }
 
   /** Whether a kept answer is true now. */

@@ -3,6 +3,10 @@ import type { MonotonicMs, Ms } from '../time-units.ts';
 /** A block that is missing below the head for longer than this many blocks is given up. */
 const MOST_BEHIND_BLOCKS = 150;
 
+/** A head that is lower by more than this in two polls in a row is that of a database that fell back; else of a replica. */
+const MOST_FALLEN_BLOCKS = 100;
+const FALLEN_POLLS = 2;
+
 /** A follower that is this far behind begins anew: to read it all would take longer than to read the newest blocks. */
 const MOST_BEHIND_MS: Ms = 60_000;
 
@@ -24,8 +28,12 @@ export class ReadBlocks {
   #head = -1;
   /** When the head was asked for last, as far as the answer showed no block that is not known. */
   #headAskedAt: MonotonicMs = Number.NEGATIVE_INFINITY;
+  /** Of those, the ones that an answer has shown: they are no gaps. */
+  readonly #there = new Set<number>();
   #newestRead = -1;
   #hasJumped = false;
+  /** How many polls in a row have named a much lower head than the known one. */
+  #fallenPolls = 0;
 
   /** The newest block that was read; -1 before the first. */
   get newestRead(): number {
@@ -44,12 +52,15 @@ export class ReadBlocks {
 
   /** Of which instant every block that was there is read; -Infinity where that is not known. */
   get mark(): MonotonicMs {
+    if (this.#hasJumped) return Number.NEGATIVE_INFINITY;
     return Math.min(this.#headAskedAt, ...this.#unread.values());
   }
 
-  /** Whether the follower is too far behind to read all that it has missed. */
-  isTooFarBehind(now: MonotonicMs): boolean {
-    return this.#unread.size > MOST_BEHIND_BLOCKS || this.#hasJumped || now - this.#headAskedAt > MOST_BEHIND_MS;
+  /** Whether the follower is too far behind to read all that it has missed, or the database has fallen back. */
+  mustBeginAnew(now: MonotonicMs): boolean {
+    if (this.#hasJumped || this.#fallenPolls >= FALLEN_POLLS) return true;
+    if (this.#unread.size > MOST_BEHIND_BLOCKS || now - this.#headAskedAt > MOST_BEHIND_MS) return true;
+    return [...this.#there].some((seqno) => this.#isOld(seqno));
   }
 
   /**
@@ -60,8 +71,10 @@ export class ReadBlocks {
     const [oldest, head] = [Math.min(...listed), Math.max(...listed)];
     const there = new Set(listed);
     this.#unread.clear();
+    this.#there.clear();
     this.#newestRead = -1;
     this.#hasJumped = false;
+    this.#fallenPolls = 0;
     for (let seqno = oldest; seqno <= head; seqno++) {
       if (!there.has(seqno)) this.#unread.set(seqno, askedAt);
       else if (seqno >= from) this.#unread.set(seqno, Number.NEGATIVE_INFINITY);
@@ -75,6 +88,7 @@ export class ReadBlocks {
    * says nothing of the blocks above the known head.
    */
   headIs(seqno: number, askedAt: MonotonicMs): void {
+    this.#fallenPolls = seqno < this.#head - MOST_FALLEN_BLOCKS ? this.#fallenPolls + 1 : 0;
     if (seqno < this.#head) return;
     this.#show(seqno, askedAt);
     this.#headAskedAt = Math.max(this.#headAskedAt, askedAt);
@@ -89,19 +103,23 @@ export class ReadBlocks {
   /** An answer that was asked for at `askedAt` has shown that this block is there. */
   isThere(seqno: number, askedAt: MonotonicMs): void {
     this.#show(seqno, askedAt);
+    if (this.#unread.has(seqno)) this.#there.add(seqno);
   }
 
   /** This block has been read, whole. */
   isRead(seqno: number): void {
     this.#unread.delete(seqno);
+    this.#there.delete(seqno);
     this.#newestRead = Math.max(this.#newestRead, seqno);
   }
 
-  /** Gives up gaps that are too old. Returns whether there were any: then a block may come that is never read. */
-  giveUpOldGaps(): boolean {
-    const old = this.unread.filter((seqno) => seqno < this.#newestRead - MOST_BEHIND_BLOCKS);
-    for (const seqno of old) this.#unread.delete(seqno);
-    return old.length > 0;
+  /** Gives up gaps that are too old: if such a block comes after all, it is never read. */
+  giveUpOldGaps(): void {
+    for (const seqno of this.unread) if (this.#isOld(seqno) && !this.#there.has(seqno)) this.#unread.delete(seqno);
+  }
+
+  #isOld(seqno: number): boolean {
+    return seqno < this.#newestRead - MOST_BEHIND_BLOCKS;
   }
 
   /** A new block shows those below it. None of them was there when the head was last asked for, as far as is known. */

@@ -1,0 +1,243 @@
+import type { MonotonicMs, Ms } from '../time-units.ts';
+import type { Proofs } from './proofs.ts';
+import type { ReadBlocks } from './read-blocks.ts';
+import type { TouchedRow } from './touches.ts';
+
+/** A masterchain block, as a list of blocks shows it. */
+export interface ListedBlock {
+  readonly seqno: number;
+  /** Its time, in unix seconds. */
+  readonly at: number;
+}
+
+/** What was found when the indexer was asked for a block. */
+export type Looked =
+  /** `transactions`: how many the block and its shard blocks have; `undefined` where the answer does not say for certain. */
+  | { readonly state: 'there'; readonly askedAt: MonotonicMs; readonly transactions: number | undefined }
+  | { readonly state: 'absent'; readonly askedAt: MonotonicMs };
+
+/** A page of the transactions of a block: `refused` if the indexer refuses its size. */
+export type Page = readonly TouchedRow[] | 'refused';
+
+/**
+ * Where the follower reads blocks. Each function resolves with `undefined` if there is no answer, or none that counts, and
+ * never rejects. `askedAt`: the instant at which the indexer was asked, though another one may have asked for the answer.
+ */
+export interface BlockSource {
+  /** The newest block that the indexers have. */
+  head(): Promise<{ readonly seqno: number; readonly askedAt: MonotonicMs } | undefined>;
+  /** The newest masterchain blocks, at least 10 s of them. */
+  newest(): Promise<{ readonly blocks: readonly ListedBlock[]; readonly askedAt: MonotonicMs } | undefined>;
+  /** `pastCache`: the indexer is asked, whatever the cache holds. */
+  look(seqno: number, pastCache: boolean): Promise<Looked | undefined>;
+  /** Final rows in their order; `undefined` also if any of them is not final. */
+  page(seqno: number, offset: number, limit: number, pastCache: boolean): Promise<Page | undefined>;
+}
+
+/** The head is polled this often: together with a round trip that is well below the second for which a mark is young. */
+const HEAD_EVERY_MS: Ms = 450;
+
+/** After a poll of the head without an answer. */
+const HEAD_AGAIN_MS: Ms = 150;
+
+/** A gap, or a block that could not be read, is asked for again after this. */
+const AGAIN_AFTER_MS: Ms = 250;
+
+/** A block whose pages are not whole is loaded past the cache at most this often. */
+const INCOMPLETE_AGAIN_MS: Ms = 1000;
+
+/** After a start that failed. */
+const BEGIN_AGAIN_MS: Ms = 500;
+
+/** The blocks of this time are read at a start, in seconds by the time of blocks: a replica that lags by less is covered. */
+const READ_BACK_SECONDS = 10;
+
+/** How many blocks are read at once. */
+const AT_ONCE = 2;
+
+/** With more blocks to read than this, the follower catches up. */
+const CAUGHT_UP_BLOCKS = 3;
+
+/** The size of a page, and of one where the indexer refuses that. */
+const [PAGE_ROWS, SMALL_PAGE_ROWS] = [1000, 100];
+
+export interface BlockFollowerDependencies {
+  readonly source: BlockSource;
+  readonly blocks: ReadBlocks;
+  readonly proofs: Pick<Proofs, 'read' | 'skipped' | 'caughtUp' | 'isAlive'>;
+  readonly now: () => MonotonicMs;
+  readonly onBug: (error: unknown) => void;
+}
+
+/** What the follower knows of a block that it is to read. */
+interface UnreadBlock {
+  isUnderWay: boolean;
+  notBefore: MonotonicMs;
+  /** A kept 404 would hide for a while that the block has come. */
+  looksPastCache: boolean;
+  /** The kept pages were not whole. */
+  readsPastCache: boolean;
+}
+
+/**
+ * Reads every masterchain block that the indexer has, also above a gap, and remembers gaps. Call {@link tick} every few
+ * hundredths of a second while it is on; each call begins what is due. A block counts as read once its rows are as many as
+ * the block and its shard blocks have, all of them final.
+ */
+export class BlockFollower {
+  readonly #dependencies: BlockFollowerDependencies;
+  readonly #readings = new Map<number, UnreadBlock>();
+  #isBegun = false;
+  #isBeginning = false;
+  #isAskingHead = false;
+  #nextHeadAt: MonotonicMs = Number.NEGATIVE_INFINITY;
+  #nextBeginAt: MonotonicMs = Number.NEGATIVE_INFINITY;
+  #pageRows = PAGE_ROWS;
+  /** Answers to what was asked in an earlier one are dropped. */
+  #era = 0;
+
+  constructor(dependencies: BlockFollowerDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /** Whether there is more to read than what a new block brings. */
+  get isCatchingUp(): boolean {
+    return !this.#isBegun || this.#dependencies.blocks.unread.length > CAUGHT_UP_BLOCKS;
+  }
+
+  /** Begins what is due. */
+  tick(): void {
+    const { blocks, now } = this.#dependencies;
+    if (this.#isBegun && blocks.mustBeginAnew(now())) this.beginAnew();
+    if (!this.#isBegun) this.#begin();
+    else {
+      this.#askHead();
+      this.#readNext();
+    }
+  }
+
+  /**
+   * Blocks may be skipped, or all that was read counts no more: it is off, was purged, the clock has jumped. What was asked
+   * for so far is not proven, and the next {@link tick} reads the blocks of the last 10 s again.
+   */
+  beginAnew(): void {
+    this.#era++;
+    this.#isBegun = false;
+    this.#isBeginning = false;
+    this.#isAskingHead = false;
+    this.#readings.clear();
+    this.#dependencies.proofs.skipped();
+  }
+
+  #begin(): void {
+    const { source, blocks, now } = this.#dependencies;
+    if (this.#isBeginning || now() < this.#nextBeginAt) return;
+    this.#isBeginning = true;
+    this.#nextBeginAt = now() + BEGIN_AGAIN_MS;
+    this.#run(source.newest(), (newest) => {
+      this.#isBeginning = false;
+      if (newest === undefined || newest.blocks.length === 0) return;
+      const newestAt = Math.max(...newest.blocks.map(({ at }) => at));
+      const toRead = newest.blocks.filter(({ at }) => at >= newestAt - READ_BACK_SECONDS);
+      const from = Math.min(...toRead.map(({ seqno }) => seqno));
+      blocks.begin(
+        newest.blocks.map(({ seqno }) => seqno),
+        from,
+        newest.askedAt,
+      );
+      this.#isBegun = true;
+      this.#nextHeadAt = Number.NEGATIVE_INFINITY;
+    });
+  }
+
+  #askHead(): void {
+    const { source, blocks, now } = this.#dependencies;
+    if (this.#isAskingHead || now() < this.#nextHeadAt) return;
+    this.#isAskingHead = true;
+    this.#nextHeadAt = now() + HEAD_EVERY_MS;
+    this.#run(source.head(), (head) => {
+      this.#isAskingHead = false;
+      if (head === undefined) this.#nextHeadAt = now() + HEAD_AGAIN_MS;
+      else blocks.headIs(head.seqno, head.askedAt);
+    });
+  }
+
+  #readNext(): void {
+    const { blocks, now } = this.#dependencies;
+    blocks.giveUpOldGaps();
+    const unread = blocks.unread;
+    for (const seqno of this.#readings.keys()) if (!unread.includes(seqno)) this.#readings.delete(seqno);
+    let free = AT_ONCE - [...this.#readings.values()].filter(({ isUnderWay }) => isUnderWay).length;
+    // The newest first: while an older one is a gap, the others are read all the same.
+    for (const seqno of unread.toReversed()) {
+      if (free <= 0) break;
+      const reading = this.#readings.get(seqno) ?? newUnreadBlock();
+      this.#readings.set(seqno, reading);
+      if (reading.isUnderWay || now() < reading.notBefore) continue;
+      free--;
+      reading.isUnderWay = true;
+      this.#run(this.#read(seqno, reading, this.#era), () => {
+        reading.isUnderWay = false;
+      });
+    }
+  }
+
+  async #read(seqno: number, reading: UnreadBlock, era: number): Promise<void> {
+    const { source, blocks, proofs, now } = this.#dependencies;
+    reading.notBefore = now() + AGAIN_AFTER_MS;
+    const looked = await source.look(seqno, reading.looksPastCache);
+    if (looked === undefined || era !== this.#era) return;
+    if (looked.state === 'absent') {
+      reading.looksPastCache = true;
+      blocks.isAbsent(seqno, looked.askedAt);
+      return;
+    }
+    blocks.isThere(seqno, looked.askedAt);
+    const rows = looked.transactions === undefined ? undefined : await this.#pages(seqno, looked.transactions, reading);
+    if (era !== this.#era) return;
+    if (rows === undefined || rows.length !== looked.transactions) {
+      reading.readsPastCache ||= rows !== undefined;
+      reading.notBefore = now() + (rows === undefined ? AGAIN_AFTER_MS : INCOMPLETE_AGAIN_MS);
+      return;
+    }
+    // The touches first: once the block counts as read, look-ups rely on them.
+    proofs.read(rows);
+    blocks.isRead(seqno);
+  }
+
+  /** The rows of all pages; `undefined` if one of them could not be read. */
+  async #pages(
+    seqno: number,
+    count: number,
+    { readsPastCache }: UnreadBlock,
+  ): Promise<readonly TouchedRow[] | undefined> {
+    const rows: TouchedRow[] = [];
+    do {
+      const page = await this.#dependencies.source.page(seqno, rows.length, this.#pageRows, readsPastCache);
+      if (page === 'refused') this.#pageRows = SMALL_PAGE_ROWS;
+      if (page === undefined || page === 'refused') return undefined;
+      rows.push(...page);
+      if (page.length < this.#pageRows) break;
+    } while (rows.length < count);
+    return rows;
+  }
+
+  /** Takes a result, unless it was asked for in an earlier era. */
+  #run<T>(asked: Promise<T>, take: (result: T) => void): void {
+    const era = this.#era;
+    asked
+      .then((result) => {
+        if (era !== this.#era) return;
+        take(result);
+        // At the start nothing is proven before the blocks of the last 10 s are read.
+        if (this.#isBegun && this.#dependencies.blocks.mark > Number.NEGATIVE_INFINITY)
+          this.#dependencies.proofs.caughtUp();
+        if (this.#isBegun) this.tick();
+      })
+      .catch(this.#dependencies.onBug);
+  }
+}
+
+function newUnreadBlock(): UnreadBlock {
+  return { isUnderWay: false, notBefore: Number.NEGATIVE_INFINITY, looksPastCache: false, readsPastCache: false };
+}

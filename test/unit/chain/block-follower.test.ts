@@ -1,0 +1,212 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import { BlockFollower, type BlockSource, type Page } from '../../../src/chain/block-follower.ts';
+import { Proofs } from '../../../src/chain/proofs.ts';
+import { ReadBlocks } from '../../../src/chain/read-blocks.ts';
+import { Touches } from '../../../src/chain/touches.ts';
+
+const FIRST = 1000;
+const BLOCK_MS = 400;
+
+let now: number;
+let source: FakeSource;
+let blocks: ReadBlocks;
+let proofs: Proofs;
+let follower: BlockFollower;
+
+/** An indexer that commits a block every 400 ms, each with two rows, and answers at once. */
+class FakeSource implements BlockSource {
+  readonly asked: string[] = [];
+  readonly missing = new Set<number>();
+  /** Rows that the first pages lack. */
+  cut = 0;
+  largestPage = 1000;
+  rowsOfBlock = 2;
+  fellBy = 0;
+  isSilent = false;
+
+  get newestSeqno(): number {
+    return FIRST + Math.floor(now / BLOCK_MS) - this.fellBy;
+  }
+
+  async head() {
+    return this.isSilent ? undefined : { seqno: this.newestSeqno, askedAt: now };
+  }
+
+  async newest() {
+    this.asked.push('newest');
+    const seqnos = Array.from({ length: 150 }, (_, n) => this.newestSeqno - n).filter(
+      (each) => !this.missing.has(each),
+    );
+    return { blocks: seqnos.map((seqno) => ({ seqno, at: (seqno * BLOCK_MS) / 1000 })), askedAt: now };
+  }
+
+  async look(seqno: number, pastCache: boolean) {
+    if (this.isSilent) return undefined;
+    this.asked.push(`look ${seqno}${pastCache ? ' past cache' : ''}`);
+    const isThere = seqno <= this.newestSeqno && !this.missing.has(seqno);
+    return isThere
+      ? ({ state: 'there', askedAt: now, transactions: this.rowsOfBlock } as const)
+      : ({ state: 'absent', askedAt: now } as const);
+  }
+
+  async page(seqno: number, offset: number, limit: number, pastCache: boolean): Promise<Page> {
+    this.asked.push(`page ${seqno} ${offset} ${limit}${pastCache ? ' past cache' : ''}`);
+    if (limit > this.largestPage) return 'refused';
+    const rows = Array.from({ length: this.rowsOfBlock }, (_, n) => ({
+      account: `${n}`,
+      lt: BigInt(seqno),
+      hash: `${seqno}-${n}`,
+      now: 0,
+    }));
+    return rows.slice(0, pastCache ? undefined : rows.length - this.cut).slice(offset, offset + limit);
+  }
+}
+
+/** Lets time go on in steps of the follower's timer. */
+async function pass(ms: number): Promise<void> {
+  for (const end = now + ms; now < end; now += 50) {
+    follower.tick();
+    await settle();
+  }
+}
+
+async function settle(): Promise<void> {
+  for (let n = 0; n < 400; n++) await Promise.resolve();
+}
+
+beforeEach(() => {
+  now = 100_000;
+  source = new FakeSource();
+  blocks = new ReadBlocks();
+  const clock = () => now;
+  const touches = new Touches({ now: clock, keptMs: 300_000, maxBytes: 2 ** 25 });
+  const boundsMs = { withNames: 60_000, plain: 300_000 };
+  proofs = new Proofs({ touches, blocks, now: clock, boundsMs });
+  follower = new BlockFollower({
+    source,
+    blocks,
+    proofs,
+    now: clock,
+    onBug: (error) => {
+      throw error;
+    },
+  });
+});
+
+describe('the follower', () => {
+  test('reads the blocks of the last 10 s, and is alive once it has', async () => {
+    await pass(50);
+    expect(proofs.isAlive).toBe(true);
+    expect(blocks.newestRead).toBe(source.newestSeqno);
+    expect(source.asked.filter((what) => what.startsWith('page'))).toHaveLength(26);
+  });
+
+  test('stays alive, reads each block once, and looks at nothing else', async () => {
+    await pass(50);
+    const before = blocks.newestRead;
+    source.asked.length = 0;
+    await pass(10_000);
+    expect(proofs.isAlive).toBe(true);
+    const read = Array.from({ length: blocks.newestRead - before }, (_, n) => before + n + 1);
+    expect(read.length).toBeGreaterThan(20);
+    expect(source.asked).toEqual(expect.arrayContaining(read.map((seqno) => `page ${seqno} 0 1000`)));
+    expect(source.asked).toHaveLength(2 * read.length);
+  });
+
+  test('is not alive a second after the last answer, and again once it has read what it missed', async () => {
+    await pass(50);
+    const { position } = proofs;
+    source.isSilent = true;
+    await pass(1100);
+    expect(proofs.isAlive).toBe(false);
+    await pass(4000);
+    source.isSilent = false;
+    await pass(1000);
+    expect(proofs.isAlive).toBe(true);
+    // Nothing was skipped: what was asked for before is still proven.
+    const proof = { askedFrom: position, accounts: ['other'], until: now + 1000, keptMs: 0 };
+    expect(proofs.isProven(proof)).toBe(true);
+  });
+
+  test('begins anew after a minute without answers: what was asked for before is not proven', async () => {
+    await pass(50);
+    const proof = { askedFrom: proofs.position, accounts: ['other'], until: now + 300_000, keptMs: 0 };
+    source.isSilent = true;
+    await pass(61_000);
+    source.isSilent = false;
+    await pass(2000);
+    expect([proofs.isAlive, proofs.isProven(proof)]).toEqual([true, false]);
+    expect(source.asked.filter((what) => what === 'newest').length).toBeGreaterThan(1);
+  });
+
+  test('reads above a gap, and asks for the gap until it comes', async () => {
+    await pass(50);
+    const gap = source.newestSeqno + 1;
+    source.missing.add(gap);
+    await pass(4000);
+    expect(proofs.isAlive).toBe(true);
+    expect(blocks.unread).toEqual([gap]);
+    expect(source.asked.filter((what) => what === `look ${gap} past cache`).length).toBeGreaterThan(10);
+    source.missing.delete(gap);
+    await pass(500);
+    expect(blocks.unread).toEqual([]);
+    expect(source.asked).toContain(`page ${gap} 0 1000`);
+  });
+
+  test('finds the gaps of before its start', async () => {
+    const gap = source.newestSeqno - 100;
+    source.missing.add(gap);
+    await pass(50);
+    expect(blocks.unread).toEqual([gap]);
+    expect(proofs.isAlive).toBe(true);
+  });
+
+  test('loads pages that are not whole past the cache, once a second at most, and is not alive meanwhile', async () => {
+    await pass(50);
+    source.cut = 1;
+    source.asked.length = 0;
+    await pass(700);
+    const seqno = source.newestSeqno;
+    expect(blocks.unread).toContain(seqno);
+    await pass(2500);
+    const pages = source.asked.filter((what) => what.startsWith(`page ${seqno} `));
+    expect(pages).toEqual([`page ${seqno} 0 1000`, `page ${seqno} 0 1000 past cache`]);
+    expect(blocks.unread).not.toContain(seqno);
+  });
+
+  test('reads all pages of a large block', async () => {
+    source.rowsOfBlock = 2400;
+    await pass(50);
+    const seqno = source.newestSeqno;
+    expect(source.asked.filter((what) => what.startsWith(`page ${seqno} `))).toEqual(
+      [0, 1000, 2000].map((offset) => `page ${seqno} ${offset} 1000`),
+    );
+    expect(proofs.position).toBe(26);
+  });
+
+  test('reads smaller pages where the indexer refuses the size', async () => {
+    source.largestPage = 100;
+    source.rowsOfBlock = 150;
+    await pass(2000);
+    expect(proofs.isAlive).toBe(true);
+    expect(source.asked).toContain(`page ${blocks.newestRead} 100 100`);
+  });
+
+  test('begins anew when the head has fallen by more than 100 blocks in two polls', async () => {
+    await pass(50);
+    const { position } = proofs;
+    source.fellBy = 150;
+    await pass(3000);
+    expect(blocks.head).toBeLessThan(FIRST + 150);
+    const proof = { askedFrom: position, accounts: ['other'], until: now + 1000, keptMs: 0 };
+    expect([proofs.isAlive, proofs.isProven(proof)]).toEqual([true, false]);
+  });
+
+  test('does not begin anew for a replica that lags', async () => {
+    await pass(50);
+    source.fellBy = 5;
+    await pass(1500);
+    expect(source.asked.filter((what) => what === 'newest')).toHaveLength(1);
+    expect(proofs.isAlive).toBe(false);
+  });
+});
