@@ -111,6 +111,9 @@ export function containerLimitBytes(constrainedBytes: number, machineBytes: numb
   return constrainedBytes > 0 && constrainedBytes < machineBytes ? constrainedBytes : undefined;
 }
 
+/** The memory limit of the container of this process in bytes; `undefined` without a limit. */
+export const containerLimit = (): number | undefined => containerLimitBytes(process.constrainedMemory(), os.totalmem());
+
 /**
  * The part of V8's old generation that can be used. Above it V8 ends the process after four collections in a row that
  * took most of the time (`CheckIneffectiveMarkCompact`).
@@ -129,7 +132,7 @@ function usableHeapBytes(): number {
 }
 
 function sampler(): () => ProcessLoad {
-  const limitBytes = containerLimitBytes(process.constrainedMemory(), os.totalmem());
+  const limitBytes = containerLimit();
   const heapBytes = usableHeapBytes();
   return () => {
     const old = getHeapSpaceStatistics().filter(({ space_name: name }) => !name.startsWith('new_'));

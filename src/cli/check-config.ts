@@ -1,6 +1,8 @@
+import { containerLimit } from '../admission/memory-pressure.ts';
 import { loadSettings, SettingsError } from '../config/load.ts';
 import { clientRoom, openFilesLimit } from '../config/open-files.ts';
 import type { Sourced } from '../config/setting-source.ts';
+import { memoryWarning } from '../config/warnings.ts';
 import { textTable } from '../operate/text-table.ts';
 import { type Command, EXIT } from './command.ts';
 import { type ConnectCheck, connectChecks } from './connect-checks.ts';
@@ -16,7 +18,7 @@ and where it comes from. Secrets are not shown. Nothing is connected to without 
 
   --all      defaults too, not only what is set
   --connect  tries what the settings name: each indexer with its key, its chain, its newest block and the operations that
-             it serves, Redis and its clock, the stream; LACKS: an indexer can be used, but does not serve an operation
+             it serves, Redis and its clock, the stream; LACKS: an indexer can be used, but does not serve an operation, or is behind
   --json     {"settings":[{"name","value","from","source"}],"warnings":[],"checks":[]}, or {"problems":[]}
 
 example:
@@ -40,6 +42,7 @@ and refuses, 78 wrong settings. With Redis, the stream or some of several indexe
       const warnings = [
         ...ofSettings,
         ...ofProcess,
+        ...memoryWarning(settings, containerLimit()),
         ...missing.map(({ service }) => `${service} is away: ${STARTS_WITHOUT}`),
       ];
       const shown = values.all ? sources : sources.filter(({ from }) => from !== 'default');

@@ -12,7 +12,8 @@ import { exchangeBans } from '../purge/exchange-bans.ts';
 import { socketOpener } from '../push/socket.ts';
 import { reasonOf } from '../reason-of.ts';
 import { connectRedis } from '../redis/connect.ts';
-import { GLOBAL_IDS, headIn } from '../ton/chain-point.ts';
+import type { Ms } from '../time-units.ts';
+import { type ChainHead, GLOBAL_IDS, headIn } from '../ton/chain-point.ts';
 import { shorterHistories, shorterHistoryText } from '../ton/histories.ts';
 import { notServedText, saysNotServed } from '../ton/not-served.ts';
 import type { OperationName } from '../ton/operation-names.ts';
@@ -42,6 +43,9 @@ const REDIS_REFUSES =
 /** The block that an indexer names as its newest may become visible so much later; asked for as often as this. */
 const [BLOCK_WITHIN_MS, ASK_AGAIN_MS] = [3000, 500];
 
+/** So many blocks come about while the indexers are asked one after the other. */
+const LAG_OF_ASKING = 25;
+
 /** A clock that is further off is worth a look; entries are dated right all the same. */
 const WORTH_A_LOOK_MS = 1000;
 
@@ -52,11 +56,11 @@ export async function connectChecks(settings: Settings): Promise<ConnectCheck[]>
   const { upstream, redis, stream } = settings;
   const { backup } = upstream;
   /** By address, of all but backups. */
-  const firstBlocks = new Map<string, number>();
+  const heads = new Map<string, ChainHead>();
   const indexer = async (url: string, apiKey: string | undefined, isBackup = false) => {
     const service = serviceOf(url);
-    const onFirst = (first: number) => void (isBackup || firstBlocks.set(url, first));
-    const found = await check(service, () => askIndexer(settings, url, apiKey, onFirst));
+    const onHead = (head: ChainHead) => void (isBackup || heads.set(url, head));
+    const found = await check(service, () => askIndexer(settings, url, apiKey, onHead));
     const lacks = found.isWrong ? [] : await operationsNotServed(settings, url, apiKey);
     return { found, lacks: lacks.map((lack) => lacking(service, notServedText(lack))) };
   };
@@ -71,15 +75,32 @@ export async function connectChecks(settings: Settings): Promise<ConnectCheck[]>
     others.push(check(`stream ${new URL(streamUrl).host}`, () => openStream(settings, streamUrl)));
   }
   const ofIndexers = await Promise.all(indexers);
-  const shorter = [...shorterHistories(firstBlocks)].map(([url, first]) =>
+  const firstBlocks = [...heads].flatMap(([url, { first }]) => (first > 0 ? [[url, first] as const] : []));
+  const shorter = [...shorterHistories(new Map(firstBlocks))].map(([url, first]) =>
     lacking(serviceOf(url), shorterHistoryText(new URL(url).host, first)),
   );
   const isNoneUsable = ofIndexers.every(({ found }) => found.isWrong);
   return [
     ...ofIndexers.flatMap(({ found, lacks }) => [{ ...found, isFatal: found.isFatal || isNoneUsable }, ...lacks]),
     ...shorter,
+    ...behind(heads, upstream.maxLag),
     ...(await Promise.all(others)),
   ];
+}
+
+/** The indexers whose newest blocks are too old to be asked, though they answer. */
+function behind(heads: ReadonlyMap<string, ChainHead>, maxLag: number): ConnectCheck[] {
+  const newest = Math.max(...[...heads.values()].map(({ seqno }) => seqno));
+  return [...heads].flatMap(([url, { seqno }]) => {
+    const lag = newest - seqno;
+    // They are not asked at one instant.
+    return lag <= maxLag + LAG_OF_ASKING
+      ? []
+      : lacking(
+          serviceOf(url),
+          `is ${lag} blocks behind the newest of the others: it is asked when no other can answer`,
+        );
+  });
 }
 
 const serviceOf = (url: string) => `indexer ${new URL(url).host}`;
@@ -99,9 +120,13 @@ async function check(service: string, ask: () => Promise<string>): Promise<Conne
   }
 }
 
-/** For what fails only where a service is away. */
-function away({ message, cause }: Error): never {
-  throw new Away(message, { cause });
+/** For what fails only where a service is away; `withinMs` is how long it was waited for. */
+function awayWithin(withinMs: Ms): (error: Error) => never {
+  return ({ name, message, cause }) => {
+    throw name === 'TimeoutError'
+      ? new Away(`does not answer within ${duration(withinMs)}`)
+      : new Away(message, { cause });
+  };
 }
 
 /** `onFirst` is called with the oldest block of an indexer that can be used, if it names one. */
@@ -109,9 +134,10 @@ async function askIndexer(
   { upstream, network }: Settings,
   url: string,
   apiKey: string | undefined,
-  onFirst: (seqno: number) => void,
+  onHead: (head: ChainHead) => void,
 ): Promise<string> {
   const dispatcher = new Agent({ connect: connectorBy(names, upstream.timeout) });
+  const away = awayWithin(upstream.timeout);
   const ask = async (target: string) => {
     const { statusCode: status, body } = await request(url + target, {
       dispatcher,
@@ -124,7 +150,8 @@ async function askIndexer(
   if (status === 401 || status === 403) throw new Error(`refuses the API key (${status})`);
   if (status >= 500 || status === 429) throw new Away(`answers masterchainInfo with ${status}`);
   if (status !== 200) throw new Error(`answers masterchainInfo with ${status}`);
-  const { seqno, at, first, globalId } = headIn(body);
+  const head = headIn(body);
+  const { seqno, at, globalId } = head;
   if (seqno < 0) throw new Error('does not answer as an indexer: is the address right?');
   const expected = GLOBAL_IDS[network];
   if (expected !== undefined && globalId !== undefined && globalId !== expected) {
@@ -136,7 +163,7 @@ async function askIndexer(
     if (remainingMs <= 0) throw new Error(`does not have block ${seqno}, which it names as its newest`);
     await sleep(ASK_AGAIN_MS);
   }
-  if (first > 0) onFirst(first);
+  onHead(head);
   const age = at === 0 ? '' : `, ${duration(Math.max(0, Date.now() - at))} old`;
   return `answers; newest masterchain block ${seqno}${age}`;
 }

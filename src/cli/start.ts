@@ -1,6 +1,8 @@
+import { containerLimit } from '../admission/memory-pressure.ts';
 import { createApp } from '../app.ts';
 import { loadSettings } from '../config/load.ts';
 import { shownUrl } from '../config/shown-url.ts';
+import { memoryWarning } from '../config/warnings.ts';
 import { onEndingSignal } from '../ending-signals.ts';
 import { LogDestination } from '../operate/log-destination.ts';
 import { createLogger } from '../operate/logger.ts';
@@ -30,7 +32,8 @@ exit codes: 0 ended by a signal, 1 cannot listen, 64 wrong command line, 78 wron
 
   async run(args, { env }) {
     readOptions(args, {});
-    const { settings, warnings } = loadSettings(env);
+    const { settings, warnings: ofSettings } = loadSettings(env);
+    const warnings = [...ofSettings, ...memoryWarning(settings, containerLimit())];
     // The first use of `process.stdout` makes Node's stream, which sets a pipe to non-blocking: LogDestination needs that.
     const output = new LogDestination(process.stdout.fd);
     process.on('exit', () => output.flush(LAST_LINES_MS));

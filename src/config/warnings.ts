@@ -28,6 +28,22 @@ const NEEDS: readonly (readonly [names: RegExp, need: string, isMet: (settings: 
   [/^logRequestsSample$/, 'LOG_REQUESTS=slow or all', ({ logRequests }) => /slow|all/.test(logRequests)],
 ];
 
+/** What a process takes beside the memory tier, as measured (docs/benchmarks.md): 450 MiB. */
+const BESIDE_TIER_MIB = 450;
+
+const MIB = 1024 * 1024;
+
+/** What is wrong with `MEMORY_MAX_SIZE` in a container of this limit (`undefined`: none), if anything is. */
+export function memoryWarning({ memory }: Settings, limitBytes: number | undefined): string[] {
+  if (limitBytes === undefined || memory.maxSize <= limitBytes - BESIDE_TIER_MIB * MIB) return [];
+  const [size, limit, needed] = [memory.maxSize, limitBytes, memory.maxSize + BESIDE_TIER_MIB * MIB].map(
+    (bytes) => `${Math.ceil(bytes / MIB)} MiB`,
+  );
+  return [
+    `MEMORY_MAX_SIZE is ${size} and the memory limit of the container ${limit}: give it ${needed}, or misses are refused before the tier is full`,
+  ];
+}
+
 interface Loaded {
   readonly settings: Settings;
   readonly sources: readonly Sourced[];

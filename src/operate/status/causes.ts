@@ -5,7 +5,7 @@ import { isShedReason, SHED } from '../../failures/shed-reasons.ts';
 import type { HeadFault } from '../../indexer/indexer-head.ts';
 import { CLIENT_MISTAKES, OUTCOMES, outcomeOfResult } from '../../outcomes.ts';
 import type { Growth, Samples } from '../samples.ts';
-import type { LastFailures } from './last-failures.ts';
+import type { LastFailure, LastFailures } from './last-failures.ts';
 import { ofReplicas } from './numbers.ts';
 
 /** Why something is not as always. */
@@ -28,7 +28,8 @@ export type Failures = Pick<LastFailures, 'of' | 'ofRedis' | 'limited'>;
 /** One client that has more than this part of what waits, if that is so many, or of what is asked for, is the cause. */
 const [GREEDY_PART, FEWEST_WAITING] = [0.5, 10];
 
-const FAILS = 'the-indexer-fails';
+/** The section of docs/incidents.md on indexers that fail. */
+export const FAILS = 'the-indexer-fails';
 const OVERLOADED = 'more-requests-than-the-indexer-can-answer';
 
 /** Of failures and reasons that have sections of their own, by code or reason. */
@@ -159,13 +160,13 @@ export function whatItDoes(indexer: string, growth: Growth, failures: Failures, 
   const last = failures.of(indexer);
   const result = growth.most('indexer_requests_total', 'result', isBad, { indexer }) || last?.result || '';
   if (result === '' || !isBad(result)) return `${name} fails`;
-  return withReason(saysOf(result, growth, name), last?.result === result ? last.reason : undefined);
+  return withReason(saysOf(result, growth, name), isSame(last, result) ? last?.reason : undefined);
 }
 
 /** The system's own words for failures of this kind. */
 function reasonOf(result: string, after: Samples, failures: Failures): string | undefined {
   const names = ofReplicas(after, 'breaker_open').map(({ labels }) => String(labels['indexer']));
-  return names.map((indexer) => failures.of(indexer)).find((last) => last?.result === result)?.reason;
+  return names.map((indexer) => failures.of(indexer)).find((last) => isSame(last, result))?.reason;
 }
 
 export function withReason(words: string, reason: string | undefined): string {
@@ -203,4 +204,17 @@ function refusingStatus(growth: Growth): string {
   return (
     growth.most('indexer_requests_total', 'result', (result) => outcomeOfResult(result) === 'refused-key') || '403'
   );
+}
+
+/** Whether an indexer failed last in the way that requests are counted under: by its status, or by the code of that. */
+function isSame(last: LastFailure | undefined, result: string): boolean {
+  if (last === undefined || last.result === result) return last !== undefined;
+  const outcome = outcomeOfResult(result);
+  return (outcome === 'refused-key' || outcome === 'rate-limited') && outcomeOfResult(last.result) === outcome;
+}
+
+/** Whether an indexer last refused our key. */
+export function refusesKey(indexer: string, failures: Failures): boolean {
+  const last = failures.of(indexer);
+  return last !== undefined && outcomeOfResult(last.result) === 'refused-key';
 }

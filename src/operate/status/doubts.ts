@@ -1,7 +1,7 @@
 import { shorterHistories, shorterHistoryText } from '../../ton/histories.ts';
 import type { Growth, Samples } from '../samples.ts';
 import { duration } from '../text-table.ts';
-import type { Cause } from './causes.ts';
+import { type Cause, FAILS, type Failures, refusesKey, whatItDoes } from './causes.ts';
 import { ofReplicas, partsOf } from './numbers.ts';
 
 /** Clocks that differ by more than this are wrong. */
@@ -11,9 +11,9 @@ const CLOCK_SECONDS = 5;
 const [FEWEST_PER_SECOND, LOW_RATIO] = [1, 0.5];
 
 /** What may be wrong while all get their answers, and in time. */
-export function doubtIn(growth: Growth): Cause | undefined {
+export function doubtIn(growth: Growth, failures: Failures): Cause | undefined {
   const { after } = growth;
-  return silenceIn(after) ?? wrongClockIn(after) ?? smallMemoryIn(growth) ?? shorterHistoryIn(after);
+  return silenceIn(growth, failures) ?? wrongClockIn(after) ?? smallMemoryIn(growth) ?? shorterHistoryIn(after);
 }
 
 /** By hash, an indexer says of what is older than its history that it is not there. */
@@ -40,9 +40,13 @@ function smallMemoryIn(growth: Growth): Cause | undefined {
   };
 }
 
-function silenceIn(after: Samples): Cause | undefined {
-  const silent = ofReplicas(after, 'indexer_silent').filter(({ value }) => value > 0);
+function silenceIn(growth: Growth, failures: Failures): Cause | undefined {
+  const silent = ofReplicas(growth.after, 'indexer_silent').filter(({ value }) => value > 0);
   if (silent.length === 0) return undefined;
+  const refusing = silent
+    .map(({ labels }) => String(labels['indexer']))
+    .find((indexer) => refusesKey(indexer, failures));
+  if (refusing !== undefined) return { why: whatItDoes(refusing, growth, failures, 'the indexer'), todo: FAILS };
   const names = silent.map(({ labels }) => labels['indexer']).join(' and ');
   const why = `${names} does not say its newest block: nobody knows how far it is behind`;
   return { why, todo: 'an-indexer-does-not-say-its-newest-block' };

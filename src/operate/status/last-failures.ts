@@ -1,4 +1,5 @@
 import type { EventHub } from '../../event-hub.ts';
+import { outcomeOfStatus } from '../../outcomes.ts';
 import { reasonOf } from '../../reason-of.ts';
 import type { MonotonicMs } from '../../time-units.ts';
 import { RedisOutage } from '../redis-outage.ts';
@@ -28,6 +29,11 @@ export class LastFailures {
     events.on('client-limited', ({ client }) => this.#limited.count(client));
     events.on('upstream-failed', ({ indexer, operation, code, cause }) => {
       if (operation !== 'passThrough') this.#ofIndexers.set(indexer, { result: code, reason: reasonOf(cause) });
+    });
+    // Nobody reports what the answer to a head poll means.
+    events.on('upstream-answered', ({ indexer, isForHead, status, says }) => {
+      if (isForHead !== true || outcomeOfStatus(status) !== 'refused-key') return;
+      this.#ofIndexers.set(indexer, { result: String(status), reason: sayingOf(status, says) });
     });
     events.on('upstream-useless', ({ indexer, code, status, says }) => {
       const result = code === 'upstream-error' ? String(status) : code;

@@ -67,7 +67,7 @@ const SERVING: Verdict = { level: 'serving', says: 'serving', why: '', todo: '',
 /** All that is wrong while everybody gets an answer, the worst first. */
 function degradedIn(growth: Growth, failures: Failures): readonly Impairment[] {
   const trouble = troubleIn(growth, failures);
-  const doubt = doubtIn(growth);
+  const doubt = doubtIn(growth, failures);
   return [
     backupIn(growth, failures),
     trouble && { says: feltIn(growth), ...trouble },
@@ -142,10 +142,21 @@ function slowIn(growth: Growth): Impairment | undefined {
       ? `the indexer is slow (p99 ${indexer.toFixed(1)} s)`
       : 'requests wait for a slot at the indexer';
   return {
-    says: areSlow(growth) ? 'slow answers' : 'stale answers',
+    says: `${areSlow(growth) ? 'slow answers' : 'stale answers'}${slowOperationsIn(growth)}`,
     why,
     todo: 'slow-answers',
   };
+}
+
+/** ` (adjacentTransactions)` where the indexer is slow for only some of the operations in use. */
+function slowOperationsIn(growth: Growth): string {
+  const names = [
+    ...new Set(growth.after.of('upstream_request_seconds_count').map(({ labels }) => String(labels['operation']))),
+  ];
+  const p99 = (operation: string) => growth.quantile('upstream_request_seconds', 0.99, { operation });
+  const used = names.filter((operation) => p99(operation) !== undefined);
+  const slow = used.filter((operation) => (p99(operation) ?? 0) > SLOW_SECONDS);
+  return slow.length > 0 && slow.length < used.length ? ` (${slow.join(', ')})` : '';
 }
 
 /** What is done without while all else is served: an operation that no indexer serves, or some of several indexers. */

@@ -497,6 +497,36 @@ describe('the verdict', () => {
       'serving',
       '',
     ],
+    [
+      'one operation is slow at the indexer',
+      [
+        'requests_total outcome=miss 100',
+        'request_seconds_bucket le=0.1 50',
+        'request_seconds_bucket le=5 100',
+        'upstream_requests_total operation=a result=200 50',
+        'upstream_requests_total operation=b result=200 50',
+        'upstream_request_seconds_count operation=a 50',
+        'upstream_request_seconds_bucket operation=a le=0.1 50',
+        'upstream_request_seconds_bucket operation=a le=5 50',
+        'upstream_request_seconds_count operation=b 50',
+        'upstream_request_seconds_bucket operation=b le=0.1 0',
+        'upstream_request_seconds_bucket operation=b le=5 50',
+      ],
+      'slow answers (b)',
+      expect.stringContaining('the indexer is slow'),
+    ],
+    [
+      'the head fell back',
+      [ANSWERED, 'indexer_fallen_blocks indexer=a 1250', 'indexer_fallen_from_seqno indexer=a 62000000'],
+      'answers from the past',
+      'the newest block fell from 62,000,000 to 61,998,750',
+    ],
+    [
+      'the head of one of two indexers fell back',
+      [ANSWERED, 'indexer_fallen_blocks indexer=a 1250', 'indexer_fallen_blocks indexer=b 0'],
+      'serving',
+      '',
+    ],
   ])('when %s', (_, lines, says, why) => {
     const verdict = verdictOf(NOTHING, new Samples(lines.map(sample), 10_000), FAILURES);
     expect(verdict).toMatchObject({ says, why });
