@@ -74,7 +74,9 @@ async function take(
   const page = await from.newPage();
   await page.goto(scene.proxy.adminUrl);
   await delay(SETTLE_MS);
-  if (state !== 'load') {
+  // A busy machine makes Redis slow at the start.
+  if (state === 'load') await page.locator('#verdict.good').waitFor();
+  else {
     await STATES[state]?.(scene);
     await delay(SETTLE_MS);
   }
