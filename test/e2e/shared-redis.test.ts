@@ -181,7 +181,14 @@ describe.each(DIALECTS)('one Redis, before indexer %s', (dialect) => {
     await world.leap(0.5 * HOUR + 1);
     expect((await world.ask(target, {}, newcomer)).cache['ttl']).toBe(-1);
     // The refresh must not live through the leap: it would end by its timeout.
-    await expect.poll(() => newcomer.metric('toncache_upstream_requests_total', { result: 'upstream-broken' })).toBe(2);
+    await expect
+      .poll(() =>
+        newcomer.metric('toncache_upstream_requests_total', {
+          operation: 'adjacentTransactions',
+          result: 'upstream-broken',
+        }),
+      )
+      .toBe(2);
     await expect.poll(() => newcomer.metric('toncache_upstream_in_flight')).toBe(0);
     await world.leap(24 * HOUR - 2);
     expect(await world.ask(target, {}, newcomer)).toMatchObject({ status: 200, cache: { fwd: 'stale' } });

@@ -122,7 +122,8 @@ export class StatusHistory {
 
   /** What was said and still is, with what is true now: of the last minute, and beside it. */
   #kept(said: StatusMoment['verdict'], found: Verdict, at: EpochMs): StatusMoment['verdict'] {
-    const others = found.level === 'serving' ? [] : [found, ...found.also];
+    const { also, ...worst } = found;
+    const others = found.level === 'serving' ? [] : [worst, ...also];
     const says = said.level === 'refusing' ? saidOfMinute(this.#minute) : said.says;
     return { ...said, says, also: withoutRepeats(said, others), since: this.#since(said.level, at) };
   }
