@@ -1,5 +1,8 @@
 import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { listen } from '../../src/http/listen.ts';
@@ -70,7 +73,9 @@ class KeyedIndexer {
 describe('a rotation of the key of the indexer and of the password of Redis, as docs/how-to/rotate-keys.md says', () => {
   let redis: RedisServer;
   let keyed: KeyedIndexer;
+  let folder: string;
   beforeEach(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'toncache-'));
     redis = await startRedis({
       args: [
         ...['--maxmemory', '100mb', '--maxmemory-policy', 'allkeys-lru'],
@@ -82,15 +87,20 @@ describe('a rotation of the key of the indexer and of the password of Redis, as 
   afterEach(async () => {
     await keyed.close();
     await redis.stop();
+    rmSync(folder, { recursive: true });
   });
 
   it('fails no request, while instances are replaced one after the other', async () => {
     const network = someNetwork();
+    // The time that this load balancer may need to notice, on a machine that is busy.
+    const file = join(folder, 'toncache.json');
+    writeFileSync(file, JSON.stringify({ http: { shutdownDelay: '3s' } }));
     const environment = (which: 'old' | 'new') => ({
       UPSTREAM_URL: keyed.url,
       UPSTREAM_API_KEY: `${which}-key`,
       REDIS_URL: redis.url.replace('://', `://toncache:${which}-password@`),
       NETWORK: network,
+      CONFIG_FILE: file,
     });
     const start = (which: 'old' | 'new') => ProxyProcess.start(environment(which));
     const triesOf = async (which: 'old' | 'new') =>
