@@ -63,13 +63,4 @@ describe('page and log have the words of the indexer', () => {
     expect((await verdictOf(world)).why).toBe('the indexer answers 403 (<html>Attention Required!</html>)');
     expect(world.proxy.log.filter(({ msg }) => msg.includes('refuses our API key'))).toEqual([]);
   });
-
-  it('of a wrong key, from the start, before a client has asked', async () => {
-    await using world = await start();
-    world.indexer.faults.inject(answering('{"error":"no such key"}', {}, 401));
-    await using proxy = await world.addProxy({ env: { UPSTREAM_API_KEY: KEY } });
-    await proxy.ask(unknownTransaction());
-    const why = async () => JSON.parse((await proxy.askAdmin('/status.json')).text).verdict.why;
-    await expect.poll(why, { timeout: 5000 }).toBe('the indexer refuses our API key (401: no such key)');
-  });
 });
