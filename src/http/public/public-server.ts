@@ -45,8 +45,11 @@ export interface PublicServerDependencies extends Omit<ResponderDependencies, 'c
 /** `_httpMessage`: the response that is being sent; Node's own listener for `clientError` looks at it too. */
 type ParsedSocket = Socket & { readonly _httpMessage?: ServerResponse };
 
-/** How long clients have to send their last request: those that send one after the other, and those that have just connected. */
+/** How long clients that send one request after the other have to send their last one. */
 const LAST_REQUEST_MS = 250;
+
+/** How long the first request of a connection that was accepted last may take to come, from a client far away. */
+const FIRST_REQUEST_MS = 1000;
 
 /** How long the 503s that end a drain have to leave the process. */
 const LAST_WORDS_MS = 500;
@@ -157,7 +160,7 @@ export class PublicServer {
       for (const { socket } of this.#connections.all) socket.destroy();
     }, limitMs + LAST_WORDS_MS);
     // The first request of a connection that was accepted last may be on its way.
-    if (this.#unused().length > 0) await Promise.race([closed, sleep(LAST_REQUEST_MS)]);
+    if (this.#unused().length > 0) await Promise.race([closed, sleep(FIRST_REQUEST_MS)]);
     // Node ends connections that are idle after an answer; one that was opened ahead of its first request counts as busy.
     for (const socket of this.#unused()) socket.destroy();
     this.#fastLane?.drain();
