@@ -1,5 +1,5 @@
-import { Redis } from 'ioredis';
 import { inject } from 'vitest';
+import { monitorRedis } from '../support/redis-monitor.ts';
 
 /** The keys whose lease was acquired. */
 export interface AcquiredLeases extends AsyncDisposable {
@@ -12,16 +12,15 @@ export interface AcquiredLeases extends AsyncDisposable {
  * command (MONITOR), because a lease can begin and end between two looks.
  */
 export async function watchLeases(network: string): Promise<AcquiredLeases> {
-  const monitor = await new Redis(inject('redisUrl'), { lazyConnect: true }).monitor();
-  const acquired = new Set<string>();
-  monitor.on('monitor', (_time: string, [command = '', key = '', value = '']: string[]) => {
-    const isLease = command.toLowerCase() === 'set' && key.includes(network) && key.endsWith(':lease');
-    if (isLease && !value.startsWith('failed ')) acquired.add(key);
-  });
+  const monitor = await monitorRedis(inject('redisUrl'), { withScripts: true });
   return {
     get count() {
-      return acquired.size;
+      const keys = monitor.commands.flatMap(([command = '', key = '', value = '']) => {
+        const isLease = command.toLowerCase() === 'set' && key.includes(network) && key.endsWith(':lease');
+        return isLease && !value.startsWith('failed ') ? [key] : [];
+      });
+      return new Set(keys).size;
     },
-    [Symbol.asyncDispose]: async () => monitor.disconnect(),
+    [Symbol.asyncDispose]: async () => monitor[Symbol.dispose](),
   };
 }

@@ -1,14 +1,14 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 
-/** The commands that clients send to a Redis, as MONITOR shows them, without those of scripts. */
+/** The commands that clients send to a Redis, as MONITOR shows them. */
 export interface RedisMonitor extends Disposable {
   /** The names and arguments of each command, oldest first. */
   readonly commands: readonly (readonly string[])[];
 }
 
-/** Watches the Redis at a URL from now on. */
-export async function monitorRedis(url: string): Promise<RedisMonitor> {
+/** Watches the Redis at a URL from now on. `withScripts`: also the commands of scripts. */
+export async function monitorRedis(url: string, { withScripts = false } = {}): Promise<RedisMonitor> {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);
   const commands: string[][] = [];
@@ -21,7 +21,8 @@ export async function monitorRedis(url: string): Promise<RedisMonitor> {
     read = lines.pop() ?? '';
     for (const line of lines) {
       const [, source = '', words = ''] = /^\+[\d.]+ \[\d+ (\S+)\] (.*)$/.exec(line) ?? [];
-      if (source !== 'lua') commands.push([...words.matchAll(/"((?:[^"\\]|\\.)*)"/g)].map(([, word = '']) => word));
+      if (withScripts || source !== 'lua')
+        commands.push([...words.matchAll(/"((?:[^"\\]|\\.)*)"/g)].map(([, word = '']) => word));
     }
   });
   return { commands, [Symbol.dispose]: () => void socket.destroy() };
