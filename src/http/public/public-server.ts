@@ -48,8 +48,8 @@ type ParsedSocket = Socket & { readonly _httpMessage?: ServerResponse };
 /** How long clients that send one request after the other have to send their last one. */
 const LAST_REQUEST_MS = 250;
 
-/** How long the first request of a connection that was accepted last may take to come, from a client far away. */
-const FIRST_REQUEST_MS = 1000;
+/** How long the first request of a connection that was accepted last may take to come: a lost SYN is sent again after 1 s. */
+const FIRST_REQUEST_MS = 2000;
 
 /** How long the 503s that end a drain have to leave the process. */
 const LAST_WORDS_MS = 500;
