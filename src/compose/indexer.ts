@@ -206,13 +206,6 @@ function openRateLimit(
   const { redis, network } = settings;
   if (requestsPerSecond === undefined) return undefined;
   const stepMs = 1000 / requestsPerSecond;
-  // Calls that are under way together fail together, which is one failure: else a single stall would end the sharing.
-  let failedAt = Number.NEGATIVE_INFINITY;
-  const isFault = () => {
-    const isFirst = monotonic() - failedAt >= redis.budget;
-    if (isFirst) failedAt = monotonic();
-    return isFirst;
-  };
   const reserveShared =
     scripting &&
     sharedTurns({
@@ -220,7 +213,8 @@ function openRateLimit(
       call: redisBreaker({
         monotonic,
         breaker: { faults: redis.failuresToOpen, openMs: redis.retryAfter },
-        isFault,
+        // Several calls for turns are under way: a single stall of Redis must not end the sharing.
+        togetherMs: redis.budget,
         onAvailable: (shared) => events.report({ name: 'rate-shared', shared }),
       }).call,
       key: rateKeyOf(network, new URL(url).host),

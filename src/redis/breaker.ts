@@ -1,4 +1,4 @@
-import { CircuitBreaker, FailuresInARow } from '../circuit-breaker.ts';
+import { type CallResult, CircuitBreaker, FailuresInARow } from '../circuit-breaker.ts';
 import type { MonotonicMs, Ms } from '../time-units.ts';
 
 /** Why a call to Redis has no result. */
@@ -10,6 +10,8 @@ export interface RedisBreakerDependencies {
   readonly breaker: { readonly faults: number; readonly openMs: Ms };
   /** Whether an error is a fault of Redis; by default all are. */
   readonly isFault?: (error: unknown) => boolean;
+  /** Faults that follow one within this time do not count: calls that are under way together fail together. Default 0. */
+  readonly togetherMs?: Ms;
   /** `reason`: the last fault, when Redis is no longer available. */
   readonly onAvailable: (available: boolean, reason: string | undefined) => void;
   /** Called with the reason of each fault. */
@@ -27,11 +29,13 @@ export function redisBreaker(dependencies: RedisBreakerDependencies) {
     monotonic,
     breaker: { faults, openMs },
     isFault = () => true,
+    togetherMs = 0,
     onAvailable,
     onFault,
     trial,
   } = dependencies;
   let lastFault: unknown;
+  let faultAt: MonotonicMs = Number.NEGATIVE_INFINITY;
   let trials: NodeJS.Timeout | undefined;
   const breaker = new CircuitBreaker({
     now: monotonic,
@@ -44,6 +48,11 @@ export function redisBreaker(dependencies: RedisBreakerDependencies) {
       onAvailable(!isOpen, isOpen && lastFault instanceof Error ? lastFault.message : undefined);
     },
   });
+  const countFault = (): CallResult => {
+    if (monotonic() - faultAt < togetherMs) return 'unknown';
+    faultAt = monotonic();
+    return 'failure';
+  };
   const call = async <T>(command: () => Promise<T>): Promise<T | RedisFault> => {
     const end = breaker.admit();
     if (end === undefined) return 'rejected-by-breaker';
@@ -53,7 +62,7 @@ export function redisBreaker(dependencies: RedisBreakerDependencies) {
       return result;
     } catch (error) {
       lastFault = error;
-      end(isFault(error) ? 'failure' : 'unknown');
+      end(isFault(error) ? countFault() : 'unknown');
       if (error instanceof Error && isFault(error)) onFault?.(error.message);
       return 'failed';
     }

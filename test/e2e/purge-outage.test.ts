@@ -85,6 +85,6 @@ describe('while Redis is away', () => {
     const newcomer = await world.addProxy();
     await one.untilRedisHasAll();
     expect((await newcomer.reply(target)).cache).toMatchObject({ hit: true, detail: 'redis' });
-    expect(world.indexer.requests.total).toBe(2);
+    expect(world.asked).toBe(2);
   });
 });

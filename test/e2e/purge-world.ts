@@ -51,6 +51,11 @@ export class PurgeWorld implements AsyncDisposable {
     return new PurgeWorld(redis, await startIndexer({ dialect: '1.3', chain, now: Date.now }));
   }
 
+  /** How often proxies have asked the indexer for clients: head polls come by the clock. */
+  get asked(): number {
+    return this.indexer.requests.total - this.indexer.requests.count('masterchainInfo');
+  }
+
   /** A proxy whose clock is by default that of Redis itself. */
   async addProxy(now: () => number = Date.now): Promise<RunningProxy> {
     const proxy = await startProxy({

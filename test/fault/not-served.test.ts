@@ -98,7 +98,7 @@ describe('an operation that the indexer does not serve', () => {
     await using upstream = await startScriptedUpstream(answeringJson(() => refusal));
     await using proxy = await startProxy({ upstreamUrl: upstream.url });
     for (let time = 0; time < 3; time++) expect((await proxy.ask(nothingPending())).status).toBe(501);
-    expect(upstream.heads).toHaveLength(1);
+    expect(upstream.asked).toHaveLength(1);
   });
 });
 

@@ -57,10 +57,10 @@ describe('bytes of answers being read', () => {
     await expect.poll(() => reading.sockets.length).toBe(1);
     reading.writeMost();
     await expect.poll(async () => (await proxy.ask(nothingPending())).status, { interval: 5 }).toBe(503);
-    const sent = upstream.heads.length;
+    const sent = upstream.asked.length;
     expectShed(await proxy.ask(nothingPending()));
     expect((await proxy.ask(KEPT)).headers['cache-status']).toContain('hit');
-    expect(upstream.heads).toHaveLength(sent);
+    expect(upstream.asked).toHaveLength(sent);
     expect(await exhausted(proxy)).toBe(2);
     reading.writeTail();
     await large.answer;
@@ -87,6 +87,6 @@ describe('bytes of answers being read', () => {
     reading.sockets[1]?.write(whole);
     await holding[1]?.answer;
     const { status } = await waiting.answer;
-    expect([status, upstream.heads.length]).toEqual([503, 2]);
+    expect([status, upstream.asked.length]).toEqual([503, 2]);
   });
 });

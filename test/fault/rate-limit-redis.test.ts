@@ -6,7 +6,7 @@ import { withinBudget } from '../../src/redis/within-budget.ts';
 import { answers } from '../integration/scripted-client.ts';
 import { connectedRedis } from '../support/connected-redis.ts';
 import { meddlingProxy } from '../support/meddling-proxy.ts';
-import { IMPATIENT_REDIS } from '../support/patience.ts';
+import { PATIENT_REDIS } from '../support/patience.ts';
 import { type RedisServer, startRedis } from '../support/redis-server.ts';
 import { startScriptedUpstream } from '../support/scripted-upstream.ts';
 import { mostWithin } from '../support/sliding-count.ts';
@@ -14,17 +14,16 @@ import { startProxy } from '../support/start-proxy.ts';
 import { Turns } from '../support/turns.ts';
 
 const PER_SECOND = 100;
-const BUDGET_MS = 50;
 const LONGEST_WAIT_MS = 60_000;
 const now = () => performance.now();
 
 /** A limit on a Redis of its own, and when it reported that the rate is shared or is not. */
-async function limitOn(redis: RedisServer) {
+async function limitOn(redis: RedisServer, budgetMs = PATIENT_REDIS.budget) {
   const connection = await connectedRedis(redis.url);
   const sharedChanges: boolean[] = [];
   const subject = new RateLimit({
     reserveShared: sharedTurns({
-      runScript: (...script) => withinBudget(BUDGET_MS, () => connection.runScript(...script)),
+      runScript: (...script) => withinBudget(budgetMs, () => connection.runScript(...script)),
       call: redisBreaker({
         monotonic: now,
         breaker: { faults: 3, openMs: 200 },
@@ -54,6 +53,17 @@ async function limitOn(redis: RedisServer) {
   return { sharedChanges, slots, take, takeUntil, [Symbol.asyncDispose]: () => connection.close() };
 }
 
+/** Resolves when a count has not changed for a second. */
+async function untilStill(count: () => number): Promise<void> {
+  let [last, since] = [count(), now()];
+  await expect
+    .poll(() => {
+      if (count() !== last) [last, since] = [count(), now()];
+      return now() - since;
+    })
+    .toBeGreaterThan(1000);
+}
+
 test('the rate is kept without Redis after it was killed, and shared again when it is back', async () => {
   await using redis = await startRedis();
   await using limited = await limitOn(redis);
@@ -70,7 +80,7 @@ test('the rate is kept without Redis after it was killed, and shared again when 
 
 test('a hung Redis delays a few slots by its budget, and then none', async () => {
   await using redis = await startRedis();
-  await using limited = await limitOn(redis);
+  await using limited = await limitOn(redis, 500);
   await limited.take(5);
   await redis.pause();
   await limited.take(20);
@@ -93,15 +103,20 @@ test('calls for turns that are under way together, and fail together, are one fa
   distant.delay(20);
   await using upstream = await startScriptedUpstream(answers);
   const env = { REDIS_URL: distant.url, UPSTREAM_RPS: '300', UPSTREAM_TIMEOUT: '60s' };
-  const overrides = { redis: { ...IMPATIENT_REDIS, budget: 400 }, admission: { patience: 30_000, maxMemory: 1 } };
+  const overrides = {
+    redis: { ...PATIENT_REDIS, budget: 3000, failuresToOpen: 2 },
+    admission: { patience: 30_000, maxMemory: 1 },
+  };
   await using proxy = await startProxy({ upstreamUrl: upstream.url, env, overrides });
   const targets = Array.from({ length: 600 }, (_, n) => `/api/v3/masterchainBlockShards?seqno=${n + 1}`);
   const asked = Promise.all(targets.map((target) => proxy.ask(target)));
-  const sent = () => upstream.heads.length;
-  await expect.poll(sent, { interval: 5, timeout: 20_000 }).toBeGreaterThan(30);
+  const sent = () => upstream.asked.length;
+  const untilSent = (more: number) => expect.poll(sent, { interval: 5 }).toBeGreaterThan(sent() + more);
+  await untilSent(30);
   await redis.pause();
-  // Those under way fail after 400 ms, and those that follow are answered in time.
-  await new Promise((resolve) => setTimeout(resolve, 500));
+  await untilStill(sent);
+  // The calls under way begin to fail, and Redis answers those that follow.
+  await untilSent(0);
   await redis.resume();
   await asked;
   expect(proxy.log.filter(({ msg }) => msg.includes('rate limit is not shared'))).toEqual([]);

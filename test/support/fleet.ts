@@ -1,6 +1,6 @@
 import { expect, inject } from 'vitest';
 import type { Answered } from './http-client.ts';
-import { answeringJson, asksForHead, type JsonAnswer } from './json-upstream.ts';
+import { answeringJson, type JsonAnswer } from './json-upstream.ts';
 import { PATIENT_COALESCING, PATIENT_REDIS } from './patience.ts';
 import { type ScriptedUpstream, startScriptedUpstream } from './scripted-upstream.ts';
 import { someNetwork } from './some-network.ts';
@@ -93,7 +93,7 @@ export class Fleet implements AsyncDisposable {
 
   /** How often the indexer was asked for a client. */
   get asked(): number {
-    return this.upstream.heads.filter((head) => !asksForHead(head)).length - this.#warmUps;
+    return this.upstream.asked.length - this.#warmUps;
   }
 
   /** Lets each instance learn the head of the chain; its requests do not count in `asked`. */

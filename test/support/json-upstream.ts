@@ -1,4 +1,4 @@
-import type { Script } from './scripted-upstream.ts';
+import { SCRIPTED_SEQNO, type Script } from './scripted-upstream.ts';
 
 /** What an indexer answers. */
 export interface JsonAnswer {
@@ -11,7 +11,10 @@ export interface JsonAnswer {
  * The script of an indexer that answers each target, path and query, in JSON and in its own time. Its chain is where the
  * chain is now, at this block.
  */
-export function answeringJson(answer: (target: string) => JsonAnswer | Promise<JsonAnswer>, seqno = 7): Script {
+export function answeringJson(
+  answer: (target: string) => JsonAnswer | Promise<JsonAnswer>,
+  seqno = SCRIPTED_SEQNO,
+): Script {
   return (socket, head) => {
     const [, target = ''] = head.split(' ');
     const said = asksForHead(head) ? headAt(Date.now(), seqno) : answer(target);
@@ -49,7 +52,7 @@ export function asksForHead(head: string): boolean {
 }
 
 /** The answer to that question, of a chain that has got to an instant, epoch milliseconds. */
-export function headAt(instant: number, seqno = 7): JsonAnswer {
+export function headAt(instant: number, seqno = SCRIPTED_SEQNO): JsonAnswer {
   return { status: 200, body: { last: { seqno, gen_utime: String(Math.floor(instant / 1000)) } } };
 }
 

@@ -4,12 +4,17 @@ import { type AddressInfo, createServer, type Socket } from 'node:net';
 /** Handles a request, given its head; the connection stays open unless this ends it. */
 export type Script = (socket: Socket, head: string) => void;
 
+/** The newest block of an indexer that follows a script, unless the script names another one. */
+export const SCRIPTED_SEQNO = 7;
+
 /** A server in place of the indexer that writes the bytes that the test gives. */
 export interface ScriptedUpstream extends AsyncDisposable {
   readonly url: string;
   readonly port: number;
   /** What was sent to it, a head each, oldest first. */
   readonly heads: readonly string[];
+  /** Those heads without head polls and head checks, which come by the clock and not by what a test does. */
+  readonly asked: readonly string[];
   /** Connections that were made to it. */
   readonly connections: number;
   /** Connections that are open. */
@@ -17,6 +22,9 @@ export interface ScriptedUpstream extends AsyncDisposable {
   /** Accepts no connection from now on. Resolves when those that are open have ended. */
   readonly stopListening: () => Promise<void>;
 }
+
+/** A head poll, or the head check of {@link SCRIPTED_SEQNO}. */
+const IS_OF_HEAD = new RegExp(`^GET \\S*/(masterchainInfo|masterchainBlockShards\\?seqno=${SCRIPTED_SEQNO}) `);
 
 /** Starts one on a loopback address; `onPort`: default a free one. */
 export async function startScriptedUpstream(
@@ -49,6 +57,9 @@ export async function startScriptedUpstream(
     url: `http://${host === '::1' ? '[::1]' : host}:${port}`,
     port,
     heads,
+    get asked() {
+      return heads.filter((head) => !IS_OF_HEAD.test(head));
+    },
     get connections() {
       return connections;
     },

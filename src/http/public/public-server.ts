@@ -48,7 +48,10 @@ type ParsedSocket = Socket & { readonly _httpMessage?: ServerResponse };
 /** How long clients that send one request after the other have to send their last one. */
 const LAST_REQUEST_MS = 250;
 
-/** How long the first request of a connection that was accepted last may take to come: a lost SYN is sent again after 1 s. */
+/**
+ * How long the first request of a connection that was accepted last may take to come. A packet that is lost three times
+ * takes 1.4 s: Linux sends it again after 200, 400 and 800 ms (RFC 6298, section 5.5).
+ */
 const FIRST_REQUEST_MS = 2000;
 
 /** How long the 503s that end a drain have to leave the process. */
