@@ -2,11 +2,30 @@
 const OF_OPENSSL = /^[0-9A-F]+:error:[0-9A-F]+:SSL routines:[^:]*:([^:]+):.*$/s;
 
 /**
- * The message of the innermost cause of an error, which tells most: undici and Node wrap the system's error.
- * `undefined` where there is none.
+ * The end of what is wrong: of a sentence (addresses and versions have dots, too), or where Redis and Node begin to say what
+ * to do.
+ */
+const SENTENCE_END = /[.!?](?= [A-Z]| script: )|(?=, otherwise the HELLO|; if the root CA)/;
+
+/** What is left of a sentence without an end. */
+const MOST_CHARACTERS = 160;
+
+/**
+ * The first sentence, at most 160 characters of it: Redis adds what to do in three more, and the script in which a command
+ * failed.
+ */
+export function firstSentence(text: string): string {
+  const end = SENTENCE_END.exec(text);
+  const sentence = end === null ? text : text.slice(0, end.index + end[0].length);
+  return sentence.length <= MOST_CHARACTERS ? sentence : `${sentence.slice(0, MOST_CHARACTERS - 1)}…`;
+}
+
+/**
+ * The first sentence of the message of the innermost cause of an error, which tells most: undici and Node wrap the system's
+ * error. `undefined` where there is none.
  */
 export function reasonOf(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined;
   const inner = error instanceof AggregateError ? error.errors[0] : error.cause;
-  return reasonOf(inner) ?? (error.message.replace(OF_OPENSSL, 'TLS: $1') || undefined);
+  return reasonOf(inner) ?? (firstSentence(error.message.replace(OF_OPENSSL, 'TLS: $1')) || undefined);
 }

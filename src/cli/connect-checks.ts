@@ -206,7 +206,7 @@ async function askRedis({ redis, network }: Settings, url: string): Promise<stri
     await connection.ready();
     if (reason !== '') throw redisError(betterReason(best, reason));
     // What it cannot do at the moment leaves it connected: a replica reads, a full one too.
-    const refused = ({ message }: Error) => Promise.reject(redisError(message));
+    const refused = (error: Error) => Promise.reject(redisError(reasonOf(error) ?? 'Redis failed'));
     await tryRedis(connection, checkedKey).catch(refused);
     const bans = { keys: banKeysOf(network), keptMs: Number.MAX_SAFE_INTEGER, instance: '' };
     const { now, failure } = await exchangeBans(connection.runScript, bans, 'known', '', []).catch(refused);

@@ -1,3 +1,4 @@
+import { firstSentence } from '../reason-of.ts';
 import type { EpochMs, Ms } from '../time-units.ts';
 import { type Ban, FURTHEST_AHEAD_MS } from './bans.ts';
 
@@ -103,7 +104,13 @@ export async function exchangeBans(
     throw new Error('Redis answered with no bans');
   }
   const instances = typeof count === 'number' ? count : undefined;
-  return { now, failure: String(failure) || undefined, changed: String(changed), bans: bansIn(flat, now), instances };
+  return {
+    now,
+    failure: firstSentence(String(failure)) || undefined,
+    changed: String(changed),
+    bans: bansIn(flat, now),
+    instances,
+  };
 }
 
 function isText(value: unknown): value is string | Buffer {

@@ -1,4 +1,5 @@
 import { type CallResult, CircuitBreaker, FailuresInARow } from '../circuit-breaker.ts';
+import { reasonOf } from '../reason-of.ts';
 import type { MonotonicMs, Ms } from '../time-units.ts';
 
 /** Why a call to Redis has no result. */
@@ -45,7 +46,7 @@ export function redisBreaker(dependencies: RedisBreakerDependencies) {
       const isOpen = state === 'open';
       clearInterval(trials);
       if (isOpen && trial !== undefined) trials = setInterval(() => void call(trial), openMs).unref();
-      onAvailable(!isOpen, isOpen && lastFault instanceof Error ? lastFault.message : undefined);
+      onAvailable(!isOpen, isOpen ? reasonOf(lastFault) : undefined);
     },
   });
   const countFault = (): CallResult => {
@@ -63,7 +64,8 @@ export function redisBreaker(dependencies: RedisBreakerDependencies) {
     } catch (error) {
       lastFault = error;
       end(isFault(error) ? countFault() : 'unknown');
-      if (error instanceof Error && isFault(error)) onFault?.(error.message);
+      const reason = isFault(error) ? reasonOf(error) : undefined;
+      if (reason !== undefined) onFault?.(reason);
       return 'failed';
     }
   };

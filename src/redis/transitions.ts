@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Cluster, type Redis } from 'ioredis';
+import { firstSentence } from '../reason-of.ts';
 import type { Ms } from '../time-units.ts';
 import { connectMasters } from './open-client.ts';
 import { onRefusals } from './patch-ioredis.ts';
@@ -79,6 +80,9 @@ export function reportTransitions({
   });
 }
 
+/** What ioredis says of a server that hangs, and what our own error says of it. */
+const [SOCKET_TIMEOUT, NOT_IN_TIME] = ['Socket timeout', 'a command was not answered in time'];
+
 const OF_CLUSTER = 'this server is a node of a Cluster: REDIS_URL has to begin with redis-cluster://';
 
 // Only this text of an error leaves the file: after a failed handshake its `command` holds the password, and servers
@@ -86,6 +90,7 @@ const OF_CLUSTER = 'this server is a node of a Cluster: REDIS_URL has to begin w
 function describe(error: Error & { readonly code?: unknown }, secrets: readonly string[]): string {
   const message = error.message.replace(/ Retrying from scratch after \S+ms\./, '');
   const isOfCluster = message.startsWith('MOVED');
-  const text = isOfCluster ? OF_CLUSTER : message || String(error.code ?? error.name);
-  return secrets.reduce((cleaned, secret) => cleaned.replaceAll(secret, '***'), text).slice(0, 200);
+  const known = isOfCluster ? OF_CLUSTER : message.startsWith(SOCKET_TIMEOUT) ? NOT_IN_TIME : undefined;
+  const text = known ?? (message || String(error.code ?? error.name));
+  return firstSentence(secrets.reduce((cleaned, secret) => cleaned.replaceAll(secret, '***'), text));
 }

@@ -54,7 +54,7 @@ export const MAY_IMPORT: Record<string, readonly string[]> = {
   admission: ['circuit-breaker.ts', 'outcomes.ts', 'failures (types)', 'time-units.ts'],
   clients: ['errors.ts', 'failures', 'naming-headers.ts', 'time-units.ts'],
   names: ['shortage.ts', 'time-units.ts'],
-  redis: ['redis-url.ts', 'circuit-breaker.ts', 'time-units.ts', 'names (types)'],
+  redis: ['redis-url.ts', 'circuit-breaker.ts', 'reason-of.ts', 'time-units.ts', 'names (types)'],
   once: ['redis', 'cache', 'time-units.ts'],
   cache: ['redis', 'freshness.ts', 'time-units.ts'],
   ton: ['errors.ts', 'failures', 'freshness.ts', 'time-units.ts', 'json-object.ts'],
