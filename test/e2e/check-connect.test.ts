@@ -1,7 +1,8 @@
 import { once } from 'node:events';
 import { createServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { Chain } from '../../src/tools/simulator/chain.ts';
 import { notServed, refusedKey, withoutBlocks } from '../../src/tools/simulator/faults.ts';
 import { type Indexer, startIndexer } from '../../src/tools/simulator/indexer.ts';
 import { runCommand } from '../support/command-output.ts';
@@ -86,6 +87,45 @@ describe('check-config --connect', () => {
       [`indexer ${host}`, `${host}'s history begins at block 1002: give all indexers the same`],
     ]);
     expect(await lacking({ UPSTREAM_URL: indexer.url, UPSTREAM_BACKUP_URL: other.url })).toEqual([]);
+  });
+
+  it('names an indexer that is far behind another one, which is no error; of some blocks nothing is said', async () => {
+    const startAt = Date.now() - 60_000;
+    const startLagging = async (ms: number) => {
+      const started = await startIndexer({ chain: new Chain({ startAt }), now: () => Date.now() - ms });
+      onTestFinished(() => started.close());
+      return started.url;
+    };
+    const [newest, little, much] = [await startLagging(0), await startLagging(2000), await startLagging(40_000)];
+    const env = { UPSTREAM_URL: `${much},${newest},${little}` };
+    const { code, checks } = await connect(env);
+    const lacking = checks.filter(({ found }) => !found.startsWith('answers'));
+    expect([code, lacking.map(({ service, found, isWrong }) => [service, found, isWrong])]).toEqual([
+      0,
+      [
+        [
+          `indexer ${new URL(much).host}`,
+          expect.stringMatching(
+            /^is \d+ blocks behind the newest of the others: it is asked when no other can answer$/,
+          ),
+          false,
+        ],
+      ],
+    ]);
+    const { stdout } = await runCommand(['check-config', '--connect'], { env });
+    expect(stdout).toMatch(/ LACKS +is \d+ blocks behind/);
+  });
+
+  it('says of what takes connections and is silent for how long it was waited for', async () => {
+    const silent = createTcpServer().listen(0, '127.0.0.1');
+    onTestFinished(() => void silent.close());
+    await once(silent, 'listening');
+    const { port } = silent.address() as AddressInfo;
+    const { code, checks } = await connect({ UPSTREAM_URL: `http://127.0.0.1:${port}`, UPSTREAM_TIMEOUT: '300ms' });
+    expect([code, checks.map(({ found, isWrong }) => [found, isWrong])]).toEqual([
+      69,
+      [['does not answer within 300 ms', true]],
+    ]);
   });
 
   it('names what is not there: an indexer, a backup, Redis, the stream', async () => {

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
+import { memoryWarning } from '../../../src/config/warnings.ts';
 import { load, REQUIRED } from './configured.ts';
 
 type Environment = Readonly<Record<string, string>>;
@@ -116,11 +117,43 @@ describe('what an operator hardly means is said:', () => {
   });
 });
 
+const MIB = 1024 * 1024;
+const fileOf = (path: string) => readFileSync(new URL(`../../../config/${path}`, import.meta.url), 'utf8');
+
+test.each<[string, number | undefined, string[]]>([
+  ['256MiB', undefined, []],
+  ['256MiB', 706 * MIB, []],
+  [
+    '256MiB',
+    705 * MIB,
+    [
+      'MEMORY_MAX_SIZE is 256 MiB and the memory limit of the container 705 MiB: give it 706 MiB, or misses are refused before the tier is full',
+    ],
+  ],
+  ['1GiB', 256 * MIB, [expect.stringContaining('is 1024 MiB and the memory limit of the container 256 MiB')]],
+])('MEMORY_MAX_SIZE=%s in a container of %s bytes', (size, limitBytes, warnings) => {
+  const { settings } = load({ ...REQUIRED, MEMORY_MAX_SIZE: size });
+  expect(memoryWarning(settings, limitBytes)).toEqual(warnings);
+});
+
+test.each([
+  ['shared.json', 'deploy/compose.yaml', /450 MiB\.\n +mem_limit: (\d+)m/],
+  ['shared.json', 'deploy/kubernetes/shared.yaml', /limits:\s+memory: (\d+)Mi/],
+  ['sidecar.json', 'deploy/kubernetes/sidecar.yaml', /limits:\s+memory: (\d+)Mi/],
+  ['deploy/toncenter.override.yaml', 'deploy/toncenter.override.yaml', /mem_limit: (\d+)m/],
+  ['deploy/systemd/toncache.service', 'deploy/systemd/toncache.service', /MemoryMax=(\d+)M/],
+  ['deploy/systemd/toncache@.service', 'deploy/systemd/toncache@.service', /MemoryMax=(\d+)M/],
+])('%s fits into the container of %s', (tier, container, limit) => {
+  const size = /(?:"maxSize": "|MEMORY_MAX_SIZE[:=] ?)(\w+)/.exec(fileOf(tier))?.[1] ?? '';
+  const limitBytes = Number(limit.exec(fileOf(container))?.[1]) * MIB;
+  expect(limitBytes).toBeGreaterThan(0);
+  expect(memoryWarning(load({ ...REQUIRED, MEMORY_MAX_SIZE: size }).settings, limitBytes)).toEqual([]);
+});
+
 test.each([
   ['sidecar', {}],
   ['shared', { REDIS_URL: 'redis://r', NETWORK: 'mainnet' }],
   ['public-provider', { UPSTREAM_API_KEY: 'k' }],
 ])('config/%s.json gives no warning where it belongs', (use, environment) => {
-  const file = readFileSync(new URL(`../../../config/${use}.json`, import.meta.url), 'utf8');
-  expect(load({ ...REQUIRED, ...environment }, file).warnings).toEqual([]);
+  expect(load({ ...REQUIRED, ...environment }, fileOf(`${use}.json`)).warnings).toEqual([]);
 });
