@@ -28,9 +28,11 @@ interface Line {
   readonly level: 'info' | 'warn' | 'error';
   readonly message: string;
   readonly fields?: object;
-  /** Of a topic, a line is written once a minute for each cause, until all is well again. */
+  /** Of a topic, a line is written once a minute for each cause. */
   readonly topic?: string;
   readonly cause?: string;
+  /** What failed, or is well: nothing else shows that it is well again. Absent where anything does. */
+  readonly operation?: string;
   /** Whether it says that all is well again: then it is written after {@link GOOD_AGAIN} of them, if it says news. */
   readonly isGood?: true;
 }
@@ -47,8 +49,10 @@ const indexerFails = (
   { indexer, operation }: { indexer: string; operation: string },
   cause: string | number,
   fields: object,
-): Line =>
-  about(topicOf(indexer), `${operation} ${cause}`, warn('the indexer fails', { indexer, operation, ...fields }));
+): Line => ({
+  ...about(topicOf(indexer), `${operation} ${cause}`, warn('the indexer fails', { indexer, operation, ...fields })),
+  operation,
+});
 
 const noSockets = (message: string, cause: unknown): Line =>
   about(
@@ -123,7 +127,7 @@ const answerLines = (
       const { indexer, operation, status } = event;
       const isRefusedKey = outcomeOfStatus(status) === 'refused-key';
       if (status < 500 && !isRefusedKey) {
-        return { ...info('the indexer answers again', { indexer }), topic: topicOf(indexer), isGood: true };
+        return { ...info('the indexer answers again', { indexer }), topic: topicOf(indexer), operation, isGood: true };
       }
       // What the answer to an operation means is reported once it is read. A client's own key is between the two.
       if (OPERATIONS.has(operation) && event.isForHead !== true) return undefined;
@@ -250,10 +254,14 @@ const LINES: ByEvent<Line | undefined> = {
       : undefined,
 };
 
-/** What was said of a topic that is not well. */
+/** What was said of a topic that is not well, or was not. */
 interface TopicLog {
   /** When each cause was last logged. */
   readonly at: Map<string, MonotonicMs>;
+  /** What failed last. */
+  operation: string | undefined;
+  /** Whether it was logged that it is not well, and not since then that it is. */
+  isOpen: boolean;
   goodInARow: number;
 }
 
@@ -280,17 +288,21 @@ export function logEvents(
     if (event.operation !== 'passThrough' && isAnswer(event.status)) answeredAt.set(event.indexer, now());
   });
 
-  const isNews = ({ topic, cause = '', isGood }: Line): boolean => {
+  const isNews = ({ topic, cause = '', operation, isGood }: Line): boolean => {
     if (topic === undefined) return true;
     const said = saidOf.get(topic);
     if (isGood) {
+      if (said === undefined || (said.operation ?? operation) !== operation) return false;
       // Wait for several good answers: otherwise one failing key among many good ones would log a change each time.
-      return said !== undefined && ++said.goodInARow >= GOOD_AGAIN && saidOf.delete(topic);
+      if (!said.isOpen || ++said.goodInARow < GOOD_AGAIN) return false;
+      said.isOpen = false;
+      return true;
     }
-    const { at } = said ?? { at: new Map<string, MonotonicMs>() };
-    saidOf.set(topic, { at, goodInARow: 0 });
-    if (now() - (at.get(cause) ?? Number.NEGATIVE_INFINITY) < MINUTE_MS) return false;
-    at.set(cause, now());
+    const known = said ?? { at: new Map<string, MonotonicMs>(), operation, isOpen: false, goodInARow: 0 };
+    saidOf.set(topic, Object.assign(known, { operation, goodInARow: 0 }));
+    if (now() - (known.at.get(cause) ?? Number.NEGATIVE_INFINITY) < MINUTE_MS) return false;
+    known.at.set(cause, now());
+    known.isOpen = true;
     return true;
   };
 

@@ -51,7 +51,18 @@ describe('the log', () => {
     expect(levelsOf(...good, useless, useless, ...good.slice(1), useless)).toEqual([WARN]);
     now = 60_000;
     expect(levelsOf(useless, { ...useless, code: 'upstream-too-large' })).toEqual([WARN, WARN, WARN]);
-    expect(levelsOf(...good, ...good, useless)).toEqual([WARN, WARN, WARN, INFO, WARN]);
+    expect(levelsOf(...good, ...good, useless)).toEqual([WARN, WARN, WARN, INFO]);
+    now = 120_000;
+    expect(levelsOf(useless, ...good)).toEqual([WARN, WARN, WARN, INFO, WARN, INFO]);
+  });
+
+  it('says that an indexer answers again once it answers what failed, or anything where our key was refused', () => {
+    const other = new Array(10).fill({ ...answered, operation: 'adjacentTransactions' });
+    expect(levelsOf(useless, ...other)).toEqual([WARN]);
+    expect(levelsOf(...new Array(10).fill(answered))).toEqual([WARN, INFO]);
+    now = 60_000;
+    const refused: ProxyEvent = { ...useless, code: 'upstream-refused-key', status: 401 };
+    expect(levelsOf(refused, ...other)).toEqual([WARN, INFO, 'error', INFO]);
   });
 
   it.each([
