@@ -98,7 +98,7 @@ function screen(url: string, message: StatusMessage): string {
   ];
   const since = verdict.why === '' ? '' : ` for ${duration(at - verdict.since)}: ${verdict.why}`;
   const todo = verdict.todo === '' ? '' : `\nwhat to do: docs/incidents.md#${verdict.todo}`;
-  const also = verdict.also.map((other) => `\nalso: ${other.says}: ${other.why}`).join('');
+  const also = verdict.also.map(({ says, why }) => `\nalso: ${says === '' ? '' : `${says}: `}${why}`).join('');
   const tables = [beside(textTable(['requests', 'a second', 'share'], outcomes), textTable(['now', ''], rows))];
   const indexers = message.indexers.map(({ isBackup, state, lagBlocks, perSecond, failedPerSecond, ...is }) => [
     is.indexer,

@@ -84,10 +84,9 @@ function ofOneClient(does: string, part: number, what: string): Cause {
 /** The cause goes first: what has opened the circuit breaker. */
 export function whyBreakerOpen(growth: Growth, failures: Failures): Cause {
   const cause = whyReplicasFail(growth, failures);
-  return {
-    why: cause === '' ? sentenceOf(SHED['breaker-open']) : `${cause}; its circuit breaker is open`,
-    todo: FAILS,
-  };
+  const isOpen = growth.after.of('breaker_open').some(({ value }) => value > 0);
+  const why = isOpen ? `${cause}; its circuit breaker is open` : cause;
+  return { why: cause === '' ? sentenceOf(SHED['breaker-open']) : why, todo: FAILS };
 }
 
 /** Why requests fail with this code. */
@@ -113,9 +112,21 @@ export function whyFailed(code: string, growth: Growth, failures: Failures): Cau
 /** What is said of an indexer whose failures nobody has seen. */
 const UNKNOWN = 'the indexer fails';
 
-/** What all indexers but backups do, in one sentence; empty if that is not known. */
-function whyReplicasFail(growth: Growth, failures: Failures): string {
-  const names = [...new Set(ofReplicas(growth.after, 'breaker_open').map(({ labels }) => String(labels['indexer'])))];
+/**
+ * Why nothing can be answered, though nobody may have asked for anything yet: each indexer but backups refuses our key when
+ * it is asked for its head. `undefined` where that is not so.
+ */
+export function whyKeysRefused(growth: Growth, failures: Failures): Cause | undefined {
+  const silent = ofReplicas(growth.after, 'indexer_silent');
+  const isEach = silent.every(({ value, labels }) => value > 0 && refusesKey(String(labels['indexer']), failures));
+  return silent.length > 0 && isEach
+    ? { why: whyReplicasFail(growth, failures, 'indexer_silent'), todo: FAILS }
+    : undefined;
+}
+
+/** What all indexers but backups do, in one sentence; empty if that is not known. `metric` has a sample of each. */
+function whyReplicasFail(growth: Growth, failures: Failures, metric = 'breaker_open'): string {
+  const names = [...new Set(ofReplicas(growth.after, metric).map(({ labels }) => String(labels['indexer'])))];
   const alike = new Set(names.map((indexer) => whatItDoes(indexer, growth, failures, 'the indexer')));
   if (alike.size > 1) return names.map((indexer) => whatItDoes(indexer, growth, failures)).join(', ');
   const [why = ''] = alike;

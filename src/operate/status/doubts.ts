@@ -7,6 +7,9 @@ import { ofReplicas, partsOf } from './numbers.ts';
 /** Clocks that differ by more than this are wrong. */
 const CLOCK_SECONDS = 5;
 
+/** The section of docs/incidents.md on indexers that name no head. */
+export const SILENT = 'an-indexer-does-not-say-its-newest-block';
+
 /** With fewer requests a second than this a ratio of hits says nothing, and less than this is a low one. */
 const [FEWEST_PER_SECOND, LOW_RATIO] = [1, 0.5];
 
@@ -49,7 +52,7 @@ function silenceIn(growth: Growth, failures: Failures): Cause | undefined {
   if (refusing !== undefined) return { why: whatItDoes(refusing, growth, failures, 'the indexer'), todo: FAILS };
   const names = silent.map(({ labels }) => labels['indexer']).join(' and ');
   const why = `${names} does not say its newest block: nobody knows how far it is behind`;
-  return { why, todo: 'an-indexer-does-not-say-its-newest-block' };
+  return { why, todo: SILENT };
 }
 
 function wrongClockIn(after: Samples): Cause | undefined {

@@ -3,8 +3,8 @@ import { type MetricSample, Samples } from '../samples.ts';
 import type { Failures } from './causes.ts';
 import { LastMinute } from './last-minute.ts';
 import { type Counted, countedIn, readNumbers, type StatusNumbers } from './numbers.ts';
-import { saidOfMinute } from './refusing.ts';
-import { LEVELS, type Verdict, verdictOf, withoutRepeats } from './verdict.ts';
+import { ofMinute, saidOfMinute } from './refusing.ts';
+import { besides, LEVELS, type Verdict, verdictOf } from './verdict.ts';
 
 /** When somebody asks, a moment this old is replaced by a new one: so who asks each second gets a new one each time. */
 const SHOWN_MS = 900;
@@ -124,8 +124,10 @@ export class StatusHistory {
   #kept(said: StatusMoment['verdict'], found: Verdict, at: EpochMs): StatusMoment['verdict'] {
     const { also, ...worst } = found;
     const others = found.level === 'serving' ? [] : [worst, ...also];
-    const says = said.level === 'refusing' ? saidOfMinute(this.#minute) : said.says;
-    return { ...said, says, also: withoutRepeats(said, others), since: this.#since(said.level, at) };
+    const { failures } = this.#dependencies;
+    const now = said.level === 'refusing' && (ofMinute(this.#minute, failures) ?? { says: saidOfMinute(this.#minute) });
+    const kept = { ...said, ...now };
+    return { ...kept, also: besides(kept, others), since: this.#since(said.level, at) };
   }
 
   /** When a level began that holds now: a gap of up to a minute in it does not count. */

@@ -33,14 +33,21 @@ export function refusingIn(growth: Growth, failures: Failures): Impairment | und
 export function refusingInMinute(minute: LastMinute, failures: Failures): Impairment | undefined {
   const { failed, asked } = unansweredIn(minute.growth);
   if (failed < FEWEST_IN_A_MINUTE || failed <= BAD_PART * asked) return undefined;
-  return { says: saidOfMinute(minute), ...whyUnanswered(minute.growth, failures) };
+  return ofMinute(minute, failures);
+}
+
+/** What failed in the last minute, and why; `undefined` where nothing did. */
+export function ofMinute(minute: LastMinute, failures: Failures): Impairment | undefined {
+  const { failed } = unansweredIn(minute.growth);
+  return failed > 0 ? { says: saidOfMinute(minute), ...whyUnanswered(minute.growth, failures) } : undefined;
 }
 
 /** What is true of the last minute: `3 % failed in the last minute (pendingTraces), none for 12 s`. */
 export function saidOfMinute({ growth, quietMs }: LastMinute): string {
   const { limited, failed, asked, isMostlyLimited } = unansweredIn(growth);
+  if (limited + failed === 0) return 'nothing failed in the last minute';
   const none = quietMs < 1000 ? '' : `, none for ${duration(1000 * Math.round(quietMs / 1000))}`;
-  return isMostlyLimited
+  return isMostlyLimited || failed === 0
     ? `${percent(limited + failed, limited + asked)} refused in the last minute${none}`
     : `${percent(failed, asked)} failed in the last minute${operationsOf(growth)}${none}`;
 }
@@ -66,15 +73,20 @@ export function whoIsLimited({ limited }: Failures): string {
   return `${names} ask for more than their limits`;
 }
 
-/** ` (pendingTraces)` where only requests for some of the operations in use get no answer. */
+/**
+ * ` (pendingTraces)` where only requests for some of the operations in use get no answer, and that is no chance: the others
+ * were asked for so often that some of them would have failed, too.
+ */
 function operationsOf(growth: Growth): string {
-  const names = (outcome?: string) => {
-    const all = growth.after.of('requests_total', outcome === undefined ? {} : { outcome });
-    const operations = [...new Set(all.map(({ labels }) => String(labels['operation'])))];
-    return operations.filter(
-      (operation) => growth.of('requests_total', { operation, ...(outcome && { outcome }) }) > 0,
-    );
-  };
-  const failed = names('failed');
-  return failed.length > 0 && failed.length < names().length ? ` (${failed.join(', ')})` : '';
+  const all = growth.after.of('requests_total').map(({ labels }) => String(labels['operation']));
+  const used = [...new Set(all)].map((operation) => ({
+    operation,
+    asked: growth.of('requests_total', { operation }),
+    failed: growth.of('requests_total', { operation, outcome: 'failed' }),
+  }));
+  const sum = (of: readonly { readonly asked: number }[]) => of.reduce((total, { asked }) => total + asked, 0);
+  const failing = used.filter(({ failed }) => failed > 0);
+  const failed = failing.reduce((total, its) => total + its.failed, 0);
+  const others = sum(used) - sum(failing);
+  return (failed / sum(used)) * others >= FEWEST ? ` (${failing.map(({ operation }) => operation).join(', ')})` : '';
 }

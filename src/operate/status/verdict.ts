@@ -6,6 +6,7 @@ import { duration } from '../text-table.ts';
 import {
   type Cause,
   DISPROVED,
+  FAILS,
   type Failures,
   greedyIn,
   type Impairment,
@@ -13,11 +14,12 @@ import {
   whatItDoes,
   whyBreakerOpen,
   whyFailed,
+  whyKeysRefused,
   whyOthers,
   whyShed,
   withReason,
 } from './causes.ts';
-import { doubtIn } from './doubts.ts';
+import { doubtIn, SILENT } from './doubts.ts';
 import type { LastMinute } from './last-minute.ts';
 import { backupsOf, latencyIn, ofReplicas } from './numbers.ts';
 import { LIMITED, refusingIn, refusingInMinute, whoIsLimited } from './refusing.ts';
@@ -42,6 +44,10 @@ const STALE_PART = 0.05;
 /** Clients of whom one in a hundred waits for longer than this get slow answers; such an indexer is slow. */
 const SLOW_SECONDS = 2;
 
+/** What clients get while nothing but a doubt, or a limit of others, is worth a word. */
+const [ALL_ANSWERED, OTHERS_ANSWERED] = ['all are answered', 'all others are answered'];
+const ANSWERED = [ALL_ANSWERED, OTHERS_ANSWERED];
+
 /** A newest block that has been the same for longer than this stands still. */
 const STILL_SECONDS = 120;
 
@@ -52,12 +58,18 @@ export function verdictOf(before: Samples, after: Samples, failures: Failures, m
   const degraded = degradedIn(growth, failures);
   const [worst, ...others] = refusing === undefined ? degraded : [refusing, ...degraded];
   if (worst === undefined) return SERVING;
-  return { level: refusing === undefined ? 'degraded' : 'refusing', ...worst, also: withoutRepeats(worst, others) };
+  return { level: refusing === undefined ? 'degraded' : 'refusing', ...worst, also: besides(worst, others) };
 }
 
-/** What is wrong beside the worst: what needs the same to be done is said once. */
-export function withoutRepeats(worst: Impairment, others: readonly Impairment[]): readonly Impairment[] {
-  return others.filter(({ todo }, place) => ![worst, ...others.slice(0, place)].some((it) => it.todo === todo));
+/**
+ * What is wrong beside the worst: what needs the same to be done is said once, and that all are answered is left to the
+ * worst. An indexer that fails does not say its newest block either.
+ */
+export function besides(worst: Impairment, others: readonly Impairment[]): readonly Impairment[] {
+  return others
+    .filter(({ todo }, place) => ![worst, ...others.slice(0, place)].some((it) => it.todo === todo))
+    .filter(({ todo }) => worst.todo !== FAILS || todo !== SILENT)
+    .map((it) => (ANSWERED.includes(it.says) ? { ...it, says: '' } : it));
 }
 
 const grouped = (seqno: number) => seqno.toLocaleString('en');
@@ -76,7 +88,7 @@ function degradedIn(growth: Growth, failures: Failures): readonly Impairment[] {
     withoutRedisIn(growth.after, failures),
     lackingIn(growth, failures),
     limitedIn(growth, failures),
-    doubt && { says: 'all are answered', ...doubt },
+    doubt && { says: ALL_ANSWERED, ...doubt },
   ].filter((finding) => finding !== undefined);
 }
 
@@ -111,7 +123,7 @@ function withoutRedisIn(after: Samples, failures: Failures): Impairment | undefi
 function limitedIn(growth: Growth, failures: Failures): Impairment | undefined {
   const { limited } = unansweredIn(growth);
   if (limited < FEWEST) return undefined;
-  return { says: 'all others are answered', why: whoIsLimited(failures), todo: LIMITED };
+  return { says: OTHERS_ANSWERED, why: whoIsLimited(failures), todo: LIMITED };
 }
 
 /** What clients get while there is trouble and nobody is refused. */
@@ -121,7 +133,7 @@ function feltIn(growth: Growth): string {
   const good = (labels?: Readonly<Record<string, string>>) => growth.good('upstream_requests_total', labels);
   // Neither the question for the head nor what is passed through is cached.
   const loaded = good() - good({ operation: 'masterchainInfo' }) - good({ operation: 'passThrough' });
-  return loaded === 0 ? 'serving what is cached' : 'all are answered';
+  return loaded === 0 ? 'serving what is cached' : ALL_ANSWERED;
 }
 
 /** Whether one in a hundred clients waits long, and not only one or two of few. */
@@ -201,6 +213,8 @@ function troubleIn(growth: Growth, failures: Failures): Cause | undefined {
   }
   const disproved = after.of('indexer_disproved');
   if (isEach(disproved)) return DISPROVED[disproved[0]?.value === 2 ? 'other-chain' : 'lacks-block'];
+  const refused = whyKeysRefused(growth, failures);
+  if (refused !== undefined) return refused;
   const { sent, failed } = countOperations(growth);
   if (failed < FEWEST || failed <= FAILING_PART * sent) return undefined;
   return whyFailed(growth.most('upstream_requests_total', 'result', isBad), growth, failures);

@@ -60,7 +60,7 @@ function showVerdict({ at, verdict: { level, says, why, since, todo, also } }) {
   // The text fragment leads to the heading: what is linked is the page as it is written.
   const heading = encodeURIComponent(`## ${todo.replaceAll('-', ' ')}`);
   const link = make('a', { href: `status/incidents.md#:~:text=${heading}`, target: '_blank' }, 'What to do');
-  const others = also.map((other) => ` Also ${other.says}: ${other.why}.`);
+  const others = also.map((other) => ` Also ${other.says === '' ? '' : `${other.says}: `}${other.why}.`);
   byId('verdict').replaceChildren(words, ...(todo === '' ? [] : [' ', link]), ...others);
   byId('verdict').className = VERDICT_STATES[level];
   document.title = level === 'serving' ? 'toncache' : `${says} – toncache`;

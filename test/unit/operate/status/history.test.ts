@@ -7,13 +7,17 @@ afterEach(() => history?.close());
 
 /** A history that is looked at each second of a made-up time, with what happens in each. */
 function historyOf() {
-  const world = { now: 0, failed: 0, answered: 0, sent: 0, silent: 0, redis: 1 };
+  const world = { now: 0, failed: 0, limited: 0, answered: 0, sent: 0, silent: 0, redis: 1, open: 0 };
   const said: string[] = [];
   const samples = async () =>
     [
       `requests_total outcome=failed ${world.failed}`,
       `requests_total outcome=hit-memory ${world.answered}`,
-      `request_failures_total code=upstream-timeout ${world.failed}`,
+      `request_failures_total code=${world.open ? 'overloaded' : 'upstream-timeout'} ${world.failed}`,
+      `shed_total reason=breaker-open ${world.failed}`,
+      `refused_requests_total code=too-many-requests ${world.limited}`,
+      `breaker_open indexer=a operation=blocks ${world.open}`,
+      `indexer_requests_total indexer=a result=upstream-timeout ${world.failed}`,
       `upstream_requests_total result=200 ${world.sent}`,
       `indexer_silent indexer=a ${world.silent}`,
       `redis_available ${world.redis}`,
@@ -27,10 +31,11 @@ function historyOf() {
     onVerdict: ({ says }) => void said.push(says),
   });
   history = looked;
-  const pass = async (seconds: number, each: { failed?: number; answered?: number; sent?: number }) => {
+  const pass = async (seconds: number, each: Partial<Record<'failed' | 'limited' | 'answered' | 'sent', number>>) => {
     for (let second = 0; second < seconds; second++) {
       world.now += 1000;
       world.failed += each.failed ?? 0;
+      world.limited += each.limited ?? 0;
       world.answered += each.answered ?? 0;
       world.sent += each.sent ?? 0;
       await looked.moments();
@@ -83,6 +88,27 @@ describe('the verdict that is said', () => {
       await passNight(50, {});
       expect((await passNight(1, { answered: 7, failed: 1 }))?.verdict.says).toBe('serving');
     }
+  });
+
+  it('says of limits that are kept again what part of the last minute was refused', async () => {
+    const { pass } = historyOf();
+    await pass(12, { answered: 10 });
+    expect((await pass(6, { answered: 5, limited: 30 }))?.verdict.says).toBe('refusing 72 %');
+    expect((await pass(45, { answered: 20 }))?.verdict).toMatchObject({
+      level: 'refusing',
+      says: '15 % refused in the last minute, none for 45 s',
+    });
+  });
+
+  it('says of a circuit breaker that has closed no longer that it is open', async () => {
+    const { world, pass } = historyOf();
+    await pass(12, { answered: 10 });
+    world.open = 1;
+    const open = await pass(6, { failed: 10 });
+    expect(open?.verdict.why).toBe('the indexer does not answer in time; its circuit breaker is open');
+    world.open = 0;
+    const closed = await pass(20, { answered: 10 });
+    expect(closed?.verdict).toMatchObject({ level: 'refusing', why: 'the indexer does not answer in time' });
   });
 
   it('keeps the first of two causes of the same amber level until it has been gone for 10 s', async () => {

@@ -516,6 +516,29 @@ describe('the verdict', () => {
       expect.stringContaining('the indexer is slow'),
     ],
     [
+      'an operation fails for all',
+      [
+        'requests_total operation=x outcome=miss 60',
+        'requests_total operation=y outcome=failed 20',
+        'request_failures_total code=upstream-error 20',
+        'upstream_requests_total result=500 20',
+      ],
+      'refusing 25 % (y)',
+      'the indexer answers 500',
+    ],
+    [
+      'few requests fail, all of one operation by chance',
+      [
+        'requests_total operation=x outcome=miss 60',
+        'requests_total operation=y outcome=miss 57',
+        'requests_total operation=y outcome=failed 3',
+        'request_failures_total code=upstream-error 3',
+        'upstream_requests_total result=500 3',
+      ],
+      'refusing 3 %',
+      'the indexer answers 500',
+    ],
+    [
       'the head fell back',
       [ANSWERED, 'indexer_fallen_blocks indexer=a 1250', 'indexer_fallen_from_seqno indexer=a 62000000'],
       'answers from the past',
@@ -534,13 +557,19 @@ describe('the verdict', () => {
   });
 
   it('names the worse of two causes, and has the other ones beside it', () => {
-    const lines = ['requests_total outcome=failed 10', 'redis_available 0', 'indexer_silent indexer=a 1'];
+    const lines = ['requests_total outcome=failed 10', 'redis_available 0', 'redis_clock_offset_seconds 9'];
     const { says, also } = verdictOf(NOTHING, new Samples(lines.map(sample), 10_000), FAILURES);
     expect([says, ...also.map((each) => [each.says, each.why])]).toEqual([
       'refusing 100 %',
       ['serving from memory alone', 'Redis is away (OOM command)'],
-      ['all are answered', 'a does not say its newest block: nobody knows how far it is behind'],
+      ['', 'the clock of Redis is 9 s ahead of that of this machine'],
     ]);
+  });
+
+  it('does not say of an indexer that fails that it does not say its newest block', () => {
+    const lines = ['requests_total outcome=failed 10', 'indexer_silent indexer=a 1'];
+    const { says, also } = verdictOf(NOTHING, new Samples(lines.map(sample), 10_000), FAILURES);
+    expect([says, also]).toEqual(['refusing 100 %', []]);
   });
 
   it('of a backup says what was wrong with the others when the window began', () => {

@@ -1,0 +1,41 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { refusedKey } from '../../src/tools/simulator/faults.ts';
+import { ask } from '../support/http-client.ts';
+import type { ProxyProcess } from '../support/proxy-process.ts';
+import { ProcessWorld, TARGET } from './process-world.ts';
+
+const REFUSED = 'the indexer refuses our API key (401: API key does not exist)';
+
+const verdictOf = async (proxy: ProxyProcess) => JSON.parse((await ask(proxy.adminUrl, '/status.json')).text).verdict;
+
+/** What is wrong as the page says it one after the other, until it names the key. */
+async function saidUntilRefused(proxy: ProxyProcess) {
+  for (const said = new Set<string>(); ; await delay(20)) {
+    const { says, why } = await verdictOf(proxy);
+    if (why !== '') said.add(`${says}: ${why}`);
+    if (why === REFUSED) return [...said];
+  }
+}
+
+describe('of one indexer that refuses the key of a process that has just started', () => {
+  it.each([0, 1])('the page says so before all else, %d requests asked for', async (requests) => {
+    await using world = await ProcessWorld.start();
+    world.indexer.faults.inject(refusedKey(401));
+    await using proxy = await world.startProcess({ UPSTREAM_API_KEY: 'of-another' });
+    for (let asked = 0; asked < requests; asked++) await ask(proxy.url, TARGET);
+    expect(await saidUntilRefused(proxy)).toEqual([`serving what is cached: ${REFUSED}`]);
+  });
+
+  it('clients get 502, and the log names the setting once', async () => {
+    await using world = await ProcessWorld.start();
+    world.indexer.faults.inject(refusedKey(401));
+    await using proxy = await world.startProcess({ UPSTREAM_API_KEY: 'of-another' });
+    const { status, text } = await ask(proxy.url, TARGET);
+    expect([status, text]).toEqual([502, '{"error":"the indexer refuses the API key of this proxy"}']);
+    await proxy.untilLogged('the indexer refuses our API key: check UPSTREAM_API_KEY (clients get 502)');
+    const bad = proxy.log.filter(({ level }) => level >= 40).map((line) => ({ ...line }));
+    expect(bad).toEqual([expect.objectContaining({ level: 50, said: '401: API key does not exist' })]);
+    expect(proxy.output).not.toContain('of-another');
+  });
+});
