@@ -35,8 +35,8 @@ let isPatched = false;
 
 /**
  * Makes replies that break the Redis protocol end the connection. Unpatched, ioredis 6 throws what a reply causes in
- * `process.nextTick`, which ends the process; and takes an overdue reply for the reply to the next command. Patches the whole
- * process, once.
+ * `process.nextTick`, which ends the process; and takes an overdue reply for the reply to the next command. Its warnings are
+ * not written. Patches the whole process, once.
  */
 export function patchIoredis(): void {
   if (isPatched) return;
@@ -97,7 +97,10 @@ function refusalIn(reply: unknown, command: string): Error | undefined {
 /** The commands of the handshake that must succeed. */
 const NEEDED: ReadonlySet<string> = new Set(['hello', 'auth', 'select', 'info']);
 
-/** ioredis writes these to the console, between the lines of the log; some are untrue of a server in protected mode. */
+/**
+ * ioredis writes these to the console, between the lines of the log, and has no option against it. It goes on after each of
+ * them; what keeps it from going on is a reason that is logged. Some are untrue of a server in protected mode.
+ */
 const WARNINGS =
   /^(\[WARN\] (Redis server|This Redis server|replyMapping)|\[ERROR\] The server returned|Skipping the ready check)/;
 
