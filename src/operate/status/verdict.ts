@@ -48,6 +48,10 @@ const SLOW_SECONDS = 2;
 const [ALL_ANSWERED, OTHERS_ANSWERED] = ['all are answered', 'all others are answered'];
 const ANSWERED = [ALL_ANSWERED, OTHERS_ANSWERED];
 
+/** The sections of docs/incidents.md on indexers that fail. */
+const [WITHOUT_ONE, BY_BACKUP] = ['serving-without-an-indexer', 'served-by-the-backup'];
+const FAILING = [FAILS, WITHOUT_ONE, BY_BACKUP];
+
 /** A newest block that has been the same for longer than this stands still. */
 const STILL_SECONDS = 120;
 
@@ -68,7 +72,7 @@ export function verdictOf(before: Samples, after: Samples, failures: Failures, m
 export function besides(worst: Impairment, others: readonly Impairment[]): readonly Impairment[] {
   return others
     .filter(({ todo }, place) => ![worst, ...others.slice(0, place)].some((it) => it.todo === todo))
-    .filter(({ todo }) => worst.todo !== FAILS || todo !== SILENT)
+    .filter(({ todo }) => !FAILING.includes(worst.todo) || todo !== SILENT)
     .map((it) => (ANSWERED.includes(it.says) ? { ...it, says: '' } : it));
 }
 
@@ -96,7 +100,7 @@ function backupIn(growth: Growth, failures: Failures): Impairment | undefined {
   const backup = backupsOf(growth.after).find((is) => growth.good('indexer_requests_total', is) > 0);
   if (backup === undefined) return undefined;
   const why = whyOthers(growth, failures);
-  return { says: `served by the backup ${backup.indexer}`, why, todo: 'served-by-the-backup' };
+  return { says: `served by the backup ${backup.indexer}`, why, todo: BY_BACKUP };
 }
 
 function pastIn(after: Samples): Impairment | undefined {
@@ -185,7 +189,7 @@ function lackingIn(growth: Growth, failures: Failures): Impairment | undefined {
   return {
     says: `serving without ${failing.join(' and ')}`,
     why: `${says.join(', ')}; clients get the answers of the others`,
-    todo: 'serving-without-an-indexer',
+    todo: WITHOUT_ONE,
   };
 }
 

@@ -566,10 +566,12 @@ describe('the verdict', () => {
     ]);
   });
 
-  it('does not say of an indexer that fails that it does not say its newest block', () => {
-    const lines = ['requests_total outcome=failed 10', 'indexer_silent indexer=a 1'];
-    const { says, also } = verdictOf(NOTHING, new Samples(lines.map(sample), 10_000), FAILURES);
-    expect([says, also]).toEqual(['refusing 100 %', []]);
+  it.each([
+    [['requests_total outcome=failed 10'], 'refusing 100 %'],
+    [[ANSWERED, 'indexer_failing indexer=a 1', 'indexer_failing indexer=b 0'], 'serving without a'],
+  ])('does not say of an indexer that fails that it does not say its newest block: %j', (lines, says) => {
+    const samples = new Samples([...lines, 'indexer_silent indexer=a 1'].map(sample), 10_000);
+    expect(verdictOf(NOTHING, samples, FAILURES)).toMatchObject({ says, also: [] });
   });
 
   it('of a backup says what was wrong with the others when the window began', () => {
