@@ -60,7 +60,7 @@ export interface UpstreamAnswer {
   readonly contentType: string | undefined;
   readonly apiVersion: string | undefined;
   readonly retryAfterMs: Ms | undefined;
-  /** What it says for operators, if it is an error. */
+  /** What it says for operators, if it is an error, or no JSON object. */
   readonly says?: IndexerWords | undefined;
   /** Its `Age`, in whole seconds: how long other caches have had it, 0 where it comes from the indexer itself. */
   readonly ageValueSeconds: number;
@@ -186,7 +186,8 @@ export class UpstreamClient {
       if (monotonic() - startedAt > timeoutMs) throw timedOut();
       const receivedAt = now();
       const waitMs = retryAfterMs(header(answer, 'retry-after'), receivedAt);
-      const says = isError(answer.status) ? this.#saysOf(answer, encoding, waitMs) : undefined;
+      const isWords = isError(answer.status) || isForeign(answer.status, body);
+      const says = isWords ? this.#saysOf(answer, encoding, waitMs) : undefined;
       this.#answered(request, startedAt, answer.status, says);
       return {
         status: answer.status,
@@ -293,6 +294,10 @@ export class UpstreamClient {
 
 /** Whether an answer with this status has words for operators: a 404 is an answer. */
 const isError = (status: number): boolean => status >= 400 && status !== 404;
+
+/** Whether an answer is not of the API at all: that of a web server, in its place. */
+const isForeign = (status: number, body: Buffer): boolean =>
+  status === 200 && body.length > 0 && body[0] !== '{'.charCodeAt(0);
 
 /** Of several lines of one name the first, or all with `separator` between them. */
 function header({ headers }: Pick<RawAnswer, 'headers'>, name: string, separator?: string): string | undefined {

@@ -49,6 +49,13 @@ describe('page and log have the words of the indexer', () => {
     expect(JSON.stringify(world.proxy.log)).not.toContain(KEY);
   });
 
+  it('of a web server that answers in its place', async () => {
+    await using world = await start();
+    const page = `<!doctype html>\n<title>welcome ${KEY}</title>`;
+    const { why } = await failWith(world, page, { 'Content-Type': 'text/html' }, 200);
+    expect(why).toBe('the indexer answers what is not of its API (200: <!doctype html> <title>welcome ***</title>)');
+  });
+
   it('of a firewall that refuses some requests, which is no refused key', async () => {
     await using world = await start();
     await verdictOf(world);
