@@ -88,7 +88,8 @@ const OF_CLUSTER = 'this server is a node of a Cluster: REDIS_URL has to begin w
 // Only this text of an error leaves the file: after a failed handshake its `command` holds the password, and servers
 // that do not know a command repeat its arguments.
 function describe(error: Error & { readonly code?: unknown }, secrets: readonly string[]): string {
-  const message = error.message.replace(/ Retrying from scratch after \S+ms\./, '');
+  // Of sentinels that fail, what matters is how.
+  const message = error.message.replace(/ Retrying from scratch after \S+ms\./, '').replace(/\. Last error: /, ': ');
   const isOfCluster = message.startsWith('MOVED');
   const known = isOfCluster ? OF_CLUSTER : message.startsWith(SOCKET_TIMEOUT) ? NOT_IN_TIME : undefined;
   const text = known ?? (message || String(error.code ?? error.name));
