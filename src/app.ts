@@ -12,7 +12,7 @@ import { countWaiting, watchGreedy } from './clients/waiting-clients.ts';
 import { Clock } from './clock.ts';
 import type { AppContext } from './compose/context.ts';
 import { openIndexers } from './compose/indexers.ts';
-import { openPublicPort } from './compose/public-port.ts';
+import { openPublicPort, restBytesOf } from './compose/public-port.ts';
 import { openPush } from './compose/push.ts';
 import { openRedis } from './compose/redis.ts';
 import type { Settings } from './config/schema.ts';
@@ -31,6 +31,7 @@ import { StatusHistory } from './operate/status/history.ts';
 import { LastFailures } from './operate/status/last-failures.ts';
 import { statusPages } from './operate/status/status-pages.ts';
 import { TopKeys } from './operate/status/top-keys.ts';
+import { EVERY_ENTRY } from './purge/bans.ts';
 import { Purges } from './purge/purges.ts';
 import { isBulkyKey } from './ton/cache-key.ts';
 import { longestUseMs } from './ton/lifetime.ts';
@@ -108,7 +109,7 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
   const { memory: bounds, compression } = settings;
   const memory = new MemoryTier({
     now,
-    maxSizeBytes: bounds.maxSize,
+    maxSizeBytes: bounds.maxSize - restBytesOf(settings),
     maxEntries: bounds.maxEntries,
     onEvicted: () => events.report({ name: 'evicted' }),
     isBulky: isBulkyKey,
@@ -124,7 +125,10 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
     onTransition: (transition) => purges.onRedisTransition(transition),
   });
   const purges = new Purges({
-    onAllPurged: () => memory.clear(),
+    onPurged: (tag) => {
+      port.forgetRest();
+      if (tag === EVERY_ENTRY) memory.clear();
+    },
     runScript: redis?.connection.runScript,
     now,
     monotonic,
@@ -137,7 +141,10 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
   const indexers = openIndexers(context, {
     scripting: redis?.connection,
     instances: () => purges.instances,
-    makeRoom: () => memory.makeRoom(),
+    makeRoom: () => {
+      port.forgetRest();
+      memory.makeRoom();
+    },
   });
   const sharedEntries = new SharedEntries(indexers.chain);
   const push = openPush(context, (call, key) => port.refreshStale(call, key));

@@ -78,6 +78,8 @@ export type ProxyEvent =
   | { readonly name: 'shorter-history'; readonly indexer: string; readonly first: number }
   /** Whether the rate limit is now shared through Redis, or this instance counts for itself. */
   | { readonly name: 'rate-shared'; readonly shared: boolean }
+  /** A request for the rest of the API that may be joined with others has its answer. */
+  | { readonly name: 'rest-answered'; readonly result: 'hit' | 'collapsed' | 'miss' | 'passed' }
   /** A request of a client to the Streaming API has the head of its answer, or failed. */
   | { readonly name: 'client-stream'; readonly result: number | ErrorCode }
   /** A stream of a client ended. */

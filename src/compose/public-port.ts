@@ -8,9 +8,11 @@ import type { Gzip } from '../cache/gzip.ts';
 import type { TieredCache } from '../cache/tiered-cache.ts';
 import { ClientAddresses } from '../clients/client-addresses.ts';
 import { PerClientLimit } from '../clients/per-client-limit.ts';
+import { REST } from '../config/operations-setting.ts';
 import { BodyReader } from '../http/body-reader.ts';
+import { JoinedRequests, REST_SHARE_OF_MEMORY } from '../http/pass-through/joined-requests.ts';
 import type { PassOnParts } from '../http/pass-through/pass-on.ts';
-import { passThroughTo } from '../http/pass-through/pass-through.ts';
+import { openPassThrough } from '../http/pass-through/pass-through.ts';
 import { PublicServer } from '../http/public/public-server.ts';
 import type { AnsweredRequest } from '../http/public/responder.ts';
 import { openStreaming } from '../http/streaming/streaming.ts';
@@ -124,6 +126,8 @@ export function openPublicPort(context: AppContext, parts: PublicPortDependencie
     server: openServer(context, parts, handler, rest),
     /** Those of clients; absent without pass-through. */
     streams: rest?.streaming.streams,
+    /** Ends what is kept of the rest of the API. */
+    forgetRest: () => rest?.joined?.forget(),
     refreshStale,
     explain: explainWith({
       cache,
@@ -185,6 +189,12 @@ function openLimit(
   return perSecond && burst ? new PerClientLimit({ name, perSecond, burst, now, onRefused }) : undefined;
 }
 
+/** The part of the memory in which answers of the rest of the API are kept; 0 where equal requests for it are not joined. */
+export function restBytesOf({ operations, passThrough, memory }: AppContext['settings']): number {
+  const isJoined = passThrough.enabled && operations?.includes(REST) === true;
+  return isJoined ? Math.floor(memory.maxSize * REST_SHARE_OF_MEMORY) : 0;
+}
+
 /** The rest of the API: pass-through, and the Streaming API. */
 function openRest(context: AppContext, indexers: OpenIndexers, missLimit: PerClientLimit | undefined) {
   const { settings, operations, events, monotonic, random, names, now } = context;
@@ -205,14 +215,29 @@ function openRest(context: AppContext, indexers: OpenIndexers, missLimit: PerCli
   };
   const { baseUrl, apiKey } = streamServerOf(settings);
   const client = new StreamClient({ names, now, baseUrl, timeoutMs: upstream.timeout });
+  const alone = openPassThrough({
+    ...parts,
+    indexers: indexers.all,
+    pollHeads: indexers.pollHeads,
+    maxTransfers: passThrough.maxTransfers,
+    hasOurKey: upstream.apiKey !== undefined,
+  });
+  const maxKeptBytes = restBytesOf(settings);
+  const joined =
+    maxKeptBytes === 0
+      ? undefined
+      : new JoinedRequests({
+          ...parts,
+          passThrough: alone,
+          now: monotonic,
+          collapseWindowMs: settings.coalescing.collapseWindow,
+          maxKeptBytes,
+          maxAnswerBytes: Math.min(upstream.maxBodySize, maxKeptBytes),
+          onReading: indexers.memory.onReading,
+        });
   return {
-    passThrough: passThroughTo({
-      ...parts,
-      indexers: indexers.all,
-      pollHeads: indexers.pollHeads,
-      maxTransfers: passThrough.maxTransfers,
-      hasOurKey: upstream.apiKey !== undefined,
-    }),
+    joined,
+    passThrough: joined?.pass ?? alone.pass,
     streaming: openStreaming({
       ...parts,
       upstream: { forward: client.forward, apiKey },

@@ -6,22 +6,26 @@ import { listOf } from './values.ts';
 /** Stands for all operations. */
 const ALL = 'all';
 
+/** Stands for the rest of the API: requests for what is no operation are joined. */
+export const REST = 'rest';
+
 const isKnown = (name: string): name is OperationName => OPERATION_NAMES.some((known) => known === name);
 
-const name = z.string().refine((given) => given === ALL || isKnown(given), {
+const name = z.string().refine((given) => given === ALL || given === REST || isKnown(given), {
   error: ({ input }) => {
-    const nearest = nearestTo(String(input), [...OPERATION_NAMES, ALL]);
+    const nearest = nearestTo(String(input), [...OPERATION_NAMES, ALL, REST]);
     const meant = nearest === undefined ? '' : `: is ${nearest} meant?`;
-    return `must be ${ALL}, or of ${FURTHER.join(', ')}, separated by commas${meant}`;
+    return `must be ${ALL}, or of ${[...FURTHER, REST].join(', ')}, separated by commas${meant}`;
   },
 });
 
 const listed = (names: readonly string[]) => names.map((each) => `\`${each}\``).join(', ');
 
 /** What the setting is. */
-export const OPERATIONS_DESCRIPTION = `Further operations that are cached beside ${listed(CACHED_ALWAYS)}: \`${ALL}\`, or names separated by commas, of ${listed(FURTHER)} ([more](answers.md#further-operations)).`;
+export const OPERATIONS_DESCRIPTION = `Further operations that are cached beside ${listed(CACHED_ALWAYS)}: \`${ALL}\`, or names separated by commas, of ${listed(FURTHER)} ([more](answers.md#further-operations)); and \`${REST}\`: with \`PASSTHROUGH=on\` equal requests for the rest of \`/api/v3/\` are sent once ([more](operations.md#equal-requests-for-the-rest-of-the-api)).`;
 
-/** Names of operations, to a list; `all` names each one. */
-export const furtherOperations = listOf(name).transform((names): readonly OperationName[] =>
-  names.includes(ALL) ? OPERATION_NAMES : names.filter(isKnown),
-);
+/** Names of operations, to a list; `all` names each one, and `rest` is kept beside them. */
+export const furtherOperations = listOf(name).transform((names): readonly (OperationName | typeof REST)[] => [
+  ...(names.includes(ALL) ? OPERATION_NAMES : names.filter(isKnown)),
+  ...(names.includes(REST) ? ([REST] as const) : []),
+]);

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isLoopback } from '../loopback.ts';
 import { nearestTo } from './nearest-name.ts';
+import { REST } from './operations-setting.ts';
 import { type Settings, settingsSchema } from './schema.ts';
 import { type Environment, type Sourced, valueAt } from './setting-source.ts';
 
@@ -51,7 +52,7 @@ interface Loaded {
 
 /** What an operator should know of settings that are right. `known`: every variable that is read. */
 export function warningsOf(loaded: Loaded, environment: Environment, known: readonly string[]): string[] {
-  const { redis, http, upstream, admission, passThrough, clients } = loaded.settings;
+  const { redis, http, upstream, admission, passThrough, clients, operations } = loaded.settings;
   const isByDefault = (name: string) => loaded.sources.some((each) => each.name === name && each.from === 'default');
   const backups = upstream.backup.url ?? [];
   const found: [isSo: boolean, warning: string][] = [
@@ -66,6 +67,10 @@ export function warningsOf(loaded: Loaded, environment: Environment, known: read
     [
       passThrough.enabled && hasKey(upstream) && isByDefault('passThrough.sharedKey'),
       'PASSTHROUGH is on and PASSTHROUGH_SHARED_KEY is not set: the rest of the API is asked with the keys of clients alone, never with UPSTREAM_API_KEY (set it to on or off)',
+    ],
+    [
+      operations?.includes(REST) === true && !passThrough.enabled,
+      `CACHE_OPERATIONS names ${REST}, which has no effect without PASSTHROUGH=on`,
     ],
     [
       clients.trustedProxies?.some((network) => network.endsWith('/0')) === true,

@@ -41,6 +41,7 @@ export class Metrics {
     if (sources.redis !== undefined) showRedis(counters, purges);
     if (sources.push !== undefined) countStream(counters);
     if (sources.streams !== undefined) countClientStreams(counters);
+    countRest(counters);
     addGauges(this.#registry, sources);
     addMetric(this.#registry, 'upstream_timeout_seconds', 'UPSTREAM_TIMEOUT.', 'gauge', () => [
       { value: timeoutMs / 1000, labels: {} },
@@ -179,6 +180,11 @@ function showRedis(counters: EventCounters, purges: KnownPurges): void {
   counters.events.onEach({ 'redis-available': (event) => event }, ({ operation, available }) => {
     is[operation] = available;
   });
+}
+
+function countRest(counters: EventCounters): void {
+  const help = 'Requests for the rest of the API that may be joined with others, by how they were answered.';
+  counters.count('rest_requests_total', help, ['result'], { 'rest-answered': ({ result }) => [result] });
 }
 
 function countClientStreams(counters: EventCounters): void {

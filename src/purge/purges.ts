@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { reasonOf } from '../reason-of.ts';
 import type { EpochMs, MonotonicMs, Ms } from '../time-units.ts';
 import type { PurgeRequest } from '../ton/purge-selector.ts';
-import { type Ban, Bans, type BansDependencies, EVERY_ENTRY } from './bans.ts';
+import { type Ban, Bans, type BansDependencies } from './bans.ts';
 import { type BansInRedis, exchangeBans, type RunScript } from './exchange-bans.ts';
 
 /** The events of purges, for metrics and log. */
@@ -31,8 +31,8 @@ export interface PurgeOutcome {
 export interface PurgesDependencies extends BansDependencies {
   /** Where instances share their bans. Without Redis a purge only reaches this process. */
   readonly runScript: RunScript | undefined;
-  /** Called when everything was purged: no entry from before is of use any more. */
-  readonly onAllPurged: () => void;
+  /** Called with the tag of each purge that is news here: no entry with it from before is of use any more. */
+  readonly onPurged: (tag: string) => void;
   readonly monotonic: () => MonotonicMs;
   /** Called with Redis' time, at each answer of Redis, and with the instant at which it was asked. */
   readonly onServerTime: (time: EpochMs, sentAt: MonotonicMs) => void;
@@ -156,7 +156,7 @@ export class Purges {
 
   #raise(ban: Ban): boolean {
     const isNews = this.bans.raise(ban);
-    if (isNews && ban.tag === EVERY_ENTRY) this.#dependencies.onAllPurged();
+    if (isNews) this.#dependencies.onPurged(ban.tag);
     return isNews;
   }
 

@@ -54,7 +54,7 @@ class Instance {
       onServerTime: (time) => {
         this.firstReplyAt ||= Math.floor(time);
       },
-      onAllPurged: () => {},
+      onPurged: () => {},
       report: (event) => void this.events.push(event),
       keys: banKeysOf('test'),
       usableMs,
@@ -246,7 +246,7 @@ it.each([null, 'OK', [], [1, '', null, []], ['x', '', '', []], [Number.NaN, '', 
     const purges = new Purges({
       now: Date.now,
       runScript: async () => reply,
-      onAllPurged: () => {},
+      onPurged: () => {},
       monotonic: () => performance.now(),
       onServerTime: () => {},
       report: () => {},

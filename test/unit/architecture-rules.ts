@@ -79,7 +79,7 @@ export const MAY_IMPORT: Record<string, readonly string[]> = {
       'loopback.ts',
       'naming-headers.ts',
     ],
-    ...['answer', 'cache', 'ton'],
+    ...['answer', 'cache', 'once', 'ton'],
     ...['admission', 'clients', 'purge', 'indexer'].map(typesOf),
   ],
   // What is refused as a setting and what is connected to must be read by one parser.
@@ -104,5 +104,11 @@ export const PACKAGE_PLACES: Record<string, readonly string[]> = {
   'prom-client': ['operate'],
   pino: ['operate', 'app.ts'],
   // Bounded memos add their file here.
-  'lru-cache': ['cache/memory-tier.ts', 'cache/went-back.ts', 'ton/call-memo.ts', 'clients/per-client-limit.ts'],
+  'lru-cache': [
+    'cache/memory-tier.ts',
+    'cache/went-back.ts',
+    'http/pass-through/joined-requests.ts',
+    'ton/call-memo.ts',
+    'clients/per-client-limit.ts',
+  ],
 };

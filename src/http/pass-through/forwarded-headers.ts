@@ -18,12 +18,13 @@ const HOP_BY_HOP = [
 ];
 
 /**
- * The indexer has no sessions and chooses its own timeouts. Host, content length and request id are set anew. A method that is
- * not the request's was not checked here.
+ * The indexer has no sessions and chooses its own timeouts. Host, content length and request id are set anew. A method or a
+ * path that is not the request's was not checked here.
  */
 const NOT_FORWARDED = [
   ...['host', 'content-length', 'expect', 'cookie', 'x-timeout', 'x-request-id'],
   ...['x-http-method', 'x-http-method-override', 'x-method-override'],
+  ...['x-original-url', 'x-rewrite-url'],
 ];
 
 /** What a backup gets of a client: what says how to answer, and nothing that says who asks. */

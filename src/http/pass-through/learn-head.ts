@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import type { ForwardedAnswer } from '../../indexer/upstream-client.ts';
 import { type ChainHead, headIn } from '../../ton/chain-point.ts';
 
@@ -14,9 +15,9 @@ export function learningHead(
   target: string,
   { status, headers, body }: ForwardedAnswer,
   learn: (head: ChainHead) => void,
-): AsyncIterable<Buffer> {
+): Readable {
   const isHead = status === 200 && ASKS_FOR_HEAD.test(target) && headers['content-encoding'] === undefined;
-  return isHead ? learningFrom(body, learn) : body;
+  return isHead ? Readable.from(learningFrom(body, learn)) : body;
 }
 
 async function* learningFrom(body: AsyncIterable<Buffer>, learn: (head: ChainHead) => void): AsyncGenerator<Buffer> {

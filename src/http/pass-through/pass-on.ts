@@ -2,12 +2,14 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Admission, Ticket } from '../../admission/admission.ts';
 import type { Refusal } from '../../admission/guard.ts';
 import type { MemoryPressure } from '../../admission/memory-pressure.ts';
+import type { CacheStatus } from '../../answer/cache-status.ts';
 import type { Report } from '../../answer/events.ts';
 import { NO_SOCKETS, type RefusalErrorOf } from '../../answer/refusal-error.ts';
 import type { Wait } from '../../answer/wait.ts';
 import type { PerClientLimit } from '../../clients/per-client-limit.ts';
 import { failure, ProxyError } from '../../errors.ts';
 import type { ForwardedAnswer, ForwardRequest } from '../../indexer/upstream-client.ts';
+import type { Flight } from '../../once/single-flight.ts';
 import { type Outcome, outcomeOf } from '../../outcomes.ts';
 import type { OperationsInUse } from '../../ton/operations.ts';
 import type { BodyReader } from '../body-reader.ts';
@@ -71,6 +73,10 @@ export interface PassedRequest {
    */
   readonly openWait: () => Wait;
   readonly requestId: string;
+  /** Its body, where that was read already. */
+  readonly body?: Buffer | undefined;
+  /** The flight that it is sent for, instead of a wait of its own. */
+  readonly flight?: Flight;
 }
 
 /** Passes a request through. Rejects with a {@link ProxyError} while nothing was sent to the client yet. */
@@ -90,7 +96,7 @@ export type PassOn<Answer> = (
 export function passOnWith<Answer extends AnsweredHead>(dependencies: PassOnDependencies<Answer>): PassOn<Answer> {
   const { operations, admission, bodies, upstreams, at, memory, missLimit, refusalError, report } = dependencies;
   const { hasOurKey, sharesOurKey } = dependencies;
-  return async ({ request, target, isUpgrade, client, openWait, requestId }, takeRoom) => {
+  return async ({ request, target, isUpgrade, client, openWait, requestId, flight, ...passed }, takeRoom) => {
     const method = methodOf(request, target, operations, isUpgrade);
     const limited = missLimit?.take(client);
     if (limited !== undefined) {
@@ -101,13 +107,13 @@ export function passOnWith<Answer extends AnsweredHead>(dependencies: PassOnDepe
     const hasItsOwn = hasKeyHeader(request.headers) || hasApiKey(target);
     const withClientKey = hasItsOwn || (hasOurKey && !sharesOurKey);
     const key = pathKey(method, target);
-    const entering = { operation: OPERATION, key, clients: [client], withClientKey, at } as const;
+    const entering = { operation: OPERATION, key, clients: flight?.clients ?? [client], withClientKey, at } as const;
     memory.makeRoomIfFull();
     // Before the client's body is read.
     const refusal = takeRoom(hasOurKey && !withClientKey) ?? admission.refusal(entering);
     if (refusal !== undefined) throw refusalError(entering, refusal);
-    const body = method === 'POST' ? await bodies.read(request) : undefined;
-    const wait = openWait();
+    const body = passed.body ?? (method === 'POST' ? await bodies.read(request) : undefined);
+    const wait = flight ?? openWait();
     const { signal } = wait;
     const refused = (why: Refusal) => (why.reason === 'abandoned' ? signal.reason : refusalError(entering, why));
     try {
@@ -115,6 +121,7 @@ export function passOnWith<Answer extends AnsweredHead>(dependencies: PassOnDepe
       if ('reason' in ticket) throw refused(ticket);
       const go = ticket.send();
       if (go !== 'go') throw refused(go);
+      flight?.depart();
       const { index, isBackup } = ticket.route;
       const upstream = upstreams[index] as PassedTo<Answer>;
       const ourKey = !hasItsOwn && sharesOurKey && upstream.apiKey !== undefined ? ['x-api-key', upstream.apiKey] : [];
@@ -128,7 +135,7 @@ export function passOnWith<Answer extends AnsweredHead>(dependencies: PassOnDepe
         : error;
     } finally {
       // The body has no deadline as a whole: only each pause in it is bounded.
-      wait.close();
+      if ('close' in wait) wait.close();
     }
   };
 }
@@ -137,9 +144,10 @@ export function passOnWith<Answer extends AnsweredHead>(dependencies: PassOnDepe
 export function passedHeaders(
   { status, headers }: Pick<AnsweredHead, 'status' | 'headers'>,
   requestId: string,
+  cacheStatus: CacheStatus = { fwd: 'bypass', fwdStatus: status },
 ): string[] {
   const cacheControl = headers['cache-control'] === undefined ? ['Cache-Control', 'no-store'] : [];
-  const ours = commonHeaders({ cacheStatus: { fwd: 'bypass', fwdStatus: status }, vary: '', requestId });
+  const ours = commonHeaders({ cacheStatus, vary: '', requestId });
   return [...returnedHeaders(headers), ...cacheControl, ...ours];
 }
 

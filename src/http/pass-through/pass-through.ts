@@ -4,7 +4,14 @@ import type { Refusal } from '../../admission/guard.ts';
 import type { IndexerHead } from '../../indexer/indexer-head.ts';
 import type { ForwardedAnswer, UpstreamClient } from '../../indexer/upstream-client.ts';
 import { learningHead } from './learn-head.ts';
-import { type PassedTo, type PassOnParts, type PassThrough, passedHeaders, passOnWith } from './pass-on.ts';
+import {
+  type PassedRequest,
+  type PassedTo,
+  type PassOnParts,
+  type PassThrough,
+  passedHeaders,
+  passOnWith,
+} from './pass-on.ts';
 
 /** An indexer that requests are passed to. */
 interface PassedToIndexer {
@@ -25,30 +32,43 @@ export interface PassThroughDependencies extends PassOnParts {
   readonly hasOurKey: boolean;
 }
 
+/** Pass-through, and the way to the answer of a request for those who do something else with it. */
+export interface OpenPassThrough {
+  readonly pass: PassThrough;
+  /**
+   * Sends a request and gives the answer, which counts as a transfer while it is used. Rejects with a {@link ProxyError}
+   * where there is no answer, and with what `use` rejects with.
+   */
+  readonly take: (passed: PassedRequest, use: (answer: ForwardedAnswer) => Promise<void>) => Promise<void>;
+}
+
 /**
  * Sends requests that are not cached to the indexer, never twice, and streams the answers back. Once the head of an
  * answer has arrived, the indexer's query is over and the slot is free. The body counts as a transfer from then on,
  * because its client decides how long it takes.
  */
-export function passThroughTo(dependencies: PassThroughDependencies): PassThrough {
+export function openPassThrough(dependencies: PassThroughDependencies): OpenPassThrough {
   const { indexers, pollHeads, maxTransfers } = dependencies;
   const upstreams = indexers.map((indexer) => upstreamOf(indexer, pollHeads));
   const passOn = passOnWith({ ...dependencies, upstreams });
   /** Answers on their way to clients now. */
   let transfers = 0;
-  return async (passed) => {
+  const take: OpenPassThrough['take'] = async (passed, use) => {
     const answer = await passOn(passed, () => (transfers >= maxTransfers ? TOO_MANY_TRANSFERS : undefined));
     transfers++;
-    await transfer(answer, passed.response, passed.requestId);
-    transfers--;
+    try {
+      await use(answer);
+    } finally {
+      transfers--;
+    }
   };
+  const pass: PassThrough = (passed) => take(passed, (answer) => transfer(answer, passed.response, passed.requestId));
+  return { pass, take };
 }
 
 const TOO_MANY_TRANSFERS: Refusal = { reason: 'queue-full', retryAfterMs: 0 };
 
-type PassedAnswer = Omit<ForwardedAnswer, 'body'> & { readonly body: AsyncIterable<Buffer> };
-
-function upstreamOf({ client, head, apiKey }: PassedToIndexer, pollHeads: () => void): PassedTo<PassedAnswer> {
+function upstreamOf({ client, head, apiKey }: PassedToIndexer, pollHeads: () => void): PassedTo<ForwardedAnswer> {
   return {
     apiKey,
     forward: async (request) => {
@@ -59,8 +79,12 @@ function upstreamOf({ client, head, apiKey }: PassedToIndexer, pollHeads: () => 
   };
 }
 
-/** Never rejects. */
-async function transfer(answer: PassedAnswer, response: ServerResponse, requestId: string): Promise<void> {
+/** Streams an answer to its client. Never rejects. */
+export async function transfer(
+  answer: Omit<ForwardedAnswer, 'body'> & { readonly body: AsyncIterable<Buffer> },
+  response: ServerResponse,
+  requestId: string,
+): Promise<void> {
   try {
     response.writeHead(answer.status, passedHeaders(answer, requestId));
     await pipeline(answer.body, response);

@@ -174,6 +174,11 @@ describe('wrong settings', () => {
     ]);
     const named = (CACHE_OPERATIONS: string) => load({ ...REQUIRED, CACHE_OPERATIONS }).settings.operations;
     expect([named('blocks'), named('all'), named('')]).toEqual([['blocks'], OPERATION_NAMES, undefined]);
+    expect([named('rest'), named('rest, blocks'), named('rest,all')]).toEqual([
+      ['rest'],
+      ['blocks', 'rest'],
+      [...OPERATION_NAMES, 'rest'],
+    ]);
   });
 
   test('are a limit of memory at which nothing is loaded, of a digit that is meant to turn it off', () => {

@@ -1,0 +1,233 @@
+import { LRUCache } from 'lru-cache';
+import { ownedBytes } from '../../cache/entry.ts';
+import { failure, ProxyError } from '../../errors.ts';
+import type { ForwardedAnswer } from '../../indexer/upstream-client.ts';
+import { type Flight, SingleFlight } from '../../once/single-flight.ts';
+import type { MonotonicMs, Ms } from '../../time-units.ts';
+import { OPERATION_NAMES } from '../../ton/operation-names.ts';
+import { OPERATIONS, OperationsInUse } from '../../ton/operations.ts';
+import { acceptsGzip, isBelow, parseTarget } from '../parse-request.ts';
+import { sendMessage } from '../public/response-message.ts';
+import { forwardedHeaders, hasKeyHeader } from './forwarded-headers.ts';
+import { asksForWebSocket, type PassedRequest, type PassOnParts, type PassThrough, passedHeaders } from './pass-on.ts';
+import { type OpenPassThrough, transfer } from './pass-through.ts';
+import { hasApiKey, hidesOperation } from './passable-target.ts';
+
+/** Answers that are kept take this part of the memory tier at most. */
+export const REST_SHARE_OF_MEMORY = 1 / 10;
+
+/** How long an answer is kept after it has come. */
+const KEPT_MS: Ms = 400;
+
+/** The largest body of a request that can be joined. */
+const MOST_BODY_BYTES = 4096;
+
+/** The memory of a kept answer beside its key and body. */
+const OVERHEAD_BYTES = 2048;
+
+const API = ['/api/v3/'];
+const RUN_GET_METHOD = /^\/api\/v3\/rungetmethod\/?$/i;
+const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json\b/i;
+
+/** Also those that are not in use: their answers have lifetimes of their own, or none. */
+const KNOWN = new OperationsInUse(OPERATION_NAMES);
+
+/** Headers of a request that tell answers apart: those of the operations, and those that say how its body is to be read. */
+const IN_KEY = new Set([
+  ...['content-type', 'content-encoding'],
+  ...[...OPERATIONS.values()].flatMap(({ headerNames }) => [...headerNames]),
+]);
+
+/** A request with one of these has an answer of its own. */
+const ALONE = [
+  'authorization',
+  'range',
+  'if-range',
+  'if-match',
+  'if-none-match',
+  'if-modified-since',
+  'if-unmodified-since',
+];
+
+/** How a request that may be joined was answered. */
+export type JoinedResult = 'hit' | 'collapsed' | 'miss' | 'passed';
+
+export interface JoinedRequestsDependencies extends Pick<PassOnParts, 'bodies' | 'admission' | 'report'> {
+  readonly passThrough: OpenPassThrough;
+  readonly now: () => MonotonicMs;
+  /** How long a load can be joined. */
+  readonly collapseWindowMs: Ms;
+  /** The most bytes of all kept answers. */
+  readonly maxKeptBytes: number;
+  /** The largest answer that is read for all who wait for it. */
+  readonly maxAnswerBytes: number;
+  /** Called with the change in the number of bytes that are being read of answers. */
+  readonly onReading: (change: number) => void;
+}
+
+/** An answer that was read whole. */
+type WholeAnswer = Omit<ForwardedAnswer, 'body'> & { readonly body: Buffer };
+
+/** What came of a load. `alone`: each who waits for it has to ask for itself, but the one that began it has the answer. */
+type SharedLoad = WholeAnswer | ProxyError | 'alone';
+
+interface Kept {
+  readonly answer: WholeAnswer;
+  readonly until: MonotonicMs;
+}
+
+/**
+ * Joins equal requests for the rest of the API: `GET` below `/api/v3/` of paths that are no operation, and
+ * `POST runGetMethod`. Those that come while the first one is under way get its answer, whatever its status; those that come
+ * within 400 ms after it get it too, if it is a 200. The first one is sent as pass-through would send it.
+ */
+export class JoinedRequests {
+  readonly #dependencies: JoinedRequestsDependencies;
+  readonly #flights: SingleFlight<SharedLoad>;
+  readonly #kept: LRUCache<string, Kept>;
+  /** Part of each key: what was asked for before a purge has another one. */
+  #purges = 0;
+
+  constructor(dependencies: JoinedRequestsDependencies) {
+    this.#dependencies = dependencies;
+    this.#flights = new SingleFlight({
+      onFollowed: (flight, client) => dependencies.admission.backlog.join(flight, client),
+      keptMs: () => 0,
+      now: dependencies.now,
+      collapseWindowMs: dependencies.collapseWindowMs,
+    });
+    this.#kept = new LRUCache({
+      maxSize: dependencies.maxKeptBytes,
+      sizeCalculation: ({ answer }, key) => answer.body.length + key.length + OVERHEAD_BYTES,
+    });
+  }
+
+  /** Ends all kept answers; those that are under way are for those alone who wait for them. To be called with each purge. */
+  readonly forget = (): void => {
+    this.#purges++;
+    this.#kept.clear();
+  };
+
+  readonly pass: PassThrough = async (passed) => {
+    const { passThrough, bodies, report, now } = this.#dependencies;
+    if (!mayJoin(passed)) return passThrough.pass(passed);
+    const body = passed.request.method === 'POST' ? await bodies.read(passed.request) : undefined;
+    const asked = { ...passed, body };
+    if (body !== undefined && body.length > MOST_BODY_BYTES) return passThrough.pass(asked);
+    const key = `${this.#purges} ${keyOf(asked)}`;
+    const kept = this.#kept.get(key);
+    if (kept !== undefined && now() < kept.until) return this.#send(kept.answer, passed, 'hit');
+    const wait = passed.openWait();
+    try {
+      const end = await this.#flights.join(key, wait, (flight) =>
+        this.#load(asked, flight, key, () => wait.reason === undefined),
+      );
+      if (end.state === 'left') throw wait.reason ?? failure('internal');
+      const { value, collapsed } = end;
+      if (value instanceof ProxyError) throw value;
+      if (value !== 'alone') return this.#send(value, passed, collapsed ? 'collapsed' : 'miss');
+      report({ name: 'rest-answered', result: 'passed' });
+      if (collapsed) await passThrough.pass({ ...asked, openWait: () => wait });
+    } finally {
+      wait.close();
+    }
+  };
+
+  /** `isWaiting`: whether the client that began it still waits. Rejects with bugs alone. */
+  #load(asked: PassedRequest, flight: Flight, key: string, isWaiting: () => boolean): Promise<SharedLoad> {
+    return new Promise((resolve, reject) => {
+      const load = this.#dependencies.passThrough.take({ ...asked, flight }, async (answer) => {
+        // A body that is destroyed before its end has an error, which nobody reads where its client has left.
+        answer.body.on('error', () => {});
+        const body = await this.#readWhole(answer);
+        if (Buffer.isBuffer(body)) {
+          resolve(this.#keep({ ...answer, body }, key));
+          return;
+        }
+        resolve('alone');
+        // A generator that waits for the next bytes is not ended by its reader.
+        asked.response.once('close', () => answer.body.destroy());
+        if (isWaiting()) await transfer({ ...answer, body }, asked.response, asked.requestId);
+        else answer.body.destroy();
+      });
+      load.catch((error: unknown) => {
+        if (error instanceof ProxyError) resolve(error);
+        else if (flight.isAbandoned) resolve('alone');
+        else reject(error as Error);
+      });
+    });
+  }
+
+  /** The body, or, for an answer that is not JSON or too large, its bytes as they come. Rejects with a {@link ProxyError}. */
+  async #readWhole({ headers, body }: ForwardedAnswer): Promise<Buffer | AsyncIterable<Buffer>> {
+    const { maxAnswerBytes, onReading } = this.#dependencies;
+    const isTooLarge = Number(headers['content-length'] ?? 0) > maxAnswerBytes;
+    if (isTooLarge || !JSON_TYPE.test(headers['content-type'] ?? '')) return body;
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    try {
+      for await (const chunk of body.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+        chunks.push(chunk);
+        bytes += chunk.length;
+        onReading(chunk.length);
+        if (bytes > maxAnswerBytes) return following(chunks, body);
+      }
+      return ownedBytes(Buffer.concat(chunks));
+    } catch (cause) {
+      throw failure('upstream-invalid', { text: 'cut-short', cause });
+    } finally {
+      onReading(-bytes);
+    }
+  }
+
+  /** Keeps a 200, unless a purge has come since it was asked for. */
+  #keep(answer: WholeAnswer, key: string): WholeAnswer {
+    const isCurrent = key.startsWith(`${this.#purges} `);
+    if (answer.status === 200 && isCurrent) {
+      this.#kept.set(key, { answer, until: this.#dependencies.now() + KEPT_MS });
+    }
+    return answer;
+  }
+
+  #send(answer: WholeAnswer, { request, response, requestId }: PassedRequest, result: JoinedResult): void {
+    this.#dependencies.report({ name: 'rest-answered', result });
+    if (response.destroyed) return;
+    const { status, body } = answer;
+    const headers = { ...answer.headers, 'content-length': String(body.length) };
+    const cacheStatus =
+      result === 'hit'
+        ? ({ hit: true, ttl: 0, detail: 'memory' } as const)
+        : ({ fwd: 'miss', fwdStatus: status, stored: status === 200, collapsed: result === 'collapsed' } as const);
+    sendMessage(request, response, {
+      status,
+      headers: passedHeaders({ status, headers }, requestId, cacheStatus),
+      body,
+    });
+  }
+}
+
+/** Whether a request may be joined with others, as far as its head tells. */
+function mayJoin({ request, target }: PassedRequest): boolean {
+  const { method, headers } = request;
+  const { path } = parseTarget(target);
+  const isJoined =
+    method === 'GET'
+      ? isBelow(API, parseTarget(target)) && KNOWN.at(path) === undefined && !hidesOperation(path, KNOWN)
+      : method === 'POST' && RUN_GET_METHOD.test(path) && Number(headers['content-length'] ?? 0) <= MOST_BODY_BYTES;
+  const isItsOwn = hasKeyHeader(headers) || hasApiKey(target) || ALONE.some((name) => headers[name] !== undefined);
+  return isJoined && !isItsOwn && !asksForWebSocket(request);
+}
+
+/** A client that accepts no gzip does not join one that does. */
+function keyOf({ request: { method, headers }, target, body }: PassedRequest): string {
+  const sent = forwardedHeaders(headers);
+  const named = sent.filter((_, index) => IN_KEY.has(sent[index - (index % 2)] ?? ''));
+  const bytes = body?.toString('latin1') ?? '';
+  return JSON.stringify([method, target, acceptsGzip(headers['accept-encoding']), named, bytes]);
+}
+
+/** What was read of a body, then the rest of it. */
+async function* following(chunks: readonly Buffer[], body: ForwardedAnswer['body']): AsyncGenerator<Buffer> {
+  yield* chunks;
+  yield* body as AsyncIterable<Buffer>;
+}

@@ -1,0 +1,401 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { gunzipSync, gzipSync } from 'node:zlib';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { connectTo, send } from '../support/http-client.ts';
+import { asksForHead, headAt } from '../support/json-upstream.ts';
+import type { Overrides } from '../support/start-proxy.ts';
+import { startPassThrough } from './pass-through-world.ts';
+import { head } from './raw-requests.ts';
+import type { World } from './world.ts';
+
+const PATIENCE = { timeout: 20_000, interval: 2 };
+const PAGE = '/api/v3/jetton/masters?limit=10';
+const RUN = '/api/v3/runGetMethod';
+const JSON_TYPE = { 'Content-Type': 'application/json' };
+
+/** What came to the indexer of the test, but for the proxy's own questions for the head. */
+interface Arrived {
+  readonly method: string;
+  readonly target: string;
+  readonly headers: IncomingMessage['headers'];
+  readonly body: string;
+}
+
+type Answer = (arrived: Arrived, response: ServerResponse) => void;
+
+/** Answers in JSON with how many requests came before. */
+const counting: Answer = (_, response) => {
+  response.writeHead(200, JSON_TYPE).end(JSON.stringify({ count: arrived.length }));
+};
+
+let arrived: Arrived[] = [];
+let answer: Answer = counting;
+let waiting: (() => void)[] | undefined;
+
+/** From now on answers wait until the returned function is called. */
+function gate(): () => void {
+  const before: (() => void)[] = [];
+  waiting = before;
+  return () => {
+    waiting = undefined;
+    for (const go of before) go();
+  };
+}
+
+async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const { method = '', url: target = '', headers } = request;
+  if (asksForHead(`${method} ${target} `)) {
+    response.writeHead(200, JSON_TYPE).end(JSON.stringify(headAt(Date.now()).body));
+    return;
+  }
+  const one = { method, target, headers, body: await text(request) };
+  arrived.push(one);
+  const go = () => answer(one, response);
+  if (waiting === undefined) go();
+  else waiting.push(go);
+}
+
+const server = createServer((request, response) => void serve(request, response));
+
+let world: World;
+
+async function start(env: Record<string, string> = {}, overrides: Overrides = {}): Promise<World> {
+  if (!server.listening) await once(server.listen(0, '127.0.0.1'), 'listening');
+  const upstreamUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  world = await startPassThrough({
+    upstreamUrl,
+    stopsTime: true,
+    env: { CACHE_OPERATIONS: 'rest', ...env },
+    overrides: { coalescing: { collapseWindow: 60_000, failureTtl: 250 }, ...overrides },
+  });
+  return world;
+}
+
+beforeEach(() => {
+  arrived = [];
+  answer = counting;
+  waiting = undefined;
+});
+afterEach(async () => {
+  await world[Symbol.asyncDispose]();
+  server.closeAllConnections();
+});
+
+const post = (body: string, headers = {}) => ({ method: 'POST', body, headers: { ...JSON_TYPE, ...headers } });
+const many = (count: number) => Array.from({ length: count }, (_, n) => n);
+const countOf = (result: string) => world.proxy.metric('toncache_rest_requests_total', { result });
+
+/** Sends as many equal requests while the first one is under way, and gives all answers. */
+async function herd(count: number, target = PAGE, asking: Parameters<World['proxy']['sendIn']>[1] = {}) {
+  const open = gate();
+  const before = arrived.length;
+  const first = await world.proxy.sendIn(target, asking);
+  await expect.poll(() => arrived.length, PATIENCE).toBe(before + 1);
+  const others = many(count - 1).map(() => send(world.proxy.url, target, asking));
+  await Promise.all(others.map(({ sent }) => sent));
+  await world.proxy.untilTakenIn();
+  open();
+  return Promise.all([first, ...others].map((sent) => sent.answer));
+}
+
+describe('equal requests for the rest of the API', () => {
+  it('are one at the indexer, of 300 clients, and another one 400 ms later', async () => {
+    await start();
+    const answers = await herd(300);
+    expect(new Set(answers.map(({ status, text: body }) => `${status} ${body}`))).toEqual(new Set(['200 {"count":1}']));
+    const kept = await world.ask(PAGE);
+    expect(kept).toMatchObject({ text: '{"count":1}', cache: { hit: true, detail: 'memory' } });
+    expect(kept.headers['content-length']).toBe('11');
+    world.advance(399);
+    expect(await world.ask(PAGE)).toMatchObject({ cache: { hit: true } });
+    world.advance(1);
+    expect(await world.ask(PAGE)).toMatchObject({ text: '{"count":2}', cache: { fwd: 'miss', stored: true } });
+    expect(arrived).toHaveLength(2);
+    expect([await countOf('miss'), await countOf('collapsed'), await countOf('hit')]).toEqual([2, 299, 2]);
+  });
+
+  it.each([404, 429, 500])('are one at the indexer also for a %i, which is not kept', async (status) => {
+    await start();
+    answer = (_, response) => response.writeHead(status, JSON_TYPE).end('{"error":"x"}');
+    const answers = await herd(300);
+    expect(new Set(answers.map((each) => each.status))).toEqual(new Set([status]));
+    expect(answers.at(-1)).toMatchObject({ text: '{"error":"x"}' });
+    expect(arrived).toHaveLength(1);
+    // A 429 pauses this path alone.
+    expect(await world.ask(PAGE)).toMatchObject({ status: status === 429 ? 503 : status });
+    answer = counting;
+    expect(await world.ask('/api/v3/nft/items')).toMatchObject({ status: 200 });
+  });
+
+  it('are sent as pass-through sends them', async () => {
+    await start({ CACHE_OPERATIONS: '' });
+    const headers = {
+      'X-Any': '1',
+      'X-Actions-Version': 'v1',
+      'Accept-Encoding': 'br',
+      Origin: 'https://x',
+      'X-Request-Id': 'a',
+    };
+    await world.ask(`${PAGE}&b=%20&a[]=1`, { headers });
+    await world.proxy.close();
+    await start();
+    await world.ask(`${PAGE}&b=%20&a[]=1`, { headers });
+    expect(arrived[1]).toEqual(arrived[0]);
+  });
+
+  it.each([
+    ['the order of the query', '/api/v3/x?a=1&b=2', {}, '/api/v3/x?b=2&a=1', {}],
+    ['the spelling of the path', '/api/v3/x', {}, '/api/v3/X', {}],
+    ['a header of the operations', PAGE, {}, PAGE, { 'X-Actions-Version': 'v1' }],
+    [
+      'such a header that its Connection drops',
+      PAGE,
+      { 'X-No-Metadata': '1' },
+      PAGE,
+      { 'X-No-Metadata': '1', Connection: 'x-no-metadata' },
+    ],
+    ['gzip', PAGE, {}, PAGE, { 'Accept-Encoding': 'gzip' }],
+  ])('are told apart by %s', async (_, one, itsHeaders, other, otherHeaders) => {
+    await start();
+    await world.ask(one, { headers: itsHeaders });
+    await world.ask(other, { headers: otherHeaders });
+    expect(arrived).toHaveLength(2);
+    expect(await world.ask(one, { headers: { ...itsHeaders, 'User-Agent': 'x', Origin: 'y' } })).toMatchObject({
+      cache: { hit: true },
+    });
+  });
+
+  it('get gzip only where their client accepts it', async () => {
+    await start();
+    answer = ({ headers }, response) => {
+      const isPacked = headers['accept-encoding']?.includes('gzip') === true;
+      const body = Buffer.from('{"a":1}');
+      response.writeHead(200, isPacked ? { ...JSON_TYPE, 'Content-Encoding': 'gzip' } : JSON_TYPE);
+      response.end(isPacked ? gzipSync(body) : body);
+    };
+    const packing = { headers: { 'Accept-Encoding': 'gzip, br' } };
+    await world.ask(PAGE, packing);
+    const packed = await world.ask(PAGE, { headers: { 'Accept-Encoding': 'gzip' } });
+    expect(packed).toMatchObject({ headers: { 'content-encoding': 'gzip' }, cache: { hit: true } });
+    expect(gunzipSync(packed.bytes).toString()).toBe('{"a":1}');
+    expect(await world.ask(PAGE)).toMatchObject({ text: '{"a":1}' });
+    expect(arrived).toHaveLength(2);
+  });
+
+  it.each([
+    ['a key of their own', PAGE, { 'X-Api-Key': 'mine' }],
+    ['a key in the query', `${PAGE}&api_key=mine`, {}],
+    ['Authorization', PAGE, { Authorization: 'Bearer x' }],
+    ['a condition', PAGE, { 'If-None-Match': '"x"' }],
+    ['a range', PAGE, { Range: 'bytes=0-1' }],
+    ['an operation that is not in use', '/api/v3/traces?tx_hash=x', {}],
+    ['an operation that is in use, in no cached form', '/api/v3/blocks?start_lt=1', {}],
+    ['another prefix', '/api/v2/x', {}],
+  ])('are passed each for itself with %s', async (_, target, headers) => {
+    await start({ CACHE_OPERATIONS: 'blocks,rest', PASSTHROUGH_PREFIXES: '/api/v3/,/api/v2/' });
+    for (let time = 0; time < 3; time++) {
+      expect(await world.ask(target, { headers })).toMatchObject({ status: 200, cache: { fwd: 'bypass' } });
+    }
+    expect(arrived).toHaveLength(3);
+    expect(arrived[2]?.target).toBe(target);
+  });
+
+  it('never get what a key that is not shared has seen', async () => {
+    await start({ UPSTREAM_API_KEY: 'ours', PASSTHROUGH_SHARED_KEY: 'on' });
+    answer = ({ headers }, response) => response.writeHead(200, JSON_TYPE).end(JSON.stringify(headers['x-api-key']));
+    expect(await world.ask(PAGE, { headers: { 'X-Api-Key': 'mine' } })).toMatchObject({ text: '"mine"' });
+    expect(await world.ask(PAGE)).toMatchObject({ text: '"ours"' });
+    expect(await world.ask(PAGE, { headers: { 'X-Api-Key': 'mine' } })).toMatchObject({ text: '"mine"' });
+    expect(await world.ask(PAGE)).toMatchObject({ text: '"ours"', cache: { hit: true } });
+  });
+
+  it.each([
+    ['not JSON', { 'Content-Type': 'text/html' }, '<html>'],
+    ['without a type', {}, '{"a":1}'],
+    ['too large, as its length says', { ...JSON_TYPE, 'Content-Length': '200000' }, `"${'x'.repeat(199_998)}"`],
+    ['too large, as its bytes say', JSON_TYPE, `"${'x'.repeat(199_998)}"`],
+  ])('are one request each for an answer that is %s', async (_, headers, body) => {
+    await start({}, { upstream: { maxBodySize: 100_000, timeout: 60_000 } as never });
+    answer = (_asked, response) => {
+      response.writeHead(200, headers);
+      response.write(body.slice(0, 150_000));
+      response.end(body.slice(150_000));
+    };
+    const answers = await herd(5);
+    expect(answers.every((each) => each.status === 200 && each.text === body)).toBe(true);
+    expect(arrived).toHaveLength(5);
+    await world.ask(PAGE);
+    expect(arrived).toHaveLength(6);
+    await expect.poll(() => world.proxy.metric('toncache_upstream_in_flight'), PATIENCE).toBe(0);
+  });
+
+  it('are refused alike where the indexer fails, and asked for again', async () => {
+    await start();
+    answer = (_, response) => void response.socket?.destroy();
+    const answers = await herd(10);
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([502]));
+    answer = (_, response) =>
+      response.writeHead(200, { ...JSON_TYPE, 'Content-Length': '9' }).write('{', () => response.destroy());
+    expect(await world.ask(PAGE)).toMatchObject({ status: 502 });
+    answer = counting;
+    expect(await world.ask(PAGE)).toMatchObject({ status: 200 });
+    expect(arrived).toHaveLength(3);
+  });
+
+  it('of one path with 20 broken keys close no other path', async () => {
+    await start();
+    answer = ({ target }, response) => response.writeHead(target.includes('bad') ? 500 : 200, JSON_TYPE).end('{}');
+    for (const n of many(30)) expect(await world.ask(`/api/v3/bad?n=${n}`)).toMatchObject({ status: 500 });
+    for (const target of [PAGE, '/api/v3/nft/items', '/api/v3/bad/x']) {
+      expect((await world.ask(target)).status).toBe(target.includes('bad') ? 500 : 200);
+    }
+    answer = ({ target }, response) => {
+      response.writeHead(target.includes('limited') ? 429 : 200, { ...JSON_TYPE, 'Retry-After': '60' }).end('{}');
+    };
+    for (const n of many(30)) await world.ask(`/api/v3/limited/${n}`);
+    expect(await world.ask('/api/v3/limited/0')).toMatchObject({ status: 503 });
+    expect(await world.ask('/api/v3/wallet?x=1')).toMatchObject({ status: 200 });
+  });
+
+  it('are answered though the client that came first has left', async () => {
+    await start();
+    const open = gate();
+    const first = await world.proxy.sendIn(PAGE);
+    await expect.poll(() => arrived.length, PATIENCE).toBe(1);
+    const second = await world.proxy.sendIn(PAGE);
+    first.leave();
+    await world.proxy.untilTakenIn();
+    open();
+    expect(await second.answer).toMatchObject({ text: '{"count":1}' });
+    expect(arrived).toHaveLength(1);
+  });
+
+  it('are passed on though the client that came first has left', async () => {
+    await start();
+    answer = (_, response) => response.writeHead(200, { 'Content-Type': 'text/plain' }).end('text');
+    const open = gate();
+    const first = await world.proxy.sendIn(PAGE);
+    await expect.poll(() => arrived.length, PATIENCE).toBe(1);
+    const second = await world.proxy.sendIn(PAGE);
+    first.leave();
+    await world.proxy.untilTakenIn();
+    open();
+    expect(await second.answer).toMatchObject({ text: 'text' });
+    expect(arrived).toHaveLength(2);
+    await expect.poll(() => world.proxy.metric('toncache_upstream_in_flight'), PATIENCE).toBe(0);
+  });
+
+  it.each(['text/plain', 'application/json'])(
+    'end at the indexer where their client leaves in the middle (%s)',
+    async (type) => {
+      await start({}, { upstream: { maxBodySize: 100_000, timeout: 60_000 } as never });
+      let isBroken = false;
+      answer = (_, response) => {
+        response.on('close', () => (isBroken = !response.writableFinished));
+        response.writeHead(200, { 'Content-Type': type }).write('x'.repeat(150_000));
+      };
+      const socket = connectTo(world.proxy.url);
+      socket.write(head(`GET ${PAGE}`));
+      await once(socket, 'readable');
+      socket.destroy();
+      await expect.poll(() => isBroken, PATIENCE).toBe(true);
+      expect(world.proxy.log.filter(({ level }) => level >= 40)).toEqual([]);
+    },
+  );
+
+  it('that were asked before a purge answer none that was asked after it', async () => {
+    await start({ ADMIN_TOKEN: 'token' });
+    const purge = () =>
+      world.proxy.askAdmin('/purge', {
+        method: 'POST',
+        headers: { ...JSON_TYPE, Authorization: 'Bearer token' },
+        body: '{"seqno":7}',
+      });
+    await world.ask(PAGE);
+    expect(await purge()).toMatchObject({ status: 200 });
+    expect(await world.ask(PAGE)).toMatchObject({ text: '{"count":2}' });
+    world.advance(400);
+    const open = gate();
+    const before = await world.proxy.sendIn(PAGE);
+    await expect.poll(() => arrived.length, PATIENCE).toBe(3);
+    await purge();
+    const after = await world.proxy.sendIn(PAGE);
+    await expect.poll(() => arrived.length, PATIENCE).toBe(4);
+    open();
+    await Promise.all([before.answer, after.answer]);
+    expect(await world.ask(PAGE)).toMatchObject({ cache: { hit: true } });
+    expect(arrived).toHaveLength(4);
+  });
+
+  it('take a tenth of the memory at most', async () => {
+    await start({ MEMORY_MAX_SIZE: '1MiB' });
+    answer = (_, response) => response.writeHead(200, JSON_TYPE).end(JSON.stringify('x'.repeat(30_000)));
+    for (const n of many(5)) await world.ask(`/api/v3/x?n=${n}`);
+    expect(await world.ask('/api/v3/x?n=4')).toMatchObject({ cache: { hit: true } });
+    expect(await world.ask('/api/v3/x?n=0')).toMatchObject({ cache: { fwd: 'miss' } });
+  });
+
+  it('are 1 request of the limit of a client', async () => {
+    await start({}, { clients: { missesPerSecond: 1 } });
+    expect((await herd(5)).map(({ status }) => status)).toEqual(Array.from({ length: 5 }, () => 200));
+    expect(await world.ask(PAGE)).toMatchObject({ status: 200, cache: { hit: true } });
+    expect(await world.ask('/api/v3/other')).toMatchObject({ status: 429 });
+  });
+
+  it('are passed each for itself where the setting does not name them', async () => {
+    await start({ CACHE_OPERATIONS: 'all' });
+    await world.ask(PAGE);
+    expect(await world.ask(PAGE)).toMatchObject({ cache: { fwd: 'bypass' } });
+    expect(arrived).toHaveLength(2);
+  });
+});
+
+describe('POST runGetMethod', () => {
+  it('is joined and kept by its body', async () => {
+    await start();
+    const body = '{"address":"x","method":"seqno","stack":[]}';
+    const answers = await herd(300, RUN, post(body));
+    expect(new Set(answers.map((each) => each.text))).toEqual(new Set(['{"count":1}']));
+    expect(arrived).toMatchObject([{ method: 'POST', target: RUN, body }]);
+    expect(await world.ask(RUN, post(body))).toMatchObject({ cache: { hit: true } });
+    await world.ask(RUN, post(`${body} `));
+    await world.ask(RUN, post(body, { 'Content-Type': 'text/plain' }));
+    await world.ask(`${RUN}/`, post(body));
+    await world.ask(RUN);
+    expect(arrived).toHaveLength(5);
+    world.advance(400);
+    expect(await world.ask(RUN, post(body))).toMatchObject({ text: '{"count":6}' });
+  });
+
+  it.each([
+    [4096, 1],
+    [4097, 3],
+  ])('with a body of %i bytes is sent %i times for 3 clients', async (bytes, times) => {
+    await start();
+    const body = 'x'.repeat(bytes);
+    for (let time = 0; time < 3; time++) await world.ask(RUN, post(body));
+    for (const chunked of many(3)) {
+      await world.ask(`${RUN}?${chunked > 2}`, post(body, { 'Transfer-Encoding': 'chunked' }));
+    }
+    expect(arrived.map((each) => each.body.length)).toEqual(Array.from({ length: 2 * times }, () => bytes));
+  });
+
+  it('closes no other path where the indexer refuses it', async () => {
+    await start();
+    answer = ({ method }, response) => response.writeHead(method === 'POST' ? 500 : 200, JSON_TYPE).end('{}');
+    for (const n of many(30)) expect(await world.ask(RUN, post(`${n}`))).toMatchObject({ status: 500 });
+    expect(await world.ask(PAGE)).toMatchObject({ status: 200 });
+  });
+});
+
+describe.each(['message', 'estimateFee', 'emulate', 'emulateTrace'])('POST %s', (name) => {
+  it('is sent 300 times for 300 clients', async () => {
+    await start();
+    const target = `/api/v3/${name}`;
+    await Promise.all(many(300).map(() => world.ask(target, post('{"boc":"AA"}'))));
+    expect(arrived).toHaveLength(300);
+  });
+});
