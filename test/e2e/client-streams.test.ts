@@ -1,7 +1,10 @@
 import { once } from 'node:events';
+import { createServer as createSecureServer } from 'node:https';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { describe, expect, it } from 'vitest';
-import { WebSocket } from 'ws';
+import { WebSocket, WebSocketServer } from 'ws';
+import { selfSignedCertificate } from '../support/self-signed-certificate.ts';
 import type { RunningProxy } from '../support/start-proxy.ts';
 import { EventsClient, refusedWith, SSE, WebSocketClient, WS } from '../support/stream-clients.ts';
 import { accountOf, send } from '../support/streaming-world.ts';
@@ -192,6 +195,52 @@ describe('a client of the Streaming API', () => {
     await expect.poll(() => ended(world, 'sse', 'upstream-ended'), PATIENCE).toBe(1);
     using again = await WebSocketClient.open(world.proxy.url);
     await again.ask({ operation: 'ping', id: 'p' });
+  });
+});
+
+describe('the server of the stream', () => {
+  /** One that answers with its own path, over TLS, and accepts WebSockets there. */
+  async function startServer() {
+    const certificate = selfSignedCertificate('stream.test', '127.0.0.1');
+    const server = createSecureServer(certificate, ({ url }, response) => response.end(url));
+    const sockets = new WebSocketServer({ server });
+    const asked: (string | undefined)[] = [];
+    sockets.on('connection', (socket, { url, headers }) => {
+      asked.push(`${headers.host} ${url}`);
+      socket.on('message', (data) => socket.send(`echo ${String(data)}`));
+    });
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    const trusted = getCACertificates('default');
+    setDefaultCACertificates([...trusted, certificate.cert]);
+    const { port } = server.address() as AddressInfo;
+    const end = () => {
+      setDefaultCACertificates(trusted);
+      for (const socket of sockets.clients) socket.terminate();
+      server.close();
+      server.closeAllConnections();
+    };
+    return { host: `127.0.0.1:${port}`, asked, [Symbol.dispose]: end };
+  }
+
+  it.each([
+    ['wss', '/api/streaming/v2/ws', '/api/streaming'],
+    ['wss', '/streaming/v2/ws', '/streaming'],
+    ['wss', '/its/own/streaming/v2/ws', '/its/own/streaming'],
+    ['https', '', '/api/streaming'],
+    ['https', '/its/own', '/its/own/api/streaming'],
+  ])('is reached over TLS, at %s://host%s as %s', async (scheme, path, below) => {
+    using server = await startServer();
+    const url = `${scheme}://${server.host}${path}`;
+    await using world = await startWorld();
+    const proxy = await world.addProxy({
+      env: { PASSTHROUGH: 'on', ...(scheme === 'wss' ? { STREAM_URL: url } : { UPSTREAM_URL: url }) },
+    });
+    using client = await WebSocketClient.open(proxy.url, {}, `${WS}?a=%20b`);
+    await client.ask({ operation: 'ping' });
+    expect(client.messages).toEqual(['echo {"operation":"ping"}']);
+    // Our own stream has another path than this one.
+    expect(server.asked).toContain(`${server.host} ${below}/v2/ws?a=%20b`);
+    expect((await proxy.ask(SSE, { method: 'POST', body: '{}' })).text).toBe(`${below}/v2/sse`);
   });
 });
 
