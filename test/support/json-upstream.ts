@@ -47,7 +47,7 @@ export class GatedAnswers {
 }
 
 /** Whether a request, given its head, is the proxy's own question for the head of the chain. */
-function asksForHead(head: string): boolean {
+export function asksForHead(head: string): boolean {
   return head.startsWith('GET /api/v3/masterchainInfo ');
 }
 
