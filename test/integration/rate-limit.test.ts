@@ -110,10 +110,11 @@ const pass = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 /**
  * The most requests in so many seconds: one at the beginning and one at the end, and those before that are overdue. A request
- * passes the event loop about five times on its way: its slot in Redis, its timer, its connection, its arrival.
+ * passes the event loop about five times on its way: its slot in Redis, its timer, its connection, its arrival. And a turn may
+ * have come while the reply of Redis was on its way.
  */
-function mostIn(seconds: number, perSecond: number): number {
-  const overdueSeconds = (5 * stalls.max) / 1e9;
+function mostIn(seconds: number, perSecond: number, redisAwayMs = 0): number {
+  const overdueSeconds = (5 * stalls.max) / 1e9 + redisAwayMs / 1000;
   return Math.floor((seconds + overdueSeconds) * perSecond) + 1;
 }
 
@@ -207,17 +208,21 @@ describe('with Redis 10 ms away', () => {
     for (let time = 0; time < 3; time++) {
       const turns = (await turnsOf(instances, 300, 10, 1000)).flat();
       used.push(turns.length);
-      expect(mostWithin(turns, 500)).toBeLessThanOrEqual(mostIn(0.5, 300));
+      expect(mostWithin(turns, 500)).toBeLessThanOrEqual(mostIn(0.5, 300, 10));
     }
     expect(median(used)).toBeGreaterThanOrEqual(0.9 * 300);
   });
 
   test.each([
-    [2, 6000],
-    [300, 1500],
-  ])('two instances have as many of %i turns a second', async (perSecond, forMs) => {
-    const [one = [], other = []] = await turnsOf(2, perSecond, 10, forMs);
-    expect(Math.abs(one.length - other.length)).toBeLessThanOrEqual(Math.max(1, 0.1 * one.length));
+    [2, 6000, 1],
+    [300, 1500, 3],
+  ])('two instances have as many of %i turns a second', async (perSecond, forMs, times) => {
+    const parts: number[] = [];
+    for (let time = 0; time < times; time++) {
+      const [one = [], other = []] = await turnsOf(2, perSecond, 10, forMs);
+      parts.push(Math.max(0, Math.abs(one.length - other.length) - 1) / one.length);
+    }
+    expect(median(parts)).toBeLessThanOrEqual(0.1);
   });
 });
 
