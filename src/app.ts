@@ -251,7 +251,7 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
       ready = true;
       return { publicUrl, adminUrl };
     },
-    askIndexers: indexers.prove,
+    askIndexers: indexers.checkHeads,
     close: async () => {
       ready = false;
       // Load balancers send requests until they next look at /readyz.

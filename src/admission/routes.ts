@@ -1,6 +1,6 @@
+import type { Health } from '../fleet/health.ts';
 import type { Ms } from '../time-units.ts';
 import { type Guard, type Refusal, type RouteRequest, refusalNow } from './guard.ts';
-import type { Health } from './health.ts';
 import type { RateLimit } from './rate-limit.ts';
 import type { Slots } from './slots.ts';
 

@@ -1,8 +1,8 @@
 import type { KeyPaused } from '../admission/pause.ts';
+import type { Fall } from '../chain/fallen-head.ts';
+import type { HeadFault } from '../chain/indexer-head.ts';
 import type { ErrorCode } from '../errors.ts';
 import type { ShedReason } from '../failures/shed-reasons.ts';
-import type { Fall } from '../indexer/fallen-head.ts';
-import type { HeadFault } from '../indexer/indexer-head.ts';
 import type { IndexerWords, UpstreamEvent } from '../indexer/upstream-client.ts';
 import type { OperationName } from '../ton/operation-names.ts';
 

@@ -1,6 +1,6 @@
 import { type Entry, HIGHEST_CLASS_RANK } from '../cache/entry.ts';
 import { plainBody } from '../cache/gzip.ts';
-import type { KnownChain } from '../indexer/known-chain.ts';
+import type { KnownChain } from '../chain/known-chain.ts';
 import { type ChainHead, headIn } from '../ton/chain-point.ts';
 import { seqnoIn } from '../ton/tags.ts';
 

@@ -1,5 +1,4 @@
 import { type Guard, passBy } from '../admission/guard.ts';
-import { Health } from '../admission/health.ts';
 import { notServedGuard } from '../admission/not-served.ts';
 import { operationBreakers } from '../admission/operation-breakers.ts';
 import { Pause } from '../admission/pause.ts';
@@ -8,9 +7,10 @@ import type { Route } from '../admission/routes.ts';
 import { sharedTurns } from '../admission/shared-turns.ts';
 import { Slots } from '../admission/slots.ts';
 import { rateKeyOf } from '../cache/redis-keys.ts';
+import { IndexerHead } from '../chain/indexer-head.ts';
 import { poolsOf } from '../config/open-files.ts';
+import { Health } from '../fleet/health.ts';
 import { pathKey } from '../http/pass-through/passable-target.ts';
-import { IndexerHead } from '../indexer/indexer-head.ts';
 import { UpstreamClient, type UpstreamClientDependencies } from '../indexer/upstream-client.ts';
 import { redisBreaker } from '../redis/breaker.ts';
 import type { RedisScripting } from '../redis/connect.ts';

@@ -1,13 +1,13 @@
 import { Admission } from '../admission/admission.ts';
 import { Backlog } from '../admission/backlog.ts';
-import { Health } from '../admission/health.ts';
 import { MemoryPressure } from '../admission/memory-pressure.ts';
 import { type Route, Routes } from '../admission/routes.ts';
 import { Slots } from '../admission/slots.ts';
 import { AnswerBodyReader } from '../answer/answer-body-reader.ts';
-import { FollowedChain } from '../indexer/followed-chain.ts';
-import { Heads } from '../indexer/heads.ts';
-import { KnownChain } from '../indexer/known-chain.ts';
+import { FollowedChain } from '../chain/followed-chain.ts';
+import { KnownChain } from '../chain/known-chain.ts';
+import { Heads } from '../fleet/heads.ts';
+import { Health } from '../fleet/health.ts';
 import type { RedisScripting } from '../redis/connect.ts';
 import type { Ms } from '../time-units.ts';
 import { GLOBAL_IDS } from '../ton/chain-point.ts';
@@ -98,7 +98,7 @@ export function openIndexers(context: AppContext, { scripting, instances, makeRo
      * Asks all but backups for their heads and for the blocks that they name: the log says which cannot be asked, and
      * which have no blocks. Takes up to 3 s longer than their answers. Never rejects.
      */
-    prove: async (): Promise<void> => void (await Promise.all(replicas.map(({ head }) => head.prove()))),
+    checkHeads: async (): Promise<void> => void (await Promise.all(replicas.map(({ head }) => head.check()))),
     /** Resolves when the heads of several replicas are known, after 1 s at the latest: so none answers from the past. */
     ready: async (): Promise<void> => heads?.ask(),
     /** Closes all connections; requests under way fail. */

@@ -27,7 +27,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(dir, { recursive: true }));
 
-/** The block that the indexer names as its newest, which each process asks for as a proof that it is there. */
+/** The block that the indexer names as its newest, which each process asks for in its head check. */
 const NEWEST: JsonAnswer = { status: 200, body: { blocks: [{ workchain: -1, seqno: 7 }] } };
 
 const asksForChildren = (text: string) => text.includes('/adjacentTransactions?');

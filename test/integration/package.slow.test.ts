@@ -121,7 +121,7 @@ describe('the npm package', () => {
   it('starts, answers from the cache, and drains', async () => {
     const indexer = await startIndexer();
     await using started = await startInstalled(indexer.url);
-    // Not the newest one: that is asked for at the start, as a proof that the indexer has it.
+    // Not the newest one: the head check asks for that at the start.
     const target = `/api/v3/masterchainBlockShards?seqno=${indexer.chain.headSeqno - 5}`;
     const statuses = [];
     for (let time = 0; time < 2; time++) statuses.push((await fetch(started.url + target)).headers.get('cache-status'));

@@ -5,7 +5,7 @@ import { type Indexer, startIndexer } from '../../src/tools/simulator/indexer.ts
 import { connectTo } from '../support/http-client.ts';
 import { ProxyProcess } from '../support/proxy-process.ts';
 
-/** Of an operation that toncache asks only for clients: it asks for blocks by itself, as a proof that they are there. */
+/** Of an operation that toncache asks only for clients: its head checks ask for blocks. */
 export const TARGET = `/api/v3/adjacentTransactions?hash=${'c0'.repeat(32)}`;
 export const REQUEST = `GET ${TARGET} HTTP/1.1\r\nHost: toncache\r\n\r\n`;
 export const DRAIN_MS = 300;

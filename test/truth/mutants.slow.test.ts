@@ -71,7 +71,7 @@ const MUTANTS: readonly Mutant[] = [
     rule: 'a final trace is believed to be pending where the database is behind',
     finding: 'regression',
     fault: 'database-lag',
-    file: 'answer/doubt.ts',
+    file: 'fleet/doubt.ts',
     from: "(isAbsent || finality?.rule === 'pendingFinalized')",
     to: 'isAbsent',
   },

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import type { Refusal } from '../../admission/guard.ts';
-import type { IndexerHead } from '../../indexer/indexer-head.ts';
+import type { IndexerHead } from '../../chain/indexer-head.ts';
 import type { ForwardedAnswer, UpstreamClient } from '../../indexer/upstream-client.ts';
 import { learningHead } from './learn-head.ts';
 import {

@@ -1,8 +1,8 @@
+import type { HeadFault } from '../../chain/indexer-head.ts';
 import { type ErrorCode, isErrorCode } from '../../errors.ts';
 import { FAILURES } from '../../failures/codes.ts';
 import { sentenceOf } from '../../failures/sentence.ts';
 import { isShedReason, SHED } from '../../failures/shed-reasons.ts';
-import type { HeadFault } from '../../indexer/indexer-head.ts';
 import { CLIENT_MISTAKES, OUTCOMES, outcomeOfResult } from '../../outcomes.ts';
 import type { Growth, Samples } from '../samples.ts';
 import type { LastFailure, LastFailures } from './last-failures.ts';

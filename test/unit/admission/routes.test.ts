@@ -2,12 +2,12 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { Admission, type Entered } from '../../../src/admission/admission.ts';
 import { Backlog } from '../../../src/admission/backlog.ts';
 import { type Guard, passBy } from '../../../src/admission/guard.ts';
-import type { Health } from '../../../src/admission/health.ts';
 import { notServedGuard } from '../../../src/admission/not-served.ts';
 import { Pause } from '../../../src/admission/pause.ts';
 import { RateLimit } from '../../../src/admission/rate-limit.ts';
 import { type Route, Routes } from '../../../src/admission/routes.ts';
 import { Slots } from '../../../src/admission/slots.ts';
+import type { Health } from '../../../src/fleet/health.ts';
 import { sentFor } from '../../support/sent-for.ts';
 import { MUCH_MEMORY, PATIENCE_MS } from './open-admission.ts';
 

@@ -1,7 +1,7 @@
+import type { EndPass } from '../admission/guard.ts';
 import { CircuitBreaker, FailuresInARow } from '../circuit-breaker.ts';
 import { OUTCOMES } from '../outcomes.ts';
 import type { MonotonicMs, Ms } from '../time-units.ts';
-import type { EndPass } from './guard.ts';
 
 /** So many failures in a row, of whatever operation, and an indexer is not asked while others are well. */
 const FAILURES = 3;

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { Hedging } from '../../../src/indexer/hedging.ts';
+import { Hedging } from '../../../src/fleet/hedging.ts';
 import { HEDGES, RetryBudget } from '../../../src/indexer/retry-budget.ts';
 
 let hedging: Hedging;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { HeadJudge, type HeadRefusal } from '../../../src/indexer/head-judge.ts';
+import { HeadJudge, type HeadRefusal } from '../../../src/chain/head-judge.ts';
 import type { ChainHead } from '../../../src/ton/chain-point.ts';
 
 const START = 1_800_000_000_000;

@@ -1,7 +1,8 @@
 import type { EpochMs } from '../time-units.ts';
 import type { ChainHead, ChainPoint } from '../ton/chain-point.ts';
 import type { FollowedChain } from './followed-chain.ts';
-import { type IndexerHead, SHOWN_HOLDS_MS } from './indexer-head.ts';
+import type { IndexerHead } from './indexer-head.ts';
+import { SHOWN_HOLDS_MS } from './shown-chain.ts';
 
 export interface KnownChainDependencies {
   /** Of all indexers of this instance. */

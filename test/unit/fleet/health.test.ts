@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from 'vitest';
-import { Health } from '../../../src/admission/health.ts';
+import { Health } from '../../../src/fleet/health.ts';
 import type { Outcome } from '../../../src/outcomes.ts';
 
 let now: number;

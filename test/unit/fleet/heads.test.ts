@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { Heads } from '../../../src/indexer/heads.ts';
-import type { HeadFault } from '../../../src/indexer/indexer-head.ts';
+import type { HeadFault } from '../../../src/chain/indexer-head.ts';
+import { Heads } from '../../../src/fleet/heads.ts';
 import type { ChainHead } from '../../../src/ton/chain-point.ts';
 
 const MAX_LAG = 12;

@@ -1,13 +1,13 @@
+import type { UpstreamAnswer, UpstreamRequest } from '../indexer/upstream-client.ts';
 import { isObject } from '../json-object.ts';
 import type { EpochMs, Ms } from '../time-units.ts';
 import { masterchainBlockShards } from '../ton/operations/masterchain-block-shards.ts';
 import { parseAnswer } from '../ton/parse-answer.ts';
-import type { UpstreamAnswer, UpstreamRequest } from './upstream-client.ts';
 
 /** Rounds become visible out of order: a block that was named this long ago is there, if the indexer has blocks at all. */
 const SETTLED_MS: Ms = 10_000;
 
-/** No block is remembered for so long after one was found, or the first look. With the time above: a question each 30 s. */
+/** No block is remembered for this long after one was found, or the first look. With the time above: a check each 30 s. */
 const REST_MS: Ms = 20_000;
 
 /** A longer answer is not read, because that would hold up the event loop. The real one has 5 KB. */
@@ -19,8 +19,8 @@ export function blockQuestion(seqno: number): UpstreamRequest {
 }
 
 /**
- * Whether an answer to {@link blockQuestion} shows the block; `undefined` for one that says nothing of it: a failure, or
- * what is too long. Any 404 shows that it is missing, also that of a gateway.
+ * Whether an answer to {@link blockQuestion} shows the block; `undefined` where that is not known: a failure, or an answer
+ * that is too long. Any 404 shows that it is missing, also that of a gateway.
  */
 export function showsBlock(
   { status, body }: Pick<UpstreamAnswer, 'status' | 'body'>,
@@ -33,10 +33,10 @@ export function showsBlock(
 }
 
 /**
- * When an indexer is asked for a block that it has named as its newest, and whether it lacked one. That is the proof that
- * it answers at all: `masterchainInfo` alone could come from a replica without history, and a 404 from anybody.
+ * When an indexer is asked for a block that it has named as its newest, and whether it lacked one. `masterchainInfo` alone
+ * could come from a replica without history, and a 404 from anybody.
  */
-export class BlockProof {
+export class HeadCheck {
   #named: { readonly seqno: number; readonly at: EpochMs } | undefined;
   /** From when on a block is remembered; `undefined` before the first look. */
   #namedFrom: EpochMs | undefined;
@@ -70,7 +70,7 @@ export class BlockProof {
     this.#namedFrom = isThere === true ? now + REST_MS : now;
   }
 
-  /** To be called when the clock has jumped. */
+  /** Call when the clock has jumped. */
   forget(): void {
     this.#named = undefined;
     this.#namedFrom = undefined;

@@ -1,9 +1,9 @@
 import type { EntryRequest } from '../admission/guard.ts';
+import type { IndexerHead } from '../chain/indexer-head.ts';
 import type { ProxyError } from '../errors.ts';
-import type { Heads } from '../indexer/heads.ts';
-import type { IndexerHead } from '../indexer/indexer-head.ts';
 import { OUTCOMES, outcomeOf } from '../outcomes.ts';
 import type { Finality } from '../ton/finality.ts';
+import type { Heads } from './heads.ts';
 
 export interface DoubtDependencies {
   /** In the order of the routes of admission, backups last. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { FallenHead } from '../../../src/indexer/fallen-head.ts';
+import { FallenHead } from '../../../src/chain/fallen-head.ts';
 
 /** A head that is polled: `poll` names a block, some seconds after the one before. */
 function polledHead() {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { Doubt } from '../../../src/answer/doubt.ts';
 import { ProxyError } from '../../../src/errors.ts';
+import { Doubt } from '../../../src/fleet/doubt.ts';
 import type { Finality } from '../../../src/ton/finality.ts';
 import { sentFor } from '../../support/sent-for.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { FollowedChain } from '../../../src/indexer/followed-chain.ts';
-import { HeadJudge } from '../../../src/indexer/head-judge.ts';
-import { KnownChain } from '../../../src/indexer/known-chain.ts';
+import { FollowedChain } from '../../../src/chain/followed-chain.ts';
+import { HeadJudge } from '../../../src/chain/head-judge.ts';
+import { KnownChain } from '../../../src/chain/known-chain.ts';
 import type { ChainHead } from '../../../src/ton/chain-point.ts';
 
 const START = 1_800_000_000_000;

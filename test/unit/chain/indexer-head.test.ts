@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { type HeadFault, IndexerHead } from '../../../src/chain/indexer-head.ts';
 import { overloaded, ProxyError } from '../../../src/errors.ts';
-import { type HeadFault, IndexerHead } from '../../../src/indexer/indexer-head.ts';
 import type { UpstreamAnswer, UpstreamRequest } from '../../../src/indexer/upstream-client.ts';
 
 const START = 1_800_000_000_000;
@@ -164,14 +164,14 @@ describe('the block that was named', () => {
     const { head, indexer, blocksAsked, faults } = oneHead();
     let missing = 3;
     indexer.block = () => (missing-- > 0 ? NOT_FOUND : undefined);
-    const proven = head.prove();
+    const checked = head.check();
     await vi.advanceTimersByTimeAsync(3000);
-    await proven;
+    await checked;
     expect([faults, blocksAsked()]).toEqual([[], [0, 0.5, 1, 1.5].map((seconds) => [seconds, NEWEST])]);
 
     const other = oneHead();
     other.indexer.block = () => NOT_FOUND;
-    const asked = other.head.prove();
+    const asked = other.head.check();
     await vi.advanceTimersByTimeAsync(2999);
     expect(other.faults).toEqual([]);
     await vi.advanceTimersByTimeAsync(1);
@@ -277,7 +277,7 @@ test('one indexer is never asked two questions at once', async () => {
   indexer.head = () => said.promise;
   const first = head.ask();
   expect(await head.ask()).toBeUndefined();
-  await head.prove();
+  await head.check();
   head.askIfDue();
   expect(head.chainTime).toBeUndefined();
   expect(asked).toHaveLength(1);

@@ -1,8 +1,8 @@
+import { mostBlocksIn } from '../chain/head-judge.ts';
+import type { IndexerHead } from '../chain/indexer-head.ts';
 import type { MonotonicMs, Ms } from '../time-units.ts';
 import type { ChainHead } from '../ton/chain-point.ts';
 import { shorterHistories } from '../ton/histories.ts';
-import { mostBlocksIn } from './head-judge.ts';
-import type { IndexerHead } from './indexer-head.ts';
 
 /** After this time a round is over: one that has not answered by then does not count as the newest. */
 const ROUND_MS: Ms = 1000;

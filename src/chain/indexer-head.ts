@@ -1,0 +1,232 @@
+import type { EpochMs, Ms } from '../time-units.ts';
+import type { ChainHead, ChainPoint } from '../ton/chain-point.ts';
+import { type Fall, FallenHead } from './fallen-head.ts';
+import { HeadCheck } from './head-check.ts';
+import { HeadJudge } from './head-judge.ts';
+import { HeadPoll, type HeadPollDependencies } from './head-poll.ts';
+import { isPlausible, type LastWord, ShownChain } from './shown-chain.ts';
+
+/** At a start the named block is asked for again for this long, and this often: rounds become visible out of order. */
+const [START_CHECK_MS, START_CHECK_EVERY_MS]: [Ms, Ms] = [3000, 500];
+
+/** Blocks this far below the head, 40 s, are there if the indexer has them at all. */
+const SETTLED_BLOCKS = 100;
+
+/** Why the head of an indexer does not count: it lacks a block that it named, or follows another chain. */
+export type HeadFault = 'lacks-block' | 'other-chain';
+
+export interface IndexerHeadDependencies extends HeadPollDependencies {
+  /** Whether this process follows the chain of this `global_id`. */
+  readonly isOurChain: (globalId: number) => boolean;
+  /** Called when its head turns out to be wrong, or is right again (`undefined`). */
+  readonly onFault: (fault: HeadFault | undefined) => void;
+  /** Called when its head has fallen back, and when it is there again, or an hour is over (`undefined`). */
+  readonly onFall: (fall: Fall | undefined) => void;
+  /** The head is asked for at most as often as this. */
+  readonly askEveryMs: () => Ms;
+}
+
+/**
+ * The chain of one indexer as far as it is known ({@link ShownChain}), and whether that is true: heads that cannot be are
+ * refused ({@link HeadJudge}), heads that fall back are noticed ({@link FallenHead}), and each 30 s that it is asked for its
+ * head it is also asked for a block that it named before ({@link HeadCheck}). While it lacks one, or follows another chain
+ * than this process, its head does not count.
+ *
+ * The age of transactions counts from the chain time, because an indexer that catches up commits hour-old transactions now.
+ * If that time is older than the head, or unknown, lifetimes come out too short, but no answer is wrong: nobody waits for it.
+ */
+export class IndexerHead {
+  readonly #dependencies: IndexerHeadDependencies;
+  readonly #shown: ShownChain;
+  readonly #poll: HeadPoll;
+  readonly #check = new HeadCheck();
+  readonly #judge: HeadJudge;
+  readonly #fallen: FallenHead;
+  #isOfOtherChain = false;
+  #fault: HeadFault | undefined;
+  #isAsking = false;
+
+  constructor(dependencies: IndexerHeadDependencies) {
+    this.#dependencies = dependencies;
+    this.#shown = new ShownChain(dependencies.now);
+    this.#poll = new HeadPoll(dependencies);
+    this.#judge = new HeadJudge(dependencies);
+    this.#fallen = new FallenHead(dependencies.now);
+  }
+
+  /** The chain time, epoch milliseconds; `undefined` if nothing has shown it in the last 60 s. */
+  get chainTime(): EpochMs | undefined {
+    return this.#shown.time;
+  }
+
+  /** The highest block that it is known to have; -1 while none is known. */
+  get seqno(): number {
+    return this.#shown.seqno;
+  }
+
+  /** The newest block that it has by its newest word; -1 while that is unknown or does not count. */
+  get newestBlock(): number {
+    return this.#fault === undefined ? this.#shown.last : -1;
+  }
+
+  /** The oldest block that it has by its newest word; `undefined` where it does not say, or its head does not count. */
+  get oldestBlock(): number | undefined {
+    return this.#fault === undefined && this.#shown.first > 0 ? this.#shown.first : undefined;
+  }
+
+  /** Whether it has a masterchain block by its own word. */
+  hasBlock(seqno: number): boolean {
+    return this.#shown.first <= seqno && seqno <= this.newestBlock;
+  }
+
+  /** Whether it has shown in the last 60 s that its chain has reached a masterchain block. */
+  hasReached(seqno: number): boolean {
+    return this.#shown.hasReached(seqno);
+  }
+
+  /** Why its head does not count; `undefined` while it does. */
+  get fault(): HeadFault | undefined {
+    return this.#fault;
+  }
+
+  /** From which block its head has fallen back, and to which; `undefined` while it has not. */
+  get fall(): Fall | undefined {
+    return this.#fallen.fall;
+  }
+
+  /** For operators; `undefined` if it was not asked for its head in the last 60 s, or did not answer. */
+  get lastWord(): LastWord | undefined {
+    return this.#shown.lastWord;
+  }
+
+  /** Whether head polls fail, or the last one has had no answer for a second. */
+  get isSilent(): boolean {
+    return this.#poll.isUnresponsive;
+  }
+
+  /** Call when the chain time counts: asks for the head in the background, if it is time. */
+  askIfDue(): void {
+    if (this.#poll.isDue(this.#dependencies.askEveryMs())) void this.ask();
+  }
+
+  /**
+   * Call when a request is sent, where no other heads are compared with this one: asks for the head in the background if it
+   * is time, and no answer has shown the newest block meanwhile.
+   */
+  pollIfDue(): void {
+    if (this.#fallen.isLow || !this.#shown.isNewestShown(this.#dependencies.askEveryMs())) this.askIfDue();
+  }
+
+  /**
+   * Asks for the head now, and in the background for a block that it named before if it is time. Resolves with the head;
+   * `undefined` if there was no answer, it was refused, or an older question has no answer yet. Never rejects.
+   */
+  async ask(): Promise<ChainHead | undefined> {
+    if (this.#isAsking) return undefined;
+    this.#isAsking = true;
+    const head = await this.#askForHead();
+    const named = head && this.#check.named(head.seqno, this.#dependencies.now());
+    if (named === undefined) this.#isAsking = false;
+    else void this.#askForNamed(named);
+    return head;
+  }
+
+  /** Asks for the head and, for up to 3 s, for the block that it names. For the start. Never rejects. */
+  async check(): Promise<void> {
+    if (this.#isAsking) return;
+    this.#isAsking = true;
+    const head = await this.#askForHead();
+    if (head !== undefined) {
+      let isThere = await this.#poll.hasBlock(head.seqno);
+      for (
+        let remainingMs = START_CHECK_MS;
+        isThere === false && remainingMs > 0;
+        remainingMs -= START_CHECK_EVERY_MS
+      ) {
+        await new Promise((resolve) => setTimeout(resolve, START_CHECK_EVERY_MS).unref());
+        isThere = await this.#poll.hasBlock(head.seqno);
+      }
+      this.#endCheck(isThere);
+    }
+    this.#isAsking = false;
+  }
+
+  /** The head that was accepted last, by its seqno; -1 while none was. */
+  get acceptedSeqno(): number {
+    return this.#judge.seqno;
+  }
+
+  /** Whether its chain can have got to this point by now, by the head that it named last. */
+  canBeAt(point: ChainPoint): boolean {
+    return this.#judge.canBeAt(point);
+  }
+
+  /** Learns the point that an answer shows; most are about old blocks. Nothing of one that its chain cannot have reached. */
+  learn(point: ChainPoint): void {
+    if (this.#isOfOtherChain || !this.canBeAt(point)) return;
+    if (this.#shown.show(point, this.#dependencies.askEveryMs())) this.#fallen.shown(point.seqno);
+  }
+
+  /**
+   * Learns the head in an answer to `masterchainInfo`, whoever has asked for it: it counts as a head poll. Returns the head;
+   * `undefined` if it names none, or one that cannot be the head of our chain ({@link HeadJudge}): then nothing is learned,
+   * and nobody may be told of it.
+   */
+  hear(head: ChainHead): ChainHead | undefined {
+    const refusal = this.#judge.refusalOf(head);
+    // One that its chain cannot have reached is as good as none.
+    if (head.seqno >= 0 && refusal !== 'jump') this.#poll.answered();
+    if (head.globalId !== undefined) this.#isOfOtherChain = refusal === 'other-chain';
+    this.#reportFault();
+    if (refusal !== undefined || this.#isOfOtherChain) return undefined;
+    this.#shown.name(head);
+    if (head.seqno < 0) return undefined;
+    this.#poll.accepted();
+    this.#compare(head.seqno);
+    // A time from the future is garbage here too: heads are compared by it.
+    return isPlausible(head.at, this.#dependencies.now()) ? head : { ...head, at: 0 };
+  }
+
+  /** Call when it had nothing of a block that it has by its own word, and another indexer has it. */
+  refute(seqno: number): void {
+    if (seqno <= this.newestBlock - SETTLED_BLOCKS) this.#endCheck(false);
+  }
+
+  /** Call when the clock has jumped: then no instant before it means anything. */
+  forget(): void {
+    this.#shown.forget();
+    this.#poll.forget();
+    this.#check.forget();
+    this.#judge.forgetTimes();
+    this.#fallen.forget();
+  }
+
+  async #askForHead(): Promise<ChainHead | undefined> {
+    const head = await this.#poll.head();
+    return head && this.hear(head);
+  }
+
+  async #askForNamed(seqno: number): Promise<void> {
+    this.#endCheck(await this.#poll.hasBlock(seqno));
+    this.#isAsking = false;
+  }
+
+  #compare(seqno: number): void {
+    const had = this.#fallen.fall;
+    this.#fallen.named(seqno);
+    const { fall } = this.#fallen;
+    if ((had === undefined) !== (fall === undefined)) this.#dependencies.onFall(fall);
+  }
+
+  #endCheck(isThere: boolean | undefined): void {
+    this.#check.ended(isThere, this.#dependencies.now());
+    this.#reportFault();
+  }
+
+  #reportFault(): void {
+    const fault = this.#isOfOtherChain ? 'other-chain' : this.#check.isMissing ? 'lacks-block' : undefined;
+    if (fault === this.#fault) return;
+    this.#fault = fault;
+    this.#dependencies.onFault(fault);
+  }
+}
