@@ -212,11 +212,22 @@ export class TieredCache {
     const stored = write.then((outcome) => {
       // Another instance has stored a better entry. Memory reads it from Redis when the key is next asked for.
       const isWorse = outcome === 'older' || outcome === 'regressed';
-      if (isWorse && memory.get(entry.key)?.content === entry.content) memory.delete(entry.key);
+      const inMemory = memory.get(entry.key);
+      if (isWorse && inMemory?.content === entry.content) this.#endUse(inMemory);
       return outcome === 'stored';
     });
     lease?.endsWith(stored);
     return true;
+  }
+
+  /** Ends the use of an entry. If Redis fails meanwhile, the next answer is still compared with it, where answers are. */
+  #endUse(entry: Entry): void {
+    const { memory, now } = this.#dependencies;
+    if (entry.meta.retention === undefined) memory.delete(entry.key);
+    else {
+      const freshUntil = Math.max(entry.askedAt, Math.min(entry.freshUntil, now()));
+      memory.set({ ...entry, freshUntil, staleWhileRevalidate: 0, staleIfError: 0 });
+    }
   }
 
   #lookupOf(entry: Entry, tags: readonly string[], tier: 'memory' | 'redis', now = this.#dependencies.now()): Lookup {

@@ -48,3 +48,31 @@ test('an answer that is over when it has been read is not stored to be served, b
   expect(cache.set(less, [])).toMatchObject({ outcome: 'regressed', kept: { askedAt: 1000, freshUntil: 1800 } });
   expect(cache.lookInMemory(full.key, [])).toMatchObject({ state: 'fresh' });
 });
+
+test.each([
+  [{ retention: { afterUse: 10_000, sinceGiven: 60_000 } }, 'regressed'],
+  [{}, 'stored'],
+])(
+  'an answer that is worse than that in Redis is not served any more, but compared if such answers are: %j',
+  async (meta, outcome) => {
+    const now = () => 1000;
+    const set = vi.fn(async () => 'older');
+    const cache = new TieredCache({
+      memory: new MemoryTier({ now, maxSizeBytes: 1_000_000, maxEntries: 10 }),
+      // The cast: a store needs no more of the tier.
+      redis: { set } as unknown as RedisTier,
+      purges: NOTHING_PURGED,
+      applyEvents: undefined,
+      hasReached: () => false,
+      wentBack: { look: () => {} },
+      now,
+    });
+    const own = anEntry({ askedAt: 1000, freshUntil: 1400, lifetime: 400, meta, completeness: ranked(642) });
+    cache.set(own, []);
+    await Promise.resolve();
+    await Promise.resolve();
+    expect(cache.lookInMemory(own.key, [])).toMatchObject({ state: 'miss' });
+    const less = anEntry({ askedAt: 1000, freshUntil: 1400, lifetime: 400, meta, completeness: ranked(640) });
+    expect(cache.set(less, [])).toMatchObject({ outcome });
+  },
+);
