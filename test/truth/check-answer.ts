@@ -6,7 +6,7 @@ import { TABLE } from '../unit/ton/table-of-lifetimes.ts';
 import type { Call } from './call.ts';
 import { type Shown, shownBy } from './fallen-states.ts';
 import type { State } from './states.ts';
-import { type Window, windowOf } from './windows.ts';
+import { KEPT_SINCE_GIVEN_MS, type Window, windowOf } from './windows.ts';
 
 /** An answer with status 200 or 404 as a client got it. Instants are epoch ms, by the clock of the indexer. */
 export interface ClientAnswer {
@@ -120,10 +120,20 @@ function allowedAge(
   const unwatched = windowOf(answer.call, said, untilAt + machineDelayMs);
   const window =
     unwatched === TABLE.empty ? { ...unwatched, lifetime: Math.max(unwatched.lifetime, emptyWatchedMs) } : unwatched;
-  const byClass = allowedByStatus(window, cache, allowance) + keptMs + machineDelayMs;
+  const byStatus = allowedByStatus(window, cache, allowance);
+  // One that can be served for minutes, and could be when the database fell back, is served instead of less complete ones.
+  const longestMs = window.lifetime + Math.max(window.staleWhileRevalidate, window.staleIfError);
+  const isServed = keptMs > 0 && longestMs >= KEPT_SINCE_GIVEN_MS && mayBeKept(cache);
+  const servedMs = isServed ? longestMs : byStatus;
+  const byClass = servedMs + keptMs + machineDelayMs;
   // What says that it is younger than it can be is a lie too.
   const byAge = answer.age === undefined ? Number.POSITIVE_INFINITY : (Number(answer.age) + 1) * 1000 + machineDelayMs;
   return Math.min(byClass, byAge, sentAt - notBefore) + lagMs;
+}
+
+/** Whether an answer may be one that was kept: it is a hit, or was served instead of another one. */
+function mayBeKept(cache: CacheStatus): boolean {
+  return cache['hit'] === true || cache['detail'] === 'regressed';
 }
 
 function allowedByStatus(window: Window, cache: CacheStatus, { staleIfError }: Allowance): number {

@@ -74,6 +74,27 @@ describe('the checker', () => {
     ['that the database has caught up to', 110, 110.1, 'true'],
   ])('of a head %s', (_, seqno, second, verdict) => expect(verdictOnHead(seqno, second)).toBe(verdict));
 
+  /** What follows a transaction: the first of these two lists lacks the second transaction. Both are of 150 s before the fall. */
+  const growingList = (untilSecond: number): readonly State[] => {
+    const listOf = (rows: number) =>
+      JSON.stringify({
+        transactions: Array.from({ length: rows }, () => ({ now: FELL_AT / SECOND - 150, emulated: false })),
+      });
+    const until = FELL_AT + untilSecond * SECOND;
+    return [
+      { fromAt: FELL_AT - 150 * SECOND, untilAt: until, said: () => ({ status: 200, text: listOf(1) }) },
+      { fromAt: until, untilAt: Number.POSITIVE_INFINITY, said: () => ({ status: 200, text: listOf(2) }) },
+    ];
+  };
+  const ADJACENT: Call = { operation: 'adjacentTransactions', direction: 'out' };
+
+  test.each([
+    ['was overtaken a minute before the fall is served instead of less complete ones', -60, 10, 'regressed', 'true'],
+    ['was overtaken a minute before the fall is not said by the indexer', -60, 10, 'expired', 'lie'],
+  ])('of a growing list that %s', (_, untilSecond, second, detail, verdict) => {
+    expect(verdictOn(ADJACENT, growingList(untilSecond), 0, second, detail)).toBe(verdict);
+  });
+
   test.each([
     ['is lost is kept', 1, -100, 10, 'true'],
     ['is lost is not there', 0, -100, 10, 'true'],
