@@ -1,0 +1,57 @@
+/**
+ * Prints how many files and functions of `src` run for a hit and for a miss in front of one indexer without Redis, beside
+ * the figures in `test/flow.json`. A picture of growth, never a limit. `--write` writes the figures.
+ */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { createApp } from '../../src/app.ts';
+import { loadSettings } from '../../src/config/load.ts';
+import { createLogger } from '../../src/operate/logger.ts';
+import { startIndexer } from '../../src/tools/simulator/indexer.ts';
+import { type Flow, recordFlow } from './record-flow.ts';
+
+const FLOW_FILE = new URL('../flow.json', import.meta.url);
+
+/** A poll of the head in the background can run within a flow: the smallest of so many is that of the request alone. */
+const TIMES = 3;
+
+const indexer = await startIndexer({});
+const { settings } = loadSettings({ UPSTREAM_URL: indexer.url, PORT: '0', ADMIN_PORT: '0' });
+const app = createApp({ logger: createLogger('error') }, settings);
+const { publicUrl } = await app.listen();
+try {
+  const head = indexer.chain.headSeqno;
+  const get = async (blocksBack: number): Promise<string> => {
+    const response = await fetch(`${publicUrl}/api/v3/masterchainBlockShards?seqno=${head - blocksBack}`);
+    await response.arrayBuffer();
+    return response.headers.get('cache-status') ?? '';
+  };
+  // What runs once in a process is no part of a flow.
+  for (const blocksBack of [50, 51, 50, 50]) await get(blocksBack);
+  const flows = {
+    hit: await smallest('; hit', () => get(50)),
+    miss: await smallest('; fwd=', (time) => get(60 + time)),
+  };
+  const before = JSON.parse(readFileSync(FLOW_FILE, 'utf8')) as typeof flows;
+  for (const name of ['hit', 'miss'] as const) {
+    const [now, then] = [flows[name], before[name]];
+    console.log(`a ${name} runs ${now.files} files (${then.files}) and ${now.functions} functions (${then.functions})`);
+  }
+  if (process.argv.includes('--write')) writeFileSync(FLOW_FILE, `${JSON.stringify(flows, undefined, 2)}\n`);
+} finally {
+  await app.close();
+  await indexer.close();
+}
+
+async function smallest(expected: string, ask: (time: number) => Promise<string>): Promise<Flow> {
+  const flows: Flow[] = [];
+  for (let time = 0; time < TIMES; time++) {
+    flows.push(
+      await recordFlow(async () => {
+        const status = await ask(time);
+        if (!status.includes(expected)) throw new Error(`Cache-Status is "${status}", expected "${expected}"`);
+      }),
+    );
+  }
+  const least = (member: keyof Flow) => Math.min(...flows.map((flow) => flow[member]));
+  return { files: least('files'), functions: least('functions') };
+}
