@@ -1,15 +1,17 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { finalityOf } from '../../../src/ton/finality.ts';
+import { type AnswerClass, finalityOf } from '../../../src/ton/finality.ts';
 import { OPERATION_NAMES } from '../../../src/ton/operation-names.ts';
 import { cases } from '../../support/property-runs.ts';
 import { callOf, EXAMPLES } from './requests.ts';
-import { TABLE } from './table-of-lifetimes.ts';
+import { CLASSES, TABLE } from './table-of-lifetimes.ts';
 
 /** Every query of the examples, with every list that its answer may hold. */
 const CASES = OPERATION_NAMES.flatMap((name) =>
   EXAMPLES[name].lists.flatMap((list) => EXAMPLES[name].queries.map((query) => [name, list, query] as const)),
 );
+
+const CLASS_OF: Readonly<Record<string, AnswerClass>> = { ...CLASSES, notKept: 'absent' };
 
 describe.each(CASES)('%s, list `%s`, asked by %s', (name, list, query) => {
   const call = callOf(name, query);
@@ -65,6 +67,13 @@ describe.each(CASES)('%s, list `%s`, asked by %s', (name, list, query) => {
     for (const row of [null, 0, '', 'finalized', true, [], [[]], {}]) {
       expect(classify({ [list]: [row] })?.answerClass).toBe('live');
       expect(classify({ [list]: [row, row] })?.answerClass).toBe('live');
+    }
+  });
+
+  test('a list of rows falls under a rule of its class: only an empty one under the rule of what is not there', () => {
+    for (const row of [{}, { finality: 'finalized' }, { emulated: false, mc_block_seqno: 7, now: 1 }]) {
+      const { answerClass, rule } = classify({ [list]: [row] }) ?? {};
+      expect([rule, answerClass]).toEqual([rule, CLASS_OF[rule ?? ''] ?? 'growing']);
     }
   });
 

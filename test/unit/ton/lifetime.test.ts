@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type Freshness, freshnessOf, usableUntil } from '../../../src/freshness.ts';
-import type { AnswerClass, Finality, GrowingRule, LifetimeRule } from '../../../src/ton/finality.ts';
+import type { Finality } from '../../../src/ton/finality.ts';
 import { lifetimeOf } from '../../../src/ton/lifetime.ts';
 import { anEntry } from '../../support/entry.ts';
-import { TABLE } from './table-of-lifetimes.ts';
+import { CLASSES, TABLE } from './table-of-lifetimes.ts';
 
 const ASKED_AT = 1_780_000_000_000;
 const RECEIVED_AT = ASKED_AT + 300;
@@ -23,21 +23,6 @@ function windowsOf(finality: Finality, chainAt: number | undefined = ASKED_AT, r
   };
 }
 
-const CLASSES: Record<Exclude<LifetimeRule, GrowingRule>, AnswerClass> = {
-  shardsFinal: 'final',
-  shardsFinalPage: 'final-page',
-  shardsLive: 'live',
-  adjacentFinal: 'final',
-  adjacentLive: 'live',
-  byHashFinal: 'final',
-  byHashLive: 'live',
-  pendingFinalized: 'live',
-  pendingLive: 'live',
-  head: 'live',
-  empty: 'absent',
-  emptyOfBlock: 'absent',
-  notFound: 'absent',
-};
 const FIXED = Object.keys(CLASSES) as (keyof typeof CLASSES)[];
 const growing = (ageMs: number): Finality => ({
   answerClass: 'growing',

@@ -1,3 +1,4 @@
+import type { AnswerClass, GrowingRule, LifetimeRule } from '../../../src/ton/finality.ts';
 import type { GrowingPolicy, LifetimePolicies, LifetimePolicy } from '../../../src/ton/lifetime.ts';
 
 const SECOND = 1000;
@@ -35,4 +36,21 @@ export const TABLE: LifetimePolicies = {
   emptyWatched: 2 * SECOND,
   empty: row(250, 0, 0),
   notFound: row(300, 0, 0),
+};
+
+/** The class of the answers under each row; those of the others are growing. */
+export const CLASSES: Readonly<Record<Exclude<LifetimeRule, GrowingRule>, AnswerClass>> = {
+  shardsFinal: 'final',
+  shardsFinalPage: 'final-page',
+  shardsLive: 'live',
+  adjacentFinal: 'final',
+  adjacentLive: 'live',
+  byHashFinal: 'final',
+  byHashLive: 'live',
+  pendingFinalized: 'live',
+  pendingLive: 'live',
+  head: 'live',
+  empty: 'absent',
+  emptyOfBlock: 'absent',
+  notFound: 'absent',
 };
