@@ -1,3 +1,4 @@
+import type { Routes } from '../fleet/routes.ts';
 import type { Outcome } from '../outcomes.ts';
 import type { Ms } from '../time-units.ts';
 import { type Backlog, type Grant, takeFor } from './backlog.ts';
@@ -10,8 +11,9 @@ import {
   type RouteRequest,
   refusalOf,
 } from './guard.ts';
+import type { Lane } from './lane.ts';
 import type { MemoryPressure } from './memory-pressure.ts';
-import { guardsOf, hasSlot, type Route, type Routes, rateOf, refusalBy } from './routes.ts';
+import { guardsOf, hasSlot, type Route, rateOf, refusalBy } from './route.ts';
 
 /** The right to send one request to the indexer. To be freed by who has it; each call after the first does nothing. */
 export interface Ticket {
@@ -48,9 +50,9 @@ export interface AdmissionDependencies {
 const NO_FREE_SLOT: Refusal = { reason: 'no-free-slot', retryAfterMs: 0 };
 const NO_FREE_TURN: Refusal = { reason: 'rate-limit', retryAfterMs: 0 };
 
-/** A request is to wait, in the backlog. */
+/** A request is to wait, in the backlog: in its lane, or in the one to a backup. */
 interface Waits {
-  readonly waitsFor: 'any' | 'a backup';
+  readonly waitsIn: Lane;
 }
 
 /**
@@ -96,9 +98,8 @@ export class Admission {
     for (const { slots } of routes.of(operation)) slots.touch(operation, clients);
     const decided = this.#decide(request);
     if ('reason' in decided) return decided;
-    if ('waitsFor' in decided) {
-      const toBackup = decided.waitsFor === 'a backup';
-      const waiting = backlog.wait(request, toBackup ? { ...request, toBackup } : request);
+    if ('waitsIn' in decided) {
+      const waiting = backlog.wait(request, { ...request, lane: decided.waitsIn });
       return waiting.then((waited) => ('reason' in waited ? waited : this.#ticket(request, waited)));
     }
     const { route, client } = decided;
@@ -122,24 +123,24 @@ export class Admission {
     if (memory.refusesLoads) return { reason: 'memory', retryAfterMs: 0 };
     const open = routes.openTo(request);
     if ('reason' in open) return open;
-    const { operation, neverWaits = false, toBackup = false } = request;
+    const { operation, lane } = request;
     const [client] = request.clients;
     const withSlot = open.filter((route) => hasSlot(route, operation, client));
     const free = withSlot.filter((route) => {
       const rate = rateOf(route, request);
-      return rate === undefined || (neverWaits ? rate.mayBeFree : rate.isHere);
+      return rate === undefined || (lane.waits ? rate.isHere : rate.mayBeFree);
     });
     const route = backlog.hasWaiting(request) ? undefined : routes.choose(free, request);
     if (route !== undefined) return { route, client };
-    if (neverWaits) return withSlot.length > 0 && free.length === 0 ? NO_FREE_TURN : NO_FREE_SLOT;
-    const waits = { waitsFor: toBackup ? 'a backup' : 'any' } as const;
+    if (!lane.waits) return withSlot.length > 0 && free.length === 0 ? NO_FREE_TURN : NO_FREE_SLOT;
+    const waits = { waitsIn: lane };
     // What is free goes to those who wait, and if they may not have it, to this one.
     if (free.length > 0) return waits;
     const refusal = backlog.refusal(request);
     if (refusal === undefined) return waits;
     backlog.refused(request);
-    const mayOverflow = !toBackup && open.some(({ isBackup }) => !isBackup) && routes.hasBackup(request);
-    const overflowed = mayOverflow ? this.#decide({ ...request, toBackup: true }) : refusal;
+    const toBackup = routes.overflow(request, open);
+    const overflowed = toBackup === undefined ? refusal : this.#decide(toBackup);
     return 'reason' in overflowed ? refusal : overflowed;
   }
 

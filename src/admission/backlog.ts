@@ -1,6 +1,8 @@
+import type { Routes } from '../fleet/routes.ts';
 import type { MonotonicMs, Ms } from '../time-units.ts';
 import { ABANDONED, type Abandonable, type EntryRequest, type Refusal, type RouteRequest } from './guard.ts';
-import { hasSlot, type Route, type Routes, rateOf, slotWaitMs, turnWaitMs } from './routes.ts';
+import { FIRST_TRY } from './lane.ts';
+import { hasSlot, type Route, rateOf, slotWaitMs, turnWaitMs } from './route.ts';
 import { ShortPatience } from './short-patience.ts';
 import { type WaitingQueue, WaitingQueues } from './waiting-queues.ts';
 
@@ -97,9 +99,9 @@ export class Backlog {
     return this.#queues.of(request).waiting.size > 0;
   }
 
-  /** How long a request that comes now would wait; without clients, behind all others. 0 while that is not known. */
-  expectedWaitMs(request: RouteRequest): Ms {
-    return this.#expected(request).retryAfterMs;
+  /** How long a request for an operation that comes now would wait behind all others. 0 while that is not known. */
+  expectedWaitMs(operation: string): Ms {
+    return this.#expected({ operation, clients: [], lane: FIRST_TRY }).retryAfterMs;
   }
 
   /** Why a request would be refused now. */
@@ -225,7 +227,7 @@ export class Backlog {
 
   #rank(request: EntryRequest, { route, client }: Grant): number {
     if (rateOf(route, request) === undefined) return route.slots.isBelowShare(request.operation) ? 0 : 1;
-    if (request.isSecondTry === true) return SECOND_TRY;
+    if (request.lane.isSecondTry) return SECOND_TRY;
     return this.#hadTurn.has(client ?? '') ? TURN_HAD : TURN_DUE;
   }
 

@@ -2,6 +2,7 @@ import type { CircuitBreaker, EndCall } from '../circuit-breaker.ts';
 import type { ShedReason } from '../failures/shed-reasons.ts';
 import type { Outcome } from '../outcomes.ts';
 import type { Ms } from '../time-units.ts';
+import type { Lane } from './lane.ts';
 
 /** Why a request is not sent to the indexer: nobody waits for it any more, or the indexer does not serve it, or overload. */
 export type RefusalReason = 'abandoned' | 'not-served' | Exclude<ShedReason, 'client-limit' | 'deadline'>;
@@ -35,25 +36,7 @@ export interface EntryRequest {
   readonly clients: Iterable<string>;
   /** The flight or the wait that it is sent for. */
   readonly sentFor: Abandonable;
-  /** Whether it never waits for a slot or a turn of the rate: a refresh, or the second request of a hedge. */
-  readonly neverWaits?: boolean;
-  /** Whether it is a second try: it gets a turn of the rate only while no other request waits for one. */
-  readonly isSecondTry?: boolean;
-  /**
-   * Whether it is sent beside an answer that may come, or is doubtful: only an indexer that is well, up to date and no
-   * backup may be asked, of a block one that has it.
-   */
-  readonly isHedge?: boolean;
-  /** Whether it is sent with the client's own API key: then our rate limit and our pause do not apply to it. */
-  readonly withClientKey?: boolean;
-  /** The masterchain block that it is about: it is sent to an indexer that has it, if there is one. */
-  readonly seqno?: number | undefined;
-  /** The place of the indexer that has failed it: it is sent to another one. */
-  readonly not?: number;
-  /** The place of the only indexer that it may be sent to. */
-  readonly at?: number | undefined;
-  /** Whether it is to be sent to a backup, because it would wait too long for the others. */
-  readonly toBackup?: boolean;
+  readonly lane: Lane;
 }
 
 /** The part of a request that decides where it may be sent. Without a key: where a request for any other key may be. */

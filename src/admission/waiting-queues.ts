@@ -2,8 +2,7 @@ import { FairQueue } from './fair-queue.ts';
 import type { RouteRequest } from './guard.ts';
 
 /** Waiting requests of one operation that may be sent to the same indexers. */
-export interface WaitingQueue<T>
-  extends Required<Pick<RouteRequest, 'operation' | 'withClientKey' | 'toBackup' | 'isSecondTry'>> {
+export interface WaitingQueue<T> extends Pick<RouteRequest, 'operation' | 'lane'> {
   readonly name: string;
   readonly waiting: FairQueue<T>;
 }
@@ -22,11 +21,11 @@ export class WaitingQueues<T> {
 
   /** The queue of a request. */
   of(request: RouteRequest): WaitingQueue<T> {
-    const name = nameOf(request);
+    const { operation, lane } = request;
+    const name = operation + lane.name;
     const known = this.#queues.get(name);
     if (known !== undefined) return known;
-    const { operation, withClientKey = false, toBackup = false, isSecondTry = false } = request;
-    const queue = { name, operation, withClientKey, toBackup, isSecondTry, waiting: new FairQueue<T>() };
+    const queue = { name, operation, lane, waiting: new FairQueue<T>() };
     this.#queues.set(name, queue);
     return queue;
   }
@@ -59,10 +58,10 @@ export class WaitingQueues<T> {
     const ahead = aheadIn(own, request);
     let all = ahead;
     for (const other of this.#queues.values()) {
-      if (other === own || other.withClientKey || other.toBackup !== own.toBackup) continue;
-      if (own.isSecondTry) all += other.waiting.size;
+      if (other === own || other.lane.turns !== own.lane.turns) continue;
+      if (own.lane.isSecondTry) all += other.waiting.size;
       // Operations go in rotation.
-      else if (!other.isSecondTry) all += Math.min(aheadIn(other, request), ahead + 1);
+      else if (!other.lane.isSecondTry) all += Math.min(aheadIn(other, request), ahead + 1);
     }
     return all;
   }
@@ -70,15 +69,4 @@ export class WaitingQueues<T> {
 
 function aheadIn<T>({ waiting }: WaitingQueue<T>, { clients }: RouteRequest): number {
   return Math.min(waiting.size, ...[...clients].map((client) => waiting.ahead(client)));
-}
-
-function nameOf({ at, ...request }: RouteRequest): string {
-  return at === undefined ? nameAnywhere(request) : `${nameAnywhere(request)}, at ${at}`;
-}
-
-function nameAnywhere({ operation, not, isSecondTry, toBackup, withClientKey }: RouteRequest): string {
-  if (isSecondTry === true || not !== undefined)
-    return `${operation}, ${isSecondTry === true ? 'again, ' : ''}not ${not}`;
-  if (toBackup === true) return `${operation}, to a backup`;
-  return withClientKey === true ? `${operation}, with its own key` : operation;
 }

@@ -1,7 +1,7 @@
 import type { Admission, Ticket } from '../admission/admission.ts';
 import type { EntryRequest } from '../admission/guard.ts';
 import type { Pause } from '../admission/pause.ts';
-import type { Route } from '../admission/routes.ts';
+import type { Route } from '../admission/route.ts';
 import type { Entry } from '../cache/entry.ts';
 import { compareCompleteness } from '../cache/precedence.ts';
 import type { IndexerHead } from '../chain/indexer-head.ts';
@@ -9,6 +9,7 @@ import { ProxyError } from '../errors.ts';
 import { Doubt } from '../fleet/doubt.ts';
 import type { Heads } from '../fleet/heads.ts';
 import type { Hedging } from '../fleet/hedging.ts';
+import { again as againIn, besides, isBesides, mayBeHedged } from '../fleet/lanes.ts';
 import type { RetryBudget } from '../indexer/retry-budget.ts';
 import type { UpstreamClient } from '../indexer/upstream-client.ts';
 import type { Flight } from '../once/single-flight.ts';
@@ -124,9 +125,9 @@ export class Indexers {
     retries.countCall();
     hedging?.budget.countCall();
     const asked = this.#send(question, question.ticket);
-    const isHedged = hedging !== undefined && question.request.neverWaits !== true;
+    const isHedged = hedging !== undefined && mayBeHedged(question.request.lane);
     if (isHedged && (await hedging.isOverdue(question.call.operation.name, asked))) {
-      const hedge = besides(question.request, question.ticket);
+      const hedge = { ...question.request, lane: besides(question.request.lane, question.ticket.route.index) };
       const ticket = await this.#enterHedge(hedge);
       if (ticket !== undefined) return firstOf(asked, this.#send({ ...question, request: hedge }, ticket), reportBug);
     }
@@ -145,32 +146,34 @@ export class Indexers {
       second.ticket.free();
       return first;
     }
-    const { seqno } = question.request;
+    const seqno = seqnoOf(question.call);
     const hadNothing = first instanceof ProxyError || (first.isDoubtful && first.entry.meta.answerClass === 'absent');
-    if (other.isHedge === true && seqno !== undefined && hadNothing && second.entry.meta.answerClass !== 'absent')
+    if (isBesides(other.lane) && seqno !== undefined && hadNothing && second.entry.meta.answerClass !== 'absent')
       this.#doubt.refute(seqno, question.ticket.route.index);
     return second;
   }
 
   /** The request for the second try after this result of the first one; `undefined` if there is to be none. */
-  #other({ request, ticket, known }: Question, first: SendResult): EntryRequest | undefined {
+  #other({ call, request, ticket, known }: Question, first: SendResult): EntryRequest | undefined {
     const { indexers, retries } = this.#dependencies;
     const { index } = ticket.route;
     const { again } = OUTCOMES[first instanceof ProxyError ? outcomeOf(first) : 'answered'];
     if (indexers.length === 1) {
-      return again === 'anywhere' && retries.tryTake() ? { ...request, isSecondTry: true } : undefined;
+      return again === 'anywhere' && retries.tryTake() ? { ...request, lane: againIn(request.lane) } : undefined;
     }
     if (first instanceof ProxyError && again !== 'if doubtful') {
       if (again === 'nowhere') return undefined;
       const isAnotherWell = indexers.some(({ route }, other) => other !== index && route.health?.isFailing === false);
-      return isAnotherWell || retries.tryTake() ? { ...request, not: index, isSecondTry: true } : undefined;
+      return isAnotherWell || retries.tryTake() ? { ...request, lane: againIn(request.lane, index) } : undefined;
     }
     const isDoubtful =
       first instanceof ProxyError
-        ? this.#doubt.isDoubtfulFailure(first, request.seqno, index)
+        ? this.#doubt.isDoubtfulFailure(first, seqnoOf(call), index)
         : first.isDoubtful && (first.isRegressed || known === undefined || first.entry.meta.answerClass !== 'absent');
-    if (isDoubtful) return this.#doubt.elsewhere(request, index);
-    return !(first instanceof ProxyError) && first.isRegressed ? besides(request, ticket) : undefined;
+    const { lane } = request;
+    if (isDoubtful) return { ...request, lane: this.#doubt.elsewhere(lane, index) };
+    const isRegressed = !(first instanceof ProxyError) && first.isRegressed;
+    return isRegressed ? { ...request, lane: besides(lane, index) } : undefined;
   }
 
   /** A ticket for another indexer beside one that has not answered yet; `undefined` if none is free or too many were given. */
@@ -255,11 +258,6 @@ export class Indexers {
     });
     return classified;
   }
-}
-
-/** The request for an answer of another indexer than that of a ticket: there may be one already, so nobody waits for it. */
-function besides(request: EntryRequest, { route }: Ticket): EntryRequest {
-  return { ...request, not: route.index, neverWaits: true, isHedge: true };
 }
 
 function isLess(next: Entry, known: Entry): boolean {

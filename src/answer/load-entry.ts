@@ -2,6 +2,7 @@ import type { Admission } from '../admission/admission.ts';
 import type { Entry } from '../cache/entry.ts';
 import { foundIn, type Lookup, type StoreOutcome, type TieredCache } from '../cache/tiered-cache.ts';
 import { ProxyError } from '../errors.ts';
+import { ofLoad } from '../fleet/lanes.ts';
 import type { Acquisition, Lease, Leases } from '../once/lease.ts';
 import type { Flight, FlightEnd } from '../once/single-flight.ts';
 import { OUTCOMES, outcomeOf } from '../outcomes.ts';
@@ -121,8 +122,8 @@ export class EntryLoader {
       const hit = hitOf(look.found, acceptStale);
       if (hit !== undefined) return hit;
       // Take the ticket before the lease: a lease holder still queued here would make every instance wait for our queue.
-      const neverWaits = !acceptStale && clients.size === 0;
-      const request = { operation, key, neverWaits, clients, sentFor: flight, seqno: seqnoOf(call) };
+      const isRefresh = !acceptStale && clients.size === 0;
+      const request = { operation, key, lane: ofLoad(isRefresh, seqnoOf(call)), clients, sentFor: flight };
       const entered = admission.enter(request);
       const ticket = entered instanceof Promise ? await entered : entered;
       if ('reason' in ticket) return this.#failed(call, key, refusalError(request, ticket), look.found, !acceptStale);

@@ -3,13 +3,13 @@ import { notServedGuard } from '../admission/not-served.ts';
 import { operationBreakers } from '../admission/operation-breakers.ts';
 import { Pause } from '../admission/pause.ts';
 import { mostReserved, RateLimit } from '../admission/rate-limit.ts';
-import type { Route } from '../admission/routes.ts';
 import { sharedTurns } from '../admission/shared-turns.ts';
 import { Slots } from '../admission/slots.ts';
 import { rateKeyOf } from '../cache/redis-keys.ts';
 import { IndexerHead } from '../chain/indexer-head.ts';
 import { poolsOf } from '../config/open-files.ts';
 import { Health } from '../fleet/health.ts';
+import type { FleetRoute } from '../fleet/routes.ts';
 import { pathKey } from '../http/pass-through/passable-target.ts';
 import { UpstreamClient, type UpstreamClientDependencies } from '../indexer/upstream-client.ts';
 import { redisBreaker } from '../redis/breaker.ts';
@@ -137,7 +137,7 @@ export function openIndexer(
   });
   const shares = Object.fromEntries(operations.names.map((operation) => [operation, SHARE_OF_ANOTHER]));
   const onTransition = (state: 'failing' | 'well') => report({ name: 'indexer-state', indexer: name, state });
-  const route: Route = {
+  const route: FleetRoute = {
     index: indexer.index,
     isBackup: indexer.isBackup,
     slots: new Slots({

@@ -1,13 +1,13 @@
 import { Admission } from '../admission/admission.ts';
 import { Backlog } from '../admission/backlog.ts';
 import { MemoryPressure } from '../admission/memory-pressure.ts';
-import { type Route, Routes } from '../admission/routes.ts';
 import { Slots } from '../admission/slots.ts';
 import { AnswerBodyReader } from '../answer/answer-body-reader.ts';
 import { FollowedChain } from '../chain/followed-chain.ts';
 import { KnownChain } from '../chain/known-chain.ts';
 import { Heads } from '../fleet/heads.ts';
 import { Health } from '../fleet/health.ts';
+import { type FleetRoute, Routes } from '../fleet/routes.ts';
 import type { RedisScripting } from '../redis/connect.ts';
 import type { Ms } from '../time-units.ts';
 import { GLOBAL_IDS } from '../ton/chain-point.ts';
@@ -57,7 +57,7 @@ export function openIndexers(context: AppContext, { scripting, instances, makeRo
   const replicas = indexers.filter(({ route }) => !route.isBackup);
   const heads = replicas.length > 1 ? openHeads(context, instances, replicas) : undefined;
   // What clients make of the rest of the API says nothing about the operations: it has slots and health of its own.
-  const passThroughRoute = (route: Route): Route => ({
+  const passThroughRoute = (route: FleetRoute): FleetRoute => ({
     ...route,
     slots: new Slots({ now: monotonic, max: passThrough.maxConcurrency, shares: {}, patienceMs }),
     health: route.health && new Health({ now: monotonic, onTransition: () => {} }),

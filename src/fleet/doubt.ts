@@ -1,9 +1,10 @@
-import type { EntryRequest } from '../admission/guard.ts';
+import type { Lane } from '../admission/lane.ts';
 import type { IndexerHead } from '../chain/indexer-head.ts';
 import type { ProxyError } from '../errors.ts';
 import { OUTCOMES, outcomeOf } from '../outcomes.ts';
 import type { Finality } from '../ton/finality.ts';
 import type { Heads } from './heads.ts';
+import { aboutBlock, besides } from './lanes.ts';
 
 export interface DoubtDependencies {
   /** In the order of the routes of admission, backups last. */
@@ -51,12 +52,12 @@ export class Doubt {
   }
 
   /**
-   * The request for a better answer than this indexer's: to one that has the block, or is the newest. There is an answer, so
-   * nobody waits for it in the backlog.
+   * The lane of the request for a better answer than this indexer's: to one that has the block, or is the newest. There is an
+   * answer, so nobody waits for it in the backlog.
    */
-  elsewhere(request: EntryRequest, index: number): EntryRequest {
-    const { seqno = Math.max(...this.#replicas.map(({ newestBlock }) => newestBlock)) } = request;
-    return { ...request, not: index, neverWaits: true, isHedge: true, seqno };
+  elsewhere(lane: Lane, index: number): Lane {
+    const { seqno = Math.max(...this.#replicas.map(({ newestBlock }) => newestBlock)) } = lane.to;
+    return aboutBlock(besides(lane, index), seqno);
   }
 
   /** To be called when another indexer has the block of which this one had nothing. */

@@ -2,7 +2,7 @@ import type { Registry } from 'prom-client';
 import type { Admission } from '../admission/admission.ts';
 import type { Guard } from '../admission/guard.ts';
 import type { Pause } from '../admission/pause.ts';
-import type { Route } from '../admission/routes.ts';
+import type { Route } from '../admission/route.ts';
 import type { MemoryTier } from '../cache/memory-tier.ts';
 import type { RedisTier } from '../cache/redis-tier.ts';
 import type { IndexerHead } from '../chain/indexer-head.ts';
@@ -102,7 +102,7 @@ export function addGauges(registry: Registry, sources: GaugeSources): void {
   );
   add('upstream_expected_wait_seconds', 'How long a miss would wait for a slot now.', () =>
     operations.map((operation) => ({
-      value: admission.backlog.expectedWaitMs({ operation, clients: [] }) / 1000,
+      value: admission.backlog.expectedWaitMs(operation) / 1000,
       labels: { operation },
     })),
   );

@@ -63,7 +63,7 @@ export const MAY_IMPORT: Record<string, readonly string[]> = {
   chain: ['errors.ts', 'json-object.ts', 'time-units.ts', 'ton', 'indexer (types)'],
   fleet: [
     ...['circuit-breaker.ts', 'errors.ts (types)', 'outcomes.ts', 'time-units.ts', 'chain', 'ton'],
-    ...['admission (types)', 'indexer (types)'],
+    ...['admission', 'indexer (types)'],
   ],
   purge: ['freshness.ts', 'reason-of.ts', 'time-units.ts', 'ton (types)'],
   push: ['version.ts', 'reason-of.ts', 'time-units.ts', 'cache (types)', 'ton'],
@@ -84,7 +84,7 @@ export const MAY_IMPORT: Record<string, readonly string[]> = {
       'loopback.ts',
       'naming-headers.ts',
     ],
-    ...['answer', 'cache', 'once', 'ton'],
+    ...['answer', 'cache', 'once', 'fleet', 'ton'],
     ...['admission', 'chain', 'clients', 'purge', 'indexer'].map(typesOf),
   ],
   // What is refused as a setting and what is connected to must be read by one parser.

@@ -8,6 +8,7 @@ import { NO_SOCKETS, type RefusalErrorOf } from '../../answer/refusal-error.ts';
 import type { Wait } from '../../answer/wait.ts';
 import type { PerClientLimit } from '../../clients/per-client-limit.ts';
 import { failure, ProxyError } from '../../errors.ts';
+import { firstTry, withClientKey } from '../../fleet/lanes.ts';
 import type { ForwardedAnswer, ForwardRequest } from '../../indexer/upstream-client.ts';
 import type { Flight } from '../../once/single-flight.ts';
 import { type Outcome, outcomeOf } from '../../outcomes.ts';
@@ -96,6 +97,8 @@ export type PassOn<Answer> = (
 export function passOnWith<Answer extends AnsweredHead>(dependencies: PassOnDependencies<Answer>): PassOn<Answer> {
   const { operations, admission, bodies, upstreams, at, memory, missLimit, refusalError, report } = dependencies;
   const { hasOurKey, sharesOurKey } = dependencies;
+  const withoutKey = firstTry(at);
+  const withKey = withClientKey(withoutKey);
   return async ({ request, target, isUpgrade, client, openWait, requestId, flight, ...passed }, takeRoom) => {
     const method = methodOf(request, target, operations, isUpgrade);
     const limited = missLimit?.take(client);
@@ -105,12 +108,17 @@ export function passOnWith<Answer extends AnsweredHead>(dependencies: PassOnDepe
     }
     // The client's own key, as header or parameter, goes before ours.
     const hasItsOwn = hasKeyHeader(request.headers) || hasApiKey(target);
-    const withClientKey = hasItsOwn || (hasOurKey && !sharesOurKey);
+    const withoutOurKey = hasItsOwn || (hasOurKey && !sharesOurKey);
     const key = pathKey(method, target);
-    const entering = { operation: OPERATION, key, clients: flight?.clients ?? [client], withClientKey, at } as const;
+    const entering = {
+      operation: OPERATION,
+      key,
+      clients: flight?.clients ?? [client],
+      lane: withoutOurKey ? withKey : withoutKey,
+    };
     memory.makeRoomIfFull();
     // Before the client's body is read.
-    const refusal = takeRoom(hasOurKey && !withClientKey) ?? admission.refusal(entering);
+    const refusal = takeRoom(hasOurKey && !withoutOurKey) ?? admission.refusal(entering);
     if (refusal !== undefined) throw refusalError(entering, refusal);
     const body = passed.body ?? (method === 'POST' ? await bodies.read(request) : undefined);
     const wait = flight ?? openWait();

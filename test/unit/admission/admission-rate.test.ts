@@ -1,11 +1,12 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { ABANDONED, type EntryRequest } from '../../../src/admission/guard.ts';
 import { RateLimit } from '../../../src/admission/rate-limit.ts';
+import { again, firstTry, ofLoad, withClientKey } from '../../../src/fleet/lanes.ts';
 import { sentFor } from '../../support/sent-for.ts';
 import { come, openAdmission, PATIENCE_MS, settle, slotsInUse } from './open-admission.ts';
 
 function request(options: Partial<EntryRequest> = {}): EntryRequest {
-  return { operation: 'any', key: 'key', clients: ['one'], sentFor: sentFor(), ...options };
+  return { operation: 'any', key: 'key', clients: ['one'], lane: firstTry(), sentFor: sentFor(), ...options };
 }
 
 const rateOf = (perSecond: number) =>
@@ -61,7 +62,8 @@ describe('a limited rate', () => {
 
   test('gives a refresh a turn only while nobody waits for one', async () => {
     const admission = openAdmission({ rate: rateOf(10), max: 100 });
-    const refresh = (operation: string) => admission.enter(request({ operation, clients: [], neverWaits: true }));
+    const refresh = (operation: string) =>
+      admission.enter(request({ operation, clients: [], lane: ofLoad(true, undefined) }));
     expect(await refresh('any')).toHaveProperty('send');
     await vi.advanceTimersByTimeAsync(100);
     const [holder, waiting] = await come(admission, 2);
@@ -80,7 +82,7 @@ describe('a limited rate', () => {
     const ask = (name: string, options: Partial<EntryRequest> = {}) =>
       void Promise.resolve(admission.enter(request(options))).then(() => order.push(name));
     ask('first');
-    ask('again', { isSecondTry: true });
+    ask('again', { lane: again(firstTry()) });
     for (let n = 0; n < 3; n++) ask(`waits ${n}`);
     await vi.advanceTimersByTimeAsync(1000);
     expect(order).toEqual(['first', 'waits 0', 'waits 1', 'waits 2', 'again']);
@@ -89,7 +91,7 @@ describe('a limited rate', () => {
   test('holds up no request with an API key of its own', async () => {
     const admission = openAdmission({ rate: rateOf(1), max: 1 });
     const [holder, waiting] = await come(admission, 2);
-    const keyed = admission.enter(request({ withClientKey: true }));
+    const keyed = admission.enter(request({ lane: withClientKey(firstTry()) }));
     holder?.send();
     await settle();
     holder?.ticket.free();

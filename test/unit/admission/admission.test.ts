@@ -1,11 +1,12 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { ABANDONED, type EntryRequest } from '../../../src/admission/guard.ts';
 import { RateLimit } from '../../../src/admission/rate-limit.ts';
+import { firstTry, withClientKey } from '../../../src/fleet/lanes.ts';
 import { sentFor } from '../../support/sent-for.ts';
 import { come, FakeGuard, openAdmission, PATIENCE_MS, said, settle, slotsInUse } from './open-admission.ts';
 
 function request(options: Partial<EntryRequest> = {}): EntryRequest {
-  return { operation: 'any', key: 'key', clients: ['one'], sentFor: sentFor(), ...options };
+  return { operation: 'any', key: 'key', clients: ['one'], lane: firstTry(), sentFor: sentFor(), ...options };
 }
 
 /** A rate of one request in ten seconds: a second request would wait too long. */
@@ -112,10 +113,7 @@ describe('a request is refused in the same tick of the event loop', () => {
     expect(said(clients).slice(0, 3)).toEqual(['ticket', 'waited-too-long', undefined]);
     const refusal = { reason: 'expected-wait', retryAfterMs: 2 * PATIENCE_MS };
     expect([admission.refusal(request()), await admission.enter(request())]).toEqual([refusal, refusal]);
-    expect([admission.backlog.size, admission.backlog.expectedWaitMs({ operation: 'any', clients: [] })]).toEqual([
-      8,
-      2 * PATIENCE_MS,
-    ]);
+    expect([admission.backlog.size, admission.backlog.expectedWaitMs('any')]).toEqual([8, 2 * PATIENCE_MS]);
   });
 
   test('by a full backlog', async () => {
@@ -127,7 +125,7 @@ describe('a request is refused in the same tick of the event loop', () => {
     const rate = oneInAWhile();
     const admission = open({ rate });
     rate.take();
-    const entered = await admission.enter(request({ withClientKey: true }));
+    const entered = await admission.enter(request({ lane: withClientKey(firstTry()) }));
     if ('reason' in entered) throw new Error('refused');
     expect(entered.send()).toBe('go');
   });

@@ -1,7 +1,8 @@
 import { Admission } from '../../../src/admission/admission.ts';
 import { Backlog } from '../../../src/admission/backlog.ts';
-import { Routes } from '../../../src/admission/routes.ts';
+import { FIRST_TRY } from '../../../src/admission/lane.ts';
 import { Slots } from '../../../src/admission/slots.ts';
+import { Routes } from '../../../src/fleet/routes.ts';
 import { SeededRandom } from '../../../src/tools/simulator/seeded-random.ts';
 import { sentFor } from '../../support/sent-for.ts';
 import { passTime, simulateClock } from '../../support/simulated-clock.ts';
@@ -34,7 +35,13 @@ export async function delayedBurst(seed: string): Promise<{ refused: number; ser
   };
   const result = { refused: 0, served: 0, lastedMs: 0 };
   const ask = async (key: string) => {
-    const ticket = await admission.enter({ operation: 'any', key, clients: [key], sentFor: sentFor() });
+    const ticket = await admission.enter({
+      operation: 'any',
+      key,
+      clients: [key],
+      lane: FIRST_TRY,
+      sentFor: sentFor(),
+    });
     if ('reason' in ticket || ticket.send() !== 'go') {
       result.refused++;
       return;

@@ -2,16 +2,18 @@ import { vi } from 'vitest';
 import { Admission, type AdmissionDependencies, type Ticket } from '../../../src/admission/admission.ts';
 import { Backlog } from '../../../src/admission/backlog.ts';
 import type { EntryRequest, Guard, Refusal, RefusalReason } from '../../../src/admission/guard.ts';
-import { type Route, Routes } from '../../../src/admission/routes.ts';
+import { FIRST_TRY } from '../../../src/admission/lane.ts';
 import { Slots } from '../../../src/admission/slots.ts';
 import type { EndCall } from '../../../src/circuit-breaker.ts';
+import { type FleetRoute, Routes } from '../../../src/fleet/routes.ts';
 import { sentFor } from '../../support/sent-for.ts';
 
 export const PATIENCE_MS = 1500;
 
 export const MUCH_MEMORY = { refusesLoads: false };
 
-export interface TestAdmissionOptions extends Partial<Pick<AdmissionDependencies, 'memory'> & Pick<Route, 'rate'>> {
+export interface TestAdmissionOptions
+  extends Partial<Pick<AdmissionDependencies, 'memory'> & Pick<FleetRoute, 'rate'>> {
   /** Of the operation `any`. */
   readonly guards?: readonly Guard[];
   readonly max?: number;
@@ -72,7 +74,7 @@ class Client {
   readonly #leaving = new AbortController();
 
   constructor(admission: Admission, operation: string) {
-    this.request = { operation, key: 'key', clients: ['one'], sentFor: sentFor(this.#leaving.signal) };
+    this.request = { operation, key: 'key', clients: ['one'], lane: FIRST_TRY, sentFor: sentFor(this.#leaving.signal) };
     void Promise.resolve(admission.enter(this.request)).then((entered) => {
       this.entered = entered;
     });

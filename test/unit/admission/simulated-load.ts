@@ -1,9 +1,10 @@
 import { Admission, type Ticket } from '../../../src/admission/admission.ts';
 import { Backlog } from '../../../src/admission/backlog.ts';
 import type { Refusal } from '../../../src/admission/guard.ts';
+import { FIRST_TRY } from '../../../src/admission/lane.ts';
 import { RateLimit, type ReserveShared } from '../../../src/admission/rate-limit.ts';
-import { type Route, Routes } from '../../../src/admission/routes.ts';
 import { Slots } from '../../../src/admission/slots.ts';
+import { type FleetRoute, Routes } from '../../../src/fleet/routes.ts';
 import { SeededRandom } from '../../../src/tools/simulator/seeded-random.ts';
 import { sentFor } from '../../support/sent-for.ts';
 import { passTime } from '../../support/simulated-clock.ts';
@@ -80,7 +81,7 @@ export class SimulatedLoad {
     this.slots = new Slots({ now, ...SHIPPED, max: maxConcurrency, patienceMs });
     const rate =
       perSecond === undefined ? undefined : new RateLimit({ now, perSecond, reserveShared, longestWaitMs: patienceMs });
-    const route: Route = { index: 0, isBackup: false, slots: this.slots, rate, guards: new Map() };
+    const route: FleetRoute = { index: 0, isBackup: false, slots: this.slots, rate, guards: new Map() };
     const passThroughSlots = new Slots({ now, max: SHIPPED.passThroughConcurrency, shares: {}, patienceMs });
     const routes = new Routes(() => 0, [route], { passThrough: [{ ...route, slots: passThroughSlots }] });
     const backlog = new Backlog({ now, routes, ...SHIPPED, patienceMs });
@@ -179,7 +180,13 @@ export class SimulatedLoad {
     const counts = this.of(name);
     const sentAt = performance.now();
     const key = `key ${this.#keys++}`;
-    const ticket = await this.admission.enter({ operation, key, clients: [client], sentFor: sentFor(leaving) });
+    const ticket = await this.admission.enter({
+      operation,
+      key,
+      clients: [client],
+      lane: FIRST_TRY,
+      sentFor: sentFor(leaving),
+    });
     if (!isTicket(ticket)) {
       counts.refused++;
       counts.refusedAt.push(performance.now());

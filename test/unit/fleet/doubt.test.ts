@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { ProxyError } from '../../../src/errors.ts';
 import { Doubt } from '../../../src/fleet/doubt.ts';
+import { aboutBlock, besides, firstTry } from '../../../src/fleet/lanes.ts';
 import type { Finality } from '../../../src/ton/finality.ts';
-import { sentFor } from '../../support/sent-for.ts';
 
 const NOT_FOUND: Finality = { answerClass: 'absent', rule: 'notFound' };
 const EMPTY: Finality = { answerClass: 'absent', rule: 'empty' };
@@ -122,10 +122,9 @@ test('a better answer is asked for at the newest, of a block at one that has it,
     ],
     5,
   );
-  const request = { operation: 'any', key: 'key', clients: ['one'], sentFor: sentFor() };
-  const elsewhere = { ...request, not: 0, neverWaits: true, isHedge: true };
-  expect(doubt.elsewhere(request, 0)).toEqual({ ...elsewhere, seqno: 100 });
-  expect(doubt.elsewhere({ ...request, seqno: 7 }, 0)).toEqual({ ...elsewhere, seqno: 7 });
+  const lane = besides(firstTry(), 0);
+  expect(doubt.elsewhere(firstTry(), 0)).toEqual(aboutBlock(lane, 100));
+  expect(doubt.elsewhere(aboutBlock(firstTry(), 7), 0)).toEqual(aboutBlock(lane, 7));
   doubt.refute(7, 0);
   expect(refuted).toEqual([[0, 7]]);
 });

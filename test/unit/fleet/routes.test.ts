@@ -5,21 +5,22 @@ import { type Guard, passBy } from '../../../src/admission/guard.ts';
 import { notServedGuard } from '../../../src/admission/not-served.ts';
 import { Pause } from '../../../src/admission/pause.ts';
 import { RateLimit } from '../../../src/admission/rate-limit.ts';
-import { type Route, Routes } from '../../../src/admission/routes.ts';
 import { Slots } from '../../../src/admission/slots.ts';
 import type { Health } from '../../../src/fleet/health.ts';
+import { aboutBlock, again, besides, elsewhere, firstTry, ofLoad } from '../../../src/fleet/lanes.ts';
+import { type FleetRoute, Routes } from '../../../src/fleet/routes.ts';
 import { sentFor } from '../../support/sent-for.ts';
-import { MUCH_MEMORY, PATIENCE_MS } from './open-admission.ts';
+import { MUCH_MEMORY, PATIENCE_MS } from '../admission/open-admission.ts';
 
 const now = () => performance.now();
-const asking = { operation: 'any', key: 'key', clients: ['one'], sentFor: sentFor() };
+const asking = { operation: 'any', key: 'key', clients: ['one'], lane: firstTry(), sentFor: sentFor() };
 
-function routeOf(index: number, options: Partial<Route> = {}): Route {
+function routeOf(index: number, options: Partial<FleetRoute> = {}): FleetRoute {
   const slots = new Slots({ now, max: 4, shares: {}, patienceMs: PATIENCE_MS });
   return { index, isBackup: false, slots, rate: undefined, guards: new Map(), ...options };
 }
 
-function open(...all: Route[]): Admission {
+function open(...all: FleetRoute[]): Admission {
   const routes = new Routes(() => 0, all, {}, new Set(['head']));
   const backlog = new Backlog({ now, routes, patienceMs: PATIENCE_MS, shortPatienceMs: 100, maxWaiting: 10 });
   return new Admission({ routes, backlog, memory: MUCH_MEMORY });
@@ -46,7 +47,7 @@ test('a client that would wait too long for the rate of the replica is sent to t
   expect(placeOf(first)).toBe(0);
   if (typeof first === 'object' && 'send' in first) first.send();
   expect(placeOf(await admission.enter(asking))).toBe(1);
-  const refresh = { ...asking, clients: [], neverWaits: true };
+  const refresh = { ...asking, clients: [], lane: ofLoad(true, undefined) };
   expect(await admission.enter(refresh)).toMatchObject({ reason: 'rate-limit' });
 });
 
@@ -55,7 +56,7 @@ test('a second try that waits for a full indexer holds up nobody who can be sent
   full.take('any');
   const admission = open(routeOf(0), routeOf(1, { slots: full }));
   let hasEntered = false;
-  void Promise.resolve(admission.enter({ ...asking, not: 0 })).then(() => {
+  void Promise.resolve(admission.enter({ ...asking, lane: elsewhere(firstTry(), 0) })).then(() => {
     hasEntered = true;
   });
   expect(placeOf(await admission.enter(asking))).toBe(0);
@@ -69,8 +70,8 @@ test('a second try that waits goes with the client that joins its flight', async
   const order: string[] = [];
   const wait = (key: string, client: string) => {
     const flight = sentFor();
-    const again = { ...asking, key, clients: [client], sentFor: flight, not: 0, isSecondTry: true };
-    void Promise.resolve(admission.enter(again)).then(() => order.push(key));
+    const second = { ...asking, key, clients: [client], sentFor: flight, lane: again(firstTry(), 0) };
+    void Promise.resolve(admission.enter(second)).then(() => order.push(key));
     return flight;
   };
   wait('first of one', 'one');
@@ -91,8 +92,10 @@ test('after a backup that failed another backup is asked, and none if there is n
   const replica = routeOf(0, { rate: busy });
   const backups = [1, 2].map((index) => routeOf(index, { isBackup: true }));
   busy.take();
-  expect(placeOf(await open(replica, ...backups).enter({ ...asking, not: 1 }))).toBe(2);
-  expect(await open(replica, ...backups.slice(0, 1)).enter({ ...asking, not: 1 })).toMatchObject({
+  expect(placeOf(await open(replica, ...backups).enter({ ...asking, lane: elsewhere(firstTry(), 1) }))).toBe(2);
+  expect(
+    await open(replica, ...backups.slice(0, 1)).enter({ ...asking, lane: elsewhere(firstTry(), 1) }),
+  ).toMatchObject({
     reason: 'rate-limit',
   });
 });
@@ -127,7 +130,7 @@ describe('a key that an indexer has answered with 429', () => {
     });
   });
 
-  const routeTo = (index: number, options: Partial<Route> = {}) =>
+  const routeTo = (index: number, options: Partial<FleetRoute> = {}) =>
     routeOf(index, { guards: new Map([['any', guards.slice(index, index + 1)]]), ...options });
   const limit = (index: number, retryAfterMs: number) =>
     passBy(guards[index] as Guard, asking.key)?.('rate-limited', retryAfterMs);
@@ -141,7 +144,7 @@ describe('a key that an indexer has answered with 429', () => {
     expect(placeOf(await admission.enter(asking))).toBe(2);
     limit(2, 6000);
     expect(await admission.enter(asking)).toEqual({ reason: 'key-paused', retryAfterMs: 5000 });
-    expect(admission.refusal({ operation: 'any', clients: [] })).toBeUndefined();
+    expect(admission.refusal({ operation: 'any', clients: [], lane: firstTry() })).toBeUndefined();
   });
 
   test('is not asked for at an indexer whose history lacks its block', async () => {
@@ -150,7 +153,10 @@ describe('a key that an indexer has answered with 429', () => {
       routeTo(1, { hasBlock: () => true, newestBlock: () => 100 }),
     );
     limit(1, 7000);
-    expect(await admission.enter({ ...asking, seqno: 3 })).toEqual({ reason: 'key-paused', retryAfterMs: 7000 });
+    expect(await admission.enter({ ...asking, lane: aboutBlock(firstTry(), 3) })).toEqual({
+      reason: 'key-paused',
+      retryAfterMs: 7000,
+    });
   });
 
   test('waits for the other one while that is full, and holds up nobody who asks for another key', async () => {
@@ -173,13 +179,13 @@ describe('a key that an indexer has answered with 429', () => {
 
 test('a hedge goes to no indexer that is not known to have the block', async () => {
   const [old, newest] = [routeOf(0, { hasBlock: () => false }), routeOf(1, { hasBlock: () => true })];
-  const hedge = { ...asking, isHedge: true, neverWaits: true, seqno: 7 };
+  const hedge = { ...asking, lane: besides(aboutBlock(firstTry(), 7), 2) };
   expect(await open(old).enter(hedge)).toMatchObject({ reason: 'breaker-open' });
   expect(placeOf(await open(old, newest).enter(hedge))).toBe(1);
 });
 
 /** An indexer that has the blocks from one to another by its own word. */
-function having(index: number, first: number, last: number, options: Partial<Route> = {}): Route {
+function having(index: number, first: number, last: number, options: Partial<FleetRoute> = {}): FleetRoute {
   const hasBlock = (seqno: number) => first <= seqno && seqno <= last;
   return routeOf(index, { hasBlock, newestBlock: () => last, ...options });
 }
@@ -191,17 +197,18 @@ const paused = {
   guards: new Map([['any', [{ reason: 'paused', breaker: OPEN_BREAKER, end: () => {} } as const]]]),
 };
 
-test.each<[string, number, Route[], number]>([
+test.each<[string, number, FleetRoute[], number]>([
   ['one that has it, though it is behind', 5, [having(0, 50, 100), having(1, 1, 80, behind)], 1],
   ['one that is up to date, if all have it', 60, [having(0, 1, 80, behind), having(1, 1, 100)], 1],
   ['no backup, if none has it', 5, [having(0, 50, 100), having(1, 1, 100, backup)], 0],
   ['one where the newest block is, if it is not there yet', 101, [having(0, 1, 99), having(1, 1, 100)], 1],
 ])('a request about a block is sent to %s', async (_, seqno, routes, place) => {
-  for (let time = 0; time < 3; time++) expect(placeOf(await open(...routes).enter({ ...asking, seqno }))).toBe(place);
+  for (let time = 0; time < 3; time++)
+    expect(placeOf(await open(...routes).enter({ ...asking, lane: aboutBlock(firstTry(), seqno) }))).toBe(place);
 });
 
 test('a request about a block that the history of one does not hold waits for the other one, which has it', async () => {
-  const old = { ...asking, seqno: 5 };
+  const old = { ...asking, lane: aboutBlock(firstTry(), 5) };
   expect(await open(having(0, 50, 100), having(1, 1, 100, paused)).enter(old)).toEqual({
     reason: 'paused',
     retryAfterMs: 700,
@@ -212,9 +219,9 @@ test('a request about a block that the history of one does not hold waits for th
 });
 
 test('a hedge about a block may go to one that is behind, if that has it', async () => {
-  const hedge = { ...asking, isHedge: true, neverWaits: true, not: 0, seqno: 5 };
+  const hedge = { ...asking, lane: besides(aboutBlock(firstTry(), 5), 0) };
   expect(placeOf(await open(having(0, 50, 100), having(1, 1, 80, behind)).enter(hedge))).toBe(1);
-  const { seqno: _, ...other } = hedge;
+  const other = { ...asking, lane: besides(firstTry(), 0) };
   expect(await open(having(0, 50, 100), having(1, 1, 80, behind)).enter(other)).toMatchObject({
     reason: 'breaker-open',
   });
@@ -228,7 +235,7 @@ const full = () => {
 const failing = () => ({ health: { isFailing: true, loadMs: 0 } as Health });
 const busy = (loadMs: number) => ({ health: { isFailing: false, loadMs } as Health });
 
-test.each<[string, Route[], number]>([
+test.each<[string, FleetRoute[], number]>([
   ['the newest block, though it has more to do', [having(0, 1, 99, busy(1)), having(1, 1, 100, busy(1000))], 1],
   ['less to do, of several with the newest block', [having(0, 1, 100, busy(1000)), having(1, 1, 100, busy(1))], 1],
   ['an older block, where the newest is full', [having(0, 1, 99), having(1, 1, 100, full())], 0],

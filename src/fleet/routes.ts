@@ -1,22 +1,9 @@
-import type { Health } from '../fleet/health.ts';
-import type { Ms } from '../time-units.ts';
-import { type Guard, type Refusal, type RouteRequest, refusalNow } from './guard.ts';
-import type { RateLimit } from './rate-limit.ts';
-import type { Slots } from './slots.ts';
+import type { Refusal, RouteRequest } from '../admission/guard.ts';
+import { type Route, refusalBy } from '../admission/route.ts';
+import { elsewhere, overflow } from './lanes.ts';
 
-/** One indexer, as admission sees it. */
-export interface Route {
-  /** Its place in the settings, backups last. */
-  readonly index: number;
-  /** Whether it is asked only while no other can answer, or the others are full. */
-  readonly isBackup: boolean;
-  readonly slots: Slots;
-  /** Absent when its rate is not limited. */
-  readonly rate: RateLimit | undefined;
-  /** By operation: the pause and circuit breaker that apply to its requests, in the order in which they are asked. */
-  readonly guards: ReadonlyMap<string, readonly Guard[]>;
-  /** Absent where there is one indexer: then it is asked however it fares. */
-  readonly health?: Health | undefined;
+/** One indexer, as the choice among several sees it. */
+export interface FleetRoute extends Route {
   /** Whether its chain is so far behind that its answers come from the past, or what it says of its chain is wrong. */
   readonly isBehind?: () => boolean;
   /** Whether it has a masterchain block by its own word. */
@@ -42,8 +29,8 @@ const NO_OTHER: Refusal = { reason: 'breaker-open', retryAfterMs: 0 };
  */
 export class Routes {
   readonly #random: () => number;
-  readonly #routes: readonly Route[];
-  readonly #ownRoutes: Readonly<Record<string, readonly Route[]>>;
+  readonly #routes: readonly FleetRoute[];
+  readonly #ownRoutes: Readonly<Record<string, readonly FleetRoute[]>>;
   readonly #toNewest: ReadonlySet<string>;
 
   /**
@@ -52,8 +39,8 @@ export class Routes {
    */
   constructor(
     random: () => number,
-    routes: readonly Route[],
-    ownRoutes: Readonly<Record<string, readonly Route[]>> = {},
+    routes: readonly FleetRoute[],
+    ownRoutes: Readonly<Record<string, readonly FleetRoute[]>> = {},
     toNewest: ReadonlySet<string> = new Set(),
   ) {
     this.#random = random;
@@ -63,20 +50,21 @@ export class Routes {
   }
 
   /** All that requests of an operation can be sent to. */
-  of(operation: string): readonly Route[] {
+  of(operation: string): readonly FleetRoute[] {
     return this.#ownRoutes[operation] ?? this.#routes;
   }
 
   /** Those that a request may be sent to now, whether or not they have a free slot; or why there is none. */
-  openTo(request: RouteRequest): readonly Route[] | Refusal {
-    const open: Route[] = [];
+  openTo(request: RouteRequest): readonly FleetRoute[] | Refusal {
+    const open: FleetRoute[] = [];
     let refusal: Refusal | undefined;
     const routes = this.of(request.operation);
+    const { turns, to } = request.lane;
     const isKnown = routes.some((route) => !route.isBackup && hasIt(route, request));
     for (const route of routes) {
-      if (route.index === request.not || (request.toBackup === true && !route.isBackup)) continue;
-      if (request.at !== undefined && route.index !== request.at) continue;
-      if (route.isBackup && request.withClientKey === true) continue;
+      if (route.index === to.not || (turns === 'backup' && !route.isBackup)) continue;
+      if (to.at !== undefined && route.index !== to.at) continue;
+      if (route.isBackup && turns === 'none') continue;
       if (isKnown && isGone(route, request)) continue;
       const its = refusalBy(route, request);
       if (its === undefined) open.push(route);
@@ -92,71 +80,35 @@ export class Routes {
    */
   elsewhere<Request extends RouteRequest>(request: Request): Request {
     const routes = this.of(request.operation);
-    if (routes.length === 1 || request.not !== undefined || request.at !== undefined) return request;
+    const { lane } = request;
+    if (routes.length === 1 || lane.to.not !== undefined || lane.to.at !== undefined) return request;
     const paused = routes.find((route) => refusalBy(route, request)?.reason === 'key-paused');
     if (paused === undefined) return request;
-    const other = { ...request, not: paused.index };
+    const other = { ...request, lane: elsewhere(lane, paused.index) };
     return 'reason' in this.openTo(other) ? request : other;
   }
 
-  /** Whether there is a backup that a request of a client may be sent to. */
-  hasBackup({ operation, withClientKey, at }: RouteRequest): boolean {
-    return withClientKey !== true && at === undefined && this.of(operation).some(({ isBackup }) => isBackup);
+  /**
+   * A request as it may be sent to a backup, where it would wait too long for these; `undefined` where it may not, or has
+   * been offered to the backups already.
+   */
+  overflow<Request extends RouteRequest>(request: Request, open: readonly FleetRoute[]): Request | undefined {
+    const { lane, operation } = request;
+    if (lane.turns !== 'own' || lane.to.at !== undefined) return undefined;
+    const isOffered = open.every(({ isBackup }) => isBackup) || !this.of(operation).some(({ isBackup }) => isBackup);
+    return isOffered ? undefined : { ...request, lane: overflow(lane) };
   }
 
   /** The one of these, all free, that a request is to be sent to. */
-  choose(free: readonly Route[], { operation }: Pick<RouteRequest, 'operation'>): Route | undefined {
+  choose(free: readonly FleetRoute[], { operation }: Pick<RouteRequest, 'operation'>): FleetRoute | undefined {
     const equal = this.#toNewest.has(operation) && free.length > 1 ? newestAmong(free) : free;
     if (equal.length <= 1) return equal[0];
     const first = Math.floor(this.#random() * equal.length);
     const second = (first + 1 + Math.floor(this.#random() * (equal.length - 1))) % equal.length;
     const [one, other] = [equal[first], equal[second]];
-    const load = (route: Route | undefined) => route?.health?.loadMs ?? 0;
+    const load = (route: FleetRoute | undefined) => route?.health?.loadMs ?? 0;
     return load(other) < load(one) ? other : one;
   }
-}
-
-/** How long a request waits for a slot of these behind so many others; `undefined` while that is not known. */
-export function slotWaitMs(routes: readonly Route[], { operation }: RouteRequest, ahead: number): Ms | undefined {
-  let perMs = 0;
-  for (const { slots } of routes) {
-    const waitMs = slots.waitMs(operation, 1);
-    if (waitMs === undefined) return undefined;
-    perMs += 1 / waitMs;
-  }
-  return ahead / perMs;
-}
-
-/** How long a request waits for a turn of the rate of one of these behind so many others. */
-export function turnWaitMs(routes: readonly Route[], request: RouteRequest, ahead: () => number): Ms {
-  const rates = routes.flatMap((route) => rateOf(route, request) ?? []);
-  if (rates.length < routes.length || rates.length === 0) return 0;
-  const each = ahead() / rates.length;
-  return Math.min(...rates.map((rate) => rate.expectedWaitMs(each)));
-}
-
-/** The guards that apply to a request: none if it is sent with the client's own API key. */
-export function guardsOf({ guards }: Route, { operation, withClientKey }: RouteRequest): readonly Guard[] {
-  return withClientKey === true ? [] : (guards.get(operation) ?? []);
-}
-
-/** The rate that a request needs a turn of: none if it is sent with the client's own API key. */
-export function rateOf({ rate }: Route, { withClientKey }: RouteRequest): RateLimit | undefined {
-  return withClientKey === true ? undefined : rate;
-}
-
-/** Whether a route has a free slot that a client may hold; a refresh has no client. */
-export function hasSlot({ slots }: Route, operation: string, client: string | undefined): boolean {
-  return slots.mayTake(operation) && slots.mayHold(operation, client);
-}
-
-/** Why the first guard that does not let a request through refuses it now; `undefined` when all let it through. */
-export function refusalBy(route: Route, request: RouteRequest): Refusal | undefined {
-  for (const guard of guardsOf(route, request)) {
-    const refusal = refusalNow(guard, request.key);
-    if (refusal !== undefined) return refusal;
-  }
-  return undefined;
 }
 
 /** Whether a refusal ends sooner than another; that an indexer does not serve the operation counts if all say so. */
@@ -165,18 +117,18 @@ function isSooner(one: Refusal, other: Refusal): boolean {
   return one.retryAfterMs < other.retryAfterMs;
 }
 
-function bestOf(open: readonly Route[], request: RouteRequest): readonly Route[] {
-  const isUpToDate = (route: Route) => sortOf(route, request) <= SORTS.behindWithBlock;
-  if (request.isHedge === true) return open.filter(isUpToDate);
+function bestOf(open: readonly FleetRoute[], request: RouteRequest): readonly FleetRoute[] {
+  const isUpToDate = (route: FleetRoute) => sortOf(route, request) <= SORTS.behindWithBlock;
+  if (request.lane.to.isHedge === true) return open.filter(isUpToDate);
   if (open.length <= 1) return open;
   const best = Math.min(...open.map((route) => sortOf(route, request)));
   const same = open.filter((route) => sortOf(route, request) === best);
-  const { seqno } = request;
+  const { seqno } = request.lane.to;
   return seqno !== undefined && same.every((route) => newestOf(route) < seqno) ? newestAmong(same) : same;
 }
 
 /** Those of these that have the newest block. */
-function newestAmong(routes: readonly Route[]): readonly Route[] {
+function newestAmong(routes: readonly FleetRoute[]): readonly FleetRoute[] {
   const newest = Math.max(...routes.map(newestOf));
   return routes.filter((route) => newestOf(route) === newest);
 }
@@ -184,25 +136,25 @@ function newestAmong(routes: readonly Route[]): readonly Route[] {
 /** The lower, the better. Of requests about no block, all indexers have it. */
 const SORTS = { upToDate: 0, behindWithBlock: 1, withoutBlock: 2, backup: 3, behind: 4, failing: 5 } as const;
 
-function sortOf(route: Route, request: RouteRequest): number {
+function sortOf(route: FleetRoute, request: RouteRequest): number {
   const { health, isBehind, isBackup } = route;
   const failing = health?.isFailing === true ? SORTS.failing : 0;
   if (isBackup) return failing + SORTS.backup;
   const has = hasIt(route, request);
   if (isBehind?.() === true) return failing + (has ? SORTS.behindWithBlock : SORTS.behind);
-  return failing + (has || request.seqno === undefined ? SORTS.upToDate : SORTS.withoutBlock);
+  return failing + (has || request.lane.to.seqno === undefined ? SORTS.upToDate : SORTS.withoutBlock);
 }
 
 /** Whether a request is about a masterchain block that an indexer has by its own word. */
-function hasIt({ hasBlock }: Route, { seqno }: RouteRequest): boolean {
-  return seqno !== undefined && hasBlock?.(seqno) === true;
+function hasIt({ hasBlock }: FleetRoute, { lane: { to } }: RouteRequest): boolean {
+  return to.seqno !== undefined && hasBlock?.(to.seqno) === true;
 }
 
 /** Whether a request is about a masterchain block that the history of an indexer does not hold, though it is older. */
-function isGone(route: Route, { seqno }: RouteRequest): boolean {
-  return seqno !== undefined && seqno <= newestOf(route) && route.hasBlock?.(seqno) === false;
+function isGone(route: FleetRoute, { lane: { to } }: RouteRequest): boolean {
+  return to.seqno !== undefined && to.seqno <= newestOf(route) && route.hasBlock?.(to.seqno) === false;
 }
 
-function newestOf({ newestBlock }: Route): number {
+function newestOf({ newestBlock }: FleetRoute): number {
   return newestBlock?.() ?? -1;
 }

@@ -1,0 +1,63 @@
+import type { Health } from '../fleet/health.ts';
+import type { Ms } from '../time-units.ts';
+import { type Guard, type Refusal, type RouteRequest, refusalNow } from './guard.ts';
+import type { RateLimit } from './rate-limit.ts';
+import type { Slots } from './slots.ts';
+
+/** One indexer, as admission sees it. */
+export interface Route {
+  /** Its place in the settings, backups last. */
+  readonly index: number;
+  /** Whether it is asked only while no other can answer, or the others are full. */
+  readonly isBackup: boolean;
+  readonly slots: Slots;
+  /** Absent when its rate is not limited. */
+  readonly rate: RateLimit | undefined;
+  /** By operation: the pause and circuit breaker that apply to its requests, in the order in which they are asked. */
+  readonly guards: ReadonlyMap<string, readonly Guard[]>;
+  /** Absent where there is one indexer: then it is asked however it fares. */
+  readonly health?: Health | undefined;
+}
+
+/** How long a request waits for a slot of these behind so many others; `undefined` while that is not known. */
+export function slotWaitMs(routes: readonly Route[], { operation }: RouteRequest, ahead: number): Ms | undefined {
+  let perMs = 0;
+  for (const { slots } of routes) {
+    const waitMs = slots.waitMs(operation, 1);
+    if (waitMs === undefined) return undefined;
+    perMs += 1 / waitMs;
+  }
+  return ahead / perMs;
+}
+
+/** How long a request waits for a turn of the rate of one of these behind so many others. */
+export function turnWaitMs(routes: readonly Route[], request: RouteRequest, ahead: () => number): Ms {
+  const rates = routes.flatMap((route) => rateOf(route, request) ?? []);
+  if (rates.length < routes.length || rates.length === 0) return 0;
+  const each = ahead() / rates.length;
+  return Math.min(...rates.map((rate) => rate.expectedWaitMs(each)));
+}
+
+/** The guards that apply to a request: none if it is sent with the client's own API key. */
+export function guardsOf({ guards }: Route, { operation, lane }: RouteRequest): readonly Guard[] {
+  return lane.turns === 'none' ? [] : (guards.get(operation) ?? []);
+}
+
+/** The rate that a request needs a turn of: none if it is sent with the client's own API key. */
+export function rateOf({ rate }: Route, { lane }: RouteRequest): RateLimit | undefined {
+  return lane.turns === 'none' ? undefined : rate;
+}
+
+/** Whether a route has a free slot that a client may hold; a refresh has no client. */
+export function hasSlot({ slots }: Route, operation: string, client: string | undefined): boolean {
+  return slots.mayTake(operation) && slots.mayHold(operation, client);
+}
+
+/** Why the first guard that does not let a request through refuses it now; `undefined` when all let it through. */
+export function refusalBy(route: Route, request: RouteRequest): Refusal | undefined {
+  for (const guard of guardsOf(route, request)) {
+    const refusal = refusalNow(guard, request.key);
+    if (refusal !== undefined) return refusal;
+  }
+  return undefined;
+}
