@@ -20,7 +20,7 @@ export interface Lane {
 /** The lane of a client's request, as long as nothing more is known of it. */
 export const FIRST_TRY: Lane = { name: '', waits: true, turns: 'own', isSecondTry: false, to: {} };
 
-/** Whether a refused request of a lane was a load that was shed: a refresh, or what is sent beside another, is dropped. */
-export function isShedIn({ waits }: Lane): boolean {
-  return waits;
+/** Whether a refused request of a lane was a load that was shed: a refresh is dropped, and a second try was sent once. */
+export function isShedIn({ waits, isSecondTry }: Lane): boolean {
+  return waits && !isSecondTry;
 }
