@@ -42,7 +42,8 @@ function withoutWaiting(lane: Lane): Lane {
 
 /** Of a request about a masterchain block: where others have it, one that lacks it is not asked. */
 export function aboutBlock(lane: Lane, seqno: number): Lane {
-  return changed(lane, { to: { ...lane.to, seqno } });
+  // One for each miss: the block is no part of the name.
+  return { ...lane, to: { ...lane.to, seqno } };
 }
 
 /** To another indexer than that at a place. */
