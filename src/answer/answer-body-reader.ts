@@ -62,8 +62,9 @@ export class AnswerBodyReader {
       worker.once('message', (facts: BodyFacts) => {
         worker.off('exit', onExit);
         // A Buffer arrives as a plain Uint8Array.
-        const { rank, members, tentative } = facts.completeness;
-        resolve({ ...facts, completeness: completenessOf(rank, Buffer.from(members), Buffer.from(tentative)) });
+        const { members, tentative } = facts.completeness;
+        const buffers = { members: Buffer.from(members), tentative: Buffer.from(tentative) };
+        resolve({ ...facts, completeness: completenessOf({ ...facts.completeness, ...buffers }) });
       });
       worker.once('exit', onExit);
       worker.postMessage(job);

@@ -27,7 +27,7 @@ export interface BodyFacts {
 /** The facts of a body that is no answer to any call. */
 export const NO_FACTS: BodyFacts = {
   finality: undefined,
-  completeness: completenessOf(0, NO_MEMBERS, NO_MEMBERS),
+  completeness: completenessOf({ rank: 0, members: NO_MEMBERS, tentative: NO_MEMBERS }),
   chainPoint: NO_POINT,
   watchable: undefined,
   etag: '',
@@ -47,10 +47,14 @@ export function factsOf(call: Readable, status: number, bytes: Buffer, isWatchin
     const isNotServed = status === 500 && saysNotServed(call.operation.name, body);
     return { ...NO_FACTS, isObject: true, saysNotServed: isNotServed };
   }
-  const { rank, hashes, tentativeHashes, lacksStates } = call.operation.completeness(finality, body);
+  const { hashes, tentativeHashes, ...completeness } = call.operation.completeness(finality, body);
   return {
     finality,
-    completeness: completenessOf(rank, fingerprints(hashes), fingerprints(tentativeHashes), lacksStates),
+    completeness: completenessOf({
+      ...completeness,
+      members: fingerprints(hashes),
+      tentative: fingerprints(tentativeHashes),
+    }),
     chainPoint: call.operation.chainPoint(body),
     watchable: isWatching ? call.operation.watching?.watchableIn(body) : undefined,
     etag: entityTagOf(bytes),

@@ -7,6 +7,7 @@ import {
   contentOf,
   type Entry,
   FINGERPRINT_BYTES,
+  HIGHEST_ORDER,
   HIGHEST_RANK,
   NO_MEMBERS,
   newEntry,
@@ -44,6 +45,13 @@ const fingerprints = z
   .transform((base64) => (base64 === '' ? NO_MEMBERS : ownedBytes(Buffer.from(base64, 'base64'))))
   .refine(({ length }) => length % FINGERPRINT_BYTES === 0);
 
+/** A decimal number: JSON has none of more than 53 bits. */
+const order = z
+  .string()
+  .regex(/^[0-9]{1,44}$/)
+  .transform(BigInt)
+  .refine((number) => number <= HIGHEST_ORDER);
+
 const STORED_META = z.object({
   key: z.string(),
   coding: z.enum(['identity', 'gzip']),
@@ -76,6 +84,8 @@ const STORED_META = z.object({
     .default(0),
   awaitedBlock: z.int().min(0).optional(),
   completeness: z.object({
+    /** Absent for 0. */
+    order: order.optional(),
     rank: z.int().min(0).max(HIGHEST_RANK),
     members: fingerprints,
     tentative: fingerprints,
@@ -85,14 +95,19 @@ const STORED_META = z.object({
 
 /** An entry as bytes, with its body in one coding. The body must not be larger than {@link MAX_BODY_BYTES}. */
 export function encodeEntry({ content, meta, ...entry }: Entry, { coding, body }: CodedBody): Buffer {
-  const { rank, members, tentative, lacksStates } = entry.completeness;
+  const { order, members, tentative, ...completeness } = entry.completeness;
   const stored: z.input<typeof STORED_META> = {
     ...entry,
     head: meta,
     ageValueSeconds: entry.ageValueSeconds || undefined,
     coding,
     bytes: content.bytes,
-    completeness: { rank, members: members.toString('base64'), tentative: tentative.toString('base64'), lacksStates },
+    completeness: {
+      ...completeness,
+      order: order?.toString(),
+      members: members.toString('base64'),
+      tentative: tentative.toString('base64'),
+    },
   };
   const metaBytes = Buffer.from(JSON.stringify(stored));
   const bytes = Buffer.concat([Buffer.alloc(AT.meta), metaBytes, body]);
@@ -117,14 +132,13 @@ export function decodeEntry(bytes: Buffer, key: string): Entry | undefined {
   if (stored?.key !== key || (stored.coding === 'identity' ? body.length !== stored.bytes : body.length === 0)) {
     return undefined;
   }
-  const { rank, members, tentative, lacksStates } = stored.completeness;
   const entry = newEntry({
     regressedSince: undefined,
     awaitedBlock: undefined,
     ...stored,
     meta: sharedMeta({ apiVersion: undefined, ...stored.head }),
     content: contentOf(ownedBytes(body), stored.coding, stored.bytes),
-    completeness: completenessOf(rank, members, tentative, lacksStates),
+    completeness: completenessOf(stored.completeness),
   });
   const { askedAt, freshUntil } = entry;
   return freshUntil >= askedAt && keptUntil(entry) <= askedAt + MAX_SPAN_MS ? entry : undefined;

@@ -69,6 +69,11 @@ export function newEntry(fields: Entry): Entry {
 /** How complete an answer is, to compare two answers of one key (`precedence.ts`). */
 export interface Completeness {
   /**
+   * How new what it shows is, before all else: the greater is more complete, up to {@link HIGHEST_ORDER}. Absent for 0, and
+   * where an answer does not show it.
+   */
+  readonly order?: bigint;
+  /**
    * The answer's class as a whole number from 0 to 3, or the seqno of the newest block that it names: the greater is more
    * complete.
    */
@@ -80,6 +85,9 @@ export interface Completeness {
   /** Set where a row lacks the state of its account: such an answer is less complete than the same rows with it. */
   readonly lacksStates?: true;
 }
+
+/** A greater order is garbage: it is made of at most two logical times of 64 bits, and a number of 16 bits. */
+export const HIGHEST_ORDER = 2n ** 144n - 1n;
 
 /** A higher rank is garbage: a seqno is an int32. */
 export const HIGHEST_RANK = 2_147_483_647;
@@ -130,9 +138,25 @@ const NOTHING_LISTED: readonly Completeness[] = Array.from({ length: HIGHEST_CLA
   tentative: NO_MEMBERS,
 }));
 
-/** The completeness of an answer. Answers of one rank that list nothing share one object. */
-export function completenessOf(rank: number, members: Buffer, tentative: Buffer, lacksStates = false): Completeness {
-  if (lacksStates) return { rank, members, tentative, lacksStates };
+/** What a {@link Completeness} is made of. */
+export interface CompletenessParts {
+  readonly order?: bigint | undefined;
+  readonly rank: number;
+  readonly members: Buffer;
+  readonly tentative: Buffer;
+  readonly lacksStates?: boolean | undefined;
+}
+
+/** The completeness of an answer. Answers of one rank that show and list nothing share one object. */
+export function completenessOf({
+  order = 0n,
+  rank,
+  members,
+  tentative,
+  lacksStates = false,
+}: CompletenessParts): Completeness {
+  if (order > 0n || lacksStates)
+    return { ...(order > 0n && { order }), rank, members, tentative, ...(lacksStates && { lacksStates }) };
   const nothing = members.length === 0 && tentative.length === 0 ? NOTHING_LISTED[rank] : undefined;
   return nothing ?? { rank, members, tentative };
 }

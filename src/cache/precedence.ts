@@ -68,12 +68,14 @@ function endAfterUse(kept: Entry, since: number): number | undefined {
 export type Comparison = 'more' | 'equal' | 'less';
 
 /**
- * The listed rows count first, the rank second: an answer with one more child is not less complete because that child
+ * The order counts first: a newer state is never replaced by an older one. Of one order the listed rows count, then the rank: an answer with one more child is not less complete because that child
  * is pending. If two answers differ only in tentative rows, neither is more complete: a pending child can appear and
  * can be invalidated. If one of them lists nothing (a 404, a block list), only the rank decides. Of two that are equal so far,
  * the one with a row that lacks the state of its account is less complete.
  */
 export function compareCompleteness(next: Completeness, kept: Completeness): Comparison {
+  const [order, knownOrder] = [next.order ?? 0n, kept.order ?? 0n];
+  if (order !== knownOrder) return order > knownOrder ? 'more' : 'less';
   // Nearly always both list the same.
   const isSameList = next.members.equals(kept.members) && next.tentative.equals(kept.tentative);
   const [listed, known] = isSameList ? [NOTHING, NOTHING] : [listOf(next), listOf(kept)];

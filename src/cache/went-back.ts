@@ -35,7 +35,8 @@ export class WentBack {
     const before = this.#served.get(key);
     if (before !== undefined && compareCompleteness(completeness, before) === 'less') this.#onWentBack();
     // Nothing is less than an answer that lists nothing.
-    if (completeness.rank === 0 && completeness.members.length === 0) this.#served.delete(key);
+    const { order = 0n, rank, members } = completeness;
+    if (order === 0n && rank === 0 && members.length === 0) this.#served.delete(key);
     else this.#served.set(key, completeness);
   }
 }

@@ -2,8 +2,13 @@ import { isObject, type JsonObject } from '../json-object.ts';
 import { lacksStateBefore } from './final-rows.ts';
 import { type AnswerClass, type Finality, isFinal } from './finality.ts';
 
-/** How complete an answer is, to compare two answers to one call: what they list counts first, their rank second. */
+/** How complete an answer is, to compare two answers to one call: by order, then by what they list, then by rank. */
 export interface AnswerCompleteness {
+  /**
+   * How new what it shows is, where a newer state is never replaced by an older one: a logical time of 64 bits, or
+   * {@link orderOfPage}. Absent for 0.
+   */
+  readonly order?: bigint;
   /** 0 to 3, by the answer's class; or the seqno of the newest block that it names. */
   readonly rank: number;
   /** Hashes of the final transactions of a list that only ever gains rows; empty for all other answers. */
@@ -16,6 +21,23 @@ export interface AnswerCompleteness {
 
 /** How an operation reads the completeness of an answer, a 200 or a 404, from its body and the finality of that. */
 export type ReadCompleteness = (finality: Finality, body: JsonObject) => AnswerCompleteness;
+
+const LT_BITS = 64n;
+const COUNT_BITS = 16n;
+
+/**
+ * The order of a page of the newest rows, by their logical times: that of the newest one counts first, then how many there
+ * are, then that of the oldest one. Rows are committed out of order, so a page can gain one below its newest: then it has
+ * one more, or, where it is full, its oldest one is newer.
+ */
+export function orderOfPage(lts: readonly bigint[]): bigint {
+  if (lts.length === 0) return 0n;
+  const [oldest, newest] = lts.reduce(
+    ([least, greatest], lt) => [lt < least ? lt : least, lt > greatest ? lt : greatest],
+    [lts[0] ?? 0n, 0n],
+  );
+  return (((newest << COUNT_BITS) + BigInt(lts.length)) << LT_BITS) + oldest;
+}
 
 const RANKS: Record<AnswerClass, number> = { absent: 0, live: 1, 'final-page': 2, growing: 2, final: 3 };
 

@@ -113,14 +113,20 @@ const HASHES = ['a', 'b', 'c', 'd'];
 const answers = fc
   .record({
     askedAt: fc.constantFrom(NOW - 2000, NOW - 1000, NOW),
+    order: fc.constantFrom(undefined, 2n ** 53n, 2n ** 53n + 1n, 2n ** 63n, 2n ** 63n + 1n, 2n ** 143n),
     rank: fc.integer({ min: 0, max: 3 }),
     members: fc.subarray(HASHES),
     tentative: fc.subarray(HASHES),
     regressedSince: fc.constantFrom(undefined, NOW - BELIEVED_AFTER_MS / 2, NOW - 2 * BELIEVED_AFTER_MS),
     body: fc.string({ maxLength: 10 }),
   })
-  .map(({ rank, members, tentative, body, ...rest }) => {
-    const completeness = { rank, members: fingerprints(members), tentative: fingerprints(tentative) };
+  .map(({ order, rank, members, tentative, body, ...rest }) => {
+    const completeness = {
+      ...(order && { order }),
+      rank,
+      members: fingerprints(members),
+      tentative: fingerprints(tentative),
+    };
     return anEntry({ ...rest, body: Buffer.from(body), completeness });
   });
 
@@ -139,7 +145,7 @@ describe('Redis', () => {
         expect(await inRedis(key)).toBe(bodyOf(expected).toString());
         expect(await admin.exists(leaseKey(key))).toBe(0);
       }),
-      { numRuns: 50 },
+      { numRuns: 100 },
     );
   });
 

@@ -2,7 +2,7 @@ import { validateHeaderValue } from 'node:http';
 import { crc32, gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { contentOf, type Entry, fingerprints, ownedBytes } from '../../../src/cache/entry.ts';
+import { contentOf, type Entry, fingerprints, HIGHEST_ORDER, ownedBytes } from '../../../src/cache/entry.ts';
 import { AT, decodeEntry, encodeEntry } from '../../../src/cache/entry-codec.ts';
 import { keptBody } from '../../../src/cache/gzip.ts';
 import { anEntry } from '../../support/entry.ts';
@@ -52,6 +52,7 @@ const entries: fc.Arbitrary<Entry> = fc
       members: fc.array(fc.string(), { maxLength: 5 }).map(fingerprints),
       tentative: fc.array(fc.string(), { maxLength: 5 }).map(fingerprints),
     }),
+    order: fc.option(fc.bigInt({ min: 1n, max: HIGHEST_ORDER }), { nil: undefined }),
     lacksStates: fc.boolean(),
     meta: fc.record({
       status: fc.constantFrom(200, 404),
@@ -63,9 +64,9 @@ const entries: fc.Arbitrary<Entry> = fc
       retention: fc.option(fc.record({ afterUse: spanMs, sinceGiven: spanMs }), { nil: undefined }),
     }),
   })
-  .map(({ freshMs, lacksStates, completeness, ...entry }) => ({
+  .map(({ freshMs, order, lacksStates, completeness, ...entry }) => ({
     ...entry,
-    completeness: { ...completeness, ...(lacksStates && { lacksStates }) },
+    completeness: { ...(order && { order }), ...completeness, ...(lacksStates && { lacksStates }) },
     freshUntil: entry.askedAt + freshMs,
   }));
 
@@ -147,6 +148,8 @@ describe('bytes with a right checksum are no entry', () => {
     ['with an Age before it was made', { ageValueSeconds: -1 }],
     ['with an Age of no whole seconds', { ageValueSeconds: 1.5 }],
     ['with an Age beyond the greatest', { ageValueSeconds: 2 ** 31 + 1 }],
+    ['newer than anything', { completeness: { ...NOTHING_LISTED, order: HIGHEST_ORDER + 1n } }],
+    ['older than anything', { completeness: { ...NOTHING_LISTED, order: -1n } }],
     ['regressed since before time', { regressedSince: -1 }],
     ['of a rank that there is not', { completeness: { ...NOTHING_LISTED, rank: 2 ** 31 } }],
     ['with half a member', { completeness: { ...NOTHING_LISTED, members: Buffer.alloc(12) } }],

@@ -102,6 +102,40 @@ describe('beside a kept answer', () => {
   });
 });
 
+describe('of two answers that show how new they are', () => {
+  const ordered = (order: bigint, askedAt: number, members: readonly string[] = []) => {
+    const completeness = { order, rank: 1, members: fingerprints(members), tentative: Buffer.alloc(0) };
+    return anEntry({ askedAt, completeness });
+  };
+  /** Logical times where numbers and signed integers end, and any other. */
+  const lts = fc.oneof(
+    fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }),
+    fc.bigInt({ min: 2n ** 53n - 4n, max: 2n ** 53n + 4n }),
+    fc.bigInt({ min: 2n ** 63n - 4n, max: 2n ** 63n + 4n }),
+  );
+
+  test('an older one never replaces a newer one, in whatever order they came', () => {
+    fc.assert(
+      fc.property(lts, lts, fc.subarray(['a', 'b']), fc.subarray(['a', 'b']), (one, other, rows, otherRows) => {
+        fc.pre(one !== other);
+        const [older, newer] = one < other ? [one, other] : [other, one];
+        const [first, second] = [ordered(older, NOW + 1, rows), ordered(newer, NOW, otherRows)];
+        expect(precedenceOver(second, first, NOW + 1)).toBe('regressed');
+        expect(precedenceOver(first, second, NOW + 1)).toBe('replaces');
+      }),
+    );
+  });
+
+  test('of equally new ones the one that was asked for later replaces the other', () => {
+    fc.assert(
+      fc.property(lts, (lt) => {
+        expect(precedenceOver(ordered(lt, NOW), ordered(lt, NOW + 1), NOW + 1)).toBe('replaces');
+        expect(precedenceOver(ordered(lt, NOW + 1), ordered(lt, NOW), NOW + 1)).toBe('older');
+      }),
+    );
+  });
+});
+
 describe('a kept answer that is extended', () => {
   const kept = anEntry({ askedAt: NOW, lifetime: 60_000 });
   const later = kept.freshUntil + 5000;

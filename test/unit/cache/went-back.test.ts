@@ -27,6 +27,15 @@ test('an answer that lists less than the one before is counted once', () => {
   expect(wentBack).toBe(2);
 });
 
+test('an answer that shows an older state than the one before is counted once', () => {
+  let wentBack = 0;
+  const subject = new WentBack(() => void wentBack++);
+  for (const lt of [2n ** 53n, 2n ** 53n + 1n, 2n ** 53n, 2n ** 63n, 0n, 0n]) {
+    subject.look(anEntry({ completeness: { order: lt, rank: 0, members: NONE, tentative: NONE } }));
+  }
+  expect(wentBack).toBe(2);
+});
+
 test('a megabyte of keys and rows is remembered at most, of small ones some thousand', () => {
   expect(remembered(10_000, 1)).toBeGreaterThan(4000);
   for (const rows of [1, 100, 4000, 8000]) expect(remembered(2000, rows) * rows * 8).toBeLessThanOrEqual(1024 * 1024);

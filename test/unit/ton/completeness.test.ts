@@ -1,5 +1,7 @@
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { JsonObject } from '../../../src/json-object.ts';
+import { orderOfPage } from '../../../src/ton/completeness.ts';
 import { finalityOf } from '../../../src/ton/finality.ts';
 import type { Call } from '../../../src/ton/parse-call.ts';
 import { callOf, HASH, HASH_HEX } from './requests.ts';
@@ -61,4 +63,29 @@ describe('an answer whose row lacks the state of its account says so', () => {
     expect(completeness(call, 200, bodyOf(lacking ?? {})).lacksStates).toBe(true);
     expect(completeness(call, 200, bodyOf(filled ?? {})).lacksStates).toBe(false);
   });
+});
+
+describe('the order of a page', () => {
+  const lt = fc.bigInt({ min: 1n, max: 2n ** 64n - 1n });
+  const page = fc.uniqueArray(lt, { minLength: 1, maxLength: 20 });
+  const bounds = (lts: readonly bigint[]) => {
+    const sorted = lts.toSorted((one, other) => (one < other ? -1 : 1));
+    return [sorted.at(-1) ?? 0n, BigInt(lts.length), sorted[0] ?? 0n];
+  };
+
+  test('compares by the newest row, then by their number, then by the oldest', () => {
+    fc.assert(
+      fc.property(page, page, fc.boolean(), (one, other, hasSameNewest) => {
+        const newest = hasSameNewest ? [2n ** 64n - 1n] : [];
+        const [first, second] = [one, other].map((lts) => [...new Set([...lts, ...newest])]) as [bigint[], bigint[]];
+        const [a, b] = [bounds(first), bounds(second)];
+        const at = a.findIndex((number, index) => number !== b[index]);
+        const expected = at === -1 ? 0 : (a[at] ?? 0n) > (b[at] ?? 0n) ? 1 : -1;
+        const [x, y] = [orderOfPage(first), orderOfPage(second)];
+        expect(x === y ? 0 : x > y ? 1 : -1).toBe(expected);
+      }),
+    );
+  });
+
+  test('of no rows is that of nothing', () => expect(orderOfPage([])).toBe(0n));
 });
