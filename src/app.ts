@@ -75,7 +75,7 @@ export interface App {
 }
 
 /** The only place where components are built and connected: each once, in the order in which they need each other. */
-export function createApp(dependencies: AppDependencies, settings: Settings): App {
+export async function createApp(dependencies: AppDependencies, settings: Settings): Promise<App> {
   const {
     logger,
     wall = Date.now,
@@ -119,7 +119,7 @@ export function createApp(dependencies: AppDependencies, settings: Settings): Ap
     onPacked: () => events.report({ name: 'compressed' }),
     enabled: compression.enabled,
   });
-  const redis = openRedis(context, {
+  const redis = await openRedis(context, {
     gzip,
     accepts: (entry) => sharedEntries.accepts(entry),
     onTransition: (transition) => purges.onRedisTransition(transition),

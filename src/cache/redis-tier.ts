@@ -2,7 +2,8 @@
 import { randomUUID } from 'node:crypto';
 import { keptUntil } from '../freshness.ts';
 import { type RedisBreaker, type RedisBreakerDependencies, type RedisFault, redisBreaker } from '../redis/breaker.ts';
-import { type ConnectedRedis, NodeLost } from '../redis/connect.ts';
+import type { ConnectedRedis } from '../redis/connect.ts';
+import { NodeLost } from '../redis/node-lost.ts';
 import { withinBudget } from '../redis/within-budget.ts';
 import type { EpochMs, MonotonicMs, Ms } from '../time-units.ts';
 import { type CodedBody, type Entry, keptBytes } from './entry.ts';

@@ -38,7 +38,7 @@ exit codes: 0 ended by a signal, 1 cannot listen, 64 wrong command line, 78 wron
     const output = new LogDestination(process.stdout.fd);
     process.on('exit', () => output.flush(LAST_LINES_MS));
     const logger = createLogger(settings.logLevel, output);
-    const app = createApp({ logger, logOutput: output }, settings);
+    const app = await createApp({ logger, logOutput: output }, settings);
     // After `http.shutdownDelay`, requests in flight are answered and the process ends.
     const end = async (signal: string) => {
       const { shutdownDelay: shutdownDelayMs } = settings.http;

@@ -3,12 +3,11 @@ import type { Gzip } from '../cache/gzip.ts';
 import { entryKeysOf, leaseKeyOf } from '../cache/redis-keys.ts';
 import { RedisTier } from '../cache/redis-tier.ts';
 import { tryRedis } from '../cache/redis-trial.ts';
-import { connectRedis } from '../redis/connect.ts';
 import type { RedisTransition } from '../redis/transitions.ts';
 import type { AppContext } from './context.ts';
 
 /** What the instances on one Redis share. */
-export type SharedRedis = NonNullable<ReturnType<typeof openRedis>>;
+export type SharedRedis = NonNullable<Awaited<ReturnType<typeof openRedis>>>;
 
 export interface OpenRedisDependencies {
   readonly gzip: Gzip;
@@ -17,13 +16,15 @@ export interface OpenRedisDependencies {
   readonly onTransition: (transition: RedisTransition) => void;
 }
 
-/** Starts connecting and returns at once; `undefined` where no Redis is set. */
-export function openRedis(
+/** Starts connecting and waits for no reply; `undefined` where no Redis is set. */
+export async function openRedis(
   { settings, events, names, now, monotonic }: AppContext,
   { gzip, accepts, onTransition }: OpenRedisDependencies,
 ) {
   const { redis, network } = settings;
   if (redis.url === undefined) return undefined;
+  // Loaded only where it is used: ioredis takes 5 MiB of memory.
+  const { connectRedis } = await import('../redis/connect.ts');
   const redisKey = entryKeysOf(network);
   const connection = connectRedis({
     names,

@@ -4,6 +4,7 @@ import { Cluster, type Redis } from 'ioredis';
 import { parseRedisUrl, type RedisAddress } from '../redis-url.ts';
 import type { Ms } from '../time-units.ts';
 import { type EvictionProblem, reportEviction } from './eviction.ts';
+import { NodeLost } from './node-lost.ts';
 import { type ClientOptions, openClient } from './open-client.ts';
 import { type RedisTransition, reportTransitions } from './transitions.ts';
 
@@ -102,9 +103,6 @@ async function notConnected(): Promise<never> {
 
 /** Messages of ioredis about a lost or missing connection. */
 const LOST = /^(Connection is closed|Cluster isn't ready|Cluster is ended|Stream isn't writeable)/;
-
-/** A node of a Cluster cannot be reached. Keys in its slots are not available, all others are. */
-export class NodeLost extends Error {}
 
 /** Runs a command. Replaces ioredis' errors for a lost connection, which are about its own options, by plain ones. */
 async function connected<T>(client: Redis | Cluster, command: () => Promise<T>): Promise<T> {

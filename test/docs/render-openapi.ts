@@ -42,7 +42,7 @@ export async function servedDocument(env: Readonly<Record<string, string>> = {})
   // No program listens on port 1 of this machine.
   const needed = { UPSTREAM_URL: 'http://127.0.0.1:1', ...env };
   const { settings } = loadSettings({ ...needed, PORT: '0', ADMIN_PORT: '0' });
-  const app = createApp({ logger: createLogger('silent', { write: () => {} }) }, settings);
+  const app = await createApp({ logger: createLogger('silent', { write: () => {} }) }, settings);
   const { adminUrl } = await app.listen();
   const ask = async (path: string) => (await fetch(adminUrl + path)).text();
   const document: OpenApiDocument = JSON.parse(await ask('/openapi.json'));

@@ -16,7 +16,7 @@ const TIMES = 3;
 
 const indexer = await startIndexer({});
 const { settings } = loadSettings({ UPSTREAM_URL: indexer.url, PORT: '0', ADMIN_PORT: '0' });
-const app = createApp({ logger: createLogger('error') }, settings);
+const app = await createApp({ logger: createLogger('error') }, settings);
 const { publicUrl } = await app.listen();
 try {
   const head = indexer.chain.headSeqno;

@@ -54,7 +54,7 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
   const logger = createLogger('info', { write: (line) => void lines.push(line) });
   const clocks = { ...(now && { now }), ...(monotonic && { monotonic }), ...(wall && { wall }) };
   const resolver = askResolver && { askResolver };
-  const app = createApp({ logger, ...clocks, ...resolver, random }, withOverrides(settings, overrides));
+  const app = await createApp({ logger, ...clocks, ...resolver, random }, withOverrides(settings, overrides));
   return new RunningProxy(app, await app.listen(), lines);
 }
 

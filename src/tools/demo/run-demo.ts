@@ -85,7 +85,7 @@ async function startProxy(upstreamUrl: string, options: DemoOptions): Promise<Li
     PORT: String(options.port),
     ADMIN_PORT: String(options.adminPort),
   });
-  const app = createApp({ logger: createLogger('error', process.stderr) }, settings);
+  const app = await createApp({ logger: createLogger('error', process.stderr) }, settings);
   try {
     return { app, ...(await app.listen()) };
   } catch (error) {

@@ -44,7 +44,7 @@ export async function verify({ url, apiKey, rate, samples, stdout, stderr }: Ver
   const { upstream } = settings;
   const [indexerUrl] = upstream.url;
   const headers = upstream.apiKey === undefined ? {} : { 'X-Api-Key': upstream.apiKey };
-  const app = createApp({ logger: createLogger('warn', stderr) }, settings);
+  const app = await createApp({ logger: createLogger('warn', stderr) }, settings);
   const traffic = new UpstreamTraffic(new URL(indexerUrl).origin, rate);
   try {
     const { publicUrl } = await app.listen();
