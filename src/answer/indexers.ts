@@ -9,7 +9,7 @@ import { ProxyError } from '../errors.ts';
 import { Doubt } from '../fleet/doubt.ts';
 import type { Heads } from '../fleet/heads.ts';
 import type { Hedging } from '../fleet/hedging.ts';
-import { again as againIn, besides, isBesides, mayBeHedged } from '../fleet/lanes.ts';
+import { again as againIn, besides, isHedge, mayBeHedged } from '../fleet/lanes.ts';
 import type { RetryBudget } from '../indexer/retry-budget.ts';
 import type { UpstreamClient } from '../indexer/upstream-client.ts';
 import type { Flight } from '../once/single-flight.ts';
@@ -148,7 +148,7 @@ export class Indexers {
     }
     const seqno = seqnoOf(question.call);
     const hadNothing = first instanceof ProxyError || (first.isDoubtful && first.entry.meta.answerClass === 'absent');
-    if (isBesides(other.lane) && seqno !== undefined && hadNothing && second.entry.meta.answerClass !== 'absent')
+    if (isHedge(other.lane) && seqno !== undefined && hadNothing && second.entry.meta.answerClass !== 'absent')
       this.#doubt.refute(seqno, question.ticket.route.index);
     return second;
   }

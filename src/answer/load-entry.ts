@@ -12,7 +12,7 @@ import type { Pairs } from '../ton/canonical-request.ts';
 import { type Call, seqnoOf } from '../ton/parse-call.ts';
 import type { Report } from './events.ts';
 import type { IndexerAnswer, Indexers, Question } from './indexers.ts';
-import type { RefusalErrorOf } from './refusal-error.ts';
+import { type RefusalErrorOf, reportShed } from './refusal-error.ts';
 import { decodeFailure, encodeFailure, type SharedFailure } from './shared-failure.ts';
 
 /** The result of one flight. */
@@ -126,7 +126,11 @@ export class EntryLoader {
       const request = { operation, key, lane: ofLoad(isRefresh, seqnoOf(call)), clients, sentFor: flight };
       const entered = admission.enter(request);
       const ticket = entered instanceof Promise ? await entered : entered;
-      if ('reason' in ticket) return this.#failed(call, key, refusalError(request, ticket), look.found, !acceptStale);
+      if ('reason' in ticket) {
+        const error = refusalError(request, ticket);
+        reportShed(request, error, report);
+        return this.#failed(call, key, error, look.found, !acceptStale);
+      }
       const loaded = await this.#loadWith({ call, request, flight, trace, ticket }, look, acceptStale);
       if ('from' in loaded) return loaded;
       report({ name: 'followed', operation });
@@ -184,6 +188,7 @@ export class EntryLoader {
       this.#keep(question, answer, lease, replaced),
     );
     if (!(result instanceof ProxyError)) return result;
+    reportShed(question.request, result, this.#dependencies.report);
     // A local refusal (overload, shutdown) ends the lease by its release.
     if (lease !== undefined && isKept(result)) this.#share(question.call, result, lease);
     return this.#failed(question.call, question.request.key, result, found, isRefresh);

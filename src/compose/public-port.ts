@@ -56,7 +56,7 @@ export function openPublicPort(context: AppContext, parts: PublicPortDependencie
   const { upstream, coalescing, network } = settings;
   const { admission, heads, pollHeads } = indexers;
   const { report } = events;
-  const refusalError = refusalErrorWith(random, report);
+  const refusalError = refusalErrorWith(random);
   const hedges = new RetryBudget({ now: monotonic }, HEDGES);
   const askable = new Indexers({
     indexers: indexers.all,
@@ -209,7 +209,7 @@ function openRest(context: AppContext, indexers: OpenIndexers, missLimit: PerCli
       maxReadingBytes: passThrough.maxReading,
       now: monotonic,
     }),
-    refusalError: refusalErrorWith(random, events.report),
+    refusalError: refusalErrorWith(random),
     report: events.report,
     sharesOurKey: passThrough.sharedKey,
   };

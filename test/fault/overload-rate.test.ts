@@ -47,6 +47,15 @@ describe('a retry', () => {
     expect((await world.ask(nothingPending())).status).toBe(502);
   });
 
+  it('that the rate does not allow in time sheds nothing: the load was sent', async () => {
+    await using world = await startEndingWorld({ stopsTime: true, env: { UPSTREAM_RPS: '1', UPSTREAM_TIMEOUT: '1s' } });
+    world.indexer.faults.inject({ kind: 'reset' }, { times: 1 });
+    expect((await world.ask(nothingPending())).status).toBe(502);
+    expect([world.forwarded.length, await shedOf(world, 'rate-limit')]).toEqual([1, 0]);
+    expectShed(await world.ask(nothingPending()));
+    expect([world.forwarded.length, await shedOf(world, 'rate-limit')]).toEqual([1, 1]);
+  });
+
   it.each([
     ['an answer of 500', failed(500)],
     ['an answer that was cut', { kind: 'cut', framing: 'content-length' }],

@@ -4,7 +4,7 @@ import type { Refusal } from '../../admission/guard.ts';
 import type { MemoryPressure } from '../../admission/memory-pressure.ts';
 import type { CacheStatus } from '../../answer/cache-status.ts';
 import type { Report } from '../../answer/events.ts';
-import { NO_SOCKETS, type RefusalErrorOf } from '../../answer/refusal-error.ts';
+import { NO_SOCKETS, type RefusalErrorOf, reportShed } from '../../answer/refusal-error.ts';
 import type { Wait } from '../../answer/wait.ts';
 import type { PerClientLimit } from '../../clients/per-client-limit.ts';
 import { failure, ProxyError } from '../../errors.ts';
@@ -119,11 +119,16 @@ export function passOnWith<Answer extends AnsweredHead>(dependencies: PassOnDepe
     memory.makeRoomIfFull();
     // Before the client's body is read.
     const refusal = takeRoom(hasOurKey && !withoutOurKey) ?? admission.refusal(entering);
-    if (refusal !== undefined) throw refusalError(entering, refusal);
+    const shed = (why: Refusal) => {
+      const error = refusalError(entering, why);
+      reportShed(entering, error, report);
+      return error;
+    };
+    if (refusal !== undefined) throw shed(refusal);
     const body = passed.body ?? (method === 'POST' ? await bodies.read(request) : undefined);
     const wait = flight ?? openWait();
     const { signal } = wait;
-    const refused = (why: Refusal) => (why.reason === 'abandoned' ? signal.reason : refusalError(entering, why));
+    const refused = (why: Refusal) => (why.reason === 'abandoned' ? signal.reason : shed(why));
     try {
       const ticket = await admission.enter({ ...entering, sentFor: wait });
       if ('reason' in ticket) throw refused(ticket);
@@ -138,9 +143,7 @@ export function passOnWith<Answer extends AnsweredHead>(dependencies: PassOnDepe
       const sent = ourKey.length > 0 ? withoutApiKeys(target) : target;
       return await forward({ method, target: sent, headers, body, isUpgrade, signal }, upstream, ticket);
     } catch (error) {
-      throw error instanceof ProxyError && error.details.reason === 'sockets'
-        ? refusalError(entering, NO_SOCKETS)
-        : error;
+      throw error instanceof ProxyError && error.details.reason === 'sockets' ? shed(NO_SOCKETS) : error;
     } finally {
       // The body has no deadline as a whole: only each pause in it is bounded.
       if ('close' in wait) wait.close();
