@@ -83,9 +83,12 @@ describe('a larger body', () => {
     return JSON.stringify({ transactions: Array.from({ length: 1000 }, (_, index) => row(index)) });
   };
 
+  const lackingState = growing().replace('"note"', '"account_state_before":{"hash":"s","balance":null},"note"');
+
   test.each<[string, Call, string, number]>([
     ['a masterchain block', SHARDS, blockSetOf(2 * LARGE), 200],
     ['children', OUT, growing(), 200],
+    ['children of which one lacks the state of its account', OUT, lackingState, 200],
     ['no answer to the call', OUT, blockSetOf(LARGE), 200],
     ['what is no JSON', SHARDS, blockSetOf(LARGE).slice(1), 200],
     ['an error', SHARDS, `{"error":"${'e'.repeat(LARGE)}"}`, 500],

@@ -7,7 +7,7 @@ import { Pause } from '../../../src/admission/pause.ts';
 import { RateLimit } from '../../../src/admission/rate-limit.ts';
 import { Slots } from '../../../src/admission/slots.ts';
 import type { Health } from '../../../src/fleet/health.ts';
-import { aboutBlock, again, besides, elsewhere, firstTry, ofLoad } from '../../../src/fleet/lanes.ts';
+import { aboutBlock, again, besides, elsewhere, firstTry, ofLoad, withClientKey } from '../../../src/fleet/lanes.ts';
 import { type FleetRoute, Routes } from '../../../src/fleet/routes.ts';
 import { sentFor } from '../../support/sent-for.ts';
 import { MUCH_MEMORY, PATIENCE_MS } from '../admission/open-admission.ts';
@@ -98,6 +98,18 @@ test('after a backup that failed another backup is asked, and none if there is n
   ).toMatchObject({
     reason: 'rate-limit',
   });
+});
+
+test.each([
+  ['with the API key of its client', withClientKey(firstTry())],
+  ['that only one indexer may get', firstTry(0)],
+])('a request %s is refused while its queue is full, and not sent to a backup', async (_, lane) => {
+  const full = new Slots({ now, max: 1, shares: {}, patienceMs: PATIENCE_MS });
+  full.take('any');
+  const admission = open(routeOf(0, { slots: full }), routeOf(1, { isBackup: true }));
+  for (let waiting = 0; waiting < 10; waiting++) void admission.enter({ ...asking, lane, sentFor: sentFor() });
+  expect(await admission.enter({ ...asking, lane })).toMatchObject({ reason: 'queue-full' });
+  expect(placeOf(await admission.enter(asking))).toBe(1);
 });
 
 test('an operation that one indexer does not serve is asked for at the others', async () => {

@@ -1,0 +1,22 @@
+import { expect, test } from 'vitest';
+import type { Lane } from '../../../src/admission/lane.ts';
+import { WaitingQueues } from '../../../src/admission/waiting-queues.ts';
+import { again, firstTry, overflow, withClientKey } from '../../../src/fleet/lanes.ts';
+
+const of = (lane: Lane, operation = 'any') => ({ operation, clients: ['one'], lane });
+
+test.each([
+  ['a first try', firstTry(), 2],
+  ['a second try, which all others go before', again(firstTry()), 2],
+  ['a request to a backup', overflow(firstTry()), 1],
+])('%s waits for its turn behind those that take turns of the same rate', (_, lane, ahead) => {
+  const queues = new WaitingQueues<string>();
+  const waiting: [Lane, string][] = [
+    [firstTry(), 'a'],
+    [firstTry(), 'b'],
+    [overflow(firstTry()), 'a'],
+    [withClientKey(firstTry()), 'a'],
+  ];
+  for (const [each, operation] of waiting) queues.of(of(each, operation)).waiting.add('waiter', 'another');
+  expect(queues.aheadForTurn(of(lane))).toBe(ahead);
+});
