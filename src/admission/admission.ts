@@ -50,7 +50,7 @@ export interface AdmissionDependencies {
 const NO_FREE_SLOT: Refusal = { reason: 'no-free-slot', retryAfterMs: 0 };
 const NO_FREE_TURN: Refusal = { reason: 'rate-limit', retryAfterMs: 0 };
 
-/** A request is to wait, in the backlog: in its lane, or in the one to a backup. */
+/** A request is to wait in the backlog: in its own lane, or in the lane of the backups. */
 interface Waits {
   readonly waitsIn: Lane;
 }
@@ -99,7 +99,7 @@ export class Admission {
     const decided = this.#decide(request);
     if ('reason' in decided) return decided;
     if ('waitsIn' in decided) {
-      const waiting = backlog.wait(request, { ...request, lane: decided.waitsIn });
+      const waiting = backlog.wait({ ...request, lane: decided.waitsIn });
       return waiting.then((waited) => ('reason' in waited ? waited : this.#ticket(request, waited)));
     }
     const { route, client } = decided;

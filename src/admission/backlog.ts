@@ -119,13 +119,13 @@ export class Backlog {
     if (waiting.size > 0) this.#short.refused(name, request.clients, this.#queues.haveWaiting(request));
   }
 
-  /** Waits for a slot and a turn, which it may have at once. `as`: the request, as it is to be sent. Never rejects. */
-  wait(request: EntryRequest, as = request): Promise<Waited> {
+  /** Waits for a slot and a turn, which the request may get at once. Never rejects. */
+  wait(request: EntryRequest): Promise<Waited> {
     const { sentFor } = request;
     const { signal } = sentFor;
-    const queue = this.#queues.of(as);
+    const queue = this.#queues.of(request);
     const { name, waiting } = queue;
-    const hadOthers = this.#queues.haveWaiting(as);
+    const hadOthers = this.#queues.haveWaiting(request);
     return new Promise((resolve) => {
       const end = (waited: Waited) => {
         clearTimeout(expiry);
@@ -133,21 +133,21 @@ export class Backlog {
         this.#waiters.delete(sentFor);
         if ('route' in waited) waiting.go(waiter);
         else waiting.remove(waiter);
-        this.#forgetTurns(as);
+        this.#forgetTurns(request);
         if (waiting.clients <= 1) this.#short.calmed(name, this.size === 0);
         resolve(waited);
       };
       const onAbort = () => end(ABANDONED);
       const giveUp = () => {
-        this.#short.refused(name, as.clients, hadOthers);
-        const { reason, retryAfterMs } = this.#expected(as);
+        this.#short.refused(name, request.clients, hadOthers);
+        const { reason, retryAfterMs } = this.#expected(request);
         end({ reason: reason === 'rate-limit' ? reason : 'waited-too-long', retryAfterMs });
       };
       const expiry = setTimeout(giveUp, this.#dependencies.patienceMs);
       signal.addEventListener('abort', onAbort, { once: true });
-      const waiter: Waiter = { request: as, queue, end };
+      const waiter: Waiter = { request, queue, end };
       this.#waiters.set(sentFor, waiter);
-      const [first = '', ...others] = as.clients;
+      const [first = '', ...others] = request.clients;
       waiting.add(waiter, first);
       for (const client of others) waiting.share(waiter, client);
       this.handOut();

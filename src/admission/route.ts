@@ -8,18 +8,18 @@ import type { Slots } from './slots.ts';
 export interface Route {
   /** Its place in the settings, backups last. */
   readonly index: number;
-  /** Whether it is asked only while no other can answer, or the others are full. */
+  /** Whether it is a backup: asked only while no other can answer, or all others are full. */
   readonly isBackup: boolean;
   readonly slots: Slots;
   /** Absent when its rate is not limited. */
   readonly rate: RateLimit | undefined;
   /** By operation: the pause and circuit breaker that apply to its requests, in the order in which they are asked. */
   readonly guards: ReadonlyMap<string, readonly Guard[]>;
-  /** Absent where there is one indexer: then it is asked however it fares. */
+  /** Absent where there is one indexer, which is asked even while it fails. */
   readonly health?: Health | undefined;
 }
 
-/** How long a request waits for a slot of these behind so many others; `undefined` while that is not known. */
+/** How long a request would wait for a slot at any of these routes, behind `ahead` others; `undefined` while unknown. */
 export function slotWaitMs(routes: readonly Route[], { operation }: RouteRequest, ahead: number): Ms | undefined {
   let perMs = 0;
   for (const { slots } of routes) {
@@ -30,7 +30,7 @@ export function slotWaitMs(routes: readonly Route[], { operation }: RouteRequest
   return ahead / perMs;
 }
 
-/** How long a request waits for a turn of the rate of one of these behind so many others. */
+/** How long a request would wait for a turn of the rate at any of these routes, behind `ahead` others. */
 export function turnWaitMs(routes: readonly Route[], request: RouteRequest, ahead: () => number): Ms {
   const rates = routes.flatMap((route) => rateOf(route, request) ?? []);
   if (rates.length < routes.length || rates.length === 0) return 0;
@@ -48,7 +48,7 @@ export function rateOf({ rate }: Route, { lane }: RouteRequest): RateLimit | und
   return lane.turns === 'none' ? undefined : rate;
 }
 
-/** Whether a route has a free slot that a client may hold; a refresh has no client. */
+/** Whether a route has a free slot for a client. A refresh has no client. */
 export function hasSlot({ slots }: Route, operation: string, client: string | undefined): boolean {
   return slots.mayTake(operation) && slots.mayHold(operation, client);
 }

@@ -69,8 +69,8 @@ export function newEntry(fields: Entry): Entry {
 /** How complete an answer is, to compare two answers of one key (`precedence.ts`). */
 export interface Completeness {
   /**
-   * How new what it shows is, before all else: the greater is more complete, up to {@link HIGHEST_ORDER}. Absent for 0, and
-   * where an answer does not show it.
+   * How new the state or page is that the answer shows, up to {@link HIGHEST_ORDER}: the greater is more complete, before all
+   * else. Absent for 0, and where an answer shows none.
    */
   readonly order?: bigint;
   /**
@@ -86,7 +86,7 @@ export interface Completeness {
   readonly lacksStates?: true;
 }
 
-/** A greater order is garbage: it is made of at most two logical times of 64 bits, and a number of 16 bits. */
+/** A greater order is garbage: at most it holds two logical times of 64 bits and a count of 16 bits. */
 export const HIGHEST_ORDER = 2n ** 144n - 1n;
 
 /** A higher rank is garbage: a seqno is an int32. */
@@ -155,8 +155,9 @@ export function completenessOf({
   tentative,
   lacksStates = false,
 }: CompletenessParts): Completeness {
-  if (order > 0n || lacksStates)
+  if (order > 0n || lacksStates) {
     return { ...(order > 0n && { order }), rank, members, tentative, ...(lacksStates && { lacksStates }) };
+  }
   const nothing = members.length === 0 && tentative.length === 0 ? NOTHING_LISTED[rank] : undefined;
   return nothing ?? { rank, members, tentative };
 }

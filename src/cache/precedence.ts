@@ -68,10 +68,11 @@ function endAfterUse(kept: Entry, since: number): number | undefined {
 export type Comparison = 'more' | 'equal' | 'less';
 
 /**
- * The order counts first: a newer state is never replaced by an older one. Of one order the listed rows count, then the rank: an answer with one more child is not less complete because that child
- * is pending. If two answers differ only in tentative rows, neither is more complete: a pending child can appear and
- * can be invalidated. If one of them lists nothing (a 404, a block list), only the rank decides. Of two that are equal so far,
- * the one with a row that lacks the state of its account is less complete.
+ * The order counts first: an older state never replaces a newer one. Where the orders are equal, the listed rows count,
+ * then the rank: an answer with one more child is not less complete because that child is pending. If two answers differ
+ * only in tentative rows, neither is more complete: a pending child can appear and can be invalidated. If one of them
+ * lists nothing (a 404, a block list), only the rank decides. Of two that are equal so far, the one with a row that lacks
+ * the state of its account is less complete.
  */
 export function compareCompleteness(next: Completeness, kept: Completeness): Comparison {
   const [order, knownOrder] = [next.order ?? 0n, kept.order ?? 0n];

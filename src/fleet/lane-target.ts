@@ -1,14 +1,14 @@
 /** Which of several indexers a request may be sent to. */
 export interface LaneTarget {
-  /** The masterchain block that it is about: it is sent to an indexer that has it, if there is one. */
+  /** The masterchain block that the request is about. An indexer that has the block is preferred. */
   readonly seqno?: number;
-  /** The place of the indexer that has failed it, or paused its key: it is sent to another one. */
+  /** The place of the indexer that failed the request or paused its key: another one gets it. */
   readonly not?: number;
   /** The place of the only indexer that it may be sent to. */
   readonly at?: number;
   /**
-   * Whether it is sent beside an answer that may come, or is doubtful: only an indexer that is well, up to date and no
-   * backup may be asked, of a block one that has it.
+   * Whether the request is a hedge: sent beside another one, or to check a doubtful answer. Only an indexer may get it that
+   * is healthy, up to date and no backup, and that has the block where it is about one.
    */
   readonly isHedge?: boolean;
 }

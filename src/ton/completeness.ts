@@ -5,8 +5,8 @@ import { type AnswerClass, type Finality, isFinal } from './finality.ts';
 /** How complete an answer is, to compare two answers to one call: by order, then by what they list, then by rank. */
 export interface AnswerCompleteness {
   /**
-   * How new what it shows is, where a newer state is never replaced by an older one: a logical time of 64 bits, or
-   * {@link orderOfPage}. Absent for 0.
+   * How new the state or page is that the answer shows: a logical time of 64 bits, or {@link orderOfPage}. Absent for 0, and
+   * where answers show none.
    */
   readonly order?: bigint;
   /** 0 to 3, by the answer's class; or the seqno of the newest block that it names. */
@@ -26,9 +26,9 @@ const LT_BITS = 64n;
 const COUNT_BITS = 16n;
 
 /**
- * The order of a page of the newest rows, by their logical times: that of the newest one counts first, then how many there
- * are, then that of the oldest one. Rows are committed out of order, so a page can gain one below its newest: then it has
- * one more, or, where it is full, its oldest one is newer.
+ * The order of a page of the newest rows, by their logical times: the newest one counts first, then the number of rows,
+ * then the oldest one. Rows are committed out of order, so a page can gain a row below its newest. Then it has one row more,
+ * or, where it is full, its oldest row is newer.
  */
 export function orderOfPage(lts: readonly bigint[]): bigint {
   if (lts.length === 0) return 0n;

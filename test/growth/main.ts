@@ -11,7 +11,7 @@ import { type Flow, recordFlow } from './record-flow.ts';
 
 const FLOW_FILE = new URL('../flow.json', import.meta.url);
 
-/** A poll of the head in the background can run within a flow: the smallest of so many is that of the request alone. */
+/** A head poll in the background may run during a request, so each is recorded this often and the smallest figures count. */
 const TIMES = 3;
 
 const indexer = await startIndexer({});

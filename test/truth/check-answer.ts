@@ -121,7 +121,7 @@ function allowedAge(
   const window =
     unwatched === TABLE.empty ? { ...unwatched, lifetime: Math.max(unwatched.lifetime, emptyWatchedMs) } : unwatched;
   const byStatus = allowedByStatus(window, cache, allowance);
-  // One that can be served for minutes, and could be when the database fell back, is served instead of less complete ones.
+  // Where a database falls back, an answer that could still be served then is served instead of less complete ones.
   const longestMs = window.lifetime + Math.max(window.staleWhileRevalidate, window.staleIfError);
   const isServed = keptMs > 0 && longestMs >= KEPT_SINCE_GIVEN_MS && mayBeKept(cache);
   const servedMs = isServed ? longestMs : byStatus;
@@ -131,7 +131,7 @@ function allowedAge(
   return Math.min(byClass, byAge, sentAt - notBefore) + lagMs;
 }
 
-/** Whether an answer may be one that was kept: it is a hit, or was served instead of another one. */
+/** Whether the cache may have kept the answer: it is a hit, or was served instead of a regressed one. */
 function mayBeKept(cache: CacheStatus): boolean {
   return cache['hit'] === true || cache['detail'] === 'regressed';
 }

@@ -74,7 +74,7 @@ describe('the checker', () => {
     ['that the database has caught up to', 110, 110.1, 'true'],
   ])('of a head %s', (_, seqno, second, verdict) => expect(verdictOnHead(seqno, second)).toBe(verdict));
 
-  /** What follows a transaction: the first of these two lists lacks the second transaction. Both are of 150 s before the fall. */
+  /** Two states of one list, with rows of 150 s before the fall: it has one row, and two from `untilSecond` on. */
   const growingList = (untilSecond: number): readonly State[] => {
     const listOf = (rows: number) =>
       JSON.stringify({
