@@ -12,7 +12,8 @@ export interface Account {
   readonly friendly: string;
 }
 
-function makeAccount(kind: Account['kind'], hash: Buffer, workchain = 0): Account {
+/** An account of that kind; the same for the same hash. */
+export function makeAccount(kind: Account['kind'], hash: Buffer, workchain = 0): Account {
   const { raw: address, bounceableUrl, nonBounceableUrl } = addressSpellings({ workchain, hash });
   return { address, workchain, hash, kind, friendly: kind === 'wallet' ? nonBounceableUrl : bounceableUrl };
 }

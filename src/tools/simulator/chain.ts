@@ -1,7 +1,17 @@
 import { type Account, Accounts } from './accounts.ts';
 import { BlockClock, blocksOf } from './blocks.ts';
+import { Histories } from './histories.ts';
+import { IdleAccounts, type IdleAccountsOptions } from './idle-accounts.ts';
 import { digest, SeededRandom } from './seeded-random.ts';
-import { type BlockSet, knownTransactions, logicalTime, planTrace, type Trace, type Transaction } from './trace.ts';
+import {
+  type BlockSet,
+  knownTransactions,
+  logicalTime,
+  loneTransaction,
+  planTrace,
+  type Trace,
+  type Transaction,
+} from './trace.ts';
 
 /** The options of a simulated chain. */
 export interface ChainOptions {
@@ -26,6 +36,8 @@ export interface ChainOptions {
    * its first transaction is committed.
    */
   readonly listsUnderWay?: boolean;
+  /** Accounts that do little. Default: none. */
+  readonly idle?: IdleAccountsOptions;
 }
 
 const DEFAULTS = {
@@ -38,7 +50,13 @@ const DEFAULTS = {
   invalidatedShare: 0,
   classifierDelayMs: 0,
   listsUnderWay: false,
+  idle: { count: 0, everyMs: Number.POSITIVE_INFINITY },
 };
+
+/** Above what traces use of the logical times of a block. */
+const DEPOSITS_FROM_LT = 901_000;
+/** The `n` of what idle accounts get by themselves. */
+const IDLE_N = 28_999;
 
 /**
  * So many blocks below the floor can still be looked at, at an instant at which the floor was lower: more than a database
@@ -56,6 +74,7 @@ const TRACES_BACK = 400;
 export class Chain {
   readonly accounts: Accounts;
   readonly clock: BlockClock;
+  readonly idle: IdleAccounts;
   readonly #options: Required<ChainOptions>;
   /** Those of the window, and those of the future that have transactions already. */
   readonly #blockSets = new Map<number, BlockSet & { readonly transactions: Transaction[] }>();
@@ -63,11 +82,13 @@ export class Chain {
   /** By the message that set them off: an external one can be accepted again. */
   readonly #receivers = new Map<string, Transaction[]>();
   readonly #traces = new Map<string, Trace>();
-  /** When the actions of traces were made anew, by the hash of their first transaction. */
   /** By the seqno of a block that is indexed out of order, ms. */
   readonly #delays = new Map<number, number>();
+  /** When the actions of traces were made anew, by the hash of their first transaction. */
   readonly #reclassified = new Map<string, number>();
   readonly #live = new Set<Trace>();
+  /** Of all blocks that the chain has reached. */
+  readonly #histories = new Histories();
   #now: number;
   #begun: number;
   #floor: number;
@@ -77,6 +98,7 @@ export class Chain {
     this.#options = { ...DEFAULTS, ...options };
     this.accounts = new Accounts(this.#options.seed);
     this.clock = new BlockClock(this.#options);
+    this.idle = new IdleAccounts(this.#options.seed, this.clock, this.#options.idle);
     this.#now = options.startAt;
     this.#floor = this.clock.firstSeqno;
     this.#begun = this.#floor - 1;
@@ -138,6 +160,11 @@ export class Chain {
   transaction(hash: string, instant?: number): Transaction | undefined {
     const transaction = this.#transactions.get(hash);
     return transaction !== undefined && this.block(transaction.seqno, instant) !== undefined ? transaction : undefined;
+  }
+
+  /** The transactions of an account in indexed masterchain blocks, the oldest first. */
+  history(address: string, instant?: number): readonly Transaction[] {
+    return this.#histories.of(address).filter(({ seqno }) => this.block(seqno, instant) !== undefined);
   }
 
   /** The executed transaction that sent the one of this hash a message. */
@@ -204,6 +231,15 @@ export class Chain {
     this.#commit({ ...first, ...instants, hash, parent: undefined, children: [], seqno, lt, now });
   }
 
+  /**
+   * An account gets a message from outside in the masterchain block of that instant (epoch ms), which is to come. Another
+   * `n`, below 29,000, for each in one block.
+   */
+  deposit(account: Account, at: number, n = 0): void {
+    const seqno = this.clock.seqnoFrom(at);
+    if (seqno > this.#begun) this.#commit(this.#deposited(account, seqno, n));
+  }
+
   /** From that instant (epoch ms) the actions of a trace, by the hash of its first transaction, are others. */
   reclassify(traceId: string, at: number): void {
     this.#reclassified.set(traceId, at);
@@ -262,7 +298,10 @@ export class Chain {
       const externalHash = digest(seed, 'external', seqno, n);
       this.#plan(random.pick(this.accounts.wallets), externalHash, sentAt, random, random.chance(invalidatedShare));
     }
-    this.#blockSet(seqno).transactions.sort((a, b) => a.lt - b.lt);
+    for (const account of this.idle.activeIn(seqno)) this.#commit(this.#deposited(account, seqno, IDLE_N));
+    const { transactions } = this.#blockSet(seqno);
+    transactions.sort((a, b) => a.lt - b.lt);
+    for (const transaction of transactions) this.#histories.add(transaction);
     this.#begun = seqno;
     while (this.#floor <= seqno - historyBlocks - BLOCKS_BACK) this.#forget(this.#floor++);
   }
@@ -278,20 +317,15 @@ export class Chain {
 
   /** The elector's own transaction: every masterchain block has one, so none is empty. */
   #electorTick(seqno: number): Transaction {
-    const committedAt = this.clock.committedAt(seqno);
-    return {
-      hash: digest(this.#options.seed, 'tick', seqno),
-      account: this.accounts.elector,
-      messageHash: undefined,
-      parent: undefined,
-      children: [],
-      seqno,
-      lt: logicalTime(seqno, 0),
-      now: Math.floor(committedAt / 1000),
-      emulatedAt: committedAt,
-      confirmedAt: committedAt,
-      finalizedAt: committedAt,
-    };
+    const hash = digest(this.#options.seed, 'tick', seqno);
+    const tick = { hash, account: this.accounts.elector, messageHash: undefined };
+    return loneTransaction(tick, { clock: this.clock, seqno, n: 0 });
+  }
+
+  #deposited(account: Account, seqno: number, n: number): Transaction {
+    const parts = [this.#options.seed, 'deposit', account.address, seqno, n];
+    const deposit = { hash: digest(...parts), account, messageHash: digest(...parts, 'message') };
+    return loneTransaction(deposit, { clock: this.clock, seqno, n: DEPOSITS_FROM_LT + n });
   }
 
   #commit(transaction: Transaction): void {
@@ -312,7 +346,9 @@ export class Chain {
   }
 
   #forget(seqno: number): void {
-    for (const { hash, messageHash = '' } of this.#blockSets.get(seqno)?.transactions ?? []) {
+    for (const transaction of this.#blockSets.get(seqno)?.transactions ?? []) {
+      const { hash, messageHash = '' } = transaction;
+      this.#histories.forget(transaction);
       this.#transactions.delete(hash);
       this.#receivers.delete(messageHash);
       this.#reclassified.delete(hash);

@@ -32,12 +32,25 @@ export interface IndexerOptions {
 /** The largest head of a request that the indexer reads. */
 const MAX_HEADER_BYTES = 1024 * 1024;
 
+/** The parts of a database that can be behind by themselves: what is asked for by blocks, or by accounts and hashes. */
+export type DatabasePart = 'blocks' | 'accounts';
+
+const PART_OF: Partial<Record<IndexerOperation, DatabasePart>> = {
+  masterchainInfo: 'blocks',
+  blocks: 'blocks',
+  masterchainBlockShards: 'blocks',
+  transactionsByMasterchainBlock: 'blocks',
+  transactions: 'accounts',
+  addressInformation: 'accounts',
+  walletInformation: 'accounts',
+};
+
 /** One indexer with a database of its own. Blocks that it commits after a delay keep the times that they were made at. */
 export interface Replica {
   /** The chain as this replica has indexed it. */
   readonly chain: Chain;
-  /** Up to when its database has committed what the chain has, epoch ms. */
-  readonly databaseAt: number;
+  /** Up to when its database, as an operation sees it, has committed what the chain has, epoch ms. */
+  readonly databaseAt: (operation: IndexerOperation) => number;
   /** Up to when its emulator has dropped the traces that have ended, epoch ms. It does not take them back. */
   readonly droppedAt: number;
   /** Stays so far behind the present, ms, or stands still: `Infinity`. Keeps what it has already committed. */
@@ -47,33 +60,48 @@ export interface Replica {
    * have ended leave later.
    */
   readonly lagDatabase: (ms: number) => void;
+  /** The same of one part of the database. */
+  readonly lagPart: (part: DatabasePart, ms: number) => void;
   /** Its database falls back once more. Its emulator goes on, and drops traces by its own clock. */
   readonly fallBack: (fall: DatabaseFall) => void;
 }
 
 function replicaOf(chain: Chain, now: () => number): Replica {
   let lagMs = 0;
-  let databaseLagMs = 0;
-  let droppedAt = Number.NEGATIVE_INFINITY;
+  const database = { lagMs: 0, at: Number.NEGATIVE_INFINITY };
+  const parts = {
+    blocks: { lagMs: 0, at: Number.NEGATIVE_INFINITY },
+    accounts: { lagMs: 0, at: Number.NEGATIVE_INFINITY },
+  };
+  /** What was committed stays when the lag grows. */
+  const reach = (one: typeof database) => {
+    one.at = Math.max(one.at, chain.now - one.lagMs);
+    return one.at;
+  };
   const falls: DatabaseFall[] = [];
   return {
     get chain() {
       chain.advanceTo(now() - lagMs);
       return chain;
     },
-    get databaseAt() {
+    databaseAt(operation) {
       const { now: chainAt } = this.chain;
-      return Math.min(this.droppedAt, ...falls.map((fall) => fall.databaseAt(chainAt)));
+      const part = PART_OF[operation];
+      const partAt = part === undefined ? chainAt : reach(parts[part]);
+      return Math.min(this.droppedAt, partAt, ...falls.map((fall) => fall.databaseAt(chainAt)));
     },
     get droppedAt() {
-      droppedAt = Math.max(droppedAt, this.chain.now - databaseLagMs);
-      return droppedAt;
+      chain.advanceTo(now() - lagMs);
+      return reach(database);
     },
     lag: (ms) => {
       lagMs = ms;
     },
     lagDatabase: (ms) => {
-      databaseLagMs = ms;
+      database.lagMs = ms;
+    },
+    lagPart: (part, ms) => {
+      parts[part].lagMs = ms;
     },
     fallBack: (fall) => void falls.push(fall),
   };
@@ -182,7 +210,8 @@ export class Indexer {
       if (fault?.kind === 'close-used' && this.#usedSockets.has(request.socket))
         return void request.socket.destroySoon();
       const asked = { method, target, headers: request.headersDistinct };
-      const { chain, databaseAt, droppedAt } = replica;
+      const { chain, droppedAt } = replica;
+      const databaseAt = replica.databaseAt(operation);
       const question = new SimulatorQuestion(asked, { chain, dialect: this.dialect, databaseAt, droppedAt });
       response.sendDate = false;
       response.setHeader('Date', new Date(this.#now()).toUTCString());

@@ -1,4 +1,5 @@
 import type { SimulatedOperation } from './operation.ts';
+import { addressInformation } from './operations/address-information.ts';
 import { adjacentTransactions } from './operations/adjacent-transactions.ts';
 import { blocks } from './operations/blocks.ts';
 import { masterchainBlockShards } from './operations/masterchain-block-shards.ts';
@@ -9,6 +10,7 @@ import { traces } from './operations/traces.ts';
 import { transactions } from './operations/transactions.ts';
 import { transactionsByMasterchainBlock } from './operations/transactions-by-masterchain-block.ts';
 import { transactionsByMessage } from './operations/transactions-by-message.ts';
+import { walletInformation } from './operations/wallet-information.ts';
 
 const ALL = [
   pendingTraces,
@@ -20,6 +22,8 @@ const ALL = [
   traces,
   transactions,
   transactionsByMessage,
+  addressInformation,
+  walletInformation,
   message,
 ] as const;
 

@@ -132,6 +132,11 @@ export class SimulatorQuestion {
     return this.#converted(name, (text) => (text === '' ? 0 : readInt32(text)));
   }
 
+  /** A logical time or a time of the chain; an empty one is 0. Throws an {@link IndexerRefusal}, 422. */
+  unsigned(name: string): number | undefined {
+    return this.#converted(name, (text) => (/^\d*$/.test(text) ? Number(text) : undefined));
+  }
+
   /** The one hash of a parameter, canonical. */
   hash(name: string): string | undefined {
     return this.#converted(name, (text) => readHash(text, this.dialect));
@@ -144,14 +149,12 @@ export class SimulatorQuestion {
 
   /** A list of hashes, canonical, empty ones included: a value is only split at commas if it is not a hash itself. */
   hashes(name: string): readonly string[] {
-    const hashOrEmpty = (text: string) => (text === '' ? '' : readHash(text, this.dialect));
-    return this.query.values(name).flatMap((value, place) => {
-      const hash = hashOrEmpty(value);
-      if (hash !== undefined) return [hash];
-      const parts = value.split(',').map(hashOrEmpty);
-      const known = parts.filter((part) => part !== undefined);
-      return parts.length > 1 && known.length === parts.length ? known : notConvertible(`index ${place} of "${name}"`);
-    });
+    return this.#list(name, (text) => (text === '' ? '' : readHash(text, this.dialect)));
+  }
+
+  /** A list of accounts in their canonical forms, written as a list of hashes is. */
+  addresses(name: string): readonly string[] {
+    return this.#list(name, (text) => readAddress(text, this.dialect));
   }
 
   /** The places in a list that `limit` and `offset` ask for, from one up to and without another. */
@@ -169,6 +172,17 @@ export class SimulatorQuestion {
     if (sort === undefined) return undefined;
     if (['asc', 'a', 'desc', 'd'].includes(sort)) return sort.startsWith('a') ? 'asc' : 'desc';
     throw new IndexerRefusal(this.traits.limitTooLargeStatus, 'wrong value for sort parameter');
+  }
+
+  #list(name: string, read: (text: string) => string | undefined): readonly string[] {
+    return this.query.values(name).flatMap((value, place) => {
+      const whole = read(value);
+      if (whole !== undefined) return [whole];
+      const known = value.split(',').map(read);
+      return known.length > 1 && known.every((part) => part !== undefined)
+        ? known
+        : notConvertible(`index ${place} of "${name}"`);
+    });
   }
 
   #converted<Value>(name: string, read: (text: string) => Value | undefined): Value | undefined {

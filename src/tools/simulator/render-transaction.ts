@@ -36,12 +36,32 @@ function traceIdOf({ hash, parent }: Transaction): string {
 function accountState(transaction: Transaction, when: 'before' | 'after'): object {
   return {
     hash: digest(transaction.hash, when),
-    balance: '4100100',
+    balance: when === 'before' ? '4100100' : balanceAfter(transaction),
     account_status: 'active',
     frozen_hash: null,
     data_hash: digest(transaction.hash, 'data', when),
     code_hash: digest(transaction.account.kind, 'code'),
   };
+}
+
+/** What the account has after a transaction, in nanotons. */
+export function balanceAfter({ hash }: Transaction): string {
+  return String(4_000_000 + Buffer.from(hash, 'base64').readUInt32BE());
+}
+
+/** What the account's first transaction names as the one before it. */
+export const NO_TRANSACTION = { hash: Buffer.alloc(32).toString('base64'), lt: 0 };
+
+/**
+ * The account's transaction before this one. As long as a transaction is in no block, others may still come in between: what
+ * is shown then is a guess.
+ */
+function previousOf(
+  transaction: Transaction,
+  finality: SimulatedFinality,
+): { readonly hash: string; readonly lt: number } {
+  if (finality === 'finalized') return transaction.previous ?? NO_TRANSACTION;
+  return { hash: digest(transaction.hash, 'previous'), lt: transaction.lt - 1_000_000 };
 }
 
 function description({ messageHash, parent, children }: Transaction): object {
@@ -73,6 +93,7 @@ function certainty(transaction: Transaction, finality: SimulatedFinality, dialec
  * executed themselves.
  */
 export function renderTransaction(transaction: Transaction, finality: SimulatedFinality, dialect: Dialect): object {
+  const previous = previousOf(transaction, finality);
   return {
     account: transaction.account.address,
     hash: transaction.hash,
@@ -80,8 +101,8 @@ export function renderTransaction(transaction: Transaction, finality: SimulatedF
     now: transaction.now,
     ...certainty(transaction, finality, dialect),
     trace_id: traceIdOf(transaction),
-    prev_trans_hash: digest(transaction.hash, 'previous'),
-    prev_trans_lt: String(transaction.lt - 1_000_000),
+    prev_trans_hash: previous.hash,
+    prev_trans_lt: String(previous.lt),
     description: description(transaction),
     block_ref: blockOf(transaction.account, transaction.seqno),
     in_msg: renderMessage(transaction),

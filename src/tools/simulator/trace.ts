@@ -17,6 +17,8 @@ export interface Transaction {
   /** Undefined for the first of a trace, which an external message set off. */
   readonly parent: Transaction | undefined;
   readonly children: readonly Transaction[];
+  /** The account's transaction before it. Set when the chain reaches its block: undefined before, and for the first one. */
+  previous?: { readonly hash: string; readonly lt: number };
   /** The masterchain block that commits it. */
   readonly seqno: number;
   readonly lt: number;
@@ -82,6 +84,27 @@ function receiver(place: number, size: number, accounts: Accounts, random: Seede
 /** The logical time of the n-th thing that happens in a masterchain block: `n` below a million. */
 export function logicalTime(seqno: number, n: number): number {
   return seqno * 1_000_000 + n;
+}
+
+/** A transaction that sets nothing off, in a masterchain block of that clock: the n-th thing that happens there. */
+export function loneTransaction(
+  { hash, account, messageHash }: Pick<Transaction, 'hash' | 'account' | 'messageHash'>,
+  { clock, seqno, n }: { readonly clock: BlockClock; readonly seqno: number; readonly n: number },
+): Transaction {
+  const committedAt = clock.committedAt(seqno);
+  return {
+    hash,
+    account,
+    messageHash,
+    parent: undefined,
+    children: [],
+    seqno,
+    lt: logicalTime(seqno, n),
+    now: Math.floor(committedAt / 1000),
+    emulatedAt: committedAt,
+    confirmedAt: committedAt,
+    finalizedAt: committedAt,
+  };
 }
 
 /** Draws the whole life of a trace beforehand: who takes part, in which blocks, and when each of it becomes known. */

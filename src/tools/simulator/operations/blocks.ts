@@ -5,14 +5,17 @@ import { IndexerRefusal } from '../query.ts';
 import type { SimulatorQuestion } from '../question.ts';
 import { hashesOfBlock, renderBlock } from '../render-transaction.ts';
 
-/** The masterchain seqnos of the block sets in which the blocks that are asked for can be. */
+/** The masterchain seqnos of the block sets in which the blocks that are asked for can be, the newest first. */
 function seqnosFor(question: SimulatorQuestion): readonly number[] {
   const seqno = question.integer('mc_seqno');
   if (seqno !== undefined) return [seqno];
   const hashes = [question.hash('root_hash'), question.hash('file_hash')].filter((hash) => hash !== undefined);
   if (hashes.length > 0) return hashes.flatMap((hash) => seqnosByHash(question.chain).get(hash) ?? []);
   const own = question.integer('seqno');
-  return own === undefined ? [question.chain.headSeqno] : masterchainSeqnosOf(own);
+  if (own !== undefined) return masterchainSeqnosOf(own).toReversed();
+  const { chain, databaseAt } = question;
+  const [floor, head] = [chain.floorSeqno(databaseAt), chain.headSeqno];
+  return Array.from({ length: head - floor + 1 }, (_, n) => head - n);
 }
 
 /** The root and file hashes of the blocks that a chain has made, with the seqnos of their block sets. */
@@ -51,19 +54,20 @@ function isAsked(block: BlockId, question: SimulatorQuestion): boolean {
   return conditions.every(([asked, actual]) => asked === undefined || asked === actual);
 }
 
-/** Blocks by all of the filters that are given; an empty list where there are none. */
+/** Blocks by all of the filters that are given, of all that there are; an empty list where there are none. */
 function answer(question: SimulatorQuestion): object {
   const [from, to] = question.page();
   const sort = question.sort();
-  const found = seqnosFor(question).flatMap((seqno) => {
-    const blockSet = question.chain.block(seqno, question.databaseAt);
-    if (blockSet === undefined) return [];
-    const asked = blockSet.blocks.filter((block) => isAsked(block, question));
-    return asked.map((block) => renderBlock(block, blockSet));
-  });
+  const blockSets = seqnosFor(question).flatMap((seqno) => question.chain.block(seqno, question.databaseAt) ?? []);
   // With `sort` both versions order by a time that all blocks of a set have; 1.3 goes on by the name of the block.
-  const sorted = sort === 'asc' && question.dialect !== '1.2' ? found.toReversed() : found;
-  return { blocks: question.selectAll(sorted.slice(from, to)) };
+  const isReversed = sort === 'asc' && question.dialect !== '1.2';
+  const ordered = sort === 'asc' ? blockSets.toReversed() : blockSets;
+  const found = ordered.flatMap((blockSet) => {
+    const asked = blockSet.blocks.filter((block) => isAsked(block, question));
+    return (isReversed ? asked.toReversed() : asked).map((block) => ({ block, blockSet }));
+  });
+  const rows = question.selectAll(found.slice(from, to));
+  return { blocks: rows.map(({ block, blockSet }) => renderBlock(block, blockSet)) };
 }
 
 export const blocks = {

@@ -1,0 +1,23 @@
+import { changesOfState, latestOf, renderState } from '../account-state.ts';
+import type { SimulatedOperation } from '../operation.ts';
+import { IndexerRefusal } from '../query.ts';
+import type { SimulatorQuestion } from '../question.ts';
+
+/** The state of a wallet; an unknown account may become one. Throws an {@link IndexerRefusal}, 409, for any other account. */
+function answer(question: SimulatorQuestion): object {
+  const latest = latestOf(question);
+  if (latest === undefined) return renderState(latest);
+  if (latest.account.kind !== 'wallet') throw new IndexerRefusal(409, 'not a wallet');
+  return {
+    ...renderState(latest),
+    wallet_type: 'wallet v5 r1',
+    seqno: latest.seqno % 100_000,
+    wallet_id: 2_147_483_409,
+  };
+}
+
+export const walletInformation = {
+  name: 'walletInformation',
+  answer,
+  changes: changesOfState,
+} as const satisfies SimulatedOperation;
