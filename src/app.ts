@@ -10,6 +10,7 @@ import { WentBack } from './cache/went-back.ts';
 import { shortened } from './clients/client-addresses.ts';
 import { countWaiting, watchGreedy } from './clients/waiting-clients.ts';
 import { Clock } from './clock.ts';
+import { openBlockProof } from './compose/block-proof.ts';
 import type { AppContext } from './compose/context.ts';
 import { openIndexers } from './compose/indexers.ts';
 import { openPublicPort, restBytesOf } from './compose/public-port.ts';
@@ -96,6 +97,7 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
     // The instants of entries belong to another time: a 404 could be served for hours too long.
     memory.clear();
     indexers.forget();
+    proof?.forget();
     void purges.exchange();
     // Keys that are still polled are watched anew.
     push?.watches.clear();
@@ -127,7 +129,9 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
   const purges = new Purges({
     onPurged: (tag) => {
       port.forgetRest();
-      if (tag === EVERY_ENTRY) memory.clear();
+      if (tag !== EVERY_ENTRY) return;
+      memory.clear();
+      proof?.forget();
     },
     runScript: redis?.connection.runScript,
     now,
@@ -138,15 +142,17 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
     usableMs: longestUseMs(settings.lifetimes),
   });
 
+  const instances = () => purges.instances;
   const indexers = openIndexers(context, {
     scripting: redis?.connection,
-    instances: () => purges.instances,
+    instances,
     makeRoom: () => {
       port.forgetRest();
       memory.makeRoom();
     },
   });
   const sharedEntries = new SharedEntries(indexers.chain);
+  const proof = openBlockProof(context);
   const push = openPush(context, (call, key) => port.refreshStale(call, key));
   const cache = new TieredCache({
     memory,
@@ -156,6 +162,7 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
     hasReached: (seqno) => indexers.chain.hasReached(seqno),
     accepts: (entry) => sharedEntries.accepts(entry),
     learn: (entry, tags) => sharedEntries.learn(entry, tags),
+    isProven: proof && ((kept) => proof.proofs.doubtOf(kept) === undefined),
     wentBack: new WentBack(() => events.report({ name: 'went-back' })),
     now,
   });
@@ -173,6 +180,8 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
     redis,
     indexers,
     push,
+    proof,
+    instances,
     onTouch: topKeys.count,
     onClient: topClients.count,
     onLimited: (client) => events.report({ name: 'client-limited', client: shownClient(client) }),
@@ -196,6 +205,7 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
     clock,
     redis,
     push,
+    proof,
     streams: port.streams,
     maxMemoryBytes: bounds.maxSize,
     timeoutMs: settings.upstream.timeout,
@@ -260,6 +270,7 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
       endGreedyWatch();
       endLog();
       push?.close();
+      proof?.close();
       purges.close();
       clock.close();
       await indexers.close();

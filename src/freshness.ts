@@ -25,6 +25,21 @@ export interface Retention {
   readonly sinceGiven: number;
 }
 
+/**
+ * The second reason to serve a kept answer, after its lifetime: no block has shown a transaction of its accounts since it was
+ * asked for. Kept in memory alone; {@link Proofs.isProven} (`chain/proofs.ts`) judges it at each look-up.
+ */
+export interface Proof {
+  /** How many blocks had been read when the request was sent that brought the answer: a position, not a time. */
+  readonly askedFrom: number;
+  /** The accounts whose own rows are the answer: raw, in upper case. */
+  readonly accounts: readonly string[];
+  /** The latest instant at which the answer may be served, by the monotonic clock. */
+  readonly until: number;
+  /** The same as a time since it was asked for, in milliseconds: for this long the answer is kept. */
+  readonly keptMs: number;
+}
+
 /** The parts of an answer that say how long it is kept. */
 export interface Retained extends Instants {
   /** How long other caches had the answer before it was received, in whole seconds. */

@@ -2,9 +2,10 @@ import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { completenessOf } from '../cache/entry.ts';
 import type { UpstreamAnswer } from '../indexer/upstream-client.ts';
+import { type BlockFacts, NO_BLOCK_FACTS } from '../ton/block-facts.ts';
 import type { Call } from '../ton/parse-call.ts';
 import type { BodyJob } from './answer-body-worker.ts';
-import { type BodyFacts, factsOf, NO_FACTS } from './body-facts.ts';
+import { type BodyFacts, blockFactsIn, factsOf, NO_FACTS } from './body-facts.ts';
 
 /** Bodies up to this length are read on the main thread: that takes 2 ms, up to 50 ms for a body made to be slow. */
 const AT_ONCE_BYTES = 256 * 1024;
@@ -39,13 +40,22 @@ export class AnswerBodyReader {
 
   /** Never rejects: a body that cannot be read is an invalid answer ({@link NO_FACTS}). */
   read({ operation, request }: Call, { status, body }: UpstreamAnswer): BodyFacts | Promise<BodyFacts> {
-    const { onReading, isWatching } = this.#dependencies;
+    const { isWatching } = this.#dependencies;
     if (body.length <= AT_ONCE_BYTES) return factsOf({ operation, request }, status, body, isWatching);
-    onReading(body.length);
-    const job = { operation: operation.name, request, status, isWatching, body };
-    const facts = this.#last.then(() => this.#readInWorker(job)).finally(() => onReading(-body.length));
-    this.#last = facts;
-    return facts;
+    const job = { operation: operation.name, request, status, isWatching, body, isForBlocks: false };
+    return this.#readInTurn<BodyFacts>(job, NO_FACTS).then((facts) => {
+      // A Buffer arrives as a plain Uint8Array.
+      const { members, tentative } = facts.completeness;
+      const buffers = { members: Buffer.from(members), tentative: Buffer.from(tentative) };
+      return { ...facts, completeness: completenessOf({ ...facts.completeness, ...buffers }) };
+    });
+  }
+
+  /** What a body shows of blocks. Never rejects: one that cannot be read shows nothing. */
+  async readBlocks({ operation, request }: Call, body: Buffer): Promise<BlockFacts> {
+    if (body.length <= AT_ONCE_BYTES) return blockFactsIn(body);
+    const job = { operation: operation.name, request, status: 200, isWatching: false, body, isForBlocks: true };
+    return this.#readInTurn(job, NO_BLOCK_FACTS);
   }
 
   /** Ends the worker. The body that it was reading is an invalid answer. */
@@ -53,25 +63,31 @@ export class AnswerBodyReader {
     await this.#worker?.terminate();
   }
 
-  #readInWorker(job: BodyJob): Promise<BodyFacts> {
-    const { promise, resolve } = Promise.withResolvers<BodyFacts>();
+  #readInTurn<Facts>(job: BodyJob, unread: Facts): Promise<Facts> {
+    const { onReading } = this.#dependencies;
+    const { length } = job.body;
+    onReading(length);
+    const facts = this.#last.then(() => this.#readInWorker(job, unread)).finally(() => onReading(-length));
+    this.#last = facts;
+    return facts;
+  }
+
+  #readInWorker<Facts>(job: BodyJob, unread: Facts): Promise<Facts> {
+    const { promise, resolve } = Promise.withResolvers<Facts>();
     try {
       this.#worker ??= this.#start();
       const worker = this.#worker;
-      const onExit = () => resolve(NO_FACTS);
-      worker.once('message', (facts: BodyFacts) => {
+      const onExit = () => resolve(unread);
+      worker.once('message', (facts: Facts) => {
         worker.off('exit', onExit);
-        // A Buffer arrives as a plain Uint8Array.
-        const { members, tentative } = facts.completeness;
-        const buffers = { members: Buffer.from(members), tentative: Buffer.from(tentative) };
-        resolve({ ...facts, completeness: completenessOf({ ...facts.completeness, ...buffers }) });
+        resolve(facts);
       });
       worker.once('exit', onExit);
       worker.postMessage(job);
     } catch (error) {
       // The system allows no more threads.
       this.#dependencies.onBug(error);
-      resolve(NO_FACTS);
+      resolve(unread);
     }
     return promise;
   }

@@ -1,9 +1,10 @@
 import { parentPort } from 'node:worker_threads';
+import { NO_BLOCK_FACTS } from '../ton/block-facts.ts';
 import type { OperationName } from '../ton/operation-names.ts';
 import { OPERATIONS } from '../ton/operations.ts';
 import { costsTooMuch } from '../ton/parse-answer.ts';
 import type { Call } from '../ton/parse-call.ts';
-import { factsOf, NO_FACTS } from './body-facts.ts';
+import { blockFactsIn, factsOf, NO_FACTS } from './body-facts.ts';
 
 /** A body to be read. */
 export interface BodyJob {
@@ -13,12 +14,15 @@ export interface BodyJob {
   /** Whether there is a stream of events. */
   readonly isWatching: boolean;
   readonly body: Uint8Array;
+  /** Whether it is read for what it shows of blocks. */
+  readonly isForBlocks: boolean;
 }
 
-parentPort?.on('message', ({ operation: name, request, status, isWatching, body }: BodyJob) => {
+parentPort?.on('message', ({ operation: name, request, status, isWatching, body, isForBlocks }: BodyJob) => {
   const operation = OPERATIONS.get(name);
   const isReadable = operation !== undefined && !costsTooMuch(body);
   // A Buffer arrives as a plain Uint8Array.
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.length);
-  parentPort?.postMessage(isReadable ? factsOf({ operation, request }, status, bytes, isWatching) : NO_FACTS);
+  if (isForBlocks) parentPort?.postMessage(isReadable ? blockFactsIn(bytes) : NO_BLOCK_FACTS);
+  else parentPort?.postMessage(isReadable ? factsOf({ operation, request }, status, bytes, isWatching) : NO_FACTS);
 });

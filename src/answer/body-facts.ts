@@ -1,6 +1,8 @@
 import { type Completeness, completenessOf, entityTagOf, fingerprints, NO_MEMBERS } from '../cache/entry.ts';
 import { isObject } from '../json-object.ts';
+import { type BlockFacts, blockFactsOf, NO_BLOCK_FACTS } from '../ton/block-facts.ts';
 import { type ChainPoint, NO_POINT } from '../ton/chain-point.ts';
+import type { Evidence } from '../ton/evidence.ts';
 import { type Finality, finalityOf } from '../ton/finality.ts';
 import { saysNotServed } from '../ton/not-served.ts';
 import { parseAnswer } from '../ton/parse-answer.ts';
@@ -12,6 +14,8 @@ export interface BodyFacts {
   /** `undefined` when the body is no answer to the call. */
   readonly finality: Finality | undefined;
   readonly completeness: Completeness;
+  /** What it shows of the transactions of its accounts; `undefined` where blocks cannot prove it. */
+  readonly evidence: Evidence | undefined;
   /** How far the indexer's chain has got, as this body shows it. */
   readonly chainPoint: ChainPoint;
   /** What a stream of events can watch; only read where there is a stream. */
@@ -28,12 +32,19 @@ export interface BodyFacts {
 export const NO_FACTS: BodyFacts = {
   finality: undefined,
   completeness: completenessOf({ rank: 0, members: NO_MEMBERS, tentative: NO_MEMBERS }),
+  evidence: undefined,
   chainPoint: NO_POINT,
   watchable: undefined,
   etag: '',
   isObject: false,
   saysNotServed: false,
 };
+
+/** Reads what a body shows of blocks. Pure, never throws. */
+export function blockFactsIn(bytes: Buffer): BlockFacts {
+  const body = parseAnswer(bytes);
+  return isObject(body) ? blockFactsOf(body) : NO_BLOCK_FACTS;
+}
 
 /** What of a call its bodies are read by. */
 type Readable = Pick<Call, 'operation' | 'request'>;
@@ -55,6 +66,7 @@ export function factsOf(call: Readable, status: number, bytes: Buffer, isWatchin
       members: fingerprints(hashes),
       tentative: fingerprints(tentativeHashes),
     }),
+    evidence: status === 200 ? call.operation.evidence?.(call.request, body) : undefined,
     chainPoint: call.operation.chainPoint(body),
     watchable: isWatching ? call.operation.watching?.watchableIn(body) : undefined,
     etag: entityTagOf(bytes),

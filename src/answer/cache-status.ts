@@ -28,6 +28,9 @@ export function renderCacheStatus(status: CacheStatus): string {
   return text;
 }
 
+/** The `Cache-Status` of a hit that blocks prove: how long it will stay true is not known. */
+export const PROVEN_STATUS: CacheStatus = { hit: true, detail: 'proven' };
+
 /** The `Cache-Status` of a hit at `now` (epoch ms). */
 export function hitStatus({ freshUntil }: Entry, tier: 'memory' | 'redis', now: number): CacheStatus {
   return { hit: true, ttl: ttlOf(freshUntil, now), detail: tier };

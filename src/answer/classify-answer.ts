@@ -1,5 +1,6 @@
 import { contentOf, type Entry, newEntry, ownedBytes, sharedMeta } from '../cache/entry.ts';
 import { type ErrorCode, failure, LONGEST_ERROR_BYTES, type ProxyError } from '../errors.ts';
+import type { Proof } from '../freshness.ts';
 import type { UpstreamAnswer } from '../indexer/upstream-client.ts';
 import { OUTCOMES, type Outcome, outcomeOfStatus } from '../outcomes.ts';
 import { unsliced } from '../sliced-strings.ts';
@@ -19,6 +20,8 @@ export interface ReadAnswer {
   readonly facts: BodyFacts;
   /** See `Entry.awaitedBlock`. */
   readonly awaitedBlock?: number | undefined;
+  /** See `Entry.proof`. */
+  readonly proof?: Proof | undefined;
 }
 
 interface ClassifyDependencies {
@@ -41,7 +44,7 @@ export function classifyAnswer(
   { indexer, isOfOtherChain, chainTime, random }: ClassifyDependencies,
   policies: LifetimePolicies,
 ): Entry | ProxyError {
-  const { key, answer, facts, awaitedBlock } = read;
+  const { key, answer, facts, awaitedBlock, proof } = read;
   const { completeness, etag } = facts;
   const failed = failureIn(answer, facts);
   if (failed !== undefined || facts.finality === undefined) return failureOf(read, failed ?? 'invalid');
@@ -58,7 +61,9 @@ export function classifyAnswer(
     maxAgeSeconds: lifetime.maxAgeSeconds,
     indexer,
     ...(isOfOtherChain && { isOfOtherChain }),
-    retention: isCommitted(facts.chainPoint) ? read.call.operation.retention : undefined,
+    // The state of an account names no block, but the transaction that it comes after.
+    retention:
+      isCommitted(facts.chainPoint) || completeness.order !== undefined ? read.call.operation.retention : undefined,
   });
   const content = contentOf(ownedBytes(answer.body));
   return newEntry({
@@ -71,6 +76,8 @@ export function classifyAnswer(
     regressedSince: undefined,
     ageValueSeconds,
     awaitedBlock: finality.answerClass === 'absent' ? awaitedBlock : undefined,
+    // The blocks that are read are those of our chain.
+    proof: isOfOtherChain ? undefined : proof,
   });
 }
 

@@ -1,5 +1,6 @@
 import type { KeyPaused } from '../admission/pause.ts';
 import type { Fall } from '../chain/fallen-head.ts';
+import type { FollowerState } from '../chain/follower-switch.ts';
 import type { HeadFault } from '../chain/indexer-head.ts';
 import type { ErrorCode } from '../errors.ts';
 import type { ShedReason } from '../failures/shed-reasons.ts';
@@ -10,7 +11,10 @@ import type { OperationName } from '../ton/operation-names.ts';
 export type UpstreamOperation = OperationName | 'passThrough';
 
 /** How requests are answered, each in one word. */
-export const REQUEST_OUTCOMES = ['hit-memory', 'hit-redis', 'stale', 'collapsed', 'miss', 'invalid', 'failed'] as const;
+export const REQUEST_OUTCOMES = [
+  ...(['hit-memory', 'hit-redis', 'hit-proven', 'stale', 'collapsed'] as const),
+  ...(['miss', 'invalid', 'failed'] as const),
+] as const;
 
 /** One of {@link REQUEST_OUTCOMES}. */
 export type RequestOutcome = (typeof REQUEST_OUTCOMES)[number];
@@ -84,6 +88,8 @@ export type ProxyEvent =
   | { readonly name: 'client-stream'; readonly result: number | ErrorCode }
   /** A stream of a client ended. */
   | { readonly name: 'client-stream-ended'; readonly kind: string; readonly reason: string }
+  /** Blocks are followed from now on, or no more. */
+  | { readonly name: 'block-follower'; readonly state: FollowerState }
   | { readonly name: 'bug'; readonly error: unknown };
 
 /** Receives events; must not throw. */

@@ -1,5 +1,8 @@
 import type { Entry } from '../cache/entry.ts';
 import type { TieredCache } from '../cache/tiered-cache.ts';
+import type { FollowerState } from '../chain/follower-switch.ts';
+import type { ProofDoubt, Proofs } from '../chain/proofs.ts';
+import type { ReadBlocks } from '../chain/read-blocks.ts';
 import { type Freshness, freshnessOf, usableUntil } from '../freshness.ts';
 import type { EpochMs, Ms } from '../time-units.ts';
 import { cacheKey, loggedKey } from '../ton/cache-key.ts';
@@ -39,7 +42,18 @@ export interface Explanation {
   readonly memory: CachedAnswer | 'absent';
   /** `failed`: Redis could not be asked in time, or not all purges are known. */
   readonly redis: CachedAnswer | 'absent' | 'failed' | 'not configured';
+  /** Whether blocks prove the answer in memory. Absent where they prove no answers of the operation. */
+  readonly proof?: ExplainedProof;
 }
+
+/** Up to which block an answer is proven, or why it is not. */
+export type ExplainedProof =
+  | { readonly isProven: true; readonly upToBlock: number }
+  | {
+      readonly isProven: false;
+      readonly why: ProofDoubt | 'not-checked' | 'not-kept';
+      readonly follower: FollowerState;
+    };
 
 export interface ExplainDependencies {
   readonly cache: TieredCache;
@@ -48,6 +62,14 @@ export interface ExplainDependencies {
   /** Whether the rest of the API is passed through. */
   readonly passesThrough: boolean;
   readonly policies: LifetimePolicies;
+  /** Absent where no answers are proven. */
+  readonly proof:
+    | {
+        readonly proofs: Pick<Proofs, 'doubtOf'>;
+        readonly blocks: Pick<ReadBlocks, 'newestRead'>;
+        readonly state: FollowerState;
+      }
+    | undefined;
   readonly now: () => EpochMs;
 }
 
@@ -61,6 +83,7 @@ export function explainWith({
   network,
   passesThrough,
   policies,
+  proof,
   now,
 }: ExplainDependencies): (text: string, headers: RequestHeaders) => Promise<Explanation> {
   const describe = (entry: Entry): CachedAnswer => ({
@@ -73,11 +96,20 @@ export function explainWith({
     freshForMs: entry.freshUntil - now(),
     usableForMs: usableUntil(entry) - now(),
   });
+  const explainProof = (kept: Entry | undefined): ExplainedProof | undefined => {
+    if (proof === undefined) return undefined;
+    const unchecked = kept === undefined ? 'not-kept' : 'not-checked';
+    const why = kept?.proof === undefined ? unchecked : proof.proofs.doubtOf(kept.proof);
+    return why === undefined
+      ? { isProven: true, upToBlock: proof.blocks.newestRead }
+      : { isProven: false, why, follower: proof.state };
+  };
   return async (text, headers) => {
     const { operation, rawQuery } = readPasted(text, operations);
     const call = parseCall(operation, rawQuery, headers, passesThrough);
     const key = cacheKey(network, call);
     const { memory, redis } = await cache.inspect(key, call.tags);
+    const explained = operation.evidence && explainProof(memory);
     return {
       operation: operation.name,
       target: targetOf(operation.name, call.request.query),
@@ -88,6 +120,7 @@ export function explainWith({
       lifetimes: rulesOf(call).map((rule) => ({ rule, ...policies[rule] })),
       memory: memory === undefined ? 'absent' : describe(memory),
       redis: typeof redis === 'string' ? redis : describe(redis),
+      ...(explained && { proof: explained }),
     };
   };
 }

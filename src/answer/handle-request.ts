@@ -2,6 +2,7 @@ import type { MemoryPressure } from '../admission/memory-pressure.ts';
 import type { Entry } from '../cache/entry.ts';
 import type { Gzip, SentBody } from '../cache/gzip.ts';
 import type { Lookup, TieredCache } from '../cache/tiered-cache.ts';
+import type { ProofDemand } from '../chain/proof-demand.ts';
 import type { PerClientLimit } from '../clients/per-client-limit.ts';
 import { failure, mayBePassedOn, overloaded, type ProxyError } from '../errors.ts';
 import type { ShedReason } from '../failures/shed-reasons.ts';
@@ -14,15 +15,16 @@ import type { CallMemo, KeyedCall } from '../ton/call-memo.ts';
 import { OPERATION_NAMES, type OperationName } from '../ton/operation-names.ts';
 import type { Call } from '../ton/parse-call.ts';
 import type { Answer, ProxyRequest } from './answer.ts';
-import { type CacheStatus, hitStatus, ttlOf } from './cache-status.ts';
+import { type CacheStatus, hitStatus, PROVEN_STATUS, ttlOf } from './cache-status.ts';
 import type { ProxyEvent, Report, RequestOutcome } from './events.ts';
 import { askedIndexer, type Load, type Loader, mustLoadAgain } from './load-entry.ts';
 import type { RefreshStale } from './refresh-stale.ts';
 import { traceOf } from './request-trace.ts';
 import type { Wait } from './wait.ts';
 
-/** A fresh entry in memory, with the body for a client. */
+/** An entry in memory that is fresh or proven, with the body for a client. */
 export interface MemoryHit {
+  readonly state: 'fresh' | 'proven';
   readonly entry: Entry;
   readonly sent: SentBody;
   readonly call: Call;
@@ -49,6 +51,8 @@ export interface RequestHandlerDependencies {
   readonly onTouch: (key: string) => void;
   /** Absent where `stream.url` is not set. */
   readonly watches: Pick<Watches, 'touch'> | undefined;
+  /** What clients poll that blocks can prove. Absent where no answers are proven. */
+  readonly demand: Pick<ProofDemand, 'answered'> | undefined;
   readonly now: () => EpochMs;
   readonly random: () => number;
   readonly report: Report;
@@ -73,7 +77,7 @@ export class RequestHandler {
     this.#touch(call, key);
     const found = cache.lookInMemory(key, call.tags);
     if (found.state !== 'fresh') memory.makeRoomIfFull();
-    if (found.state !== 'fresh' && found.state !== 'stale-while-revalidate') {
+    if (found.state === 'miss' || found.state === 'stale-if-error') {
       const { flights, missLimit, random } = this.#dependencies;
       const follows = flights.hasFlightToFollow(key);
       if (memory.isFull && follows) return this.#shed(call, key, 'memory', overloaded('memory', random()));
@@ -87,11 +91,11 @@ export class RequestHandler {
     }
     calls.remember(keyed);
     if (found.state === 'stale-while-revalidate') refreshStale(call, key);
-    return this.#hit(call, found.entry, 'memory');
+    return found.state === 'proven' ? this.#proven(call, found.entry) : this.#hit(call, found.entry, 'memory');
   }
 
   /**
-   * Finds the fresh entry in memory for a spelling (`operation?query`, as it came, without headers that change the
+   * Finds the fresh or proven entry in memory for a spelling (`operation?query`, as it came, without headers that change the
    * answer), if the spelling was a hit before and the body for this client is at hand. `undefined` does not mean a
    * miss: {@link handle} decides then.
    */
@@ -101,23 +105,29 @@ export class RequestHandler {
     if (keyed === undefined) return undefined;
     const at = now();
     const found = cache.lookInMemory(keyed.key, keyed.call.tags, at);
-    if (found.state !== 'fresh') return undefined;
-    const { entry } = found;
+    if (found.state !== 'fresh' && found.state !== 'proven') return undefined;
+    const { entry, state } = found;
     const sent = gzip.bodyFor(entry, acceptsGzip);
     if (sent instanceof Promise) return undefined;
-    return { entry, sent, call: keyed.call, key: keyed.key, at };
+    return { state, entry, sent, call: keyed.call, key: keyed.key, at };
   }
 
   /** To be called for each hit that is sent. A hit that is not sent is counted where `handle` answers it. */
-  countHit({ call, key }: MemoryHit): void {
+  countHit({ call, key, state, entry }: MemoryHit): void {
     this.#touch(call, key);
-    this.#dependencies.report(MEMORY_HITS[call.operation.name]);
+    this.#countPoll(call, entry);
+    this.#dependencies.report((state === 'proven' ? PROVEN_HITS : MEMORY_HITS)[call.operation.name]);
   }
 
   #touch(call: Call, key: string): void {
     const { onTouch, watches } = this.#dependencies;
     onTouch(key);
     watches?.touch(call, key);
+  }
+
+  /** Tells whoever follows the blocks what clients poll. */
+  #countPoll({ operation }: Call, entry: Entry): void {
+    if (operation.evidence !== undefined) this.#dependencies.demand?.answered(entry.key, entry.etag);
   }
 
   #read({ operation, rawQuery, headers }: ProxyRequest): KeyedCall {
@@ -177,6 +187,7 @@ export class RequestHandler {
         );
       default:
         this.#dependencies.calls.remember(keyed);
+        if (load.isProven === true) return this.#proven(call, load.entry);
         if (freshnessOf(load.entry, this.#dependencies.now()) !== 'fresh') this.#dependencies.refreshStale(call, key);
         return this.#hit(call, load.entry, load.from);
     }
@@ -200,10 +211,16 @@ export class RequestHandler {
     return this.#answer(call, entry, outcome, hitStatus(entry, tier, now));
   }
 
+  #proven(call: Call, entry: Entry): Answer {
+    return this.#answer(call, entry, 'hit-proven', PROVEN_STATUS);
+  }
+
   #fallBack(call: Call, fallback: Lookup, error: ProxyError, collapsed: boolean): Answer | undefined {
     if (fallback.state === 'miss' || error.code === 'client-left') return undefined;
     const { entry, tier } = fallback;
     const { cache, now } = this.#dependencies;
+    // A proof may have come back since the request was sent, and may have ended since the failure came.
+    if (cache.lookInMemory(entry.key, call.tags).state === 'proven') return this.#proven(call, entry);
     // A failure answers its key for a while (failure TTL), in which the fallback may expire or be purged.
     if (cache.isOver(entry, call.tags) || freshnessOf(entry, now()) === 'expired') return undefined;
     const ttl = ttlOf(entry.freshUntil, now());
@@ -219,6 +236,7 @@ export class RequestHandler {
 
   #answer(call: Call, entry: Entry, outcome: RequestOutcome, cacheStatus: CacheStatus): Answer {
     this.#dependencies.report({ name: 'answered', operation: call.operation.name, outcome });
+    this.#countPoll(call, entry);
     return { kind: 'entry', key: entry.key, outcome, entry, cacheStatus };
   }
 
@@ -246,7 +264,10 @@ export class RequestHandler {
   }
 }
 
-/** Shared, so that a hit makes no object of its own. */
-const MEMORY_HITS = Object.fromEntries(
-  OPERATION_NAMES.map((operation) => [operation, { name: 'answered', operation, outcome: 'hit-memory' }]),
-) as Readonly<Record<OperationName, ProxyEvent>>;
+/** The events of hits from memory: shared, so that a hit makes no object of its own. */
+const [MEMORY_HITS, PROVEN_HITS] = [hitEvents('hit-memory'), hitEvents('hit-proven')];
+
+function hitEvents(outcome: 'hit-memory' | 'hit-proven'): Readonly<Record<OperationName, ProxyEvent>> {
+  const events = OPERATION_NAMES.map((operation) => [operation, { name: 'answered', operation, outcome }]);
+  return Object.fromEntries(events) as Readonly<Record<OperationName, ProxyEvent>>;
+}

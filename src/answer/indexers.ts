@@ -5,6 +5,7 @@ import type { Route } from '../admission/route.ts';
 import type { Entry } from '../cache/entry.ts';
 import { compareCompleteness } from '../cache/precedence.ts';
 import type { IndexerHead } from '../chain/indexer-head.ts';
+import type { Proofs } from '../chain/proofs.ts';
 import { ProxyError } from '../errors.ts';
 import { Doubt } from '../fleet/doubt.ts';
 import type { Heads } from '../fleet/heads.ts';
@@ -51,7 +52,7 @@ export interface IndexersDependencies {
   readonly hasReached: (seqno: number) => boolean;
   /** Asks the indexers for their heads in the background, if it is time. */
   readonly pollHeads: () => void;
-  readonly admission: Admission;
+  readonly admission: Pick<Admission, 'enter' | 'refusal'>;
   readonly refusalError: RefusalErrorOf;
   readonly bodies: AnswerBodyReader;
   readonly retries: RetryBudget;
@@ -59,6 +60,8 @@ export interface IndexersDependencies {
   readonly random: () => number;
   readonly monotonic: () => MonotonicMs;
   readonly report: Report;
+  /** Which answers blocks prove. Absent where no answers are proven. */
+  readonly proofs: Pick<Proofs, 'position' | 'proofOf'> | undefined;
   /** For what a bug throws in a request that nobody waits for any more. */
   readonly reportBug: (bug: unknown) => void;
   readonly policies: LifetimePolicies;
@@ -186,7 +189,8 @@ export class Indexers {
 
   /** One request to the indexer of a ticket, which it frees if there is no answer that may be cached. */
   async #send({ call, request, flight, trace, known }: Question, ticket: Ticket): Promise<SendResult> {
-    const { indexers, pollHeads, hedging, hasReached, bodies, refusalError, monotonic, random } = this.#dependencies;
+    const { indexers, pollHeads, hedging, hasReached, bodies, refusalError, proofs, monotonic, random } =
+      this.#dependencies;
     const operation = call.operation.name;
     const seqno = seqnoOf(call);
     const indexer = indexers[ticket.route.index] as AskableIndexer;
@@ -204,12 +208,16 @@ export class Indexers {
       const startedAt = monotonic();
       // Asked before it is sent: what is seen of the chain meanwhile is newer than the answer.
       const awaitedBlock = seqno === undefined || hasReached(seqno) ? undefined : seqno;
+      // Taken before it is sent, too: what is read of the blocks meanwhile may be newer than the answer.
+      const askedFrom = proofs?.position ?? 0;
       const { query, headers } = call.request;
       const answer = await indexer.client.fetch({ operation, query, headers: [...headers, ...trace] });
       hedging?.answered(operation, monotonic() - startedAt);
       const reading = bodies.read(call, answer);
       const facts = reading instanceof Promise ? await reading : reading;
-      const entry = this.#classify({ call, key: request.key, answer, facts, awaitedBlock }, indexer);
+      const { evidence } = facts;
+      const proof = evidence && proofs?.proofOf(evidence, askedFrom, startedAt);
+      const entry = this.#classify({ call, key: request.key, answer, facts, awaitedBlock, proof }, indexer);
       if (entry instanceof ProxyError) {
         ticket.learn(outcomeOf(entry), answer.retryAfterMs);
         const { code } = entry;

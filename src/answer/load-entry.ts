@@ -17,7 +17,7 @@ import { decodeFailure, encodeFailure, type SharedFailure } from './shared-failu
 
 /** The result of one flight. */
 export type Load =
-  | { readonly from: 'memory' | 'redis'; readonly entry: Entry }
+  | { readonly from: 'memory' | 'redis'; readonly entry: Entry; readonly isProven?: boolean }
   | {
       readonly from: 'upstream';
       /** The entry to serve: the indexer's answer, or the kept entry where that is more complete or was asked for later. */
@@ -70,8 +70,8 @@ export function mustLoadAgain(load: Load, { tags }: Call, cache: TieredCache): b
 
 export interface EntryLoaderDependencies {
   readonly cache: TieredCache;
-  readonly admission: Admission;
-  readonly indexers: Indexers;
+  readonly admission: Pick<Admission, 'enter'>;
+  readonly indexers: Pick<Indexers, 'ask'>;
   /** Absent when the proxy runs on memory alone. */
   readonly leases: Leases | undefined;
   readonly refusalError: RefusalErrorOf;
@@ -254,6 +254,7 @@ export class EntryLoader {
 
 /** The hit that a look-up found, if it is one; with `acceptStale`, also in its stale-while-revalidate window. */
 function hitOf(found: Lookup, acceptStale: boolean): Load | undefined {
+  if (found.state === 'proven') return { from: 'memory', entry: found.entry, isProven: true };
   const isHit = found.state === 'fresh' || (found.state === 'stale-while-revalidate' && acceptStale);
   return isHit ? { from: found.tier, entry: found.entry } : undefined;
 }

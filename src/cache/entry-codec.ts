@@ -93,8 +93,11 @@ const STORED_META = z.object({
   }),
 });
 
-/** An entry as bytes, with its body in one coding. The body must not be larger than {@link MAX_BODY_BYTES}. */
-export function encodeEntry({ content, meta, ...entry }: Entry, { coding, body }: CodedBody): Buffer {
+/**
+ * An entry as bytes, with its body in one coding and without its proof: what one instance has read of blocks proves nothing
+ * to another one. The body must not be larger than {@link MAX_BODY_BYTES}.
+ */
+export function encodeEntry({ content, meta, proof: _, ...entry }: Entry, { coding, body }: CodedBody): Buffer {
   const { order, members, tentative, ...completeness } = entry.completeness;
   const stored: z.input<typeof STORED_META> = {
     ...entry,
@@ -135,6 +138,7 @@ export function decodeEntry(bytes: Buffer, key: string): Entry | undefined {
   const entry = newEntry({
     regressedSince: undefined,
     awaitedBlock: undefined,
+    proof: undefined,
     ...stored,
     meta: sharedMeta({ apiVersion: undefined, ...stored.head }),
     content: contentOf(ownedBytes(body), stored.coding, stored.bytes),

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { Instants, Retention } from '../freshness.ts';
+import type { Instants, Proof, Retention } from '../freshness.ts';
 
 /** The metadata that many answers have in common. Entries share these objects, see {@link sharedMeta}. */
 export interface Meta {
@@ -42,6 +42,8 @@ export interface Entry extends Instants {
    * reached then: once it has, this answer is not served. `undefined` for all others.
    */
   readonly awaitedBlock: number | undefined;
+  /** Why it may be served after its lifetime. Redis does not hold it: what comes from there is never proven. */
+  readonly proof: Proof | undefined;
 }
 
 /**
@@ -63,6 +65,7 @@ export function newEntry(fields: Entry): Entry {
     regressedSince: fields.regressedSince,
     ageValueSeconds: fields.ageValueSeconds,
     awaitedBlock: fields.awaitedBlock,
+    proof: fields.proof,
   };
 }
 

@@ -58,6 +58,7 @@ export class MemoryTier {
   readonly #maxEntries: number;
   readonly #longKeyWeight: number;
   readonly #now: () => EpochMs;
+  #provable = 0;
 
   constructor(dependencies: MemoryTierDependencies) {
     this.#now = dependencies.now;
@@ -73,6 +74,7 @@ export class MemoryTier {
       maxEntrySize: Math.max(1, Math.floor(dependencies.maxSizeBytes * MAX_ENTRY_SHARE)),
       sizeCalculation: (entry) => this.#sizeOf(entry),
       disposeAfter: (entry, key, reason) => {
+        if (entry.proof !== undefined) this.#provable--;
         if (reason === 'evict') onEvict(entry);
         if (reason !== 'set' && this.#bulky.size > 0) this.#bulky.delete(key);
       },
@@ -89,10 +91,10 @@ export class MemoryTier {
     });
   }
 
-  /** The entry of a key, until its `keptUntil`. Counts as a use. */
+  /** The entry of a key, until its `keptUntil`, or for as long as it can be proven. Counts as a use. */
   get(key: string, now = this.#now()): Entry | undefined {
     const entry = this.#entries.get(key);
-    if (entry === undefined || now < keptUntil(entry)) return entry;
+    if (entry === undefined || now < inMemoryUntil(entry)) return entry;
     this.#entries.delete(key);
     return undefined;
   }
@@ -100,12 +102,12 @@ export class MemoryTier {
   /** The same for who only looks: counts as no use. */
   peek(key: string): Entry | undefined {
     const entry = this.#entries.peek(key);
-    return entry !== undefined && this.#now() < keptUntil(entry) ? entry : undefined;
+    return entry !== undefined && this.#now() < inMemoryUntil(entry) ? entry : undefined;
   }
 
   /** Returns whether it is kept. */
   set(entry: Entry): boolean {
-    if (keptUntil(entry) <= this.#now()) return false;
+    if (inMemoryUntil(entry) <= this.#now()) return false;
     this.#put(entry);
     // Not the LRU's own `max`, which allocates 36 bytes for each possible entry at start.
     if (this.#entries.size > this.#maxEntries) this.#entries.pop();
@@ -137,7 +139,7 @@ export class MemoryTier {
     const bytes = this.sizeBytes;
     let looked = 0;
     for (const entry of this.#entries.rvalues()) {
-      if (entry !== undefined && usableUntil(entry) <= now) this.#entries.delete(entry.key);
+      if (entry !== undefined && provableUntil(entry, usableUntil(entry)) <= now) this.#entries.delete(entry.key);
       if (++looked === MOST_LOOKED_AT) break;
     }
     if (this.sizeBytes <= bytes * (1 - ENOUGH_SHARE)) return;
@@ -154,11 +156,17 @@ export class MemoryTier {
     return this.#entries.size;
   }
 
+  /** The number of entries that blocks may prove, also of those that are not proven now. */
+  get provable(): number {
+    return this.#provable;
+  }
+
   #put(entry: Entry): void {
     // Before the entry takes its room: so it is another bulky one that gives way.
     const isBulky = this.#isBulky(entry.key);
     if (isBulky) this.#bulky.set(entry.key, this.#sizeOf(entry));
     this.#entries.set(entry.key, entry);
+    if (entry.proof !== undefined && this.#entries.peek(entry.key) === entry) this.#provable++;
     // One that is too large was not kept.
     if (isBulky && !this.#entries.has(entry.key)) this.#bulky.delete(entry.key);
   }
@@ -168,4 +176,13 @@ export class MemoryTier {
     const keyBytes = key.length + this.#longKeyWeight * Math.max(0, key.length - SHORT_KEY);
     return keptBytes(content) + members.byteLength + tentative.byteLength + keyBytes + OVERHEAD_BYTES;
   }
+}
+
+function inMemoryUntil(entry: Entry): EpochMs {
+  return provableUntil(entry, keptUntil(entry));
+}
+
+/** `until`, or the later end of the time in which an entry can be proven. */
+function provableUntil({ askedAt, proof }: Entry, until: EpochMs): EpochMs {
+  return proof === undefined ? until : Math.max(until, askedAt + proof.keptMs);
 }

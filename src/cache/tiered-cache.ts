@@ -1,4 +1,4 @@
-import { type Freshness, freshnessOf, keptUntil, usableUntil } from '../freshness.ts';
+import { type Freshness, freshnessOf, keptUntil, type Proof, usableUntil } from '../freshness.ts';
 import type { EpochMs } from '../time-units.ts';
 import type { Entry } from './entry.ts';
 import type { MemoryTier } from './memory-tier.ts';
@@ -7,11 +7,13 @@ import type { LeaseRequest, RedisTier } from './redis-tier.ts';
 import type { WentBack } from './went-back.ts';
 
 /**
- * What both tiers together hold for a key. `stale-if-error` is a miss with a fallback; a miss with `kept` has none, but an
+ * What both tiers together hold for a key. `proven`: its lifetime is over, and blocks prove that it is still true.
+ * `stale-if-error` is a miss with a fallback; a miss with `kept` has none, but an
  * answer to compare with the one that is loaded.
  */
 export type Lookup =
   | { readonly state: Exclude<Freshness, 'expired'>; readonly entry: Entry; readonly tier: 'memory' | 'redis' }
+  | { readonly state: 'proven'; readonly entry: Entry; readonly tier: 'memory' }
   | { readonly state: 'miss'; readonly kept?: Entry };
 
 /** The entry that a look-up found, usable or only kept. */
@@ -72,6 +74,8 @@ export interface TieredCacheDependencies {
   /** Called with each entry that Redis returns and no purge covers, and its tags: it may show how far the chain is. */
   readonly learn?: (entry: Entry, tags: readonly string[]) => void;
   readonly wentBack: Pick<WentBack, 'look'>;
+  /** Whether blocks prove that a kept answer is still true. Absent where no answers are proven. */
+  readonly isProven?: ((proof: Proof) => boolean) | undefined;
   readonly now: () => EpochMs;
 }
 
@@ -226,7 +230,7 @@ export class TieredCache {
     if (entry.meta.retention === undefined) memory.delete(entry.key);
     else {
       const freshUntil = Math.max(entry.askedAt, Math.min(entry.freshUntil, now()));
-      memory.set({ ...entry, freshUntil, staleWhileRevalidate: 0, staleIfError: 0 });
+      memory.set({ ...entry, freshUntil, staleWhileRevalidate: 0, staleIfError: 0, proof: undefined });
     }
   }
 
@@ -234,8 +238,14 @@ export class TieredCache {
     const current = this.#afterPurgesAndEvents(entry, tags);
     if (current === undefined) return { state: 'miss' };
     const state = freshnessOf(current, now);
+    if (state !== 'fresh' && tier === 'memory' && this.#isProven(current))
+      return { state: 'proven', entry: current, tier };
     if (state !== 'expired') return { state, entry: current, tier };
     return current.meta.retention === undefined ? { state: 'miss' } : { state: 'miss', kept: current };
+  }
+
+  #isProven({ proof }: Entry): boolean {
+    return proof !== undefined && this.#dependencies.isProven?.(proof) === true;
   }
 
   #isOvertaken({ awaitedBlock }: Entry): boolean {

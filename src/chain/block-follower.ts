@@ -1,14 +1,7 @@
 import type { MonotonicMs, Ms } from '../time-units.ts';
+import type { BlockRow, ListedBlock } from '../ton/block-facts.ts';
 import type { Proofs } from './proofs.ts';
 import type { ReadBlocks } from './read-blocks.ts';
-import type { TouchedRow } from './touches.ts';
-
-/** A masterchain block, as a list of blocks shows it. */
-export interface ListedBlock {
-  readonly seqno: number;
-  /** Its time, in unix seconds. */
-  readonly at: number;
-}
 
 /** What was found when the indexer was asked for a block. */
 export type Looked =
@@ -17,7 +10,7 @@ export type Looked =
   | { readonly state: 'absent'; readonly askedAt: MonotonicMs };
 
 /** A page of the transactions of a block: `refused` if the indexer refuses its size. */
-export type Page = readonly TouchedRow[] | 'refused';
+export type Page = readonly BlockRow[] | 'refused';
 
 /**
  * Where the follower reads blocks. Each function resolves with `undefined` if there is no answer, or none that counts, and
@@ -64,7 +57,7 @@ const [PAGE_ROWS, SMALL_PAGE_ROWS] = [1000, 100];
 export interface BlockFollowerDependencies {
   readonly source: BlockSource;
   readonly blocks: ReadBlocks;
-  readonly proofs: Pick<Proofs, 'read' | 'skipped' | 'caughtUp' | 'isAlive'>;
+  readonly proofs: Pick<Proofs, 'read' | 'skipped' | 'caughtUp'>;
   readonly now: () => MonotonicMs;
   readonly onBug: (error: unknown) => void;
 }
@@ -210,8 +203,8 @@ export class BlockFollower {
     seqno: number,
     count: number,
     { readsPastCache }: UnreadBlock,
-  ): Promise<readonly TouchedRow[] | undefined> {
-    const rows: TouchedRow[] = [];
+  ): Promise<readonly BlockRow[] | undefined> {
+    const rows: BlockRow[] = [];
     do {
       const page = await this.#dependencies.source.page(seqno, rows.length, this.#pageRows, readsPastCache);
       if (page === 'refused') this.#pageRows = SMALL_PAGE_ROWS;

@@ -1,5 +1,6 @@
+import type { Proof } from '../freshness.ts';
 import type { MonotonicMs, Ms } from '../time-units.ts';
-import type { Evidence } from '../ton/evidence.ts';
+import { type Evidence, showsRow } from '../ton/evidence.ts';
 import type { ReadBlocks } from './read-blocks.ts';
 import type { Position, Touches } from './touches.ts';
 
@@ -9,16 +10,11 @@ const ALIVE_MS: Ms = 1000;
 /** A window that is shorter than this does not cover a replica that lags. */
 const SHORTEST_WINDOW_MS: Ms = 10_000;
 
-/** Why a kept answer may be served as long as no block shows a transaction of its accounts. Kept in memory alone. */
-export interface Proof {
-  /** What the follower had read when the request was sent that brought the answer. */
-  readonly askedFrom: Position;
-  readonly accounts: readonly string[];
-  /** The latest instant at which the answer may be served. */
-  readonly until: MonotonicMs;
-  /** The same as a time since it was asked for: for this long the answer is kept. */
-  readonly keptMs: Ms;
-}
+/**
+ * Why a kept answer is not proven: blocks that are there were not read in the last second; it is older than its bound; blocks
+ * were skipped or forgotten since it was asked for; touches are kept for too short a time; a block touched its accounts.
+ */
+export type ProofDoubt = 'not-alive' | 'too-old' | 'asked-too-early' | 'window-too-short' | 'touched';
 
 export interface ProofsDependencies {
   readonly touches: Pick<Touches, 'lastOf' | 'rowsOf' | 'windowFrom' | 'windowMs' | 'add'>;
@@ -89,20 +85,21 @@ export class Proofs {
    */
   proofOf(evidence: Evidence, askedFrom: Position, askedAt: MonotonicMs): Proof | undefined {
     const { touches, boundsMs } = this.#dependencies;
-    const { accounts, hasNames, shows } = evidence;
+    const { accounts, hasNames } = evidence;
     if (askedFrom < this.#validFrom) return undefined;
     const rows = accounts.flatMap((account) => touches.rowsOf(account));
-    if (!rows.every(shows)) return undefined;
+    if (!rows.every((row) => showsRow(evidence, row))) return undefined;
     const keptMs = hasNames ? boundsMs.withNames : boundsMs.plain;
     return { askedFrom, accounts, until: askedAt + keptMs, keptMs };
   }
 
-  /** Whether a kept answer is true now. */
-  isProven({ askedFrom, accounts, until }: Proof): boolean {
+  /** Why a kept answer is not proven now; `undefined` if it is. */
+  doubtOf({ askedFrom, accounts, until }: Proof): ProofDoubt | undefined {
     const { touches, now } = this.#dependencies;
-    if (!this.isAlive || now() >= until) return false;
-    if (askedFrom < this.#validFrom || askedFrom < touches.windowFrom) return false;
-    if (touches.windowMs < SHORTEST_WINDOW_MS) return false;
-    return accounts.every((account) => (touches.lastOf(account) ?? 0) <= askedFrom);
+    if (!this.isAlive) return 'not-alive';
+    if (now() >= until) return 'too-old';
+    if (askedFrom < this.#validFrom || askedFrom < touches.windowFrom) return 'asked-too-early';
+    if (touches.windowMs < SHORTEST_WINDOW_MS) return 'window-too-short';
+    return accounts.every((account) => (touches.lastOf(account) ?? 0) <= askedFrom) ? undefined : 'touched';
   }
 }

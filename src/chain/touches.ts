@@ -1,21 +1,11 @@
 import type { MonotonicMs, Ms } from '../time-units.ts';
+import type { BlockRow } from '../ton/block-facts.ts';
 
 /**
  * A place in the one count of what the follower reads: how many whole blocks had arrived by then. Proofs compare positions
  * and no times: an event with a greater position came later.
  */
 export type Position = number;
-
-/** A transaction as a block shows it. */
-export interface TouchedRow {
-  /** Raw, in upper case. */
-  readonly account: string;
-  /** Logical time. */
-  readonly lt: bigint;
-  readonly hash: string;
-  /** Unix seconds. */
-  readonly now: number;
-}
 
 /** How long the rows of a block are kept. The body of an answer is checked against them. */
 const ROWS_KEPT_MS: Ms = 60_000;
@@ -39,7 +29,7 @@ interface TouchedBlock {
   readonly readAt: MonotonicMs;
   readonly accounts: readonly string[];
   /** By account; empty after {@link ROWS_KEPT_MS}. */
-  rows: ReadonlyMap<string, readonly TouchedRow[]>;
+  rows: ReadonlyMap<string, readonly BlockRow[]>;
   bytes: number;
 }
 
@@ -76,7 +66,7 @@ export class Touches {
   }
 
   /** Takes the rows of a whole block, which arrived at `position`. */
-  add(rows: readonly TouchedRow[], position: Position): void {
+  add(rows: readonly BlockRow[], position: Position): void {
     const byAccount = Map.groupBy(rows, ({ account }) => account);
     const accounts = [...byAccount.keys()];
     const bytes = accounts.length * ACCOUNT_BYTES + rows.length * ROW_BYTES;
@@ -92,7 +82,7 @@ export class Touches {
   }
 
   /** The rows of an account in the blocks that were read within the last {@link ROWS_KEPT_MS}. */
-  rowsOf(account: string): readonly TouchedRow[] {
+  rowsOf(account: string): readonly BlockRow[] {
     const since = this.#dependencies.now() - ROWS_KEPT_MS;
     return this.#blocks.flatMap(({ rows, readAt }) => (readAt > since ? (rows.get(account) ?? []) : []));
   }

@@ -161,6 +161,8 @@ export function openIndexer(
     head,
     /** The way of the three operations to it. */
     route,
+    /** Takes the next turn of its rate, before all who wait in the backlog; `false` while it asks for a pause. */
+    takeNext: () => mayTakeNext(() => pause.breaker.isOpen),
     pause,
     breakers,
     /** By operation: whether it said that it does not serve it. */

@@ -11,6 +11,10 @@ import { type FleetRoute, Routes } from '../fleet/routes.ts';
 import type { RedisScripting } from '../redis/connect.ts';
 import type { Ms } from '../time-units.ts';
 import { GLOBAL_IDS } from '../ton/chain-point.ts';
+import { blocks } from '../ton/operations/blocks.ts';
+import { masterchainBlockShards } from '../ton/operations/masterchain-block-shards.ts';
+import { masterchainInfo } from '../ton/operations/masterchain-info.ts';
+import { transactionsByMasterchainBlock } from '../ton/operations/transactions-by-masterchain-block.ts';
 import type { AppContext } from './context.ts';
 import { headEveryMs, type IndexerSettings, type OpenIndexer, openIndexer } from './indexer.ts';
 
@@ -22,6 +26,12 @@ const FEW_PER_SECOND = 40;
 
 /** How long a request may wait for a slot while others are being refused: the backlog drains, and latency falls. */
 const OVERLOADED_PATIENCE_MS = 100;
+
+/** Who follows the blocks has this many requests under way at each indexer, and as many again may wait. */
+const [FOLLOWER_SLOTS, FOLLOWER_WAITING] = [2, 2];
+
+/** The operations that it asks. */
+const FOLLOWED = [masterchainInfo, blocks, masterchainBlockShards, transactionsByMasterchainBlock];
 
 /** The way to the indexers. */
 export type OpenIndexers = ReturnType<typeof openIndexers>;
@@ -69,13 +79,25 @@ export function openIndexers(context: AppContext, { scripting, instances, makeRo
   }));
   const toNewest = context.operations.all.filter(({ routedTo }) => routedTo === 'newest').map(({ name }) => name);
   const routes = new Routes(random, all, { passThrough: all.map(passThroughRoute) }, new Set(toNewest));
+  const patience = { patienceMs, shortPatienceMs: Math.min(OVERLOADED_PATIENCE_MS, patienceMs) };
   const backlog = new Backlog({
     now: monotonic,
     routes,
-    patienceMs,
-    shortPatienceMs: Math.min(OVERLOADED_PATIENCE_MS, patienceMs),
+    ...patience,
     maxWaiting: admission.maxQueue,
   });
+  // Who follows the blocks waits for no client. What it asks opens no circuit breaker of theirs; pauses are kept.
+  const ofFollower = new Routes(
+    random,
+    all.map((route) => ({
+      ...route,
+      slots: new Slots({ now: monotonic, max: FOLLOWER_SLOTS, shares: {}, patienceMs }),
+      rate: undefined,
+      guards: new Map(FOLLOWED.map(({ name }) => [name, route.guards.get('passThrough') ?? []])),
+    })),
+    {},
+    new Set(toNewest),
+  );
   return {
     /** In the order of the settings, backups last. */
     all: indexers,
@@ -87,6 +109,12 @@ export function openIndexers(context: AppContext, { scripting, instances, makeRo
     pollHeads: (): void => (heads === undefined ? replicas[0]?.head.pollIfDue() : heads.askIfDue()),
     /** For the three operations and for pass-through. */
     admission: new Admission({ memory, routes, backlog }),
+    /** For who follows the blocks: slots of its own, and no rate. */
+    followerAdmission: new Admission({
+      memory,
+      routes: ofFollower,
+      backlog: new Backlog({ now: monotonic, routes: ofFollower, ...patience, maxWaiting: FOLLOWER_WAITING }),
+    }),
     answerBodies,
     memory,
     /** To be called when the clock has jumped: then no instant before it means anything. */

@@ -1,7 +1,7 @@
 import { explainWith } from '../answer/explain.ts';
 import { RequestHandler } from '../answer/handle-request.ts';
-import { Indexers } from '../answer/indexers.ts';
-import { EntryLoader, failureTtlOf, type Load } from '../answer/load-entry.ts';
+import { Indexers, type IndexersDependencies } from '../answer/indexers.ts';
+import { EntryLoader, type EntryLoaderDependencies, failureTtlOf, type Load } from '../answer/load-entry.ts';
 import { refreshStaleWith } from '../answer/refresh-stale.ts';
 import { refusalErrorWith } from '../answer/refusal-error.ts';
 import type { Gzip } from '../cache/gzip.ts';
@@ -22,6 +22,7 @@ import { StreamClient } from '../indexer/stream-client.ts';
 import { Leases } from '../once/lease.ts';
 import { SingleFlight } from '../once/single-flight.ts';
 import { CallMemo } from '../ton/call-memo.ts';
+import type { BlockProof } from './block-proof.ts';
 import { openClientRoom } from './client-room.ts';
 import type { AppContext } from './context.ts';
 import type { OpenIndexers } from './indexers.ts';
@@ -36,6 +37,10 @@ export interface PublicPortDependencies {
   readonly indexers: OpenIndexers;
   /** Absent where `stream.url` is not set. */
   readonly push: OpenPush | undefined;
+  /** Absent where no answers are proven. */
+  readonly proof: BlockProof | undefined;
+  /** How many instances there are on one Redis, this one among them. */
+  readonly instances: () => number;
   /** Called with each request that can be answered. */
   readonly onTouch: (key: string) => void;
   /** Called with the client of each request that memory does not answer. */
@@ -52,13 +57,13 @@ export interface PublicPortDependencies {
  */
 export function openPublicPort(context: AppContext, parts: PublicPortDependencies) {
   const { settings, events, now, monotonic, random } = context;
-  const { cache, gzip, redis, indexers, push } = parts;
+  const { cache, gzip, redis, indexers, push, proof } = parts;
   const { upstream, coalescing, network } = settings;
   const { admission, heads, pollHeads } = indexers;
   const { report } = events;
   const refusalError = refusalErrorWith(random);
   const hedges = new RetryBudget({ now: monotonic }, HEDGES);
-  const askable = new Indexers({
+  const ask: IndexersDependencies = {
     indexers: indexers.all,
     heads,
     hasReached: (seqno) => indexers.chain.hasReached(seqno),
@@ -71,13 +76,14 @@ export function openPublicPort(context: AppContext, parts: PublicPortDependencie
     random,
     monotonic,
     report,
+    proofs: proof?.proofs,
     reportBug: events.reportBug,
     policies: settings.lifetimes,
-  });
-  const loader = new EntryLoader({
+  };
+  const load: EntryLoaderDependencies = {
     cache,
     admission,
-    indexers: askable,
+    indexers: new Indexers(ask),
     pushed: push?.effects,
     leases:
       redis &&
@@ -96,7 +102,8 @@ export function openPublicPort(context: AppContext, parts: PublicPortDependencie
     report,
     redisBudgetMs: settings.redis.budget,
     failureTtlMs: coalescing.failureTtl,
-  });
+  };
+  const loader = new EntryLoader(load);
   const flights = new SingleFlight<Load>({
     onFollowed: (flight, client) => admission.backlog.join(flight, client),
     keptMs: failureTtlOf,
@@ -117,11 +124,13 @@ export function openPublicPort(context: AppContext, parts: PublicPortDependencie
     memory: indexers.memory,
     onTouch: parts.onTouch,
     watches: push?.watches,
+    demand: proof?.demand,
     now,
     random,
     report,
   });
   const rest = settings.passThrough.enabled ? openRest(context, indexers, missLimit) : undefined;
+  proof?.start({ indexers, ask, load, flights, instances: parts.instances });
   return {
     server: openServer(context, parts, handler, rest),
     /** Those of clients; absent without pass-through. */
@@ -135,6 +144,7 @@ export function openPublicPort(context: AppContext, parts: PublicPortDependencie
       network,
       passesThrough: settings.passThrough.enabled,
       policies: settings.lifetimes,
+      proof,
       now,
     }),
   };

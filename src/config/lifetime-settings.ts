@@ -65,6 +65,11 @@ export const lifetimes = setting(
       'Between these two, the lifetime is the age of the newest transaction divided by this.',
     ),
     byHashLive: rule('A trace or transactions, found by a hash, that may be incomplete.', ['400ms', '0s', '0s']),
+    accountLive: rule('The state or the transactions of one account, as far as no block proves them.', [
+      '400ms',
+      '0s',
+      '0s',
+    ]),
     pendingFinalized: rule('Traces all of whose transactions are final.', ['1s', '1s', '2s']),
     pendingLive: rule('Traces under way.', ['400ms', '400ms', '2s']),
     head: rule('The newest masterchain block.', ['400ms', '400ms', '2s']),

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { CACHED_ALWAYS, FURTHER, OPERATION_NAMES, type OperationName } from '../ton/operation-names.ts';
+import { CACHED_ALWAYS, FURTHER, OPERATION_NAMES, type OperationName, PROVABLE } from '../ton/operation-names.ts';
 import { nearestTo } from './nearest-name.ts';
 import { listOf } from './values.ts';
 
@@ -24,8 +24,13 @@ const listed = (names: readonly string[]) => names.map((each) => `\`${each}\``).
 /** What the setting is. */
 export const OPERATIONS_DESCRIPTION = `Further operations that are cached beside ${listed(CACHED_ALWAYS)}: \`${ALL}\`, or names separated by commas, of ${listed(FURTHER)} ([more](answers.md#further-operations)); and \`${REST}\`: with \`PASSTHROUGH=on\` equal requests for the rest of \`/api/v3/\` are sent once ([more](operations.md#equal-requests-for-the-rest-of-the-api)).`;
 
+const withBlocks = (names: readonly OperationName[]): readonly OperationName[] =>
+  names.some((each) => PROVABLE.some((provable) => provable === each))
+    ? [...new Set([...names, 'transactionsByMasterchainBlock' as const])]
+    : names;
+
 /** Names of operations, to a list; `all` names each one, and `rest` is kept beside them. */
 export const furtherOperations = listOf(name).transform((names): readonly (OperationName | typeof REST)[] => [
-  ...(names.includes(ALL) ? OPERATION_NAMES : names.filter(isKnown)),
+  ...(names.includes(ALL) ? OPERATION_NAMES : withBlocks(names.filter(isKnown))),
   ...(names.includes(REST) ? ([REST] as const) : []),
 ]);

@@ -44,6 +44,18 @@ const clients = group({
   ),
 });
 
+/** The group `proof`: answers about accounts that blocks prove. */
+const proof = group({
+  maxAge: setting(
+    duration('0s', '10min').prefault('60s'),
+    'How long blocks prove an answer that holds names, metadata or interfaces, which change without a block; at 0 such answers are not proven.',
+  ),
+  maxAgePlain: setting(
+    duration('0s', '10min').prefault('5min'),
+    'The same of an answer that holds none of these, as with `X-No-Address-Book: true`.',
+  ),
+});
+
 /** The group `stream`: the Streaming API v2 beside the indexer. */
 const stream = group({
   url: setting(
@@ -196,6 +208,7 @@ const all = z.strictObject({
   passThrough,
   coalescing,
   lifetimes,
+  proof,
 });
 
 /**

@@ -112,6 +112,11 @@ export class SingleFlight<T> {
     return flight !== undefined && flight.outcome === undefined;
   }
 
+  /** Whether a flight is under way whose request has not been sent: it may wait in the backlog. */
+  hasWaitingFlight(key: string): boolean {
+    return this.hasFlightToFollow(key) && this.#active.get(key)?.hasDeparted === false;
+  }
+
   /**
    * Waits for the flight of `key`, starting it with `load` when there is none to follow, until `waiter` leaves. Rejects
    * only with what `load` threw, which is a bug: expected failures are values.

@@ -1,16 +1,18 @@
-import type { CachedAnswer, Explanation } from '../answer/explain.ts';
+import type { CachedAnswer, ExplainedProof, Explanation } from '../answer/explain.ts';
+import type { FollowerState } from '../chain/follower-switch.ts';
 import { duration, textTable } from './text-table.ts';
 
 const MOST_CHARACTERS = 200;
 
 /** An explanation as lines for people. */
 export function describeExplanation(explanation: Explanation): string {
-  const { target, headers, key, dropped, memory, redis, lifetimes } = explanation;
+  const { target, headers, key, dropped, memory, redis, proof, lifetimes } = explanation;
   const rows: string[][] = [['asks', cut(target)]];
   for (const [name, value] of Object.entries(headers)) rows.push(['with', `${name}: ${value}`]);
   rows.push(['key', cut(key)], ['in the log', `"key":"${explanation.loggedKey}"`]);
   for (const { input, why } of dropped) rows.push(['drops', `${cut(input)} (${why})`]);
   rows.push(['memory', describeAnswer(memory)], ['redis', describeAnswer(redis)]);
+  if (proof !== undefined) rows.push(['proof', describeProof(proof)]);
   const table = textTable(['', ''], rows).replace(/^\n/, '');
   return `${table}\nAn answer can live as (its body decides):\n${describeLifetimes(lifetimes)}`;
 }
@@ -22,6 +24,29 @@ function describeAnswer(answer: CachedAnswer | string): string {
     freshForMs > 0 ? `fresh for ${duration(freshForMs)}` : `${state}, usable for ${duration(usableForMs)}`;
   const by = indexer === undefined ? '' : ` by ${indexer}`;
   return `${answerClass}, ${lifetime}, asked for ${duration(ageMs)} ago${by}, status ${status}, ${bodyBytes} bytes`;
+}
+
+const DOUBTS: Readonly<Record<Extract<ExplainedProof, { isProven: false }>['why'], string>> = {
+  'not-kept': 'no answer is kept',
+  'not-checked': 'when it was asked for, blocks were not followed, or it lacked a transaction that they had shown',
+  'not-alive': 'the newest blocks are not read',
+  'too-old': 'it is older than the setting proof allows',
+  'asked-too-early': 'blocks were skipped or forgotten since it was asked for',
+  'window-too-short': 'the memory for touches holds less than 10 s',
+  touched: 'a block shows a transaction of its accounts since it was asked for',
+};
+
+const FOLLOWERS: Readonly<Record<FollowerState, string>> = {
+  alive: 'all blocks are read',
+  behind: 'blocks are being read',
+  idle: 'blocks are not followed, because too few polls would be answered',
+  resting: 'blocks are not followed for 10 minutes, because they were read too slowly to prove answers',
+};
+
+function describeProof(proof: ExplainedProof): string {
+  return proof.isProven
+    ? `proven up to block ${proof.upToBlock}`
+    : `none: ${DOUBTS[proof.why]} (${FOLLOWERS[proof.follower]})`;
 }
 
 function describeLifetimes(lifetimes: Explanation['lifetimes']): string {

@@ -5,8 +5,11 @@ import type { Pause } from '../admission/pause.ts';
 import type { Route } from '../admission/route.ts';
 import type { MemoryTier } from '../cache/memory-tier.ts';
 import type { RedisTier } from '../cache/redis-tier.ts';
+import type { FollowerState } from '../chain/follower-switch.ts';
 import type { IndexerHead } from '../chain/indexer-head.ts';
+import type { ReadBlocks } from '../chain/read-blocks.ts';
 import type { LastWord } from '../chain/shown-chain.ts';
+import type { Touches } from '../chain/touches.ts';
 import type { WaitingClient } from '../clients/waiting-clients.ts';
 import type { Clock } from '../clock.ts';
 import { sentenceOf } from '../failures/sentence.ts';
@@ -57,9 +60,19 @@ export interface GaugeSources {
   readonly push:
     | { readonly connection: StreamConnection; readonly watches: Watches; readonly subscription: Subscription }
     | undefined;
+  /** Absent where no answers are proven. */
+  readonly proof:
+    | {
+        readonly state: FollowerState;
+        readonly blocks: Pick<ReadBlocks, 'newestRead'>;
+        readonly touches: Pick<Touches, 'bytes'>;
+      }
+    | undefined;
   /** Those of clients; absent without pass-through. */
   readonly streams: ClientStreaming['streams'] | undefined;
 }
+
+const FOLLOWER_STATES = Object.keys({ alive: 1, behind: 1, idle: 1, resting: 1 } satisfies Record<FollowerState, 1>);
 
 /** Adds gauges to the page; they are read at each scrape. */
 export function addGauges(registry: Registry, sources: GaugeSources): void {
@@ -197,7 +210,21 @@ export function addGauges(registry: Registry, sources: GaugeSources): void {
   gauge('newest_masterchain_seqno', 'The newest masterchain block of all indexers; 0 while none is known.', () =>
     Math.max(0, ...all.map(({ head }) => head.seqno)),
   );
-  const { streams } = sources;
+  const { streams, proof } = sources;
+  if (proof !== undefined) {
+    add('block_follower_state', 'Which of its states the follower of blocks is in (1).', () =>
+      FOLLOWER_STATES.map((state) => ({ value: Number(proof.state === state), labels: { state } })),
+    );
+    gauge('block_follower_block', 'The newest masterchain block that the follower has read; 0 while none is.', () =>
+      Math.max(0, proof.blocks.newestRead),
+    );
+    gauge('proof_entries', 'Answers in the memory tier that blocks may prove.', () => memory.provable);
+    gauge(
+      'proof_touch_bytes',
+      'Memory of the accounts and transactions that blocks have shown.',
+      () => proof.touches.bytes,
+    );
+  }
   if (streams !== undefined) {
     add('client_streams', 'Streams of clients that are open.', () =>
       (['websocket', 'sse'] as const).map((kind) => ({ value: streams.count(kind), labels: { kind } })),

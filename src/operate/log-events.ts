@@ -241,6 +241,13 @@ const LINES: ByEvent<Line | undefined> = {
       'one client has more than half of the requests that wait for the indexer: others go before it, and are served',
       { client, share: Number(share.toFixed(2)) },
     ),
+  'block-follower': ({ state }) =>
+    ({
+      resting: warn('blocks are not followed for 10 minutes: they were read too slowly to prove answers'),
+      idle: info('blocks are not followed any more: too few polls of accounts would be answered by it'),
+      behind: info('blocks are followed: answers about accounts can be proven'),
+      alive: info('blocks are followed: answers about accounts can be proven'),
+    })[state],
   'stream-connected': () => info('connected to the stream'),
   'stream-disconnected': ({ name, reason }) =>
     about(STREAM, name, warn('no connection to the stream: pending traces are polled', { reason })),

@@ -19,6 +19,7 @@ export type LifetimeRule =
   | 'byHashFinal'
   | 'byHashGrowing'
   | 'byHashLive'
+  | 'accountLive'
   | 'pendingFinalized'
   | 'pendingLive'
   | 'head'
@@ -51,7 +52,7 @@ export type ReadFinality<Rule extends LifetimeRule = LifetimeRule> = (
 
 /** What the finality of an answer to a call depends on. */
 interface Classifiable {
-  readonly operation: { readonly finality: ReadFinality };
+  readonly operation: { readonly finality: ReadFinality; readonly keepsNotFound?: false };
   readonly request: CanonicalRequest;
 }
 
@@ -62,7 +63,8 @@ interface Classifiable {
 export function finalityOf({ operation, request }: Classifiable, status: number, body: unknown): Finality | undefined {
   if (!isObject(body)) return undefined;
   if (status === 404) {
-    return isOwnError(body) ? { answerClass: 'absent', rule: 'notFound' } : undefined;
+    if (!isOwnError(body)) return undefined;
+    return { answerClass: 'absent', rule: operation.keepsNotFound === false ? 'notKept' : 'notFound' };
   }
   return operation.finality(body, request);
 }

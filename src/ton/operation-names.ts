@@ -12,7 +12,15 @@ export const FURTHER = [
   'traces',
   'transactions',
   'transactionsByMessage',
+  'addressInformation',
+  'walletInformation',
 ] as const;
+
+/**
+ * Those with answers that blocks can prove. The proof reads the blocks, so whoever names one of them caches the transactions
+ * of blocks as well.
+ */
+export const PROVABLE = ['transactions', 'addressInformation', 'walletInformation'] as const satisfies OperationName[];
 
 export type OperationName = (typeof CACHED_ALWAYS | typeof FURTHER)[number];
 

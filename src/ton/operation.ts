@@ -3,6 +3,7 @@ import type { Retention } from '../freshness.ts';
 import type { CanonicalRequest, Pairs } from './canonical-request.ts';
 import type { ReadChainPoint } from './chain-point.ts';
 import type { ReadCompleteness } from './completeness.ts';
+import type { ReadEvidence } from './evidence.ts';
 import type { LifetimeRule, ReadFinality } from './finality.ts';
 import { FURTHER, type OperationName } from './operation-names.ts';
 import { type DescribedParameter, describeParameters } from './parameters.ts';
@@ -30,6 +31,13 @@ export interface OperationRules<Name extends string, Rule extends LifetimeRule =
    * `undefined` where the latest answer is right.
    */
   readonly retention: Retention | undefined;
+  /**
+   * What an answer shows of the transactions of its accounts, where blocks can prove that it is still true. Absent where they
+   * cannot.
+   */
+  readonly evidence?: ReadEvidence;
+  /** Set where a 404 is not kept: the indexer answers no such request with one. */
+  readonly keepsNotFound?: false;
   /** How far an answer shows that the chain in the indexer's database has got. */
   readonly chainPoint: ReadChainPoint;
   /** What a purge can name of a request (`tags.ts`). An operation whose requests name nothing says so. */

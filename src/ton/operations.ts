@@ -1,6 +1,7 @@
 import type { Pairs } from './canonical-request.ts';
 import type { OperationOf } from './operation.ts';
 import { OPERATION_NAMES, type OperationName } from './operation-names.ts';
+import { addressInformation } from './operations/address-information.ts';
 import { adjacentTransactions } from './operations/adjacent-transactions.ts';
 import { blocks } from './operations/blocks.ts';
 import { masterchainBlockShards } from './operations/masterchain-block-shards.ts';
@@ -10,6 +11,7 @@ import { traces } from './operations/traces.ts';
 import { transactions } from './operations/transactions.ts';
 import { transactionsByMasterchainBlock } from './operations/transactions-by-masterchain-block.ts';
 import { transactionsByMessage } from './operations/transactions-by-message.ts';
+import { walletInformation } from './operations/wallet-information.ts';
 
 const ALL: { readonly [Name in OperationName]: OperationOf<Name> } = {
   pendingTraces,
@@ -21,6 +23,8 @@ const ALL: { readonly [Name in OperationName]: OperationOf<Name> } = {
   traces,
   transactions,
   transactionsByMessage,
+  addressInformation,
+  walletInformation,
 };
 
 export type Operation = OperationOf<OperationName>;

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { ACCEPTED_ADDRESS, hasWrongChecksum, parseAddress } from './address.ts';
 import { ACCEPTED_HASH, parseHash } from './hash.ts';
+import { readLt } from './lt.ts';
 
 /** The most hashes of external messages in one request; the indexer sets no bound. */
 const MAX_HASHES = 1000;
@@ -24,6 +25,12 @@ const given = z.array(z.string());
 /** Refuses a value, for the schema of a further operation. `message`: what is cached. */
 export function notCached(ctx: z.RefinementCtx, message: string): never {
   ctx.addIssue(message);
+  return z.NEVER;
+}
+
+/** Refuses a value also where it would otherwise be passed through: no indexer may see it. */
+function refused(ctx: z.RefinementCtx, message: string): never {
+  ctx.addIssue({ code: 'custom', message, params: { isRefused: true } });
   return z.NEVER;
 }
 
@@ -228,6 +235,29 @@ export const onlyFlag = only(
   'true or false',
   FLAG,
 );
+/** Where a list starts. The indexer reads no value as 0. */
+export const onlyLt = only((text) => (text === '' ? '0' : readLt(text)?.toString()), 'plain digits, below 2^64');
+export const onlySeconds = only(...digitsBetween(0, MAX_INT32));
+
+/**
+ * One account. Without a value indexer 1.2 would answer with the rows of everybody, so that is refused instead of passed
+ * through.
+ */
+export const onlyAccount = given
+  .transform((values, ctx): string | undefined => {
+    const pieces = values.flatMap((value) => value.split(','));
+    if (values.includes('') || (values.length > 0 && pieces.every((piece) => piece === ''))) {
+      return refused(ctx, `is empty; accepted: ${ACCEPTED_ADDRESS}`);
+    }
+    const [text, ...others] = values;
+    if (text === undefined) return undefined;
+    return (
+      (others.length === 0 ? parseAddress(text) : undefined) ??
+      notCached(ctx, `is cached as one value, ${ACCEPTED_ADDRESS}`)
+    );
+  })
+  .meta({ description: ACCEPTED_ADDRESS, items: TEXT, maxItems: 1 });
+
 /** `offset` where answers have one page. */
 export const onlyFirstPage = only((text) => (/^0*$/.test(text) ? 0 : undefined), '0', { const: 0 });
 

@@ -41,7 +41,10 @@ export function parseCall(operation: Operation, rawQuery: string, headers: Reque
   const parsed = operation.schema.safeParse(given);
   if (parsed.success) return { operation, request: parsed.data, tags: operation.tags(parsed.data) };
   const issues = wordsOf(parsed.error.issues);
-  throw operation.isFurther
+  const isRefused = parsed.error.issues.some(
+    (issue) => issue.code === 'custom' && issue.params?.['isRefused'] === true,
+  );
+  throw operation.isFurther && !isRefused
     ? failure('not-cached-form', { text: isPassed ? 'passed' : 'usual', values: { operation: operation.name, issues } })
     : new ProxyError('invalid-request', issues);
 }

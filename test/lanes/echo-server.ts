@@ -40,7 +40,8 @@ export function startEchoServer({ fastLane }: { readonly fastLane: boolean }): P
     if (operation === undefined || !remembered.has(spelling)) return undefined;
     const entry = hitOf(spelling);
     const call = { operation, request: { query: [], headers: [] }, tags: [] };
-    return { entry, sent: gzip.bodyFor(entry, acceptsGzip) as SentBody, call, key: spelling, at: NOW };
+    const sent = gzip.bodyFor(entry, acceptsGzip) as SentBody;
+    return { state: 'fresh' as const, entry, sent, call, key: spelling, at: NOW };
   };
   const handle = (request: ProxyRequest): Answer | Promise<Answer> => {
     if (request.rawQuery.startsWith('hit')) {

@@ -1,8 +1,10 @@
 import fc from 'fast-check';
-import { type Proof, Proofs } from '../../src/chain/proofs.ts';
+import { Proofs } from '../../src/chain/proofs.ts';
 import { ReadBlocks } from '../../src/chain/read-blocks.ts';
-import { type TouchedRow, Touches } from '../../src/chain/touches.ts';
-import type { ShownRow } from '../../src/ton/evidence.ts';
+import { Touches } from '../../src/chain/touches.ts';
+import type { Proof } from '../../src/freshness.ts';
+import type { BlockRow } from '../../src/ton/block-facts.ts';
+import type { Evidence } from '../../src/ton/evidence.ts';
 
 /** A rule that the model can leave out, to show that it is needed. */
 export type Rule =
@@ -54,7 +56,7 @@ export const schedules: fc.Arbitrary<Schedule> = fc.record({
   }),
 });
 
-interface Commit extends TouchedRow {
+interface Commit extends BlockRow {
   readonly seqno: number;
   readonly committedAt: number;
 }
@@ -185,7 +187,7 @@ class World {
   /** A client asks: it gets the kept answer if that is proven, else a new one. */
   #poll(account: number): void {
     const kept = this.#kept.get(account);
-    if (kept !== undefined && this.#proofs.isProven(kept.proof)) {
+    if (kept !== undefined && this.#proofs.doubtOf(kept.proof) === undefined) {
       this.#proven++;
       this.#judge(account, kept.hashes);
       return;
@@ -197,12 +199,10 @@ class World {
       (rows) => {
         const hashes = new Set(rows.map(({ hash }) => hash));
         const newest = rows.reduce((lt, row) => (row.lt > lt ? row.lt : lt), -1n);
-        const evidence = {
-          accounts: [String(account)],
-          hasNames: false,
-          shows: ({ hash, lt }: ShownRow) =>
-            this.#leavesOut('the body shows every touch, by hash') ? lt <= newest : hashes.has(hash),
-        };
+        const shown = { accounts: [String(account)], hasNames: false };
+        const evidence: Evidence = this.#leavesOut('the body shows every touch, by hash')
+          ? { ...shown, kind: 'state', lastLt: newest }
+          : { ...shown, kind: 'page', hashes, window: { fromLt: 0n, fromNow: 0 } };
         const proof = this.#proofs.proofOf(evidence, position, askedAt);
         if (proof !== undefined) this.#kept.set(account, { proof, hashes });
       },

@@ -23,6 +23,7 @@ export function anEntry({ body = Buffer.from('{"transactions":[]}'), ...options 
     regressedSince: undefined,
     ageValueSeconds: 0,
     awaitedBlock: undefined,
+    proof: undefined,
     content: contentOf(ownedBytes(body)),
     ...options,
     askedAt,

@@ -32,6 +32,9 @@ export function windowOf(call: Call, { status, text }: Said, receivedBy: number)
       return body.transactions.length === 0 ? TABLE.empty : TABLE.byHashFinal;
     case 'transactionsByMessage':
       return windowOfMessage(call, body.transactions, receivedBy);
+    case 'addressInformation':
+    case 'walletInformation':
+      return TABLE.accountLive;
     case 'pendingTraces':
       return windowOfPendingTraces(body.traces ?? []);
   }

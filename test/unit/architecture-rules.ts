@@ -60,7 +60,7 @@ export const MAY_IMPORT: Record<string, readonly string[]> = {
   cache: ['redis', 'freshness.ts', 'time-units.ts'],
   ton: ['errors.ts', 'failures', 'freshness.ts', 'time-units.ts', 'json-object.ts'],
   indexer: ['errors.ts', 'outcomes.ts', 'shortage.ts', 'version.ts', 'time-units.ts', 'names', 'ton'],
-  chain: ['errors.ts', 'json-object.ts', 'time-units.ts', 'ton', 'indexer (types)'],
+  chain: ['errors.ts', 'freshness.ts (types)', 'json-object.ts', 'time-units.ts', 'ton', 'indexer (types)'],
   fleet: [
     ...['circuit-breaker.ts', 'errors.ts (types)', 'outcomes.ts', 'time-units.ts', 'chain', 'ton'],
     ...['admission', 'indexer (types)'],
@@ -115,5 +115,6 @@ export const PACKAGE_PLACES: Record<string, readonly string[]> = {
     'http/pass-through/joined-requests.ts',
     'ton/call-memo.ts',
     'clients/per-client-limit.ts',
+    'chain/proof-demand.ts',
   ],
 };

@@ -1,4 +1,4 @@
-import { hitStatus } from '../../answer/cache-status.ts';
+import { hitStatus, PROVEN_STATUS } from '../../answer/cache-status.ts';
 import type { MemoryHit, MemoryHits } from '../../answer/handle-request.ts';
 import type { Gzip } from '../../cache/gzip.ts';
 import type { Ms } from '../../time-units.ts';
@@ -92,9 +92,10 @@ export class RenderedHits {
     return fit;
   }
 
-  #headOf({ entry, sent, call, at }: MemoryHit): string | undefined {
+  #headOf({ state, entry, sent, call, at }: MemoryHit): string | undefined {
     const { vary } = call.operation;
-    const context = { cacheStatus: hitStatus(entry, 'memory', at), vary, requestId: undefined, isPrivate: false };
+    const cacheStatus = state === 'proven' ? PROVEN_STATUS : hitStatus(entry, 'memory', at);
+    const context = { cacheStatus, vary, requestId: undefined, isPrivate: false };
     try {
       return messageHead(entryMessage({}, entry, sent, context, at)) + this.#headEnd;
     } catch {

@@ -35,7 +35,7 @@ export function readNumbers(samples: readonly [Samples, ...Samples[]]) {
   const window = ratesOf(growth);
   const valid = Object.values(window).reduce((sum, rate) => sum + rate, -window.invalid);
   const answered = valid - window.refused - window.failed;
-  const hits = window['hit-memory'] + window['hit-redis'] + window.stale;
+  const hits = window['hit-memory'] + window['hit-redis'] + window['hit-proven'] + window.stale;
   // With refreshes, retries and questions for the head.
   const passed = growth.perSecond('upstream_requests_total', { operation: 'passThrough' });
   const sent = growth.perSecond('upstream_requests_total') - passed;
@@ -76,6 +76,8 @@ export function readNumbers(samples: readonly [Samples, ...Samples[]]) {
       heapBytes: newest.sum('nodejs_heap_size_used_bytes'),
       loopLagSeconds: newest.sum('nodejs_eventloop_lag_p99_seconds'),
     },
+    /** What proves answers about accounts; `undefined` where nothing does. */
+    proof: proofIn(newest),
     redis: stateOf(valuesOf(newest, 'redis_available'), 'used', 'failed'),
     stream: stateOf(valuesOf(newest, 'stream_connected'), 'connected', 'lost'),
     /** Streams of clients that are open; `undefined` without pass-through. */
@@ -93,8 +95,22 @@ export function readNumbers(samples: readonly [Samples, ...Samples[]]) {
 
 /** A quantile of how long clients wait. Hits in memory are not timed: they count as faster than what is. */
 export function latencyIn(growth: Growth, labels: Readonly<Record<string, string>>, part: number): number | undefined {
-  const atOnce = growth.of('requests_total', { ...labels, outcome: 'hit-memory' });
+  const atOnce =
+    growth.of('requests_total', { ...labels, outcome: 'hit-memory' }) +
+    growth.of('requests_total', { ...labels, outcome: 'hit-proven' });
   return growth.quantile('request_seconds', part, labels, atOnce);
+}
+
+function proofIn(newest: Samples) {
+  const state = newest.of('block_follower_state').find(({ value }) => value > 0)?.labels['state'];
+  if (state === undefined) return undefined;
+  return {
+    state: String(state),
+    /** The newest block that was read. */
+    block: newest.sum('block_follower_block'),
+    /** How many kept answers blocks may prove. */
+    entries: newest.sum('proof_entries'),
+  };
 }
 
 function operationIn(growth: Growth, lately: Growth, operation: string) {
@@ -145,7 +161,7 @@ export function partsOf(growth: Growth, labels: Readonly<Record<string, string>>
   const rate = (outcome: RequestOutcome) => growth.perSecond('requests_total', { ...labels, outcome });
   return {
     valid: growth.perSecond('requests_total', labels) - rate('invalid'),
-    hits: rate('hit-memory') + rate('hit-redis') + rate('stale'),
+    hits: rate('hit-memory') + rate('hit-redis') + rate('hit-proven') + rate('stale'),
     failed: rate('failed'),
   };
 }

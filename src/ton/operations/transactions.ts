@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { isObject } from '../../json-object.ts';
+import { completenessOfAccountPage, evidenceOfAccountPage, finalityOfAccountPage } from '../account-page.ts';
 import { type CanonicalRequest, flagHeader, pairs, parameterOf } from '../canonical-request.ts';
 import { pointOfLists } from '../chain-point.ts';
 import { completenessOfGrowingList } from '../completeness.ts';
@@ -9,12 +10,25 @@ import { NO_HASH } from '../hash.ts';
 import { WHILE_REPLICAS_LAG } from '../lifetime.ts';
 import { finalityOfLists } from '../lists.ts';
 import { operation } from '../operation.ts';
-import { flag, limit, notCached, onlyFirstPage, onlyHash, onlySort } from '../parameters.ts';
+import {
+  flag,
+  limit,
+  notCached,
+  onlyAccount,
+  onlyFirstPage,
+  onlyHash,
+  onlyLt,
+  onlySeconds,
+  onlySort,
+} from '../parameters.ts';
 import { tagsOfParameters } from '../tags.ts';
 
 const schema = z
   .object({
     hash: onlyHash,
+    account: onlyAccount,
+    start_lt: onlyLt,
+    start_utime: onlySeconds,
     limit,
     offset: onlyFirstPage,
     sort: onlySort,
@@ -22,10 +36,13 @@ const schema = z
     'x-no-address-book': flag,
   })
   .transform((given, ctx): CanonicalRequest => {
-    const { hash, limit, sort } = given;
-    if (hash === undefined) return notCached(ctx, 'accepted: hash');
+    const { hash, account, start_lt, start_utime, limit, sort } = given;
+    const hasStart = start_lt !== undefined || start_utime !== undefined;
+    if ((hash === undefined) === (account === undefined) || (hasStart && account === undefined)) {
+      return notCached(ctx, 'accepted: hash, or account with or without start_lt and start_utime');
+    }
     return {
-      query: pairs({ hash, limit, sort }),
+      query: pairs({ hash, account, start_lt, start_utime, limit, sort }),
       headers: flagHeader('X-No-Address-Book', given['x-no-address-book'], given.x_no_address_book),
     };
   });
@@ -42,16 +59,24 @@ function finalityOfTransaction(
     : { answerClass: 'live', rule: 'byHashLive' };
 }
 
-/** A transaction by its hash. All other forms are lists that change. */
+const finalityByHash = finalityOfLists({ transactions: finalityOfTransaction }, 'empty');
+const completenessByHash = completenessOfGrowingList('transactions');
+
+const isOfAccount = (request: CanonicalRequest): boolean => parameterOf(request, 'account') !== undefined;
+
+/** A transaction by its hash, or the first page of those of one account. All other forms are lists that change. */
 export const transactions = operation({
   name: 'transactions',
-  summary: 'One transaction by its hash',
+  summary: 'One transaction by its hash, or the first page of those of one account',
   schema,
-  finality: finalityOfLists({ transactions: finalityOfTransaction }, 'empty'),
-  lifetimeRules: () => ['byHashFinal', 'byHashGrowing', 'byHashLive', 'empty'],
-  completeness: completenessOfGrowingList('transactions'),
+  finality: (body, request) => (isOfAccount(request) ? finalityOfAccountPage(body) : finalityByHash(body, request)),
+  lifetimeRules: (request) =>
+    isOfAccount(request) ? ['accountLive'] : ['byHashFinal', 'byHashGrowing', 'byHashLive', 'empty'],
+  completeness: (finality, body) =>
+    finality.rule === 'accountLive' ? completenessOfAccountPage(body) : completenessByHash(finality, body),
+  evidence: (request, body) => (isOfAccount(request) ? evidenceOfAccountPage(request, body) : undefined),
   retention: WHILE_REPLICAS_LAG,
   chainPoint: pointOfLists('transactions'),
-  tags: (request) => tagsOfParameters(request, { hash: 'hash' }),
+  tags: (request) => tagsOfParameters(request, { hash: 'hash', account: 'account' }),
   cheapQuery: [['hash', NO_HASH]],
 });

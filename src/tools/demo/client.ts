@@ -18,6 +18,8 @@ export type ClientCall =
   | { readonly about: 'blocks' | 'block-transactions'; readonly seqno: number }
   /** What is this transaction, or its whole trace? */
   | { readonly about: 'row' | 'trace'; readonly hash: string }
+  /** What does this account have, or which wallet is it? */
+  | { readonly about: 'state' | 'wallet'; readonly account: Account }
   /** Which transactions, or which whole trace, are of this message? */
   | { readonly about: 'message-rows' | 'message-trace'; readonly messageHash: string };
 
@@ -78,6 +80,10 @@ export function targetOf(call: ClientCall, spelling: Spelling): string {
       return `/api/v3/traces?${write('tx_hash', hash(call.hash))}&include_actions=true`;
     case 'row':
       return `/api/v3/transactions?${write('hash', hash(call.hash))}`;
+    case 'state':
+      return `/api/v3/addressInformation?${write('address', addressSpellings(call.account)[spelling.address])}`;
+    case 'wallet':
+      return `/api/v3/walletInformation?${write('address', addressSpellings(call.account)[spelling.address])}`;
     case 'message-trace':
       return `/api/v3/traces?${write('msg_hash', hash(call.messageHash))}&include_actions=true`;
     case 'message-rows':

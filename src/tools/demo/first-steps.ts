@@ -56,6 +56,8 @@ export function examplesOf(chain: Chain): Examples {
     { about: 'trace', hash },
     { about: 'row', hash },
     { about: 'message-rows', messageHash },
+    { about: 'state', account },
+    { about: 'wallet', account },
   ];
   return {
     always: {

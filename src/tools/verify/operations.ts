@@ -1,5 +1,6 @@
 import type { OperationName } from '../../ton/operation-names.ts';
 import type { VerifiedOperation } from './operation.ts';
+import { addressInformation } from './operations/address-information.ts';
 import { adjacentTransactions } from './operations/adjacent-transactions.ts';
 import { blocks } from './operations/blocks.ts';
 import { masterchainBlockShards } from './operations/masterchain-block-shards.ts';
@@ -9,6 +10,7 @@ import { traces } from './operations/traces.ts';
 import { transactions } from './operations/transactions.ts';
 import { transactionsByMasterchainBlock } from './operations/transactions-by-masterchain-block.ts';
 import { transactionsByMessage } from './operations/transactions-by-message.ts';
+import { walletInformation } from './operations/wallet-information.ts';
 
 /** The operations that toncache caches, in the order in which they are asked. */
 const BY_NAME: Readonly<Record<OperationName, VerifiedOperation>> = {
@@ -21,6 +23,8 @@ const BY_NAME: Readonly<Record<OperationName, VerifiedOperation>> = {
   transactionsByMessage,
   transactionsByMasterchainBlock,
   masterchainInfo,
+  addressInformation,
+  walletInformation,
 };
 
 /** All of them. */

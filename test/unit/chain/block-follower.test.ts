@@ -125,7 +125,7 @@ describe('the follower', () => {
     expect(proofs.isAlive).toBe(true);
     // Nothing was skipped: what was asked for before is still proven.
     const proof = { askedFrom: position, accounts: ['other'], until: now + 1000, keptMs: 0 };
-    expect(proofs.isProven(proof)).toBe(true);
+    expect(proofs.doubtOf(proof)).toBe(undefined);
   });
 
   test('begins anew after a minute without answers: what was asked for before is not proven', async () => {
@@ -135,7 +135,7 @@ describe('the follower', () => {
     await pass(61_000);
     source.isSilent = false;
     await pass(2000);
-    expect([proofs.isAlive, proofs.isProven(proof)]).toEqual([true, false]);
+    expect([proofs.isAlive, proofs.doubtOf(proof) === undefined]).toEqual([true, false]);
     expect(source.asked.filter((what) => what === 'newest').length).toBeGreaterThan(1);
   });
 
@@ -199,7 +199,7 @@ describe('the follower', () => {
     await pass(3000);
     expect(blocks.head).toBeLessThan(FIRST + 150);
     const proof = { askedFrom: position, accounts: ['other'], until: now + 1000, keptMs: 0 };
-    expect([proofs.isAlive, proofs.isProven(proof)]).toEqual([true, false]);
+    expect([proofs.isAlive, proofs.doubtOf(proof) === undefined]).toEqual([true, false]);
   });
 
   test('does not begin anew for a replica that lags', async () => {

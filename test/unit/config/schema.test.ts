@@ -32,7 +32,7 @@ describe('every setting', () => {
 
   test('that is a lifetime has no environment variable', () => {
     const policies = SETTINGS.filter(({ path }) => path[0] === 'lifetimes');
-    expect(policies).toHaveLength(13 * 3 + 2 * 5 + 1);
+    expect(policies).toHaveLength(14 * 3 + 2 * 5 + 1);
     expect(policies.filter(({ env }) => env !== undefined)).toEqual([]);
   });
 });

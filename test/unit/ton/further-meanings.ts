@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import type { FURTHER } from '../../../src/ton/operation-names.ts';
+import type { AccountId } from '../../../src/tools/simulator/spellings.ts';
 
 /** What a client wants of a further operation, in one of the forms that are cached. */
 export type FurtherMeaning =
@@ -31,6 +32,14 @@ export type FurtherMeaning =
     } & FirstPage)
   | ({ readonly operation: 'transactions'; readonly hash: Buffer; readonly noAddressBook: boolean } & FirstPage)
   | ({
+      readonly operation: 'transactions';
+      readonly account: AccountId;
+      readonly startLt: bigint | undefined;
+      readonly startUtime: number | undefined;
+      readonly noAddressBook: boolean;
+    } & FirstPage)
+  | { readonly operation: 'addressInformation' | 'walletInformation'; readonly account: AccountId }
+  | ({
       readonly operation: 'transactionsByMessage';
       readonly hash: Buffer;
       readonly direction: 'in' | 'out' | undefined;
@@ -57,7 +66,9 @@ export const CACHED_NAMES: Readonly<Record<FurtherName, readonly string[]>> = {
     ...['tx_hash', 'trace_id', 'msg_hash', 'include_actions', 'supported_action_types', 'limit', 'offset', 'sort'],
     ...['x_no_address_book', 'x_no_metadata'],
   ],
-  transactions: ['hash', 'limit', 'offset', 'sort', 'x_no_address_book'],
+  transactions: [...['hash', 'account', 'start_lt', 'start_utime', 'limit', 'offset', 'sort', 'x_no_address_book']],
+  addressInformation: ['address'],
+  walletInformation: ['address'],
   transactionsByMessage: ['msg_hash', 'direction', 'limit', 'offset', 'sort', 'x_no_address_book'],
 };
 
@@ -67,6 +78,7 @@ const seqno = fc.constantFrom(0, 1, 10, 2_147_483_647);
 const shard = fc.constantFrom(0x8000000000000000n, 0xa000000000000000n, 0x4000000000000000n, 0x10n, 10n, 0n);
 const actions = fc.array(fc.constantFrom('v1', 'latest', 'v1,latest', ' v1', ''), { maxLength: 2 });
 const noAddressBook = fc.boolean();
+const account = fc.record({ workchain: fc.constantFrom(0, -1), hash });
 const firstPage = {
   limit: fc.constantFrom(undefined, 1, 10, 100, 1000),
   sort: fc.constantFrom('asc' as const, 'desc' as const, undefined),
@@ -119,7 +131,19 @@ const FORMS_OF: {
       ...firstPage,
     }),
   ],
-  transactions: [record({ ...operation('transactions'), hash, noAddressBook, ...firstPage })],
+  transactions: [
+    record({ ...operation('transactions'), hash, noAddressBook, ...firstPage }),
+    record({
+      ...operation('transactions'),
+      account,
+      startLt: fc.constantFrom(undefined, 0n, 1n, 2n ** 64n - 1n),
+      startUtime: fc.constantFrom(undefined, 0, 1, 2_147_483_647),
+      noAddressBook,
+      ...firstPage,
+    }),
+  ],
+  addressInformation: [record({ ...operation('addressInformation'), account })],
+  walletInformation: [record({ ...operation('walletInformation'), account })],
   transactionsByMessage: [
     record({
       ...operation('transactionsByMessage'),

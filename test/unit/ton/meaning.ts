@@ -53,6 +53,10 @@ function textOf(fields: object): string {
   return JSON.stringify(sorted, (_, value: unknown) => (typeof value === 'bigint' ? `${value}` : (value ?? 'omitted')));
 }
 
+function nameOf({ workchain, hash }: AccountId): string {
+  return `account ${workchain} ${hash.toString('hex')}`;
+}
+
 /** What a purge can name of it, as `purge-selector.test.ts` spells the names. */
 export function namesOf(meaning: Meaning): Set<string> {
   switch (meaning.operation) {
@@ -67,13 +71,17 @@ export function namesOf(meaning: Meaning): Set<string> {
       return new Set(meaning.by === 'block' && meaning.workchain !== -1 ? [] : [`seqno ${meaning.seqno}`]);
     case 'adjacentTransactions':
     case 'traces':
-    case 'transactions':
     case 'transactionsByMessage':
       return new Set([`hash ${meaning.hash.toString('hex')}`]);
+    case 'transactions':
+      return new Set(['hash' in meaning ? `hash ${meaning.hash.toString('hex')}` : nameOf(meaning.account)]);
+    case 'addressInformation':
+    case 'walletInformation':
+      return new Set([nameOf(meaning.account)]);
     case 'pendingTraces':
       return new Set([
         ...meaning.extMsgHashes.map((hash) => `hash ${hash.toString('hex')}`),
-        ...meaning.accounts.map(({ workchain, hash }) => `account ${workchain} ${hash.toString('hex')}`),
+        ...meaning.accounts.map(nameOf),
       ]);
   }
 }

@@ -61,6 +61,9 @@ export const EXAMPLES: Readonly<
     lists: ['transactions'],
     whenEmpty: 'emptyOfBlock',
   },
+  // Of an account there is always a state. Its page of transactions is tested with its own rules.
+  addressInformation: { queries: [`address=${ACCOUNT}`], lists: [] },
+  walletInformation: { queries: [`address=${ACCOUNT}`], lists: [] },
   // It lists nothing.
   masterchainInfo: { queries: [''], lists: [] },
 };

@@ -5,6 +5,10 @@ import type { Meaning } from './meaning.ts';
 export function sentMeaning(target: string, headers: Readonly<Record<string, unknown>>): Meaning {
   const { pathname, searchParams: query } = new URL(target, 'http://x');
   const operation = pathname.slice('/api/v3/'.length) as Meaning['operation'];
+  const accountIn = (name: string) => {
+    const [workchain, hash] = query.get(name)?.split(':') ?? [];
+    return hash === undefined ? undefined : { workchain: Number(workchain), hash: Buffer.from(hash, 'hex') };
+  };
   const number = (name: string) => (query.has(name) ? Number(query.get(name)) : undefined);
   const bytes = (name: string) => Buffer.from(query.get(name) ?? '', 'base64');
   const direction = (query.get('direction') as 'in' | 'out' | null) ?? undefined;
@@ -46,8 +50,15 @@ export function sentMeaning(target: string, headers: Readonly<Record<string, unk
       const includeActions = query.get('include_actions') === 'true';
       return { operation, by, hash: bytes(by), includeActions, actions, noAddressBook, noMetadata, ...firstPage };
     }
-    case 'transactions':
-      return { operation, hash: bytes('hash'), noAddressBook, ...firstPage };
+    case 'transactions': {
+      const account = accountIn('account');
+      if (account === undefined) return { operation, hash: bytes('hash'), noAddressBook, ...firstPage };
+      const startLt = query.has('start_lt') ? BigInt(query.get('start_lt') ?? '') : undefined;
+      return { operation, account, startLt, startUtime: number('start_utime'), noAddressBook, ...firstPage };
+    }
+    case 'addressInformation':
+    case 'walletInformation':
+      return { operation, account: accountIn('address') ?? { workchain: Number.NaN, hash: Buffer.alloc(0) } };
     case 'transactionsByMessage':
       return { operation, hash: bytes('msg_hash'), direction, noAddressBook, ...firstPage };
   }

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { FURTHER } from '../../../src/ton/operation-names.ts';
 import type { RequestHeaders } from '../../../src/ton/parse-call.ts';
-import { addressSpellings, hashSpellings } from '../../../src/tools/simulator/spellings.ts';
+import { type AccountId, addressSpellings, hashSpellings } from '../../../src/tools/simulator/spellings.ts';
 import type { FurtherMeaning } from './further-meanings.ts';
 import type { Meaning } from './meaning.ts';
 
@@ -54,8 +54,7 @@ class Speller {
     switch (meaning.operation) {
       case 'pendingTraces':
         for (const account of meaning.accounts) {
-          const spelling = this.#pick(Object.values(addressSpellings(account)));
-          this.#pieces.push(this.#piece('account', this.#plusLost(spelling)));
+          this.#pieces.push(this.#piece('account', this.#account(account)));
         }
         this.#hashSet(meaning.extMsgHashes, meaning.emptyHash);
         this.#actions(meaning.actions);
@@ -101,8 +100,13 @@ class Speller {
         this.#flag('x_no_metadata', meaning.noMetadata);
         break;
       case 'transactions':
-        this.#once('hash', this.#hash(meaning.hash));
+        if ('hash' in meaning) this.#once('hash', this.#hash(meaning.hash));
+        else this.#accountPage(meaning);
         break;
+      case 'addressInformation':
+      case 'walletInformation':
+        this.#once('address', this.#account(meaning.account));
+        return;
       case 'transactionsByMessage':
         this.#once('msg_hash', this.#hash(meaning.hash));
         if (meaning.direction !== undefined) this.#once('direction', meaning.direction);
@@ -112,6 +116,25 @@ class Speller {
     else if (this.#gen(fc.boolean)) this.#once('offset', this.#pick(['0', '', '00']));
     if (meaning.sort !== undefined) this.#once('sort', this.#pick(SORTS[meaning.sort]));
     if ('noAddressBook' in meaning) this.#flag('x_no_address_book', meaning.noAddressBook);
+  }
+
+  #accountPage({
+    account,
+    startLt,
+    startUtime,
+  }: FurtherMeaning & {
+    readonly account: AccountId;
+    readonly startLt: bigint | undefined;
+    readonly startUtime: number | undefined;
+  }): void {
+    this.#once('account', this.#account(account));
+    if (startLt !== undefined)
+      this.#once('start_lt', this.#pick([`${startLt}`, `00${startLt}`, ...(startLt === 0n ? [''] : [])]));
+    if (startUtime !== undefined) this.#once('start_utime', this.#pick(digitsOf(startUtime)));
+  }
+
+  #account(account: AccountId): string {
+    return this.#plusLost(this.#pick(Object.values(addressSpellings(account))));
   }
 
   #blocks(meaning: FurtherMeaning & { readonly operation: 'blocks' }): void {

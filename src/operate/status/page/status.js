@@ -3,7 +3,17 @@ import { Chart } from './charts.js';
 import { purgeOf } from './purge-of.js';
 import { shownRequest } from './shown-request.js';
 
-const OUTCOMES = ['hit-memory', 'hit-redis', 'stale', 'collapsed', 'miss', 'invalid', 'refused', 'failed'];
+const OUTCOMES = [
+  'hit-memory',
+  'hit-redis',
+  'hit-proven',
+  'stale',
+  'collapsed',
+  'miss',
+  'invalid',
+  'refused',
+  'failed',
+];
 
 const byId = (id) => document.getElementById(id);
 const toMebi = (bytes) => bytes / 2 ** 20;
@@ -116,8 +126,16 @@ function usedOf({ bytes, maxBytes }) {
   return `${(bytes / size).toFixed(0)} of ${(maxBytes / size).toFixed(0)} ${unit}`;
 }
 
+/** Up to which block answers about accounts are proven, and how many; or why none is. */
+function proofOf(proof) {
+  if (proof === undefined) return 'not configured';
+  const { state, block, entries } = proof;
+  const off = { idle: 'off: few polls', resting: 'off for 10 min', behind: 'behind' }[state];
+  return off ?? `${entries.toLocaleString('en')} to ${block.toLocaleString('en')}`;
+}
+
 /** What neither a figure nor a chart shows: each tile with its name, its text and its class. */
-function tilesOf({ newestSeqno, newestAgeSeconds, hitRatio, upstream, memory, process, redis, stream }) {
+function tilesOf({ newestSeqno, newestAgeSeconds, hitRatio, upstream, memory, process, redis, stream, proof }) {
   return [
     ['Newest block', blockOf(newestSeqno, newestAgeSeconds), warnIf(newestAgeSeconds > 120)],
     ['Waiting', waitingOf(upstream), warnIf(upstream.queued > 0)],
@@ -126,6 +144,7 @@ function tilesOf({ newestSeqno, newestAgeSeconds, hitRatio, upstream, memory, pr
     ['Memory used', usedOf(memory)],
     ['Evicted/s', rate(memory.evictedPerSecond), warnIf(memory.evictedPerSecond > 0)],
     ['Redis', redis, { used: 'good', failed: 'bad' }[redis]],
+    ['Proof', proofOf(proof), { alive: 'good', resting: 'warn' }[proof?.state]],
     ['Stream', stream, { connected: 'good', lost: 'warn' }[stream]],
     ['Loop lag p99', duration(process.loopLagSeconds), warnIf(process.loopLagSeconds > 0.1)],
   ];

@@ -33,6 +33,7 @@ describe('the numbers of the status page', () => {
     expect(rates).toEqual({
       'hit-memory': 30,
       'hit-redis': 5,
+      'hit-proven': 0,
       stale: 4,
       collapsed: 1,
       miss: 2,

@@ -1,0 +1,124 @@
+import { FollowerAdmission } from '../admission/follower-admission.ts';
+import type { ProxyEvent } from '../answer/events.ts';
+import { IndexerBlocks } from '../answer/indexer-blocks.ts';
+import { Indexers, type IndexersDependencies } from '../answer/indexers.ts';
+import { EntryLoader, type EntryLoaderDependencies, type Load } from '../answer/load-entry.ts';
+import { BlockFollower } from '../chain/block-follower.ts';
+import { FollowerSwitch } from '../chain/follower-switch.ts';
+import { ProofDemand } from '../chain/proof-demand.ts';
+import { Proofs } from '../chain/proofs.ts';
+import { ReadBlocks } from '../chain/read-blocks.ts';
+import { Touches } from '../chain/touches.ts';
+import { RETRIES, RetryBudget } from '../indexer/retry-budget.ts';
+import type { SingleFlight } from '../once/single-flight.ts';
+import type { Ms } from '../time-units.ts';
+import type { AppContext } from './context.ts';
+import type { OpenIndexers } from './indexers.ts';
+
+/** The bound on the memory of touches. */
+const MAX_TOUCH_BYTES = 64 * 1024 * 1024;
+
+/** How often the follower looks whether anything is due. Each answer that it gets does so, too. */
+const TICK_MS: Ms = 50;
+
+const SECOND_MS: Ms = 1000;
+
+/** The requests a second that the follower sends at most, and while it catches up. */
+const [PER_SECOND, CATCHING_UP_PER_SECOND] = [8, 24];
+
+/** The followers of all instances together take this part of the rate of an indexer at most. */
+const SHARE_OF_RATE = 1 / 2;
+
+/** What blocks are loaded with: the parts that clients' requests are loaded with. */
+export interface FollowerParts {
+  readonly indexers: OpenIndexers;
+  readonly ask: IndexersDependencies;
+  readonly load: EntryLoaderDependencies;
+  readonly flights: SingleFlight<Load>;
+  /** How many instances there are on one Redis, this one among them. */
+  readonly instances: () => number;
+}
+
+/** What proves kept answers by blocks. */
+export type BlockProof = NonNullable<ReturnType<typeof openBlockProof>>;
+
+/** Builds it; `undefined` where no operation in use has answers that blocks can prove. */
+export function openBlockProof(context: AppContext) {
+  const { settings, operations, monotonic, events } = context;
+  if (!operations.all.some(({ evidence }) => evidence !== undefined)) return undefined;
+  const boundsMs = { withNames: settings.proof.maxAge, plain: settings.proof.maxAgePlain };
+  const bounds = Object.values(boundsMs);
+  const touches = new Touches({ now: monotonic, keptMs: Math.max(...bounds), maxBytes: MAX_TOUCH_BYTES });
+  const blocks = new ReadBlocks();
+  const proofs = new Proofs({ touches, blocks, now: monotonic, boundsMs });
+  const { lifetime: liveMs } = settings.lifetimes.accountLive;
+  const demand = new ProofDemand({ now: monotonic, liveMs, boundMs: Math.min(...bounds) });
+  const worth = new FollowerSwitch({
+    now: monotonic,
+    takePolls: () => demand.take(),
+    isAlive: () => proofs.isAlive,
+  });
+  let follower: BlockFollower | undefined;
+  const timers: NodeJS.Timeout[] = [];
+  const lookWhetherItPays = () => {
+    const { isOn } = worth;
+    worth.tick();
+    if (worth.isOn === isOn) return;
+    follower?.beginAnew();
+    events.report({ name: 'block-follower', state: worth.state });
+  };
+  return {
+    proofs,
+    demand,
+    blocks,
+    touches,
+    /** For operators. */
+    get state() {
+      return worth.state;
+    },
+    /** From now on blocks are followed while that pays. Call once. */
+    start: (parts: FollowerParts): void => {
+      const source = openSource(context, parts, worth, () => follower?.isCatchingUp === true);
+      follower = new BlockFollower({ source, blocks, proofs, now: monotonic, onBug: events.reportBug });
+      const begin = () => worth.isOn && follower?.tick();
+      timers.push(setInterval(begin, TICK_MS).unref(), setInterval(lookWhetherItPays, SECOND_MS).unref());
+    },
+    /** Call when the clock has jumped, or everything was purged: nothing that was asked for before is proven. */
+    forget: (): void => follower?.beginAnew(),
+    close: (): void => timers.forEach(clearInterval),
+  };
+}
+
+/** Where the follower reads blocks: as clients do, but for its admission, and in no count of clients' requests. */
+function openSource(
+  { settings, monotonic, now, events }: AppContext,
+  { indexers, ask, load, flights, instances }: FollowerParts,
+  worth: FollowerSwitch,
+  isCatchingUp: () => boolean,
+): IndexerBlocks {
+  const { requestsPerSecond = Number.POSITIVE_INFINITY, timeout: timeoutMs } = settings.upstream;
+  const admission = new FollowerAdmission({
+    admission: indexers.followerAdmission,
+    perSecond: () =>
+      Math.min(isCatchingUp() ? CATCHING_UP_PER_SECOND : PER_SECOND, (SHARE_OF_RATE * requestsPerSecond) / instances()),
+    takeNext: async (index) => (await indexers.all[index]?.takeNext()) === true,
+    onSent: () => worth.sent(),
+    now: monotonic,
+  });
+  const report = (event: ProxyEvent) => event.name === 'upstream-useless' && events.report(event);
+  const retries = new RetryBudget({ now: monotonic }, RETRIES);
+  const askable = new Indexers({ ...ask, admission, retries, report, hedging: undefined, proofs: undefined });
+  return new IndexerBlocks({
+    network: settings.network,
+    cache: load.cache,
+    flights,
+    loader: new EntryLoader({ ...load, admission, indexers: askable, report }),
+    indexers: askable,
+    admission,
+    bodies: indexers.answerBodies,
+    timeoutMs,
+    onAnswered: () => worth.answered(),
+    now,
+    monotonic,
+  });
+}

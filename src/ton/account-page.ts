@@ -1,0 +1,72 @@
+import { isObject, type JsonObject } from '../json-object.ts';
+import { type CanonicalRequest, parameterOf } from './canonical-request.ts';
+import { type AnswerCompleteness, orderOfPage } from './completeness.ts';
+import type { Evidence } from './evidence.ts';
+import { type Finality, isFinal } from './finality.ts';
+import { isShort } from './lists.ts';
+import { readLt } from './lt.ts';
+
+/** A row of a page of an account's transactions. */
+interface PageRow {
+  readonly lt: bigint;
+  readonly previousLt: bigint;
+  readonly hash: string;
+}
+
+/** The finality of a page of an account's transactions. An empty page is an answer like any other. */
+export function finalityOfAccountPage({ transactions }: JsonObject): Finality<'accountLive'> | undefined {
+  const isPage = transactions === null || Array.isArray(transactions);
+  return isPage ? { answerClass: 'live', rule: 'accountLive' } : undefined;
+}
+
+/** A page is more complete by its newest transaction, then by its number of rows, then by its oldest one. */
+export function completenessOfAccountPage({ transactions }: JsonObject): AnswerCompleteness {
+  const lts = rowsOf(transactions)?.map(({ lt }) => lt) ?? [];
+  return { order: orderOfPage(lts), rank: 1, hashes: [], tentativeHashes: [] };
+}
+
+/**
+ * What a page shows of the transactions of its account. `undefined` if a row is not final, or one is missing between two of
+ * them: each names the transaction before it, and rounds are committed out of order. So is it for a full page in ascending
+ * order, which newer transactions are no part of.
+ */
+export function evidenceOfAccountPage(request: CanonicalRequest, body: JsonObject): Evidence | undefined {
+  const rows = rowsOf(body['transactions']);
+  if (rows === undefined) return undefined;
+  const isAscending = parameterOf(request, 'sort') === 'asc';
+  const newestFirst = isAscending ? rows.toReversed() : rows;
+  const isWhole = isShort(rows, request);
+  if (!newestFirst.every((row, at) => isNextBefore(row, newestFirst[at + 1]))) return undefined;
+  if (isAscending && !isWhole) return undefined;
+  const startLt = BigInt(parameterOf(request, 'start_lt') ?? 0);
+  const oldest = newestFirst.at(-1);
+  if (isWhole && oldest !== undefined && startLt > 0n && oldest.previousLt >= startLt) return undefined;
+  return {
+    kind: 'page',
+    accounts: [parameterOf(request, 'account') ?? ''],
+    hasNames: isObject(body['address_book']) && Object.keys(body['address_book']).length > 0,
+    hashes: new Set(rows.map(({ hash }) => hash)),
+    window: {
+      fromLt: isWhole || oldest === undefined || oldest.lt < startLt ? startLt : oldest.lt,
+      fromNow: Number(parameterOf(request, 'start_utime') ?? 0),
+    },
+  };
+}
+
+function isNextBefore({ previousLt }: PageRow, older: PageRow | undefined): boolean {
+  return older === undefined || previousLt === older.lt;
+}
+
+/** The rows of a page; `undefined` if one of them is not final, or lacks what every transaction has. */
+function rowsOf(transactions: unknown): readonly PageRow[] | undefined {
+  if (transactions === null) return [];
+  if (!Array.isArray(transactions)) return undefined;
+  const rows = transactions.map(rowOf);
+  return rows.every((row) => row !== undefined) ? rows : undefined;
+}
+
+function rowOf(row: unknown): PageRow | undefined {
+  if (!isObject(row) || !isFinal(row) || typeof row['hash'] !== 'string') return undefined;
+  const [lt, previousLt] = [readLt(row['lt']), readLt(row['prev_trans_lt'])];
+  return lt === undefined || previousLt === undefined ? undefined : { lt, previousLt, hash: row['hash'] };
+}

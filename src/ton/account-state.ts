@@ -1,0 +1,59 @@
+import { z } from 'zod';
+import type { JsonObject } from '../json-object.ts';
+import { type CanonicalRequest, type Pairs, pairs, parameterOf } from './canonical-request.ts';
+import { NO_POINT } from './chain-point.ts';
+import type { AnswerCompleteness } from './completeness.ts';
+import type { Evidence } from './evidence.ts';
+import type { Finality } from './finality.ts';
+import { WHILE_REPLICAS_LAG } from './lifetime.ts';
+import { readLt } from './lt.ts';
+import type { OperationRules } from './operation.ts';
+import { notCached, onlyAccount } from './parameters.ts';
+import { tagsOfParameters } from './tags.ts';
+
+/**
+ * Always sent. The body shows neither names nor metadata, but the indexer reads both, and fails where it cannot. With these
+ * headers it does not, and the body is the same byte for byte.
+ */
+const WITHOUT_NAMES: Pairs = [
+  ['X-No-Address-Book', 'true'],
+  ['X-No-Metadata', 'true'],
+];
+
+const schema = z.object({ address: onlyAccount }).transform(({ address }, ctx): CanonicalRequest => {
+  if (address === undefined) return notCached(ctx, 'accepted: one address');
+  return { query: pairs({ address }), headers: WITHOUT_NAMES };
+});
+
+function finalityOfState(body: JsonObject): Finality<'accountLive'> | undefined {
+  return typeof body['balance'] === 'string' ? { answerClass: 'live', rule: 'accountLive' } : undefined;
+}
+
+/** The state after a later transaction is more complete. */
+function completenessOfState(_: Finality, body: JsonObject): AnswerCompleteness {
+  return { order: lastLtIn(body) ?? 0n, rank: 1, hashes: [], tentativeHashes: [] };
+}
+
+function evidenceOfState(request: CanonicalRequest, body: JsonObject): Evidence | undefined {
+  const lastLt = lastLtIn(body);
+  if (lastLt === undefined) return undefined;
+  return { kind: 'state', accounts: [parameterOf(request, 'address') ?? ''], hasNames: false, lastLt };
+}
+
+function lastLtIn(body: JsonObject): bigint | undefined {
+  return readLt(body['last_transaction_lt']);
+}
+
+/** What the operations have in common that answer with the state of one account. */
+export const ACCOUNT_STATE = {
+  schema,
+  finality: finalityOfState,
+  lifetimeRules: () => ['accountLive'],
+  completeness: completenessOfState,
+  retention: WHILE_REPLICAS_LAG,
+  chainPoint: () => NO_POINT,
+  tags: (request) => tagsOfParameters(request, { address: 'account' }),
+  evidence: evidenceOfState,
+  keepsNotFound: false,
+  cheapQuery: [['address', `0:${'0'.repeat(64)}`]],
+} as const satisfies Omit<OperationRules<string, 'accountLive'>, 'name' | 'summary'>;

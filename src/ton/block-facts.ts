@@ -1,0 +1,68 @@
+import { isObject, type JsonObject } from '../json-object.ts';
+import type { ShownRow } from './evidence.ts';
+import { isFinal } from './finality.ts';
+import { readLt } from './lt.ts';
+
+/** A transaction as a block shows it. */
+export interface BlockRow extends ShownRow {
+  /** Raw, in upper case. */
+  readonly account: string;
+}
+
+/** A masterchain block in a list of blocks. */
+export interface ListedBlock {
+  readonly seqno: number;
+  /** Its time, in unix seconds. */
+  readonly at: number;
+}
+
+/** What an answer about blocks shows to who follows them. */
+export interface BlockFacts {
+  /** How many transactions the listed blocks have; `undefined` where one does not say. */
+  readonly transactions: number | undefined;
+  /** The listed transactions; `undefined` if one of them is not final, or is none. */
+  readonly rows: readonly BlockRow[] | undefined;
+  /** The listed masterchain blocks. */
+  readonly blocks: readonly ListedBlock[];
+}
+
+/** The facts of a body that is no answer about blocks. */
+export const NO_BLOCK_FACTS: BlockFacts = { transactions: undefined, rows: undefined, blocks: [] };
+
+/** Reads a body that lists blocks (`masterchainBlockShards`, `blocks`) or transactions (`transactionsByMasterchainBlock`). */
+export function blockFactsOf({ blocks, transactions }: JsonObject): BlockFacts {
+  return {
+    transactions: Array.isArray(blocks) ? countIn(blocks) : undefined,
+    rows: Array.isArray(transactions) ? rowsOf(transactions) : undefined,
+    blocks: Array.isArray(blocks) ? blocks.flatMap(listedBlock) : [],
+  };
+}
+
+function countIn(blocks: readonly unknown[]): number | undefined {
+  let sum = 0;
+  for (const block of blocks) {
+    const count = isObject(block) ? block['tx_count'] : undefined;
+    if (typeof count !== 'number' || !Number.isSafeInteger(count) || count < 0) return undefined;
+    sum += count;
+  }
+  return sum;
+}
+
+function rowsOf(transactions: readonly unknown[]): readonly BlockRow[] | undefined {
+  const rows = transactions.map(rowOf);
+  return rows.every((row) => row !== undefined) ? rows : undefined;
+}
+
+function rowOf(row: unknown): BlockRow | undefined {
+  if (!isFinal(row)) return undefined;
+  const { account, hash, now } = row;
+  const lt = readLt(row['lt']);
+  const isRow = typeof account === 'string' && typeof hash === 'string' && typeof now === 'number';
+  return isRow && lt !== undefined ? { account: account.toUpperCase(), lt, hash, now } : undefined;
+}
+
+function listedBlock(block: unknown): ListedBlock[] {
+  if (!isObject(block) || block['workchain'] !== -1) return [];
+  const [seqno, at] = [block['seqno'], Number(block['gen_utime'])];
+  return typeof seqno === 'number' && Number.isSafeInteger(seqno) && Number.isFinite(at) ? [{ seqno, at }] : [];
+}

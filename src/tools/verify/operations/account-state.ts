@@ -1,0 +1,33 @@
+import { isObject } from '../../../json-object.ts';
+import type { OperationName } from '../../../ton/operation-names.ts';
+import { addressSpellings, decodeAddress } from '../../simulator/spellings.ts';
+import type { RowsIn } from '../bodies.ts';
+import { checkSet } from '../check-spellings.ts';
+import { examine, unkeepable } from '../examine.ts';
+import type { VerifiedOperation } from '../operation.ts';
+
+/** The state of an account lists nothing, and is one row here. */
+const stateIn: RowsIn = (body) => {
+  const isState = isObject(body) && typeof body['balance'] === 'string';
+  return { name: 'state', rows: isState ? [body] : [], problems: isState ? [] : ['there is no balance'] };
+};
+
+/** All that is asked of an operation that answers with the state of an account: in all spellings, and of busy accounts. */
+export function stateOperation(name: OperationName, statuses: readonly number[]): VerifiedOperation {
+  const operation: VerifiedOperation = {
+    name,
+    rowsIn: stateIn,
+    badInput: [['address=x', 'address']],
+    check: async (run, { chosen, transactions }) => {
+      const account = decodeAddress(chosen?.account ?? '');
+      if (account === undefined) return run.report.notAsked('state', `${name}?address=`, 'no transaction was found');
+      const queries = Object.values(addressSpellings(account)).map((spelling) => `address=${spelling}`);
+      await checkSet(run, operation, queries, statuses);
+      for (const each of transactions) {
+        const target = `${name}?address=${each.account}`;
+        await examine(run, { check: 'state', rowsIn: stateIn, target, statuses, problemsOf: unkeepable });
+      }
+    },
+  };
+  return operation;
+}

@@ -1,0 +1,3 @@
+import { stateOperation } from './account-state.ts';
+
+export const addressInformation = stateOperation('addressInformation', [200]);

@@ -1,0 +1,52 @@
+import { expect, test } from 'vitest';
+import { blockFactsOf } from '../../../src/ton/block-facts.ts';
+
+const ACCOUNT = `0:${'ab'.repeat(32)}`;
+const row = (changes: object = {}) => ({
+  account: ACCOUNT,
+  lt: '47000000000001',
+  hash: 'aGFzaA==',
+  now: 1_700_000_000,
+  mc_block_seqno: 7,
+  ...changes,
+});
+
+test('counts the transactions of a masterchain block and its shard blocks', () => {
+  const blocks = [
+    { workchain: -1, seqno: 7, gen_utime: '1700000000', tx_count: 3 },
+    { workchain: 0, seqno: 9, gen_utime: '1700000000', tx_count: 40 },
+  ];
+  expect(blockFactsOf({ blocks })).toEqual({
+    transactions: 43,
+    rows: undefined,
+    blocks: [{ seqno: 7, at: 1_700_000_000 }],
+  });
+});
+
+test.each([undefined, '3', -1, 1.5, null])('does not count where a block says %j transactions', (tx_count) => {
+  const blocks = [
+    { workchain: -1, seqno: 7, tx_count: 3 },
+    { workchain: 0, seqno: 9, tx_count },
+  ];
+  expect(blockFactsOf({ blocks }).transactions).toBe(undefined);
+});
+
+test('reads rows with the account in upper case and the whole lt', () => {
+  const { rows } = blockFactsOf({ transactions: [row({ lt: '18446744073709551615' })] });
+  expect(rows).toEqual([{ account: ACCOUNT.toUpperCase(), lt: 2n ** 64n - 1n, hash: 'aGFzaA==', now: 1_700_000_000 }]);
+});
+
+test.each([
+  ['is emulated', { emulated: true }],
+  ['is in no block yet', { mc_block_seqno: 0 }],
+  ['has no account', { account: undefined }],
+  ['has no hash', { hash: null }],
+  ['has an lt that is no number', { lt: '0x10' }],
+  ['has no time', { now: '1700000000' }],
+])('has no rows if one of them %s', (_, changes) => {
+  expect(blockFactsOf({ transactions: [row(), row(changes)] }).rows).toBe(undefined);
+});
+
+test('shows nothing of a body without lists', () => {
+  expect(blockFactsOf({ error: 'not found' })).toEqual({ transactions: undefined, rows: undefined, blocks: [] });
+});
