@@ -121,6 +121,20 @@ describe('nothing is proven', () => {
   });
 });
 
+test('a block that a scanner reads in the form of the follower is loaded once', async () => {
+  const first = indexer.chain.headSeqno + 1;
+  const pages = Array.from(
+    { length: 5 },
+    (_, n) => `/api/v3/transactionsByMasterchainBlock?seqno=${first + n}&limit=1000&sort=asc`,
+  );
+  for (const [n, page] of pages.entries()) {
+    await expect.poll(() => indexer.chain.headSeqno, { ...PATIENCE, interval: 20 }).toBeGreaterThanOrEqual(first + n);
+    expect((await proxy.ask(page, { headers: { 'x-no-address-book': 'true' } })).status).toBe(200);
+  }
+  await expect.poll(() => proxy.metric('toncache_block_follower_block'), PATIENCE).toBeGreaterThan(first + 5);
+  expect(pages.map(sentFor)).toEqual([1, 1, 1, 1, 1]);
+});
+
 test('an empty account is refused, and no indexer sees it', async () => {
   for (const target of ['/api/v3/addressInformation?address=', '/api/v3/transactions?account=']) {
     const { status, text } = await proxy.ask(target);

@@ -1,0 +1,71 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import type { Ticket } from '../../../src/admission/admission.ts';
+import { FollowerAdmission } from '../../../src/admission/follower-admission.ts';
+import type { EntryRequest } from '../../../src/admission/guard.ts';
+import { FIRST_TRY } from '../../../src/admission/lane.ts';
+
+const NOBODY = { isAbandoned: false, signal: new AbortController().signal };
+const REQUEST: EntryRequest = { operation: 'blocks', key: 'key', clients: [], sentFor: NOBODY, lane: FIRST_TRY };
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'performance'], now: 0 }));
+afterEach(() => void vi.useRealTimers());
+
+function open({ perSecond = 8, hasTurn = true, isRefused = false } = {}) {
+  const freed: number[] = [];
+  const turnsAt: number[] = [];
+  let sent = 0;
+  const ticketAt = (index: number) => ({ route: { index }, free: () => void freed.push(index) }) as unknown as Ticket;
+  const admission = new FollowerAdmission({
+    admission: { enter: () => (isRefused ? { reason: 'paused', retryAfterMs: 7 } : ticketAt(3)) },
+    perSecond: () => perSecond,
+    takeNext: async (index) => {
+      turnsAt.push(index);
+      return hasTurn;
+    },
+    onSent: () => sent++,
+    now: () => performance.now(),
+  });
+  return { admission, freed, turnsAt, sent: () => sent };
+}
+
+describe('the rate of the follower', () => {
+  test('has bursts of half a second, then even steps', async () => {
+    const { admission } = open({ perSecond: 8 });
+    const enteredAt: number[] = [];
+    const entering = Promise.all(
+      Array.from({ length: 8 }, () => admission.enter(REQUEST).then(() => enteredAt.push(performance.now()))),
+    );
+    await vi.runAllTimersAsync();
+    await entering;
+    // Half a second holds four requests, and the fifth is due at its end.
+    expect(enteredAt).toEqual([0, 0, 0, 0, 0, 125, 250, 375]);
+  });
+
+  test('saves up no more than that while nothing is sent', async () => {
+    const { admission } = open({ perSecond: 8 });
+    await vi.advanceTimersByTimeAsync(60_000);
+    const entered = Array.from({ length: 7 }, () => admission.enter(REQUEST).then(() => performance.now()));
+    await vi.runAllTimersAsync();
+    expect(await Promise.all(entered)).toEqual([0, 0, 0, 0, 0, 125, 250].map((ms) => 60_000 + ms));
+  });
+});
+
+describe('a request of the follower', () => {
+  test('takes the next turn of the rate of the indexer that it is sent to, and counts as sent', async () => {
+    const { admission, turnsAt, freed, sent } = open();
+    expect(await admission.enter(REQUEST)).toHaveProperty('route.index', 3);
+    expect([turnsAt, freed, sent()]).toEqual([[3], [], 1]);
+  });
+
+  test('gives its slot back where there is no turn, as while the indexer asks for a pause', async () => {
+    const { admission, freed, sent } = open({ hasTurn: false });
+    expect(await admission.enter(REQUEST)).toEqual({ reason: 'rate-limit', retryAfterMs: 0 });
+    expect([freed, sent()]).toEqual([[3], 0]);
+  });
+
+  test('takes no turn where it is refused', async () => {
+    const { admission, turnsAt, sent } = open({ isRefused: true });
+    expect(await admission.enter(REQUEST)).toEqual({ reason: 'paused', retryAfterMs: 7 });
+    expect([turnsAt, sent()]).toEqual([[], 0]);
+  });
+});
