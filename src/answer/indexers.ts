@@ -10,11 +10,13 @@ import { ProxyError } from '../errors.ts';
 import { Doubt } from '../fleet/doubt.ts';
 import type { Heads } from '../fleet/heads.ts';
 import type { Hedging } from '../fleet/hedging.ts';
-import { again as againIn, besides, isHedge, mayBeHedged } from '../fleet/lanes.ts';
+import { besides, mayBeHedged } from '../fleet/lanes.ts';
+import { raced } from '../fleet/race.ts';
+import { SecondTries, type TriedAnswer } from '../fleet/second-tries.ts';
 import type { RetryBudget } from '../indexer/retry-budget.ts';
 import type { UpstreamClient } from '../indexer/upstream-client.ts';
 import type { Flight } from '../once/single-flight.ts';
-import { OUTCOMES, outcomeOf } from '../outcomes.ts';
+import { outcomeOf } from '../outcomes.ts';
 import type { MonotonicMs } from '../time-units.ts';
 import type { Pairs } from '../ton/canonical-request.ts';
 import { isHead } from '../ton/chain-point.ts';
@@ -80,14 +82,10 @@ export interface Question {
 }
 
 /** An answer that may be cached. */
-export interface IndexerAnswer {
+export interface IndexerAnswer extends TriedAnswer {
   readonly entry: Entry;
   /** What the body says. */
   readonly facts: BodyFacts;
-  /** See {@link Doubt}. */
-  readonly isDoubtful: boolean;
-  /** Whether it is less complete than the known answer, of this or another indexer. */
-  readonly isRegressed: boolean;
   /** Has its slot until the answer is stored, or it is certain that it will not be. */
   readonly ticket: Ticket;
 }
@@ -95,21 +93,20 @@ export interface IndexerAnswer {
 type SendResult = IndexerAnswer | ProxyError;
 
 /**
- * Asks an indexer, and sometimes once more: `again` in {@link OUTCOMES} says when. Of several, another one is asked
- *
- * - when the first one failed or could not be asked after all,
- * - when its answer is doubtful ({@link Doubt}), of those that there is nothing the first one,
- * - when its answer is less complete than the known one, before that one is served instead; the more complete one counts,
- * - when it takes longer than nearly all answers (a hedge; Dean and Barroso, The Tail at Scale): the first answer counts.
- *   The other request is not aborted: the indexer would work on it all the same, and how long it takes says whom to ask.
+ * Asks an indexer, and sometimes once more ({@link SecondTries}); of two answers the more complete one counts. Of several
+ * indexers, another one is asked as well where an answer takes longer than nearly all do (a hedge; Dean and Barroso, The Tail
+ * at Scale): the first answer counts. The other request is not aborted: the indexer would work on it all the same, and how
+ * long it takes says whom to ask.
  */
 export class Indexers {
   readonly #dependencies: IndexersDependencies;
   readonly #doubt: Doubt;
+  readonly #secondTries: SecondTries;
 
   constructor(dependencies: IndexersDependencies) {
     this.#dependencies = dependencies;
     this.#doubt = new Doubt(dependencies);
+    this.#secondTries = new SecondTries({ ...dependencies, doubt: this.#doubt });
   }
 
   /** `keep` stores the answer, before its slot goes to the next request. Frees every ticket. A throw is a bug. */
@@ -132,11 +129,16 @@ export class Indexers {
     if (isHedged && (await hedging.isOverdue(question.call.operation.name, asked))) {
       const hedge = { ...question.request, lane: besides(question.request.lane, question.ticket.route.index) };
       const ticket = await this.#enterHedge(hedge);
-      if (ticket !== undefined) return firstOf(asked, this.#send({ ...question, request: hedge }, ticket), reportBug);
+      const freed = (result: SendResult) => void (result instanceof ProxyError || result.ticket.free());
+      if (ticket !== undefined)
+        return raced(asked, this.#send({ ...question, request: hedge }, ticket), freed, reportBug);
     }
     const first = await asked;
-    const other = this.#other(question, first);
-    if (other === undefined) return first;
+    const { request, ticket, known } = question;
+    const { index } = ticket.route;
+    const lane = this.#secondTries.laneAfter(first, request.lane, index, known !== undefined);
+    if (lane === undefined) return first;
+    const other = { ...request, lane };
     if (!(first instanceof ProxyError)) first.ticket.free();
     const entered = await admission.enter(other);
     const second =
@@ -149,34 +151,8 @@ export class Indexers {
       second.ticket.free();
       return first;
     }
-    const seqno = seqnoOf(question.call);
-    const hadNothing = first instanceof ProxyError || (first.isDoubtful && first.entry.meta.answerClass === 'absent');
-    if (isHedge(other.lane) && seqno !== undefined && hadNothing && second.entry.meta.answerClass !== 'absent')
-      this.#doubt.refute(seqno, question.ticket.route.index);
+    this.#secondTries.compare(first, second, [request.lane, lane], index);
     return second;
-  }
-
-  /** The request for the second try after this result of the first one; `undefined` if there is to be none. */
-  #other({ call, request, ticket, known }: Question, first: SendResult): EntryRequest | undefined {
-    const { indexers, retries } = this.#dependencies;
-    const { index } = ticket.route;
-    const { again } = OUTCOMES[first instanceof ProxyError ? outcomeOf(first) : 'answered'];
-    if (indexers.length === 1) {
-      return again === 'anywhere' && retries.tryTake() ? { ...request, lane: againIn(request.lane) } : undefined;
-    }
-    if (first instanceof ProxyError && again !== 'if doubtful') {
-      if (again === 'nowhere') return undefined;
-      const isAnotherWell = indexers.some(({ route }, other) => other !== index && route.health?.isFailing === false);
-      return isAnotherWell || retries.tryTake() ? { ...request, lane: againIn(request.lane, index) } : undefined;
-    }
-    const isDoubtful =
-      first instanceof ProxyError
-        ? this.#doubt.isDoubtfulFailure(first, seqnoOf(call), index)
-        : first.isDoubtful && (first.isRegressed || known === undefined || first.entry.meta.answerClass !== 'absent');
-    const { lane } = request;
-    if (isDoubtful) return { ...request, lane: this.#doubt.elsewhere(lane, index) };
-    const isRegressed = !(first instanceof ProxyError) && first.isRegressed;
-    return isRegressed ? { ...request, lane: besides(lane, index) } : undefined;
   }
 
   /** A ticket for another indexer beside one that has not answered yet; `undefined` if none is free or too many were given. */
@@ -224,9 +200,11 @@ export class Indexers {
         const wait = indexer.pause.refusal(request.key)?.retryAfterMs ?? 0;
         return by(code === 'upstream-rate-limited' ? entry.withWait(wait, random()) : entry);
       }
-      ticket.learn(entry.meta.answerClass === 'absent' ? 'absent' : 'answered');
+      const isAbsent = entry.meta.answerClass === 'absent';
+      ticket.learn(isAbsent ? 'absent' : 'answered');
       const isDoubtful = this.#doubt.isDoubtful(facts.finality, seqno, ticket.route.index);
-      answered = { entry, facts, isDoubtful, isRegressed: known !== undefined && isLess(entry, known), ticket };
+      const isRegressed = known !== undefined && isLess(entry, known);
+      answered = { entry, facts, isAbsent, isDoubtful, isRegressed, ticket };
       return answered;
     } catch (error) {
       if (!(error instanceof ProxyError)) throw error;
@@ -270,45 +248,4 @@ export class Indexers {
 
 function isLess(next: Entry, known: Entry): boolean {
   return compareCompleteness(next.completeness, known.completeness) === 'less';
-}
-
-/**
- * The first answer that is neither doubtful nor regressed, else the first one; the other one, when it comes, only gives its
- * slot back. The first failure when both fail. A bug of the one that is not waited for is reported.
- */
-async function firstOf(
-  asked: Promise<SendResult>,
-  hedge: Promise<SendResult>,
-  reportBug: (bug: unknown) => void,
-): Promise<SendResult> {
-  const results = [asked, hedge];
-  let first: SendResult | undefined;
-  try {
-    first = await Promise.any(results.map(certain))
-      .catch(() => Promise.any(results.map(anyAnswer)))
-      .catch(() => asked);
-    return first;
-  } finally {
-    const isThrown = (result: Promise<SendResult>) => first === undefined && result === asked;
-    for (const result of results) {
-      void result.then(
-        (each) => each === first || each instanceof ProxyError || each.ticket.free(),
-        (bug: unknown) => isThrown(result) || reportBug(bug),
-      );
-    }
-  }
-}
-
-/** Rejects for a failure, and for a doubtful or regressed answer. */
-async function certain(result: Promise<SendResult>): Promise<IndexerAnswer> {
-  const answer = await anyAnswer(result);
-  if (answer.isDoubtful || answer.isRegressed) throw answer;
-  return answer;
-}
-
-/** Rejects for a failure. */
-async function anyAnswer(result: Promise<SendResult>): Promise<IndexerAnswer> {
-  const ended = await result;
-  if (ended instanceof ProxyError) throw ended;
-  return ended;
 }

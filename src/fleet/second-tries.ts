@@ -1,0 +1,76 @@
+import type { Lane } from '../admission/lane.ts';
+import type { ProxyError } from '../errors.ts';
+import type { RetryBudget } from '../indexer/retry-budget.ts';
+import { OUTCOMES, outcomeOf } from '../outcomes.ts';
+import type { Doubt } from './doubt.ts';
+import type { Health } from './health.ts';
+import { again, besides, isHedge } from './lanes.ts';
+
+/** An answer, as far as a second try depends on it. */
+export interface TriedAnswer {
+  /** Whether it says that there is nothing. */
+  readonly isAbsent: boolean;
+  /** See {@link Doubt}. */
+  readonly isDoubtful: boolean;
+  /** Whether it is less complete than the known answer, of this or another indexer. */
+  readonly isRegressed: boolean;
+}
+
+/** What a try came to. */
+export type Tried = TriedAnswer | ProxyError;
+
+export interface SecondTriesDependencies {
+  /** In the order of the routes of admission. */
+  readonly indexers: readonly { readonly route: { readonly health?: Pick<Health, 'isFailing'> | undefined } }[];
+  readonly doubt: Doubt;
+  /** Pays for second tries that would only add load. */
+  readonly retries: Pick<RetryBudget, 'tryTake'>;
+}
+
+/**
+ * Decides which requests are sent a second time, and where: `again` in {@link OUTCOMES} says after which failures. Of several
+ * indexers, another one is asked
+ *
+ * - when the first one failed or could not be asked after all,
+ * - when its answer is doubtful ({@link Doubt}),
+ * - when its answer is less complete than the known one.
+ */
+export class SecondTries {
+  readonly #dependencies: SecondTriesDependencies;
+
+  constructor(dependencies: SecondTriesDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /**
+   * The lane of the second try after the first one, which was sent by `lane` to the indexer at `index`; `undefined` if there
+   * is to be none. `isKnown`: whether there is an older answer to compare with.
+   */
+  laneAfter(first: Tried, lane: Lane, index: number, isKnown: boolean): Lane | undefined {
+    const { indexers, doubt, retries } = this.#dependencies;
+    const when = OUTCOMES['code' in first ? outcomeOf(first) : 'answered'].again;
+    if (indexers.length === 1) return when === 'anywhere' && retries.tryTake() ? again(lane) : undefined;
+    if ('code' in first && when !== 'if doubtful') {
+      if (when === 'nowhere') return undefined;
+      const isAnotherWell = indexers.some(({ route }, other) => other !== index && route.health?.isFailing === false);
+      return isAnotherWell || retries.tryTake() ? again(lane, index) : undefined;
+    }
+    const isDoubtful =
+      'code' in first
+        ? doubt.isDoubtfulFailure(first, lane.to.seqno, index)
+        : first.isDoubtful && (first.isRegressed || !isKnown || !first.isAbsent);
+    if (isDoubtful) return doubt.elsewhere(lane, index);
+    return !('code' in first) && first.isRegressed ? besides(lane, index) : undefined;
+  }
+
+  /**
+   * Takes both results, of requests by these lanes: the indexer at `index`, which the first one was sent to, may have had
+   * nothing of a block that the other one has.
+   */
+  compare(first: Tried, second: TriedAnswer, [lane, other]: readonly [Lane, Lane], index: number): void {
+    const { seqno } = lane.to;
+    const hadNothing = 'code' in first || (first.isDoubtful && first.isAbsent);
+    if (isHedge(other) && seqno !== undefined && hadNothing && !second.isAbsent)
+      this.#dependencies.doubt.refute(seqno, index);
+  }
+}
