@@ -3,9 +3,12 @@ import type { Account } from '../../src/tools/simulator/accounts.ts';
 import type { SeededRandom } from '../../src/tools/simulator/seeded-random.ts';
 import { addressSpellings, hashSpellings } from '../../src/tools/simulator/spellings.ts';
 
+/** The state of one account. */
+type AccountOperation = 'addressInformation' | 'walletInformation';
+
 /** What a client wants to know, apart from how it is written. Hashes are canonical. */
 export interface Call {
-  readonly operation: OperationName;
+  readonly operation: OperationName | AccountOperation;
   /** Of several the indexer answers for the last one. */
   readonly accounts?: readonly Account[];
   /** Of external messages, in any order; or the one that an operation looks for. */
@@ -16,6 +19,8 @@ export interface Call {
   readonly includeActions?: boolean;
   readonly direction?: 'in' | 'out';
   readonly seqno?: number;
+  /** Only for the transactions of one account: from this logical time on. */
+  readonly startLt?: number;
   /** Whether the masterchain block is asked for alone, without its shard blocks; only for `blocks`. */
   readonly isAlone?: boolean;
   readonly limit?: number;
@@ -100,6 +105,11 @@ const HASH_NAMES: Partial<Record<Call['operation'], string>> = {
   transactionsByMessage: 'msg_hash',
 };
 
+const ACCOUNT_NAMES: Partial<Record<Call['operation'], string>> = {
+  addressInformation: 'address',
+  walletInformation: 'address',
+};
+
 function write(call: Call, pen: Pen): Written {
   const { operation, accounts = [], hashes = [], direction, seqno, limit, offset, actionsVersion } = call;
   const parameters: string[] = [];
@@ -112,7 +122,8 @@ function write(call: Call, pen: Pen): Written {
     if (pen.inHeader()) headers[header] = text;
     else parameters.push(`${parameter}=${text}`);
   };
-  for (const account of accounts) put('account', pen.address(account));
+  for (const account of accounts) put(ACCOUNT_NAMES[operation] ?? 'account', pen.address(account));
+  put('start_lt', call.startLt);
   for (const hash of pen.order(hashes)) put(call.by ?? HASH_NAMES[operation] ?? 'hash', pen.hash(hash));
   put('include_actions', call.includeActions === true ? 'true' : undefined);
   put('direction', direction);

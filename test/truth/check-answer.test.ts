@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { type Account, Accounts } from '../../src/tools/simulator/accounts.ts';
 import type { Call } from './call.ts';
 import { checkAnswer } from './check-answer.ts';
 import type { State } from './states.ts';
@@ -14,6 +15,20 @@ function statesOf(...said: readonly (readonly [text: string, sinceMs: number])[]
     untilAt: NOW - (said[place + 1]?.[1] ?? Number.NEGATIVE_INFINITY),
     said: () => ({ status: 200, text }),
   }));
+}
+
+const ACCOUNT: Account = new Accounts(1).elector;
+const PROVEN = 'toncache; hit; detail=proven';
+
+/** The verdict on the first thing that was said, which another one has followed `sinceMs` ago. */
+function verdictOfAccount(more: Partial<Call>, sinceMs: number, cacheStatus: string, age: string, lagMs = 0) {
+  const call: Call = { operation: 'transactions', accounts: [ACCOUNT], ...more };
+  const [before, after] = ['{"transactions":[]}', '{"transactions":[{}]}'];
+  const answer = { call, sentAt: NOW, receivedAt: NOW + 5, status: 200, text: before, age, cacheStatus };
+  const granted = { machineDelayMs: 0, lagMs, staleIfError: true, emptyWatchedMs: 0, falls: [] };
+  const seen = { notBefore: Number.NEGATIVE_INFINITY, seenFrom: Number.NEGATIVE_INFINITY };
+  return checkAnswer(answer, statesOf([before, Number.POSITIVE_INFINITY], [after, sinceMs]), { ...granted, ...seen })
+    .verdict;
 }
 
 /** The verdict on an answer that lists nothing, to a client that has seen the state that began so long ago. */
@@ -38,4 +53,28 @@ test('a state that the chain no longer tells from the one before it is no newer 
   const known = statesOf([NOTHING, Number.POSITIVE_INFINITY], [NOTHING, 65_000], [SOMETHING, 100]);
   const forgotten = statesOf([NOTHING, Number.POSITIVE_INFINITY], [SOMETHING, 100]);
   for (const states of [known, forgotten]) expect(verdictOn(states, 65_000)).toMatchObject({ verdict: 'true' });
+});
+
+test.each<[answer: string, more: Partial<Call>, sinceMs: number, status: string, age: string, verdict: string]>([
+  ['a proven one that lacks what was committed a second ago', {}, 1000, PROVEN, '30', 'true'],
+  ['a proven one that lacks what was committed before', {}, 1001, PROVEN, '30', 'lie'],
+  ['a proven state', { operation: 'addressInformation' }, 1001, PROVEN, '30', 'lie'],
+  ['a fresh one within its lifetime', {}, 400, 'toncache; hit; ttl=0; detail=memory', '0', 'true'],
+  ['a fresh one after its lifetime', {}, 401, 'toncache; hit; ttl=0; detail=memory', '0', 'lie'],
+  ['one that joined a flight', {}, 1000, 'toncache; fwd=miss; fwd-status=200; stored; collapsed', '0', 'true'],
+  ['one that joined an older flight', {}, 1001, 'toncache; fwd=miss; fwd-status=200; stored; collapsed', '0', 'lie'],
+  ['a stale one while the indexer fails', {}, 401, 'toncache; hit; ttl=-1; detail=memory', '0', 'lie'],
+  ['one with names that is proven for a minute', {}, 0, PROVEN, '60', 'true'],
+  ['one with names that is proven for longer', {}, 0, PROVEN, '61', 'lie'],
+  ['one without names that is proven for 5 minutes', { noAddressBook: true }, 0, PROVEN, '300', 'true'],
+  ['one without names that is proven for longer', { noAddressBook: true }, 0, PROVEN, '301', 'lie'],
+  ['a state that is proven for longer', { operation: 'walletInformation' }, 0, PROVEN, '301', 'lie'],
+  ['a proven one about no account', { accounts: [], hashes: ['x'] }, 0, PROVEN, '1', 'lie'],
+])('of the answers about accounts, %s', (_, more, sinceMs, status, age, verdict) => {
+  expect(verdictOfAccount(more, sinceMs, status, age)).toBe(verdict);
+});
+
+test('behind a replica that lags, a proven answer is never older than what the replica has', () => {
+  expect(verdictOfAccount({}, 3000, PROVEN, '30', 2000)).toBe('true');
+  expect(verdictOfAccount({}, 3001, PROVEN, '30', 2000)).toBe('lie');
 });

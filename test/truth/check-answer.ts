@@ -6,7 +6,7 @@ import { TABLE } from '../unit/ton/table-of-lifetimes.ts';
 import type { Call } from './call.ts';
 import { type Shown, shownBy } from './fallen-states.ts';
 import type { State } from './states.ts';
-import { KEPT_SINCE_GIVEN_MS, type Window, windowOf } from './windows.ts';
+import { isOfAccount, KEPT_SINCE_GIVEN_MS, PROVEN_LACKS_MS, provenForMs, type Window, windowOf } from './windows.ts';
 
 /** An answer with status 200 or 404 as a client got it. Instants are epoch ms, by the clock of the indexer. */
 export interface ClientAnswer {
@@ -65,6 +65,8 @@ export function checkAnswer(answer: ClientAnswer, states: readonly State[], allo
   } catch (error) {
     return { verdict: 'lie', reason: String(error) };
   }
+  const overdue = provenTooLong(answer, cache, allowance);
+  if (overdue !== undefined) return { verdict: 'lie', reason: overdue };
   const isSaid = (state: State) => {
     const { status, text } = state.said();
     return status === answer.status && text === answer.text;
@@ -107,6 +109,24 @@ export function checkAnswer(answer: ClientAnswer, states: readonly State[], allo
   return { verdict: 'lie', reason: `the indexer ${future ? 'says this only later' : 'never says this'}${expected}` };
 }
 
+/** Whether it was served as proven, so that neither its lifetime nor a stale window counts. */
+function isProven(cache: CacheStatus): boolean {
+  return cache['hit'] === true && cache['detail'] === 'proven';
+}
+
+/** What is wrong with an answer that is served as proven where it cannot be; undefined where nothing is. */
+function provenTooLong(
+  { call, age }: ClientAnswer,
+  cache: CacheStatus,
+  { machineDelayMs }: Allowance,
+): string | undefined {
+  if (!isProven(cache)) return undefined;
+  if (!isOfAccount(call)) return 'proven, and about no account';
+  const agedMs = Number(age) * 1000;
+  const longestMs = provenForMs(call);
+  return agedMs <= longestMs + machineDelayMs ? undefined : `proven, and ${agedMs} ms old; ${longestMs} ms are allowed`;
+}
+
 /** How long before it was asked for an answer may have ceased to be true, ms. */
 function allowedAge(
   answer: ClientAnswer,
@@ -137,6 +157,7 @@ function mayBeKept(cache: CacheStatus): boolean {
 }
 
 function allowedByStatus(window: Window, cache: CacheStatus, { staleIfError }: Allowance): number {
+  if (isProven(cache)) return PROVEN_LACKS_MS;
   const { lifetime } = window;
   const staleMs = Math.min(window.staleWhileRevalidate, lifetime);
   const served = lifetime + (staleIfError ? Math.max(staleMs, window.staleIfError) : staleMs);

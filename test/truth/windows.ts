@@ -6,6 +6,25 @@ import type { Call } from './call.ts';
 /** How long a cache may give an answer after it was received, in ms; the stale windows begin when the lifetime ends. */
 export type Window = Pick<LifetimePolicy, 'lifetime' | 'staleWhileRevalidate' | 'staleIfError'>;
 
+/** Of an answer about an account that no block proves. */
+const ACCOUNT_LIVE: Window = { lifetime: 400, staleWhileRevalidate: 0, staleIfError: 0 };
+
+/**
+ * An answer that blocks prove lacks no commit that was made longer ago than this, ms: so young is the instant of which every
+ * block that was there is read.
+ */
+export const PROVEN_LACKS_MS = 1000;
+
+/** And it was given no longer ago than this, ms: names, metadata and interfaces change without a block. */
+export function provenForMs({ operation, noAddressBook }: Call): number {
+  return operation === 'transactions' && noAddressBook !== true ? 60_000 : 300_000;
+}
+
+/** Whether a call is about one account, so that blocks may prove the answer. */
+export function isOfAccount({ operation, accounts = [] }: Call): boolean {
+  return accounts.length > 0 && operation !== 'pendingTraces';
+}
+
 /**
  * The window of an answer by its class, read here from the body again: nothing of `src/ton` takes part.
  * @param receivedBy The latest instant at which it can have been received, epoch ms: children live by their age.
@@ -28,7 +47,11 @@ export function windowOf(call: Call, { status, text }: Said, receivedBy: number)
       return direction === 'in' ? TABLE.adjacentFinal : growing(newestOf(body.transactions), receivedBy);
     case 'traces':
       return windowOfTraces(call, body.traces, receivedBy);
+    case 'addressInformation':
+    case 'walletInformation':
+      return ACCOUNT_LIVE;
     case 'transactions':
+      if (isOfAccount(call)) return ACCOUNT_LIVE;
       return body.transactions.length === 0 ? TABLE.empty : TABLE.byHashFinal;
     case 'transactionsByMessage':
       return windowOfMessage(call, body.transactions, receivedBy);
