@@ -10,7 +10,7 @@ import type { MachineDelay } from './machine-delay.ts';
 import type { Purges } from './purges.ts';
 import type { States } from './states.ts';
 import type { Finding, Tally } from './tally.ts';
-import { comparedForMs, isMixed, showsFinalRowsOf } from './windows.ts';
+import { comparedForMs, isMixed, isOfAccount, showsFinalRowsOf } from './windows.ts';
 import type { World } from './world.ts';
 
 /** What the clients of one run share. */
@@ -103,6 +103,8 @@ export class Checker {
     }
     const { 'cache-status': cacheStatus, age } = received.headers;
     if (String(cacheStatus).startsWith('toncache; hit')) tally.count('hits');
+    if (isOfAccount(call)) tally.count('answers about accounts');
+    if (String(cacheStatus).endsWith('detail=proven')) tally.sawProof(this.#place % world.instances.length, receivedAt);
     const databaseLags = excuses.databaseLagMs !== undefined;
     const isPending = call.operation === 'pendingTraces';
     if (databaseLags && isPending && received.status === 200 && isMixed(received.text)) {

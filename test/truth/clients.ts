@@ -29,15 +29,28 @@ export const CROWD: readonly { readonly habit: Habit; readonly count: number }[]
   { habit: follow, count: 4 },
   { habit: lookUp, count: 6 },
   { habit: keepOpen, count: 9 },
+  { habit: pollAccount, count: 160 },
+  { habit: pollSlowly, count: 16 },
+  { habit: awaitNewcomer, count: 8 },
 ];
+
+/** How often a wallet or a deposit scanner polls its account, and how long some pause, ms. */
+const ACCOUNT_PACE_MS = 3000;
+const SLOW_PACES_MS = [15_000, 36_000];
+/** Somebody polls for an account that is not there yet: this often, this long before it is, and until this long after, ms. */
+const [NEWCOMER_PACE_MS, NEWCOMER_BEFORE_MS, NEWCOMER_AFTER_MS] = [700, 5000, 12_000];
 
 /** As many as begin in the time by which a database falls back, and more. */
 const TRACES_BACK = 2000;
 const POLLS = 25;
+/** A block with more transactions than this is not read in small pages. */
+const LARGE_BLOCK = 300;
 const WORDS = [undefined, undefined, 'v1', 'latest'];
 const DIRECTIONS = ['in', 'out', 'out', undefined] as const;
 /** How often a screen that stays open asks, ms. */
 const PACES_MS = [400, 1000, 3500];
+/** A client that pauses notices within this time that all is over, ms. */
+const LONGEST_PAUSE_MS = 1000;
 /** So long it does. */
 const KEPT_OPEN_MS = 12_000;
 
@@ -133,6 +146,56 @@ async function keepOpen({ chain, now, random, ask, goesOn, pause }: Habitat): Pr
   }
 }
 
+/** Polls one account for as long as it goes on. So many do that answers of most accounts pay to be proven. */
+async function pollAccount(habitat: Habitat): Promise<void> {
+  await habitat.pause(habitat.random.int(0, ACCOUNT_PACE_MS));
+  await poll(habitat, () => ACCOUNT_PACE_MS);
+}
+
+/** The same with pauses in which a proof may end, and the answer as well. */
+async function pollSlowly(habitat: Habitat): Promise<void> {
+  await poll(habitat, () => habitat.random.pick(SLOW_PACES_MS));
+}
+
+async function poll({ chain, random, ask, goesOn, pause }: Habitat, paceMs: () => number): Promise<void> {
+  const account = pick(random, chain().idle.all);
+  for (let call = account && accountCall(account, chain(), random); call !== undefined && goesOn(); ) {
+    await ask(call);
+    for (let left = paceMs(); goesOn() && left > 0; left -= LONGEST_PAUSE_MS) {
+      await pause(Math.min(left, LONGEST_PAUSE_MS));
+    }
+  }
+}
+
+/** Polls an account from before its first transaction, as somebody does who deploys it, and watches it begin. */
+async function awaitNewcomer({ chain, random, ask, goesOn, pause }: Habitat): Promise<void> {
+  while (goesOn()) {
+    const { clock, idle } = chain();
+    const account = idle.newcomerBy(clock.seqnoFrom(Date.now() + NEWCOMER_BEFORE_MS));
+    if (account === undefined) return;
+    const call = accountCall(account, chain(), random);
+    const until = Date.now() + NEWCOMER_BEFORE_MS + NEWCOMER_AFTER_MS;
+    while (goesOn() && Date.now() < until) {
+      await ask(call);
+      await pause(NEWCOMER_PACE_MS);
+    }
+  }
+}
+
+/** What somebody wants to know of an account: its last transactions, those since some instant, or its state. */
+function accountCall(account: Account, chain: Chain, random: SeededRandom): Call {
+  const accounts = [account];
+  const page: Call = { operation: 'transactions', accounts, limit: random.pick([3, 5, 10]) };
+  const since = chain.history(account.address).at(-2)?.lt ?? 1;
+  return random.pick<Call>([
+    page,
+    { ...page, noAddressBook: true },
+    { ...page, limit: 100, startLt: since },
+    { operation: 'addressInformation', accounts },
+    { operation: account.kind === 'wallet' ? 'walletInformation' : 'addressInformation', accounts },
+  ]);
+}
+
 function lookUpOf(trace: Trace, { hash, messageHash = trace.externalHash }: Transaction, random: SeededRandom): Call {
   const includeActions = random.chance(0.5) ? { includeActions: true } : {};
   const direction = pick(random, ['in', 'out', undefined] as const);
@@ -177,7 +240,7 @@ async function follow({ chain, now, random, ask, goesOn, pause }: Habitat): Prom
     seqno = Math.max(seqno + 1, head - 3);
     if (seqno > head + 1) seqno = head + 1;
     const { length } = chain().block(seqno)?.transactions ?? [];
-    const limit = random.pick([3, 100]);
+    const limit = length > LARGE_BLOCK ? 1000 : random.pick([3, 100]);
     for (let offset = 0; goesOn() && offset <= length; offset += limit) {
       const page: Call = { operation: 'transactionsByMasterchainBlock', seqno, limit, offset };
       await ask(random.chance(0.1) ? { ...page, noAddressBook: true } : page);

@@ -41,6 +41,11 @@ export class FaultCycle {
     }
   }
 
+  /** When each fault began and ended, epoch ms. */
+  get ended(): readonly { readonly fromAt: number; readonly untilAt: number }[] {
+    return this.#episodes.filter(({ untilAt }) => untilAt < Number.POSITIVE_INFINITY);
+  }
+
   /** What the faults that were on between two instants (epoch ms) excuse, those included that have not settled. */
   excusesBetween(from: number, to: number): Excuses {
     const during = this.#episodes.filter(

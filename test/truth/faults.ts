@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { adminOf } from '../support/redis-cluster.ts';
 import { RedisSentinels } from '../support/redis-sentinels.ts';
 import { RedisServer } from '../support/redis-server.ts';
+import { FAULTS_OF_ACCOUNTS } from './account-faults.ts';
 import { type Fault, LASTS_MS } from './fault.ts';
 import { FAULTS_OF_STREAM } from './stream-faults.ts';
 import { ALWAYS_LAGS_MS, BLOCK_MS, FALL_LASTS_MS, type World } from './world.ts';
@@ -174,6 +175,7 @@ export const FAULTS: readonly Fault[] = [
     },
   },
   ...FAULTS_OF_STREAM,
+  ...FAULTS_OF_ACCOUNTS,
 ];
 
 /** A fault by its name; two at once as `NAME+NAME`. Undefined for what is not known. */

@@ -56,6 +56,8 @@ export async function runChecker(options: RunOptions): Promise<void> {
   });
   // What breaks one of them ends all.
   await Promise.all([cycle.run(pauseBetweenFaults), ...atWork]).finally(() => broken.abort());
+  // The last one has just ended.
+  for (const { fromAt, untilAt } of cycle.ended.slice(0, -1)) tally.faultLasted(fromAt, untilAt);
   for (const { requests } of world.indexers) tally.addUpstream(requests);
   for (const instance of world.instances) {
     if (!instance.isKilled) tally.addWentBack(await instance.answersThatWentBack());

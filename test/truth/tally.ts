@@ -25,6 +25,10 @@ export class Tally {
   /** What each answer was granted for a slow machine, ms. */
   readonly #grantedMs: number[] = [];
   readonly #upstream = new Map<string, number>();
+  /** When each instance, by its place, gave proven answers, epoch ms. */
+  readonly #provenAt = new Map<number, number[]>();
+  /** How long after the end of a fault an instance that had proven answers before it did so again, ms. */
+  readonly #provenAfterMs: number[] = [];
   #wentBack = 0;
   readonly #onFound: (finding: Finding) => void;
 
@@ -74,6 +78,23 @@ export class Tally {
     this.#ideal.set(call.operation, (this.#ideal.get(call.operation) ?? 0) + 1);
   }
 
+  /** An instance gave a proven answer at that instant, epoch ms. */
+  sawProof(place: number, at: number): void {
+    this.count('proven');
+    const known = this.#provenAt.get(place) ?? [];
+    known.push(at);
+    this.#provenAt.set(place, known);
+  }
+
+  /** A fault lasted from one instant to another, epoch ms: how soon answers were proven again. */
+  faultLasted(fromAt: number, untilAt: number): void {
+    for (const provenAt of this.#provenAt.values()) {
+      if (!provenAt.some((at) => at < fromAt)) continue;
+      const again = provenAt.find((at) => at >= untilAt);
+      this.#provenAfterMs.push((again ?? Number.POSITIVE_INFINITY) - untilAt);
+    }
+  }
+
   /** The indexer got so many requests, by operation. */
   addUpstream(requests: RequestLog): void {
     for (const operation of OPERATION_NAMES) {
@@ -90,8 +111,10 @@ export class Tally {
   /** The counts, as rows of a table. */
   get rows(): readonly (readonly [string, string])[] {
     const answers = this.of('answers');
+    const ofAccounts = this.of('answers about accounts');
     return [
       ['answers checked', `${answers}, ${percent(this.of('hits'), answers)} of them hits`],
+      ['answers about accounts', `${ofAccounts}, ${percent(this.of('proven'), ofAccounts)} of them proven`],
       ['lies', String(this.of('lie'))],
       ['regressions', String(this.of('regression'))],
       ['needless refusals', String(this.of('needless refusal'))],
@@ -101,6 +124,7 @@ export class Tally {
       ['purges', String(this.of('purges'))],
       ['answers that went back, as the instances of the end have counted', String(this.#wentBack)],
       ['changes of pending traces seen', `${this.#seenAfterMs.length}, ${quantiles(this.#seenAfterMs)}`],
+      ['proven again after a fault', `${this.#provenAfterMs.length}, ${quantiles(this.#provenAfterMs)}`],
       ['granted for a slow machine', quantiles(this.#grantedMs)],
       // An all-knowing cache asks once for each state that a client saw.
       ...OPERATION_NAMES.map((operation) => this.#requests(operation, this.#ideal.get(operation) ?? 0)),
@@ -118,7 +142,7 @@ export class Tally {
 function quantiles(values: readonly number[]): string {
   const sorted = values.toSorted((one, other) => one - other);
   const at = (share: number) => Math.round(sorted[Math.floor(share * (sorted.length - 1))] ?? 0);
-  return `p50 ${at(0.5)} ms, p95 ${at(0.95)} ms`;
+  return `p50 ${at(0.5)} ms, p95 ${at(0.95)} ms, at most ${at(1)} ms`;
 }
 
 function percent(part: number, whole: number): string {

@@ -42,12 +42,16 @@ export const FALL_LASTS_MS = (LOST_BLOCKS * BLOCK_MS) / (CATCHING_UP - 1);
 const [DELAYED_BLOCKS, DELAY_MS] = [15, 3.5 * BLOCK_MS];
 
 /** So much of the chain's future is known to the checker. */
-const AHEAD_MS = 6000;
+export const AHEAD_MS = 6000;
 /** Clients ask for traces of the last 15 s. */
 const TRACES_BACK_MS = 15_000;
 const LATENCY_MS = 20;
 /** The batch window of the real classifier. */
 const CLASSIFIER_MS = 100;
+/** Accounts that are polled, and new ones that appear. */
+const IDLE_ACCOUNTS = { count: 80, everyMs: 15_000, newcomerEveryMs: 4000 };
+/** So many transactions fill a block: more than two pages of the largest size hold. */
+const FULL_BLOCK = 2400;
 /** By so much the clock of an instance is set back. */
 const CLOCK_STEP_MS = -3_600_000;
 
@@ -90,6 +94,7 @@ export class World implements AsyncDisposable {
         delayedShare: 0.4,
         classifierDelayMs: CLASSIFIER_MS,
         listsUnderWay: true,
+        idle: IDLE_ACCOUNTS,
       });
     await using starting = new AsyncDisposableStack();
     const indexer = await startIndexer({ dialect, chain: chain(), replicaChains: twoIndexers ? [] : [chain()] });
@@ -154,11 +159,39 @@ export class World implements AsyncDisposable {
 
   /** Every third of the next blocks is indexed after those that follow it, a moment after what the checker knows. */
   indexOutOfOrder(): void {
+    this.#changeAhead((chain, first) => {
+      for (let seqno = first; seqno < first + DELAYED_BLOCKS; seqno += 3) chain.delay(seqno, DELAY_MS);
+    });
+  }
+
+  /**
+   * Idle accounts have transactions in two blocks, of which the first one is indexed so much later, after the second one.
+   */
+  delayBlock(ms: number): void {
+    this.#changeAhead((chain, seqno) => {
+      for (const account of chain.idle.all) {
+        for (const at of [seqno, seqno + 1]) chain.deposit(account, chain.clock.committedAt(at));
+      }
+      chain.delay(seqno, ms);
+    });
+  }
+
+  /** One block has very many transactions, of idle accounts among others. */
+  fillBlock(): void {
+    this.#changeAhead((chain, seqno) => {
+      const accounts = [...chain.idle.all, ...chain.accounts.wallets, ...chain.accounts.jettonWallets];
+      for (let n = 0; n < FULL_BLOCK; n++) {
+        const account = accounts[n % accounts.length];
+        if (account !== undefined) chain.deposit(account, chain.clock.committedAt(seqno), n);
+      }
+    });
+  }
+
+  /** Changes a block that is to come, a moment after what the checker knows, and those after it, in all replicas. */
+  #changeAhead(change: (chain: Chain, seqno: number) => void): void {
     const chains = [...this.indexers.flatMap(({ replicas }) => replicas.map(({ chain }) => chain)), this.chain];
-    const first = this.chain.clock.seqnoFrom(Date.now() + AHEAD_MS + BLOCK_MS);
-    for (let seqno = first; seqno < first + DELAYED_BLOCKS; seqno += 3) {
-      for (const chain of chains) chain.delay(seqno, DELAY_MS);
-    }
+    const seqno = this.chain.clock.seqnoFrom(Date.now() + AHEAD_MS + BLOCK_MS);
+    for (const chain of chains) change(chain, seqno);
   }
 
   /** The databases of all replicas lose their newest blocks, and commit them again. */

@@ -1,0 +1,85 @@
+import type { Faults } from '../../src/tools/simulator/faults.ts';
+import type { DatabasePart } from '../../src/tools/simulator/indexer.ts';
+import type { Fault } from './fault.ts';
+import { AHEAD_MS } from './world.ts';
+
+const LAG_MS = 2000;
+/** Longer than accounts are polled in. */
+const LAGS_FOR_MS = 7000;
+
+/** So long a block is missing, or its rounds are out of order, ms. */
+const [MISSING_MS, OUT_OF_ORDER_MS] = [4000, 1400];
+
+/** What changes ahead begins when the checker has got there, and the proof is to come back. */
+const SEEN_AFTER_MS = AHEAD_MS + 3000;
+
+const HANGS_MS = 4000;
+
+/** One of two replicas is behind in a part of its database alone. */
+function lagOf(part: DatabasePart, balances: Faults['balances']): Fault {
+  return {
+    name: `${part === 'blocks' ? 'pages' : 'answers'}-lag${balances === 'connections' ? '-by-connection' : ''}`,
+    excuses: { lagMs: LAG_MS },
+    lastsMs: LAGS_FOR_MS,
+    settlesMs: 2 * LAG_MS,
+    begin: async ({ indexer: { faults, replicas } }) => {
+      const [, replica] = replicas;
+      faults.balances = balances;
+      replica?.lagPart(part, LAG_MS);
+      return () => {
+        replica?.lagPart(part, 0);
+        faults.balances = 'requests';
+      };
+    },
+  };
+}
+
+/** Ways in which the blocks and the answers about accounts that they prove go wrong. */
+export const FAULTS_OF_ACCOUNTS: readonly Fault[] = [
+  lagOf('accounts', 'requests'),
+  lagOf('accounts', 'connections'),
+  lagOf('blocks', 'requests'),
+  lagOf('blocks', 'connections'),
+  {
+    name: 'rounds-of-accounts-out-of-order',
+    lastsMs: SEEN_AFTER_MS + OUT_OF_ORDER_MS,
+    begin: async (world) => {
+      world.delayBlock(OUT_OF_ORDER_MS);
+      return () => {};
+    },
+  },
+  {
+    name: 'block-missing',
+    lastsMs: SEEN_AFTER_MS + MISSING_MS,
+    begin: async (world) => {
+      world.delayBlock(MISSING_MS);
+      return () => {};
+    },
+  },
+  {
+    name: 'block-full',
+    lastsMs: SEEN_AFTER_MS,
+    begin: async (world) => {
+      world.fillBlock();
+      return () => {};
+    },
+  },
+  {
+    name: 'indexer-hangs',
+    excuses: { refusals: true, overlaps: true },
+    lastsMs: HANGS_MS,
+    settlesMs: 2 * HANGS_MS,
+    begin: async ({ indexer }) => {
+      const gate = indexer.hold();
+      return () => gate.release();
+    },
+  },
+  {
+    name: 'newest-indexer-dies',
+    twoIndexers: true,
+    begin: async ({ indexer }) => {
+      const down = indexer.faults.inject({ kind: 'reset' });
+      return () => down.remove();
+    },
+  },
+];
