@@ -10,6 +10,8 @@ export interface Heard {
   readonly hasRetryAfter: boolean;
   /** Whether `Cache-Status` says that a cache had it. */
   readonly isHit: boolean;
+  /** And that blocks prove it. */
+  readonly isProven: boolean;
 }
 
 /**
@@ -115,7 +117,7 @@ class Connection {
   }
 
   #lose(): void {
-    this.#settle?.({ status: 0, body: this.#whyLost, hasRetryAfter: false, isHit: false });
+    this.#settle?.({ status: 0, body: this.#whyLost, hasRetryAfter: false, isHit: false, isProven: false });
   }
 
   #read(chunk: Buffer): void {
@@ -140,6 +142,7 @@ class Connection {
       body,
       hasRetryAfter: /\r\nretry-after: *\d+\r\n/i.test(head),
       isHit: /\r\ncache-status:[^\r]*; *hit\b/i.test(head),
+      isProven: /\r\ncache-status:[^\r]*; *detail=proven\b/i.test(head),
     });
   }
 }

@@ -1,0 +1,47 @@
+/** What clients ask for of their accounts. */
+export type Asked = 'transactions' | 'transactions, no address book' | 'addressInformation';
+
+/** Who is there in front of the instances. */
+export interface Case {
+  readonly name: string;
+  readonly accounts: number;
+  readonly asks: readonly Asked[];
+  /** How often each client polls, ms. */
+  readonly everyMs: number;
+  /** Whether a client keeps to one instance. */
+  readonly keepsToInstance: boolean;
+  /** How many scanners read each block, in which form of its pages. */
+  readonly scanners: number;
+  readonly scannersAsk: string;
+  readonly settings: Readonly<Record<string, string>>;
+}
+
+/** The form of the pages that the proof reads as well. */
+const DOCUMENTED = 'limit=1000&sort=asc&x_no_address_book=true';
+
+const USUAL: Omit<Case, 'name'> = {
+  accounts: 600,
+  asks: ['transactions'],
+  everyMs: 3000,
+  keepsToInstance: true,
+  scanners: 0,
+  scannersAsk: DOCUMENTED,
+  settings: { CACHE_OPERATIONS: 'all' },
+};
+
+const UNNAMED: Case['asks'] = ['transactions, no address book', 'addressInformation'];
+
+/** Where nothing differs, 600 clients poll the transactions of one account each, every 3 s. */
+export const CASES: readonly Case[] = [
+  { name: '600, passed through', ...USUAL, settings: { PASSTHROUGH: 'on' } },
+  { name: '600, with address book', ...USUAL },
+  { name: '600, states and no address book', ...USUAL, asks: UNNAMED },
+  { name: '1000, states and no address book', ...USUAL, accounts: 1000, asks: UNNAMED },
+  { name: '600, clients alternate between the instances', ...USUAL, keepsToInstance: false },
+  { name: '600, every 30 s', ...USUAL, everyMs: 30_000 },
+  { name: '20', ...USUAL, accounts: 20 },
+  { name: '20 scanners alone', ...USUAL, accounts: 0, scanners: 20 },
+  { name: '600, and 20 scanners', ...USUAL, scanners: 20 },
+  { name: '20 scanners of another form alone', ...USUAL, accounts: 0, scanners: 20, scannersAsk: 'limit=500' },
+  { name: '600, and 20 scanners of another form', ...USUAL, scanners: 20, scannersAsk: 'limit=500' },
+];

@@ -1,0 +1,48 @@
+import { parseArgs } from 'node:util';
+import { exitOnSignals } from '../../support/launch.ts';
+import { describeMachine, markdownTable } from '../support/report.ts';
+import { CASES } from './cases.ts';
+import { measure } from './measure.ts';
+
+// `npm run bench:accounts`: clients that each poll an account of their own, through two instances with one Redis before a
+// simulated indexer, and what of it reaches the indexer. Three minutes a case; `--case scanners` runs those whose name holds
+// the word, `--seconds 20` counts for a shorter time. Everything on 127.0.0.1.
+
+const HEAD = [
+  'case',
+  'polls',
+  'at the indexer, all included',
+  'about accounts',
+  'a second: heads, blocks, pages',
+  'proven',
+  'lacking a commit',
+  'refused',
+];
+
+exitOnSignals();
+
+const { values } = parseArgs({
+  options: { case: { type: 'string', default: '' }, seconds: { type: 'string', default: '120' } },
+});
+const seconds = Number(values.seconds);
+console.log(`${describeMachine()}; ${seconds} s each\n`);
+const rows: string[][] = [];
+for (const one of CASES.filter(({ name }) => name.includes(values.case))) {
+  const { polls, total, aboutAccounts, heads, blocks, pages, proven, lacking, latestMs, refused } = await measure(
+    one,
+    seconds,
+  );
+  const ofPolls = (count: number) => (polls === 0 ? '-' : `${((100 * count) / polls).toFixed(1)} %`);
+  rows.push([
+    one.name,
+    String(polls),
+    `${total}, ${ofPolls(total)}`,
+    ofPolls(aboutAccounts),
+    [heads, blocks, pages].map((count) => (count / seconds).toFixed(1)).join(', '),
+    ofPolls(proven),
+    lacking === 0 ? '0' : `${lacking}, by up to ${latestMs} ms`,
+    String(refused),
+  ]);
+  console.error(rows.at(-1)?.join('  '));
+}
+console.log(markdownTable(HEAD, rows));

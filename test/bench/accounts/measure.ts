@@ -1,0 +1,101 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Chain } from '../../../src/tools/simulator/chain.ts';
+import { type Indexer, startIndexer } from '../../../src/tools/simulator/indexer.ts';
+import { startRedis } from '../../support/redis-server.ts';
+import { Connections } from '../support/connections.ts';
+import { startToncache } from '../support/processes.ts';
+import type { Case } from './cases.ts';
+import { PolledAccount } from './polled-account.ts';
+import { scan } from './scan.ts';
+
+const INSTANCES = 2;
+const BLOCK_MS = 400;
+const LATENCY_MS = 20;
+/** Each account has a transaction about every so often, ms. */
+const CHANGE_EVERY_MS = 120_000;
+/** Blocks before the start: every account has some transactions then. */
+const PAST_BLOCKS = 1500;
+/** Of the chain's own accounts: some 20 transactions a block. */
+const MESSAGES_PER_BLOCK = 4;
+/** The proof begins when it was seen to pay for 30 s, and then reads the blocks of 10 s. */
+const WARM_UP_MS = 60_000;
+
+/** What was counted after the warm-up. */
+export interface Measured {
+  readonly polls: number;
+  /** Requests at the indexer: all, those about accounts, and those that follow the chain. */
+  readonly total: number;
+  readonly aboutAccounts: number;
+  readonly heads: number;
+  readonly blocks: number;
+  readonly pages: number;
+  readonly proven: number;
+  /** Answers that lacked a commit which was more than a second old when they were asked for. */
+  readonly lacking: number;
+  /** How old it was at most. */
+  readonly latestMs: number;
+  readonly refused: number;
+}
+
+/** Lets the clients of a case ask for so long. */
+export async function measure(one: Case, seconds: number): Promise<Measured> {
+  await using all = new AsyncDisposableStack();
+  const redis = all.use(await startRedis());
+  const idle = { count: one.accounts, everyMs: CHANGE_EVERY_MS };
+  const startAt = Date.now() - PAST_BLOCKS * BLOCK_MS;
+  const chain = new Chain({
+    startAt,
+    blockMs: BLOCK_MS,
+    messagesPerBlock: MESSAGES_PER_BLOCK,
+    historyBlocks: 10_000,
+    idle,
+  });
+  chain.advanceTo(Date.now());
+  const indexer = await startIndexer({ chain });
+  all.defer(() => indexer.close());
+  Object.assign(indexer.faults, { latencyMs: LATENCY_MS, jitterMs: LATENCY_MS });
+  const settings = { UPSTREAM_URL: indexer.url, REDIS_URL: redis.url, ...one.settings };
+  const starting = Array.from({ length: INSTANCES }, async () => all.use(await startToncache(settings)));
+  const connections = (await Promise.all(starting)).map(({ port }) => new Connections(port));
+  all.defer(() => {
+    for (const each of connections) each.close();
+  });
+  const countedAt = Date.now() + WARM_UP_MS;
+  const untilAt = countedAt + seconds * 1000;
+  const polled = chain.idle.all.map((account, place) => new PolledAccount(chain, account, one, place));
+  const clients = [
+    ...polled.map((account) => account.poll(connections, { countedAt, untilAt })),
+    ...Array.from({ length: one.scanners }, (_, place) =>
+      scan(connections[place % INSTANCES], one.scannersAsk, place, untilAt),
+    ),
+  ];
+  await delay(countedAt - Date.now());
+  const before = countsOf(indexer);
+  await Promise.all(clients);
+  const after = countsOf(indexer);
+  const grown = (what: keyof typeof after) => after[what] - before[what];
+  const sum = (what: 'polls' | 'proven' | 'lacking' | 'refused') =>
+    polled.reduce((total, each) => total + each[what], 0);
+  return {
+    total: grown('total'),
+    aboutAccounts: grown('aboutAccounts'),
+    heads: grown('heads'),
+    blocks: grown('blocks'),
+    pages: grown('pages'),
+    polls: sum('polls'),
+    proven: sum('proven'),
+    lacking: sum('lacking'),
+    refused: sum('refused'),
+    latestMs: Math.max(0, ...polled.map(({ latestMs }) => latestMs)),
+  };
+}
+
+function countsOf({ requests }: Indexer) {
+  return {
+    total: requests.total,
+    aboutAccounts: requests.count('transactions') + requests.count('addressInformation'),
+    heads: requests.count('masterchainInfo'),
+    blocks: requests.count('masterchainBlockShards') + requests.count('blocks'),
+    pages: requests.count('transactionsByMasterchainBlock'),
+  };
+}
