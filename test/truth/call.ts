@@ -3,12 +3,9 @@ import type { Account } from '../../src/tools/simulator/accounts.ts';
 import type { SeededRandom } from '../../src/tools/simulator/seeded-random.ts';
 import { addressSpellings, hashSpellings } from '../../src/tools/simulator/spellings.ts';
 
-/** The state of one account. */
-type AccountOperation = 'addressInformation' | 'walletInformation';
-
 /** What a client wants to know, apart from how it is written. Hashes are canonical. */
 export interface Call {
-  readonly operation: OperationName | AccountOperation;
+  readonly operation: OperationName;
   /** Of several the indexer answers for the last one. */
   readonly accounts?: readonly Account[];
   /** Of external messages, in any order; or the one that an operation looks for. */

@@ -6,9 +6,6 @@ import type { Call } from './call.ts';
 /** How long a cache may give an answer after it was received, in ms; the stale windows begin when the lifetime ends. */
 export type Window = Pick<LifetimePolicy, 'lifetime' | 'staleWhileRevalidate' | 'staleIfError'>;
 
-/** Of an answer about an account that no block proves. */
-const ACCOUNT_LIVE: Window = { lifetime: 400, staleWhileRevalidate: 0, staleIfError: 0 };
-
 /**
  * An answer that blocks prove lacks no commit that was made longer ago than this, ms: so young is the instant of which every
  * block that was there is read.
@@ -49,15 +46,12 @@ export function windowOf(call: Call, { status, text }: Said, receivedBy: number)
       return windowOfTraces(call, body.traces, receivedBy);
     case 'addressInformation':
     case 'walletInformation':
-      return ACCOUNT_LIVE;
+      return TABLE.accountLive;
     case 'transactions':
-      if (isOfAccount(call)) return ACCOUNT_LIVE;
+      if (isOfAccount(call)) return TABLE.accountLive;
       return body.transactions.length === 0 ? TABLE.empty : TABLE.byHashFinal;
     case 'transactionsByMessage':
       return windowOfMessage(call, body.transactions, receivedBy);
-    case 'addressInformation':
-    case 'walletInformation':
-      return TABLE.accountLive;
     case 'pendingTraces':
       return windowOfPendingTraces(body.traces ?? []);
   }
