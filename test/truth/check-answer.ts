@@ -47,6 +47,8 @@ export type Verdict =
       readonly sameSince: number;
       /** The indexer says something else already. */
       readonly isOver: boolean;
+      /** It had done so for this long when it was asked for, ms; 0 where it had not. */
+      readonly outdatedMs: number;
     }
   | { readonly verdict: 'lie' | 'regression'; readonly reason: string };
 
@@ -93,7 +95,8 @@ export function checkAnswer(answer: ClientAnswer, states: readonly State[], allo
   if (oldest !== undefined && oldest.untilAt > allowance.seenFrom) {
     const before = past.slice(0, past.indexOf(oldest));
     const sameSince = before[before.findLastIndex((state) => !isSaid(state)) + 1]?.fromAt ?? oldest.fromAt;
-    return { verdict: 'true', fromAt: oldest.fromAt, sameSince, isOver: current !== undefined && !isSaid(current) };
+    const isOver = current !== undefined && !isSaid(current);
+    return { verdict: 'true', fromAt: oldest.fromAt, sameSince, isOver, outdatedMs: Math.max(0, newest?.agedMs ?? 0) };
   }
   const expected = current === undefined ? '' : `; ${differenceFrom(current.said(), answer)}`;
   if (oldest !== undefined) {

@@ -104,7 +104,6 @@ export class Checker {
     const { 'cache-status': cacheStatus, age } = received.headers;
     if (String(cacheStatus).startsWith('toncache; hit')) tally.count('hits');
     if (isOfAccount(call)) tally.count('answers about accounts');
-    if (String(cacheStatus).endsWith('detail=proven')) tally.sawProof(this.#place % world.instances.length, receivedAt);
     const databaseLags = excuses.databaseLagMs !== undefined;
     const isPending = call.operation === 'pendingTraces';
     if (databaseLags && isPending && received.status === 200 && isMixed(received.text)) {
@@ -132,6 +131,8 @@ export class Checker {
       this.#found(verdict.verdict, `${verdict.reason}`, written, received);
       return false;
     }
+    if (String(cacheStatus).endsWith('detail=proven'))
+      tally.sawProof(this.#place % world.instances.length, receivedAt, verdict.outdatedMs);
     tally.sawState(call, verdict.sameSince, received.text, sentAt, receivedAt);
     const comparedUntil = receivedAt + comparedForMs(call, received, receivedAt, Number(age ?? 0));
     this.#remember(name, { fromAt: verdict.fromAt, answeredAt: receivedAt, text: received.text, comparedUntil });

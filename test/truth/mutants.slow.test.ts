@@ -123,6 +123,37 @@ const MUTANTS: readonly Mutant[] = [
     from: 'if (this.#gathering.has(watch)) continue;',
     to: 'continue;',
   },
+  {
+    rule: 'a block that shows a transaction does not end the proof of its account',
+    finding: 'lie',
+    file: 'chain/proofs.ts',
+    from: "? undefined : 'touched';",
+    to: '? undefined : undefined;',
+  },
+  {
+    rule: 'answers are proven while no blocks are read',
+    finding: 'lie',
+    fault: 'indexer-hangs',
+    file: 'chain/proofs.ts',
+    from: "if (!this.isAlive) return 'not-alive';",
+    to: '',
+  },
+  {
+    rule: 'an answer is proven that lacks a transaction which a block has shown',
+    finding: 'lie',
+    fault: 'answers-lag',
+    file: 'chain/proofs.ts',
+    from: 'if (!rows.every((row) => showsRow(evidence, row))) return undefined;',
+    to: '',
+  },
+  {
+    rule: 'a newer state of an account is replaced by an older one',
+    finding: 'regression',
+    fault: 'answers-lag',
+    file: 'ton/account-state.ts',
+    from: 'order: lastLtIn(body) ?? 0n',
+    to: 'order: 0n',
+  },
 ];
 
 function world(root: URL, tally: Tally, more: Partial<RunOptions> = {}): RunOptions {

@@ -27,6 +27,8 @@ export class Tally {
   readonly #upstream = new Map<string, number>();
   /** When each instance, by its place, gave proven answers, epoch ms. */
   readonly #provenAt = new Map<number, number[]>();
+  /** For how long the indexer had said something else when an answer was asked for that was proven, ms. */
+  readonly #provenOutdatedMs: number[] = [];
   /** How long after the end of a fault an instance that had proven answers before it did so again, ms. */
   readonly #provenAfterMs: number[] = [];
   #wentBack = 0;
@@ -78,9 +80,10 @@ export class Tally {
     this.#ideal.set(call.operation, (this.#ideal.get(call.operation) ?? 0) + 1);
   }
 
-  /** An instance gave a proven answer at that instant, epoch ms. */
-  sawProof(place: number, at: number): void {
+  /** An instance gave a proven answer at that instant, epoch ms, which had not been true any more for so long. */
+  sawProof(place: number, at: number, outdatedMs: number): void {
     this.count('proven');
+    if (outdatedMs > 0) this.#provenOutdatedMs.push(outdatedMs);
     const known = this.#provenAt.get(place) ?? [];
     known.push(at);
     this.#provenAt.set(place, known);
@@ -124,6 +127,7 @@ export class Tally {
       ['purges', String(this.of('purges'))],
       ['answers that went back, as the instances of the end have counted', String(this.#wentBack)],
       ['changes of pending traces seen', `${this.#seenAfterMs.length}, ${quantiles(this.#seenAfterMs)}`],
+      ['proven answers that were over', `${this.#provenOutdatedMs.length}, for ${quantiles(this.#provenOutdatedMs)}`],
       ['proven again after a fault', `${this.#provenAfterMs.length}, ${quantiles(this.#provenAfterMs)}`],
       ['granted for a slow machine', quantiles(this.#grantedMs)],
       // An all-knowing cache asks once for each state that a client saw.
