@@ -1,4 +1,18 @@
 import type { Entry } from '../cache/entry.ts';
+import type { ErrorCode } from '../errors.ts';
+
+/** What `detail` can say beside the code of a failure; docs/reference/names.md lists it. */
+export const DETAILS = {
+  memory: 'a hit in memory',
+  redis: 'a hit in Redis',
+  expired: 'not stored: its lifetime was over when it came',
+  'too-large': 'not stored: it is larger than the memory tier may hold',
+  purged: 'not stored: it was purged while it was loaded',
+  regressed: 'the answer was less complete than the cached one, which is served',
+  superseded: 'the cached answer was requested later than this one, and is served',
+  preflight: 'toncache answered a CORS preflight',
+  health: 'toncache answered `/healthz` or `/readyz`',
+} as const;
 
 /** How the cache handled a request: the parameters of `Cache-Status` (RFC 9211 2). */
 export interface CacheStatus {
@@ -11,8 +25,7 @@ export interface CacheStatus {
   readonly collapsed?: boolean;
   /** Remaining lifetime in whole seconds, negative when stale. */
   readonly ttl?: number;
-  /** The tier of a hit, or why an answer was not stored. */
-  readonly detail?: string;
+  readonly detail?: keyof typeof DETAILS | ErrorCode;
 }
 
 /** Renders `Cache-Status` (RFC 9211; a structured field by RFC 8941: all our details are tokens). */

@@ -22,16 +22,25 @@ export interface LabeledValue {
   readonly metricName?: string;
 }
 
-/** Adds a metric to the page, its name with the prefix `toncache_`. Its lines are read at each scrape. */
+/** What is known of a metric before it has a value. */
+export interface DescribedMetric {
+  readonly name: string;
+  readonly help: string;
+  readonly type: 'counter' | 'gauge' | 'histogram';
+  readonly labelNames: readonly string[];
+}
+
+/** Adds a metric to the page, its name with the prefix `toncache_`. Its lines are read at each scrape, and have these labels. */
 export function addMetric(
   registry: Registry,
   suffix: string,
   help: string,
   type: 'counter' | 'gauge' | 'histogram',
+  labelNames: readonly string[],
   read: () => readonly LabeledValue[],
 ): void {
   const name = `toncache_${suffix}`;
-  const metric = { name, help, type, get: () => Promise.resolve({ name, help, type, values: read() }) };
+  const metric = { name, help, type, labelNames, get: () => Promise.resolve({ name, help, type, values: read() }) };
   // The cast: Registry is typed for prom-client's own classes, but calls only `name` and `get` of a metric (15.1.3).
   registry.registerMetric(metric as unknown as Metric);
 }
@@ -99,7 +108,7 @@ export class EventCounters {
   ): ByLabels<{ value: number }> {
     const counts = new ByLabels(() => ({ value: 0 }));
     if (labelNames.length === 0) counts.of();
-    addMetric(this.registry, name, help, 'counter', () =>
+    addMetric(this.registry, name, help, 'counter', labelNames, () =>
       counts.entries(labelNames).map(({ labels, value: { value } }) => ({ labels, value })),
     );
     this.events.onEach(read, ([first, second]) => {
@@ -117,7 +126,7 @@ export class EventCounters {
     bounds: readonly number[] = SECONDS,
   ): void {
     const histograms = new ByLabels(() => ({ counts: new Array<number>(bounds.length + 1).fill(0), sum: 0 }));
-    addMetric(this.registry, name, help, 'histogram', () =>
+    addMetric(this.registry, name, help, 'histogram', labelNames, () =>
       histograms.entries(labelNames).flatMap(({ labels, value: { counts, sum } }) => {
         let count = 0;
         // The count of a bucket includes those of all buckets below it.

@@ -78,13 +78,15 @@ const FOLLOWER_STATES = Object.keys({ alive: 1, behind: 1, idle: 1, resting: 1 }
 export function addGauges(registry: Registry, sources: GaugeSources): void {
   const { operations, memory, maxMemoryBytes, server, indexers, waitingClients, clock, redis, push } = sources;
   const { admission, all, heads } = indexers;
-  const add = (name: string, help: string, read: () => readonly LabeledValue[]) =>
-    addMetric(registry, name, help, 'gauge', read);
+  const add = (name: string, help: string, labelNames: readonly string[], read: () => readonly LabeledValue[]) =>
+    addMetric(registry, name, help, 'gauge', labelNames, read);
   const gauge = (name: string, help: string, read: () => number) =>
-    add(name, help, () => [{ value: read(), labels: {} }]);
+    add(name, help, [], () => [{ value: read(), labels: {} }]);
   type Indexer = (typeof all)[number];
   const ofIndexer = (name: string, help: string, read: (indexer: Indexer) => number) =>
-    add(name, help, () => all.map((indexer) => ({ value: read(indexer), labels: { indexer: indexer.name } })));
+    add(name, help, ['indexer'], () =>
+      all.map((indexer) => ({ value: read(indexer), labels: { indexer: indexer.name } })),
+    );
   gauge(
     'verdict',
     'How clients are served: 0 as always, 1 all but not as always, 2 some are refused.',
@@ -113,7 +115,7 @@ export function addGauges(registry: Registry, sources: GaugeSources): void {
       return second === undefined ? 0 : (first?.share ?? 0);
     },
   );
-  add('upstream_expected_wait_seconds', 'How long a miss would wait for a slot now.', () =>
+  add('upstream_expected_wait_seconds', 'How long a miss would wait for a slot now.', ['operation'], () =>
     operations.map((operation) => ({
       value: admission.backlog.expectedWaitMs(operation) / 1000,
       labels: { operation },
@@ -129,13 +131,14 @@ export function addGauges(registry: Registry, sources: GaugeSources): void {
   add(
     'indexer_first_seqno',
     'The oldest masterchain block of each indexer, by its own word. Absent while unknown.',
+    ['indexer'],
     () =>
       all.flatMap(({ name: indexer, head: { oldestBlock } }) =>
         oldestBlock === undefined ? [] : [{ value: oldestBlock, labels: { indexer } }],
       ),
   );
   const said = (name: string, help: string, read: (word: LastWord) => Ms | undefined) =>
-    add(name, help, () =>
+    add(name, help, ['indexer'], () =>
       all.flatMap(({ name: indexer, head: { lastWord } }) => {
         const ms = lastWord && read(lastWord);
         return ms === undefined ? [] : [{ value: ms / 1000, labels: { indexer } }];
@@ -191,7 +194,7 @@ export function addGauges(registry: Registry, sources: GaugeSources): void {
   ofIndexer('upstream_paused', `Whether ${sentenceOf(SHED.paused)} and has not answered since (1).`, ({ pause }) =>
     Number(!pause.breaker.isClosed),
   );
-  add('breaker_open', 'Whether the circuit breaker of an operation is open (1).', () =>
+  add('breaker_open', 'Whether the circuit breaker of an operation is open (1).', ['indexer', 'operation'], () =>
     all.flatMap(({ name: indexer, breakers }) =>
       [...breakers].map(([operation, { breaker }]) => ({
         value: Number(!breaker.isClosed),
@@ -199,13 +202,17 @@ export function addGauges(registry: Registry, sources: GaugeSources): void {
       })),
     ),
   );
-  add('operation_not_served', 'Whether an indexer said that it does not serve an operation (1).', () =>
-    all.flatMap(({ name: indexer, notServed }) =>
-      [...notServed].map(([operation, { breaker }]) => ({
-        value: Number(!breaker.isClosed),
-        labels: { indexer, operation },
-      })),
-    ),
+  add(
+    'operation_not_served',
+    'Whether an indexer said that it does not serve an operation (1).',
+    ['indexer', 'operation'],
+    () =>
+      all.flatMap(({ name: indexer, notServed }) =>
+        [...notServed].map(([operation, { breaker }]) => ({
+          value: Number(!breaker.isClosed),
+          labels: { indexer, operation },
+        })),
+      ),
   );
   gauge('newest_masterchain_seqno', 'The newest masterchain block of all indexers; 0 while none is known.', () =>
     Math.max(0, ...all.map(({ head }) => head.seqno)),
@@ -226,7 +233,7 @@ export function addGauges(registry: Registry, sources: GaugeSources): void {
     );
   }
   if (streams !== undefined) {
-    add('client_streams', 'Streams of clients that are open.', () =>
+    add('client_streams', 'Streams of clients that are open.', ['kind'], () =>
       (['websocket', 'sse'] as const).map((kind) => ({ value: streams.count(kind), labels: { kind } })),
     );
   }

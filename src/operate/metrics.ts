@@ -5,7 +5,7 @@ import { type ErrorCode, UPSTREAM_FAILURES } from '../errors.ts';
 import type { EventHub } from '../event-hub.ts';
 import { SHED_REASONS } from '../failures/shed-reasons.ts';
 import type { Ms } from '../time-units.ts';
-import { addMetric, boundsUpTo, EventCounters } from './event-counters.ts';
+import { addMetric, boundsUpTo, type DescribedMetric, EventCounters } from './event-counters.ts';
 import { addGauges, type GaugeSources } from './gauges.ts';
 import type { LogDestination } from './log-destination.ts';
 import { metricsOfProcess } from './process-metrics.ts';
@@ -43,19 +43,26 @@ export class Metrics {
     if (sources.streams !== undefined) countClientStreams(counters);
     countRest(counters);
     addGauges(this.#registry, sources);
-    addMetric(this.#registry, 'upstream_timeout_seconds', 'UPSTREAM_TIMEOUT.', 'gauge', () => [
+    addMetric(this.#registry, 'upstream_timeout_seconds', 'UPSTREAM_TIMEOUT.', 'gauge', [], () => [
       { value: timeoutMs / 1000, labels: {} },
     ]);
     const dropped =
       'Lines of the log that standard output did not take: a full disk, or a reader that is slow or gone.';
-    addMetric(this.#registry, 'log_lines_dropped_total', dropped, 'counter', () => [
+    addMetric(this.#registry, 'log_lines_dropped_total', dropped, 'counter', [], () => [
       { value: logOutput.dropped, labels: {} },
     ]);
     const waiting =
       'Bytes of the log that wait because standard output does not take them: up to 1 MiB, then lines are dropped.';
-    addMetric(this.#registry, 'log_bytes_waiting', waiting, 'gauge', () => [
+    addMetric(this.#registry, 'log_bytes_waiting', waiting, 'gauge', [], () => [
       { value: logOutput.waitingBytes, labels: {} },
     ]);
+  }
+
+  /** Every metric of toncache itself, in the order of the page. */
+  get described(): DescribedMetric[] {
+    // The cast: the metrics of {@link addMetric} are plain objects, whose members prom-client's type hides.
+    const metrics = this.#registry.getMetricsAsArray() as unknown as DescribedMetric[];
+    return metrics.filter(({ name }) => name.startsWith('toncache_'));
   }
 
   /** The page in Prometheus' text format. */
@@ -169,7 +176,7 @@ function countRedis(counters: EventCounters): void {
 function showRedis(counters: EventCounters, purges: KnownPurges): void {
   const is = { connected: false, read: true, write: true };
   const help = 'Whether Redis is used (1), or is not connected or failing (0).';
-  addMetric(counters.registry, 'redis_available', help, 'gauge', () => [
+  addMetric(counters.registry, 'redis_available', help, 'gauge', ['call'], () => [
     // What Redis holds is not used while it may be purged.
     { value: Number(is.connected && is.read && purges.isCurrent), labels: { call: 'read' } },
     { value: Number(is.connected && is.write), labels: { call: 'write' } },

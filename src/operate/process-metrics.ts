@@ -20,7 +20,7 @@ export function metricsOfProcess(): readonly Metric[] {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   for (const name of MISNAMED) registry.removeSingleMetric(name);
-  addMetric(registry, 'build_info', 'The versions that run, as labels.', 'gauge', () => [
+  addMetric(registry, 'build_info', 'The versions that run, as labels.', 'gauge', ['version', 'node'], () => [
     { value: 1, labels: { version: VERSION, node: process.version } },
   ]);
   ofProcess = registry.getMetricsAsArray().flatMap(({ name }) => registry.getSingleMetric(name) ?? []);

@@ -26,15 +26,23 @@ export interface Parameter {
 }
 
 interface Described {
+  readonly summary: string;
   readonly parameters: readonly Parameter[];
   readonly responses: Readonly<Record<string, { readonly description: string }>>;
   readonly security?: readonly object[];
   readonly requestBody: { readonly content: Readonly<Record<string, { readonly schema: Schema }>> };
 }
 
+interface DescribedPath {
+  /** Only of the admin port's paths. */
+  readonly servers?: readonly object[];
+  readonly get?: Described;
+  readonly post?: Described;
+}
+
 export interface OpenApiDocument {
   readonly servers: readonly [{ readonly variables: { readonly port: { default: string } } }];
-  readonly paths: Readonly<Record<string, { readonly get?: Described; readonly post?: Described }>>;
+  readonly paths: Readonly<Record<string, DescribedPath>>;
 }
 
 /** What an instance with default settings, but for these, serves as `/openapi.json`, and the paths that its admin port says it has. */

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { SETTINGS } from '../../src/config/load.ts';
 import { settingsSchema } from '../../src/config/schema.ts';
 import type { Setting } from '../../src/config/setting-source.ts';
+import { between, table } from './marked-tables.ts';
 
 const SETTINGS_PAGE = new URL('../../docs/settings.md', import.meta.url);
 const JSON_SCHEMA = new URL('../../config/settings.schema.json', import.meta.url);
@@ -24,7 +25,7 @@ export function renderDocs(): RenderedDoc[] {
     [...environment.map(environmentRow), ['`CONFIG_FILE`', '', '', 'The JSON file with everything else.']],
   );
   const fileTable = table(['Name', 'Default', 'What it is'], fileOnly.map(fileRow));
-  const filled = between(between(page, 'environment', environmentTable), 'file', fileTable);
+  const filled = between(between(page, 'settings:environment', environmentTable), 'settings:file', fileTable);
   const schema = z.toJSONSchema(settingsSchema, { io: 'input', unrepresentable: 'any', override: onlyTheFile });
   return [
     { file: SETTINGS_PAGE, expected: filled, actual: page },
@@ -55,18 +56,6 @@ function fileRow({ path, description, schema }: Setting): string[] {
 
 function defaultOf(schema: z.ZodType): string {
   return schema instanceof z.ZodPrefault ? `\`${String(schema.def.defaultValue)}\`` : '';
-}
-
-function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  return [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
-}
-
-/** Replaces the text between the two marks of a name; throws when a mark is missing. */
-function between(text: string, name: string, content: string): string {
-  const [start, end] = [`<!-- settings:${name} -->`, `<!-- /settings:${name} -->`];
-  const [from, to] = [text.indexOf(start), text.indexOf(end)];
-  if (from < 0 || to < from) throw new Error(`docs/settings.md has no marks for settings:${name}`);
-  return `${text.slice(0, from + start.length)}\n${content}\n${text.slice(to)}`;
 }
 
 if (import.meta.main) {

@@ -9,6 +9,7 @@ export const PAGES: readonly string[] = [
   'SECURITY.md',
   ...pagesIn('docs'),
   ...pagesIn('docs/how-to'),
+  ...pagesIn('docs/reference'),
 ];
 
 function pagesIn(folder: string): string[] {

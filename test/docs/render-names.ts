@@ -1,0 +1,177 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { DETAILS } from '../../src/answer/cache-status.ts';
+import { EXIT } from '../../src/cli/command.ts';
+import { SETTINGS } from '../../src/config/load.ts';
+import { type AppEvent, EventHub } from '../../src/event-hub.ts';
+import { FAILURES } from '../../src/failures/codes.ts';
+import { SHED } from '../../src/failures/shed-reasons.ts';
+import type { AnsweredRequest } from '../../src/http/public/responder.ts';
+import { accessLog } from '../../src/operate/access-log.ts';
+import { logEvents } from '../../src/operate/log-events.ts';
+import { createLogger } from '../../src/operate/logger.ts';
+import { Metrics, type MetricsDependencies } from '../../src/operate/metrics.ts';
+import { LOGGED_EVENTS } from './logged-events.ts';
+import { between, table } from './marked-tables.ts';
+import { OPENAPI_FILE, type OpenApiDocument } from './render-openapi.ts';
+
+const PAGE = new URL('../../docs/reference/names.md', import.meta.url);
+const START = new URL('../../src/cli/start.ts', import.meta.url);
+
+const code = (text: string | number) => `\`${text}\``;
+const listed = (names: readonly string[]) => names.map(code).join(', ');
+
+/** The page of all public names: its expected and its actual text. */
+export function renderNames(): { readonly expected: string; readonly actual: string } {
+  const actual = readFileSync(PAGE, 'utf8');
+  const expected = Object.entries(TABLES).reduce(
+    (page, [name, render]) => between(page, `names:${name}`, render()),
+    actual,
+  );
+  return { expected, actual };
+}
+
+const TABLES: Readonly<Record<string, () => string>> = {
+  settings: () =>
+    table(
+      ['Variable', 'In the file'],
+      [
+        ...SETTINGS.map(({ env, envOnly, path }) => [env ? code(env) : '', envOnly ? '' : code(path.join('.'))]),
+        [code('CONFIG_FILE'), ''],
+      ],
+    ),
+  metrics: () =>
+    table(
+      ['Metric', 'Type', 'Labels', 'Meaning'],
+      everyMetric().map(({ name, type, labelNames, help }) => [code(name), type, listed(labelNames), help]),
+    ),
+  log: () =>
+    table(
+      ['Level', 'Message', 'Fields'],
+      everyLine().map(({ level, msg, time: _, ...fields }) => [level, msg, listed(Object.keys(fields))]),
+    ),
+  details: () =>
+    table(
+      ['Detail', 'Meaning'],
+      Object.entries(DETAILS).map(([detail, meaning]) => [code(detail), meaning]),
+    ),
+  codes: () =>
+    table(
+      ['Code', 'Status', 'Retry-After', 'Meaning'],
+      Object.entries(FAILURES).map(([name, { status, retryAfter, operatorReads }]) => [
+        code(name),
+        String(status),
+        retryAfter,
+        operatorReads.replace('{indexer}', 'the indexer'),
+      ]),
+    ),
+  reasons: () =>
+    table(
+      ['Reason', 'The client reads'],
+      Object.entries(SHED).map(([reason, { clientReads }]) => [code(reason), clientReads]),
+    ),
+  exits: () =>
+    table(
+      ['Status', 'Name'],
+      Object.entries(EXIT).map(([name, status]) => [String(status), code(name)]),
+    ),
+  paths: () =>
+    table(
+      ['Path', 'Method', 'Meaning'],
+      adminPaths().map(({ path, method, summary }) => [code(path), method.toUpperCase(), summary]),
+    ),
+};
+
+function everyMetric() {
+  // The cast: nothing of these is read before a scrape.
+  const sources = { operations: [], indexers: {}, redis: {}, push: {}, streams: {}, events: new EventHub() };
+  return new Metrics(sources as unknown as MetricsDependencies).described.toSorted((a, b) =>
+    a.name < b.name ? -1 : 1,
+  );
+}
+
+interface Line {
+  readonly level: string;
+  readonly msg: string;
+  readonly time: string;
+}
+
+/** What the log says of events in a row, last. */
+function lineOf(events: readonly AppEvent[], hub = new EventHub()): Line {
+  const lines: Line[] = [];
+  logEvents(loggerTo(lines), () => 0, hub);
+  for (const event of events) hub.report(event);
+  const last = lines.at(-1);
+  if (last === undefined) throw new Error(`nothing is logged of ${events.at(-1)?.name}`);
+  return last;
+}
+
+function loggerTo(lines: Line[]) {
+  return createLogger('info', { write: (line) => void lines.push(JSON.parse(line)) });
+}
+
+function everyLine(): readonly Line[] {
+  return [...startLines(), requestLine(), ...LOGGED_EVENTS.map((events) => lineOf(events))];
+}
+
+/** The lines of `toncache start` as they are written in its source: it runs as a process of its own. */
+function startLines(): Line[] {
+  const calls = readFileSync(START, 'utf8').matchAll(/logger\.(\w+)\(\s*(?:\{(.*?)\},\s*)?'([^']+)',?\s*\)/g);
+  return [...calls].map(([, level = '', fields = '', msg = '']) => {
+    const names = fields
+      .replaceAll(/\([^)]*\)/g, '')
+      .split(',')
+      .flatMap((field) => /\w+/.exec(field) ?? []);
+    return { level, msg, time: '', ...Object.fromEntries(names.map((name) => [name, ''])) };
+  });
+}
+
+function requestLine(): Line {
+  const lines: Line[] = [];
+  const request: Readonly<Record<keyof AnsweredRequest, unknown>> = {
+    id: 'a',
+    client: '10.0.7.0/24',
+    operation: 'pendingTraces',
+    key: 'mainnet pendingTraces?account=0:00',
+    status: 503,
+    cacheStatus: 'toncache; detail=overloaded',
+    ms: 5,
+    indexer: 'indexer:8081',
+    reason: 'queue-full',
+    joined: 'b',
+  };
+  const dependencies = { logger: loggerTo(lines), shown: String, random: () => 0, now: () => 0, sample: 1 };
+  // The cast: of each field there is a value.
+  accessLog({ ...dependencies, requests: 'all' })(request as AnsweredRequest);
+  const [line] = lines;
+  if (line === undefined) throw new Error('no request is logged');
+  return line;
+}
+
+function adminPaths() {
+  const document: OpenApiDocument = JSON.parse(readFileSync(OPENAPI_FILE, 'utf8'));
+  return Object.entries(document.paths)
+    .filter(([, { servers }]) => servers !== undefined)
+    .flatMap(([path, { get, post }]) =>
+      Object.entries({ get, post }).flatMap(([method, described]) =>
+        described === undefined ? [] : [{ path, method, summary: described.summary }],
+      ),
+    );
+}
+
+/** The names of events that the log has lines for, and those of them that {@link LOGGED_EVENTS} ends with. */
+export function loggedNames(): { readonly listened: ReadonlySet<string>; readonly shown: ReadonlySet<string> } {
+  const listened = new Set<string>();
+  const hub = new EventHub();
+  const on = hub.on.bind(hub);
+  hub.on = (name, listener) => {
+    listened.add(name);
+    on(name, listener);
+  };
+  logEvents(loggerTo([]), () => 0, hub);
+  return { listened, shown: new Set(LOGGED_EVENTS.flatMap((events) => events.at(-1)?.name ?? [])) };
+}
+
+if (import.meta.main) {
+  const { expected } = renderNames();
+  writeFileSync(PAGE, expected);
+}
