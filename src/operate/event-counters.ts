@@ -45,10 +45,22 @@ export function addMetric(
   registry.registerMetric(metric as unknown as Metric);
 }
 
-/** One value for each combination of at most two labels that has occurred. */
+/** The value of a label. */
+type Label = string | number;
+
+/** The value of a key, created where there is none. */
+function inMap<K, V>(map: Map<K, V>, key: K, create: () => V): V {
+  const known = map.get(key);
+  if (known !== undefined) return known;
+  const created = create();
+  map.set(key, created);
+  return created;
+}
+
+/** One value for each combination of at most three labels that has occurred. */
 class ByLabels<T> {
   readonly #create: () => T;
-  readonly #values = new Map<string, Map<string | number, T>>();
+  readonly #values = new Map<Label, Map<Label, Map<Label, T>>>();
 
   constructor(create: () => T) {
     this.#create = create;
@@ -58,38 +70,32 @@ class ByLabels<T> {
    * The value of a combination, created when it is asked for the first time. A counter that is created before its first
    * event is on the page with 0: else `rate` and `increase` do not see that event.
    */
-  of(first = '', second: string | number = ''): T {
-    let seconds = this.#values.get(first);
-    if (seconds === undefined) {
-      seconds = new Map();
-      this.#values.set(first, seconds);
-    }
-    let value = seconds.get(second);
-    if (value === undefined) {
-      value = this.#create();
-      seconds.set(second, value);
-    }
-    return value;
+  of(first: Label = '', second: Label = '', third: Label = ''): T {
+    const ofFirst = inMap(this.#values, first, () => new Map<Label, Map<Label, T>>());
+    const ofSecond = inMap(ofFirst, second, () => new Map<Label, T>());
+    return inMap(ofSecond, third, this.#create);
   }
 
   /** The values with their labels, which have these names. */
-  entries([firstName, secondName]: readonly string[]): { labels: LabeledValue['labels']; value: T }[] {
-    return [...this.#values].flatMap(([first, seconds]) =>
-      [...seconds].map(([second, value]) => ({
-        labels: { ...(firstName && { [firstName]: first }), ...(secondName && { [secondName]: second }) },
-        value,
-      })),
+  entries(names: readonly string[]): { labels: LabeledValue['labels']; value: T }[] {
+    return [...this.#values].flatMap(([first, ofFirst]) =>
+      [...ofFirst].flatMap(([second, ofSecond]) =>
+        [...ofSecond].map(([third, value]) => {
+          const all = [first, second, third];
+          return { labels: Object.fromEntries(names.map((name, place) => [name, all[place] ?? ''])), value };
+        }),
+      ),
     );
   }
 }
 
 /** The values of the labels of one event, in their order. */
-type LabelValues = readonly [first?: string, second?: string | number];
+type LabelValues = readonly [first?: Label, second?: Label, third?: Label];
 
 /** A number that is read from one event, and the values of its labels. */
 type LabeledNumber = readonly [read: number, ...LabelValues];
 
-/** Metrics of events, each with its name (without the prefix `toncache_`), its help and at most two labels. */
+/** Metrics of events, each with its name (without the prefix `toncache_`), its help and at most three labels. */
 export class EventCounters {
   readonly registry: Registry;
   readonly events: EventHub;
@@ -99,7 +105,7 @@ export class EventCounters {
     this.events = events;
   }
 
-  /** A counter of events, with at most two labels. */
+  /** A counter of events, with at most three labels. */
   count(
     name: string,
     help: string,
@@ -111,8 +117,8 @@ export class EventCounters {
     addMetric(this.registry, name, help, 'counter', labelNames, () =>
       counts.entries(labelNames).map(({ labels, value: { value } }) => ({ labels, value })),
     );
-    this.events.onEach(read, ([first, second]) => {
-      counts.of(first, second).value++;
+    this.events.onEach(read, ([first, second, third]) => {
+      counts.of(first, second, third).value++;
     });
     return counts;
   }

@@ -84,8 +84,8 @@ export function addGauges(registry: Registry, sources: GaugeSources): void {
     add(name, help, [], () => [{ value: read(), labels: {} }]);
   type Indexer = (typeof all)[number];
   const ofIndexer = (name: string, help: string, read: (indexer: Indexer) => number) =>
-    add(name, help, ['indexer'], () =>
-      all.map((indexer) => ({ value: read(indexer), labels: { indexer: indexer.name } })),
+    add(name, help, ['upstream'], () =>
+      all.map((indexer) => ({ value: read(indexer), labels: { upstream: indexer.name } })),
     );
   gauge(
     'verdict',
@@ -125,92 +125,92 @@ export function addGauges(registry: Registry, sources: GaugeSources): void {
     redis === undefined ? 0 : clock.aheadOfWallMs / 1000,
   );
   gauge('redis_writes_pending', 'Redis writes under way.', () => redis?.tier.pendingWrites ?? 0);
-  ofIndexer('indexer_head_seqno', 'The newest masterchain block of each indexer; 0 if unknown.', ({ head }) =>
+  ofIndexer('upstream_head_seqno', 'The newest masterchain block of each indexer; 0 if unknown.', ({ head }) =>
     Math.max(0, head.seqno),
   );
   add(
-    'indexer_first_seqno',
+    'upstream_first_seqno',
     'The oldest masterchain block of each indexer, by its own word. Absent while unknown.',
-    ['indexer'],
+    ['upstream'],
     () =>
-      all.flatMap(({ name: indexer, head: { oldestBlock } }) =>
-        oldestBlock === undefined ? [] : [{ value: oldestBlock, labels: { indexer } }],
+      all.flatMap(({ name, head: { oldestBlock } }) =>
+        oldestBlock === undefined ? [] : [{ value: oldestBlock, labels: { upstream: name } }],
       ),
   );
   const said = (name: string, help: string, read: (word: LastWord) => Ms | undefined) =>
-    add(name, help, ['indexer'], () =>
-      all.flatMap(({ name: indexer, head: { lastWord } }) => {
+    add(name, help, ['upstream'], () =>
+      all.flatMap(({ name, head: { lastWord } }) => {
         const ms = lastWord && read(lastWord);
-        return ms === undefined ? [] : [{ value: ms / 1000, labels: { indexer } }];
+        return ms === undefined ? [] : [{ value: ms / 1000, labels: { upstream: name } }];
       }),
     );
   said(
-    'indexer_head_age_seconds',
+    'upstream_head_age_seconds',
     'How old the newest block of each indexer was when it named it, by our clock. Absent while nobody asks for it.',
     ({ ageMs }) => ageMs,
   );
   said(
-    'indexer_head_same_seconds',
+    'upstream_head_same_seconds',
     'For how long each indexer has named the same newest block. Absent while nobody asks for it.',
     ({ sameForMs }) => sameForMs,
   );
   ofIndexer(
-    'indexer_fallen_blocks',
+    'upstream_fallen_blocks',
     'The blocks by which the head of an indexer is below the one that it has fallen from; 0 while it has not.',
     ({ head: { fall } }) => (fall === undefined ? 0 : fall.from - fall.to),
   );
   ofIndexer(
-    'indexer_fallen_from_seqno',
+    'upstream_fallen_from_seqno',
     'The block that the head of an indexer has fallen from; 0 while it has not.',
     ({ head: { fall } }) => fall?.from ?? 0,
   );
-  ofIndexer('indexer_silent', 'Whether an indexer does not say its newest block (1) when it is asked for it.', (it) =>
+  ofIndexer('upstream_silent', 'Whether an indexer does not say its newest block (1) when it is asked for it.', (it) =>
     Number(it.head.isSilent),
   );
-  ofIndexer('indexer_backup', 'Whether an indexer is a backup (1).', ({ route }) => Number(route.isBackup));
+  ofIndexer('upstream_backup', 'Whether an indexer is a backup (1).', ({ route }) => Number(route.isBackup));
   ofIndexer(
-    'indexer_lag_blocks',
+    'upstream_lag_blocks',
     'The blocks by which each indexer is behind the newest.',
     ({ route }) => heads?.lag(route.index) ?? 0,
   );
-  ofIndexer('indexer_behind', 'Whether an indexer is too far behind (1) to be asked.', (it) =>
+  ofIndexer('upstream_behind', 'Whether an indexer is too far behind (1) to be asked.', (it) =>
     Number(heads?.isBehind(it.route.index) === true),
   );
   const faults = [undefined, 'lacks-block', 'other-chain'];
   ofIndexer(
-    'indexer_disproved',
+    'upstream_disproved',
     'What is wrong with what an indexer says of its chain: 0 nothing, 1 it lacks a block that it named, 2 it follows another chain.',
     ({ head }) => faults.indexOf(head.fault),
   );
-  ofIndexer('indexer_slots_in_use', 'Slots in use at each indexer.', ({ route }) => route.slots.inUse);
+  ofIndexer('upstream_slots_in_use', 'Slots in use at each indexer.', ({ route }) => route.slots.inUse);
   ofIndexer(
-    'indexer_peak_seconds',
+    'upstream_peak_seconds',
     'The longest that requests to each indexer took of late.',
     ({ route }) => (route.health?.peakMs ?? 0) / 1000,
   );
-  ofIndexer('indexer_failing', 'Whether an indexer fails (1): the others are asked.', (it) =>
+  ofIndexer('upstream_failing', 'Whether an indexer fails (1): the others are asked.', (it) =>
     Number(it.route.health?.isWell === false),
   );
   ofIndexer('upstream_paused', `Whether ${sentenceOf(SHED.paused)} and has not answered since (1).`, ({ pause }) =>
     Number(!pause.breaker.isClosed),
   );
-  add('breaker_open', 'Whether the circuit breaker of an operation is open (1).', ['indexer', 'operation'], () =>
-    all.flatMap(({ name: indexer, breakers }) =>
+  add('breaker_open', 'Whether the circuit breaker of an operation is open (1).', ['upstream', 'operation'], () =>
+    all.flatMap(({ name, breakers }) =>
       [...breakers].map(([operation, { breaker }]) => ({
         value: Number(!breaker.isClosed),
-        labels: { indexer, operation },
+        labels: { upstream: name, operation },
       })),
     ),
   );
   add(
     'operation_not_served',
     'Whether an indexer said that it does not serve an operation (1).',
-    ['indexer', 'operation'],
+    ['upstream', 'operation'],
     () =>
-      all.flatMap(({ name: indexer, notServed }) =>
+      all.flatMap(({ name, notServed }) =>
         [...notServed].map(([operation, { breaker }]) => ({
           value: Number(!breaker.isClosed),
-          labels: { indexer, operation },
+          labels: { upstream: name, operation },
         })),
       ),
   );

@@ -134,13 +134,10 @@ function countRequests(counters: EventCounters, operations: readonly string[], t
 
 /** Every request that reached an indexer or tried to. */
 function countUpstream(counters: EventCounters, timeoutMs: Ms): void {
-  counters.count('upstream_requests_total', 'Requests to the indexer.', ['operation', 'result'], {
-    'upstream-answered': ({ operation, status }) => [operation, status],
-    'upstream-failed': ({ operation, code }) => [operation, code],
-  });
-  counters.count('indexer_requests_total', 'Requests to each indexer, by status or failure.', ['indexer', 'result'], {
-    'upstream-answered': ({ indexer, status }) => [indexer, status],
-    'upstream-failed': ({ indexer, code }) => [indexer, code],
+  const help = 'Requests to each indexer by operation, and by status or failure.';
+  counters.count('upstream_requests_total', help, ['upstream', 'operation', 'result'], {
+    'upstream-answered': ({ indexer, operation, status }) => [indexer, operation, status],
+    'upstream-failed': ({ indexer, operation, code }) => [indexer, operation, code],
   });
   counters.time(
     'upstream_request_seconds',

@@ -55,10 +55,10 @@ export class Growth {
     return this.of(name, labels) / this.seconds;
   }
 
-  /** Requests to indexers, by one of the two metrics of them, that were answered well: 200, a true 404, or a client's mistake. */
-  good(name: string, labels: Labels = {}): number {
+  /** Requests to indexers that got an answer: 200, a true 404, or a client's mistake. */
+  good(labels: Labels = {}): number {
     return [200, 404, ...CLIENT_MISTAKES].reduce(
-      (sum, status) => sum + this.of(name, { ...labels, result: String(status) }),
+      (sum, status) => sum + this.of('upstream_requests_total', { ...labels, result: String(status) }),
       0,
     );
   }

@@ -45,7 +45,7 @@ describe('with one indexer, its head is polled', () => {
     const seqno = world.indexer.chain.headSeqno;
     world.indexer.faults.inject({ kind: 'head', seqno }, { operation: 'masterchainInfo' });
     const sameSeconds = () =>
-      world.proxy.metric('toncache_indexer_head_same_seconds', { indexer: new URL(world.indexer.url).host });
+      world.proxy.metric('toncache_upstream_head_same_seconds', { upstream: new URL(world.indexer.url).host });
     for (let limit = 1; limit <= 14; limit++) {
       world.advance(10_000);
       await world.ask(targetOf('masterchainBlockShards', { seqno, limit }));
@@ -76,7 +76,7 @@ describe('with one indexer, its head is polled', () => {
     fallen.remove();
     // Three answers in a row, because that is a jump.
     await askEachSecond(35, unknownTransaction);
-    expect(await world.proxy.metric('toncache_indexer_fallen_blocks')).toBe(0);
+    expect(await world.proxy.metric('toncache_upstream_fallen_blocks')).toBe(0);
   });
 
   it('not while clients ask for ever newer blocks, once it is known', async () => {
@@ -93,9 +93,9 @@ describe('with one indexer, its head is polled', () => {
     await askEachSecond(30, () => INFO);
     expect(world.headsAsked).toBe(30);
     const { indexer } = world;
-    const labels = { indexer: new URL(indexer.url).host };
-    expect(await world.proxy.metric('toncache_indexer_head_same_seconds', labels)).toBe(0);
-    expect(await world.proxy.metric('toncache_indexer_head_seqno', labels)).toBe(indexer.chain.headSeqno);
+    const labels = { upstream: new URL(indexer.url).host };
+    expect(await world.proxy.metric('toncache_upstream_head_same_seconds', labels)).toBe(0);
+    expect(await world.proxy.metric('toncache_upstream_head_seqno', labels)).toBe(indexer.chain.headSeqno);
     await askEachSecond(11, unknownTransaction);
     await expect.poll(() => world.headsAsked).toBe(31);
   });

@@ -13,7 +13,7 @@ it('a hedge to an indexer whose head is older does not win with its 404', async 
   await using proxy = await startProxy({ upstreamUrl: `${newest.url},${older.url}`, env });
   const asked = proxy.ask(someChildren());
   const answered = () =>
-    proxy.metric('toncache_indexer_requests_total', { indexer: older.url.slice(7), result: '404' });
+    proxy.metric('toncache_upstream_requests_total', { upstream: older.url.slice(7), result: '404' });
   await expect.poll(answered, { timeout: 20_000 }).toBe(1);
   expect(newest.asked).toHaveLength(1);
   gated.give(children('a'));

@@ -49,7 +49,7 @@ async function changeChain(): Promise<void> {
     .poll(async () => {
       world.advance(10_000);
       await lost.ask(childrenOfSettled(world));
-      return await lost.metric('toncache_indexer_disproved', { indexer });
+      return await lost.metric('toncache_upstream_disproved', { upstream: indexer });
     })
     .toBe(2);
 }
@@ -116,7 +116,7 @@ it('once it follows the right one again, all that it says is shared', async () =
       world.advance(10_000);
       await lost.ask(unknownTransaction());
       await lost.ask(childrenOfSettled(world));
-      return await lost.metric('toncache_indexer_disproved', { indexer: new URL(foreign.url).host });
+      return await lost.metric('toncache_upstream_disproved', { upstream: new URL(foreign.url).host });
     })
     .toBe(0);
   const next = newestBlock(world);

@@ -83,7 +83,7 @@ export class Replicas implements AsyncDisposable {
 
   /** A metric of one of them. */
   metricOf(index: number, name: string): Promise<number> {
-    return this.proxy.metric(`toncache_indexer_${name}`, { indexer: `127.0.0.1:${this.ports[index]}` });
+    return this.proxy.metric(`toncache_upstream_${name}`, { upstream: `127.0.0.1:${this.ports[index]}` });
   }
 
   /** The parents of young transactions: `newerThan` blocks old at most. */

@@ -100,7 +100,7 @@ describe.runIf(HAS_LIMITS)('a process that may open few files', () => {
     limit(proxy, 1000);
     expect(await statusesOf(proxy, 5)).toEqual([404]);
     expect(await proxy.metric('toncache_breaker_open')).toBe(0);
-    expect(await proxy.metric('toncache_indexer_silent')).toBe(0);
+    expect(await proxy.metric('toncache_upstream_silent')).toBe(0);
     expect(await proxy.metric('toncache_shed_total', { reason: 'sockets' })).toBe(66);
     expect(await proxy.metric('toncache_upstream_requests_total', { result: 'upstream-unreachable' })).toBe(0);
     await again.close();

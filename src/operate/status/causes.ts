@@ -96,11 +96,10 @@ export function whyFailed(code: string, growth: Growth, failures: Failures): Cau
       ? growth.most('upstream_requests_total', 'result', (each) => isBad(each) && !Number.isNaN(Number(each)))
       : code;
   if (isBad(result)) {
-    const failing = growth.after
-      .of('indexer_requests_total', { result })
-      .map(({ labels }) => String(labels['indexer']));
-    const [one, ...others] = failing.filter((indexer) => growth.of('indexer_requests_total', { indexer, result }) > 0);
-    const isOneOfSeveral = others.length === 0 && growth.after.of('indexer_failing').length > 1;
+    const samples = growth.after.of('upstream_requests_total', { result });
+    const names = [...new Set(samples.map(({ labels }) => String(labels['upstream'])))];
+    const [one, ...others] = names.filter((upstream) => growth.of('upstream_requests_total', { upstream, result }) > 0);
+    const isOneOfSeveral = others.length === 0 && growth.after.of('upstream_failing').length > 1;
     const says = saysOf(result, growth, isOneOfSeveral ? one : undefined);
     const todo = SECTIONS[OUTCOMES[outcomeOfResult(result)].client] ?? FAILS;
     return { why: withReason(says, reasonOf(result, growth.after, failures)), todo };
@@ -117,16 +116,16 @@ const UNKNOWN = 'the indexer fails';
  * it is asked for its head. `undefined` where that is not so.
  */
 export function whyKeysRefused(growth: Growth, failures: Failures): Cause | undefined {
-  const silent = ofReplicas(growth.after, 'indexer_silent');
-  const isEach = silent.every(({ value, labels }) => value > 0 && refusesKey(String(labels['indexer']), failures));
+  const silent = ofReplicas(growth.after, 'upstream_silent');
+  const isEach = silent.every(({ value, labels }) => value > 0 && refusesKey(String(labels['upstream']), failures));
   return silent.length > 0 && isEach
-    ? { why: whyReplicasFail(growth, failures, 'indexer_silent'), todo: FAILS }
+    ? { why: whyReplicasFail(growth, failures, 'upstream_silent'), todo: FAILS }
     : undefined;
 }
 
 /** What all indexers but backups do, in one sentence; empty if that is not known. `metric` has a sample of each. */
 function whyReplicasFail(growth: Growth, failures: Failures, metric = 'breaker_open'): string {
-  const names = [...new Set(ofReplicas(growth.after, metric).map(({ labels }) => String(labels['indexer'])))];
+  const names = [...new Set(ofReplicas(growth.after, metric).map(({ labels }) => String(labels['upstream'])))];
   const alike = new Set(names.map((indexer) => whatItDoes(indexer, growth, failures, 'the indexer')));
   if (alike.size > 1) return names.map((indexer) => whatItDoes(indexer, growth, failures)).join(', ');
   const [why = ''] = alike;
@@ -138,30 +137,30 @@ export function whyOthers(growth: Growth, failures: Failures): string {
   const { after } = growth;
   const isWrong = [
     'breaker_open',
-    'indexer_failing',
-    'indexer_behind',
+    'upstream_failing',
+    'upstream_behind',
     'upstream_paused',
-    'indexer_disproved',
+    'upstream_disproved',
     'operation_not_served',
   ];
   // What was wrong when the window began counts too: the backup may have been asked because of it.
   const wrong = new Set(
     isWrong.flatMap((name) =>
       [...ofReplicas(growth.before, name), ...ofReplicas(after, name)].flatMap(({ value, labels }) =>
-        value > 0 ? [labels['indexer']] : [],
+        value > 0 ? [labels['upstream']] : [],
       ),
     ),
   );
-  for (const { labels } of ofReplicas(after, 'indexer_requests_total')) {
-    const [indexer, result] = [String(labels['indexer']), String(labels['result'])];
-    if (isBad(result) && growth.of('indexer_requests_total', { indexer, result }) > 0) wrong.add(indexer);
+  for (const { labels } of ofReplicas(after, 'upstream_requests_total')) {
+    const [upstream, result] = [String(labels['upstream']), String(labels['result'])];
+    if (isBad(result) && growth.of('upstream_requests_total', { upstream, result }) > 0) wrong.add(upstream);
   }
   if (wrong.size === 0) return 'all slots of the others are in use';
   const does = [...wrong].map((name) => {
-    const is = { indexer: String(name) };
-    if (after.sum('upstream_paused', is) > 0) return sentenceOf(SHED.paused, is.indexer);
-    if (after.sum('indexer_behind', is) > 0) return `${name} is ${after.sum('indexer_lag_blocks', is)} blocks behind`;
-    return whatItDoes(is.indexer, growth, failures);
+    const is = { upstream: String(name) };
+    if (after.sum('upstream_paused', is) > 0) return sentenceOf(SHED.paused, is.upstream);
+    if (after.sum('upstream_behind', is) > 0) return `${name} is ${after.sum('upstream_lag_blocks', is)} blocks behind`;
+    return whatItDoes(is.upstream, growth, failures);
   });
   return does.join(', ');
 }
@@ -169,14 +168,14 @@ export function whyOthers(growth: Growth, failures: Failures): string {
 /** What an indexer that fails does: by what most of its requests came to, else by the last one that failed. */
 export function whatItDoes(indexer: string, growth: Growth, failures: Failures, name = indexer): string {
   const last = failures.of(indexer);
-  const result = growth.most('indexer_requests_total', 'result', isBad, { indexer }) || last?.result || '';
+  const result = growth.most('upstream_requests_total', 'result', isBad, { upstream: indexer }) || last?.result || '';
   if (result === '' || !isBad(result)) return `${name} fails`;
   return withReason(saysOf(result, growth, name), isSame(last, result) ? last?.reason : undefined);
 }
 
 /** The system's own words for failures of this kind. */
 function reasonOf(result: string, after: Samples, failures: Failures): string | undefined {
-  const names = ofReplicas(after, 'breaker_open').map(({ labels }) => String(labels['indexer']));
+  const names = ofReplicas(after, 'breaker_open').map(({ labels }) => String(labels['upstream']));
   return names.map((indexer) => failures.of(indexer)).find((last) => isSame(last, result))?.reason;
 }
 
@@ -204,16 +203,15 @@ function saysOf(result: string, growth: Growth, indexer?: string): string {
 
 /** Whether an indexer, or any, has answered requests in the window: then it accepts our key. */
 function isAnswering(growth: Growth, indexer: string | undefined): boolean {
-  const isKnown = indexer !== undefined && growth.after.of('indexer_requests_total', { indexer }).length > 0;
+  const isKnown = indexer !== undefined && growth.after.of('upstream_requests_total', { upstream: indexer }).length > 0;
+  const is: Readonly<Record<string, string>> = isKnown ? { upstream: indexer } : {};
   // A request that is passed through may have its client's key.
-  const own =
-    growth.good('upstream_requests_total') - growth.good('upstream_requests_total', { operation: 'passThrough' });
-  return own > 0 && growth.good('indexer_requests_total', isKnown ? { indexer } : {}) > 0;
+  return growth.good(is) > growth.good({ ...is, operation: 'passThrough' });
 }
 
 function refusingStatus(growth: Growth): string {
   return (
-    growth.most('indexer_requests_total', 'result', (result) => outcomeOfResult(result) === 'refused-key') || '403'
+    growth.most('upstream_requests_total', 'result', (result) => outcomeOfResult(result) === 'refused-key') || '403'
   );
 }
 

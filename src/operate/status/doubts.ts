@@ -21,8 +21,8 @@ export function doubtIn(growth: Growth, failures: Failures): Cause | undefined {
 
 /** By hash, an indexer says of what is older than its history that it is not there. */
 function shorterHistoryIn(after: Samples): Cause | undefined {
-  const firstBlocks = ofReplicas(after, 'indexer_first_seqno').map(
-    ({ value, labels }) => [String(labels['indexer']), value] as const,
+  const firstBlocks = ofReplicas(after, 'upstream_first_seqno').map(
+    ({ value, labels }) => [String(labels['upstream']), value] as const,
   );
   const shorter = [...shorterHistories(new Map(firstBlocks))];
   if (shorter.length === 0) return undefined;
@@ -44,13 +44,13 @@ function smallMemoryIn(growth: Growth): Cause | undefined {
 }
 
 function silenceIn(growth: Growth, failures: Failures): Cause | undefined {
-  const silent = ofReplicas(growth.after, 'indexer_silent').filter(({ value }) => value > 0);
+  const silent = ofReplicas(growth.after, 'upstream_silent').filter(({ value }) => value > 0);
   if (silent.length === 0) return undefined;
   const refusing = silent
-    .map(({ labels }) => String(labels['indexer']))
+    .map(({ labels }) => String(labels['upstream']))
     .find((indexer) => refusesKey(indexer, failures));
   if (refusing !== undefined) return { why: whatItDoes(refusing, growth, failures, 'the indexer'), todo: FAILS };
-  const names = silent.map(({ labels }) => labels['indexer']).join(' and ');
+  const names = silent.map(({ labels }) => labels['upstream']).join(' and ');
   const why = `${names} does not say its newest block: nobody knows how far it is behind`;
   return { why, todo: SILENT };
 }
@@ -63,7 +63,7 @@ function wrongClockIn(after: Samples): Cause | undefined {
     return { why: `the clock of Redis is ${words} that of this machine`, todo };
   }
   // A chain that is behind proves nothing: it may catch up.
-  const ages = after.of('indexer_head_age_seconds').map(({ value }) => value);
+  const ages = after.of('upstream_head_age_seconds').map(({ value }) => value);
   const ahead = ages.length === 0 ? 0 : -Math.max(...ages);
   return ahead > CLOCK_SECONDS ? { why: `the chain is ${duration(1000 * ahead)} ahead of our clock`, todo } : undefined;
 }

@@ -8,7 +8,7 @@ import { LimitedClients } from './limited-clients.ts';
 
 /** How an indexer last failed. */
 export interface LastFailure {
-  /** A status, or the code of a failure: what `toncache_indexer_requests_total` counts it under. */
+  /** A status, or the code of a failure: what `toncache_upstream_requests_total` counts it under. */
   readonly result: string;
   /** The system's own words, where there are any: `connect ECONNREFUSED 10.0.0.7:8081`. */
   readonly reason: string | undefined;

@@ -62,7 +62,7 @@ export function readNumbers(samples: readonly [Samples, ...Samples[]]) {
       expectedWaitSeconds: Math.max(0, ...valuesOf(newest, 'upstream_expected_wait_seconds')),
       paused: newest.sum('upstream_paused') > 0,
       /** Requests a second that backups are sent. */
-      backupPerSecond: backupsOf(newest).reduce((sum, is) => sum + growth.perSecond('indexer_requests_total', is), 0),
+      backupPerSecond: backupsOf(newest).reduce((sum, is) => sum + growth.perSecond('upstream_requests_total', is), 0),
     },
     memory: {
       bytes: newest.sum('memory_bytes'),
@@ -85,7 +85,7 @@ export function readNumbers(samples: readonly [Samples, ...Samples[]]) {
     /** The newest masterchain block that an indexer is known to have. */
     newestSeqno: newest.sum('newest_masterchain_seqno') || undefined,
     /** How old it was when it was named, negative if it is ahead of our clock; `undefined` while nobody asks for it. */
-    newestAgeSeconds: leastOf(valuesOf(newest, 'indexer_head_age_seconds')),
+    newestAgeSeconds: leastOf(valuesOf(newest, 'upstream_head_age_seconds')),
     /** How far the clock of Redis is ahead of this machine's. */
     redisAheadSeconds: newest.sum('redis_clock_offset_seconds'),
     /** Each of several indexers; empty where there is one. */
@@ -117,7 +117,7 @@ function operationIn(growth: Growth, lately: Growth, operation: string) {
   const is = { operation };
   const { valid, hits, failed } = partsOf(growth, is);
   const without = (name: string) =>
-    growth.after.of(name, is).flatMap(({ value, labels }) => (value > 0 ? [String(labels['indexer'])] : []));
+    growth.after.of(name, is).flatMap(({ value, labels }) => (value > 0 ? [String(labels['upstream'])] : []));
   return {
     operation,
     /** Requests a second, over 10 s, and those of them that got no answer. */
@@ -144,7 +144,7 @@ function closedDespiteIn(growth: Growth, lately: Growth, operation: string) {
   const results = growth.after
     .of('upstream_requests_total', { operation })
     .map(({ labels }) => String(labels['result']));
-  const counted = results.filter((result) =>
+  const counted = [...new Set(results)].filter((result) =>
     ['operation', 'all'].includes(OUTCOMES[outcomeOfResult(result)].failureOf),
   );
   const count = (within: Growth) =>
@@ -169,50 +169,50 @@ export function partsOf(growth: Growth, labels: Readonly<Record<string, string>>
 /** The labels of all backups. */
 export function backupsOf(samples: Samples) {
   return samples
-    .of('indexer_backup')
-    .flatMap(({ value, labels }) => (value > 0 ? [{ indexer: String(labels['indexer']) }] : []));
+    .of('upstream_backup')
+    .flatMap(({ value, labels }) => (value > 0 ? [{ upstream: String(labels['upstream']) }] : []));
 }
 
 /** The samples of all indexers but backups. */
 export function ofReplicas(after: Samples, name: string): readonly MetricSample[] {
-  const backups = backupsOf(after).map(({ indexer }) => indexer);
-  return after.of(name).filter(({ labels }) => !backups.includes(String(labels['indexer'])));
+  const backups = backupsOf(after).map(({ upstream }) => upstream);
+  return after.of(name).filter(({ labels }) => !backups.includes(String(labels['upstream'])));
 }
 
 function indexersIn(growth: Growth) {
   const { after } = growth;
-  const names = after.of('indexer_head_seqno').map(({ labels }) => String(labels['indexer']));
+  const names = after.of('upstream_head_seqno').map(({ labels }) => String(labels['upstream']));
   if (names.length < 2) return [];
   return names.map((indexer) => {
-    const is = { indexer };
-    const all = growth.of('indexer_requests_total', is);
-    const isBackup = after.sum('indexer_backup', is) > 0;
-    const isSilent = after.sum('indexer_silent', is) > 0;
+    const is = { upstream: indexer };
+    const all = growth.of('upstream_requests_total', is);
+    const isBackup = after.sum('upstream_backup', is) > 0;
+    const isSilent = after.sum('upstream_silent', is) > 0;
     return {
       indexer,
       isBackup,
       state: stateOfIndexer(after, is),
-      seqno: after.sum('indexer_head_seqno', is) || undefined,
-      ageSeconds: leastOf(after.of('indexer_head_age_seconds', is).map(({ value }) => value)),
+      seqno: after.sum('upstream_head_seqno', is) || undefined,
+      ageSeconds: leastOf(after.of('upstream_head_age_seconds', is).map(({ value }) => value)),
       /** `undefined` while it is not known: backups are not asked. */
-      lagBlocks: isBackup || isSilent ? undefined : after.sum('indexer_lag_blocks', is),
-      slotsInUse: after.sum('indexer_slots_in_use', is),
+      lagBlocks: isBackup || isSilent ? undefined : after.sum('upstream_lag_blocks', is),
+      slotsInUse: after.sum('upstream_slots_in_use', is),
       /** How long its requests take, the longest of the last seconds. */
-      peakSeconds: after.sum('indexer_peak_seconds', is),
+      peakSeconds: after.sum('upstream_peak_seconds', is),
       /** Requests a second, over 10 s, and those of them that failed. */
       perSecond: all / growth.seconds,
-      failedPerSecond: (all - growth.good('indexer_requests_total', is)) / growth.seconds,
+      failedPerSecond: (all - growth.good(is)) / growth.seconds,
     };
   });
 }
 
-function stateOfIndexer(samples: Samples, is: { readonly indexer: string }) {
+function stateOfIndexer(samples: Samples, is: { readonly upstream: string }) {
   if (samples.sum('upstream_paused', is) > 0) return 'paused';
-  if (samples.sum('indexer_failing', is) > 0) return 'failing';
-  const disproved = samples.sum('indexer_disproved', is);
+  if (samples.sum('upstream_failing', is) > 0) return 'failing';
+  const disproved = samples.sum('upstream_disproved', is);
   if (disproved > 0) return disproved === 1 ? 'lacks blocks' : 'another chain';
-  if (samples.sum('indexer_silent', is) > 0) return 'silent';
-  return samples.sum('indexer_behind', is) > 0 ? 'behind' : 'well';
+  if (samples.sum('upstream_silent', is) > 0) return 'silent';
+  return samples.sum('upstream_behind', is) > 0 ? 'behind' : 'well';
 }
 
 function ratesOf(growth: Growth): Rates {

@@ -97,22 +97,22 @@ function degradedIn(growth: Growth, failures: Failures): readonly Impairment[] {
 }
 
 function backupIn(growth: Growth, failures: Failures): Impairment | undefined {
-  const backup = backupsOf(growth.after).find((is) => growth.good('indexer_requests_total', is) > 0);
+  const backup = backupsOf(growth.after).find((is) => growth.good(is) > 0);
   if (backup === undefined) return undefined;
   const why = whyOthers(growth, failures);
-  return { says: `served by the backup ${backup.indexer}`, why, todo: BY_BACKUP };
+  return { says: `served by the backup ${backup.upstream}`, why, todo: BY_BACKUP };
 }
 
 function pastIn(after: Samples): Impairment | undefined {
-  const blocks = ofReplicas(after, 'indexer_fallen_blocks').map(({ value }) => value);
+  const blocks = ofReplicas(after, 'upstream_fallen_blocks').map(({ value }) => value);
   const fallen = blocks.length === 0 ? 0 : Math.min(...blocks);
   if (fallen > 0) {
-    const { value: from = 0, labels } = ofReplicas(after, 'indexer_fallen_from_seqno')[blocks.indexOf(fallen)] ?? {};
+    const { value: from = 0, labels } = ofReplicas(after, 'upstream_fallen_from_seqno')[blocks.indexOf(fallen)] ?? {};
     const of = blocks.length > 1 ? ` of ${labels?.['indexer']}` : '';
     const why = `the newest block${of} fell from ${grouped(from)} to ${grouped(from - fallen)}`;
     return { says: 'answers from the past', why, todo: 'the-newest-block-fell-back' };
   }
-  const same = ofReplicas(after, 'indexer_head_same_seconds').map(({ value }) => value);
+  const same = ofReplicas(after, 'upstream_head_same_seconds').map(({ value }) => value);
   if (same.length === 0 || Math.min(...same) <= STILL_SECONDS) return undefined;
   const why = `the newest block has been the same for ${duration(1000 * Math.min(...same))}`;
   return { says: 'answers from the past', why, todo: 'the-newest-block-stands-still' };
@@ -134,10 +134,9 @@ function limitedIn(growth: Growth, failures: Failures): Impairment | undefined {
 function feltIn(growth: Growth): string {
   if (areSlow(growth)) return 'slow answers';
   if (growth.of('requests_total', { outcome: 'stale' }) > STALE_PART * validIn(growth)) return 'stale answers';
-  const good = (labels?: Readonly<Record<string, string>>) => growth.good('upstream_requests_total', labels);
   // Neither the question for the head nor what is passed through is cached.
-  const loaded = good() - good({ operation: 'masterchainInfo' }) - good({ operation: 'passThrough' });
-  return loaded === 0 ? 'serving what is cached' : ALL_ANSWERED;
+  const notCached = growth.good({ operation: 'masterchainInfo' }) + growth.good({ operation: 'passThrough' });
+  return growth.good() === notCached ? 'serving what is cached' : ALL_ANSWERED;
 }
 
 /** Whether one in a hundred clients waits long, and not only one or two of few. */
@@ -195,9 +194,9 @@ function lackingIn(growth: Growth, failures: Failures): Impairment | undefined {
 
 /** The indexers that fail while another one does not. */
 function failingAmongOthers(after: Samples): string[] {
-  const samples = after.of('indexer_failing');
+  const samples = after.of('upstream_failing');
   const failing = samples.filter(({ value }) => value > 0);
-  return failing.length === samples.length ? [] : failing.map(({ labels }) => String(labels['indexer']));
+  return failing.length === samples.length ? [] : failing.map(({ labels }) => String(labels['upstream']));
 }
 
 function isEach(samples: readonly MetricSample[]): boolean {
@@ -210,12 +209,12 @@ function troubleIn(growth: Growth, failures: Failures): Cause | undefined {
   if (isEach(after.of('upstream_paused'))) return whyShed('paused', growth, failures);
   const breakers = Map.groupBy(after.of('breaker_open'), ({ labels }) => labels['operation']);
   // The breaker of an operation that nobody asks for closes with its next request, though the indexer is back.
-  const isBack = growth.good('indexer_requests_total') > 0;
+  const isBack = growth.good() > 0;
   const counts = (operation: unknown) => !isBack || growth.of('requests_total', { operation: String(operation) }) > 0;
   if ([...breakers].some(([operation, each]) => isEach(each) && counts(operation))) {
     return whyBreakerOpen(growth, failures);
   }
-  const disproved = after.of('indexer_disproved');
+  const disproved = after.of('upstream_disproved');
   if (isEach(disproved)) return DISPROVED[disproved[0]?.value === 2 ? 'other-chain' : 'lacks-block'];
   const refused = whyKeysRefused(growth, failures);
   if (refused !== undefined) return refused;
@@ -230,13 +229,10 @@ function troubleIn(growth: Growth, failures: Failures): Cause | undefined {
  */
 function countOperations(growth: Growth): { readonly sent: number; readonly failed: number } {
   const passed = { operation: 'passThrough' };
-  const failures = (name: string, labels: Readonly<Record<string, string>> = {}) =>
-    growth.of(name, labels) - growth.good(name, labels);
+  const failures = (labels: Readonly<Record<string, string>> = {}) =>
+    growth.of('upstream_requests_total', labels) - growth.good(labels);
   const sent = growth.of('upstream_requests_total') - growth.of('upstream_requests_total', passed);
-  const answeredByOthers = failingAmongOthers(growth.after).reduce(
-    (sum, indexer) => sum + failures('indexer_requests_total', { indexer }),
-    0,
-  );
-  const failed = failures('upstream_requests_total') - failures('upstream_requests_total', passed) - answeredByOthers;
+  const answeredByOthers = failingAmongOthers(growth.after).reduce((sum, upstream) => sum + failures({ upstream }), 0);
+  const failed = failures() - failures(passed) - answeredByOthers;
   return { sent, failed };
 }

@@ -16,10 +16,10 @@ function historyOf() {
       `request_failures_total code=${world.open ? 'overloaded' : 'upstream-timeout'} ${world.failed}`,
       `shed_total reason=breaker-open ${world.failed}`,
       `refused_requests_total code=too-many-requests ${world.limited}`,
-      `breaker_open indexer=a operation=blocks ${world.open}`,
-      `indexer_requests_total indexer=a result=upstream-timeout ${world.failed}`,
+      `breaker_open upstream=a operation=blocks ${world.open}`,
+      `upstream_requests_total upstream=a result=upstream-timeout ${world.failed}`,
       `upstream_requests_total result=200 ${world.sent}`,
-      `indexer_silent indexer=a ${world.silent}`,
+      `upstream_silent upstream=a ${world.silent}`,
       `redis_available ${world.redis}`,
     ].map(sample);
   const looked = new StatusHistory({

@@ -107,25 +107,25 @@ describe('the verdict', () => {
     ],
     [
       'a breaker is open and hits are served',
-      [ANSWERED, 'breaker_open indexer=a operation=pendingTraces 1'],
+      [ANSWERED, 'breaker_open upstream=a operation=pendingTraces 1'],
       'serving what is cached',
       'the indexer fails, and its circuit breaker is open',
     ],
     [
       'one of two indexers has its breaker open',
-      [ANSWERED, 'breaker_open indexer=a operation=x 1', 'breaker_open indexer=b operation=x 0'],
+      [ANSWERED, 'breaker_open upstream=a operation=x 1', 'breaker_open upstream=b operation=x 0'],
       'serving',
       '',
     ],
     [
       'no indexer serves an operation',
-      [ANSWERED, 'requests_total outcome=invalid 90', 'operation_not_served indexer=a operation=pendingTraces 1'],
+      [ANSWERED, 'requests_total outcome=invalid 90', 'operation_not_served upstream=a operation=pendingTraces 1'],
       'serving without pendingTraces',
       expect.stringMatching(/^the indexer does not serve pendingTraces: .+; clients get 501$/),
     ],
     [
       'one of two indexers does not serve an operation',
-      [ANSWERED, 'operation_not_served indexer=a operation=x 1', 'operation_not_served indexer=b operation=x 0'],
+      [ANSWERED, 'operation_not_served upstream=a operation=x 1', 'operation_not_served upstream=b operation=x 0'],
       'serving',
       '',
     ],
@@ -133,12 +133,10 @@ describe('the verdict', () => {
       'one of two indexers redirects, and is asked for little else than trials',
       [
         ANSWERED,
-        'upstream_requests_total operation=x result=200 10',
-        'upstream_requests_total operation=x result=302 5',
-        'indexer_requests_total indexer=a result=302 5',
-        'indexer_requests_total indexer=b result=200 10',
-        'indexer_failing indexer=a 1',
-        'indexer_failing indexer=b 0',
+        'upstream_requests_total upstream=a operation=x result=302 5',
+        'upstream_requests_total upstream=b operation=x result=200 10',
+        'upstream_failing upstream=a 1',
+        'upstream_failing upstream=b 0',
       ],
       'serving without a',
       'a answers with a redirect; clients get the answers of the others',
@@ -148,8 +146,8 @@ describe('the verdict', () => {
       [
         'requests_total outcome=failed 5',
         'request_failures_total code=upstream-redirect 5',
-        'indexer_failing indexer=a 1',
-        'indexer_failing indexer=b 1',
+        'upstream_failing upstream=a 1',
+        'upstream_failing upstream=b 1',
       ],
       'refusing 100 %',
       'the indexer answers with a redirect',
@@ -196,19 +194,19 @@ describe('the verdict', () => {
     ],
     [
       'the indexer lacks the block that it named',
-      [ANSWERED, 'indexer_disproved indexer=a 1'],
+      [ANSWERED, 'upstream_disproved upstream=a 1'],
       'serving what is cached',
       'the indexer does not have the block that it named: what it says is not there may be there',
     ],
     [
       'the indexer follows another chain',
-      [ANSWERED, 'indexer_disproved indexer=a 2'],
+      [ANSWERED, 'upstream_disproved upstream=a 2'],
       'serving what is cached',
       'the indexer follows another chain than before (global_id)',
     ],
     [
       'one of two indexers lacks the block that it named',
-      [ANSWERED, 'indexer_disproved indexer=a 1', 'indexer_disproved indexer=b 0'],
+      [ANSWERED, 'upstream_disproved upstream=a 1', 'upstream_disproved upstream=b 0'],
       'serving',
       '',
     ],
@@ -225,7 +223,7 @@ describe('the verdict', () => {
         'requests_total operation=y outcome=hit-memory 10',
         'request_failures_total code=overloaded 90',
         'shed_total reason=breaker-open 90',
-        'breaker_open indexer=gone operation=x 1',
+        'breaker_open upstream=gone operation=x 1',
       ],
       'refusing 90 % (x)',
       'the indexer cannot be reached (connect ECONNREFUSED 10.0.0.7:8081); its circuit breaker is open',
@@ -236,7 +234,7 @@ describe('the verdict', () => {
         'requests_total operation=x outcome=hit-memory 94',
         'requests_total operation=x outcome=failed 6',
         'request_failures_total code=upstream-unreachable 6',
-        'breaker_open indexer=gone operation=x 0',
+        'breaker_open upstream=gone operation=x 0',
       ],
       'refusing 6 %',
       'the indexer cannot be reached (connect ECONNREFUSED 10.0.0.7:8081)',
@@ -246,11 +244,11 @@ describe('the verdict', () => {
       [
         'requests_total outcome=miss 60',
         'requests_total outcome=stale 40',
-        'indexer_backup indexer=gone 0',
-        'indexer_backup indexer=b 1',
-        'indexer_requests_total indexer=b result=200 60',
-        'breaker_open indexer=gone operation=x 1',
-        'breaker_open indexer=b operation=x 0',
+        'upstream_backup upstream=gone 0',
+        'upstream_backup upstream=b 1',
+        'upstream_requests_total upstream=b result=200 60',
+        'breaker_open upstream=gone operation=x 1',
+        'breaker_open upstream=b operation=x 0',
       ],
       'served by the backup b',
       'gone cannot be reached (connect ECONNREFUSED 10.0.0.7:8081)',
@@ -259,9 +257,9 @@ describe('the verdict', () => {
       'the breaker of an operation that nobody asks for is still open when the indexer is back',
       [
         'requests_total operation=x outcome=miss 10',
-        'indexer_requests_total indexer=a result=200 10',
-        'breaker_open indexer=a operation=x 0',
-        'breaker_open indexer=a operation=y 1',
+        'upstream_requests_total upstream=a result=200 10',
+        'breaker_open upstream=a operation=x 0',
+        'breaker_open upstream=a operation=y 1',
       ],
       'serving',
       '',
@@ -270,16 +268,20 @@ describe('the verdict', () => {
       'a backup answers after the first failure of the others',
       [
         'requests_total outcome=miss 10',
-        'indexer_backup indexer=b 1',
-        'indexer_requests_total indexer=a result=500 1',
-        'indexer_requests_total indexer=b result=200 1',
+        'upstream_backup upstream=b 1',
+        'upstream_requests_total upstream=a result=500 1',
+        'upstream_requests_total upstream=b result=200 1',
       ],
       'served by the backup b',
       'a answers 500',
     ],
     [
       'a backup helps where the others are full',
-      ['requests_total outcome=miss 60', 'indexer_backup indexer=b 1', 'indexer_requests_total indexer=b result=200 6'],
+      [
+        'requests_total outcome=miss 60',
+        'upstream_backup upstream=b 1',
+        'upstream_requests_total upstream=b result=200 6',
+      ],
       'served by the backup b',
       'all slots of the others are in use',
     ],
@@ -319,12 +321,10 @@ describe('the verdict', () => {
       [
         ANSWERED,
         'requests_total outcome=miss 20',
-        'upstream_requests_total result=200 15',
-        'upstream_requests_total result=upstream-timeout 5',
-        'indexer_requests_total indexer=a result=upstream-timeout 5',
-        'indexer_requests_total indexer=b result=200 15',
-        'indexer_failing indexer=a 0',
-        'indexer_failing indexer=b 0',
+        'upstream_requests_total upstream=a result=upstream-timeout 5',
+        'upstream_requests_total upstream=b result=200 15',
+        'upstream_failing upstream=a 0',
+        'upstream_failing upstream=b 0',
       ],
       'all are answered',
       'a does not answer in time',
@@ -347,13 +347,13 @@ describe('the verdict', () => {
     ],
     [
       'an indexer does not say its head',
-      [ANSWERED, 'indexer_silent indexer=a 1', 'indexer_silent indexer=b 0'],
+      [ANSWERED, 'upstream_silent upstream=a 1', 'upstream_silent upstream=b 0'],
       'all are answered',
       'a does not say its newest block: nobody knows how far it is behind',
     ],
     [
       'the history of an indexer is shorter than that of another one',
-      [ANSWERED, 'indexer_first_seqno indexer=a 5', 'indexer_first_seqno indexer=b 1006'],
+      [ANSWERED, 'upstream_first_seqno upstream=a 5', 'upstream_first_seqno upstream=b 1006'],
       'all are answered',
       "b's history begins at block 1006: give all indexers the same",
     ],
@@ -361,9 +361,9 @@ describe('the verdict', () => {
       'the histories of two indexers are shorter than that of a third one',
       [
         ANSWERED,
-        'indexer_first_seqno indexer=a 5000',
-        'indexer_first_seqno indexer=b 1',
-        'indexer_first_seqno indexer=c 7000',
+        'upstream_first_seqno upstream=a 5000',
+        'upstream_first_seqno upstream=b 1',
+        'upstream_first_seqno upstream=c 7000',
       ],
       'all are answered',
       "a's history begins at block 5000: give all indexers the same; c's history begins at block 7000: give all indexers the same",
@@ -372,10 +372,10 @@ describe('the verdict', () => {
       'histories that are nearly the same, and that of a backup',
       [
         ANSWERED,
-        'indexer_first_seqno indexer=a 5',
-        'indexer_first_seqno indexer=b 1005',
-        'indexer_first_seqno indexer=c 9000',
-        'indexer_backup indexer=c 1',
+        'upstream_first_seqno upstream=a 5',
+        'upstream_first_seqno upstream=b 1005',
+        'upstream_first_seqno upstream=c 9000',
+        'upstream_backup upstream=c 1',
       ],
       'serving',
       '',
@@ -384,16 +384,16 @@ describe('the verdict', () => {
       'the chain stands still, and what a backup says does not count',
       [
         ANSWERED,
-        'indexer_head_same_seconds indexer=a 121',
-        'indexer_head_same_seconds indexer=b 0',
-        'indexer_backup indexer=b 1',
+        'upstream_head_same_seconds upstream=a 121',
+        'upstream_head_same_seconds upstream=b 0',
+        'upstream_backup upstream=b 1',
       ],
       'answers from the past',
       'the newest block has been the same for 2 min',
     ],
     [
       'one of two chains stands still',
-      [ANSWERED, 'indexer_head_same_seconds indexer=a 300', 'indexer_head_same_seconds indexer=b 0'],
+      [ANSWERED, 'upstream_head_same_seconds upstream=a 300', 'upstream_head_same_seconds upstream=b 0'],
       'serving',
       '',
     ],
@@ -405,13 +405,13 @@ describe('the verdict', () => {
     ],
     [
       'the chain is ahead of our clock',
-      [ANSWERED, 'indexer_head_age_seconds indexer=a -6', 'indexer_head_age_seconds indexer=b -7'],
+      [ANSWERED, 'upstream_head_age_seconds upstream=a -6', 'upstream_head_age_seconds upstream=b -7'],
       'all are answered',
       'the chain is 6 s ahead of our clock',
     ],
     [
       'the chain is behind our clock, as it is while an indexer catches up',
-      [ANSWERED, 'indexer_head_age_seconds indexer=a 7200', 'redis_clock_offset_seconds 4.9'],
+      [ANSWERED, 'upstream_head_age_seconds upstream=a 7200', 'redis_clock_offset_seconds 4.9'],
       'serving',
       '',
     ],
@@ -540,13 +540,13 @@ describe('the verdict', () => {
     ],
     [
       'the head fell back',
-      [ANSWERED, 'indexer_fallen_blocks indexer=a 1250', 'indexer_fallen_from_seqno indexer=a 62000000'],
+      [ANSWERED, 'upstream_fallen_blocks upstream=a 1250', 'upstream_fallen_from_seqno upstream=a 62000000'],
       'answers from the past',
       'the newest block fell from 62,000,000 to 61,998,750',
     ],
     [
       'the head of one of two indexers fell back',
-      [ANSWERED, 'indexer_fallen_blocks indexer=a 1250', 'indexer_fallen_blocks indexer=b 0'],
+      [ANSWERED, 'upstream_fallen_blocks upstream=a 1250', 'upstream_fallen_blocks upstream=b 0'],
       'serving',
       '',
     ],
@@ -568,16 +568,20 @@ describe('the verdict', () => {
 
   it.each([
     [['requests_total outcome=failed 10'], 'refusing 100 %'],
-    [[ANSWERED, 'indexer_failing indexer=a 1', 'indexer_failing indexer=b 0'], 'serving without a'],
+    [[ANSWERED, 'upstream_failing upstream=a 1', 'upstream_failing upstream=b 0'], 'serving without a'],
   ])('does not say of an indexer that fails that it does not say its newest block: %j', (lines, says) => {
-    const samples = new Samples([...lines, 'indexer_silent indexer=a 1'].map(sample), 10_000);
+    const samples = new Samples([...lines, 'upstream_silent upstream=a 1'].map(sample), 10_000);
     expect(verdictOf(NOTHING, samples, FAILURES)).toMatchObject({ says, also: [] });
   });
 
   it('of a backup says what was wrong with the others when the window began', () => {
-    const counted = ['requests_total outcome=miss 10', 'indexer_backup indexer=b 1', 'indexer_backup indexer=gone 0'];
-    const before = ['indexer_failing indexer=gone 1', 'indexer_requests_total indexer=b result=200 10'];
-    const after = ['indexer_failing indexer=gone 0', 'indexer_requests_total indexer=b result=200 20'];
+    const counted = [
+      'requests_total outcome=miss 10',
+      'upstream_backup upstream=b 1',
+      'upstream_backup upstream=gone 0',
+    ];
+    const before = ['upstream_failing upstream=gone 1', 'upstream_requests_total upstream=b result=200 10'];
+    const after = ['upstream_failing upstream=gone 0', 'upstream_requests_total upstream=b result=200 20'];
     const samples = [before, after].map(
       (lines, place) => new Samples([...counted, ...lines].map(sample), 10_000 * place),
     );
