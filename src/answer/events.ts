@@ -70,11 +70,11 @@ export type ProxyEvent =
   | { readonly name: 'pause'; readonly indexer: string; readonly state: 'ended' }
   /** The indexer answered 429 for this key alone. */
   | ({ readonly name: 'key-paused'; readonly indexer: string } & KeyPaused)
-  /** An indexer is asked less where there are others, or as before; its word of its chain is wrong, or believed again. */
+  /** An indexer is asked less where there are others, or as before; its head failed the head check, or is accepted again. */
   | {
       readonly name: 'indexer-state';
       readonly indexer: string;
-      readonly state: 'failing' | 'well' | 'behind' | 'caught-up' | HeadFault | 'believed';
+      readonly state: 'unhealthy' | 'healthy' | 'behind' | 'caught-up' | HeadFault | 'head-accepted';
     }
   /** The head of an indexer has fallen back, or is there again (`undefined`). */
   | { readonly name: 'head-fell'; readonly indexer: string; readonly fall: Fall | undefined }

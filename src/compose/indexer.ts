@@ -132,11 +132,11 @@ export function openIndexer(
     isOurChain,
     askEveryMs: () => headEveryMs(HEAD_EVERY_MS, indexer.requestsPerSecond, instances()),
     onFall: (fall) => report({ name: 'head-fell', indexer: name, fall }),
-    onFault: (fault) => report({ name: 'indexer-state', indexer: name, state: fault ?? 'believed' }),
+    onFault: (fault) => report({ name: 'indexer-state', indexer: name, state: fault ?? 'head-accepted' }),
     now,
   });
   const shares = Object.fromEntries(operations.names.map((operation) => [operation, SHARE_OF_ANOTHER]));
-  const onTransition = (state: 'failing' | 'well') => report({ name: 'indexer-state', indexer: name, state });
+  const onTransition = (state: 'unhealthy' | 'healthy') => report({ name: 'indexer-state', indexer: name, state });
   const route: FleetRoute = {
     index: indexer.index,
     isBackup: indexer.isBackup,

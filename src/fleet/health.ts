@@ -18,7 +18,7 @@ const DECAY_MS: Ms = 10_000;
 export interface HealthDependencies {
   readonly now: () => MonotonicMs;
   /** Called when it begins to fail, and when a trial was answered. */
-  readonly onTransition: (state: 'failing' | 'well') => void;
+  readonly onTransition: (state: 'unhealthy' | 'healthy') => void;
 }
 
 /**
@@ -41,7 +41,7 @@ export class Health {
       now,
       failures: new FailuresInARow(FAILURES),
       openMs: (failedTrials) => Math.min(TRIAL_AFTER_MS * 2 ** failedTrials, LATEST_TRIAL_MS),
-      onTransition: ({ state }) => onTransition(state === 'open' ? 'failing' : 'well'),
+      onTransition: ({ state }) => onTransition(state === 'open' ? 'unhealthy' : 'healthy'),
     });
   }
 

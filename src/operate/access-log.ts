@@ -31,13 +31,16 @@ export function accessLog(dependencies: AccessLogDependencies): (request: Answer
   let second = 0;
   let failedInSecond = 0;
   let unlogged = 0;
-  const write = (level: 'info' | 'warn', { key, client, ms, ...request }: AnsweredRequest) => {
+  const write = (level: 'info' | 'warn', { id, key, client, ms, indexer, joined, ...request }: AnsweredRequest) => {
     const fields = {
+      requestId: id,
       ...request,
+      upstream: indexer,
+      collapsedWith: joined,
       client: shown(client),
       key: key && loggedKey(key),
-      ms: Math.round(ms * 10) / 10,
-      ...(unlogged > 0 && { failedBefore: unlogged }),
+      durationMs: Math.round(ms * 10) / 10,
+      ...(unlogged > 0 && { suppressed: unlogged }),
     };
     unlogged = 0;
     logger[level](fields, 'request');

@@ -31,9 +31,9 @@ interface Line {
   /** Of a topic, a line is written once a minute for each cause. */
   readonly topic?: string;
   readonly cause?: string;
-  /** What failed, or is well: nothing else shows that it is well again. Absent where anything does. */
+  /** What failed, or works: nothing else shows that it works again. Absent where anything does. */
   readonly operation?: string;
-  /** Whether it says that all is well again: then it is written after {@link GOOD_AGAIN} of them, if it says news. */
+  /** Whether it says that the failure is over: then it is written after {@link GOOD_AGAIN} of them, if it says news. */
   readonly isGood?: true;
 }
 
@@ -50,7 +50,11 @@ const indexerFails = (
   cause: string | number,
   fields: object,
 ): Line => ({
-  ...about(topicOf(indexer), `${operation} ${cause}`, warn('the indexer fails', { indexer, operation, ...fields })),
+  ...about(
+    topicOf(indexer),
+    `${operation} ${cause}`,
+    warn('the indexer fails', { upstream: indexer, operation, ...fields }),
+  ),
   operation,
 });
 
@@ -62,22 +66,22 @@ const noSockets = (message: string, cause: unknown): Line =>
   );
 
 const STATES = {
-  failing: (indexer: string) => warn('requests to this indexer fail: the others are asked', { indexer }),
-  well: (indexer: string) => info('this indexer answers and is asked again', { indexer }),
-  behind: (indexer: string) => warn('the chain of this indexer is behind: the others are asked', { indexer }),
-  'caught-up': (indexer: string) => info('the chain of this indexer has caught up: it is asked again', { indexer }),
-  'lacks-block': (indexer: string) =>
+  unhealthy: (upstream: string) =>
+    warn('the indexer is unhealthy: its requests fail, and the others are asked', { upstream }),
+  healthy: (upstream: string) => info('the indexer is healthy again, and is asked', { upstream }),
+  behind: (upstream: string) => warn('the indexer is behind: the others are asked', { upstream }),
+  'caught-up': (upstream: string) => info('the indexer has caught up, and is asked again', { upstream }),
+  'lacks-block': (upstream: string) =>
     warn(
-      'the indexer does not have the block that it named: its 404s may be wrong, and others are asked where there are',
-      {
-        indexer,
-      },
+      'the indexer failed its head check: it does not have the block that it named. Its 404s may be wrong, and others are asked where there are',
+      { upstream },
     ),
-  'other-chain': (indexer: string) =>
-    warn('the indexer follows another chain (global_id): its head is refused, and others are asked where there are', {
-      indexer,
-    }),
-  believed: (indexer: string) => info('the indexer has the blocks that it names, of our chain', { indexer }),
+  'other-chain': (upstream: string) =>
+    warn(
+      'the indexer failed its head check: it follows another chain (global_id). Its head is refused, and others are asked where there are',
+      { upstream },
+    ),
+  'head-accepted': (upstream: string) => info('the indexer passes its head check again', { upstream }),
 };
 
 /** A path that a client has asked for. Its long parts may be accounts or secrets. */
@@ -92,9 +96,9 @@ interface ErrorAnswer {
 }
 
 /** What an indexer says with an error, for the log. */
-function saidIn({ status, says }: ErrorAnswer): { readonly said?: string } {
+function saidIn({ status, says }: ErrorAnswer): { readonly upstreamMessage?: string } {
   const said = sayingOf(status, says);
-  return said === undefined ? {} : { said };
+  return said === undefined ? {} : { upstreamMessage: said };
 }
 
 /** The indexers of the settings. */
@@ -120,14 +124,19 @@ const answerLines = (
     const got = refused.status;
     const clients = isOne ? `clients get ${got}` : `the others are asked; clients get ${got} only if all fail`;
     const message = `${sentenceOf(refused)}: check ${setting} (${clients})`;
-    return about(topicOf(indexer), 'key', error(message, { indexer, ...fields }));
+    return about(topicOf(indexer), 'key', error(message, { upstream: indexer, ...fields }));
   };
   return {
     'upstream-answered': (event) => {
       const { indexer, operation, status } = event;
       const isRefusedKey = outcomeOfStatus(status) === 'refused-key';
       if (status < 500 && !isRefusedKey) {
-        return { ...info('the indexer answers again', { indexer }), topic: topicOf(indexer), operation, isGood: true };
+        return {
+          ...info('the indexer answers again', { upstream: indexer }),
+          topic: topicOf(indexer),
+          operation,
+          isGood: true,
+        };
       }
       // What the answer to an operation means is reported once it is read. A client's own key is between the two.
       if (OPERATIONS.has(operation) && event.isForHead !== true) return undefined;
@@ -142,7 +151,7 @@ const answerLines = (
       // Of these the pause, and the guard of what is not served, report when they begin and end.
       return code === 'upstream-rate-limited' || code === 'not-served'
         ? undefined
-        : indexerFails(event, code, { code, ...(begins !== undefined && { status, contentType, begins }) });
+        : indexerFails(event, code, { code, ...(begins !== undefined && { status, contentType, bodyStart: begins }) });
     },
   };
 };
@@ -155,44 +164,54 @@ const LINES: ByEvent<Line | undefined> = {
   'few-open-files': ({ warning }) => warn(warning),
   'operation-served': ({ indexer, operation, isServed }) =>
     isServed
-      ? info('the indexer serves this operation again', { indexer, operation })
+      ? info('the indexer serves this operation again', { upstream: indexer, operation })
       : warn(`${notServedText(operation)}: clients get ${FAILURES['not-served'].status} where no other serves it`, {
-          indexer,
+          upstream: indexer,
           operation,
         }),
   'indexer-state': ({ indexer, state }) => STATES[state](indexer),
   'head-fell': ({ indexer, fall }) =>
     fall === undefined
-      ? info('the newest block of the indexer is no longer below the one that it had fallen from', { indexer })
+      ? info('the newest block of the indexer is no longer below the one that it had fallen from', {
+          upstream: indexer,
+        })
       : about(
           `head of ${indexer}`,
           '',
-          warn('answers from the past: the newest block of the indexer fell', { indexer, ...fall }),
+          warn('answers from the past: the newest block of the indexer fell', {
+            upstream: indexer,
+            fromSeqno: fall.from,
+            toSeqno: fall.to,
+          }),
         ),
-  'shorter-history': ({ indexer, first }) => warn(shorterHistoryText(indexer, first), { indexer, first }),
+  'shorter-history': ({ indexer, first }) =>
+    warn(shorterHistoryText(indexer, first), { upstream: indexer, firstSeqno: first }),
   breaker: ({ indexer, operation, state }) =>
     state === 'open'
-      ? warn('circuit breaker opened', { indexer, operation })
-      : info('circuit breaker closed', { indexer, operation }),
+      ? warn('circuit breaker opened', { upstream: indexer, operation })
+      : info('circuit breaker closed', { upstream: indexer, operation }),
   pause: ({ indexer, ...event }) =>
     event.state === 'begun'
-      ? warn(`${sentenceOf(SHED.paused)}: nothing is sent to it until it ends`, { indexer, ms: event.ms })
-      : info('pause ended: the indexer answers again', { indexer }),
+      ? warn(`${sentenceOf(SHED.paused)}: nothing is sent to it until it ends`, {
+          upstream: indexer,
+          pauseMs: event.ms,
+        })
+      : info('pause ended: the indexer answers again', { upstream: indexer }),
   'key-paused': ({ indexer, key, isCached, ms }) =>
     about(
       `paused keys of ${indexer}`,
       '',
       warn(`${sentenceOf(SHED['key-paused'])}: nothing is asked for it until the time that was asked for is over`, {
-        indexer,
+        upstream: indexer,
         ...(isCached ? { key: loggedKey(key) } : { path: shownPath(key) }),
-        ms,
+        pauseMs: ms,
       }),
     ),
   // Its causes are lines of their own.
   verdict: ({ says, why, todo }) =>
     info(why === '' ? 'clients are served as always' : 'clients are not served as always', {
-      says,
-      ...(why !== '' && { why, todo: `docs/incidents.md#${todo}` }),
+      verdict: says,
+      ...(why !== '' && { cause: why, runbook: `docs/incidents.md#${todo}` }),
     }),
   'rate-shared': ({ shared }) =>
     shared
@@ -261,13 +280,13 @@ const LINES: ByEvent<Line | undefined> = {
       : undefined,
 };
 
-/** What was said of a topic that is not well, or was not. */
+/** What was said of a topic that fails, or did. */
 interface TopicLog {
   /** When each cause was last logged. */
   readonly at: Map<string, MonotonicMs>;
   /** What failed last. */
   operation: string | undefined;
-  /** Whether it was logged that it is not well, and not since then that it is. */
+  /** Whether it was logged that it fails, and not since then that it works again. */
   isOpen: boolean;
   goodInARow: number;
 }

@@ -6,7 +6,7 @@ const answered = { name: 'upstream-answered', ...of, status: 200, ms: 5 } as con
 const failed = { name: 'upstream-failed', ...of, code: 'upstream-unreachable', ms: 5 } as const;
 const cause = new Error('connect ECONNREFUSED 10.0.0.7:8081');
 const useless = { name: 'upstream-useless', ...of, status: 200 } as const;
-const states = ['failing', 'well', 'behind', 'caught-up', 'lacks-block', 'other-chain', 'believed'] as const;
+const states = ['unhealthy', 'healthy', 'behind', 'caught-up', 'lacks-block', 'other-chain', 'head-accepted'] as const;
 const says = { words: 'daily limit reached', retryAfterMs: 1000 };
 
 /** Each line of the log by what it is written for: events in a row, of which the last one writes it. */

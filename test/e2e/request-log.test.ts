@@ -16,13 +16,13 @@ describe('a request', () => {
     expect(idsAtIndexer(world)).toContain('wallet/7:a=b');
     expect(linesOf(world)).toEqual([
       expect.objectContaining({
-        id: 'wallet/7:a=b',
+        requestId: 'wallet/7:a=b',
         client: '127.0.0.0/24',
         operation: 'masterchainBlockShards',
         key: expect.stringMatching(/^[\w-]{16}$/),
         status: 200,
         cacheStatus: expect.stringContaining('fwd=miss'),
-        ms: expect.any(Number),
+        durationMs: expect.any(Number),
       }),
     ]);
   });
@@ -34,10 +34,10 @@ describe('a request', () => {
     const hit = await world.ask(target, { headers: { 'X-Request-Id': 'wallet-9' } });
     expect([hit.headers['x-request-id'], linesOf(world).at(-1)]).toEqual([
       undefined,
-      expect.objectContaining({ id: 'wallet-9', cacheStatus: expect.stringContaining('hit') }),
+      expect.objectContaining({ requestId: 'wallet-9', cacheStatus: expect.stringContaining('hit') }),
     ]);
     await world.ask(target);
-    expect(linesOf(world).at(-1)).not.toHaveProperty('id');
+    expect(linesOf(world).at(-1)).not.toHaveProperty('requestId');
     const { loggedKey } = JSON.parse(
       (await world.proxy.askAdmin(`/explain?target=${encodeURIComponent(target)}`)).text,
     );
@@ -52,8 +52,8 @@ describe('a request', () => {
     const second = await world.proxy.sendIn(target, { headers: { 'X-Request-Id': 'second' } });
     await Promise.all([first.answer, second.answer]);
     expect(idsAtIndexer(world)).toEqual(['first']);
-    const lines = linesOf(world) as { id?: string; joined?: string }[];
-    expect(lines.map(({ id, joined }) => [id, joined]).sort()).toEqual([
+    const lines = linesOf(world) as { requestId?: string; collapsedWith?: string }[];
+    expect(lines.map(({ requestId, collapsedWith }) => [requestId, collapsedWith]).sort()).toEqual([
       ['first', undefined],
       ['second', 'first'],
     ]);
@@ -76,7 +76,7 @@ describe('a request', () => {
     });
     await several.ask(unknownTransaction());
     const hosts = [new URL(refusing.indexer.url).host, '127.0.0.1:1'];
-    expect(hosts).toContain((linesOf(several)[0] as { indexer?: string }).indexer);
+    expect(hosts).toContain((linesOf(several)[0] as { upstream?: string }).upstream);
   });
 
   it('whose answer is not of the API shows in the log who answered: status, type and the first 100 bytes', async () => {
@@ -90,7 +90,7 @@ describe('a request', () => {
         code: 'upstream-invalid',
         status: 200,
         contentType: 'text/html',
-        begins: body.slice(0, 100),
+        bodyStart: body.slice(0, 100),
       }),
     );
   });
@@ -112,7 +112,10 @@ describe('a request', () => {
       });
       const id = reply.headers['x-request-id'];
       expect(id).toMatch(/^[0-9a-f-]{36}$/);
-      expect([idsAtIndexer(world).at(-1), linesOf(world).at(-1)]).toEqual([id, expect.objectContaining({ id })]);
+      expect([idsAtIndexer(world).at(-1), linesOf(world).at(-1)]).toEqual([
+        id,
+        expect.objectContaining({ requestId: id }),
+      ]);
     }
   });
 
@@ -140,7 +143,7 @@ describe('a request', () => {
     await ask(15);
     world.advance(1000);
     await ask(1);
-    const lines = linesOf(world) as { failedBefore?: number }[];
-    expect([lines.length, lines.at(-1)?.failedBefore]).toEqual([11, 5]);
+    const lines = linesOf(world) as { suppressed?: number }[];
+    expect([lines.length, lines.at(-1)?.suppressed]).toEqual([11, 5]);
   });
 });

@@ -31,7 +31,9 @@ describe('of two indexers', () => {
     for (let time = 0; time < 10; time++) loads.push(replicas.askAtOnce(10));
     expect(statuses((await Promise.all(loads)).flat())).toEqual(RIGHT);
     expect(await replicas.metricOf(0, 'failing')).toBe(1);
-    expect(replicas.proxy.log.map(({ msg }) => msg)).toContain('requests to this indexer fail: the others are asked');
+    expect(replicas.proxy.log.map(({ msg }) => msg)).toContain(
+      'the indexer is unhealthy: its requests fail, and the others are asked',
+    );
     const revived = await replicas.revive(0);
     await vi.waitFor(
       async () => {
@@ -85,8 +87,16 @@ describe('of two indexers', () => {
     const lines = replicas.proxy.log.filter(({ level }) => level >= 40);
     // It answered a head poll a moment ago, so the first line does not say that it refuses the key.
     expect(lines).toEqual([
-      expect.objectContaining({ indexer, status: 401, said: '401: API key does not exist', msg: 'the indexer fails' }),
-      expect.objectContaining({ indexer, msg: 'requests to this indexer fail: the others are asked' }),
+      expect.objectContaining({
+        upstream: indexer,
+        status: 401,
+        upstreamMessage: '401: API key does not exist',
+        msg: 'the indexer fails',
+      }),
+      expect.objectContaining({
+        upstream: indexer,
+        msg: 'the indexer is unhealthy: its requests fail, and the others are asked',
+      }),
     ]);
   });
 

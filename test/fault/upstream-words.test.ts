@@ -8,7 +8,7 @@ const start = () => World.start({ ...ANY_WORLD, proxy: { stopsTime: true, env: {
 
 const verdictOf = async (world: World) => JSON.parse((await world.proxy.askAdmin('/status.json')).text).verdict;
 const saidIn = (world: World) =>
-  world.proxy.log.flatMap((line) => ('said' in line ? [[line.msg, line.said] as const] : []));
+  world.proxy.log.flatMap((line) => ('upstreamMessage' in line ? [[line.msg, line.upstreamMessage] as const] : []));
 
 /** Asks for different keys, which fail with this answer, between two looks at the metrics. */
 async function failWith(world: World, body: string, headers: Readonly<Record<string, string>>, status: number) {

@@ -35,7 +35,7 @@ describe('of one indexer that refuses the key of a process that has just started
     expect([status, text]).toEqual([502, '{"error":"the indexer refuses the API key of this proxy"}']);
     await proxy.untilLogged('the indexer refuses our API key: check UPSTREAM_API_KEY (clients get 502)');
     const bad = proxy.log.filter(({ level }) => level >= 40).map((line) => ({ ...line }));
-    expect(bad).toEqual([expect.objectContaining({ level: 50, said: '401: API key does not exist' })]);
+    expect(bad).toEqual([expect.objectContaining({ level: 50, upstreamMessage: '401: API key does not exist' })]);
     expect(proxy.output).not.toContain('of-another');
   });
 });
