@@ -6,7 +6,7 @@ import type { Route } from '../admission/route.ts';
 import type { MemoryTier } from '../cache/memory-tier.ts';
 import type { RedisTier } from '../cache/redis-tier.ts';
 import type { FollowerState } from '../chain/follower-switch.ts';
-import type { IndexerHead } from '../chain/indexer-head.ts';
+import { HEAD_FAULTS, type IndexerHead } from '../chain/indexer-head.ts';
 import type { ReadBlocks } from '../chain/read-blocks.ts';
 import type { LastWord } from '../chain/shown-chain.ts';
 import type { Touches } from '../chain/touches.ts';
@@ -87,35 +87,33 @@ export function addGauges(registry: Registry, sources: GaugeSources): void {
     add(name, help, ['upstream'], () =>
       all.map((indexer) => ({ value: read(indexer), labels: { upstream: indexer.name } })),
     );
-  gauge(
-    'verdict',
-    'How clients are served: 0 as always, 1 all but not as always, 2 some are refused.',
-    sources.verdict,
-  );
-  gauge('memory_bytes', 'Bytes in the memory tier, overhead included.', () => memory.sizeBytes);
-  gauge('memory_max_bytes', 'The most bytes that the memory tier may hold.', () => maxMemoryBytes);
-  gauge('memory_entries', 'Entries in the memory tier.', () => memory.count);
+  gauge('verdict', 'How clients are served: 0 as usual, 1 degraded, 2 some are refused.', sources.verdict);
+  gauge('memory_tier_bytes', 'Bytes in the memory tier, overhead included.', () => memory.sizeBytes);
+  gauge('memory_tier_max_bytes', 'The most bytes that the memory tier may hold.', () => maxMemoryBytes);
+  gauge('memory_tier_entries', 'Entries in the memory tier.', () => memory.count);
   gauge('requests_in_flight', 'Requests of clients that are not answered yet.', () => server.requestsInFlight);
-  gauge('upstream_in_flight', 'Requests at the indexer now.', () => admission.inFlight);
-  gauge('upstream_concurrency_limit', 'The most requests of the operations at the indexer.', () =>
-    all.reduce((sum, { route }) => sum + (route.isBackup ? 0 : route.slots.max), 0),
-  );
-  gauge('upstream_queued', 'Requests that wait for a slot.', () => admission.backlog.size);
-  gauge('waiting_clients', 'Clients whose requests wait for a slot at the indexer.', () => waitingClients().length);
+  gauge('upstream_requests_in_flight', 'Requests at all indexers now.', () => admission.inFlight);
   gauge(
-    'waiting_greediest_ratio',
-    'The part of what waits that one client has, the greediest.',
+    'upstream_concurrency_limit',
+    'Slots of all indexers but backups: the most requests for cached operations at once.',
+    () => all.reduce((sum, { route }) => sum + (route.isBackup ? 0 : route.slots.max), 0),
+  );
+  gauge('upstream_requests_queued', 'Requests that wait for a slot at an indexer.', () => admission.backlog.size);
+  gauge('queued_clients', 'Clients whose requests wait for a slot at the indexer.', () => waitingClients().length);
+  gauge(
+    'top_client_queued_ratio',
+    'Share of the queued requests that belong to the client with the most, 0 to 1.',
     () => waitingClients()[0]?.share ?? 0,
   );
   gauge(
-    'asking_greediest_ratio',
-    'The part of the requests that memory did not answer that one client of several asks for, the greediest; estimated.',
+    'top_client_requests_ratio',
+    'Share of the requests not answered from memory that come from the busiest of several clients, 0 to 1; estimated.',
     () => {
       const [first, second] = sources.topClients.top(2);
       return second === undefined ? 0 : (first?.share ?? 0);
     },
   );
-  add('upstream_expected_wait_seconds', 'How long a miss would wait for a slot now.', ['operation'], () =>
+  add('upstream_expected_wait_seconds', 'How long a miss would wait for a slot at an indexer now.', ['operation'], () =>
     operations.map((operation) => ({
       value: admission.backlog.expectedWaitMs(operation) / 1000,
       labels: { operation },
@@ -124,13 +122,13 @@ export function addGauges(registry: Registry, sources: GaugeSources): void {
   gauge('redis_clock_offset_seconds', "How far the clock of Redis is ahead of this machine's.", () =>
     redis === undefined ? 0 : clock.aheadOfWallMs / 1000,
   );
-  gauge('redis_writes_pending', 'Redis writes under way.', () => redis?.tier.pendingWrites ?? 0);
+  gauge('redis_pending_writes', 'Writes to Redis that are under way.', () => redis?.tier.pendingWrites ?? 0);
   ofIndexer('upstream_head_seqno', 'The newest masterchain block of each indexer; 0 if unknown.', ({ head }) =>
     Math.max(0, head.seqno),
   );
   add(
     'upstream_first_seqno',
-    'The oldest masterchain block of each indexer, by its own word. Absent while unknown.',
+    'The oldest masterchain block that each indexer reports. Absent while unknown.',
     ['upstream'],
     () =>
       all.flatMap(({ name, head: { oldestBlock } }) =>
@@ -146,26 +144,28 @@ export function addGauges(registry: Registry, sources: GaugeSources): void {
     );
   said(
     'upstream_head_age_seconds',
-    'How old the newest block of each indexer was when it named it, by our clock. Absent while nobody asks for it.',
+    'Age of the newest block of each indexer at its last head poll, by our clock; negative if it is ahead. Absent without head polls.',
     ({ ageMs }) => ageMs,
   );
   said(
-    'upstream_head_same_seconds',
-    'For how long each indexer has named the same newest block. Absent while nobody asks for it.',
+    'upstream_head_unchanged_seconds',
+    'How long the newest block of each indexer has been the same. Absent without head polls.',
     ({ sameForMs }) => sameForMs,
   );
   ofIndexer(
-    'upstream_fallen_blocks',
-    'The blocks by which the head of an indexer is below the one that it has fallen from; 0 while it has not.',
+    'upstream_head_rollback_blocks',
+    'Blocks between the head of an indexer and the higher head that it had before, as after a restored database; else 0.',
     ({ head: { fall } }) => (fall === undefined ? 0 : fall.from - fall.to),
   );
   ofIndexer(
-    'upstream_fallen_from_seqno',
-    'The block that the head of an indexer has fallen from; 0 while it has not.',
+    'upstream_head_rollback_from_seqno',
+    'The head that an indexer had before its head fell back; else 0.',
     ({ head: { fall } }) => fall?.from ?? 0,
   );
-  ofIndexer('upstream_silent', 'Whether an indexer does not say its newest block (1) when it is asked for it.', (it) =>
-    Number(it.head.isSilent),
+  ofIndexer(
+    'upstream_unresponsive',
+    'Whether an indexer does not answer head polls (1): how far it is behind is not known.',
+    (it) => Number(it.head.isUnresponsive),
   );
   ofIndexer('upstream_backup', 'Whether an indexer is a backup (1).', ({ route }) => Number(route.isBackup));
   ofIndexer(
@@ -176,34 +176,41 @@ export function addGauges(registry: Registry, sources: GaugeSources): void {
   ofIndexer('upstream_behind', 'Whether an indexer is too far behind (1) to be asked.', (it) =>
     Number(heads?.isBehind(it.route.index) === true),
   );
-  const faults = [undefined, 'lacks-block', 'other-chain'];
-  ofIndexer(
-    'upstream_disproved',
-    'What is wrong with what an indexer says of its chain: 0 nothing, 1 it lacks a block that it named, 2 it follows another chain.',
-    ({ head }) => faults.indexOf(head.fault),
+  add(
+    'upstream_head_check_failed',
+    'Whether an indexer failed its head check (1): it lacks a block that it named, or follows another chain.',
+    ['upstream', 'reason'],
+    () =>
+      all.flatMap(({ name, head }) =>
+        HEAD_FAULTS.map((reason) => ({ value: Number(head.fault === reason), labels: { upstream: name, reason } })),
+      ),
   );
   ofIndexer('upstream_slots_in_use', 'Slots in use at each indexer.', ({ route }) => route.slots.inUse);
   ofIndexer(
-    'upstream_peak_seconds',
-    'The longest that requests to each indexer took of late.',
+    'upstream_peak_latency_seconds',
+    'The longest time that a recent request to each indexer took.',
     ({ route }) => (route.health?.peakMs ?? 0) / 1000,
   );
-  ofIndexer('upstream_failing', 'Whether an indexer fails (1): the others are asked.', (it) =>
+  ofIndexer('upstream_unhealthy', 'Whether requests to an indexer fail (1): the others are asked.', (it) =>
     Number(it.route.health?.isWell === false),
   );
   ofIndexer('upstream_paused', `Whether ${sentenceOf(SHED.paused)} and has not answered since (1).`, ({ pause }) =>
     Number(!pause.breaker.isClosed),
   );
-  add('breaker_open', 'Whether the circuit breaker of an operation is open (1).', ['upstream', 'operation'], () =>
-    all.flatMap(({ name, breakers }) =>
-      [...breakers].map(([operation, { breaker }]) => ({
-        value: Number(!breaker.isClosed),
-        labels: { upstream: name, operation },
-      })),
-    ),
+  add(
+    'circuit_breaker_open',
+    'Whether the circuit breaker of an operation at an indexer is open (1).',
+    ['upstream', 'operation'],
+    () =>
+      all.flatMap(({ name, breakers }) =>
+        [...breakers].map(([operation, { breaker }]) => ({
+          value: Number(!breaker.isClosed),
+          labels: { upstream: name, operation },
+        })),
+      ),
   );
   add(
-    'operation_not_served',
+    'upstream_operation_not_served',
     'Whether an indexer said that it does not serve an operation (1).',
     ['upstream', 'operation'],
     () =>
@@ -240,6 +247,6 @@ export function addGauges(registry: Registry, sources: GaugeSources): void {
   if (push === undefined) return;
   const { connection, watches, subscription } = push;
   gauge('stream_connected', 'Whether the stream is connected to (1).', () => Number(connection.isUp));
-  gauge('stream_watches', 'Keys that clients poll and that the stream watches.', () => watches.polled().length);
-  gauge('stream_addresses', 'Addresses that are subscribed to.', () => subscription.addresses);
+  gauge('stream_watched_keys', 'Keys that clients poll and that the stream watches.', () => watches.polled().length);
+  gauge('stream_subscribed_addresses', 'Addresses that the stream is subscribed to.', () => subscription.addresses);
 }

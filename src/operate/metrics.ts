@@ -43,17 +43,16 @@ export class Metrics {
     if (sources.streams !== undefined) countClientStreams(counters);
     countRest(counters);
     addGauges(this.#registry, sources);
-    addMetric(this.#registry, 'upstream_timeout_seconds', 'UPSTREAM_TIMEOUT.', 'gauge', [], () => [
+    addMetric(this.#registry, 'upstream_timeout_seconds', 'The setting UPSTREAM_TIMEOUT.', 'gauge', [], () => [
       { value: timeoutMs / 1000, labels: {} },
     ]);
     const dropped =
-      'Lines of the log that standard output did not take: a full disk, or a reader that is slow or gone.';
+      'Log lines dropped because standard output does not take them: a full disk, or a reader that is slow or gone.';
     addMetric(this.#registry, 'log_lines_dropped_total', dropped, 'counter', [], () => [
       { value: logOutput.dropped, labels: {} },
     ]);
-    const waiting =
-      'Bytes of the log that wait because standard output does not take them: up to 1 MiB, then lines are dropped.';
-    addMetric(this.#registry, 'log_bytes_waiting', waiting, 'gauge', [], () => [
+    const waiting = 'Bytes of the log that wait for standard output: up to 1 MiB, then lines are dropped.';
+    addMetric(this.#registry, 'log_buffered_bytes', waiting, 'gauge', [], () => [
       { value: logOutput.waitingBytes, labels: {} },
     ]);
   }
@@ -84,19 +83,39 @@ export class Metrics {
 
 function countRequests(counters: EventCounters, operations: readonly string[], timeoutMs: Ms): void {
   // Each request for an operation once, when it is answered; those that failed here and in `request_failures_total`.
-  const answered = counters.count('requests_total', 'Requests by how they were answered.', ['operation', 'outcome'], {
-    answered: ({ operation, outcome }) => [operation, outcome],
-  });
-  const failed = counters.count('request_failures_total', 'Requests that failed, by reason.', ['operation', 'code'], {
-    failed: ({ operation, code }) => [operation, code],
-  });
+  const answered = counters.count(
+    'requests_total',
+    'Requests for cached operations, by how they were answered.',
+    ['operation', 'outcome'],
+    {
+      answered: ({ operation, outcome }) => [operation, outcome],
+    },
+  );
+  const failed = counters.count(
+    'request_failures_total',
+    'Requests for cached operations that failed, by error code.',
+    ['operation', 'code'],
+    {
+      failed: ({ operation, code }) => [operation, code],
+    },
+  );
   // The requests of these loads may still get a stale answer.
-  const shed = counters.count('shed_total', 'Loads that were not sent to the indexer.', ['operation', 'reason'], {
-    shed: ({ operation, reason }) => [operation, reason],
-  });
-  const left = counters.count('clients_left_total', 'Requests whose client left before the answer.', ['operation'], {
-    'client-left': ({ operation }) => [operation],
-  });
+  const shed = counters.count(
+    'loads_shed_total',
+    'Loads that were shed: not sent to an indexer.',
+    ['operation', 'reason'],
+    {
+      shed: ({ operation, reason }) => [operation, reason],
+    },
+  );
+  const left = counters.count(
+    'client_closed_requests_total',
+    'Requests whose client closed its connection before the answer.',
+    ['operation'],
+    {
+      'client-left': ({ operation }) => [operation],
+    },
+  );
   for (const operation of operations) {
     left.of(operation);
     for (const outcome of REQUEST_OUTCOMES) answered.of(operation, outcome);
@@ -104,32 +123,38 @@ function countRequests(counters: EventCounters, operations: readonly string[], t
     for (const reason of SHED_REASONS) shed.of(operation, reason);
   }
   // Not part of `requests_total`: nobody knows which operation they are for.
-  counters.count('refused_requests_total', 'Requests refused before their operation was read.', ['code'], {
+  counters.count('requests_refused_total', 'Requests refused before their operation was known.', ['code'], {
     refused: ({ code }) => [code],
   });
   counters.time(
-    'request_seconds',
-    'How long requests took that memory did not answer.',
+    'request_duration_seconds',
+    'Time from request to answer, without hits in memory, which are not timed.',
     ['operation', 'outcome'],
     { waited: ({ ms, operation, outcome }) => [ms, operation, outcome] },
     boundsUpTo(timeoutMs),
   );
-  counters.count('stored_total', 'Entries stored, by answer class.', ['operation', 'class'], {
+  counters.count('entries_stored_total', 'Answers stored in the cache, by answer class.', ['operation', 'class'], {
     stored: ({ operation, answerClass }) => [operation, answerClass],
   });
-  counters.count('regressed_total', 'Answers less complete than the kept one, which was served.', ['operation'], {
-    regressed: ({ operation }) => [operation],
-  });
-  counters.count('followed_total', 'Loads left to another instance.', ['operation'], {
+  counters.count(
+    'answers_regressed_total',
+    'Answers of an indexer that were less complete than the cached one, which was served instead: replica lag.',
+    ['operation'],
+    {
+      regressed: ({ operation }) => [operation],
+    },
+  );
+  counters.count('lease_waits_total', 'Loads that waited for another instance, which held the lease.', ['operation'], {
     followed: ({ operation }) => [operation],
   });
-  const wentBack = 'Answers served that are less complete than one of their key before, of the 4096 loaded last.';
-  counters.count('went_back_total', wentBack, [], { 'went-back': () => [] });
-  const evicted = 'Entries evicted from memory while they were fresh: with more memory they would have been hits.';
-  counters.count('memory_evicted_total', evicted, [], { evicted: () => [] });
-  counters.count('compressed_total', 'Bodies that were compressed.', [], { compressed: () => [] });
-  const tooMany = 'Connections of clients that were refused.';
-  counters.count('connections_refused_total', tooMany, [], { 'connection-refused': () => [] });
+  const wentBack =
+    'Answers served that were older than one that clients had got before, among the 4096 keys loaded last.';
+  counters.count('older_answers_served_total', wentBack, [], { 'went-back': () => [] });
+  const evicted = 'Fresh entries evicted from the memory tier: with more memory they would have been hits.';
+  counters.count('memory_tier_fresh_evictions_total', evicted, [], { evicted: () => [] });
+  counters.count('bodies_compressed_total', 'Answer bodies compressed with gzip.', [], { compressed: () => [] });
+  const tooMany = 'Connections of clients refused because too many were open.';
+  counters.count('client_connections_refused_total', tooMany, [], { 'connection-refused': () => [] });
 }
 
 /** Every request that reached an indexer or tried to. */
@@ -140,8 +165,8 @@ function countUpstream(counters: EventCounters, timeoutMs: Ms): void {
     'upstream-failed': ({ indexer, operation, code }) => [indexer, operation, code],
   });
   counters.time(
-    'upstream_request_seconds',
-    'From sending a request to the indexer to the end of its answer.',
+    'upstream_request_duration_seconds',
+    'Time from sending a request to an indexer to the end of its answer.',
     ['operation'],
     {
       'upstream-answered': ({ ms, operation }) => [ms, operation],
@@ -156,15 +181,20 @@ function countRedis(counters: EventCounters): void {
     'redis-read': ({ outcome }) => ['read', outcome],
     'redis-write': ({ outcome }) => ['write', outcome],
   });
-  counters.time('redis_call_seconds', 'How long Redis calls took, decoding and encoding included.', ['call'], {
+  counters.time('redis_call_duration_seconds', 'Time of calls to Redis, encoding and decoding included.', ['call'], {
     'redis-read': ({ durationMs }) => [durationMs, 'read'],
     'redis-write': ({ durationMs }) => [durationMs, 'write'],
   });
   // Those too that did not reach Redis.
-  counters.count('purges_total', 'Purges asked for here, by what was named.', ['selector'], {
+  counters.count('purges_total', 'Purges requested at this instance, by selector.', ['selector'], {
     purged: ({ selector }) => [selector],
   });
-  const followed = counters.count('purges_followed_total', 'Purges of other instances, through Redis.', [], {});
+  const followed = counters.count(
+    'purges_received_total',
+    'Purges received from other instances, through Redis.',
+    [],
+    {},
+  );
   counters.events.onEach({ 'purges-followed': ({ bans }) => bans }, (bans) => {
     followed.of().value += bans;
   });
@@ -172,7 +202,7 @@ function countRedis(counters: EventCounters): void {
 
 function showRedis(counters: EventCounters, purges: KnownPurges): void {
   const is = { connected: false, read: true, write: true };
-  const help = 'Whether Redis is used (1), or is not connected or failing (0).';
+  const help = 'Whether Redis is used (1), or not, because it is not connected or fails (0).';
   addMetric(counters.registry, 'redis_available', help, 'gauge', ['call'], () => [
     // What Redis holds is not used while it may be purged.
     { value: Number(is.connected && is.read && purges.isCurrent), labels: { call: 'read' } },
@@ -187,23 +217,29 @@ function showRedis(counters: EventCounters, purges: KnownPurges): void {
 }
 
 function countRest(counters: EventCounters): void {
-  const help = 'Requests for the rest of the API that may be joined with others, by how they were answered.';
-  counters.count('rest_requests_total', help, ['result'], { 'rest-answered': ({ result }) => [result] });
+  const help = 'Passed-through requests that may be collapsed with equal ones, by how they were answered.';
+  counters.count('passthrough_collapsible_requests_total', help, ['result'], {
+    'rest-answered': ({ result }) => [result],
+  });
 }
 
 function countClientStreams(counters: EventCounters): void {
   const help = 'Requests of clients to the Streaming API, by the status of their answer or why they failed.';
-  counters.count('client_streams_total', help, ['result'], { 'client-stream': ({ result }) => [String(result)] });
-  counters.count('client_streams_ended_total', 'Streams of clients that ended, by why.', ['kind', 'reason'], {
+  counters.count('client_stream_requests_total', help, ['result'], {
+    'client-stream': ({ result }) => [String(result)],
+  });
+  counters.count('client_streams_ended_total', 'Streams of clients that ended, by reason.', ['kind', 'reason'], {
     'client-stream-ended': ({ kind, reason }) => [kind, reason],
   });
 }
 
 function countStream(counters: EventCounters): void {
-  counters.count('stream_events_total', 'Events that the stream sent.', [], { 'stream-event': () => [] });
-  counters.count('stream_missed_events_total', 'Traces that no event announced.', [], {
+  counters.count('stream_events_total', 'Events received from the stream.', [], { 'stream-event': () => [] });
+  counters.count('stream_missed_events_total', 'Traces that no event of the stream announced.', [], {
     'stream-missed-event': () => [],
   });
-  counters.count('stream_bad_frames_total', 'Messages that could not be read.', [], { 'stream-bad-frame': () => [] });
-  counters.count('stream_refused_total', 'Errors that the stream answered with.', [], { 'stream-refused': () => [] });
+  counters.count('stream_invalid_messages_total', 'Messages of the stream that could not be read.', [], {
+    'stream-bad-frame': () => [],
+  });
+  counters.count('stream_errors_total', 'Errors that the stream answered.', [], { 'stream-refused': () => [] });
 }

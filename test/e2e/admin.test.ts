@@ -37,8 +37,8 @@ describe('the admin port', () => {
     expect(await world.proxy.metric('toncache_requests_total', { ...labels, outcome: 'hit-memory' })).toBe(1);
     expect(await world.proxy.metric('toncache_upstream_requests_total')).toBe(2);
     // What memory answers is counted, not timed.
-    expect(await world.proxy.metric('toncache_request_seconds_count')).toBe(2);
-    expect(await world.proxy.metric('toncache_request_seconds_count', { outcome: 'miss' })).toBe(2);
+    expect(await world.proxy.metric('toncache_request_duration_seconds_count')).toBe(2);
+    expect(await world.proxy.metric('toncache_request_duration_seconds_count', { outcome: 'miss' })).toBe(2);
   });
 
   it('counts the connections that were refused', async () => {
@@ -48,7 +48,7 @@ describe('the admin port', () => {
     });
     const holder = connect(Number(new URL(small.url).port), '127.0.0.1');
     await once(holder, 'connect');
-    const refused = () => small.metric('toncache_connections_refused_total');
+    const refused = () => small.metric('toncache_client_connections_refused_total');
     expect(await refused()).toBe(0);
     await expect(small.ask(newestBlock(world))).rejects.toThrow();
     expect(await refused()).toBe(1);

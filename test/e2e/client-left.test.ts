@@ -12,7 +12,7 @@ async function oneLeft(logRequests: string, alsoWaiting = 0) {
   const others = await Promise.all(Array.from({ length: alsoWaiting }, () => world.proxy.sendIn(target)));
   leaving.leave();
   await world.proxy.untilTakenIn();
-  await expect.poll(() => world.proxy.metric('toncache_clients_left_total'), { interval: 5 }).toBe(1);
+  await expect.poll(() => world.proxy.metric('toncache_client_closed_requests_total'), { interval: 5 }).toBe(1);
   gate.release();
   for (const { answer } of others) expect((await answer).status).toBe(404);
   return world;
@@ -22,8 +22,13 @@ describe('a client that leaves before its answer', () => {
   it('is counted as one that left, and by no metric as a request or a failure', async () => {
     await using world = await oneLeft('off');
     const { proxy } = world;
-    expect(await proxy.metric('toncache_clients_left_total', { operation: 'adjacentTransactions' })).toBe(1);
-    for (const name of ['requests_total', 'request_seconds_count', 'request_failures_total', 'shed_total']) {
+    expect(await proxy.metric('toncache_client_closed_requests_total', { operation: 'adjacentTransactions' })).toBe(1);
+    for (const name of [
+      'requests_total',
+      'request_duration_seconds_count',
+      'request_failures_total',
+      'loads_shed_total',
+    ]) {
       expect([name, await proxy.metric(`toncache_${name}`)]).toEqual([name, 0]);
     }
   });
@@ -31,7 +36,7 @@ describe('a client that leaves before its answer', () => {
   it('changes no count of those that wait for the same answer', async () => {
     await using world = await oneLeft('off', 2);
     const collapsed = { outcome: 'collapsed' };
-    for (const name of ['requests_total', 'request_seconds_count']) {
+    for (const name of ['requests_total', 'request_duration_seconds_count']) {
       expect(await world.proxy.metric(`toncache_${name}`)).toBe(2);
       expect(await world.proxy.metric(`toncache_${name}`, collapsed)).toBe(2);
     }

@@ -48,9 +48,9 @@ describe('a client of the Streaming API', () => {
     await through.untilMessages(straight.messages.length);
     expect(through.messages).toEqual(straight.messages);
     expect(await open(world, 'websocket')).toBe(1);
-    expect(await world.proxy.metric('toncache_client_streams_total', { result: '101' })).toBe(1);
+    expect(await world.proxy.metric('toncache_client_stream_requests_total', { result: '101' })).toBe(1);
     // Neither a slot nor a request in flight.
-    expect(await world.proxy.metric('toncache_upstream_in_flight')).toBe(0);
+    expect(await world.proxy.metric('toncache_upstream_requests_in_flight')).toBe(0);
     through.socket.close(1000);
     expect(await through.closed).toBe(1006);
     await expect.poll(() => open(world, 'websocket'), PATIENCE).toBe(0);
@@ -75,7 +75,7 @@ describe('a client of the Streaming API', () => {
     expect(await open(world, 'sse')).toBe(1);
     const onPage = async () => JSON.parse((await world.proxy.askAdmin('/status.json')).text).clientStreams;
     await expect.poll(onPage, { timeout: 20_000 }).toBe(1);
-    expect(await world.proxy.metric('toncache_upstream_in_flight')).toBe(0);
+    expect(await world.proxy.metric('toncache_upstream_requests_in_flight')).toBe(0);
     through[Symbol.dispose]();
     await expect.poll(() => world.indexer.streaming.connections, PATIENCE).toBe(1);
     await expect.poll(() => ended(world, 'sse', 'client-left'), PATIENCE).toBe(1);
@@ -138,7 +138,9 @@ describe('a client of the Streaming API', () => {
     expect(await refusedWith(world.proxy.url)).toMatchObject({ status: 502 });
     world.indexer.streaming.faults.refusesConnections = true;
     expect(await world.ask(SSE, { method: 'POST', body: '{}' })).toMatchObject({ status: 502 });
-    const failed = await world.proxy.metric('toncache_client_streams_total', { result: 'upstream-unreachable' });
+    const failed = await world.proxy.metric('toncache_client_stream_requests_total', {
+      result: 'upstream-unreachable',
+    });
     expect(failed).toBe(2);
     const lines = world.proxy.log.filter(({ msg }) => msg === 'no stream can be opened for clients: wallets poll');
     expect(lines).toHaveLength(1);
@@ -174,7 +176,7 @@ describe('a client of the Streaming API', () => {
     expect(await refusedWith(proxy.url)).toMatchObject({ status: 429 });
     client.terminate();
     await once(arrived[1] as Socket, 'close');
-    expect(await proxy.metric('toncache_upstream_in_flight')).toBe(0);
+    expect(await proxy.metric('toncache_upstream_requests_in_flight')).toBe(0);
     const next = new WebSocket(proxy.url.replace('http', 'ws') + WS);
     next.on('error', () => {});
     await expect.poll(() => arrived.length, PATIENCE).toBe(3);

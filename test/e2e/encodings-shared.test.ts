@@ -9,7 +9,7 @@ import { World } from './world.ts';
 
 let world: World;
 afterEach(() => world[Symbol.asyncDispose]());
-const encoded = (proxy = world.proxy) => proxy.metric('toncache_compressed_total');
+const encoded = (proxy = world.proxy) => proxy.metric('toncache_bodies_compressed_total');
 
 describe('with compression off', () => {
   it('all answers go out as they are', async () => {

@@ -9,7 +9,7 @@ import { ANY_WORLD, World } from './world.ts';
 
 let world: World;
 afterEach(() => world[Symbol.asyncDispose]());
-const encoded = (proxy = world.proxy) => proxy.metric('toncache_compressed_total');
+const encoded = (proxy = world.proxy) => proxy.metric('toncache_bodies_compressed_total');
 
 /** Asks until the answer comes in an encoding: it is made in the background. */
 async function untilEncoded(target: string, acceptEncoding: string, proxy = world.proxy): Promise<Reply> {
@@ -155,9 +155,9 @@ describe.each([
     // The fast lane keeps the head that it has sent with a body.
     const headBytes = fastLane ? 640 + 330 : 0;
     const reply = await untilEncoded(target, 'gzip');
-    const keptBytes = await world.proxy.metric('toncache_memory_bytes');
+    const keptBytes = await world.proxy.metric('toncache_memory_tier_bytes');
     for (let time = 0; time < 2; time++) await world.ask(target);
-    expect(await world.proxy.metric('toncache_memory_bytes')).toBe(keptBytes + bytes.length + headBytes);
+    expect(await world.proxy.metric('toncache_memory_tier_bytes')).toBe(keptBytes + bytes.length + headBytes);
     expect(reply.bytes.length).toBeLessThan(bytes.length);
   });
 });

@@ -60,7 +60,7 @@ async function startFleet() {
 }
 
 const untilFollowed = (process: ProxyProcess) =>
-  expect.poll(() => process.metric('toncache_followed_total'), { timeout: 20_000, interval: 20 }).toBeGreaterThan(0);
+  expect.poll(() => process.metric('toncache_lease_waits_total'), { timeout: 20_000, interval: 20 }).toBeGreaterThan(0);
 
 describe('60 clients of three processes that wait for a fourth', () => {
   it('get their answer from one that takes over when the fourth is killed', async () => {

@@ -45,7 +45,7 @@ describe('with one indexer, its head is polled', () => {
     const seqno = world.indexer.chain.headSeqno;
     world.indexer.faults.inject({ kind: 'head', seqno }, { operation: 'masterchainInfo' });
     const sameSeconds = () =>
-      world.proxy.metric('toncache_upstream_head_same_seconds', { upstream: new URL(world.indexer.url).host });
+      world.proxy.metric('toncache_upstream_head_unchanged_seconds', { upstream: new URL(world.indexer.url).host });
     for (let limit = 1; limit <= 14; limit++) {
       world.advance(10_000);
       await world.ask(targetOf('masterchainBlockShards', { seqno, limit }));
@@ -71,12 +71,12 @@ describe('with one indexer, its head is polled', () => {
     const why = `the newest block fell from ${grouped(from)} to ${grouped(to)}`;
     await expect.poll(statusOf).toMatchObject({ level: 'degraded', says: 'answers from the past', why });
     expect(world.proxy.log.filter(({ msg }) => msg.startsWith('answers from the past'))).toEqual([
-      expect.objectContaining({ from, to }),
+      expect.objectContaining({ fromSeqno: from, toSeqno: to }),
     ]);
     fallen.remove();
     // Three answers in a row, because that is a jump.
     await askEachSecond(35, unknownTransaction);
-    expect(await world.proxy.metric('toncache_upstream_fallen_blocks')).toBe(0);
+    expect(await world.proxy.metric('toncache_upstream_head_rollback_blocks')).toBe(0);
   });
 
   it('not while clients ask for ever newer blocks, once it is known', async () => {
@@ -94,7 +94,7 @@ describe('with one indexer, its head is polled', () => {
     expect(world.headsAsked).toBe(30);
     const { indexer } = world;
     const labels = { upstream: new URL(indexer.url).host };
-    expect(await world.proxy.metric('toncache_upstream_head_same_seconds', labels)).toBe(0);
+    expect(await world.proxy.metric('toncache_upstream_head_unchanged_seconds', labels)).toBe(0);
     expect(await world.proxy.metric('toncache_upstream_head_seqno', labels)).toBe(indexer.chain.headSeqno);
     await askEachSecond(11, unknownTransaction);
     await expect.poll(() => world.headsAsked).toBe(31);

@@ -86,7 +86,7 @@ afterEach(async () => {
 
 const post = (body: string, headers = {}) => ({ method: 'POST', body, headers: { ...JSON_TYPE, ...headers } });
 const many = (count: number) => Array.from({ length: count }, (_, n) => n);
-const countOf = (result: string) => world.proxy.metric('toncache_rest_requests_total', { result });
+const countOf = (result: string) => world.proxy.metric('toncache_passthrough_collapsible_requests_total', { result });
 
 /** Sends as many equal requests while the first one is under way, and gives all answers. */
 async function herd(count: number, target = PAGE, asking: Parameters<World['proxy']['sendIn']>[1] = {}) {
@@ -229,7 +229,7 @@ describe('equal requests for the rest of the API', () => {
     expect(arrived).toHaveLength(5);
     await world.ask(PAGE);
     expect(arrived).toHaveLength(6);
-    await expect.poll(() => world.proxy.metric('toncache_upstream_in_flight'), PATIENCE).toBe(0);
+    await expect.poll(() => world.proxy.metric('toncache_upstream_requests_in_flight'), PATIENCE).toBe(0);
   });
 
   it('are refused alike where the indexer fails, and asked for again', async () => {
@@ -285,7 +285,7 @@ describe('equal requests for the rest of the API', () => {
     open();
     expect(await second.answer).toMatchObject({ text: 'text' });
     expect(arrived).toHaveLength(2);
-    await expect.poll(() => world.proxy.metric('toncache_upstream_in_flight'), PATIENCE).toBe(0);
+    await expect.poll(() => world.proxy.metric('toncache_upstream_requests_in_flight'), PATIENCE).toBe(0);
   });
 
   it.each(['text/plain', 'application/json'])(

@@ -27,7 +27,7 @@ describe('an indexer that fails passed-through requests', () => {
       await using world = await startPassThrough();
       world.indexer.faults.inject({ kind: 'cut', framing });
       await expect(world.ask(INFO)).rejects.toThrow();
-      expect(await world.proxy.metric('toncache_upstream_in_flight')).toBe(0);
+      expect(await world.proxy.metric('toncache_upstream_requests_in_flight')).toBe(0);
       expect(arrivedAt(world)).toHaveLength(1);
     },
   );

@@ -25,10 +25,10 @@ async function leap(ms: number): Promise<void> {
 }
 
 function regressedAnswers(operation: string, proxy = fleet.get(0)): Promise<number> {
-  return proxy.metric('toncache_regressed_total', { operation });
+  return proxy.metric('toncache_answers_regressed_total', { operation });
 }
 
-const answersThatWentBack = (proxy = fleet.get(0)) => proxy.metric('toncache_went_back_total');
+const answersThatWentBack = (proxy = fleet.get(0)) => proxy.metric('toncache_older_answers_served_total');
 
 const BLOCK_SET = 62_000_000;
 const masterchainBlock = { workchain: -1, seqno: BLOCK_SET };

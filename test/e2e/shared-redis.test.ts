@@ -189,7 +189,7 @@ describe.each(DIALECTS)('one Redis, before indexer %s', (dialect) => {
         }),
       )
       .toBe(2);
-    await expect.poll(() => newcomer.metric('toncache_upstream_in_flight')).toBe(0);
+    await expect.poll(() => newcomer.metric('toncache_upstream_requests_in_flight')).toBe(0);
     await world.leap(24 * HOUR - 2);
     expect(await world.ask(target, {}, newcomer)).toMatchObject({ status: 200, cache: { fwd: 'stale' } });
     await world.leap(1);

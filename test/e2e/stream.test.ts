@@ -168,8 +168,8 @@ test('the metrics and the log say what the stream does', async () => {
   const trace = send(world);
   world.advanceTo(trace.emulatedAt);
   await untilListed(world, byAccount(account), [trace.id]);
-  expect(await world.proxy.metric('toncache_stream_watches')).toBe(1);
-  expect(await world.proxy.metric('toncache_stream_addresses')).toBeGreaterThanOrEqual(1);
+  expect(await world.proxy.metric('toncache_stream_watched_keys')).toBe(1);
+  expect(await world.proxy.metric('toncache_stream_subscribed_addresses')).toBeGreaterThanOrEqual(1);
   expect(await world.proxy.metric('toncache_stream_events_total')).toBe(1);
   expect(world.proxy.log.map(({ msg }) => msg)).toContain('connected to the stream');
 });

@@ -9,7 +9,7 @@ import { type RunningProxy, startProxy } from '../support/start-proxy.ts';
 import { answering, PATIENT_ADMISSION, startEndingWorld } from './faulty-world.ts';
 
 const blockOf = (seqno: number) => targetOf('masterchainBlockShards', { seqno });
-const openBreakers = (proxy: RunningProxy) => proxy.metric('toncache_breaker_open');
+const openBreakers = (proxy: RunningProxy) => proxy.metric('toncache_circuit_breaker_open');
 
 /** The statuses of so many requests, one after the other. */
 async function statusesOf(proxy: RunningProxy, times: number, target: () => string): Promise<number[]> {

@@ -34,7 +34,7 @@ it('a 404 of an indexer whose head is older is asked for once more at the newest
     overrides: { admission: { patience: 150_000 } },
   });
   const first = busy.ask(someChildren());
-  await expect.poll(() => busy.metric('toncache_upstream_in_flight')).toBe(1);
+  await expect.poll(() => busy.metric('toncache_upstream_requests_in_flight')).toBe(1);
   expect((await busy.ask(someChildren())).status).toBe(404);
   gated.give(children('a'));
   expect((await first).status).toBe(200);

@@ -284,4 +284,4 @@ describe('what an instance of an older version shared', () => {
   });
 });
 
-const followed = (proxy: RunningProxy) => proxy.metric('toncache_followed_total');
+const followed = (proxy: RunningProxy) => proxy.metric('toncache_lease_waits_total');

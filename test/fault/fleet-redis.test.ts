@@ -99,7 +99,7 @@ describe('a Redis of three instances', () => {
       const replies = await Promise.all(targets.map((target) => fleet.ask(target)));
       expect(distinctAnswers(replies.flat())).toEqual(RIGHT);
       for (const proxy of fleet.proxies) {
-        pending = Math.max(pending, await proxy.metric('toncache_redis_writes_pending'));
+        pending = Math.max(pending, await proxy.metric('toncache_redis_pending_writes'));
       }
     }
     expect(pending).toBeLessThanOrEqual(8);
@@ -137,7 +137,7 @@ describe('a Redis of three instances', () => {
       const reads = (outcome: string) => instance.metric('toncache_redis_calls_total', { call: 'read', outcome });
       expect([1, 2, 3]).toContain(await reads('failed'));
       expect([await reads('absent'), await reads('found')]).toEqual([0, 0]);
-      expect(await instance.metric('toncache_followed_total')).toBe(0);
+      expect(await instance.metric('toncache_lease_waits_total')).toBe(0);
     }
     expectTransitionsOnly(fleet);
   });

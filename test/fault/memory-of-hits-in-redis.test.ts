@@ -18,7 +18,7 @@ async function withFullProcess(run: (full: RunningProxy, targets: readonly strin
   await run(full, targets);
 }
 
-const entriesIn = (proxy: RunningProxy) => proxy.metric('toncache_memory_entries');
+const entriesIn = (proxy: RunningProxy) => proxy.metric('toncache_memory_tier_entries');
 
 it('a full process that is answered from Redis alone makes room in its memory', async () => {
   await withFullProcess(async (full, targets) => {

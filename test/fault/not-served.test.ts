@@ -39,10 +39,10 @@ describe('an operation that the indexer does not serve', () => {
       for (const target of [newestBlock(world), unknownTransaction()]) {
         expect([200, 404]).toContain((await world.ask(target)).status);
       }
-      for (const metric of ['breaker_open', 'request_failures_total', 'shed_total']) {
+      for (const metric of ['circuit_breaker_open', 'request_failures_total', 'loads_shed_total']) {
         expect(await world.proxy.metric(`toncache_${metric}`)).toBe(0);
       }
-      expect(await world.proxy.metric('toncache_operation_not_served')).toBe(1);
+      expect(await world.proxy.metric('toncache_upstream_operation_not_served')).toBe(1);
       const warnings = world.proxy.log.filter(({ level }) => level >= 40);
       expect(warnings).toEqual([expect.objectContaining({ level: 40, msg: expect.stringContaining(REMEDY) })]);
     },
@@ -62,7 +62,7 @@ describe('an operation that the indexer does not serve', () => {
     fault.remove();
     world.advance(30_000);
     expect((await world.ask(nothingPending())).status).toBe(200);
-    expect(await world.proxy.metric('toncache_operation_not_served')).toBe(0);
+    expect(await world.proxy.metric('toncache_upstream_operation_not_served')).toBe(0);
     expect(world.proxy.log.at(-1)).toMatchObject({ level: 30, msg: 'the indexer serves this operation again' });
   });
 
@@ -111,7 +111,7 @@ describe('an operation that one of two indexers does not serve', () => {
     const answers = await replicas.askOneByOne(40);
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
     expect(replicas.asked).toEqual([1, 40]);
-    expect(await replicas.metricOf(0, 'failing')).toBe(0);
+    expect(await replicas.metricOf(0, 'unhealthy')).toBe(0);
   });
 
   it('fails as at the other one, which has it', async () => {

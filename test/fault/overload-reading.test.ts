@@ -47,7 +47,7 @@ describe('bytes of answers being read', () => {
   }
 
   const exhausted = (proxy: { metric: World['proxy']['metric'] }) =>
-    proxy.metric('toncache_shed_total', { reason: 'memory' });
+    proxy.metric('toncache_loads_shed_total', { reason: 'memory' });
 
   it('are bounded: above the limit misses are shed and hits served, until they are fewer', async () => {
     await using reading = await startReading(10, 0);

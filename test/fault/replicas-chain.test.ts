@@ -40,7 +40,7 @@ describe('of two indexers, one with the newest head', () => {
       }
       // The first answer of it that the other one refutes is the last.
       expect(replicas.asked[0]).toBe(1);
-      expect(await replicas.metricOf(0, 'disproved')).toBe(1);
+      expect(await replicas.metricOf(0, 'head_check_failed', { reason: 'lacks-block' })).toBe(1);
       expect(replicas.proxy.log.map(({ msg }) => msg)).toContainEqual(
         expect.stringContaining('does not have the block that it named'),
       );
@@ -261,17 +261,23 @@ describe('of two indexers, one follows another chain', () => {
   it.each([0, 1])('it is not asked, whichever is named first (%i), and the log says so', async (place) => {
     await using replicas = await Replicas.start({ prepare: follow(place) });
     // Who answers first may be taken for the one to follow until the other one has answered.
-    await untilCompared(replicas, async () => (await replicas.metricOf(place, 'disproved')) === 2);
+    await untilCompared(
+      replicas,
+      async () => (await replicas.metricOf(place, 'head_check_failed', { reason: 'other-chain' })) === 1,
+    );
     const before = replicas.asked[place];
     expect(statuses(await replicas.askAtOnce(20))).toEqual(RIGHT);
     expect(replicas.asked[place]).toBe(before);
-    expect(await replicas.metricOf(1 - place, 'disproved')).toBe(0);
+    expect(await replicas.metricOf(1 - place, 'head_check_failed')).toBe(0);
     expect(replicas.proxy.log.map(({ msg }) => msg)).toContainEqual(expect.stringContaining('follows another chain'));
   });
 
   it('it is asked while the other one cannot be', async () => {
     await using replicas = await Replicas.start({ prepare: follow(0) });
-    await untilCompared(replicas, async () => (await replicas.metricOf(0, 'disproved')) === 2);
+    await untilCompared(
+      replicas,
+      async () => (await replicas.metricOf(0, 'head_check_failed', { reason: 'other-chain' })) === 1,
+    );
     await replicas.indexers[1]?.close();
     expect(statuses(await replicas.askOneByOne(5))).toEqual(RIGHT);
   });

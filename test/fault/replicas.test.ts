@@ -30,7 +30,7 @@ describe('of two indexers', () => {
     await one(replicas).close();
     for (let time = 0; time < 10; time++) loads.push(replicas.askAtOnce(10));
     expect(statuses((await Promise.all(loads)).flat())).toEqual(RIGHT);
-    expect(await replicas.metricOf(0, 'failing')).toBe(1);
+    expect(await replicas.metricOf(0, 'unhealthy')).toBe(1);
     expect(replicas.proxy.log.map(({ msg }) => msg)).toContain(
       'the indexer is unhealthy: its requests fail, and the others are asked',
     );
@@ -62,7 +62,7 @@ describe('of two indexers', () => {
     await vi.waitFor(
       async () => {
         expect(statuses(await replicas.askOneByOne(2))).toEqual(RIGHT);
-        expect(await replicas.metricOf(0, 'failing')).toBe(0);
+        expect(await replicas.metricOf(0, 'unhealthy')).toBe(0);
       },
       { timeout: 20_000, interval: 50 },
     );
@@ -100,7 +100,7 @@ describe('of two indexers', () => {
     ]);
   });
 
-  it('one does not say its head: it is called silent, and how far it is behind is not known', async () => {
+  it('one does not answer head polls: it is unresponsive, and how far it is behind is not known', async () => {
     await using replicas = await Replicas.start({});
     await replicas.askOneByOne(2);
     one(replicas).faults.inject({ kind: 'hang' }, { operation: 'masterchainInfo' });
@@ -109,8 +109,8 @@ describe('of two indexers', () => {
         await replicas.askOneByOne(2);
         const { indexers } = JSON.parse((await replicas.proxy.askAdmin('/status.json')).text);
         expect(indexers).toMatchObject([
-          { state: 'silent', isBackup: false },
-          { state: 'well', lagBlocks: 0 },
+          { state: 'unresponsive', isBackup: false },
+          { state: 'healthy', lagBlocks: 0 },
         ]);
         expect(indexers[0]).not.toHaveProperty('lagBlocks');
       },
@@ -125,7 +125,7 @@ describe('of two indexers', () => {
     expect(statuses(answers)).toEqual([502]);
     expect(answers.every(({ headers }) => headers['cache-status']?.includes('upstream-refused-key'))).toBe(true);
     expect(Math.min(...replicas.asked)).toBeGreaterThan(0);
-    expect(await replicas.proxy.metric('toncache_breaker_open')).toBe(0);
+    expect(await replicas.proxy.metric('toncache_circuit_breaker_open')).toBe(0);
   });
 
   it('one refuses the keys of clients whose requests are passed through: it is asked as before', async () => {
@@ -135,7 +135,7 @@ describe('of two indexers', () => {
       const passed = await replicas.proxy.ask('/api/v3/account', { headers: { 'X-Api-Key': 'of-a-client' } });
       expect(passed.status).toBe(401);
     }
-    expect([await replicas.metricOf(0, 'failing'), await replicas.metricOf(1, 'failing')]).toEqual([0, 0]);
+    expect([await replicas.metricOf(0, 'unhealthy'), await replicas.metricOf(1, 'unhealthy')]).toEqual([0, 0]);
     expect(replicas.proxy.log.filter(({ level }) => level >= 40)).toEqual([]);
   });
 

@@ -82,8 +82,8 @@ export class Replicas implements AsyncDisposable {
   }
 
   /** A metric of one of them. */
-  metricOf(index: number, name: string): Promise<number> {
-    return this.proxy.metric(`toncache_upstream_${name}`, { upstream: `127.0.0.1:${this.ports[index]}` });
+  metricOf(index: number, name: string, labels: Readonly<Record<string, string>> = {}): Promise<number> {
+    return this.proxy.metric(`toncache_upstream_${name}`, { ...labels, upstream: `127.0.0.1:${this.ports[index]}` });
   }
 
   /** The parents of young transactions: `newerThan` blocks old at most. */

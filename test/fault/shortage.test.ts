@@ -36,8 +36,8 @@ describe.each(['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM', 'EADDRNOTAVAIL'])('a mac
       expect(reply.headers['retry-after']).toBe('1');
       expect(reply.text).toContain('it can open no more connections');
     }
-    expect(await world.proxy.metric('toncache_shed_total', { reason: 'sockets' })).toBe(MANY);
-    expect(await world.proxy.metric('toncache_breaker_open')).toBe(0);
+    expect(await world.proxy.metric('toncache_loads_shed_total', { reason: 'sockets' })).toBe(MANY);
+    expect(await world.proxy.metric('toncache_circuit_breaker_open')).toBe(0);
     expect(await world.proxy.metric('toncache_upstream_requests_total')).toBe(0);
     expect(JSON.parse((await world.proxy.askAdmin('/status.json')).text).verdict).not.toMatchObject({
       why: expect.stringContaining('indexer'),
@@ -74,7 +74,9 @@ it('refuses what is passed through, and blames nobody', async () => {
     const { status, text } = await world.proxy.ask(`/api/v3/blocks?limit=${time}`);
     expect([status, text]).toEqual([503, expect.stringContaining('it can open no more connections')]);
   }
-  expect(await world.proxy.metric('toncache_shed_total', { operation: 'passThrough', reason: 'sockets' })).toBe(MANY);
+  expect(await world.proxy.metric('toncache_loads_shed_total', { operation: 'passThrough', reason: 'sockets' })).toBe(
+    MANY,
+  );
   short.clear();
   expect((await world.proxy.ask('/api/v3/blocks?limit=1')).status).toBe(200);
 });
@@ -87,8 +89,8 @@ it('asks another indexer where no connection to the first one can be opened, and
   short.set(first, 'EADDRNOTAVAIL');
   const answers = await replicas.askAtOnce(30);
   expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
-  expect(await replicas.metricOf(0, 'failing')).toBe(0);
-  expect(await replicas.proxy.metric('toncache_breaker_open')).toBe(0);
+  expect(await replicas.metricOf(0, 'unhealthy')).toBe(0);
+  expect(await replicas.proxy.metric('toncache_circuit_breaker_open')).toBe(0);
 });
 
 it('goes on where the system cannot accept a connection', async () => {

@@ -112,7 +112,7 @@ test('a flood of events is no flood of requests to the indexer', async () => {
 test('frames that are none are ignored, and reported once', async () => {
   world = await streamingWorld();
   for (let time = 0; time < 3; time++) world.indexer.streaming.sayToAll('{"type":');
-  await expect.poll(() => world.proxy.metric('toncache_stream_bad_frames_total')).toBe(3);
+  await expect.poll(() => world.proxy.metric('toncache_stream_invalid_messages_total')).toBe(3);
   expect(world.proxy.log.filter(({ msg }) => msg.includes('cannot be read'))).toHaveLength(1);
   await watch(world, accountOf(world));
 });
@@ -156,6 +156,6 @@ test('a server that answers and closes is backed off from', async () => {
 test('errors of the server are counted, and one is logged', async () => {
   world = await streamingWorld();
   for (let n = 0; n < 500; n++) world.indexer.streaming.sayToAll(JSON.stringify({ error: `error ${n}` }));
-  await expect.poll(() => world.proxy.metric('toncache_stream_refused_total')).toBe(500);
+  await expect.poll(() => world.proxy.metric('toncache_stream_errors_total')).toBe(500);
   expect(world.proxy.log.filter(({ msg }) => msg.includes('refused'))).toHaveLength(1);
 });

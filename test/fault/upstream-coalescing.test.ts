@@ -63,7 +63,7 @@ describe('clients that ask for one key', () => {
     await expect(lone.answer).rejects.toThrow();
     await world.proxy.untilTakenIn();
     nextGate.release();
-    await expect.poll(() => world.proxy.metric('toncache_stored_total')).toBe(2);
+    await expect.poll(() => world.proxy.metric('toncache_entries_stored_total')).toBe(2);
     expect((await world.ask(next)).cache).toMatchObject({ hit: true, detail: 'memory' });
     expect(world.forwarded).toHaveLength(2);
   });
@@ -131,7 +131,7 @@ describe('a flight that waits for a slot', () => {
     await world.proxy.untilQueued(1);
     waiters[0]?.leave();
     await world.proxy.untilTakenIn();
-    expect(await world.proxy.metric('toncache_upstream_queued')).toBe(1);
+    expect(await world.proxy.metric('toncache_upstream_requests_queued')).toBe(1);
     waiters[1]?.leave();
     await world.proxy.untilQueued(0);
     gate.release();

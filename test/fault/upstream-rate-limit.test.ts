@@ -52,7 +52,7 @@ async function expectLimited(target: string): Promise<Reply> {
   return reply;
 }
 
-const shedOf = (reason: string) => world.proxy.metric('toncache_shed_total', { reason });
+const shedOf = (reason: string) => world.proxy.metric('toncache_loads_shed_total', { reason });
 const paused = () => world.proxy.metric('toncache_upstream_paused');
 
 describe('429', () => {

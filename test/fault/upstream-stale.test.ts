@@ -29,7 +29,7 @@ it('an answer that is stale while it is refreshed is asked for once, though a lo
     world.advance(2000);
   }
   await gate.arrived(1);
-  expect(await other.metric('toncache_upstream_in_flight')).toBe(1);
+  expect(await other.metric('toncache_upstream_requests_in_flight')).toBe(1);
   gate.release();
 });
 

@@ -50,7 +50,7 @@ async function damageAndAsk(
   const { tally, random } = arena;
   const targets = Array.from({ length: KEYS_A_ROUND }, (_, index) => targetOf(firstSeqno + index));
   await inTurns(targets, (target) => ask(writer.url, target));
-  while ((await writer.metric('toncache_redis_writes_pending')) > 0);
+  while ((await writer.metric('toncache_redis_pending_writes')) > 0);
   const isResealed = random.chance(0.2);
   const damages = await damageAll(arena, redis, isResealed);
   tally.count(isResealed ? 'damaged and sealed again' : 'damaged', damages.length);

@@ -14,7 +14,11 @@ export interface VictimSettings {
 /** All that a process may take to start, to let requests end and to stop. */
 const LONGEST_START_AND_END_MS = 120_000;
 const SETTLE_MS = 15_000;
-const GAUGES = ['toncache_requests_in_flight', 'toncache_upstream_in_flight', 'toncache_upstream_queued'];
+const GAUGES = [
+  'toncache_requests_in_flight',
+  'toncache_upstream_requests_in_flight',
+  'toncache_upstream_requests_queued',
+];
 
 /** Starts toncache in a process of its own, lets `attack` at it, and sees whether it is well afterwards. */
 export async function withVictim(

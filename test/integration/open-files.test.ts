@@ -57,7 +57,7 @@ const statusesOf = async (proxy: ProxyProcess, count: number) => {
 /** Connects clients that send nothing, until none is let in any more. */
 async function fillWithIdleClients(proxy: ProxyProcess, count: number): Promise<void> {
   for (let index = 0; index < count; index++) idle.push(connectTo(proxy.url));
-  await expect.poll(() => proxy.metric('toncache_connections_refused_total')).toBeGreaterThan(0);
+  await expect.poll(() => proxy.metric('toncache_client_connections_refused_total')).toBeGreaterThan(0);
 }
 
 describe.runIf(HAS_LIMITS)('a process that may open few files', () => {
@@ -79,7 +79,7 @@ describe.runIf(HAS_LIMITS)('a process that may open few files', () => {
     await fillWithIdleClients(proxy, 300);
     expect(await statusesOf(proxy, 30)).toEqual([404]);
     expect((await ask(proxy.adminUrl, '/healthz')).status).toBe(200);
-    expect(await proxy.metric('toncache_breaker_open')).toBe(0);
+    expect(await proxy.metric('toncache_circuit_breaker_open')).toBe(0);
   });
 
   it('blames no indexer while it cannot connect to one, does not end, and asks it as soon as it can', async () => {
@@ -99,9 +99,9 @@ describe.runIf(HAS_LIMITS)('a process that may open few files', () => {
 
     limit(proxy, 1000);
     expect(await statusesOf(proxy, 5)).toEqual([404]);
-    expect(await proxy.metric('toncache_breaker_open')).toBe(0);
-    expect(await proxy.metric('toncache_upstream_silent')).toBe(0);
-    expect(await proxy.metric('toncache_shed_total', { reason: 'sockets' })).toBe(66);
+    expect(await proxy.metric('toncache_circuit_breaker_open')).toBe(0);
+    expect(await proxy.metric('toncache_upstream_unresponsive')).toBe(0);
+    expect(await proxy.metric('toncache_loads_shed_total', { reason: 'sockets' })).toBe(66);
     expect(await proxy.metric('toncache_upstream_requests_total', { result: 'upstream-unreachable' })).toBe(0);
     await again.close();
   });

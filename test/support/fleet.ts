@@ -118,7 +118,7 @@ export class Fleet implements AsyncDisposable {
 
   /** Until so many loads of its instances were left to others. */
   async untilFollowed(loads: number): Promise<void> {
-    const followed = () => Promise.all(this.#proxies.map((proxy) => proxy.metric('toncache_followed_total')));
+    const followed = () => Promise.all(this.#proxies.map((proxy) => proxy.metric('toncache_lease_waits_total')));
     await expect.poll(async () => (await followed()).reduce((sum, count) => sum + count, 0), POLL).toBe(loads);
   }
 

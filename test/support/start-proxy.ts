@@ -124,12 +124,12 @@ export class RunningProxy implements AsyncDisposable {
 
   /** Until so many requests wait to be sent to an indexer. */
   async untilQueued(count: number): Promise<void> {
-    await expect.poll(() => this.metric('toncache_upstream_queued'), { interval: 5 }).toBe(count);
+    await expect.poll(() => this.metric('toncache_upstream_requests_queued'), { interval: 5 }).toBe(count);
   }
 
   /** Until Redis has what was stored. */
   async untilRedisHasAll(): Promise<void> {
-    await expect.poll(() => this.metric('toncache_redis_writes_pending'), { interval: 5 }).toBe(0);
+    await expect.poll(() => this.metric('toncache_redis_pending_writes'), { interval: 5 }).toBe(0);
   }
 
   /**

@@ -57,7 +57,7 @@ export class Instance implements AsyncDisposable {
 
   /** How many answers went back, as it has counted itself. */
   answersThatWentBack(): Promise<number> {
-    return metricAt(this.#adminUrl.origin, 'toncache_went_back_total');
+    return metricAt(this.#adminUrl.origin, 'toncache_older_answers_served_total');
   }
 
   /** The smallest request there is. */

@@ -45,7 +45,7 @@ const SECTIONS: Readonly<Record<string, string>> = {
 };
 
 /** Where an indexer, or each of several, says of its chain what is not so. */
-export const DISPROVED: Readonly<Record<HeadFault, Cause>> = {
+export const FAILED_HEAD_CHECK: Readonly<Record<HeadFault, Cause>> = {
   'lacks-block': {
     why: 'the indexer does not have the block that it named: what it says is not there may be there',
     todo: 'the-indexer-lacks-blocks',
@@ -58,8 +58,8 @@ export const DISPROVED: Readonly<Record<HeadFault, Cause>> = {
 
 /** One client that has most of what waits. Its name is for those who may purge. */
 export function greedyIn(after: Samples): Cause | undefined {
-  const part = after.sum('waiting_greediest_ratio');
-  if (part <= GREEDY_PART || after.sum('waiting_clients') < 2 || after.sum('upstream_queued') < FEWEST_WAITING)
+  const part = after.sum('top_client_queued_ratio');
+  if (part <= GREEDY_PART || after.sum('queued_clients') < 2 || after.sum('upstream_requests_queued') < FEWEST_WAITING)
     return undefined;
   return ofOneClient('has', part, 'what waits for the indexer');
 }
@@ -68,7 +68,7 @@ export function greedyIn(after: Samples): Cause | undefined {
 export function whyShed(reason: string, growth: Growth, failures: Failures): Cause {
   if (reason === 'breaker-open') return whyBreakerOpen(growth, failures);
   const section = SECTIONS[reason];
-  const part = growth.after.sum('asking_greediest_ratio');
+  const part = growth.after.sum('top_client_requests_ratio');
   // What waits does not show it: the backlog of an indexer that is full is short.
   if (section === undefined && part > GREEDY_PART) return ofOneClient('asks for', part, 'what memory does not answer');
   const words = sentenceOf(isShedReason(reason) ? SHED[reason] : FAILURES.overloaded);
@@ -84,7 +84,7 @@ function ofOneClient(does: string, part: number, what: string): Cause {
 /** The cause goes first: what has opened the circuit breaker. */
 export function whyBreakerOpen(growth: Growth, failures: Failures): Cause {
   const cause = whyReplicasFail(growth, failures);
-  const isOpen = growth.after.of('breaker_open').some(({ value }) => value > 0);
+  const isOpen = growth.after.of('circuit_breaker_open').some(({ value }) => value > 0);
   const why = isOpen ? `${cause}; its circuit breaker is open` : cause;
   return { why: cause === '' ? sentenceOf(SHED['breaker-open']) : why, todo: FAILS };
 }
@@ -99,7 +99,7 @@ export function whyFailed(code: string, growth: Growth, failures: Failures): Cau
     const samples = growth.after.of('upstream_requests_total', { result });
     const names = [...new Set(samples.map(({ labels }) => String(labels['upstream'])))];
     const [one, ...others] = names.filter((upstream) => growth.of('upstream_requests_total', { upstream, result }) > 0);
-    const isOneOfSeveral = others.length === 0 && growth.after.of('upstream_failing').length > 1;
+    const isOneOfSeveral = others.length === 0 && growth.after.of('upstream_unhealthy').length > 1;
     const says = saysOf(result, growth, isOneOfSeveral ? one : undefined);
     const todo = SECTIONS[OUTCOMES[outcomeOfResult(result)].client] ?? FAILS;
     return { why: withReason(says, reasonOf(result, growth.after, failures)), todo };
@@ -116,15 +116,15 @@ const UNKNOWN = 'the indexer fails';
  * it is asked for its head. `undefined` where that is not so.
  */
 export function whyKeysRefused(growth: Growth, failures: Failures): Cause | undefined {
-  const silent = ofReplicas(growth.after, 'upstream_silent');
-  const isEach = silent.every(({ value, labels }) => value > 0 && refusesKey(String(labels['upstream']), failures));
-  return silent.length > 0 && isEach
-    ? { why: whyReplicasFail(growth, failures, 'upstream_silent'), todo: FAILS }
+  const polled = ofReplicas(growth.after, 'upstream_unresponsive');
+  const isEach = polled.every(({ value, labels }) => value > 0 && refusesKey(String(labels['upstream']), failures));
+  return polled.length > 0 && isEach
+    ? { why: whyReplicasFail(growth, failures, 'upstream_unresponsive'), todo: FAILS }
     : undefined;
 }
 
 /** What all indexers but backups do, in one sentence; empty if that is not known. `metric` has a sample of each. */
-function whyReplicasFail(growth: Growth, failures: Failures, metric = 'breaker_open'): string {
+function whyReplicasFail(growth: Growth, failures: Failures, metric = 'circuit_breaker_open'): string {
   const names = [...new Set(ofReplicas(growth.after, metric).map(({ labels }) => String(labels['upstream'])))];
   const alike = new Set(names.map((indexer) => whatItDoes(indexer, growth, failures, 'the indexer')));
   if (alike.size > 1) return names.map((indexer) => whatItDoes(indexer, growth, failures)).join(', ');
@@ -136,12 +136,12 @@ function whyReplicasFail(growth: Growth, failures: Failures, metric = 'breaker_o
 export function whyOthers(growth: Growth, failures: Failures): string {
   const { after } = growth;
   const isWrong = [
-    'breaker_open',
-    'upstream_failing',
+    'circuit_breaker_open',
+    'upstream_unhealthy',
     'upstream_behind',
     'upstream_paused',
-    'upstream_disproved',
-    'operation_not_served',
+    'upstream_head_check_failed',
+    'upstream_operation_not_served',
   ];
   // What was wrong when the window began counts too: the backup may have been asked because of it.
   const wrong = new Set(
@@ -175,7 +175,7 @@ export function whatItDoes(indexer: string, growth: Growth, failures: Failures, 
 
 /** The system's own words for failures of this kind. */
 function reasonOf(result: string, after: Samples, failures: Failures): string | undefined {
-  const names = ofReplicas(after, 'breaker_open').map(({ labels }) => String(labels['upstream']));
+  const names = ofReplicas(after, 'circuit_breaker_open').map(({ labels }) => String(labels['upstream']));
   return names.map((indexer) => failures.of(indexer)).find((last) => isSame(last, result))?.reason;
 }
 

@@ -7,8 +7,8 @@ import { ofReplicas, partsOf } from './numbers.ts';
 /** Clocks that differ by more than this are wrong. */
 const CLOCK_SECONDS = 5;
 
-/** The section of docs/incidents.md on indexers that name no head. */
-export const SILENT = 'an-indexer-does-not-say-its-newest-block';
+/** The section of docs/incidents.md on indexers that do not answer head polls. */
+export const UNRESPONSIVE = 'an-indexer-does-not-say-its-newest-block';
 
 /** With fewer requests a second than this a ratio of hits says nothing, and less than this is a low one. */
 const [FEWEST_PER_SECOND, LOW_RATIO] = [1, 0.5];
@@ -16,7 +16,7 @@ const [FEWEST_PER_SECOND, LOW_RATIO] = [1, 0.5];
 /** What may be wrong while all get their answers, and in time. */
 export function doubtIn(growth: Growth, failures: Failures): Cause | undefined {
   const { after } = growth;
-  return silenceIn(growth, failures) ?? wrongClockIn(after) ?? smallMemoryIn(growth) ?? shorterHistoryIn(after);
+  return unresponsiveIn(growth, failures) ?? wrongClockIn(after) ?? smallMemoryIn(growth) ?? shorterHistoryIn(after);
 }
 
 /** By hash, an indexer says of what is older than its history that it is not there. */
@@ -34,7 +34,7 @@ function shorterHistoryIn(after: Samples): Cause | undefined {
 function smallMemoryIn(growth: Growth): Cause | undefined {
   const { valid, hits } = partsOf(growth);
   const missed = valid - growth.perSecond('requests_total', { outcome: 'hit-memory' });
-  const evicted = growth.perSecond('memory_evicted_total');
+  const evicted = growth.perSecond('memory_tier_fresh_evictions_total');
   if (valid <= FEWEST_PER_SECOND || hits >= LOW_RATIO * valid || evicted <= missed / 2) return undefined;
   const part = Math.round((100 * hits) / valid);
   return {
@@ -43,16 +43,16 @@ function smallMemoryIn(growth: Growth): Cause | undefined {
   };
 }
 
-function silenceIn(growth: Growth, failures: Failures): Cause | undefined {
-  const silent = ofReplicas(growth.after, 'upstream_silent').filter(({ value }) => value > 0);
-  if (silent.length === 0) return undefined;
-  const refusing = silent
+function unresponsiveIn(growth: Growth, failures: Failures): Cause | undefined {
+  const unresponsive = ofReplicas(growth.after, 'upstream_unresponsive').filter(({ value }) => value > 0);
+  if (unresponsive.length === 0) return undefined;
+  const refusing = unresponsive
     .map(({ labels }) => String(labels['upstream']))
     .find((indexer) => refusesKey(indexer, failures));
   if (refusing !== undefined) return { why: whatItDoes(refusing, growth, failures, 'the indexer'), todo: FAILS };
-  const names = silent.map(({ labels }) => labels['upstream']).join(' and ');
+  const names = unresponsive.map(({ labels }) => labels['upstream']).join(' and ');
   const why = `${names} does not say its newest block: nobody knows how far it is behind`;
-  return { why, todo: SILENT };
+  return { why, todo: UNRESPONSIVE };
 }
 
 function wrongClockIn(after: Samples): Cause | undefined {

@@ -21,7 +21,7 @@ export function countedIn(samples: Samples) {
     at: samples.at,
     answered: requests() - requests('invalid') - requests('failed'),
     sent: samples.sum('upstream_requests_total') - samples.sum('upstream_requests_total', { operation: 'passThrough' }),
-    wentBack: samples.sum('went_back_total'),
+    wentBack: samples.sum('older_answers_served_total'),
   };
 }
 
@@ -54,22 +54,22 @@ export function readNumbers(samples: readonly [Samples, ...Samples[]]) {
       (operation) => operationIn(growth, lately, operation),
     ),
     upstream: {
-      p50Seconds: growth.quantile('upstream_request_seconds', 0.5),
-      p99Seconds: growth.quantile('upstream_request_seconds', 0.99),
-      inFlight: newest.sum('upstream_in_flight'),
+      p50Seconds: growth.quantile('upstream_request_duration_seconds', 0.5),
+      p99Seconds: growth.quantile('upstream_request_duration_seconds', 0.99),
+      inFlight: newest.sum('upstream_requests_in_flight'),
       limit: newest.sum('upstream_concurrency_limit'),
-      queued: newest.sum('upstream_queued'),
+      queued: newest.sum('upstream_requests_queued'),
       expectedWaitSeconds: Math.max(0, ...valuesOf(newest, 'upstream_expected_wait_seconds')),
       paused: newest.sum('upstream_paused') > 0,
       /** Requests a second that backups are sent. */
       backupPerSecond: backupsOf(newest).reduce((sum, is) => sum + growth.perSecond('upstream_requests_total', is), 0),
     },
     memory: {
-      bytes: newest.sum('memory_bytes'),
-      maxBytes: newest.sum('memory_max_bytes'),
-      entries: newest.sum('memory_entries'),
+      bytes: newest.sum('memory_tier_bytes'),
+      maxBytes: newest.sum('memory_tier_max_bytes'),
+      entries: newest.sum('memory_tier_entries'),
       /** Fresh entries that were evicted, a second. */
-      evictedPerSecond: growth.perSecond('memory_evicted_total'),
+      evictedPerSecond: growth.perSecond('memory_tier_fresh_evictions_total'),
     },
     process: {
       rssBytes: newest.sum('process_resident_memory_bytes'),
@@ -98,7 +98,7 @@ export function latencyIn(growth: Growth, labels: Readonly<Record<string, string
   const atOnce =
     growth.of('requests_total', { ...labels, outcome: 'hit-memory' }) +
     growth.of('requests_total', { ...labels, outcome: 'hit-proven' });
-  return growth.quantile('request_seconds', part, labels, atOnce);
+  return growth.quantile('request_duration_seconds', part, labels, atOnce);
 }
 
 function proofIn(newest: Samples) {
@@ -126,8 +126,8 @@ function operationIn(growth: Growth, lately: Growth, operation: string) {
     hitRatio: valid > 0 ? hits / valid : undefined,
     p99Seconds: latencyIn(growth, is, 0.99),
     /** The indexers at which its circuit breaker is open, and those that do not serve it. */
-    breakersOpenAt: without('breaker_open'),
-    notServedBy: without('operation_not_served'),
+    breakersOpenAt: without('circuit_breaker_open'),
+    notServedBy: without('upstream_operation_not_served'),
     /** Why its circuit breaker is closed though requests fail. */
     closedDespite: failed > 0 ? closedDespiteIn(growth, lately, operation) : undefined,
   };
@@ -187,7 +187,7 @@ function indexersIn(growth: Growth) {
     const is = { upstream: indexer };
     const all = growth.of('upstream_requests_total', is);
     const isBackup = after.sum('upstream_backup', is) > 0;
-    const isSilent = after.sum('upstream_silent', is) > 0;
+    const isUnresponsive = after.sum('upstream_unresponsive', is) > 0;
     return {
       indexer,
       isBackup,
@@ -195,10 +195,10 @@ function indexersIn(growth: Growth) {
       seqno: after.sum('upstream_head_seqno', is) || undefined,
       ageSeconds: leastOf(after.of('upstream_head_age_seconds', is).map(({ value }) => value)),
       /** `undefined` while it is not known: backups are not asked. */
-      lagBlocks: isBackup || isSilent ? undefined : after.sum('upstream_lag_blocks', is),
+      lagBlocks: isBackup || isUnresponsive ? undefined : after.sum('upstream_lag_blocks', is),
       slotsInUse: after.sum('upstream_slots_in_use', is),
       /** How long its requests take, the longest of the last seconds. */
-      peakSeconds: after.sum('upstream_peak_seconds', is),
+      peakSeconds: after.sum('upstream_peak_latency_seconds', is),
       /** Requests a second, over 10 s, and those of them that failed. */
       perSecond: all / growth.seconds,
       failedPerSecond: (all - growth.good(is)) / growth.seconds,
@@ -208,11 +208,11 @@ function indexersIn(growth: Growth) {
 
 function stateOfIndexer(samples: Samples, is: { readonly upstream: string }) {
   if (samples.sum('upstream_paused', is) > 0) return 'paused';
-  if (samples.sum('upstream_failing', is) > 0) return 'failing';
-  const disproved = samples.sum('upstream_disproved', is);
-  if (disproved > 0) return disproved === 1 ? 'lacks blocks' : 'another chain';
-  if (samples.sum('upstream_silent', is) > 0) return 'silent';
-  return samples.sum('upstream_behind', is) > 0 ? 'behind' : 'well';
+  if (samples.sum('upstream_unhealthy', is) > 0) return 'unhealthy';
+  if (samples.sum('upstream_head_check_failed', { ...is, reason: 'lacks-block' }) > 0) return 'lacks blocks';
+  if (samples.sum('upstream_head_check_failed', { ...is, reason: 'other-chain' }) > 0) return 'another chain';
+  if (samples.sum('upstream_unresponsive', is) > 0) return 'unresponsive';
+  return samples.sum('upstream_behind', is) > 0 ? 'behind' : 'healthy';
 }
 
 function ratesOf(growth: Growth): Rates {
@@ -220,7 +220,7 @@ function ratesOf(growth: Growth): Rates {
   const rates = REQUEST_OUTCOMES.map((outcome) => [outcome, growth.perSecond('requests_total', { outcome })]);
   return {
     ...Object.fromEntries(rates),
-    refused: refusedLoads + growth.perSecond('refused_requests_total', { code: 'too-many-requests' }),
+    refused: refusedLoads + growth.perSecond('requests_refused_total', { code: 'too-many-requests' }),
     failed: growth.perSecond('requests_total', { outcome: 'failed' }) - refusedLoads,
   };
 }

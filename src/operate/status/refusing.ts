@@ -57,7 +57,7 @@ const percent = (part: number, all: number) => `${Math.max(1, Math.round((100 * 
 function whyUnanswered(growth: Growth, failures: Failures): Cause {
   const code = growth.most('request_failures_total', 'code', (each) => each !== 'too-many-requests');
   return code === 'overloaded'
-    ? whyShed(growth.most('shed_total', 'reason'), growth, failures)
+    ? whyShed(growth.most('loads_shed_total', 'reason'), growth, failures)
     : whyFailed(code, growth, failures);
 }
 

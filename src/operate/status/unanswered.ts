@@ -11,7 +11,7 @@ export function validIn(growth: Growth): number {
 /** The requests that got no answer, and those beyond the limits of their clients, which are none of them. */
 export function unansweredIn(growth: Growth) {
   const code = 'too-many-requests';
-  const requests = growth.of('refused_requests_total', { code });
+  const requests = growth.of('requests_refused_total', { code });
   const misses = growth.of('request_failures_total', { code });
   const limited = requests + misses;
   /** All that were answered or should have been. */

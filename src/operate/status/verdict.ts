@@ -1,3 +1,4 @@
+import type { HeadFault } from '../../chain/indexer-head.ts';
 import { FAILURES } from '../../failures/codes.ts';
 import { notServedText } from '../../ton/not-served.ts';
 import type { OperationName } from '../../ton/operation-names.ts';
@@ -5,7 +6,7 @@ import { Growth, type MetricSample, type Samples } from '../samples.ts';
 import { duration } from '../text-table.ts';
 import {
   type Cause,
-  DISPROVED,
+  FAILED_HEAD_CHECK,
   FAILS,
   type Failures,
   greedyIn,
@@ -19,7 +20,7 @@ import {
   whyShed,
   withReason,
 } from './causes.ts';
-import { doubtIn, SILENT } from './doubts.ts';
+import { doubtIn, UNRESPONSIVE } from './doubts.ts';
 import type { LastMinute } from './last-minute.ts';
 import { backupsOf, latencyIn, ofReplicas } from './numbers.ts';
 import { LIMITED, refusingIn, refusingInMinute, whoIsLimited } from './refusing.ts';
@@ -72,7 +73,7 @@ export function verdictOf(before: Samples, after: Samples, failures: Failures, m
 export function besides(worst: Impairment, others: readonly Impairment[]): readonly Impairment[] {
   return others
     .filter(({ todo }, place) => ![worst, ...others.slice(0, place)].some((it) => it.todo === todo))
-    .filter(({ todo }) => !FAILING.includes(worst.todo) || todo !== SILENT)
+    .filter(({ todo }) => !FAILING.includes(worst.todo) || todo !== UNRESPONSIVE)
     .map((it) => (ANSWERED.includes(it.says) ? { ...it, says: '' } : it));
 }
 
@@ -104,15 +105,16 @@ function backupIn(growth: Growth, failures: Failures): Impairment | undefined {
 }
 
 function pastIn(after: Samples): Impairment | undefined {
-  const blocks = ofReplicas(after, 'upstream_fallen_blocks').map(({ value }) => value);
+  const blocks = ofReplicas(after, 'upstream_head_rollback_blocks').map(({ value }) => value);
   const fallen = blocks.length === 0 ? 0 : Math.min(...blocks);
   if (fallen > 0) {
-    const { value: from = 0, labels } = ofReplicas(after, 'upstream_fallen_from_seqno')[blocks.indexOf(fallen)] ?? {};
+    const { value: from = 0, labels } =
+      ofReplicas(after, 'upstream_head_rollback_from_seqno')[blocks.indexOf(fallen)] ?? {};
     const of = blocks.length > 1 ? ` of ${labels?.['indexer']}` : '';
     const why = `the newest block${of} fell from ${grouped(from)} to ${grouped(from - fallen)}`;
     return { says: 'answers from the past', why, todo: 'the-newest-block-fell-back' };
   }
-  const same = ofReplicas(after, 'upstream_head_same_seconds').map(({ value }) => value);
+  const same = ofReplicas(after, 'upstream_head_unchanged_seconds').map(({ value }) => value);
   if (same.length === 0 || Math.min(...same) <= STILL_SECONDS) return undefined;
   const why = `the newest block has been the same for ${duration(1000 * Math.min(...same))}`;
   return { says: 'answers from the past', why, todo: 'the-newest-block-stands-still' };
@@ -147,7 +149,7 @@ function areSlow(growth: Growth): boolean {
 
 function slowIn(growth: Growth): Impairment | undefined {
   const { sent } = countOperations(growth);
-  const indexer = growth.quantile('upstream_request_seconds', 0.99) ?? 0;
+  const indexer = growth.quantile('upstream_request_duration_seconds', 0.99) ?? 0;
   const greedy = greedyIn(growth.after);
   if (greedy !== undefined) return { says: 'others wait because of one client', ...greedy };
   const isStale = growth.of('requests_total', { outcome: 'stale' }) > STALE_PART * validIn(growth);
@@ -166,9 +168,11 @@ function slowIn(growth: Growth): Impairment | undefined {
 /** ` (adjacentTransactions)` where the indexer is slow for only some of the operations in use. */
 function slowOperationsIn(growth: Growth): string {
   const names = [
-    ...new Set(growth.after.of('upstream_request_seconds_count').map(({ labels }) => String(labels['operation']))),
+    ...new Set(
+      growth.after.of('upstream_request_duration_seconds_count').map(({ labels }) => String(labels['operation'])),
+    ),
   ];
-  const p99 = (operation: string) => growth.quantile('upstream_request_seconds', 0.99, { operation });
+  const p99 = (operation: string) => growth.quantile('upstream_request_duration_seconds', 0.99, { operation });
   const used = names.filter((operation) => p99(operation) !== undefined);
   const slow = used.filter((operation) => (p99(operation) ?? 0) > SLOW_SECONDS);
   return slow.length > 0 && slow.length < used.length ? ` (${slow.join(', ')})` : '';
@@ -176,7 +180,9 @@ function slowOperationsIn(growth: Growth): string {
 
 /** What is done without while all else is served: an operation that no indexer serves, or some of several indexers. */
 function lackingIn(growth: Growth, failures: Failures): Impairment | undefined {
-  const notServed = Map.groupBy(growth.after.of('operation_not_served'), ({ labels }) => String(labels['operation']));
+  const notServed = Map.groupBy(growth.after.of('upstream_operation_not_served'), ({ labels }) =>
+    String(labels['operation']),
+  );
   const [operation] = [...notServed].find(([, samples]) => isEach(samples)) ?? [];
   if (operation !== undefined) {
     const why = `${notServedText(operation as OperationName)}; clients get ${FAILURES['not-served'].status}`;
@@ -194,7 +200,7 @@ function lackingIn(growth: Growth, failures: Failures): Impairment | undefined {
 
 /** The indexers that fail while another one does not. */
 function failingAmongOthers(after: Samples): string[] {
-  const samples = after.of('upstream_failing');
+  const samples = after.of('upstream_unhealthy');
   const failing = samples.filter(({ value }) => value > 0);
   return failing.length === samples.length ? [] : failing.map(({ labels }) => String(labels['upstream']));
 }
@@ -203,19 +209,27 @@ function isEach(samples: readonly MetricSample[]): boolean {
   return samples.length > 0 && samples.every(({ value }) => value > 0);
 }
 
+/** How each indexer failed its head check, by the first of them; `undefined` where one did not. */
+function faultOfEach(after: Samples): HeadFault | undefined {
+  const checked = Map.groupBy(after.of('upstream_head_check_failed'), ({ labels }) => labels['upstream']);
+  const faults = [...checked.values()].map((its) => its.find(({ value }) => value > 0)?.labels['reason']);
+  // The cast: the labels of that metric are these words.
+  return faults.every((fault) => fault !== undefined) ? (faults[0] as HeadFault | undefined) : undefined;
+}
+
 /** What is wrong while everybody still gets an answer. Of several indexers, all must have it. */
 function troubleIn(growth: Growth, failures: Failures): Cause | undefined {
   const { after } = growth;
   if (isEach(after.of('upstream_paused'))) return whyShed('paused', growth, failures);
-  const breakers = Map.groupBy(after.of('breaker_open'), ({ labels }) => labels['operation']);
+  const breakers = Map.groupBy(after.of('circuit_breaker_open'), ({ labels }) => labels['operation']);
   // The breaker of an operation that nobody asks for closes with its next request, though the indexer is back.
   const isBack = growth.good() > 0;
   const counts = (operation: unknown) => !isBack || growth.of('requests_total', { operation: String(operation) }) > 0;
   if ([...breakers].some(([operation, each]) => isEach(each) && counts(operation))) {
     return whyBreakerOpen(growth, failures);
   }
-  const disproved = after.of('upstream_disproved');
-  if (isEach(disproved)) return DISPROVED[disproved[0]?.value === 2 ? 'other-chain' : 'lacks-block'];
+  const fault = faultOfEach(after);
+  if (fault !== undefined) return FAILED_HEAD_CHECK[fault];
   const refused = whyKeysRefused(growth, failures);
   if (refused !== undefined) return refused;
   const { sent, failed } = countOperations(growth);

@@ -240,9 +240,9 @@ describe('a head that its chain cannot have reached', () => {
     indexer.seqno = () => 2_000_000_000;
     expect([await head.ask(), await head.ask()]).toEqual([undefined, undefined]);
     await vi.advanceTimersByTimeAsync(1001);
-    expect([head.seqno < seqno(), head.hasReached(seqno() + 100), head.isSilent]).toEqual([true, false, true]);
+    expect([head.seqno < seqno(), head.hasReached(seqno() + 100), head.isUnresponsive]).toEqual([true, false, true]);
     indexer.seqno = seqno;
-    expect([(await head.ask())?.seqno, head.isSilent]).toEqual([seqno(), false]);
+    expect([(await head.ask())?.seqno, head.isUnresponsive]).toEqual([seqno(), false]);
   });
 
   test('is learned when it was said three times in a row, whoever asked', async () => {
@@ -317,7 +317,7 @@ describe('the last word on the head', () => {
     const { head } = oneHead();
     await head.ask();
     await vi.advanceTimersByTimeAsync(61_000);
-    expect([head.lastWord, head.isSilent]).toEqual([undefined, false]);
+    expect([head.lastWord, head.isUnresponsive]).toEqual([undefined, false]);
     await head.ask();
     head.forget();
     expect(head.lastWord).toBeUndefined();
@@ -334,13 +334,13 @@ describe('the last word on the head', () => {
     indexer.head = () => (said === 'hangs' ? new Promise(() => {}) : said);
     void head.ask();
     await vi.advanceTimersByTimeAsync(900);
-    expect(head.isSilent).toBe(false);
+    expect(head.isUnresponsive).toBe(false);
     await vi.advanceTimersByTimeAsync(200);
-    expect(head.isSilent).toBe(true);
+    expect(head.isUnresponsive).toBe(true);
     if (said === 'hangs') return;
     indexer.head = (truth) => truth;
     await head.ask();
-    expect(head.isSilent).toBe(false);
+    expect(head.isUnresponsive).toBe(false);
   });
 
   test('is not missed while no connection can be opened here, and still is where it was missed before', async () => {
@@ -348,12 +348,12 @@ describe('the last word on the head', () => {
     await look(2);
     indexer.head = () => overloaded('sockets', 0);
     await look(5);
-    expect(head.isSilent).toBe(false);
+    expect(head.isUnresponsive).toBe(false);
     indexer.head = () => new ProxyError('upstream-timeout', '');
     await look(2);
     indexer.head = () => overloaded('sockets', 0);
     await look(2);
-    expect(head.isSilent).toBe(true);
+    expect(head.isUnresponsive).toBe(true);
   });
 
   test('is not missed while it may not be asked for', async () => {
@@ -362,7 +362,7 @@ describe('the last word on the head', () => {
     await look(2);
     may = false;
     await look(5);
-    expect(head.isSilent).toBe(false);
+    expect(head.isUnresponsive).toBe(false);
   });
 });
 
@@ -426,7 +426,7 @@ describe('a head poll where requests are sent', () => {
     const one = oneHead();
     one.indexer.head = () => ({ status: 500, body: {} });
     await sendFor(one, 25);
-    expect([pollsOf(one), one.head.isSilent]).toEqual([[10, 20], true]);
+    expect([pollsOf(one), one.head.isUnresponsive]).toEqual([[10, 20], true]);
     one.indexer.head = (said) => said;
     await sendFor(one, 90);
     expect(pollsOf(one)).toEqual([10, 20, 30, 40, 50, 60, 70, 80, 90, 100, 110]);

@@ -36,7 +36,9 @@ describe('the metrics page', () => {
     await using proxy = await startProxy({ upstreamUrl: 'http://127.0.0.1:1' });
     await proxy.ask('/api/v3/masterchainBlockShards?seqno=1');
     const { text } = await proxy.askAdmin('/metrics');
-    const bounds = [...text.matchAll(/^toncache_upstream_request_seconds_bucket\{le="([^"]+)"/gm)].map(([, le]) => le);
+    const bounds = [...text.matchAll(/^toncache_upstream_request_duration_seconds_bucket\{le="([^"]+)"/gm)].map(
+      ([, le]) => le,
+    );
     expect([bounds[0], ...bounds.slice(-4)]).toEqual(['0.0005', '2.5', '5', '5.25', '+Inf']);
   });
 
@@ -46,7 +48,7 @@ describe('the metrics page', () => {
   ])('counts from zero what has not happened yet, of %s: the first of it is a rise', async (_, env, operations) => {
     await using proxy = await startProxy({ upstreamUrl: 'http://127.0.0.1:1', env });
     const { text } = await proxy.askAdmin('/metrics');
-    const counted = [...text.matchAll(/^toncache_shed_total\{operation="(\w+)",reason="client-limit"\} 0$/gm)];
+    const counted = [...text.matchAll(/^toncache_loads_shed_total\{operation="(\w+)",reason="client-limit"\} 0$/gm)];
     expect(counted.map(([, operation]) => operation).toSorted()).toEqual([...operations].toSorted());
   });
 

@@ -214,7 +214,7 @@ function showOperations({ operations, about }) {
   showTable('operations', head, rows);
 }
 
-const INDEXER_STATES = { well: 'good', failing: 'bad', 'lacks blocks': 'bad', 'another chain': 'bad' };
+const INDEXER_STATES = { healthy: 'good', unhealthy: 'bad', 'lacks blocks': 'bad', 'another chain': 'bad' };
 
 function showIndexers({ indexers }) {
   byId('indexers-section').hidden = indexers.length === 0;

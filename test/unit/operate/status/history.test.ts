@@ -14,12 +14,12 @@ function historyOf() {
       `requests_total outcome=failed ${world.failed}`,
       `requests_total outcome=hit-memory ${world.answered}`,
       `request_failures_total code=${world.open ? 'overloaded' : 'upstream-timeout'} ${world.failed}`,
-      `shed_total reason=breaker-open ${world.failed}`,
-      `refused_requests_total code=too-many-requests ${world.limited}`,
-      `breaker_open upstream=a operation=blocks ${world.open}`,
+      `loads_shed_total reason=breaker-open ${world.failed}`,
+      `requests_refused_total code=too-many-requests ${world.limited}`,
+      `circuit_breaker_open upstream=a operation=blocks ${world.open}`,
       `upstream_requests_total upstream=a result=upstream-timeout ${world.failed}`,
       `upstream_requests_total result=200 ${world.sent}`,
-      `upstream_silent upstream=a ${world.silent}`,
+      `upstream_unresponsive upstream=a ${world.silent}`,
       `redis_available ${world.redis}`,
     ].map(sample);
   const looked = new StatusHistory({

@@ -63,9 +63,9 @@ describe('the numbers of the status page', () => {
         0,
         'requests_total operation=pendingTraces outcome=miss 0',
         'requests_total operation=other outcome=miss 0',
-        'breaker_open upstream=a operation=pendingTraces 0',
-        'breaker_open upstream=b operation=pendingTraces 1',
-        'operation_not_served upstream=a operation=other 1',
+        'circuit_breaker_open upstream=a operation=pendingTraces 0',
+        'circuit_breaker_open upstream=b operation=pendingTraces 1',
+        'upstream_operation_not_served upstream=a operation=other 1',
         'upstream_paused 1',
         'redis_available call=read 1',
         'redis_available call=write 0',
@@ -121,21 +121,30 @@ describe('the numbers of the status page', () => {
       NOTHING,
       samplesAt(
         10_000,
-        'upstream_silent upstream=g 1',
+        'upstream_unresponsive upstream=g 1',
         'upstream_backup upstream=h 1',
         'upstream_requests_total upstream=h result=200 20',
         'upstream_head_age_seconds upstream=a 1.5',
         'upstream_head_age_seconds upstream=d 90',
         ...indexers.map((indexer) => `upstream_head_seqno upstream=${indexer} 7`),
-        'upstream_disproved upstream=b 1',
+        'upstream_head_check_failed upstream=b reason=lacks-block 1',
         'upstream_behind upstream=b 1',
-        'upstream_disproved upstream=c 2',
+        'upstream_head_check_failed upstream=c reason=other-chain 1',
         'upstream_behind upstream=d 1',
-        'upstream_failing upstream=e 1',
+        'upstream_unhealthy upstream=e 1',
         'upstream_paused upstream=f 1',
       ),
     ]);
-    const states = ['well', 'lacks blocks', 'another chain', 'behind', 'failing', 'paused', 'silent', 'well'];
+    const states = [
+      'healthy',
+      'lacks blocks',
+      'another chain',
+      'behind',
+      'unhealthy',
+      'paused',
+      'unresponsive',
+      'healthy',
+    ];
     expect(shown.map(({ state }) => state)).toEqual(states);
     expect(shown.map(({ lagBlocks }) => lagBlocks)).toEqual([0, 0, 0, 0, 0, 0, undefined, undefined]);
     expect(shown.map(({ isBackup }) => isBackup).indexOf(true)).toBe(7);
@@ -144,7 +153,8 @@ describe('the numbers of the status page', () => {
   });
 
   it('say how long clients wait, for whom a hit in memory is at once', () => {
-    const waited = (le: string, count: number) => `request_seconds_bucket le=${le} operation=a outcome=miss ${count}`;
+    const waited = (le: string, count: number) =>
+      `request_duration_seconds_bucket le=${le} operation=a outcome=miss ${count}`;
     const samples = (hits: number) =>
       samplesAt(
         10_000,
