@@ -4,9 +4,9 @@ import type { Logger } from 'pino';
 import { SharedEntries } from './answer/shared-entries.ts';
 import { Gzip } from './cache/gzip.ts';
 import { MemoryTier } from './cache/memory-tier.ts';
+import { OlderAnswers } from './cache/older-answers.ts';
 import { banKeysOf } from './cache/redis-keys.ts';
 import { TieredCache } from './cache/tiered-cache.ts';
-import { WentBack } from './cache/went-back.ts';
 import { shortened } from './clients/client-addresses.ts';
 import { countWaiting, watchGreedy } from './clients/waiting-clients.ts';
 import { Clock } from './clock.ts';
@@ -163,7 +163,7 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
     accepts: (entry) => sharedEntries.accepts(entry),
     learn: (entry, tags) => sharedEntries.learn(entry, tags),
     isProven: proof && ((kept) => proof.proofs.doubtOf(kept) === undefined),
-    wentBack: new WentBack(() => events.report({ name: 'went-back' })),
+    olderAnswers: new OlderAnswers(() => events.report({ name: 'older-answer' })),
     now,
   });
   const topKeys = new TopKeys(random, monotonic);

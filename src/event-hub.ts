@@ -36,7 +36,7 @@ export type AppEvent =
   /** An entry was evicted from memory while it was fresh. */
   | { readonly name: 'evicted' }
   /** An answer was served that is less complete than one before. */
-  | { readonly name: 'went-back' }
+  | { readonly name: 'older-answer' }
   /** A body was compressed. */
   | { readonly name: 'compressed' }
   /** Our time jumped: see {@link Clock}. */

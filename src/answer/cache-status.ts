@@ -5,6 +5,7 @@ import type { ErrorCode } from '../errors.ts';
 export const DETAILS = {
   memory: 'a hit in memory',
   redis: 'a hit in Redis',
+  proven: 'a hit in memory that blocks prove',
   expired: 'not stored: its lifetime was over when it came',
   'too-large': 'not stored: it is larger than the memory tier may hold',
   purged: 'not stored: it was purged while it was loaded',

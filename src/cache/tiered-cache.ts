@@ -2,9 +2,9 @@ import { type Freshness, freshnessOf, keptUntil, type Proof, usableUntil } from 
 import type { EpochMs } from '../time-units.ts';
 import type { Entry } from './entry.ts';
 import type { MemoryTier } from './memory-tier.ts';
+import type { OlderAnswers } from './older-answers.ts';
 import { extended, precedenceOver } from './precedence.ts';
 import type { LeaseRequest, RedisTier } from './redis-tier.ts';
-import type { WentBack } from './went-back.ts';
 
 /**
  * What both tiers together hold for a key. `proven`: its lifetime is over, and blocks prove that it is still true.
@@ -73,7 +73,7 @@ export interface TieredCacheDependencies {
   readonly accepts?: (entry: Entry) => boolean;
   /** Called with each entry that Redis returns and no purge covers, and its tags: it may show how far the chain is. */
   readonly learn?: (entry: Entry, tags: readonly string[]) => void;
-  readonly wentBack: Pick<WentBack, 'look'>;
+  readonly olderAnswers: Pick<OlderAnswers, 'look'>;
   /** Whether blocks prove that a kept answer is still true. Absent where no answers are proven. */
   readonly isProven?: ((proof: Proof) => boolean) | undefined;
   readonly now: () => EpochMs;
@@ -151,7 +151,7 @@ export class TieredCache {
 
   /** Stores in both tiers, in Redis in the background. A regressed answer is not stored, but extends the kept entry. */
   set(entry: Entry, tags: readonly string[], { known, lease, inMemory = entry }: StoreHints = {}): StoreOutcome {
-    const { memory, wentBack, now } = this.#dependencies;
+    const { memory, olderAnswers, now } = this.#dependencies;
     if (this.isPurged(entry, tags)) return { outcome: 'purged' };
     const kept = this.#keptEntry(entry.key, tags, known);
     const precedence = kept === undefined ? 'replaces' : precedenceOver(kept, entry, now());
@@ -159,7 +159,7 @@ export class TieredCache {
     if (kept !== undefined && precedence === 'regressed') {
       return { outcome: 'regressed', kept: this.#extend(kept, lease, entry) };
     }
-    wentBack.look(entry);
+    olderAnswers.look(entry);
     // After the comparison: what is not kept, too, may be less than clients have seen, from a replica that lags.
     if (keptUntil(entry) <= now()) return { outcome: 'expired' };
     const isUsable = now() < usableUntil(entry);
@@ -171,7 +171,7 @@ export class TieredCache {
 
   /** Takes the entry from Redis into memory, unless memory holds a better one. */
   #takeFromRedis(entry: Entry, tags: readonly string[]): Lookup {
-    const { memory, learn, wentBack, now } = this.#dependencies;
+    const { memory, learn, olderAnswers, now } = this.#dependencies;
     if (this.isPurged(entry, tags)) return this.lookInMemory(entry.key, tags);
     learn?.(entry, tags);
     const at = now();
@@ -183,7 +183,7 @@ export class TieredCache {
     // Memory may hold the same answer, extended since where Redis takes no writes.
     const isCopy = kept?.askedAt === entry.askedAt && kept.freshUntil >= entry.freshUntil;
     if (kept === undefined || (precedence === 'replaces' && !isCopy)) {
-      if (isUsable) wentBack.look(entry);
+      if (isUsable) olderAnswers.look(entry);
       memory.set(entry);
       return this.#lookupOf(entry, tags, 'redis');
     }

@@ -12,11 +12,8 @@ const [START_CHECK_MS, START_CHECK_EVERY_MS]: [Ms, Ms] = [3000, 500];
 /** Blocks this far below the head, 40 s, are there if the indexer has them at all. */
 const SETTLED_BLOCKS = 100;
 
-/** How an indexer can fail its head check. */
-export const HEAD_FAULTS = ['lacks-block', 'other-chain'] as const;
-
 /** Why the head of an indexer does not count: it lacks a block that it named, or follows another chain. */
-export type HeadFault = (typeof HEAD_FAULTS)[number];
+export type HeadFault = 'lacks-block' | 'other-chain';
 
 export interface IndexerHeadDependencies extends HeadPollDependencies {
   /** Whether this process follows the chain of this `global_id`. */

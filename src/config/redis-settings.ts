@@ -14,7 +14,7 @@ export const redis = group({
   ),
   budget: setting(
     duration('1ms', '10s').prefault('50ms'),
-    'The time that all Redis work of one request shares; its turn of `UPSTREAM_RPS` has as much again.',
+    'The time that all Redis work of one request shares; its reservation of `UPSTREAM_RPS` has as much again.',
   ),
   connectTimeout: setting(duration('10ms', '1min').prefault('1s'), 'How long a connection may take to open.'),
   commandTimeout: setting(

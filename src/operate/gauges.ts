@@ -6,7 +6,7 @@ import type { Route } from '../admission/route.ts';
 import type { MemoryTier } from '../cache/memory-tier.ts';
 import type { RedisTier } from '../cache/redis-tier.ts';
 import type { FollowerState } from '../chain/follower-switch.ts';
-import { HEAD_FAULTS, type IndexerHead } from '../chain/indexer-head.ts';
+import type { HeadFault, IndexerHead } from '../chain/indexer-head.ts';
 import type { ReadBlocks } from '../chain/read-blocks.ts';
 import type { LastWord } from '../chain/shown-chain.ts';
 import type { Touches } from '../chain/touches.ts';
@@ -24,6 +24,8 @@ import type { Ms } from '../time-units.ts';
 import type { OperationName } from '../ton/operation-names.ts';
 import { addMetric, type LabeledValue } from './event-counters.ts';
 import type { TopKeys } from './status/top-keys.ts';
+
+const HEAD_FAULTS: readonly HeadFault[] = ['lacks-block', 'other-chain'];
 
 /** Whose values are read at each scrape. */
 export interface GaugeSources {
@@ -226,10 +228,10 @@ export function addGauges(registry: Registry, sources: GaugeSources): void {
   );
   const { streams, proof } = sources;
   if (proof !== undefined) {
-    add('block_follower_state', 'Which of its states the follower of blocks is in (1).', () =>
+    add('block_follower_state', 'Which of its states the follower of blocks is in (1).', ['state'], () =>
       FOLLOWER_STATES.map((state) => ({ value: Number(proof.state === state), labels: { state } })),
     );
-    gauge('block_follower_block', 'The newest masterchain block that the follower has read; 0 while none is.', () =>
+    gauge('block_follower_seqno', 'The newest masterchain block that the follower has read; 0 while none is.', () =>
       Math.max(0, proof.blocks.newestRead),
     );
     gauge('proof_entries', 'Answers in the memory tier that blocks may prove.', () => memory.provable);

@@ -144,12 +144,11 @@ function countRequests(counters: EventCounters, operations: readonly string[], t
       regressed: ({ operation }) => [operation],
     },
   );
-  counters.count('lease_waits_total', 'Loads that waited for another instance, which held the lease.', ['operation'], {
+  counters.count('lease_waits_total', 'Loads that waited for the lease of another instance.', ['operation'], {
     followed: ({ operation }) => [operation],
   });
-  const wentBack =
-    'Answers served that were older than one that clients had got before, among the 4096 keys loaded last.';
-  counters.count('older_answers_served_total', wentBack, [], { 'went-back': () => [] });
+  const older = 'Answers served that were less complete than one that clients had got before, of the keys remembered.';
+  counters.count('older_answers_served_total', older, [], { 'older-answer': () => [] });
   const evicted = 'Fresh entries evicted from the memory tier: with more memory they would have been hits.';
   counters.count('memory_tier_fresh_evictions_total', evicted, [], { evicted: () => [] });
   counters.count('bodies_compressed_total', 'Answer bodies compressed with gzip.', [], { compressed: () => [] });

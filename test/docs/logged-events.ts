@@ -59,6 +59,7 @@ export const LOGGED_EVENTS: readonly (readonly AppEvent[])[] = [
   [{ name: 'client-not-named', address: '10.0.0.7', header: 'Forwarded' }],
   [{ name: 'client-limited', client: '10.0.7.0/24' }],
   [{ name: 'greedy-client', client: '10.0.7.0/24', share: 0.6 }],
+  ...(['resting', 'idle', 'alive'] as const).map((state): AppEvent[] => [{ name: 'block-follower', state }]),
   [{ name: 'stream-connected' }],
   [{ name: 'stream-disconnected', reason: 'connection lost' }],
   [{ name: 'stream-refused', error: 'unauthorized' }],

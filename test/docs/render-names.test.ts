@@ -14,7 +14,12 @@ test('docs/reference/names.md has a line for each event that is logged', () => {
 });
 
 test('the metrics page has the labels that docs/reference/names.md lists', async () => {
-  const env = { REDIS_URL: 'redis://127.0.0.1:1', STREAM_URL: 'ws://127.0.0.1:1', PASSTHROUGH: 'on' };
+  const env = {
+    REDIS_URL: 'redis://127.0.0.1:1',
+    STREAM_URL: 'ws://127.0.0.1:1',
+    PASSTHROUGH: 'on',
+    CACHE_OPERATIONS: 'all',
+  };
   const upstreamUrl = 'http://127.0.0.1:1,http://127.0.0.1:2';
   await using proxy = await startProxy({ upstreamUrl, env });
   await proxy.ask('/api/v3/masterchainBlockShards?seqno=1');

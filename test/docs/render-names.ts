@@ -83,7 +83,7 @@ const TABLES: Readonly<Record<string, () => string>> = {
 
 function everyMetric() {
   // The cast: nothing of these is read before a scrape.
-  const sources = { operations: [], indexers: {}, redis: {}, push: {}, streams: {}, events: new EventHub() };
+  const sources = { operations: [], indexers: {}, redis: {}, push: {}, streams: {}, proof: {}, events: new EventHub() };
   return new Metrics(sources as unknown as MetricsDependencies).described.toSorted((a, b) =>
     a.name < b.name ? -1 : 1,
   );

@@ -131,7 +131,7 @@ test('a block that a scanner reads in the form of the follower is loaded once', 
     await expect.poll(() => indexer.chain.headSeqno, { ...PATIENCE, interval: 20 }).toBeGreaterThanOrEqual(first + n);
     expect((await proxy.ask(page, { headers: { 'x-no-address-book': 'true' } })).status).toBe(200);
   }
-  await expect.poll(() => proxy.metric('toncache_block_follower_block'), PATIENCE).toBeGreaterThan(first + 5);
+  await expect.poll(() => proxy.metric('toncache_block_follower_seqno'), PATIENCE).toBeGreaterThan(first + 5);
   expect(pages.map(sentFor)).toEqual([1, 1, 1, 1, 1]);
 });
 

@@ -124,7 +124,7 @@ async function ask(target: string, instance = 0) {
   return { status, text, age: Number(headers['age']), cache };
 }
 
-const wentBack = (instance = 0) => instanceAt(instance).metric('toncache_older_answers_served_total');
+const olderAnswers = (instance = 0) => instanceAt(instance).metric('toncache_older_answers_served_total');
 
 afterEach(async () => {
   await fleet?.[Symbol.asyncDispose]();
@@ -158,7 +158,7 @@ describe.each([
       expect((await ask(target, last())).cache).toMatchObject({ hit: true });
       await leap(usableMs + RETENTION_MS);
       expect((await ask(target, last())).text).toBe(JSON.stringify(less.body));
-      expect(await wentBack(last())).toBe(options.instances === 1 ? 1 : 0);
+      expect(await olderAnswers(last())).toBe(options.instances === 1 ? 1 : 0);
     },
   );
 
@@ -205,7 +205,7 @@ describe('an answer whose use is over', () => {
     answer = rows(final('a'), final('c'), pending('b'));
     await leap(5000);
     expect((await ask(target)).text).toBe(JSON.stringify(answer.body));
-    expect(await wentBack()).toBe(0);
+    expect(await olderAnswers()).toBe(0);
   });
 
   it('is not compared with what came after a purge', async () => {

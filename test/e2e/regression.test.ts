@@ -28,7 +28,7 @@ function regressedAnswers(operation: string, proxy = fleet.get(0)): Promise<numb
   return proxy.metric('toncache_answers_regressed_total', { operation });
 }
 
-const answersThatWentBack = (proxy = fleet.get(0)) => proxy.metric('toncache_older_answers_served_total');
+const olderAnswersOf = (proxy = fleet.get(0)) => proxy.metric('toncache_older_answers_served_total');
 
 const BLOCK_SET = 62_000_000;
 const masterchainBlock = { workchain: -1, seqno: BLOCK_SET };
@@ -87,7 +87,7 @@ describe.each(['one instance', 'two instances'] as const)('on %s, a regressed an
     expect(second.cache).toEqual({ fwd: 'stale', 'fwd-status': regressed.status, detail: 'regressed' });
     expect(second.age).toBe(tooOldMs / 1000);
     expect(await regressedAnswers(operationOf(target), other())).toBe(1);
-    for (const proxy of fleet.proxies) expect(await answersThatWentBack(proxy)).toBe(0);
+    for (const proxy of fleet.proxies) expect(await olderAnswersOf(proxy)).toBe(0);
     expect(fleet.asked).toBe(2);
     // It is extended: for one more lifetime no request reaches the indexer.
     await leap(HOUR - 1);
@@ -144,19 +144,19 @@ describe.each(['one instance', 'two instances'] as const)('on %s, a regressed an
     };
     await serve(children('a', 'b'), 0);
     await serve(children('a'), 2 * DAY);
-    expect(await answersThatWentBack()).toBe(1);
+    expect(await olderAnswersOf()).toBe(1);
     await serve(children('a', 'b', 'c'), 2 * HOUR);
-    expect(await answersThatWentBack()).toBe(1);
+    expect(await olderAnswersOf()).toBe(1);
     await serve(NOT_FOUND, 2 * DAY);
-    expect(await answersThatWentBack()).toBe(2);
+    expect(await olderAnswersOf()).toBe(2);
     // Another instance that has served the fuller answer finds the next one in Redis.
     await ask(target, other());
-    expect(await answersThatWentBack(other())).toBe(kind === 'one instance' ? 2 : 0);
+    expect(await olderAnswersOf(other())).toBe(kind === 'one instance' ? 2 : 0);
     await serve(children('a', 'b', 'c'), MINUTE);
     await ask(target, other());
     await serve(children('b'), 2 * DAY);
     expect((await ask(target, other())).text).toBe(served.at(-1));
-    expect(await answersThatWentBack(other())).toBe(kind === 'one instance' ? 3 : 1);
+    expect(await olderAnswersOf(other())).toBe(kind === 'one instance' ? 3 : 1);
     const expected = ['ab', 'a', 'abc']
       .map((hashes) => children(...hashes))
       .concat(NOT_FOUND, children(...'abc'), children('b'));
@@ -187,7 +187,7 @@ it('an answer that is not kept goes back, too', async () => {
   answer = NOT_FOUND;
   await leap(2 * DAY);
   expect(await ask(target)).toMatchObject({ status: 404, cache: { detail: 'expired' } });
-  expect(await answersThatWentBack()).toBe(1);
+  expect(await olderAnswersOf()).toBe(1);
 });
 
 describe('the answer to a refresh', () => {

@@ -45,7 +45,7 @@ function instance({ leaseMs = 60_000 } = {}) {
     purges: NOTHING_PURGED,
     applyEvents: undefined,
     hasReached: () => false,
-    wentBack: { look: () => {} },
+    olderAnswers: { look: () => {} },
     now: Date.now,
   });
   const leases = new Leases({

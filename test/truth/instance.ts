@@ -55,8 +55,8 @@ export class Instance implements AsyncDisposable {
     return status === 200 ? 'everywhere' : status === 503 ? 'here' : 'nowhere';
   }
 
-  /** How many answers went back, as it has counted itself. */
-  answersThatWentBack(): Promise<number> {
+  /** How many answers it has served that were older than one before, as it has counted itself. */
+  olderAnswers(): Promise<number> {
     return metricAt(this.#adminUrl.origin, 'toncache_older_answers_served_total');
   }
 

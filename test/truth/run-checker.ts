@@ -60,6 +60,6 @@ export async function runChecker(options: RunOptions): Promise<void> {
   for (const { fromAt, untilAt } of cycle.ended.slice(0, -1)) tally.faultLasted(fromAt, untilAt);
   for (const { requests } of world.indexers) tally.addUpstream(requests);
   for (const instance of world.instances) {
-    if (!instance.isKilled) tally.addWentBack(await instance.answersThatWentBack());
+    if (!instance.isKilled) tally.addOlderAnswers(await instance.olderAnswers());
   }
 }

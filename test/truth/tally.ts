@@ -31,7 +31,7 @@ export class Tally {
   readonly #provenOutdatedMs: number[] = [];
   /** How long after the end of a fault an instance that had proven answers before it did so again, ms. */
   readonly #provenAfterMs: number[] = [];
-  #wentBack = 0;
+  #olderAnswers = 0;
   readonly #onFound: (finding: Finding) => void;
 
   /** @param onFound Told of each finding at once. */
@@ -106,9 +106,9 @@ export class Tally {
     this.#upstream.set('all', (this.#upstream.get('all') ?? 0) + requests.total);
   }
 
-  /** An instance has counted so many answers that went back. */
-  addWentBack(answers: number): void {
-    this.#wentBack += answers;
+  /** An instance has served so many older answers, as it has counted. */
+  addOlderAnswers(answers: number): void {
+    this.#olderAnswers += answers;
   }
 
   /** The counts, as rows of a table. */
@@ -125,12 +125,12 @@ export class Tally {
       ['refusals that a fault explains', String(this.of('explained refusals'))],
       ['lists with traces that are final and others, not checked', String(this.of('mixed lists'))],
       ['purges', String(this.of('purges'))],
-      ['answers that went back, as the instances of the end have counted', String(this.#wentBack)],
+      ['older answers served, as the instances of the end have counted', String(this.#olderAnswers)],
       ['changes of pending traces seen', `${this.#seenAfterMs.length}, ${quantiles(this.#seenAfterMs)}`],
       ['proven answers that were over', `${this.#provenOutdatedMs.length}, for ${quantiles(this.#provenOutdatedMs)}`],
       ['proven again after a fault', `${this.#provenAfterMs.length}, ${quantiles(this.#provenAfterMs)}`],
       ['granted for a slow machine', quantiles(this.#grantedMs)],
-      // An all-knowing cache asks once for each state that a client saw.
+      // An ideal cache asks once for each state that a client saw.
       ...OPERATION_NAMES.map((operation) => this.#requests(operation, this.#ideal.get(operation) ?? 0)),
       this.#requests('all', this.#states.size),
     ];
@@ -139,7 +139,7 @@ export class Tally {
   #requests(what: string, ideal: number): readonly [string, string] {
     const made = this.#upstream.get(what) ?? 0;
     const times = ideal === 0 ? '' : `, ${(made / ideal).toFixed(2)} times`;
-    return [`requests to the indexer, ${what}`, `${made}; an all-knowing cache ${ideal}${times}`];
+    return [`requests to the indexer, ${what}`, `${made}; an ideal cache ${ideal}${times}`];
   }
 }
 

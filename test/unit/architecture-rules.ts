@@ -111,7 +111,7 @@ export const PACKAGE_PLACES: Record<string, readonly string[]> = {
   // Bounded memos add their file here.
   'lru-cache': [
     'cache/memory-tier.ts',
-    'cache/went-back.ts',
+    'cache/older-answers.ts',
     'http/pass-through/joined-requests.ts',
     'ton/call-memo.ts',
     'clients/per-client-limit.ts',

@@ -31,8 +31,8 @@ export interface StatusMoment extends StatusNumbers {
   readonly at: EpochMs;
   /** `since`: when it was first so, epoch milliseconds. */
   readonly verdict: Verdict & { readonly since: number };
-  /** The requests of the last hour, or since the start, that were answered; those of them that were saved, or went back. */
-  readonly hour: Readonly<Record<'seconds' | 'requests' | 'saved' | 'wentBack', number>>;
+  /** The requests of the last hour, or since the start, that were answered; those of them that were saved; and the older answers that were served. */
+  readonly hour: Readonly<Record<'seconds' | 'requests' | 'saved' | 'olderAnswers', number>>;
 }
 
 export interface StatusHistoryDependencies {
@@ -146,6 +146,11 @@ export class StatusHistory {
     const first = minutes[0] ?? now;
     const requests = now.answered - first.answered;
     const saved = Math.max(0, requests - (now.sent - first.sent));
-    return { seconds: (now.at - first.at) / 1000, requests, saved, wentBack: now.wentBack - first.wentBack };
+    return {
+      seconds: (now.at - first.at) / 1000,
+      requests,
+      saved,
+      olderAnswers: now.olderAnswers - first.olderAnswers,
+    };
   }
 }

@@ -14,14 +14,14 @@ export type StatusNumbers = ReturnType<typeof readNumbers>;
 /** What was counted until an instant. */
 export type Counted = ReturnType<typeof countedIn>;
 
-/** The requests that were answered, those that were sent to indexers for them, pass-through left out, and what went back. */
+/** The requests that were answered, those that were sent to indexers for them, pass-through left out, and the older answers that were served. */
 export function countedIn(samples: Samples) {
   const requests = (outcome?: RequestOutcome) => samples.sum('requests_total', outcome && { outcome });
   return {
     at: samples.at,
     answered: requests() - requests('invalid') - requests('failed'),
     sent: samples.sum('upstream_requests_total') - samples.sum('upstream_requests_total', { operation: 'passThrough' }),
-    wentBack: samples.sum('older_answers_served_total'),
+    olderAnswers: samples.sum('older_answers_served_total'),
   };
 }
 
@@ -107,7 +107,7 @@ function proofIn(newest: Samples) {
   return {
     state: String(state),
     /** The newest block that was read. */
-    block: newest.sum('block_follower_block'),
+    block: newest.sum('block_follower_seqno'),
     /** How many kept answers blocks may prove. */
     entries: newest.sum('proof_entries'),
   };

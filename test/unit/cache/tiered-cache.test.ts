@@ -17,7 +17,7 @@ test.each([true, false])('an answer reaches Redis only while all purges and its 
     purges: { ...NOTHING_PURGED, isCurrent },
     applyEvents: undefined,
     hasReached: () => false,
-    wentBack: { look: () => {} },
+    olderAnswers: { look: () => {} },
     now,
   });
   const lease = { token: '', endsWith: vi.fn() };
@@ -35,7 +35,7 @@ test('an answer that is over when it has been read is not stored to be served, b
     purges: NOTHING_PURGED,
     applyEvents: undefined,
     hasReached: () => false,
-    wentBack: { look: () => {} },
+    olderAnswers: { look: () => {} },
     now,
   });
   const windows = { freshUntil: 1400, lifetime: 400, staleWhileRevalidate: 0, staleIfError: 0 };
@@ -64,7 +64,7 @@ test.each([
       purges: NOTHING_PURGED,
       applyEvents: undefined,
       hasReached: () => false,
-      wentBack: { look: () => {} },
+      olderAnswers: { look: () => {} },
       now,
     });
     const own = anEntry({ askedAt: 1000, freshUntil: 1400, lifetime: 400, meta, completeness: ranked(642) });

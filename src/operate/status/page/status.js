@@ -76,14 +76,14 @@ function showVerdict({ at, verdict: { level, says, why, since, todo, also } }) {
   document.title = level === 'serving' ? 'toncache' : `${says} – toncache`;
 }
 
-function showHour({ hour: { seconds, requests, saved, wentBack } }) {
+function showHour({ hour: { seconds, requests, saved, olderAnswers } }) {
   const time = seconds > 3500 ? 'in the last hour' : `in the last ${duration(seconds)}`;
-  const older = `${wentBack.toLocaleString('en')} ${wentBack === 1 ? 'answer was' : 'answers were'} older than one`;
+  const older = `${olderAnswers.toLocaleString('en')} ${olderAnswers === 1 ? 'answer was' : 'answers were'} older than one`;
   byId('hour').textContent =
     requests === 0
       ? `No requests ${seconds < 1 ? 'yet' : time}.`
       : `Saved ${saved.toLocaleString('en')} of ${requests.toLocaleString('en')} requests ${time}; ` +
-        `${wentBack === 0 ? 'no answer was older than one' : older} that clients had got before.`;
+        `${olderAnswers === 0 ? 'no answer was older than one' : older} that clients had got before.`;
 }
 
 function showAbout({ about, at }) {

@@ -139,12 +139,12 @@ describe('the verdict that is said', () => {
 
 it('what was saved is counted over an hour at most', async () => {
   const { pass } = historyOf();
-  expect((await pass(1, {}))?.hour).toEqual({ seconds: 0, requests: 0, saved: 0, wentBack: 0 });
+  expect((await pass(1, {}))?.hour).toEqual({ seconds: 0, requests: 0, saved: 0, olderAnswers: 0 });
   expect((await pass(100, { answered: 10, sent: 3 }))?.hour).toEqual({
     seconds: 100,
     requests: 1000,
     saved: 700,
-    wentBack: 0,
+    olderAnswers: 0,
   });
   const { seconds = 0, requests } = (await pass(4000, { answered: 1 }))?.hour ?? {};
   expect(seconds).toBeLessThanOrEqual(3600);

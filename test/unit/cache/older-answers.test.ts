@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { fingerprints } from '../../../src/cache/entry.ts';
-import { WentBack } from '../../../src/cache/went-back.ts';
+import { OlderAnswers } from '../../../src/cache/older-answers.ts';
 import { anEntry } from '../../support/entry.ts';
 
 const MEMBERS = fingerprints(Array.from({ length: 8200 }, (_, row) => `row ${row}`));
@@ -13,27 +13,27 @@ function entryOf(key: string, rows: number) {
 
 /** How many of so many keys are remembered, after a list of so many rows was served of each. */
 function remembered(keys: number, rows: number): number {
-  let wentBack = 0;
-  const subject = new WentBack(() => void wentBack++);
+  let olderAnswers = 0;
+  const subject = new OlderAnswers(() => void olderAnswers++);
   for (let key = 0; key < keys; key++) subject.look(entryOf(`key ${key}`, rows));
   for (let key = keys - 1; key >= 0; key--) subject.look(entryOf(`key ${key}`, 0));
-  return wentBack;
+  return olderAnswers;
 }
 
 test('an answer that lists less than the one before is counted once', () => {
-  let wentBack = 0;
-  const subject = new WentBack(() => void wentBack++);
+  let olderAnswers = 0;
+  const subject = new OlderAnswers(() => void olderAnswers++);
   for (const rows of [2, 3, 1, 1, 0, 0, 2, 3]) subject.look(entryOf('key', rows));
-  expect(wentBack).toBe(2);
+  expect(olderAnswers).toBe(2);
 });
 
 test('an answer that shows an older state than the one before is counted once', () => {
-  let wentBack = 0;
-  const subject = new WentBack(() => void wentBack++);
+  let olderAnswers = 0;
+  const subject = new OlderAnswers(() => void olderAnswers++);
   for (const lt of [2n ** 53n, 2n ** 53n + 1n, 2n ** 53n, 2n ** 63n, 0n, 0n]) {
     subject.look(anEntry({ completeness: { order: lt, rank: 0, members: NONE, tentative: NONE } }));
   }
-  expect(wentBack).toBe(2);
+  expect(olderAnswers).toBe(2);
 });
 
 test('a megabyte of keys and rows is remembered at most, of small ones some thousand', () => {
