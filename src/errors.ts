@@ -120,5 +120,5 @@ export function overloaded(reason: Exclude<ShedReason, 'client-limit'>, chance: 
 
 /** Whether the request may still be passed through after this failure. Then it is counted where its answer is sent. */
 export function mayBePassedOn(error: unknown): boolean {
-  return error instanceof ProxyError && (error.code === 'not-cached-form' || error.code === 'upstream-too-large');
+  return error instanceof ProxyError && (error.code === 'not-cacheable' || error.code === 'upstream-too-large');
 }

@@ -18,10 +18,10 @@ export interface ProxyRequest {
   readonly requestId: () => string;
 }
 
-/** The result of a request: an entry to send, or a failure to report. `client-left`: nobody is there to get it. */
+/** The result of a request: an entry to send, or a failure to report. `client-closed-request`: nobody is there to get it. */
 export type Answer = {
   readonly key: string;
-  readonly outcome: RequestOutcome | 'client-left';
+  readonly outcome: RequestOutcome | 'client-closed-request';
   readonly cacheStatus: CacheStatus;
   /** The id of the request whose answer it got. */
   readonly joined?: string | undefined;

@@ -23,7 +23,7 @@ export type RequestOutcome = (typeof REQUEST_OUTCOMES)[number];
 export type ProxyEvent =
   | { readonly name: 'answered'; readonly operation: OperationName; readonly outcome: RequestOutcome }
   /** A client left before it had an answer: no failure, and in no other count of requests. */
-  | { readonly name: 'client-left'; readonly operation: OperationName }
+  | { readonly name: 'client-closed-request'; readonly operation: OperationName }
   /** A request that memory did not answer has its answer. */
   | {
       readonly name: 'waited';

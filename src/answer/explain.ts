@@ -75,7 +75,7 @@ export interface ExplainDependencies {
 
 /**
  * Explains pasted requests (see {@link readPasted}): looks into both tiers. Rejects with a `ProxyError`,
- * `invalid-request` or `not-cached-form`, as the request would be refused or passed through.
+ * `invalid-request` or `not-cacheable`, as the request would be refused or passed through.
  */
 export function explainWith({
   cache,

@@ -216,7 +216,7 @@ export class RequestHandler {
   }
 
   #fallBack(call: Call, fallback: Lookup, error: ProxyError, collapsed: boolean): Answer | undefined {
-    if (fallback.state === 'miss' || error.code === 'client-left') return undefined;
+    if (fallback.state === 'miss' || error.code === 'client-closed-request') return undefined;
     const { entry, tier } = fallback;
     const { cache, now } = this.#dependencies;
     // A proof may have come back since the request was sent, and may have ended since the failure came.
@@ -246,8 +246,8 @@ export class RequestHandler {
     // What no indexer serves is no failure, as no parameter is that no indexer reads or accepts.
     const isMistake = CLIENT_MISTAKES.includes(error.details.upstreamStatus ?? 0);
     const counted = error.code === 'not-served' || isMistake ? 'invalid' : 'failed';
-    const outcome = error.code === 'client-left' ? error.code : counted;
-    if (outcome === 'client-left') report({ name: outcome, operation });
+    const outcome = error.code === 'client-closed-request' ? error.code : counted;
+    if (outcome === 'client-closed-request') report({ name: outcome, operation });
     else if (!mayBePassedOn(error)) {
       report({ name: 'answered', operation, outcome });
       if (outcome === 'failed') report({ name: 'failed', operation, code: error.code });

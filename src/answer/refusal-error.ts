@@ -13,7 +13,7 @@ export const NO_SOCKETS: Refusal = { reason: 'sockets', retryAfterMs: 0 };
 /** Builds {@link RefusalErrorOf}. `random`: 0 to 1. */
 export function refusalErrorWith(random: () => number): RefusalErrorOf {
   return ({ operation }, { reason, retryAfterMs }) => {
-    if (reason === 'abandoned') return failure('client-left', { text: 'nobody' });
+    if (reason === 'abandoned') return failure('client-closed-request', { text: 'nobody' });
     if (reason === 'not-served') return failure('not-served', { values: notServed(operation as OperationName) });
     return overloaded(reason, random(), retryAfterMs);
   };

@@ -4,7 +4,7 @@ import type { Ms } from '../time-units.ts';
 
 /**
  * The wait of one request that memory could not answer. It ends at its deadline (`upstream-timeout`), when its client
- * leaves (`client-left`), when the process shuts down (`shutting-down`), or with its answer ({@link close}).
+ * leaves (`client-closed-request`), when the process shuts down (`shutting-down`), or with its answer ({@link close}).
  */
 export class Wait implements FlightWaiter {
   /** Why the wait ended without an answer; `undefined` while it lasts, and after an answer. */

@@ -99,7 +99,7 @@ export const FAILURES = {
     },
   },
   // A request for a further operation whose answers are not cached; passed through where that is on.
-  'not-cached-form': {
+  'not-cacheable': {
     status: 501,
     retryAfter: 'none',
     operatorReads: 'clients ask further operations in a form that is not cached',
@@ -144,10 +144,10 @@ export const FAILURES = {
     operatorReads: 'this instance is shutting down',
     clientReads: { usual: 'the proxy is shutting down' },
   },
-  'upstream-broken': {
+  'upstream-reset': {
     status: 502,
     retryAfter: 'none',
-    operatorReads: '{indexer} breaks off before it answers',
+    operatorReads: '{indexer} closes the connection before it answers',
     clientReads: {
       usual: 'the connection to the indexer broke before it answered',
       'not-http': 'the indexer did not answer in HTTP',
@@ -163,7 +163,7 @@ export const FAILURES = {
   'upstream-invalid': {
     status: 502,
     retryAfter: 'none',
-    operatorReads: '{indexer} answers what is not of its API',
+    operatorReads: '{indexer} sends answers that its API does not describe',
     clientReads: {
       usual: 'the answer of the indexer is not what its API describes',
       encoding: 'the indexer answered in an encoding that was not asked for',
@@ -183,7 +183,7 @@ export const FAILURES = {
     operatorReads: '{indexer} answers with a redirect',
     clientReads: { usual: 'the indexer answered with a redirect' },
   },
-  'upstream-refused-key': {
+  'upstream-unauthorized': {
     status: 502,
     retryAfter: 'none',
     operatorReads: '{indexer} refuses our API key',
@@ -208,12 +208,12 @@ export const FAILURES = {
     clientReads: { usual: 'the indexer cannot be reached' },
   },
   // Never sent: in the log it is the number that nginx has for a client that left.
-  'client-left': {
+  'client-closed-request': {
     status: 499,
     retryAfter: 'none',
-    operatorReads: 'clients leave before they have their answers',
+    operatorReads: 'clients close their connections before they have their answers',
     clientReads: {
-      usual: 'the client left',
+      usual: 'the client closed its connection',
       body: 'the body broke off',
       nobody: 'nobody waits for this answer',
     },

@@ -46,7 +46,7 @@ export class BodyReader {
     this.#options = options;
   }
 
-  /** Rejects with a {@link ProxyError}: `body-too-large`, `overloaded` or `client-left`. */
+  /** Rejects with a {@link ProxyError}: `body-too-large`, `overloaded` or `client-closed-request`. */
   async read(request: IncomingMessage): Promise<Buffer> {
     if (Number(request.headers['content-length'] ?? 0) > this.#options.maxBodyBytes) throw this.#tooLarge();
     return new Promise((resolve, reject) => {
@@ -74,7 +74,7 @@ export class BodyReader {
       finished(request, { writable: false }, (cause) => {
         const body = Buffer.concat(pieces);
         end();
-        if (cause) reject(failure('client-left', { text: 'body', cause }));
+        if (cause) reject(failure('client-closed-request', { text: 'body', cause }));
         else resolve(body);
       });
     });

@@ -49,7 +49,7 @@ const IDLE_BREAKS_WITHIN_MS: Ms = 100;
 
 /**
  * Sends a GET and reads its answer whole. Rejects with a {@link ProxyError}: `upstream-timeout`,
- * `upstream-unreachable`, `upstream-broken`, `upstream-too-large`, or `upstream-invalid` for a body that was cut short.
+ * `upstream-unreachable`, `upstream-reset`, `upstream-too-large`, or `upstream-invalid` for a body that was cut short.
  */
 export function readAnswer(
   dispatcher: Dispatcher,
@@ -274,5 +274,5 @@ function cutShort(cause: unknown): ProxyError {
 export function unanswered(cause: unknown, isUnsent: boolean): ProxyError {
   if (isShortage(cause)) return overloaded('sockets', 0).with({ cause });
   if (isUnsent) return failure('upstream-unreachable', { cause });
-  return failure('upstream-broken', { text: cause instanceof errors.HTTPParserError ? 'not-http' : 'usual', cause });
+  return failure('upstream-reset', { text: cause instanceof errors.HTTPParserError ? 'not-http' : 'usual', cause });
 }

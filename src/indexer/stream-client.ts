@@ -48,7 +48,7 @@ export class StreamClient {
 
   /**
    * Sends a request as it is and resolves when the head of its answer is there. Whoever gets it reads all that comes, without
-   * a pause. Rejects with a `ProxyError` (`upstream-unreachable`, `upstream-broken`, `upstream-invalid`, or `overloaded` where
+   * a pause. Rejects with a `ProxyError` (`upstream-unreachable`, `upstream-reset`, `upstream-invalid`, or `overloaded` where
    * this machine lacks something) or with the signal's reason.
    */
   readonly forward = (asked: ForwardRequest): Promise<StreamAnswer> => {

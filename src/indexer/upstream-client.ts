@@ -164,7 +164,7 @@ export class UpstreamClient {
 
   /**
    * Sends one request and reads its answer to the end. Throws a {@link ProxyError}: `upstream-timeout`,
-   * `upstream-unreachable`, `upstream-broken`, `upstream-too-large`, or `upstream-invalid` for a body that was cut short
+   * `upstream-unreachable`, `upstream-reset`, `upstream-too-large`, or `upstream-invalid` for a body that was cut short
    * or does not decompress; `overloaded` if this machine has no descriptor, port or memory for it; `shutting-down` once the
    * client is closed. `atMostMs`: a shorter timeout for this request.
    */

@@ -120,7 +120,7 @@ const answerLines = (
     // A firewall in front of it refuses some requests; a wrong key is refused for all.
     if (isAnswering(indexer)) return indexerFails(event, status, fields);
     const setting = backups.includes(indexer) ? 'UPSTREAM_BACKUP_API_KEY' : 'UPSTREAM_API_KEY';
-    const { 'upstream-refused-key': refused } = FAILURES;
+    const { 'upstream-unauthorized': refused } = FAILURES;
     const got = refused.status;
     const clients = isOne ? `clients get ${got}` : `the others are asked; clients get ${got} only if all fail`;
     const message = `${sentenceOf(refused)}: check ${setting} (${clients})`;
@@ -145,7 +145,7 @@ const answerLines = (
     },
     'upstream-useless': (event) => {
       const { code, status, contentType, begins } = event;
-      if (code === 'upstream-refused-key') return keyRefused(event);
+      if (code === 'upstream-unauthorized') return keyRefused(event);
       if (code === 'upstream-error')
         return status < 500 ? undefined : indexerFails(event, status, { status, ...saidIn(event) });
       // Of these the pause, and the guard of what is not served, report when they begin and end.

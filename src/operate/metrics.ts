@@ -113,7 +113,7 @@ function countRequests(counters: EventCounters, operations: readonly string[], t
     'Requests whose client closed its connection before the answer.',
     ['operation'],
     {
-      'client-left': ({ operation }) => [operation],
+      'client-closed-request': ({ operation }) => [operation],
     },
   );
   for (const operation of operations) {

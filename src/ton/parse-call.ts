@@ -33,7 +33,7 @@ const ALWAYS_DROPPED: ReadonlySet<string> = new Set(['_', 'api_key', 'x_timeout'
  * Validates a client's request and brings it to its canonical form. Throws a {@link ProxyError} `invalid-request` that
  * names every wrong parameter and what is accepted. Unknown parameters and headers are dropped. But a request for a
  * further operation that has an unknown parameter, or any value that its schema does not accept, has no cached form: then
- * throws `not-cached-form`. What it means is for the indexer to say, some version of which may answer it. `isPassed`: whether
+ * throws `not-cacheable`. What it means is for the indexer to say, some version of which may answer it. `isPassed`: whether
  * such a request is passed through, for the message.
  */
 export function parseCall(operation: Operation, rawQuery: string, headers: RequestHeaders, isPassed = false): Call {
@@ -45,7 +45,7 @@ export function parseCall(operation: Operation, rawQuery: string, headers: Reque
     (issue) => issue.code === 'custom' && issue.params?.['isRefused'] === true,
   );
   throw operation.isFurther && !isRefused
-    ? failure('not-cached-form', { text: isPassed ? 'passed' : 'usual', values: { operation: operation.name, issues } })
+    ? failure('not-cacheable', { text: isPassed ? 'passed' : 'usual', values: { operation: operation.name, issues } })
     : new ProxyError('invalid-request', issues);
 }
 
@@ -70,7 +70,7 @@ function collect(
       if (!operation.isFurther || ALWAYS_DROPPED.has(name)) continue;
       const parameters = [...operation.queryNames].join(', ') || 'none';
       const text = isPassed ? 'parameter-passed' : 'parameter';
-      throw failure('not-cached-form', { text, values: { operation: operation.name, parameters } });
+      throw failure('not-cacheable', { text, values: { operation: operation.name, parameters } });
     }
     given[name]?.push(decode(equals < 0 ? '' : piece.slice(equals + 1)));
   }

@@ -15,7 +15,7 @@ export const LOGGED_EVENTS: readonly (readonly AppEvent[])[] = [
   [{ ...useless, code: 'upstream-error', status: 500, says }],
   [{ ...useless, code: 'upstream-invalid', contentType: 'text/html', begins: '<html>' }],
   [{ ...failed, cause }, ...new Array<AppEvent>(10).fill(answered)],
-  [{ ...useless, code: 'upstream-refused-key', status: 401, says }],
+  [{ ...useless, code: 'upstream-unauthorized', status: 401, says }],
   [{ name: 'upstream-unsent', ...of, ms: 5, cause }],
   [{ name: 'not-accepted', cause }],
   [{ name: 'few-open-files', warning: 'the limit of open files leaves room for ... connections of clients' }],

@@ -95,7 +95,7 @@ it('a purge accepts each selector that the document names, and no other', () => 
 it('each failure that clients of an operation can get is among its answers', () => {
   const responses = paths['/api/v3/pendingTraces']?.get?.responses ?? {};
   const named = Object.values(responses).map(({ description }) => description);
-  const elsewhere = ['not-found', 'method-not-allowed', 'client-left', 'upstream-error'];
+  const elsewhere = ['not-found', 'method-not-allowed', 'client-closed-request', 'upstream-error'];
   const missing = Object.keys(FAILURES).filter((code) => !named.some((text) => text.includes(code)));
   expect(missing.toSorted()).toEqual(elsewhere.toSorted());
 });

@@ -78,7 +78,7 @@ describe('a client of the Streaming API', () => {
     expect(await world.proxy.metric('toncache_upstream_requests_in_flight')).toBe(0);
     through[Symbol.dispose]();
     await expect.poll(() => world.indexer.streaming.connections, PATIENCE).toBe(1);
-    await expect.poll(() => ended(world, 'sse', 'client-left'), PATIENCE).toBe(1);
+    await expect.poll(() => ended(world, 'sse', 'client-closed-request'), PATIENCE).toBe(1);
   });
 
   it('may upgrade a connection that had requests before, and is asked for its preflight', async () => {

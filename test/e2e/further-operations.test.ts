@@ -73,7 +73,7 @@ describe.each(LANES)('a further operation in use, fast lane %s', (fastLane) => {
   ])('has no cached form with %s: 501 that says so, or passed through byte for byte', async (_, more) => {
     const target = (await start({ env: IN_USE, ...withLane(fastLane) })) + more;
     for (const method of ['GET', 'HEAD']) {
-      expect(await world.ask(target, { method })).toMatchObject({ status: 501, cache: { detail: 'not-cached-form' } });
+      expect(await world.ask(target, { method })).toMatchObject({ status: 501, cache: { detail: 'not-cacheable' } });
     }
     expect((await world.ask(target)).text).toMatch(/^\{"error":"blocks is .*; PASSTHROUGH=on passes/);
     expect(world.forwarded).toEqual([]);
@@ -153,7 +153,7 @@ it.each([
   const all = await world.addProxy(everything);
   expect(await world.ask(target, { headers }, all)).toMatchObject({
     status: 501,
-    cache: { detail: 'not-cached-form' },
+    cache: { detail: 'not-cacheable' },
   });
   const passing = await world.addProxy({ env: { ...everything.env, PASSTHROUGH: 'on' } });
   expect(await world.ask(target, { headers }, passing)).toMatchObject({ cache: { fwd: 'bypass' } });

@@ -14,7 +14,7 @@ describe('an indexer that fails passed-through requests', () => {
       ...(method === 'POST' ? { body: '{"boc":"AA"}' } : {}),
     });
     expect(status).toBe(502);
-    expect(cache).toMatchObject({ detail: 'upstream-broken' });
+    expect(cache).toMatchObject({ detail: 'upstream-reset' });
     expect(JSON.parse(text)).toEqual({ error: expect.any(String) });
     await world.proxy.untilTakenIn();
     expect(fault.hits).toBe(1);

@@ -185,7 +185,7 @@ describe.each(DIALECTS)('one Redis, before indexer %s', (dialect) => {
       .poll(() =>
         newcomer.metric('toncache_upstream_requests_total', {
           operation: 'adjacentTransactions',
-          result: 'upstream-broken',
+          result: 'upstream-reset',
         }),
       )
       .toBe(2);

@@ -64,7 +64,7 @@ describe('idle connections that the indexer closes as requests come', () => {
       expect(new Set((await burst(world)).map(({ status }) => status))).toEqual(new Set([404]));
     }
     const results = (result: string) => world.proxy.metric('toncache_upstream_requests_total', { result });
-    expect([await results('404'), await results('upstream-broken')]).toEqual([60, 0]);
+    expect([await results('404'), await results('upstream-reset')]).toEqual([60, 0]);
     expect(world.indexer.requests.count('adjacentTransactions')).toBeGreaterThan(60);
     expect(world.proxy.log.filter(({ level }) => level >= 40)).toEqual([]);
   });

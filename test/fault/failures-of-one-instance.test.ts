@@ -87,8 +87,8 @@ describe('a failure that may be that of one instance alone answers no client of 
   const gateway = { 'Content-Type': 'text/html' };
 
   it.each<[string, Fault, number, string]>([
-    ['401', refusedKey(401), 502, 'upstream-refused-key'],
-    ['403', refusedKey(403), 502, 'upstream-refused-key'],
+    ['401', refusedKey(401), 502, 'upstream-unauthorized'],
+    ['403', refusedKey(403), 502, 'upstream-unauthorized'],
     ['429 for its key', rateLimited('json', '20'), 503, 'upstream-rate-limited'],
     ['501', notServed('masterchainBlockShards', 'not-implemented'), 501, 'not-served'],
     ['a path that another server lacks', notServed('masterchainBlockShards', 'no-path'), 501, 'not-served'],
@@ -104,7 +104,7 @@ describe('a failure that may be that of one instance alone answers no client of 
     ['504 without a body', answering('', {}, 504), 504, 'upstream-error'],
     ['407 of an egress proxy, in HTML', answering('<h1>407</h1>', gateway, 407), 407, 'upstream-error'],
     ['402 of a provider', failed(402, 'json', undefined, { ok: false, error: 'no plan' }), 402, 'upstream-error'],
-    ['a reset', { kind: 'reset' }, 502, 'upstream-broken'],
+    ['a reset', { kind: 'reset' }, 502, 'upstream-reset'],
   ])('%s', async (_, fault, status, detail) => {
     const way = await faultyWay(fault);
     const cut = await addInstance({ upstreamUrl: way.url });
@@ -264,7 +264,7 @@ async function leaseOf(target: string): Promise<string> {
 
 describe('what an instance of an older version shared', () => {
   it.each([
-    ['a refused key', { code: 'upstream-refused-key', message: 'x', upstreamStatus: 401 }],
+    ['a refused key', { code: 'upstream-unauthorized', message: 'x', upstreamStatus: 401 }],
     ['no connection', { code: 'upstream-unreachable', message: 'x' }],
     ["a gateway's 502", { code: 'upstream-error', message: 'x', upstreamStatus: 502 }],
   ])('answers nobody here if it may be that of one instance alone: %s', async (_, failure) => {

@@ -123,7 +123,7 @@ describe('of two indexers', () => {
     for (const { faults } of replicas.indexers) faults.inject(refusedKey(401), { operation: 'masterchainBlockShards' });
     const answers = await replicas.askOneByOne(30);
     expect(statuses(answers)).toEqual([502]);
-    expect(answers.every(({ headers }) => headers['cache-status']?.includes('upstream-refused-key'))).toBe(true);
+    expect(answers.every(({ headers }) => headers['cache-status']?.includes('upstream-unauthorized'))).toBe(true);
     expect(Math.min(...replicas.asked)).toBeGreaterThan(0);
     expect(await replicas.proxy.metric('toncache_circuit_breaker_open')).toBe(0);
   });

@@ -41,7 +41,7 @@ describe('an indexer whose connection breaks', () => {
     const target = newestBlock(world);
     const reset = world.indexer.faults.inject({ kind: 'reset' });
     const reply = await world.ask(target);
-    expectFailure(reply, 502, 'upstream-broken');
+    expectFailure(reply, 502, 'upstream-reset');
     expect(reply.cache).not.toHaveProperty('fwd-status');
     reset.remove();
     await expectNotKept(world, target);

@@ -38,15 +38,15 @@ describe('when the indexer fails', () => {
     ['500', 'upstream-error', failed(500)],
     ['a 404 that is not its own', 'upstream-invalid', failed(404, 'text')],
     ['429', 'upstream-rate-limited', rateLimited('json')],
-    ['401', 'upstream-refused-key', refusedKey(401)],
-    ['403', 'upstream-refused-key', refusedKey(403)],
+    ['401', 'upstream-unauthorized', refusedKey(401)],
+    ['403', 'upstream-unauthorized', refusedKey(403)],
     ['a redirect', 'upstream-redirect', answering('', { Location: '/' }, 302)],
     ['no JSON', 'upstream-invalid', garbage('html')],
     ['no list', 'upstream-invalid', withoutList()],
     ['a body cut short', 'upstream-invalid', { kind: 'cut', framing: 'content-length' }],
     ['too large a body', 'upstream-too-large', { kind: 'huge', bytes: MAX_BODY_BYTES + 1 }],
     ['broken gzip', 'upstream-invalid', answering('x', { 'Content-Encoding': 'gzip' })],
-    ['a reset', 'upstream-broken', { kind: 'reset' }],
+    ['a reset', 'upstream-reset', { kind: 'reset' }],
     ['silence', 'upstream-timeout', { kind: 'hang' }],
   ])('by %s, the stale answer says so in Cache-Status', async (_, detail, fault) => {
     const target = parentOfSettled(world);

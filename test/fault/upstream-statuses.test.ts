@@ -163,7 +163,7 @@ describe('an API key that the indexer refuses', () => {
     const refusal = world.indexer.faults.inject(refusedKey(status));
     for (const target of [newestBlock(world), unknownTransaction(), nothingPending(), newestBlock(world)]) {
       const reply = await world.ask(target);
-      expectFailure(reply, 502, 'upstream-refused-key');
+      expectFailure(reply, 502, 'upstream-unauthorized');
       expect(reply.cache['fwd-status']).toBe(status);
       // The client's own key has nothing to do with it.
       expect(reply.text).not.toContain('does not exist');

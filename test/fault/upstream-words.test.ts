@@ -53,7 +53,9 @@ describe('page and log have the words of the indexer', () => {
     await using world = await start();
     const page = `<!doctype html>\n<title>welcome ${KEY}</title>`;
     const { why } = await failWith(world, page, { 'Content-Type': 'text/html' }, 200);
-    expect(why).toBe('the indexer answers what is not of its API (200: <!doctype html> <title>welcome ***</title>)');
+    expect(why).toBe(
+      'the indexer sends answers that its API does not describe (200: <!doctype html> <title>welcome ***</title>)',
+    );
   });
 
   it('of a firewall that refuses some requests, which is no refused key', async () => {

@@ -28,9 +28,9 @@ describe('a request', () => {
   it.each(breaks)('whose new connection %s is broken, and sent once', async (_, script) => {
     await using upstream = await startScriptedUpstream(script);
     await using client = clientOf(upstream.url);
-    expect(await failure(client.fetch())).toMatchObject({ code: 'upstream-broken' });
+    expect(await failure(client.fetch())).toMatchObject({ code: 'upstream-reset' });
     expect(upstream.heads).toHaveLength(1);
-    expect(await failure(client.forward())).toMatchObject({ code: 'upstream-broken' });
+    expect(await failure(client.forward())).toMatchObject({ code: 'upstream-reset' });
     expect(upstream.heads).toHaveLength(2);
   });
 
@@ -141,7 +141,7 @@ describe('a connection that had been idle and ends when a request comes', () => 
       await using upstream = await startScriptedUpstream(endsUsed((socket) => socket.end()));
       await using client = clientOf(upstream.url, { ...ONE, mayRepeat: async () => false });
       await client.fetch();
-      expect(await failure(client.fetch())).toMatchObject({ code: 'upstream-broken' });
+      expect(await failure(client.fetch())).toMatchObject({ code: 'upstream-reset' });
       expect(upstream.heads).toHaveLength(2);
     });
 
@@ -173,8 +173,8 @@ describe('a connection that had been idle and ends when a request comes', () => 
   });
 
   it.each<[string, (socket: Socket) => unknown, code: string]>([
-    ['after the first byte', (socket) => socket.end('H'), 'upstream-broken'],
-    ['after an interim answer', (socket) => socket.end('HTTP/1.1 103 Early Hints\r\n\r\n'), 'upstream-broken'],
+    ['after the first byte', (socket) => socket.end('H'), 'upstream-reset'],
+    ['after an interim answer', (socket) => socket.end('HTTP/1.1 103 Early Hints\r\n\r\n'), 'upstream-reset'],
     ['after the head', (socket) => socket.end(`${ANSWER}\r\n`), 'upstream-invalid'],
   ])('fails a request that was answered in part: %s', async (_, end, code) => {
     await using upstream = await startScriptedUpstream(endsUsed(end));
@@ -194,7 +194,7 @@ describe('a connection that had been idle and ends when a request comes', () => 
     const later = performance.now() + 101;
     vi.spyOn(performance, 'now').mockReturnValue(later);
     waiting[0]?.end();
-    expect(await second).toMatchObject({ code: 'upstream-broken' });
+    expect(await second).toMatchObject({ code: 'upstream-reset' });
     expect(upstream.heads).toHaveLength(2);
   });
 
@@ -202,7 +202,7 @@ describe('a connection that had been idle and ends when a request comes', () => 
     await using upstream = await startScriptedUpstream(endsUsed((socket) => socket.end()));
     await using client = clientOf(upstream.url, ONE);
     await client.forward();
-    expect(await failure(client.forward())).toMatchObject({ code: 'upstream-broken' });
+    expect(await failure(client.forward())).toMatchObject({ code: 'upstream-reset' });
     expect(upstream.heads).toHaveLength(2);
   });
 

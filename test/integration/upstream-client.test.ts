@@ -95,7 +95,7 @@ describe('a request', () => {
     });
     await using client = clientOf(upstream.url);
     expect(await client.fetch()).toMatchObject({ status: 200, body: Buffer.from(BODY) });
-    await expect(client.fetch()).rejects.toMatchObject({ code: 'upstream-broken' });
+    await expect(client.fetch()).rejects.toMatchObject({ code: 'upstream-reset' });
   });
 });
 

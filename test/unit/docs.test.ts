@@ -68,7 +68,7 @@ test('docs/incidents.md says what to do about every detail of Cache-Status', () 
   const notStored = [...readPage('docs/answers.md').matchAll(/detail=([a-z-]+)/g)].map(([, detail]) => detail);
   // Nobody reads the answer to a client that left.
   const details = new Set([...codes, ...notStored, 'redis', 'expired', 'purged']);
-  details.delete('client-left');
+  details.delete('client-closed-request');
   expect([...details].filter((detail) => !inTable.includes(detail ?? ''))).toEqual([]);
 });
 

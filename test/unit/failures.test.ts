@@ -44,7 +44,7 @@ describe('the registry of failures', () => {
 });
 
 test('docs/incidents.md has the texts, the status and the Retry-After of each code', () => {
-  const expected = CODES.filter((code) => code !== 'client-left').flatMap((code) => {
+  const expected = CODES.filter((code) => code !== 'client-closed-request').flatMap((code) => {
     const { status, retryAfter, clientReads } = FAILURES[code];
     return Object.values<string>(clientReads).map((text) => [code, String(status), documented(text), retryAfter]);
   });

@@ -21,7 +21,7 @@ test('the failure that clients get says which outcome it comes from', () => {
   const ending = ALL.filter((outcome) => OUTCOMES[outcome].client !== 'its answer' && outcome !== 'idle-broken');
   expect(ending.map((outcome) => outcomeOf(failureOf(outcome)))).toEqual(ending);
   expect(outcomeOf(new ProxyError('not-served', ''))).toBe('refused');
-  expect(outcomeOf(new ProxyError('client-left', ''))).toBe('unknown');
+  expect(outcomeOf(new ProxyError('client-closed-request', ''))).toBe('unknown');
 });
 
 test('only a failure of the indexer is kept and shared', () => {
@@ -66,7 +66,7 @@ test.each<[string, Outcome]>([
   ['429', 'rate-limited'],
   ['500', 'failed'],
   ['501', 'not-served'],
-  ['upstream-broken', 'broken'],
+  ['upstream-reset', 'broken'],
   ['upstream-unreachable', 'unreachable'],
   ['shutting-down', 'unknown'],
 ])('requests that are counted under %s are %s', (result, outcome) => {

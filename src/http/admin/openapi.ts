@@ -27,7 +27,7 @@ const fromPublicPort = (response: object) => ({
 });
 
 /** What no client of an operation gets: what is sent at other paths, to other methods or to nobody, or by the indexer. */
-const OF_OTHERS: readonly string[] = ['not-found', 'method-not-allowed', 'client-left', 'upstream-error'];
+const OF_OTHERS: readonly string[] = ['not-found', 'method-not-allowed', 'client-closed-request', 'upstream-error'];
 
 const refusals = Map.groupBy(
   (Object.keys(FAILURES) as ErrorCode[]).filter((code) => !OF_OTHERS.includes(code)),

@@ -181,7 +181,7 @@ export class ClientConnections {
 }
 
 function clientLeft(): ProxyError {
-  return failure('client-left');
+  return failure('client-closed-request');
 }
 
 function mayBeRead({ unanswered, isParsedByNode }: ClientConnection): boolean {

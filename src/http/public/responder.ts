@@ -107,7 +107,8 @@ export class Responder {
     return answer.then((landed) => {
       const { name: operation } = asked.operation;
       const { outcome } = landed;
-      if (outcome !== 'client-left') report({ name: 'waited', operation, outcome, ms: monotonic() - begun.at });
+      if (outcome !== 'client-closed-request')
+        report({ name: 'waited', operation, outcome, ms: monotonic() - begun.at });
       return this.#message(landed, begun);
     });
   }

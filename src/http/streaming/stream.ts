@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import type { Duplex, Readable } from 'node:stream';
 
 /** Why a stream of a client ended. `idle` and `slow`: its client was cut. */
-export type StreamEnd = 'client-left' | 'upstream-ended' | 'idle' | 'slow' | 'shutting-down';
+export type StreamEnd = 'client-closed-request' | 'upstream-ended' | 'idle' | 'slow' | 'shutting-down';
 
 /** The two sides of a stream. */
 export type StreamSides =
@@ -41,7 +41,7 @@ export class ClientStream {
     upstream.on('error', () => {});
     client.once('close', () => {
       upstream.destroy();
-      onEnd(this.#reason ?? 'client-left');
+      onEnd(this.#reason ?? 'client-closed-request');
     });
     upstream.once('close', () => this.#upstreamEnded());
     upstream.on('data', (bytes: Buffer) => this.#pass(bytes));

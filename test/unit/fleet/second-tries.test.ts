@@ -27,8 +27,8 @@ function open({ count = 2, budget = 1, isOtherFailing = false } = {}) {
 
 describe('with one indexer', () => {
   test('a connection that broke is tried once more, if the budget pays for it', () => {
-    expect(open({ count: 1 }).laneAfter(failure('upstream-broken'))).toEqual(again(LANE));
-    expect(open({ count: 1, budget: 0 }).laneAfter(failure('upstream-broken'))).toBe(undefined);
+    expect(open({ count: 1 }).laneAfter(failure('upstream-reset'))).toEqual(again(LANE));
+    expect(open({ count: 1, budget: 0 }).laneAfter(failure('upstream-reset'))).toBe(undefined);
   });
 
   test.each([failure('upstream-timeout'), failure('upstream-error'), { ...ABSENT }, { ...ANSWER, isRegressed: true }])(

@@ -41,7 +41,7 @@ describe('a body', () => {
     await other.send(6000);
     expect(await other.end()).toBe(6000);
     for (const body of announced) body.leave();
-    await expect(announced[0]?.read).rejects.toMatchObject({ code: 'client-left' });
+    await expect(announced[0]?.read).rejects.toMatchObject({ code: 'client-closed-request' });
   });
 
   test('is refused if there is no room for a piece of it, and frees what has come of it', async () => {
@@ -61,7 +61,7 @@ describe('a body', () => {
     const broken = aBody();
     await broken.send(9000);
     broken.leave();
-    await expect(broken.read).rejects.toMatchObject({ code: 'client-left' });
+    await expect(broken.read).rejects.toMatchObject({ code: 'client-closed-request' });
     const large = aBody();
     await large.send(7000);
     await large.send(ROOM);

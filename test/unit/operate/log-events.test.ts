@@ -61,7 +61,7 @@ describe('the log', () => {
     expect(levelsOf(useless, ...other)).toEqual([WARN]);
     expect(levelsOf(...new Array(10).fill(answered))).toEqual([WARN, INFO]);
     now = 60_000;
-    const refused: ProxyEvent = { ...useless, code: 'upstream-refused-key', status: 401 };
+    const refused: ProxyEvent = { ...useless, code: 'upstream-unauthorized', status: 401 };
     expect(levelsOf(refused, ...other)).toEqual([WARN, INFO, 'error', INFO]);
   });
 
@@ -72,7 +72,7 @@ describe('the log', () => {
   ])('says once a minute that a key is refused, which one, and what clients get: %j', (indexers, words) => {
     events = new EventHub();
     logEvents(createLogger('info', { write: (line) => void said.push(JSON.parse(line)) }), () => now, events, indexers);
-    const refused: ProxyEvent = { ...useless, code: 'upstream-refused-key', status: 401 };
+    const refused: ProxyEvent = { ...useless, code: 'upstream-unauthorized', status: 401 };
     for (let time = 0; time < 3; time++) levelsOf({ ...answered, status: 401 }, refused);
     expect(said).toEqual([expect.objectContaining({ level: 'error', msg: expect.stringContaining(words) })]);
   });

@@ -60,7 +60,7 @@ describe.each(OPERATIONS)('%s', (name) => {
   test.each(['', 'use_v2=true', `address=${ACCOUNT}&use_v2=true`, `address=${ACCOUNT},${ACCOUNT}`, 'address=x'])(
     'has no cached form for %j',
     (query) => {
-      expect(codeOf(() => callOf(name, query))).toBe('not-cached-form');
+      expect(codeOf(() => callOf(name, query))).toBe('not-cacheable');
     },
   );
 });
@@ -72,7 +72,7 @@ test.each(['account=', 'account=,,', `account=&account=${ACCOUNT}`])('transactio
 test.each([`account=${ACCOUNT}&offset=1`, `account=${ACCOUNT}&end_lt=7`, `account=${ACCOUNT}&hash=x`, 'start_lt=7'])(
   'transactions has no cached form for %s',
   (query) => {
-    expect(codeOf(() => callOf('transactions', query))).toBe('not-cached-form');
+    expect(codeOf(() => callOf('transactions', query))).toBe('not-cacheable');
   },
 );
 

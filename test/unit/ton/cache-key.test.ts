@@ -149,7 +149,7 @@ describe('a request for a further operation has no cached form', () => {
         const pieces = rawQuery.split('&').filter((part) => part !== '');
         pieces.splice(gen(fc.nat, pieces.length), 0, piece.text);
         expect(() => callOf(meaning.operation, pieces.join('&'), headers)).toThrow(
-          expect.objectContaining({ code: 'not-cached-form' }),
+          expect.objectContaining({ code: 'not-cacheable' }),
         );
       }),
       RUNS,
@@ -171,7 +171,7 @@ describe('a request for a further operation has no cached form', () => {
         for (const name of once.filter((each) => given.has(each))) {
           const again = `${name}=${encodeURIComponent(given.get(name) ?? '')}`;
           expect(() => callOf(meaning.operation, `${rawQuery}&${again}`, headers), again).toThrow(
-            expect.objectContaining({ code: 'not-cached-form' }),
+            expect.objectContaining({ code: 'not-cacheable' }),
           );
         }
       }),
@@ -214,7 +214,7 @@ describe('a request for a further operation has no cached form', () => {
             callOf(meaning.operation, query, given);
           } catch (error) {
             const isEmptyAccount = /\b(?:account|address) is empty/.test(String(error));
-            expect(error).toMatchObject({ code: isEmptyAccount ? 'invalid-request' : 'not-cached-form' });
+            expect(error).toMatchObject({ code: isEmptyAccount ? 'invalid-request' : 'not-cacheable' });
           }
         },
       ),
@@ -234,6 +234,6 @@ describe('a request for a further operation has no cached form', () => {
     ['transactionsByMessage', `msg_hash=${'a'.repeat(64)}&limit=x`],
     ['traces', `tx_hash=${'a'.repeat(64)}&include_actions=1&supported_action_types=%zz`],
   ] as const)('%s?%s', (operation, query) => {
-    expect(() => callOf(operation, query)).toThrow(expect.objectContaining({ code: 'not-cached-form' }));
+    expect(() => callOf(operation, query)).toThrow(expect.objectContaining({ code: 'not-cacheable' }));
   });
 });

@@ -55,7 +55,7 @@ describe('whatever a client sends', () => {
             if (!(error instanceof ProxyError)) throw error;
             // An account without a value is refused by each operation: no indexer may see it.
             const isRefused = !isFurther || /\b(?:account|address) is empty/.test(error.message);
-            expect(error.code).toBe(isRefused ? 'invalid-request' : 'not-cached-form');
+            expect(error.code).toBe(isRefused ? 'invalid-request' : 'not-cacheable');
             expect(error.message).toMatch(/^[\x20-\x7e]{1,1000}$/);
             expect(error.message).not.toContain(MARK);
           }

@@ -90,8 +90,7 @@ export function refusalOf(name: OperationName, rawQuery: string, headers: Reques
     callOf(name, rawQuery, headers);
     return undefined;
   } catch (error) {
-    if (error instanceof ProxyError && ['invalid-request', 'not-cached-form'].includes(error.code))
-      return error.message;
+    if (error instanceof ProxyError && ['invalid-request', 'not-cacheable'].includes(error.code)) return error.message;
     throw error;
   }
 }

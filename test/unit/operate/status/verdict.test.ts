@@ -49,7 +49,7 @@ describe('the verdict', () => {
     ],
     [
       'the key is refused',
-      [ANSWERED, 'requests_total outcome=failed 10', 'request_failures_total code=upstream-refused-key 10'],
+      [ANSWERED, 'requests_total outcome=failed 10', 'request_failures_total code=upstream-unauthorized 10'],
       'refusing 10 %',
       'the indexer refuses our API key',
     ],
@@ -178,9 +178,9 @@ describe('the verdict', () => {
     ],
     [
       'connections break',
-      ['requests_total outcome=failed 5', 'request_failures_total code=upstream-broken 5'],
+      ['requests_total outcome=failed 5', 'request_failures_total code=upstream-reset 5'],
       'refusing 100 %',
-      'the indexer breaks off before it answers',
+      'the indexer closes the connection before it answers',
     ],
     [
       'the indexer asked for a pause',

@@ -198,6 +198,6 @@ describe('the cached form', () => {
     [`tx_hash=${ROOT}&include_actions=yes`, 'a flag that is none'],
     [`tx_hash=${ROOT}&sort=`, 'an empty order'],
   ])('does not cover %s: %s', (query) => {
-    expect(() => sent(query)).toThrow(expect.objectContaining({ code: 'not-cached-form' }));
+    expect(() => sent(query)).toThrow(expect.objectContaining({ code: 'not-cacheable' }));
   });
 });

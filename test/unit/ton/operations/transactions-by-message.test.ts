@@ -84,6 +84,6 @@ test('the cached form is one hash, and a direction', () => {
     `${hash}&seqno=1`,
   ])
     expect(() => requestOf('transactionsByMessage', query), query).toThrow(
-      expect.objectContaining({ code: 'not-cached-form' }),
+      expect.objectContaining({ code: 'not-cacheable' }),
     );
 });

@@ -43,5 +43,5 @@ test('the cached form is one hash', () => {
     ['limit', '5'],
   ]);
   for (const query of ['', 'mc_seqno=7', 'hash=', `hash=${HASH_HEX}&lt=1`, `hash=${HASH_HEX},${HASH_HEX}`, 'account=x'])
-    expect(() => requestOf('transactions', query), query).toThrow(expect.objectContaining({ code: 'not-cached-form' }));
+    expect(() => requestOf('transactions', query), query).toThrow(expect.objectContaining({ code: 'not-cacheable' }));
 });

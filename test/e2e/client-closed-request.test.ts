@@ -43,7 +43,7 @@ describe('a client that leaves before its answer', () => {
   });
 
   it.each([
-    ['all', [{ level: 30, status: 499, cacheStatus: 'toncache; detail=client-left' }]],
+    ['all', [{ level: 30, status: 499, cacheStatus: 'toncache; detail=client-closed-request' }]],
     ['failed', []],
   ])('is logged as LOG_REQUESTS=%s says, and not as failed', async (logRequests, lines) => {
     await using world = await oneLeft(logRequests);
