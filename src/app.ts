@@ -245,7 +245,7 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
     },
     access,
     onBug: events.reportBug,
-    requestTimeoutMs: http.headerTimeout,
+    requestTimeoutMs: http.requestTimeout,
   });
   return {
     listen: async () => {
@@ -265,7 +265,7 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
     close: async () => {
       ready = false;
       // Load balancers send requests until they next look at /readyz.
-      await publicServer.drain(http.drain, http.shutdownDelay);
+      await publicServer.drain(http.drainTimeout, http.shutdownDelay);
       history.close();
       endGreedyWatch();
       endLog();

@@ -52,7 +52,7 @@ export interface Meaning {
   readonly health: CallResult;
   /**
    * Where the request is sent once more. `elsewhere`: to another of several indexers, paid by the budget for retries if no
-   * other is well. `anywhere`: also to the only one, paid by that budget. `here`: to the same one, at once, on a new
+   * other is healthy. `anywhere`: also to the only one, paid by that budget. `here`: to the same one, at once, on a new
    * connection, unpaid. `if doubtful`: to another one that may know better (`fleet/doubt.ts`), unpaid.
    */
   readonly again: 'nowhere' | 'elsewhere' | 'anywhere' | 'here' | 'if doubtful';

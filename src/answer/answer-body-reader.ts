@@ -26,7 +26,7 @@ export interface AnswerBodyReaderDependencies {
  * Reads the bodies of answers: small ones at once, large ones one after the other in a worker thread, where they delay
  * no other request. The first large body starts the worker. When the worker dies or cannot be started, the body that it
  * was to read is an invalid answer, and the next body starts another worker. The queue is bounded by the slots of the
- * indexer, and by `upstream.maxReading`.
+ * indexer, and by `upstream.maxBufferedSize`.
  */
 export class AnswerBodyReader {
   readonly #dependencies: AnswerBodyReaderDependencies;

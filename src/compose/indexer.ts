@@ -103,8 +103,8 @@ export function openIndexer(
           : { name: 'pause', indexer: name, state: 'ended' },
       ),
     onKeyPaused: (paused) => report({ name: 'key-paused', indexer: name, ...paused }),
-    defaultMs: upstream.pause,
-    longestMs: upstream.longestPause,
+    defaultMs: upstream.defaultPause,
+    longestMs: upstream.maxPause,
   });
   const breakers = operationBreakers(operations.names, {
     now: monotonic,
@@ -214,7 +214,7 @@ function openRateLimit(
       runScript: (...script) => withinBudget(redis.budget, () => scripting.runScript(...script)),
       call: redisBreaker({
         monotonic,
-        breaker: { faults: redis.failuresToOpen, openMs: redis.retryAfter },
+        breaker: { faults: redis.failuresToOpen, openMs: redis.openDuration },
         // Several calls for turns are under way: a single stall of Redis must not end the sharing.
         togetherMs: redis.budget,
         onAvailable: (shared) => events.report({ name: 'rate-shared', shared }),

@@ -49,8 +49,12 @@ export interface OpenIndexersDependencies {
 export function openIndexers(context: AppContext, { scripting, instances, makeRoom }: OpenIndexersDependencies) {
   const { settings, events, monotonic, random } = context;
   const { upstream, admission, passThrough } = settings;
-  const { maxMemory } = admission;
-  const memory = new MemoryPressure({ now: monotonic, makeRoom, maxMemory, maxReadingBytes: upstream.maxReading });
+  const memory = new MemoryPressure({
+    now: monotonic,
+    makeRoom,
+    maxMemory: admission.maxMemoryShare,
+    maxReadingBytes: upstream.maxBufferedSize,
+  });
   const { onReading } = memory;
   const answerBodies = new AnswerBodyReader({
     onBug: events.reportBug,

@@ -182,10 +182,10 @@ function openServer(
     report: events.report,
     waitMs: upstream.timeout,
     maxHeaderBytes: http.maxHeaderSize,
-    headerTimeoutMs: http.headerTimeout,
-    keepAliveMs: http.keepAlive,
+    headerTimeoutMs: http.requestTimeout,
+    keepAliveMs: http.keepAliveTimeout,
     maxConnections: openClientRoom(context),
-    slowReaderMs: http.slowReader,
+    slowReaderMs: http.sendTimeout,
   });
 }
 
@@ -216,7 +216,7 @@ function openRest(context: AppContext, indexers: OpenIndexers, missLimit: PerCli
     missLimit,
     bodies: new BodyReader({
       maxBodyBytes: passThrough.maxBodySize,
-      maxReadingBytes: passThrough.maxReading,
+      maxReadingBytes: passThrough.maxBufferedSize,
       now: monotonic,
     }),
     refusalError: refusalErrorWith(random),

@@ -49,7 +49,7 @@ export async function openRedis(
     monotonic,
     report: events.report,
     budgetMs: redis.budget,
-    breaker: { faults: redis.failuresToOpen, openMs: redis.retryAfter },
+    breaker: { faults: redis.failuresToOpen, openMs: redis.openDuration },
     maxPendingWriteBytes: redis.maxPendingWriteSize,
   });
   return {

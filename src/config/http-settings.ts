@@ -33,11 +33,11 @@ export const http = group({
     { env: 'ADMIN_ALLOWED_HOSTS' },
   ),
   maxHeaderSize: setting(size('1KiB', '1MiB').prefault('16KiB'), "The largest head of a client's request."),
-  headerTimeout: setting(
+  requestTimeout: setting(
     duration('100ms', '5min').prefault('10s'),
     'How long a client may take to send a request, head and body.',
   ),
-  keepAlive: setting(
+  keepAliveTimeout: setting(
     duration('1ms', '1h').prefault('65s'),
     "How long an idle client's connection is kept; longer than a load balancer keeps it.",
   ),
@@ -45,15 +45,15 @@ export const http = group({
     integer(1, 1_000_000).prefault(10_000),
     'The most open connections of clients; fewer where the limit of open files leaves no room for so many. At most one request of each waits for its answer.',
   ),
-  slowReader: setting(
+  sendTimeout: setting(
     duration('100ms', '1h').prefault('30s'),
     'How long a client may take for each 16 KiB of its answer, on average over up to 256 KiB; a slower client is cut. One that takes nothing of a large answer is cut after 16 times as long.',
   ),
   shutdownDelay: setting(
     duration('0ms', '5min').prefault('0ms'),
-    'How long after SIGTERM the public port still accepts connections while `/readyz` already fails, so that load balancers notice; 250 ms at least if there are clients. Then `drain` begins.',
+    'How long after SIGTERM the public port still accepts connections while `/readyz` already fails, so that load balancers notice; 250 ms at least if there are clients. Then `drainTimeout` begins.',
   ),
-  drain: setting(
+  drainTimeout: setting(
     duration('100ms', '5min').prefault('7s'),
     'How long requests in flight have to end after SIGTERM and `shutdownDelay`.',
   ),

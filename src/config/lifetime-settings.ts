@@ -33,12 +33,12 @@ function rule(description: string, [fresh, ...stale]: Times) {
 const growing = (description: string, fraction: string) =>
   setting(
     group({
-      shortestLifetime: lifetime('1s', 'The lower bound of the lifetime.'),
-      longestLifetime: lifetime('1h', 'The upper bound of the lifetime.'),
+      minLifetime: lifetime('1s', 'The lower bound of the lifetime.'),
+      maxLifetime: lifetime('1h', 'The upper bound of the lifetime.'),
       ageDivisor: setting(integer(1, 1000).prefault(10), fraction),
       ...windows('30s', '10min'),
-    }).refine(({ shortestLifetime, longestLifetime }) => shortestLifetime <= longestLifetime, {
-      error: 'shortestLifetime must not be longer than longestLifetime',
+    }).refine(({ minLifetime, maxLifetime }) => minLifetime <= maxLifetime, {
+      error: 'minLifetime must not be longer than maxLifetime',
     }),
     description,
   );

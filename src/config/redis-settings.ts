@@ -22,7 +22,7 @@ export const redis = group({
     'How long a command may stay unanswered before its connection is replaced.',
   ),
   failuresToOpen: setting(integer(1, 1000).prefault(3), 'Failures in a row that open the circuit breaker of Redis.'),
-  retryAfter: setting(
+  openDuration: setting(
     duration('10ms', '5min').prefault('1s'),
     'How long that circuit breaker stays open before one trial.',
   ),

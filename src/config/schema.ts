@@ -92,7 +92,7 @@ const admission = group({
   }).refine((shares) => Object.values(shares).reduce((sum, part) => sum + part, 0) <= 1.000_001, {
     error: 'must not add up to more than 1',
   }),
-  maxMemory: setting(
+  maxMemoryShare: setting(
     share.refine((part) => part > 0, { error: 'must be more than 0: at 0 every miss is refused' }).prefault(0.9),
     "Above this share of the container's memory limit (RSS), or of what V8's old generation can use, misses are refused; hits are still answered.",
   ),
@@ -128,7 +128,7 @@ const passThrough = group({
     { env: 'PASSTHROUGH_PREFIXES' },
   ),
   maxBodySize: setting(size('1KiB', '64MiB').prefault('1MiB'), 'The largest body of a request that is passed through.'),
-  maxReading: setting(
+  maxBufferedSize: setting(
     size('1KiB', '16GiB').prefault('64MiB'),
     'The most bytes of request bodies being read at once; beyond it requests with a body get 503, first those of which nothing came for 2 s.',
   ),

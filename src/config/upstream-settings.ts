@@ -54,13 +54,13 @@ export const upstream = z.strictObject({
     size('1KiB', '256MiB').prefault('8MiB'),
     'The largest answer that is read, before and after decompression; the largest known answer has 1.5 MB.',
   ),
-  maxReading: setting(
+  maxBufferedSize: setting(
     size('1MiB', '16GiB').prefault('128MiB'),
     'The most bytes of answers being read at once; beyond it misses are shed.',
   ),
-  pause: setting(
+  defaultPause: setting(
     duration('1ms', '10min').prefault('1s'),
     'How long a key, or everything, pauses after a 429 without `Retry-After`.',
   ),
-  longestPause: setting(duration('1ms', '1h').prefault('60s'), 'The longest pause, whatever `Retry-After` asks for.'),
+  maxPause: setting(duration('1ms', '1h').prefault('60s'), 'The longest pause, whatever `Retry-After` asks for.'),
 });

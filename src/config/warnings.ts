@@ -80,7 +80,10 @@ export function warningsOf(loaded: Loaded, environment: Environment, known: read
       backups.some((url) => upstream.url.includes(url)) && !hasKey(upstream.backup),
       'UPSTREAM_BACKUP_URL names an indexer of UPSTREAM_URL: it fails when that fails, and gets twice UPSTREAM_MAX_CONCURRENCY',
     ],
-    [upstream.pause > upstream.longestPause, 'upstream.pause is longer than upstream.longestPause, to which it is cut'],
+    [
+      upstream.defaultPause > upstream.maxPause,
+      'upstream.defaultPause is longer than upstream.maxPause, to which it is cut',
+    ],
     [
       admission.patience > upstream.timeout / 2 && !isByDefault('admission.patience'),
       'admission.patience is more than half of UPSTREAM_TIMEOUT, to which it is cut',

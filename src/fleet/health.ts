@@ -3,7 +3,7 @@ import { CircuitBreaker, FailuresInARow } from '../circuit-breaker.ts';
 import { OUTCOMES } from '../outcomes.ts';
 import type { MonotonicMs, Ms } from '../time-units.ts';
 
-/** So many failures in a row, of whatever operation, and an indexer is not asked while others are well. */
+/** So many failures in a row, of whatever operation, and an indexer is unhealthy: it is not asked while another is healthy. */
 const FAILURES = 3;
 
 /**
@@ -22,7 +22,7 @@ export interface HealthDependencies {
 }
 
 /**
- * How one of several indexers fares: whether its requests fail, and how much it has to do, by a moving average that
+ * The health of one of several indexers: whether its requests fail, and how much it has to do, by a moving average that
  * follows peaks at once (peak EWMA). Nothing is refused because of it, the others are preferred. It acts sooner than the
  * circuit breakers of operations, because an indexer that refuses connections is free at once and would attract every
  * request.
@@ -45,8 +45,8 @@ export class Health {
     });
   }
 
-  /** Whether its requests are answered. Once they fail, it is well again when a trial was answered. */
-  get isWell(): boolean {
+  /** Whether its requests are answered. Once they fail, it is healthy again when a trial was answered. */
+  get isHealthy(): boolean {
     return this.#breaker.isClosed;
   }
 

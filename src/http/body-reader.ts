@@ -33,7 +33,7 @@ interface Reading {
 
 /**
  * Reads the bodies of requests. Clients that begin many bodies and never end them take a bounded amount of memory: what has
- * come is counted, not what was announced. The server's own timeout for a whole request (`http.headerTimeout`) is the
+ * come is counted, not what was announced. The server's own timeout for a whole request (`http.requestTimeout`) is the
  * deadline of a body.
  */
 export class BodyReader {

@@ -54,7 +54,7 @@ function describeLifetimes(lifetimes: Explanation['lifetimes']): string {
     `  ${policy.rule}`,
     'lifetime' in policy
       ? duration(policy.lifetime)
-      : `${duration(policy.shortestLifetime)} to ${duration(policy.longestLifetime)}, age / ${policy.ageDivisor}`,
+      : `${duration(policy.minLifetime)} to ${duration(policy.maxLifetime)}, age / ${policy.ageDivisor}`,
     duration(policy.staleWhileRevalidate),
     duration(policy.staleIfError),
   ]);

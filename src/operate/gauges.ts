@@ -194,7 +194,7 @@ export function addGauges(registry: Registry, sources: GaugeSources): void {
     ({ route }) => (route.health?.peakMs ?? 0) / 1000,
   );
   ofIndexer('upstream_unhealthy', 'Whether requests to an indexer fail (1): the others are asked.', (it) =>
-    Number(it.route.health?.isWell === false),
+    Number(it.route.health?.isHealthy === false),
   );
   ofIndexer('upstream_paused', `Whether ${sentenceOf(SHED.paused)} and has not answered since (1).`, ({ pause }) =>
     Number(!pause.breaker.isClosed),

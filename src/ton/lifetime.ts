@@ -15,8 +15,8 @@ export interface LifetimePolicy {
  * one.
  */
 export interface GrowingPolicy extends Omit<LifetimePolicy, 'lifetime'> {
-  readonly shortestLifetime: number;
-  readonly longestLifetime: number;
+  readonly minLifetime: number;
+  readonly maxLifetime: number;
   /** The lifetime is the age divided by this. */
   readonly ageDivisor: number;
 }
@@ -124,15 +124,15 @@ export function longestUseMs({ emptyWatched, ...policies }: LifetimePolicies): n
   return Math.max(
     emptyWatched,
     ...Object.values(policies).map((policy) => {
-      const lifetime = 'ageDivisor' in policy ? policy.longestLifetime : policy.lifetime;
+      const lifetime = 'ageDivisor' in policy ? policy.maxLifetime : policy.lifetime;
       return lifetime + Math.max(policy.staleWhileRevalidate, policy.staleIfError);
     }),
   );
 }
 
 /** The lifetime of a growing answer of this age before jitter, in milliseconds. */
-function grownLifetime({ shortestLifetime, longestLifetime, ageDivisor }: GrowingPolicy, ageMs: number): number {
-  return Math.min(Math.max(Math.floor(ageMs / ageDivisor), shortestLifetime), longestLifetime);
+function grownLifetime({ minLifetime, maxLifetime, ageDivisor }: GrowingPolicy, ageMs: number): number {
+  return Math.min(Math.max(Math.floor(ageMs / ageDivisor), minLifetime), maxLifetime);
 }
 
 /**

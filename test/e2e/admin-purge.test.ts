@@ -8,9 +8,9 @@ const ALL = JSON.stringify({ all: true });
 
 let proxy: RunningProxy;
 
-async function start(env: Readonly<Record<string, string>> = {}, headerTimeout = 10_000): Promise<void> {
+async function start(env: Readonly<Record<string, string>> = {}, requestTimeout = 10_000): Promise<void> {
   // No program listens on port 1: a purge needs no indexer.
-  proxy = await startProxy({ upstreamUrl: 'http://127.0.0.1:1', env, overrides: { http: { headerTimeout } } });
+  proxy = await startProxy({ upstreamUrl: 'http://127.0.0.1:1', env, overrides: { http: { requestTimeout } } });
 }
 
 afterEach(() => proxy.close());

@@ -343,7 +343,7 @@ describe('the bounds of streams', () => {
 
 describe('at the end of the process', () => {
   it('streams are closed once all else is answered', async () => {
-    await using world = await startWorld({ overrides: { http: { drain: 60_000 } } });
+    await using world = await startWorld({ overrides: { http: { drainTimeout: 60_000 } } });
     using socket = await WebSocketClient.open(world.proxy.url);
     using events = await EventsClient.open(world.proxy.url, subscription(accountOf(world)));
     const gate = world.indexer.hold();
@@ -362,7 +362,7 @@ describe('at the end of the process', () => {
   });
 
   it('streams are closed at the end of the drain at the latest', async () => {
-    await using world = await startWorld({ overrides: { http: { drain: 300 } } });
+    await using world = await startWorld({ overrides: { http: { drainTimeout: 300 } } });
     using socket = await WebSocketClient.open(world.proxy.url);
     const gate = world.indexer.hold();
     const asked = await world.proxy.sendIn(`/api/v3/pendingTraces?account=${accountOf(world)}`);

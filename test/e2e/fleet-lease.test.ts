@@ -110,7 +110,7 @@ describe('a refusal by the holder of a lease itself', () => {
     const gated = new GatedAnswers();
     await using fleet = await Fleet.start(gated.answer, {
       env: { UPSTREAM_TIMEOUT: '5min' },
-      overrides: { http: { drain: 100 } },
+      overrides: { http: { drainTimeout: 100 } },
     });
     const target = someChildren();
     const holder = fleet.get(0);

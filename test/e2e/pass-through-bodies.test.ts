@@ -117,7 +117,7 @@ describe('bodies of clients', () => {
 
   it('give way where there is no room, if nothing came of them for 2 s', async () => {
     await using world = await startPassThrough({
-      overrides: { passThrough: { maxBodySize: MIB, maxReading: 2 * MIB } },
+      overrides: { passThrough: { maxBodySize: MIB, maxBufferedSize: 2 * MIB } },
     });
     const stalled = await stall(world);
     world.advance(2000);
@@ -132,7 +132,7 @@ describe('bodies of clients', () => {
 
   it('take a bounded amount of memory: a body beyond that is refused, and requests without one are served', async () => {
     await using world = await startPassThrough({
-      overrides: { passThrough: { maxBodySize: MIB, maxReading: 2 * MIB } },
+      overrides: { passThrough: { maxBodySize: MIB, maxBufferedSize: 2 * MIB } },
     });
     const stalled = await stall(world);
     expect(await world.ask(MESSAGE, { method: 'POST', body: '{}' })).toMatchObject({
@@ -147,7 +147,7 @@ describe('bodies of clients', () => {
   });
 
   it('must arrive within the deadline of a whole request', async () => {
-    await using world = await startPassThrough({ overrides: { http: { headerTimeout: 200 } } });
+    await using world = await startPassThrough({ overrides: { http: { requestTimeout: 200 } } });
     const socket = await open(world, unfinished(10));
     expect((await buffer(socket)).toString()).toMatch(/^HTTP\/1\.1 408 /);
     expect(arrivedAt(world)).toHaveLength(0);

@@ -35,7 +35,7 @@ describe('the slots of pass-through', () => {
   });
 
   it('are not waited for when the process ends: the answer says why', async () => {
-    await using world = await startPassThrough({ overrides: { ...most(1), http: { drain: 100 } } });
+    await using world = await startPassThrough({ overrides: { ...most(1), http: { drainTimeout: 100 } } });
     const gate = world.indexer.hold();
     const first = await world.proxy.sendIn(INFO);
     await gate.arrived(1);

@@ -51,7 +51,7 @@ it('an answer that is passed through is cut when it pauses for UPSTREAM_TIMEOUT'
   await using proxy = await startProxy({
     upstreamUrl: `http://127.0.0.1:${(indexer.address() as AddressInfo).port}`,
     env: { UPSTREAM_TIMEOUT: `${UPSTREAM_TIMEOUT_MS}ms`, PASSTHROUGH: 'on' },
-    overrides: { http: { drain: SHORTEST } },
+    overrides: { http: { drainTimeout: SHORTEST } },
   });
   const { ended, text } = connectClient(proxy.url, { sends: get('/api/v3/accountStates') });
   expect(await ended).toBeGreaterThan(UPSTREAM_TIMEOUT_MS);
@@ -64,7 +64,13 @@ it.concurrent.each([true, false])(
     await using world = await startFaultyWorld({
       env: { UPSTREAM_TIMEOUT, PASSTHROUGH: 'on' },
       overrides: {
-        http: { fastLane, headerTimeout: SHORTEST, keepAlive: SHORTEST, slowReader: SHORTEST, drain: SHORTEST },
+        http: {
+          fastLane,
+          requestTimeout: SHORTEST,
+          keepAliveTimeout: SHORTEST,
+          sendTimeout: SHORTEST,
+          drainTimeout: SHORTEST,
+        },
       },
     });
     world.indexer.faults.inject({ kind: 'hang' });

@@ -40,7 +40,7 @@ function askAs(options: RequestOptions, origin: string, target: string): Promise
 async function orderOf({ env = {}, options }: Telling): Promise<{ sent: string[]; greedy: string[]; polite: string }> {
   await using world = await startFaultyWorld({
     env,
-    overrides: { upstream: { maxConcurrency: 1 }, http: { drain: 100 } },
+    overrides: { upstream: { maxConcurrency: 1 }, http: { drainTimeout: 100 } },
   });
   const gate = world.indexer.hold();
   const [greedy, polite] = [Array.from({ length: 30 }, () => unknownTransaction()), unknownTransaction()];
@@ -85,7 +85,7 @@ describe('who waits', () => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
     await using world = await startFaultyWorld({
       env: { TRUSTED_PROXIES: '127.0.0.1' },
-      overrides: { upstream: { maxConcurrency: 1 }, http: { drain: 100 }, clients },
+      overrides: { upstream: { maxConcurrency: 1 }, http: { drainTimeout: 100 }, clients },
     });
     const gate = world.indexer.hold();
     const ask = (client: string) =>

@@ -4,7 +4,7 @@ import { ANY_WORLD, World, type WorldOptions, type WorldProxyOptions } from '../
 import type { Reply } from '../support/start-proxy.ts';
 
 /** Clients wait as long as they like: nothing depends on how fast the machine is. */
-export const PATIENT_ADMISSION = { patience: 3_600_000, maxMemory: 1 };
+export const PATIENT_ADMISSION = { patience: 3_600_000, maxMemoryShare: 1 };
 
 /** A world without a failure TTL: the request after a failure asks the indexer again. */
 export function startFaultyWorld(
@@ -19,7 +19,7 @@ export function startFaultyWorld(
 
 /** Such a world whose proxy ends at once, though the indexer never answers. */
 export function startEndingWorld({ overrides, ...options }: WorldProxyOptions = {}): Promise<World> {
-  const http = { drain: 100, ...overrides?.http };
+  const http = { drainTimeout: 100, ...overrides?.http };
   return startFaultyWorld({ ...options, overrides: { ...overrides, http } });
 }
 

@@ -90,7 +90,7 @@ describe('a Redis of three instances', () => {
     await using redis = await startRedis({ args: ['--maxmemory-policy', 'noeviction'] });
     await using fleet = await Fleet.start(() => children('a'), {
       redisUrl: redis.url,
-      overrides: { redis: { ...IMPATIENT_REDIS, retryAfter: 50, maxPendingWriteSize: 8 * 64 * 1024 } },
+      overrides: { redis: { ...IMPATIENT_REDIS, openDuration: 50, maxPendingWriteSize: 8 * 64 * 1024 } },
     });
     await fail(redis);
     let pending = 0;
@@ -125,7 +125,7 @@ describe('a Redis of three instances', () => {
     await using proxy = await meddlingProxy(redis.port);
     await using fleet = await Fleet.start(() => children('a'), {
       redisUrl: proxy.url,
-      overrides: { redis: { ...IMPATIENT_REDIS, retryAfter: 60_000 } },
+      overrides: { redis: { ...IMPATIENT_REDIS, openDuration: 60_000 } },
     });
     // Far longer than a busy machine stands still: what comes in time by that is an answer in time.
     proxy.delay(5000);

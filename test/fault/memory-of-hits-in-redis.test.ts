@@ -14,7 +14,7 @@ async function withFullProcess(run: (full: RunningProxy, targets: readonly strin
   const targets = Array.from({ length: 300 }, someParent);
   for (const target of targets) await first.reply(target);
   await first.untilRedisHasAll();
-  await using full = await startProxy({ ...options, overrides: { admission: { maxMemory: 0.000_001 } } });
+  await using full = await startProxy({ ...options, overrides: { admission: { maxMemoryShare: 0.000_001 } } });
   await run(full, targets);
 }
 

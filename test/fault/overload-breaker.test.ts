@@ -70,7 +70,7 @@ describe('the circuit breaker', () => {
 
   it.each([404, 422, 429])('does not open for %i', async (status) => {
     // A pause that ends before the next request: each of them meets the indexer.
-    await using world = await startEndingWorld({ overrides: { upstream: { pause: 1, longestPause: 1 } } });
+    await using world = await startEndingWorld({ overrides: { upstream: { defaultPause: 1, maxPause: 1 } } });
     world.indexer.faults.inject(status === 429 ? rateLimited('json') : failed(status));
     for (let time = 0; time < 40; time++) {
       await world.ask(unknownTransaction());

@@ -107,7 +107,7 @@ describe('clients that only hold their connections open', () => {
     await using world = await startFaultyWorld({
       env: { UPSTREAM_TIMEOUT: '4s' },
       overrides: {
-        http: { slowReader: 1000, drain: 100 },
+        http: { sendTimeout: 1000, drainTimeout: 100 },
         memory: { maxSize: 1024 * MIB },
         upstream: { maxBodySize: 32 * MIB },
       },

@@ -27,8 +27,8 @@ describe('bytes of answers being read', () => {
       overrides: {
         admission: { ...PATIENT_ADMISSION, maxQueue },
         lifetimes: { empty: times(600_000, 0, 0) },
-        upstream: { maxReading: MIB, maxConcurrency },
-        http: { drain: 100 },
+        upstream: { maxBufferedSize: MIB, maxConcurrency },
+        http: { drainTimeout: 100 },
       },
     });
     const body = `{"traces":[],"padding":"${'x'.repeat(4 * MIB)}"}`;

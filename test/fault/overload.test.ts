@@ -87,11 +87,11 @@ describe('a process that is nearly out of memory', () => {
     const limitBytes = 64 * 1024 ** 3;
     vi.spyOn(process, 'constrainedMemory').mockReturnValue(limitBytes);
     vi.spyOn(os, 'totalmem').mockReturnValue(2 * limitBytes);
-    const adjacentGrowing = { ...times(1000, 0, 0), shortestLifetime: 1000, longestLifetime: 1000, ageDivisor: 10 };
+    const adjacentGrowing = { ...times(1000, 0, 0), minLifetime: 1000, maxLifetime: 1000, ageDivisor: 10 };
     const lifetimes = { adjacentFinal: times(1000, 0, 60_000), adjacentGrowing };
     await using world = await startEndingWorld({
       stopsTime: true,
-      overrides: { lifetimes, admission: { maxMemory: 0.9 } },
+      overrides: { lifetimes, admission: { maxMemoryShare: 0.9 } },
     });
     const [fresh, stale, tooOld] = [newestBlock(world), parentOfSettled(world), childrenOfSettled(world)];
     // The first is evicted to make room.

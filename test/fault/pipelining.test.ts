@@ -6,7 +6,7 @@ import { type ClientOptions, connectClient, get, head, requestsInFlight } from '
 
 const ENV = { UPSTREAM_TIMEOUT: '60s', PASSTHROUGH: 'on' };
 /** A request that is kept waiting at the end of a test is not waited for. */
-const NO_DRAIN = { drain: 100 };
+const NO_DRAIN = { drainTimeout: 100 };
 let world: World;
 
 beforeEach(async () => {

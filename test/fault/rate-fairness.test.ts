@@ -21,7 +21,7 @@ const message = (): Asked => ({ target: MESSAGE, method: 'POST', body: `{"boc":"
 
 /** A world whose clocks stand still: turns come by their timers, however slow this machine is. */
 function startRated(kind = ANY_WORLD, admission = {}): Promise<World> {
-  const overrides = { admission: { ...PATIENT_ADMISSION, ...admission }, http: { drain: 100 } };
+  const overrides = { admission: { ...PATIENT_ADMISSION, ...admission }, http: { drainTimeout: 100 } };
   return World.start({ ...kind, proxy: { stopsTime: true, env: RATED, overrides } });
 }
 
@@ -57,7 +57,7 @@ describe('with UPSTREAM_RPS, a client that asks once is sent before the second t
 
   it('on another instance', async () => {
     await using world = await startRated({ ...ANY_WORLD, tiers: 'memory and Redis' });
-    const overrides = { admission: PATIENT_ADMISSION, http: { drain: 100 } };
+    const overrides = { admission: PATIENT_ADMISSION, http: { drainTimeout: 100 } };
     const second = await world.addProxy({ stopsTime: true, env: RATED, overrides });
     expect(await sentBefore(world, [world.proxy, second], miss, miss())).toBeLessThanOrEqual(3);
   });

@@ -105,7 +105,7 @@ test('calls for turns that are under way together, and fail together, are one fa
   const env = { REDIS_URL: distant.url, UPSTREAM_RPS: '300', UPSTREAM_TIMEOUT: '60s' };
   const overrides = {
     redis: { ...PATIENT_REDIS, budget: 3000, failuresToOpen: 2 },
-    admission: { patience: 30_000, maxMemory: 1 },
+    admission: { patience: 30_000, maxMemoryShare: 1 },
   };
   await using proxy = await startProxy({ upstreamUrl: upstream.url, env, overrides });
   const targets = Array.from({ length: 600 }, (_, n) => `/api/v3/masterchainBlockShards?seqno=${n + 1}`);

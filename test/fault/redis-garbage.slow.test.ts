@@ -44,7 +44,7 @@ beforeAll(async () => {
   dir = await mkdtemp(join(tmpdir(), 'toncache-garbage-'));
   configFile = join(dir, 'impatient.json');
   // Garbage that is the beginning of a reply is waited for until the command times out.
-  const redis = { retryAfter: '50ms', commandTimeout: '500ms', connectTimeout: '500ms' };
+  const redis = { openDuration: '50ms', commandTimeout: '500ms', connectTimeout: '500ms' };
   await writeFile(configFile, JSON.stringify({ redis }));
 });
 

@@ -22,7 +22,7 @@ const whyOf = async (proxy: RunningProxy) =>
 async function start(redisUrl: string) {
   const upstream = await startScriptedUpstream(answeringJson(() => children('a')));
   const env = { REDIS_URL: redisUrl, NETWORK: someNetwork() };
-  const proxy = await startProxy({ upstreamUrl: upstream.url, env, overrides: { redis: { retryAfter: 200 } } });
+  const proxy = await startProxy({ upstreamUrl: upstream.url, env, overrides: { redis: { openDuration: 200 } } });
   return {
     proxy,
     [Symbol.asyncDispose]: async () => {

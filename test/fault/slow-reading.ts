@@ -17,7 +17,7 @@ export function startWorld(): Promise<World> {
   return startFaultyWorld({
     env: { UPSTREAM_TIMEOUT: '60s', PASSTHROUGH: 'on' },
     overrides: {
-      http: { slowReader: SLOW_READER_MS, drain: 100 },
+      http: { sendTimeout: SLOW_READER_MS, drainTimeout: 100 },
       memory: { maxSize: 256 * MIB },
       upstream: { maxBodySize: 32 * MIB },
     },

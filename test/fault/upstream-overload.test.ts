@@ -21,7 +21,8 @@ async function occupy(world: World, count: number): Promise<Sent[]> {
 }
 
 async function untilOccupied({ proxy }: World, count: number): Promise<void> {
-  const gauges = () => Promise.all(['requests_in_flight', 'requests_queued'].map((name) => proxy.metric(`toncache_upstream_${name}`)));
+  const gauges = () =>
+    Promise.all(['requests_in_flight', 'requests_queued'].map((name) => proxy.metric(`toncache_upstream_${name}`)));
   await expect.poll(async () => (await gauges()).reduce((sum, value) => sum + value, 0), { interval: 2 }).toBe(count);
 }
 

@@ -39,7 +39,7 @@ async function run(arena: Arena): Promise<void> {
     NODE_OPTIONS: '--max-old-space-size=256',
   };
   // What a hostile indexer asks for, a pause, is granted; here it would only end the attack. So would the circuit breaker.
-  const config = { upstream: { pause: '1ms', longestPause: '1ms' }, breaker: { minimumThroughput: 100_000 } };
+  const config = { upstream: { defaultPause: '1ms', maxPause: '1ms' }, breaker: { minimumThroughput: 100_000 } };
   await withVictim(arena, { env, config }, async (proxy) => {
     await ask(proxy.url, HIT);
     let mostRss = 0;

@@ -26,7 +26,7 @@ describe('a signal to end', () => {
   });
 });
 
-describe('after http.drain', () => {
+describe('after http.drainTimeout', () => {
   it('a request that waits for a slot gets 503', async () => {
     await using started = await world.startWithDrain(`${DRAIN_MS}ms`, { maxConcurrency: 1 });
     const gate = world.indexer.hold('adjacentTransactions');

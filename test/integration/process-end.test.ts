@@ -134,7 +134,7 @@ describe('a signal to end where http.shutdownDelay is set', () => {
   });
 });
 
-describe('after http.drain', () => {
+describe('after http.drainTimeout', () => {
   it.each([
     ['in the fast lane', REQUEST],
     ["in Node's lane", REQUEST.replace('\r\n\r\n', '\r\nTE: trailers\r\n\r\n')],

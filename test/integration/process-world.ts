@@ -33,10 +33,10 @@ export class ProcessWorld implements AsyncDisposable {
     return ProxyProcess.start({ UPSTREAM_URL: this.indexer.url, UPSTREAM_TIMEOUT: '60s', ...environment });
   }
 
-  /** A process with this `http.drain` and this `http.shutdownDelay`. */
+  /** A process with this `http.drainTimeout` and this `http.shutdownDelay`. */
   async startWithDrain(drain: string, upstream: object = {}, shutdownDelay = '0ms'): Promise<ProxyProcess> {
     const file = this.file('drain.json');
-    await writeFile(file, JSON.stringify({ http: { drain, shutdownDelay }, upstream }));
+    await writeFile(file, JSON.stringify({ http: { drainTimeout: drain, shutdownDelay }, upstream }));
     return this.startProcess({ CONFIG_FILE: file });
   }
 

@@ -114,9 +114,9 @@ function newestOf(rows: readonly Row[]): number {
 
 /** @param newestAt The time from which the age counts, unix seconds. */
 function growing(newestAt: number, receivedBy: number): Window {
-  const { shortestLifetime, longestLifetime, ageDivisor, ...windows } = TABLE.adjacentGrowing;
+  const { minLifetime, maxLifetime, ageDivisor, ...windows } = TABLE.adjacentGrowing;
   const ageMs = receivedBy - newestAt * 1000;
-  return { ...windows, lifetime: Math.min(Math.max(ageMs / ageDivisor, shortestLifetime), longestLifetime) };
+  return { ...windows, lifetime: Math.min(Math.max(ageMs / ageDivisor, minLifetime), maxLifetime) };
 }
 
 interface Message {

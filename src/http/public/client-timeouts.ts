@@ -8,16 +8,16 @@ import type { FastLaneConnection } from './fast-lane-connection.ts';
 //
 // | A client that | read by | is cut after | with | by |
 // | --- | --- | --- | --- | --- |
-// | sends nothing, or a part of a request | Node | `http.headerTimeout` | 408 | `headersTimeout`, `requestTimeout` |
-// | is idle after an answer | Node | `http.keepAlive` and 1 s | a close | `keepAliveTimeout` |
-// | sends nothing | the fast lane | `http.headerTimeout` | 408 | a look |
+// | sends nothing, or a part of a request | Node | `http.requestTimeout` | 408 | `headersTimeout`, `requestTimeout` |
+// | is idle after an answer | Node | `http.keepAliveTimeout` and 1 s | a close | `keepAliveTimeout` |
+// | sends nothing | the fast lane | `http.requestTimeout` | 408 | a look |
 // | sends a part of a head | the fast lane | is left to Node, which counts from then on | | a look |
-// | is idle after an answer | the fast lane | `http.keepAlive` and 1 s | a close | a look |
-// | takes its answer slowly, or not at all | either | `http.slowReader` for each 16 KiB: `AnswerProgress` | a reset | a look |
+// | is idle after an answer | the fast lane | `http.keepAliveTimeout` and 1 s | a close | a look |
+// | takes its answer slowly, or not at all | either | `http.sendTimeout` for each 16 KiB: `AnswerProgress` | a reset | a look |
 // | gets a passed-through answer that pauses | Node | `UPSTREAM_TIMEOUT` | a close | `UpstreamClient.forward` |
 // | has a stream, and 64 KiB wait for it, or it is silent | Node, or nobody | at once, 60 s | a reset, a close | `http/streaming` |
 //
-// A look comes once a second, or four times in `http.slowReader` if that is more often; Node's come once a second. Looks
+// A look comes once a second, or four times in `http.sendTimeout` if that is more often; Node's come once a second. Looks
 // are counted instead of time: a process that stood still cuts nobody when it goes on. A request that waits for its answer
 // has a deadline of its own, and is answered. What is passed through is read by Node.
 

@@ -182,8 +182,8 @@ describe('wrong settings', () => {
   });
 
   test('are a limit of memory at which nothing is loaded, of a digit that is meant to turn it off', () => {
-    const limit = (maxMemory: number) => problemsOf(REQUIRED, { admission: { maxMemory } });
-    expect(limit(0)).toEqual(['admission.maxMemory: must be more than 0: at 0 every miss is refused']);
+    const limit = (maxMemoryShare: number) => problemsOf(REQUIRED, { admission: { maxMemoryShare } });
+    expect(limit(0)).toEqual(['admission.maxMemoryShare: must be more than 0: at 0 every miss is refused']);
     expect([limit(0.01), limit(1)]).toEqual([[], []]);
   });
 

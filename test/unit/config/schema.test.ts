@@ -61,13 +61,13 @@ describe('a lifetime', () => {
 
   test('of a growing answer is bounded, and its shortest is not longer than its longest', () => {
     const growing = (times: object) => problems('adjacentGrowing', times);
-    for (const name of ['shortestLifetime', 'longestLifetime']) {
+    for (const name of ['minLifetime', 'maxLifetime']) {
       for (const text of ['0s', 'forever', '31d']) expect(growing({ [name]: text })).toHaveLength(1);
     }
     expect(growing({ ageDivisor: 0 })).toHaveLength(1);
-    expect(growing({ shortestLifetime: '2s', longestLifetime: '2s' })).toEqual([]);
-    expect(growing({ shortestLifetime: '2h' })).toEqual([
-      'lifetimes.adjacentGrowing: shortestLifetime must not be longer than longestLifetime',
+    expect(growing({ minLifetime: '2s', maxLifetime: '2s' })).toEqual([]);
+    expect(growing({ minLifetime: '2h' })).toEqual([
+      'lifetimes.adjacentGrowing: minLifetime must not be longer than maxLifetime',
     ]);
   });
 

@@ -21,9 +21,9 @@ describe('a setting that does nothing is named with what it needs', () => {
       { clients: { burst: 5, missesPerSecond: 1 } },
     ],
     [
-      'redis.budget, redis.retryAfter have no effect without REDIS_URL',
+      'redis.budget, redis.openDuration have no effect without REDIS_URL',
       {},
-      { redis: { budget: '9ms', retryAfter: '9s' } },
+      { redis: { budget: '9ms', openDuration: '9s' } },
     ],
     ['STREAM_API_KEY has no effect without STREAM_URL', { STREAM_API_KEY: 'k' }, undefined],
     ['lifetimes.emptyWatched has no effect without STREAM_URL', {}, { lifetimes: { emptyWatched: '1s' } }],
@@ -103,9 +103,11 @@ describe('what an operator hardly means is said:', () => {
   });
 
   test('a time that another one bounds', () => {
-    const pause = '2min';
-    expect(warningsOf({}, { upstream: { pause } })).toEqual([expect.stringMatching(/^upstream\.pause is longer than/)]);
-    expect(warningsOf({}, { upstream: { pause, longestPause: pause } })).toEqual([]);
+    const defaultPause = '2min';
+    expect(warningsOf({}, { upstream: { defaultPause } })).toEqual([
+      expect.stringMatching(/^upstream\.defaultPause is longer than/),
+    ]);
+    expect(warningsOf({}, { upstream: { defaultPause, maxPause: defaultPause } })).toEqual([]);
     const patience = { admission: { patience: '3s' } };
     expect(warningsOf({}, patience)).toEqual([expect.stringMatching(/^admission\.patience is more than half/)]);
     expect(warningsOf({ UPSTREAM_TIMEOUT: '6s' }, patience)).toEqual([]);

@@ -54,9 +54,9 @@ test.each<[Outcome, boolean]>([
   ['too-large', true],
   ['not-served', true],
   ['rate-limited', true],
-])('after three requests that end with %s it is well: %s', (outcome, isWell) => {
+])('after three requests that end with %s it is well: %s', (outcome, isHealthy) => {
   for (let request = 0; request < 3; request++) health.begin()(outcome);
-  expect([health.isWell, health.isFailing]).toEqual([isWell, !isWell]);
+  expect([health.isHealthy, health.isFailing]).toEqual([isHealthy, !isHealthy]);
 });
 
 test('what was never sent says nothing', () => {

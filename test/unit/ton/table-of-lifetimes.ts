@@ -11,8 +11,8 @@ function row(lifetime: number, staleWhileRevalidate: number, staleIfError: numbe
 }
 
 const GROWING: GrowingPolicy = {
-  shortestLifetime: SECOND,
-  longestLifetime: HOUR,
+  minLifetime: SECOND,
+  maxLifetime: HOUR,
   ageDivisor: 10,
   staleWhileRevalidate: 30 * SECOND,
   staleIfError: 10 * MINUTE,
