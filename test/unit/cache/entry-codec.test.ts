@@ -92,6 +92,12 @@ test('an entry that no other cache had is stored as it was before there was an A
   expect(decodeEntry(bytes, small.key)).toMatchObject({ ageValueSeconds: 0 });
 });
 
+test('a proof is not stored: what one instance has read of blocks proves nothing to another one', () => {
+  const proof = { askedFrom: 7, accounts: ['0:AB'], until: 60_000, keptMs: 60_000 };
+  expect(encoded({ ...small, proof })).toEqual(encoded(small));
+  expect(decodeEntry(encoded({ ...small, proof }), small.key)?.proof).toBe(undefined);
+});
+
 describe('damaged bytes are no entry', () => {
   test.each(['contentType', 'apiVersion'] as const)('when %s cannot stand in a header', (name) => {
     for (const bad of ['a\nb', 'a\rb', '\0', '\x7f', 'snow \u2603']) {

@@ -206,3 +206,35 @@ test('long keys together take 64 MiB at most, whatever the size limit is', () =>
   expect(tier.count).toBeGreaterThan(50);
   expect(tier.count).toBeLessThanOrEqual(64);
 });
+
+describe('an entry that blocks may prove', () => {
+  const provenFor = (keptMs: number) => ({ askedFrom: 1, accounts: ['0:AB'], until: 0, keptMs });
+  /** Of use for 10 s, and provable for a minute. */
+  const aProvable = (key: string) =>
+    anEntry({ key, freshUntil: ASKED_AT + 10_000, staleWhileRevalidate: 0, staleIfError: 0, proof: provenFor(60_000) });
+
+  test('is kept until its bound, also while room is made', () => {
+    const { clock, tier } = tierAt();
+    tier.set(aProvable('provable'));
+    tier.set(anEntry({ key: 'other', freshUntil: ASKED_AT + 10_000, staleWhileRevalidate: 0, staleIfError: 0 }));
+    clock.now = ASKED_AT + 59_999;
+    tier.makeRoom();
+    expect([tier.peek('provable')?.key, tier.peek('other')]).toEqual(['provable', undefined]);
+    clock.now = ASKED_AT + 60_000;
+    expect(tier.get('provable')).toBe(undefined);
+  });
+
+  test('is counted for as long as it is kept, whatever ends it', () => {
+    const { tier } = tierAt();
+    for (const key of ['one', 'two', 'three', 'four']) tier.set(aProvable(key));
+    tier.set(aProvable('one'));
+    expect(tier.provable).toBe(4);
+    tier.set(anEntry({ key: 'one' }));
+    tier.delete('two');
+    expect(tier.provable).toBe(2);
+    tier.set({ ...aProvable('three'), content: anEntry({ body: Buffer.alloc(MIB) }).content });
+    expect([tier.peek('three'), tier.provable]).toEqual([undefined, 1]);
+    tier.clear();
+    expect(tier.provable).toBe(0);
+  });
+});
