@@ -1,7 +1,7 @@
 import type { Faults } from '../../src/tools/simulator/faults.ts';
 import type { DatabasePart } from '../../src/tools/simulator/indexer.ts';
 import type { Fault } from './fault.ts';
-import { AHEAD_MS } from './world.ts';
+import { AHEAD_MS, ALWAYS_LAGS_MS } from './world.ts';
 
 const LAG_MS = 2000;
 /** Longer than accounts are polled in. */
@@ -15,12 +15,19 @@ const SEEN_AFTER_MS = AHEAD_MS + 3000;
 
 const HANGS_MS = 4000;
 
+/**
+ * After a fault during which no blocks can be read. An instance that cannot for half of the time gives up reading them for
+ * minutes, and then nothing would be proven when the fault comes again.
+ */
+const NOT_READ_REST_MS = 16_000;
+
 /** One of two replicas is behind in a part of its database alone. */
 function lagOf(part: DatabasePart, balances: Faults['balances']): Fault {
   return {
     name: `${part === 'blocks' ? 'pages' : 'answers'}-lag${balances === 'connections' ? '-by-connection' : ''}`,
     excuses: { lagMs: LAG_MS },
     lastsMs: LAGS_FOR_MS,
+    ...(part === 'blocks' && { restMs: NOT_READ_REST_MS }),
     settlesMs: 2 * LAG_MS,
     begin: async ({ indexer: { faults, replicas } }) => {
       const [, replica] = replicas;
@@ -68,6 +75,7 @@ export const FAULTS_OF_ACCOUNTS: readonly Fault[] = [
     name: 'indexer-hangs',
     excuses: { refusals: true, overlaps: true },
     lastsMs: HANGS_MS,
+    restMs: NOT_READ_REST_MS,
     settlesMs: 2 * HANGS_MS,
     begin: async ({ indexer }) => {
       const gate = indexer.hold();
@@ -77,6 +85,8 @@ export const FAULTS_OF_ACCOUNTS: readonly Fault[] = [
   {
     name: 'newest-indexer-dies',
     twoIndexers: true,
+    excuses: { lagMs: ALWAYS_LAGS_MS },
+    settlesMs: 2 * ALWAYS_LAGS_MS,
     begin: async ({ indexer }) => {
       const down = indexer.faults.inject({ kind: 'reset' });
       return () => down.remove();

@@ -2,7 +2,7 @@ import { type Excuses, type Fault, LASTS_MS } from './fault.ts';
 import { ALWAYS_LAGS_MS, type World } from './world.ts';
 
 const LEAD_IN_MS = 2000;
-const REST_MS = 2500;
+export const REST_MS = 2500;
 
 interface Episode {
   readonly fault: Fault;
@@ -37,7 +37,7 @@ export class FaultCycle {
       await end();
       episode.untilAt = Date.now();
       this.#report(`${fault.name} has ended`);
-      goesOn &&= await pause(REST_MS);
+      goesOn &&= await pause(fault.restMs ?? REST_MS);
     }
   }
 

@@ -43,6 +43,8 @@ export interface Fault {
   readonly excuses?: Excuses;
   /** How long it lasts, ms; by default {@link LASTS_MS}. */
   readonly lastsMs?: number;
+  /** How long after its end nothing goes wrong, ms; by default a moment. */
+  readonly restMs?: number;
   /** How long after its end it is still an excuse, ms; by default no longer than it lasts. */
   readonly settlesMs?: number;
   /** Begins it; the function that it gives ends it. */

@@ -4,6 +4,7 @@ import { RedisSentinels } from '../support/redis-sentinels.ts';
 import { RedisServer } from '../support/redis-server.ts';
 import { FAULTS_OF_ACCOUNTS } from './account-faults.ts';
 import { type Fault, LASTS_MS } from './fault.ts';
+import { REST_MS } from './fault-cycle.ts';
 import { FAULTS_OF_STREAM } from './stream-faults.ts';
 import { ALWAYS_LAGS_MS, BLOCK_MS, FALL_LASTS_MS, type World } from './world.ts';
 
@@ -192,6 +193,7 @@ function together(second: Fault, first: Fault): Fault {
     excuses: { ...first.excuses, ...second.excuses },
     lastsMs: Math.max(first.lastsMs ?? LASTS_MS, second.lastsMs ?? LASTS_MS),
     settlesMs: Math.max(first.settlesMs ?? 0, second.settlesMs ?? 0),
+    restMs: Math.max(first.restMs ?? REST_MS, second.restMs ?? REST_MS),
     begin: async (world) => {
       const ends = [await first.begin(world), await second.begin(world)];
       return async () => {
