@@ -135,7 +135,9 @@ export class Checker {
       tally.sawProof(this.#place % world.instances.length, receivedAt, verdict.outdatedMs);
     tally.sawState(call, verdict.sameSince, received.text, sentAt, receivedAt);
     const comparedUntil = receivedAt + comparedForMs(call, received, receivedAt, Number(age ?? 0));
-    this.#remember(name, { fromAt: verdict.fromAt, answeredAt: receivedAt, text: received.text, comparedUntil });
+    const before = this.#seen.get(name);
+    const fromAt = Math.max(verdict.fromAt, before?.text === received.text ? before.fromAt : verdict.fromAt);
+    this.#remember(name, { fromAt, answeredAt: receivedAt, text: received.text, comparedUntil });
     return verdict.isOver;
   }
 
@@ -153,7 +155,8 @@ export class Checker {
   ): number {
     const { lagMs, databaseLagMs, overlaps } = excuses;
     const seen = this.#seen.get(name);
-    if (seen === undefined) return Number.NEGATIVE_INFINITY;
+    // What reads the same is no older for the client. A database that has fallen back can say it of an older state.
+    if (seen === undefined || seen.text === text) return Number.NEGATIVE_INFINITY;
     const isPending = call.operation === 'pendingTraces';
     const { world, purges } = this.#options;
     const fall = isPending ? undefined : world.falls.findLast(({ at }) => at <= receivedAt);
