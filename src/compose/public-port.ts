@@ -8,7 +8,7 @@ import type { Gzip } from '../cache/gzip.ts';
 import type { TieredCache } from '../cache/tiered-cache.ts';
 import { ClientAddresses } from '../clients/client-addresses.ts';
 import { PerClientLimit } from '../clients/per-client-limit.ts';
-import { REST } from '../config/operations-setting.ts';
+import { PASS_THROUGH } from '../config/operations-setting.ts';
 import { Hedging } from '../fleet/hedging.ts';
 import { BodyReader } from '../http/body-reader.ts';
 import { JoinedRequests, REST_SHARE_OF_MEMORY } from '../http/pass-through/joined-requests.ts';
@@ -201,7 +201,7 @@ function openLimit(
 
 /** The part of the memory in which answers of the rest of the API are kept; 0 where equal requests for it are not joined. */
 export function restBytesOf({ operations, passThrough, memory }: AppContext['settings']): number {
-  const isJoined = passThrough.enabled && operations?.includes(REST) === true;
+  const isJoined = passThrough.enabled && operations?.includes(PASS_THROUGH) === true;
   return isJoined ? Math.floor(memory.maxSize * REST_SHARE_OF_MEMORY) : 0;
 }
 

@@ -7,22 +7,22 @@ import { listOf } from './values.ts';
 const ALL = 'all';
 
 /** Stands for the rest of the API: requests for what is no operation are joined. */
-export const REST = 'rest';
+export const PASS_THROUGH = 'passthrough';
 
 const isKnown = (name: string): name is OperationName => OPERATION_NAMES.some((known) => known === name);
 
-const name = z.string().refine((given) => given === ALL || given === REST || isKnown(given), {
+const name = z.string().refine((given) => given === ALL || given === PASS_THROUGH || isKnown(given), {
   error: ({ input }) => {
-    const nearest = nearestTo(String(input), [...OPERATION_NAMES, ALL, REST]);
+    const nearest = nearestTo(String(input), [...OPERATION_NAMES, ALL, PASS_THROUGH]);
     const meant = nearest === undefined ? '' : `: is ${nearest} meant?`;
-    return `must be ${ALL}, or of ${[...FURTHER, REST].join(', ')}, separated by commas${meant}`;
+    return `must be ${ALL}, or of ${[...FURTHER, PASS_THROUGH].join(', ')}, separated by commas${meant}`;
   },
 });
 
 const listed = (names: readonly string[]) => names.map((each) => `\`${each}\``).join(', ');
 
 /** What the setting is. */
-export const OPERATIONS_DESCRIPTION = `Further operations that are cached beside ${listed(CACHED_ALWAYS)}: \`${ALL}\`, or names separated by commas, of ${listed(FURTHER)} ([more](answers.md#further-operations)); and \`${REST}\`: with \`PASSTHROUGH=on\` equal requests for the rest of \`/api/v3/\` are sent once ([more](operations.md#equal-requests-for-the-rest-of-the-api)).`;
+export const OPERATIONS_DESCRIPTION = `Further operations that are cached beside ${listed(CACHED_ALWAYS)}: \`${ALL}\`, or names separated by commas, of ${listed(FURTHER)} ([more](answers.md#further-operations)); and \`${PASS_THROUGH}\`: with \`PASSTHROUGH=on\` equal requests for the rest of \`/api/v3/\` are sent once ([more](operations.md#equal-requests-for-the-rest-of-the-api)).`;
 
 const withBlocks = (names: readonly OperationName[]): readonly OperationName[] =>
   names.some((each) => PROVABLE.some((provable) => provable === each))
@@ -30,7 +30,7 @@ const withBlocks = (names: readonly OperationName[]): readonly OperationName[] =
     : names;
 
 /** Names of operations, to a list; `all` names each one, and `rest` is kept beside them. */
-export const furtherOperations = listOf(name).transform((names): readonly (OperationName | typeof REST)[] => [
+export const furtherOperations = listOf(name).transform((names): readonly (OperationName | typeof PASS_THROUGH)[] => [
   ...(names.includes(ALL) ? OPERATION_NAMES : withBlocks(names.filter(isKnown))),
-  ...(names.includes(REST) ? ([REST] as const) : []),
+  ...(names.includes(PASS_THROUGH) ? ([PASS_THROUGH] as const) : []),
 ]);

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isLoopback } from '../loopback.ts';
 import { nearestTo } from './nearest-name.ts';
-import { REST } from './operations-setting.ts';
+import { PASS_THROUGH } from './operations-setting.ts';
 import { type Settings, settingsSchema } from './schema.ts';
 import { type Environment, type Sourced, valueAt } from './setting-source.ts';
 
@@ -69,8 +69,8 @@ export function warningsOf(loaded: Loaded, environment: Environment, known: read
       'PASSTHROUGH is on and PASSTHROUGH_SHARED_KEY is not set: the rest of the API is asked with the keys of clients alone, never with UPSTREAM_API_KEY (set it to on or off)',
     ],
     [
-      operations?.includes(REST) === true && !passThrough.enabled,
-      `CACHE_OPERATIONS names ${REST}, which has no effect without PASSTHROUGH=on`,
+      operations?.includes(PASS_THROUGH) === true && !passThrough.enabled,
+      `CACHE_OPERATIONS names ${PASS_THROUGH}, which has no effect without PASSTHROUGH=on`,
     ],
     [
       clients.trustedProxies?.some((network) => network.endsWith('/0')) === true,

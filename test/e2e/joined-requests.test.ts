@@ -68,7 +68,7 @@ async function start(env: Record<string, string> = {}, overrides: Overrides = {}
   world = await startPassThrough({
     upstreamUrl,
     stopsTime: true,
-    env: { CACHE_OPERATIONS: 'rest', ...env },
+    env: { CACHE_OPERATIONS: 'passthrough', ...env },
     overrides: { coalescing: { collapseWindow: 60_000, failureTtl: 250 }, ...overrides },
   });
   return world;
@@ -195,7 +195,7 @@ describe('equal requests for the rest of the API', () => {
     ['an operation that is in use, in no cached form', '/api/v3/blocks?start_lt=1', {}],
     ['another prefix', '/api/v2/x', {}],
   ])('are passed each for itself with %s', async (_, target, headers) => {
-    await start({ CACHE_OPERATIONS: 'blocks,rest', PASSTHROUGH_PREFIXES: '/api/v3/,/api/v2/' });
+    await start({ CACHE_OPERATIONS: 'blocks,passthrough', PASSTHROUGH_PREFIXES: '/api/v3/,/api/v2/' });
     for (let time = 0; time < 3; time++) {
       expect(await world.ask(target, { headers })).toMatchObject({ status: 200, cache: { fwd: 'bypass' } });
     }

@@ -174,10 +174,10 @@ describe('wrong settings', () => {
     ]);
     const named = (CACHE_OPERATIONS: string) => load({ ...REQUIRED, CACHE_OPERATIONS }).settings.operations;
     expect([named('blocks'), named('all'), named('')]).toEqual([['blocks'], OPERATION_NAMES, undefined]);
-    expect([named('rest'), named('rest, blocks'), named('rest,all')]).toEqual([
-      ['rest'],
-      ['blocks', 'rest'],
-      [...OPERATION_NAMES, 'rest'],
+    expect([named('passthrough'), named('passthrough, blocks'), named('passthrough,all')]).toEqual([
+      ['passthrough'],
+      ['blocks', 'passthrough'],
+      [...OPERATION_NAMES, 'passthrough'],
     ]);
   });
 

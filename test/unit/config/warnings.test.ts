@@ -45,8 +45,8 @@ describe('a setting that does nothing is named with what it needs', () => {
       undefined,
     ],
     [
-      'CACHE_OPERATIONS names rest, which has no effect without PASSTHROUGH=on',
-      { CACHE_OPERATIONS: 'rest' },
+      'CACHE_OPERATIONS names passthrough, which has no effect without PASSTHROUGH=on',
+      { CACHE_OPERATIONS: 'passthrough' },
       undefined,
     ],
     ['LOG_REQUESTS_SAMPLE has no effect without LOG_REQUESTS=slow or all', { LOG_REQUESTS_SAMPLE: '0.1' }, undefined],
@@ -66,7 +66,7 @@ describe('a setting that does nothing is named with what it needs', () => {
     ['the backup', { ...BACKUP, UPSTREAM_BACKUP_RPS: '5' }, undefined],
     ['several indexers', { UPSTREAM_URL: 'http://a,http://b' }, { upstream: { maxLag: 5 } }],
     ['lines of requests', { LOG_REQUESTS: 'slow', LOG_REQUESTS_SAMPLE: '0.1' }, undefined],
-    ['the rest of the API', { PASSTHROUGH: 'on', CACHE_OPERATIONS: 'blocks,rest' }, undefined],
+    ['the rest of the API', { PASSTHROUGH: 'on', CACHE_OPERATIONS: 'blocks,passthrough' }, undefined],
     ['a key that is shared', { ...PASSED, PASSTHROUGH_SHARED_KEY: 'on' }, undefined],
     [
       'defaults that are written down, in any spelling',
