@@ -220,9 +220,9 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
     monotonic,
     onBug: events.reportBug,
     failures,
-    onVerdict: ({ says, why, todo }) => events.report({ name: 'verdict', says, why, todo }),
+    onVerdict: ({ summary, cause, runbook }) => events.report({ name: 'verdict', summary, cause, runbook }),
   });
-  const about = { version: VERSION, host: hostname(), network, indexers: indexers.all.map(({ name }) => name) };
+  const about = { version: VERSION, host: hostname(), network, upstreams: indexers.all.map(({ name }) => name) };
   const status = statusPages({
     history,
     about: { ...about, startedAt: now(), breakerMinimumKeys: settings.breaker.minimumThroughput },

@@ -32,7 +32,7 @@ export type AppEvent =
   /** The limit of open files has no room for `http.maxConnections`. */
   | { readonly name: 'few-open-files'; readonly warning: string }
   /** How clients are served has changed for better or worse. */
-  | { readonly name: 'verdict'; readonly says: string; readonly why: string; readonly todo: string }
+  | { readonly name: 'verdict'; readonly summary: string; readonly cause: string; readonly runbook: string }
   /** An entry was evicted from memory while it was fresh. */
   | { readonly name: 'evicted' }
   /** An answer was served that is less complete than one before. */

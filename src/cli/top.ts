@@ -96,12 +96,14 @@ function screen(url: string, message: StatusMessage): string {
     ['process RSS, heap', `${mebibytes(process.rssBytes)}, ${mebibytes(process.heapBytes)}`],
     ['event loop lag p99', seconds(process.loopLagSeconds)],
   ];
-  const since = verdict.why === '' ? '' : ` for ${duration(at - verdict.since)}: ${verdict.why}`;
-  const todo = verdict.todo === '' ? '' : `\nwhat to do: docs/incidents.md#${verdict.todo}`;
-  const also = verdict.also.map(({ says, why }) => `\nalso: ${says === '' ? '' : `${says}: `}${why}`).join('');
+  const since = verdict.cause === '' ? '' : ` for ${duration(at - verdict.since)}: ${verdict.cause}`;
+  const steps = verdict.runbook === '' ? '' : `\nwhat to do: docs/incidents.md#${verdict.runbook}`;
+  const also = verdict.also
+    .map(({ summary, cause }) => `\nalso: ${summary === '' ? '' : `${summary}: `}${cause}`)
+    .join('');
   const tables = [beside(textTable(['requests', 'a second', 'share'], outcomes), textTable(['now', ''], rows))];
-  const indexers = message.indexers.map(({ isBackup, state, lagBlocks, perSecond, failedPerSecond, ...is }) => [
-    is.indexer,
+  const indexers = message.upstreams.map(({ isBackup, state, lagBlocks, perSecond, failedPerSecond, ...is }) => [
+    is.upstream,
     isBackup ? `${state} (backup)` : state,
     blockOf(is.seqno, is.ageSeconds),
     lagBlocks === undefined ? '?' : String(lagBlocks),
@@ -118,7 +120,7 @@ function screen(url: string, message: StatusMessage): string {
   ]);
   if (clients.length > 0) tables.push(textTable(['clients beyond memory', 'waiting', 'share'], clients.slice(0, 3)));
   const head = `toncache ${about.version} on ${about.host}, ${about.network}, at ${url}, ${timeOf(at)}`;
-  return [`${head}\n${verdict.says}${since}${also}${todo}\n`, ...tables].join('\n');
+  return [`${head}\n${verdict.summary}${since}${also}${steps}\n`, ...tables].join('\n');
 }
 
 /** Two tables side by side. */

@@ -208,10 +208,10 @@ const LINES: ByEvent<Line | undefined> = {
       }),
     ),
   // Its causes are lines of their own.
-  verdict: ({ says, why, todo }) =>
-    info(why === '' ? 'clients are served as always' : 'clients are not served as always', {
-      verdict: says,
-      ...(why !== '' && { cause: why, runbook: `docs/incidents.md#${todo}` }),
+  verdict: ({ summary, cause, runbook }) =>
+    info(cause === '' ? 'clients are served as usual' : 'clients are not served as usual', {
+      summary,
+      ...(cause !== '' && { cause, runbook: `docs/incidents.md#${runbook}` }),
     }),
   'rate-shared': ({ shared }) =>
     shared

@@ -7,15 +7,15 @@ const failed = { name: 'upstream-failed', ...of, code: 'upstream-unreachable', m
 const cause = new Error('connect ECONNREFUSED 10.0.0.7:8081');
 const useless = { name: 'upstream-useless', ...of, status: 200 } as const;
 const states = ['unhealthy', 'healthy', 'behind', 'caught-up', 'lacks-block', 'other-chain', 'head-accepted'] as const;
-const says = { words: 'daily limit reached', retryAfterMs: 1000 };
+const words = { words: 'daily limit reached', retryAfterMs: 1000 };
 
 /** Each line of the log by what it is written for: events in a row, of which the last one writes it. */
 export const LOGGED_EVENTS: readonly (readonly AppEvent[])[] = [
   [{ ...failed, cause }],
-  [{ ...useless, code: 'upstream-error', status: 500, says }],
+  [{ ...useless, code: 'upstream-error', status: 500, says: words }],
   [{ ...useless, code: 'upstream-invalid', contentType: 'text/html', begins: '<html>' }],
   [{ ...failed, cause }, ...new Array<AppEvent>(10).fill(answered)],
-  [{ ...useless, code: 'upstream-unauthorized', status: 401, says }],
+  [{ ...useless, code: 'upstream-unauthorized', status: 401, says: words }],
   [{ name: 'upstream-unsent', ...of, ms: 5, cause }],
   [{ name: 'not-accepted', cause }],
   [{ name: 'few-open-files', warning: 'the limit of open files leaves room for ... connections of clients' }],
@@ -28,20 +28,20 @@ export const LOGGED_EVENTS: readonly (readonly AppEvent[])[] = [
   [{ name: 'breaker', ...of, state: 'open' }],
   [{ name: 'breaker', ...of, state: 'closed' }],
   [
-    { ...answered, status: 429, says },
+    { ...answered, status: 429, says: words },
     { name: 'pause', indexer, state: 'begun', ms: 1000 },
   ],
   [{ name: 'pause', indexer, state: 'ended' }],
   [
-    { ...answered, status: 429, says },
+    { ...answered, status: 429, says: words },
     { name: 'key-paused', indexer, key: 'mainnet pendingTraces?account=0:00', isCached: true, ms: 1000 },
   ],
   [
-    { ...answered, status: 429, says },
+    { ...answered, status: 429, says: words },
     { name: 'key-paused', indexer, key: 'GET /api/v3/traces', isCached: false, ms: 1000 },
   ],
-  [{ name: 'verdict', says: 'refusing 90 %', why: 'the indexer cannot be reached', todo: 'the-indexer-fails' }],
-  [{ name: 'verdict', says: 'serving', why: '', todo: '' }],
+  [{ name: 'verdict', summary: 'refusing 90 %', cause: 'the indexer cannot be reached', runbook: 'the-indexer-fails' }],
+  [{ name: 'verdict', summary: 'serving', cause: '', runbook: '' }],
   [{ name: 'rate-shared', shared: false }],
   [{ name: 'rate-shared', shared: true }],
   [{ name: 'redis-transition', state: 'connected' }],

@@ -102,7 +102,7 @@ it.each([
     'refusing 64 %',
     '192.0.2.0/24 asks for more than its limit: if that is your proxy, set TRUSTED_PROXIES',
   ],
-])('a client that is limited is %s', async (_, refused, others, level, says, why) => {
+])('a client that is limited is %s', async (_, refused, others, level, summary, cause) => {
   await using world = await start({ requestsPerSecond: 3 });
   const statusOf = async () => JSON.parse((await world.proxy.askAdmin('/status.json')).text);
   const hit = newestBlock(world);
@@ -112,7 +112,7 @@ it.each([
   for (let place = 1; place <= others - 3; place++) await askAll(world, `203.0.113.${place}`, [hit]);
   await askAll(world, '192.0.2.1', times(3 + refused, hit));
   world.advance(1000);
-  expect((await statusOf()).verdict).toMatchObject({ level, says, why });
+  expect((await statusOf()).verdict).toMatchObject({ level, summary, cause });
   expect(world.proxy.log.filter(({ msg }) => msg.startsWith('a client asks for more'))).toEqual([
     expect.objectContaining({ client: '192.0.2.0/24' }),
   ]);

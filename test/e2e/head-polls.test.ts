@@ -68,8 +68,8 @@ describe('with one indexer, its head is polled', () => {
     await askEachSecond(25, () => targetAt(seqno++));
     const statusOf = async () => JSON.parse((await world.proxy.askAdmin('/status.json')).text).verdict;
     const grouped = (block: number) => block.toLocaleString('en');
-    const why = `the newest block fell from ${grouped(from)} to ${grouped(to)}`;
-    await expect.poll(statusOf).toMatchObject({ level: 'degraded', says: 'answers from the past', why });
+    const cause = `the newest block fell from ${grouped(from)} to ${grouped(to)}`;
+    await expect.poll(statusOf).toMatchObject({ level: 'degraded', summary: 'answers from the past', cause });
     expect(world.proxy.log.filter(({ msg }) => msg.startsWith('answers from the past'))).toEqual([
       expect.objectContaining({ fromSeqno: from, toSeqno: to }),
     ]);

@@ -74,8 +74,8 @@ describe('an operation that the indexer does not serve', () => {
       const { verdict } = JSON.parse((await world.proxy.askAdmin('/status.json')).text);
       expect(verdict).toMatchObject({
         level: 'degraded',
-        says: 'serving without pendingTraces',
-        why: expect.stringContaining(REMEDY),
+        summary: 'serving without pendingTraces',
+        cause: expect.stringContaining(REMEDY),
       });
     }, 20_000);
   });

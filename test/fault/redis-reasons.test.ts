@@ -16,7 +16,7 @@ const reasonsIn = ({ log }: RunningProxy) =>
     .map((line) => String((line as { reason?: unknown }).reason));
 
 const whyOf = async (proxy: RunningProxy) =>
-  JSON.parse((await proxy.askAdmin('/status.json')).text).verdict.why as string;
+  JSON.parse((await proxy.askAdmin('/status.json')).text).verdict.cause as string;
 
 /** A proxy in front of an indexer that answers, with this Redis. */
 async function start(redisUrl: string) {

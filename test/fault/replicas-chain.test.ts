@@ -88,7 +88,7 @@ it('of two indexers the history of one is shorter: log and status page say which
   expect(replicas.proxy.log.filter(({ msg }) => msg === said)).toHaveLength(1);
   await expect
     .poll(async () => JSON.parse((await replicas.proxy.askAdmin('/status.json')).text).verdict, { timeout: 20_000 })
-    .toMatchObject({ level: 'degraded', why: said, todo: 'an-indexer-has-a-shorter-history' });
+    .toMatchObject({ level: 'degraded', cause: said, runbook: 'an-indexer-has-a-shorter-history' });
   await untilCompared(replicas, async () => (await replicas.metricOf(1, 'first_seqno')) === 1002);
   expect(replicas.proxy.log.filter(({ msg }) => msg === said)).toHaveLength(1);
 });

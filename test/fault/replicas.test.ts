@@ -78,8 +78,8 @@ describe('of two indexers', () => {
         const { verdict } = JSON.parse((await replicas.proxy.askAdmin('/status.json')).text);
         expect(verdict).toMatchObject({
           level: 'degraded',
-          says: `serving without ${indexer}`,
-          why: `${indexer} refuses our API key (401: API key does not exist); clients get the answers of the others`,
+          summary: `serving without ${indexer}`,
+          cause: `${indexer} refuses our API key (401: API key does not exist); clients get the answers of the others`,
         });
       },
       { timeout: 20_000, interval: 100 },
@@ -107,12 +107,12 @@ describe('of two indexers', () => {
     await vi.waitFor(
       async () => {
         await replicas.askOneByOne(2);
-        const { indexers } = JSON.parse((await replicas.proxy.askAdmin('/status.json')).text);
-        expect(indexers).toMatchObject([
+        const { upstreams } = JSON.parse((await replicas.proxy.askAdmin('/status.json')).text);
+        expect(upstreams).toMatchObject([
           { state: 'unresponsive', isBackup: false },
           { state: 'healthy', lagBlocks: 0 },
         ]);
-        expect(indexers[0]).not.toHaveProperty('lagBlocks');
+        expect(upstreams[0]).not.toHaveProperty('lagBlocks');
       },
       { timeout: 20_000, interval: 200 },
     );

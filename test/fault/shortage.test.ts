@@ -40,7 +40,7 @@ describe.each(['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM', 'EADDRNOTAVAIL'])('a mac
     expect(await world.proxy.metric('toncache_circuit_breaker_open')).toBe(0);
     expect(await world.proxy.metric('toncache_upstream_requests_total')).toBe(0);
     expect(JSON.parse((await world.proxy.askAdmin('/status.json')).text).verdict).not.toMatchObject({
-      why: expect.stringContaining('indexer'),
+      cause: expect.stringContaining('indexer'),
     });
     expect(world.proxy.log.filter(({ level }) => level > 30).map(({ msg }) => msg)).toEqual([
       'no connection to the indexer can be opened: this machine lacks descriptors, ports or memory',

@@ -25,8 +25,8 @@ async function failWith(world: World, body: string, headers: Readonly<Record<str
 describe('page and log have the words of the indexer', () => {
   it('of a quota that is used up, by 403', async () => {
     await using world = await start();
-    const { why } = await failWith(world, '{"error":"Daily limit of your plan is used up"}', {}, 403);
-    expect(why).toBe('the indexer refuses our API key (403: Daily limit of your plan is used up)');
+    const { cause } = await failWith(world, '{"error":"Daily limit of your plan is used up"}', {}, 403);
+    expect(cause).toBe('the indexer refuses our API key (403: Daily limit of your plan is used up)');
     expect(saidIn(world)[0]).toEqual([
       'the indexer refuses our API key: check UPSTREAM_API_KEY (clients get 502)',
       '403: Daily limit of your plan is used up',
@@ -35,25 +35,25 @@ describe('page and log have the words of the indexer', () => {
 
   it('of a quota that is used up, by 429, with the time that it asks for', async () => {
     await using world = await start();
-    const { why } = await failWith(world, '{"error":"quota"}', { 'Retry-After': '43200' }, 429);
-    expect(why).toBe('the indexer asked for a pause (429) (quota; asks for 12 h)');
+    const { cause } = await failWith(world, '{"error":"quota"}', { 'Retry-After': '43200' }, 429);
+    expect(cause).toBe('the indexer asked for a pause (429) (quota; asks for 12 h)');
     expect(saidIn(world).map(([, said]) => said)).toContain('429: quota; asks for 12 h');
   });
 
   it('without keys, long parts, control characters and all that is more than 100', async () => {
     await using world = await start();
     const body = `no\u0000 \u202e<b>${KEY}</b> ${'k'.repeat(64)} ${'word '.repeat(100)}`;
-    const { why } = await failWith(world, body, {}, 503);
-    expect(why).toContain('the indexer answers 503 (no <b>***</b> … word word');
-    expect(why.length).toBeLessThan(200);
+    const { cause } = await failWith(world, body, {}, 503);
+    expect(cause).toContain('the indexer answers 503 (no <b>***</b> … word word');
+    expect(cause.length).toBeLessThan(200);
     expect(JSON.stringify(world.proxy.log)).not.toContain(KEY);
   });
 
   it('of a web server that answers in its place', async () => {
     await using world = await start();
     const page = `<!doctype html>\n<title>welcome ${KEY}</title>`;
-    const { why } = await failWith(world, page, { 'Content-Type': 'text/html' }, 200);
-    expect(why).toBe(
+    const { cause } = await failWith(world, page, { 'Content-Type': 'text/html' }, 200);
+    expect(cause).toBe(
       'the indexer sends answers that its API does not describe (200: <!doctype html> <title>welcome ***</title>)',
     );
   });
@@ -69,7 +69,7 @@ describe('page and log have the words of the indexer', () => {
       await world.ask(unknownTransaction());
     }
     world.advance(1000);
-    expect((await verdictOf(world)).why).toBe('the indexer answers 403 (<html>Attention Required!</html>)');
+    expect((await verdictOf(world)).cause).toBe('the indexer answers 403 (<html>Attention Required!</html>)');
     expect(world.proxy.log.filter(({ msg }) => msg.includes('refuses our API key'))).toEqual([]);
   });
 });

@@ -12,9 +12,9 @@ const verdictOf = async (proxy: ProxyProcess) => JSON.parse((await ask(proxy.adm
 /** What is wrong as the page says it one after the other, until it names the key. */
 async function saidUntilRefused(proxy: ProxyProcess) {
   for (const said = new Set<string>(); ; await delay(20)) {
-    const { says, why } = await verdictOf(proxy);
-    if (why !== '') said.add(`${says}: ${why}`);
-    if (why === REFUSED) return [...said];
+    const { summary, cause } = await verdictOf(proxy);
+    if (cause !== '') said.add(`${summary}: ${cause}`);
+    if (cause === REFUSED) return [...said];
   }
 }
 

@@ -11,15 +11,15 @@ import { ofReplicas } from './numbers.ts';
 /** Why something is not as always. */
 export interface Cause {
   /** In words; empty while all is well. */
-  readonly why: string;
+  readonly cause: string;
   /** The section of docs/incidents.md that says what to do; empty while all is well. */
-  readonly todo: string;
+  readonly runbook: string;
 }
 
 /** Something that is not as always, and why. */
 export interface Impairment extends Cause {
   /** What clients get: `serving`, `slow answers`, `refusing 90 %`. */
-  readonly says: string;
+  readonly summary: string;
 }
 
 /** How indexers and Redis last failed, and which clients were limited. */
@@ -47,12 +47,12 @@ const SECTIONS: Readonly<Record<string, string>> = {
 /** Where an indexer, or each of several, says of its chain what is not so. */
 export const FAILED_HEAD_CHECK: Readonly<Record<HeadFault, Cause>> = {
   'lacks-block': {
-    why: 'the indexer does not have the block that it named: what it says is not there may be there',
-    todo: 'the-indexer-lacks-blocks',
+    cause: 'the indexer does not have the block that it named: what it says is not there may be there',
+    runbook: 'the-indexer-lacks-blocks',
   },
   'other-chain': {
-    why: 'the indexer follows another chain than before (global_id)',
-    todo: 'the-indexer-follows-another-chain',
+    cause: 'the indexer follows another chain than before (global_id)',
+    runbook: 'the-indexer-follows-another-chain',
   },
 };
 
@@ -73,12 +73,12 @@ export function whyShed(reason: string, growth: Growth, failures: Failures): Cau
   if (section === undefined && part > GREEDY_PART) return ofOneClient('asks for', part, 'what memory does not answer');
   const words = sentenceOf(isShedReason(reason) ? SHED[reason] : FAILURES.overloaded);
   const isPause = reason === 'paused' || reason === 'key-paused';
-  const why = isPause ? withReason(words, reasonOf('upstream-rate-limited', growth.after, failures)) : words;
-  return { why, todo: section ?? OVERLOADED };
+  const cause = isPause ? withReason(words, reasonOf('upstream-rate-limited', growth.after, failures)) : words;
+  return { cause, runbook: section ?? OVERLOADED };
 }
 
 function ofOneClient(does: string, part: number, what: string): Cause {
-  return { why: `one client ${does} ${Math.round(100 * part)} % of ${what}`, todo: OVERLOADED };
+  return { cause: `one client ${does} ${Math.round(100 * part)} % of ${what}`, runbook: OVERLOADED };
 }
 
 /** The cause goes first: what has opened the circuit breaker. */
@@ -86,7 +86,7 @@ export function whyBreakerOpen(growth: Growth, failures: Failures): Cause {
   const cause = whyReplicasFail(growth, failures);
   const isOpen = growth.after.of('circuit_breaker_open').some(({ value }) => value > 0);
   const why = isOpen ? `${cause}; its circuit breaker is open` : cause;
-  return { why: cause === '' ? sentenceOf(SHED['breaker-open']) : why, todo: FAILS };
+  return { cause: cause === '' ? sentenceOf(SHED['breaker-open']) : why, runbook: FAILS };
 }
 
 /** Why requests fail with this code. */
@@ -101,11 +101,11 @@ export function whyFailed(code: string, growth: Growth, failures: Failures): Cau
     const [one, ...others] = names.filter((upstream) => growth.of('upstream_requests_total', { upstream, result }) > 0);
     const isOneOfSeveral = others.length === 0 && growth.after.of('upstream_unhealthy').length > 1;
     const says = saysOf(result, growth, isOneOfSeveral ? one : undefined);
-    const todo = SECTIONS[OUTCOMES[outcomeOfResult(result)].client] ?? FAILS;
-    return { why: withReason(says, reasonOf(result, growth.after, failures)), todo };
+    const runbook = SECTIONS[OUTCOMES[outcomeOfResult(result)].client] ?? FAILS;
+    return { cause: withReason(says, reasonOf(result, growth.after, failures)), runbook };
   }
-  const why = isErrorCode(code) ? sentenceOf(FAILURES[code]) : `requests fail (${code})`;
-  return { why, todo: SECTIONS[code] ?? FAILS };
+  const cause = isErrorCode(code) ? sentenceOf(FAILURES[code]) : `requests fail (${code})`;
+  return { cause, runbook: SECTIONS[code] ?? FAILS };
 }
 
 /** What is said of an indexer whose failures nobody has seen. */
@@ -119,7 +119,7 @@ export function whyKeysRefused(growth: Growth, failures: Failures): Cause | unde
   const polled = ofReplicas(growth.after, 'upstream_unresponsive');
   const isEach = polled.every(({ value, labels }) => value > 0 && refusesKey(String(labels['upstream']), failures));
   return polled.length > 0 && isEach
-    ? { why: whyReplicasFail(growth, failures, 'upstream_unresponsive'), todo: FAILS }
+    ? { cause: whyReplicasFail(growth, failures, 'upstream_unresponsive'), runbook: FAILS }
     : undefined;
 }
 

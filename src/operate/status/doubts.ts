@@ -26,8 +26,8 @@ function shorterHistoryIn(after: Samples): Cause | undefined {
   );
   const shorter = [...shorterHistories(new Map(firstBlocks))];
   if (shorter.length === 0) return undefined;
-  const why = shorter.map(([indexer, first]) => shorterHistoryText(indexer, first)).join('; ');
-  return { why, todo: 'an-indexer-has-a-shorter-history' };
+  const cause = shorter.map(([indexer, first]) => shorterHistoryText(indexer, first)).join('; ');
+  return { cause, runbook: 'an-indexer-has-a-shorter-history' };
 }
 
 /** The same as the alert ToncacheMemoryTooSmall: memory evicts what is fresh, and most answers are not in it. */
@@ -38,8 +38,8 @@ function smallMemoryIn(growth: Growth): Cause | undefined {
   if (valid <= FEWEST_PER_SECOND || hits >= LOW_RATIO * valid || evicted <= missed / 2) return undefined;
   const part = Math.round((100 * hits) / valid);
   return {
-    why: `memory is full: it evicts ${evicted.toFixed(1)} fresh answers a second, and hits are ${part} %`,
-    todo: 'memory-is-too-small',
+    cause: `memory is full: it evicts ${evicted.toFixed(1)} fresh answers a second, and hits are ${part} %`,
+    runbook: 'memory-is-too-small',
   };
 }
 
@@ -49,21 +49,23 @@ function unresponsiveIn(growth: Growth, failures: Failures): Cause | undefined {
   const refusing = unresponsive
     .map(({ labels }) => String(labels['upstream']))
     .find((indexer) => refusesKey(indexer, failures));
-  if (refusing !== undefined) return { why: whatItDoes(refusing, growth, failures, 'the indexer'), todo: FAILS };
+  if (refusing !== undefined) return { cause: whatItDoes(refusing, growth, failures, 'the indexer'), runbook: FAILS };
   const names = unresponsive.map(({ labels }) => labels['upstream']).join(' and ');
-  const why = `${names} does not say its newest block: nobody knows how far it is behind`;
-  return { why, todo: UNRESPONSIVE };
+  const cause = `${names} does not say its newest block: nobody knows how far it is behind`;
+  return { cause, runbook: UNRESPONSIVE };
 }
 
 function wrongClockIn(after: Samples): Cause | undefined {
-  const todo = 'a-clock-is-wrong';
+  const runbook = 'a-clock-is-wrong';
   const redis = after.sum('redis_clock_offset_seconds');
   if (Math.abs(redis) > CLOCK_SECONDS) {
     const words = `${duration(1000 * Math.abs(redis))} ${redis > 0 ? 'ahead of' : 'behind'}`;
-    return { why: `the clock of Redis is ${words} that of this machine`, todo };
+    return { cause: `the clock of Redis is ${words} that of this machine`, runbook };
   }
   // A chain that is behind proves nothing: it may catch up.
   const ages = after.of('upstream_head_age_seconds').map(({ value }) => value);
   const ahead = ages.length === 0 ? 0 : -Math.max(...ages);
-  return ahead > CLOCK_SECONDS ? { why: `the chain is ${duration(1000 * ahead)} ahead of our clock`, todo } : undefined;
+  return ahead > CLOCK_SECONDS
+    ? { cause: `the chain is ${duration(1000 * ahead)} ahead of our clock`, runbook }
+    : undefined;
 }

@@ -113,7 +113,7 @@ export class StatusHistory {
     const isRed = found.level === 'refusing';
     if (rise < 0 && now < this.#levelUntil) return this.#kept(said, found, at);
     this.#levelUntil = now + (isRed ? LASTING_MS - this.#minute.quietMs : STEADY_MS);
-    const isOther = rise === 0 && found.todo !== said.todo;
+    const isOther = rise === 0 && found.runbook !== said.runbook;
     if (isOther && found.level === 'degraded' && now < this.#causeUntil) return this.#kept(said, found, at);
     this.#causeUntil = now + STEADY_MS;
     if (rise !== 0) this.#dependencies.onVerdict(found);
@@ -125,7 +125,8 @@ export class StatusHistory {
     const { also, ...worst } = found;
     const others = found.level === 'serving' ? [] : [worst, ...also];
     const { failures } = this.#dependencies;
-    const now = said.level === 'refusing' && (ofMinute(this.#minute, failures) ?? { says: saidOfMinute(this.#minute) });
+    const now =
+      said.level === 'refusing' && (ofMinute(this.#minute, failures) ?? { summary: saidOfMinute(this.#minute) });
     const kept = { ...said, ...now };
     return { ...kept, also: besides(kept, others), since: this.#since(said.level, at) };
   }

@@ -89,7 +89,7 @@ export function readNumbers(samples: readonly [Samples, ...Samples[]]) {
     /** How far the clock of Redis is ahead of this machine's. */
     redisAheadSeconds: newest.sum('redis_clock_offset_seconds'),
     /** Each of several indexers; empty where there is one. */
-    indexers: indexersIn(growth),
+    upstreams: indexersIn(growth),
   };
 }
 
@@ -183,13 +183,13 @@ function indexersIn(growth: Growth) {
   const { after } = growth;
   const names = after.of('upstream_head_seqno').map(({ labels }) => String(labels['upstream']));
   if (names.length < 2) return [];
-  return names.map((indexer) => {
-    const is = { upstream: indexer };
+  return names.map((upstream) => {
+    const is = { upstream };
     const all = growth.of('upstream_requests_total', is);
     const isBackup = after.sum('upstream_backup', is) > 0;
     const isUnresponsive = after.sum('upstream_unresponsive', is) > 0;
     return {
-      indexer,
+      upstream,
       isBackup,
       state: stateOfIndexer(after, is),
       seqno: after.sum('upstream_head_seqno', is) || undefined,

@@ -22,11 +22,11 @@ export const LIMITED = 'clients-ask-for-more-than-their-limit';
 export function refusingIn(growth: Growth, failures: Failures): Impairment | undefined {
   const { limited, failed, asked, isMostlyLimited } = unansweredIn(growth);
   if (isMostlyLimited) {
-    const why = `${whoIsLimited(failures)}: if that is your proxy, set TRUSTED_PROXIES`;
-    return { says: `refusing ${percent(limited + failed, limited + asked)}`, why, todo: LIMITED };
+    const cause = `${whoIsLimited(failures)}: if that is your proxy, set TRUSTED_PROXIES`;
+    return { summary: `refusing ${percent(limited + failed, limited + asked)}`, cause, runbook: LIMITED };
   }
   if (failed < FEWEST || failed <= BAD_PART * asked) return undefined;
-  return { says: `refusing ${percent(failed, asked)}${operationsOf(growth)}`, ...whyUnanswered(growth, failures) };
+  return { summary: `refusing ${percent(failed, asked)}${operationsOf(growth)}`, ...whyUnanswered(growth, failures) };
 }
 
 /** What failed in the last minute, where the last 10 s show too little of it. */
@@ -39,7 +39,7 @@ export function refusingInMinute(minute: LastMinute, failures: Failures): Impair
 /** What failed in the last minute, and why; `undefined` where nothing did. */
 export function ofMinute(minute: LastMinute, failures: Failures): Impairment | undefined {
   const { failed } = unansweredIn(minute.growth);
-  return failed > 0 ? { says: saidOfMinute(minute), ...whyUnanswered(minute.growth, failures) } : undefined;
+  return failed > 0 ? { summary: saidOfMinute(minute), ...whyUnanswered(minute.growth, failures) } : undefined;
 }
 
 /** What is true of the last minute: `3 % failed in the last minute (pendingTraces), none for 12 s`. */

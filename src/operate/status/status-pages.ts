@@ -35,7 +35,7 @@ export interface StatusMessage extends StatusMoment {
     readonly version: string;
     readonly host: string;
     readonly network: string;
-    readonly indexers: readonly string[];
+    readonly upstreams: readonly string[];
     readonly startedAt: EpochMs;
     /** The fewest keys of an operation for which its circuit breaker opens. */
     readonly breakerMinimumKeys: number;

@@ -72,14 +72,14 @@ export function verdictOf(before: Samples, after: Samples, failures: Failures, m
  */
 export function besides(worst: Impairment, others: readonly Impairment[]): readonly Impairment[] {
   return others
-    .filter(({ todo }, place) => ![worst, ...others.slice(0, place)].some((it) => it.todo === todo))
-    .filter(({ todo }) => !FAILING.includes(worst.todo) || todo !== UNRESPONSIVE)
-    .map((it) => (ANSWERED.includes(it.says) ? { ...it, says: '' } : it));
+    .filter(({ runbook }, place) => ![worst, ...others.slice(0, place)].some((it) => it.runbook === runbook))
+    .filter(({ runbook }) => !FAILING.includes(worst.runbook) || runbook !== UNRESPONSIVE)
+    .map((it) => (ANSWERED.includes(it.summary) ? { ...it, summary: '' } : it));
 }
 
 const grouped = (seqno: number) => seqno.toLocaleString('en');
 
-const SERVING: Verdict = { level: 'serving', says: 'serving', why: '', todo: '', also: [] };
+const SERVING: Verdict = { level: 'serving', summary: 'serving', cause: '', runbook: '', also: [] };
 
 /** All that is wrong while everybody gets an answer, the worst first. */
 function degradedIn(growth: Growth, failures: Failures): readonly Impairment[] {
@@ -87,21 +87,21 @@ function degradedIn(growth: Growth, failures: Failures): readonly Impairment[] {
   const doubt = doubtIn(growth, failures);
   return [
     backupIn(growth, failures),
-    trouble && { says: feltIn(growth), ...trouble },
+    trouble && { summary: feltIn(growth), ...trouble },
     pastIn(growth.after),
     slowIn(growth),
     withoutRedisIn(growth.after, failures),
     lackingIn(growth, failures),
     limitedIn(growth, failures),
-    doubt && { says: ALL_ANSWERED, ...doubt },
+    doubt && { summary: ALL_ANSWERED, ...doubt },
   ].filter((finding) => finding !== undefined);
 }
 
 function backupIn(growth: Growth, failures: Failures): Impairment | undefined {
   const backup = backupsOf(growth.after).find((is) => growth.good(is) > 0);
   if (backup === undefined) return undefined;
-  const why = whyOthers(growth, failures);
-  return { says: `served by the backup ${backup.upstream}`, why, todo: BY_BACKUP };
+  const cause = whyOthers(growth, failures);
+  return { summary: `served by the backup ${backup.upstream}`, cause, runbook: BY_BACKUP };
 }
 
 function pastIn(after: Samples): Impairment | undefined {
@@ -111,25 +111,25 @@ function pastIn(after: Samples): Impairment | undefined {
     const { value: from = 0, labels } =
       ofReplicas(after, 'upstream_head_rollback_from_seqno')[blocks.indexOf(fallen)] ?? {};
     const of = blocks.length > 1 ? ` of ${labels?.['indexer']}` : '';
-    const why = `the newest block${of} fell from ${grouped(from)} to ${grouped(from - fallen)}`;
-    return { says: 'answers from the past', why, todo: 'the-newest-block-fell-back' };
+    const cause = `the newest block${of} fell from ${grouped(from)} to ${grouped(from - fallen)}`;
+    return { summary: 'answers from the past', cause, runbook: 'the-newest-block-fell-back' };
   }
   const same = ofReplicas(after, 'upstream_head_unchanged_seconds').map(({ value }) => value);
   if (same.length === 0 || Math.min(...same) <= STILL_SECONDS) return undefined;
-  const why = `the newest block has been the same for ${duration(1000 * Math.min(...same))}`;
-  return { says: 'answers from the past', why, todo: 'the-newest-block-stands-still' };
+  const cause = `the newest block has been the same for ${duration(1000 * Math.min(...same))}`;
+  return { summary: 'answers from the past', cause, runbook: 'the-newest-block-stands-still' };
 }
 
 function withoutRedisIn(after: Samples, failures: Failures): Impairment | undefined {
   if (after.of('redis_available').every(({ value }) => value > 0)) return undefined;
-  const why = withReason('Redis is away', failures.ofRedis);
-  return { says: 'serving from memory alone', why, todo: 'redis-is-away' };
+  const cause = withReason('Redis is away', failures.ofRedis);
+  return { summary: 'serving from memory alone', cause, runbook: 'redis-is-away' };
 }
 
 function limitedIn(growth: Growth, failures: Failures): Impairment | undefined {
   const { limited } = unansweredIn(growth);
   if (limited < FEWEST) return undefined;
-  return { says: OTHERS_ANSWERED, why: whoIsLimited(failures), todo: LIMITED };
+  return { summary: OTHERS_ANSWERED, cause: whoIsLimited(failures), runbook: LIMITED };
 }
 
 /** What clients get while there is trouble and nobody is refused. */
@@ -151,17 +151,17 @@ function slowIn(growth: Growth): Impairment | undefined {
   const { sent } = countOperations(growth);
   const indexer = growth.quantile('upstream_request_duration_seconds', 0.99) ?? 0;
   const greedy = greedyIn(growth.after);
-  if (greedy !== undefined) return { says: 'others wait because of one client', ...greedy };
+  if (greedy !== undefined) return { summary: 'others wait because of one client', ...greedy };
   const isStale = growth.of('requests_total', { outcome: 'stale' }) > STALE_PART * validIn(growth);
   if (sent < FEWEST || (!areSlow(growth) && !(isStale && indexer > SLOW_SECONDS))) return undefined;
-  const why =
+  const cause =
     indexer > SLOW_SECONDS
       ? `the indexer is slow (p99 ${indexer.toFixed(1)} s)`
       : 'requests wait for a slot at the indexer';
   return {
-    says: `${areSlow(growth) ? 'slow answers' : 'stale answers'}${slowOperationsIn(growth)}`,
-    why,
-    todo: 'slow-answers',
+    summary: `${areSlow(growth) ? 'slow answers' : 'stale answers'}${slowOperationsIn(growth)}`,
+    cause,
+    runbook: 'slow-answers',
   };
 }
 
@@ -185,16 +185,16 @@ function lackingIn(growth: Growth, failures: Failures): Impairment | undefined {
   );
   const [operation] = [...notServed].find(([, samples]) => isEach(samples)) ?? [];
   if (operation !== undefined) {
-    const why = `${notServedText(operation as OperationName)}; clients get ${FAILURES['not-served'].status}`;
-    return { says: `serving without ${operation}`, why, todo: 'serving-without-an-operation' };
+    const cause = `${notServedText(operation as OperationName)}; clients get ${FAILURES['not-served'].status}`;
+    return { summary: `serving without ${operation}`, cause, runbook: 'serving-without-an-operation' };
   }
   const failing = failingAmongOthers(growth.after);
   if (failing.length === 0) return undefined;
   const says = failing.map((indexer) => whatItDoes(indexer, growth, failures));
   return {
-    says: `serving without ${failing.join(' and ')}`,
-    why: `${says.join(', ')}; clients get the answers of the others`,
-    todo: WITHOUT_ONE,
+    summary: `serving without ${failing.join(' and ')}`,
+    cause: `${says.join(', ')}; clients get the answers of the others`,
+    runbook: WITHOUT_ONE,
   };
 }
 

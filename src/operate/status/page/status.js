@@ -65,15 +65,15 @@ const warnIf = (isSo) => (isSo ? 'warn' : '');
 
 const VERDICT_STATES = { serving: 'good', degraded: 'warn', refusing: 'bad' };
 
-function showVerdict({ at, verdict: { level, says, why, since, todo, also } }) {
-  const words = why === '' ? says : `${says} for ${duration(Math.round((at - since) / 1000))}: ${why}`;
+function showVerdict({ at, verdict: { level, summary, cause, since, runbook, also } }) {
+  const words = cause === '' ? summary : `${summary} for ${duration(Math.round((at - since) / 1000))}: ${cause}`;
   // The text fragment leads to the heading: what is linked is the page as it is written.
-  const heading = encodeURIComponent(`## ${todo.replaceAll('-', ' ')}`);
+  const heading = encodeURIComponent(`## ${runbook.replaceAll('-', ' ')}`);
   const link = make('a', { href: `status/incidents.md#:~:text=${heading}`, target: '_blank' }, 'What to do');
-  const others = also.map((other) => ` Also ${other.says === '' ? '' : `${other.says}: `}${other.why}.`);
-  byId('verdict').replaceChildren(words, ...(todo === '' ? [] : [' ', link]), ...others);
+  const others = also.map((other) => ` Also ${other.summary === '' ? '' : `${other.summary}: `}${other.cause}.`);
+  byId('verdict').replaceChildren(words, ...(runbook === '' ? [] : [' ', link]), ...others);
   byId('verdict').className = VERDICT_STATES[level];
-  document.title = level === 'serving' ? 'toncache' : `${says} – toncache`;
+  document.title = level === 'serving' ? 'toncache' : `${summary} – toncache`;
 }
 
 function showHour({ hour: { seconds, requests, saved, olderAnswers } }) {
@@ -87,9 +87,9 @@ function showHour({ hour: { seconds, requests, saved, olderAnswers } }) {
 }
 
 function showAbout({ about, at }) {
-  const { version, host, network, indexers, startedAt } = about;
+  const { version, host, network, upstreams, startedAt } = about;
   byId('about').textContent =
-    `${version} on ${host}, ${network}, for ${duration((at - startedAt) / 1000)}, indexer ${indexers.join(', ')}`;
+    `${version} on ${host}, ${network}, for ${duration((at - startedAt) / 1000)}, indexer ${upstreams.join(', ')}`;
 }
 
 /** The four large figures: their text and their class. */
@@ -216,11 +216,11 @@ function showOperations({ operations, about }) {
 
 const INDEXER_STATES = { healthy: 'good', unhealthy: 'bad', 'lacks blocks': 'bad', 'another chain': 'bad' };
 
-function showIndexers({ indexers }) {
-  byId('indexers-section').hidden = indexers.length === 0;
+function showIndexers({ upstreams }) {
+  byId('indexers-section').hidden = upstreams.length === 0;
   const head = ['Indexer', 'State', 'Newest block', 'Behind', 'Slots', 'Takes up to', 'Requests/s', 'Failed/s'];
-  const rows = indexers.map(({ indexer, isBackup, state, lagBlocks, slotsInUse, peakSeconds, ...its }) => [
-    indexer,
+  const rows = upstreams.map(({ upstream, isBackup, state, lagBlocks, slotsInUse, peakSeconds, ...its }) => [
+    upstream,
     marked(isBackup ? `${state} (backup)` : state, INDEXER_STATES[state] ?? 'warn'),
     blockOf(its.seqno, its.ageSeconds),
     lagBlocks === undefined ? '?' : `${lagBlocks} ${lagBlocks === 1 ? 'block' : 'blocks'}`,

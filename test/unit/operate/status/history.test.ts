@@ -28,7 +28,7 @@ function historyOf() {
     monotonic: () => world.now,
     onBug: (bug) => expect(bug).toBeUndefined(),
     failures: { of: () => undefined, ofRedis: undefined, limited: [] },
-    onVerdict: ({ says }) => void said.push(says),
+    onVerdict: ({ summary: says }) => void said.push(says),
   });
   history = looked;
   const pass = async (seconds: number, each: Partial<Record<'failed' | 'limited' | 'answered' | 'sent', number>>) => {
@@ -58,7 +58,7 @@ describe('the verdict that is said', () => {
     expect(said).toEqual(['refusing 5 %']);
     expect((await pass(12, { answered: 10 }))?.verdict).toMatchObject({
       level: 'refusing',
-      says: '5 % failed in the last minute, none for 12 s',
+      summary: '5 % failed in the last minute, none for 12 s',
       since: 13_000,
     });
     expect((await pass(46, { answered: 10 }))?.verdict).toMatchObject({ level: 'refusing', since: 13_000 });
@@ -80,23 +80,23 @@ describe('the verdict that is said', () => {
     }
     await pass(3, { answered: 8 });
     expect((await pass(1, { answered: 8 }))?.verdict).toMatchObject({
-      says: '2 % failed in the last minute, none for 4 s',
-      why: 'the indexer does not answer in time',
+      summary: '2 % failed in the last minute, none for 4 s',
+      cause: 'the indexer does not answer in time',
     });
     const { pass: passNight } = historyOf();
     for (let time = 0; time < 5; time++) {
       await passNight(50, {});
-      expect((await passNight(1, { answered: 7, failed: 1 }))?.verdict.says).toBe('serving');
+      expect((await passNight(1, { answered: 7, failed: 1 }))?.verdict.summary).toBe('serving');
     }
   });
 
   it('says of limits that are kept again what part of the last minute was refused', async () => {
     const { pass } = historyOf();
     await pass(12, { answered: 10 });
-    expect((await pass(6, { answered: 5, limited: 30 }))?.verdict.says).toBe('refusing 72 %');
+    expect((await pass(6, { answered: 5, limited: 30 }))?.verdict.summary).toBe('refusing 72 %');
     expect((await pass(45, { answered: 20 }))?.verdict).toMatchObject({
       level: 'refusing',
-      says: '15 % refused in the last minute, none for 45 s',
+      summary: '15 % refused in the last minute, none for 45 s',
     });
   });
 
@@ -105,15 +105,15 @@ describe('the verdict that is said', () => {
     await pass(12, { answered: 10 });
     world.open = 1;
     const open = await pass(6, { failed: 10 });
-    expect(open?.verdict.why).toBe('the indexer does not answer in time; its circuit breaker is open');
+    expect(open?.verdict.cause).toBe('the indexer does not answer in time; its circuit breaker is open');
     world.open = 0;
     const closed = await pass(20, { answered: 10 });
-    expect(closed?.verdict).toMatchObject({ level: 'refusing', why: 'the indexer does not answer in time' });
+    expect(closed?.verdict).toMatchObject({ level: 'refusing', cause: 'the indexer does not answer in time' });
   });
 
   it('keeps the first of two causes of the same amber level until it has been gone for 10 s', async () => {
     const { world, pass } = historyOf();
-    const says = async (seconds: number) => (await pass(seconds, { answered: 10 }))?.verdict.says;
+    const says = async (seconds: number) => (await pass(seconds, { answered: 10 }))?.verdict.summary;
     await pass(12, { answered: 10 });
     world.silent = 1;
     expect(await says(1)).toBe('all are answered');
@@ -127,7 +127,7 @@ describe('the verdict that is said', () => {
     expect(await says(9)).toBe('all are answered');
     expect((await pass(1, { answered: 10 }))?.verdict).toMatchObject({
       level: 'degraded',
-      says: 'serving from memory alone',
+      summary: 'serving from memory alone',
       since: 13_000,
     });
     // The level is kept for 10 s after its last cause, whichever that was.

@@ -114,7 +114,7 @@ describe('the numbers of the status page', () => {
   it('say what each of several indexers is', () => {
     const indexers = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'];
     const {
-      indexers: shown,
+      upstreams: shown,
       upstream,
       newestAgeSeconds,
     } = readNumbers([

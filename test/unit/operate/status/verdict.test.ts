@@ -574,16 +574,16 @@ describe('the verdict', () => {
       'serving',
       '',
     ],
-  ])('when %s', (_, lines, says, why) => {
+  ])('when %s', (_, lines, summary, cause) => {
     const verdict = verdictOf(NOTHING, new Samples(lines.map(sample), 10_000), FAILURES);
-    expect(verdict).toMatchObject({ says, why });
-    expect(HEADINGS.has(verdict.todo)).toBe(why !== '');
+    expect(verdict).toMatchObject({ summary, cause });
+    expect(HEADINGS.has(verdict.runbook)).toBe(cause !== '');
   });
 
   it('names the worse of two causes, and has the other ones beside it', () => {
     const lines = ['requests_total outcome=failed 10', 'redis_available 0', 'redis_clock_offset_seconds 9'];
-    const { says, also } = verdictOf(NOTHING, new Samples(lines.map(sample), 10_000), FAILURES);
-    expect([says, ...also.map((each) => [each.says, each.why])]).toEqual([
+    const { summary, also } = verdictOf(NOTHING, new Samples(lines.map(sample), 10_000), FAILURES);
+    expect([summary, ...also.map((each) => [each.summary, each.cause])]).toEqual([
       'refusing 100 %',
       ['serving from memory alone', 'Redis is away (OOM command)'],
       ['', 'the clock of Redis is 9 s ahead of that of this machine'],
@@ -593,9 +593,9 @@ describe('the verdict', () => {
   it.each([
     [['requests_total outcome=failed 10'], 'refusing 100 %'],
     [[ANSWERED, 'upstream_unhealthy upstream=a 1', 'upstream_unhealthy upstream=b 0'], 'serving without a'],
-  ])('does not say of an indexer that fails that it does not say its newest block: %j', (lines, says) => {
+  ])('does not say of an indexer that fails that it does not say its newest block: %j', (lines, summary) => {
     const samples = new Samples([...lines, 'upstream_unresponsive upstream=a 1'].map(sample), 10_000);
-    expect(verdictOf(NOTHING, samples, FAILURES)).toMatchObject({ says, also: [] });
+    expect(verdictOf(NOTHING, samples, FAILURES)).toMatchObject({ summary, also: [] });
   });
 
   it('of a backup says what was wrong with the others when the window began', () => {
@@ -610,8 +610,8 @@ describe('the verdict', () => {
       (lines, place) => new Samples([...counted, ...lines].map(sample), 10_000 * place),
     );
     expect(verdictOf(samples[0] as Samples, samples[1] as Samples, FAILURES)).toMatchObject({
-      says: 'served by the backup b',
-      why: 'gone cannot be reached (connect ECONNREFUSED 10.0.0.7:8081)',
+      summary: 'served by the backup b',
+      cause: 'gone cannot be reached (connect ECONNREFUSED 10.0.0.7:8081)',
     });
   });
 });
