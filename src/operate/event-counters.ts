@@ -48,15 +48,6 @@ export function addMetric(
 /** The value of a label. */
 type Label = string | number;
 
-/** The value of a key, created where there is none. */
-function inMap<K, V>(map: Map<K, V>, key: K, create: () => V): V {
-  const known = map.get(key);
-  if (known !== undefined) return known;
-  const created = create();
-  map.set(key, created);
-  return created;
-}
-
 /** One value for each combination of at most three labels that has occurred. */
 class ByLabels<T> {
   readonly #create: () => T;
@@ -71,9 +62,22 @@ class ByLabels<T> {
    * event is on the page with 0: else `rate` and `increase` do not see that event.
    */
   of(first: Label = '', second: Label = '', third: Label = ''): T {
-    const ofFirst = inMap(this.#values, first, () => new Map<Label, Map<Label, T>>());
-    const ofSecond = inMap(ofFirst, second, () => new Map<Label, T>());
-    return inMap(ofSecond, third, this.#create);
+    let ofFirst = this.#values.get(first);
+    if (ofFirst === undefined) {
+      ofFirst = new Map();
+      this.#values.set(first, ofFirst);
+    }
+    let ofSecond = ofFirst.get(second);
+    if (ofSecond === undefined) {
+      ofSecond = new Map();
+      ofFirst.set(second, ofSecond);
+    }
+    let value = ofSecond.get(third);
+    if (value === undefined) {
+      value = this.#create();
+      ofSecond.set(third, value);
+    }
+    return value;
   }
 
   /** The values with their labels, which have these names. */

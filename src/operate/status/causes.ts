@@ -8,7 +8,7 @@ import type { Growth, Samples } from '../samples.ts';
 import type { LastFailure, LastFailures } from './last-failures.ts';
 import { ofReplicas } from './numbers.ts';
 
-/** Why something is not as always. */
+/** Why something is not as usual. */
 export interface Cause {
   /** In words; empty while all is well. */
   readonly cause: string;
@@ -16,7 +16,7 @@ export interface Cause {
   readonly runbook: string;
 }
 
-/** Something that is not as always, and why. */
+/** Something that is not as usual, and why. */
 export interface Impairment extends Cause {
   /** What clients get: `serving`, `slow answers`, `refusing 90 %`. */
   readonly summary: string;

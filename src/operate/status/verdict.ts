@@ -33,7 +33,7 @@ export interface Verdict extends Impairment {
   readonly also: readonly Impairment[];
 }
 
-/** How clients are served: as always; all, but not as always; or some not at all. The metric is the place of a level. */
+/** How clients are served: as usual; all, but not as usual; or some not at all. The metric is the place of a level. */
 export const LEVELS = ['serving', 'degraded', 'refusing'] as const;
 
 /** More than this part of the requests to the indexer that fail is trouble. */
@@ -68,7 +68,7 @@ export function verdictOf(before: Samples, after: Samples, failures: Failures, m
 
 /**
  * What is wrong beside the worst: what needs the same to be done is said once, and that all are answered is left to the
- * worst. An indexer that fails does not say its newest block either.
+ * worst. An indexer that fails does not answer head polls either.
  */
 export function besides(worst: Impairment, others: readonly Impairment[]): readonly Impairment[] {
   return others

@@ -361,7 +361,7 @@ describe('the verdict', () => {
       'an indexer does not say its head',
       [ANSWERED, 'upstream_unresponsive upstream=a 1', 'upstream_unresponsive upstream=b 0'],
       'all are answered',
-      'a does not say its newest block: nobody knows how far it is behind',
+      'a is unresponsive: it does not answer head polls, and how far it is behind is not known',
     ],
     [
       'the history of an indexer is shorter than that of another one',
@@ -593,7 +593,7 @@ describe('the verdict', () => {
   it.each([
     [['requests_total outcome=failed 10'], 'refusing 100 %'],
     [[ANSWERED, 'upstream_unhealthy upstream=a 1', 'upstream_unhealthy upstream=b 0'], 'serving without a'],
-  ])('does not say of an indexer that fails that it does not say its newest block: %j', (lines, summary) => {
+  ])('does not report an indexer that fails as unresponsive, too: %j', (lines, summary) => {
     const samples = new Samples([...lines, 'upstream_unresponsive upstream=a 1'].map(sample), 10_000);
     expect(verdictOf(NOTHING, samples, FAILURES)).toMatchObject({ summary, also: [] });
   });
