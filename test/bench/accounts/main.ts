@@ -5,8 +5,8 @@ import { CASES } from './cases.ts';
 import { measure } from './measure.ts';
 
 // `npm run bench:accounts`: clients that each poll an account of their own, through two instances with one Redis before a
-// simulated indexer, and what of it reaches the indexer. Three minutes a case; `--case scanners` runs those whose name holds
-// the word, `--seconds 20` counts for a shorter time. Everything on 127.0.0.1.
+// simulated indexer, and what of it reaches the indexer. Three minutes a case; `--case 20` runs the case of that name, or
+// those whose name holds the word, `--seconds 20` counts for a shorter time. Everything on 127.0.0.1.
 
 const HEAD = [
   'case',
@@ -27,7 +27,8 @@ const { values } = parseArgs({
 const seconds = Number(values.seconds);
 console.log(`${describeMachine()}; ${seconds} s each\n`);
 const rows: string[][] = [];
-for (const one of CASES.filter(({ name }) => name.includes(values.case))) {
+const named = CASES.filter(({ name }) => name === values.case);
+for (const one of named.length > 0 ? named : CASES.filter(({ name }) => name.includes(values.case))) {
   const { polls, total, aboutAccounts, heads, blocks, pages, proven, lacking, latestMs, refused } = await measure(
     one,
     seconds,
