@@ -1,3 +1,4 @@
+import { setImmediate as turnOfLoop } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { gunzip, gunzipSync, gzip } from 'node:zlib';
 import { bodyIn, type CodedBody, type Coding, type Content, type Entry, ownedBytes, setBody } from './entry.ts';
@@ -7,6 +8,9 @@ const LASTING_MS = 10_000;
 
 /** A shorter body is never compressed. */
 const SHORTEST_BYTES = 1024;
+
+/** A shorter body is not compressed for Redis alone. */
+const SHORTEST_FOR_REDIS_BYTES = 32 * 1024;
 
 /** The most bodies that are compressed at once. Beyond it answers are sent as they are. */
 const MOST_AT_ONCE = 64;
@@ -35,7 +39,7 @@ export interface GzipDependencies {
 /**
  * Chooses between plain and gzip for each client, and compresses off the event loop, while the client gets the plain
  * body. An entry is kept only as it was asked for: if all clients accept gzip, in that alone. So what was compressed for
- * Redis is compressed again for the first client that accepts gzip, unless one had asked by then.
+ * Redis alone is compressed again for the first client that accepts gzip.
  */
 export class Gzip {
   readonly #dependencies: GzipDependencies;
@@ -61,12 +65,17 @@ export class Gzip {
     return this.#sent(content, 'identity');
   }
 
-  /** The body of an entry for Redis: gzip if its lifetime is 10 s or more, so that no other instance has to make it. */
+  /**
+   * The body of an entry for Redis. Gzip if it is made for a client, so that no other instance makes it again. For Redis
+   * alone gzip is only made of 32 KiB or more with a lifetime of 10 s or more.
+   */
   async toStore(entry: Entry): Promise<CodedBody> {
     const { content, lifetime } = entry;
-    const isWorthwhile = lifetime >= LASTING_MS && this.#mayPack(content);
-    const packed = isWorthwhile && content.gzip === undefined ? await this.#pack(entry) : undefined;
-    return packed ?? keptBody(content);
+    // By then, the client that the answer was loaded for has asked for a coding.
+    await turnOfLoop();
+    const isWorthwhile = lifetime >= LASTING_MS && content.bytes >= SHORTEST_FOR_REDIS_BYTES && this.#mayPack(content);
+    const packing = isWorthwhile && content.gzip === undefined ? this.#pack(entry) : this.#packing.get(content);
+    return (await packing) ?? keptBody(content);
   }
 
   /** Keeps a body in other memory: the same bytes, behind the head of a hit. */

@@ -44,7 +44,7 @@ describe('with Redis', () => {
 
   it('a body that does not unpack, under a right checksum, is a 500 and no more than that', async () => {
     const target = parentOfSettled(world);
-    await world.ask(target);
+    await world.ask(target, accepting('gzip'));
     await world.proxy.untilRedisHasAll();
     await replaceBody(world.network);
     const other = await world.addProxy();

@@ -1,5 +1,8 @@
-/** What can be measured alone: hits in memory, misses, hits that are in Redis alone, hits and misses of further operations. */
-export const KINDS = ['hits', 'misses', 'redis', 'further'] as const;
+/**
+ * What can be measured alone: hits in memory; misses, and those that nginx and Varnish store as toncache does; hits that are in
+ * Redis alone; hits and misses of further operations.
+ */
+export const KINDS = ['hits', 'misses', 'stored', 'redis', 'further'] as const;
 export type Kind = (typeof KINDS)[number];
 type Load = Exclude<Kind, 'further'>;
 
@@ -23,6 +26,7 @@ export interface Case {
 const TITLES: Readonly<Record<Load, string>> = {
   hits: 'hits, 500 URLs',
   misses: 'misses',
+  stored: 'misses that are stored',
   redis: 'hits in Redis alone',
 };
 

@@ -22,9 +22,10 @@ export async function startFakeIndexer(cores?: string): Promise<FakeIndexer> {
   });
 }
 
-if (import.meta.main) await serve();
+if (import.meta.main) console.log(JSON.stringify({ url: await serveFakeIndexer() }));
 
-async function serve(): Promise<void> {
+/** Serves the fake indexer from this process, at a free port; resolves with its URL. */
+export async function serveFakeIndexer(): Promise<string> {
   const blocks = blocksBody();
   /** Whole answers, and pages of a block, by the size of their bodies in KB. */
   const answers = new Map<number, Buffer>();
@@ -62,7 +63,7 @@ async function serve(): Promise<void> {
     socket.on('error', () => socket.destroy());
   });
   await once(server.listen(0, '127.0.0.1'), 'listening');
-  console.log(JSON.stringify({ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }));
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
 function parameter(target: string, name: string): string | undefined {

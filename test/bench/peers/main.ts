@@ -54,6 +54,14 @@ for (const source of values.toncache) {
     const options = { name, source, env: { CACHE_OPERATIONS: 'all' } };
     peers.push(stack.use(await toncachePeer(...setting, options, ({ further }) => further)));
   }
+  if (kinds.includes('stored')) {
+    const { url, pid } = stack.use(
+      await startRedis({ args: ['--maxmemory', '512mb', '--maxmemory-policy', 'allkeys-lru'] }),
+    );
+    await promisify(execFile)('taskset', ['-a', '-p', '-c', REST_CORE, String(pid)]);
+    const options = { name: `${name}, Redis`, source, env: { REDIS_URL: url } };
+    peers.push(stack.use(await toncachePeer(...setting, options, ({ load }) => load === 'stored')));
+  }
   if (kinds.includes('redis')) {
     const { url, pid } = stack.use(await startRedis());
     await promisify(execFile)('taskset', ['-a', '-p', '-c', REST_CORE, String(pid)]);

@@ -5,6 +5,7 @@ import { anEntry, someGzip } from '../../support/entry.ts';
 
 const BODY = Buffer.from(JSON.stringify({ transactions: Array.from({ length: 200 }, (_, number) => ({ number })) }));
 
+const ofBytes = (length: number) => Buffer.alloc(length, BODY);
 const lasting = (body = BODY) => anEntry({ body, lifetime: 60_000 });
 
 test('a body is unpacked to what was packed, and not under another length', async () => {
@@ -35,7 +36,31 @@ test('bytes that are no gzip, and a bomb, are not unpacked', async () => {
 test('at most 64 bodies are packed at once', async () => {
   const onPacked = vi.fn();
   const gzip = someGzip({ onPacked });
-  const bodies = await Promise.all(Array.from({ length: 100 }, () => gzip.toStore(lasting())));
+  const bodies = await Promise.all(Array.from({ length: 100 }, () => gzip.toStore(lasting(ofBytes(32 * 1024)))));
   expect(bodies.filter(({ coding }) => coding === 'gzip')).toHaveLength(64);
   expect(onPacked).toHaveBeenCalledTimes(64);
+});
+
+test.each([
+  ['a body of 32 KiB that lives for 10 s', 32 * 1024, 10_000, 'gzip'],
+  ['a shorter one', 32 * 1024 - 1, 10_000, 'identity'],
+  ['one that lives for a shorter time', 32 * 1024, 9999, 'identity'],
+])('for Redis alone %s is kept as it is meant to be', async (_, bytes, lifetime, coding) => {
+  const onPacked = vi.fn();
+  const entry = anEntry({ body: ofBytes(bytes), lifetime });
+  expect((await someGzip({ onPacked }).toStore(entry)).coding).toBe(coding);
+  expect(onPacked).toHaveBeenCalledTimes(coding === 'gzip' ? 1 : 0);
+});
+
+test('what a client has asked for as gzip by the time it is stored is made once, for memory and Redis', async () => {
+  const onPacked = vi.fn();
+  const gzip = someGzip({ onPacked });
+  const entry = lasting();
+  const storing = gzip.toStore(entry);
+  // The answer to the client for whom it was loaded is rendered after the write to Redis has begun.
+  expect(gzip.bodyFor(entry, true)).toMatchObject({ coding: 'identity' });
+  const { coding, body } = await storing;
+  expect([coding, await decompress(body, BODY.length)]).toEqual(['gzip', BODY]);
+  expect(gzip.bodyFor(entry, true)).toEqual({ coding: 'gzip', body, varies: true });
+  expect(onPacked).toHaveBeenCalledTimes(1);
 });
