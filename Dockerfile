@@ -34,6 +34,6 @@ USER node
 EXPOSE 8080 9464
 HEALTHCHECK --interval=10s --timeout=3s --start-period=5s \
   CMD ["node", "dist/healthcheck.js"]
-# Without the option V8's young generation takes up to 100 MiB more (docs/benchmarks.md).
+# Without the option V8's young generation takes up to 100 MiB more (docs/background/benchmarks.md).
 ENTRYPOINT ["node", "--max-semi-space-size=32", "dist/cli/main.js"]
 CMD ["start"]

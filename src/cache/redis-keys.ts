@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 
-// All keys that toncache has in Redis. They begin with `toncache:`, as docs/fleet.md allows a Redis user.
+// All keys that toncache has in Redis. They begin with `toncache:`, as docs/reference/fleet.md allows a Redis user.
 
 /**
  * The version of everything in Redis that belongs to an entry: its key and its layout (`entry-codec.ts`). It is part of

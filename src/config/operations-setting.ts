@@ -22,7 +22,7 @@ const name = z.string().refine((given) => given === ALL || given === PASS_THROUG
 const listed = (names: readonly string[]) => names.map((each) => `\`${each}\``).join(', ');
 
 /** What the setting is. */
-export const OPERATIONS_DESCRIPTION = `Further operations that are cached beside ${listed(CACHED_ALWAYS)}: \`${ALL}\`, or names separated by commas, of ${listed(FURTHER)} ([more](answers.md#further-operations)); and \`${PASS_THROUGH}\`: with \`PASSTHROUGH=on\` equal requests for the rest of \`/api/v3/\` are sent once ([more](operations.md#equal-requests-for-the-rest-of-the-api)).`;
+export const OPERATIONS_DESCRIPTION = `Further operations that are cached beside ${listed(CACHED_ALWAYS)}: \`${ALL}\`, or names separated by commas, of ${listed(FURTHER)} ([more](answers.md#further-operations)); and \`${PASS_THROUGH}\`: with \`PASSTHROUGH=on\` equal requests for the rest of \`/api/v3/\` are sent once ([more](../how-to/pass-through.md#equal-requests-for-the-rest-of-the-api)).`;
 
 const withBlocks = (names: readonly OperationName[]): readonly OperationName[] =>
   names.some((each) => PROVABLE.some((provable) => provable === each))

@@ -213,7 +213,7 @@ const all = z.strictObject({
 
 /**
  * All settings: type, default, bounds, unit and description are defined here and nowhere else. The JSON Schema for
- * editors and docs/settings.md are generated from it.
+ * editors and docs/reference/settings.md are generated from it.
  */
 export const settingsSchema = all.refine(
   ({ http: own, upstream: { url, backup } }) => ![...url, ...(backup.url ?? [])].some((each) => isOwnUrl(own, each)),

@@ -6,7 +6,7 @@ import { parseRedisUrl } from '../redis-url.ts';
 const MS_BY_UNIT = { ms: 1, s: 1000, m: 60_000, min: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 const BYTES_BY_UNIT = { B: 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 } as const;
 
-/** What the schema holds of a setting beside its type, for `docs/settings.md` and the loader. */
+/** What the schema holds of a setting beside its type, for `docs/reference/settings.md` and the loader. */
 export interface SettingMeta {
   readonly description: string;
   /** The environment variable that sets it; settings without one are policy and can only be set in the file. */

@@ -29,7 +29,7 @@ const NEEDS: readonly (readonly [names: RegExp, need: string, isMet: (settings: 
   [/^logRequestsSample$/, 'LOG_REQUESTS=slow or all', ({ logRequests }) => /slow|all/.test(logRequests)],
 ];
 
-/** What a process takes beside the memory tier, as measured (docs/benchmarks.md): 450 MiB. */
+/** What a process takes beside the memory tier, as measured (docs/background/benchmarks.md): 450 MiB. */
 const BESIDE_TIER_MIB = 450;
 
 const MIB = 1024 * 1024;

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { renderDocs } from './render-settings.ts';
 
-test('docs/settings.md and the JSON Schema match the settings; "npm run docs" renders them', () => {
+test('docs/reference/settings.md and the JSON Schema match the settings; "npm run docs" renders them', () => {
   for (const { file, expected, actual } of renderDocs()) expect(actual, file.pathname).toBe(expected);
 });
 

@@ -5,7 +5,7 @@ import { settingsSchema } from '../../src/config/schema.ts';
 import type { Setting } from '../../src/config/setting-source.ts';
 import { between, table } from './marked-tables.ts';
 
-const SETTINGS_PAGE = new URL('../../docs/settings.md', import.meta.url);
+const SETTINGS_PAGE = new URL('../../docs/reference/settings.md', import.meta.url);
 const JSON_SCHEMA = new URL('../../config/settings.schema.json', import.meta.url);
 
 /** A file that is generated from the schema: its expected and its actual text. */
@@ -15,18 +15,26 @@ export interface RenderedDoc {
   readonly actual: string;
 }
 
-/** Renders the settings page with its two tables, and the JSON Schema by which editors check a settings file. */
+/** Renders the settings page with its three tables, and the JSON Schema by which editors check a settings file. */
 export function renderDocs(): RenderedDoc[] {
   const page = readFileSync(SETTINGS_PAGE, 'utf8');
   const environment = SETTINGS.filter(({ env }) => env !== undefined);
-  const fileOnly = SETTINGS.filter(({ env }) => env === undefined);
+  const fileOnly = SETTINGS.filter(({ env, path }) => env === undefined && path[0] !== 'lifetimes');
+  const schema = z.toJSONSchema(settingsSchema, { io: 'input', unrepresentable: 'any', override: onlyTheFile });
   const environmentTable = table(
     ['Variable', 'Default', 'In the file', 'What it is'],
     [...environment.map(environmentRow), ['`CONFIG_FILE`', '', '', 'The JSON file with everything else.']],
   );
   const fileTable = table(['Name', 'Default', 'What it is'], fileOnly.map(fileRow));
-  const filled = between(between(page, 'settings:environment', environmentTable), 'settings:file', fileTable);
-  const schema = z.toJSONSchema(settingsSchema, { io: 'input', unrepresentable: 'any', override: onlyTheFile });
+  const lifetimesTable = table(
+    ['Name', '`lifetime`', '`staleWhileRevalidate`', '`staleIfError`', 'Answer'],
+    lifetimeRows(schema),
+  );
+  const tables = { environment: environmentTable, file: fileTable, lifetimes: lifetimesTable };
+  const filled = Object.entries(tables).reduce(
+    (text, [name, content]) => between(text, `settings:${name}`, content),
+    page,
+  );
   return [
     { file: SETTINGS_PAGE, expected: filled, actual: page },
     {
@@ -52,6 +60,26 @@ function environmentRow({ env, envOnly, path, description, schema }: Setting): s
 
 function fileRow({ path, description, schema }: Setting): string[] {
   return [`\`${path.join('.')}\``, defaultOf(schema), description];
+}
+
+/** A row for each kind of answer, its windows side by side. */
+function lifetimeRows({ properties = {} }: z.core.JSONSchema.BaseSchema): string[][] {
+  const { lifetimes: group } = properties;
+  const kinds = typeof group === 'object' ? (group.properties ?? {}) : {};
+  return Object.entries(kinds).map(([kind, of]) => {
+    const defaults = new Map(
+      SETTINGS.filter(({ path }) => path[0] === 'lifetimes' && path[1] === kind).map(({ path, schema }) => [
+        path[2] ?? 'lifetime',
+        defaultOf(schema),
+      ]),
+    );
+    const at = (name: string) => defaults.get(name) ?? '';
+    const fresh = defaults.has('ageDivisor')
+      ? `the age / ${at('ageDivisor')}, ${at('shortestLifetime')} to ${at('longestLifetime')}`
+      : at('lifetime');
+    const description = typeof of === 'object' ? (of.description ?? '') : '';
+    return [`\`lifetimes.${kind}\``, fresh, at('staleWhileRevalidate'), at('staleIfError'), description];
+  });
 }
 
 function defaultOf(schema: z.ZodType): string {

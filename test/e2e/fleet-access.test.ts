@@ -83,6 +83,6 @@ describe.each([
   });
 });
 
-it('docs/fleet.md names the least rights that a Redis user needs', async () => {
-  expect((await readFile('docs/fleet.md', 'utf8')).split('\n')).toContain(LEAST_RIGHTS);
+it('docs/reference/fleet.md names the least rights that a Redis user needs', async () => {
+  expect((await readFile('docs/reference/fleet.md', 'utf8')).split('\n')).toContain(LEAST_RIGHTS);
 });

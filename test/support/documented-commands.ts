@@ -7,9 +7,7 @@ export const PAGES: readonly string[] = [
   'README.md',
   'CONTRIBUTING.md',
   'SECURITY.md',
-  ...pagesIn('docs'),
-  ...pagesIn('docs/how-to'),
-  ...pagesIn('docs/reference'),
+  ...['docs', 'docs/start', 'docs/how-to', 'docs/reference', 'docs/background'].flatMap(pagesIn),
 ];
 
 function pagesIn(folder: string): string[] {

@@ -1,4 +1,4 @@
-/** The least rights that a Redis user needs, as docs/fleet.md names them. */
+/** The least rights that a Redis user needs, as docs/reference/fleet.md names them. */
 export const LEAST_RIGHTS =
   '~toncache:* +@connection +@read +@write +@scripting -@dangerous +info +time +cluster|slots +cluster|info';
 

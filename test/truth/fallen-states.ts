@@ -4,7 +4,7 @@ import type { Call } from './call.ts';
 import type { State } from './states.ts';
 import { KEPT_AFTER_USE_MS, KEPT_SINCE_GIVEN_MS } from './windows.ts';
 
-/** So long an answer is served instead of less complete ones, as `docs/answers.md` says under "Replica lag", ms. */
+/** So long an answer is served instead of less complete ones, as `docs/reference/answers.md` says under "Replica lag", ms. */
 const REGRESSED_MS = 10 * 60_000;
 /** The same of the head. */
 export const HEAD_REGRESSED_MS = 60_000;

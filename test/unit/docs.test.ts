@@ -1,5 +1,4 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { basename } from 'node:path';
 import { expect, test } from 'vitest';
 import { FAILURES } from '../../src/failures/codes.ts';
 import { PAGES as READERS_PAGES, readPage } from '../support/documented-commands.ts';
@@ -54,10 +53,12 @@ test('README.md has at most 150 lines', () => {
   expect(readPage('README.md').trimEnd().split('\n').length).toBeLessThanOrEqual(150);
 });
 
-test('README.md leads to every other page', () => {
-  const linked = relativeLinks(readPage('README.md')).map((target) => basename(target.replace(/#.*/, '')));
+test('README.md leads to docs/README.md, and the two of them to every other page', () => {
+  const linkedFrom = (page: string) =>
+    relativeLinks(readPage(page)).map((target) => new URL(target.replace(/#.*/, ''), new URL(page, ROOT)).href);
+  const linked = new Set([...linkedFrom('README.md'), ...linkedFrom('docs/README.md')]);
   const others = PAGES.filter((page) => page !== 'README.md' && page !== 'src/README.md');
-  expect(linked).toEqual(expect.arrayContaining(others.map((page) => basename(page))));
+  expect(others.filter((page) => !linked.has(new URL(page, ROOT).href))).toEqual([]);
 });
 
 test('docs/incidents.md says what to do about every detail of Cache-Status', () => {
@@ -65,7 +66,9 @@ test('docs/incidents.md says what to do about every detail of Cache-Status', () 
   const inTable = section.split('\n').flatMap((row) => row.split('|')[1]?.match(/[\w-]+(?=`)/g) ?? []);
   const codes = Object.keys(FAILURES);
   expect(codes.length).toBeGreaterThan(15);
-  const notStored = [...readPage('docs/answers.md').matchAll(/detail=([a-z-]+)/g)].map(([, detail]) => detail);
+  const notStored = [...readPage('docs/reference/answers.md').matchAll(/detail=([a-z-]+)/g)].map(
+    ([, detail]) => detail,
+  );
   // Nobody reads the answer to a client that left.
   const details = new Set([...codes, ...notStored, 'redis', 'expired', 'purged']);
   details.delete('client-closed-request');
@@ -73,10 +76,10 @@ test('docs/incidents.md says what to do about every detail of Cache-Status', () 
 });
 
 test('the capacity table is what the measured CPU times give', () => {
-  const section = /\n## Capacity[\s\S]*?(?=\n## )/.exec(readPage('docs/operations.md'))?.[0] ?? '';
+  const section = readPage('docs/how-to/size.md');
   const rows = [...section.matchAll(/^\| ((?:hits|misses)[^|]*) \| (.*) \|$/gm)];
   expect(rows.length).toBeGreaterThan(5);
-  const measured = readPage('docs/benchmarks.md').split('\n');
+  const measured = readPage('docs/background/benchmarks.md').split('\n');
   for (const [, requests = '', cells] of rows) {
     const row = measured.find((line) => new RegExp(`^\\| ${requests} +\\| +toncache \\|`).test(line)) ?? '';
     const perSecond = row

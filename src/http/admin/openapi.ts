@@ -12,7 +12,7 @@ export interface OpenApiOptions {
 
 const ABOUT =
   'A cache in front of the TON indexer API, and its admin port. Of each parameter one spelling is described. Others are ' +
-  'accepted as well, and are the same request: docs/answers.md lists them. HEAD is answered where GET is. The rest of ' +
+  'accepted as well, and are the same request: docs/reference/answers.md lists them. HEAD is answered where GET is. The rest of ' +
   'the API is passed through with PASSTHROUGH=on, and refused without. /healthz and /readyz are answered on both ports.';
 
 const TEXT = { type: 'string' };

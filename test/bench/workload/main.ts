@@ -13,7 +13,8 @@ import { sessionsOfHour } from './sessions.ts';
 
 // `npm run bench:workload`: plays the same clients directly, through nginx, Varnish and toncache, in front of a simulated
 // indexer. Five minutes, everything on 127.0.0.1. Needs Linux. An hour is generated, and `--seconds 40` of it run in real
-// time: run faster, it would be asked more often within a lifetime than in truth.
+// time: run faster, it would be asked more often within a lifetime than in truth. `--only wallet` plays the clients of one
+// kind, `--through toncache` measures one server.
 
 const SHOWN_LIES = 3;
 /** From the start of the first process to the slice. The clients begin as soon as all processes run; this is the warm-up. */
@@ -38,7 +39,12 @@ const HEAD = [
 exitOnSignals();
 
 const { values } = parseArgs({
-  options: { seconds: { type: 'string', default: '40' }, scanners: { type: 'boolean', default: false } },
+  options: {
+    seconds: { type: 'string', default: '40' },
+    scanners: { type: 'boolean', default: false },
+    only: { type: 'string' },
+    through: { type: 'string' },
+  },
 });
 const seconds = Number(values.seconds);
 if (values.scanners) {
@@ -47,10 +53,12 @@ if (values.scanners) {
 }
 const hour = chainOfHour(0);
 hour.advanceTo(HOUR_MS);
-const sessions = sessionsOfHour(hour);
+const sessions = sessionsOfHour(hour).filter(({ kind }) => values.only === undefined || values.only === kind);
 console.log(`${describeMachine()}; ${seconds} s of an hour of ${sessions.length} clients\n`);
 const rows: string[][] = [];
-for (const [name, start] of Object.entries(SERVERS)) rows.push([name, ...(await runServer(name, start))]);
+for (const [name, start] of Object.entries(SERVERS)) {
+  if (values.through === undefined || values.through === name) rows.push([name, ...(await runServer(name, start))]);
+}
 console.log(markdownTable(HEAD, rows));
 
 /** Runs the slice of the hour through one server, or directly, before an indexer of its own; gives its cells. */

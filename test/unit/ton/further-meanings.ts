@@ -57,7 +57,7 @@ interface Page extends FirstPage {
   readonly offset: number | undefined;
 }
 
-/** All that a request can name where it is cached, from `docs/answers.md`: a request that names more is not. */
+/** All that a request can name where it is cached, from `docs/reference/answers.md`: a request that names more is not. */
 export const CACHED_NAMES: Readonly<Record<FurtherName, readonly string[]>> = {
   blocks: ['workchain', 'shard', 'seqno', 'root_hash', 'file_hash', 'mc_seqno', 'limit', 'offset', 'sort'],
   transactionsByMasterchainBlock: ['seqno', 'limit', 'offset', 'sort', 'x_no_address_book'],
