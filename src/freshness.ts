@@ -45,6 +45,8 @@ export interface Retained extends Instants {
   /** How long other caches had the answer before it was received, in whole seconds. */
   readonly ageValueSeconds: number;
   readonly meta: { readonly retention?: Retention | undefined };
+  /** It is of use for as long as it can be proven. */
+  readonly proof: Proof | undefined;
 }
 
 /** What an answer is good for at an instant: the first of these that holds. */
@@ -73,5 +75,6 @@ export function keptUntil(answer: Retained): number {
   const until = usableUntil(answer);
   const end = retentionEnd(answer);
   if (end === undefined) return until;
-  return Math.max(until, Math.min(until + (answer.meta.retention?.afterUse ?? 0), end));
+  const provenUntil = answer.proof === undefined ? until : answer.askedAt + answer.proof.keptMs;
+  return Math.max(until, Math.min(Math.max(until, provenUntil) + (answer.meta.retention?.afterUse ?? 0), end));
 }

@@ -211,7 +211,8 @@ export class TieredCache {
     const { memory, redis, purges } = this.#dependencies;
     if (entry.meta.isOfOtherChain === true) return false;
     // Until bans and Redis' time are known, the entry may be dated by a wrong clock.
-    const write = purges.isCurrent ? redis?.set(entry, lease?.token) : undefined;
+    const shared = entry.proof === undefined ? entry : { ...entry, proof: undefined };
+    const write = purges.isCurrent ? redis?.set(shared, lease?.token) : undefined;
     if (write === undefined) return false;
     const stored = write.then((outcome) => {
       // Another instance has stored a better entry. Memory reads it from Redis when the key is next asked for.

@@ -76,3 +76,38 @@ test.each([
     expect(cache.set(less, [])).toMatchObject({ outcome });
   },
 );
+
+test('an answer that blocks have proven is compared with the next one until it is a minute old, and Redis gets no proof', () => {
+  const clock = { now: 1000 };
+  const now = () => clock.now;
+  let isProven = true;
+  const set = vi.fn<RedisTier['set']>(() => undefined);
+  const cache = new TieredCache({
+    memory: new MemoryTier({ now, maxSizeBytes: 1_000_000, maxEntries: 10 }),
+    // The cast: a store needs no more of the tier.
+    redis: { set } as unknown as RedisTier,
+    purges: NOTHING_PURGED,
+    applyEvents: undefined,
+    hasReached: () => false,
+    olderAnswers: { look: () => {} },
+    isProven: () => isProven,
+    now,
+  });
+  const live = { lifetime: 400, staleWhileRevalidate: 0, staleIfError: 0 };
+  const meta = { retention: { afterUse: 10_000, sinceGiven: 60_000 } };
+  const ordered = (order: bigint) => ({ ...ranked(1), order });
+  const proof = { askedFrom: 1, accounts: ['0:AB'], until: 0, keptMs: 300_000 };
+  const newer = anEntry({ ...live, askedAt: 1000, freshUntil: 1400, meta, completeness: ordered(9n), proof });
+  const olderAt = (askedAt: number) =>
+    anEntry({ ...live, askedAt, freshUntil: askedAt + 400, meta, completeness: ordered(8n) });
+  expect(cache.set(newer, []).outcome).toBe('stored');
+  expect(set.mock.lastCall?.[0].proof).toBe(undefined);
+  expect(cache.lookInMemory(newer.key, [])).toMatchObject({ state: 'fresh' });
+  clock.now = 50_000;
+  expect(cache.lookInMemory(newer.key, [])).toMatchObject({ state: 'proven', tier: 'memory' });
+  isProven = false;
+  expect(cache.lookInMemory(newer.key, [])).toEqual({ state: 'miss', kept: newer });
+  expect(cache.set(olderAt(50_000), [])).toMatchObject({ outcome: 'regressed', kept: { askedAt: 1000 } });
+  clock.now = 61_000;
+  expect(cache.set(olderAt(61_000), []).outcome).toBe('stored');
+});
