@@ -98,7 +98,10 @@ describe('the log', () => {
       NETWORK: 'process-log',
       LOG_LEVEL: 'trace',
     });
+    // An indexer that answers others does not refuse the key: so the first requests are refused.
+    indexer.faults.inject(refusedKey(401));
     await askInAllWays(started.url);
+    indexer.faults.clear();
     for (const fault of [refusedKey(401), refusedKey(403), failed(500), { kind: 'reset' } as const]) {
       indexer.faults.inject(fault, { times: 1 });
       await askInAllWays(started.url);
