@@ -75,7 +75,7 @@ function lifetimeRows({ properties = {} }: z.core.JSONSchema.BaseSchema): string
     );
     const at = (name: string) => defaults.get(name) ?? '';
     const fresh = defaults.has('ageDivisor')
-      ? `the age / ${at('ageDivisor')}, ${at('shortestLifetime')} to ${at('longestLifetime')}`
+      ? `the age / ${at('ageDivisor')}, ${at('minLifetime')} to ${at('maxLifetime')}`
       : at('lifetime');
     const description = typeof of === 'object' ? (of.description ?? '') : '';
     return [`\`lifetimes.${kind}\``, fresh, at('staleWhileRevalidate'), at('staleIfError'), description];
