@@ -127,7 +127,8 @@ export class RequestHandler {
 
   /** Tells whoever follows the blocks what clients poll. */
   #countPoll({ operation }: Call, entry: Entry): void {
-    if (operation.evidence !== undefined) this.#dependencies.demand?.answered(entry.key, entry.etag);
+    const { demand } = this.#dependencies;
+    if (demand !== undefined && operation.evidence !== undefined) demand.answered(entry.key, entry.etag);
   }
 
   #read({ operation, rawQuery, headers }: ProxyRequest): KeyedCall {

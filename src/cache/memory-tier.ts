@@ -94,7 +94,8 @@ export class MemoryTier {
   /** The entry of a key, until its `keptUntil`, or for as long as it can be proven. Counts as a use. */
   get(key: string, now = this.#now()): Entry | undefined {
     const entry = this.#entries.get(key);
-    if (entry === undefined || now < inMemoryUntil(entry)) return entry;
+    // Most are fresh, and nothing ends before its freshness.
+    if (entry === undefined || now < entry.freshUntil || now < inMemoryUntil(entry)) return entry;
     this.#entries.delete(key);
     return undefined;
   }
