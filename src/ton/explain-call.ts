@@ -76,5 +76,6 @@ export function droppedInputs(operation: Operation, rawQuery: string, headers: R
 
 /** The rows of the table of lifetimes that an answer to a call can fall under; its body decides which one. */
 export function rulesOf({ operation, request }: Call): readonly LifetimeRule[] {
-  return [...operation.lifetimeRules(request), 'notFound'];
+  const rules = operation.lifetimeRules(request);
+  return operation.keepsNotFound === false ? rules : [...rules, 'notFound'];
 }

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { ProxyError } from '../../../src/errors.ts';
 import type { JsonObject } from '../../../src/json-object.ts';
 import { showsRow } from '../../../src/ton/evidence.ts';
+import { rulesOf } from '../../../src/ton/explain-call.ts';
 import { finalityOf } from '../../../src/ton/finality.ts';
 import { ACCOUNT, callOf, operationNamed, requestOf } from './requests.ts';
 
@@ -47,7 +48,9 @@ describe.each(OPERATIONS)('%s', (name) => {
   });
 
   test('keeps no 404', () => {
-    expect(finalityOf(callOf(name, `address=${ACCOUNT}`), 404, { error: 'not found' })?.rule).toBe('notKept');
+    const call = callOf(name, `address=${ACCOUNT}`);
+    expect(finalityOf(call, 404, { error: 'not found' })?.rule).toBe('notKept');
+    expect(rulesOf(call)).toEqual(['accountLive']);
   });
 
   test.each(['address=', 'address=,', `address=${ACCOUNT}&address=`, 'address'])(
