@@ -124,10 +124,10 @@ function answerTo(echo: Echo): { readonly status: number; readonly body: string 
     }
     case '/api/v3/blocks':
       return found({ blocks: [{ workchain: 0, seqno: 7 }], ...ending });
-    case '/api/v3/transactionsByMasterchainBlock':
     case '/api/v3/addressInformation':
     case '/api/v3/walletInformation':
       return found({ balance: '1', last_transaction_lt: '7', ...ending });
+    case '/api/v3/transactionsByMasterchainBlock':
     case '/api/v3/transactions':
     case '/api/v3/transactionsByMessage':
       return found({ transactions: random.chance(0.2) ? [] : [row], ...ending });
