@@ -6,7 +6,7 @@ export const DETAILS = {
   memory: 'a hit in memory',
   redis: 'a hit in Redis',
   proven: 'a hit in memory that blocks prove',
-  expired: 'not stored: its lifetime was over when it came',
+  expired: 'not stored: its lifetime was over when it arrived',
   'too-large': 'not stored: it is larger than the memory tier may hold',
   purged: 'not stored: it was purged while it was loaded',
   regressed: 'the answer was less complete than the cached one, which is served',

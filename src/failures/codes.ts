@@ -82,7 +82,7 @@ export const FAILURES = {
   'not-found': {
     status: 404,
     retryAfter: 'none',
-    operatorReads: 'clients ask for paths at which nothing is served',
+    operatorReads: 'clients request paths that are not served',
     clientReads: { usual: 'nothing is served at this path' },
   },
   // No 404 within the API: wallets read that as "nothing there". With a status of the indexer it said so itself.
@@ -102,7 +102,7 @@ export const FAILURES = {
   'not-cacheable': {
     status: 501,
     retryAfter: 'none',
-    operatorReads: 'clients ask further operations in a form that is not cached',
+    operatorReads: 'clients request further operations in a form that is not cached',
     clientReads: {
       usual: '{operation} is not cached so: {issues}; PASSTHROUGH=on passes such a request through',
       parameter:
@@ -122,7 +122,7 @@ export const FAILURES = {
   'too-many-requests': {
     status: 429,
     retryAfter: 'the wait',
-    operatorReads: 'clients ask for more than their limit',
+    operatorReads: 'clients exceed their limit',
     clientReads: {
       usual: 'too many {what} of one client: {perSecond} a second are answered',
       streams: 'too many streams of one client: {most} at once are accepted',

@@ -26,7 +26,7 @@ export const SHED = {
     operatorReads: '{indexer} fails, and its circuit breaker is open',
   },
   /** The client's time was over before the indexer was asked. */
-  deadline: crowded('the deadline passed before the indexer was asked'),
+  deadline: crowded('the deadline passed before the request could be sent'),
   /** The wait in the backlog would be longer than the client's patience. */
   'expected-wait': crowded('the wait for the indexer would be too long'),
   /** The indexer answered 429 for this key, or this path of what is passed through. */
@@ -35,7 +35,7 @@ export const SHED = {
     operatorReads: '{indexer} answers 429 for one key or path',
   },
   memory: {
-    clientReads: `${overloaded.clientReads.usual}: it has hardly any memory left`,
+    clientReads: `${overloaded.clientReads.usual}: it is nearly out of memory`,
     operatorReads: 'this process has hardly any memory left',
   },
   /** No connection to the indexer can be opened: descriptors, local ports or memory of this machine are used up. */

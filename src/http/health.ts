@@ -14,7 +14,7 @@ export const HEALTH: ReadonlyMap<string, HealthPath> = new Map([
   [
     '/healthz',
     {
-      summary: 'Whether the process lives',
+      summary: 'Liveness: 200 while the process runs',
       refused: {},
       answer: () => ({ status: 200, body: { status: 'ok' } }),
     },
@@ -22,7 +22,7 @@ export const HEALTH: ReadonlyMap<string, HealthPath> = new Map([
   [
     '/readyz',
     {
-      summary: 'Whether requests may be sent',
+      summary: 'Readiness: 503 after a signal to end',
       refused: { 503: 'Not yet, or no more' },
       answer: (isReady: boolean) => ({
         status: isReady ? 200 : 503,

@@ -115,13 +115,17 @@ export function addGauges(registry: Registry, sources: GaugeSources): void {
       return second === undefined ? 0 : (first?.share ?? 0);
     },
   );
-  add('upstream_expected_wait_seconds', 'How long a miss would wait for a slot at an indexer now.', ['operation'], () =>
-    operations.map((operation) => ({
-      value: admission.backlog.expectedWaitMs(operation) / 1000,
-      labels: { operation },
-    })),
+  add(
+    'upstream_expected_wait_seconds',
+    'Time that a miss would wait for a slot at an indexer now.',
+    ['operation'],
+    () =>
+      operations.map((operation) => ({
+        value: admission.backlog.expectedWaitMs(operation) / 1000,
+        labels: { operation },
+      })),
   );
-  gauge('redis_clock_offset_seconds', "How far the clock of Redis is ahead of this machine's.", () =>
+  gauge('redis_clock_offset_seconds', "Time by which the clock of Redis is ahead of this machine's.", () =>
     redis === undefined ? 0 : clock.aheadOfWallMs / 1000,
   );
   gauge('redis_pending_writes', 'Writes to Redis that are under way.', () => redis?.tier.pendingWrites ?? 0);
@@ -151,7 +155,7 @@ export function addGauges(registry: Registry, sources: GaugeSources): void {
   );
   said(
     'upstream_head_unchanged_seconds',
-    'How long the newest block of each indexer has been the same. Absent without head polls.',
+    'Time for which the newest block of each indexer has been the same. Absent without head polls.',
     ({ sameForMs }) => sameForMs,
   );
   ofIndexer(
@@ -166,21 +170,21 @@ export function addGauges(registry: Registry, sources: GaugeSources): void {
   );
   ofIndexer(
     'upstream_unresponsive',
-    'Whether an indexer does not answer head polls (1): how far it is behind is not known.',
+    '1 while an indexer does not answer head polls, so that its lag is unknown; else 0.',
     (it) => Number(it.head.isUnresponsive),
   );
-  ofIndexer('upstream_backup', 'Whether an indexer is a backup (1).', ({ route }) => Number(route.isBackup));
+  ofIndexer('upstream_backup', '1 if the indexer is a backup, else 0.', ({ route }) => Number(route.isBackup));
   ofIndexer(
     'upstream_lag_blocks',
     'The blocks by which each indexer is behind the newest.',
     ({ route }) => heads?.lag(route.index) ?? 0,
   );
-  ofIndexer('upstream_behind', 'Whether an indexer is too far behind (1) to be asked.', (it) =>
+  ofIndexer('upstream_behind', '1 while an indexer is too far behind to be used; else 0.', (it) =>
     Number(heads?.isBehind(it.route.index) === true),
   );
   add(
     'upstream_head_check_failed',
-    'Whether an indexer failed its head check (1): it lacks a block that it named, or follows another chain.',
+    '1 while an indexer fails its head check, because it lacks a block that it named or follows another chain; else 0.',
     ['upstream', 'reason'],
     () =>
       all.flatMap(({ name, head }) =>
@@ -193,15 +197,15 @@ export function addGauges(registry: Registry, sources: GaugeSources): void {
     'The longest time that a recent request to each indexer took.',
     ({ route }) => (route.health?.peakMs ?? 0) / 1000,
   );
-  ofIndexer('upstream_unhealthy', 'Whether requests to an indexer fail (1): the others are asked.', (it) =>
+  ofIndexer('upstream_unhealthy', '1 while requests to an indexer fail, so that the others are used; else 0.', (it) =>
     Number(it.route.health?.isHealthy === false),
   );
-  ofIndexer('upstream_paused', `Whether ${sentenceOf(SHED.paused)} and has not answered since (1).`, ({ pause }) =>
+  ofIndexer('upstream_paused', `1 after ${sentenceOf(SHED.paused)}, until it answers again; else 0.`, ({ pause }) =>
     Number(!pause.breaker.isClosed),
   );
   add(
     'circuit_breaker_open',
-    'Whether the circuit breaker of an operation at an indexer is open (1).',
+    '1 while the circuit breaker of an operation at an indexer is open; else 0.',
     ['upstream', 'operation'],
     () =>
       all.flatMap(({ name, breakers }) =>
@@ -213,7 +217,7 @@ export function addGauges(registry: Registry, sources: GaugeSources): void {
   );
   add(
     'upstream_operation_not_served',
-    'Whether an indexer said that it does not serve an operation (1).',
+    '1 while an indexer reports that it does not serve an operation; else 0.',
     ['upstream', 'operation'],
     () =>
       all.flatMap(({ name, notServed }) =>
@@ -228,7 +232,7 @@ export function addGauges(registry: Registry, sources: GaugeSources): void {
   );
   const { streams, proof } = sources;
   if (proof !== undefined) {
-    add('block_follower_state', 'Which of its states the follower of blocks is in (1).', ['state'], () =>
+    add('block_follower_state', '1 for the state of the block follower, 0 for the others.', ['state'], () =>
       FOLLOWER_STATES.map((state) => ({ value: Number(proof.state === state), labels: { state } })),
     );
     gauge('block_follower_seqno', 'The newest masterchain block that the follower has read; 0 while none is.', () =>
@@ -248,7 +252,7 @@ export function addGauges(registry: Registry, sources: GaugeSources): void {
   }
   if (push === undefined) return;
   const { connection, watches, subscription } = push;
-  gauge('stream_connected', 'Whether the stream is connected to (1).', () => Number(connection.isUp));
+  gauge('stream_connected', '1 while the stream is connected; else 0.', () => Number(connection.isUp));
   gauge('stream_watched_keys', 'Keys that clients poll and that the stream watches.', () => watches.polled().length);
   gauge('stream_subscribed_addresses', 'Addresses that the stream is subscribed to.', () => subscription.addresses);
 }

@@ -67,18 +67,18 @@ const noSockets = (message: string, cause: unknown): Line =>
 
 const STATES = {
   unhealthy: (upstream: string) =>
-    warn('the indexer is unhealthy: its requests fail, and the others are asked', { upstream }),
-  healthy: (upstream: string) => info('the indexer is healthy again, and is asked', { upstream }),
-  behind: (upstream: string) => warn('the indexer is behind: the others are asked', { upstream }),
-  'caught-up': (upstream: string) => info('the indexer has caught up, and is asked again', { upstream }),
+    warn('the indexer is unhealthy: its requests fail, so the other indexers are used', { upstream }),
+  healthy: (upstream: string) => info('the indexer is healthy again and in use', { upstream }),
+  behind: (upstream: string) => warn('the indexer is behind: the other indexers are used', { upstream }),
+  'caught-up': (upstream: string) => info('the indexer has caught up and is in use again', { upstream }),
   'lacks-block': (upstream: string) =>
     warn(
-      'the indexer failed its head check: it does not have the block that it named. Its 404s may be wrong, and others are asked where there are',
+      'the indexer failed its head check: it lacks a block that it named. Its 404s may be wrong; other indexers are used if there are any',
       { upstream },
     ),
   'other-chain': (upstream: string) =>
     warn(
-      'the indexer failed its head check: it follows another chain (global_id). Its head is refused, and others are asked where there are',
+      'the indexer failed its head check: it follows another chain (global_id). Its head is refused; other indexers are used if there are any',
       { upstream },
     ),
   'head-accepted': (upstream: string) => info('the indexer passes its head check again', { upstream }),
@@ -122,7 +122,7 @@ const answerLines = (
     const setting = backups.includes(indexer) ? 'UPSTREAM_BACKUP_API_KEY' : 'UPSTREAM_API_KEY';
     const { 'upstream-unauthorized': refused } = FAILURES;
     const got = refused.status;
-    const clients = isOne ? `clients get ${got}` : `the others are asked; clients get ${got} only if all fail`;
+    const clients = isOne ? `clients get ${got}` : `the other indexers are used; clients get ${got} only if all fail`;
     const message = `${sentenceOf(refused)}: check ${setting} (${clients})`;
     return about(topicOf(indexer), 'key', error(message, { upstream: indexer, ...fields }));
   };
@@ -165,20 +165,23 @@ const LINES: ByEvent<Line | undefined> = {
   'operation-served': ({ indexer, operation, isServed }) =>
     isServed
       ? info('the indexer serves this operation again', { upstream: indexer, operation })
-      : warn(`${notServedText(operation)}: clients get ${FAILURES['not-served'].status} where no other serves it`, {
-          upstream: indexer,
-          operation,
-        }),
+      : warn(
+          `${notServedText(operation)}: clients get ${FAILURES['not-served'].status} if no other indexer serves it`,
+          {
+            upstream: indexer,
+            operation,
+          },
+        ),
   'indexer-state': ({ indexer, state }) => STATES[state](indexer),
   'head-fell': ({ indexer, fall }) =>
     fall === undefined
-      ? info('the newest block of the indexer is no longer below the one that it had fallen from', {
+      ? info('the indexer has reached the block again from which its head fell back', {
           upstream: indexer,
         })
       : about(
           `head of ${indexer}`,
           '',
-          warn('answers from the past: the newest block of the indexer fell', {
+          warn('the newest block of the indexer fell back: clients get older answers than before', {
             upstream: indexer,
             fromSeqno: fall.from,
             toSeqno: fall.to,
@@ -192,7 +195,7 @@ const LINES: ByEvent<Line | undefined> = {
       : info('circuit breaker closed', { upstream: indexer, operation }),
   pause: ({ indexer, ...event }) =>
     event.state === 'begun'
-      ? warn(`${sentenceOf(SHED.paused)}: nothing is sent to it until it ends`, {
+      ? warn(`${sentenceOf(SHED.paused)}: no requests are sent to it until the pause ends`, {
           upstream: indexer,
           pauseMs: event.ms,
         })
@@ -201,7 +204,7 @@ const LINES: ByEvent<Line | undefined> = {
     about(
       `paused keys of ${indexer}`,
       '',
-      warn(`${sentenceOf(SHED['key-paused'])}: nothing is asked for it until the time that was asked for is over`, {
+      warn(`${sentenceOf(SHED['key-paused'])}: no requests are sent for it until its Retry-After is over`, {
         upstream: indexer,
         ...(isCached ? { key: loggedKey(key) } : { path: shownPath(key) }),
         pauseMs: ms,
@@ -220,12 +223,10 @@ const LINES: ByEvent<Line | undefined> = {
   bug: ({ error: err }) => error('this should not happen: please report it', { err }),
   'redis-transition': (event) =>
     event.state === 'connected' ? info('connected to Redis') : warn('no connection to Redis', { reason: event.reason }),
-  'redis-reason': ({ reason }) => warn('why Redis cannot be used', { reason }),
+  'redis-reason': ({ reason }) => warn('Redis cannot be used', { reason }),
   'redis-evicts-nothing': ({ problem }) => {
     const why = problem === 'no-maxmemory' ? 'no maxmemory is set' : 'its maxmemory-policy is noeviction';
-    return warn(
-      `nothing keeps Redis from filling up, because ${why}: set maxmemory and an eviction policy such as allkeys-lru`,
-    );
+    return warn(`Redis may fill up, because ${why}: set maxmemory and an eviction policy such as allkeys-lru`);
   },
   'redis-available': ({ operation, available, reason }) =>
     available
@@ -234,44 +235,44 @@ const LINES: ByEvent<Line | undefined> = {
   purged: ({ selector, value, notReached }) =>
     notReached === undefined
       ? info('purged', { [selector]: value })
-      : warn('purged in this instance alone: Redis did not accept the purge, which is sent again', {
+      : warn('purged in this instance only: Redis did not accept the purge, which is sent again', {
           [selector]: value,
           reason: notReached,
         }),
   'purges-followed': ({ bans }) => info('applied purges of other instances', { purges: bans }),
   'purges-available': ({ available, reason }) =>
     available
-      ? info('purges of other instances are followed through Redis again')
-      : warn('purges of other instances cannot be followed: entries in Redis are not used until they can', { reason }),
+      ? info('purges of other instances are read from Redis again')
+      : warn('purges of other instances cannot be read: entries in Redis are not used until they can', { reason }),
   'proxy-not-trusted': ({ address }) =>
     warn(
-      'all requests come from one address that names clients (X-Forwarded-For or the like), and count as one client: if it is your proxy, set TRUSTED_PROXIES',
+      'all requests come from one address that sends X-Forwarded-For or a similar header, and count as one client: if it is your proxy, set TRUSTED_PROXIES',
       { address },
     ),
   'client-not-named': ({ address, header }) =>
     warn(
-      `a trusted proxy names its clients by ${header} alone, and they count as one: let it send X-Forwarded-For, which alone is read`,
+      `a trusted proxy sends ${header} without X-Forwarded-For, so its clients count as one: let it send X-Forwarded-For`,
       { address, header },
     ),
   'client-limited': ({ client }) =>
-    about('limits of clients', '', warn('a client asks for more than its limit, and gets 429', { client })),
+    about('limits of clients', '', warn('a client exceeds its limit and gets 429', { client })),
   'greedy-client': ({ client, share }) =>
-    warn(
-      'one client has more than half of the requests that wait for the indexer: others go before it, and are served',
-      { client, share: Number(share.toFixed(2)) },
-    ),
+    warn('one client has more than half of the backlog: other clients go first and are served', {
+      client,
+      share: Number(share.toFixed(2)),
+    }),
   'block-follower': ({ state }) =>
     ({
-      resting: warn('blocks are not followed for 10 minutes: they were read too slowly to prove answers'),
-      idle: info('blocks are not followed any more: too few polls of accounts would be answered by it'),
-      behind: info('blocks are followed: answers about accounts can be proven'),
-      alive: info('blocks are followed: answers about accounts can be proven'),
+      resting: warn('the block follower rests for 10 minutes: it read blocks too slowly to prove answers'),
+      idle: info('the block follower stopped: it would answer too few polls of accounts'),
+      behind: info('the block follower started: it can prove answers about accounts'),
+      alive: info('the block follower started: it can prove answers about accounts'),
     })[state],
   'stream-connected': () => info('connected to the stream'),
   'stream-disconnected': ({ name, reason }) =>
     about(STREAM, name, warn('no connection to the stream: pending traces are polled', { reason })),
   'stream-refused': ({ name, error }) =>
-    about(STREAM, name, warn('the stream refused a subscription: what it names is polled', { error })),
+    about(STREAM, name, warn('the stream refused a subscription: its accounts are polled', { error })),
   'stream-bad-frame': ({ name }) =>
     about(STREAM, name, warn('the stream sent a message that cannot be read: it is ignored')),
   'client-stream': ({ result }) =>

@@ -201,7 +201,7 @@ function countRedis(counters: EventCounters): void {
 
 function showRedis(counters: EventCounters, purges: KnownPurges): void {
   const is = { connected: false, read: true, write: true };
-  const help = 'Whether Redis is used (1), or not, because it is not connected or fails (0).';
+  const help = '1 while Redis is used; 0 while it is not connected or fails.';
   addMetric(counters.registry, 'redis_available', help, 'gauge', ['call'], () => [
     // What Redis holds is not used while it may be purged.
     { value: Number(is.connected && is.read && purges.isCurrent), labels: { call: 'read' } },
@@ -223,7 +223,7 @@ function countRest(counters: EventCounters): void {
 }
 
 function countClientStreams(counters: EventCounters): void {
-  const help = 'Requests of clients to the Streaming API, by the status of their answer or why they failed.';
+  const help = 'Requests of clients to the Streaming API, by the status of their answer or the reason why they failed.';
   counters.count('client_stream_requests_total', help, ['result'], {
     'client-stream': ({ result }) => [String(result)],
   });

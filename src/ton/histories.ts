@@ -12,5 +12,5 @@ export function shorterHistories<Indexer>(firstBlocks: ReadonlyMap<Indexer, numb
 
 /** What operators read about an indexer whose history is shorter than that of another one. */
 export function shorterHistoryText(indexer: string, first: number): string {
-  return `${indexer}'s history begins at block ${first}: give all indexers the same`;
+  return `${indexer}'s history begins at block ${first}: give all indexers the same history`;
 }

@@ -84,7 +84,7 @@ describe('check-config --connect', () => {
     firstOf(other, 1002);
     const { host } = new URL(other.url);
     expect(await lacking({ UPSTREAM_URL: url })).toEqual([
-      [`indexer ${host}`, `${host}'s history begins at block 1002: give all indexers the same`],
+      [`indexer ${host}`, `${host}'s history begins at block 1002: give all indexers the same history`],
     ]);
     expect(await lacking({ UPSTREAM_URL: indexer.url, UPSTREAM_BACKUP_URL: other.url })).toEqual([]);
   });

@@ -8,7 +8,7 @@ import { startProxy } from '../support/start-proxy.ts';
 import { startEndingWorld } from './faulty-world.ts';
 import { Replicas } from './replicas.ts';
 
-const REMEDY = 'start its API with -redis, and the emulator beside it';
+const REMEDY = 'start its API with -redis, together with the emulator';
 const askedFor = ({ indexer }: World) => indexer.requests.count('pendingTraces');
 
 /** An error of the API that is not one of what is not served. */

@@ -84,7 +84,7 @@ it('of two indexers the history of one is shorter: log and status page say which
     second?.faults.inject({ kind: 'head', first: 1002 }, info);
   };
   await using replicas = await Replicas.start({ prepare });
-  const said = `127.0.0.1:${replicas.ports[1]}'s history begins at block 1002: give all indexers the same`;
+  const said = `127.0.0.1:${replicas.ports[1]}'s history begins at block 1002: give all indexers the same history`;
   expect(replicas.proxy.log.filter(({ msg }) => msg === said)).toHaveLength(1);
   await expect
     .poll(async () => JSON.parse((await replicas.proxy.askAdmin('/status.json')).text).verdict, { timeout: 20_000 })

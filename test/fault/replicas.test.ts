@@ -32,7 +32,7 @@ describe('of two indexers', () => {
     expect(statuses((await Promise.all(loads)).flat())).toEqual(RIGHT);
     expect(await replicas.metricOf(0, 'unhealthy')).toBe(1);
     expect(replicas.proxy.log.map(({ msg }) => msg)).toContain(
-      'the indexer is unhealthy: its requests fail, and the others are asked',
+      'the indexer is unhealthy: its requests fail, so the other indexers are used',
     );
     const revived = await replicas.revive(0);
     await vi.waitFor(
@@ -95,7 +95,7 @@ describe('of two indexers', () => {
       }),
       expect.objectContaining({
         upstream: indexer,
-        msg: 'the indexer is unhealthy: its requests fail, and the others are asked',
+        msg: 'the indexer is unhealthy: its requests fail, so the other indexers are used',
       }),
     ]);
   });

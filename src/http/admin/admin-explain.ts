@@ -14,7 +14,7 @@ export interface AdminExplainDependencies {
 const ACCEPTED = 'target, the URL or query to explain, and any number of header, each "Name: value"';
 
 const DESCRIBED: Described = {
-  summary: 'What a request means here, and what is cached for it',
+  summary: 'How toncache reads a request, and the answers that are cached for it',
   query: {
     target: { description: 'The URL or query to explain', required: true, schema: { type: 'string' } },
     header: { description: 'Its headers, each "Name: value"', required: false, schema: { type: 'array' } },

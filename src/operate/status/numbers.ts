@@ -86,7 +86,7 @@ export function readNumbers(samples: readonly [Samples, ...Samples[]]) {
     newestSeqno: newest.sum('newest_masterchain_seqno') || undefined,
     /** How old it was when it was named, negative if it is ahead of our clock; `undefined` while nobody asks for it. */
     newestAgeSeconds: leastOf(valuesOf(newest, 'upstream_head_age_seconds')),
-    /** How far the clock of Redis is ahead of this machine's. */
+    /** Time by which the clock of Redis is ahead of this machine's. */
     redisAheadSeconds: newest.sum('redis_clock_offset_seconds'),
     /** Each of several indexers; empty where there is one. */
     upstreams: indexersIn(growth),

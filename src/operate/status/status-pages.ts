@@ -48,7 +48,7 @@ export interface StatusMessage extends StatusMoment {
 }
 
 const STATUS: Described = {
-  summary: 'What the status page shows: the last moment',
+  summary: 'The data of the status page: the last moment',
   query: {
     since: { description: 'Epoch milliseconds: also the moments after', required: false, schema: { type: 'integer' } },
   },

@@ -103,6 +103,6 @@ export const pendingTraces = operation({
   chainPoint: () => NO_POINT,
   tags: (request) => tagsOfParameters(request, { account: 'account', ext_msg_hash: 'hash' }),
   cheapQuery: [['ext_msg_hash', NO_HASH]],
-  remedy: 'start its API with -redis, and the emulator beside it',
+  remedy: 'start its API with -redis, together with the emulator',
   watching: { watchableIn, accountsIn },
 });

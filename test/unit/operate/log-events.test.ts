@@ -67,8 +67,11 @@ describe('the log', () => {
 
   it.each([
     [{ isOne: true, backups: [] }, 'check UPSTREAM_API_KEY (clients get 502)'],
-    [{ isOne: false, backups: [] }, 'check UPSTREAM_API_KEY (the others are asked; clients get 502 only if all fail)'],
-    [{ isOne: false, backups: [indexer] }, 'check UPSTREAM_BACKUP_API_KEY (the others are asked; '],
+    [
+      { isOne: false, backups: [] },
+      'check UPSTREAM_API_KEY (the other indexers are used; clients get 502 only if all fail)',
+    ],
+    [{ isOne: false, backups: [indexer] }, 'check UPSTREAM_BACKUP_API_KEY (the other indexers are used; '],
   ])('says once a minute that a key is refused, which one, and what clients get: %j', (indexers, words) => {
     events = new EventHub();
     logEvents(createLogger('info', { write: (line) => void said.push(JSON.parse(line)) }), () => now, events, indexers);

@@ -65,7 +65,7 @@ describe('the verdict', () => {
       'there are more requests than the indexer can answer',
     ],
     [
-      'clients ask for more than their limit',
+      'clients exceed their limit',
       [ANSWERED, 'requests_refused_total code=too-many-requests 80'],
       'all others are answered',
       '10.0.7.0/24 asks for more than its limit',
@@ -367,7 +367,7 @@ describe('the verdict', () => {
       'the history of an indexer is shorter than that of another one',
       [ANSWERED, 'upstream_first_seqno upstream=a 5', 'upstream_first_seqno upstream=b 1006'],
       'all are answered',
-      "b's history begins at block 1006: give all indexers the same",
+      "b's history begins at block 1006: give all indexers the same history",
     ],
     [
       'the histories of two indexers are shorter than that of a third one',
@@ -378,7 +378,7 @@ describe('the verdict', () => {
         'upstream_first_seqno upstream=c 7000',
       ],
       'all are answered',
-      "a's history begins at block 5000: give all indexers the same; c's history begins at block 7000: give all indexers the same",
+      "a's history begins at block 5000: give all indexers the same history; c's history begins at block 7000: give all indexers the same history",
     ],
     [
       'histories that are nearly the same, and that of a backup',
