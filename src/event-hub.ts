@@ -23,7 +23,7 @@ export type AppEvent =
   | { readonly name: 'client-not-named'; readonly address: string; readonly header: string }
   /** One client had more than half of what waits for the indexer for 10 s; shown as operators may see it. */
   | { readonly name: 'greedy-client'; readonly client: string; readonly share: number }
-  /** A request was refused because its client asks for more than its limit; shown as operators may see it. */
+  /** A request was refused because its client exceeds its limit; shown as operators may see it. */
   | { readonly name: 'client-limited'; readonly client: string }
   /** A connection of a client was refused: as many are open as may be. */
   | { readonly name: 'connection-refused' }

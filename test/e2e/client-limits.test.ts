@@ -92,7 +92,7 @@ it.each([
     20,
     'degraded',
     'all others are answered',
-    '192.0.2.0/24 asks for more than its limit',
+    '192.0.2.0/24 exceeds its limit',
   ],
   [
     'red when most requests are, as behind a proxy that is not trusted',
@@ -100,7 +100,7 @@ it.each([
     4,
     'refusing',
     'refusing 64 %',
-    '192.0.2.0/24 asks for more than its limit: if that is your proxy, set TRUSTED_PROXIES',
+    '192.0.2.0/24 exceeds its limit: if that is your proxy, set TRUSTED_PROXIES',
   ],
 ])('a client that is limited is %s', async (_, refused, others, level, summary, cause) => {
   await using world = await start({ requestsPerSecond: 3 });

@@ -47,7 +47,7 @@ const SECTIONS: Readonly<Record<string, string>> = {
 /** Where an indexer, or each of several, says of its chain what is not so. */
 export const FAILED_HEAD_CHECK: Readonly<Record<HeadFault, Cause>> = {
   'lacks-block': {
-    cause: 'the indexer does not have the block that it named: what it says is not there may be there',
+    cause: 'the indexer lacks a block that it named, so its 404s may be wrong',
     runbook: 'the-indexer-lacks-blocks',
   },
   'other-chain': {
@@ -61,7 +61,7 @@ export function greedyIn(after: Samples): Cause | undefined {
   const part = after.sum('top_client_queued_ratio');
   if (part <= GREEDY_PART || after.sum('queued_clients') < 2 || after.sum('upstream_requests_queued') < FEWEST_WAITING)
     return undefined;
-  return ofOneClient('has', part, 'what waits for the indexer');
+  return ofOneClient('has', part, 'the backlog');
 }
 
 /** Why requests are shed for this reason; where there are too many of them, whose they are. */
@@ -70,7 +70,7 @@ export function whyShed(reason: string, growth: Growth, failures: Failures): Cau
   const section = SECTIONS[reason];
   const part = growth.after.sum('top_client_requests_ratio');
   // What waits does not show it: the backlog of an indexer that is full is short.
-  if (section === undefined && part > GREEDY_PART) return ofOneClient('asks for', part, 'what memory does not answer');
+  if (section === undefined && part > GREEDY_PART) return ofOneClient('sends', part, 'the requests that memory does not answer');
   const words = sentenceOf(isShedReason(reason) ? SHED[reason] : FAILURES.overloaded);
   const isPause = reason === 'paused' || reason === 'key-paused';
   const cause = isPause ? withReason(words, reasonOf('upstream-rate-limited', growth.after, failures)) : words;

@@ -51,7 +51,7 @@ function unresponsiveIn(growth: Growth, failures: Failures): Cause | undefined {
     .find((indexer) => refusesKey(indexer, failures));
   if (refusing !== undefined) return { cause: whatItDoes(refusing, growth, failures, 'the indexer'), runbook: FAILS };
   const names = unresponsive.map(({ labels }) => labels['upstream']).join(' and ');
-  const cause = `${names} is unresponsive: it does not answer head polls, and how far it is behind is not known`;
+  const cause = `${names} is unresponsive: it does not answer head polls, so its lag is unknown`;
   return { cause, runbook: UNRESPONSIVE };
 }
 

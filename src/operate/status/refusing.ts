@@ -61,16 +61,16 @@ function whyUnanswered(growth: Growth, failures: Failures): Cause {
     : whyFailed(code, growth, failures);
 }
 
-/** `10.0.7.0/24 asks for more than its limit`. */
+/** `10.0.7.0/24 exceeds its limit`. */
 export function whoIsLimited({ limited }: Failures): string {
   const [first, ...others] = limited;
   if (first === undefined) return sentenceOf(FAILURES['too-many-requests']);
-  if (others.length === 0) return `${first} asks for more than its limit`;
+  if (others.length === 0) return `${first} exceeds its limit`;
   const shown = limited.slice(0, MOST_NETWORKS);
   const rest = limited.length - shown.length;
   const names =
     rest === 0 ? `${shown.slice(0, -1).join(', ')} and ${shown.at(-1)}` : `${shown.join(', ')} and ${rest} more`;
-  return `${names} ask for more than their limits`;
+  return `${names} exceed their limits`;
 }
 
 /**

@@ -110,7 +110,7 @@ function pastIn(after: Samples): Impairment | undefined {
   if (fallen > 0) {
     const { value: from = 0, labels } =
       ofReplicas(after, 'upstream_head_rollback_from_seqno')[blocks.indexOf(fallen)] ?? {};
-    const of = blocks.length > 1 ? ` of ${labels?.['indexer']}` : '';
+    const of = blocks.length > 1 ? ` of ${labels?.['upstream']}` : '';
     const cause = `the newest block${of} fell from ${grouped(from)} to ${grouped(from - fallen)}`;
     return { summary: 'answers from the past', cause, runbook: 'the-newest-block-fell-back' };
   }

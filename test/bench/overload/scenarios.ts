@@ -67,7 +67,7 @@ const ONE_STUCK: Rates = { ...NO_RATES, pendingTraces: 26, adjacentTransactions:
 /** Longer than a request that is slow takes. */
 const STUCK_SECONDS = 20;
 
-/** What one client asks for that asks for much. */
+/** What one client sends that asks for much. */
 const BLOCKS: Rates = { ...NO_RATES, masterchainBlockShards: 1 };
 const SLOW_BLOCKS: Rates = { ...NO_RATES, slowShards: 1 };
 const PASSED: Rates = { ...NO_RATES, passThrough: 1 };

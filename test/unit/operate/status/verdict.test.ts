@@ -68,7 +68,7 @@ describe('the verdict', () => {
       'clients exceed their limit',
       [ANSWERED, 'requests_refused_total code=too-many-requests 80'],
       'all others are answered',
-      '10.0.7.0/24 asks for more than its limit',
+      '10.0.7.0/24 exceeds its limit',
     ],
     [
       'most requests are beyond the limit of their client, and so are misses',
@@ -79,7 +79,7 @@ describe('the verdict', () => {
         'request_failures_total code=too-many-requests 30',
       ],
       'refusing 50 %',
-      '10.0.7.0/24 asks for more than its limit: if that is your proxy, set TRUSTED_PROXIES',
+      '10.0.7.0/24 exceeds its limit: if that is your proxy, set TRUSTED_PROXIES',
     ],
     [
       'the indexer fails beside a client that is limited',
@@ -204,7 +204,7 @@ describe('the verdict', () => {
       'the indexer lacks the block that it named',
       [ANSWERED, 'upstream_head_check_failed upstream=a reason=lacks-block 1'],
       'serving what is cached',
-      'the indexer does not have the block that it named: what it says is not there may be there',
+      'the indexer lacks a block that it named, so its 404s may be wrong',
     ],
     [
       'the indexer follows another chain',
@@ -361,7 +361,7 @@ describe('the verdict', () => {
       'an indexer does not say its head',
       [ANSWERED, 'upstream_unresponsive upstream=a 1', 'upstream_unresponsive upstream=b 0'],
       'all are answered',
-      'a is unresponsive: it does not answer head polls, and how far it is behind is not known',
+      'a is unresponsive: it does not answer head polls, so its lag is unknown',
     ],
     [
       'the history of an indexer is shorter than that of another one',
@@ -431,7 +431,7 @@ describe('the verdict', () => {
       'others wait because of one client',
       [ANSWERED, 'top_client_queued_ratio 0.83', 'queued_clients 5', 'upstream_requests_queued 200'],
       'others wait because of one client',
-      'one client has 83 % of what waits for the indexer',
+      'one client has 83 % of the backlog',
     ],
     [
       'what is shed is most of all of one client, and little waits because it is shed',
@@ -446,10 +446,10 @@ describe('the verdict', () => {
         'upstream_requests_queued 5',
       ],
       'refusing 10 %',
-      'one client asks for 95 % of what memory does not answer',
+      'one client sends 95 % of the requests that memory does not answer',
     ],
     [
-      'one client asks for most, and requests are shed because a pause was asked for',
+      'one client sends most, and requests are shed because a pause was asked for',
       [
         ANSWERED,
         'requests_total outcome=failed 10',
@@ -473,7 +473,7 @@ describe('the verdict', () => {
       'refusing 10 %',
       'the indexer answers 429 for one key or path',
     ],
-    ['one client asks for most, and all are answered', [ANSWERED, 'top_client_requests_ratio 0.95'], 'serving', ''],
+    ['one client sends most, and all are answered', [ANSWERED, 'top_client_requests_ratio 0.95'], 'serving', ''],
     [
       'memory evicts what is fresh, and most answers are not in it',
       [
@@ -567,6 +567,18 @@ describe('the verdict', () => {
       ],
       'answers from the past',
       'the newest block fell from 62,000,000 to 61,998,750',
+    ],
+    [
+      'the heads of both indexers fell back',
+      [
+        ANSWERED,
+        'upstream_head_rollback_blocks upstream=a 1250',
+        'upstream_head_rollback_from_seqno upstream=a 62000000',
+        'upstream_head_rollback_blocks upstream=b 1240',
+        'upstream_head_rollback_from_seqno upstream=b 62000000',
+      ],
+      'answers from the past',
+      'the newest block of b fell from 62,000,000 to 61,998,760',
     ],
     [
       'the head of one of two indexers fell back',
