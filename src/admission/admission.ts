@@ -15,28 +15,28 @@ import type { Lane } from './lane.ts';
 import type { MemoryPressure } from './memory-pressure.ts';
 import { guardsOf, hasSlot, type Route, rateOf, refusalBy } from './route.ts';
 
-/** The right to send one request to the indexer. To be freed by who has it; each call after the first does nothing. */
+/** The right to send one request to the indexer. Its holder frees it; each call after the first does nothing. */
 export interface Ticket {
-  /** The indexer that it is to be sent to. */
+  /** The indexer that gets the request. */
   readonly route: Route;
   /**
-   * To be called right before the request is sent: asks memory and guards once more. With any result but `go`, the ticket
-   * is free.
+   * Call right before the request is sent: checks memory and guards once more. With any result but `go`, the ticket is
+   * free.
    */
   send(): Sent;
   /**
-   * Tells circuit breakers, pause and health what came of the request, when that is known. `retryAfterMs`: the time that
-   * was asked for with `rate-limited`.
+   * Reports the outcome of the request to circuit breakers, pause and health, when it is known. `retryAfterMs`: the
+   * `Retry-After` of a `rate-limited` request.
    */
   learn(outcome: Outcome, retryAfterMs?: Ms): void;
   /**
-   * Gives the slot back, which goes to the next request: to be called when the request has ended and, if its answer is
-   * stored, after that, because the next one looks into memory then. An outcome that was not told is `unknown`.
+   * Gives the slot back, so that the next request gets it. Call when the request has ended and, if its answer is
+   * stored, after the store: the next request looks into memory then. An outcome that was not reported is `unknown`.
    */
   free(): void;
 }
 
-/** What came of a request to enter. */
+/** The result of a request to enter. */
 export type Entered = Ticket | Refusal;
 
 type Sent = 'go' | Refusal;
@@ -48,24 +48,25 @@ export interface AdmissionDependencies {
 }
 
 const NO_FREE_SLOT: Refusal = { reason: 'no-free-slot', retryAfterMs: 0 };
-const NO_FREE_TURN: Refusal = { reason: 'rate-limit', retryAfterMs: 0 };
+const NO_FREE_RESERVATION: Refusal = { reason: 'rate-limit', retryAfterMs: 0 };
 
-/** A request is to wait in the backlog: in its own lane, or in the lane of the backups. */
+/** A request waits in the backlog: in its own lane, or in the lane of the backups. */
 interface Waits {
   readonly waitsIn: Lane;
 }
 
 /**
- * The one door to the indexers, for the operations and for what is passed through. A request is refused on arrival, in
- * the same tick of the event loop, or gets a ticket after a wait:
+ * The one door to the indexers, for operations and for passed-through requests. A request is refused in the same tick
+ * of the event loop, or gets a ticket, perhaps after a wait:
  *
- * 1. memory, pause, circuit breaker and backlog are asked, without taking anything;
- * 2. it takes a slot at one of the indexers, and a turn of its rate if that is limited, or waits in the backlog for both;
- *    a refresh never waits; before a client is refused, a backup is asked;
- * 3. `ticket.send()` asks memory, pause and circuit breaker again, and takes the passes of pause and circuit breaker.
+ * 1. The door checks memory, pause, circuit breaker and backlog, without taking anything.
+ * 2. The request takes a slot at one of the indexers, and a reservation of its rate if the rate is limited, or waits in
+ *    the
+ *    backlog for both. A refresh never waits. Before a client is refused, the backups are tried.
+ * 3. `ticket.send()` checks memory, pause and circuit breaker again, and takes the passes of pause and circuit breaker.
  *
- * A slot that becomes free is handed to a waiter and never released to be competed for: otherwise a newcomer could take
- * it, and the waiter would go back to the end of the queue. So is the turn of a ticket that ends without being sent.
+ * A free slot is handed to a waiter and never released for competition: otherwise a new request could take it, and the
+ * waiter would go back to the end of the queue. The same applies to the reservation of a ticket that ends unsent.
  */
 export class Admission {
   /** The requests that wait for a slot. */
@@ -83,13 +84,13 @@ export class Admission {
     return this.#inFlight;
   }
 
-  /** Why a request would be refused if it came now; takes nothing. To be called before a client's body is read. */
+  /** Why a request would be refused now; takes nothing. Call before a client's body is read. */
   refusal(request: RouteRequest): Refusal | undefined {
     const decided = this.#decide(this.#dependencies.routes.elsewhere(request));
     return 'reason' in decided ? decided : undefined;
   }
 
-  /** Gives a ticket, at once or after a wait, or says why it is refused. Never rejects. */
+  /** Gives a ticket, immediately or after a wait, or returns the refusal. Never rejects. */
   enter(given: EntryRequest): Entered | Promise<Entered> {
     const { routes, backlog } = this.#dependencies;
     const { operation, clients, sentFor } = given;
@@ -106,10 +107,10 @@ export class Admission {
     const rate = rateOf(route, request);
     if (rate === undefined || rate.isHere) takeFor(request, decided);
     else {
-      // A refresh does not wait, but only Redis knows whether a turn is free.
+      // A refresh does not wait, but only Redis knows whether a reservation is free.
       route.slots.take(operation, client);
-      return rate.takeFree().then((hasTurn) => {
-        if (hasTurn) return this.#ticket(request, decided);
+      return rate.takeFree().then((hasReservation) => {
+        if (hasReservation) return this.#ticket(request, decided);
         this.#release(request, decided, false);
         return { reason: 'rate-limit', retryAfterMs: rate.expectedWaitMs(0) };
       });
@@ -132,9 +133,9 @@ export class Admission {
     });
     const route = backlog.hasWaiting(request) ? undefined : routes.choose(free, request);
     if (route !== undefined) return { route, client };
-    if (!lane.waits) return withSlot.length > 0 && free.length === 0 ? NO_FREE_TURN : NO_FREE_SLOT;
+    if (!lane.waits) return withSlot.length > 0 && free.length === 0 ? NO_FREE_RESERVATION : NO_FREE_SLOT;
     const waits = { waitsIn: lane };
-    // What is free goes to those who wait, and if they may not have it, to this one.
+    // Waiters get free slots first, and this request gets those that no waiter may have.
     if (free.length > 0) return waits;
     const refusal = backlog.refusal(request);
     if (refusal === undefined) return waits;

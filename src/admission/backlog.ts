@@ -2,29 +2,29 @@ import type { Routes } from '../fleet/routes.ts';
 import type { MonotonicMs, Ms } from '../time-units.ts';
 import { ABANDONED, type Abandonable, type EntryRequest, type Refusal, type RouteRequest } from './guard.ts';
 import { FIRST_TRY } from './lane.ts';
-import { hasSlot, type Route, rateOf, slotWaitMs, turnWaitMs } from './route.ts';
+import { hasSlot, type Route, rateOf, reservationWaitMs, slotWaitMs } from './route.ts';
 import { ShortPatience } from './short-patience.ts';
 import { type WaitingQueue, WaitingQueues } from './waiting-queues.ts';
 
 export interface BacklogDependencies {
   readonly now: () => MonotonicMs;
   readonly routes: Routes;
-  /** How long a client waits for a slot and a turn. */
+  /** The time for which a client waits for a slot and a reservation. */
   readonly patienceMs: Ms;
-  /** The same for newcomers under overload. */
+  /** The same for new requests under overload. */
   readonly shortPatienceMs: Ms;
-  /** The most requests that may wait. */
+  /** The maximum number of waiting requests. */
   readonly maxWaiting: number;
 }
 
-/** A slot, and a turn of the rate where there is one, that were taken for a request. */
+/** A slot, and a reservation of the rate if it is limited, that a request has taken. */
 export interface Grant {
   readonly route: Route;
-  /** Whose slot it is; nobody's for a refresh. */
+  /** The client that holds the slot; absent for a refresh. */
   readonly client: string | undefined;
 }
 
-/** How a wait ended. */
+/** The result of a wait. */
 type Waited = Grant | Refusal;
 
 interface Waiter {
@@ -35,7 +35,7 @@ interface Waiter {
 
 type Queue = WaitingQueue<Waiter>;
 
-/** Who goes next of a queue, and how its wait ends. */
+/** The next waiter of a queue, and the result of its wait. */
 interface Candidate {
   readonly waiter: Waiter;
   readonly waited: Waited;
@@ -43,39 +43,41 @@ interface Candidate {
   readonly rank: number;
 }
 
-/** Of those that need a turn of a rate: whose client had none in this round, whose client had one, and second tries. */
-const [TURN_DUE, TURN_HAD, SECOND_TRY] = [2, 3, 4];
+/**
+ * Ranks of waiters that need a reservation: the client had none in this round, the client had one, and second tries.
+ */
+const [RESERVATION_DUE, RESERVATION_HAD, SECOND_TRY] = [2, 3, 4];
 
 /**
- * A round ends after this part of the patience if new clients keep joining it: else a client's second request would wait as
- * long as they come.
+ * If new clients keep joining a round, it ends after this part of the patience: otherwise a client's second request
+ * would wait for as long as new clients come.
  */
 const LONGEST_ROUND = 1 / 3;
 
 /**
- * The requests that wait for a slot, and for a turn where the rate is limited: for each operation a queue that is fair
- * between clients. A newcomer is refused on arrival, or waits:
+ * The requests that wait for a slot, and for a reservation if the rate is limited. Each operation has a queue that is
+ * fair between clients. A new request is refused immediately, or waits:
  *
- *   expected wait = those that would go before it * slot time of the operation / slots that the operation uses
- *   or, if that is longer: time until the next turn of the rate + those that would go before it * 1 / rate
+ *   expected wait = requests ahead of it * slot time of the operation / slots that the operation uses
+ *   or, if that is longer: time until the next reservation + requests ahead of it * 1 / rate
  *
- * A free slot goes to operations below their share first. A turn goes to clients in rounds, whatever operation they ask
- * for: no client has a second one while another that waits has had none. Otherwise operations go in rotation. The rate is
- * asked for a turn only while somebody waits who has a slot. The rounds of slots and of turns end at the latest together,
- * after a third of the patience. A client without waiting requests is forgotten: when it comes back, it is new.
+ * A free slot goes to operations below their share first. Reservations go to clients in rounds, across operations: no
+ * client gets a second one while another waiting client has had none. Otherwise operations go in rotation. The backlog
+ * wants a reservation only while a waiter has a slot. The rounds of slots and of reservations end together, after a
+ * third of the patience at most. A client without waiting requests is forgotten: when it comes back, it is new.
  *
- * A newcomer is refused when its expected wait is longer than its patience, or the backlog is full. While the slot time
- * is not known, no expected wait is too long: a burst is not refused. After a refusal newcomers have the
- * {@link ShortPatience}. A waiter keeps its whole patience, and gives up only if the indexer has become that much slower,
- * or if clients that wait for less go before it.
+ * A new request is refused if its expected wait is longer than its patience, or if the backlog is full. While the slot
+ * time is unknown, no expected wait is too long: a burst is not refused. After a refusal new requests have the {@link
+ * ShortPatience}. A waiter keeps its whole patience. It gives up only if the indexer has become that much slower, or if
+ * clients with a shorter wait go before it.
  */
 export class Backlog {
   readonly #dependencies: BacklogDependencies;
   readonly #queues = new WaitingQueues<Waiter>();
-  /** By what waits: the requests of one flight wait one after the other. */
+  /** By flight: the requests of one flight wait one after the other. */
   readonly #waiters = new Map<Abandonable, Waiter>();
-  /** The clients that have had a turn of the rate in this round, and wait for another one. */
-  readonly #hadTurn = new Set<string>();
+  /** The clients that had a reservation in this round, and wait for another one. */
+  readonly #hadReservation = new Set<string>();
   #roundsEndAt: MonotonicMs = Number.NEGATIVE_INFINITY;
   readonly #short: ShortPatience;
 
@@ -84,22 +86,22 @@ export class Backlog {
     this.#short = new ShortPatience(dependencies.now);
   }
 
-  /** Requests that wait now. */
+  /** The number of waiting requests. */
   get size(): number {
     return this.#waiters.size;
   }
 
-  /** Whom each of the requests waits for. */
+  /** The clients that wait for each request. */
   *clients(): Generator<Iterable<string>> {
     for (const { request } of this.#waiters.values()) yield request.clients;
   }
 
-  /** Whether requests wait in the queue of this one. */
+  /** True if requests wait in the same queue as this one. */
   hasWaiting(request: RouteRequest): boolean {
     return this.#queues.of(request).waiting.size > 0;
   }
 
-  /** How long a request for an operation that comes now would wait behind all others. 0 while that is not known. */
+  /** The expected wait of a new request for an operation, behind all others; 0 while it is unknown. */
   expectedWaitMs(operation: string): Ms {
     return this.#expected({ operation, clients: [], lane: FIRST_TRY }).retryAfterMs;
   }
@@ -113,13 +115,13 @@ export class Backlog {
     return expected.retryAfterMs > (isShort ? shortPatienceMs : patienceMs) ? expected : undefined;
   }
 
-  /** To be called when a request is refused. */
+  /** Call when a request is refused. */
   refused(request: RouteRequest): void {
     const { name, waiting } = this.#queues.of(request);
     if (waiting.size > 0) this.#short.refused(name, request.clients, this.#queues.haveWaiting(request));
   }
 
-  /** Waits for a slot and a turn, which the request may get at once. Never rejects. */
+  /** Waits for a slot and a reservation, which the request may get immediately. Never rejects. */
   wait(request: EntryRequest): Promise<Waited> {
     const { sentFor } = request;
     const { signal } = sentFor;
@@ -133,7 +135,7 @@ export class Backlog {
         this.#waiters.delete(sentFor);
         if ('route' in waited) waiting.go(waiter);
         else waiting.remove(waiter);
-        this.#forgetTurns(request);
+        this.#forgetReservations(request);
         if (waiting.clients <= 1) this.#short.calmed(name, this.size === 0);
         resolve(waited);
       };
@@ -155,7 +157,8 @@ export class Backlog {
   }
 
   /**
-   * Another client joins a flight: its request takes the better one of their places. Nothing where no request of it waits.
+   * Another client joins a flight: the flight's request takes the better one of their places. Does nothing if none of
+   * its requests waits.
    */
   join(flight: Abandonable, client: string): void {
     const waiter = this.#waiters.get(flight);
@@ -163,8 +166,8 @@ export class Backlog {
   }
 
   /**
-   * Hands free slots, and turns that are here, to those who wait, ends the waits of those that no indexer may be sent now,
-   * and asks for turns while anybody waits who has only a slot.
+   * Hands free slots, and reservations whose time has come, to waiters. Ends the waits of requests that no indexer may
+   * get now. Requests reservations while any waiter has only a slot.
    */
   readonly handOut = (): void => {
     this.#endRounds();
@@ -176,8 +179,8 @@ export class Backlog {
     if ('route' in waited) {
       const { route, client } = waited;
       takeFor(request, waited);
-      if (rank === TURN_HAD) this.#hadTurn.clear();
-      if (client !== undefined && rateOf(route, request) !== undefined) this.#hadTurn.add(client);
+      if (rank === RESERVATION_HAD) this.#hadReservation.clear();
+      if (client !== undefined && rateOf(route, request) !== undefined) this.#hadReservation.add(client);
       this.#queues.served(queue);
     }
     waiter.end(waited);
@@ -187,16 +190,19 @@ export class Backlog {
     const now = this.#dependencies.now();
     if (now < this.#roundsEndAt) return;
     this.#roundsEndAt = now + LONGEST_ROUND * this.#dependencies.patienceMs;
-    this.#hadTurn.clear();
+    this.#hadReservation.clear();
     for (const { waiting } of this.#queues.all) waiting.endJoinedRound();
   }
 
-  /** Forgets the turns of the clients of a request that has gone or left, unless others of theirs wait. */
-  #forgetTurns({ clients }: EntryRequest): void {
-    for (const client of clients) if (!this.#queues.isWaiting(client)) this.#hadTurn.delete(client);
+  /**
+   * Forgets the reservations of the clients of a request that has gone or left, unless they have other waiting
+   * requests.
+   */
+  #forgetReservations({ clients }: EntryRequest): void {
+    for (const client of clients) if (!this.#queues.isWaiting(client)) this.#hadReservation.delete(client);
   }
 
-  /** The first of the candidates, of those with the same rank that of the queue that was served longest ago. */
+  /** The first of the candidates; among equal ranks, that of the queue that was served longest ago. */
   #next(): Candidate | undefined {
     if (this.size === 0) return undefined;
     let best: Candidate | undefined;
@@ -207,12 +213,12 @@ export class Backlog {
     return best;
   }
 
-  /** Who of a queue is to go next: of clients that may hold one more slot, or one whose wait is in vain. */
+  /** The next waiter of a queue: of a client that may hold one more slot, or one whose wait is in vain. */
   #candidate(queue: Queue): Candidate | undefined {
     const { routes } = this.#dependencies;
     const { waiting, operation } = queue;
     const mayHold = (client: string) => routes.of(operation).some(({ slots }) => slots.mayHold(operation, client));
-    const isDue = (client: string) => !this.#hadTurn.has(client) && mayHold(client);
+    const isDue = (client: string) => !this.#hadReservation.has(client) && mayHold(client);
     const next = waiting.next(isDue) ?? waiting.next(mayHold) ?? waiting.next();
     if (next === undefined) return undefined;
     const { member: waiter, client } = next;
@@ -228,10 +234,10 @@ export class Backlog {
   #rank(request: EntryRequest, { route, client }: Grant): number {
     if (rateOf(route, request) === undefined) return route.slots.isBelowShare(request.operation) ? 0 : 1;
     if (request.lane.isSecondTry) return SECOND_TRY;
-    return this.#hadTurn.has(client ?? '') ? TURN_HAD : TURN_DUE;
+    return this.#hadReservation.has(client ?? '') ? RESERVATION_HAD : RESERVATION_DUE;
   }
 
-  /** How long a request that comes now would wait, and for what. */
+  /** The expected wait of a new request, and its reason. */
   #expected(request: RouteRequest): Refusal {
     const { routes, patienceMs } = this.#dependencies;
     const open = routes.openTo(request);
@@ -239,15 +245,15 @@ export class Backlog {
     const [client] = request.clients;
     const ahead = this.#queues.ahead(request);
     const isFree = ahead === 0 || all.some((route) => hasSlot(route, request.operation, client));
-    // Those ahead of it give up after their patience.
+    // Waiters ahead of it give up after their patience.
     const slotMs = isFree ? 0 : Math.min(slotWaitMs(all, request, ahead) ?? 0, 2 * patienceMs);
-    const turnMs = turnWaitMs(all, request, () => this.#queues.aheadForTurn(request));
-    if (turnMs > slotMs) return { reason: 'rate-limit', retryAfterMs: turnMs };
+    const reservationMs = reservationWaitMs(all, request, () => this.#queues.aheadForReservation(request));
+    if (reservationMs > slotMs) return { reason: 'rate-limit', retryAfterMs: reservationMs };
     return { reason: 'expected-wait', retryAfterMs: slotMs };
   }
 }
 
-/** Takes a slot, and a turn of the rate where it needs one, for a request. */
+/** Takes a slot, and a reservation if the request needs one. */
 export function takeFor(request: RouteRequest, { route, client }: Grant): void {
   route.slots.take(request.operation, client);
   rateOf(route, request)?.take();

@@ -1,20 +1,24 @@
 import type { MonotonicMs, Ms } from '../time-units.ts';
 
-/** One client may hold this part of the slots of an operation that has as many as this, while others ask. */
+/**
+ * While other clients send requests, one client may hold this part of an operation's slots, if there are at least this
+ * many.
+ */
 const [MOST_OF_SLOTS, FEWEST_SLOTS] = [7 / 8, 8];
 
-/** Others ask while one was seen within this time. */
+/** Other clients count as active if one of them was seen within this time. */
 const SEEN_MS: Ms = 10_000;
 
 /**
- * The slots of one operation that each client holds. Slow requests of one client could hold all of them for longer than
- * others wait, however fair the backlog is: so a client may hold seven eighths of them (of 8 or more), unless nobody else
- * has asked within the last 10 s. A client alone gets everything.
+ * Counts the slots of one operation that each client holds. Without a limit, one client's slow requests could hold all
+ * slots for longer than other clients wait, however fair the backlog is. So a client may hold seven eighths of the
+ * slots (if there are at least 8) while another client has asked within the last 10 s. A client that is alone may hold
+ * all of them.
  */
 export class ClientSlots {
   readonly #now: () => MonotonicMs;
   readonly #taken = new Map<string, number>();
-  /** The two clients that asked last, and when. */
+  /** The two clients that asked last, with the time. */
   #last = { client: '', at: Number.NEGATIVE_INFINITY };
   #other = this.#last;
 
@@ -22,13 +26,13 @@ export class ClientSlots {
     this.#now = now;
   }
 
-  /** To be called when a client asks for a slot, whether or not it gets one. */
+  /** Call when a client asks for a slot, also if it gets none. */
   seen(client: string): void {
     if (client !== this.#last.client) this.#other = this.#last;
     this.#last = { client, at: this.#now() };
   }
 
-  /** Whether a client may hold one more of so many slots. */
+  /** True if a client may hold one more of this number of slots. */
   mayTake(client: string, slots: number): boolean {
     const taken = this.#taken.get(client) ?? 0;
     if (slots < FEWEST_SLOTS || taken < Math.floor(slots * MOST_OF_SLOTS)) return true;

@@ -3,13 +3,13 @@ interface QueuedClient<T> {
   readonly name: string;
   /** In the order in which they came. */
   readonly members: Set<T>;
-  /** The round of its first member. Each of the others has the round after the one before it. */
+  /** The round of its first member. Each later member has the round after the previous one. */
   round: number;
-  /** How many of its members have gone since it came. */
+  /** The number of its members that have gone since it came. */
   gone: number;
 }
 
-/** The member that goes next, and the client whose round it takes. */
+/** The next member to go, and the client whose round it uses. */
 export interface Next<T> {
   readonly member: T;
   readonly client: string;
@@ -20,31 +20,32 @@ export interface Next<T> {
  *
  *   round of a member = max(current round, round of its client's last member + 1)
  *
- * The lowest round goes first, in it the client that came to it first; the current round is that of the last one that
- * went. So a client with many members waits behind those with few, and a client alone is served first in, first out. When
- * a member leaves, those of its client that came later move up. A client without members is forgotten: when it comes back,
- * it is new.
+ * The lowest round goes first; within a round, the client that came to it first. The current round is that of the last
+ * member that went. So a client with many members waits behind clients with few, and a client that is alone is served
+ * first in, first out. When a member leaves, later members of its client move up. A client without members is
+ * forgotten: when it comes back, it is new.
  *
- * Every client's first member is in the current round, or in the next one: it has gone in this one. New clients join the
- * current round, so it does not end while they keep coming, unless the owner of the queue ends it ({@link endJoinedRound}).
- * Adding, going and leaving cost the same however many wait; ending a round costs as much as clients wait.
+ * Every client's first member is in the current round, or in the next one if the client has gone in this one. New
+ * clients join the current round, so the round does not end while they keep coming, unless the owner of the queue ends
+ * it ({@link endJoinedRound}). The cost of adding, going and leaving does not depend on the number of waiters. Ending a
+ * round costs one step per waiting client.
  */
 export class FairQueue<T> {
   readonly #clientOf = new Map<T, QueuedClient<T>>();
   readonly #clients = new Map<string, QueuedClient<T>>();
-  /** The clients with a member in each round, in the order in which they came to it. */
+  /** By round: its clients, in the order in which they came to it. */
   readonly #rounds = new Map<number, Set<QueuedClient<T>>>();
   #current = 0;
   /** A member has gone in the current round. */
   #isUnderWay = false;
-  /** A new client has come after that. */
+  /** A new client has joined since then. */
   #isJoined = false;
 
   get size(): number {
     return this.#clientOf.size;
   }
 
-  /** The number of clients that have members. */
+  /** The number of clients with members. */
   get clients(): number {
     return this.#clients.size;
   }
@@ -54,7 +55,7 @@ export class FairQueue<T> {
     return this.#clients.get(client)?.members.size ?? 0;
   }
 
-  /** The next member to go, of the clients that may. */
+  /** The next member to go, among the clients that may. */
   next(mayGo: (client: string) => boolean = () => true): Next<T> | undefined {
     for (let round = this.#current; round <= this.#current + 1; round++) {
       for (const { name, members } of this.#rounds.get(round) ?? []) {
@@ -64,12 +65,13 @@ export class FairQueue<T> {
     return undefined;
   }
 
-  /** The number of members that would go before one that a client adds now. */
+  /** The number of members ahead of one that a client adds now. */
   ahead(client: string): number {
     const round = this.#nextRound(client);
     const inRound = (each: number) => this.#rounds.get(each)?.size ?? 0;
     let counted = 0;
-    // Up to its own round there are as many as it has members, and behind that at most as many as others have.
+    // Counts the smaller side. The rounds up to its own are as many as the client's members; the rounds behind it are
+    // at most as many as the members of others.
     if (2 * this.count(client) < this.size) {
       for (let each = this.#current; each <= round; each++) counted += inRound(each);
       return counted;
@@ -86,7 +88,9 @@ export class FairQueue<T> {
     this.#enterLastRound(known);
   }
 
-  /** Another client waits for a member too: it moves to the round that this client would get, if that is an earlier one. */
+  /**
+   * Another client waits for a member too: the member moves to the round that this client would get, if it is earlier.
+   */
   share(member: T, client: string): void {
     const owner = this.#clientOf.get(member);
     if (owner === undefined) return;
@@ -100,7 +104,7 @@ export class FairQueue<T> {
     this.add(member, client);
   }
 
-  /** Takes out a member that {@link next} has named. */
+  /** Takes out a member that {@link next} has returned. */
   go(member: T): void {
     const client = this.#clientOf.get(member);
     if (client === undefined) return;
@@ -123,9 +127,9 @@ export class FairQueue<T> {
   }
 
   /**
-   * Ends the current round if new clients have joined it while it was under way. In the next one those who have gone once
-   * go first (two requests at once are no greed), then those who have not gone, then those who have gone more often: so a
-   * client is passed by each other one once more than in rounds that end by themselves.
+   * Ends the current round if new clients have joined it since it began. In the next round, clients that have gone once
+   * go first (two requests at a time are not greedy), then clients that have not gone, then those that have gone more
+   * often. So each other client passes a client once more than in rounds that end by themselves.
    */
   endJoinedRound(): void {
     if (!this.#isJoined) return;
@@ -146,7 +150,7 @@ export class FairQueue<T> {
     [this.#isUnderWay, this.#isJoined] = [false, false];
   }
 
-  /** The clients that could not go in this round have theirs from the next one on. */
+  /** The clients that could not go in this round go from the next one on. */
   #beginRound(): void {
     const remaining = this.#rounds.get(this.#current) ?? [];
     this.#rounds.delete(this.#current++);

@@ -2,27 +2,27 @@ import type { MonotonicMs, Ms } from '../time-units.ts';
 import type { Admission, Entered } from './admission.ts';
 import type { EntryRequest, Refusal } from './guard.ts';
 
-/** After a pause, the requests of this time may be sent at once. */
+/** After a pause, this much of the rate may be sent at once. */
 const BURST_MS: Ms = 500;
 
-const NO_TURN: Refusal = { reason: 'rate-limit', retryAfterMs: 0 };
+const NO_RESERVATION: Refusal = { reason: 'rate-limit', retryAfterMs: 0 };
 
 export interface FollowerAdmissionDependencies {
-  /** With slots of its own. */
+  /** The admission with the follower's own slots. */
   readonly admission: Pick<Admission, 'enter'>;
-  /** The requests a second that may be sent now; more than 0. */
+  /** The allowed requests a second now; more than 0. */
   readonly perSecond: () => number;
-  /** Takes the next turn of the rate of an indexer, by its place in the settings, before all who wait in the backlog. */
+  /** Takes the next reservation of an indexer's rate, by its place in the settings, ahead of the backlog. */
   readonly takeNext: (index: number) => Promise<boolean>;
-  /** Called with each request that may be sent. */
+  /** Called for each request that may be sent. */
   readonly onSent: () => void;
   readonly now: () => MonotonicMs;
 }
 
 /**
- * The door for whoever follows the blocks, in front of its clients' requests: one block saves the indexer more requests than
- * one client sends, and a follower that waits behind its clients never comes up (simulated: 1000 accounts at 40 to 300
- * requests a second). Its rate is bounded in even steps, with bursts of half a second.
+ * Admits the block follower's requests ahead of clients. One block saves the indexer more requests than one client
+ * sends, and a follower that waits behind clients never catches up (simulated: 1000 accounts at 40 to 300 requests a
+ * second). Its rate is limited in even steps, with bursts of half a second.
  */
 export class FollowerAdmission implements Pick<Admission, 'enter' | 'refusal'> {
   readonly #dependencies: FollowerAdmissionDependencies;
@@ -32,7 +32,7 @@ export class FollowerAdmission implements Pick<Admission, 'enter' | 'refusal'> {
     this.#dependencies = dependencies;
   }
 
-  /** A ticket after a wait of its own rate, or why there is none. Never rejects. */
+  /** Gives a ticket after a wait for its own rate, or returns the refusal. Never rejects. */
   async enter(request: EntryRequest): Promise<Entered> {
     const { admission, takeNext, onSent } = this.#dependencies;
     await this.#step();
@@ -40,13 +40,13 @@ export class FollowerAdmission implements Pick<Admission, 'enter' | 'refusal'> {
     if ('reason' in entered) return entered;
     if (!(await takeNext(entered.route.index))) {
       entered.free();
-      return NO_TURN;
+      return NO_RESERVATION;
     }
     onSent();
     return entered;
   }
 
-  /** What it would be refused is only known once it enters. */
+  /** A refusal is only known when the request enters. */
   refusal(): undefined {
     return undefined;
   }

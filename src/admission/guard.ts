@@ -4,23 +4,25 @@ import type { Outcome } from '../outcomes.ts';
 import type { Ms } from '../time-units.ts';
 import type { Lane } from './lane.ts';
 
-/** Why a request is not sent to the indexer: nobody waits for it any more, or the indexer does not serve it, or overload. */
+/**
+ * Why a request is not sent to the indexer: nobody waits for it any more, the indexer does not serve the operation, or
+ * overload.
+ */
 export type RefusalReason = 'abandoned' | 'not-served' | Exclude<ShedReason, 'client-limit' | 'deadline'>;
 
-/** The refusal of a request. */
 export interface Refusal {
   readonly reason: RefusalReason;
-  /** Milliseconds after which it may be worth asking again; 0 when that is not known. */
+  /** Milliseconds after which a retry may succeed; 0 when that is not known. */
   readonly retryAfterMs: Ms;
 }
 
 /** The refusal of a request that nobody waits for. */
 export const ABANDONED: Refusal = { reason: 'abandoned', retryAfterMs: 0 };
 
-/** What somebody waits for, until nobody does any more. */
+/** A flight or wait that ends when its last client has left. */
 export interface Abandonable {
   readonly isAbandoned: boolean;
-  /** Aborted when it is abandoned. Made when it is first asked for: an `AbortController` costs a microsecond. */
+  /** Aborted when the last client has left. Created on first use: an `AbortController` costs a microsecond. */
   readonly signal: AbortSignal;
 }
 
@@ -32,29 +34,34 @@ export interface EntryRequest {
    * it.
    */
   readonly key: string;
-  /** Those who wait for it, by what tells clients apart; nobody, for a refresh. */
+  /** The clients that wait for it, as identified by `clients/`; empty for a refresh. */
   readonly clients: Iterable<string>;
-  /** The flight or the wait that it is sent for. */
+  /** The flight or wait for which it is sent. */
   readonly sentFor: Abandonable;
   readonly lane: Lane;
 }
 
-/** The part of a request that decides where it may be sent. Without a key: where a request for any other key may be. */
+/**
+ * The part of a request that decides where it may be sent. Without a key it stands for a request with any other key.
+ */
 export type RouteRequest = Omit<EntryRequest, 'key' | 'sentFor'> & Partial<Pick<EntryRequest, 'key'>>;
 
 /**
- * Tells a guard how a request ended that it let through; to be called exactly once. `retryAfterMs`: the time that was
- * asked for with `rate-limited`.
+ * Reports to a guard how a request ended that it let through. Call exactly once. `retryAfterMs`: the `Retry-After` of a
+ * `rate-limited` request.
  */
 export type EndPass = (outcome: Outcome, retryAfterMs?: Ms) => void;
 
-/** A circuit breaker that forbids requests: that of an operation, the pause, or that of an operation that is not served. */
+/**
+ * A circuit breaker that forbids requests: of an operation, the pause, or of an operation that the indexer does not
+ * serve.
+ */
 export interface Guard {
   readonly reason: RefusalReason;
   readonly breaker: Pick<CircuitBreaker, 'isOpen' | 'isClosed' | 'retryAfterMs' | 'admit'>;
-  /** Ends a call that the breaker let through for a key, by what the outcome of its request is to this breaker. */
+  /** Ends a call that the breaker let through for a key, with the meaning of the outcome for this breaker. */
   readonly end: (endCall: EndCall, outcome: Outcome, key: string, retryAfterMs?: Ms) => void;
-  /** Asked in place of the breaker by a guard that tells keys apart. */
+  /** Used instead of the breaker by a guard that treats each key separately. */
   readonly byKey?: {
     /** Why a request for a key would be refused now. */
     refusal(key: string): Refusal | undefined;
@@ -62,19 +69,19 @@ export interface Guard {
   };
 }
 
-/** Takes the right to send a request for a cache key now; `undefined` when the guard refuses it. */
+/** Takes the right to send a request for a cache key now; `undefined` if the guard refuses it. */
 export function passBy({ breaker, byKey, end }: Guard, key: string): EndPass | undefined {
   const endCall = (byKey ?? breaker).admit(key);
   return endCall && ((outcome, retryAfterMs) => end(endCall, outcome, key, retryAfterMs));
 }
 
-/** Why a guard would refuse a request for a key now, or without one for any key. */
+/** Why a guard would refuse a request for a key now; without a key, for any key. */
 export function refusalNow(guard: Guard, key: string | undefined): Refusal | undefined {
   if (key !== undefined && guard.byKey !== undefined) return guard.byKey.refusal(key);
   return guard.breaker.isOpen ? refusalOf(guard) : undefined;
 }
 
-/** The refusal of a request that a guard does not let through. */
+/** The refusal of a request by a guard that is closed to it. */
 export function refusalOf({ reason, breaker }: Guard): Refusal {
   return { reason, retryAfterMs: breaker.retryAfterMs };
 }

@@ -1,21 +1,21 @@
 import type { LaneTarget } from '../fleet/lane-target.ts';
 
-/** The rules by which a request is sent. It is immutable: `fleet/lanes.ts` makes lanes from other lanes. */
+/** The rules by which a request is sent. A lane is immutable: `fleet/lanes.ts` makes lanes from other lanes. */
 export interface Lane {
-  /** Added to the name of the operation, it names a queue: requests whose lanes have one name wait together. */
+  /** Part of the name of a queue, after the operation: requests whose lanes have the same name wait together. */
   readonly name: string;
-  /** Whether the request waits for a slot and a turn of the rate. A refresh does not, nor does a hedge. */
+  /** True if the request waits for a slot and a reservation of the rate. Refreshes and hedges do not wait. */
   readonly waits: boolean;
   /**
-   * Whose turns of the rate it takes: those of all indexers, or of the backups alone. `none`: it is sent with the client's
-   * own API key, and neither our rate limit nor our pauses and circuit breakers apply.
+   * The rate that the request counts for: that of any indexer, or of the backups only. `none`: it is sent with the
+   * client's own API key, and our rate limit, pauses and circuit breakers do not apply.
    */
-  readonly turns: 'own' | 'backup' | 'none';
-  /** Whether the request is a second try, which gets a turn of the rate only while no first try waits for one. */
+  readonly rate: 'own' | 'backup' | 'none';
+  /** A second try gets a reservation of the rate only while no first try waits for one. */
   readonly isSecondTry: boolean;
-  /** Which indexers it may be sent to: only `fleet/` reads it. */
+  /** The indexers that may get it; read only by `fleet/`. */
   readonly to: LaneTarget;
 }
 
-/** The lane of an ordinary request: it waits, takes any turn, and may be sent to any indexer. */
-export const FIRST_TRY: Lane = { name: '', waits: true, turns: 'own', isSecondTry: false, to: {} };
+/** The lane of an ordinary request: it waits, uses any reservation, and may be sent to any indexer. */
+export const FIRST_TRY: Lane = { name: '', waits: true, rate: 'own', isSecondTry: false, to: {} };

@@ -3,26 +3,26 @@ import { getHeapSpaceStatistics, getHeapStatistics, setFlagsFromString } from 'n
 import { runInNewContext } from 'node:vm';
 import type { MonotonicMs } from '../time-units.ts';
 
-/** What this process uses, each from 0 to 1. */
+/** Usage of this process, each value from 0 to 1. */
 export interface ProcessLoad {
-  /** The used part of what V8's old generation can take. */
+  /** The used part of the usable old generation of V8. */
   readonly heap: number;
   /** The resident part of the container's memory limit; 0 without a limit. */
   readonly memory: number;
 }
 
-/** A sample counts for so long; taking one needs 20 microseconds. */
+/** A sample is valid for this time; taking one needs 20 microseconds. */
 const SAMPLE_MS = 10;
 
-/** While the process is full, room is made this often. */
+/** While the process is full, entries are evicted this often. */
 const ROOM_EVERY_MS = 500;
 
-/** And garbage is collected this often: each time takes up to 0.3 s. */
+/** While the process is full, garbage is collected this often: each collection takes up to 0.3 s. */
 const COLLECT_EVERY_MS = 5000;
 
 export interface MemoryPressureDependencies {
   readonly now: () => MonotonicMs;
-  /** Called while the process is full, to evict what is not needed. */
+  /** Called while the process is full, to evict entries. */
   readonly makeRoom: () => void;
   /** Reads the load; only tests pass it. */
   readonly sample?: () => ProcessLoad;
@@ -30,15 +30,15 @@ export interface MemoryPressureDependencies {
   readonly collect?: () => void;
   /** The process is full above this part of the heap limit or of the container's limit, 0 to 1. */
   readonly maxMemory: number;
-  /** The most bytes of answers that may be being read before further loads are refused. */
+  /** The maximum number of answer bytes in the process of being read; above it loads are refused. */
   readonly maxReadingBytes: number;
 }
 
 /**
- * Watches the memory of this process. While it is nearly used up, misses are refused and connections are not read ahead;
- * hits and `/healthz` are still answered. Memory is sampled when it is asked about, and not by a timer: hundreds of
- * connections can be read before the next timer runs. A full process makes room and collects its garbage: hits alone do
- * not make V8 do so, and the garbage would count as used for ever.
+ * Watches the memory of this process. When memory is nearly used up, misses are refused and connections are not read
+ * ahead; hits and `/healthz` are still answered. Memory is sampled on demand and not by a timer, because hundreds of
+ * connections can be read before the next timer runs. A full process evicts entries and collects its garbage: hits
+ * alone do not make V8 collect, and the garbage would count as used for ever.
  */
 export class MemoryPressure {
   readonly #dependencies: MemoryPressureDependencies;
@@ -57,7 +57,7 @@ export class MemoryPressure {
     this.#collect = collect;
   }
 
-  /** Whether the heap or the container's memory is nearly used up. */
+  /** True if the heap or the container's memory is nearly used up. */
   get isFull(): boolean {
     const now = this.#dependencies.now();
     if (now - this.#sampledAt < SAMPLE_MS) return this.#isFull;
@@ -66,19 +66,19 @@ export class MemoryPressure {
     return this.#isFull;
   }
 
-  /** Whether nothing more may be loaded: the process is full, or too much of answers is being read. */
+  /** True while no load may start: the process is full, or too many answer bytes are being read. */
   get refusesLoads(): boolean {
     return this.isFull || this.#readingBytes > this.#dependencies.maxReadingBytes;
   }
 
-  /** To be called with each change in the number of bytes that are being read of answers. */
+  /** Call with each change in the number of answer bytes that are being read. */
   readonly onReading = (change: number): void => {
     this.#readingBytes += change;
   };
 
   /**
-   * To be called for each request that a fresh entry in memory does not answer. While the process is full, evicts entries
-   * at most twice a second, and collects garbage at most every 5 s. Otherwise it does nothing.
+   * Call for each request that a fresh entry in memory does not answer. While the process is full, evicts entries at
+   * most twice a second, and collects garbage at most every 5 s. Otherwise does nothing.
    */
   makeRoomIfFull(): void {
     const now = this.#dependencies.now();
@@ -104,8 +104,8 @@ function collectGarbage(): void {
 
 /**
  * The memory limit of the container in bytes, by `process.constrainedMemory()`; `undefined` without a limit. Without a
- * limit that is 0, 2^63 less a page (cgroup v1) or 2^64 (v2), so a number larger than the machine's memory is no limit.
- * The machine's memory is not used as a limit: other processes share it, and it can be swapped.
+ * limit that value is 0, 2^63 less a page (cgroup v1) or 2^64 (v2), so a number above the machine's memory means no
+ * limit. The machine's memory itself is not a limit: other processes share it, and it can be swapped.
  */
 export function containerLimitBytes(constrainedBytes: number, machineBytes: number): number | undefined {
   return constrainedBytes > 0 && constrainedBytes < machineBytes ? constrainedBytes : undefined;
@@ -115,17 +115,17 @@ export function containerLimitBytes(constrainedBytes: number, machineBytes: numb
 export const containerLimit = (): number | undefined => containerLimitBytes(process.constrainedMemory(), os.totalmem());
 
 /**
- * The part of V8's old generation that can be used. Above it V8 ends the process after four collections in a row that
- * took most of the time (`CheckIneffectiveMarkCompact`).
+ * The usable part of V8's old generation. Above it V8 ends the process after four collections in a row that took most
+ * of the time (`CheckIneffectiveMarkCompact`).
  */
 const USABLE = 0.8;
 
 /**
- * The bytes of V8's old generation that can be used. `heap_size_limit` counts the young generation too: three semi-spaces,
- * whose size is an option of Node, or 64 MiB each.
+ * The usable bytes of V8's old generation. `heap_size_limit` also counts the young generation: three semi-spaces, whose
+ * size is an option of Node, or 64 MiB each.
  */
 function usableHeapBytes(): number {
-  // Options of Node itself, and no settings: so they are read here.
+  // These are options of Node itself, not settings, so they are read here.
   const options = [process.env['NODE_OPTIONS'], ...process.execArgv].join(' ');
   const semiSpaceMib = Number(/--max[-_]semi[-_]space[-_]size[= ](\d+)/.exec(options)?.[1] ?? 64);
   return USABLE * (getHeapStatistics().heap_size_limit - 3 * semiSpaceMib * 1024 * 1024);

@@ -3,18 +3,18 @@ import { resultIn } from '../outcomes.ts';
 import type { MonotonicMs, Ms } from '../time-units.ts';
 import type { Guard } from './guard.ts';
 
-/** After this time a request of a client asks again: the indexer may have been started anew, with the operation. */
+/** After this time a client's request tries again: the indexer may have been restarted with the operation. */
 const ASK_AGAIN_MS: Ms = 30_000;
 
 export interface NotServedDependencies {
   readonly now: () => MonotonicMs;
-  /** Called when the indexer says that it does not serve the operation, and when it serves it again. */
+  /** Called when the indexer reports that it does not serve the operation, and when it serves it again. */
   readonly onTransition: (isServed: boolean) => void;
 }
 
 /**
- * What an indexer says of an operation that it does not serve: a circuit breaker that opens at once. While it is open the
- * operation is asked for at the indexers that have it, and each 30 s one request is the trial.
+ * Guards an operation that an indexer may not serve: a circuit breaker that opens with the first such answer. While it
+ * is open, requests go to the indexers that have the operation, and every 30 s one request is the trial.
  */
 export function notServedGuard({ now, onTransition }: NotServedDependencies): Guard {
   return {

@@ -6,26 +6,26 @@ import type { Guard } from './guard.ts';
 export interface FailedKeysDependencies {
   readonly now: () => MonotonicMs;
   /**
-   * The breaker opens when at least `minimumThroughput` keys were requested within the window, and this part (0 to 1)
-   * of them failed.
+   * The breaker opens when at least `minimumThroughput` keys were requested within the window, and this part of them (0
+   * to 1) failed.
    */
   readonly failureRate: number;
   readonly minimumThroughput: number;
-  /** A key counts for half of this time at least, and for all of it at most. */
+  /** A key counts for at least half of this time and at most all of it. */
   readonly windowMs: Ms;
 }
 
-/** The most keys of half a window: enough to decide by. */
+/** The maximum number of keys in half a window: enough for a decision. */
 const MOST_KEYS = 1000;
 
 /**
- * Opens a breaker when too many keys fail. The last outcome of each key counts: one broken key counts once, however
- * often it is asked for. Two maps rotate: the older one is dropped when the newer one has collected for half of the
+ * Opens a breaker when too many keys fail. The last outcome of each key counts, so one broken key counts once, however
+ * often it is requested. Two maps rotate: the older map is dropped when the newer one has collected for half of the
  * window, or is full.
  */
 export class FailedKeys implements FailureCount {
   readonly #dependencies: FailedKeysDependencies;
-  /** By key: whether its last request failed. */
+  /** By key: true if its last request failed. */
   #older = new Map<string, boolean>();
   #newer = new Map<string, boolean>();
   #rotateAt: MonotonicMs = Number.NEGATIVE_INFINITY;
@@ -59,17 +59,17 @@ export class FailedKeys implements FailureCount {
     const now = this.#dependencies.now();
     if (now < this.#rotateAt && this.#newer.size < MOST_KEYS) return;
     const halfMs = this.#dependencies.windowMs / 2;
-    // After a whole window without a rotation, both are too old.
+    // After a whole window without a rotation, both maps are too old.
     this.#older = now < this.#rotateAt + halfMs ? this.#newer : new Map();
     this.#newer = new Map();
     this.#rotateAt = now + halfMs;
   }
 }
 
-/** Half of an operation's keys of the last 10 s have to fail before its breaker opens. */
+/** A breaker opens if half of an operation's keys of the last 10 s failed. */
 const [FAILURE_RATE, WINDOW_MS] = [0.5, 10_000];
 
-/** The longest open duration is the first one times this. */
+/** The longest open duration is this multiple of the first. */
 const LONGEST_FACTOR = 2.5;
 
 /** Jitter only shortens the open duration, by at most this part. */
@@ -80,16 +80,17 @@ export interface OperationBreakersDependencies<Name extends string> {
   /** 0 to 1. */
   readonly random: () => number;
   readonly onTransition: (operation: Name, state: 'open' | 'closed') => void;
-  /** The fewest keys of which half must fail before a breaker opens. */
+  /** The minimum number of keys of which half must fail before a breaker opens. */
   readonly minimumThroughput: number;
-  /** The open duration before a trial. Each failed trial doubles it, up to {@link LONGEST_FACTOR} times it. */
+  /** The open duration before a trial. Each failed trial doubles it, up to {@link LONGEST_FACTOR} times this value. */
   readonly openDuration: Ms;
 }
 
 /**
- * Builds a circuit breaker for each operation. An indexer that cannot be reached counts as a failure in all of them, and
- * the first that closes lets the others try at once: the indexer is back, probably for all. So does the first answer to an
- * operation whose requests broke: before an indexer that is away, a TCP proxy accepts connections and closes them.
+ * Builds a circuit breaker for each operation. An unreachable indexer counts as a failure in all of them, and the first
+ * breaker that closes lets the others try immediately: the indexer is back, probably for all operations. The first
+ * answer to an operation with broken requests does the same: a TCP proxy in front of a stopped indexer accepts
+ * connections and closes them.
  */
 export function operationBreakers<Name extends string>(
   operations: readonly Name[],

@@ -6,51 +6,52 @@ import { PausedKeys } from './paused-keys.ts';
 
 export interface PauseDependencies {
   readonly now: () => MonotonicMs;
-  /** Called when everything pauses and did not so far, and when the trial was answered. */
+  /** Called when a pause of everything begins, and when its trial was answered. */
   readonly onTransition: (transition: CircuitTransition) => void;
-  /** Called when one key pauses alone. */
+  /** Called when a single key is paused. */
   readonly onKeyPaused: (paused: KeyPaused) => void;
-  /** The length of a pause when the indexer does not name one. */
+  /** The length of a pause without a `Retry-After`. */
   readonly defaultMs: Ms;
-  /** The longest pause that is kept, whatever the indexer asks for. */
+  /** The maximum length of a pause, whatever the `Retry-After`. */
   readonly longestMs: Ms;
 }
 
 export interface KeyPaused {
   readonly key: string;
-  /** Whether it belongs to a cached operation; else it is the method and the path of a passed-through request. */
+  /** True if the key belongs to a cached operation; otherwise it is the method and path of a passed-through request. */
   readonly isCached: boolean;
   readonly ms: Ms;
 }
 
-/** One request that was let through. */
+/** A request that was let through. */
 interface Passed {
   readonly key: string;
   readonly isCached: boolean;
-  /** How many refusals there had been when it was sent. */
+  /** The number of refusals before it was sent. */
   readonly refusals: number;
 }
 
 /**
- * The pauses that one indexer, or the provider in front of it, asks for with 429. It may limit one key, or all requests:
+ * The pauses that one indexer, or the provider in front of it, demands with 429. It may limit one key, or all requests:
  *
- * - A 429 pauses its key. Others are sent.
- * - Everything pauses when a second key is refused while the first one is paused, and one of the two belongs to a cached
- *   operation. Paths that are passed through are limited one by one, and clients choose them.
+ * - A 429 pauses its key. Requests for others are sent.
+ * - Everything pauses when a second key gets a 429 while the first one is paused, and one of the two belongs to a
+ *   cached
+ *   operation. Passed-through paths are limited one by one, and clients choose them.
  *
- * The pause of everything is a circuit breaker that opens at once. After its end one request is sent as a trial. The others
- * follow when it is answered, unless with a 5xx. After a 429 to the trial the next pause is as long as asked for, but at
- * least twice the default, then four times and so on.
+ * The pause of everything is a circuit breaker that opens immediately. After it, one request is sent as a trial. The
+ * others follow when the trial is answered, unless with a 5xx. After a 429 to the trial, the next pause is as long as
+ * its `Retry-After`, but at least twice the default, then four times and so on.
  *
- * A key that was refused before may be limited alone. It is sent too, because perhaps no other is asked for, but its 429
- * pauses only the keys that were refused, so that one of another key is the trial.
+ * A key that got a 429 before may be limited by itself. It is sent too, because clients may request no other key, but
+ * its 429 pauses only keys that got a 429 before, so that a request for another key is the trial.
  */
 export class Pause {
   readonly #dependencies: PauseDependencies;
-  /** That of everything. */
+  /** The breaker of everything. */
   readonly breaker: CircuitBreaker;
   readonly #keys: PausedKeys;
-  /** While everything waits for a trial: until then no key that was refused before is sent. */
+  /** While everything waits for a trial: until then no key that got a 429 before is sent. */
   #passOverUntil: MonotonicMs = Number.NEGATIVE_INFINITY;
 
   constructor(dependencies: PauseDependencies) {
@@ -66,7 +67,7 @@ export class Pause {
     });
   }
 
-  /** The guard of requests whose keys belong to cached operations, or do not. */
+  /** The guard of requests for keys of cached operations, or for other keys. */
   guard(isCached: boolean): Guard {
     const { defaultMs, longestMs } = this.#dependencies;
     return {
@@ -101,13 +102,13 @@ export class Pause {
   #refused({ key, isCached, refusals }: Passed, ms: Ms, endCall: EndCall): void {
     const { now, onKeyPaused } = this.#dependencies;
     const { isClosed } = this.breaker;
-    // While everything pauses or waits for a trial, no refusal is forgotten.
+    // While everything pauses or waits for a trial, no 429 is forgotten.
     if (isClosed) this.#keys.forgetEnded();
     const wasRefused = this.#keys.has(key);
     this.#keys.add(key, isCached, ms);
     if (isClosed ? this.#keys.showLimit : !wasRefused) {
-      // Of requests that met the limit together, the longest pause counts. A key that was refused before they were sent has
-      // its own.
+      // If several requests met the limit together, the longest pause counts. A key that got a 429 before they were
+      // sent has its own pause.
       endCall('failure', this.#keys.longestMs(refusals));
       return;
     }

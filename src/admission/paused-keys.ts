@@ -1,25 +1,25 @@
 import type { MonotonicMs, Ms } from '../time-units.ts';
 
-/** The most keys that are remembered; then the one that was refused longest ago is forgotten. Paths may have 16 KiB. */
+/** The maximum number of remembered keys; above it the oldest 429 is forgotten. Paths may have 16 KiB. */
 const MOST_KEYS = 256;
 
 /** The last 429 to a key. */
 interface PausedKey {
-  /** The key is not asked for until then. */
+  /** No request for the key is sent until then. */
   readonly until: MonotonicMs;
-  /** Whether it belongs to a cached operation. */
+  /** True if the key belongs to a cached operation. */
   readonly isCached: boolean;
-  /** How many refusals there had been before it. */
+  /** The number of 429s before this one. */
   readonly place: number;
 }
 
 /**
- * The keys that an indexer has answered with 429. A key is the cache key of a call, or method and path of what is passed
- * through. It is paused until the time that was asked for is over.
+ * The keys that got a 429 from one indexer. A key is the cache key of a call, or method and path of a passed-through
+ * request. It is paused for its `Retry-After`.
  */
 export class PausedKeys {
   readonly #now: () => MonotonicMs;
-  /** The one that was refused last is the last. */
+  /** In the order of their last 429. */
   readonly #keys = new Map<string, PausedKey>();
   #refusals = 0;
 
@@ -27,22 +27,22 @@ export class PausedKeys {
     this.#now = now;
   }
 
-  /** How many refusals there were so far. */
+  /** The number of 429s so far. */
   get refusals(): number {
     return this.#refusals;
   }
 
-  /** Whether a key was refused and is not forgotten, though its time may be over. */
+  /** True if a key got a 429 and is not forgotten, even if its time is over. */
   has(key: string): boolean {
     return this.#keys.has(key);
   }
 
-  /** How long a key is paused from now on; 0 if it is not. */
+  /** The remaining pause of a key; 0 if it is not paused. */
   remainingMs(key: string): Ms {
     return Math.max(0, (this.#keys.get(key)?.until ?? 0) - this.#now());
   }
 
-  /** Pauses a key for this time; one that is paused for longer stays so. */
+  /** Pauses a key for this time; a longer pause stays. */
   add(key: string, isCached: boolean, ms: Ms): void {
     const until = this.#now() + Math.max(ms, this.remainingMs(key));
     this.#keys.delete(key);
@@ -52,14 +52,14 @@ export class PausedKeys {
   }
 
   /**
-   * Whether the refusals that are remembered show a limit of all requests: they came to two keys, and one of the two
-   * belongs to a cached operation.
+   * True if the remembered 429s show a limit of all requests: they came to two keys, and one of the two belongs to a
+   * cached operation.
    */
   get showLimit(): boolean {
     return this.#keys.size > 1 && [...this.#keys.values()].some(({ isCached }) => isCached);
   }
 
-  /** The longest remaining pause that was asked for since there were so many refusals. */
+  /** The longest remaining pause among the 429s after this number of them. */
   longestMs(refusals: number): Ms {
     const since = [...this.#keys.values()].filter(({ place }) => place >= refusals);
     return Math.max(0, ...since.map(({ until }) => until - this.#now()));

@@ -1,92 +1,95 @@
 import type { MonotonicMs, Ms } from '../time-units.ts';
 
 /**
- * A turn reserved for one request, `waitMs` away (a little less than 0 when it is overdue); or `too-long` when the next free
+ * A reservation for one request, `waitMs` away (slightly below 0 when it is overdue); or `too-long` when the next free
  * one is further away than allowed.
  */
 export type Reserved = { readonly state: 'reserved' | 'too-long'; readonly waitMs: Ms };
 
 /**
- * Reserves the next free turn among all instances that share the rate, if it is at most `longestWaitMs` away, or was free
- * at most `overdueMs` ago. When that is not possible (`undefined`), this instance keeps to the whole rate by itself. Never
+ * Reserves the next free instant among all instances that share the rate, if it is at most `longestWaitMs` away, or was
+ * free at most `overdueMs` ago. If that is not possible (`undefined`), this instance uses the whole rate alone. Never
  * rejects.
  */
 export type ReserveShared = (stepMs: Ms, longestWaitMs: Ms, overdueMs: Ms) => Promise<Reserved | undefined>;
 
 export interface RateLimitDependencies {
-  /** Absent where instances do not share the rate. */
+  /** Absent if instances do not share the rate. */
   readonly reserveShared?: ReserveShared | undefined;
   readonly now: () => MonotonicMs;
   /** Requests a second, a whole number from 1 up. */
   readonly perSecond: number;
-  /** No turn is reserved that is further away. */
+  /** The maximum distance of a reservation. */
   readonly longestWaitMs: Ms;
 }
 
-/** A turn that has come, or was given back, may be taken for so long; then it is lost. */
+/** A reservation whose time has come, or that was given back, may be used for this long; then it is lost. */
 const KEPT_MS: Ms = 20;
 
-/** Turns of so long ago are given to those who have waited for them: timers and event loops are slow. */
+/** Waiters may use a reservation that is overdue by this much: timers and event loops are slow. */
 const LATEST_MS: Ms = 250;
 
-/** The mean time between turns is that of so long a time: instances that reserve several each have them in a row. */
+/**
+ * The mean time between reservations is measured over this time: an instance that reserves several has them in a row.
+ */
 const MEAN_OF_MS: Ms = 500;
 
-/** However far away Redis is, no instance asks it for more turns at once. */
+/** The maximum number of reservations at once, however distant Redis is. */
 const MOST_RESERVED = 64;
 
 /**
- * How many turns an instance may have reserved: so many that the last one comes when one that is asked for now can be here.
- * One where a round trip to Redis is shorter than a step.
+ * The number of reservations that an instance may hold: enough that the last one comes when one that is requested now
+ * can arrive. 1 if a round trip to Redis is shorter than a step.
  */
 export function mostReserved(stepMs: Ms, roundTripMs: Ms): number {
   return Math.min(MOST_RESERVED, 1 + Math.floor(roundTripMs / stepMs));
 }
 
-/** Somebody who takes the next turn, before all who wait in the backlog. */
+/** Takes the next reservation, ahead of the backlog. */
 interface Taker {
   readonly isWanted: () => boolean;
-  readonly end: (hasTurn: boolean) => void;
+  readonly end: (hasReservation: boolean) => void;
 }
 
 /**
  * Limits requests to a rate, in even steps (GCRA, the generic cell rate algorithm, without bursts):
  *
- *   turn = max(now, next free); next free = turn + step; step = 1000 / perSecond
+ *   reservation = max(now, next free); next free = reservation + step; step = 1000 / perSecond
  *
- * This instance reserves one turn at a time; where instances share the rate, as many as it takes until Redis answers, if so
- * many requests wait. Nobody owns a turn. When it comes, those who want it decide who takes it, and only then is another one
- * reserved. So a request that leaves costs nothing, and when all have left, the turns of one round trip are lost.
+ * This instance holds one reservation at a time. If instances share the rate and enough requests wait, it holds as many
+ * as one round trip to Redis takes. Nobody owns a reservation. When its time comes, the waiters decide which of them
+ * uses it, and only then the next one is reserved. So a request that leaves costs nothing, and when all leave, the
+ * reservations of one round trip are lost.
  *
- * Whatever Redis answers, the turns of one instance are a step apart: a clock of Redis that is set forward, or a Redis that
- * has lost its data, costs one round trip of each instance at most.
+ * Whatever Redis answers, the reservations of one instance are a step apart: a clock of Redis that is set forward, or a
+ * Redis that has lost its data, costs each instance one round trip at most.
  */
 export class RateLimit {
   readonly #dependencies: RateLimitDependencies;
   readonly #stepMs: Ms;
-  /** The last turn that was taken here. */
+  /** The last reservation that was used here. */
   #lastAt: MonotonicMs = Number.NEGATIVE_INFINITY;
-  /** The turn that came last, and until when it may be taken. */
+  /** The reservation that came last, and the end of its use. */
   #hereAt: MonotonicMs = Number.NEGATIVE_INFINITY;
   #hereUntil: MonotonicMs = Number.NEGATIVE_INFINITY;
-  /** The turns that are reserved and have not come yet, the next one first. */
+  /** The reservations that have not come yet, the next one first. */
   readonly #coming: MonotonicMs[] = [];
-  /** How many turns are being reserved. */
+  /** The number of reservations being made. */
   #reserving = 0;
-  /** Runs until the next reserved turn comes, or until it may be worth asking Redis again. */
+  /** Runs until the next reservation comes, or until another request to Redis may succeed. */
   #timer: NodeJS.Timeout | undefined;
-  /** The next free turn, if it was too far away to be reserved and no other is. */
+  /** The next free instant, if it was too far away to be reserved and there is no reservation. */
   #tooFarAt: MonotonicMs | undefined;
-  /** How long it takes from a turn until Redis has reserved another one: the longest of the recent times. */
+  /** The time from a reservation until Redis has made the next one: the longest recent time. */
   #roundTripMs: Ms = 0;
-  /** Until then somebody may take a turn that was given back. */
+  /** A reservation that was given back may be used until then. */
   #givenBackUntil: MonotonicMs = Number.NEGATIVE_INFINITY;
-  /** The last turns that were reserved here, one after the other. */
+  /** The last reservations made here, in order. */
   readonly #recent: MonotonicMs[] = [];
-  #onTurn: (() => void) | undefined;
-  /** How many wait for {@link #onTurn}, when they last said so. */
+  #onReservation: (() => void) | undefined;
+  /** The number of waiters for {@link #onReservation}, at the last report. */
   #waiting = 0;
-  /** Whether a turn has just come to those who waited for it. */
+  /** True if a reservation has just come for those that waited for it. */
   #hasCome = false;
   readonly #takers: Taker[] = [];
 
@@ -95,49 +98,49 @@ export class RateLimit {
     this.#stepMs = 1000 / dependencies.perSecond;
   }
 
-  /** Whether a turn is here to be taken. */
+  /** True if a reservation can be used now. */
   get isHere(): boolean {
     const now = this.#dependencies.now();
     if (now < this.#givenBackUntil || now < this.#hereUntil) return true;
     return this.#dependencies.reserveShared === undefined && !this.#isComing && now >= this.#lastAt + this.#stepMs;
   }
 
-  /** Whether {@link takeFree} may succeed: a turn is here, or nobody here wants one and Redis knows. */
+  /** True if {@link takeFree} may succeed: a reservation can be used, or nobody here wants one and only Redis knows. */
   get mayBeFree(): boolean {
     return this.isHere || (this.#dependencies.reserveShared !== undefined && !this.#isComing);
   }
 
-  /** How long a request waits for its turn with so many others before it, as far as is known. */
+  /** The known wait of a request for its reservation, behind `ahead` others. */
   expectedWaitMs(ahead: number): Ms {
-    const nextAt = this.#coming[0] ?? this.#tooFarAt ?? this.#lastAt + this.#perTurnMs;
+    const nextAt = this.#coming[0] ?? this.#tooFarAt ?? this.#lastAt + this.#perReservationMs;
     const nextMs = this.isHere ? 0 : Math.max(0, nextAt - this.#dependencies.now());
-    return nextMs + (ahead + this.#takers.length) * this.#perTurnMs;
+    return nextMs + (ahead + this.#takers.length) * this.#perReservationMs;
   }
 
-  /** Takes the turn that is here, for one of those who {@link want} one. */
+  /** Uses the reservation that is here, for one of those who {@link want} one. */
   take(): void {
     this.#waiting = Math.max(0, this.#waiting - 1);
     this.#take();
   }
 
-  /** A turn that was just taken was not used: somebody else may take it, if at once. */
+  /** A reservation that was just taken was not used: another request may use it immediately. */
   giveBack(): void {
     this.#givenBackUntil = this.#dependencies.now() + KEPT_MS;
     this.#giveToTakers();
   }
 
   /**
-   * Whether a turn is here. If not, one is reserved, or as many as a round trip needs if so many are `waiting`; and `onTurn`
-   * is called when one has come, or when it may be worth asking again.
+   * Returns true if a reservation can be used now. Otherwise makes one, or as many as a round trip needs if enough
+   * requests are `waiting`. Calls `onReservation` when one has come, or when another try may succeed.
    */
-  want(onTurn: () => void, waiting: number): boolean {
-    this.#onTurn = onTurn;
+  want(onReservation: () => void, waiting: number): boolean {
+    this.#onReservation = onReservation;
     this.#waiting = waiting;
     if (!this.isHere) this.#bring();
     return this.isHere;
   }
 
-  /** Takes a turn if one is free at once. */
+  /** Takes a reservation if one is free immediately. */
   async takeFree(): Promise<boolean> {
     const { reserveShared, now } = this.#dependencies;
     if (this.isHere) {
@@ -153,8 +156,8 @@ export class RateLimit {
   }
 
   /**
-   * Takes the next turn, before those who {@link want} one, and after those who have called this before. `false` if it is not
-   * wanted any more when the turn comes, which then goes to another one.
+   * Takes the next reservation, ahead of those who {@link want} one, and after earlier callers of this method. `false`
+   * if it is no longer wanted when it comes; another request then gets it.
    */
   takeNext(isWanted = (): boolean => true): Promise<boolean> {
     return new Promise((end) => {
@@ -164,8 +167,11 @@ export class RateLimit {
     });
   }
 
-  /** From one turn of this instance to the next, on average: longer than a step where others reserve those between. */
-  get #perTurnMs(): Ms {
+  /**
+   * The average time between two reservations of this instance: longer than a step if other instances reserve those
+   * between.
+   */
+  get #perReservationMs(): Ms {
     const [first, last, gaps] = [this.#recent[0], this.#recent.at(-1), this.#recent.length - 1];
     return first === undefined || last === undefined || gaps < 1
       ? this.#stepMs
@@ -176,31 +182,31 @@ export class RateLimit {
     return this.#reserving > 0 || this.#timer !== undefined;
   }
 
-  /** Who did not wait gets no turn of before: steps stay even. */
+  /** A request that did not wait gets no overdue reservation: steps stay even. */
   get #overdueMs(): Ms {
     return this.#hasCome ? LATEST_MS : 0;
   }
 
-  /** The last turn that this instance has had or will have. */
+  /** The last reservation that this instance has had or will have. */
   get #latestAt(): MonotonicMs {
     return this.#coming.at(-1) ?? (this.#dependencies.now() < this.#hereUntil ? this.#hereAt : this.#lastAt);
   }
 
-  /** When the next turn is free, by what is known here. */
+  /** When the next reservation is free, as far as this instance knows. */
   #freeAt(): MonotonicMs {
     return Math.max(this.#latestAt + this.#stepMs, this.#now() - this.#overdueMs);
   }
 
-  /** A timer may end a little before the clock says so: the last turn has come in any case. */
+  /** A timer may end slightly before the clock reaches its time: the last reservation has come in any case. */
   #now(): MonotonicMs {
     return Math.max(this.#dependencies.now(), this.#lastAt, this.#hereAt);
   }
 
-  /** Reserves the turns that are wanted, if they are not reserved yet. */
+  /** Makes the reservations that are wanted and not made yet. */
   #bring(overdueMs = this.#overdueMs): void {
     if (this.#tooFarAt !== undefined) return;
     const { reserveShared } = this.#dependencies;
-    if (!this.#isComing && this.#lastAt + this.#perTurnMs < this.#now()) this.#recent.length = 0;
+    if (!this.#isComing && this.#lastAt + this.#perReservationMs < this.#now()) this.#recent.length = 0;
     const most = reserveShared === undefined ? 1 : mostReserved(this.#stepMs, this.#roundTripMs);
     const wanted = Math.min(most, this.#waiting + this.#takers.length);
     while (this.#coming.length + this.#reserving < wanted) {
@@ -211,7 +217,7 @@ export class RateLimit {
 
   async #reserve(reserveShared: ReserveShared, overdueMs: Ms): Promise<void> {
     const { longestWaitMs, now } = this.#dependencies;
-    // The event loop and its timers may have noticed the turn that has come some time after its instant.
+    // The event loop and its timers may notice a reservation some time after its instant.
     const since = this.#hasCome ? Math.min(this.#hereAt, now()) : now();
     this.#reserving++;
     const reserved = await reserveShared(this.#stepMs, longestWaitMs, overdueMs);
@@ -223,27 +229,35 @@ export class RateLimit {
       return;
     }
     const freeAt = reserved === undefined ? nowAt : nowAt + reserved.waitMs;
-    const turnAt = Math.max(this.#latestAt + this.#stepMs, freeAt);
-    this.#count(turnAt);
-    this.#expect(turnAt);
-    // Those who still wait have waited for this answer of Redis, however slow it was.
+    const reservedFor = Math.max(this.#latestAt + this.#stepMs, freeAt);
+    this.#count(reservedFor);
+    this.#expect(reservedFor);
+    // Those that still wait have waited for this answer of Redis, however slow it was.
     this.#bring(LATEST_MS);
   }
 
-  /** Rises at once and falls slowly: a turn that is not reserved in time is lost, one too many only comes a step later. */
+  /**
+   * Rises immediately and falls slowly: a reservation that is made too late is lost, one too many only comes a step
+   * later.
+   */
   #tookMs(ms: Ms): void {
     this.#roundTripMs = Math.max(ms, this.#roundTripMs + (ms - this.#roundTripMs) / 8);
   }
 
-  /** Counts a turn that was reserved: its distance from those before it says how many others reserve between them. */
-  #count(turnAt: MonotonicMs): void {
+  /**
+   * Counts a new reservation: its distance from the earlier ones shows how many other instances reserve between them.
+   */
+  #count(reservedFor: MonotonicMs): void {
     const recent = this.#recent;
     if (recent.length === 0) recent.push(this.#now());
-    if (turnAt > (recent.at(-1) ?? turnAt)) recent.push(turnAt);
-    while (recent.length > 2 && turnAt - (recent[1] ?? turnAt) > MEAN_OF_MS) recent.shift();
+    if (reservedFor > (recent.at(-1) ?? reservedFor)) recent.push(reservedFor);
+    while (recent.length > 2 && reservedFor - (recent[1] ?? reservedFor) > MEAN_OF_MS) recent.shift();
   }
 
-  /** The next free turn is too far away: asked for again when it may be near enough, unless other turns come before. */
+  /**
+   * The next free instant is too far away: tries again when it may be near enough, unless other reservations come
+   * first.
+   */
   #isTooFar(freeAt: MonotonicMs): void {
     if (this.#isComing) return;
     this.#tooFarAt = freeAt;
@@ -257,12 +271,12 @@ export class RateLimit {
     this.#offer();
   }
 
-  #expect(turnAt: MonotonicMs): void {
-    this.#coming.push(turnAt);
+  #expect(reservedFor: MonotonicMs): void {
+    this.#coming.push(reservedFor);
     this.#await();
   }
 
-  /** Waits for the next reserved turn, unless that is waited for already or it is here. */
+  /** Waits for the next reservation, unless a wait is under way or it is here. */
   #await(): void {
     const [next] = this.#coming;
     if (next === undefined || this.#timer !== undefined) return;
@@ -279,12 +293,12 @@ export class RateLimit {
     this.#await();
   }
 
-  /** Lets those who want a turn take one, and reserves those that are wanted then. */
+  /** Lets the waiters use a reservation, and makes those that are wanted then. */
   #offer(): void {
     this.#hasCome = true;
     this.#giveToTakers();
     this.#waiting = 0;
-    this.#onTurn?.();
+    this.#onReservation?.();
     this.#bring();
     this.#hasCome = false;
   }

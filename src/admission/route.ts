@@ -8,18 +8,20 @@ import type { Slots } from './slots.ts';
 export interface Route {
   /** Its place in the settings, backups last. */
   readonly index: number;
-  /** Whether it is a backup: asked only while no other can answer, or all others are full. */
+  /** A backup is used only while no other indexer can answer, or all others are full. */
   readonly isBackup: boolean;
   readonly slots: Slots;
   /** Absent when its rate is not limited. */
   readonly rate: RateLimit | undefined;
-  /** By operation: the pause and circuit breaker that apply to its requests, in the order in which they are asked. */
+  /** By operation: the pause and circuit breaker that apply to its requests, in the order of their checks. */
   readonly guards: ReadonlyMap<string, readonly Guard[]>;
-  /** Absent where there is one indexer, which is asked even while it fails. */
+  /** Absent with one indexer, which gets requests even while it fails. */
   readonly health?: Health | undefined;
 }
 
-/** How long a request would wait for a slot at any of these routes, behind `ahead` others; `undefined` while unknown. */
+/**
+ * The expected wait of a request for a slot at any of these routes, behind `ahead` others; `undefined` while unknown.
+ */
 export function slotWaitMs(routes: readonly Route[], { operation }: RouteRequest, ahead: number): Ms | undefined {
   let perMs = 0;
   for (const { slots } of routes) {
@@ -30,30 +32,30 @@ export function slotWaitMs(routes: readonly Route[], { operation }: RouteRequest
   return ahead / perMs;
 }
 
-/** How long a request would wait for a turn of the rate at any of these routes, behind `ahead` others. */
-export function turnWaitMs(routes: readonly Route[], request: RouteRequest, ahead: () => number): Ms {
+/** The expected wait of a request for a reservation at any of these routes, behind `ahead` others. */
+export function reservationWaitMs(routes: readonly Route[], request: RouteRequest, ahead: () => number): Ms {
   const rates = routes.flatMap((route) => rateOf(route, request) ?? []);
   if (rates.length < routes.length || rates.length === 0) return 0;
   const each = ahead() / rates.length;
   return Math.min(...rates.map((rate) => rate.expectedWaitMs(each)));
 }
 
-/** The guards that apply to a request: none if it is sent with the client's own API key. */
+/** The guards that apply to a request: none for a request with the client's own API key. */
 export function guardsOf({ guards }: Route, { operation, lane }: RouteRequest): readonly Guard[] {
-  return lane.turns === 'none' ? [] : (guards.get(operation) ?? []);
+  return lane.rate === 'none' ? [] : (guards.get(operation) ?? []);
 }
 
-/** The rate that a request needs a turn of: none if it is sent with the client's own API key. */
+/** The rate that limits a request; `undefined` for a request with the client's own API key. */
 export function rateOf({ rate }: Route, { lane }: RouteRequest): RateLimit | undefined {
-  return lane.turns === 'none' ? undefined : rate;
+  return lane.rate === 'none' ? undefined : rate;
 }
 
-/** Whether a route has a free slot for a client. A refresh has no client. */
+/** True if a route has a free slot for a client. A refresh has no client. */
 export function hasSlot({ slots }: Route, operation: string, client: string | undefined): boolean {
   return slots.mayTake(operation) && slots.mayHold(operation, client);
 }
 
-/** Why the first guard that does not let a request through refuses it now; `undefined` when all let it through. */
+/** The refusal by the first guard that is closed to a request; `undefined` if all let it through. */
 export function refusalBy(route: Route, request: RouteRequest): Refusal | undefined {
   for (const guard of guardsOf(route, request)) {
     const refusal = refusalNow(guard, request.key);

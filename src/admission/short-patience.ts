@@ -1,38 +1,40 @@
 import type { MonotonicMs, Ms } from '../time-units.ts';
 
-/** So long after its last refusal a client asks for too much. */
+/** After a refusal a client counts as too demanding for this time. */
 const ASKS_TOO_MUCH_MS: Ms = 250;
 
-/** So many clients that ask for too much are remembered. */
+/** The maximum number of demanding clients that are remembered. */
 const MOST_CLIENTS = 10_000;
 
 /**
- * Who has the short patience, so that the backlog shrinks to what keeps the indexer busy, and latency falls while goodput
- * stays:
+ * Decides which requests have the short patience. It shrinks the backlog to what keeps the indexer busy: latency falls,
+ * goodput stays.
  *
- * - A client that was refused while others of its own waited asks for too much: it alone, until it was not refused for a
- *   quarter of a second.
- * - Any other that was refused shows that there are too many clients: all newcomers of its queue, until nobody waits in it,
- *   or one client alone. If that client's requests counted, one with many connections would keep the patience of all others
- *   short for good, and take the turns that they leave.
+ * - A client that was refused while it had other waiting requests is too demanding. Only this client has the short
+ *   patience,
+ *   until a quarter of a second passes without a refusal.
+ * - The refusal of any other client shows that there are too many clients. All new requests of its queue have the short
+ *   patience, until nobody waits in the queue, or one client alone. If that client's requests counted, a client with
+ *   many
+ *   connections would keep the patience of all others short for good, and use the turns that they leave.
  */
 export class ShortPatience {
   readonly #now: () => MonotonicMs;
-  /** When clients that ask for too much were last refused. */
+  /** When demanding clients were last refused. */
   readonly #refusedAt = new Map<string, MonotonicMs>();
-  /** The names of the queues in which all have it. */
+  /** The names of the queues in which all new requests have it. */
   readonly #forAll = new Set<string>();
 
   constructor(now: () => MonotonicMs) {
     this.#now = now;
   }
 
-  /** Whether these clients have it in a queue. */
+  /** True if a request of these clients has the short patience in a queue. */
   isFor(queue: string, clients: Iterable<string>): boolean {
     return this.#forAll.has(queue) || this.#askTooMuch(clients);
   }
 
-  /** Clients were refused, or gave up; `hadOthers`: whether others of their own waited when they came. */
+  /** Clients were refused, or gave up; `hadOthers`: they had other waiting requests when this one came. */
   refused(queue: string, clients: Iterable<string>, hadOthers: boolean): void {
     if (!hadOthers && !this.#askTooMuch(clients)) {
       this.#forAll.add(queue);
@@ -42,7 +44,7 @@ export class ShortPatience {
     for (const client of clients) this.#refusedAt.set(client, this.#now());
   }
 
-  /** No client waits in a queue beside others; `isLast`: nobody waits in any queue. */
+  /** At most one client waits in a queue; `isLast`: nobody waits in any queue. */
   calmed(queue: string, isLast: boolean): void {
     this.#forAll.delete(queue);
     if (isLast) this.#refusedAt.clear();

@@ -2,51 +2,51 @@ import type { MonotonicMs, Ms } from '../time-units.ts';
 import { ClientSlots } from './client-slots.ts';
 
 /**
- * The estimate is made of the last one to two windows. A window is as short as this if as many requests have ended in it
- * as slots are in use, so that it follows when the load jumps.
+ * The estimate covers the last one or two windows. A window is as short as this if as many requests have ended in it as
+ * slots are in use, so that the estimate follows a jump of the load.
  */
 const SHORTEST_MS = 250;
 const LONGEST_MS = 1000;
 
 export interface SlotUseDependencies {
   readonly now: () => MonotonicMs;
-  /** After so long a time in which no request ends, newcomers would wait too long. */
+  /** After this time without the end of a request, new requests would wait too long. */
   readonly patienceMs: Ms;
 }
 
-/** A measurement that is older than this no longer counts: either no request ends, or there are none. */
+/** A measurement older than this no longer counts: either no request ends, or there are none. */
 const MEASURED_MS: Ms = 250;
 
-/** Slot-milliseconds that were used, and requests that ended, in one window. */
+/** Used slot-milliseconds, and ended requests, of one window. */
 interface Window {
   usedMs: Ms;
   ended: number;
   readonly since: MonotonicMs;
 }
 
-/** What is known of the last two windows at one instant. */
+/** The values of the last two windows at one instant. */
 interface Measured {
   readonly at: MonotonicMs;
   readonly usedMs: Ms;
   readonly ended: number;
-  /** Slots in use then, or on average in the windows, whichever are more. */
+  /** Slots in use at that instant, or on average in the windows, whichever is more. */
   readonly slots: number;
 }
 
 /**
- * How requests of one operation use slots, and how long they wait for them:
+ * How requests of one operation use slots, and their wait for a slot:
  *
- *   wait = those ahead * slot time / slots
+ *   wait = requests ahead * slot time / slots
  *   slot time = slot-milliseconds used in the window / requests that ended in it
- *   slots = those in use, now or on average in the window, whichever are more
+ *   slots = slots in use, now or on average in the window, whichever is more
  *
  * It is measured after each turn of the event loop in which requests ended, not in between. On a busy machine a turn is
- * delayed, and new requests and answers come in it together: an estimate with the time that passed, but without the answers
- * of this turn, would be up to twice as long, and part of a burst would be refused.
+ * delayed, and contains new requests as well as answers. An estimate with the elapsed time, but without the answers of
+ * this turn, would be up to twice as long, and part of a burst would be refused.
  *
- * While no request ends for {@link MEASURED_MS}, the slots in use count, so the estimate grows while an indexer hangs. It
- * is not known before three quarters as many requests have ended as slots are in use, or slots are in use for a second:
- * the first of many answers would say that all the others take as long again.
+ * While no request ends for {@link MEASURED_MS}, the slots in use count, so the estimate grows while an indexer hangs.
+ * It is unknown until three quarters as many requests have ended as slots are in use, or slots have been in use for a
+ * second: the first of many answers would suggest that all others take as long again.
  */
 export class SlotUse {
   readonly #now: () => MonotonicMs;
@@ -55,7 +55,7 @@ export class SlotUse {
   #newer: Window = { usedMs: 0, ended: 0, since: 0 };
   #inUse = 0;
   #countedAt: MonotonicMs = Number.NEGATIVE_INFINITY;
-  /** Since when slots are in use. */
+  /** The time since which slots are in use. */
   #busySince: MonotonicMs = 0;
   #measured: Measured = { at: Number.NEGATIVE_INFINITY, usedMs: 0, ended: 0, slots: 0 };
   #willMeasure = false;
@@ -70,14 +70,14 @@ export class SlotUse {
     return this.#inUse;
   }
 
-  /** A request was given a slot. */
+  /** A request got a slot. */
   begin(): void {
     const now = this.#count();
     if (this.#inUse === 0) this.#busySince = now;
     this.#inUse++;
   }
 
-  /** A request gave its slot back; `wasSent`: whether it was at the indexer. */
+  /** A request gave its slot back; `wasSent`: it was sent to the indexer. */
   end(wasSent: boolean): void {
     this.#count();
     this.#inUse--;
@@ -91,7 +91,7 @@ export class SlotUse {
     });
   }
 
-  /** How long a request waits behind so many others; `undefined` while that is not known. */
+  /** The wait of a request behind `ahead` others; `undefined` while unknown. */
   waitMs(ahead: number): Ms | undefined {
     const now = this.#count();
     const busyMs = this.#inUse > 0 ? now - this.#busySince : 0;
@@ -114,7 +114,7 @@ export class SlotUse {
   #count(): MonotonicMs {
     const now = this.#now();
     if (now - this.#countedAt >= 2 * LONGEST_MS) {
-      // What ended before is too old.
+      // Earlier ends are too old.
       this.#older = { usedMs: this.#inUse * LONGEST_MS, ended: 0, since: now - LONGEST_MS };
       this.#newer = { usedMs: 0, ended: 0, since: now };
     } else {
@@ -130,17 +130,17 @@ export class SlotUse {
   }
 }
 
-/** No slots are kept free for an operation that was not asked for within this time. */
+/** No slots are kept free for an operation without a request within this time. */
 const RECENTLY_MS: Ms = 60_000;
 
-/** The part of an operation's share that is never lent to others while the operation is in use. */
+/** The part of an operation's share that is never lent while the operation is in use. */
 const NEVER_LENT = 1 / 4;
 
 export interface SlotsDependencies extends SlotUseDependencies {
-  /** The most requests that may be at the indexer at once. */
+  /** The maximum number of concurrent requests at the indexer. */
   readonly max: number;
   /**
-   * The fraction of the slots that is each operation's share, 0 to 1. An operation that is not named has none. Where the
+   * Each operation's share as a fraction of the slots, 0 to 1. An operation without an entry has no share. If the
    * operations in use have more than all slots together, the fractions are weights.
    */
   readonly shares: Readonly<Record<string, number>>;
@@ -152,24 +152,27 @@ interface OperationSlots {
   usedAt: MonotonicMs;
 }
 
-/** The operations in use, those asked for within the last minute: the sum of their fractions, and how many have one. */
+/**
+ * The operations in use (requested within the last minute): the sum of their fractions, and the number of those with a
+ * fraction.
+ */
 interface InUse {
   readonly fractions: number;
   readonly count: number;
 }
 
 /**
- * The slots for requests at the indexer. Each operation has a share, and its unused slots are lent to the others. A
- * quarter of the share (at least one slot) is never lent while the operation was asked for within the last minute. So
+ * The slots for requests at the indexer. Each operation has a share, and lends its unused slots to the others. While an
+ * operation is in use (requested within the last minute), a quarter of its share, at least one slot, is never lent. So
  * when one operation's requests hang and take all they can borrow, the others still have slots of their own.
  *
  * An operation may start another request when a slot is free and (kept: the slots of an operation that are never lent)
  *
  *   in use < kept, or free slots > sum over the other operations of max(0, kept - in use)
  *
- * Where there are no more slots than operations in use, that sum counts for half of the slots at most: else each
- * operation would have one slot, however little the others ask. Of those that an operation may have, a client may hold a
- * part ({@link ClientSlots}).
+ * If there are no more slots than operations in use, this sum counts for at most half of the slots: otherwise each
+ * operation would have one slot, however few requests the others send. One client may hold a part of an operation's
+ * slots ({@link ClientSlots}).
  */
 export class Slots {
   readonly #dependencies: SlotsDependencies;
@@ -187,19 +190,19 @@ export class Slots {
     return this.#inUse;
   }
 
-  /** Remembers that an operation is in use, and by whom, whether or not it gets a slot. */
+  /** Remembers that an operation is in use, and by which clients, also if it gets no slot. */
   touch(operation: string, clients: Iterable<string> = []): void {
     const touched = this.#of(operation);
     touched.usedAt = this.#dependencies.now();
     for (const client of clients) touched.clients.seen(client);
   }
 
-  /** Whether an operation may take a slot now. */
+  /** True if an operation may take a slot now. */
   mayTake(operation: string): boolean {
     const recent = this.#recent();
     const free = this.max - this.#inUse;
-    // An operation that uses fewer than its kept slots takes any free one, also where those of another one are lent too:
-    // lent slots come back one at a time, and if each were kept free for the other operation, neither would get one.
+    // An operation that uses fewer than its kept slots takes any free slot, even if those of another operation are lent
+    // too. Lent slots come back one at a time: if each were kept free for the other operation, neither would get one.
     if (this.#of(operation).use.inUse < this.#kept(operation, recent)) return free > 0;
     let keptFree = 0;
     for (const [other, { use, usedAt }] of this.#operations) {
@@ -210,7 +213,7 @@ export class Slots {
     return free > (this.max <= recent.count ? Math.min(keptFree, Math.floor(this.max / 2)) : keptFree);
   }
 
-  /** Whether a client may hold one more of the slots of an operation; a refresh has no client, and always may. */
+  /** True if a client may hold one more of the slots of an operation; a refresh has no client, and always may. */
   mayHold(operation: string, client: string | undefined): boolean {
     if (client === undefined) return true;
     const recent = this.#recent();
@@ -221,17 +224,17 @@ export class Slots {
     return this.#of(operation).clients.mayTake(client, slots);
   }
 
-  /** Whether an operation uses less than its share: then it goes before the others. */
+  /** True if an operation uses less than its share: then it goes before the others. */
   isBelowShare(operation: string): boolean {
     return this.#of(operation).use.inUse < this.#share(operation, this.#recent());
   }
 
-  /** How long a request of an operation waits behind so many others; `undefined` while that is not known. */
+  /** The wait of a request of an operation behind `ahead` others; `undefined` while unknown. */
   waitMs(operation: string, ahead: number): Ms | undefined {
     return this.#of(operation).use.waitMs(ahead);
   }
 
-  /** `client`: who holds it; absent for a refresh. */
+  /** `client`: the holder; absent for a refresh. */
   take(operation: string, client?: string): void {
     const { use, clients } = this.#of(operation);
     use.begin();
@@ -239,7 +242,7 @@ export class Slots {
     this.#inUse++;
   }
 
-  /** Gives a slot back; `wasSent`: whether its request was at the indexer. */
+  /** Gives a slot back; `wasSent`: its request was sent to the indexer. */
   release(operation: string, wasSent: boolean, client?: string): void {
     const { use, clients } = this.#of(operation);
     use.end(wasSent);

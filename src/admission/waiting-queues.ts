@@ -8,13 +8,13 @@ export interface WaitingQueue<T> extends Pick<RouteRequest, 'operation' | 'lane'
 }
 
 /**
- * The queues of all operations, each fair between clients. Requests that may not be sent to the same indexers, or that go
- * by other rules, have queues of their own: they must not hold up the others.
+ * The queues of all operations, each fair between clients. Requests that may not be sent to the same indexers, or that
+ * follow other rules, have queues of their own, so that they do not hold up the others.
  */
 export class WaitingQueues<T> {
   readonly #queues = new Map<string, WaitingQueue<T>>();
 
-  /** All, the one that was served last at the end. */
+  /** All queues; the one that was served last is at the end. */
   get all(): Iterable<WaitingQueue<T>> {
     return this.#queues.values();
   }
@@ -30,35 +30,35 @@ export class WaitingQueues<T> {
     return queue;
   }
 
-  /** To be called when somebody of a queue went: the others are before it now. */
+  /** Call when a request of a queue went: the other queues then come before it. */
   served(queue: WaitingQueue<T>): void {
     this.#queues.delete(queue.name);
     this.#queues.set(queue.name, queue);
   }
 
-  /** Whether each client of a request has others that wait, whatever they ask for. */
+  /** True if each client of a request has other waiting requests, for any operation. */
   haveWaiting({ clients }: RouteRequest): boolean {
     return [...clients].every((client) => this.isWaiting(client));
   }
 
-  /** Whether requests of a client wait, whatever they ask for. */
+  /** True if requests of a client wait, for any operation. */
   isWaiting(client: string): boolean {
     for (const { waiting } of this.#queues.values()) if (waiting.count(client) > 0) return true;
     return false;
   }
 
-  /** The number of those in its queue that would go before a request; without clients, all. */
+  /** The number of waiters ahead of a request in its queue; without clients, all. */
   ahead(request: RouteRequest): number {
     return aheadIn(this.of(request), request);
   }
 
-  /** The number of those in all queues that would take a turn of the rate before a request. */
-  aheadForTurn(request: RouteRequest): number {
+  /** The number of waiters in all queues that would use a reservation before a request. */
+  aheadForReservation(request: RouteRequest): number {
     const own = this.of(request);
     const ahead = aheadIn(own, request);
     let all = ahead;
     for (const other of this.#queues.values()) {
-      if (other === own || other.lane.turns !== own.lane.turns) continue;
+      if (other === own || other.lane.rate !== own.lane.rate) continue;
       if (own.lane.isSecondTry) all += other.waiting.size;
       // Operations go in rotation.
       else if (!other.lane.isSecondTry) all += Math.min(aheadIn(other, request), ahead + 1);

@@ -9,22 +9,25 @@ interface From {
 }
 
 export interface ClientAddressesDependencies {
-  /** Called once, when so many requests in a row came from one address that is no trusted proxy, and forwards. */
+  /** Called once, after this many requests in a row from one untrusted address that forwards for others. */
   readonly onUntrustedProxy: (address: string) => void;
-  /** Called once, when so many requests in a row came from a trusted proxy that names clients only in `header`: that is not read. */
+  /**
+   * Called once, after this many requests in a row from a trusted proxy that names clients only in `header`, which is
+   * not read.
+   */
   readonly onUnreadHeader: (address: string, header: string) => void;
   /** Addresses and networks in CIDR notation. */
   readonly trustedProxies: readonly string[];
 }
 
-/** After so many requests in a row, what looks like a proxy is taken for one. */
+/** After this many requests in a row, an address counts as a proxy. */
 const PROXY_AFTER = 100;
 
 /**
- * Tells whom a request is for where clients share: its address, of IPv6 the network of 64 bits, whose addresses one
- * client can choose from. From a trusted proxy `X-Forwarded-For` counts, read from the right, because each proxy adds
- * what it saw at the end: the first address that is no trusted proxy is the client's. What stands before it was
- * written by the client, and nothing else that a client can freely write counts.
+ * Identifies the client of a request by its address; for IPv6 by the network of 64 bits, from which one client can
+ * choose addresses. From a trusted proxy `X-Forwarded-For` counts. It is read from the right, because each proxy
+ * appends the address that it saw: the first address that is not a trusted proxy is the client's. Everything before it
+ * was written by the client. Nothing else that a client can freely write counts.
  */
 export class ClientAddresses {
   readonly #dependencies: ClientAddressesDependencies;
@@ -55,14 +58,14 @@ export class ClientAddresses {
     return clientOf(address);
   };
 
-  /** Call once for each request of a client, not for health checks: looks for proxies whose clients count as one. */
+  /** Call once for each request of a client, not for health checks. Looks for proxies whose clients count as one. */
   readonly count = ({ remoteAddress = '' }: From, headers: ClientHeaders): void => {
     const { onUntrustedProxy, onUnreadHeader } = this.#dependencies;
     const address = plain(remoteAddress);
     const header = namingHeaderOf(headers);
     const isTrusted = header !== undefined && this.#isTrusted(address);
     if (this.#untrustedInARow.count(header === undefined || isTrusted ? undefined : address)) onUntrustedProxy(address);
-    // What names nobody may be a check of the proxy's own.
+    // A request without such a header may be a check by the proxy itself.
     if (header === undefined) return;
     const unread = isTrusted && header !== 'X-Forwarded-For' ? header : undefined;
     if (this.#unreadInARow.count(unread && address)) onUnreadHeader(address, header);
@@ -73,7 +76,7 @@ export class ClientAddresses {
   }
 }
 
-/** The header by which a request names its client; `X-Forwarded-For`, if it has one that does. */
+/** The header by which a request names its client; `X-Forwarded-For`, if it contains an address. */
 function namingHeaderOf(headers: ClientHeaders): string | undefined {
   const forwardedFor = headers['x-forwarded-for'];
   if (forwardedFor !== undefined) {
@@ -84,14 +87,14 @@ function namingHeaderOf(headers: ClientHeaders): string | undefined {
   return name && UNREAD_NAMES[name];
 }
 
-/** Counts requests in a row of one address. */
+/** Counts requests in a row from one address. */
 class InARow {
   #address: string | undefined;
   #count = 0;
 
   /** Counts a request of an address, or one that ends the row (`undefined`). Returns `true` once, at the hundredth. */
   count(address: string | undefined): boolean {
-    // A row that was reported is not begun again.
+    // A reported row does not begin again.
     if (this.#count >= PROXY_AFTER) return false;
     if (address !== this.#address) this.#count = 0;
     this.#address = address;
@@ -99,19 +102,23 @@ class InARow {
   }
 }
 
-/** A client as it is shown: its network of 24 bits, of IPv6 of 48. */
+/** A client as it is shown: its network of 24 bits, for IPv6 of 48. */
 export function shortened(client: string): string {
   return client.includes(':')
     ? `${client.split(':').slice(0, 3).join(':')}::/48`
     : client.replace(/\.[0-9]+$/, '.0/24');
 }
 
-/** An address without what only its machine understands: the zone of IPv6, and IPv6 around an address of IPv4. */
+/**
+ * An address without the parts that only its machine understands: the zone of IPv6, and IPv6 around an address of IPv4.
+ */
 function plain(address: string): string {
   return address.replace(/^::ffff:(?=[0-9.]+$)/i, '').replace(/%.*$/, '');
 }
 
-/** The address of an entry as proxies write it, also `1.2.3.4:80` and `[2001:db8::1]:80`; `undefined` if it has none. */
+/**
+ * The address in an entry as proxies write it, also `1.2.3.4:80` and `[2001:db8::1]:80`; `undefined` if there is none.
+ */
 function forwardedAddress(entry: string): string | undefined {
   const [, inBrackets, beforePort] = /^(?:\[([^\]]*)\](?::[0-9]+)?|([0-9.]+):[0-9]+)$/.exec(entry) ?? [];
   const address = plain(inBrackets ?? beforePort ?? entry);

@@ -5,25 +5,25 @@ import { retryAfterSeconds } from '../failures/retry-after.ts';
 import type { MonotonicMs, Ms } from '../time-units.ts';
 
 export interface PerClientLimitDependencies {
-  /** What is counted: `requests` or `misses`. */
+  /** What the limit counts: `requests` or `misses`. */
   readonly name: string;
   readonly perSecond: number;
-  /** The most at once. */
+  /** The maximum at once. */
   readonly burst: number;
   readonly now: () => MonotonicMs;
-  /** Called with the client of each request that is refused. */
+  /** Called with the client of each refused request. */
   readonly onRefused: (client: string) => void;
 }
 
 /**
- * So many clients are remembered. One that is forgotten begins anew with its whole burst: it is either long gone, or
- * one of an attacker who has more addresses than this, whom no limit by address can hold.
+ * The maximum number of remembered clients. A forgotten client has its whole burst again: it either left long ago, or
+ * belongs to an attacker with more addresses than this, whom no limit by address can hold.
  */
 const MOST_CLIENTS = 50_000;
 
 /**
- * How much each client may ask of this instance: a token bucket for each, kept as the instant at which it is full again
- * (the generic cell rate algorithm of ITU-T I.371).
+ * Limits the requests of each client to this instance: a token bucket for each, stored as the instant at which it is
+ * full again (the generic cell rate algorithm of ITU-T I.371).
  */
 export class PerClientLimit {
   readonly #dependencies: PerClientLimitDependencies;
@@ -35,13 +35,13 @@ export class PerClientLimit {
     this.#everyMs = 1000 / dependencies.perSecond;
   }
 
-  /** Counts one, or says why it is refused and after which time it would be allowed. */
+  /** Counts one request, or returns its refusal with the time after which it would be allowed. */
   take(client: string): ProxyError | undefined {
     const { burst, onRefused } = this.#dependencies;
     const now = this.#dependencies.now();
     const fullAt = Math.max(now, this.#fullAt.get(client) ?? 0) + this.#everyMs;
     const waitMs = fullAt - now - burst * this.#everyMs;
-    // Half a microsecond is granted: `fullAt` is a sum, whose rounding must not refuse the last request of a burst.
+    // Half a microsecond is granted: `fullAt` is a sum, and its rounding must not refuse the last request of a burst.
     if (waitMs < 0.0005) {
       this.#fullAt.set(client, fullAt);
       return undefined;
@@ -50,7 +50,7 @@ export class PerClientLimit {
     return this.#refusal(waitMs);
   }
 
-  /** What was counted was not needed after all. */
+  /** A counted request needed nothing after all. */
   giveBack(client: string): void {
     const fullAt = this.#fullAt.get(client);
     if (fullAt !== undefined) this.#fullAt.set(client, fullAt - this.#everyMs);

@@ -1,12 +1,15 @@
-/** What one client has of the requests that wait for the indexer. */
+/** One client's part of the backlog. */
 export interface WaitingClient {
   readonly client: string;
   readonly requests: number;
-  /** Of all that wait, 0 to 1. */
+  /** Share of all waiting requests, 0 to 1. */
   readonly share: number;
 }
 
-/** Counts by client, most first, given whom each request waits for: one that several wait for counts for each. */
+/**
+ * Counts by client, most first, given the clients that wait for each request. A request with several clients counts for
+ * each of them.
+ */
 export function countWaiting(clientsOfRequests: Iterable<Iterable<string>>): WaitingClient[] {
   const counts = new Map<string, number>();
   let all = 0;
@@ -19,14 +22,14 @@ export function countWaiting(clientsOfRequests: Iterable<Iterable<string>>): Wai
 }
 
 const LOOK_EVERY_MS = 1000;
-/** After so many looks in a row a client that has more than half of what waits is reported. */
+/** After this many looks in a row a client with more than half of the backlog is reported. */
 const LOOKS = 10;
-/** Fewer waiting requests of one client harm nobody. */
+/** Below this number of waiting requests, a client harms nobody. */
 const FEWEST_WAITING = 10;
 
 /**
- * Looks each second whether one client holds the backlog, and calls `onGreedy` when it had more than half of what waits
- * for 10 s; for the same client once. Call the returned function to end it.
+ * Checks every second whether one client holds the backlog, and calls `onGreedy` when it has had more than half of the
+ * backlog for 10 s; once for the same client. Call the returned function to stop.
  */
 export function watchGreedy(
   waiting: () => readonly WaitingClient[],

@@ -3,7 +3,7 @@ import { notServedGuard } from '../admission/not-served.ts';
 import { operationBreakers } from '../admission/operation-breakers.ts';
 import { Pause } from '../admission/pause.ts';
 import { mostReserved, RateLimit } from '../admission/rate-limit.ts';
-import { sharedTurns } from '../admission/shared-turns.ts';
+import { sharedReservations } from '../admission/shared-reservations.ts';
 import { Slots } from '../admission/slots.ts';
 import { rateKeyOf } from '../cache/redis-keys.ts';
 import { IndexerHead } from '../chain/indexer-head.ts';
@@ -210,7 +210,7 @@ function openRateLimit(
   const stepMs = 1000 / requestsPerSecond;
   const reserveShared =
     scripting &&
-    sharedTurns({
+    sharedReservations({
       runScript: (...script) => withinBudget(redis.budget, () => scripting.runScript(...script)),
       call: redisBreaker({
         monotonic,

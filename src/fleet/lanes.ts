@@ -6,12 +6,12 @@ function changed(lane: Lane, rules: Partial<Omit<Lane, 'name'>>): Lane {
   return { ...next, name: nameOf(next) };
 }
 
-function nameOf({ isSecondTry, turns, to: { not, at } }: Lane): string {
+function nameOf({ isSecondTry, rate, to: { not, at } }: Lane): string {
   const parts = [
     isSecondTry && 'again',
     not !== undefined && `not ${not}`,
-    turns === 'backup' && 'to a backup',
-    turns === 'none' && 'with its own key',
+    rate === 'backup' && 'to a backup',
+    rate === 'none' && 'with its own key',
     at !== undefined && `at ${at}`,
   ];
   return parts.map((part) => (part === false ? '' : `, ${part}`)).join('');
@@ -24,7 +24,7 @@ export function firstTry(at?: number): Lane {
 
 /** The lane of a request that is sent with the client's own API key. No backup gets it. */
 export function withClientKey(lane: Lane): Lane {
-  return changed(lane, { turns: 'none' });
+  return changed(lane, { rate: 'none' });
 }
 
 const REFRESH = changed(FIRST_TRY, { waits: false });
@@ -59,7 +59,7 @@ export function besides(lane: Lane, index: number): Lane {
 
 /** The lane of a request that would wait too long for the other indexers: a backup gets it. */
 export function overflow(lane: Lane): Lane {
-  return changed(lane, { turns: 'backup' });
+  return changed(lane, { rate: 'backup' });
 }
 
 /** Whether a slow request may be hedged. Refreshes and hedges are not. */

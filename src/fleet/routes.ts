@@ -59,12 +59,12 @@ export class Routes {
     const open: FleetRoute[] = [];
     let refusal: Refusal | undefined;
     const routes = this.of(request.operation);
-    const { turns, to } = request.lane;
+    const { rate, to } = request.lane;
     const isKnown = routes.some((route) => !route.isBackup && hasIt(route, request));
     for (const route of routes) {
-      if (route.index === to.not || (turns === 'backup' && !route.isBackup)) continue;
+      if (route.index === to.not || (rate === 'backup' && !route.isBackup)) continue;
       if (to.at !== undefined && route.index !== to.at) continue;
-      if (route.isBackup && turns === 'none') continue;
+      if (route.isBackup && rate === 'none') continue;
       if (isKnown && isGone(route, request)) continue;
       const its = refusalBy(route, request);
       if (its === undefined) open.push(route);
@@ -94,7 +94,7 @@ export class Routes {
    */
   overflow<Request extends RouteRequest>(request: Request, open: readonly FleetRoute[]): Request | undefined {
     const { lane, operation } = request;
-    if (lane.turns !== 'own' || lane.to.at !== undefined) return undefined;
+    if (lane.rate !== 'own' || lane.to.at !== undefined) return undefined;
     const isOffered = open.every(({ isBackup }) => isBackup) || !this.of(operation).some(({ isBackup }) => isBackup);
     return isOffered ? undefined : { ...request, lane: overflow(lane) };
   }

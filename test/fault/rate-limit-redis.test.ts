@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { RateLimit } from '../../src/admission/rate-limit.ts';
-import { sharedTurns } from '../../src/admission/shared-turns.ts';
+import { sharedReservations } from '../../src/admission/shared-reservations.ts';
 import { redisBreaker } from '../../src/redis/breaker.ts';
 import { withinBudget } from '../../src/redis/within-budget.ts';
 import { answers } from '../integration/scripted-client.ts';
@@ -11,7 +11,7 @@ import { type RedisServer, startRedis } from '../support/redis-server.ts';
 import { startScriptedUpstream } from '../support/scripted-upstream.ts';
 import { mostWithin } from '../support/sliding-count.ts';
 import { startProxy } from '../support/start-proxy.ts';
-import { Turns } from '../support/turns.ts';
+import { Reservations } from '../support/reservations.ts';
 
 const PER_SECOND = 100;
 const LONGEST_WAIT_MS = 60_000;
@@ -22,7 +22,7 @@ async function limitOn(redis: RedisServer, budgetMs = PATIENT_REDIS.budget) {
   const connection = await connectedRedis(redis.url);
   const sharedChanges: boolean[] = [];
   const subject = new RateLimit({
-    reserveShared: sharedTurns({
+    reserveShared: sharedReservations({
       runScript: (...script) => withinBudget(budgetMs, () => connection.runScript(...script)),
       call: redisBreaker({
         monotonic: now,
@@ -36,7 +36,7 @@ async function limitOn(redis: RedisServer, budgetMs = PATIENT_REDIS.budget) {
     perSecond: PER_SECOND,
     longestWaitMs: LONGEST_WAIT_MS,
   });
-  const turns = new Turns(subject);
+  const turns = new Reservations(subject);
   const slots: number[] = [];
   const take = async (times: number) => {
     for (let time = 0; time < times; time++) {

@@ -2,14 +2,14 @@ import { randomUUID } from 'node:crypto';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest';
 import { RateLimit, type ReserveShared } from '../../src/admission/rate-limit.ts';
-import { sharedTurns } from '../../src/admission/shared-turns.ts';
+import { sharedReservations } from '../../src/admission/shared-reservations.ts';
 import { UpstreamClient } from '../../src/indexer/upstream-client.ts';
 import { systemNames } from '../../src/names/names.ts';
 import { type Indexer, startIndexer } from '../../src/tools/simulator/indexer.ts';
 import { connectedRedis } from '../support/connected-redis.ts';
 import { meddlingProxy } from '../support/meddling-proxy.ts';
 import { mostWithin } from '../support/sliding-count.ts';
-import { Turns } from '../support/turns.ts';
+import { Reservations } from '../support/reservations.ts';
 
 const redisUrl = inject('redisUrl');
 
@@ -37,7 +37,7 @@ afterEach(async () => {
 
 /** An instance: callers that send requests one after the other, each in its slot, until `signal` ends them. */
 function instance(rateLimit: RateLimit, signal: AbortSignal): void {
-  const turns = new Turns(rateLimit);
+  const turns = new Reservations(rateLimit);
   const client = new UpstreamClient({
     names: systemNames(),
     now: Date.now,
@@ -81,7 +81,7 @@ async function sharedRate(
     const stepped = `(function() local t = redis.call('TIME') return {t[1] + ${aheadSeconds()}, t[2]} end)()`;
     return connection.runScript(script.replace("redis.call('TIME')", stepped), keys, args);
   };
-  return sharedTurns({ runScript, call: (run) => run().catch(() => 'failed'), key, furthestMs });
+  return sharedReservations({ runScript, call: (run) => run().catch(() => 'failed'), key, furthestMs });
 }
 
 const LONGEST_WAIT_MS = 60_000;
@@ -97,7 +97,7 @@ async function distantRedis(roundTripMs: number): Promise<string> {
 
 /** Those who wait for a turn all the time; returns the instants of all turns so far. */
 function saturate(rate: RateLimit, signal: AbortSignal): number[] {
-  const turns = new Turns(rate);
+  const turns = new Reservations(rate);
   const at: number[] = [];
   const keepTaking = async () => {
     while (await turns.take(signal)) at.push(performance.now());
@@ -185,7 +185,7 @@ test.each(['garbage', '9'.repeat(20), '-1', '', 'nan', 'inf', '-inf'])(
 );
 
 /** How many turns each of the instances has had in so long a time, ms, at a Redis that is so far away. */
-async function turnsOf(instances: number, perSecond: number, roundTripMs: number, forMs: number): Promise<number[][]> {
+async function reservationsOf(instances: number, perSecond: number, roundTripMs: number, forMs: number): Promise<number[][]> {
   const ending = new AbortController();
   const [key, url] = [`test:rate:${randomUUID()}`, await distantRedis(roundTripMs)];
   const all: number[][] = [];
@@ -206,7 +206,7 @@ describe('with Redis 10 ms away', () => {
   test.each([1, 2])('300 turns a second are used by %i instances, and never exceeded', async (instances) => {
     const used: number[] = [];
     for (let time = 0; time < 3; time++) {
-      const turns = (await turnsOf(instances, 300, 10, 1000)).flat();
+      const turns = (await reservationsOf(instances, 300, 10, 1000)).flat();
       used.push(turns.length);
       expect(mostWithin(turns, 500)).toBeLessThanOrEqual(mostIn(0.5, 300, 10));
     }
@@ -219,7 +219,7 @@ describe('with Redis 10 ms away', () => {
   ])('two instances have as many of %i turns a second', async (perSecond, forMs, times) => {
     const parts: number[] = [];
     for (let time = 0; time < times; time++) {
-      const [one = [], other = []] = await turnsOf(2, perSecond, 10, forMs);
+      const [one = [], other = []] = await reservationsOf(2, perSecond, 10, forMs);
       parts.push(Math.max(0, Math.abs(one.length - other.length) - 1) / one.length);
     }
     expect(median(parts)).toBeLessThanOrEqual(0.1);

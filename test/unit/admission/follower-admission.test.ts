@@ -10,22 +10,22 @@ const REQUEST: EntryRequest = { operation: 'blocks', key: 'key', clients: [], se
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'performance'], now: 0 }));
 afterEach(() => void vi.useRealTimers());
 
-function open({ perSecond = 8, hasTurn = true, isRefused = false } = {}) {
+function open({ perSecond = 8, hasReservation = true, isRefused = false } = {}) {
   const freed: number[] = [];
-  const turnsAt: number[] = [];
+  const reservedAt: number[] = [];
   let sent = 0;
   const ticketAt = (index: number) => ({ route: { index }, free: () => void freed.push(index) }) as unknown as Ticket;
   const admission = new FollowerAdmission({
     admission: { enter: () => (isRefused ? { reason: 'paused', retryAfterMs: 7 } : ticketAt(3)) },
     perSecond: () => perSecond,
     takeNext: async (index) => {
-      turnsAt.push(index);
-      return hasTurn;
+      reservedAt.push(index);
+      return hasReservation;
     },
     onSent: () => sent++,
     now: () => performance.now(),
   });
-  return { admission, freed, turnsAt, sent: () => sent };
+  return { admission, freed, reservedAt, sent: () => sent };
 }
 
 describe('the rate of the follower', () => {
@@ -52,20 +52,20 @@ describe('the rate of the follower', () => {
 
 describe('a request of the follower', () => {
   test('takes the next turn of the rate of the indexer that it is sent to, and counts as sent', async () => {
-    const { admission, turnsAt, freed, sent } = open();
+    const { admission, reservedAt, freed, sent } = open();
     expect(await admission.enter(REQUEST)).toHaveProperty('route.index', 3);
-    expect([turnsAt, freed, sent()]).toEqual([[3], [], 1]);
+    expect([reservedAt, freed, sent()]).toEqual([[3], [], 1]);
   });
 
   test('gives its slot back where there is no turn, as while the indexer asks for a pause', async () => {
-    const { admission, freed, sent } = open({ hasTurn: false });
+    const { admission, freed, sent } = open({ hasReservation: false });
     expect(await admission.enter(REQUEST)).toEqual({ reason: 'rate-limit', retryAfterMs: 0 });
     expect([freed, sent()]).toEqual([[3], 0]);
   });
 
   test('takes no turn where it is refused', async () => {
-    const { admission, turnsAt, sent } = open({ isRefused: true });
+    const { admission, reservedAt, sent } = open({ isRefused: true });
     expect(await admission.enter(REQUEST)).toEqual({ reason: 'paused', retryAfterMs: 7 });
-    expect([turnsAt, sent()]).toEqual([[], 0]);
+    expect([reservedAt, sent()]).toEqual([[], 0]);
   });
 });

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { mostWithin } from '../../support/sliding-count.ts';
 import { simulateTime } from './loads-on.ts';
 import { about, quantile, SimulatedLoad, type SimulatedLoadOptions } from './simulated-load.ts';
-import { simulatedTurns } from './simulated-redis.ts';
+import { simulatedReservations } from './simulated-redis.ts';
 
 simulateTime();
 
@@ -70,7 +70,7 @@ describe.each([10, 50])('with %i turns a second, five polite clients are answere
   });
 
   test.each(GREEDY)('%s, on another instance', async (_, beGreedy) => {
-    const reserveShared = simulatedTurns(1);
+    const reserveShared = simulatedReservations(1);
     const loads = [openLoad(perSecond, { reserveShared }), openLoad(perSecond, { reserveShared })] as const;
     beGreedy(loads[0]);
     await loads[0].run(BEFORE_MS);
@@ -115,7 +115,7 @@ test('clients that now and then ask for two things at once are not taken for gre
 });
 
 test('when all leave, an instance has lost one turn at most', async () => {
-  const reserveShared = simulatedTurns(1);
+  const reserveShared = simulatedReservations(1);
   const [one, other] = [openLoad(10, { reserveShared }), openLoad(10, { reserveShared })] as const;
   for (const load of [one, other]) load.comingAndGoing(1000, 250, 1000, BLOCKS, 'leaves');
   await one.run(2000);

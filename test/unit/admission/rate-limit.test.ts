@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { RateLimit } from '../../../src/admission/rate-limit.ts';
 import { gaps, mostWithin } from '../../support/sliding-count.ts';
-import { ask, Turns } from '../../support/turns.ts';
+import { ask, Reservations } from '../../support/reservations.ts';
 
 const RATES = [1, 10, 25, 1000] as const;
 const PATIENCE_MS = 60_000;
@@ -151,7 +151,7 @@ test('whatever comes and leaves when, the rate and the order are kept, and no tu
   await fc.assert(
     fc.asyncProperty(rates, fc.array(arrival, { maxLength: 60 }), async (rate, arrivals) => {
       const subject = limit(rate);
-      const turns = new Turns(subject);
+      const turns = new Reservations(subject);
       const served: { index: number; at: number; usable: number; isUsed: boolean }[] = [];
       const leftAt: number[] = [];
       const comeAt: number[] = [];

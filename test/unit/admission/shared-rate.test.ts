@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { RateLimit, type Reserved } from '../../../src/admission/rate-limit.ts';
-import { sharedTurns } from '../../../src/admission/shared-turns.ts';
+import { sharedReservations } from '../../../src/admission/shared-reservations.ts';
 import { mostWithin } from '../../support/sliding-count.ts';
-import { ask, Turns } from '../../support/turns.ts';
-import { simulatedTurns } from './simulated-redis.ts';
+import { ask, Reservations } from '../../support/reservations.ts';
+import { simulatedReservations } from './simulated-redis.ts';
 
 const PATIENCE_MS = 60_000;
 const now = () => performance.now();
@@ -102,7 +102,7 @@ describe('a rate that instances share', () => {
   });
 
   test.each([10, 50, 100, 200])('by two instances is used at %i a second, and never exceeded', async (rate) => {
-    const reserveShared = simulatedTurns(1);
+    const reserveShared = simulatedReservations(1);
     const subjects = [1, 2].map(() => new RateLimit({ reserveShared, now, perSecond: rate, longestWaitMs: 1500 }));
     const turns = subjects.map((subject) => ask(subject, 10_000));
     await run(10_000);
@@ -116,11 +116,11 @@ describe('a rate that instances share', () => {
 
 describe('at a Redis that is 10 ms away', () => {
   const [PER_SECOND, STEP_MS, ROUND_TRIP_MS] = [300, 1000 / 300, 10];
-  const distant = (reserveShared = simulatedTurns(ROUND_TRIP_MS / 2)) =>
+  const distant = (reserveShared = simulatedReservations(ROUND_TRIP_MS / 2)) =>
     new RateLimit({ reserveShared, now, perSecond: PER_SECOND, longestWaitMs: 1500 });
 
   test.each([1, 2, 3])('%i instances use the rate, have equal parts of it, and never exceed it', async (instances) => {
-    const reserveShared = simulatedTurns(ROUND_TRIP_MS / 2);
+    const reserveShared = simulatedReservations(ROUND_TRIP_MS / 2);
     const turns = Array.from({ length: instances }, () => ask(distant(reserveShared), 10_000));
     await run(5000);
     const all = turns.flat();
@@ -131,7 +131,7 @@ describe('at a Redis that is 10 ms away', () => {
   });
 
   test('answers of Redis that take 10 to 30 ms lose no turns of those who wait', async () => {
-    const reserveShared = simulatedTurns(ROUND_TRIP_MS / 2);
+    const reserveShared = simulatedReservations(ROUND_TRIP_MS / 2);
     let [calls, answeredAt] = [0, 0];
     const uneven: typeof reserveShared = async (...asked) => {
       const reserved = await reserveShared(...asked);
@@ -147,8 +147,8 @@ describe('at a Redis that is 10 ms away', () => {
   });
 
   test('an instance whose requests wait one at a time reserves one turn for each', async () => {
-    const reserve = vi.fn(simulatedTurns(ROUND_TRIP_MS / 2));
-    const turns = new Turns(distant(reserve));
+    const reserve = vi.fn(simulatedReservations(ROUND_TRIP_MS / 2));
+    const turns = new Reservations(distant(reserve));
     for (let n = 0; n < 50; n++) {
       const taken = turns.take();
       await run(20);
@@ -158,7 +158,7 @@ describe('at a Redis that is 10 ms away', () => {
   });
 
   test('an instance whose requests leave has lost the turns of one round trip, for the other one', async () => {
-    const reserve = vi.fn(simulatedTurns(ROUND_TRIP_MS / 2));
+    const reserve = vi.fn(simulatedReservations(ROUND_TRIP_MS / 2));
     const leaving = new AbortController();
     ask(distant(reserve), 1000, leaving.signal);
     await run(1000);
@@ -183,7 +183,7 @@ test.each([undefined, null, 'OK', [], [1], [1, 'soon'], {}])(
   'a reply of Redis that holds no turn is a failure: %j',
   async (reply) => {
     const runScript = async () => reply;
-    const reserve = sharedTurns({
+    const reserve = sharedReservations({
       runScript,
       call: (run) => run().catch(() => 'failed'),
       key: 'rate',

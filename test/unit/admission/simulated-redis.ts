@@ -1,7 +1,7 @@
 import type { ReserveShared } from '../../../src/admission/rate-limit.ts';
 
 /** The turns that instances share, as the script in Redis gives them, and only when its answers come. */
-export function simulatedTurns(latencyMs: number): ReserveShared {
+export function simulatedReservations(latencyMs: number): ReserveShared {
   let nextAt = Number.NEGATIVE_INFINITY;
   const pass = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
   return async (stepMs, longestWaitMs, overdueMs) => {

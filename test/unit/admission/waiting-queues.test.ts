@@ -18,5 +18,5 @@ test.each([
     [withClientKey(firstTry()), 'a'],
   ];
   for (const [each, operation] of waiting) queues.of(of(each, operation)).waiting.add('waiter', 'another');
-  expect(queues.aheadForTurn(of(lane))).toBe(ahead);
+  expect(queues.aheadForReservation(of(lane))).toBe(ahead);
 });

@@ -2,10 +2,10 @@ import type { Ms } from '../time-units.ts';
 import type { Reserved, ReserveShared } from './rate-limit.ts';
 
 /**
- * GCRA among all instances, by the clock of Redis. KEYS: the instant of the next free turn. ARGV: the step, the longest
- * wait, how long ago a turn may have been free, and how far away the next free one can be, in milliseconds. Where it is
- * further away, the key holds garbage, or Redis' clock was set back: the rate begins anew. Returns whether a turn was
- * reserved, and how far away it is, in microseconds (Redis truncates numbers to integers).
+ * GCRA among all instances, by the clock of Redis. KEYS: the next free instant. ARGV, in milliseconds: the step, the
+ * longest wait, the longest overdue time, and the largest possible distance of the next free instant. If that instant
+ * is further away, the key holds garbage, or Redis' clock was set back: the rate starts anew. Returns whether a
+ * reservation was made, and its distance in microseconds (Redis truncates numbers to integers).
  */
 const RESERVE = `
 local time = redis.call('TIME')
@@ -20,27 +20,33 @@ if waitMs > longestMs then return {0, waitMs * 1000} end
 redis.call('SET', KEYS[1], string.format('%.3f', nextMs + stepMs), 'PX', math.ceil(waitMs + stepMs + overdueMs))
 return {1, waitMs * 1000}`;
 
-export interface SharedTurnsDependencies {
+export interface SharedReservationsDependencies {
   /** Runs a script in Redis, or rejects when Redis takes too long. */
   readonly runScript: (script: string, keys: readonly string[], args: readonly string[]) => Promise<unknown>;
-  /** Makes a call to Redis; resolves with a word if that fails. */
+  /** Makes a call to Redis; resolves with a word if the call fails. */
   readonly call: <T>(call: () => Promise<T>) => Promise<T | string>;
   readonly key: string;
   /**
-   * How far away a next free turn can be that instances have reserved: by the settings that they share, never by the wait of
-   * one call, because a call that does not wait would begin the rate anew while others wait for their turns.
+   * The largest distance of a next free instant that instances can have reserved. It follows from shared settings and
+   * never from one call: a call that does not wait would otherwise restart the rate while others wait for their
+   * reservations.
    */
   readonly furthestMs: Ms;
 }
 
-/** The turns of a rate that instances share through Redis. */
-export function sharedTurns({ runScript, call, key, furthestMs }: SharedTurnsDependencies): ReserveShared {
+/** The reservations of a rate that instances share through Redis. */
+export function sharedReservations({
+  runScript,
+  call,
+  key,
+  furthestMs,
+}: SharedReservationsDependencies): ReserveShared {
   return async (stepMs, longestWaitMs, overdueMs) => {
     const reserved = await call(async (): Promise<Reserved> => {
       const reply = await runScript(RESERVE, [key], [stepMs, longestWaitMs, overdueMs, furthestMs].map(String));
       const [isReserved, micros] = (reply as unknown[]).map(Number);
       if (isReserved === undefined || micros === undefined || Number.isNaN(isReserved + micros)) {
-        throw new Error('Redis answered with no turn');
+        throw new Error('Redis answered with no reservation');
       }
       return { state: isReserved === 1 ? 'reserved' : 'too-long', waitMs: micros / 1000 };
     });

@@ -1,7 +1,7 @@
 import type { RateLimit } from '../../src/admission/rate-limit.ts';
 
 /** Those who wait for turns of a rate, first come, first served. */
-export class Turns {
+export class Reservations {
   readonly #rate: RateLimit;
   readonly #waiting = new Set<() => void>();
 
@@ -34,7 +34,7 @@ export class Turns {
 
 /** Asks for so many turns at once; the instants of those that have come are in what it returns. */
 export function ask(rate: RateLimit, times: number, signal?: AbortSignal): number[] {
-  const turns = new Turns(rate);
+  const turns = new Reservations(rate);
   const at: number[] = [];
   for (let n = 0; n < times; n++) void turns.take(signal).then((taken) => taken && at.push(performance.now()));
   return at;
