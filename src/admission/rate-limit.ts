@@ -237,7 +237,7 @@ export class RateLimit {
   }
 
   /**
-   * Rises immediately and falls slowly: a reservation that is made too late is lost, one too many only comes a step
+   * Rises immediately and falls slowly: a reservation that is not made in time is lost, one too many only comes a step
    * later.
    */
   #tookMs(ms: Ms): void {

@@ -3,9 +3,12 @@ import type { BlockRow, ListedBlock } from '../ton/block-facts.ts';
 import type { Proofs } from './proofs.ts';
 import type { ReadBlocks } from './read-blocks.ts';
 
-/** What was found when the indexer was asked for a block. */
+/** The result of a request for a block. */
 export type Looked =
-  /** `transactions`: how many the block and its shard blocks have; `undefined` where the answer does not say for certain. */
+  /**
+   * `transactions`: the number of transactions of the block and its shard blocks; `undefined` if the answer does not
+   * show it for certain.
+   */
   | { readonly state: 'there'; readonly askedAt: MonotonicMs; readonly transactions: number | undefined }
   | { readonly state: 'absent'; readonly askedAt: MonotonicMs };
 
@@ -13,45 +16,45 @@ export type Looked =
 export type Page = readonly BlockRow[] | 'refused';
 
 /**
- * Where the follower reads blocks. Each function resolves with `undefined` if there is no answer, or none that counts, and
- * never rejects. `askedAt`: the instant at which the indexer was asked, though another one may have asked for the answer.
+ * Where the follower reads blocks. Each function resolves with `undefined` without a usable answer, and never rejects.
+ * `askedAt`: the instant of the request to the indexer, perhaps by another instance.
  */
 export interface BlockSource {
   /** The newest block that the indexers have. */
   head(): Promise<{ readonly seqno: number; readonly askedAt: MonotonicMs } | undefined>;
   /** The newest masterchain blocks, at least 10 s of them. */
   newest(): Promise<{ readonly blocks: readonly ListedBlock[]; readonly askedAt: MonotonicMs } | undefined>;
-  /** `pastCache`: the indexer is asked, whatever the cache holds. */
+  /** `pastCache`: sends the request to the indexer, whatever the cache holds. */
   look(seqno: number, pastCache: boolean): Promise<Looked | undefined>;
-  /** Final rows in their order; `undefined` also if any of them is not final. */
+  /** Final rows in their order; `undefined` if any of them is not final. */
   page(seqno: number, offset: number, limit: number, pastCache: boolean): Promise<Page | undefined>;
 }
 
-/** The head is polled this often: together with a round trip that is well below the second for which a mark is young. */
+/** The head is polled this often: with a round trip, well below the second for which a mark counts as young. */
 const HEAD_EVERY_MS: Ms = 450;
 
-/** After a poll of the head without an answer. */
+/** After a head poll without an answer, the next one follows after this. */
 const HEAD_AGAIN_MS: Ms = 150;
 
-/** A gap, or a block that could not be read, is asked for again after this. */
+/** A gap, or a block that could not be read, is requested again after this. */
 const AGAIN_AFTER_MS: Ms = 250;
 
 /** A block whose pages are not whole is loaded past the cache at most this often. */
 const INCOMPLETE_AGAIN_MS: Ms = 1000;
 
-/** After a start that failed. */
+/** After a start that failed, the next one follows after this. */
 const BEGIN_AGAIN_MS: Ms = 500;
 
-/** The blocks of this time are read at a start, in seconds by the time of blocks: a replica that lags by less is covered. */
+/** A start reads the blocks of this time, in seconds by the time of blocks, to cover a replica that lags by less. */
 const READ_BACK_SECONDS = 10;
 
-/** How many blocks are read at once. */
+/** The number of blocks that are read at the same time. */
 const AT_ONCE = 2;
 
 /** With more blocks to read than this, the follower catches up. */
 const CAUGHT_UP_BLOCKS = 3;
 
-/** The size of a page, and of one where the indexer refuses that. */
+/** The size of a page, and the size after an indexer has refused the first. */
 const [PAGE_ROWS, SMALL_PAGE_ROWS] = [1000, 100];
 
 export interface BlockFollowerDependencies {
@@ -62,20 +65,20 @@ export interface BlockFollowerDependencies {
   readonly onBug: (error: unknown) => void;
 }
 
-/** What the follower knows of a block that it is to read. */
+/** The follower's knowledge of a block that it has to read. */
 interface UnreadBlock {
   isUnderWay: boolean;
   notBefore: MonotonicMs;
-  /** A kept 404 would hide for a while that the block has come. */
+  /** A kept 404 would hide a new block for a while. */
   looksPastCache: boolean;
-  /** The kept pages were not whole. */
+  /** The kept pages were incomplete. */
   readsPastCache: boolean;
 }
 
 /**
  * Reads every masterchain block that the indexer has, also above a gap, and remembers gaps. Call {@link tick} every few
- * hundredths of a second while it is on; each call begins what is due. A block counts as read once its rows are as many as
- * the block and its shard blocks have, all of them final.
+ * hundredths of a second while it is on; each call starts whatever is due. A block counts as read once its rows are as
+ * many as the block and its shard blocks have, all of them final.
  */
 export class BlockFollower {
   readonly #dependencies: BlockFollowerDependencies;
@@ -86,19 +89,19 @@ export class BlockFollower {
   #nextHeadAt: MonotonicMs = Number.NEGATIVE_INFINITY;
   #nextBeginAt: MonotonicMs = Number.NEGATIVE_INFINITY;
   #pageRows = PAGE_ROWS;
-  /** Answers to what was asked in an earlier one are dropped. */
+  /** Answers to requests of an earlier era are dropped. */
   #era = 0;
 
   constructor(dependencies: BlockFollowerDependencies) {
     this.#dependencies = dependencies;
   }
 
-  /** Whether there is more to read than what a new block brings. */
+  /** True if there is more to read than a new block brings. */
   get isCatchingUp(): boolean {
     return !this.#isBegun || this.#dependencies.blocks.unread.length > CAUGHT_UP_BLOCKS;
   }
 
-  /** Begins what is due. */
+  /** Starts whatever is due. */
   tick(): void {
     const { blocks, now } = this.#dependencies;
     if (this.#isBegun && blocks.mustBeginAnew(now())) this.beginAnew();
@@ -110,8 +113,9 @@ export class BlockFollower {
   }
 
   /**
-   * Blocks may be skipped, or all that was read counts no more: it is off, was purged, the clock has jumped. What was asked
-   * for so far is not proven, and the next {@link tick} reads the blocks of the last 10 s again.
+   * Call when blocks may be skipped, or nothing that was read counts any more: it is off, everything was purged, the
+   * clock has jumped. Answers requested so far are not proven, and the next {@link tick} reads the blocks of the last
+   * 10 s again.
    */
   beginAnew(): void {
     this.#era++;
@@ -161,7 +165,7 @@ export class BlockFollower {
     const unread = blocks.unread;
     for (const seqno of this.#readings.keys()) if (!unread.includes(seqno)) this.#readings.delete(seqno);
     let free = AT_ONCE - [...this.#readings.values()].filter(({ isUnderWay }) => isUnderWay).length;
-    // The newest first: while an older one is a gap, the others are read all the same.
+    // The newest first: while an older block is a gap, the others are still read.
     for (const seqno of unread.toReversed()) {
       if (free <= 0) break;
       const reading = this.#readings.get(seqno) ?? newUnreadBlock();
@@ -215,7 +219,7 @@ export class BlockFollower {
     return rows;
   }
 
-  /** Takes a result, unless it was asked for in an earlier era. */
+  /** Takes a result, unless it was requested in an earlier era. */
   #run<T>(asked: Promise<T>, take: (result: T) => void): void {
     const era = this.#era;
     asked

@@ -3,28 +3,29 @@ import type { EpochMs, Ms } from '../time-units.ts';
 /** Replicas behind one address differ by a few blocks; a head that is further below has fallen. */
 const FALLEN_BLOCKS = 100;
 
-/** A head has fallen when this many polls in a row say so: a request may reach a replica that has just started. */
+/** A head has fallen when this many polls in a row show it: a request may reach a replica that has just started. */
 const POLLS_IN_A_ROW = 2;
 
-/** It is compared with the highest head of this time. */
+/** A head is compared with the highest head of this time. */
 const COMPARED_MS: Ms = 60_000;
 
-/** After this time a head that is still below counts as the newest block there is. */
+/** After this time a head that is still below counts as the newest block. */
 const LONGEST_MS: Ms = 60 * 60_000;
 
-/** The block that a head has fallen from, and the one that it was at by the last poll. */
+/** The block that a head has fallen from, and the head of the last poll. */
 export interface Fall {
   readonly from: number;
   readonly to: number;
 }
 
 /**
- * Tells whether the head of an indexer has fallen back, as after a restore of its database: more than 100 blocks below the
- * highest of the last 60 s, in two polls in a row, until that is reached again, for at most an hour.
+ * Detects that the head of an indexer has fallen back, as after a restore of its database: more than 100 blocks below
+ * the highest head of the last 60 s, in two polls in a row. It lasts until the old head is reached again, for at most
+ * an hour.
  */
 export class FallenHead {
   readonly #now: () => EpochMs;
-  /** Heads of the last 60 s, each higher than those after it. */
+  /** Heads of the last 60 s, each higher than all later ones. */
   #heads: { readonly seqno: number; readonly at: EpochMs }[] = [];
   #lowPolls = 0;
   #from = 0;
@@ -40,17 +41,17 @@ export class FallenHead {
     return this.#fall;
   }
 
-  /** Whether the last poll named a head that is too low: the next one tells whether it has fallen. */
+  /** True if the last poll named a head that is too low: the next poll decides whether it has fallen. */
   get isLow(): boolean {
     return this.#lowPolls > 0 || this.#fall !== undefined;
   }
 
-  /** Learns a block that an answer shows, which the head has reached. */
+  /** Learns a block in an answer: the head has reached it. */
   shown(seqno: number): void {
     this.#add(seqno);
   }
 
-  /** Learns the head that a poll named. */
+  /** Learns the head of a poll. */
   named(seqno: number): void {
     const now = this.#now();
     if (this.#fall !== undefined) {
@@ -72,7 +73,7 @@ export class FallenHead {
     this.#heads.push({ seqno, at });
   }
 
-  /** Call when the clock has jumped, too: no head before it is compared with. */
+  /** Also call when the clock has jumped: no earlier head is compared any more. */
   forget(): void {
     this.#heads = [];
     this.#lowPolls = 0;

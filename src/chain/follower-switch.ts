@@ -1,20 +1,20 @@
 import type { MonotonicMs, Ms } from '../time-units.ts';
 
-/** What is compared: the polls and the cost of this many seconds. */
+/** Polls and cost are compared over this many seconds. */
 const SECONDS = 30;
 
-/** What following costs while it is off and cannot be counted, in requests a second: its limit. */
+/** The assumed cost of following while it is off, in requests a second: its limit. */
 const EXPECTED_COST = 8;
 
-/** It begins when polls exceed their cost by this factor, and ends when they do not exceed the cost any more. */
+/** It starts when polls exceed its cost by this factor, and stops when they no longer exceed the cost. */
 const WORTH = 2;
 
-/** After it was alive for less than half of the time, blocks are not followed for this long. */
+/** After it was alive for less than half of the time, it stays off for this long. */
 const REST_MS: Ms = 10 * 60_000;
 
 /**
- * The states of who follows the blocks: answers can be proven; it is on, but behind; it is off, because too few polls would be
- * answered; it is off for a while, because it was behind for too long.
+ * `alive`: answers can be proven. `behind`: it is on, but behind. `idle`: it is off, because too few polls would be
+ * answered. `resting`: it is off for a while, because it was behind for too long.
  */
 export type FollowerState = 'alive' | 'behind' | 'idle' | 'resting';
 
@@ -22,7 +22,7 @@ export interface FollowerSwitchDependencies {
   readonly now: () => MonotonicMs;
   /** The polls since the last call that a proof has answered or would have answered. */
   readonly takePolls: () => number;
-  /** Whether answers can be proven now. */
+  /** True if answers can be proven now. */
   readonly isAlive: () => boolean;
 }
 
@@ -33,9 +33,9 @@ interface Second {
 }
 
 /**
- * Decides whether following the blocks pays: it begins when polls that a proof would have answered exceed twice its cost,
- * and ends when they are below once. It also ends, for 10 minutes, when it was alive for less than half of 30 s. While blocks
- * are followed, a second in which the indexer answered nothing does not count: an outage is no reason to end.
+ * Decides whether following the blocks pays. It starts when the polls that a proof would have answered exceed twice its
+ * cost, and stops when they fall below its cost. It also stops, for 10 minutes, when it was alive for less than half of
+ * 30 s. While it is on, a second in which the indexer answered nothing does not count: an outage is no reason to stop.
  */
 export class FollowerSwitch {
   readonly #dependencies: FollowerSwitchDependencies;
@@ -49,7 +49,7 @@ export class FollowerSwitch {
     this.#dependencies = dependencies;
   }
 
-  /** Whether blocks are followed. */
+  /** True while blocks are followed. */
   get isOn(): boolean {
     return this.#isOn;
   }
@@ -64,12 +64,12 @@ export class FollowerSwitch {
     this.#sent++;
   }
 
-  /** Call when the indexer has answered the follower, also that it does not have a block. */
+  /** Call when the indexer has answered the follower, also with "no such block". */
   answered(): void {
     this.#answered++;
   }
 
-  /** Call each second: may begin or end the following of blocks. */
+  /** Call every second: may start or stop the following of blocks. */
   tick(): void {
     const { takePolls, isAlive } = this.#dependencies;
     const second = { polls: takePolls(), cost: this.#isOn ? this.#sent : EXPECTED_COST, wasAlive: isAlive() };

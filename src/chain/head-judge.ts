@@ -2,42 +2,43 @@ import type { EpochMs, Ms } from '../time-units.ts';
 import type { ChainHead, ChainPoint } from '../ton/chain-point.ts';
 
 /**
- * No chain makes blocks faster (a second has 2.5 now), and so many blocks more mean nothing: times are whole seconds, and
- * not all are of the newest block.
+ * No chain makes blocks faster (2.5 a second now), and a difference of this many more means nothing: times are whole
+ * seconds, and not all of them are of the newest block.
  */
 const [MOST_BLOCKS_PER_MS, GRANTED_BLOCKS] = [0.01, 1000];
 
-/** So many answers in a row that agree on a jump are right: the head before them was too low. */
+/** This many answers in a row that agree on a jump are right: the head before them was too low. */
 const ANSWERS_OF_A_JUMP = 3;
 
-/** The most blocks by which two heads of one chain can differ whose times differ by this. */
+/** The largest difference in blocks between two heads of one chain whose times differ by this. */
 export function mostBlocksIn(ms: Ms): number {
   return GRANTED_BLOCKS + MOST_BLOCKS_PER_MS * Math.max(0, ms);
 }
 
-/** Why a head is refused: its chain cannot have reached it yet, or is another one. */
+/** Why a head is refused: its chain cannot have reached it yet, or it is of another chain. */
 export type HeadRefusal = 'jump' | 'other-chain';
 
 export interface HeadJudgeDependencies {
-  /** Whether this process follows the chain of this `global_id`. */
+  /** True if this process follows the chain of this `global_id`. */
   readonly isOurChain: (globalId: number) => boolean;
   readonly now: () => EpochMs;
 }
 
-/** A head, and when it was named. */
+/** A head, and the time at which it was named. */
 interface NamedHead extends ChainPoint {
   readonly namedAt: EpochMs;
 }
 
 /**
- * Judges each head that one indexer names, whoever asked for it, by the one that was accepted last. A head is refused that
+ * Judges each head that one indexer names, in any request, by the last accepted head. It refuses a head
  *
- * - is of another chain, always;
- * - has more blocks than the chain can have made since, by our clock or by the times of the two blocks: an indexer that
- *   catches up commits many blocks at once. It is accepted at the third answer in a row that names about the same.
+ * - of another chain, always;
+ * - with more blocks than the chain can have made since, by our clock or by the times of the two blocks: an indexer
+ *   that
+ *   catches up commits many blocks at once. The third answer in a row that names about the same head is accepted.
  *
- * The first head has nothing to be judged by. If it was far too high, the true one is lower, which is no reason to refuse
- * it; if it was far too low, the true one is accepted at the third answer.
+ * The first head is accepted without a comparison. If it was far too high, the true head is lower and is accepted. If
+ * it was far too low, the true head is accepted at the third answer.
  */
 export class HeadJudge {
   readonly #dependencies: HeadJudgeDependencies;
@@ -48,7 +49,7 @@ export class HeadJudge {
     this.#dependencies = dependencies;
   }
 
-  /** The seqno of the head that was accepted last; -1 while none was. */
+  /** The seqno of the last accepted head; -1 while there is none. */
   get seqno(): number {
     return this.#accepted?.seqno ?? -1;
   }
@@ -72,7 +73,7 @@ export class HeadJudge {
     return undefined;
   }
 
-  /** Whether the chain can have got to this point by now. Anything can be while no head was accepted. */
+  /** True if the chain can have reached this point by now. Every point is possible while no head was accepted. */
   canBeAt({ at, seqno }: ChainPoint): boolean {
     const accepted = this.#accepted;
     if (accepted === undefined) return true;
@@ -81,7 +82,7 @@ export class HeadJudge {
     return seqno - accepted.seqno <= mostBlocksIn(Math.max(now - accepted.namedAt, byBlocks));
   }
 
-  /** To be called when the clock has jumped: then the times of the blocks alone tell how much has passed. */
+  /** Call when the clock has jumped: then only the times of the blocks show how much time has passed. */
   forgetTimes(): void {
     const namedAt = this.#dependencies.now();
     if (this.#accepted !== undefined) this.#accepted = { ...this.#accepted, namedAt };

@@ -14,14 +14,14 @@ const UNRESPONSIVE_AFTER_MS: Ms = 1000;
 
 export interface HeadPollDependencies {
   readonly upstream: Pick<UpstreamClient, 'fetch'>;
-  /** Takes the right to send one request beside the slots; `false` if none may be sent now. */
+  /** Takes the right to send one request without a slot; `false` if none may be sent now. */
   readonly maySend: () => Promise<boolean>;
-  /** Called with the time that a 429 asked for. */
+  /** Called with the `Retry-After` of a 429. */
   readonly onRateLimited: (retryAfterMs: Ms | undefined) => void;
   readonly now: () => EpochMs;
 }
 
-/** Asks one indexer for its head and for blocks, beside the slots, and knows since when it has not answered. */
+/** Polls the head of one indexer, and requests blocks, without slots. Knows since when the indexer has not answered. */
 export class HeadPoll {
   readonly #dependencies: HeadPollDependencies;
   #polledAt: EpochMs = Number.NEGATIVE_INFINITY;
@@ -31,28 +31,28 @@ export class HeadPoll {
     this.#dependencies = dependencies;
   }
 
-  /** Whether the last head is older than this. */
+  /** True if the last head is older than this. */
   isDue(everyMs: Ms): boolean {
     return this.#dependencies.now() - this.#polledAt >= everyMs;
   }
 
-  /** Whether head polls fail, or the last one has had no answer for a second. */
+  /** True if head polls fail, or the last one has had no answer for a second. */
   get isUnresponsive(): boolean {
     const since = this.#unansweredSince;
     return since !== undefined && this.#dependencies.now() - since > UNRESPONSIVE_AFTER_MS;
   }
 
-  /** Call when the indexer has named a head, to whoever asked for it. */
+  /** Call when the indexer has named a head, in any request. */
   answered(): void {
     this.#unansweredSince = undefined;
   }
 
-  /** Call when the head that it named was accepted: it need not be asked for again so soon. */
+  /** Call when its head was accepted: the next poll is due later. */
   accepted(): void {
     this.#polledAt = this.#dependencies.now();
   }
 
-  /** The head that it names; `undefined` if it may not be asked now, or there is no answer. Never rejects. */
+  /** The head of the indexer; `undefined` without an answer, or if no request may be sent now. Never rejects. */
   async head(): Promise<ChainHead | undefined> {
     const { now, maySend } = this.#dependencies;
     this.#polledAt = now();
@@ -64,7 +64,7 @@ export class HeadPoll {
     return answer === 'not sent' || answer?.status !== 200 ? undefined : headIn(answer.body);
   }
 
-  /** Whether it shows a block; `undefined` if that is not known: see {@link showsBlock}. Never rejects. */
+  /** True if it shows a block; `undefined` if that is unknown: see {@link showsBlock}. Never rejects. */
   async hasBlock(seqno: number): Promise<boolean | undefined> {
     const answer = (await this.#dependencies.maySend()) ? await this.#send(blockQuestion(seqno)) : undefined;
     return answer === 'not sent' || answer === undefined ? undefined : showsBlock(answer, seqno);
@@ -76,7 +76,7 @@ export class HeadPoll {
     this.#unansweredSince = undefined;
   }
 
-  /** `undefined` if there is no answer; `not sent` if this machine lacks what it takes to send it. Never rejects. */
+  /** `undefined` without an answer; `not sent` if this machine lacks the resources to send it. Never rejects. */
   async #send(question: UpstreamRequest): Promise<UpstreamAnswer | 'not sent' | undefined> {
     const { upstream, onRateLimited } = this.#dependencies;
     try {

@@ -6,34 +6,35 @@ import { HeadJudge } from './head-judge.ts';
 import { HeadPoll, type HeadPollDependencies } from './head-poll.ts';
 import { isPlausible, type LastWord, ShownChain } from './shown-chain.ts';
 
-/** At a start the named block is asked for again for this long, and this often: rounds become visible out of order. */
+/** At a start the named block is requested again for this long, and this often: rounds become visible out of order. */
 const [START_CHECK_MS, START_CHECK_EVERY_MS]: [Ms, Ms] = [3000, 500];
 
-/** Blocks this far below the head, 40 s, are there if the indexer has them at all. */
+/** Blocks this far below the head (40 s) are there if the indexer has them at all. */
 const SETTLED_BLOCKS = 100;
 
 /** Why the head of an indexer does not count: it lacks a block that it named, or follows another chain. */
 export type HeadFault = 'lacks-block' | 'other-chain';
 
 export interface IndexerHeadDependencies extends HeadPollDependencies {
-  /** Whether this process follows the chain of this `global_id`. */
+  /** True if this process follows the chain of this `global_id`. */
   readonly isOurChain: (globalId: number) => boolean;
-  /** Called when its head turns out to be wrong, or is right again (`undefined`). */
+  /** Called when its head fails the check, or passes again (`undefined`). */
   readonly onFault: (fault: HeadFault | undefined) => void;
-  /** Called when its head has fallen back, and when it is there again, or an hour is over (`undefined`). */
+  /** Called when its head has fallen back, and when it has recovered, or an hour is over (`undefined`). */
   readonly onFall: (fall: Fall | undefined) => void;
-  /** The head is asked for at most as often as this. */
+  /** The shortest time between two head polls. */
   readonly askEveryMs: () => Ms;
 }
 
 /**
- * The chain of one indexer as far as it is known ({@link ShownChain}), and whether that is true: heads that cannot be are
- * refused ({@link HeadJudge}), heads that fall back are noticed ({@link FallenHead}), and each 30 s that it is asked for its
- * head it is also asked for a block that it named before ({@link HeadCheck}). While it lacks one, or follows another chain
- * than this process, its head does not count.
+ * The known chain of one indexer ({@link ShownChain}), and whether it is true. It refuses impossible heads ({@link
+ * HeadJudge}) and detects heads that fall back ({@link FallenHead}). Every 30 s with head polls it also requests a
+ * block that the indexer named before ({@link HeadCheck}). While the indexer lacks one, or follows another chain than
+ * this process, its head does not count.
  *
- * The age of transactions counts from the chain time, because an indexer that catches up commits hour-old transactions now.
- * If that time is older than the head, or unknown, lifetimes come out too short, but no answer is wrong: nobody waits for it.
+ * The age of transactions counts from the chain time, because an indexer that catches up commits hour-old transactions
+ * now. If that time is older than the head, or unknown, lifetimes are too short, but no answer is wrong: nobody waits
+ * for it.
  */
 export class IndexerHead {
   readonly #dependencies: IndexerHeadDependencies;
@@ -54,7 +55,7 @@ export class IndexerHead {
     this.#fallen = new FallenHead(dependencies.now);
   }
 
-  /** The chain time, epoch milliseconds; `undefined` if nothing has shown it in the last 60 s. */
+  /** The chain time, epoch milliseconds; `undefined` if no answer has shown it in the last 60 s. */
   get chainTime(): EpochMs | undefined {
     return this.#shown.time;
   }
@@ -64,62 +65,62 @@ export class IndexerHead {
     return this.#shown.seqno;
   }
 
-  /** The newest block that it has by its newest word; -1 while that is unknown or does not count. */
+  /** The newest block by its last head; -1 while that is unknown or does not count. */
   get newestBlock(): number {
     return this.#fault === undefined ? this.#shown.last : -1;
   }
 
-  /** The oldest block that it has by its newest word; `undefined` where it does not say, or its head does not count. */
+  /** The oldest block by its last head; `undefined` if it does not name one, or its head does not count. */
   get oldestBlock(): number | undefined {
     return this.#fault === undefined && this.#shown.first > 0 ? this.#shown.first : undefined;
   }
 
-  /** Whether it has a masterchain block by its own word. */
+  /** True if it reports that it has a masterchain block. */
   hasBlock(seqno: number): boolean {
     return this.#shown.first <= seqno && seqno <= this.newestBlock;
   }
 
-  /** Whether it has shown in the last 60 s that its chain has reached a masterchain block. */
+  /** True if it has shown in the last 60 s that its chain has reached a masterchain block. */
   hasReached(seqno: number): boolean {
     return this.#shown.hasReached(seqno);
   }
 
-  /** Why its head does not count; `undefined` while it does. */
+  /** The reason why its head does not count; `undefined` while it counts. */
   get fault(): HeadFault | undefined {
     return this.#fault;
   }
 
-  /** From which block its head has fallen back, and to which; `undefined` while it has not. */
+  /** The block that its head has fallen back from, and the new one; `undefined` while it has not fallen. */
   get fall(): Fall | undefined {
     return this.#fallen.fall;
   }
 
-  /** For operators; `undefined` if it was not asked for its head in the last 60 s, or did not answer. */
+  /** For operators; `undefined` without an answer to a head poll in the last 60 s. */
   get lastWord(): LastWord | undefined {
     return this.#shown.lastWord;
   }
 
-  /** Whether head polls fail, or the last one has had no answer for a second. */
+  /** True if head polls fail, or the last one has had no answer for a second. */
   get isUnresponsive(): boolean {
     return this.#poll.isUnresponsive;
   }
 
-  /** Call when the chain time counts: asks for the head in the background, if it is time. */
+  /** Call when the chain time matters: polls the head in the background, if it is time. */
   askIfDue(): void {
     if (this.#poll.isDue(this.#dependencies.askEveryMs())) void this.ask();
   }
 
   /**
-   * Call when a request is sent, where no other heads are compared with this one: asks for the head in the background if it
-   * is time, and no answer has shown the newest block meanwhile.
+   * Call when a request is sent, if no other heads are compared with this one: polls the head in the background if it
+   * is time, and no answer has shown the newest block in the meantime.
    */
   pollIfDue(): void {
     if (this.#fallen.isLow || !this.#shown.isNewestShown(this.#dependencies.askEveryMs())) this.askIfDue();
   }
 
   /**
-   * Asks for the head now, and in the background for a block that it named before if it is time. Resolves with the head;
-   * `undefined` if there was no answer, it was refused, or an older question has no answer yet. Never rejects.
+   * Polls the head now and, if it is time, requests an earlier named block in the background. Resolves with the head;
+   * `undefined` without an answer, if it was refused, or while an older poll has no answer. Never rejects.
    */
   async ask(): Promise<ChainHead | undefined> {
     if (this.#isAsking) return undefined;
@@ -131,7 +132,7 @@ export class IndexerHead {
     return head;
   }
 
-  /** Asks for the head and, for up to 3 s, for the block that it names. For the start. Never rejects. */
+  /** Polls the head and, for up to 3 s, requests the block that it names. For the start. Never rejects. */
   async check(): Promise<void> {
     if (this.#isAsking) return;
     this.#isAsking = true;
@@ -151,30 +152,30 @@ export class IndexerHead {
     this.#isAsking = false;
   }
 
-  /** The head that was accepted last, by its seqno; -1 while none was. */
+  /** The seqno of the last accepted head; -1 while there is none. */
   get acceptedSeqno(): number {
     return this.#judge.seqno;
   }
 
-  /** Whether its chain can have got to this point by now, by the head that it named last. */
+  /** True if its chain can have reached this point by now, judged by its last head. */
   canBeAt(point: ChainPoint): boolean {
     return this.#judge.canBeAt(point);
   }
 
-  /** Learns the point that an answer shows; most are about old blocks. Nothing of one that its chain cannot have reached. */
+  /** Learns the point in an answer; most are about old blocks. Ignores a point that its chain cannot have reached. */
   learn(point: ChainPoint): void {
     if (this.#isOfOtherChain || !this.canBeAt(point)) return;
     if (this.#shown.show(point, this.#dependencies.askEveryMs())) this.#fallen.shown(point.seqno);
   }
 
   /**
-   * Learns the head in an answer to `masterchainInfo`, whoever has asked for it: it counts as a head poll. Returns the head;
-   * `undefined` if it names none, or one that cannot be the head of our chain ({@link HeadJudge}): then nothing is learned,
-   * and nobody may be told of it.
+   * Learns the head in an answer to `masterchainInfo`, of any request: it counts as a head poll. Returns the head;
+   * `undefined` if the answer names none, or one that cannot be the head of our chain ({@link HeadJudge}): then nothing
+   * is learned, and no client may get it.
    */
   hear(head: ChainHead): ChainHead | undefined {
     const refusal = this.#judge.refusalOf(head);
-    // One that its chain cannot have reached is as good as none.
+    // A head that its chain cannot have reached counts as no answer.
     if (head.seqno >= 0 && refusal !== 'jump') this.#poll.answered();
     if (head.globalId !== undefined) this.#isOfOtherChain = refusal === 'other-chain';
     this.#reportFault();
@@ -183,16 +184,16 @@ export class IndexerHead {
     if (head.seqno < 0) return undefined;
     this.#poll.accepted();
     this.#compare(head.seqno);
-    // A time from the future is garbage here too: heads are compared by it.
+    // A time in the future is garbage here too: heads are compared by it.
     return isPlausible(head.at, this.#dependencies.now()) ? head : { ...head, at: 0 };
   }
 
-  /** Call when it had nothing of a block that it has by its own word, and another indexer has it. */
+  /** Call when it lacked a block that it reports to have, and another indexer has the block. */
   refute(seqno: number): void {
     if (seqno <= this.newestBlock - SETTLED_BLOCKS) this.#endCheck(false);
   }
 
-  /** Call when the clock has jumped: then no instant before it means anything. */
+  /** Call when the clock has jumped: earlier instants then mean nothing. */
   forget(): void {
     this.#shown.forget();
     this.#poll.forget();

@@ -12,34 +12,36 @@ export interface KnownChainDependencies {
 }
 
 /**
- * How far this instance knows that its chain has got: by the words of its indexers, and by what other instances have
- * stored. The latter says nothing about where an indexer of this instance is, so it is no part of any {@link IndexerHead}.
+ * How far this instance knows that its chain has got: from its indexers, and from entries of other instances. The
+ * entries do not show where an indexer of this instance is, so they are not part of any {@link IndexerHead}.
  */
 export class KnownChain {
   readonly #dependencies: KnownChainDependencies;
   #seqno = -1;
-  /** When an entry last showed that block or a later one. */
+  /** When an entry last showed this block or a newer one. */
   #shownAt = Number.NEGATIVE_INFINITY;
 
   constructor(dependencies: KnownChainDependencies) {
     this.#dependencies = dependencies;
   }
 
-  /** Whether something has shown in the last 60 s that the chain has reached a masterchain block. */
+  /** True if an answer or entry has shown in the last 60 s that the chain has reached a masterchain block. */
   hasReached(seqno: number): boolean {
     if (seqno <= this.#seqno && this.#dependencies.now() - this.#shownAt <= SHOWN_HOLDS_MS) return true;
     return this.#dependencies.heads.some((head) => head.hasReached(seqno));
   }
 
   /**
-   * Whether a head that another instance stored may be served: not if it is of another chain, or the chain cannot have
-   * reached it by the newest head of all indexers of this instance. While none is known, it may.
+   * True if a head that another instance stored may be served. It may not if it is of another chain, or if the chain
+   * cannot have reached it, judged by the newest head of all indexers of this instance. While no head is known, it may.
    */
   accepts(head: ChainHead): boolean {
     return this.#newest() === undefined || (!this.#dependencies.chain.isOther(head.globalId) && this.#canBeAt(head));
   }
 
-  /** Learns the point that the entry of another instance shows, if the chain can be there by what its indexers name. */
+  /**
+   * Learns the point in an entry of another instance, if the chain can be there, judged by the heads of our indexers.
+   */
   learn(point: ChainPoint): void {
     const { now } = this.#dependencies;
     const isKnown = now() - this.#shownAt <= SHOWN_HOLDS_MS;
@@ -48,7 +50,7 @@ export class KnownChain {
     this.#shownAt = now();
   }
 
-  /** To be called when the clock has jumped: then no instant before it means anything. */
+  /** Call when the clock has jumped: earlier instants then mean nothing. */
   forget(): void {
     this.#shownAt = Number.NEGATIVE_INFINITY;
   }
@@ -57,7 +59,7 @@ export class KnownChain {
     return this.#newest()?.canBeAt(point) === true;
   }
 
-  /** The head of the indexer that names the newest block; `undefined` while none has named one. */
+  /** The newest head of all indexers; `undefined` while none has named one. */
   #newest() {
     const known = this.#dependencies.heads.filter(({ acceptedSeqno }) => acceptedSeqno >= 0);
     return known.length === 0

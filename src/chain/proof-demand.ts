@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { MonotonicMs, Ms } from '../time-units.ts';
 
-/** Keys that clients poll. Beyond this many, those polled least recently are forgotten, and count as new. */
+/** The maximum number of polled keys. Above it, the least recently polled keys are forgotten, and count as new. */
 const MOST_KEYS = 100_000;
 
 export interface ProofDemandDependencies {
@@ -12,19 +12,19 @@ export interface ProofDemandDependencies {
   readonly boundMs: Ms;
 }
 
-/** What is known of a key that is polled. */
+/** The state of a polled key. */
 interface Polled {
   readonly etag: string;
   /** When this answer was first served. A proof would have kept it for `boundMs`. */
   readonly since: MonotonicMs;
-  /** When it was last served beyond its lifetime, as a proof would have. */
+  /** When it was last served after its lifetime, as a proof would have done. */
   readonly servedAt: MonotonicMs;
 }
 
 /**
- * Counts the polls that a proof answers or would have answered: of an answer that has not changed since it was first served,
- * within its bound. It counts what clients are answered, not what is loaded, so it counts the same whether or not blocks are
- * followed.
+ * Counts the polls that a proof answers or would have answered: those for an answer that has not changed since it was
+ * first served, within its bound. It counts answers to clients and not loads, so the count is the same whether blocks
+ * are followed or not.
  */
 export class ProofDemand {
   readonly #dependencies: ProofDemandDependencies;
@@ -35,7 +35,7 @@ export class ProofDemand {
     this.#dependencies = dependencies;
   }
 
-  /** Call with each answer that blocks can prove when it is sent to a client. */
+  /** Call with each answer that blocks can prove, when it is sent to a client. */
   answered(key: string, etag: string): void {
     const { now, liveMs, boundMs } = this.#dependencies;
     const at = now();
@@ -47,7 +47,7 @@ export class ProofDemand {
     }
   }
 
-  /** How many polls were counted since this was called last. */
+  /** The number of polls since the last call. */
   take(): number {
     const polls = this.#polls;
     this.#polls = 0;

@@ -7,12 +7,13 @@ import type { Position, Touches } from './touches.ts';
 /** The follower is alive while its mark is younger than this. */
 const ALIVE_MS: Ms = 1000;
 
-/** A window that is shorter than this does not cover a replica that lags. */
+/** A shorter window does not cover a replica that lags. */
 const SHORTEST_WINDOW_MS: Ms = 10_000;
 
 /**
- * Why a kept answer is not proven: blocks that are there were not read in the last second; it is older than its bound; blocks
- * were skipped or forgotten since it was asked for; touches are kept for too short a time; a block touched its accounts.
+ * Why a kept answer is not proven. `not-alive`: existing blocks were not read in the last second. `too-old`: it is
+ * older than its bound. `asked-too-early`: blocks were skipped or forgotten since its request. `window-too-short`:
+ * touches are kept for too short a time. `touched`: a block touched its accounts.
  */
 export type ProofDoubt = 'not-alive' | 'too-old' | 'asked-too-early' | 'window-too-short' | 'touched';
 
@@ -20,38 +21,43 @@ export interface ProofsDependencies {
   readonly touches: Pick<Touches, 'lastOf' | 'rowsOf' | 'windowFrom' | 'windowMs' | 'add'>;
   readonly blocks: Pick<ReadBlocks, 'mark'>;
   readonly now: () => MonotonicMs;
-  /** How long an answer may be proven: one whose body holds what changes without a block, and any other. */
+  /**
+   * The longest time for which an answer may be proven: one whose body has data that changes without a block, and any
+   * other.
+   */
   readonly boundsMs: { readonly withNames: Ms; readonly plain: Ms };
 }
 
 /**
- * Which kept answers the blocks prove. An answer about the own rows of accounts stays true until the indexer commits a block
- * that shows a transaction of one of them. At look-up it is proven if all of this holds:
+ * Decides which kept answers the blocks prove. An answer about accounts' own rows stays true until the indexer commits
+ * a block with a transaction of one of these accounts. At look-up it is proven if all of this holds:
  *
- * 1. The follower is alive: it has read every block that was there a second ago.
- * 2. When the answer was asked for, the blocks of the 10 s before had been read, and no block was skipped since.
- * 3. No touch of its accounts was read after it was asked for.
- * 4. Its body showed every touch of its accounts that was read before: a replica that answers may lag behind the one that
- *    the blocks come from.
- * 5. It is younger than its bound: some of what bodies hold changes without a block.
+ * 1. The follower is alive: it has read every block that existed a second ago.
+ * 2. At the answer's request, the blocks of the 10 s before had been read, and no block was skipped since.
+ * 3. No touch of its accounts was read after its request.
+ * 4. Its body showed every touch of its accounts that was read before: the replica that answers may lag behind the
+ *    replica
+ *    from which blocks are read.
+ * 5. It is younger than its bound: some data in bodies changes without a block.
  *
- * The order counts, not the time. Races between the commit C of a transaction, the read R of its block, and a request Q:
+ * The order counts, not the time. Races between the commit C of a transaction, the read R of its block, and a request
+ * Q:
  *
  * - 1. C. 2. R. 3. Q is sent. Its answer holds C, or comes from a replica that lags, and fails 4.
- * - 1. Q is sent. 2. C. 3. R. The answer may lack C. It is asked for before R, and fails 3.
+ * - 1. Q is sent. 2. C. 3. R. The answer may lack C. It was requested before R, and fails 3.
  * - 1. C. 2. Q is sent. 3. R. The same: whether the answer holds C does not matter.
  */
 export class Proofs {
   readonly #dependencies: ProofsDependencies;
   #position: Position = 0;
-  /** Nothing is proven that was asked for before; infinite until the blocks of the last 10 s are read. */
+  /** No answer requested before this is proven; infinite until the blocks of the last 10 s are read. */
   #validFrom: Position = Number.POSITIVE_INFINITY;
 
   constructor(dependencies: ProofsDependencies) {
     this.#dependencies = dependencies;
   }
 
-  /** What the follower has read. Take it when a request is sent. */
+  /** The follower's position in the blocks. Take it when a request is sent. */
   get position(): Position {
     return this.#position;
   }
@@ -66,7 +72,7 @@ export class Proofs {
     this.#dependencies.touches.add(rows, ++this.#position);
   }
 
-  /** Blocks may have been skipped: what was asked for so far is not proven, nor is anything before {@link caughtUp}. */
+  /** Blocks may have been skipped: no answer requested so far is proven, nor any other before {@link caughtUp}. */
   skipped(): void {
     this.#position++;
     this.#validFrom = Number.POSITIVE_INFINITY;
@@ -78,10 +84,10 @@ export class Proofs {
   }
 
   /**
-   * The proof of an answer that has just come; `undefined` if its body does not pass, or blocks of the time before were not
+   * The proof of an answer that has just arrived; `undefined` if its body fails the check, or earlier blocks were not
    * read.
-   * @param askedFrom The {@link position} when its request was sent.
-   * @param askedAt The instant of that.
+   * @param askedFrom The {@link position} at its request.
+   * @param askedAt The instant of its request.
    */
   proofOf(evidence: Evidence, askedFrom: Position, askedAt: MonotonicMs): Proof | undefined {
     const { touches, boundsMs } = this.#dependencies;
@@ -93,7 +99,7 @@ export class Proofs {
     return { askedFrom, accounts, until: askedAt + keptMs, keptMs };
   }
 
-  /** Why a kept answer is not proven now; `undefined` if it is. */
+  /** The reason why a kept answer is not proven now; `undefined` if it is. */
   doubtOf({ askedFrom, accounts, until }: Proof): ProofDoubt | undefined {
     const { touches, now } = this.#dependencies;
     if (!this.isAlive) return 'not-alive';

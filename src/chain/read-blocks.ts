@@ -1,38 +1,43 @@
 import type { MonotonicMs, Ms } from '../time-units.ts';
 
-/** A block that is missing below the head for longer than this many blocks is given up. */
+/** A missing block is given up when it is more than this many blocks below the head. */
 const MOST_BEHIND_BLOCKS = 150;
 
-/** A head that is lower by more than this in two polls in a row is that of a database that fell back; else of a replica. */
+/**
+ * A head that is lower by more than this in two polls in a row belongs to a database that fell back; otherwise to a
+ * replica.
+ */
 const MOST_FALLEN_BLOCKS = 100;
 const FALLEN_POLLS = 2;
 
-/** A follower that is this far behind begins anew: to read it all would take longer than to read the newest blocks. */
+/**
+ * A follower that is this far behind starts again: reading everything would take longer than reading the newest blocks.
+ */
 const MOST_BEHIND_MS: Ms = 60_000;
 
 /**
- * Which masterchain blocks the follower has read, and which are missing. From this follows the mark: the latest instant of
- * which the answers say that every block that was there then is read.
+ * Which masterchain blocks the follower has read, and which are missing. This yields the mark: the latest instant for
+ * which the answers show that every block that existed then is read.
  *
- *   mark = the oldest instant at which the indexer was asked for what it said is not there:
- *     blocks above the head, when the head was last asked for,
- *     a missing block below the head (a gap: rounds are committed out of order), when its last 404 was asked for,
- *     a block that is there and not read yet, when the last answer was asked for that did not show it
+ *   mark = the oldest of the instants at which the indexer reported that a block is not there:
+ *     blocks above the head: the last head poll,
+ *     a missing block below the head (a gap: rounds are committed out of order): its last 404,
+ *     a block that is there and not read yet: the last answer that did not show it
  *
- * Instants are those at which requests were sent, by the monotonic clock: an answer says nothing of what came later.
+ * Instants are those of the requests, by the monotonic clock: an answer shows nothing about later blocks.
  */
 export class ReadBlocks {
-  /** The blocks up to the head that are not read, with the instant of the last answer that did not show them. */
+  /** The unread blocks up to the head, with the instant of the last answer that did not show them. */
   readonly #unread = new Map<number, MonotonicMs>();
-  /** The newest block that any answer has shown. */
+  /** The newest block in any answer. */
   #head = -1;
-  /** When the head was asked for last, as far as the answer showed no block that is not known. */
+  /** The last head poll whose answer showed no unknown block. */
   #headAskedAt: MonotonicMs = Number.NEGATIVE_INFINITY;
-  /** Of those, the ones that an answer has shown: they are no gaps. */
+  /** The unread blocks that an answer has shown: they are not gaps. */
   readonly #there = new Set<number>();
   #newestRead = -1;
   #hasJumped = false;
-  /** How many polls in a row have named a much lower head than the known one. */
+  /** The number of polls in a row with a much lower head than the known one. */
   #fallenPolls = 0;
 
   /** The newest block that was read; -1 before the first. */
@@ -40,23 +45,23 @@ export class ReadBlocks {
     return this.#newestRead;
   }
 
-  /** The newest block that any answer has shown. */
+  /** The newest block in any answer. */
   get head(): number {
     return this.#head;
   }
 
-  /** The blocks to look for, the oldest first: those that are not read yet, and gaps. */
+  /** The blocks to look for, the oldest first: unread blocks and gaps. */
   get unread(): readonly number[] {
     return [...this.#unread.keys()].toSorted((one, other) => one - other);
   }
 
-  /** Of which instant every block that was there is read; -Infinity where that is not known. */
+  /** The instant for which every existing block is read; -Infinity while unknown. */
   get mark(): MonotonicMs {
     if (this.#hasJumped) return Number.NEGATIVE_INFINITY;
     return Math.min(this.#headAskedAt, ...this.#unread.values());
   }
 
-  /** Whether the follower is too far behind to read all that it has missed, or the database has fallen back. */
+  /** True if the follower is too far behind to read all missed blocks, or the database has fallen back. */
   mustBeginAnew(now: MonotonicMs): boolean {
     if (this.#hasJumped || this.#fallenPolls >= FALLEN_POLLS) return true;
     if (this.#unread.size > MOST_BEHIND_BLOCKS || now - this.#headAskedAt > MOST_BEHIND_MS) return true;
@@ -64,8 +69,8 @@ export class ReadBlocks {
   }
 
   /**
-   * Begins anew: of the newest blocks, as a list shows them that was asked for at `askedAt`, those from `from` on are to be
-   * read, and those that the list lacks are gaps.
+   * Starts again with a list of the newest blocks, requested at `askedAt`. The blocks from `from` on are to be read.
+   * Blocks that the list lacks are gaps.
    */
   begin(listed: readonly number[], from: number, askedAt: MonotonicMs): void {
     const [oldest, head] = [Math.min(...listed), Math.max(...listed)];
@@ -84,8 +89,8 @@ export class ReadBlocks {
   }
 
   /**
-   * Takes a head that was asked for at `askedAt`. An older head than the known one is the word of a replica that lags: it
-   * says nothing of the blocks above the known head.
+   * Takes a head that was requested at `askedAt`. A head older than the known one comes from a replica that lags: it
+   * shows nothing about blocks above the known head.
    */
   headIs(seqno: number, askedAt: MonotonicMs): void {
     this.#fallenPolls = seqno < this.#head - MOST_FALLEN_BLOCKS ? this.#fallenPolls + 1 : 0;
@@ -94,26 +99,26 @@ export class ReadBlocks {
     this.#headAskedAt = Math.max(this.#headAskedAt, askedAt);
   }
 
-  /** The indexer, asked at `askedAt`, said that it does not have this block. */
+  /** The indexer answered a request of `askedAt` that it does not have this block. */
   isAbsent(seqno: number, askedAt: MonotonicMs): void {
     const known = this.#unread.get(seqno);
     if (known !== undefined) this.#unread.set(seqno, Math.max(known, askedAt));
   }
 
-  /** An answer that was asked for at `askedAt` has shown that this block is there. */
+  /** An answer to a request of `askedAt` has shown that this block is there. */
   isThere(seqno: number, askedAt: MonotonicMs): void {
     this.#show(seqno, askedAt);
     if (this.#unread.has(seqno)) this.#there.add(seqno);
   }
 
-  /** This block has been read, whole. */
+  /** This block has been read completely. */
   isRead(seqno: number): void {
     this.#unread.delete(seqno);
     this.#there.delete(seqno);
     this.#newestRead = Math.max(this.#newestRead, seqno);
   }
 
-  /** Gives up gaps that are too old: if such a block comes after all, it is never read. */
+  /** Gives up gaps that are too old: if such a block appears later, it is never read. */
   giveUpOldGaps(): void {
     for (const seqno of this.unread) if (this.#isOld(seqno) && !this.#there.has(seqno)) this.#unread.delete(seqno);
   }
@@ -122,7 +127,7 @@ export class ReadBlocks {
     return seqno < this.#newestRead - MOST_BEHIND_BLOCKS;
   }
 
-  /** A new block shows those below it. None of them was there when the head was last asked for, as far as is known. */
+  /** A new block also shows those below it. At the last head poll none of them was there, as far as is known. */
   #show(seqno: number, askedAt: MonotonicMs): void {
     this.#hasJumped ||= seqno - this.#head > MOST_BEHIND_BLOCKS;
     if (this.#hasJumped) return;

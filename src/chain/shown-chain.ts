@@ -1,29 +1,29 @@
 import type { EpochMs, Ms } from '../time-units.ts';
 import type { ChainHead, ChainPoint } from '../ton/chain-point.ts';
 
-/** Replicas behind one address differ: a point that was shown counts for this long, whatever the head polls return. */
+/** Replicas behind one address differ: a point in an answer counts for this long, whatever the head polls return. */
 export const SHOWN_HOLDS_MS: Ms = 60_000;
 
 /** A chain time further ahead of our clock is garbage. */
 const FURTHEST_AHEAD_MS: Ms = 60 * 60_000;
 
-/** What the newest block that was shown last looked like. */
+/** The newest block at its last appearance in an answer. */
 export interface LastWord {
-  /** How old the newest block was then, by our clock: negative if it is ahead of it; `undefined` where it has no time. */
+  /** Its age at that time, by our clock: negative if it is ahead of the clock; `undefined` if it has no time. */
   readonly ageMs: Ms | undefined;
-  /** For how long the newest block has been the same, as far as it was asked for. */
+  /** The time for which the newest block has been the same, as far as it was polled. */
   readonly sameForMs: Ms;
 }
 
-/** Whether the time of a block can be true, by our clock. */
+/** True if the time of a block can be true, by our clock. */
 export function isPlausible(at: EpochMs, now: EpochMs): boolean {
   return at <= now + FURTHEST_AHEAD_MS;
 }
 
 /**
- * How far the answers of one indexer show its chain to be: the chain time, the highest block, and the range of blocks that
- * it named. Answers move time and highest block forward. What nothing has shown for 60 s is forgotten, because the indexer
- * may have been set back to an older state.
+ * The chain of one indexer as its answers show it: the chain time, the highest block, and the range of blocks that it
+ * named. Answers move time and highest block forward. A value that no answer has shown for 60 s is forgotten, because
+ * the indexer may have been reset to an older state.
  */
 export class ShownChain {
   readonly #now: () => EpochMs;
@@ -46,44 +46,44 @@ export class ShownChain {
     this.#newestShownAt = now();
   }
 
-  /** The newest time that was shown; `undefined` if nothing has shown it in the last 60 s. */
+  /** The newest time in an answer; `undefined` if no answer has shown it in the last 60 s. */
   get time(): EpochMs | undefined {
     return this.#isTimeCurrent() ? this.#at : undefined;
   }
 
-  /** The highest block that was shown; -1 while none was. */
+  /** The highest block in an answer; -1 while there is none. */
   get seqno(): number {
     return this.#seqno;
   }
 
-  /** The oldest block that was named; 0 while none was. */
+  /** The oldest block that the indexer named; 0 while there is none. */
   get first(): number {
     return this.#first;
   }
 
-  /** The newest block that was named, or shown since; -1 while none was. */
+  /** The newest block that the indexer named or has shown since; -1 while there is none. */
   get last(): number {
     return this.#last;
   }
 
-  /** `undefined` if the newest block was not shown in the last 60 s. */
+  /** `undefined` if no answer has shown the newest block in the last 60 s. */
   get lastWord(): LastWord | undefined {
     return this.#word !== undefined && this.#now() - this.#word.at <= SHOWN_HOLDS_MS ? this.#word : undefined;
   }
 
-  /** Whether an answer has shown in the last 60 s that the chain has reached a block. */
+  /** True if an answer has shown in the last 60 s that the chain has reached a block. */
   hasReached(seqno: number): boolean {
     return seqno <= this.#seqno && this.#isSeqnoCurrent();
   }
 
-  /** Whether an answer has shown the newest block within this time. */
+  /** True if an answer has shown the newest block within this time. */
   isNewestShown(withinMs: Ms): boolean {
     return this.#now() - this.#newestShownAt < withinMs;
   }
 
   /**
-   * Learns the point that an answer shows. Returns whether it is a block above the newest one. `withinMs`: if the newest one
-   * was shown within this time, this one is the newest now.
+   * Learns the point in an answer. Returns true for a block above the newest one. `withinMs`: if an answer has shown
+   * the newest block within this time, the given block is the newest now.
    */
   show({ at, seqno }: ChainPoint, withinMs: Ms): boolean {
     this.#showTime(at);
@@ -94,7 +94,7 @@ export class ShownChain {
     return true;
   }
 
-  /** Learns the answer to a head poll: its newest block counts also where it is older than the known one. */
+  /** Learns the answer to a head poll: its newest block counts even if it is older than the known one. */
   name({ at, seqno, first }: ChainHead): void {
     this.#showTime(at);
     if (seqno < 0) return;
@@ -104,7 +104,7 @@ export class ShownChain {
     this.#showNewest(at);
   }
 
-  /** Call when the clock has jumped: then no instant before it means anything. */
+  /** Call when the clock has jumped: earlier instants then mean nothing. */
   forget(): void {
     this.#at = 0;
     this.#shownAt = Number.NEGATIVE_INFINITY;
@@ -129,7 +129,7 @@ export class ShownChain {
     this.#reachedAt = now;
   }
 
-  /** An answer has shown the newest block, which is from `blockAt` (0 where that is not known). */
+  /** An answer has shown the newest block, which was made at `blockAt` (0 if unknown). */
   #showNewest(blockAt: EpochMs): void {
     const at = this.#now();
     this.#newestShownAt = at;

@@ -2,12 +2,12 @@ import type { MonotonicMs, Ms } from '../time-units.ts';
 import type { BlockRow } from '../ton/block-facts.ts';
 
 /**
- * A place in the one count of what the follower reads: how many whole blocks had arrived by then. Proofs compare positions
- * and no times: an event with a greater position came later.
+ * A place in the follower's sequence of events: the number of whole blocks that had arrived by then. Proofs compare
+ * positions, not times: an event with a greater position came later.
  */
 export type Position = number;
 
-/** How long the rows of a block are kept. The body of an answer is checked against them. */
+/** The rows of a block are kept for this long. Bodies of answers are checked against them. */
 const ROWS_KEPT_MS: Ms = 60_000;
 
 /** The memory of an account in one block: its name, and its place in a list and in the map. */
@@ -18,9 +18,9 @@ const ROW_BYTES = 250;
 
 export interface TouchesDependencies {
   readonly now: () => MonotonicMs;
-  /** How long touches are kept: the longest time for which an answer can be proven. */
+  /** Touches are kept for this long: the longest time for which an answer can be proven. */
   readonly keptMs: Ms;
-  /** The bound on the memory of all touches. Beyond it the oldest blocks go, and the window shrinks. */
+  /** The bound on the memory of all touches. Above it the oldest blocks are dropped, and the window shrinks. */
   readonly maxBytes: number;
 }
 
@@ -34,15 +34,15 @@ interface TouchedBlock {
 }
 
 /**
- * The accounts of which the blocks show a transaction. Touches of all accounts are kept, not only of those that clients
- * poll: so an answer to the first request for an account is judged as well.
+ * The accounts whose transactions the blocks show. All accounts are kept, not only polled ones, so that the answer to
+ * the first request for an account can be judged as well.
  */
 export class Touches {
   readonly #dependencies: TouchesDependencies;
   /** The oldest first. */
   readonly #blocks: TouchedBlock[] = [];
   readonly #lastOf = new Map<string, Position>();
-  /** The newest block that is forgotten. */
+  /** The newest block that was dropped. */
   #forgotten: Pick<TouchedBlock, 'position' | 'readAt'> = { position: 0, readAt: Number.NEGATIVE_INFINITY };
   #bytes = 0;
 
@@ -50,17 +50,17 @@ export class Touches {
     this.#dependencies = dependencies;
   }
 
-  /** The memory of all touches, as it counts towards the bound. */
+  /** The memory of all touches, as counted for the bound. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** Nothing is known of touches up to this position. */
+  /** Touches up to this position are unknown. */
   get windowFrom(): Position {
     return this.#forgotten.position;
   }
 
-  /** How far back touches are known; infinite until the first one is forgotten. */
+  /** The time for which touches are known; infinite until the first one is dropped. */
   get windowMs(): Ms {
     return this.#dependencies.now() - this.#forgotten.readAt;
   }
@@ -76,7 +76,7 @@ export class Touches {
     this.#forget();
   }
 
-  /** The position of the last touch of an account; `undefined` where the window shows none. */
+  /** The position of the last touch of an account; `undefined` if the window has none. */
   lastOf(account: string): Position | undefined {
     return this.#lastOf.get(account);
   }

@@ -12,19 +12,22 @@ export interface DoubtDependencies {
     readonly head: Pick<IndexerHead, 'newestBlock' | 'hasBlock' | 'refute'>;
     readonly route: { readonly isBackup: boolean };
   }[];
-  /** Absent where there are no two replicas: then nothing is doubtful. */
+  /** Absent without two replicas: then nothing is doubtful. */
   readonly heads: Pick<Heads, 'lag'> | undefined;
 }
 
 /**
- * Which answers of one of several indexers are doubtful, because another one may know better:
+ * Decides which answers of one of several indexers are doubtful, because another indexer may know better:
  *
- * - that there is nothing (a 404, an empty list, another 4xx) of a masterchain block that it has by its own word, if another
- *   one has it too: what nobody has is not asked for twice. An empty page of a block's transactions is no such answer: the
- *   indexer looks for the block first, and says 404 of one that it lacks;
- * - that there is nothing of anything else, if its head is older than the newest;
- * - pending traces that are all final, if its head is older than the newest: where they are in the database, they are
- *   pending no more. Traces that are not final come from the emulator, which is another process.
+ * - "Nothing there" (a 404, an empty list, another 4xx) about a masterchain block that the indexer itself reports, if
+ *   another
+ *   indexer has it too: a block that no indexer has is not requested twice. An empty page of a block's transactions
+ *   does not
+ *   count: the indexer looks for the block first, and answers 404 if it lacks the block.
+ * - "Nothing there" about anything else, if the indexer's head is older than the newest.
+ * - Pending traces that are all final, if the indexer's head is older than the newest: once they are in the database,
+ *   they
+ *   are no longer pending. Traces that are not final come from the emulator, which is another process.
  */
 export class Doubt {
   readonly #replicas: readonly DoubtDependencies['indexers'][number]['head'][];
@@ -35,7 +38,7 @@ export class Doubt {
     this.#heads = heads;
   }
 
-  /** Of an answer, by what it says. `seqno`: of the block that it is about; `index`: of the indexer. */
+  /** Judges an answer by its finality. `seqno`: the block that it is about; `index`: the indexer. */
   isDoubtful(finality: Finality | undefined, seqno: number | undefined, index: number): boolean {
     const isAbsent = finality?.answerClass === 'absent';
     if (seqno !== undefined) {
@@ -44,7 +47,7 @@ export class Doubt {
     return (isAbsent || finality?.rule === 'pendingFinalized') && (this.#heads?.lag(index) ?? 0) > 0;
   }
 
-  /** Of a failure. */
+  /** Judges a failure, with the same parameters. */
   isDoubtfulFailure(error: ProxyError, seqno: number | undefined, index: number): boolean {
     return (
       seqno !== undefined && OUTCOMES[outcomeOf(error)].again === 'if doubtful' && this.#hasWhatAnotherHas(seqno, index)
@@ -52,15 +55,15 @@ export class Doubt {
   }
 
   /**
-   * The lane of the request for a better answer than this indexer's: to one that has the block, or is the newest. There is an
-   * answer, so nobody waits for it in the backlog.
+   * The lane of the request for a better answer than this indexer's: to an indexer that has the block, or has the
+   * newest head. There is an answer already, so the request does not wait in the backlog.
    */
   elsewhere(lane: Lane, index: number): Lane {
     const { seqno = Math.max(...this.#replicas.map(({ newestBlock }) => newestBlock)) } = lane.to;
     return aboutBlock(besides(lane, index), seqno);
   }
 
-  /** To be called when another indexer has the block of which this one had nothing. */
+  /** Call when another indexer has the block that this one lacked. */
   refute(seqno: number, index: number): void {
     this.#replicas[index]?.refute(seqno);
   }

@@ -4,10 +4,13 @@ import type { MonotonicMs, Ms } from '../time-units.ts';
 import type { ChainHead } from '../ton/chain-point.ts';
 import { shorterHistories } from '../ton/histories.ts';
 
-/** After this time a round is over: one that has not answered by then does not count as the newest. */
+/** A round ends after this time: an indexer that has not answered by then cannot be the newest. */
 const ROUND_MS: Ms = 1000;
 
-/** The lag of an indexer is the largest of so many rounds: one alone may fall between its commit of a block and another's. */
+/**
+ * The lag of an indexer is the largest of this many rounds: a single round may fall between its commit of a block and
+ * another indexer's.
+ */
 const ROUNDS = 3;
 
 export interface HeadsDependencies {
@@ -16,30 +19,31 @@ export interface HeadsDependencies {
   readonly now: () => MonotonicMs;
   /** Called when an indexer falls behind, and when it has caught up. */
   readonly onBehind: (index: number, isBehind: boolean) => void;
-  /** Called when the history of an indexer turns out to be shorter than that of another one, with its first block. */
+  /** Called with the first block of an indexer whose history is shorter than that of another. */
   readonly onShorterHistory?: (index: number, first: number) => void;
-  /** While requests are sent, the heads are asked for as often as this. */
+  /** While requests are sent, the heads are polled this often. */
   readonly askEveryMs: () => Ms;
-  /** The most blocks by which the head of an indexer may be older than the newest head of all. */
+  /** The maximum number of blocks by which an indexer's head may be older than the newest head. */
   readonly maxLag: number;
 }
 
-/** What the indexers said in one round, by their places. */
+/** The heads of one round, by place of the indexer. */
 type Round = ReadonlyMap<number, ChainHead>;
 
 /**
- * How far each of several indexers is behind the others. Backups take no part, and are never behind (`IndexerHead` asks
- * one that answers for its chain time). All are asked for their heads at once, but for those that have not answered the
- * last question. What was said within a second is compared: so an indexer is not behind because it was asked earlier,
- * and none is behind one that has died. One that says nothing keeps the lag that it had, at first none.
+ * Measures how far each of several indexers is behind the others. Backups take no part, and are never behind
+ * (`IndexerHead` polls a backup that answers, for its chain time). All heads are polled together, except those of
+ * indexers that have not answered the last poll. Only heads reported within one second are compared. So an indexer is
+ * not behind because it was polled earlier, and no indexer is behind a dead one. An indexer that does not answer keeps
+ * its last lag (initially zero).
  */
 export class Heads {
   readonly #dependencies: HeadsDependencies;
-  /** Of each, in its last rounds. */
+  /** Of each indexer, in its last rounds. */
   readonly #lags: readonly number[][];
-  /** The places of those whose heads most others contradicted when they last named one. */
+  /** The indexers whose last head most others contradicted. */
   readonly #contradicted = new Set<number>();
-  /** The first block of each indexer, as far as they say it and their word counts. */
+  /** The first block of each indexer, if it reports one and its head counts. */
   readonly #firstBlocks = new Map<number, number>();
   #shorterHistories: ReadonlyMap<number, number> = new Map();
   #askedAt: MonotonicMs = Number.NEGATIVE_INFINITY;
@@ -49,7 +53,7 @@ export class Heads {
     this.#lags = dependencies.heads.map(() => []);
   }
 
-  /** The blocks by which an indexer was behind the newest head in the last rounds in which it said its own. */
+  /** The blocks by which an indexer was behind the newest head in the last rounds in which it reported a head. */
   lag(index: number): number {
     return Math.max(0, ...(this.#lags[index] ?? []));
   }
@@ -58,18 +62,18 @@ export class Heads {
     return this.lag(index) > this.#dependencies.maxLag;
   }
 
-  /** Whether the head that an indexer last named is nobody's measure, because most others contradict it. */
+  /** True if the indexer's last head is not used as a reference, because most others contradict it. */
   isContradicted(index: number): boolean {
     return this.#contradicted.has(index);
   }
 
-  /** To be called when a request is sent: asks for the heads in the background if it is time. */
+  /** Call when a request is sent: polls the heads in the background if it is time. */
   askIfDue(): void {
     const { now, askEveryMs } = this.#dependencies;
     if (now() - this.#askedAt >= askEveryMs()) void this.ask();
   }
 
-  /** Asks for the heads now. Resolves when all have answered or cannot, after a second at the latest. */
+  /** Polls the heads now. Resolves when all have answered or cannot, after at most a second. */
   async ask(): Promise<void> {
     const { heads, now } = this.#dependencies;
     this.#askedAt = now();
@@ -78,7 +82,8 @@ export class Heads {
     const answers = heads.map(async (head, index) => {
       const answer = await head.ask();
       if (answer === undefined) return;
-      // One that comes after its round is compared with the others of it. It is no newest head for them: it is younger.
+      // A head that comes after its round is compared with the others of this round. It does not count as the newest
+      // for them, because it is younger.
       if (newest !== undefined) this.#addLag(index, newest - answer.seqno);
       else said.set(index, answer);
     });
@@ -86,13 +91,13 @@ export class Heads {
     const timer = setTimeout(end, ROUND_MS).unref();
     await Promise.race([Promise.all(answers), isOver]);
     clearTimeout(timer);
-    // Compared when all have answered: the first to answer would be level with the newest until the others do.
+    // Compared when all have answered: the first to answer would look newest until the others do.
     newest = this.#newest(said);
     for (const [index, { seqno }] of said) this.#addLag(index, newest - seqno);
     this.#compareHistories(said);
   }
 
-  /** The newest head that counts; 0 where none does. */
+  /** The newest head that counts; 0 if none does. */
   #newest(said: Round): number {
     const { heads } = this.#dependencies;
     const counting = [...said].filter(([index]) => heads[index]?.fault === undefined);
@@ -126,12 +131,15 @@ export class Heads {
   }
 }
 
-/** Whether most of the other heads contradict this one; of two that do, neither counts. */
+/** True if most of the other heads contradict this one; of two heads that contradict each other, neither counts. */
 function isContradicted(head: ChainHead, all: readonly ChainHead[]): boolean {
   return all.filter((other) => contradict(head, other)).length * 2 > all.length - 1;
 }
 
-/** Whether two heads cannot be of one chain: the one has more blocks than it can have made since the time of the other. */
+/**
+ * True if two heads cannot be of one chain: one has more blocks than the chain can have made since the time of the
+ * other.
+ */
 function contradict(one: ChainHead, other: ChainHead): boolean {
   const [older, newer] = one.seqno < other.seqno ? [one, other] : [other, one];
   return newer.seqno - older.seqno > mostBlocksIn(newer.at - older.at);

@@ -3,34 +3,36 @@ import { CircuitBreaker, FailuresInARow } from '../circuit-breaker.ts';
 import { OUTCOMES } from '../outcomes.ts';
 import type { MonotonicMs, Ms } from '../time-units.ts';
 
-/** So many failures in a row, of whatever operation, and an indexer is unhealthy: it is not asked while another is healthy. */
+/**
+ * After this many failures in a row, of any operation, an indexer is unhealthy: it gets no requests while another is
+ * healthy.
+ */
 const FAILURES = 3;
 
 /**
- * A failing indexer gets one request as a trial after the first of these times. If the trial fails, another indexer answers
- * its request, and the time until the next trial doubles, up to the second of them.
+ * An unhealthy indexer gets one request as a trial after the first of these times. If the trial fails, another indexer
+ * answers the request, and the time until the next trial doubles, up to the second value.
  */
 const [TRIAL_AFTER_MS, LATEST_TRIAL_MS]: [Ms, Ms] = [100, 1000];
 
-/** In this time a peak decays to 1/e. */
+/** A peak decays to 1/e in this time. */
 const DECAY_MS: Ms = 10_000;
 
 export interface HealthDependencies {
   readonly now: () => MonotonicMs;
-  /** Called when it begins to fail, and when a trial was answered. */
+  /** Called when it becomes unhealthy, and when a trial was answered. */
   readonly onTransition: (state: 'unhealthy' | 'healthy') => void;
 }
 
 /**
- * The health of one of several indexers: whether its requests fail, and how much it has to do, by a moving average that
- * follows peaks at once (peak EWMA). Nothing is refused because of it, the others are preferred. It acts sooner than the
- * circuit breakers of operations, because an indexer that refuses connections is free at once and would attract every
- * request.
+ * The health and the load of one of several indexers. The load is a moving average that follows peaks immediately (peak
+ * EWMA). Nothing is refused because of it; other indexers are preferred. It acts sooner than the circuit breakers of
+ * operations: an indexer that refuses connections is idle at once, and would otherwise attract every request.
  */
 export class Health {
   readonly #now: () => MonotonicMs;
   readonly #breaker: CircuitBreaker;
-  /** When the requests under way began, oldest first. */
+  /** Start times of the requests in flight, oldest first. */
   readonly #underWay = new Map<symbol, MonotonicMs>();
   #peakMs: Ms = 0;
   #peakAt: MonotonicMs = 0;
@@ -45,29 +47,32 @@ export class Health {
     });
   }
 
-  /** Whether its requests are answered. Once they fail, it is healthy again when a trial was answered. */
+  /** An unhealthy indexer is healthy again when a trial was answered. */
   get isHealthy(): boolean {
     return this.#breaker.isClosed;
   }
 
-  /** Whether its last requests failed and it is not time for a trial. */
+  /** True if it is unhealthy and no trial is due. */
   get isFailing(): boolean {
     return this.#breaker.isOpen;
   }
 
-  /** How long its requests would take with one more, one after the other: so one that hangs is avoided within a few. */
+  /**
+   * The time that its requests and one more would take, one after the other: an indexer that hangs is avoided after a
+   * few.
+   */
   get loadMs(): Ms {
     return (this.#underWay.size + 1) * this.peakMs;
   }
 
-  /** How long its requests take: the longest of the last seconds, and the age of the oldest one under way. */
+  /** The longest request time of the last seconds, or the age of the oldest request in flight if that is longer. */
   get peakMs(): Ms {
     const [oldest] = this.#underWay.values();
     const now = this.#now();
     return Math.max(this.#peakMs * this.#decay(now), oldest === undefined ? 0 : now - oldest);
   }
 
-  /** To be called when a request is sent to it, with `isFailing` or without. */
+  /** Call when a request is sent to it, also while `isFailing`. */
   begin(): EndPass {
     const end = this.#breaker.admit();
     const request = Symbol();

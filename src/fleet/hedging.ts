@@ -1,10 +1,13 @@
 import type { RetryBudget } from '../indexer/retry-budget.ts';
 import type { Ms } from '../time-units.ts';
 
-/** The times of so many answers of an operation are kept. The quantile is computed anew when a quarter of them is new. */
+/**
+ * The times of this many answers of an operation are kept. The quantile is computed again when a quarter of them is
+ * new.
+ */
 const REMEMBERED = 128;
 
-/** A request is hedged when it takes longer than this part of its operation's answers took, 0 to 1. */
+/** A request is hedged when it takes longer than this part of its operation's answers, 0 to 1. */
 const QUANTILE = 0.95;
 
 /** No request is hedged before this time. */
@@ -12,7 +15,7 @@ const SHORTEST_MS: Ms = 50;
 
 export interface HedgingDependencies {
   readonly budget: RetryBudget;
-  /** After this time a request is hedged while it is not known how long answers take. */
+  /** While the time of answers is unknown, a request is hedged after this time. */
   readonly unknownMs: Ms;
 }
 
@@ -22,9 +25,11 @@ interface AnswerTimes {
   hedgeAfterMs: Ms;
 }
 
-/** Decides when a request has taken so long that another indexer is asked as well: longer than 95 % of the answers. */
+/**
+ * Decides when a request has taken so long that it is also sent to another indexer: longer than 95 % of the answers.
+ */
 export class Hedging {
-  /** Pays for the second requests. */
+  /** Pays for hedges. */
   readonly budget: RetryBudget;
   readonly #unknownMs: Ms;
   readonly #times = new Map<string, AnswerTimes>();
@@ -34,7 +39,7 @@ export class Hedging {
     this.#unknownMs = unknownMs;
   }
 
-  /** Remembers how long an answer took. */
+  /** Remembers the time of an answer. */
   answered(operation: string, ms: Ms): void {
     const times = this.#timesOf(operation);
     times.last[times.count++ % REMEMBERED] = ms;
@@ -43,7 +48,7 @@ export class Hedging {
     times.hedgeAfterMs = Math.max(SHORTEST_MS, sorted[Math.floor(QUANTILE * sorted.length)] ?? 0);
   }
 
-  /** Resolves with `true` when a request takes so long that it is to be hedged, with `false` when it has ended. */
+  /** Resolves with `true` when a request has taken long enough for a hedge, with `false` when it has ended. */
   async isOverdue(operation: string, ended: Promise<unknown>): Promise<boolean> {
     const { promise, resolve } = Promise.withResolvers<boolean>();
     const timer = setTimeout(resolve, this.#timesOf(operation).hedgeAfterMs, true);

@@ -1,14 +1,14 @@
-/** Which of several indexers a request may be sent to. */
+/** Which of several indexers may get a request. */
 export interface LaneTarget {
-  /** The masterchain block that the request is about. An indexer that has the block is preferred. */
+  /** The masterchain block that the request is about. Indexers that have the block are preferred. */
   readonly seqno?: number;
-  /** The place of the indexer that failed the request or paused its key: another one gets it. */
+  /** The place of an indexer that failed the request or paused its key: another indexer gets it. */
   readonly not?: number;
-  /** The place of the only indexer that it may be sent to. */
+  /** The place of the only indexer that may get it. */
   readonly at?: number;
   /**
-   * Whether the request is a hedge: sent beside another one, or to check a doubtful answer. Only an indexer may get it that
-   * is healthy, up to date and no backup, and that has the block where it is about one.
+   * True for a hedge: a request in addition to another one, or one that checks a doubtful answer. It goes only to an
+   * indexer that is healthy, up to date and not a backup, and that has the block if the request is about one.
    */
   readonly isHedge?: boolean;
 }

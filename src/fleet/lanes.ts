@@ -35,13 +35,16 @@ export function ofLoad(isRefresh: boolean, seqno: number | undefined): Lane {
   return seqno === undefined ? lane : aboutBlock(lane, seqno);
 }
 
-/** The lane of a request about a masterchain block: while some indexer has it, none that lacks it is asked. */
+/**
+ * The lane of a request about a masterchain block: while an indexer has the block, no indexer without it gets the
+ * request.
+ */
 export function aboutBlock(lane: Lane, seqno: number): Lane {
-  // The block is no part of the name, or each block would have a queue of its own.
+  // The block is not part of the name: otherwise each block would have its own queue.
   return { ...lane, to: { ...lane.to, seqno } };
 }
 
-/** The lane of a request that the indexer at a place must not get. */
+/** The lane of a request that the indexer at this place must not get. */
 export function elsewhere(lane: Lane, index: number): Lane {
   return changed(lane, { to: { ...lane.to, not: index } });
 }
@@ -52,7 +55,7 @@ export function again(lane: Lane, index?: number): Lane {
   return index === undefined ? second : elsewhere(second, index);
 }
 
-/** The lane of a hedge: another indexer than the one at a place gets it, at once or not at all. */
+/** The lane of a hedge: an indexer other than the one at this place gets it, immediately or not at all. */
 export function besides(lane: Lane, index: number): Lane {
   return changed(lane, { waits: false, to: { ...lane.to, not: index, isHedge: true } });
 }
@@ -62,12 +65,12 @@ export function overflow(lane: Lane): Lane {
   return changed(lane, { rate: 'backup' });
 }
 
-/** Whether a slow request may be hedged. Refreshes and hedges are not. */
+/** True if a slow request may be hedged. Refreshes and hedges may not. */
 export function mayBeHedged({ waits }: Lane): boolean {
   return waits;
 }
 
-/** Whether a lane is that of a hedge ({@link besides}). */
+/** True for the lane of a hedge ({@link besides}). */
 export function isHedge({ to }: Lane): boolean {
   return to.isHedge === true;
 }

@@ -2,9 +2,9 @@ import type { ProxyError } from '../errors.ts';
 import type { Tried, TriedAnswer } from './second-tries.ts';
 
 /**
- * Of a request and its hedge the first answer that is neither doubtful nor regressed, else the first one; the failure of the
- * request when both fail. Rejects only if the request does. `onLeft` gets the result of the other one when it comes, and
- * `onBug` what it throws.
+ * Returns the first answer of a request and its hedge that is neither doubtful nor regressed, otherwise the first
+ * answer, otherwise the failure of the request. Rejects only if the request does. `onLeft` gets the result of the other
+ * one when it comes, and `onBug` gets anything that it throws.
  */
 export async function raced<Answer extends TriedAnswer>(
   asked: Promise<Answer | ProxyError>,

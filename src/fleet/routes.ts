@@ -4,28 +4,29 @@ import { elsewhere, overflow } from './lanes.ts';
 
 /** One indexer, as the choice among several sees it. */
 export interface FleetRoute extends Route {
-  /** Whether its chain is so far behind that its answers come from the past, or what it says of its chain is wrong. */
+  /** True if its chain is too far behind, so that its answers are outdated, or if its head is wrong. */
   readonly isBehind?: () => boolean;
-  /** Whether it has a masterchain block by its own word. */
+  /** True if it reports that it has a masterchain block. */
   readonly hasBlock?: (seqno: number) => boolean;
-  /** The newest masterchain block that it has by its own word; -1 while that is unknown or does not count. */
+  /** The newest masterchain block that it reports; -1 while that is unknown or does not count. */
   readonly newestBlock?: () => number;
 }
 
 const NO_OTHER: Refusal = { reason: 'breaker-open', retryAfterMs: 0 };
 
 /**
- * The indexers that a request may be sent to. Of those that no guard closes the best sort is asked:
+ * The indexers that a request may be sent to. Among those that no guard closes, the first of these sorts gets it:
  *
- *   well and up to date; the backup; those that are behind; those whose requests fail
+ *   healthy and up to date; the backup; those that are behind; those whose requests fail
  *
- * An indexer that has the masterchain block of a request goes before those that have not, also if it is behind: a block
- * does not change. One whose history lacks the block that another one has is not asked for it at all, whatever became of
- * that one: its 404 would be wrong. A block that is not there yet is asked for where the newest block is.
+ * An indexer that has the request's masterchain block goes before those that lack it, even if it is behind: a block
+ * does not change. An indexer whose history lacks the block is not used at all while another one has the block, even if
+ * that one fails: its 404 would be wrong. A request for a block that does not exist yet goes to the indexer with the
+ * newest block.
  *
- * Of several of one sort, two at random are compared and the one with less to do is taken, by the time that its requests
- * take and how many it has (the power of two choices; Mitzenmacher 2001, and "peak EWMA" in Finagle and Envoy). A request
- * for the head itself goes to the one of them with the newest block: the one that lags would have the least to do.
+ * Within a sort, two random indexers are compared and the one with less load is chosen, by its request time and its
+ * number of requests (the power of two choices; Mitzenmacher 2001, and "peak EWMA" in Finagle and Envoy). A request for
+ * the head goes to the indexer with the newest block, because an indexer that lags has less load.
  */
 export class Routes {
   readonly #random: () => number;
@@ -34,8 +35,8 @@ export class Routes {
   readonly #toNewest: ReadonlySet<string>;
 
   /**
-   * `random`: 0 to 1. `ownRoutes`: by operation, for those that have slots and health of their own at the same indexers, in
-   * the same order. `toNewest`: the operations whose requests go to the indexer with the newest block.
+   * `random`: 0 to 1. `ownRoutes`: by operation, for operations with their own slots and health at the same indexers,
+   * in the same order. `toNewest`: the operations whose requests go to the indexer with the newest block.
    */
   constructor(
     random: () => number,
@@ -49,12 +50,12 @@ export class Routes {
     this.#toNewest = toNewest;
   }
 
-  /** All that requests of an operation can be sent to. */
+  /** All routes for requests of an operation. */
   of(operation: string): readonly FleetRoute[] {
     return this.#ownRoutes[operation] ?? this.#routes;
   }
 
-  /** Those that a request may be sent to now, whether or not they have a free slot; or why there is none. */
+  /** The routes that may get a request now, with or without a free slot; or the refusal if there is none. */
   openTo(request: RouteRequest): readonly FleetRoute[] | Refusal {
     const open: FleetRoute[] = [];
     let refusal: Refusal | undefined;
@@ -75,8 +76,8 @@ export class Routes {
   }
 
   /**
-   * A request as it is to be sent: elsewhere, if an indexer has paused its key alone. So it does not wait in one queue with
-   * requests that this indexer may be sent, and holds them up.
+   * Redirects a request away from an indexer that has paused only its key. So it does not wait in one queue with
+   * requests that this indexer may get, and does not hold them up.
    */
   elsewhere<Request extends RouteRequest>(request: Request): Request {
     const routes = this.of(request.operation);
@@ -89,8 +90,8 @@ export class Routes {
   }
 
   /**
-   * A request as it may be sent to a backup, where it would wait too long for these; `undefined` where it may not, or has
-   * been offered to the backups already.
+   * Redirects a request to the backups if its wait for these routes is too long; `undefined` if it may not go to a
+   * backup, or was offered to them already.
    */
   overflow<Request extends RouteRequest>(request: Request, open: readonly FleetRoute[]): Request | undefined {
     const { lane, operation } = request;
@@ -99,7 +100,7 @@ export class Routes {
     return isOffered ? undefined : { ...request, lane: overflow(lane) };
   }
 
-  /** The one of these, all free, that a request is to be sent to. */
+  /** Chooses one of these routes, all free, for a request. */
   choose(free: readonly FleetRoute[], { operation }: Pick<RouteRequest, 'operation'>): FleetRoute | undefined {
     const equal = this.#toNewest.has(operation) && free.length > 1 ? newestAmong(free) : free;
     if (equal.length <= 1) return equal[0];
@@ -111,7 +112,7 @@ export class Routes {
   }
 }
 
-/** Whether a refusal ends sooner than another; that an indexer does not serve the operation counts if all say so. */
+/** True if a refusal ends sooner than another. "Not served" counts only if all indexers report it. */
 function isSooner(one: Refusal, other: Refusal): boolean {
   if (one.reason === 'not-served' || other.reason === 'not-served') return one.reason !== 'not-served';
   return one.retryAfterMs < other.retryAfterMs;
@@ -127,13 +128,13 @@ function bestOf(open: readonly FleetRoute[], request: RouteRequest): readonly Fl
   return seqno !== undefined && same.every((route) => newestOf(route) < seqno) ? newestAmong(same) : same;
 }
 
-/** Those of these that have the newest block. */
+/** Those of these routes that have the newest block. */
 function newestAmong(routes: readonly FleetRoute[]): readonly FleetRoute[] {
   const newest = Math.max(...routes.map(newestOf));
   return routes.filter((route) => newestOf(route) === newest);
 }
 
-/** The lower, the better. Of requests about no block, all indexers have it. */
+/** Lower is better. For requests about no block, every indexer counts as having it. */
 const SORTS = { upToDate: 0, behindWithBlock: 1, withoutBlock: 2, backup: 3, behind: 4, failing: 5 } as const;
 
 function sortOf(route: FleetRoute, request: RouteRequest): number {
@@ -145,12 +146,12 @@ function sortOf(route: FleetRoute, request: RouteRequest): number {
   return failing + (has || request.lane.to.seqno === undefined ? SORTS.upToDate : SORTS.withoutBlock);
 }
 
-/** Whether a request is about a masterchain block that an indexer has by its own word. */
+/** True if a request is about a masterchain block that an indexer reports to have. */
 function hasIt({ hasBlock }: FleetRoute, { lane: { to } }: RouteRequest): boolean {
   return to.seqno !== undefined && hasBlock?.(to.seqno) === true;
 }
 
-/** Whether a request is about a masterchain block that the history of an indexer does not hold, though it is older. */
+/** True if a request is about a masterchain block that is older than the indexer's history. */
 function isGone(route: FleetRoute, { lane: { to } }: RouteRequest): boolean {
   return to.seqno !== undefined && to.seqno <= newestOf(route) && route.hasBlock?.(to.seqno) === false;
 }

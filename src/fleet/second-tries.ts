@@ -6,34 +6,34 @@ import type { Doubt } from './doubt.ts';
 import type { Health } from './health.ts';
 import { again, besides, isHedge } from './lanes.ts';
 
-/** An answer, as far as a second try depends on it. */
+/** The part of an answer that a second try depends on. */
 export interface TriedAnswer {
-  /** Whether it says that there is nothing. */
+  /** True if it reports that nothing is there. */
   readonly isAbsent: boolean;
   /** See {@link Doubt}. */
   readonly isDoubtful: boolean;
-  /** Whether it is less complete than the known answer, of this or another indexer. */
+  /** True if it is less complete than the known answer, of this or another indexer. */
   readonly isRegressed: boolean;
 }
 
-/** What a try came to. */
+/** The result of a try. */
 export type Tried = TriedAnswer | ProxyError;
 
 export interface SecondTriesDependencies {
   /** In the order of the routes of admission. */
   readonly indexers: readonly { readonly route: { readonly health?: Pick<Health, 'isFailing'> | undefined } }[];
   readonly doubt: Doubt;
-  /** Pays for second tries that would only add load. */
+  /** Pays for second tries that only add load. */
   readonly retries: Pick<RetryBudget, 'tryTake'>;
 }
 
 /**
- * Decides which requests are sent a second time, and where: `again` in {@link OUTCOMES} says after which failures. Of several
- * indexers, another one is asked
+ * Decides which requests are sent a second time, and where: `again` in {@link OUTCOMES} lists the failures after which
+ * they are. With several indexers, another one gets the request
  *
- * - when the first one failed or could not be asked after all,
- * - when its answer is doubtful ({@link Doubt}),
- * - when its answer is less complete than the known one.
+ * - if the first one failed or could not get it after all,
+ * - if its answer is doubtful ({@link Doubt}),
+ * - if its answer is less complete than the known one.
  */
 export class SecondTries {
   readonly #dependencies: SecondTriesDependencies;
@@ -43,8 +43,8 @@ export class SecondTries {
   }
 
   /**
-   * The lane of the second try after the first one, which was sent by `lane` to the indexer at `index`; `undefined` if there
-   * is to be none. `isKnown`: whether there is an older answer to compare with.
+   * The lane of the second try after the first one, which was sent by `lane` to the indexer at `index`; `undefined` for
+   * no second try. `isKnown`: there is an older answer to compare with.
    */
   laneAfter(first: Tried, lane: Lane, index: number, isKnown: boolean): Lane | undefined {
     const { indexers, doubt, retries } = this.#dependencies;
@@ -64,8 +64,8 @@ export class SecondTries {
   }
 
   /**
-   * Takes both results, of requests by these lanes: the indexer at `index`, which the first one was sent to, may have had
-   * nothing of a block that the other one has.
+   * Compares both results, of requests by these lanes: the indexer at `index`, which got the first request, may lack a
+   * block that the other one has.
    */
   compare(first: Tried, second: TriedAnswer, [lane, other]: readonly [Lane, Lane], index: number): void {
     const { seqno } = lane.to;

@@ -86,14 +86,7 @@ describe.each([
 });
 
 it.each([
-  [
-    'amber, with its network',
-    4,
-    20,
-    'degraded',
-    'all others are answered',
-    '192.0.2.0/24 exceeds its limit',
-  ],
+  ['amber, with its network', 4, 20, 'degraded', 'all others are answered', '192.0.2.0/24 exceeds its limit'],
   [
     'red when most requests are, as behind a proxy that is not trusted',
     7,

@@ -8,10 +8,10 @@ import { connectedRedis } from '../support/connected-redis.ts';
 import { meddlingProxy } from '../support/meddling-proxy.ts';
 import { PATIENT_REDIS } from '../support/patience.ts';
 import { type RedisServer, startRedis } from '../support/redis-server.ts';
+import { Reservations } from '../support/reservations.ts';
 import { startScriptedUpstream } from '../support/scripted-upstream.ts';
 import { mostWithin } from '../support/sliding-count.ts';
 import { startProxy } from '../support/start-proxy.ts';
-import { Reservations } from '../support/reservations.ts';
 
 const PER_SECOND = 100;
 const LONGEST_WAIT_MS = 60_000;

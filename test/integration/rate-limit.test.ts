@@ -8,8 +8,8 @@ import { systemNames } from '../../src/names/names.ts';
 import { type Indexer, startIndexer } from '../../src/tools/simulator/indexer.ts';
 import { connectedRedis } from '../support/connected-redis.ts';
 import { meddlingProxy } from '../support/meddling-proxy.ts';
-import { mostWithin } from '../support/sliding-count.ts';
 import { Reservations } from '../support/reservations.ts';
+import { mostWithin } from '../support/sliding-count.ts';
 
 const redisUrl = inject('redisUrl');
 
@@ -185,7 +185,12 @@ test.each(['garbage', '9'.repeat(20), '-1', '', 'nan', 'inf', '-inf'])(
 );
 
 /** How many turns each of the instances has had in so long a time, ms, at a Redis that is so far away. */
-async function reservationsOf(instances: number, perSecond: number, roundTripMs: number, forMs: number): Promise<number[][]> {
+async function reservationsOf(
+  instances: number,
+  perSecond: number,
+  roundTripMs: number,
+  forMs: number,
+): Promise<number[][]> {
   const ending = new AbortController();
   const [key, url] = [`test:rate:${randomUUID()}`, await distantRedis(roundTripMs)];
   const all: number[][] = [];

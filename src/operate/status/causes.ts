@@ -70,7 +70,8 @@ export function whyShed(reason: string, growth: Growth, failures: Failures): Cau
   const section = SECTIONS[reason];
   const part = growth.after.sum('top_client_requests_ratio');
   // What waits does not show it: the backlog of an indexer that is full is short.
-  if (section === undefined && part > GREEDY_PART) return ofOneClient('sends', part, 'the requests that memory does not answer');
+  if (section === undefined && part > GREEDY_PART)
+    return ofOneClient('sends', part, 'the requests that memory does not answer');
   const words = sentenceOf(isShedReason(reason) ? SHED[reason] : FAILURES.overloaded);
   const isPause = reason === 'paused' || reason === 'key-paused';
   const cause = isPause ? withReason(words, reasonOf('upstream-rate-limited', growth.after, failures)) : words;

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { RateLimit } from '../../../src/admission/rate-limit.ts';
-import { gaps, mostWithin } from '../../support/sliding-count.ts';
 import { ask, Reservations } from '../../support/reservations.ts';
+import { gaps, mostWithin } from '../../support/sliding-count.ts';
 
 const RATES = [1, 10, 25, 1000] as const;
 const PATIENCE_MS = 60_000;

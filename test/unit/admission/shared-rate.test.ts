@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { RateLimit, type Reserved } from '../../../src/admission/rate-limit.ts';
 import { sharedReservations } from '../../../src/admission/shared-reservations.ts';
-import { mostWithin } from '../../support/sliding-count.ts';
 import { ask, Reservations } from '../../support/reservations.ts';
+import { mostWithin } from '../../support/sliding-count.ts';
 import { simulatedReservations } from './simulated-redis.ts';
 
 const PATIENCE_MS = 60_000;
