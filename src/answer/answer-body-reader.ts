@@ -10,7 +10,10 @@ import { type BodyFacts, blockFactsIn, factsOf, NO_FACTS } from './body-facts.ts
 /** Bodies up to this length are read on the main thread: that takes 2 ms, up to 50 ms for a body made to be slow. */
 const AT_ONCE_BYTES = 256 * 1024;
 
-/** Enough for any body that `costsTooMuch` lets pass; one that needs more ends the worker, and is an invalid answer. */
+/**
+ * Enough for any body that `costsTooMuch` lets pass. A body that needs more ends the worker, and counts as an invalid
+ * answer.
+ */
 const WORKER_LIMITS = { maxOldGenerationSizeMb: 192, maxYoungGenerationSizeMb: 8 };
 
 export interface AnswerBodyReaderDependencies {
@@ -18,19 +21,19 @@ export interface AnswerBodyReaderDependencies {
   readonly onBug: (error: unknown) => void;
   /** Called with the change in the number of bytes that wait for the worker or are being read there. */
   readonly onReading: (change: number) => void;
-  /** Whether there is a stream of events, which needs the accounts and hashes in bodies. */
+  /** True with a stream of events, which needs the accounts and hashes in bodies. */
   readonly isWatching: boolean;
 }
 
 /**
- * Reads the bodies of answers: small ones at once, large ones one after the other in a worker thread, where they delay
- * no other request. The first large body starts the worker. When the worker dies or cannot be started, the body that it
- * was to read is an invalid answer, and the next body starts another worker. The queue is bounded by the slots of the
+ * Reads the bodies of answers: small ones immediately, large ones one after the other in a worker thread, where they
+ * delay no other request. The first large body starts the worker. If the worker dies or cannot be started, its body
+ * counts as an invalid answer, and the next body starts another worker. The queue is bounded by the slots of the
  * indexer, and by `upstream.maxBufferedSize`.
  */
 export class AnswerBodyReader {
   readonly #dependencies: AnswerBodyReaderDependencies;
-  /** Ends when all bodies that came so far are read. */
+  /** Ends when all bodies so far are read. */
   #last: Promise<unknown> = Promise.resolve();
   #worker: Worker | undefined;
 
@@ -51,14 +54,14 @@ export class AnswerBodyReader {
     });
   }
 
-  /** What a body shows of blocks. Never rejects: one that cannot be read shows nothing. */
+  /** What a body shows about blocks. Never rejects: an unreadable body shows nothing. */
   async readBlocks({ operation, request }: Call, body: Buffer): Promise<BlockFacts> {
     if (body.length <= AT_ONCE_BYTES) return blockFactsIn(body);
     const job = { operation: operation.name, request, status: 200, isWatching: false, body, isForBlocks: true };
     return this.#readInTurn(job, NO_BLOCK_FACTS);
   }
 
-  /** Ends the worker. The body that it was reading is an invalid answer. */
+  /** Ends the worker. The body that it is reading counts as an invalid answer. */
   async close(): Promise<void> {
     await this.#worker?.terminate();
   }

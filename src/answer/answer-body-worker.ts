@@ -11,10 +11,10 @@ export interface BodyJob {
   readonly operation: OperationName;
   readonly request: Call['request'];
   readonly status: number;
-  /** Whether there is a stream of events. */
+  /** True with a stream of events. */
   readonly isWatching: boolean;
   readonly body: Uint8Array;
-  /** Whether it is read for what it shows of blocks. */
+  /** True if it is read for the blocks that it shows. */
   readonly isForBlocks: boolean;
 }
 

@@ -9,26 +9,26 @@ import { parseAnswer } from '../ton/parse-answer.ts';
 import type { Call } from '../ton/parse-call.ts';
 import type { Watchable } from '../ton/watchable.ts';
 
-/** All that is read from the body of an answer. Small, whatever the size of the body. */
+/** Everything that is read from the body of an answer. Small, whatever the size of the body. */
 export interface BodyFacts {
-  /** `undefined` when the body is no answer to the call. */
+  /** `undefined` if the body is not an answer to the call. */
   readonly finality: Finality | undefined;
   readonly completeness: Completeness;
-  /** What it shows of the transactions of its accounts; `undefined` where blocks cannot prove it. */
+  /** The transactions of its accounts that it shows; `undefined` if blocks cannot prove it. */
   readonly evidence: Evidence | undefined;
-  /** How far the indexer's chain has got, as this body shows it. */
+  /** The point of the indexer's chain that this body shows. */
   readonly chainPoint: ChainPoint;
-  /** What a stream of events can watch; only read where there is a stream. */
+  /** What a stream of events can watch; only read if there is a stream. */
   readonly watchable: Watchable | undefined;
   /** Strong entity tag over the bytes, with its quotes. */
   readonly etag: string;
-  /** Whether the body is a JSON object: an error in one is passed on to the client as it is. */
+  /** True if the body is a JSON object: such an error is passed on to the client unchanged. */
   readonly isObject: boolean;
-  /** Whether it is an error which says that the indexer does not serve the operation. */
+  /** True for an error that reports that the indexer does not serve the operation. */
   readonly saysNotServed: boolean;
 }
 
-/** The facts of a body that is no answer to any call. */
+/** The facts of a body that is not an answer to any call. */
 export const NO_FACTS: BodyFacts = {
   finality: undefined,
   completeness: completenessOf({ rank: 0, members: NO_MEMBERS, tentative: NO_MEMBERS }),
@@ -40,16 +40,16 @@ export const NO_FACTS: BodyFacts = {
   saysNotServed: false,
 };
 
-/** Reads what a body shows of blocks. Pure, never throws. */
+/** Reads what a body shows about blocks. Pure, never throws. */
 export function blockFactsIn(bytes: Buffer): BlockFacts {
   const body = parseAnswer(bytes);
   return isObject(body) ? blockFactsOf(body) : NO_BLOCK_FACTS;
 }
 
-/** What of a call its bodies are read by. */
+/** The part of a call that decides how its bodies are read. */
 type Readable = Pick<Call, 'operation' | 'request'>;
 
-/** Reads a body. Pure, never throws; see {@link parseAnswer} for the time and memory that it takes. */
+/** Reads a body. Pure, never throws. {@link parseAnswer} states its cost in time and memory. */
 export function factsOf(call: Readable, status: number, bytes: Buffer, isWatching = false): BodyFacts {
   const body = parseAnswer(bytes);
   if (!isObject(body)) return NO_FACTS;

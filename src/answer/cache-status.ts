@@ -1,7 +1,7 @@
 import type { Entry } from '../cache/entry.ts';
 import type { ErrorCode } from '../errors.ts';
 
-/** What `detail` can say beside the code of a failure; docs/reference/names.md lists it. */
+/** The values of `detail` in addition to the codes of failures; docs/reference/names.md lists them. */
 export const DETAILS = {
   memory: 'a hit in memory',
   redis: 'a hit in Redis',
@@ -20,7 +20,7 @@ export interface CacheStatus {
   /** Answered from a tier without going forward. Excludes `fwd`. */
   readonly hit?: true;
   readonly fwd?: 'miss' | 'stale' | 'bypass';
-  /** The status that the indexer answered with, if it did. */
+  /** The status of the indexer's answer, if there was one. */
   readonly fwdStatus?: number | undefined;
   readonly stored?: boolean;
   readonly collapsed?: boolean;
@@ -42,7 +42,7 @@ export function renderCacheStatus(status: CacheStatus): string {
   return text;
 }
 
-/** The `Cache-Status` of a hit that blocks prove: how long it will stay true is not known. */
+/** The `Cache-Status` of a hit that blocks prove: the time for which it stays true is unknown. */
 export const PROVEN_STATUS: CacheStatus = { hit: true, detail: 'proven' };
 
 /** The `Cache-Status` of a hit at `now` (epoch ms). */
@@ -50,7 +50,7 @@ export function hitStatus({ freshUntil }: Entry, tier: 'memory' | 'redis', now: 
   return { hit: true, ttl: ttlOf(freshUntil, now), detail: tier };
 }
 
-/** The remaining lifetime in whole seconds, rounded down: an entry that is stale by a moment has -1. */
+/** The remaining lifetime in whole seconds, rounded down: an entry that has just become stale has -1. */
 export function ttlOf(freshUntil: number, now: number): number {
   const seconds = Math.floor((freshUntil - now) / 1000);
   return now < freshUntil ? seconds : Math.min(-1, seconds);

@@ -12,7 +12,7 @@ import { notServed } from '../ton/not-served.ts';
 import type { Call } from '../ton/parse-call.ts';
 import type { BodyFacts } from './body-facts.ts';
 
-/** An answer to a call, with what its body says. */
+/** An answer to a call, with the facts in its body. */
 export interface ReadAnswer {
   readonly call: Call;
   readonly key: string;
@@ -35,8 +35,8 @@ interface ClassifyDependencies {
 }
 
 /**
- * Turns an answer of the indexer into an entry, or into the failure that clients get. A 200 that holds the operation's
- * list and the indexer's own 404 (`{"error": string}`) are entries; nothing else is cached. The body of another 4xx or
+ * Turns an answer of the indexer into an entry, or into the failure that clients get. Entries are a 200 with the
+ * operation's list, and the indexer's own 404 (`{"error": string}`); nothing else is cached. The body of another 4xx or
  * 5xx is passed on if it is a JSON object.
  */
 export function classifyAnswer(
@@ -61,7 +61,7 @@ export function classifyAnswer(
     maxAgeSeconds: lifetime.maxAgeSeconds,
     indexer,
     ...(isOfOtherChain && { isOfOtherChain }),
-    // The state of an account names no block, but the transaction that it comes after.
+    // The state of an account names no block, only the transaction that it follows.
     retention:
       isCommitted(facts.chainPoint) || completeness.order !== undefined ? read.call.operation.retention : undefined,
   });
@@ -76,23 +76,26 @@ export function classifyAnswer(
     regressedSince: undefined,
     ageValueSeconds,
     awaitedBlock: finality.answerClass === 'absent' ? awaitedBlock : undefined,
-    // The blocks that are read are those of our chain.
+    // The follower reads the blocks of our chain.
     proof: isOfOtherChain ? undefined : proof,
   });
 }
 
-/** The failure for an answer that has the form of one, but cannot be true. */
+/** The failure for an answer of the right form that cannot be true. */
 export function untrueAnswer(read: ReadAnswer): ProxyError {
   return failureOf(read, 'invalid');
 }
 
-/** An empty page does not show that its block is there: it is as any empty list where that was not known before. */
+/**
+ * An empty page does not show that its block is there. If that was not known before the request, it counts as any empty
+ * list.
+ */
 function withBlock(finality: Finality, awaitedBlock: number | undefined): Finality {
   const isOfUnknown = finality.rule === 'emptyOfBlock' && awaitedBlock !== undefined;
   return isOfUnknown ? { ...finality, rule: 'empty' } : finality;
 }
 
-/** The outcome of a complete answer that is no entry. */
+/** The outcome of a complete answer that is not an entry. */
 function failureIn(
   { status, cacheStatus }: UpstreamAnswer,
   { finality, saysNotServed }: BodyFacts,
@@ -108,8 +111,8 @@ function failureIn(
 }
 
 /**
- * Whether the indexer is another toncache that refused the request itself, whose errors have the indexer's form: by the
- * `Cache-Status` that each cache on the way adds its member to.
+ * True if the indexer is another toncache that refused the request itself, whose errors have the indexer's form. Each
+ * cache on the way adds its member to `Cache-Status`.
  */
 function isRefusalOfToncache(cacheStatus: string | undefined): boolean {
   return cacheStatus !== undefined && TONCACHE_REFUSED.test(cacheStatus);
@@ -120,7 +123,7 @@ const TONCACHE_REFUSED =
 
 function failureOf({ call, answer, facts }: ReadAnswer, outcome: Outcome): ProxyError {
   const { status, body, retryAfterMs } = answer;
-  // The cast: clients get its answer only for the outcomes that are entries.
+  // The cast: clients get the indexer's answer only for outcomes that are entries.
   const code = OUTCOMES[outcome].client as ErrorCode;
   const details = { upstreamStatus: status, apiVersion: headerText(answer.apiVersion) };
   if (code === 'not-served') return failure(code, { ...details, values: notServed(call.operation.name) });
@@ -129,7 +132,7 @@ function failureOf({ call, answer, facts }: ReadAnswer, outcome: Outcome): Proxy
   return failure(code, { ...details, upstreamBody, values: { status }, waitMs: retryAfterMs });
 }
 
-/** A header value of the indexer; `undefined` if it could not be sent on in a header. */
+/** A header value of the indexer; `undefined` if it cannot be sent in a header. */
 function headerText(value: string | undefined): string | undefined {
   return value !== undefined && /^[\x20-\x7e]+$/.test(value) ? value : undefined;
 }

@@ -7,7 +7,7 @@ import type { ShedReason } from '../failures/shed-reasons.ts';
 import type { IndexerWords, UpstreamEvent } from '../indexer/upstream-client.ts';
 import type { OperationName } from '../ton/operation-names.ts';
 
-/** The operations that clients make the indexer do: the cached ones, and pass-through as one. */
+/** The operations that clients request from the indexer: the cached ones, and pass-through as one. */
 export type UpstreamOperation = OperationName | 'passThrough';
 
 /** How requests are answered, each in one word. */
@@ -19,12 +19,12 @@ export const REQUEST_OUTCOMES = [
 /** One of {@link REQUEST_OUTCOMES}. */
 export type RequestOutcome = (typeof REQUEST_OUTCOMES)[number];
 
-/** Events on the way of a request, for metrics and log. */
+/** Events of a request, for metrics and log. */
 export type ProxyEvent =
   | { readonly name: 'answered'; readonly operation: OperationName; readonly outcome: RequestOutcome }
-  /** A client left before it had an answer: no failure, and in no other count of requests. */
+  /** A client disconnected before its answer: not a failure, and not in any other count of requests. */
   | { readonly name: 'client-closed-request'; readonly operation: OperationName }
-  /** A request that memory did not answer has its answer. */
+  /** A request that memory did not answer got its answer. */
   | {
       readonly name: 'waited';
       readonly operation: OperationName;
@@ -52,43 +52,46 @@ export type ProxyEvent =
       readonly operation: UpstreamOperation;
       readonly code: ErrorCode;
       readonly status: number;
-      /** What the indexer says of it. */
+      /** The indexer's own words. */
       readonly says?: IndexerWords | undefined;
-      /** Of an answer that is not of the API: its type, and how it begins. */
+      /** For an answer outside of the API: its type, and its first bytes. */
       readonly contentType?: string | undefined;
       readonly begins?: string;
     }
-  /** The indexer said that it does not serve an operation, or serves it after all. */
+  /** The indexer reported that it does not serve an operation, or serves it again. */
   | {
       readonly name: 'operation-served';
       readonly indexer: string;
       readonly operation: OperationName;
       readonly isServed: boolean;
     }
-  /** The indexer asked for a pause of everything for so many milliseconds (429), or answered again after one. */
+  /** The indexer asked for a pause of everything, in milliseconds (429), or answered again after one. */
   | { readonly name: 'pause'; readonly indexer: string; readonly state: 'begun'; readonly ms: number }
   | { readonly name: 'pause'; readonly indexer: string; readonly state: 'ended' }
-  /** The indexer answered 429 for this key alone. */
+  /** The indexer answered 429 for this key only. */
   | ({ readonly name: 'key-paused'; readonly indexer: string } & KeyPaused)
-  /** An indexer is asked less where there are others, or as before; its head failed the head check, or is accepted again. */
+  /**
+   * An indexer is used less because there are others, or used as before; its head failed the head check, or is accepted
+   * again.
+   */
   | {
       readonly name: 'indexer-state';
       readonly indexer: string;
       readonly state: 'unhealthy' | 'healthy' | 'behind' | 'caught-up' | HeadFault | 'head-accepted';
     }
-  /** The head of an indexer has fallen back, or is there again (`undefined`). */
+  /** The head of an indexer has fallen back, or has recovered (`undefined`). */
   | { readonly name: 'head-fell'; readonly indexer: string; readonly fall: Fall | undefined }
-  /** The history of an indexer turned out to be shorter than that of another one: `first` is its oldest block. */
+  /** The history of an indexer is shorter than that of another: `first` is its oldest block. */
   | { readonly name: 'shorter-history'; readonly indexer: string; readonly first: number }
-  /** Whether the rate limit is now shared through Redis, or this instance counts for itself. */
+  /** True if the rate limit is now shared through Redis; false if this instance counts for itself. */
   | { readonly name: 'rate-shared'; readonly shared: boolean }
-  /** A request for the rest of the API that may be joined with others has its answer. */
+  /** A request for the rest of the API that may be joined with others got its answer. */
   | { readonly name: 'rest-answered'; readonly result: 'hit' | 'collapsed' | 'miss' | 'passed' }
-  /** A request of a client to the Streaming API has the head of its answer, or failed. */
+  /** A client's request to the Streaming API got the head of its answer, or failed. */
   | { readonly name: 'client-stream'; readonly result: number | ErrorCode }
   /** A stream of a client ended. */
   | { readonly name: 'client-stream-ended'; readonly kind: string; readonly reason: string }
-  /** Blocks are followed from now on, or no more. */
+  /** The following of blocks started or stopped. */
   | { readonly name: 'block-follower'; readonly state: FollowerState }
   | { readonly name: 'bug'; readonly error: unknown };
 

@@ -13,12 +13,12 @@ import type { OperationName } from '../ton/operation-names.ts';
 import { type OperationsInUse, targetOf } from '../ton/operations.ts';
 import { parseCall, type RequestHeaders } from '../ton/parse-call.ts';
 
-/** A cached answer as one tier holds it now. Durations in milliseconds; negative ones have passed. */
+/** A cached answer in one tier. Durations in milliseconds; negative ones have passed. */
 export interface CachedAnswer {
   readonly state: Freshness;
   readonly answerClass: string;
   readonly status: number;
-  /** Host and port of the indexer that answered; absent where there is one alone. */
+  /** Host and port of the indexer that answered; absent with a single indexer. */
   readonly indexer?: string;
   /** The length of the body as the indexer sent it. */
   readonly bodyBytes: number;
@@ -27,26 +27,26 @@ export interface CachedAnswer {
   readonly usableForMs: Ms;
 }
 
-/** What a request means, and what a running instance has cached for it. */
+/** The meaning of a request, and the answers that a running instance has cached for it. */
 export interface Explanation {
   readonly operation: OperationName;
-  /** What the indexer is asked: path and query, and the headers that change the answer. */
+  /** The request to the indexer: path and query, and the headers that change the answer. */
   readonly target: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly key: string;
-  /** What stands for the key in lines of the log. */
+  /** Stands for the key in lines of the log. */
   readonly loggedKey: string;
   readonly dropped: readonly DroppedInput[];
-  /** The lifetimes that an answer can get; its body decides which one. */
+  /** The possible lifetimes of an answer; its body decides which one applies. */
   readonly lifetimes: readonly ({ readonly rule: LifetimeRule } & (LifetimePolicy | GrowingPolicy))[];
   readonly memory: CachedAnswer | 'absent';
-  /** `failed`: Redis could not be asked in time, or not all purges are known. */
+  /** `failed`: Redis did not answer in time, or not all purges are known. */
   readonly redis: CachedAnswer | 'absent' | 'failed' | 'not configured';
-  /** Whether blocks prove the answer in memory. Absent where they prove no answers of the operation. */
+  /** The proof of the answer in memory. Absent if blocks prove no answers of the operation. */
   readonly proof?: ExplainedProof;
 }
 
-/** Up to which block an answer is proven, or why it is not. */
+/** The block up to which an answer is proven, or the reason why it is not. */
 export type ExplainedProof =
   | { readonly isProven: true; readonly upToBlock: number }
   | {
@@ -59,10 +59,10 @@ export interface ExplainDependencies {
   readonly cache: TieredCache;
   readonly operations: OperationsInUse;
   readonly network: string;
-  /** Whether the rest of the API is passed through. */
+  /** True if the rest of the API is passed through. */
   readonly passesThrough: boolean;
   readonly policies: LifetimePolicies;
-  /** Absent where no answers are proven. */
+  /** Absent if no answers are proven. */
   readonly proof:
     | {
         readonly proofs: Pick<Proofs, 'doubtOf'>;
@@ -75,7 +75,7 @@ export interface ExplainDependencies {
 
 /**
  * Explains pasted requests (see {@link readPasted}): looks into both tiers. Rejects with a `ProxyError`,
- * `invalid-request` or `not-cacheable`, as the request would be refused or passed through.
+ * `invalid-request` or `not-cacheable`, if the request would be refused or passed through.
  */
 export function explainWith({
   cache,

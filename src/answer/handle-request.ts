@@ -29,11 +29,11 @@ export interface MemoryHit {
   readonly sent: SentBody;
   readonly call: Call;
   readonly key: string;
-  /** When it was found. */
+  /** The instant of the look-up. */
   readonly at: EpochMs;
 }
 
-/** A shortcut to hits in memory, for the fast lane, which sends them without making an {@link Answer}. */
+/** A shortcut to hits in memory for the fast lane, which sends them without an {@link Answer} object. */
 export type MemoryHits = Pick<RequestHandler, 'findHit' | 'countHit'>;
 
 export interface RequestHandlerDependencies {
@@ -43,22 +43,22 @@ export interface RequestHandlerDependencies {
   readonly flights: SingleFlight<Load>;
   readonly loader: Loader;
   readonly refreshStale: RefreshStale;
-  /** Of the requests of each client that an indexer is asked for; absent where there is none. */
+  /** Limits the misses of each client; absent without a limit. */
   readonly missLimit: PerClientLimit | undefined;
   /** While the memory of this process is full, no request may follow a flight. */
   readonly memory: Pick<MemoryPressure, 'isFull' | 'makeRoomIfFull'>;
   /** Called with the key of each request that can be answered. */
   readonly onTouch: (key: string) => void;
-  /** Absent where `stream.url` is not set. */
+  /** Absent without `stream.url`. */
   readonly watches: Pick<Watches, 'touch'> | undefined;
-  /** What clients poll that blocks can prove. Absent where no answers are proven. */
+  /** Counts polls that blocks can prove. Absent if no answers are proven. */
   readonly demand: Pick<ProofDemand, 'answered'> | undefined;
   readonly now: () => EpochMs;
   readonly random: () => number;
   readonly report: Report;
 }
 
-/** The story of one request, from its parameters to its answer. */
+/** Answers one request, from its parameters to its answer. */
 export class RequestHandler {
   readonly #dependencies: RequestHandlerDependencies;
 
@@ -67,7 +67,7 @@ export class RequestHandler {
   }
 
   /**
-   * Answers at once from memory, else when the flight lands or the wait ends. Throws a {@link ProxyError}
+   * Answers immediately from memory, otherwise when the flight lands or the wait ends. Throws a {@link ProxyError}
    * `invalid-request`; every other expected failure is an {@link Answer}.
    */
   handle(request: ProxyRequest): Answer | Promise<Answer> {
@@ -95,8 +95,8 @@ export class RequestHandler {
   }
 
   /**
-   * Finds the fresh or proven entry in memory for a spelling (`operation?query`, as it came, without headers that change the
-   * answer), if the spelling was a hit before and the body for this client is at hand. `undefined` does not mean a
+   * Finds the fresh or proven entry in memory for a spelling (`operation?query`, unchanged, without headers that change
+   * the answer), if the spelling was a hit before and the body for this client is ready. `undefined` does not mean a
    * miss: {@link handle} decides then.
    */
   findHit(spelling: string, acceptsGzip: boolean): MemoryHit | undefined {
@@ -112,7 +112,7 @@ export class RequestHandler {
     return { state, entry, sent, call: keyed.call, key: keyed.key, at };
   }
 
-  /** To be called for each hit that is sent. A hit that is not sent is counted where `handle` answers it. */
+  /** Call for each hit that is sent. A hit that is not sent is counted when `handle` answers it. */
   countHit({ call, key, state, entry }: MemoryHit): void {
     this.#touch(call, key);
     this.#countPoll(call, entry);
@@ -125,7 +125,7 @@ export class RequestHandler {
     watches?.touch(call, key);
   }
 
-  /** Tells whoever follows the blocks what clients poll. */
+  /** Counts the poll for the block follower. */
   #countPoll({ operation }: Call, entry: Entry): void {
     const { demand } = this.#dependencies;
     if (demand !== undefined && operation.evidence !== undefined) demand.answered(entry.key, entry.etag);
@@ -141,7 +141,7 @@ export class RequestHandler {
     }
   }
 
-  /** Answers without waiting: with a stale copy from memory if there is one, else with the failure. */
+  /** Answers without waiting: with a stale copy from memory if there is one, otherwise with the failure. */
   #shed(call: Call, key: string, reason: ShedReason, error: ProxyError): Answer {
     const { cache, report } = this.#dependencies;
     report({ name: 'shed', operation: call.operation.name, reason });
@@ -150,7 +150,7 @@ export class RequestHandler {
     );
   }
 
-  /** `isCounted`: whether the client's limit of misses counts it, unless the indexer is not asked after all. */
+  /** `isCounted`: the client's limit of misses counts it, unless no request is sent after all. */
   async #join(keyed: KeyedCall, wait: Wait, { headers, requestId }: ProxyRequest, isCounted: boolean): Promise<Answer> {
     const { flights, loader, cache, missLimit } = this.#dependencies;
     const { call, key } = keyed;
@@ -159,7 +159,7 @@ export class RequestHandler {
     let end: FlightEnd<Load>;
     try {
       end = await join();
-      // The purge, or the block, may have come before this request. A new flight asks the indexer after both.
+      // The purge, or the block, may have come before this request. A new flight requests the answer after both.
       while (end.collapsed && end.state === 'landed' && mustLoadAgain(end.value, call, cache)) end = await join();
     } finally {
       wait.close();
@@ -199,7 +199,7 @@ export class RequestHandler {
     const { cache, random, report } = this.#dependencies;
     let error = reason ?? failure('internal');
     if (error.code === 'upstream-timeout' && !end.departed) {
-      // The indexer was not asked: the request spent all its time in the queue.
+      // No request was sent: this one spent all its time in the queue.
       report({ name: 'shed', operation: call.operation.name, reason: 'deadline' });
       error = overloaded('deadline', random());
     }
@@ -220,7 +220,7 @@ export class RequestHandler {
     if (fallback.state === 'miss' || error.code === 'client-closed-request') return undefined;
     const { entry, tier } = fallback;
     const { cache, now } = this.#dependencies;
-    // A proof may have come back since the request was sent, and may have ended since the failure came.
+    // A proof may have returned since the request was sent, and may have ended since the failure arrived.
     if (cache.lookInMemory(entry.key, call.tags).state === 'proven') return this.#proven(call, entry);
     // A failure answers its key for a while (failure TTL), in which the fallback may expire or be purged.
     if (cache.isOver(entry, call.tags) || freshnessOf(entry, now()) === 'expired') return undefined;
@@ -244,7 +244,7 @@ export class RequestHandler {
   #fail(call: Call, key: string, error: ProxyError, collapsed: boolean): Answer {
     const { report } = this.#dependencies;
     const operation = call.operation.name;
-    // What no indexer serves is no failure, as no parameter is that no indexer reads or accepts.
+    // An operation that no indexer serves is not a failure. Neither is a parameter that no indexer accepts.
     const isMistake = CLIENT_MISTAKES.includes(error.details.upstreamStatus ?? 0);
     const counted = error.code === 'not-served' || isMistake ? 'invalid' : 'failed';
     const outcome = error.code === 'client-closed-request' ? error.code : counted;

@@ -21,10 +21,10 @@ import type { Indexers } from './indexers.ts';
 import type { Load, Loader } from './load-entry.ts';
 import { Wait } from './wait.ts';
 
-/** A kept head, and a kept answer that a block is not there, says nothing of the blocks of the time since. */
+/** An older kept head, or kept answer that a block is not there, shows nothing about newer blocks. */
 const LATEST_MS: Ms = 100;
 
-/** The newest blocks, for the start. It has no cached form. */
+/** The newest blocks, for the start. This call has no cached form. */
 const NEWEST: Call = {
   operation: blocks,
   request: {
@@ -48,7 +48,7 @@ export interface IndexerBlocksDependencies {
   readonly indexers: Pick<Indexers, 'ask'>;
   readonly admission: Pick<Admission, 'enter'>;
   readonly bodies: Pick<AnswerBodyReader, 'readBlocks'>;
-  /** How long an answer may take. */
+  /** The timeout of an answer. */
   readonly timeoutMs: Ms;
   /** Called with each answer. */
   readonly onAnswered: () => void;
@@ -57,8 +57,8 @@ export interface IndexerBlocksDependencies {
 }
 
 /**
- * The blocks of the indexers, for who follows them: through the cache and the flights that clients load blocks by, so that a
- * block which a scanner reads too is loaded once.
+ * Reads blocks for the block follower, through the cache and the flights that clients use. So a block that a scanner
+ * reads too is loaded once.
  */
 export class IndexerBlocks implements BlockSource {
   readonly #dependencies: IndexerBlocksDependencies;
@@ -93,7 +93,7 @@ export class IndexerBlocks implements BlockSource {
         ? this.look(seqno, true)
         : { state: 'absent', askedAt };
     }
-    // A list that may be cut short does not say how many transactions there are.
+    // A list that may be incomplete does not show the number of transactions.
     const { transactions } = answerClass === 'final' ? await this.#factsOf(call, entry) : { transactions: undefined };
     return { state: 'there', askedAt, transactions };
   }
@@ -110,14 +110,14 @@ export class IndexerBlocks implements BlockSource {
     return (await this.#factsOf(call, entry)).rows;
   }
 
-  /** The entry of a call from the cache, or loaded. A failure is a {@link ProxyError} if the indexer said it. */
+  /** The entry of a call from the cache, or loaded. A failure that the indexer reported is a {@link ProxyError}. */
   async #get(call: Call, pastCache: boolean): Promise<Entry | ProxyError | undefined> {
     const { network, cache, flights, loader, timeoutMs } = this.#dependencies;
     const key = cacheKey(network, call);
     if (pastCache) return this.#ask(call);
     const found = cache.lookInMemory(key, call.tags);
     if (found.state === 'fresh') return found.entry;
-    // A client's flight that waits in the backlog is not waited for: the follower goes first.
+    // Does not wait for a client's flight in the backlog: the follower goes first.
     if (flights.hasWaitingFlight(key)) return this.#ask(call);
     const wait = new Wait(timeoutMs);
     const end = await flights.join(key, wait, (flight) => loader.load(call, key, flight, false));
@@ -129,14 +129,14 @@ export class IndexerBlocks implements BlockSource {
     return load.entry;
   }
 
-  /** What was asked for a moment ago. */
+  /** A cached answer that was requested a moment ago. */
   #latest(call: Call): Entry | undefined {
     const { network, cache, monotonic } = this.#dependencies;
     const found = cache.lookInMemory(cacheKey(network, call), call.tags);
     return found.state === 'fresh' && monotonic() - this.#askedAt(found.entry) <= LATEST_MS ? found.entry : undefined;
   }
 
-  /** Asks the indexer, whatever the cache holds, and keeps the answer. */
+  /** Sends the request to the indexer, whatever the cache holds, and keeps the answer. */
   async #ask(call: Call): Promise<Entry | ProxyError | undefined> {
     const { network, admission, indexers, cache, onAnswered } = this.#dependencies;
     const key = cacheKey(network, call);
@@ -158,14 +158,14 @@ export class IndexerBlocks implements BlockSource {
     return this.#dependencies.bodies.readBlocks(call, await plainBodyOf(entry));
   }
 
-  /** When an answer was asked for, by the clock that marks are of. */
+  /** The instant of an answer's request, by the clock of the marks. */
   #askedAt({ askedAt }: Entry): MonotonicMs {
     const { now, monotonic } = this.#dependencies;
     return monotonic() - (now() - askedAt);
   }
 }
 
-/** The body as the indexer sent it. That it was read here says nothing of the coding that clients want. */
+/** The body as the indexer sent it. Reading it here does not count as a client's choice of encoding. */
 async function plainBodyOf({ content }: Entry): Promise<Buffer> {
   const { coding, body } = keptBody(content);
   return coding === 'identity' ? body : decompress(body, content.bytes);

@@ -28,10 +28,10 @@ import { classifyAnswer, type ReadAnswer, untrueAnswer } from './classify-answer
 import type { Report } from './events.ts';
 import { NO_SOCKETS, type RefusalErrorOf } from './refusal-error.ts';
 
-/** So much of an answer that is not of the API is logged: enough to see who answered. */
+/** This much of an answer outside of the API is logged: enough to identify its sender. */
 const EXCERPT_BYTES = 100;
 
-/** An indexer that can be asked. */
+/** An indexer that can get requests. */
 export interface AskableIndexer {
   readonly name: string;
   readonly client: Pick<UpstreamClient, 'fetch'>;
@@ -39,7 +39,7 @@ export interface AskableIndexer {
     IndexerHead,
     'learn' | 'hear' | 'chainTime' | 'askIfDue' | 'newestBlock' | 'hasBlock' | 'refute' | 'fault'
   >;
-  /** The pauses that it asked for. */
+  /** The pauses that it demanded. */
   readonly pause: Pick<Pause, 'refusal'>;
   readonly route: Pick<Route, 'health' | 'isBackup'>;
 }
@@ -47,12 +47,12 @@ export interface AskableIndexer {
 export interface IndexersDependencies {
   /** In the order of the routes of admission. */
   readonly indexers: readonly AskableIndexer[];
-  /** Absent where there are no two replicas, as `hedging` is. */
+  /** Absent without two replicas, like `hedging`. */
   readonly heads: Heads | undefined;
   readonly hedging: Hedging | undefined;
-  /** Whether the chain is known to have reached a masterchain block. */
+  /** True if the chain is known to have reached a masterchain block. */
   readonly hasReached: (seqno: number) => boolean;
-  /** Asks the indexers for their heads in the background, if it is time. */
+  /** Polls the heads of the indexers in the background, if it is time. */
   readonly pollHeads: () => void;
   readonly admission: Pick<Admission, 'enter' | 'refusal'>;
   readonly refusalError: RefusalErrorOf;
@@ -62,41 +62,41 @@ export interface IndexersDependencies {
   readonly random: () => number;
   readonly monotonic: () => MonotonicMs;
   readonly report: Report;
-  /** Which answers blocks prove. Absent where no answers are proven. */
+  /** Decides which answers blocks prove. Absent if no answers are proven. */
   readonly proofs: Pick<Proofs, 'position' | 'proofOf'> | undefined;
-  /** For what a bug throws in a request that nobody waits for any more. */
+  /** Gets anything that a bug throws in a request that nobody waits for any more. */
   readonly reportBug: (bug: unknown) => void;
   readonly policies: LifetimePolicies;
 }
 
-/** One question, by a flight that has its ticket. */
+/** One request, by a flight that has its ticket. */
 export interface Question {
   readonly call: Call;
   readonly request: EntryRequest;
   readonly flight: Flight;
-  /** Headers that show the client's request that began the flight to the indexer. */
+  /** Headers that identify the client's request that began the flight. */
   readonly trace: Pairs;
   readonly ticket: Ticket;
-  /** What the look-up found: too old to be a hit, but perhaps more complete than the indexer's answer. */
+  /** The result of the look-up: too old for a hit, but perhaps more complete than the indexer's answer. */
   readonly known: Entry | undefined;
 }
 
 /** An answer that may be cached. */
 export interface IndexerAnswer extends TriedAnswer {
   readonly entry: Entry;
-  /** What the body says. */
+  /** The facts in the body. */
   readonly facts: BodyFacts;
-  /** Has its slot until the answer is stored, or it is certain that it will not be. */
+  /** Holds its slot until the answer is stored, or will certainly not be stored. */
   readonly ticket: Ticket;
 }
 
 type SendResult = IndexerAnswer | ProxyError;
 
 /**
- * Asks an indexer, and sometimes once more ({@link SecondTries}); of two answers the more complete one counts. Of several
- * indexers, another one is asked as well where an answer takes longer than nearly all do (a hedge; Dean and Barroso, The Tail
- * at Scale): the first answer counts. The other request is not aborted: the indexer would work on it all the same, and how
- * long it takes says whom to ask.
+ * Sends a request to an indexer, and sometimes a second one ({@link SecondTries}); the more complete of two answers
+ * counts. With several indexers, a request that takes longer than nearly all others is also sent to another one (a
+ * hedge; Dean and Barroso, The Tail at Scale): the first answer counts. The other request is not aborted: the indexer
+ * would finish its work anyway, and its time informs later choices.
  */
 export class Indexers {
   readonly #dependencies: IndexersDependencies;
@@ -109,7 +109,7 @@ export class Indexers {
     this.#secondTries = new SecondTries({ ...dependencies, doubt: this.#doubt });
   }
 
-  /** `keep` stores the answer, before its slot goes to the next request. Frees every ticket. A throw is a bug. */
+  /** `keep` stores the answer before its slot goes to the next request. Frees every ticket. A throw is a bug. */
   async ask<T>(question: Question, keep: (answer: IndexerAnswer) => T): Promise<T | ProxyError> {
     const answer = await this.#answerTo(question);
     if (answer instanceof ProxyError) return answer;
@@ -144,7 +144,7 @@ export class Indexers {
     const second =
       'reason' in entered ? refusalError(other, entered) : await this.#send({ ...question, request: other }, entered);
     if (second instanceof ProxyError) {
-      // Of two failures that of the second one counts, unless it only says that it does not serve the operation.
+      // If both fail, the second failure counts, unless it only reports that the indexer does not serve the operation.
       return first instanceof ProxyError && second.wentForward && second.code !== 'not-served' ? second : first;
     }
     if (!(first instanceof ProxyError) && isLess(second.entry, first.entry)) {
@@ -155,7 +155,7 @@ export class Indexers {
     return second;
   }
 
-  /** A ticket for another indexer beside one that has not answered yet; `undefined` if none is free or too many were given. */
+  /** A ticket for a hedge at another indexer; `undefined` if no slot is free or the limit of hedges is reached. */
   async #enterHedge(request: EntryRequest): Promise<Ticket | undefined> {
     const { admission, hedging } = this.#dependencies;
     if (admission.refusal(request) !== undefined || hedging?.budget.tryTake() !== true) return undefined;
@@ -163,7 +163,7 @@ export class Indexers {
     return 'reason' in ticket ? undefined : ticket;
   }
 
-  /** One request to the indexer of a ticket, which it frees if there is no answer that may be cached. */
+  /** One request to the indexer of a ticket. Frees the ticket if the answer cannot be cached. */
   async #send({ call, request, flight, trace, known }: Question, ticket: Ticket): Promise<SendResult> {
     const { indexers, pollHeads, hedging, hasReached, bodies, refusalError, proofs, monotonic, random } =
       this.#dependencies;
@@ -182,9 +182,10 @@ export class Indexers {
       flight.depart();
       pollHeads();
       const startedAt = monotonic();
-      // Asked before it is sent: what is seen of the chain meanwhile is newer than the answer.
+      // Read before the request is sent: anything that is seen of the chain during the request is newer than the
+      // answer.
       const awaitedBlock = seqno === undefined || hasReached(seqno) ? undefined : seqno;
-      // Taken before it is sent, too: what is read of the blocks meanwhile may be newer than the answer.
+      // Also read before it is sent: blocks that are read during the request may be newer than the answer.
       const askedFrom = proofs?.position ?? 0;
       const { query, headers } = call.request;
       const answer = await indexer.client.fetch({ operation, query, headers: [...headers, ...trace] });
@@ -215,7 +216,7 @@ export class Indexers {
     }
   }
 
-  /** The entry of an answer, from which the chain of its indexer is learned, or the failure that clients get. */
+  /** Classifies an answer as an entry, or as the failure that clients get. Learns the indexer's chain from an entry. */
   #classify(read: ReadAnswer, { head, name: indexer }: AskableIndexer): Entry | ProxyError {
     const { indexers, random, report, policies } = this.#dependencies;
     if (read.facts.finality?.newestNow !== undefined) head.askIfDue();

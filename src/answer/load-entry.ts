@@ -20,26 +20,31 @@ export type Load =
   | { readonly from: 'memory' | 'redis'; readonly entry: Entry; readonly isProven?: boolean }
   | {
       readonly from: 'upstream';
-      /** The entry to serve: the indexer's answer, or the kept entry where that is more complete or was asked for later. */
+      /**
+       * The entry to serve: the indexer's answer, or the kept entry if that is more complete or was requested later.
+       */
       readonly entry: Entry;
-      /** The status that the indexer answered with. */
+      /** The status of the indexer's answer. */
       readonly status: number;
       readonly stored: StoreOutcome['outcome'];
-      /** Whether the cache had a copy that was stale, or serves one instead of a regressed answer. */
+      /** True if the cache had a stale copy, or serves a copy instead of a regressed answer. */
       readonly replaced: boolean;
     }
   | {
       readonly from: 'nowhere';
       readonly error: ProxyError;
-      /** How long it answers those who ask next; absent where it does not. */
+      /** For this time it also answers new requests for the key; absent if it does not. */
       readonly ttlMs?: Ms;
-      /** Whether it was a refresh that was not sent: a client that joined it begins a load of its own. */
+      /** True for a refresh that was not sent: a client that joined it begins its own load. */
       readonly isDropped?: boolean;
-      /** What may be served instead, if it is still usable then. */
+      /** May be served instead, if it is still usable then. */
       readonly fallback: Lookup;
     };
 
-/** Whether the indexer was asked for a wait, as far as it saw: not for one that followed another's flight. */
+/**
+ * True if a request was sent to the indexer for this wait, as far as it saw: false if it followed another request's
+ * flight.
+ */
 export function askedIndexer(end: FlightEnd<Load>): boolean {
   if (end.collapsed) return false;
   if (end.state === 'left') return end.departed;
@@ -47,22 +52,22 @@ export function askedIndexer(end: FlightEnd<Load>): boolean {
   return value.from === 'upstream' || (value.from === 'nowhere' && isKept(value.error));
 }
 
-/** Whether a failure answers those who ask next. */
+/** True if a failure also answers new requests for its key. */
 function isKept(error: ProxyError): boolean {
   return OUTCOMES[outcomeOf(error)].kept === 'briefly';
 }
 
-/** How long the failure of a load answers those who ask next; 0 for one that does not, and for what is no failure. */
+/** The time for which the failure of a load answers new requests; 0 if it does not, and for a success. */
 export function failureTtlOf(load: Load): Ms {
   return load.from === 'nowhere' ? (load.ttlMs ?? 0) : 0;
 }
 
-/** What is too large mostly is so for a while, and to learn it again costs as many bytes again. */
+/** A large answer usually stays large for a while, and finding this out again costs the same bytes again. */
 const TOO_LARGE_TTL_MS: Ms = 5000;
 
 /**
- * Whether the answer of a load may not be served to one who has only followed it: a purge covers it, the block that it
- * lacks is there now, or the load was a refresh that was not sent.
+ * True if the answer of a load may not be served to a follower: a purge covers it, its missing block is there now, or
+ * the load was a refresh that was not sent.
  */
 export function mustLoadAgain(load: Load, { tags }: Call, cache: TieredCache): boolean {
   return load.from === 'nowhere' ? load.isDropped === true : cache.isOver(load.entry, tags);
@@ -75,19 +80,19 @@ export interface EntryLoaderDependencies {
   /** Absent when the proxy runs on memory alone. */
   readonly leases: Leases | undefined;
   readonly refusalError: RefusalErrorOf;
-  /** Absent where `stream.url` is not set. */
+  /** Absent without `stream.url`. */
   readonly pushed: EventEffects | undefined;
-  /** The clock of Redis, where there is one. */
+  /** The clock of Redis, if there is one. */
   readonly now: () => EpochMs;
   readonly monotonic: () => MonotonicMs;
   readonly report: Report;
   /** The time that all Redis work of one load shares. */
   readonly redisBudgetMs: Ms;
-  /** How long a failure of the indexer answers its key. */
+  /** For this time a failure of the indexer answers its key. */
   readonly failureTtlMs: Ms;
 }
 
-/** What a look-up found, and how much of the time for Redis remains. */
+/** The result of a look-up, and the remaining time for Redis. */
 interface Look {
   readonly found: Lookup;
   readonly remainingBudgetMs: Ms;
@@ -97,8 +102,8 @@ interface Look {
 export type Loader = Pick<EntryLoader, 'load'>;
 
 /**
- * Loads a miss: asks Redis, then gets a ticket, then the lease, then asks the indexer and stores its answer. Expected
- * failures are values; a throw is a bug.
+ * Loads a miss: looks into Redis, gets a ticket, then the lease, then sends the request to the indexer and stores its
+ * answer. Expected failures are values; a throw is a bug.
  */
 export class EntryLoader {
   readonly #dependencies: EntryLoaderDependencies;
@@ -109,13 +114,13 @@ export class EntryLoader {
 
   /**
    * Loads the entry of a call. With `acceptStale`, a copy from Redis in its stale-while-revalidate window is good
-   * enough; a refresh needs a fresh one. `trace`: headers that are sent with the request to the indexer.
+   * enough; a refresh needs a fresh one. `trace`: headers for the request to the indexer.
    */
   async load(call: Call, key: string, flight: Flight, acceptStale: boolean, trace: Pairs = []): Promise<Load> {
     const { admission, refusalError, report } = this.#dependencies;
     const { clients } = flight;
     const operation = call.operation.name;
-    // Most of what a load asks for is there at once, and an `await` of what is there costs a tick.
+    // Most results are available immediately, and an `await` would cost a tick.
     const looked = this.#lookUp(call, key);
     let look = looked instanceof Promise ? await looked : looked;
     for (;;) {
@@ -140,7 +145,7 @@ export class EntryLoader {
       if (failure !== undefined) {
         return this.#failed(call, key, failure.error, found, false, this.#remainingTtlOf(call, failure));
       }
-      // With Redis failing, or a failure that concerns its instance alone, another wait could end in the same way: load
+      // If Redis fails, or a failure concerns only its own instance, another wait could end in the same way: load
       // without it.
       look = landing.state === 'over' ? await this.#lookUp(call, key) : { found, remainingBudgetMs: 0 };
     }
@@ -165,7 +170,7 @@ export class EntryLoader {
       if (hit !== undefined) return hit;
       if (acquired.state === 'taken') return { ...acquired, found };
       const known = foundIn(acquired.found) ?? foundIn(look.found);
-      // From here on the slot is that of the request, which may outlast this load: a hedge may be answered before it.
+      // From here on the request owns the slot. The request may outlast this load: its hedge may be answered first.
       isSent = true;
       return await this.#fetch({ ...question, known }, lease, found, !acceptStale);
     } finally {
@@ -174,7 +179,7 @@ export class EntryLoader {
     }
   }
 
-  /** Asks for the lease, where there is Redis and time for it; in any case looks into memory again. */
+  /** Tries to get the lease, if there is Redis and time for it. Looks into memory again in any case. */
   #acquire({ tags }: Call, key: string, { remainingBudgetMs }: Look): Acquisition | Promise<Acquisition> {
     const { leases, cache } = this.#dependencies;
     if (leases === undefined || remainingBudgetMs <= 0)
@@ -194,7 +199,7 @@ export class EntryLoader {
     return this.#failed(question.call, question.request.key, result, found, isRefresh);
   }
 
-  /** Stores the answer while it still has its slot: the request that gets the slot next may find it in memory. */
+  /** Stores the answer while it still has its slot: the request that gets the slot next may then find it in memory. */
   #keep({ call, known }: Question, { entry, facts }: IndexerAnswer, lease: Lease | undefined, replaced: boolean): Load {
     const { cache, pushed, report } = this.#dependencies;
     const operation = call.operation.name;
@@ -225,13 +230,13 @@ export class EntryLoader {
     ttlMs = isKept(error) ? this.#ttlOf(call, error) : 0,
   ): Load {
     const inMemory = this.#dependencies.cache.lookInMemory(key, call.tags);
-    // An entry too large for memory was only found in Redis.
+    // An entry too large for memory could only be found in Redis.
     const isDropped = isRefresh && error.code === 'overloaded';
     const fallback = inMemory.state === 'miss' ? found : inMemory;
     return { from: 'nowhere', error, isDropped, fallback, ttlMs };
   }
 
-  /** Ends the lease by a failure: other instances get it for as long as those who ask here, or load at once. */
+  /** Ends the lease with a failure: other instances serve it as long as this one does, or load immediately. */
   #share(call: Call, error: ProxyError, lease: Lease): void {
     const ttlMs = this.#ttlOf(call, error);
     const failure = encodeFailure(error, this.#dependencies.now() + ttlMs);
@@ -239,20 +244,26 @@ export class EntryLoader {
     else lease.fail(failure, ttlMs);
   }
 
-  /** How long a failure that is kept answers those who ask next. */
+  /** The time for which a kept failure answers new requests. */
   #ttlOf({ operation }: Call, { code }: ProxyError): Ms {
-    // Where requests name nothing (`masterchainInfo`), one answer is for everybody, and the next block brings another.
+    // If requests have no parameters (`masterchainInfo`), all clients share one answer, and the next block brings
+    // another.
     const isLasting = code === 'upstream-too-large' && operation.isFurther && operation.queryNames.size > 0;
     return isLasting ? TOO_LARGE_TTL_MS : this.#dependencies.failureTtlMs;
   }
 
-  /** The same of a failure that another instance shared. Where its end is not known, the next one looks into Redis again. */
+  /**
+   * The same for a failure that another instance shared. If its end is unknown, the next request looks into Redis
+   * again.
+   */
   #remainingTtlOf(call: Call, { error, until = 0 }: SharedFailure): Ms {
     return Math.min(Math.max(0, until - this.#dependencies.now()), this.#ttlOf(call, error));
   }
 }
 
-/** The hit that a look-up found, if it is one; with `acceptStale`, also in its stale-while-revalidate window. */
+/**
+ * The hit in the result of a look-up, if there is one; with `acceptStale`, also in its stale-while-revalidate window.
+ */
 function hitOf(found: Lookup, acceptStale: boolean): Load | undefined {
   if (found.state === 'proven') return { from: 'memory', entry: found.entry, isProven: true };
   const isHit = found.state === 'fresh' || (found.state === 'stale-while-revalidate' && acceptStale);

@@ -5,8 +5,8 @@ import type { Load, Loader } from './load-entry.ts';
 import { Wait } from './wait.ts';
 
 /**
- * Refreshes a key in the background. Does nothing while it is being loaded, and right after a load of it has failed. May be
- * called for every stale answer.
+ * Refreshes a key in the background. Does nothing while the key is being loaded, and right after its load has failed.
+ * May be called for every stale answer.
  */
 export type RefreshStale = (call: Call, key: string) => void;
 
@@ -14,7 +14,7 @@ export interface RefreshStaleDependencies {
   readonly flights: SingleFlight<Load>;
   readonly loader: Loader;
   readonly onBug: (error: unknown) => void;
-  /** How long a refresh may wait for its ticket. */
+  /** The longest wait of a refresh for its ticket. */
   readonly timeoutMs: Ms;
 }
 

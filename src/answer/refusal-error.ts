@@ -20,8 +20,8 @@ export function refusalErrorWith(random: () => number): RefusalErrorOf {
 }
 
 /**
- * Counts a load as shed if it failed with a refusal: then no indexer was sent it. Call once, with the failure that the load
- * ends with. A refresh is not counted: it never waits, and clients have an answer.
+ * Counts a load as shed if it failed with a refusal: then no request was sent. Call once, with the failure that ends
+ * the load. A refresh is not counted: it never waits, and clients have an answer.
  */
 export function reportShed(
   { operation, lane }: Pick<EntryRequest, 'operation' | 'lane'>,

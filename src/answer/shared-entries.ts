@@ -4,7 +4,7 @@ import type { KnownChain } from '../chain/known-chain.ts';
 import { type ChainHead, headIn } from '../ton/chain-point.ts';
 import { seqnoIn } from '../ton/tags.ts';
 
-/** What an entry that is read from Redis means for what this instance knows of the chain, and the other way round. */
+/** Connects entries from Redis with this instance's knowledge of the chain, in both directions. */
 export class SharedEntries {
   readonly #chain: Pick<KnownChain, 'accepts' | 'learn'>;
 
@@ -12,13 +12,16 @@ export class SharedEntries {
     this.#chain = chain;
   }
 
-  /** Whether an entry may be used: a head only if it can be the head of our chain. Never throws. */
+  /** True if an entry may be used: a head only if it can be the head of our chain. Never throws. */
   accepts(entry: Entry): boolean {
     const head = headOfEntry(entry);
     return head === undefined || this.#chain.accepts(head);
   }
 
-  /** Learns how far the chain is by an entry with these tags: a head, or an answer about a block that is not its absence. */
+  /**
+   * Learns from an entry with these tags how far the chain has got: from a head, or from an answer that shows its
+   * block.
+   */
   learn(entry: Entry, tags: readonly string[]): void {
     const head = headOfEntry(entry);
     const seqno = entry.meta.answerClass === 'absent' ? undefined : seqnoIn(tags);
@@ -27,7 +30,7 @@ export class SharedEntries {
   }
 }
 
-/** The head that an answer to `masterchainInfo` names: its rank is the seqno. `undefined` for all other entries. */
+/** The head in an answer to `masterchainInfo`: its rank is the seqno. `undefined` for all other entries. */
 function headOfEntry({ completeness: { rank }, content }: Entry): ChainHead | undefined {
   return rank > HIGHEST_CLASS_RANK ? { ...headIn(plainBody(content) ?? NOTHING), seqno: rank } : undefined;
 }

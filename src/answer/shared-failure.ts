@@ -4,20 +4,20 @@ import { OUTCOMES, outcomeOf } from '../outcomes.ts';
 import type { EpochMs } from '../time-units.ts';
 import { isOwnError } from '../ton/finality.ts';
 
-/** A failure of the indexer that answers at all instances. */
+/** A failure of the indexer that all instances serve. */
 export interface SharedFailure {
   readonly error: ProxyError;
-  /** Until when, by the clock of Redis; `undefined` where the instance that shared it does not say. */
+  /** Its end by the clock of Redis; `undefined` if the instance that shared it does not state it. */
   readonly until: EpochMs | undefined;
 }
 
-/** The text of such a failure. The cause is left out: it concerns one process alone. */
+/** The text of such a failure. The cause is left out: it concerns only one process. */
 const SHARED = z
   .object({
     code: z.enum(UPSTREAM_FAILURES),
     message: z.string(),
     upstreamStatus: z.int().min(200).max(599).optional(),
-    /** It is sent on in a header. */
+    /** It is sent in a header. */
     apiVersion: z
       .string()
       .regex(/^[\x20-\x7e]+$/)
@@ -32,7 +32,7 @@ const SHARED = z
   })
   .refine(({ code, upstreamStatus = 0 }) => code !== 'upstream-error' || upstreamStatus >= 400);
 
-/** The text of a failure that answers until then at all instances; `undefined` if it concerns this instance alone. */
+/** The text of a failure that all instances serve until then; `undefined` if it concerns only this instance. */
 export function encodeFailure(error: ProxyError, until: EpochMs): string | undefined {
   if (!isShared(error)) return undefined;
   const { code, message, details } = error;
@@ -42,8 +42,8 @@ export function encodeFailure(error: ProxyError, until: EpochMs): string | undef
 }
 
 /**
- * The failure that another instance shared; `undefined` if the text is none, or one that concerns that instance alone:
- * older versions share all. Never throws.
+ * The failure that another instance shared; `undefined` if the text is not a failure, or one that concerns only that
+ * instance: older versions share all. Never throws.
  */
 export function decodeFailure(text: string): SharedFailure | undefined {
   const { data } = SHARED.safeParse(parsed(text));
@@ -54,7 +54,7 @@ export function decodeFailure(text: string): SharedFailure | undefined {
   return isShared(error) ? { error, until } : undefined;
 }
 
-/** Whether it says something about what every instance would get, by {@link OUTCOMES}. */
+/** True if every instance would get this failure, by {@link OUTCOMES}. */
 function isShared(error: ProxyError): boolean {
   const { upstreamBody, isOfOtherChain } = error.details;
   const { shared } = OUTCOMES[outcomeOf(error)];

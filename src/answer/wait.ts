@@ -4,7 +4,8 @@ import type { Ms } from '../time-units.ts';
 
 /**
  * The wait of one request that memory could not answer. It ends at its deadline (`upstream-timeout`), when its client
- * leaves (`client-closed-request`), when the process shuts down (`shutting-down`), or with its answer ({@link close}).
+ * disconnects (`client-closed-request`), when the process shuts down (`shutting-down`), or with its answer ({@link
+ * close}).
  */
 export class Wait implements FlightWaiter {
   /** Why the wait ended without an answer; `undefined` while it lasts, and after an answer. */
@@ -16,7 +17,7 @@ export class Wait implements FlightWaiter {
   #isOver = false;
   #abort: AbortController | undefined;
 
-  /** `client`: whom it is for, `id`: of its request; both absent for a refresh. */
+  /** `client`: the client that waits; `id`: of its request; both absent for a refresh. */
   constructor(timeoutMs: Ms, client?: string, id?: string) {
     this.client = client;
     this.id = id;
@@ -28,14 +29,14 @@ export class Wait implements FlightWaiter {
     return this.reason !== undefined;
   }
 
-  /** For code that needs a signal. Made on first use: it costs more than the wait itself. */
+  /** For code that needs a signal. Created on first use: it costs more than the wait itself. */
   get signal(): AbortSignal {
     this.#abort ??= new AbortController();
     if (this.reason !== undefined) this.#abort.abort(this.reason);
     return this.#abort.signal;
   }
 
-  /** Ends the wait without an answer. Does nothing when it has ended already. */
+  /** Ends the wait without an answer. Does nothing if it has already ended. */
   end(reason: ProxyError): void {
     if (this.#isOver) return;
     this.close();

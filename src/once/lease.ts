@@ -9,27 +9,30 @@ import type { MonotonicMs, Ms } from '../time-units.ts';
 
 /** The right to load a key for all instances. Ends once: by the write of its answer, by a failure, or by its release. */
 export interface Lease extends WritersLease {
-  /** The indexer failed: other instances get this failure for so long. */
+  /** The indexer failed: other instances serve this failure for this time. */
   fail(failure: string, ms: Ms): void;
-  /** The load failed in a way that may concern this instance alone: those who wait for it load at once, without a lease. */
+  /**
+   * The load failed in a way that may concern only this instance: instances that wait for it load immediately, without
+   * a lease.
+   */
   failAlone(): void;
   /**
-   * The indexer was not asked (shed, shutdown): another instance takes the lease. Does nothing where it has ended, or a write
-   * ends it.
+   * No request was sent (shed, shutdown): another instance takes the lease. Does nothing if the lease has ended, or a
+   * write ends it.
    */
   release(): void;
 }
 
 /** How a wait for another instance's load ends. */
 export type Landing =
-  /** The lease is over. Its holder has stored an answer, or has released it, or is dead: look again. */
+  /** The lease is over. Its holder has stored an answer, has released the lease, or is dead: look again. */
   | { readonly state: 'over' }
-  /** The load failed; `failure` is what the holder shared, or no failure at all. */
+  /** The load failed; `failure` is what the holder shared, otherwise any other text. */
   | { readonly state: 'failed'; readonly failure: string }
   /** Redis fails, or the lease does not end: load without it. */
   | { readonly state: 'unavailable' };
 
-/** The result of asking for a lease, and what is cached by then. */
+/** The result of an attempt to get the lease, and the cached entry at that time. */
 export type Acquisition =
   /** Load the key, unless `found` is fresh: another instance has stored it since the last look. */
   | { readonly state: 'ours'; readonly lease: Lease; readonly found: Lookup }
@@ -44,16 +47,19 @@ export interface LeasesDependencies {
   /** The Redis key of a lease, by the key of its entry. */
   readonly leaseKey: (key: string) => string;
   readonly now: () => MonotonicMs;
-  /** The age of a load at which its lease ends: it is too old to be joined. Waiters lose this much when it is killed. */
+  /**
+   * The lease ends at this age of a load, which is then too old to be joined. Waiters lose this much when its holder is
+   * killed.
+   */
   readonly leaseMs: Ms;
   /** A poll that takes longer ends the wait. */
   readonly pollBudgetMs: Ms;
 }
 
-/** Milliseconds between polls of a lease that another instance has; the last one repeats. */
+/** Milliseconds between polls of another instance's lease; the last one repeats. */
 const POLLS_MS = [10, 20, 40, 80];
 
-/** How long those who wait can see that a load failed which concerns its holder alone: a few polls. */
+/** For this time waiters can see that a load failed for its holder alone: a few polls. */
 const FAILED_ALONE_MS = 250;
 
 /**
@@ -77,7 +83,7 @@ export class Leases {
     this.#dependencies = dependencies;
   }
 
-  /** Asks for the lease of a key, whose entry has these tags, within `budgetMs`. Never rejects. */
+  /** Tries to get the lease of a key, whose entry has these tags, within `budgetMs`. Never rejects. */
   async acquire(key: string, tags: readonly string[], budgetMs: Ms): Promise<Acquisition> {
     const { cache, leaseMs } = this.#dependencies;
     const token = randomUUID();
@@ -104,7 +110,7 @@ export class Leases {
         void write.then((isStored) => isStored || this.#end(key, token, '', 0));
       },
       fail: (failure, ms) => end(FAILED + failure, ms),
-      // Its token is no failure, and makes the value differ from any other.
+      // The token is not a failure, and makes the value different from any other.
       failAlone: () => end(FAILED + token, FAILED_ALONE_MS),
       release: () => end('', 0),
     };
@@ -128,7 +134,7 @@ export class Leases {
     }
   }
 
-  /** Replaces the lease by a value, or by nothing. If that does not reach Redis, the lease expires. */
+  /** Replaces the lease by a value, or by nothing. If this does not reach Redis, the lease expires. */
   #end(key: string, token: string, value: string, ms: number): void {
     const { redis, leaseKey } = this.#dependencies;
     redis.runScript(END_LEASE, [leaseKey(key)], [token, value, ms]).catch(() => {});

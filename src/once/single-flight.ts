@@ -2,50 +2,50 @@ import type { MonotonicMs, Ms } from '../time-units.ts';
 
 /** The flight of a load, as the load sees it. */
 export interface Flight {
-  /** Whether the last waiter left before the flight had departed. */
+  /** True if the last waiter left before the flight had departed. */
   readonly isAbandoned: boolean;
-  /** Aborted then. Made when it is first asked for. */
+  /** Aborted at that moment. Created on first use. */
   readonly signal: AbortSignal;
-  /** The clients that wait for it; none while only a refresh does. */
+  /** The clients that wait for it; empty while only a refresh does. */
   readonly clients: ReadonlySet<string>;
-  /**
-   * To be called when the request is sent to the indexer. From then on the flight runs to its end, even if nobody
-   * waits.
-   */
+  /** Call when the request is sent to the indexer. From then on the flight runs to its end, even if nobody waits. */
   depart(): void;
 }
 
 /** A request that waits for a flight, and may leave before it lands. */
 export interface FlightWaiter {
-  /** Whom it waits for; absent for a refresh. */
+  /** The client that waits; absent for a refresh. */
   readonly client?: string | undefined;
-  /** The id of its request, which tells those who follow its flight where to look; absent for a refresh. */
+  /** The id of its request, which is logged with those that follow its flight; absent for a refresh. */
   readonly id?: string | undefined;
   /** Why it has left; `undefined` while it waits. */
   readonly reason: unknown;
-  /** To be called once when the waiter leaves. Set by the flight that it waits for; it waits for one at a time. */
+  /** Call once when the waiter leaves. Set by the flight that it waits for; it waits for one at a time. */
   onEnd: (() => void) | undefined;
 }
 
-/** How waiting for a flight ended: with its value, or by leaving before it landed. */
+/** How a wait for a flight ended: with its value, or by leaving before it landed. */
 export type FlightEnd<T> = {
-  /** Whether this waiter followed a flight that another one had started. */
+  /** True if this waiter followed a flight that another request had started. */
   readonly collapsed: boolean;
-  /** The id of the request that had started that one. */
+  /** The id of the request that had started the flight. */
   readonly joined?: string | undefined;
 } & ({ readonly state: 'landed'; readonly value: T } | { readonly state: 'left'; readonly departed: boolean });
 
 export interface SingleFlightDependencies<T> {
-  /** Called with each client that joins a flight which another one has started. */
+  /** Called with each client that joins a flight which another request has started. */
   readonly onFollowed: (flight: Flight, client: string) => void;
-  /** How long an outcome answers newcomers after landing: 0 for all but failures. */
+  /** For this time after landing an outcome answers new requests: 0 for all but failures. */
   readonly keptMs: (value: T) => Ms;
   readonly now: () => MonotonicMs;
-  /** How long a flight can be joined: a later follower would get an answer that was asked for too long ago. */
+  /** A flight can be joined for this time: a later follower would get an answer that was requested too long ago. */
   readonly collapseWindowMs: Ms;
 }
 
-/** The most followers that are notified in one tick of the event loop, so that hits are answered in between. */
+/**
+ * The maximum number of followers that are notified in one tick of the event loop, so that hits are answered in
+ * between.
+ */
 const BATCH_SIZE = 256;
 
 type Settled<T> = { readonly value: T } | { readonly error: unknown };
@@ -53,7 +53,7 @@ type Settled<T> = { readonly value: T } | { readonly error: unknown };
 /** Tells a follower how its flight landed. */
 type Notify<T> = (outcome: Settled<T>) => void;
 
-/** The one object of a flight: of the load, of its followers, and in the map. */
+/** The single object of a flight: for the load, for its followers, and in the map. */
 class ActiveFlight<T> implements Flight {
   readonly clients = new Set<string>();
   readonly followers = new Set<Notify<T>>();
@@ -61,9 +61,9 @@ class ActiveFlight<T> implements Flight {
   isAbandoned = false;
   joinUntil: MonotonicMs;
   hasDeparted = false;
-  /** A failure that is kept. */
+  /** A kept failure. */
   outcome: Settled<T> | undefined;
-  /** The id of the request that began it. */
+  /** The id of the request that started it. */
   readonly begunBy: string | undefined;
 
   constructor(joinUntil: MonotonicMs, { client, id }: Pick<FlightWaiter, 'client' | 'id'>) {
@@ -89,9 +89,9 @@ class ActiveFlight<T> implements Flight {
 }
 
 /**
- * One load per key in this process. No request owns a flight: when the one that began it leaves, its followers are not
- * affected, and every waiter has its own deadline. A flight that nobody waits for is cancelled if it has not departed.
- * A follower costs one promise and one entry in a set.
+ * One load per key in this process. No request owns a flight: when the request that started it leaves, its followers
+ * are not affected, and every waiter has its own deadline. A flight without waiters is cancelled if it has not
+ * departed. A follower costs one promise and one entry in a set.
  */
 export class SingleFlight<T> {
   readonly #dependencies: SingleFlightDependencies<T>;
@@ -101,25 +101,25 @@ export class SingleFlight<T> {
     this.#dependencies = dependencies;
   }
 
-  /** Whether a flight of `key` is under way, or its failure is kept. */
+  /** True if a flight of `key` is under way, or its failure is kept. */
   has(key: string): boolean {
     return this.#active.has(key);
   }
 
-  /** Whether `join` would now follow a flight that is under way. */
+  /** True if `join` would now follow a flight that is under way. */
   hasFlightToFollow(key: string): boolean {
     const flight = this.#flightToJoin(key);
     return flight !== undefined && flight.outcome === undefined;
   }
 
-  /** Whether a flight is under way whose request has not been sent: it may wait in the backlog. */
+  /** True if a flight is under way whose request has not been sent: it may wait in the backlog. */
   hasWaitingFlight(key: string): boolean {
     return this.hasFlightToFollow(key) && this.#active.get(key)?.hasDeparted === false;
   }
 
   /**
-   * Waits for the flight of `key`, starting it with `load` when there is none to follow, until `waiter` leaves. Rejects
-   * only with what `load` threw, which is a bug: expected failures are values.
+   * Waits for the flight of `key` until `waiter` leaves. Starts the flight with `load` if there is none to follow.
+   * Rejects only with what `load` threw, which is a bug: expected failures are values.
    */
   join(key: string, waiter: FlightWaiter, load: (flight: Flight) => Promise<T>): Promise<FlightEnd<T>> {
     const followed = this.#flightToJoin(key);
@@ -194,13 +194,13 @@ export class SingleFlight<T> {
     notifyInBatches(flight.followers, outcome);
   }
 
-  /** Removes a flight, unless a newer flight of the key has taken its place. */
+  /** Removes a flight, unless a newer flight of the key has replaced it. */
   #forget(key: string, flight: ActiveFlight<T>): void {
     if (this.#active.get(key) === flight) this.#active.delete(key);
   }
 }
 
-/** Notifies all followers, the oldest first. Those who leave between two batches are not notified. */
+/** Notifies all followers, the oldest first. Followers that leave between two batches are not notified. */
 function notifyInBatches<T>(followers: Set<Notify<T>>, outcome: Settled<T>): void {
   let notified = 0;
   for (const notify of followers) {

@@ -9,15 +9,15 @@ export interface RedisBreakerDependencies {
   readonly monotonic: () => MonotonicMs;
   /** After `faults` in a row the circuit breaker is open for `openMs`, then one call is a trial. */
   readonly breaker: { readonly faults: number; readonly openMs: Ms };
-  /** Whether an error is a fault of Redis; by default all are. */
+  /** True if an error is a fault of Redis; by default all are. */
   readonly isFault?: (error: unknown) => boolean;
-  /** Faults that follow one within this time do not count: calls that are under way together fail together. Default 0. */
+  /** Faults within this time after another one do not count: concurrent calls fail together. Default 0. */
   readonly togetherMs?: Ms;
   /** `reason`: the last fault, when Redis is no longer available. */
   readonly onAvailable: (available: boolean, reason: string | undefined) => void;
   /** Called with the reason of each fault. */
   readonly onFault?: (reason: string) => void;
-  /** A call that is made every `openMs` while the breaker is open: so it closes without anybody who asks for something. */
+  /** A call that is made every `openMs` while the breaker is open, so that the breaker closes without a request. */
   readonly trial?: () => Promise<unknown>;
 }
 
@@ -72,7 +72,7 @@ export function redisBreaker(dependencies: RedisBreakerDependencies) {
   return {
     /** Never rejects. */
     call,
-    /** No trial is made after this. */
+    /** Ends all trials. */
     close: (): void => clearInterval(trials),
   };
 }

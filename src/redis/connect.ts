@@ -9,18 +9,18 @@ import { type ClientOptions, openClient } from './open-client.ts';
 import { type RedisTransition, reportTransitions } from './transitions.ts';
 
 /**
- * A connection to Redis, be it one server, a Cluster, or a primary behind sentinels. Every call settles within the
- * command timeout, and at once while there is no connection.
+ * A connection to Redis: one server, a Cluster, or a primary behind sentinels. Every call settles within the command
+ * timeout, and immediately while there is no connection.
  */
 export interface ConnectedRedis {
   /** The bytes under a key: a slice of a read chunk, to be copied before it is kept. */
   getBuffer(key: string): Promise<Buffer | undefined>;
   /**
-   * Runs Lua code of this program and resolves with what it returns: strings as Buffers, numbers as numbers, lists as
-   * arrays of them, nil as null. All keys must lie in one slot.
+   * Runs Lua code of this program and resolves with its result: strings as Buffers, numbers as numbers, lists as
+   * arrays, nil as null. All keys must lie in one slot.
    */
   runScript(script: string, keys: readonly string[], args: readonly (string | Buffer | number)[]): Promise<unknown>;
-  /** Resolves once Redis is connected, cannot be reached, or the connect timeout has passed. Never rejects. */
+  /** Resolves when Redis is connected or cannot be reached, or the connect timeout has passed. Never rejects. */
   ready(): Promise<void>;
   /** Closes all connections for good; unanswered calls are rejected. */
   close(): Promise<void>;
@@ -32,8 +32,8 @@ export interface ConnectRedisDependencies extends Omit<ClientOptions, 'address'>
   /** See {@link parseRedisUrl}. */
   readonly url: string;
   /**
-   * Uses a connection that was just made as its user will, before it counts as connected; rejects with the error of Redis.
-   * Where Redis refuses a command or a key, or is a node of a Cluster, it stays disconnected, and is tried every second.
+   * Uses a new connection as its user will, before it counts as connected; rejects with the error of Redis. If Redis
+   * refuses a command or a key, or is a node of a Cluster, the connection stays unusable, and is tried every second.
    */
   readonly tryOut?: (redis: Pick<ConnectedRedis, 'getBuffer' | 'runScript'>) => Promise<void>;
   readonly onTransition?: (transition: RedisTransition) => void;
@@ -44,8 +44,8 @@ export interface ConnectRedisDependencies extends Omit<ClientOptions, 'address'>
 }
 
 /**
- * Starts connecting and returns at once; reconnects for ever when the connection is lost. No command is queued while
- * there is no connection, and none is sent twice. Throws only for an invalid URL.
+ * Starts connecting and returns immediately; reconnects for ever when the connection is lost. No command is queued
+ * while there is no connection, and none is sent twice. Throws only for an invalid URL.
  */
 export function connectRedis(dependencies: ConnectRedisDependencies): ConnectedRedis {
   const {
@@ -104,7 +104,7 @@ async function notConnected(): Promise<never> {
 /** Messages of ioredis about a lost or missing connection. */
 const LOST = /^(Connection is closed|Cluster isn't ready|Cluster is ended|Stream isn't writeable)/;
 
-/** Runs a command. Replaces ioredis' errors for a lost connection, which are about its own options, by plain ones. */
+/** Runs a command. Replaces ioredis' errors about a lost connection, which mention its own options, by plain ones. */
 async function connected<T>(client: Redis | Cluster, command: () => Promise<T>): Promise<T> {
   if (client.status !== 'ready') return notConnected();
   if (!(client instanceof Cluster)) gatherCommands(client.stream);
@@ -112,12 +112,12 @@ async function connected<T>(client: Redis | Cluster, command: () => Promise<T>):
     return await command();
   } catch (error) {
     const lost = error instanceof Error && (error.name === 'MaxRetriesPerRequestError' || LOST.test(error.message));
-    // The reply may never come, because the rest of what Redis sends is taken for an earlier one; and an overdue one would end
-    // the connection all the same.
+    // The reply may never come, because the rest of Redis' output is taken for an earlier reply. An overdue reply would
+    // end the connection anyway.
     if (!(client instanceof Cluster) && error instanceof Error && error.message === 'Command timed out') {
       client.stream.destroy(new Error('a command was not answered in time'));
     }
-    // Leave out the cause: it holds the command with all its arguments.
+    // The cause is left out: it contains the command with all its arguments.
     if (lost)
       throw client instanceof Cluster
         ? new NodeLost('a node of the Cluster is away')
@@ -139,10 +139,10 @@ function ended(client: Redis | Cluster, atMostMs: Ms): Promise<void> {
 }
 
 /**
- * Lets all commands of one tick of the event loop leave in one write. Call it before each command. ioredis writes each
- * command by itself, and the write is the dearest part of a small one: with 32 concurrent requests, a hit of 2 KB in Redis
- * alone takes 45 us of CPU instead of 51 (measured). The auto-pipelining of ioredis has the same effect, but
- * costs more than it saves.
+ * Sends all commands of one tick of the event loop in one write. Call it before each command. ioredis writes each
+ * command by itself, and the write is the most expensive part of a small one: with 32 concurrent requests, a hit of 2
+ * KB in Redis alone takes 45 us of CPU instead of 51 (measured). The auto-pipelining of ioredis has the same effect,
+ * but costs more than it saves.
  */
 function gatherCommands(socket: Socket): void {
   if (socket.writableCorked > 0) return;
@@ -153,9 +153,9 @@ function gatherCommands(socket: Socket): void {
 const digests = new Map<string, string>();
 
 /**
- * Runs Lua code by its digest, and sends the code itself if the server does not know it. The remembered digests stay
- * few, because scripts are constants of this program. All keys must lie in one slot, as ioredis chooses the node of a
- * Cluster by the first.
+ * Runs Lua code by its digest, and sends the code itself if the server does not know it. The number of remembered
+ * digests stays small, because scripts are constants of this program. All keys must lie in one slot, as ioredis chooses
+ * the node of a Cluster by the first.
  */
 async function runScript(
   client: Redis | Cluster,
@@ -167,7 +167,7 @@ async function runScript(
   try {
     return await client.callBuffer('evalsha', digestOf(script), ...rest);
   } catch (error) {
-    // NOSCRIPT means that nothing was executed, so sending it again is safe. Any other failure is not repeated.
+    // NOSCRIPT means that nothing was executed, so a second try is safe. No other failure is repeated.
     if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error;
     return await client.callBuffer('eval', script, ...rest);
   }

@@ -4,7 +4,10 @@ import { AbstractConnector, type RedisOptions, type SentinelAddress, SentinelCon
 import type { Names } from '../names/names.ts';
 import type { Ms } from '../time-units.ts';
 
-/** What ioredis takes as `Connector`: it is built from the options of the client, and opens one connection after the other. */
+/**
+ * The type of ioredis' option `Connector`: it is built from the options of the client, and opens one connection after
+ * the other.
+ */
 type Connector = NonNullable<RedisOptions['Connector']>;
 
 /** Members of a `SentinelConnector` that have no public access. */
@@ -17,14 +20,15 @@ interface SentinelMembers {
 type OpenSentinelConnector = new (options: RedisOptions) => SentinelMembers;
 
 /**
- * How ioredis connects by names: to a server or a node of a Cluster (`toServer`), and to the primary that sentinels name
- * (`bySentinels`). ioredis' own connectors take no `lookup`. They listen to the first error of a socket alone: a TLS socket
- * that refused a certificate may get the server's alert as a second one, which would end the process.
+ * How ioredis connects by names: to a server or a node of a Cluster (`toServer`), and to the primary that sentinels
+ * name (`bySentinels`). ioredis' own connectors have no `lookup` option. They listen only to the first error of a
+ * socket: a TLS socket that refused a certificate may get the server's alert as a second one, which would end the
+ * process.
  */
 export function connectorsBy(names: Names, connectTimeoutMs: Ms): Record<'toServer' | 'bySentinels', Connector> {
   const how = {
     lookup: names.lookup,
-    // Of two addresses each has half of the time; Node gives up the first one after 250 ms.
+    // Each of two addresses gets half of the time; Node gives up the first one after 250 ms.
     autoSelectFamilyAttemptTimeout: Math.ceil(connectTimeoutMs / 2),
   };
   const watched = <S extends Socket>(stream: S, tls: ConnectionOptions | undefined): S => {
@@ -68,7 +72,7 @@ export function connectorsBy(names: Names, connectTimeoutMs: Ms): Record<'toServ
 
     override async resolve(endpoint: SentinelAddress): Promise<SentinelAddress | null> {
       const primary = await super.resolve(endpoint);
-      // All of it goes to `net.connect`.
+      // Everything goes to `net.connect`.
       return primary === null ? null : { ...primary, ...how };
     }
 
@@ -81,8 +85,8 @@ export function connectorsBy(names: Names, connectTimeoutMs: Ms): Record<'toServ
 }
 
 /**
- * Lets the commands of the handshake leave in one write. A server in protected mode says so and closes the connection at
- * once: a second write would fail, and end the socket before its words are read.
+ * Sends the commands of the handshake in one write. A server in protected mode sends an error and closes the connection
+ * immediately: a second write would fail, and end the socket before the error is read.
  */
 function inOneWrite(socket: Socket): void {
   socket.cork();

@@ -4,7 +4,7 @@ import { Cluster, type Redis } from 'ioredis';
 export type EvictionProblem = 'no-maxmemory' | 'noeviction';
 
 /**
- * Asks a server, or one primary of a Cluster, whether it evicts keys when it is full, and reports a problem if it does
+ * Checks whether a server, or one primary of a Cluster, evicts keys when it is full, and reports a problem if it does
  * not. Reports nothing if INFO fails (an ACL may forbid it); never rejects.
  */
 export async function reportEviction(

@@ -1,2 +1,2 @@
-/** A node of a Cluster cannot be reached. Keys in its slots are not available, all others are. */
+/** A node of a Cluster cannot be reached. Keys in its slots are unavailable, all others are available. */
 export class NodeLost extends Error {}

@@ -10,15 +10,15 @@ const FIRST_DELAY_MS = 10;
 const LONGEST_DELAY_MS = 1000;
 
 /**
- * A READONLY error makes the client reconnect at most once in this time: that finds the new primary after a failover,
- * and is useless if the URL names a replica.
+ * A READONLY error makes the client reconnect at most once in this time. A reconnect finds the new primary after a
+ * failover; it does not help if the URL names a replica.
  */
 const READ_ONLY_RECONNECT_EVERY_MS = 30_000;
 
 // eslint-disable-next-line no-restricted-syntax -- what is measured is a socket, which has no other clock
 const monotonic = (): MonotonicMs => performance.now();
 
-/** The longest pause between two questions to a LOADING server whether it is ready. */
+/** The longest pause between two checks whether a LOADING server is ready. */
 const LONGEST_LOADING_WAIT_MS = 1000;
 
 /**
@@ -27,16 +27,16 @@ const LONGEST_LOADING_WAIT_MS = 1000;
  */
 const NODE_RECONNECTS = 10;
 
-/** The most redirections of a command: MOVED and ASK, and once more of each while slots move. */
+/** The maximum number of redirections of a command: MOVED and ASK, and once more of each while slots move. */
 const MOST_REDIRECTIONS = 5;
 
-/** The address to connect to and how its name is looked up, and how long connecting and a command may take. */
+/** The address to connect to, how its name is looked up, and the timeouts of connecting and of a command. */
 export interface ClientOptions {
   readonly names: Names;
   readonly address: RedisAddress;
   /**
-   * The certificates of the authorities that servers are verified by, in PEM; the system's when undefined. With it,
-   * connections to a Cluster and to sentinels use TLS.
+   * The certificates of the authorities that verify servers, in PEM; `undefined` for the system's. With it, connections
+   * to a Cluster and to sentinels use TLS.
    */
   readonly tlsCa?: string | undefined;
   readonly connectTimeoutMs: Ms;
@@ -44,7 +44,7 @@ export interface ClientOptions {
   readonly commandTimeoutMs: Ms;
 }
 
-/** A client that reconnects for ever, queues no command while it is not connected, and sends none twice. */
+/** A client that reconnects for ever, queues no command while it is not connected, and sends no command twice. */
 export function openClient(options: ClientOptions): Redis | Cluster {
   patchIoredis();
   return options.address.topology === 'cluster' ? openCluster(options) : openLasting(options);
@@ -138,20 +138,23 @@ function readOnlyNowAndThen(): (error: Error) => boolean {
   };
 }
 
-/** How long to wait before the `attempt`th reconnect, from 1 up: doubling from 10 ms to 1 s, with as much again by chance. */
+/**
+ * The wait before the `attempt`th reconnect, from 1 up: it doubles from 10 ms to 1 s, plus a random part of up to the
+ * same length.
+ */
 function reconnectDelayMs(attempt: number): number {
   const delayMs = Math.min(FIRST_DELAY_MS * 2 ** (attempt - 1), LONGEST_DELAY_MS);
   // eslint-disable-next-line no-restricted-syntax -- instances should differ, and no test depends on how much
   return delayMs + Math.random() * delayMs;
 }
 
-/** After a connection that lasted this long, reconnect delays begin again with the shortest. */
+/** After a connection of this length, reconnect delays start again with the shortest. */
 const GOOD_AFTER_MS = 2000;
 
 /**
- * Reconnects a lost connection, at most so many times in a row. The delays begin again with the shortest only after a
- * connection has lasted, not as soon as it is ready. Otherwise, with a Redis that answers garbage, each connection would
- * break at its first command and be made anew every 10 ms for ever.
+ * Reconnects a lost connection, at most `most` times in a row. The delays start again with the shortest only after a
+ * connection has lasted, not as soon as it is ready. Otherwise, with a Redis that answers garbage, each connection
+ * would break at its first command and be opened again every 10 ms for ever.
  */
 function reconnectTo(client: Redis, most = Number.POSITIVE_INFINITY): void {
   let attempts = 0;
@@ -167,11 +170,11 @@ function reconnectTo(client: Redis, most = Number.POSITIVE_INFINITY): void {
   };
 }
 
-/** While a node fails, the Cluster is asked at most once in this time which node holds which slots. */
+/** While a node fails, the Cluster is asked at most once in this time for the holders of its slots. */
 const LOOK_AGAIN_EVERY_MS = 500;
 
 /**
- * Resolves once each master of a ready Cluster is connected, or cannot be. Otherwise ioredis connects to a node at the
+ * Resolves when each master of a ready Cluster is connected, or cannot be. Otherwise ioredis connects to a node at the
  * first command for it, and refuses commands until it is connected.
  */
 export async function connectMasters(cluster: Cluster): Promise<void> {
@@ -182,7 +185,7 @@ export async function connectMasters(cluster: Cluster): Promise<void> {
 /** Keeps a Cluster connected to the nodes that hold its slots now. */
 function keepNodes(cluster: Cluster): void {
   cluster.on('+node', (node: Redis) => reconnectTo(node, NODE_RECONNECTS));
-  // Ask which node took over the slots of a lost one. No MOVED can say so, because commands for these slots are not
+  // Finds the node that took over the slots of a lost one. No MOVED can tell, because commands for these slots are not
   // sent.
   let askedAt = Number.NEGATIVE_INFINITY;
   cluster.on('node error', () => {

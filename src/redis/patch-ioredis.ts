@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import { Cluster, type Redis } from 'ioredis';
 
-/** Internals of an ioredis connection that have no public access. */
+/** Internals of an ioredis connection without public access. */
 interface DataHandler {
   readonly redis: {
     readonly condition?: { readonly handshake?: boolean } | null;
@@ -19,7 +19,7 @@ interface QueuedCommand {
   readonly command: { readonly name: string; readonly isSettled: boolean };
 }
 
-/** What a client emits when the server refuses a command of the handshake, or is not ready. */
+/** The event of a client when the server refuses a command of the handshake, or is not ready. */
 const REFUSAL = 'refusal';
 
 /** Calls `onRefusal` when a server, or a node of a Cluster, refuses a command of the handshake, or is not ready. */
@@ -28,15 +28,15 @@ export function onRefusals(client: Redis | Cluster, onRefusal: (refusal: Error) 
   else client.on(REFUSAL, onRefusal);
 }
 
-/** Loads ioredis' CommonJS modules, to replace members of them; `import` would give a copy. */
+/** Loads ioredis' CommonJS modules, to replace their members; `import` would give a copy. */
 const require = createRequire(import.meta.url);
 
 let isPatched = false;
 
 /**
- * Makes replies that break the Redis protocol end the connection. Unpatched, ioredis 6 throws what a reply causes in
- * `process.nextTick`, which ends the process; and takes an overdue reply for the reply to the next command. Its warnings are
- * not written. Patches the whole process, once.
+ * Makes replies that break the Redis protocol end the connection. Without the patch, ioredis 6 throws errors caused by
+ * a reply in `process.nextTick`, which ends the process, and takes an overdue reply for the reply to the next command.
+ * Its warnings are not written. Patches the whole process, once.
  */
 export function patchIoredis(): void {
   if (isPatched) return;
@@ -46,7 +46,7 @@ export function patchIoredis(): void {
 }
 
 function endConnectionAtGarbage(handler: DataHandler): void {
-  // An error that a reply causes passes through the decoder to the caller that gave it the bytes, which calls
+  // An error caused by a reply passes through the decoder to the caller that gave it the bytes, which calls
   // `returnFatalError`.
   handler.dispatch = (deliver) => deliver();
   handler.returnFatalError = function (error) {
@@ -55,10 +55,10 @@ function endConnectionAtGarbage(handler: DataHandler): void {
   };
   handler.shiftCommand = function (reply) {
     const { commandQueue } = this.redis;
-    // Only looked at: what is still in the queue is rejected when the connection ends.
+    // Only looked at: commands that are still in the queue are rejected when the connection ends.
     const item = commandQueue.peekFront();
     if (item === undefined) throw new Error('a reply without a command');
-    // The reply is overdue, or belongs to the next command; then every following command would get a wrong reply.
+    // The reply is overdue, or belongs to the next command; every following command would then get a wrong reply.
     if (item.command.isSettled) throw new Error('a reply to a command that has timed out');
     if (!canAnswer(reply, item.command.name)) throw new Error('a reply to another command');
     const refusal = this.redis.condition?.handshake === true ? refusalIn(reply, item.command.name) : undefined;
@@ -66,25 +66,28 @@ function endConnectionAtGarbage(handler: DataHandler): void {
     commandQueue.shift();
     return item;
   };
-  // Nothing is subscribed to. A confirmation of a subscription would let ioredis refuse all other commands.
+  // There are no subscriptions. A confirmation of a subscription would make ioredis refuse all other commands.
   handler.returnPush = () => {
     throw new Error('an unexpected push message');
   };
 }
 
 /**
- * Whether a reply is of a type that a read can be answered with; of other commands, which are scripts, it can be any.
- * ioredis takes a length that is no number for a large one, and the replies that follow for what is so long: then every
- * later command gets the reply to another one, and with steady traffic none of them times out.
+ * True if a reply has a type that a read can get; other commands, which are scripts, can get any type. ioredis takes a
+ * length that is not a number for a large one, and then takes the following replies for part of this one: every later
+ * command gets the reply to another command, and with steady traffic none of them times out.
  */
 function canAnswer(reply: unknown, command: string): boolean {
   return command !== 'get' || Buffer.isBuffer(reply) || reply instanceof Error || reply === null;
 }
 
-/** What a server says of a connection that it closes at once, because it is in protected mode: in place of a reply. */
+/** The reply of a server in protected mode, which then closes the connection. */
 const DENIED = 'DENIED';
 
-/** What a reply to a command of the handshake says of a server that cannot be used; its words are the error's. */
+/**
+ * The error in a reply to a command of the handshake, if it makes the server unusable; its message is the server's
+ * text.
+ */
 function refusalIn(reply: unknown, command: string): Error | undefined {
   if (reply instanceof Error) {
     if (reply.message.startsWith(DENIED)) throw reply;
@@ -98,8 +101,9 @@ function refusalIn(reply: unknown, command: string): Error | undefined {
 const NEEDED: ReadonlySet<string> = new Set(['hello', 'auth', 'select', 'info']);
 
 /**
- * ioredis writes these to the console, between the lines of the log, and has no option against it. It goes on after each of
- * them; what keeps it from going on is a reason that is logged. Some are untrue of a server in protected mode.
+ * ioredis writes these warnings to the console, between the lines of the log, without an option to turn them off. It
+ * continues after each of them; errors that stop it are logged as reasons. Some are untrue for a server in protected
+ * mode.
  */
 const WARNINGS =
   /^(\[WARN\] (Redis server|This Redis server|replyMapping)|\[ERROR\] The server returned|Skipping the ready check)/;

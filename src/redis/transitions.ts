@@ -5,24 +5,26 @@ import type { Ms } from '../time-units.ts';
 import { connectMasters } from './open-client.ts';
 import { onRefusals } from './patch-ioredis.ts';
 
-/** Redis was connected, or the connection was lost or could not be made. Reported once per change, not per attempt. */
+/**
+ * Redis was connected, or the connection was lost or could not be opened. Reported once per change, not per attempt.
+ */
 export type RedisTransition =
   | { readonly state: 'connected' }
   | { readonly state: 'disconnected'; readonly reason: string };
 
 const NO_REASON = 'connection closed';
 
-/** While a server refuses what toncache needs, it is tried out this often. */
+/** While a server refuses a command or key that toncache needs, it is tried this often. */
 const TRY_EVERY_MS: Ms = 1000;
 
-/** What a server answers that has not what toncache needs, as opposed to one that cannot do it at the moment. */
+/** Answers of a server that lacks something toncache needs, as opposed to one that is temporarily unable. */
 const REFUSALS = /^(MOVED|NOPERM|ERR (unknown command|.*ACL failure|The user executing the script can't))/i;
 
 export interface ReportTransitionsDependencies {
   readonly client: Redis | Cluster;
-  /** Not to be in a reason. */
+  /** Must not occur in a reason. */
   readonly secrets: readonly string[];
-  /** Uses a connection that was just made as toncache will; rejects with the error of Redis. */
+  /** Uses a new connection as toncache will; rejects with the error of Redis. */
   readonly tryOut: () => Promise<void>;
   readonly onTransition: (transition: RedisTransition) => void;
   /** Called with each reason for which the client, or a node of it, cannot be used. */
@@ -30,8 +32,9 @@ export interface ReportTransitionsDependencies {
 }
 
 /**
- * Reports when a client becomes usable and when it stops being so; a Cluster is usable while one of its nodes is. One that
- * is refused a command or a key is not usable until it is allowed, whether or not somebody needs it meanwhile.
+ * Reports when a client becomes usable and when it stops being usable; a Cluster is usable while one of its nodes is. A
+ * client that is refused a command or a key is not usable until it is allowed, even if no request needs it in the
+ * meantime.
  */
 export function reportTransitions({
   client,
@@ -80,15 +83,15 @@ export function reportTransitions({
   });
 }
 
-/** What ioredis says of a server that hangs, and what our own error says of it. */
+/** ioredis' message about a server that hangs, and our own message for it. */
 const [SOCKET_TIMEOUT, NOT_IN_TIME] = ['Socket timeout', 'a command was not answered in time'];
 
 const OF_CLUSTER = 'this server is a node of a Cluster: REDIS_URL has to begin with redis-cluster://';
 
-// Only this text of an error leaves the file: after a failed handshake its `command` holds the password, and servers
+// Only this text of an error leaves the file: after a failed handshake its `command` contains the password, and servers
 // that do not know a command repeat its arguments.
 function describe(error: Error & { readonly code?: unknown }, secrets: readonly string[]): string {
-  // Of sentinels that fail, what matters is how.
+  // If sentinels fail, only the cause matters.
   const message = error.message.replace(/ Retrying from scratch after \S+ms\./, '').replace(/\. Last error: /, ': ');
   const isOfCluster = message.startsWith('MOVED');
   const known = isOfCluster ? OF_CLUSTER : message.startsWith(SOCKET_TIMEOUT) ? NOT_IN_TIME : undefined;
