@@ -19,18 +19,20 @@ import { SCHEMA_VERSION } from './redis-keys.ts';
 /** "TNC" and the version. */
 const MAGIC = 0x54_4e_43_00 + SCHEMA_VERSION;
 
-/** The layout, big-endian: magic, CRC-32 of all that follows it, metadata as JSON and its length, the body to the end. */
+/**
+ * The layout, big-endian: magic, CRC-32 of everything after it, metadata as JSON and its length, the body to the end.
+ */
 export const AT = { magic: 0, checksum: 4, metaLength: 8, meta: 12 } as const;
 
 /** The largest body, before compression, that is stored or read. */
 export const MAX_BODY_BYTES = 32 * 1024 * 1024;
 
-/** No entry is usable for longer than this after it was asked for; a larger number is garbage. */
+/** No entry is usable for longer than this after its request; a larger number is garbage. */
 const MAX_SPAN_MS = 366 * 24 * 60 * 60 * 1000;
 
 const MAX_EPOCH_MS = 8.64e15;
 
-/** What Node sends in a header. With any other character, a cached entry would fail each request. */
+/** The characters that Node sends in a header. With any other one, a cached entry would fail each request. */
 const SENDABLE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
 /** A strong entity tag (RFC 9110 8.8.3): the tag of the gzip is derived from it. */
@@ -94,8 +96,8 @@ const STORED_META = z.object({
 });
 
 /**
- * An entry as bytes, with its body in one coding and without its proof: what one instance has read of blocks proves nothing
- * to another one. The body must not be larger than {@link MAX_BODY_BYTES}.
+ * An entry as bytes, with its body in one coding and without its proof: blocks that one instance has read prove nothing
+ * to another. The body must not be larger than {@link MAX_BODY_BYTES}.
  */
 export function encodeEntry({ content, meta, proof: _, ...entry }: Entry, { coding, body }: CodedBody): Buffer {
   const { order, members, tentative, ...completeness } = entry.completeness;
@@ -121,10 +123,10 @@ export function encodeEntry({ content, meta, proof: _, ...entry }: Entry, { codi
 }
 
 /**
- * The entry that was encoded under this key; its body has memory of its own and is still in the coding in which it was
- * stored. `undefined` for anything else: another version, damaged or foreign bytes, another key, numbers that make no
- * sense, text that cannot be sent in a header. Never throws. Whether a body stored as gzip really is gzip only shows
- * when it is unpacked.
+ * The entry that was encoded under this key. Its body has memory of its own and is still in the stored coding.
+ * `undefined` for anything else: another version, damaged or foreign bytes, another key, impossible numbers, text that
+ * cannot be sent in a header. Never throws. Whether a body stored as gzip really is gzip only shows when it is
+ * unpacked.
  */
 export function decodeEntry(bytes: Buffer, key: string): Entry | undefined {
   if (bytes.byteLength < AT.meta || bytes.readUInt32BE(AT.magic) !== MAGIC) return undefined;

@@ -3,25 +3,27 @@ import type { Instants, Proof, Retention } from '../freshness.ts';
 
 /** The metadata that many answers have in common. Entries share these objects, see {@link sharedMeta}. */
 export interface Meta {
-  /** The status the indexer answered with: 200, or 404 for a true absence. */
+  /** The status of the indexer's answer: 200, or 404 for a true absence. */
   readonly status: number;
   /** The indexer's `Content-Type`, byte for byte. */
   readonly contentType: string;
-  /** The indexer's `X-API-Version`, when it sent one. */
+  /** The indexer's `X-API-Version`, if it sent one. */
   readonly apiVersion: string | undefined;
   /** The answer class (`final`, `growing`, `live`, ...), for metrics. */
   readonly answerClass: string;
-  /** How long a client may keep the answer at most, in whole seconds; 0 means `no-store`. */
+  /** The longest time for which a client may keep the answer, in whole seconds; 0 means `no-store`. */
   readonly maxAgeSeconds: number;
-  /** Host and port of the indexer that answered; empty where there is one alone. */
+  /** Host and port of the indexer that answered; empty with a single indexer. */
   readonly indexer: string;
-  /** Whether that was known to follow another chain than this process: then no other instance gets the answer. */
+  /**
+   * True if this indexer was known to follow another chain than this process: then no other instance gets the answer.
+   */
   readonly isOfOtherChain?: boolean;
-  /** How long the answer is kept after its use; `undefined` where it is not. */
+  /** The time for which the answer is kept after its use; `undefined` if it is not. */
   readonly retention?: Retention | undefined;
 }
 
-/** A stored answer: immutable bytes with the instants that decide what they are still good for. */
+/** A stored answer: immutable bytes with the instants that decide its remaining use. */
 export interface Entry extends Instants {
   /**
    * The whole canonical key. It is compared on every read from Redis, so that a digest collision or a foreign value is
@@ -33,22 +35,25 @@ export interface Entry extends Instants {
   readonly etag: string;
   readonly content: Content;
   readonly completeness: Completeness;
-  /** Since when only regressed answers have come, in the use of this one or after it, epoch ms; `undefined` while none has. */
+  /**
+   * The time since which only regressed answers have come, during the use of this answer or after it, epoch ms;
+   * `undefined` without one.
+   */
   readonly regressedSince: number | undefined;
-  /** The `Age` that the answer came with (RFC 9111 4.2.3, `age_value`), in whole seconds: how long other caches had it. */
+  /** The `Age` of the indexer's answer (RFC 9111 4.2.3, `age_value`), in whole seconds: the time in other caches. */
   readonly ageValueSeconds: number;
   /**
-   * The masterchain block that the indexer did not have when it was asked, and that the chain was not known to have
-   * reached then: once it has, this answer is not served. `undefined` for all others.
+   * The masterchain block that the indexer lacked at the request, and that the chain was not known to have reached
+   * then. Once the chain has reached it, this answer is not served. `undefined` for all other answers.
    */
   readonly awaitedBlock: number | undefined;
-  /** Why it may be served after its lifetime. Redis does not hold it: what comes from there is never proven. */
+  /** Why it may be served after its lifetime. Not stored in Redis: an entry from Redis is never proven. */
   readonly proof: Proof | undefined;
 }
 
 /**
- * A new entry, of these fields alone. One literal names all of them, because V8 then keeps them in the object itself: made
- * by spreading, an entry takes 28 bytes more (measured).
+ * A new entry, of these fields only. One literal names all of them, because V8 then keeps them in the object itself: an
+ * entry made by spreading takes 28 more bytes (measured).
  */
 export function newEntry(fields: Entry): Entry {
   return {
@@ -72,24 +77,25 @@ export function newEntry(fields: Entry): Entry {
 /** How complete an answer is, to compare two answers of one key (`precedence.ts`). */
 export interface Completeness {
   /**
-   * How new the state or page is that the answer shows, up to {@link HIGHEST_ORDER}: the greater is more complete, before all
-   * else. Absent for 0, and where an answer shows none.
+   * How new the state or page in the answer is, up to {@link HIGHEST_ORDER}: the greater order is more complete, before
+   * all other criteria. Absent for 0, and if an answer has none.
    */
   readonly order?: bigint;
   /**
-   * The answer's class as a whole number from 0 to 3, or the seqno of the newest block that it names: the greater is more
-   * complete.
+   * The answer's class as a whole number from 0 to 3, or the seqno of its newest block: the greater is more complete.
    */
   readonly rank: number;
   /** {@link fingerprints} of the final rows that it lists: a later answer must list all of them. */
   readonly members: Buffer;
   /** {@link fingerprints} of its other rows, which a later answer may rightly lack. */
   readonly tentative: Buffer;
-  /** Set where a row lacks the state of its account: such an answer is less complete than the same rows with it. */
+  /**
+   * Set if a row lacks the state of its account: such an answer is less complete than the same rows with all states.
+   */
   readonly lacksStates?: true;
 }
 
-/** A greater order is garbage: at most it holds two logical times of 64 bits and a count of 16 bits. */
+/** A greater order is garbage: an order consists of at most two logical times of 64 bits and a count of 16 bits. */
 export const HIGHEST_ORDER = 2n ** 144n - 1n;
 
 /** A higher rank is garbage: a seqno is an int32. */
@@ -98,12 +104,17 @@ export const HIGHEST_RANK = 2_147_483_647;
 /** Higher ranks are seqnos. */
 export const HIGHEST_CLASS_RANK = 3;
 
-/** The most metadata objects that are shared. The indexer's answers have a few hundred, mostly differing in `maxAgeSeconds`. */
+/**
+ * The maximum number of shared metadata objects. The indexer's answers have a few hundred, mostly differing in
+ * `maxAgeSeconds`.
+ */
 const MOST_SHARED = 4096;
 
 const shared = new Map<string, Meta>();
 
-/** The one object that all entries with this metadata share. Otherwise 100 000 entries would have 100 000 of them. */
+/**
+ * The single object that all entries with this metadata share. Otherwise 100 000 entries would have 100 000 of them.
+ */
 export function sharedMeta(meta: Meta): Meta {
   const {
     status,
@@ -131,7 +142,7 @@ export const FINGERPRINT_BYTES = 8;
 export const NO_MEMBERS = Buffer.alloc(0);
 
 /**
- * A TON hash in the indexer's spelling. It is a SHA-256 already, so it need not be hashed again (a microsecond each).
+ * A TON hash in the indexer's spelling. It already is a SHA-256, so hashing it again (a microsecond) is unnecessary.
  */
 const CELL_HASH = /^[A-Za-z0-9+/]{43}=$/;
 
@@ -141,7 +152,7 @@ const NOTHING_LISTED: readonly Completeness[] = Array.from({ length: HIGHEST_CLA
   tentative: NO_MEMBERS,
 }));
 
-/** What a {@link Completeness} is made of. */
+/** The parts of a {@link Completeness}. */
 export interface CompletenessParts {
   readonly order?: bigint | undefined;
   readonly rank: number;
@@ -150,7 +161,7 @@ export interface CompletenessParts {
   readonly lacksStates?: boolean | undefined;
 }
 
-/** The completeness of an answer. Answers of one rank that show and list nothing share one object. */
+/** The completeness of an answer. Answers of one rank without rows and order share one object. */
 export function completenessOf({
   order = 0n,
   rank,
@@ -179,8 +190,8 @@ export function fingerprints(members: readonly string[]): Buffer {
 }
 
 /**
- * The bytes in an allocation that holds nothing else: a slice would keep its whole read chunk in memory (measured: 32x
- * the memory). Bytes that have their own allocation already are not copied.
+ * The bytes in an allocation of their own: a slice would keep its whole read chunk in memory (measured: 32x the
+ * memory). Bytes that already have their own allocation are not copied.
  */
 export function ownedBytes(bytes: Buffer): Buffer {
   if (bytes.byteLength === bytes.buffer.byteLength) return bytes;
@@ -189,7 +200,7 @@ export function ownedBytes(bytes: Buffer): Buffer {
   return copy;
 }
 
-/** The content codings (RFC 9110 8.4.1) that answers are sent in: as the indexer sent them, or as gzip. */
+/** The content codings (RFC 9110 8.4.1) of sent answers: unchanged from the indexer, or gzip. */
 export type Coding = 'identity' | 'gzip';
 
 /** The strong entity tag of a body (RFC 9110 8.8.3), with its quotes: the first 128 bits of its SHA-256. */
@@ -198,23 +209,23 @@ export function entityTagOf(body: Buffer): string {
 }
 
 /**
- * The strong entity tag of an answer in a coding (RFC 9110 8.8.3.3): the tag of its body, with the name of the
- * coding. Versions of zlib compress differently, so one tag may stand for different bytes; this is harmless, because
- * ranges are not served and no client joins parts of two bodies.
+ * The strong entity tag of an answer in a coding (RFC 9110 8.8.3.3): the tag of its body, with the name of the coding.
+ * Versions of zlib compress differently, so one tag may stand for different bytes. This is harmless, because ranges are
+ * not served and no client joins parts of two bodies.
  */
 export function etagOf(etag: string, coding: Coding): string {
   return coding === 'identity' ? etag : `${etag.slice(0, -1)}-${coding}"`;
 }
 
 /**
- * A body as it is kept: an allocation that holds nothing else, or, once it was sent from memory, the end of one in which
- * the head of a hit stands before it. A Buffer takes 104 bytes beside its allocation (measured), so most bodies have none.
+ * A kept body: an allocation of its own, or, once it was sent from memory, the end of an allocation that begins with
+ * the head of a hit. A Buffer takes 104 bytes in addition to its allocation (measured), so most bodies have none.
  */
 type KeptBody = ArrayBufferLike | Buffer;
 
 /**
  * The content of an answer (RFC 9110 6.4) as it is kept: plain, as gzip, or both, each in memory of its own and never
- * modified. To be read by {@link bodyIn}. Copies of an entry share this object, so that no body is compressed twice.
+ * modified. Read it with {@link bodyIn}. Copies of an entry share this object, so that no body is compressed twice.
  */
 export interface Content {
   /** The length of the body that the indexer sent. */
@@ -231,7 +242,7 @@ export interface CodedBody {
   readonly body: Buffer;
 }
 
-/** What a hit that was sent from memory takes beside its head and body: objects (measured: 323 bytes). */
+/** The memory of a hit that was sent from memory, in addition to its head and body: objects (measured: 323 bytes). */
 const SENT_HIT_BYTES = 330;
 
 /** A body that is kept in one coding; `bytes` is its plain length. */
@@ -241,18 +252,18 @@ export function contentOf(body: Buffer, coding: Coding = 'identity', bytes = bod
   return content;
 }
 
-/** The body in a coding; `undefined` if it is not kept in that one. */
+/** The body in a coding; `undefined` if it is not kept in this coding. */
 export function bodyIn(content: Content, coding: Coding): Buffer | undefined {
   const kept = content[coding];
   return kept === undefined || Buffer.isBuffer(kept) ? kept : Buffer.from(kept);
 }
 
-/** Keeps a body in a coding, instead of the one that was kept in it. */
+/** Keeps a body in a coding, and replaces the previous body in this coding. */
 export function setBody(content: Content, coding: Coding, body: Buffer): void {
   content[coding] = body.length === body.buffer.byteLength ? body.buffer : body;
 }
 
-/** How many bytes are kept, in both codings, with the heads that stand before bodies in their memory. */
+/** The number of kept bytes, in both codings, with the heads in front of bodies in the same memory. */
 export function keptBytes({ identity, gzip }: Content): number {
   return allocatedBytes(identity) + allocatedBytes(gzip);
 }

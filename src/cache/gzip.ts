@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 import { gunzip, gunzipSync, gzip } from 'node:zlib';
 import { bodyIn, type CodedBody, type Coding, type Content, type Entry, ownedBytes, setBody } from './entry.ts';
 
-/** An answer with a shorter lifetime is only compressed when gzip is asked for a second time. */
+/** An answer with a shorter lifetime is only compressed when a second client asks for gzip. */
 const LASTING_MS = 10_000;
 
 /** A shorter body is never compressed. */
@@ -12,34 +12,38 @@ const SHORTEST_BYTES = 1024;
 /** A shorter body is not compressed for Redis alone. */
 const SHORTEST_FOR_REDIS_BYTES = 32 * 1024;
 
-/** The most bodies that are compressed at once. Beyond it answers are sent as they are. */
+/** The maximum number of bodies that are compressed at the same time. Above it answers are sent uncompressed. */
 const MOST_AT_ONCE = 64;
 
-/** Bodies up to this length are unpacked on the main thread: 150 us at most, less than a round trip to the thread pool. */
+/**
+ * Bodies up to this length are unpacked on the main thread: at most 150 us, less than a round trip to the thread pool.
+ */
 const QUICK_BYTES = 64 * 1024;
 
-/** The flags of a content: what was asked for here. */
+/** The flags of a content: the codings that clients of this instance wanted. */
 const [PLAIN_WANTED, GZIP_WANTED] = [1, 2];
 
-/** A body as it is sent. */
+/** A body that is sent. */
 export interface SentBody extends CodedBody {
-  /** Whether the coding depends on `Accept-Encoding`, which `Vary` has to say then. */
+  /** True if the coding depends on `Accept-Encoding`, so that `Vary` must name it. */
   readonly varies: boolean;
 }
 
 export interface GzipDependencies {
-  /** Called when the codings in which an entry is kept change, or where: and with them the memory it takes. */
+  /**
+   * Called when the kept codings of an entry change, or their place in memory: the size of the entry changes with them.
+   */
   readonly onChange: (entry: Entry) => void;
   /** Called when a body was compressed. */
   readonly onPacked: () => void;
-  /** Otherwise all answers are sent as they are. */
+  /** If false, all answers are sent unchanged. */
   readonly enabled: boolean;
 }
 
 /**
  * Chooses between plain and gzip for each client, and compresses off the event loop, while the client gets the plain
- * body. An entry is kept only as it was asked for: if all clients accept gzip, in that alone. So what was compressed for
- * Redis alone is compressed again for the first client that accepts gzip.
+ * body. An entry is kept only in the codings that clients want: if all clients accept gzip, only as gzip. So an answer
+ * that was compressed for Redis alone is compressed again for the first client that accepts gzip.
  */
 export class Gzip {
   readonly #dependencies: GzipDependencies;
@@ -51,8 +55,8 @@ export class Gzip {
   }
 
   /**
-   * The body for a client; a promise if it has to be unpacked first. The promise rejects if the body is not gzip, which
-   * damage in Redis cannot cause: the checksum of an entry covers its body.
+   * The body for a client; a promise if it has to be unpacked first. The promise rejects if the body is not gzip.
+   * Damage in Redis cannot cause this, because the checksum of an entry covers its body.
    */
   bodyFor(entry: Entry, acceptsGzip: boolean): SentBody | Promise<SentBody> {
     const { content, lifetime } = entry;
@@ -61,24 +65,24 @@ export class Gzip {
     content.flags |= GZIP_WANTED;
     if (content.gzip !== undefined) return this.#sent(content, 'gzip');
     if (wasWanted || lifetime >= LASTING_MS) void this.#pack(entry);
-    // The plain body is sent only until gzip is made. It does not count as asked for, so that it is not kept.
+    // The plain body is sent only until gzip is ready. It does not count as wanted, so that it is not kept.
     return this.#sent(content, 'identity');
   }
 
   /**
-   * The body of an entry for Redis. Gzip if it is made for a client, so that no other instance makes it again. For Redis
-   * alone gzip is only made of 32 KiB or more with a lifetime of 10 s or more.
+   * The body of an entry for Redis. Gzip if it is made for a client, so that no other instance makes it again. For
+   * Redis alone, gzip is made only for 32 KiB or more with a lifetime of at least 10 s.
    */
   async toStore(entry: Entry): Promise<CodedBody> {
     const { content, lifetime } = entry;
-    // By then, the client that the answer was loaded for has asked for a coding.
+    // By then, the client of this load has asked for a coding.
     await turnOfLoop();
     const isWorthwhile = lifetime >= LASTING_MS && content.bytes >= SHORTEST_FOR_REDIS_BYTES && this.#mayPack(content);
     const packing = isWorthwhile && content.gzip === undefined ? this.#pack(entry) : this.#packing.get(content);
     return (await packing) ?? keptBody(content);
   }
 
-  /** Keeps a body in other memory: the same bytes, behind the head of a hit. */
+  /** Keeps a body in other memory: the same bytes, after the head of a hit. */
   move(entry: Entry, coding: Coding, body: Buffer): void {
     setBody(entry.content, coding, body);
     this.#dependencies.onChange(entry);
@@ -92,7 +96,7 @@ export class Gzip {
     return { coding, body: bodyIn(content, coding) as Buffer, varies: this.#mayPack(content) };
   }
 
-  /** Makes the gzip of an entry once at a time; `undefined` when that failed. */
+  /** Makes the gzip of an entry, once at a time; `undefined` if that failed. */
   #pack(entry: Entry): Promise<CodedBody | undefined> {
     const { content } = entry;
     const underWay = this.#packing.get(content);
@@ -126,7 +130,7 @@ export class Gzip {
     const underWay = this.#unpacking.get(content);
     if (underWay !== undefined) return underWay;
     const unpacking = this.#unpack(entry).finally(() => this.#unpacking.delete(content));
-    // Who only looks whether the body is at hand does not wait for it.
+    // Callers that only check whether the body is ready do not wait for it.
     unpacking.catch(() => {});
     this.#unpacking.set(content, unpacking);
     return unpacking;
@@ -147,7 +151,7 @@ export function keptBody(content: Content): CodedBody {
   return { coding, body: bodyIn(content, coding) as Buffer };
 }
 
-/** The plain body of a content of up to 64 KiB, at once; `undefined` for a longer one, and for what is no gzip. */
+/** The plain body of a content of up to 64 KiB, immediately; `undefined` for a longer body, and for invalid gzip. */
 export function plainBody(content: Content): Buffer | undefined {
   const { coding, body } = keptBody(content);
   if (coding === 'identity' || content.bytes > QUICK_BYTES) return bodyIn(content, 'identity');
@@ -169,8 +173,8 @@ export async function compress(body: Buffer): Promise<Buffer> {
 }
 
 /**
- * Unpacks a body that had this length: a small one at once, a large one off the event loop. Rejects if the bytes do not
- * unpack to that length. Takes no more memory than that length.
+ * Unpacks a body of this length: a small one immediately, a large one off the event loop. Rejects if the bytes do not
+ * unpack to this length. Takes no more memory than this length.
  */
 export async function decompress(body: Buffer, length: number): Promise<Buffer> {
   // With one byte of room beyond the length, zlib ends in one pass and still notices a body that is too long.

@@ -3,30 +3,35 @@ import { keptUntil, usableUntil } from '../freshness.ts';
 import type { EpochMs } from '../time-units.ts';
 import { type Entry, keptBytes, newEntry } from './entry.ts';
 
-/** What an entry costs beside its key and bodies: objects, allocations, a place in the LRU (measured: 700 to 850 bytes). */
+/**
+ * The memory of an entry in addition to its key and bodies: objects, allocations, a place in the LRU (measured: 700 to
+ * 850 bytes).
+ */
 const OVERHEAD_BYTES = 800;
 
-/** An entry that takes a larger part of the memory is not kept: it would evict too many others. */
+/** An entry that needs a larger part of the memory is not kept: it would evict too many others. */
 const MAX_ENTRY_SHARE = 1 / 16;
 
 /**
- * Bodies are outside V8's heap, keys are in it. So long keys, those of hundreds of hashes, take no more than this in
- * all: beyond {@link SHORT_KEY} a key counts as much more as `maxSizeBytes` is larger than this.
+ * Bodies are outside V8's heap, keys are in it. So long keys, those with hundreds of hashes, use at most this much in
+ * all. Above {@link SHORT_KEY} the size of a key is multiplied by the ratio of `maxSizeBytes` to this value.
  */
 const LONG_KEYS_BYTES = 64 * 1024 * 1024;
 
 const SHORT_KEY = 512;
 
-/** While the process is out of memory, this part of the entries is evicted at once. */
+/** When the process is out of memory, this part of the entries is evicted at a time. */
 const EVICTED_SHARE = 1 / 16;
 
-/** So many entries are looked at then whether they have expired: all of 200 000 take 15 times the CPU time (measured). */
+/**
+ * The maximum number of entries that are then checked for expiry: all of 200 000 take 15 times the CPU time (measured).
+ */
 const MOST_LOOKED_AT = 4096;
 
-/** If those that have expired are at least this part, that is room enough. */
+/** If at least this part has expired, evicting those is enough. */
 const ENOUGH_SHARE = 1 / 64;
 
-/** Bulky entries, see {@link MemoryTierDependencies.isBulky}, take this part of the memory at most. */
+/** Bulky entries, see {@link MemoryTierDependencies.isBulky}, use at most this part of the memory. */
 const BULKY_SHARE = 1 / 4;
 
 /** What a `MemoryTier` is built from. */
@@ -34,25 +39,25 @@ export interface MemoryTierDependencies {
   readonly now: () => EpochMs;
   /** The bound over all entries: bodies, heads of hits, keys (long ones count more) and overhead. */
   readonly maxSizeBytes: number;
-  /** The bound on the number of entries: each one makes garbage collections longer. */
+  /** The bound on the number of entries: each entry makes garbage collections longer. */
   readonly maxEntries: number;
   /** Called for each entry that is evicted while it is fresh: with more memory it would have been a hit. */
   readonly onEvicted?: (() => void) | undefined;
   /**
-   * Whether the entry of a key may be large and is seldom asked for again: such entries must not evict the others. Absent
-   * where none is.
+   * True if the entry of a key may be large and is seldom requested again: such entries must not evict the others.
+   * Absent if no entry is bulky.
    */
   readonly isBulky?: (key: string) => boolean;
 }
 
 /**
- * The tier in this process, bounded by bytes and by number; evicts the least recently used entry. Does not keep an
- * entry larger than a sixteenth of the bound. Bulky entries have a quarter of it: beyond that the one of them that was
- * stored first is evicted. Whether an entry replaces another one is decided before it is set.
+ * The tier in this process, bounded by bytes and by number of entries; evicts the least recently used entry. Does not
+ * keep an entry larger than a sixteenth of the bound. Bulky entries may use a quarter of it: above that, the oldest of
+ * them is evicted. Whether an entry replaces another one is decided before it is set.
  */
 export class MemoryTier {
   readonly #entries: LRUCache<string, Entry>;
-  /** The sizes of the bulky ones among them. */
+  /** The sizes of the bulky entries. */
   readonly #bulky: LRUCache<string, number>;
   readonly #isBulky: (key: string) => boolean;
   readonly #maxEntries: number;
@@ -91,26 +96,26 @@ export class MemoryTier {
     });
   }
 
-  /** The entry of a key, until its `keptUntil`, or for as long as it can be proven. Counts as a use. */
+  /** The entry of a key, until its `keptUntil`, or as long as it can be proven. Counts as a use. */
   get(key: string, now = this.#now()): Entry | undefined {
     const entry = this.#entries.get(key);
-    // Most are fresh, and nothing ends before its freshness.
+    // Most entries are fresh, and no entry ends before its freshness.
     if (entry === undefined || now < entry.freshUntil || now < inMemoryUntil(entry)) return entry;
     this.#entries.delete(key);
     return undefined;
   }
 
-  /** The same for who only looks: counts as no use. */
+  /** The same, without counting as a use. */
   peek(key: string): Entry | undefined {
     const entry = this.#entries.peek(key);
     return entry !== undefined && this.#now() < inMemoryUntil(entry) ? entry : undefined;
   }
 
-  /** Returns whether it is kept. */
+  /** Returns true if the entry is kept. */
   set(entry: Entry): boolean {
     if (inMemoryUntil(entry) <= this.#now()) return false;
     this.#put(entry);
-    // Not the LRU's own `max`, which allocates 36 bytes for each possible entry at start.
+    // The LRU's own `max` is not used: it allocates 36 bytes for each possible entry at the start.
     if (this.#entries.size > this.#maxEntries) this.#entries.pop();
     return this.#entries.peek(entry.key) === entry;
   }
@@ -131,9 +136,8 @@ export class MemoryTier {
   }
 
   /**
-   * Frees memory, because the process is nearly out of it: of the 4096 entries that were used longest ago evicts those that
-   * are not usable any more, which otherwise only stores evict. Where that frees hardly anything, evicts a sixteenth of the
-   * bytes.
+   * Frees memory, because the process is nearly out of it. Evicts the expired ones among the 4096 least recently used
+   * entries, which otherwise only stores evict. If that frees hardly anything, evicts a sixteenth of the bytes.
    */
   makeRoom(): void {
     const now = this.#now();
@@ -152,23 +156,23 @@ export class MemoryTier {
     return this.#entries.calculatedSize;
   }
 
-  /** The number of entries kept. Expired ones count until they are looked up or evicted. */
+  /** The number of kept entries. Expired entries count until they are looked up or evicted. */
   get count(): number {
     return this.#entries.size;
   }
 
-  /** The number of entries that blocks may prove, also of those that are not proven now. */
+  /** The number of entries that blocks may prove, including those that are not proven now. */
   get provable(): number {
     return this.#provable;
   }
 
   #put(entry: Entry): void {
-    // Before the entry takes its room: so it is another bulky one that gives way.
+    // Before the entry takes its room, so that another bulky entry gives way.
     const isBulky = this.#isBulky(entry.key);
     if (isBulky) this.#bulky.set(entry.key, this.#sizeOf(entry));
     this.#entries.set(entry.key, entry);
     if (entry.proof !== undefined && this.#entries.peek(entry.key) === entry) this.#provable++;
-    // One that is too large was not kept.
+    // An entry that is too large was not kept.
     if (isBulky && !this.#entries.has(entry.key)) this.#bulky.delete(entry.key);
   }
 
@@ -183,7 +187,7 @@ function inMemoryUntil(entry: Entry): EpochMs {
   return provableUntil(entry, keptUntil(entry));
 }
 
-/** `until`, or the later end of the time in which an entry can be proven. */
+/** `until`, or the end of the time in which an entry can be proven if that is later. */
 function provableUntil({ askedAt, proof }: Entry, until: EpochMs): EpochMs {
   return proof === undefined ? until : Math.max(until, askedAt + proof.keptMs);
 }

@@ -1,22 +1,23 @@
 import { retentionEnd, usableUntil } from '../freshness.ts';
 import { type Completeness, type Entry, FINGERPRINT_BYTES, HIGHEST_CLASS_RANK } from './entry.ts';
 
-/** Whether an answer replaces the kept one, or why not. */
+/** Whether an answer replaces the kept one, or the reason why not. */
 export type Precedence = 'replaces' | 'older' | 'regressed';
 
 /**
- * After 10 minutes of only regressed answers the indexer is believed: the kept answer may be wrong. One that was regressed
- * for the first time after its use is believed when the retention of the kept answer ends.
+ * After 10 minutes of only regressed answers the indexer's version is accepted: the kept answer may be wrong. If the
+ * first regressed answer came after the use of the kept one, the version is accepted when the retention of the kept
+ * answer ends.
  */
 export const BELIEVED_AFTER_MS = 10 * 60_000;
 
-/** The newest block that was named counts for 60 s, as in `IndexerHead`: the indexer may have been restored. */
+/** The newest named block counts for 60 s, as in `IndexerHead`: the indexer may have been restored. */
 export const HEAD_BELIEVED_AFTER_MS = 60_000;
 
 /**
- * Decides whether `next` replaces `kept`, both of one key, at `now` (epoch ms). A less complete answer (a 404 where
- * there was an answer, fewer children) is taken for a regression of a replica that lags. Of equally complete answers
- * the one that was asked for later is right; a kept one that is not usable any more gives way to it.
+ * Decides whether `next` replaces `kept`, both of one key, at `now` (epoch ms). A less complete answer (a 404 after an
+ * answer, fewer children) counts as the regression of a lagging replica. Of equally complete answers the one with the
+ * later request is right; a kept answer that is no longer usable gives way to it.
  */
 export function precedenceOver(kept: Entry, next: Entry, now: number): Precedence {
   switch (compareCompleteness(next.completeness, kept.completeness)) {
@@ -34,8 +35,8 @@ export function precedenceOver(kept: Entry, next: Entry, now: number): Precedenc
 }
 
 /**
- * Gives the kept answer one more lifetime, because a regressed one came at `now`. Its age still counts from `askedAt`. If its
- * own use is over, it is of use until its retention ends at the latest.
+ * Gives the kept answer one more lifetime, because a regressed one came at `now`. Its age still counts from `askedAt`.
+ * If its own use is over, the retention limits the new lifetime.
  */
 export function extended(kept: Entry, now: number): Entry {
   const since = regressedSince(kept, now);
@@ -51,13 +52,16 @@ export function extended(kept: Entry, now: number): Entry {
   };
 }
 
-/** Since when only regressed answers have come, one of them at `now`: anew for an answer that is kept after its use. */
+/**
+ * The time since which only regressed answers have come, one of them at `now`. It starts again for an answer that is
+ * kept after its use.
+ */
 function regressedSince(kept: Entry, now: number): number {
   const isAfterUse = kept.meta.retention !== undefined && usableUntil(kept) <= now;
   return isAfterUse ? now : (kept.regressedSince ?? now);
 }
 
-/** When the retention of an answer ends, if regressed ones have come only since its own use was over. */
+/** When the retention of an answer ends, if all regressed answers came after its own use. */
 function endAfterUse(kept: Entry, since: number): number | undefined {
   const ownUseUntil = kept.askedAt + kept.lifetime + Math.max(kept.staleWhileRevalidate, kept.staleIfError);
   const end = retentionEnd(kept);
@@ -68,16 +72,16 @@ function endAfterUse(kept: Entry, since: number): number | undefined {
 export type Comparison = 'more' | 'equal' | 'less';
 
 /**
- * The order counts first: an older state never replaces a newer one. Where the orders are equal, the listed rows count,
- * then the rank: an answer with one more child is not less complete because that child is pending. If two answers differ
- * only in tentative rows, neither is more complete: a pending child can appear and can be invalidated. If one of them
- * lists nothing (a 404, a block list), only the rank decides. Of two that are equal so far, the one with a row that lacks
- * the state of its account is less complete.
+ * The order counts first: an older state never replaces a newer one. If the orders are equal, the listed rows count,
+ * then the rank: an answer with one more child is not less complete because that child is pending. If two answers
+ * differ only in tentative rows, neither is more complete: a pending child can appear and can be invalidated. If one of
+ * them has no rows (a 404, a block list), only the rank decides. If everything so far is equal, the answer with a row
+ * that lacks the state of its account is less complete.
  */
 export function compareCompleteness(next: Completeness, kept: Completeness): Comparison {
   const [order, knownOrder] = [next.order ?? 0n, kept.order ?? 0n];
   if (order !== knownOrder) return order > knownOrder ? 'more' : 'less';
-  // Nearly always both list the same.
+  // Nearly always both have the same rows.
   const isSameList = next.members.equals(kept.members) && next.tentative.equals(kept.tentative);
   const [listed, known] = isSameList ? [NOTHING, NOTHING] : [listOf(next), listOf(kept)];
   if (listed.all.size > 0 && known.all.size > 0) {

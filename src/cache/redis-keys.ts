@@ -4,8 +4,8 @@ import { hash } from 'node:crypto';
 
 /**
  * The version of everything in Redis that belongs to an entry: its key and its layout (`entry-codec.ts`). It is part of
- * the keys in Redis and of the first bytes of a value, so that old and new instances miss each other's entries. Raise it
- * whenever a key, the layout, or the meaning of what is stored changes.
+ * the keys in Redis and of the first bytes of a value, so that old and new instances miss each other's entries. Raise
+ * it whenever a key, the layout, or the meaning of stored data changes.
  */
 export const SCHEMA_VERSION = 14;
 
@@ -22,7 +22,7 @@ export function entryKeysOf(network: string): (key: string) => string {
   return redisKeyFor(`toncache:${SCHEMA_VERSION}:${network}:`);
 }
 
-/** The Redis keys with which `check-config` tries out what an instance does with entries. */
+/** The Redis keys that `check-config` uses to try an instance's work with entries. */
 export const checkedKey = redisKeyFor('toncache:check:');
 
 /** The Redis key of the lease of an entry, by the Redis key of the entry. */

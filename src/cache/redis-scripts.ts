@@ -1,9 +1,9 @@
-/** Begins the value of a lease that nobody holds: its load has failed. No token begins with it. */
+/** Begins the value of a lease without a holder, whose load has failed. No token begins with it. */
 export const FAILED = 'failed ';
 
 /**
- * Reads the entry, and takes its lease if nobody has it. Returns the value of the lease that another one has, and the
- * entry, each nil if there is none; a value that is no string is overwritten. KEYS: entry, lease. ARGV: our token, the
+ * Reads the entry, and takes its lease if it is free. Returns the value of another holder's lease, and the entry, each
+ * nil if there is none; a value that is not a string is overwritten. KEYS: entry, lease. ARGV: our token, the
  * milliseconds of the lease.
  */
 export const ACQUIRE = `
@@ -15,8 +15,8 @@ end
 return {lease, type(entry) == 'string' and entry}`;
 
 /**
- * Writes an entry and ends its lease. Whoever does not hold the lease writes only where no entry is. Returns whether it
- * was written: 1 or 0. KEYS: entry, lease. ARGV: our token, the entry, the milliseconds to keep it.
+ * Writes an entry and ends its lease. A caller that does not hold the lease writes only if there is no entry. Returns 1
+ * if it was written, else 0. KEYS: entry, lease. ARGV: our token, the entry, the milliseconds to keep it.
  */
 export const STORE = `
 local isOurs = redis.pcall('GET', KEYS[2]) == ARGV[1]

@@ -14,7 +14,7 @@ import { ACQUIRE, END_LEASE, FAILED, STORE } from './redis-scripts.ts';
 import { tryReading, tryWriting } from './redis-trial.ts';
 
 /**
- * What became of an entry. `older` and `regressed`: Redis holds a better one, which stays. `taken`: a later load of the
+ * The result of a write. `older` and `regressed`: Redis holds a better entry, which stays. `taken`: a later load of the
  * key holds its lease, and will store its own answer.
  */
 type WriteOutcome = 'stored' | 'older' | 'regressed' | 'taken' | RedisFault;
@@ -51,50 +51,50 @@ export interface RedisTierDependencies {
   readonly redisKey: (key: string) => string;
   /** The body of an entry as it is stored. Never rejects. */
   readonly toStore: (entry: Entry) => Promise<CodedBody>;
-  /** Whether an entry that Redis holds may be used; one that may not is as good as none. Absent where each one may. */
+  /** True if an entry in Redis may be used; otherwise it counts as absent. Absent if every entry may. */
   readonly accepts?: (entry: Entry) => boolean;
   readonly now: () => EpochMs;
   readonly monotonic: () => MonotonicMs;
   readonly report: (event: RedisTierEvent) => void;
-  /** The longest that one look-up may take. */
+  /** The longest time of one look-up. */
   readonly budgetMs: Ms;
-  /** Reads and writes have a circuit breaker each. */
+  /** Reads and writes have separate circuit breakers. */
   readonly breaker: RedisBreakerDependencies['breaker'];
-  /** The bound on the bytes of the entries being written; one beyond it is dropped. */
+  /** The bound on the bytes of entries being written; an entry above it is dropped. */
   readonly maxPendingWriteBytes: number;
 }
 
-/** What a look-up found. `failed` is not `absent`: it says nothing about the key. */
+/** The result of a look-up. `failed` is not `absent`: it says nothing about the key. */
 export type RedisRead = { readonly state: 'found'; readonly entry: Entry } | { readonly state: 'absent' | 'failed' };
 
-/** What asks for a lease. */
+/** The parameters of a request for a lease. */
 export interface LeaseRequest {
   readonly token: string;
   readonly leaseMs: Ms;
   readonly budgetMs: Ms;
 }
 
-/** What Redis has when a lease is taken, or is another instance's. */
+/** The state of Redis when a lease is taken, or belongs to another instance. */
 interface Acquired {
-  /** The value of the lease that another instance has; `undefined` when the lease is ours. */
+  /** The value of another instance's lease; `undefined` when the lease is ours. */
   readonly holder: string | undefined;
   readonly found: Entry | undefined;
 }
 
-/** A write counts as so many bytes at least: its command and its place in the queue of the client take memory too. */
+/** A write counts as at least this many bytes: its command and its place in the queue of the client take memory too. */
 const LEAST_WRITE_BYTES = 64 * 1024;
 
-/** How long a store has to compare an entry with the one in Redis. */
+/** The time in which a store may compare an entry with the one in Redis. */
 const COMPARE_MS = 1000;
 
 /**
- * The tier that instances share. A fault of Redis (unreachable, hung, slow, read-only, full) costs a look-up its budget
- * at most and is `failed`; damaged bytes are `absent`. Writes run in the background and are never waited for.
+ * The tier that instances share. A fault of Redis (unreachable, hung, slow, read-only, full) costs a look-up at most
+ * its budget and yields `failed`; damaged bytes are `absent`. Writes run in the background; no request waits for them.
  *
- * Two answers of one key are compared in this process (`precedence.ts`), so what was compared must still be there when
- * the answer is written. A lease sees to that: a token under a key beside the entry, with an expiry. Its holder has read
- * the entry in the step in which it took the lease, and every write ends the lease. So while the lease lasts, the entry
- * is what the holder has read, or is gone.
+ * Two answers of one key are compared in this process (`precedence.ts`), so the compared entry must still be there when
+ * the answer is written. A lease ensures this: a token under a key next to the entry, with an expiry. Its holder has
+ * read the entry in the same step in which it took the lease, and every write ends the lease. So while the lease lasts,
+ * the entry is the one that the holder has read, or is gone.
  */
 export class RedisTier {
   readonly #dependencies: RedisTierDependencies;
@@ -131,7 +131,7 @@ export class RedisTier {
     return { state: read === 'absent' || read === 'corrupt' ? 'absent' : 'failed' };
   }
 
-  /** Reads the entry and takes its lease if nobody has it, in one step; `undefined` when Redis fails. */
+  /** Reads the entry and takes its lease if it is free, in one step; `undefined` when Redis fails. */
   async acquire(key: string, request: LeaseRequest): Promise<Acquired | undefined> {
     const acquired = await this.#reading.call(() =>
       withinBudget(request.budgetMs, () => this.#acquire(key, request).catch(refusedAlone)),
@@ -140,9 +140,9 @@ export class RedisTier {
   }
 
   /**
-   * Stores an entry until its `keptUntil`; `precedence.ts` decides whether it replaces the one in Redis. `token`: of the
-   * lease under which it was loaded and compared; without one it is compared here. Returns how the write ends, which never
-   * rejects; `undefined` if it does not begin.
+   * Stores an entry until its `keptUntil`; `precedence.ts` decides whether it replaces the one in Redis. `token`: of
+   * the lease under which it was loaded and compared; without one it is compared here. Returns the result of the write,
+   * which never rejects; `undefined` if it does not begin.
    */
   set(entry: Entry, token?: string): Promise<WriteOutcome> | undefined {
     const { report, now, maxPendingWriteBytes } = this.#dependencies;
@@ -167,12 +167,12 @@ export class RedisTier {
     return this.#pending.size;
   }
 
-  /** Resolves when no entry is being written, including those added meanwhile. */
+  /** Resolves when no entry is being written, including entries added in the meantime. */
   async idle(): Promise<void> {
     while (this.#pending.size > 0) await Promise.all(this.#pending);
   }
 
-  /** Resolves as {@link idle} does; Redis is not tried any more. */
+  /** Resolves like {@link idle}; Redis is not used any more. */
   async close(): Promise<void> {
     await this.idle();
     this.#reading.close();
@@ -209,7 +209,7 @@ export class RedisTier {
     return outcome;
   }
 
-  /** Where there was no lease, or it is over, the entry is compared under a lease of its own. */
+  /** Without a lease, or after its end, the entry is compared under a lease of its own. */
   async #put(entry: Entry, bytes: Buffer, givenToken = ''): Promise<WriteOutcome> {
     const { connection, now } = this.#dependencies;
     const keys = this.#keys(entry.key);
@@ -221,7 +221,7 @@ export class RedisTier {
     const isFailed = holder?.startsWith(FAILED) === true;
     if (holder !== undefined && !isFailed) return 'taken';
     const precedence = found === undefined ? 'replaces' : precedenceOver(found, entry, now());
-    // While a failed load has its value there, no other one has written.
+    // While the value of a failed load is there, no other load has written.
     if (precedence === 'replaces') return (await isStored(holder ?? token)) ? 'stored' : 'taken';
     if (!isFailed) await connection.runScript(END_LEASE, keys.slice(1), [token, '', 0]);
     return precedence;

@@ -4,13 +4,13 @@ import type { ConnectedRedis } from '../redis/connect.ts';
 import { leaseKeyOf } from './redis-keys.ts';
 import { ACQUIRE, END_LEASE } from './redis-scripts.ts';
 
-/** Tries what an instance does with Redis. Rejects with the first error: Redis cannot be used like this. */
+/** Tries an instance's work with Redis. Rejects with the first error, which makes this Redis unusable. */
 export type TryRedis = (
   redis: Pick<ConnectedRedis, 'getBuffer' | 'runScript'>,
   redisKey: (key: string) => string,
 ) => Promise<void>;
 
-/** So many keys lie in slots of several nodes, if the server is one node of a Cluster: it cannot have them all. */
+/** This many keys lie in slots of several nodes: a single node of a Cluster cannot have them all. */
 const KEYS = 16;
 
 const LEASE_MS = 1000;
@@ -20,7 +20,7 @@ export const tryReading: TryRedis = async ({ getBuffer }, redisKey) => {
   await Promise.all(Array.from({ length: KEYS }, (_, number) => getBuffer(redisKey(`trial ${number}`))));
 };
 
-/** Takes and ends a lease: so it reads, writes and deletes by scripts, as stores do, and leaves nothing behind. */
+/** Takes and ends a lease: it reads, writes and deletes by scripts, as stores do, and leaves nothing behind. */
 export const tryWriting: TryRedis = async ({ runScript }, redisKey) => {
   const [key, token] = [redisKey('trial'), randomUUID()];
   await runScript(ACQUIRE, [key, leaseKeyOf(key)], [token, LEASE_MS]);

@@ -7,16 +7,16 @@ import { extended, precedenceOver } from './precedence.ts';
 import type { LeaseRequest, RedisTier } from './redis-tier.ts';
 
 /**
- * What both tiers together hold for a key. `proven`: its lifetime is over, and blocks prove that it is still true.
- * `stale-if-error` is a miss with a fallback; a miss with `kept` has none, but an
- * answer to compare with the one that is loaded.
+ * The entry of a key in both tiers. `proven`: its lifetime is over, and blocks prove that it is still true.
+ * `stale-if-error` is a miss with a fallback. A miss with `kept` has no fallback, but an answer to compare with the
+ * loaded one.
  */
 export type Lookup =
   | { readonly state: Exclude<Freshness, 'expired'>; readonly entry: Entry; readonly tier: 'memory' | 'redis' }
   | { readonly state: 'proven'; readonly entry: Entry; readonly tier: 'memory' }
   | { readonly state: 'miss'; readonly kept?: Entry };
 
-/** The entry that a look-up found, usable or only kept. */
+/** The entry in the result of a look-up, usable or only kept. */
 export function foundIn(found: Lookup): Entry | undefined {
   return found.state === 'miss' ? found.kept : found.entry;
 }
@@ -26,19 +26,19 @@ export type StoreOutcome =
   | { readonly outcome: 'stored' | 'expired' | 'too-large' | 'purged' }
   | { readonly outcome: 'regressed' | 'superseded'; readonly kept: Entry };
 
-/** What each tier holds for a key. `failed`: Redis did not answer in time, or not all purges are known. */
+/** The entry of a key in each tier. `failed`: Redis did not answer in time, or not all purges are known. */
 export interface Inspected {
   readonly memory: Entry | undefined;
   readonly redis: Entry | 'absent' | 'failed' | 'not configured';
 }
 
-/** What the cache knows of purges. */
+/** The cache's view of purges. */
 export interface KnownPurges {
   readonly bans: {
     /** The entry with these tags, or `undefined` if it is purged. */
     applyBans(entry: Entry, tags: readonly string[]): Entry | undefined;
   };
-  /** Whether all purges up to now are known: what Redis holds may be used. */
+  /** True if all purges up to now are known: entries in Redis may be used. */
   readonly isCurrent: boolean;
 }
 
@@ -46,15 +46,15 @@ export interface KnownPurges {
 export interface WritersLease {
   /** Names this lease in Redis: an answer that is stored with it is stored by its holder. */
   readonly token: string;
-  /** The write that was begun ends the lease: by itself where it stores the entry (`true`), else when it is over. */
+  /** The write that was begun ends the lease: by itself if it stores the entry (`true`), otherwise when it is over. */
   endsWith(write: Promise<boolean>): void;
 }
 
 /** Optional arguments of a store. */
 export interface StoreHints {
-  /** What the look-up had found, in case that memory does not hold it. */
+  /** The result of the look-up, in case memory does not hold the entry. */
   readonly known?: Entry | undefined;
-  /** The lease under which `known` was read. Who holds it still has to end it where no write begins. */
+  /** The lease under which `known` was read. Its holder must still end it if no write begins. */
   readonly lease?: WritersLease | undefined;
   /** The entry for memory, if it differs from the one for Redis: the same bytes with other instants. */
   readonly inMemory?: Entry | undefined;
@@ -65,23 +65,28 @@ export interface TieredCacheDependencies {
   /** Absent when the proxy runs on memory alone. */
   readonly redis: RedisTier | undefined;
   readonly purges: KnownPurges;
-  /** The entry as it is after the events of the stream, where there is one. */
+  /** The entry after the events of the stream; absent without a stream. */
   readonly applyEvents: ((entry: Entry) => Entry) | undefined;
-  /** Whether the chain is known to have reached a masterchain block. */
+  /** True if the chain is known to have reached a masterchain block. */
   readonly hasReached: (seqno: number) => boolean;
-  /** Whether a new answer is compared with an entry; one that cannot be true gives way at once. Absent where each one is. */
+  /**
+   * True if a new answer is compared with an entry; an impossible entry gives way immediately. Absent if every entry is
+   * compared.
+   */
   readonly accepts?: (entry: Entry) => boolean;
-  /** Called with each entry that Redis returns and no purge covers, and its tags: it may show how far the chain is. */
+  /**
+   * Called with each entry that Redis returns and no purge covers, and its tags: it may show how far the chain has got.
+   */
   readonly learn?: (entry: Entry, tags: readonly string[]) => void;
   readonly olderAnswers: Pick<OlderAnswers, 'look'>;
-  /** Whether blocks prove that a kept answer is still true. Absent where no answers are proven. */
+  /** True if blocks prove that a kept answer is still true. Absent if no answers are proven. */
   readonly isProven?: ((proof: Proof) => boolean) | undefined;
   readonly now: () => EpochMs;
 }
 
 /**
- * Memory in front of Redis: an entry that memory may still answer with costs no Redis call. Who asks for a key gives the
- * tags by which a purge can name its entry. Never throws.
+ * Memory in front of Redis: an entry that memory may still serve costs no Redis call. Callers give the tags by which a
+ * purge can name the entry. Never throws.
  */
 export class TieredCache {
   readonly #dependencies: TieredCacheDependencies;
@@ -90,13 +95,16 @@ export class TieredCache {
     this.#dependencies = dependencies;
   }
 
-  /** What memory holds. */
+  /** The entry in memory. */
   lookInMemory(key: string, tags: readonly string[], now = this.#dependencies.now()): Lookup {
     const entry = this.#dependencies.memory.get(key, now);
     return entry === undefined ? { state: 'miss' } : this.#lookupOf(entry, tags, 'memory', now);
   }
 
-  /** The better entry of both tiers, asking Redis once; memory keeps what Redis returned. At once without Redis. */
+  /**
+   * The better entry of both tiers, with one read from Redis; memory keeps the entry from Redis. Immediate without
+   * Redis.
+   */
   lookUp(key: string, tags: readonly string[]): Lookup | Promise<Lookup> {
     const { redis, purges } = this.#dependencies;
     if (redis === undefined) return this.lookInMemory(key, tags);
@@ -109,8 +117,8 @@ export class TieredCache {
   }
 
   /**
-   * Looks into Redis again and asks for the lease of the key, in one step. `holder`: the value of the lease that another
-   * instance has. `undefined` when Redis fails, or not all purges are known: the lease may be ours even then.
+   * Looks into Redis again and tries to get the lease of the key, in one step. `holder`: the value of another
+   * instance's lease. `undefined` when Redis fails, or not all purges are known: the lease may be ours even then.
    */
   async acquire(
     key: string,
@@ -139,12 +147,12 @@ export class TieredCache {
     return { memory: inMemory, redis: (read.state === 'found' && usable(read.entry, 'redis')) || 'absent' };
   }
 
-  /** Whether a purge covers the entry: by the instant at which it was asked for. */
+  /** True if a purge covers the entry, by the instant of its request. */
   isPurged(entry: Entry, tags: readonly string[]): boolean {
     return this.#dependencies.purges.bans.applyBans(entry, tags) === undefined;
   }
 
-  /** Whether the entry may not be served to anybody who asks now: it is purged, or the block that it lacked is there. */
+  /** True if the entry may not be served to new requests: it is purged, or its missing block is there. */
   isOver(entry: Entry, tags: readonly string[]): boolean {
     return this.isPurged(entry, tags) || this.#isOvertaken(entry);
   }
@@ -160,7 +168,7 @@ export class TieredCache {
       return { outcome: 'regressed', kept: this.#extend(kept, lease, entry) };
     }
     olderAnswers.look(entry);
-    // After the comparison: what is not kept, too, may be less than clients have seen, from a replica that lags.
+    // After the comparison: an answer that is not kept may also be less than clients have seen, from a lagging replica.
     if (keptUntil(entry) <= now()) return { outcome: 'expired' };
     const isUsable = now() < usableUntil(entry);
     const isInMemory = memory.set(inMemory);
@@ -177,10 +185,10 @@ export class TieredCache {
     const at = now();
     const isUsable = at < usableUntil(entry);
     const kept = this.#keptEntry(entry.key, tags);
-    // What can only be compared neither takes the place of what can be served, nor is a new answer.
+    // An entry that can only be compared neither replaces a servable one, nor is a new answer.
     if (kept !== undefined && !isUsable && at < usableUntil(kept)) return this.#lookupOf(kept, tags, 'memory');
     const precedence = kept === undefined ? 'replaces' : precedenceOver(kept, entry, at);
-    // Memory may hold the same answer, extended since where Redis takes no writes.
+    // Memory may hold the same answer, extended since then because Redis takes no writes.
     const isCopy = kept?.askedAt === entry.askedAt && kept.freshUntil >= entry.freshUntil;
     if (kept === undefined || (precedence === 'replaces' && !isCopy)) {
       if (isUsable) olderAnswers.look(entry);
@@ -190,7 +198,7 @@ export class TieredCache {
     return this.#lookupOf(precedence === 'regressed' && isUsable ? this.#extend(kept) : kept, tags, 'memory');
   }
 
-  /** The entry that a new answer is compared with: kept, not purged, and nothing that cannot be true. */
+  /** The entry that a new answer is compared with: kept, not purged, and possible. */
   #keptEntry(key: string, tags: readonly string[], known?: Entry): Entry | undefined {
     const { memory, accepts, now } = this.#dependencies;
     const entry = memory.get(key) ?? known;
@@ -198,7 +206,7 @@ export class TieredCache {
     return accepts?.(entry) === false ? undefined : entry;
   }
 
-  /** `answer`: the one that is less complete. */
+  /** `answer`: the less complete one. */
   #extend(kept: Entry, lease?: WritersLease, answer = kept): Entry {
     const entry = extended(kept, this.#dependencies.now());
     this.#dependencies.memory.set(entry);
@@ -206,7 +214,7 @@ export class TieredCache {
     return entry;
   }
 
-  /** Begins to write an entry to Redis; returns whether it has begun. */
+  /** Begins to write an entry to Redis; returns true if it has begun. */
   #share(entry: Entry, lease: WritersLease | undefined): boolean {
     const { memory, redis, purges } = this.#dependencies;
     if (entry.meta.isOfOtherChain === true) return false;
@@ -215,7 +223,7 @@ export class TieredCache {
     const write = purges.isCurrent ? redis?.set(shared, lease?.token) : undefined;
     if (write === undefined) return false;
     const stored = write.then((outcome) => {
-      // Another instance has stored a better entry. Memory reads it from Redis when the key is next asked for.
+      // Another instance has stored a better entry. Memory reads it from Redis at the next request for the key.
       const isWorse = outcome === 'older' || outcome === 'regressed';
       const inMemory = memory.get(entry.key);
       if (isWorse && inMemory?.content === entry.content) this.#endUse(inMemory);
@@ -225,7 +233,10 @@ export class TieredCache {
     return true;
   }
 
-  /** Ends the use of an entry. If Redis fails meanwhile, the next answer is still compared with it, where answers are. */
+  /**
+   * Ends the use of an entry. If Redis fails in the meantime, the next answer is still compared with it, if answers are
+   * compared.
+   */
   #endUse(entry: Entry): void {
     const { memory, now } = this.#dependencies;
     if (entry.meta.retention === undefined) memory.delete(entry.key);
@@ -253,7 +264,7 @@ export class TieredCache {
     return awaitedBlock !== undefined && this.#dependencies.hasReached(awaitedBlock);
   }
 
-  /** What purges, events and the chain leave of an entry. */
+  /** The entry after purges, events and the chain, or `undefined` if they end it. */
   #afterPurgesAndEvents(entry: Entry, tags: readonly string[]): Entry | undefined {
     if (this.#isOvertaken(entry)) return undefined;
     const { purges, applyEvents } = this.#dependencies;

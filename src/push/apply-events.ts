@@ -15,15 +15,15 @@ export interface EventEffectsDependencies {
   readonly emptyWatchedMs: Ms;
 }
 
-/** An event waits so long for the other events of its change, which come 1 to 7 ms apart. */
+/** An event waits this long for the other events of its change, which come 1 to 7 ms apart. */
 const GATHER_MS = 10;
 
-/** The least time between two ends of a key's freshness: a flood of events is no flood of requests. */
+/** The shortest time between two ends of a key's freshness, so that a flood of events causes no flood of requests. */
 const APART_MS = 100;
 
 /**
- * The most refreshes of one second, of all keys together: one busy account can be polled under a hundred keys, and has
- * many events. Beyond it the next client of a key waits for a load.
+ * The maximum number of refreshes a second, of all keys together: one busy account can be polled under a hundred keys,
+ * and has many events. Above it the next client of a key waits for a load.
  */
 const MOST_REFRESHES_A_SECOND = 50;
 
@@ -31,12 +31,12 @@ const MOST_REFRESHES_A_SECOND = 50;
 const EVENT_WITHIN_MS = 500;
 
 /**
- * What events do to the entries of watched keys in this process, by one rule: an answer that was asked for up to the
- * `changedAt` of its watch is stale, whatever brought it. Events set this instant, and so do the acknowledgement of the
- * accounts and the loss of the connection.
+ * Applies events to the entries of watched keys in this process, by one rule: an answer requested up to the `changedAt`
+ * of its watch is stale, whatever the cause. Events set this instant, and so do the acknowledgement of the accounts and
+ * the loss of the connection.
  *
- * Every other answer that lists nothing is fresh for longer while the server would announce what it lists next: only in
- * memory, and without stale windows. No request ever fails because of an event, or because of a missing one.
+ * Every other answer without rows is fresh for longer while the server would announce its next row: only in memory, and
+ * without stale windows. No request ever fails because of an event, or because of a missing one.
  */
 export class EventEffects {
   readonly #dependencies: EventEffectsDependencies;
@@ -49,9 +49,9 @@ export class EventEffects {
   }
 
   /**
-   * Takes an event. It concerns the keys whose answer lists its trace, and those whose request names one of its
-   * accounts, because their next answer may list it. Their entries are stale, and they are refreshed, 10 ms later or
-   * 100 ms after the last change, whichever is later.
+   * Takes an event. It concerns keys whose answer lists its trace, and keys whose request names one of its accounts,
+   * because their next answer may list it. Their entries become stale and are refreshed 10 ms later, or 100 ms after
+   * the last change, whichever is later.
    */
   onEvent({ trace, accounts }: Extract<Frame, { kind: 'event' }>): void {
     const { watches, now } = this.#dependencies;
@@ -70,7 +70,7 @@ export class EventEffects {
     }
   }
 
-  /** The entry as it is after the events that have come. Called at each look-up. */
+  /** The entry after the events so far. Called at each look-up. */
   applyTo(entry: Entry): Entry {
     const watch = this.#dependencies.watches.get(entry.key);
     if (watch === undefined || entry.askedAt > watch.changedAt) return entry;
@@ -78,9 +78,9 @@ export class EventEffects {
   }
 
   /**
-   * Takes a new answer of the indexer. Returns the entry that memory keeps instead of it, if it is fresh for longer; what
-   * another cache had before never is, because it may be older than the last event. `watchable` is `undefined` if the answer
-   * cannot be watched.
+   * Takes a new answer of the indexer. Returns the entry that memory keeps instead of it, if that is fresh for longer.
+   * An answer from another cache never is, because it may be older than the last event. `watchable` is `undefined` if
+   * the answer cannot be watched.
    */
   answered(entry: Entry, watchable: Watchable | undefined): Entry | undefined {
     const { watches, emptyWatchedMs } = this.#dependencies;
@@ -110,7 +110,7 @@ export class EventEffects {
     this.#dependencies.refresh(watch.call, watch.key);
   }
 
-  /** A watched key has an answer that lists something: an event should have ended the empty answer before it. */
+  /** A watched key got an answer with rows: an event should have ended the empty answer before it. */
   #countMissed(watch: Watch): void {
     const { extendedAt } = watch;
     watch.extendedAt = Number.NEGATIVE_INFINITY;

@@ -6,19 +6,19 @@ export interface StreamConnectionDependencies {
   readonly open: OpenSocket;
   /** 0 to 1, for jitter. */
   readonly random: () => number;
-  /** The connection is up, and nothing is subscribed to yet. */
+  /** The connection is up, without a subscription yet. */
   readonly onUp: () => void;
-  /** The connection was up and is lost, and its subscription with it. */
+  /** The connection was up and is lost, together with its subscription. */
   readonly onDown: () => void;
   /** An event, or the answer to a subscription. */
   readonly onFrame: (frame: Exclude<Frame, { kind: 'bad' }>) => void;
   readonly report: ReportStream;
 }
 
-/** How often the server is pinged. */
+/** The time between pings. */
 const PING_EVERY_MS = 15_000;
 
-/** How long the server may take to answer a message; also to open the connection. */
+/** The server must answer a message within this time; also the timeout of opening the connection. */
 const ANSWER_WITHIN_MS = 10_000;
 
 const FIRST_DELAY_MS = 250;
@@ -28,14 +28,14 @@ const LONGEST_DELAY_MS = 30_000;
 const PING_ID = 'ping';
 
 /**
- * Keeps one connection to the Streaming API. It counts as up when the server has answered a ping: a server whose limit of
- * connections is exceeded never does. It ends when any message is not answered within 10 s. A lost connection is opened
- * again after 250 ms, then after twice as long each time, up to 30 s, until one has lived to answer a second ping, after
- * 15 s; jitter shortens each delay by up to a half.
+ * Keeps one connection to the Streaming API. It counts as up when the server has answered a ping: a server at its limit
+ * of connections never does. It ends when any message is not answered within 10 s. A lost connection is opened again
+ * after 250 ms. The delay doubles up to 30 s, until a connection has answered a second ping, after 15 s. Jitter
+ * shortens each delay by up to a half.
  */
 export class StreamConnection {
   readonly #dependencies: StreamConnectionDependencies;
-  /** By the id of a message that the server has not answered. */
+  /** By the id of a message without an answer. */
   readonly #deadlines = new Map<string, NodeJS.Timeout>();
   #socket: Socket | undefined;
   #isUp = false;

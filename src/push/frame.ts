@@ -1,4 +1,4 @@
-/** What one message of the Streaming API v2 says. */
+/** One message of the Streaming API v2. */
 export type Frame =
   /** A change of a trace (its normalized hash in padded base64) and of accounts (`0:UPPERCASE HEX`). */
   | { readonly kind: 'event'; readonly trace: string | undefined; readonly accounts: readonly string[] }
@@ -10,7 +10,7 @@ export type Frame =
 /** Answers to operations are shorter, in characters. Events can have megabytes, which are not parsed. */
 const LONGEST_REPLY = 4096;
 
-/** The most characters of a server's error that are logged. */
+/** The maximum number of characters of a server's error in the log. */
 const LONGEST_ERROR = 200;
 
 /** Events name their trace first, before their bodies. */
@@ -20,8 +20,8 @@ const FRONT = 1000;
 const ACCOUNT = /-?\d{1,3}:[0-9A-F]{64}/g;
 
 /**
- * Reads a message; never throws. An event concerns its trace and every account that it spells: a name that nobody
- * watches has no effect, and one too many costs one request.
+ * Reads a message; never throws. An event concerns its trace and every account that it spells: an unwatched name has no
+ * effect, and a wrong one costs one request.
  */
 export function parseFrame(data: unknown): Frame {
   if (typeof data !== 'string') return { kind: 'bad' };

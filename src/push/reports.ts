@@ -1,16 +1,16 @@
-/** What the stream reports, to be counted and logged. */
+/** Reports of the stream, for metrics and log. */
 export type StreamEvent =
   | { readonly name: 'stream-connected' }
-  /** A connection was lost, or could not be made. */
+  /** A connection was lost, or could not be opened. */
   | { readonly name: 'stream-disconnected'; readonly reason: string }
-  /** The server refused a subscription, or said another error. */
+  /** The server refused a subscription, or sent another error. */
   | { readonly name: 'stream-refused'; readonly error: string }
-  /** The server said that something changed. */
+  /** The server announced a change. */
   | { readonly name: 'stream-event' }
   /** A message could not be read and was dropped. */
   | { readonly name: 'stream-bad-frame' }
-  /** An empty answer was given the longer life, the next one lists something, and no event said so. */
+  /** An empty answer got the longer life, the next one has rows, and no event announced them. */
   | { readonly name: 'stream-missed-event' };
 
-/** Is called with what happens; must not throw. */
+/** Receives reports; must not throw. */
 export type ReportStream = (event: StreamEvent) => void;

@@ -4,9 +4,9 @@ import { VERSION } from '../version.ts';
 
 /** One WebSocket, from its opening to its end. */
 export interface Socket {
-  /** To be called once it is open. */
+  /** Call once it is open. */
   send(text: string): void;
-  /** Ends it at once, without waiting for the server. */
+  /** Ends it immediately, without waiting for the server. */
   close(): void;
 }
 
@@ -21,14 +21,14 @@ export interface SocketHandlers {
 /** Opens a socket. Never throws. */
 export type OpenSocket = (handlers: SocketHandlers) => Socket;
 
-/** What is connected to, and how. */
+/** The address and options of the connection. */
 export interface SocketOpenerOptions {
   readonly url: string;
   readonly apiKey: string | undefined;
   readonly connect: buildConnector.connector;
 }
 
-/** The largest message that is read: more ends the connection. */
+/** A larger message ends the connection. */
 const LARGEST_MESSAGE_BYTES = 16 * 1024 * 1024;
 
 /**
@@ -55,7 +55,7 @@ export function socketOpener({ url, apiKey, connect }: SocketOpenerOptions): Ope
     socket.addEventListener('open', () => isOver || onOpen());
     socket.addEventListener('message', ({ data }) => isOver || onMessage(data));
     socket.addEventListener('error', ({ message, error }) => {
-      // For a connection that is refused undici says nothing.
+      // For a refused connection undici gives no reason.
       reason = reasonOf(error) ?? (message || 'it could not be opened');
     });
     socket.addEventListener('close', ({ code, reason: said }) => {

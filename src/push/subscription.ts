@@ -4,7 +4,7 @@ import type { StreamNames, Watches } from './watches.ts';
 
 export interface SubscriptionDependencies {
   readonly watches: Watches;
-  /** The most accounts to subscribe to. */
+  /** The maximum number of subscribed accounts. */
   readonly maxAddresses: number;
   /** Sends one operation; `false` if the connection is not up. */
   readonly send: (message: { readonly id: string }) => boolean;
@@ -12,8 +12,8 @@ export interface SubscriptionDependencies {
 }
 
 /**
- * Each message holds all names, of 70 bytes each. So changes are gathered for 1 ms for each name, and at least for
- * this long: then messages are 70 KB a second at most.
+ * Each message contains all names, of 70 bytes each. So changes are collected for 1 ms per name, and at least for this
+ * long: messages then have at most 70 KB a second.
  */
 const LEAST_GATHER_MS = 50;
 
@@ -21,8 +21,8 @@ const LEAST_GATHER_MS = 50;
 const RETRY_AFTER_MS = 10_000;
 
 /**
- * The subscription at the server; the watches know what of it is acknowledged. Each message replaces the one before, and
- * is sent when that was answered. If it is refused, the one before stays.
+ * The subscription at the server; the watches know the acknowledged part of it. Each message replaces the previous one,
+ * and is sent when that was answered. If it is refused, the previous one stays.
  */
 export class Subscription {
   readonly #dependencies: SubscriptionDependencies;
@@ -34,12 +34,12 @@ export class Subscription {
     this.#dependencies = dependencies;
   }
 
-  /** How many accounts are subscribed to. */
+  /** The number of subscribed accounts. */
   get addresses(): number {
     return this.#dependencies.watches.acknowledged.accounts.size;
   }
 
-  /** The wanted names may have changed. A message follows, unless they are the acknowledged ones by then. */
+  /** The wanted names may have changed. A message follows, unless they equal the acknowledged names by then. */
   changed(): void {
     this.#sendIn(Math.max(LEAST_GATHER_MS, sizeOf(this.#dependencies.watches.acknowledged)));
   }
@@ -61,7 +61,7 @@ export class Subscription {
     this.changed();
   }
 
-  /** The connection is lost, and with it all that was subscribed to. */
+  /** The connection is lost, together with all subscriptions. */
   reset(): void {
     clearTimeout(this.#next);
     this.#next = undefined;
@@ -94,7 +94,7 @@ export class Subscription {
         : { operation: 'unsubscribe', id, ...listsOf(acknowledged) };
     if (!send(message)) return;
     this.#unanswered = { id, names };
-    // From now on the server may leave out events of names that are not in the message.
+    // From now on the server may omit events of names that are not in the message.
     watches.acknowledge({
       accounts: acknowledged.accounts.intersection(names.accounts),
       traces: acknowledged.traces.intersection(names.traces),

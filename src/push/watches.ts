@@ -2,33 +2,32 @@ import type { EpochMs, MonotonicMs } from '../time-units.ts';
 import type { Call } from '../ton/parse-call.ts';
 import type { Watchable } from '../ton/watchable.ts';
 
-/** A key that clients ask for, of an operation whose answers can be watched, and what the stream has said about it. */
+/** A key that clients poll, of an operation whose answers can be watched, and the stream's state for it. */
 export interface Watch {
   readonly call: Call;
   readonly key: string;
-  /** The accounts that the request names. */
+  /** The accounts in the request. */
   readonly accounts: readonly string[];
-  /** What the newest answer lists. */
+  /** The rows of the newest answer. */
   listed: Watchable;
-  /** When a client last asked, in monotonic milliseconds. */
+  /** The time of the last client's request, in monotonic milliseconds. */
   usedAt: number;
-  /** Whether it was asked for twice within 2 s: only then its names are subscribed to. */
+  /** True after two requests within 2 s: only then its names are subscribed to. */
   isPolled: boolean;
-  /** Whether a client has polled the key since it was last refreshed because of an event. */
+  /** True if a client has polled the key since its last refresh by an event. */
   isRefreshDue: boolean;
-  /** Answers that were asked for up to here may lack a change. Epoch milliseconds, by the clock of the entries. */
+  /** Answers requested up to this instant may lack a change. Epoch milliseconds, by the clock of the entries. */
   changedAt: number;
-  /** When the newest answer with the longer life was asked for, in epoch milliseconds. */
+  /** The request time of the newest answer with the longer life, in epoch milliseconds. */
   extendedAt: number;
 }
 
-/** What is subscribed to: accounts, each `0:UPPERCASE HEX`, and traces, each a normalized hash in padded base64. */
+/** The subscribed names: accounts, each `0:UPPERCASE HEX`, and traces, each a normalized hash in padded base64. */
 export interface StreamNames {
   readonly accounts: ReadonlySet<string>;
   readonly traces: ReadonlySet<string>;
 }
 
-/** No names. */
 const NO_NAMES: StreamNames = { accounts: new Set(), traces: new Set() };
 
 export interface WatchesDependencies {
@@ -38,20 +37,20 @@ export interface WatchesDependencies {
   readonly monotonic: () => MonotonicMs;
 }
 
-/** A watch ends when nobody has asked for so long: one that is polled, and any other. */
+/** A watch ends after this time without a request: a polled one, and any other. */
 const IDLE_MS = 10_000;
 const POLLED_WITHIN_MS = 2000;
 const LOOK_FOR_IDLE_EVERY_MS = 1000;
 
-/** The most watches: the keys of 2 s at 5000 new ones a second. */
+/** The maximum number of watches: the keys of 2 s at 5000 new ones a second. */
 const MOST_WATCHES = 10_000;
 
-/** The keys that clients ask for, each until nobody has asked for it for 2 s, or for 10 s if it was polled. */
+/** The keys of clients' requests, each until 2 s without a request, or 10 s if it was polled. */
 export class Watches {
   readonly #dependencies: WatchesDependencies;
   /** By key, the oldest watch first. */
   readonly #watches = new Map<string, Watch>();
-  /** By the accounts of requests and the traces of answers: whom an event concerns. */
+  /** By the accounts of requests and the traces of answers, to find the watches that an event concerns. */
   readonly #byName = new Map<string, Set<Watch>>();
   readonly #lookForIdle: NodeJS.Timeout;
   #acknowledged = NO_NAMES;
@@ -69,7 +68,7 @@ export class Watches {
     return [...this.#watches.values()];
   }
 
-  /** Those that are subscribed to. */
+  /** The subscribed watches. */
   polled(): readonly Watch[] {
     return this.all().filter(({ isPolled }) => isPolled);
   }
@@ -79,7 +78,7 @@ export class Watches {
     return new Set([...names].flatMap((name) => [...(this.#byName.get(name) ?? [])]));
   }
 
-  /** To be called for each request of a client; those of operations whose answers can be watched are. */
+  /** Call for each request of a client; requests for operations whose answers can be watched are. */
   touch(call: Call, key: string): void {
     if (call.operation.watching === undefined) return;
     const now = this.#dependencies.monotonic();
@@ -96,7 +95,7 @@ export class Watches {
     watch.isRefreshDue = watch.isPolled;
   }
 
-  /** Sets what the newest answer to a key lists. */
+  /** Sets the rows of the newest answer to a key. */
   setListed(watch: Watch, listed: Watchable): void {
     for (const trace of watch.listed.traces) this.#unname(trace, watch);
     for (const trace of listed.traces) this.#name(trace, watch);
@@ -105,8 +104,9 @@ export class Watches {
   }
 
   /**
-   * The names to subscribe to: all hashes of traces, and at most so many accounts. Those of requests come before those
-   * of answers, and those of older watches before those of newer ones, so that polled keys do not displace each other.
+   * The names to subscribe to: all hashes of traces, and at most `maxAddresses` accounts. Accounts of requests come
+   * before those of answers, and those of older watches before those of newer ones, so that polled keys do not displace
+   * each other.
    */
   names(maxAddresses: number): StreamNames {
     const polled = this.polled();
