@@ -39,20 +39,20 @@ import { longestUseMs } from './ton/lifetime.ts';
 import { OperationsInUse } from './ton/operations.ts';
 import { VERSION } from './version.ts';
 
-/** What an app is made of. */
+/** The world of an app; tests replace parts of it. */
 export interface AppDependencies {
   readonly logger: Logger;
-  /** Epoch milliseconds, instead of {@link Clock}: then neither the wall clock nor the time of Redis is followed. */
+  /** Epoch milliseconds, instead of {@link Clock}: then neither the wall clock nor the time of Redis counts. */
   readonly now?: () => number;
-  /** Milliseconds that only go forward, by which durations are measured. */
+  /** Milliseconds that only go forward, for durations. */
   readonly monotonic?: () => number;
   /** The wall clock of this machine, epoch milliseconds. */
   readonly wall?: () => number;
-  /** 0 to 1: jitter and `Retry-After`. */
+  /** 0 to 1, for jitter and `Retry-After`. */
   readonly random?: () => number;
   /** Instead of the system's resolver. */
   readonly askResolver?: AskResolver;
-  /** Where the log goes, which may be full. */
+  /** The destination of the log, which may be full. */
   readonly logOutput?: MetricsDependencies['logOutput'];
 }
 
@@ -64,18 +64,20 @@ export interface Listening {
 
 /** The whole proxy as an object: one process has one, tests have many. */
 export interface App {
-  /** Opens both ports once Redis is connected or has turned out unreachable. Rejects when a port is in use. */
+  /** Opens both ports when Redis is connected or unreachable. Rejects when a port is in use. */
   listen(): Promise<Listening>;
-  /** Asks the indexers whether they are there, with the right key and with blocks: the log says it if not. Never rejects. */
+  /**
+   * Checks whether the indexers are there, accept the key and have blocks; the log reports it if not. Never rejects.
+   */
   askIndexers(): Promise<void>;
   /**
-   * `/readyz` fails from now on, and the public port is drained ({@link PublicServer.drain}), which loses no answer in
+   * From now on `/readyz` fails, and the public port is drained ({@link PublicServer.drain}), which loses no answer in
    * flight. Afterwards everything is closed.
    */
   close(): Promise<void>;
 }
 
-/** The only place where components are built and connected: each once, in the order in which they need each other. */
+/** The only place where components are built and connected: each once, in the order of their dependencies. */
 export async function createApp(dependencies: AppDependencies, settings: Settings): Promise<App> {
   const {
     logger,
@@ -99,7 +101,7 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
     indexers.forget();
     proof?.forget();
     void purges.exchange();
-    // Keys that are still polled are watched anew.
+    // Keys that are still polled are watched again.
     push?.watches.clear();
   };
   const clock = new Clock({ wall, monotonic, onJump: onClockJump });
@@ -249,7 +251,7 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
   });
   return {
     listen: async () => {
-      // Wait for Redis, so that the first requests find what it holds. Both waits end after the connect timeout.
+      // Wait for Redis, so that the first requests find its entries. Both waits end after the connect timeout.
       await redis?.connection.ready();
       await Promise.all([purges.exchange(), indexers.ready()]);
       push?.connection.start();
@@ -264,7 +266,7 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
     askIndexers: indexers.checkHeads,
     close: async () => {
       ready = false;
-      // Load balancers send requests until they next look at /readyz.
+      // Load balancers send requests until their next check of /readyz.
       await publicServer.drain(http.drainTimeout, http.shutdownDelay);
       history.close();
       endGreedyWatch();

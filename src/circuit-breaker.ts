@@ -1,16 +1,16 @@
 import type { MonotonicMs, Ms } from './time-units.ts';
 
-/** How a call ended; `unknown`: in a way that says nothing about who was called. */
+/** How a call ended; `unknown`: in a way that shows nothing about the callee. */
 export type CallResult = 'success' | 'failure' | 'unknown';
 
-/** Ends a call that was let through; to be called exactly once. `retryAfterMs`: see {@link CircuitBreaker}. */
+/** Ends a call that was let through. Call exactly once. `retryAfterMs`: see {@link CircuitBreaker}. */
 export type EndCall = (result: CallResult, retryAfterMs?: Ms) => void;
 
 /** Decides when a closed breaker opens. */
 export interface FailureCount {
-  /** Counts a call; whether the breaker is to open. */
+  /** Counts a call; returns true if the breaker must open. */
   add(key: string, failed: boolean): boolean;
-  /** Whether a call for this key may fail whoever is called, so that another one is the better trial. */
+  /** True if a call for this key may fail at any callee, so that another key is the better trial. */
   hasFailed(key: string): boolean;
   /** Forgets all calls. */
   clear(): void;
@@ -19,11 +19,14 @@ export interface FailureCount {
 export interface CircuitBreakerDependencies {
   readonly now: () => MonotonicMs;
   readonly failures: FailureCount;
-  /** How long it stays open, after so many failed trials in a row; `retryAfterMs` is 0 if nobody asked for a time. */
+  /**
+   * The time for which it stays open, after this number of failed trials in a row; `retryAfterMs` is 0 without a
+   * `Retry-After`.
+   */
   readonly openMs: (failedTrials: number, retryAfterMs: Ms) => Ms;
   /**
-   * For so long after a failed trial, no key that has failed is the next trial: one broken key that is asked for all the
-   * time would keep the breaker open. Then any key is: perhaps no other is asked for. Default 0.
+   * For this time after a failed trial, a key that has failed is not the next trial: one broken key with constant
+   * requests would keep the breaker open. After that any key may be, because there may be no other. Default 0.
    */
   readonly passOverMs?: Ms;
   /** Called when it opens and when it closes; not when a trial fails. */
@@ -36,8 +39,8 @@ export type CircuitTransition = { readonly state: 'open'; readonly openMs: Ms } 
  * A circuit breaker (Nygard, Release It!). Closed, it lets all calls through. Open, it lets none through for a while.
  * Then it is half-open: one call is the trial, whose success closes it and whose failure opens it again.
  *
- * Calls that began before it opened neither close it nor are counted. But who is called may ask to be left alone for
- * `retryAfterMs`, and then it stays open for at least as long.
+ * Calls that began before it opened neither close it nor are counted. But the callee may ask for a pause of
+ * `retryAfterMs`, and then it stays open for at least this long.
  */
 export class CircuitBreaker {
   readonly #dependencies: CircuitBreakerDependencies;
@@ -51,12 +54,12 @@ export class CircuitBreaker {
     this.#dependencies = dependencies;
   }
 
-  /** Whether all calls are let through: it never opened, or its last trial succeeded. */
+  /** True if all calls are let through: it never opened, or its last trial succeeded. */
   get isClosed(): boolean {
     return this.#isClosed;
   }
 
-  /** Whether no call is let through now: it is open, or its trial is under way. */
+  /** True if no call is let through now: it is open, or its trial is under way. */
   get isOpen(): boolean {
     return !this.#isClosed && (this.#trialIsUnderWay || this.retryAfterMs > 0);
   }
@@ -66,7 +69,7 @@ export class CircuitBreaker {
     return this.#isClosed ? 0 : Math.max(0, this.#openUntil - this.#dependencies.now());
   }
 
-  /** Takes the right to make a call for a key now; `undefined` when it is not let through. */
+  /** Takes the right to make a call for a key now; `undefined` if the call is not let through. */
   admit(key = ''): EndCall | undefined {
     if (this.#isClosed) return (result, retryAfterMs) => this.count(key, result, retryAfterMs);
     const { now, failures } = this.#dependencies;
@@ -75,7 +78,7 @@ export class CircuitBreaker {
     return (result, retryAfterMs) => this.#endTrial(key, result, retryAfterMs);
   }
 
-  /** Counts a call that was no trial. */
+  /** Counts a call that was not a trial. */
   count(key: string, result: CallResult, retryAfterMs: Ms = 0): void {
     const { now, failures, onTransition } = this.#dependencies;
     if (!this.#isClosed) {
@@ -89,7 +92,7 @@ export class CircuitBreaker {
     onTransition({ state: 'open', openMs: this.#open(retryAfterMs) });
   }
 
-  /** Lets a trial begin at once if it is open, for any key. */
+  /** Allows an immediate trial if it is open, for any key. */
   tryNow(): void {
     if (!this.#isClosed) this.#dependencies.failures.clear();
     this.#openUntil = Number.NEGATIVE_INFINITY;
@@ -118,7 +121,7 @@ export class CircuitBreaker {
   }
 }
 
-/** Opens a breaker after so many failures in a row. */
+/** Opens a breaker after this number of failures in a row. */
 export class FailuresInARow implements FailureCount {
   readonly #most: number;
   #count = 0;

@@ -1,12 +1,14 @@
 import type { EpochMs, MonotonicMs, Ms } from './time-units.ts';
 
-/** What a clock is built from. */
 export interface ClockDependencies {
   /** The wall clock of this machine: it may be set, forward or back, at any time. */
   readonly wall: () => EpochMs;
   /** May stand still while the machine is suspended. */
   readonly monotonic: () => MonotonicMs;
-  /** Called when the time jumped, forward by more than a second or back by more than 5 ms: earlier instants mean nothing. */
+  /**
+   * Called when the time jumped, forward by more than a second or back by more than 5 ms: earlier instants mean
+   * nothing.
+   */
   readonly onJump: () => void;
 }
 
@@ -14,23 +16,25 @@ export interface ClockDependencies {
 const JUMP_MS = 1000;
 
 /**
- * A larger step back is a jump. Purges allow for as much (`exchange-bans.ts`): an answer that was dated further ahead would
- * not be covered by a purge that came after it.
+ * A larger step back is a jump. Purges allow for this much (`exchange-bans.ts`): a later purge would not cover an
+ * answer that was dated further ahead.
  */
 const FURTHEST_BACK_MS = 5;
 
 const LOOK_AT_WALL_EVERY_MS = 1000;
 
-/** A sample with a shorter round trip is off by half of that at most: it sets the time. */
+/** A sample with a shorter round trip has an error of at most half of it: it sets the time. */
 const QUICK_ROUND_TRIP_MS = 5;
 
 /**
- * The time that all instants are given in: the monotonic clock plus an offset to the epoch, so that setting the wall
- * clock back makes no entry live longer.
+ * The time of all instants: the monotonic clock plus an offset to the epoch, so that setting the wall clock back makes
+ * no entry live longer.
  *
- * - Until a server has answered, the offset is that of the wall clock at the start. The wall clock is looked at each
- *   second: a difference of more than a second means that it was set, or that the machine was suspended.
- * - Each sample of a server's time bounds the offset: server time - receipt <= offset <= server time - sending. The first
+ * - Until a server has answered, the offset is that of the wall clock at the start. The wall clock is compared every
+ *   second:
+ *   a difference of more than a second means that it was set, or that the machine was suspended.
+ * - Each sample of a server's time bounds the offset: server time - receipt <= offset <= server time - sending. The
+ *   first
  *   and each quick sample sets it to the middle, a slow one moves it only to these bounds. While the server does not
  *   answer, the last offset holds, whatever the wall clock shows.
  */
@@ -51,12 +55,14 @@ export class Clock {
   /** With fractions of a millisecond. */
   readonly now = (): EpochMs => this.#dependencies.monotonic() + this.#offsetMs;
 
-  /** How far this clock is ahead of the machine's wall clock. */
+  /** The lead of this clock over the machine's wall clock. */
   get aheadOfWallMs(): Ms {
     return this.now() - this.#dependencies.wall();
   }
 
-  /** Takes a server's time, which was asked for at `sentAt` and has just come. The server is followed from then on. */
+  /**
+   * Takes a server's time, which was requested at `sentAt` and has just arrived. From then on the server's time counts.
+   */
   readonly learn = (serverTime: EpochMs, sentAt: MonotonicMs): void => {
     const receivedAt = this.#dependencies.monotonic();
     const [least, most] = [serverTime - receivedAt, serverTime - sentAt];
@@ -65,7 +71,7 @@ export class Clock {
     this.#setOffset(isSet ? (least + most) / 2 : Math.min(Math.max(this.#offsetMs, least), most));
   };
 
-  /** The wall clock is not looked at after this. */
+  /** Stops comparing with the wall clock. */
   close(): void {
     clearInterval(this.#timer);
   }

@@ -4,7 +4,7 @@ const SAME_SIGNAL_MS = 500;
 // eslint-disable-next-line no-restricted-syntax -- a program calls this before it builds anything
 const monotonic = (): number => performance.now();
 
-/** Calls `end` at the first of these signals. A second one ends the process at once, with status 1. */
+/** Calls `end` at the first of these signals. A second one ends the process immediately, with status 1. */
 export function onEndingSignal(signals: readonly NodeJS.Signals[], end: (signal: NodeJS.Signals) => void): void {
   let endingSince: number | undefined;
   const onSignal = (signal: NodeJS.Signals) => {

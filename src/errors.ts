@@ -7,12 +7,12 @@ import type { Ms } from './time-units.ts';
 /** A way a request can fail. */
 export type ErrorCode = keyof typeof FAILURES;
 
-/** Whether a text, such as the label of a metric, is a code. */
+/** True if a text, such as the label of a metric, is a code. */
 export function isErrorCode(text: string): text is ErrorCode {
   return Object.hasOwn(FAILURES, text);
 }
 
-/** How the indexer can fail a request. */
+/** The failures that the indexer can cause. */
 export const UPSTREAM_FAILURES = (Object.keys(FAILURES) as ErrorCode[]).filter(isUpstreamFailure);
 
 function isUpstreamFailure(code: ErrorCode): code is Extract<ErrorCode, `upstream-${string}`> {
@@ -22,24 +22,24 @@ function isUpstreamFailure(code: ErrorCode): code is Extract<ErrorCode, `upstrea
 /** A longer error body of the indexer is replaced by our own message. */
 export const LONGEST_ERROR_BYTES = 64 * 1024;
 
-/** Details of a failure beside its code and message. */
+/** Details of a failure in addition to its code and message. */
 export interface ErrorDetails {
   readonly cause?: unknown;
-  /** The status the indexer answered with, when it answered. */
+  /** The status of the indexer's answer, if there was one. */
   readonly upstreamStatus?: number | undefined;
-  /** The indexer that failed, where there are several. */
+  /** The indexer that failed, if there are several. */
   readonly indexer?: string | undefined;
-  /** Whether that indexer was known to follow another chain than this process. */
+  /** True if this indexer was known to follow another chain than this process. */
   readonly isOfOtherChain?: boolean;
-  /** Why this proxy did not ask the indexer, in one word: for the log. */
+  /** Why this proxy sent no request to the indexer, in one word for the log. */
   readonly reason?: ShedReason | undefined;
-  /** The indexer's own error body, passed on as it is: `LONGEST_ERROR_BYTES` at most. Only for `upstream-error`. */
+  /** The indexer's own error body, passed on unchanged: at most `LONGEST_ERROR_BYTES`. Only for `upstream-error`. */
   readonly upstreamBody?: Buffer | undefined;
-  /** The indexer's `X-API-Version`, when it sent one. */
+  /** The indexer's `X-API-Version`, if it sent one. */
   readonly apiVersion?: string | undefined;
-  /** Seconds a client should wait before it asks again. */
+  /** The time in seconds after which a client should retry. */
   readonly retryAfterSeconds?: number | undefined;
-  /** The methods that would be accepted. */
+  /** The accepted methods. */
   readonly allow?: string;
   /** The values of `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers-10). */
   readonly rateLimit?: ClientLimit;
@@ -52,9 +52,9 @@ export interface ClientLimit {
 }
 
 /**
- * A failure that a client gets as its answer. Its message is sent to the client, so it never holds a secret or input of
- * another client. It has no stack: making one was a tenth of the CPU time of a shed request (measured), and the code says
- * where it comes from. An unexpected error is its `cause`, which has a stack.
+ * A failure that a client gets as its answer. Its message is sent to the client, so it never contains a secret or input
+ * of another client. It has no stack: making one was a tenth of the CPU time of a shed request (measured), and the code
+ * identifies the place. An unexpected error is its `cause`, which has a stack.
  */
 export class ProxyError extends Error {
   override readonly name = 'ProxyError';
@@ -80,7 +80,7 @@ export class ProxyError extends Error {
     return this.with({ retryAfterSeconds: retryAfterSeconds(FAILURES[this.code].retryAfter, waitMs, chance) });
   }
 
-  /** Whether the indexer was asked (or could not be reached), as opposed to a refusal by this proxy. */
+  /** True if a request was sent to the indexer (or it could not be reached), as opposed to a refusal by this proxy. */
   get wentForward(): boolean {
     return isUpstreamFailure(this.code) || this.details.upstreamStatus !== undefined;
   }
@@ -89,15 +89,15 @@ export class ProxyError extends Error {
 /** The name of a text of a code. */
 type TextName<Code extends ErrorCode> = keyof (typeof FAILURES)[Code]['clientReads'] & string;
 
-/** What goes into a failure beside the words of the registry. */
+/** The variable parts of a failure, in addition to the words of the registry. */
 interface Told<Code extends ErrorCode> extends Omit<ErrorDetails, 'retryAfterSeconds'> {
-  /** Which text of the code; `usual` when absent. */
+  /** The text of the code; `usual` when absent. */
   readonly text?: TextName<Code>;
-  /** What is filled into the text. */
+  /** The values of the text's placeholders. */
   readonly values?: Readonly<Record<string, string | number>>;
-  /** After so long it may be worth asking again; 0, or absent, when that is not known. */
+  /** The time after which a retry may succeed; 0, or absent, when unknown. */
   readonly waitMs?: Ms | undefined;
-  /** 0 to 1, drawn at random where no wait is known; absent for 0. */
+  /** 0 to 1, drawn at random if no wait is known; absent for 0. */
   readonly chance?: number;
 }
 
@@ -118,7 +118,7 @@ export function overloaded(reason: Exclude<ShedReason, 'client-limit'>, chance: 
   return new ProxyError('overloaded', SHED[reason].clientReads, { retryAfterSeconds: seconds, reason });
 }
 
-/** Whether the request may still be passed through after this failure. Then it is counted where its answer is sent. */
+/** True if the request may still be passed through after this failure. Then it is counted when its answer is sent. */
 export function mayBePassedOn(error: unknown): boolean {
   return error instanceof ProxyError && (error.code === 'not-cacheable' || error.code === 'upstream-too-large');
 }

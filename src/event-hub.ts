@@ -12,22 +12,22 @@ export type AppEvent =
   | PurgeEvent
   | StreamEvent
   | ({ readonly name: 'redis-transition' } & RedisTransition)
-  /** Redis, or a node of it, refused something or could not be reached: why. Reported each time. */
+  /** Why Redis, or a node of it, refused something or could not be reached. Reported each time. */
   | { readonly name: 'redis-error'; readonly reason: string }
-  /** The best reason that is known of an outage of Redis has changed. */
+  /** The best known reason for an outage of Redis has changed. */
   | { readonly name: 'redis-reason'; readonly reason: string }
   | { readonly name: 'redis-evicts-nothing'; readonly problem: EvictionProblem }
-  /** All requests come from this address, which forwards those of others and is not trusted. */
+  /** All requests come from this address, which forwards requests of others and is not trusted. */
   | { readonly name: 'proxy-not-trusted'; readonly address: string }
-  /** The trusted proxy at this address names clients in a header alone that is not read. */
+  /** The trusted proxy at this address names clients only in a header that is not read. */
   | { readonly name: 'client-not-named'; readonly address: string; readonly header: string }
-  /** One client had more than half of what waits for the indexer for 10 s; shown as operators may see it. */
+  /** One client had more than half of the backlog for 10 s; its address as operators may see it. */
   | { readonly name: 'greedy-client'; readonly client: string; readonly share: number }
-  /** A request was refused because its client exceeds its limit; shown as operators may see it. */
+  /** A request was refused because its client exceeds its limit; the address as operators may see it. */
   | { readonly name: 'client-limited'; readonly client: string }
-  /** A connection of a client was refused: as many are open as may be. */
+  /** A client's connection was refused: the maximum number is open. */
   | { readonly name: 'connection-refused' }
-  /** A connection to one of our ports could not be accepted, for want of a descriptor, say. */
+  /** A connection to one of our ports could not be accepted, for example without a free descriptor. */
   | { readonly name: 'not-accepted'; readonly cause: unknown }
   /** The limit of open files has no room for `http.maxConnections`. */
   | { readonly name: 'few-open-files'; readonly warning: string }
@@ -35,7 +35,7 @@ export type AppEvent =
   | { readonly name: 'verdict'; readonly summary: string; readonly cause: string; readonly runbook: string }
   /** An entry was evicted from memory while it was fresh. */
   | { readonly name: 'evicted' }
-  /** An answer was served that is less complete than one before. */
+  /** A served answer was less complete than an earlier one. */
   | { readonly name: 'older-answer' }
   /** A body was compressed. */
   | { readonly name: 'compressed' }
@@ -47,22 +47,22 @@ type EventName = AppEvent['name'];
 /** The event of a name. */
 type EventOf<N extends EventName> = Extract<AppEvent, { readonly name: N }>;
 
-/** What is read from events, by their names. */
+/** The values that are read from events, by event name. */
 export type ByEvent<R> = { readonly [N in EventName]?: (event: EventOf<N>) => R };
 
 /**
- * Where the components of one app report what happens. It is built before all of them, so that each gets its `report`
- * and needs no component that is built later.
+ * The place where the components of one app report events. It is built before all of them, so that each gets its
+ * `report` and needs no component that is built later.
  */
 export class EventHub {
   readonly #listeners = new Map<string, ((event: AppEvent) => void)[]>();
 
-  /** Calls the listeners to events of this name, in the order in which they came. Listeners must not throw. */
+  /** Calls the listeners of this event, in the order of their registration. Listeners must not throw. */
   readonly report = (event: AppEvent): void => {
     for (const listener of this.#listeners.get(event.name) ?? []) listener(event);
   };
 
-  /** For an error that no code expects. */
+  /** For an unexpected error. */
   readonly reportBug = (error: unknown): void => this.report({ name: 'bug', error });
 
   /** Listens to the events of a name from now on. */
@@ -71,7 +71,7 @@ export class EventHub {
     this.#listeners.set(name, [...(this.#listeners.get(name) ?? []), listener as (event: AppEvent) => void]);
   }
 
-  /** Listens to the events of several names from now on, with what is read from each. */
+  /** Listens to the events of several names from now on, with the value that is read from each. */
   onEach<R>(readers: ByEvent<R>, listener: (found: R, event: AppEvent) => void): void {
     for (const [name, read] of Object.entries(readers)) {
       // The casts: as above.

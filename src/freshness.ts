@@ -1,55 +1,57 @@
 /**
- * The two instants that decide what an answer is still good for, in epoch milliseconds, and its durations, in whole
- * milliseconds: V8 allocates 16 bytes for each number that is not small and whole. `askedAt <= freshUntil`.
+ * The two instants that decide the use of an answer, in epoch milliseconds, and its durations, in whole milliseconds:
+ * V8 allocates 16 bytes for each number that is not small and whole. `askedAt <= freshUntil`.
  */
 export interface Instants {
-  /** When the indexer was asked: `Age` counts from here, and decides which of two answers is newer. */
+  /** The instant of the request to the indexer: `Age` counts from it, and it decides which of two answers is newer. */
   readonly askedAt: number;
   /** End of the lifetime, which began when the answer was received. */
   readonly freshUntil: number;
-  /** How long after `freshUntil` a stale copy is served at once while one refresh runs (RFC 5861 3). */
+  /** For this time after `freshUntil` a stale copy is served immediately while one refresh runs (RFC 5861 3). */
   readonly staleWhileRevalidate: number;
-  /** How long after `freshUntil` a stale copy is served when the indexer fails or a request is shed (RFC 5861 4). */
+  /**
+   * For this time after `freshUntil` a stale copy is served when the indexer fails or a request is shed (RFC 5861 4).
+   */
   readonly staleIfError: number;
-  /** From the receipt of the answer to `freshUntil`; an entry that is extended lives for this once more. */
+  /** From the receipt of the answer to `freshUntil`; an extended entry lives for this time once more. */
   readonly lifetime: number;
 }
 
 /**
- * How long an answer is kept after its use, to be compared with the next one: if that is less complete, the kept answer is
- * served instead. In milliseconds.
+ * The time for which an answer is kept after its use, to be compared with the next one: if that is less complete, the
+ * kept answer is served instead. In milliseconds.
  */
 export interface Retention {
   readonly afterUse: number;
-  /** The longest time since an indexer gave the answer, in which it is kept after its use. */
+  /** The longest time since the indexer sent the answer for which it is kept after its use. */
   readonly sinceGiven: number;
 }
 
 /**
- * The second reason to serve a kept answer, after its lifetime: no block has shown a transaction of its accounts since it was
- * asked for. Kept in memory alone; {@link Proofs.isProven} (`chain/proofs.ts`) judges it at each look-up.
+ * The second reason to serve a kept answer, after its lifetime: no block has shown a transaction of its accounts since
+ * its request. Kept only in memory; {@link Proofs.isProven} (`chain/proofs.ts`) judges it at each look-up.
  */
 export interface Proof {
-  /** How many blocks had been read when the request was sent that brought the answer: a position, not a time. */
+  /** The number of blocks that had been read when the request for the answer was sent: a position, not a time. */
   readonly askedFrom: number;
-  /** The accounts whose own rows are the answer: raw, in upper case. */
+  /** The accounts whose own rows the answer consists of: raw, in upper case. */
   readonly accounts: readonly string[];
   /** The latest instant at which the answer may be served, by the monotonic clock. */
   readonly until: number;
-  /** The same as a time since it was asked for, in milliseconds: for this long the answer is kept. */
+  /** The same as a time since its request, in milliseconds: the answer is kept for this long. */
   readonly keptMs: number;
 }
 
-/** The parts of an answer that say how long it is kept. */
+/** The parts of an answer that decide how long it is kept. */
 export interface Retained extends Instants {
-  /** How long other caches had the answer before it was received, in whole seconds. */
+  /** The time in whole seconds for which other caches had the answer before it was received. */
   readonly ageValueSeconds: number;
   readonly meta: { readonly retention?: Retention | undefined };
-  /** It is of use for as long as it can be proven. */
+  /** The answer is of use as long as it can be proven. */
   readonly proof: Proof | undefined;
 }
 
-/** What an answer is good for at an instant: the first of these that holds. */
+/** The use of an answer at an instant: the first of these that holds. */
 export type Freshness = 'fresh' | 'stale-while-revalidate' | 'stale-if-error' | 'expired';
 
 /** The freshness at `now` (epoch ms). As `now` grows, it only moves down this list. */
@@ -60,7 +62,7 @@ export function freshnessOf({ freshUntil, staleWhileRevalidate, staleIfError }: 
   return 'expired';
 }
 
-/** The instant after which an answer is neither fresh nor stale: no request is answered from it alone. */
+/** The instant after which an answer is neither fresh nor stale: it no longer answers a request by itself. */
 export function usableUntil({ freshUntil, staleWhileRevalidate, staleIfError }: Instants): number {
   return freshUntil + Math.max(staleWhileRevalidate, staleIfError);
 }

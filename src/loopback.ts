@@ -4,7 +4,7 @@ const loopback = new BlockList();
 loopback.addSubnet('127.0.0.0', 8, 'ipv4');
 loopback.addAddress('::1', 'ipv6');
 
-/** Whether a host, an address or a name, can only be reached from this machine. */
+/** True if a host, an address or a name, can only be reached from this machine. */
 export function isLoopback(host: string): boolean {
   if (isIPv4(host)) return loopback.check(host, 'ipv4');
   return isIPv6(host) ? loopback.check(host, 'ipv6') : host.toLowerCase() === 'localhost';

@@ -1,4 +1,4 @@
-/** The header fields by which some proxies name clients, and that are not read, as they are shown. */
+/** The header fields by which some proxies name clients and that are not read, as they are shown. */
 export const UNREAD_NAMES: Readonly<Record<string, string>> = {
   forwarded: 'Forwarded',
   'x-real-ip': 'X-Real-IP',

@@ -1,11 +1,11 @@
 import type { CallResult } from './circuit-breaker.ts';
 import type { ErrorCode, ProxyError } from './errors.ts';
 
-/** What one request to an indexer came to. */
+/** The outcome of one request to an indexer. */
 export type Outcome =
-  /** An answer to the question, which says that there is something. */
+  /** An answer with data. */
   | 'answered'
-  /** The indexer's own word that there is nothing: its 404, or an empty list. */
+  /** The indexer's own "nothing there": its 404, or an empty list. */
   | 'absent'
   /** Another 4xx. */
   | 'client-error'
@@ -13,55 +13,62 @@ export type Outcome =
   | 'too-large'
   /** 429. */
   | 'rate-limited'
-  /** The indexer does not have the operation, and says so: 501, or a 500 of known words. */
+  /** The indexer reports that it does not have the operation: 501, or a 500 with known words. */
   | 'not-served'
   /** 401 or 403. */
   | 'refused-key'
   | 'redirect'
   /** Another 5xx. */
   | 'failed'
-  /** What the API does not describe: another status or body, the 404 of somebody else, a body that was cut short. */
+  /** An answer outside of the API: another status or body, the 404 of another server, a truncated body. */
   | 'invalid'
   /** No complete answer in time. */
   | 'timeout'
   /** The connection broke after the request was sent, before the head of an answer was read. */
   | 'broken'
-  /** The same of a connection that had been idle: it had answered before, and broke at once and without a byte. */
+  /** The same on a connection that had been idle: it had answered before, and broke soon and without a byte. */
   | 'idle-broken'
-  /** No connection came about: the name, TCP or TLS. */
+  /** No connection could be opened: the name, TCP or TLS. */
   | 'unreachable'
   /** Not sent: this process refused it. */
   | 'refused'
-  /** Nothing is known: it was not needed after all, this process ends, or the client left. */
+  /** Nothing is known: the request was not needed after all, this process ends, or the client left. */
   | 'unknown';
 
-/** What an outcome means: a row of {@link OUTCOMES}. */
+/** The consequences of an outcome: a row of {@link OUTCOMES}. */
 export interface Meaning {
-  /** What clients get where no other request brings an answer and no stale copy may be served. */
+  /** What clients get if no other request brings an answer and no stale copy may be served. */
   readonly client: 'its answer' | ErrorCode;
-  /** Whether that is kept: stored for a lifetime; or `briefly`, for the failure TTL. */
+  /** How it is kept: stored for a lifetime, or `briefly`, for the failure TTL. */
   readonly kept: 'stored' | 'briefly' | 'no';
   /**
-   * Whether it answers at other instances too, through Redis. `own words`: if its body is the indexer's own error. Other
-   * failures may be those of this instance alone: of its key, its route, its proxy.
+   * Whether other instances serve it too, through Redis. `own words`: if its body is the indexer's own error. Other
+   * failures may concern only this instance: its key, its route, its proxy.
    */
   readonly shared: 'yes' | 'own words' | 'no';
-  /** Where it is a failure, see {@link resultIn}: `all`, in all operations of this indexer. `unknown`: it counts nowhere. */
+  /**
+   * Where it counts as a failure, see {@link resultIn}. `all`: in all operations of this indexer. `unknown`: nowhere.
+   */
   readonly failureOf: BreakerKind | 'all' | 'none' | 'unknown';
-  /** What it is to the health of this one of several indexers. One that fails is asked last, not never. */
+  /** Its meaning for the health of this one of several indexers. A failing indexer is used last, not never. */
   readonly health: CallResult;
   /**
-   * Where the request is sent once more. `elsewhere`: to another of several indexers, paid by the budget for retries if no
-   * other is healthy. `anywhere`: also to the only one, paid by that budget. `here`: to the same one, at once, on a new
-   * connection, unpaid. `if doubtful`: to another one that may know better (`fleet/doubt.ts`), unpaid.
+   * Where the request is sent once more. `elsewhere`: to another of several indexers, paid by the budget for retries if
+   * no other is healthy. `anywhere`: also to the only one, paid by this budget. `here`: to the same one, immediately,
+   * on a new connection, unpaid. `if doubtful`: to another one that may know better (`fleet/doubt.ts`), unpaid.
    */
   readonly again: 'nowhere' | 'elsewhere' | 'anywhere' | 'here' | 'if doubtful';
 }
 
-/** A circuit breaker that requests pass: that of operations that are not served, the pause, that of the operation. */
+/**
+ * A circuit breaker that requests pass: that of operations that are not served, the pause, or that of the operation.
+ */
 export type BreakerKind = 'not-served' | 'pause' | 'operation';
 
-/** The one table of what an indexer's answer means. Whoever acts on an outcome reads it, and adds no rule of its own. */
+/**
+ * The one table of the meaning of an indexer's answer. All code that depends on an outcome reads it, and adds no rule
+ * of its own.
+ */
 export const OUTCOMES: Readonly<Record<Outcome, Meaning>> = {
   //             clients get, kept, shared, failure of, health, again
   answered: row('its answer', 'stored', 'yes', 'none', 'success', 'if doubtful'),
@@ -93,7 +100,10 @@ function row(
   return { client, kept, shared, failureOf, health, again };
 }
 
-/** From what shows most of the indexer to what shows least: who answers 429 may stand in front of it. */
+/**
+ * From the breaker whose failure shows most about the indexer to the one that shows least: a 429 may come from a server
+ * in front of it.
+ */
 const FAILURES_OF: readonly Meaning['failureOf'][] = ['none', 'not-served', 'pause', 'operation', 'all'];
 
 /**
@@ -110,20 +120,20 @@ export function resultIn(breaker: BreakerKind, outcome: Outcome): CallResult {
 /** By the code that clients get. */
 const BY_CODE: ReadonlyMap<string, Outcome> = new Map(
   (Object.keys(OUTCOMES) as Outcome[])
-    // These never end a request, or share their code with what does.
+    // These never end a request, or share their code with an outcome that does.
     .filter((outcome) => !['idle-broken', 'client-error'].includes(outcome))
     .map((outcome) => [OUTCOMES[outcome].client, outcome]),
 );
 
 /** The outcome of the request that a failure comes from. */
 export function outcomeOf({ code, details: { upstreamStatus } }: Pick<ProxyError, 'code' | 'details'>): Outcome {
-  // Without a status it was not sent, because the indexer had said so before.
+  // Without a status it was not sent, because the indexer had reported this before.
   if (code === 'not-served' && upstreamStatus === undefined) return 'refused';
   if (code === 'upstream-error' && upstreamStatus !== undefined && upstreamStatus < 500) return 'client-error';
   return BY_CODE.get(code) ?? 'unknown';
 }
 
-/** The outcome of an answer whose status decides alone: its body says nothing more. */
+/** The outcome of an answer whose status decides alone: its body adds nothing. */
 export function outcomeOfStatus(status: number): Outcome | undefined {
   if (status === 401 || status === 403) return 'refused-key';
   if (status === 429) return 'rate-limited';
@@ -131,7 +141,10 @@ export function outcomeOfStatus(status: number): Outcome | undefined {
   return status >= 300 && status < 400 ? 'redirect' : undefined;
 }
 
-/** With these an indexer says what is wrong with the question, as toncache does with 422: they say nothing of the indexer. */
+/**
+ * With these an indexer reports an error in the request, as toncache does with 422: they show nothing about the
+ * indexer.
+ */
 export const CLIENT_MISTAKES: readonly number[] = [400, 414, 422];
 
 /** The outcome of requests that a metric counts by the status of their answers, or by the code of their failures. */

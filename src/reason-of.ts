@@ -1,18 +1,18 @@
-/** What OpenSSL says, with the number of its thread before it and the place in its source behind it. */
+/** An OpenSSL error, with the number of its thread before it and the place in its source after it. */
 const OF_OPENSSL = /^[0-9A-F]+:error:[0-9A-F]+:SSL routines:[^:]*:([^:]+):.*$/s;
 
 /**
- * The end of what is wrong: of a sentence (addresses and versions have dots, too), or where Redis and Node begin to say what
- * to do.
+ * The end of the problem: of a sentence (addresses and versions contain dots, too), or the place where Redis and Node
+ * begin to give advice.
  */
 const SENTENCE_END = /[.!?](?= [A-Z]| script: )|(?=, otherwise the HELLO|; if the root CA)/;
 
-/** What is left of a sentence without an end. */
+/** The length to which a text without an end is cut. */
 const MOST_CHARACTERS = 160;
 
 /**
- * The first sentence, at most 160 characters of it: Redis adds what to do in three more, and the script in which a command
- * failed.
+ * The first sentence, at most 160 characters of it: Redis adds three more with advice, and the script in which a
+ * command failed.
  */
 export function firstSentence(text: string): string {
   const end = SENTENCE_END.exec(text);
@@ -21,8 +21,8 @@ export function firstSentence(text: string): string {
 }
 
 /**
- * The first sentence of the message of the innermost cause of an error, which tells most: undici and Node wrap the system's
- * error. `undefined` where there is none.
+ * The first sentence of the message of the innermost cause of an error, which is the most precise: undici and Node wrap
+ * the system's error. `undefined` without a message.
  */
 export function reasonOf(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined;

@@ -1,16 +1,16 @@
-/** Where one server listens. */
+/** The address of one server. */
 export interface Endpoint {
   readonly host: string;
   readonly port: number;
 }
 
-/** Both are undefined where the URL does not name them. */
+/** Both are undefined if the URL does not contain them. */
 export interface Credentials {
   readonly username: string | undefined;
   readonly password: string | undefined;
 }
 
-/** What a `REDIS_URL` says. The credentials and the database are those of the servers that hold the keys. */
+/** The contents of a `REDIS_URL`. The credentials and the database belong to the servers that hold the keys. */
 export type RedisAddress = Credentials & {
   /** At least one: the server itself, some nodes of the Cluster, or the sentinels. */
   readonly endpoints: readonly Endpoint[];
@@ -43,8 +43,8 @@ const SCHEMES = {
 const SENTINEL_PARAMETERS = ['name', 'sentinelUsername', 'sentinelPassword'];
 
 /**
- * Reads a URL of the schemes `redis`, `rediss`, `redis-cluster` and `redis-sentinel`. Throws an error that says what is
- * accepted and repeats nothing of the text, which may hold a password.
+ * Reads a URL of the schemes `redis`, `rediss`, `redis-cluster` and `redis-sentinel`. Throws an error that names what
+ * is accepted and repeats nothing of the text, which may contain a password.
  */
 export function parseRedisUrl(text: string): RedisAddress {
   const { scheme, userinfo, hosts, path, query } = partsOf(text);
@@ -69,7 +69,7 @@ export function parseRedisUrl(text: string): RedisAddress {
   return { topology, tls, ...common };
 }
 
-/** The URL for people: scheme, hosts and path, without the credentials and the query. Throws as `parseRedisUrl` does. */
+/** The URL for people: scheme, hosts and path, without the credentials and the query. Throws like `parseRedisUrl`. */
 export function describeRedisUrl(text: string): string {
   const { scheme, hosts, path } = partsOf(text);
   return `${scheme}://${hosts}${path}`;
@@ -126,7 +126,7 @@ function sentinelOf(parameters: URLSearchParams) {
   return { primaryName, sentinelCredentials };
 }
 
-/** A user that is named without a password gets an empty one: that user accepts any (`nopass`). */
+/** A user without a password gets an empty one: such a user accepts any (`nopass`). */
 function credentials(username: string, password: string): Credentials {
   return { username: username || undefined, password: password || (username ? '' : undefined) };
 }

@@ -1,9 +1,12 @@
 import { closeSync, openSync } from 'node:fs';
 
-/** What the system says where descriptors, buffers, memory or local ports are used up. */
+/** The system's errors when descriptors, buffers, memory or local ports are used up. */
 const SHORTAGES = new Set(['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM', 'EADDRNOTAVAIL', 'EAI_MEMORY']);
 
-/** Whether an error says that this machine lacks something, and so nothing about the host that was called; of several, all. */
+/**
+ * True if an error shows that this machine lacks a resource, and therefore nothing about the host; of several errors,
+ * all of them.
+ */
 export function isShortage(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   if (error instanceof AggregateError) return error.errors.length > 0 && error.errors.every(isShortage);
@@ -11,8 +14,8 @@ export function isShortage(error: unknown): boolean {
 }
 
 /**
- * The system's error if this process can open no file now; otherwise `undefined`. A look-up of a name needs one, and says
- * "no such name" without.
+ * The system's error if this process can open no file now; otherwise `undefined`. A look-up of a name needs a file, and
+ * reports "no such name" without one.
  */
 export function shortageOfFiles(): unknown {
   try {

@@ -1,4 +1,4 @@
 import { readFileSync } from 'node:fs';
 
-/** The version of toncache, as in its package.json, which lies beside `src` and beside `dist`. */
+/** The version of toncache, from its package.json, which is next to `src` and next to `dist`. */
 export const VERSION: string = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')).version;

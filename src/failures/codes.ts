@@ -1,29 +1,26 @@
 import type { RetryAfterRule } from './retry-after.ts';
 
-/** What is said of a way in which a request can fail. */
+/** One way in which a request can fail. */
 interface Failure {
-  /** The status that its client gets. */
+  /** The status that the client gets. */
   readonly status: number;
   readonly retryAfter: RetryAfterRule;
-  /** What the verdict and the log say of it. `{indexer}` stands for its name, or for "the indexer". */
+  /** The words of the verdict and the log. `{indexer}` stands for its name, or for "the indexer". */
   readonly operatorReads: string;
-  /**
-   * The texts that clients get, by what brought the failure about; `usual` if nothing else is said. What stands in braces is
-   * filled in.
-   */
+  /** The texts that clients get, by cause; `usual` is the default. Placeholders are in braces. */
   readonly clientReads: Readonly<Record<'usual', string>> & Readonly<Record<string, string>>;
 }
 
 /**
- * Every way a request can fail, in one closed list. Nobody else words a failure, or says which status it has. A text says
- * what happened, to what, and what would be accepted; docs/incidents.md has the same texts.
+ * Every way a request can fail, in one closed list. No other place words a failure, or decides its status. A text
+ * states what happened, to what, and what would be accepted; docs/incidents.md has the same texts.
  */
 export const FAILURES = {
   'invalid-request': {
     status: 422,
     retryAfter: 'none',
     operatorReads: 'clients send parameters that are not accepted',
-    // What is wrong and what is accepted is said by the parser of the parameters, which knows both.
+    // The parser of the parameters states what is wrong and what is accepted, because it knows both.
     clientReads: { usual: '{issues}' },
   },
   'bad-request': {
@@ -85,7 +82,8 @@ export const FAILURES = {
     operatorReads: 'clients request paths that are not served',
     clientReads: { usual: 'nothing is served at this path' },
   },
-  // No 404 within the API: wallets read that as "nothing there". With a status of the indexer it said so itself.
+  // Not a 404 within the API: wallets read that as "nothing there". With a status of the indexer, the indexer itself
+  // reported it.
   'not-served': {
     status: 501,
     retryAfter: 'none',
@@ -98,7 +96,7 @@ export const FAILURES = {
         'only {operations} and what lies below {prefixes} are served here; PASSTHROUGH_PREFIXES (passThrough.prefixes) names more',
     },
   },
-  // A request for a further operation whose answers are not cached; passed through where that is on.
+  // A request for a further operation whose answers are not cached; passed through if that is on.
   'not-cacheable': {
     status: 501,
     retryAfter: 'none',
@@ -107,7 +105,7 @@ export const FAILURES = {
       usual: '{operation} is not cached so: {issues}; PASSTHROUGH=on passes such a request through',
       parameter:
         '{operation} is cached with these parameters alone: {parameters}; PASSTHROUGH=on passes such a request through',
-      // What `explain` says where that is on.
+      // The text of `explain` if pass-through is on.
       passed: '{operation} is not cached so: {issues}; this instance passes such a request through',
       'parameter-passed':
         '{operation} is cached with these parameters alone: {parameters}; this instance passes such a request through',
@@ -128,7 +126,7 @@ export const FAILURES = {
       streams: 'too many streams of one client: {most} at once are accepted',
     },
   },
-  // Why, and what is said of it: see SHED.
+  // For the reasons and their texts see SHED.
   overloaded: {
     status: 503,
     retryAfter: 'the wait, or 1 to 3 s',
@@ -207,7 +205,7 @@ export const FAILURES = {
     operatorReads: '{indexer} cannot be reached',
     clientReads: { usual: 'the indexer cannot be reached' },
   },
-  // Never sent: in the log it is the number that nginx has for a client that left.
+  // Never sent: the log uses nginx's number for a client that disconnected.
   'client-closed-request': {
     status: 499,
     retryAfter: 'none',

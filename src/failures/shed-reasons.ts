@@ -1,15 +1,15 @@
 import { FAILURES } from './codes.ts';
 
-/** What is said of a reason for which a load is not sent to the indexer. */
+/** One reason for which a load is not sent to the indexer. */
 interface Shed {
   readonly clientReads: string;
-  /** As that of a failure. */
+  /** As for a failure. */
   readonly operatorReads: string;
 }
 
 const { overloaded, 'too-many-requests': limited } = FAILURES;
 
-/** A reason that says no more to an operator than that there are too many requests. */
+/** A reason for which operators only read that there are too many requests. */
 const crowded = (what: string): Shed => ({
   clientReads: `${overloaded.clientReads.usual}: ${what}`,
   operatorReads: overloaded.operatorReads,
@@ -25,11 +25,11 @@ export const SHED = {
     clientReads: 'circuit breaker open: the indexer is failing',
     operatorReads: '{indexer} fails, and its circuit breaker is open',
   },
-  /** The client's time was over before the indexer was asked. */
+  /** The client's time ended before a request could be sent. */
   deadline: crowded('the deadline passed before the request could be sent'),
   /** The wait in the backlog would be longer than the client's patience. */
   'expected-wait': crowded('the wait for the indexer would be too long'),
-  /** The indexer answered 429 for this key, or this path of what is passed through. */
+  /** The indexer answered 429 for this key, or this passed-through path. */
   'key-paused': {
     clientReads: 'the indexer asked for a pause for this request (429)',
     operatorReads: '{indexer} answers 429 for one key or path',
@@ -50,9 +50,9 @@ export const SHED = {
     clientReads: FAILURES['upstream-rate-limited'].clientReads.usual,
     operatorReads: '{indexer} asked for a pause (429)',
   },
-  /** The backlog holds as many requests as it may, or as many answers are passed through. */
+  /** The backlog is full, or the maximum number of answers is being passed through. */
   'queue-full': crowded('too many requests wait for the indexer'),
-  /** The wait for a turn of the rate would be, or became, longer than the client's patience. */
+  /** The wait for a reservation of the rate would be, or became, longer than the client's patience. */
   'rate-limit': {
     clientReads: 'the rate limit of the indexer is used up',
     operatorReads: 'the rate limit of {indexer} is used up',
@@ -66,10 +66,10 @@ export const SHED = {
 /** Why a load was not sent to the indexer. */
 export type ShedReason = keyof typeof SHED;
 
-/** Whether a text, such as the label of a metric, is a reason. */
+/** True if a text, such as the label of a metric, is a reason. */
 export function isShedReason(text: string): text is ShedReason {
   return Object.hasOwn(SHED, text);
 }
 
-/** All of them, in the order in which the metric lists them. */
+/** All reasons, in the order in which the metric lists them. */
 export const SHED_REASONS = Object.keys(SHED) as readonly ShedReason[];

@@ -2,8 +2,8 @@
 const GREATEST_SECONDS = 2 ** 31;
 
 /**
- * How long caches on the way have had an answer, in whole seconds: its `Age`, of which the first of several values counts,
- * and one that is no number is ignored (RFC 9111 5.1). 0 where there is none.
+ * The time for which caches on the way have had an answer, in whole seconds: its `Age`. The first of several values
+ * counts, and a value that is not a number is ignored (RFC 9111 5.1). 0 without one.
  */
 export function ageValueSeconds(header: string | undefined): number {
   const [first = ''] = (header ?? '').split(',', 1);

@@ -12,9 +12,9 @@ import type { ConnectedRequest, Connection } from './connection.ts';
 export interface RawAnswer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
-  /** Empty where the status decides alone ({@link outcomeOfStatus}). May be a slice of a read chunk. */
+  /** Empty if the status decides alone ({@link outcomeOfStatus}). May be a slice of a read chunk. */
   readonly body: Buffer;
-  /** The first bytes of a body that is not kept, if they came soon. */
+  /** The first bytes of a body that is not kept, if they arrived soon. */
   readonly words?: Buffer;
 }
 
@@ -29,8 +29,8 @@ export interface ReadAnswerDependencies {
 }
 
 /**
- * Resolves when a request may be sent once more, on a new connection; with `false` if it may not be. `isWanted`: whether
- * somebody still waits for its answer.
+ * Resolves when a request may be sent once more, on a new connection; with `false` if it may not. `isWanted`: true
+ * while somebody waits for its answer.
  */
 export type MayRepeat = (isWanted: () => boolean) => Promise<boolean>;
 
@@ -38,10 +38,10 @@ export type MayRepeat = (isWanted: () => boolean) => Promise<boolean>;
 const monotonic = (): MonotonicMs => performance.now();
 
 const NO_BYTES = Buffer.alloc(0);
-/** The first bytes of a body that is not kept are waited for this long. */
+/** The wait for the first bytes of a body that is not kept. */
 const WORDS_WITHIN_MS: Ms = 100;
 
-/** The most that is read and discarded of a body that is not needed, to keep its connection. */
+/** The maximum that is read and discarded of an unneeded body, to keep its connection. */
 const MOST_DISCARDED_BYTES = 128 * 1024;
 
 /** A connection that breaks later than this after a request was sent was not closed for being idle. */
@@ -75,17 +75,17 @@ class AnswerReader implements ConnectedRequest {
   /** Absent until the request is sent. */
   #controller: Dispatcher.DispatchController | undefined;
   #sentAt: MonotonicMs = 0;
-  /** Whether it was sent on a connection that others were sent on before, and no byte came back yet. */
+  /** True if it was sent on a connection that had been used before, and no byte has come back yet. */
   #mayMeetIdleEnd = false;
-  /** Whether it met the end of an idle connection, so that it is sent on a new one alone. */
+  /** True if it met the end of an idle connection, so that it is sent only on a new one. */
   #isRepeated = false;
-  /** Whether it has closed an idle connection, instead of which there is to be a new one. */
+  /** True if it has closed an idle connection that a new one shall replace. */
   #isReplacing = false;
   #givenUp: ProxyError | undefined;
   #wordsTimer: NodeJS.Timeout | undefined;
   #status = 0;
   #headers: IncomingHttpHeaders = {};
-  /** The chunks of the body as they come; absent for a body that is not needed, and once the answer has ended. */
+  /** The chunks of the body; absent for an unneeded body, and once the answer has ended. */
   #body: Buffer[] | undefined;
   #bytes = 0;
 
@@ -166,26 +166,27 @@ class AnswerReader implements ConnectedRequest {
     this.#fail(outcome === 'invalid' ? cutShort(cause) : unanswered(cause, outcome === 'unreachable'));
   }
 
-  /** Sends it once more, on a new connection: others of the pool may be idle and end in the same way. */
+  /** Sends it once more, on a new connection: other connections of the pool may be idle and end in the same way. */
   #repeat(connection: Connection, cause: Error): void {
     const { mayRepeat } = this.#dependencies;
     this.#isRepeated = true;
     if (mayRepeat === undefined) {
-      // At once, and by the client that had the connection: it has none now and no other request, so it makes a new one.
+      // Immediately, and by the same client: it has neither a connection nor another request now, so it opens a new
+      // connection.
       this.sendBy(connection);
       return;
     }
     this.#controller = undefined;
     void mayRepeat(() => this.#givenUp === undefined).then((may) => {
       if (this.#givenUp !== undefined) return;
-      // That client may have another request meanwhile.
+      // This client may have another request in the meantime.
       if (may) this.sendBy(this.#pool);
       else this.#fail(unanswered(cause, false));
     });
   }
 
   #fail(error: ProxyError): void {
-    // Where the status decides alone, no word of the body is missed but for operators.
+    // If the status decides alone, the words of the body matter only to operators.
     if (this.#wordsTimer !== undefined) this.#resolveWith(NO_BYTES);
     this.#reject(error);
     this.#end();
@@ -224,7 +225,7 @@ class AnswerReader implements ConnectedRequest {
   }
 }
 
-/** One chunk is not copied here: whoever keeps it copies it. */
+/** A single chunk is not copied here: callers that keep it copy it. */
 function joined([first = NO_BYTES, ...others]: readonly Buffer[]): Buffer {
   return others.length === 0 ? first : Buffer.concat([first, ...others]);
 }
@@ -252,7 +253,7 @@ export async function decoded(body: Buffer, encoding: string, maxBodyBytes: numb
   }
 }
 
-/** There was no complete answer within the time. */
+/** There was no complete answer in time. */
 export function timedOut(cause?: unknown): ProxyError {
   return failure('upstream-timeout', { cause });
 }
@@ -262,14 +263,14 @@ function tooLarge(maxBodyBytes: number): ProxyError {
   return failure('upstream-too-large', { values: { bytes: maxBodyBytes } });
 }
 
-/** The head of an answer came, but not all of its body. */
+/** The head of an answer arrived, but not all of its body. */
 function cutShort(cause: unknown): ProxyError {
   return failure('upstream-invalid', { text: 'cut-short', cause });
 }
 
 /**
- * The failure for an error that came before the head of an answer. `isUnsent`: no connection came about. A shortage of this
- * machine is overload here, and no failure of the indexer.
+ * The failure for an error before the head of an answer. `isUnsent`: no connection could be opened. A shortage of this
+ * machine is overload here, and not a failure of the indexer.
  */
 export function unanswered(cause: unknown, isUnsent: boolean): ProxyError {
   if (isShortage(cause)) return overloaded('sockets', 0).with({ cause });

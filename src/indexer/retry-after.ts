@@ -1,8 +1,8 @@
 import type { EpochMs, Ms } from '../time-units.ts';
 
 /**
- * The time that a `Retry-After` asks for (RFC 9110 10.2.3: seconds, or a date after `now`): more than 0, and without a
- * bound. `undefined` when it asks for none.
+ * The time in a `Retry-After` (RFC 9110 10.2.3: seconds, or a date after `now`): more than 0, without a bound.
+ * `undefined` without a valid time.
  */
 export function retryAfterMs(header: string | undefined, now: EpochMs): Ms | undefined {
   if (header === undefined) return undefined;

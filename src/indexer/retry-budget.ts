@@ -5,11 +5,11 @@ export interface RetryBudgetDependencies {
 }
 
 export interface RetryBudgetOptions {
-  /** A retry is paid for by so many calls. */
+  /** This number of calls pays for a retry. */
   readonly callsARetry: number;
-  /** The most calls that can be saved up. */
+  /** The maximum number of saved calls. */
   readonly mostCalls: number;
-  /** The calls that are saved up at the start. */
+  /** The number of saved calls at the start. */
   readonly calls: number;
   /** One retry in this time is free. */
   readonly freeEveryMs: Ms;
@@ -18,7 +18,7 @@ export interface RetryBudgetOptions {
 /** One retry for ten calls, up to ten retries saved up, and one retry a second in any case. */
 export const RETRIES: RetryBudgetOptions = { callsARetry: 10, mostCalls: 100, calls: 0, freeEveryMs: 1000 };
 
-/** One hedge for twenty calls, up to twenty hedges saved up, as they are at the start. */
+/** One hedge for twenty calls, up to twenty hedges saved up, which is also the number at the start. */
 export const HEDGES: RetryBudgetOptions = {
   callsARetry: 20,
   mostCalls: 400,
@@ -27,8 +27,8 @@ export const HEDGES: RetryBudgetOptions = {
 };
 
 /**
- * Limits how often a call may be sent a second time, to a part of the calls. So an indexer that fails everything, or has
- * become slow, does not get twice the requests.
+ * Limits second tries to a part of the calls. So an indexer that fails everything, or has become slow, does not get
+ * twice the requests.
  */
 export class RetryBudget {
   readonly #now: () => MonotonicMs;
@@ -43,12 +43,12 @@ export class RetryBudget {
     this.#calls = options.calls;
   }
 
-  /** To be called once for every call, not for its retry. */
+  /** Call once for every call, not for its retry. */
   countCall(): void {
     this.#calls = Math.min(this.#options.mostCalls, this.#calls + 1);
   }
 
-  /** Whether a call may be sent again; `true` uses up a retry. */
+  /** Returns true if a call may be sent again, and uses up a retry. */
   tryTake(): boolean {
     const { callsARetry, freeEveryMs } = this.#options;
     const now = this.#now();

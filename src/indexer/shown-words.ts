@@ -1,17 +1,20 @@
 import { constants, gunzipSync } from 'node:zlib';
 
-/** So much of a body is looked at, and so much of its words is shown. */
+/** This much of a body is read, and this much of its words is shown. */
 const [READ_BYTES, SHOWN_CHARACTERS] = [4096, 100];
 
 /** Long enough for a key, an account or a hash. */
 const LONG_PARTS = /[\p{L}\p{N}_+/=-]{24,}/gu;
 
-/** What a terminal or a page would not show as it is: control characters, and those that change the direction. */
+/**
+ * Characters that a terminal or a page would not show unchanged: control characters, and those that change the
+ * direction.
+ */
 const UNSHOWN = /[\p{C}\p{Z}\s]+/gu;
 
 /**
- * The words of an answer that is an error, as operators may see them: its `error`, `message` or `detail` if it is JSON, else
- * its first characters, at most 100, without secrets. `undefined` where there are none. Never throws.
+ * The words of an error answer, as operators may see them: its `error`, `message` or `detail` if it is JSON, otherwise
+ * its first characters, at most 100, without secrets. `undefined` without words. Never throws.
  */
 export function shownWords(body: Buffer, encoding: string | undefined, secrets: readonly string[]): string | undefined {
   const text = unpacked(body.subarray(0, READ_BYTES), encoding);
@@ -24,7 +27,7 @@ export function shownWords(body: Buffer, encoding: string | undefined, secrets: 
   return [...cleaned].slice(0, SHOWN_CHARACTERS).join('') || undefined;
 }
 
-/** The text of what has come of a body; empty where it is packed in another way than gzip. */
+/** The text of the received part of a body; empty for an encoding other than gzip. */
 function unpacked(body: Buffer, encoding: string | undefined): string {
   const name = encoding?.trim().toLowerCase() ?? '';
   if (name === '' || name === 'identity') return body.toString();

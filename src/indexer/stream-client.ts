@@ -12,13 +12,13 @@ import { type ForwardRequest, MAX_HEAD_BYTES } from './upstream-client.ts';
 export interface StreamClientDependencies {
   readonly names: Names;
   readonly now: () => EpochMs;
-  /** `http:` or `https:`. Its path takes the place of `/api` in targets. */
+  /** `http:` or `https:`. Its path replaces `/api` in targets. */
   readonly baseUrl: URL;
-  /** How long a connection may take to open, and a TLS handshake as much again. */
+  /** The timeout of opening a connection, and of a TLS handshake in addition. */
   readonly timeoutMs: Ms;
 }
 
-/** An answer whose bytes are still to come: of a stream, for as long as it is open. */
+/** An answer whose bytes are still to come: those of a stream, while it is open. */
 export type StreamAnswer = {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
@@ -32,8 +32,8 @@ export type StreamAnswer = {
 const API = '/api';
 
 /**
- * Opens streams of the Streaming API for clients, each on a connection of its own, which ends with it. Undici neither shows
- * the answer that refuses an Upgrade, nor can its bodies be read without a pause.
+ * Opens streams of the Streaming API for clients, each on its own connection, which ends with it. Undici does not show
+ * the answer that refuses an Upgrade, and its bodies cannot be read without a pause.
  */
 export class StreamClient {
   readonly #dependencies: StreamClientDependencies;
@@ -47,9 +47,9 @@ export class StreamClient {
   }
 
   /**
-   * Sends a request as it is and resolves when the head of its answer is there. Whoever gets it reads all that comes, without
-   * a pause. Rejects with a `ProxyError` (`upstream-unreachable`, `upstream-reset`, `upstream-invalid`, or `overloaded` where
-   * this machine lacks something) or with the signal's reason.
+   * Sends a request unchanged and resolves when the head of its answer is there. The caller reads all data without a
+   * pause. Rejects with a `ProxyError` (`upstream-unreachable`, `upstream-reset`, `upstream-invalid`, or `overloaded`
+   * if this machine lacks a resource) or with the signal's reason.
    */
   readonly forward = (asked: ForwardRequest): Promise<StreamAnswer> => {
     const { now, baseUrl } = this.#dependencies;
@@ -91,7 +91,7 @@ export class StreamClient {
       resolve({ ...answer(response), isUpgraded: true, body: socket });
     });
     sending.on('error', (cause) => reject(signal.aborted ? signal.reason : unanswered(cause, !isConnected)));
-    // Without a connection a request that is aborted says nothing.
+    // Without a connection, an aborted request emits nothing.
     signal.addEventListener('abort', () => reject(signal.reason), { once: true });
     sending.end(body);
     return promise;

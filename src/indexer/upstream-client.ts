@@ -19,29 +19,32 @@ export interface UpstreamClientDependencies {
   readonly names: Names;
   /** The indexer's address, without `/api/v3`. */
   readonly baseUrl: URL;
-  /** Sent as `X-Api-Key` when given. */
+  /** Sent as `X-Api-Key` if given. */
   readonly apiKey: string | undefined;
   /** From sending a request to the last byte of its answer. */
   readonly timeoutMs: Ms;
   readonly maxConnections: number;
-  /** The most connections for pass-through. These are apart, because clients that read slowly hold them. */
+  /**
+   * The maximum number of connections for pass-through. They are separate, because clients that read slowly hold them.
+   */
   readonly maxForwardConnections: number;
   /** The largest body that is read, before and after decompression. */
   readonly maxBodyBytes: number;
   /**
-   * How long an idle connection is kept: shorter than the indexer keeps it, or a request may meet a closing connection.
+   * The time for which an idle connection is kept: shorter than the indexer's, otherwise a request may meet a closing
+   * connection.
    */
   readonly keepAliveMs: Ms;
-  /** After this long a connection is replaced, so that a changed DNS record is followed. */
+  /** After this time a connection is replaced, so that a changed DNS record takes effect. */
   readonly connectionLifetimeMs: Ms;
   /**
-   * Takes the right to send a request once more, on a new connection, after it met the end of an idle one. Absent where the
-   * rate is not limited: then it is sent at once.
+   * Takes the right to send a request once more, on a new connection, after it met the end of an idle one. Absent
+   * without a rate limit: then it is sent immediately.
    */
   readonly mayRepeat?: MayRepeat | undefined;
-  /** Called with the change in the number of bytes that are kept of incomplete answers. */
+  /** Called with the change in the number of bytes kept of incomplete answers. */
   readonly onReading: (change: number) => void;
-  /** Called with each request that was sent, or could not be. */
+  /** Called for each request that was sent, or could not be sent. */
   readonly report: (event: UpstreamEvent) => void;
 }
 
@@ -50,11 +53,11 @@ export interface UpstreamRequest {
   readonly operation: string;
   readonly query: Pairs;
   readonly headers: Pairs;
-  /** Whether this process asks for the head for itself: no client waits for the answer. */
+  /** True for this process's own head poll: no client waits for the answer. */
   readonly isForHead?: true;
 }
 
-/** What the indexer answered, whatever the status. */
+/** An answer of the indexer, with any status. */
 export interface UpstreamAnswer {
   readonly status: number;
   readonly contentType: string | undefined;
@@ -66,17 +69,17 @@ export interface UpstreamAnswer {
   readonly ageValueSeconds: number;
   /** Absent where it was not sent. */
   readonly cacheStatus?: string | undefined;
-  /** Complete and decompressed; empty where the status decides alone. */
+  /** Complete and decompressed; empty if the status decides alone. */
   readonly body: Buffer;
   readonly askedAt: EpochMs;
   readonly receivedAt: number;
 }
 
-/** What an indexer says with an error, for operators. */
+/** The words of an indexer's error, for operators. */
 export interface IndexerWords {
   /** See {@link shownWords}. */
   readonly words: string | undefined;
-  /** For how long it wants not to be asked, though less may be kept. */
+  /** The pause that it demands, though less may be kept. */
   readonly retryAfterMs: Ms | undefined;
 }
 
@@ -88,9 +91,9 @@ export interface ForwardRequest {
   /** In the flat form. */
   readonly headers: readonly string[];
   readonly body: Buffer | undefined;
-  /** Whether it asks to go on with WebSocket on its connection. Only streams do. */
+  /** True if it asks to continue with WebSocket on its connection. Only streams do. */
   readonly isUpgrade?: boolean | undefined;
-  /** Aborts the request and its answer; then its reason is thrown. */
+  /** Aborts the request and its answer, which then fail with its reason. */
   readonly signal: AbortSignal;
 }
 
@@ -119,14 +122,14 @@ export type UpstreamEvent = {
 /** Its requests are reported as one operation. */
 const PASS_THROUGH: ReportedRequest = { operation: 'passThrough' };
 
-/** What is reported of a request. */
+/** The reported part of a request. */
 type ReportedRequest = Pick<UpstreamRequest, 'operation' | 'isForHead'>;
 
 function reported({ operation, isForHead }: ReportedRequest): ReportedRequest {
   return isForHead === undefined ? { operation } : { operation, isForHead };
 }
 
-/** Gateways add cookies, policies and timings: undici's default of 16 KiB is too little. */
+/** Gateways add cookies, policies and timings: undici's default of 16 KiB is too small. */
 export const MAX_HEAD_BYTES = 64 * 1024;
 
 // eslint-disable-next-line no-restricted-syntax -- what is measured is a socket, which has no other clock
@@ -146,7 +149,10 @@ export class UpstreamClient {
   readonly #forwardPool: Pool;
   readonly #basePath: string;
   readonly #fixedHeaders: readonly string[];
-  /** Why connections of the second pool did not come about: undici fails what waited for one with the same error. */
+  /**
+   * Errors of connections of the second pool that could not be opened: undici fails all requests that waited for one
+   * with the same error.
+   */
   readonly #unsent = new WeakSet<Error>();
   #closed = false;
 
@@ -164,9 +170,9 @@ export class UpstreamClient {
 
   /**
    * Sends one request and reads its answer to the end. Throws a {@link ProxyError}: `upstream-timeout`,
-   * `upstream-unreachable`, `upstream-reset`, `upstream-too-large`, or `upstream-invalid` for a body that was cut short
-   * or does not decompress; `overloaded` if this machine has no descriptor, port or memory for it; `shutting-down` once the
-   * client is closed. `atMostMs`: a shorter timeout for this request.
+   * `upstream-unreachable`, `upstream-reset`, `upstream-too-large`, or `upstream-invalid` for a body that was truncated
+   * or does not decompress; `overloaded` if this machine has no descriptor, port or memory for it; `shutting-down` once
+   * the client is closed. `atMostMs`: a shorter timeout for this request.
    */
   async fetch(request: UpstreamRequest, atMostMs = Number.POSITIVE_INFINITY): Promise<UpstreamAnswer> {
     const { now, maxBodyBytes, onReading, mayRepeat } = this.#dependencies;
@@ -209,7 +215,7 @@ export class UpstreamClient {
   }
 
   /**
-   * Sends a request as it is and returns when the head of its answer is there. `UPSTREAM_TIMEOUT` bounds the wait for
+   * Sends a request unchanged and returns when the head of its answer is there. `UPSTREAM_TIMEOUT` bounds the wait for
    * the head and every pause of the body. Throws a {@link ProxyError} or the signal's reason.
    */
   async forward({ method, target, headers, body, signal }: ForwardRequest): Promise<ForwardedAnswer> {
@@ -235,7 +241,7 @@ export class UpstreamClient {
     } catch (cause) {
       if (signal.aborted) {
         const { reason } = signal;
-        // The wait began before the request was sent, so it mostly ends before undici's own timeout.
+        // The wait began before the request was sent, so it usually ends before undici's own timeout.
         throw isTimeout(reason) ? this.#failed(PASS_THROUGH, startedAt, reason) : reason;
       }
       const isOverdue = cause instanceof errors.HeadersTimeoutError;
@@ -292,14 +298,14 @@ export class UpstreamClient {
   }
 }
 
-/** Whether an answer with this status has words for operators: a 404 is an answer. */
+/** True if an answer with this status has words for operators: a 404 is an answer. */
 const isError = (status: number): boolean => status >= 400 && status !== 404;
 
-/** Whether an answer is not of the API at all: that of a web server, in its place. */
+/** True if an answer does not belong to the API at all: a web server sent it in the indexer's place. */
 const isForeign = (status: number, body: Buffer): boolean =>
   status === 200 && body.length > 0 && body[0] !== '{'.charCodeAt(0);
 
-/** Of several lines of one name the first, or all with `separator` between them. */
+/** Of several lines of one name the first, or all joined by `separator`. */
 function header({ headers }: Pick<RawAnswer, 'headers'>, name: string, separator?: string): string | undefined {
   const value = headers[name];
   if (!Array.isArray(value)) return value;
@@ -310,7 +316,7 @@ function isTimeout(error: unknown): boolean {
   return error instanceof ProxyError && error.code === 'upstream-timeout';
 }
 
-/** This process closed the connection, which says nothing about the indexer. */
+/** This process closed the connection, which shows nothing about the indexer. */
 function shuttingDown(cause: unknown): ProxyError {
   return failure('shutting-down', { cause });
 }

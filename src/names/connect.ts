@@ -3,27 +3,27 @@ import { isShortage } from '../shortage.ts';
 import type { Ms } from '../time-units.ts';
 import type { Names } from './names.ts';
 
-/** As RFC 8305, section 5, recommends. */
+/** Recommended by RFC 8305, section 5. */
 const NEXT_ATTEMPT_MS: Ms = 250;
 
-/** Where to connect to, and how long that may take with the look-up. */
+/** The host to connect to, and the timeout including the look-up. */
 export interface Destination {
   readonly host: string;
   readonly port: number;
   readonly timeoutMs: Ms;
 }
 
-/** A connection that is open, and the address that it was made to. */
+/** An open connection, and its address. */
 export interface Connected {
   readonly socket: Socket;
   readonly address: string;
 }
 
 /**
- * Connects to a host by its name. Its addresses are tried as RFC 8305 has it: when an attempt has failed or is 250 ms old,
- * the next one begins, those under way go on, and the first connection counts. (Node gives up an attempt after 250 ms, and
- * so never reaches a host that is further away.) Where remembered addresses fail, the resolver is asked once more, so that
- * no request pays for an address that has changed. Rejects with the error of the resolver or of the connections.
+ * Connects to a host by its name. Its addresses are tried as in RFC 8305: when an attempt has failed or is 250 ms old,
+ * the next one begins, earlier attempts continue, and the first connection counts. (Node gives up an attempt after 250
+ * ms, and so never reaches a host that is further away.) If remembered addresses fail, the resolver is asked once more,
+ * so that no request fails because of a changed address. Rejects with the error of the resolver or of the connections.
  */
 export function connectByName(names: Names, destination: Destination): Promise<Connected> {
   return new Connecting(names, destination).connected;
@@ -34,7 +34,7 @@ class Connecting {
   readonly #to: Destination;
   readonly #outcome = Promise.withResolvers<Connected>();
   readonly #deadline: NodeJS.Timeout;
-  /** By the addresses that were tried. */
+  /** By tried address. */
   readonly #failures = new Map<string, Error>();
   /** With their addresses. */
   readonly #underWay = new Map<Socket, string>();

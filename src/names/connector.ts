@@ -3,12 +3,12 @@ import type { Ms } from '../time-units.ts';
 import { connectByName } from './connect.ts';
 import type { Names } from './names.ts';
 
-/** As undici has it for connections of its own. */
+/** The same as for undici's own connections. */
 const KEEP_ALIVE_PROBE_MS: Ms = 60_000;
 
 /**
- * How undici connects to a host by its name, plain or with TLS: the `connect` of a `Pool` or an `Agent`. A connection may
- * take `timeoutMs` to open, and a TLS handshake as much again.
+ * How undici connects to a host by its name, plain or with TLS: the `connect` of a `Pool` or an `Agent`. `timeoutMs` is
+ * the timeout of opening a connection, and of a TLS handshake in addition.
  */
 export function connectorBy(names: Names, timeoutMs: Ms): buildConnector.connector {
   const secure = buildConnector({ allowH2: false, timeout: timeoutMs });
@@ -19,7 +19,7 @@ export function connectorBy(names: Names, timeoutMs: Ms): buildConnector.connect
     connectByName(names, { host: hostname, port, timeoutMs }).then(
       ({ socket, address }) => {
         const ready: buildConnector.Callback = (...outcome) => {
-          // The certificate of another host says, too, that the address is not right any more.
+          // The certificate of another host also shows that the address is no longer right.
           if (outcome[0] === null) names.worked(hostname, address);
           else names.failed(hostname, address);
           done(...outcome);

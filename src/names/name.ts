@@ -10,31 +10,31 @@ export interface NameDependencies {
 
 /** The addresses of a name, one or more. */
 export interface FoundAddresses {
-  /** The one that last worked comes first, the others in the order of the resolver. */
+  /** The address that last worked comes first, the others in the order of the resolver. */
   readonly addresses: readonly LookupAddress[];
-  /** Whether an earlier look-up found them: they may have changed since. */
+  /** True if an earlier look-up found them: they may have changed since. */
   readonly isRemembered: boolean;
 }
 
-/** Addresses that were found so long ago are used without a question. */
+/** Addresses up to this age are used without a look-up. */
 const FRESH_MS: Ms = 5000;
 
-/** Up to this age they are used while a look-up is under way: so a changed address is followed within 10 s. */
+/** Up to this age they are used while a look-up is under way: so a changed address takes effect within 10 s. */
 const FOLLOWED_MS: Ms = 10_000;
 
-/** How long a look-up may take before older addresses are used instead. A resolver nearby answers within 10 ms. */
+/** After this time of a look-up, older addresses are used instead. A resolver nearby answers within 10 ms. */
 const PATIENCE_MS: Ms = 50;
 
 /** Addresses of this age are still used while the resolver is slow or fails. */
 const LAST_GOOD_MS: Ms = 300_000;
 
-/** The resolver's answer is that there is no such name, or that it has no address. */
+/** The resolver's answers for a name that does not exist, or has no address. */
 const NO_SUCH_NAME = ['ENOTFOUND', 'ENODATA'];
 
 /**
- * What is known of one name: at most one look-up is under way, and its answer is for all who ask meanwhile. The last good
- * addresses outlive a resolver that is slow or fails, but neither its "no such name" nor a connection to them that fails:
- * another host may have them by then.
+ * The addresses of one name. At most one look-up is under way, and its answer serves all concurrent callers. The last
+ * good addresses outlive a resolver that is slow or fails. They do not outlive its "no such name", nor a failed
+ * connection to them: another host may have them by then.
  */
 export class Name {
   readonly #dependencies: NameDependencies;
@@ -58,7 +58,7 @@ export class Name {
     if (ageMs <= LAST_GOOD_MS) {
       const patienceMs = Math.max(0, startedAt + PATIENCE_MS - this.#dependencies.now());
       await Promise.race([found.catch(() => {}), sleep(patienceMs)]);
-      // They may have been forgotten meanwhile.
+      // They may have been forgotten in the meantime.
       if (this.#ageMs <= LAST_GOOD_MS) return { addresses: this.#addresses, isRemembered: this.#ageMs > FOLLOWED_MS };
     }
     return found;
@@ -70,23 +70,23 @@ export class Name {
     this.#addresses = this.#inOrder(this.#addresses);
   }
 
-  /** A connection to this address failed: it is not used again until the resolver names it again. */
+  /** A connection to this address failed: it is not used until the resolver returns it again. */
   failed(address: string): void {
     if (this.#best === address) this.#best = undefined;
     this.#addresses = this.#addresses.filter((each) => each.address !== address);
   }
 
-  /** No connection could be made. */
+  /** No connection could be opened. */
   forget(): void {
     this.#addresses = [];
   }
 
-  /** A connection was lost, perhaps because the name has moved: the resolver is asked before the next one. */
+  /** A connection was lost, perhaps because the name has moved: the resolver is asked before the next connection. */
   doubt(): void {
     this.#foundAt = Math.min(this.#foundAt, this.#dependencies.now() - FOLLOWED_MS - 1);
   }
 
-  /** Since the addresses were found; infinite where there are none. */
+  /** Since the addresses were found; infinite without addresses. */
   get #ageMs(): Ms {
     return this.#addresses.length === 0 ? Number.POSITIVE_INFINITY : this.#dependencies.now() - this.#foundAt;
   }

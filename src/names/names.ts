@@ -16,17 +16,17 @@ export interface NamesDependencies {
   readonly now: () => MonotonicMs;
 }
 
-/** RFC 6761, section 6.3: the resolver need not be asked. */
+/** RFC 6761, section 6.3: no look-up is needed. */
 const LOCALHOST: readonly LookupAddress[] = [
   { address: '127.0.0.1', family: 4 },
   { address: '::1', family: 6 },
 ];
 
 /**
- * The addresses of all hosts that this process connects to. Each look-up of the system takes one of the few threads that
- * libuv has for them, for as long as the resolver is silent: 10 s and more. So a name is looked up once for all connections
- * of some seconds, and a name that hangs takes one thread. Names come from the settings, and from what a Redis Cluster or
- * sentinels say of their nodes: they are few, and none is forgotten.
+ * The addresses of all hosts that this process connects to. Each look-up of the system occupies one of libuv's few
+ * threads until the resolver answers: 10 s and more. So one look-up of a name serves all connections of some seconds,
+ * and a name that hangs occupies one thread. Names come from the settings, and from a Redis Cluster or sentinels: they
+ * are few, and none is forgotten.
  */
 export class Names {
   readonly #dependencies: NamesDependencies;
@@ -64,7 +64,7 @@ export class Names {
       else if (all === true) done(null, fitting);
       else done(null, first.address, first.family);
     };
-    // Once all promises of this tick have settled: whoever gets the socket by one of them can still watch it.
+    // After all promises of this tick have settled: the caller that gets the socket by one of them can still watch it.
     this.find(host).then(
       (found) => process.nextTick(answer, found),
       (error: NodeJS.ErrnoException) => process.nextTick(done, error, ''),
@@ -72,11 +72,11 @@ export class Names {
   };
 
   /**
-   * Learns what becomes of a connection that uses {@link lookup}; to be called as soon as it is being made. `readyEvent`:
-   * when the handshake is over, that of TLS included.
+   * Learns the result of a connection that uses {@link lookup}. Call as soon as the connection is being opened.
+   * `readyEvent`: the event at the end of the handshake, including that of TLS.
    */
   watch(socket: Socket, readyEvent: 'connect' | 'secureConnect'): void {
-    // Comes once for each address, and never where the host is an address itself.
+    // Emitted once for each address, and never if the host is an address itself.
     socket.once('lookup', (_error, _address, _family, host: string) => {
       const name = this.#nameOf(host);
       let error: unknown;
@@ -104,7 +104,7 @@ export class Names {
 
   #lookUp(host: string): Promise<LookupAddress[]> {
     const { promise, resolve, reject } = Promise.withResolvers<LookupAddress[]>();
-    // The hint is that of `net.connect`: no IPv6 where no network has it.
+    // The hint is that of `net.connect`: no IPv6 without an IPv6 network.
     this.#dependencies.askResolver(host, { all: true, hints: ADDRCONFIG }, (error, addresses) => {
       if (error !== null) reject(shortageOfFiles() ?? error);
       else if (addresses.length === 0) reject(notFound(host));
@@ -114,7 +114,7 @@ export class Names {
   }
 }
 
-/** As the system knows them, for programs that are no app. */
+/** The addresses by the system's resolver, for programs that are not an app. */
 export function systemNames(): Names {
   // eslint-disable-next-line no-restricted-syntax -- programs that are no app have no composition root
   return new Names({ askResolver: lookup, now: performance.now.bind(performance) });

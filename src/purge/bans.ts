@@ -7,14 +7,14 @@ export const EVERY_ENTRY = '*';
 /** Clocks differ by less than this: an instant further ahead comes from a wrong clock. */
 export const FURTHEST_AHEAD_MS = 60_000;
 
-/** What a purge leaves behind: entries with this tag that were asked for up to `at` are purged. */
+/** The effect of a purge: entries with this tag that were requested up to `at` are purged. */
 export interface Ban {
   /** Such as `seqno:7`; see {@link EVERY_ENTRY}. */
   readonly tag: string;
   readonly at: EpochMs;
 }
 
-/** What bans are compared with: an entry, by the instant at which it was asked for. */
+/** An entry as bans see it, by the instant of its request. */
 export type Bannable = Pick<Instants, 'askedAt'>;
 
 export interface BansDependencies {
@@ -22,7 +22,7 @@ export interface BansDependencies {
 }
 
 /**
- * The bans that this process knows (Varnish's word): of each tag the latest purge. A purge searches for no keys: an
+ * The bans that this process knows (Varnish's word): the latest purge of each tag. A purge searches for no keys: an
  * entry is compared with the bans whenever it is read or stored. Instants are only raised, so bans may be learned
  * repeatedly and in any order, and all instances come to know the same.
  */
@@ -31,7 +31,7 @@ export class Bans {
   readonly #atByTag = new Map<string, EpochMs>();
   #newestAt: EpochMs = 0;
   #latestAskedAt: EpochMs = 0;
-  /** Entries that no ban covers. Without this, each hit on a key of a hundred tags would cost microseconds. */
+  /** Entries that no ban covers. Without this set, each hit on a key with a hundred tags would cost microseconds. */
   #untouched = new WeakSet<Bannable>();
 
   constructor(dependencies: BansDependencies) {
@@ -39,8 +39,8 @@ export class Bans {
   }
 
   /**
-   * The instant of a new purge: now, but not before the last known entry was asked for, because the clock may have been
-   * set back a little since.
+   * The instant of a new purge: now, but not before the last known entry was requested, because the clock may have been
+   * set back slightly since.
    */
   nextAt(): EpochMs {
     const now = this.#dependencies.now();
@@ -52,7 +52,7 @@ export class Bans {
     return this.#atByTag.get(tag) ?? 0;
   }
 
-  /** Learns a ban; returns whether it is later than the known one of its tag. */
+  /** Learns a ban; returns true if it is later than the known one of its tag. */
   raise({ tag, at }: Ban): boolean {
     if (!(at > this.atOf(tag))) return false;
     this.#atByTag.set(tag, at);
@@ -70,15 +70,15 @@ export class Bans {
     return entry;
   }
 
-  /** Entries with these tags that were asked for up to here are purged; 0 when none are. */
+  /** Entries with these tags that were requested up to this instant are purged; 0 without a purge. */
   purgedUntil(tags: readonly string[]): EpochMs {
     if (this.#atByTag.size === 0) return 0;
     return Math.max(this.atOf(EVERY_ENTRY), ...tags.map((tag) => this.atOf(tag)));
   }
 
   /**
-   * Forgets bans that are older than `keptMs`. Dates those of a clock that was far ahead back to `now`: they would purge
-   * what is asked for long after the purge.
+   * Forgets bans that are older than `keptMs`. Sets bans of a clock that was far ahead back to `now`: they would purge
+   * answers requested long after the purge.
    */
   trim(now: EpochMs, keptMs: Ms): void {
     for (const { tag, at } of this.all()) {

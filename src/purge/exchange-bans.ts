@@ -2,31 +2,31 @@ import { firstSentence } from '../reason-of.ts';
 import type { EpochMs, Ms } from '../time-units.ts';
 import { type Ban, FURTHEST_AHEAD_MS } from './bans.ts';
 
-/** Runs a script in Redis. Settles within the command timeout, and at once while there is no connection. */
+/** Runs a script in Redis. Settles within the command timeout, and immediately while there is no connection. */
 export type RunScript = (script: string, keys: readonly string[], args: readonly string[]) => Promise<unknown>;
 
 /**
- * How far the clock of an instance may be ahead of Redis' time: an entry that it asks for just before a purge is dated
- * so long after it. The sum of half a quick round trip (`clock.ts`: 2.5 ms), the drift until the next quick sample (1 ms in
- * 10 s at 100 ppm), and the fraction of a millisecond that is cut off when a purge is dated (below 1 ms).
+ * The largest lead of an instance's clock over Redis' time: an entry requested just before a purge may be dated this
+ * much after it. The sum of half a quick round trip (`clock.ts`: 2.5 ms), the drift until the next quick sample (1 ms
+ * in 10 s at 100 ppm), and the fraction of a millisecond that is cut off when a purge is dated (below 1 ms).
  */
 const CLOCK_MARGIN_MS = 5;
 
-/** An instance counts for so long after an exchange: four times as long as until its next one. */
+/** An instance counts for this time after an exchange: four times the interval between exchanges. */
 const INSTANCE_COUNTS_MS = 2000;
 
 /**
  * One exchange with the bans in Redis: a sorted set of tags by their instants, and `changed`, the time of the last
- * change. KEYS: that set, and the one of instances by their last exchange. ARGV: how long bans are kept, `new` or `known`,
- * the `changed` that was last seen, who asks (empty: no instance), then tag and instant of each sent ban. Returns: Redis'
- * time, why a ban could not be written (or nothing), `changed` (empty for an empty set), tag and instant of the sent ban
- * if it is new, else of all bans if they have changed, then how many instances there are, or an error. Each call names its
- * command and its key literally, as some services of Redis demand.
+ * change. KEYS: that set, and the set of instances by their last exchange. ARGV: how long bans are kept, `new` or
+ * `known`, the last seen `changed`, the name of the caller (empty: not an instance), then tag and instant of each sent
+ * ban. Returns: Redis' time, why a ban could not be written (or nothing), `changed` (empty for an empty set), tag and
+ * instant of the sent ban if it is new, otherwise of all bans if they have changed, then the number of instances, or an
+ * error. Each call names its command and its key literally, as some Redis services require.
  *
- * A new ban is dated by Redis' time, with a margin for clocks that differ. A known one, which Redis lost or never got,
- * keeps its instant: what was asked for after it is not purged.
+ * A new ban is dated by Redis' time, with a margin for clocks that differ. A known ban, which Redis lost or never got,
+ * keeps its instant: answers requested after it are not purged.
  *
- * Both sets expire when all that they hold counts no more, in case that no instance is left to trim them.
+ * Both sets expire when nothing in them counts any more, in case no instance is left to trim them.
  */
 const EXCHANGE = `
 local is_new, seen = ARGV[2] == 'new', ARGV[3]
@@ -66,12 +66,12 @@ redis.pcall('ZREMRANGEBYSCORE', KEYS[2], '-inf', whole(now - ${INSTANCE_COUNTS_M
 local instances = redis.pcall('ZCARD', KEYS[2])
 return { string.format('%.3f', time[1] * 1000 + time[2] / 1000), failure, changed, bans, instances }`;
 
-/** Where bans are in Redis, and who exchanges them. */
+/** The keys of bans in Redis, and the instance that exchanges them. */
 export interface BansInRedis {
   /** In one slot of a Cluster. */
   readonly keys: { readonly bans: string; readonly instances: string };
   readonly keptMs: Ms;
-  /** The name under which it counts as an instance; empty for what is none. */
+  /** The name under which it counts as an instance; empty if it is not one. */
   readonly instance: string;
 }
 
@@ -82,9 +82,12 @@ interface Exchanged {
   /** Why a ban could not be written; `undefined` when all were. */
   readonly failure: string | undefined;
   readonly changed: string;
-  /** The sent ban if it is new, else all bans if `changed` differs from what was seen. */
+  /** The sent ban if it is new, otherwise all bans if `changed` differs from the last seen one. */
   readonly bans: readonly Ban[];
-  /** How many instances have exchanged bans in the last {@link INSTANCE_COUNTS_MS}; `undefined` where Redis did not say. */
+  /**
+   * The number of instances that have exchanged bans in the last {@link INSTANCE_COUNTS_MS}; `undefined` if Redis did
+   * not return it.
+   */
   readonly instances: number | undefined;
 }
 
@@ -117,7 +120,7 @@ function isText(value: unknown): value is string | Buffer {
   return typeof value === 'string' || Buffer.isBuffer(value);
 }
 
-/** Without `changed`, and without those that a Redis that takes no writes still holds from a clock far ahead. */
+/** Without `changed`, and without bans from a clock far ahead that a read-only Redis still holds. */
 function bansIn(flat: readonly unknown[], now: EpochMs): Ban[] {
   const bans: Ban[] = [];
   for (let index = 0; index + 1 < flat.length; index += 2) {

@@ -11,64 +11,66 @@ import { type BansInRedis, exchangeBans, type RunScript } from './exchange-bans.
 export type PurgeEvent =
   /** This instance was asked to purge. `notReached`: why Redis did not accept the ban, if it did not. */
   | ({ readonly name: 'purged'; readonly notReached: string | undefined } & Omit<PurgeRequest, 'tag'>)
-  /** Other instances have purged: so many bans were new here. */
+  /** Other instances have purged: this many bans were new here. */
   | { readonly name: 'purges-followed'; readonly bans: number }
   /** Why bans could not be exchanged, each time. */
   | { readonly name: 'redis-error'; readonly reason: string }
-  /** Whether the bans of other instances can be read from Redis while it is connected. Reported when it changes. */
+  /** True if the bans of other instances can be read from Redis while it is connected. Reported on each change. */
   | { readonly name: 'purges-available'; readonly available: boolean; readonly reason: string | undefined };
 
 /** The result of a purge. This process is purged in any case. */
 export interface PurgeOutcome {
-  /** Entries that were asked for up to then are purged. */
+  /** Entries requested up to this instant are purged. */
   readonly at: EpochMs;
-  /** Why Redis did not accept the ban, which is sent again until it does; `undefined` when it did. */
+  /** Why Redis did not accept the ban, which is sent again until it does; `undefined` if it did. */
   readonly notReached: string | undefined;
-  /** How many instances apply it, this one among them; `undefined` where that is not known. */
+  /** The number of instances that apply it, including this one; `undefined` if unknown. */
   readonly instances: number | undefined;
 }
 
 export interface PurgesDependencies extends BansDependencies {
-  /** Where instances share their bans. Without Redis a purge only reaches this process. */
+  /** Absent without Redis: then a purge only reaches this process. */
   readonly runScript: RunScript | undefined;
-  /** Called with the tag of each purge that is news here: no entry with it from before is of use any more. */
+  /** Called with the tag of each purge that is new here: earlier entries with it are useless now. */
   readonly onPurged: (tag: string) => void;
   readonly monotonic: () => MonotonicMs;
-  /** Called with Redis' time, at each answer of Redis, and with the instant at which it was asked. */
+  /** Called with Redis' time at each of its answers, and with the instant of the request. */
   readonly onServerTime: (time: EpochMs, sentAt: MonotonicMs) => void;
   readonly report: (event: PurgeEvent) => void;
   /** Where bans are in Redis. */
   readonly keys: BansInRedis['keys'];
-  /** The longest time in which an entry can be of use. Bans are kept for an hour longer, and for 25 h at least. */
+  /** The longest time for which an entry can be of use. Bans are kept for an hour longer, and for at least 25 h. */
   readonly usableMs: Ms;
 }
 
-/** So each purge is known to all instances within a second, including the way to Redis and back. */
+/** All instances know each purge within a second, including the way to Redis and back. */
 const EXCHANGE_EVERY_MS = 500;
 
-/** Instances of one Redis may differ in their lifetimes: bans are kept for longer than this in any case. */
+/** Instances on one Redis may differ in their lifetimes: bans are kept for longer than this in any case. */
 const SHORTEST_USABLE_MS = 24 * 60 * 60 * 1000;
 
 /** For clocks that differ, and for loads under way. */
 const KEPT_LONGER_MS = 60 * 60 * 1000;
 
-/** A purge that is dated further ahead than this was dated by a wrong clock, and its instant is not waited for. */
+/**
+ * A purge that is dated further ahead than this was dated by a wrong clock, and the call does not wait for its instant.
+ */
 const LONGEST_WAIT_MS = 1000;
 
-/** No `changed` that Redis can answer with. */
+/** A `changed` that Redis never returns. */
 const NOTHING_SEEN = '-';
 
 /**
- * Purges by tag, applied to entries when these are used, and shared among instances: every instance sends its purges to
- * Redis, and reads all bans when they have changed. What it knows and Redis lacks is sent again, so neither a lost reply
- * nor a Redis that lost its data loses a ban.
+ * Purges by tag, applied to entries on use, and shared among instances. Every instance sends its purges to Redis, and
+ * reads all bans when they have changed. It sends a known ban again if Redis lacks it, so neither a lost reply nor a
+ * Redis that lost its data loses a ban.
  */
 export class Purges {
   readonly bans: Bans;
   readonly #dependencies: PurgesDependencies;
   readonly #store: BansInRedis;
   readonly #timer: NodeJS.Timeout | undefined;
-  /** The `changed` of the bans when they were last read, if Redis lacked none of those that are known here. */
+  /** The `changed` of the bans at the last read, if Redis lacked none of the bans that are known here. */
   #seen = NOTHING_SEEN;
   #isConnected = false;
   #isCurrent: boolean;
@@ -86,33 +88,33 @@ export class Purges {
   }
 
   /**
-   * Whether all bans are known that Redis had half a second ago. While this is false, Redis may hold entries that are
-   * purged without this process knowing it, and must not be used.
+   * True if all bans are known that Redis had half a second ago. While this is false, Redis may hold purged entries
+   * without this process knowing it, and must not be used.
    */
   get isCurrent(): boolean {
     return this.#isCurrent;
   }
 
   /**
-   * How many instances exchange bans, this one among them, when Redis last said so; 1 without Redis. Those that have ended
-   * count for 2 s more.
+   * The number of instances that exchange bans, including this one, by Redis' last answer; 1 without Redis. Ended
+   * instances count for 2 s more.
    */
   get instances(): number {
     return this.#instances;
   }
 
-  /** To be called when Redis was connected, or the connection was lost or could not be made. */
+  /** Call when Redis was connected, or the connection was lost or could not be opened. */
   readonly onRedisTransition = ({ state }: { readonly state: 'connected' | 'disconnected' }): void => {
     this.#isConnected = state === 'connected';
     this.#isCurrent = false;
-    // Perhaps this is another server, or the same one with older data: read all that it holds, and send what it lacks.
+    // This may be another server, or the same one with older data: read all of its bans, and send those that it lacks.
     this.#seen = NOTHING_SEEN;
     void this.exchange();
   };
 
   /**
-   * Purges here at once, then everywhere. Resolves when this clock has passed the instant of the purge: what this process
-   * asks for from then on is not covered, so it is stored. Never rejects.
+   * Purges here immediately, then everywhere. Resolves when this clock has passed the instant of the purge: answers
+   * that this process requests from then on are not covered, so they are stored. Never rejects.
    */
   readonly purge = async ({ selector, value, tag }: PurgeRequest): Promise<PurgeOutcome> => {
     const { runScript, now, report } = this.#dependencies;
@@ -128,8 +130,8 @@ export class Purges {
   };
 
   /**
-   * Reads the bans of others, and sends what Redis lacks; called every half second. Without Redis it forgets old bans, and is
-   * to be called when the clock has jumped. Never rejects.
+   * Reads the bans of others, and sends those that Redis lacks; called every half second. Without Redis it forgets old
+   * bans; then call it when the clock has jumped. Never rejects.
    */
   async exchange(): Promise<void> {
     const { runScript, now, report } = this.#dependencies;
@@ -149,7 +151,7 @@ export class Purges {
     }
   }
 
-  /** Redis is not asked after this. */
+  /** No request goes to Redis after this. */
   close(): void {
     clearInterval(this.#timer);
   }
@@ -160,10 +162,13 @@ export class Purges {
     return isNews;
   }
 
-  /** Sends a new ban. Returns why Redis did not accept it, if it did not, and how many instances it reaches. Never rejects. */
+  /**
+   * Sends a new ban. Returns why Redis did not accept it, if it did not, and the number of instances that it reaches.
+   * Never rejects.
+   */
   async #send(runScript: RunScript | undefined, tag: string) {
     if (runScript === undefined) return { failure: undefined, instances: 1 };
-    // The next time, all bans are read: if Redis does not have this one then, it is sent again.
+    // The next exchange reads all bans: if Redis does not have this one then, it is sent again.
     this.#seen = NOTHING_SEEN;
     try {
       return await this.#exchangeOnce(runScript, 'new', [{ tag, at: this.bans.atOf(tag) }]);
@@ -172,7 +177,10 @@ export class Purges {
     }
   }
 
-  /** Returns why Redis did not accept the sent bans, if it did not, who has exchanged bans, and those that it is seen to lack. */
+  /**
+   * Returns why Redis did not accept the sent bans, if it did not, the instances that have exchanged bans, and the bans
+   * that Redis lacks.
+   */
   async #exchangeOnce(runScript: RunScript, as: 'new' | 'known', sent: readonly Ban[]) {
     const { monotonic, onServerTime, report } = this.#dependencies;
     const seen = this.#seen;

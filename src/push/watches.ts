@@ -123,20 +123,20 @@ export class Watches {
     return this.#acknowledged;
   }
 
-  /** The server sends the events of these names from now on, and of no others. */
+  /** From now on the server sends the events of these names, and no others. */
   acknowledge(names: StreamNames): void {
     const added = names.accounts.difference(this.#acknowledged.accounts);
     this.#acknowledged = names;
     for (const watch of this.naming(added)) watch.changedAt = this.#dependencies.now();
   }
 
-  /** The connection is lost, and nothing is announced any more. */
+  /** The connection is lost, and no change is announced any more. */
   lost(): void {
     this.#acknowledged = NO_NAMES;
     for (const watch of this.all()) watch.changedAt = this.#dependencies.now();
   }
 
-  /** Ends all watches. Keys that are still polled will be watched anew. */
+  /** Ends all watches. Keys that are still polled are watched again. */
   clear(): void {
     this.#watches.clear();
     this.#byName.clear();
@@ -147,7 +147,7 @@ export class Watches {
     clearInterval(this.#lookForIdle);
   }
 
-  /** What was asked for before does not count: events may have come meanwhile that nobody heeded. */
+  /** Earlier answers do not count: events may have come in the meantime without any effect. */
   #begin(call: Call, key: string, usedAt: number): void {
     const watch: Watch = {
       call,
