@@ -19,16 +19,16 @@ export function finalityOfAccountPage({ transactions }: JsonObject): Finality<'a
   return isPage ? { answerClass: 'live', rule: 'accountLive' } : undefined;
 }
 
-/** A page is more complete by its newest transaction, then by its number of rows, then by its oldest one. */
+/** A page is more complete by its newest transaction first, then by its number of rows, then by its oldest one. */
 export function completenessOfAccountPage({ transactions }: JsonObject): AnswerCompleteness {
   const lts = rowsOf(transactions)?.map(({ lt }) => lt) ?? [];
   return { order: orderOfPage(lts), rank: 1, hashes: [], tentativeHashes: [] };
 }
 
 /**
- * What a page shows of the transactions of its account. `undefined` if a row is not final, or one is missing between two of
- * them: each names the transaction before it, and rounds are committed out of order. So is it for a full page in ascending
- * order, which newer transactions are no part of.
+ * The transactions of its account that a page shows. `undefined` if a row is not final, or a row between two others is
+ * missing: each row names the previous transaction, and rounds are committed out of order. Also `undefined` for a full
+ * page in ascending order, which does not contain newer transactions.
  */
 export function evidenceOfAccountPage(request: CanonicalRequest, body: JsonObject): Evidence | undefined {
   const rows = rowsOf(body['transactions']);
@@ -57,7 +57,7 @@ function isNextBefore({ previousLt }: PageRow, older: PageRow | undefined): bool
   return older === undefined || previousLt === older.lt;
 }
 
-/** The rows of a page; `undefined` if one of them is not final, or lacks what every transaction has. */
+/** The rows of a page; `undefined` if one of them is not final, or lacks a field that every transaction has. */
 function rowsOf(transactions: unknown): readonly PageRow[] | undefined {
   if (transactions === null) return [];
   if (!Array.isArray(transactions)) return undefined;

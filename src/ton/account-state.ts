@@ -12,8 +12,8 @@ import { notCached, onlyAccount } from './parameters.ts';
 import { tagsOfParameters } from './tags.ts';
 
 /**
- * Always sent. The body shows neither names nor metadata, but the indexer reads both, and fails where it cannot. With these
- * headers it does not, and the body is the same byte for byte.
+ * Always sent. The body contains neither names nor metadata, but the indexer reads both, and fails if it cannot. With
+ * these headers it does not read them, and the body is byte for byte the same.
  */
 const WITHOUT_NAMES: Pairs = [
   ['X-No-Address-Book', 'true'],
@@ -44,7 +44,7 @@ function lastLtIn(body: JsonObject): bigint | undefined {
   return readLt(body['last_transaction_lt']);
 }
 
-/** What the operations have in common that answer with the state of one account. */
+/** The common part of the operations that answer with the state of one account. */
 export const ACCOUNT_STATE = {
   schema,
   finality: finalityOfState,

@@ -1,8 +1,9 @@
 import { type Pairs, pairs } from './canonical-request.ts';
 
 /**
- * The action types that a request names, as they are sent. One word means the same in the header and in the query, and is sent in the header. Several words, and a word that a
- * header cannot carry unchanged (empty, outer spaces, a comma), are sent in the query.
+ * The action types in a request, in the form that is sent. One word means the same in the header and in the query, and
+ * is sent in the header. Several words, and a word that a header cannot carry unchanged (empty, outer spaces, a comma),
+ * are sent in the query.
  */
 export function actionsInput(
   version: string | undefined,

@@ -10,11 +10,11 @@ export const ACCEPTED_ADDRESS =
 
 /**
  * Reads any spelling of an account address (TEP-2) and returns the one canonical form, `workchain:64 UPPERCASE HEX`,
- * which the indexer itself uses in answers; `undefined` for a text that is no address. Bounceable, non-bounceable and
- * testnet-only forms name the same account.
+ * which the indexer itself uses in answers; `undefined` for a text that is not an address. Bounceable, non-bounceable
+ * and testnet-only forms name the same account.
  */
 export function parseAddress(text: string): string | undefined {
-  // A space can never be part of an address: it was a `+` that a form decoder turned into a space.
+  // A space is never part of an address: it was a `+` that a form decoder turned into a space.
   const spelling = text.replaceAll(' ', '+');
   const raw = RAW.exec(spelling);
   if (raw !== null) {
@@ -24,7 +24,7 @@ export function parseAddress(text: string): string | undefined {
   return USER_FRIENDLY.test(spelling) ? parseUserFriendly(Buffer.from(spelling, 'base64')) : undefined;
 }
 
-/** Whether a text would be an address if its checksum were right: most likely it was mistyped or cut. */
+/** True if a text would be an address with the right checksum: most likely it was mistyped or cut. */
 export function hasWrongChecksum(text: string): boolean {
   const spelling = text.replaceAll(' ', '+');
   const bytes = USER_FRIENDLY.test(spelling) ? Buffer.from(spelling, 'base64') : undefined;

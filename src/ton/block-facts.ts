@@ -16,17 +16,17 @@ export interface ListedBlock {
   readonly at: number;
 }
 
-/** What an answer about blocks shows to who follows them. */
+/** The facts about blocks that an answer shows to the block follower. */
 export interface BlockFacts {
-  /** How many transactions the listed blocks have; `undefined` where one does not say. */
+  /** The number of transactions of the listed blocks; `undefined` if one block does not state it. */
   readonly transactions: number | undefined;
-  /** The listed transactions; `undefined` if one of them is not final, or is none. */
+  /** The listed transactions; `undefined` if a row is not a final transaction. */
   readonly rows: readonly BlockRow[] | undefined;
   /** The listed masterchain blocks. */
   readonly blocks: readonly ListedBlock[];
 }
 
-/** The facts of a body that is no answer about blocks. */
+/** The facts of a body that is not an answer about blocks. */
 export const NO_BLOCK_FACTS: BlockFacts = { transactions: undefined, rows: undefined, blocks: [] };
 
 /** Reads a body that lists blocks (`masterchainBlockShards`, `blocks`) or transactions (`transactionsByMasterchainBlock`). */

@@ -3,15 +3,15 @@ import { type CanonicalRequest, parameterOf } from './canonical-request.ts';
 import { type Finality, isFinal } from './finality.ts';
 import { isFull, isShort } from './lists.ts';
 
-/** Whether a row is the masterchain block of a seqno. */
+/** True if a row is the masterchain block with this seqno. */
 function isMasterchainBlock(block: unknown, seqno: number): boolean {
   return isObject(block) && block['workchain'] === -1 && block['seqno'] === seqno;
 }
 
 /**
- * The finality of a list of masterchain block `seqno` and the shard blocks that it commits. The indexer commits them in one
- * database transaction, so a list that holds the masterchain block itself and was not cut by a page is complete. A cut list
- * may hold that block too, since the query has no ORDER BY.
+ * The finality of a list of masterchain block `seqno` and the shard blocks that it commits. The indexer commits them in
+ * one database transaction, so a list that contains the masterchain block itself and was not cut by a page is complete.
+ * A cut list may contain this block too, since the query has no ORDER BY.
  */
 export function finalityOfBlockSet(
   blocks: readonly unknown[],
@@ -31,8 +31,8 @@ export function finalityOfBlockSet(
 }
 
 /**
- * The finality of a list of the transactions of masterchain block `seqno`. Nothing in it proves that no row is missing
- * (`limit`, `offset` or a failing database may cut it), so it is at most a final page.
+ * The finality of a list of the transactions of masterchain block `seqno`. Nothing in the list proves that no row is
+ * missing (`limit`, `offset` or a failing database may cut it), so it is at most a final page.
  */
 export function finalityOfBlockTransactions(
   transactions: readonly unknown[],

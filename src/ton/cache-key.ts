@@ -4,9 +4,9 @@ import type { Call } from './parse-call.ts';
 
 /**
  * The key of a call: equal for all spellings of one call, different for different calls and networks. The indexer's
- * address is not part of it, so replicas of one chain share entries. No two requests have the same key: pairs are joined
- * by `&`, which {@link escaped} values do not hold, and names hold neither `=` nor `:`. When you change keys, raise
- * `SCHEMA_VERSION` of `cache/redis-keys.ts`.
+ * address is not part of it, so replicas of one chain share entries. No two calls have the same key: pairs are joined
+ * by `&`, which {@link escaped} values do not contain, and names contain neither `=` nor `:`. When you change keys,
+ * raise `SCHEMA_VERSION` of `cache/redis-keys.ts`.
  */
 export function cacheKey(network: string, { operation, request }: Call): string {
   const join =
@@ -18,7 +18,7 @@ export function cacheKey(network: string, { operation, request }: Call): string 
   return `${network} ${operation.name}?${[...query, ...headers].join('&')}`;
 }
 
-/** What stands for a key in the log, which names no account. */
+/** Stands for a key in the log, without naming an account. */
 export function loggedKey(key: string): string {
   return hash('sha256', key, 'base64url').slice(0, 16);
 }
@@ -28,15 +28,14 @@ export function withoutNetwork(key: string, network: string): string {
   return key.slice(network.length + 1);
 }
 
-/** Whether the answers of a key may have megabytes, and old ones are seldom asked for: by its operation. */
+/** True if the answers of a key's operation may have megabytes and are seldom requested when they are old. */
 export function isBulkyKey(key: string): boolean {
   const operation = key.slice(key.indexOf(' ') + 1, key.indexOf('?'));
   return OPERATIONS.get(operation)?.isBulky === true;
 }
 
 /**
- * Percent-encodes characters that do not occur in addresses, hashes, numbers and plain words, which stay readable in
- * keys.
+ * Percent-encodes all characters but those of addresses, hashes, numbers and plain words, which stay readable in keys.
  */
 function escaped(value: string): string {
   return value.replace(/[^A-Za-z0-9+/=:_.,-]/g, encodeURIComponent);

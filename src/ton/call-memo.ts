@@ -7,18 +7,18 @@ import { type Call, hasHeaderOf, parseCall, type RequestHeaders } from './parse-
 export interface KeyedCall {
   readonly call: Call;
   readonly key: string;
-  /** For {@link CallMemo.remember}; `undefined` when the spelling is remembered already, or cannot be. */
+  /** For {@link CallMemo.remember}; `undefined` if the spelling is already remembered, or cannot be. */
   readonly unknownSpelling: string | undefined;
 }
 
-/** At most this many spellings are remembered, each of at most so many characters: a few megabytes. */
+/** The maximum number of remembered spellings, and of characters in each: a few megabytes. */
 const MAX_SPELLINGS = 10_000;
 const MAX_LENGTH = 300;
 
 /**
  * Parses requests and remembers the spellings of those that the cache answered: parsing is a third of the CPU time of a
- * hit in memory. Misses are not remembered, so a scan over new keys evicts nothing. A request with a
- * header that changes the answer, or with a long query, is parsed each time.
+ * hit in memory. Misses are not remembered, so a scan over new keys evicts nothing. A request with a header that
+ * changes the answer, or with a long query, is parsed each time.
  */
 export class CallMemo {
   readonly #network: string;
@@ -37,16 +37,16 @@ export class CallMemo {
     return this.#calls.get(spelling) ?? this.#parse(operation, rawQuery, headers, spelling);
   }
 
-  /** The call of a spelling (`operation?query`) that was remembered and asked for without headers that change the answer. */
+  /** The call of a remembered spelling (`operation?query`), for a request without headers that change the answer. */
   recall(spelling: string): KeyedCall | undefined {
     return this.#calls.get(spelling);
   }
 
-  /** Remembers the spelling of a call. To be called when the cache answered it. */
+  /** Remembers the spelling of a call. Call when the cache answered it. */
   remember({ call: { operation }, unknownSpelling }: KeyedCall): void {
     if (unknownSpelling === undefined) return;
-    // Parse again from the spelling, which is a string of its own: substrings of the request's target would keep all of
-    // it in memory.
+    // Parse again from the spelling, which is a separate string: substrings of the request's target would keep the
+    // whole target in memory.
     const parsed = this.#parse(operation, unknownSpelling.slice(operation.name.length + 1), {});
     this.#calls.set(unknownSpelling, parsed);
   }

@@ -12,7 +12,7 @@ export interface CanonicalRequest {
 
 type Value = string | number | undefined;
 
-/** The given values in their order; a list gives a pair for each of its items, and `undefined` gives none. */
+/** The given values in their order; a list gives a pair for each of its items, and `undefined` gives no pair. */
 export function pairs(values: Readonly<Record<string, Value | readonly string[]>>): Pairs {
   return Object.entries(values).flatMap(([name, value]) => {
     if (value === undefined) return [];
@@ -20,7 +20,7 @@ export function pairs(values: Readonly<Record<string, Value | readonly string[]>
   });
 }
 
-/** A flag may come as header or as query parameter. Where both are given the header wins, as in the indexer. */
+/** A flag may come as a header or as a query parameter. If both are given the header wins, as in the indexer. */
 export function flagHeader(name: string, header: boolean | undefined, query: boolean | undefined): Pairs {
   return (header ?? query) ? [[name, 'true']] : [];
 }

@@ -1,52 +1,52 @@
 import { isObject, type JsonObject } from '../json-object.ts';
 import { isFinal } from './finality.ts';
 
-/** How far the chain in the indexer has got, as one answer shows it. */
+/** A point that the indexer's chain has reached, as one answer shows it. */
 export interface ChainPoint {
-  /** The newest time of anything committed, epoch milliseconds; 0 where the answer shows none. */
+  /** The newest time of committed data, epoch milliseconds; 0 if the answer shows none. */
   readonly at: number;
-  /** The highest seqno of a committed masterchain block; -1 where the answer shows none. */
+  /** The highest seqno of a committed masterchain block; -1 if the answer shows none. */
   readonly seqno: number;
 }
 
-/** Whether a point was read from `masterchainInfo`: then it is the head of its chain. */
+/** True if a point was read from `masterchainInfo`: then it is the head of its chain. */
 export function isHead(point: ChainPoint): point is ChainHead {
   return 'globalId' in point;
 }
 
-/** What an answer shows that is about nothing committed. */
+/** The point of an answer without committed data. */
 export const NO_POINT: ChainPoint = { at: 0, seqno: -1 };
 
-/** Whether an answer with this point shows anything committed: a final row, a block or the head. */
+/** True if an answer with this point shows committed data: a final row, a block or the head. */
 export function isCommitted({ at, seqno }: ChainPoint): boolean {
   return at > 0 || seqno >= 0;
 }
 
-/** What an indexer says of its chain: `masterchainInfo`. The point is that of its newest block. */
+/** An indexer's chain by its `masterchainInfo`. The point is that of its newest block. */
 export interface ChainHead extends ChainPoint {
-  /** The oldest masterchain block that it has; 0 where it does not say. */
+  /** The oldest masterchain block that it has; 0 if not stated. */
   readonly first: number;
-  /** Which chain it follows ({@link GLOBAL_IDS}); `undefined` where it does not say. */
+  /** The chain that it follows ({@link GLOBAL_IDS}); `undefined` if not stated. */
   readonly globalId: number | undefined;
 }
 
 const NO_HEAD: ChainHead = { ...NO_POINT, first: 0, globalId: undefined };
 
-/** The `global_id` of the blocks of the networks that have names. */
+/** The `global_id` of blocks, by network. */
 export const GLOBAL_IDS: Readonly<Record<string, number>> = { mainnet: -239, testnet: -3 };
 
-/** A longer answer to `masterchainInfo` is not parsed on the event loop. The real one has 2 KB. */
+/** A longer answer to `masterchainInfo` is not parsed on the event loop. A real answer has 2 KB. */
 const LONGEST_HEAD_BYTES = 64 * 1024;
 
 /** How an operation reads the chain point of an answer, a 200 or a 404, from its body. */
 export type ReadChainPoint = (body: JsonObject) => ChainPoint;
 
-/** The point that these lists show by their final transactions and their blocks, read from the indexer's database. */
+/** The point in these lists, by their final transactions and their blocks, which come from the indexer's database. */
 export function pointOfLists(...names: readonly string[]): ReadChainPoint {
   return (body) => names.reduce((point, name) => furthestOfRows(point, body[name]), NO_POINT);
 }
 
-/** The same of rows that are not in lists. */
+/** The same for rows that are not in lists. */
 export function pointOfRows(rowsIn: (body: JsonObject) => readonly unknown[]): ReadChainPoint {
   return (body) => furthestOfRows(NO_POINT, rowsIn(body));
 }
@@ -60,7 +60,7 @@ function furthestOf(point: ChainPoint, row: unknown): ChainPoint {
   return isObject(row) ? furthest(point, row['gen_utime'], row['workchain'] === -1 && row['seqno']) : point;
 }
 
-/** What an answer to `masterchainInfo` says. Never throws; of anything else the seqno is -1. */
+/** The head in an answer to `masterchainInfo`. Never throws; for any other answer the seqno is -1. */
 export function headIn(answer: Buffer): ChainHead {
   if (answer.length > LONGEST_HEAD_BYTES) return NO_HEAD;
   try {
@@ -71,7 +71,7 @@ export function headIn(answer: Buffer): ChainHead {
   }
 }
 
-/** The same of a body that was parsed. */
+/** The same for a parsed body. */
 export function headOf({ first, last }: JsonObject): ChainHead {
   if (!isObject(last)) return NO_HEAD;
   const { seqno, gen_utime: time, global_id: globalId } = last;
@@ -86,13 +86,15 @@ function furthest(point: ChainPoint, time: unknown, seqno: unknown): ChainPoint 
   return { at: Math.max(point.at, timeOf(time)), seqno: Math.max(point.seqno, isSeqno(seqno) ? seqno : -1) };
 }
 
-/** Unix seconds, a number in transactions and a decimal string in blocks, as epoch milliseconds; 0 if it is no time. */
+/**
+ * Unix seconds, a number in transactions and a decimal string in blocks, as epoch milliseconds; 0 for anything else.
+ */
 function timeOf(value: unknown): number {
   const seconds = typeof value === 'string' && /^\d{1,12}$/.test(value) ? Number(value) : value;
   return typeof seconds === 'number' && Number.isSafeInteger(seconds) && seconds > 0 ? seconds * 1000 : 0;
 }
 
-/** Whether a value is a masterchain seqno: an int32 that is not negative. */
+/** True if a value is a masterchain seqno: a non-negative int32. */
 function isSeqno(value: unknown): value is number {
   return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= 2_147_483_647;
 }

@@ -2,20 +2,20 @@ import { isObject, type JsonObject } from '../json-object.ts';
 import { lacksStateBefore } from './final-rows.ts';
 import { type AnswerClass, type Finality, isFinal } from './finality.ts';
 
-/** How complete an answer is, to compare two answers to one call: by order, then by what they list, then by rank. */
+/** How complete an answer is, to compare two answers to one call: by order, then by its rows, then by rank. */
 export interface AnswerCompleteness {
   /**
-   * How new the state or page is that the answer shows: a logical time of 64 bits, or {@link orderOfPage}. Absent for 0, and
-   * where answers show none.
+   * How new the state or page in the answer is: a logical time of 64 bits, or {@link orderOfPage}. Absent for 0, and if
+   * answers have none.
    */
   readonly order?: bigint;
-  /** 0 to 3, by the answer's class; or the seqno of the newest block that it names. */
+  /** 0 to 3, by the answer's class; or the seqno of its newest block. */
   readonly rank: number;
   /** Hashes of the final transactions of a list that only ever gains rows; empty for all other answers. */
   readonly hashes: readonly string[];
   /** Hashes of the other transactions of such a list: pending ones can still be invalidated. */
   readonly tentativeHashes: readonly string[];
-  /** Whether a row lacks the state of its account, which may be filled in: the same rows with it are more complete. */
+  /** True if a row lacks the state of its account, which may be filled in: the same rows with it are more complete. */
   readonly lacksStates?: boolean;
 }
 
@@ -27,8 +27,8 @@ const COUNT_BITS = 16n;
 
 /**
  * The order of a page of the newest rows, by their logical times: the newest one counts first, then the number of rows,
- * then the oldest one. Rows are committed out of order, so a page can gain a row below its newest. Then it has one row more,
- * or, where it is full, its oldest row is newer.
+ * then the oldest one. Rows are committed out of order, so a page can gain a row below its newest. Then it has one more
+ * row, or, if it is full, its oldest row is newer.
  */
 export function orderOfPage(lts: readonly bigint[]): bigint {
   if (lts.length === 0) return 0n;
@@ -41,22 +41,24 @@ export function orderOfPage(lts: readonly bigint[]): bigint {
 
 const RANKS: Record<AnswerClass, number> = { absent: 0, live: 1, 'final-page': 2, growing: 2, final: 3 };
 
-/** Where the class alone counts. */
+/** For operations where only the class counts. */
 export function completenessByClass({ answerClass }: Finality): AnswerCompleteness {
   return { rank: RANKS[answerClass], hashes: [], tentativeHashes: [] };
 }
 
-/** Where the latest answer is right, whatever it lists. */
+/** For operations where the latest answer is right, whatever its rows. */
 export function latestCounts(): AnswerCompleteness {
   return { rank: 0, hashes: [], tentativeHashes: [] };
 }
 
-/** Where a list only ever gains rows while it is growing or live: a later answer must list all of its final ones. */
+/**
+ * For a list that only ever gains rows while it is growing or live: a later answer must contain all of its final rows.
+ */
 export function completenessOfGrowingList(name: string): ReadCompleteness {
   return completenessOfGrowingRows(({ [name]: list }) => (Array.isArray(list) ? list : []));
 }
 
-/** The same of the rows that are found in a body. */
+/** The same for rows anywhere in a body. */
 export function completenessOfGrowingRows(rowsIn: (body: JsonObject) => readonly unknown[]): ReadCompleteness {
   return (finality, body) => {
     const isOpen = finality.answerClass === 'growing' || finality.answerClass === 'live';

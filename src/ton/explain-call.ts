@@ -9,9 +9,9 @@ export interface PastedRequest {
   readonly rawQuery: string;
 }
 
-/** An input that toncache neither sends to the indexer nor makes part of the key. */
+/** An input that is neither sent to the indexer nor part of the key. */
 export interface DroppedInput {
-  /** As it was given; the value of an API key is left out. */
+  /** In its original spelling; the value of an API key is left out. */
   readonly input: string;
   readonly why: string;
 }
@@ -29,7 +29,7 @@ const WHY_DROPPED: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * Reads what a person pastes: a URL of any host, a path with its query, or an operation with its query
+ * Reads a pasted text: a URL of any host, a path with its query, or an operation with its query
  * (`masterchainBlockShards?seqno=1`). Throws a {@link ProxyError} `invalid-request` for anything but a cached
  * operation.
  */
@@ -49,7 +49,7 @@ export function readHeaderLines(lines: readonly string[]): RequestHeaders {
   // Without a prototype: a header may be called `constructor` or `__proto__`.
   const headers: Record<string, string[]> = Object.create(null);
   for (const line of lines) {
-    // Match blanks in one way only: the time would grow with the square or the cube of their number.
+    // Match blanks in one way only: otherwise the time would grow with the square or the cube of their number.
     const [, name, value = ''] = /^([!#$%&'*+.^_`|~\w-]+):([^\r\n]*)$/.exec(line) ?? [];
     if (name === undefined) throw new ProxyError('invalid-request', `a header is not valid; accepted: "Name: value"`);
     const known = headers[name.toLowerCase()] ?? [];

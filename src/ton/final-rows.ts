@@ -2,9 +2,9 @@ import { isObject, type JsonObject } from '../json-object.ts';
 import { type Finality, type GrowingRule, type LifetimeRule, newestNowOf } from './finality.ts';
 
 /**
- * The finality of final transactions that are the whole answer. The indexer commits the state of an account after a
- * transaction, and takes the one before it from an earlier block. Blocks can be committed out of order, so a young row may
- * lack it and get it later. Other rows lack it for ever: nothing in the body tells the two apart.
+ * The finality of an answer that consists of final transactions. The indexer commits the state of an account after a
+ * transaction, and takes the state before it from an earlier block. Blocks can be committed out of order, so a young
+ * row may lack this state and get it later. Other rows lack it for ever: nothing in the body tells the two apart.
  */
 export function finalityOfFinalRows<Rule extends LifetimeRule, Young extends GrowingRule>(
   rows: readonly JsonObject[],
@@ -16,7 +16,7 @@ export function finalityOfFinalRows<Rule extends LifetimeRule, Young extends Gro
   return { answerClass: 'final', rule, whileYoung, ...newestNowOf(lacking) };
 }
 
-/** Whether `account_state_before` holds nothing but its hash. */
+/** True if `account_state_before` contains only its hash. */
 export function lacksStateBefore({ account_state_before: state }: JsonObject): boolean {
   return isObject(state) && Object.entries(state).every(([name, value]) => name === 'hash' || value === null);
 }

@@ -2,9 +2,9 @@ import { isObject, type JsonObject } from '../json-object.ts';
 import type { CanonicalRequest } from './canonical-request.ts';
 
 /**
- * How long an answer can stay true. `final`: immutable; `final-page`: immutable rows, but the database chooses which
- * rows a page holds; `growing`: can gain rows, actions or states of accounts; `live`: changes from block to block;
- * `absent`: there is nothing yet.
+ * How long an answer can stay true. `final`: immutable; `final-page`: immutable rows, but the database chooses the rows
+ * of a page; `growing`: can gain rows, actions or states of accounts; `live`: changes from block to block; `absent`:
+ * nothing is there yet.
  */
 export type AnswerClass = 'final' | 'final-page' | 'growing' | 'live' | 'absent';
 
@@ -27,38 +27,38 @@ export type LifetimeRule =
   | 'emptyOfBlock'
   | 'notFound';
 
-/** The rows of the table whose lifetime is a fraction of the age of what an answer holds. */
+/** The rows of the table whose lifetime is a fraction of the age of an answer's data. */
 export type GrowingRule = 'adjacentGrowing' | 'byHashGrowing';
 
 /** How final one answer is, and which of an operation's lifetime rules follows from it. */
 export interface Finality<Rule extends LifetimeRule = LifetimeRule> {
   readonly answerClass: AnswerClass;
-  /** `notKept`: for those who wait for it alone. */
+  /** `notKept`: only for the clients that wait for it. */
   readonly rule: Rule | 'notKept';
   /**
-   * From when the age of an answer counts, in unix seconds: in a growing one of adjacent transactions the youngest child's
-   * `now`. Absent where that is not known: then the answer is as young as can be.
+   * The instant from which the age of an answer counts, in unix seconds: for growing adjacent transactions the youngest
+   * child's `now`. Absent if unknown: then the age is 0.
    */
   readonly newestNow?: number;
-  /** An answer that is final but for a row that can be filled in while it is young: its rule until then. */
+  /** Set for an answer that is final except for a row that can be filled in while it is young: its rule until then. */
   readonly whileYoung?: Rule & GrowingRule;
 }
 
-/** How an operation reads the body of a 200, a JSON object; `undefined` means that it is no answer to the request. */
+/** How an operation reads the body of a 200, a JSON object; `undefined` if it is not an answer to the request. */
 export type ReadFinality<Rule extends LifetimeRule = LifetimeRule> = (
   body: JsonObject,
   request: CanonicalRequest,
 ) => Finality<Rule> | undefined;
 
-/** What the finality of an answer to a call depends on. */
+/** The parts of a call that the finality of its answers depends on. */
 interface Classifiable {
   readonly operation: { readonly finality: ReadFinality; readonly keepsNotFound?: false };
   readonly request: CanonicalRequest;
 }
 
 /**
- * Reads the finality from the body of an answer, as `parseAnswer` makes it. `undefined` means that the body is no answer
- * to this call and must not be stored.
+ * Reads the finality from the body of an answer, as `parseAnswer` makes it. `undefined`: the body is not an answer to
+ * this call and must not be stored.
  */
 export function finalityOf({ operation, request }: Classifiable, status: number, body: unknown): Finality | undefined {
   if (!isObject(body)) return undefined;
@@ -69,12 +69,14 @@ export function finalityOf({ operation, request }: Classifiable, status: number,
   return operation.finality(body, request);
 }
 
-/** Errors of gateways and frameworks have other members, or others beside it: the indexer's own have exactly this one. */
+/**
+ * Errors of gateways and frameworks have other members, or additional ones: the indexer's own have exactly this one.
+ */
 export function isOwnError(body: unknown): boolean {
   return isObject(body) && typeof body['error'] === 'string' && Object.keys(body).length === 1;
 }
 
-/** Whether a row is a transaction that can no longer be invalidated. With an unknown `finality` word it is not. */
+/** True if a row is a transaction that can no longer be invalidated. An unknown `finality` word means that it can. */
 export function isFinal(transaction: unknown): transaction is JsonObject {
   if (!isObject(transaction)) return false;
   const { emulated, mc_block_seqno: seqno, finality } = transaction;
@@ -88,7 +90,7 @@ export function isFinal(transaction: unknown): transaction is JsonObject {
   );
 }
 
-/** The newest of the times of rows, as a finality names it: nothing where one is not there or no whole number. */
+/** The newest of the times of rows, as a finality names it; empty if a time is missing or not a whole number. */
 export function newestNowOf(times: readonly unknown[]): Pick<Finality, 'newestNow'> {
   return times.every(Number.isSafeInteger) ? { newestNow: Math.max(...times.map(Number)) } : {};
 }

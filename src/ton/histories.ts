@@ -1,16 +1,16 @@
-/** Indexers prune at different times: histories that differ by so many blocks, some minutes, are the same. */
+/** Indexers prune at different times: histories that differ by this number of blocks, some minutes, count as equal. */
 const SAME_BLOCKS = 1000;
 
 /**
- * Those of several indexers whose history is shorter than that of another one, by the first masterchain block of each.
- * Each says 404, or an empty list, of what is older than its history, so for a hash it depends on who is asked.
+ * The indexers whose history is shorter than that of another one, by the first masterchain block of each. Such an
+ * indexer answers 404 or an empty list for older data, so the answer for a hash depends on the indexer.
  */
 export function shorterHistories<Indexer>(firstBlocks: ReadonlyMap<Indexer, number>): Map<Indexer, number> {
   const oldest = Math.min(...firstBlocks.values());
   return new Map([...firstBlocks].filter(([, first]) => first - oldest > SAME_BLOCKS));
 }
 
-/** What operators read about an indexer whose history is shorter than that of another one. */
+/** The operator's text about an indexer whose history is shorter than that of another one. */
 export function shorterHistoryText(indexer: string, first: number): string {
   return `${indexer}'s history begins at block ${first}: give all indexers the same history`;
 }

@@ -4,15 +4,15 @@ import type { AnswerClass, Finality, GrowingRule, LifetimeRule } from './finalit
 /** The settings of one rule, in milliseconds. Both stale windows begin when the lifetime ends. */
 export interface LifetimePolicy {
   readonly lifetime: number;
-  /** How long a stale copy is served while it is refreshed (RFC 5861 3); never longer than the lifetime. */
+  /** The time for which a stale copy is served while it is refreshed (RFC 5861 3); never longer than the lifetime. */
   readonly staleWhileRevalidate: number;
-  /** How long a stale copy is served when the indexer fails (RFC 5861 4) or a request is shed. */
+  /** The time for which a stale copy is served when the indexer fails (RFC 5861 4) or a request is shed. */
   readonly staleIfError: number;
 }
 
 /**
  * The lifetime of a growing answer is a fraction of its age: the older its youngest row, the less likely is another
- * one.
+ * row.
  */
 export interface GrowingPolicy extends Omit<LifetimePolicy, 'lifetime'> {
   readonly minLifetime: number;
@@ -26,36 +26,39 @@ export type LifetimePolicies = Readonly<
   Record<Exclude<LifetimeRule, GrowingRule>, LifetimePolicy> & {
     readonly [rule in GrowingRule]: GrowingPolicy;
   } & {
-    /** How long an empty list of pending traces is fresh in memory while a stream would announce the next trace. */
+    /**
+     * The time for which an empty list of pending traces is fresh in memory while a stream would announce the next
+     * trace.
+     */
     readonly emptyWatched: number;
   }
 >;
 
-/** The row of what is not in the table: it has no lifetime, so no tier stores it. */
+/** For answers that are not in the table: without a lifetime, no tier stores them. */
 const NOT_KEPT: LifetimePolicy = { lifetime: 0, staleWhileRevalidate: 0, staleIfError: 0 };
 
 /**
- * Where a replica may lag. Clients poll every 2 to 4 s and come back within 10 s, and answers that the chain has overtaken are
- * not shown for longer than a minute.
+ * For operations where a replica may lag. Clients poll every 2 to 4 s and come back within 10 s, and an overtaken
+ * answer is not shown for longer than a minute.
  */
 export const WHILE_REPLICAS_LAG: Retention = { afterUse: 10_000, sinceGiven: 60_000 };
 
-/** For so long, in milliseconds by the chain's time, a block may be committed after a later one. */
+/** A block may be committed this much after a later one, in milliseconds by the chain time. */
 const OUT_OF_ORDER_MS = 10_000;
 
-/** The times that the lifetime of an answer is computed from: instants in epoch milliseconds. */
+/** The times from which the lifetime of an answer is computed: instants in epoch milliseconds. */
 export interface AnswerInstants {
   readonly askedAt: number;
   readonly receivedAt: number;
-  /** The chain time; `undefined` while it is not known. */
+  /** The chain time; `undefined` while it is unknown. */
   readonly chainAt: number | undefined;
-  /** How long other caches have had the answer, in whole seconds. */
+  /** The time in whole seconds for which other caches have had the answer. */
   readonly ageValueSeconds: number;
 }
 
-/** The instants of an entry, and what clients get. */
+/** The instants of an entry, and the `max-age` for clients. */
 export interface Lifetime extends Instants {
-  /** How long a client may keep the answer at most; 0: clients must not keep it. */
+  /** The longest time for which a client may keep the answer; 0: clients must not keep it. */
   readonly maxAgeSeconds: number;
 }
 
@@ -67,14 +70,14 @@ const JITTER_FROM_MS = 10_000;
 const JITTER_SHARE = 0.1;
 
 /**
- * What remains of a lifetime that other caches have used up, so that the answer is not asked for again at once; a shorter
- * lifetime stays whole.
+ * The rest of a lifetime that other caches have used up, so that the answer is not requested again immediately; a
+ * shorter lifetime stays whole.
  */
 const LEAST_REMAINING_MS = 1000;
 
 /**
- * The longest that clients may keep an answer, by class. Neither a purge nor a change of the answer reaches their
- * copies.
+ * The longest time for which clients may keep an answer, by class. Neither a purge nor a change of the answer reaches
+ * their copies.
  */
 const LONGEST_KEPT_BY_CLIENTS_SECONDS: Record<AnswerClass, number> = {
   final: 3600,
@@ -84,7 +87,10 @@ const LONGEST_KEPT_BY_CLIENTS_SECONDS: Record<AnswerClass, number> = {
   absent: 0,
 };
 
-/** The finality of an answer at its age: one with a row that can be filled in while it is young is growing until then. */
+/**
+ * The finality of an answer at its age: an answer with a row that can be filled in while it is young is growing until
+ * then.
+ */
 export function finalityAtAge(finality: Finality, { receivedAt, chainAt }: AnswerInstants): Finality {
   const { whileYoung: rule } = finality;
   const isYoung = rule !== undefined && ageOf(finality, receivedAt, chainAt) < OUT_OF_ORDER_MS;
@@ -92,9 +98,9 @@ export function finalityAtAge(finality: Finality, { receivedAt, chainAt }: Answe
 }
 
 /**
- * Turns the finality of an answer at its age into instants. The lifetime starts when the answer was received, and is shorter by
- * the time that other caches have had it (RFC 9111 4.2), but {@link LEAST_REMAINING_MS} of it remain;
- * `random` (0 to 1) shortens a lifetime of 10 s or more by up to 10 %.
+ * Turns the finality of an answer at its age into instants. The lifetime starts when the answer was received. It is
+ * shorter by the time in other caches (RFC 9111 4.2), but at least {@link LEAST_REMAINING_MS} of it remain. `random` (0
+ * to 1) shortens a lifetime of 10 s or more by up to 10 %.
  */
 export function lifetimeOf(
   finality: Finality,
@@ -119,7 +125,7 @@ export function lifetimeOf(
   };
 }
 
-/** The longest time after its receipt in which any answer is of use, in milliseconds. */
+/** The longest time after its receipt for which any answer is of use, in milliseconds. */
 export function longestUseMs({ emptyWatched, ...policies }: LifetimePolicies): number {
   return Math.max(
     emptyWatched,
@@ -136,8 +142,8 @@ function grownLifetime({ minLifetime, maxLifetime, ageDivisor }: GrowingPolicy, 
 }
 
 /**
- * The age of the youngest row that counts in milliseconds, counted to the chain time: an indexer that is an hour behind
- * commits hour-old rows now. The time of receipt bounds the chain time. 0 where the row's time or the chain time is
+ * The age of the youngest row that counts in milliseconds, up to the chain time: an indexer that is an hour behind
+ * commits hour-old rows now. The time of receipt bounds the chain time. 0 if the row's time or the chain time is
  * unknown.
  */
 function ageOf({ newestNow }: Finality, receivedAt: number, chainAt?: number): number {

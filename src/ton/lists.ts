@@ -1,12 +1,12 @@
 import { type CanonicalRequest, parameterOf } from './canonical-request.ts';
 import type { Finality, LifetimeRule, ReadFinality } from './finality.ts';
 
-/** Reads the finality from the rows of a list, of which there is one at least. */
+/** Reads the finality from the rows of a list with at least one row. */
 type ReadRows<Rule extends LifetimeRule> = (rows: readonly unknown[], request: CanonicalRequest) => Finality<Rule>;
 
 /**
- * The finality of an operation whose 200 holds one of these lists; of several the first that is there counts. An empty
- * list is absent, by the rule `whenEmpty`, and a body without any of them is no answer.
+ * The finality of an operation whose 200 contains one of these lists; of several the first one counts. An empty list is
+ * absent, by the rule `whenEmpty`. A body without any of them is not an answer.
  */
 export function finalityOfLists<Rule extends LifetimeRule, Empty extends Finality['rule']>(
   lists: Readonly<Record<string, ReadRows<Rule>>>,
@@ -27,13 +27,13 @@ export function finalityOfLists<Rule extends LifetimeRule, Empty extends Finalit
 /** Page sizes that could be the indexer's default: 100 in its code, 10 in its document. */
 const POSSIBLE_DEFAULT_LIMITS: readonly number[] = [10, 100];
 
-/** Whether a list has fewer rows than its page could hold. */
+/** True if a list has fewer rows than its page could hold. */
 export function isShort(rows: readonly unknown[], request: CanonicalRequest): boolean {
   const limit = parameterOf(request, 'limit');
   return limit === undefined ? !isFull(rows, request) : rows.length < Number(limit);
 }
 
-/** Whether a list has as many rows as its page can hold, so that `limit` may have cut it. */
+/** True if a list has as many rows as its page can hold, so that `limit` may have cut it. */
 export function isFull(rows: readonly unknown[], request: CanonicalRequest): boolean {
   const limit = parameterOf(request, 'limit');
   return limit === undefined ? POSSIBLE_DEFAULT_LIMITS.includes(rows.length) : rows.length === Number(limit);

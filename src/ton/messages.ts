@@ -1,6 +1,6 @@
 import { isObject, type JsonObject } from '../json-object.ts';
 
-/** What these transactions have received under this hash: the message, once for each of them. */
+/** The message with this hash as these transactions have received it, once for each of them. */
 export function receivedMessages(rows: readonly JsonObject[], hash: string): readonly JsonObject[] {
   return rows
     .map((row) => row['in_msg'])
@@ -8,7 +8,7 @@ export function receivedMessages(rows: readonly JsonObject[], hash: string): rea
     .filter((message) => message['hash'] === hash);
 }
 
-/** What these transactions have sent under this hash. */
+/** The message with this hash as these transactions have sent it. */
 export function sentMessages(rows: readonly JsonObject[], hash: string): readonly JsonObject[] {
   const sent = rows
     .map((row) => row['out_msgs'])
@@ -17,8 +17,8 @@ export function sentMessages(rows: readonly JsonObject[], hash: string): readonl
 }
 
 /**
- * Whether an account sent a message to an account. Such a message is received once: an external one has no sender, and
- * nothing but its receiver keeps it from being accepted again.
+ * True if an account sent a message to an account. Such a message is received once. An external message has no sender,
+ * and only its receiver prevents that it is accepted again.
  */
 export function isInternal({ source, destination, created_lt: createdLt }: JsonObject): boolean {
   return [source, destination, createdLt].every((value) => typeof value === 'string');

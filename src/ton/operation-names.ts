@@ -2,8 +2,8 @@
 export const CACHED_ALWAYS = ['pendingTraces', 'adjacentTransactions', 'masterchainBlockShards'] as const;
 
 /**
- * Those that are cached where a setting names them. A request for one of them that names a parameter which it does not
- * read has no cached form (see `parse-call.ts`); the others drop such a parameter.
+ * The operations that are cached if a setting names them. A request for one of them with an unknown parameter has no
+ * cached form (see `parse-call.ts`); the other operations drop such a parameter.
  */
 export const FURTHER = [
   'blocks',
@@ -17,12 +17,12 @@ export const FURTHER = [
 ] as const;
 
 /**
- * Those with answers that blocks can prove. The proof reads the blocks, so whoever names one of them caches the transactions
- * of blocks as well.
+ * The operations with answers that blocks can prove. The proof reads the blocks, so naming one of them also caches the
+ * transactions of blocks.
  */
 export const PROVABLE = ['transactions', 'addressInformation', 'walletInformation'] as const satisfies OperationName[];
 
 export type OperationName = (typeof CACHED_ALWAYS | typeof FURTHER)[number];
 
-/** The names of all of them. */
+/** The names of all operations. */
 export const OPERATION_NAMES: readonly OperationName[] = [...CACHED_ALWAYS, ...FURTHER];

@@ -32,20 +32,20 @@ export type Operation = OperationOf<OperationName>;
 /** All operations that can be cached, by name. */
 export const OPERATIONS: ReadonlyMap<string, Operation> = new Map(Object.entries<Operation>(ALL));
 
-/** The path and query by which an operation of the indexer is asked, percent-encoded. */
+/** The percent-encoded path and query of a request to the indexer. */
 export function targetOf(operation: string, query: Pairs): string {
   const pairs = query.map(([name, value]) => `${name}=${encodeURIComponent(value)}`);
   return `/api/v3/${operation}${pairs.length === 0 ? '' : `?${pairs.join('&')}`}`;
 }
 
-/** The operations that a process caches. To it the others are paths like any other. */
+/** The operations that a process caches. All others are ordinary paths to it. */
 export class OperationsInUse {
   readonly all: readonly Operation[];
   readonly names: readonly OperationName[];
   readonly #byName: ReadonlyMap<string, Operation>;
   readonly #byPath: ReadonlyMap<string, Operation>;
 
-  /** `further`: the names of those that are cached beside the ones that always are. */
+  /** `further`: the names of operations that are cached in addition to those that always are. */
   constructor(further: readonly string[] = []) {
     const all = OPERATION_NAMES.map((name): Operation => ALL[name]);
     const used = all.filter(({ name, isFurther }) => !isFurther || further.includes(name));
@@ -55,12 +55,12 @@ export class OperationsInUse {
     this.#byPath = new Map(used.map((known) => [`/api/v3/${known.name}`.toLowerCase(), known]));
   }
 
-  /** The operation of a name, spelled exactly so. */
+  /** The operation with exactly this name. */
   named(name: string): Operation | undefined {
     return this.#byName.get(name);
   }
 
-  /** The operation at a request path (any case, with or without a trailing slash); `undefined` when it is none of ours. */
+  /** The operation at a request path (any case, with or without a trailing slash); `undefined` for any other path. */
   at(path: string): Operation | undefined {
     const lowered = path.toLowerCase();
     return this.#byPath.get(lowered.endsWith('/') ? lowered.slice(0, -1) : lowered);

@@ -3,38 +3,38 @@ import { ACCEPTED_ADDRESS, hasWrongChecksum, parseAddress } from './address.ts';
 import { ACCEPTED_HASH, parseHash } from './hash.ts';
 import { readLt } from './lt.ts';
 
-/** The most hashes of external messages in one request; the indexer sets no bound. */
+/** The maximum number of hashes of external messages in one request; the indexer sets no bound. */
 const MAX_HASHES = 1000;
 
-/** The most values of any other list. */
+/** The maximum number of values of any other list. */
 const MAX_VALUES = 100;
 
 /** The largest value of the indexer's int32 parameters. */
 const MAX_INT32 = 2_147_483_647;
 
-/** Stands for a value whose percent-encoding is broken: the replacement character of Unicode is part of no valid value. */
+/** Stands for a value with broken percent-encoding: no valid value contains Unicode's replacement character. */
 export const UNDECODABLE = '\u{fffd}';
 
 /**
- * The building blocks of an operation's schema. Each turns the decoded values that a request has under one name (an
- * empty list when the name does not occur) into the canonical value. Messages say what is accepted; the caller puts the
- * name before them.
+ * The building blocks of an operation's schema. Each turns the decoded values of a request under one name (an empty
+ * list if the name does not occur) into the canonical value. Messages state what is accepted; the caller puts the name
+ * before them.
  */
 const given = z.array(z.string());
 
-/** Refuses a value, for the schema of a further operation. `message`: what is cached. */
+/** Refuses a value, for the schema of a further operation. `message`: the cached form. */
 export function notCached(ctx: z.RefinementCtx, message: string): never {
   ctx.addIssue(message);
   return z.NEVER;
 }
 
-/** Refuses a value also where it would otherwise be passed through: no indexer may see it. */
+/** Refuses a value that would otherwise be passed through: no indexer may see it. */
 function refused(ctx: z.RefinementCtx, message: string): never {
   ctx.addIssue({ code: 'custom', message, params: { isRefused: true } });
   return z.NEVER;
 }
 
-/** As zod writes it: draft 2020-12, which is also that of OpenAPI 3.1. */
+/** In zod's form: draft 2020-12, which OpenAPI 3.1 uses too. */
 export type JsonSchema = z.core.JSONSchema.BaseSchema;
 
 const TEXT: JsonSchema = { type: 'string' };
@@ -42,16 +42,16 @@ const DIRECTION: JsonSchema = { enum: ['in', 'out'] };
 const FLAG: JsonSchema = { type: 'boolean' };
 const SORT: JsonSchema = { enum: ['asc', 'desc'] };
 
-/** What the OpenAPI document says of one name. */
+/** The description of one name in the OpenAPI document. */
 export interface DescribedParameter {
-  /** What is accepted. */
+  /** The accepted values. */
   readonly description: string;
   readonly required: boolean;
-  /** One value, or a list of them. Of several spellings those that the indexer itself documents. */
+  /** One value, or a list. Of several spellings only those that the indexer itself documents. */
   readonly schema: JsonSchema;
 }
 
-/** Describes the parameters of a schema, by name. They are lists of values to it, of which one may be the most. */
+/** Describes the parameters of a schema, by name. A schema sees lists of values, which may be limited to one. */
 export function describeParameters(schema: z.ZodObject): Readonly<Record<string, DescribedParameter>> {
   const { properties = {} } = z.toJSONSchema(schema, { io: 'input' });
   const described = Object.entries(properties as Record<string, JsonSchema>).map(([name, list]) => {
@@ -67,7 +67,7 @@ export function describeParameters(schema: z.ZodObject): Readonly<Record<string,
 /** Reads one spelling of a value; `undefined` refuses it. */
 type Reader<T> = (text: string) => T | undefined;
 
-/** Reads all values; `undefined` when one is refused, which is added as an issue. */
+/** Reads all values; `undefined` if one is refused, which is added as an issue. */
 function read<T>(
   values: readonly string[],
   reader: Reader<T>,
@@ -95,7 +95,7 @@ function refusalOf(text: string, accepted: string): string {
 
 /**
  * One value. The indexer takes the first or the last of several, depending on its version and the parameter, so several
- * are accepted only if all mean the same. A reader returns `null` for a value that means the same as none.
+ * are accepted only if all mean the same. A reader returns `null` for a value that means the same as no value.
  */
 function optional<T>(reader: Reader<T | null>, accepted: string, items = TEXT) {
   const one = given.transform((values, ctx): T | undefined => {
@@ -120,7 +120,7 @@ function required<T>(reader: Reader<T>, accepted: string, items = TEXT) {
   return one.meta({ minItems: 1 });
 }
 
-/** One value in a spelling that a reader knows. With any other one, or with several, there is no cached form. */
+/** One value in a spelling that a reader knows. Any other value, or several values, have no cached form. */
 function only<T>(reader: Reader<T>, accepted: string, items = TEXT) {
   const one = given.transform((values, ctx): T | undefined => {
     const [text, ...others] = values;
@@ -153,7 +153,7 @@ function digitsBetween(minimum: number, maximum: number, whenEmpty?: number): [R
 }
 
 /**
- * The shard of a block, as the indexer writes it: upper-case hex without leading zeros. `undefined` for a spelling that it
+ * The shard of a block, in the indexer's form: upper-case hex without leading zeros. `undefined` for a spelling that it
  * may read in another way, such as a decimal number of 17 to 19 digits.
  */
 export function readShard(text: string): string | undefined {
@@ -167,10 +167,10 @@ export function readShard(text: string): string | undefined {
 const readWorkchain: Reader<string> = (text) =>
   /^(?:0|-?[1-9][0-9]{0,9})$/.test(text) && Math.abs(Number(text)) <= MAX_INT32 ? text : undefined;
 
-/** Any other word means both directions to the indexer, as if none were given: old clients send `both` and `--`. */
+/** Any other word means both directions to the indexer, like no value: old clients send `both` and `--`. */
 const readDirection: Reader<string | null> = (text) => (text === 'in' || text === 'out' ? text : null);
 
-/** The indexer takes either word in any case, or its first letter. */
+/** The indexer accepts either word in any case, or its first letter. */
 const readSort: Reader<string | null> = (text) => {
   switch (text.toLowerCase()) {
     case 'asc':
@@ -184,27 +184,29 @@ const readSort: Reader<string | null> = (text) => {
   }
 };
 
-/** What Go's strconv.ParseBool reads as true. Everything else, boolean or not, means the same as no value. */
+/**
+ * The values that Go's strconv.ParseBool reads as true. Everything else, boolean or not, means the same as no value.
+ */
 const TRUE: ReadonlySet<string> = new Set(['1', 't', 'T', 'TRUE', 'true', 'True']);
 
-/** What Go's strconv.ParseBool reads as false, and an empty value. */
+/** The values that Go's strconv.ParseBool reads as false, and an empty value. */
 const FALSE: ReadonlySet<string> = new Set(['', '0', 'f', 'F', 'FALSE', 'false', 'False']);
 
-/** A version, a shortcut or an action type: opaque and case-sensitive. The indexer ignores what it does not know. */
+/** A version, a shortcut or an action type: opaque and case-sensitive. The indexer ignores unknown words. */
 const readActionWord: Reader<string> = (text) => (/^[\x20-\x7e]{0,64}$/.test(text) ? text : undefined);
 const ACCEPTED_ACTION_WORD = 'a version, shortcut or action type of at most 64 printable ASCII characters';
 
 /**
  * Accounts in the client's order; of equal ones the last stays. The order is part of the request, because indexer 1.2
- * answers for the last one only (its specification says for all).
+ * answers only for the last one (its specification says for all).
  */
 export const accounts = list(parseAddress, ACCEPTED_ADDRESS, MAX_VALUES).transform((addresses) =>
   addresses.filter((address, index) => addresses.lastIndexOf(address) === index),
 );
 
 /**
- * A set of hashes: repeats, commas, order and empty values do not matter. A set of empty values alone is `['']`, which
- * the indexer answers with no traces.
+ * A set of hashes: repeats, commas, order and empty values do not matter. A set of only empty values is `['']`, which
+ * the indexer answers without traces.
  */
 export const hashSet = list((text) => (text === '' ? text : parseHash(text)), ACCEPTED_HASH, MAX_HASHES, ',').transform(
   (hashes) => {
@@ -224,24 +226,24 @@ export const flag = optional((text) => TRUE.has(text), 'true or false', FLAG);
 
 export const onlyHash = only(parseHash, ACCEPTED_HASH);
 export const onlySeqno = only(...digitsBetween(0, MAX_INT32));
-/** An empty word, too, is an error to the indexer. */
+/** The indexer refuses an empty word, too. */
 export const onlySort = only((text) => readSort(text) ?? undefined, 'asc or desc', SORT);
 export const onlyShard = only(readShard, 'at most 16 hex digits with or without 0x, or a negative number');
 export const onlyWorkchain = only(readWorkchain, 'a whole number', { type: 'integer' });
 export const onlyDirection = only((text) => readDirection(text) ?? undefined, 'in or out', DIRECTION);
-/** The indexer also knows `on` here, and refuses what it does not know. */
+/** The indexer also accepts `on` here, and refuses unknown words. */
 export const onlyFlag = only(
   (text) => TRUE.has(text) || text === 'on' || (FALSE.has(text) ? false : undefined),
   'true or false',
   FLAG,
 );
-/** Where a list starts. The indexer reads no value as 0. */
+/** The start of a list. The indexer reads an empty value as 0. */
 export const onlyLt = only((text) => (text === '' ? '0' : readLt(text)?.toString()), 'plain digits, below 2^64');
 export const onlySeconds = only(...digitsBetween(0, MAX_INT32));
 
 /**
- * One account. Without a value indexer 1.2 would answer with the rows of everybody, so that is refused instead of passed
- * through.
+ * One account. For an empty value indexer 1.2 would answer with the rows of all accounts, so it is refused instead of
+ * passed through.
  */
 export const onlyAccount = given
   .transform((values, ctx): string | undefined => {
@@ -258,14 +260,14 @@ export const onlyAccount = given
   })
   .meta({ description: ACCEPTED_ADDRESS, items: TEXT, maxItems: 1 });
 
-/** `offset` where answers have one page. */
+/** `offset` for operations whose answers have one page. */
 export const onlyFirstPage = only((text) => (/^0*$/.test(text) ? 0 : undefined), '0', { const: 0 });
 
-/** The `X-Actions-Version` header: one word that says which action types are decoded. */
+/** The `X-Actions-Version` header: one word that selects the decoded action types. */
 export const actionsVersion = optional(readActionWord, ACCEPTED_ACTION_WORD);
 
 /**
- * The same as query parameter, which may be repeated: a set. Not split at commas, because the indexer does not split
+ * The same as a query parameter, which may be repeated: a set. Not split at commas, because the indexer does not split
  * it.
  */
 export const actionTypes = list(readActionWord, ACCEPTED_ACTION_WORD, MAX_VALUES).transform((types) =>

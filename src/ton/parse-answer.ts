@@ -1,12 +1,13 @@
 import { isObject, type JsonObject } from '../json-object.ts';
 
-/** An answer with more rows is none: a page holds 1000 blocks at most, and no real list has many more. */
+/** An answer with more rows is invalid: a page holds at most 1000 blocks, and no real list has many more. */
 const MOST_ROWS = 10_000;
 
 /**
- * The body of an answer as `JSON.parse` makes it; `undefined` for what is no JSON, and for more than 10 000 rows. Text is
- * not decoded: all that is read of a body is ASCII. Never throws. Of a body that is made to be slow 256 KiB take up to 50 ms,
- * and half a million values 0.4 to 0.8 s (measured): more than 256 KiB belong into a worker, after {@link costsTooMuch}.
+ * The body of an answer as `JSON.parse` makes it; `undefined` for invalid JSON, and for more than 10 000 rows. Text is
+ * not decoded: every value that is read is ASCII. Never throws. 256 KiB of a body that is made to be slow take up to 50
+ * ms, and half a million values 0.4 to 0.8 s (measured): more than 256 KiB belong into a worker, after {@link
+ * costsTooMuch}.
  */
 export function parseAnswer(bytes: Buffer): unknown {
   try {
@@ -30,19 +31,19 @@ function countOf(list: unknown): number {
   return isObject(list) ? Object.keys(list).length : 0;
 }
 
-/** No real answer nests so deep: the tree of a trace has two levels for each message of its longest path. */
+/** No real answer nests this deep: the tree of a trace has two levels for each message of its longest path. */
 const DEEPEST = 10_000;
 
-/** Real answers have a value for each 27 bytes or more, so this is room for those of 13 MB. */
+/** Real answers have at most one value per 27 bytes, so this allows for answers of 13 MB. */
 const MOST_VALUES = 500_000;
 
 const [QUOTE, COMMA, BACKSLASH] = [0x22, 0x2c, 0x5c];
 const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
 
 /**
- * Whether JSON would cost more memory to parse than any real answer does. The memory limit of a worker is no bound for
- * it: V8 keeps a record outside of its heap for each open bracket (3 million take 350 MB), and a heap that fills within
- * one call of `JSON.parse` can end the process. Half a million values take 110 MB of heap at most (measured).
+ * True if parsing would take more memory than any real answer needs. The memory limit of a worker cannot prevent this:
+ * V8 keeps a record outside of its heap for each open bracket (3 million take 350 MB), and a heap that fills within one
+ * call of `JSON.parse` can end the process. Half a million values take at most 110 MB of heap (measured).
  */
 export function costsTooMuch(json: Uint8Array): boolean {
   let depth = 0;

@@ -8,19 +8,19 @@ import { UNDECODABLE } from './parameters.ts';
 export interface Call {
   readonly operation: Operation;
   readonly request: CanonicalRequest;
-  /** What a purge can name of it, such as `seqno:7`. */
+  /** The values that a purge can name, such as `seqno:7`. */
   readonly tags: readonly string[];
 }
 
-/** The masterchain block that a call is about; `undefined` where it is about none. */
+/** The masterchain block that a call is about; `undefined` if it is about none. */
 export function seqnoOf({ operation, request }: Call): number | undefined {
   return operation.masterchainSeqno?.(request);
 }
 
-/** The request headers by lower-case name, as node:http gives them. */
+/** The request headers by lower-case name, in node:http's form. */
 export type RequestHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
-/** Whether a request has a header that may change the answer of the operation. */
+/** True if a request has a header that may change the answer of the operation. */
 export function hasHeaderOf({ headerNames }: Operation, headers: RequestHeaders): boolean {
   for (const name of headerNames) if (headers[name] !== undefined) return true;
   return false;
@@ -31,10 +31,10 @@ const ALWAYS_DROPPED: ReadonlySet<string> = new Set(['_', 'api_key', 'x_timeout'
 
 /**
  * Validates a client's request and brings it to its canonical form. Throws a {@link ProxyError} `invalid-request` that
- * names every wrong parameter and what is accepted. Unknown parameters and headers are dropped. But a request for a
- * further operation that has an unknown parameter, or any value that its schema does not accept, has no cached form: then
- * throws `not-cacheable`. What it means is for the indexer to say, some version of which may answer it. `isPassed`: whether
- * such a request is passed through, for the message.
+ * names every wrong parameter and what is accepted. Drops unknown parameters and headers. But a request for a further
+ * operation with an unknown parameter, or with a value outside of its schema, has no cached form: then throws
+ * `not-cacheable`, because some version of the indexer may answer it. `isPassed`: such a request is passed through; for
+ * the message.
  */
 export function parseCall(operation: Operation, rawQuery: string, headers: RequestHeaders, isPassed = false): Call {
   const given = collect(operation, rawQuery, headers, isPassed);

@@ -3,7 +3,7 @@ import { isObject } from '../json-object.ts';
 import { accounts, hash, seqno } from './parameters.ts';
 import { type Named, tagOf } from './tags.ts';
 
-/** What can be purged: answers to requests that name this seqno, hash or account, or everything. */
+/** The target of a purge: answers to requests with this seqno, hash or account, or everything. */
 export type Selector = Named | 'all';
 
 /** A valid request for a purge. */
@@ -21,8 +21,8 @@ const ALL = '*';
 const ACCEPTED = 'one of seqno, hash, account, all';
 
 /**
- * Reads the body of a purge: exactly one selector with its value in any spelling. Throws a
- * {@link ProxyError} `invalid-request` that names the field and what would be accepted.
+ * Reads the body of a purge: exactly one selector with its value in any spelling. Throws a {@link ProxyError}
+ * `invalid-request` that names the field and what would be accepted.
  */
 export function parsePurge(body: unknown): PurgeRequest {
   if (!isObject(body)) throw invalid(`the body is not a JSON object; accepted: ${ACCEPTED}`);
@@ -40,7 +40,7 @@ export function parsePurge(body: unknown): PurgeRequest {
   return { selector, value: true, tag: ALL };
 }
 
-/** Reads the values that requests give for a parameter, as for the operations. */
+/** Reads the values in the same way as the parameters of operations. */
 const SCHEMAS = { seqno, hash, account: accounts.transform(([account = '']) => account) } as const;
 
 function readValue(selector: Named, given: unknown): number | string {

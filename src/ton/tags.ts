@@ -1,23 +1,23 @@
 import type { CanonicalRequest } from './canonical-request.ts';
 
-/** What a purge can name, beside everything. A seqno is that of a masterchain block. */
+/** The kinds of values that a purge can name, besides everything. A seqno is that of a masterchain block. */
 export type Named = 'seqno' | 'hash' | 'account';
 
 /** How an operation reads the tags of a request. */
 export type ReadTags = (request: CanonicalRequest) => readonly string[];
 
-/** The tag of the entries whose requests name a value, such as `seqno:7`. Instances exchange purges by it. */
+/** The tag of entries whose requests name a value, such as `seqno:7`. Instances exchange purges with it. */
 export function tagOf(named: Named, value: string | number): string {
   return `${named}:${value}`;
 }
 
-/** The masterchain block that entries with these tags are about; `undefined` where they are about none. */
+/** The masterchain block that entries with these tags are about; `undefined` if they are about none. */
 export function seqnoIn(tags: readonly string[]): number | undefined {
   const tag = tags.find((each) => each.startsWith('seqno:'));
   return tag === undefined ? undefined : Number(tag.slice('seqno:'.length));
 }
 
-/** The tags of a request, by its parameters that a purge can name. */
+/** The tags of a request, from its parameters that a purge can name. */
 export function tagsOfParameters(
   { query }: CanonicalRequest,
   namedBy: Readonly<Record<string, Named>>,

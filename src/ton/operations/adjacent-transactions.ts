@@ -35,8 +35,8 @@ function finalityOfAdjacent(
 }
 
 /**
- * Whether the youngest of these rows is a child. The one parent is older than all children, so only a single row leaves
- * a doubt: that row is a child if the given transaction is the first of its trace, which has no parent.
+ * True if the youngest of these rows is a child. The one parent is older than all children, so only a single row is
+ * ambiguous: it is a child if the given transaction is the first of its trace, which has no parent.
  */
 function hasChild([first, ...others]: readonly JsonObject[], request: CanonicalRequest): boolean {
   if (others.length > 0 || parameterOf(request, 'direction') === 'out') return true;
@@ -55,7 +55,7 @@ export const adjacentTransactions = operation({
     'adjacentLive',
     'empty',
   ],
-  // A final answer lists the one parent, and gains no more rows.
+  // A final answer contains the one parent, and gains no more rows.
   completeness: completenessOfGrowingList('transactions'),
   retention: WHILE_REPLICAS_LAG,
   chainPoint: pointOfLists('transactions'),

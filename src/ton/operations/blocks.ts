@@ -21,7 +21,7 @@ import {
 } from '../parameters.ts';
 import { tagOf, tagsOfParameters } from '../tags.ts';
 
-/** The one masterchain block that has no shards: it is named by its seqno alone. */
+/** The masterchain has no shards: its blocks are identified by their seqno alone. */
 const MASTERCHAIN = '-1';
 
 const ACCEPTED = 'mc_seqno, root_hash, file_hash, or workchain, shard and seqno (of workchain -1 without shard)';
@@ -41,14 +41,14 @@ const schema = z
   .transform((given, ctx): CanonicalRequest => {
     const { workchain, shard, seqno, root_hash, file_hash, mc_seqno } = given;
     const parts = [workchain, shard, seqno].filter((part) => part !== undefined).length;
-    // With workchain 0 and no shard it is not one block: other shards reach that seqno later.
+    // Workchain 0 without a shard is not one block: other shards reach this seqno later.
     const isBlock = parts === 3 || (parts === 2 && shard === undefined && workchain === MASTERCHAIN);
     const ways = [parts > 0, root_hash, file_hash, mc_seqno].filter((way) => way !== undefined && way !== false).length;
     if (ways !== 1 || (parts > 0 && !isBlock)) return notCached(ctx, `accepted: one of ${ACCEPTED}`);
     return { query: pairs(given), headers: [] };
   });
 
-/** The masterchain block that is asked for, with its shard blocks or alone; `undefined` for a block of another chain. */
+/** The requested masterchain block, with its shard blocks or alone; `undefined` for a block of another chain. */
 function masterchainSeqno(request: CanonicalRequest): number | undefined {
   const named =
     parameterOf(request, 'workchain') === MASTERCHAIN
@@ -57,7 +57,7 @@ function masterchainSeqno(request: CanonicalRequest): number | undefined {
   return named === undefined ? undefined : Number(named);
 }
 
-/** The one block that was asked for never changes. */
+/** A single requested block never changes. */
 function finalityOfBlocks(
   blocks: readonly unknown[],
   request: CanonicalRequest,
@@ -81,7 +81,7 @@ function isAsked(block: unknown, { query }: CanonicalRequest): boolean {
   return query.every(([name, value]) => !(name in shown) || shown[name] === value);
 }
 
-/** One block by what identifies it, or the blocks of a masterchain block. */
+/** One block by its identity, or the blocks of a masterchain block. */
 export const blocks = operation({
   name: 'blocks',
   summary: 'One block by what identifies it, or the blocks of a masterchain block',

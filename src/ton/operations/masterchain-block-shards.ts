@@ -15,7 +15,7 @@ const schema = z
 
 const seqnoOf = (request: CanonicalRequest): number => Number(parameterOf(request, 'seqno'));
 
-/** A masterchain block and the shard blocks that it commits; in the specification's shape their transactions. */
+/** A masterchain block and the shard blocks that it commits; in the specification's form their transactions. */
 export const masterchainBlockShards = operation({
   name: 'masterchainBlockShards',
   summary: 'A masterchain block and the shard blocks that it commits',

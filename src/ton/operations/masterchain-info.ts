@@ -16,7 +16,7 @@ function finalityOfHead(body: JsonObject): Finality<'head'> | undefined {
   return isHead ? { answerClass: 'live', rule: 'head' } : undefined;
 }
 
-/** The newest masterchain block that the indexer has, and the oldest. */
+/** The newest and the oldest masterchain block of the indexer. */
 export const masterchainInfo = operation({
   name: 'masterchainInfo',
   summary: 'The newest and the oldest masterchain block of the indexer',

@@ -29,7 +29,7 @@ const schema = z
       return z.NEVER;
     }
     const actions = actionsInput(given['x-actions-version'], given.supported_action_types);
-    // An empty value names no message, so beside an account it is dropped.
+    // An empty value names no message, so it is dropped next to an account.
     const hashes = given.account.length === 0 ? given.ext_msg_hash : given.ext_msg_hash.filter((hash) => hash !== '');
     return {
       query: [...pairs({ account: given.account, ext_msg_hash: hashes }), ...actions.query],
@@ -52,10 +52,10 @@ function finalityOfTraces(traces: readonly unknown[]): Finality<'pendingFinalize
 
 const MOST_ACCOUNTS = 20;
 
-/** An answer with more traces is not watched: they are more than a subscription should hold. */
+/** An answer with more traces is not watched: they would be too many for a subscription. */
 const MOST_TRACES = 32;
 
-/** `undefined` where a trace does not say its hash, and for more than {@link MOST_TRACES}. */
+/** `undefined` if a trace does not contain its hash, and for more than {@link MOST_TRACES}. */
 function watchableIn(body: JsonObject): Watchable | undefined {
   const listed = Array.isArray(body['traces']) ? body['traces'].filter(isObject) : [];
   if (listed.length > MOST_TRACES) return undefined;
@@ -65,8 +65,8 @@ function watchableIn(body: JsonObject): Watchable | undefined {
 }
 
 /**
- * The indexer's `external_hash` is the hash as it was sent. The normalized hash is in the root transaction's message
- * and in actions.
+ * The indexer's `external_hash` is the hash that was sent. The normalized hash is in the root transaction's message and
+ * in actions.
  */
 function normalizedHash({ trace, transactions, actions }: JsonObject): string | undefined {
   const rootHash = isObject(trace) ? trace['tx_hash'] : undefined;
@@ -83,23 +83,23 @@ function firstAccounts({ transactions }: JsonObject): string[] {
   return [...new Set(accounts)].slice(0, MOST_ACCOUNTS);
 }
 
-/** None if a request names hashes as well, whose normalized form is not known before the answer lists them. */
+/** Empty if a request also names hashes, whose normalized form is unknown before the answer lists them. */
 function accountsIn({ query }: CanonicalRequest): readonly string[] {
   if (query.some(([name]) => name === 'ext_msg_hash')) return [];
   return query.flatMap(([name, value]) => (name === 'account' ? [value] : []));
 }
 
-/** The traces under way of accounts, or of external messages. */
+/** The pending traces of accounts, or of external messages. */
 export const pendingTraces = operation({
   name: 'pendingTraces',
   summary: 'The traces under way of accounts, or of external messages; one of both must be named',
   schema,
   finality: finalityOfLists({ traces: finalityOfTraces }, 'empty'),
   lifetimeRules: () => ['pendingFinalized', 'pendingLive', 'empty'],
-  // A trace that has ended leaves the list, so an empty list is not less complete than a full one.
+  // A finished trace leaves the list, so an empty list is not less complete than a full one.
   completeness: latestCounts,
   retention: undefined,
-  // They come from the emulator, which can be ahead of the database that the other operations are answered from.
+  // They come from the emulator, which can be ahead of the database that answers the other operations.
   chainPoint: () => NO_POINT,
   tags: (request) => tagsOfParameters(request, { account: 'account', ext_msg_hash: 'hash' }),
   cheapQuery: [['ext_msg_hash', NO_HASH]],

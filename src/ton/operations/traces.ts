@@ -59,8 +59,8 @@ const schema = z
   });
 
 /**
- * A trace that gains neither transactions nor actions, and is the only one of what was asked for, is final. Of an external
- * message there can be several, and one more.
+ * A trace that gains neither transactions nor actions, and is the only possible one for the request, is final. An
+ * external message can have several, and gain one more.
  */
 function finalityOfTraces(
   traces: readonly unknown[],
@@ -86,8 +86,8 @@ function finalityOfTraces(
 }
 
 /**
- * The transactions of a trace, if none is missing. Where blocks are committed out of order the indexer shows a trace
- * without those of the missing block, and calls it complete: only their count tells.
+ * The transactions of a trace, if none is missing. When blocks are committed out of order the indexer shows a trace
+ * without those of the missing block, and calls it complete: only their number shows it.
  */
 function wholeIn(trace: JsonObject): readonly JsonObject[] | undefined {
   const { trace_info: info, trace: tree, transactions_order: order, is_incomplete: isIncomplete, warning } = trace;
@@ -108,14 +108,17 @@ function isAskedFor({ trace_id: id, transactions }: JsonObject, request: Canonic
   return transaction === undefined || (isObject(transactions) && Object.hasOwn(transactions, transaction));
 }
 
-/** An external message can be accepted again: by any but an internal message of the trace there may be another trace. */
+/** An external message can be accepted again: by any message but an internal one there may be another trace. */
 function isOfExternalMessage(rows: readonly JsonObject[], request: CanonicalRequest): boolean {
   const hash = parameterOf(request, 'msg_hash');
   if (hash === undefined) return false;
   return ![...receivedMessages(rows, hash), ...sentMessages(rows, hash)].some(isInternal);
 }
 
-/** Actions follow all at once, but none may come: not of a tick-tock transaction, and not of types that are not read. */
+/**
+ * Actions follow all at once, but there may be none: not for a tick-tock transaction, and not of types that are not
+ * read.
+ */
 function lacksActions({ actions }: JsonObject, rows: readonly JsonObject[], request: CanonicalRequest): boolean {
   if (parameterOf(request, 'include_actions') === undefined || hasSome(actions)) return false;
   const [row, ...others] = rows;
@@ -131,7 +134,9 @@ const tracesIn = ({ traces: list }: JsonObject): readonly unknown[] => (Array.is
 const rowsIn = (body: JsonObject) => tracesIn(body).flatMap(transactionsOf);
 const completenessOfRows = completenessOfGrowingRows(rowsIn);
 
-/** By the transactions first; of two growing answers with the same ones that with actions is more complete. */
+/**
+ * By the transactions first; of two growing answers with the same transactions, the one with actions is more complete.
+ */
 function completenessOfTraces(finality: Finality, body: JsonObject): AnswerCompleteness {
   const listed = completenessOfRows(finality, body);
   const isClassified = tracesIn(body).some((trace) => isObject(trace) && hasSome(trace['actions']));
@@ -143,7 +148,7 @@ export const traces = operation({
   name: 'traces',
   summary: 'The trace of a transaction, of a message, or by its own hash',
   schema,
-  // Wallets ask for a trace when it has left the pending ones: an empty list that is kept would be a gap between the two.
+  // Wallets request a trace when it has left the pending ones: a kept empty list would be a gap between the two.
   finality: finalityOfLists({ traces: finalityOfTraces }, 'notKept'),
   lifetimeRules: () => ['byHashFinal', 'byHashGrowing', 'byHashLive'],
   completeness: completenessOfTraces,

@@ -33,8 +33,8 @@ const schema = z
   });
 
 /**
- * A message is sent by one transaction, and an internal one is received by one. An external one can be accepted twice, and
- * of a message whose other side is not there nothing says whether it will be.
+ * A message is sent by one transaction, and an internal message is received by one. An external message can be accepted
+ * twice. If the other side of a message is missing, nothing shows whether it will appear.
  */
 function finalityOfSides(
   rows: readonly unknown[],
@@ -47,7 +47,7 @@ function finalityOfSides(
   return { answerClass: 'growing', rule: 'byHashGrowing', ...newestNowOf(rows.map(({ now }) => now)) };
 }
 
-/** Whether no other transaction can send or receive the message. */
+/** True if no other transaction can send or receive the message. */
 function areAllSides(rows: readonly JsonObject[], request: CanonicalRequest): boolean {
   const hash = parameterOf(request, 'msg_hash') ?? '';
   const received = receivedMessages(rows, hash);

@@ -47,7 +47,7 @@ const schema = z
     };
   });
 
-/** A hash names one transaction at most. */
+/** A hash names at most one transaction. */
 function finalityOfTransaction(
   transactions: readonly unknown[],
   request: CanonicalRequest,
