@@ -5,40 +5,40 @@ import { failure, type ProxyError } from '../errors.ts';
 import type { MonotonicMs, Ms } from '../time-units.ts';
 
 export interface BodyReaderOptions {
-  /** The largest body that is read. */
+  /** The size of the largest accepted body. */
   readonly maxBodyBytes: number;
-  /** The most bytes that may have come of all bodies being read at once. */
+  /** The maximum number of received bytes of all unfinished bodies. */
   readonly maxReadingBytes: number;
   readonly now: () => MonotonicMs;
 }
 
-/** A body of which nothing came for so long gives way when there is no room for others. */
+/** When there is no room for others, a body that has received nothing for this long gives way. */
 const IDLE_MS: Ms = 2000;
 
-/** When a client may try again for which there was no room. */
+/** The time after which a client without room may try again. */
 const ROOM_AGAIN_MS: Ms = 1000;
 
-/** A piece of a body counts as so many bytes at least: its object takes memory too. */
+/** A piece of a body counts as at least this many bytes: its object takes memory too. */
 const LEAST_PIECE_BYTES = 256;
 
 /** A body that is being read. */
 interface Reading {
-  /** What has come of it, as it is counted. */
+  /** The received bytes, as counted for the limit. */
   countedBytes: number;
-  /** When something last came. */
+  /** The time of the last piece. */
   at: MonotonicMs;
   /** Ends it; its client gets the error. */
   readonly fail: (error: ProxyError) => void;
 }
 
 /**
- * Reads the bodies of requests. Clients that begin many bodies and never end them take a bounded amount of memory: what has
- * come is counted, not what was announced. The server's own timeout for a whole request (`http.requestTimeout`) is the
+ * Reads the bodies of requests. Clients that begin many bodies and never end them take a bounded amount of memory:
+ * received bytes count, not announced ones. The server's own timeout for a whole request (`http.requestTimeout`) is the
  * deadline of a body.
  */
 export class BodyReader {
   readonly #options: BodyReaderOptions;
-  /** The one that has brought nothing for the longest time first. */
+  /** The body that has been idle for the longest time comes first. */
   readonly #reading = new Set<Reading>();
   #countedBytes = 0;
 
@@ -69,7 +69,7 @@ export class BodyReader {
         else fail(refusal);
       };
       this.#reading.add(reading);
-      // What comes of a body that has failed is discarded: the refusal is still to be sent on its connection.
+      // The rest of a failed body is discarded: the refusal must still be sent on its connection.
       request.on('data', onPiece);
       finished(request, { writable: false }, (cause) => {
         const body = Buffer.concat(pieces);
@@ -80,7 +80,9 @@ export class BodyReader {
     });
   }
 
-  /** Counts a piece of a body, or says why there is no room for it. Idle bodies give way, the longest idle one first. */
+  /**
+   * Counts a piece of a body, or returns why there is no room for it. Idle bodies give way, the longest idle one first.
+   */
   #count(reading: Reading, piece: Buffer): ProxyError | undefined {
     const { maxReadingBytes, now } = this.#options;
     const bytes = Math.max(piece.length, LEAST_PIECE_BYTES);

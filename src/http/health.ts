@@ -1,14 +1,14 @@
-/** One of the paths at which load balancers and orchestrators ask; the same on both ports. */
+/** A path for load balancers and orchestrators; the same on both ports. */
 interface HealthPath {
   readonly summary: string;
-  /** Why it is refused, by status. */
+  /** The reasons of refusals, by status. */
   readonly refused: Readonly<Record<number, string>>;
   readonly answer: (isReady: boolean) => { readonly status: number; readonly body: { readonly status: string } };
 }
 
 /**
- * By path. `/readyz` fails only until the public port is open and while the process shuts down. It does not fail without
- * Redis or the indexer: the cache still has answers, and taking every instance away at once would help nobody.
+ * By path. `/readyz` fails only until the public port is open and during the shutdown. It does not fail without Redis
+ * or the indexer: the cache still has answers, and removing every instance at once would help nobody.
  */
 export const HEALTH: ReadonlyMap<string, HealthPath> = new Map([
   [

@@ -1,7 +1,7 @@
-/** A request's target, taken apart. */
+/** The parts of a request's target. */
 export interface Target {
   readonly path: string;
-  /** What follows `?`, undecoded; empty when there is none. */
+  /** The text after `?`, undecoded; empty without one. */
   readonly rawQuery: string;
   /** Path and query, byte for byte. */
   readonly originForm: string;
@@ -16,7 +16,7 @@ export function parseTarget(url: string): Target {
   return { path: url.slice(origin.length, end), rawQuery: url.slice(end + 1), originForm };
 }
 
-/** Whether a path in any case lies below one of these, which are in lower case and end in a slash. */
+/** True if a path in any case lies below one of these prefixes, which are in lower case and end in a slash. */
 export function isBelow(prefixes: readonly string[], { path }: Target): boolean {
   const lowered = path.toLowerCase();
   return prefixes.some((prefix) => lowered.startsWith(prefix));
@@ -24,20 +24,20 @@ export function isBelow(prefixes: readonly string[], { path }: Target): boolean 
 
 /** The entity tags of a list, each without its `W/`. */
 export function tagsIn(list: string): readonly string[] {
-  // Not split at commas: an entity tag may hold one.
+  // Not split at commas: an entity tag may contain one.
   return list.match(/(?:W\/)?"[^"]*"/g)?.map((tag) => tag.replace(/^W\//, '')) ?? [];
 }
 
 /**
- * One member of the list: a coding, `identity` or `*`, and its weight (RFC 9110 12.4.2). Nothing in it matches blanks in
- * two ways, so that its time grows with the length of a member and not with the square.
+ * One member of the list: a coding, `identity` or `*`, and its weight (RFC 9110 12.4.2). No part of it matches blanks
+ * in two ways, so its time grows with the length of a member and not with the square.
  */
 const MEMBER = /^[ \t]*([!#$%&'*+\-.^_`|~0-9A-Za-z]+)(?:[ \t]*;[ \t]*q=(0(?:\.[0-9]{0,3})?|1(?:\.0{0,3})?))?[ \t]*$/i;
 
 /**
- * Whether a client gets gzip by its `Accept-Encoding` (RFC 9110 12.5.3): accepts it, and does not prefer `identity`, which
- * ranks below gzip unless it or `*` is named. Malformed members are ignored; of a coding that is named twice the greater
- * weight counts.
+ * True if a client gets gzip by its `Accept-Encoding` (RFC 9110 12.5.3): it accepts gzip, and does not prefer
+ * `identity`, which ranks below gzip unless it or `*` is named. Malformed members are ignored; for a coding that is
+ * named twice the greater weight counts.
  */
 export function acceptsGzip(acceptEncoding = ''): boolean {
   const weights = new Map<string, number>();

@@ -4,11 +4,11 @@ import { isIPv4, isIPv6 } from 'node:net';
 import { isLoopback } from '../../loopback.ts';
 
 export interface AdminAccessOptions {
-  /** The bearer token that a request must bring. Without a token, only a port on loopback answers. */
+  /** The bearer token that a request must have. Without a token, only a port on loopback answers. */
   readonly token: string | undefined;
-  /** Host names beside `localhost` and IP literals, in lower case. */
+  /** Host names in addition to `localhost` and IP literals, in lower case. */
   readonly allowedHosts: readonly string[] | undefined;
-  /** Where the admin port listens: an address or a name. */
+  /** The address or name on which the admin port listens. */
   readonly listensOn: string;
 }
 
@@ -22,9 +22,9 @@ interface Refused {
 const HOST = /^(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]+))(?::[0-9]{1,5})?$/;
 
 /**
- * Says why a request may not read the admin port; `undefined` when it may. Keeps out web pages of other sites, open in
- * a browser that can reach this port: `Host` gives away a page whose own name was pointed at this address (DNS
- * rebinding), `Origin` and `Sec-Fetch-Site` any other.
+ * Why a request may not read the admin port; `undefined` if it may. Keeps out web pages of other sites in a browser
+ * that can reach this port: `Host` reveals a page whose own name was pointed at this address (DNS rebinding), `Origin`
+ * and `Sec-Fetch-Site` reveal any other page.
  */
 export function readingAccess(
   options: Pick<AdminAccessOptions, 'allowedHosts'>,
@@ -51,9 +51,9 @@ export function readingAccess(
 }
 
 /**
- * Says why a request may not change something through the admin port, or see what is cached; `undefined` when it may.
- * Refuses what {@link readingAccess} refuses, and what comes without the token; where no token is set, the port must be
- * on loopback. POSTs, which alone change something, must be JSON: a form cannot send JSON without a preflight, and
+ * Why a request may not change something through the admin port, or see cached answers; `undefined` if it may. Refuses
+ * everything that {@link readingAccess} refuses, and requests without the token; if no token is set, the port must be
+ * on loopback. Only POSTs change something. They must be JSON: a form cannot send JSON without a preflight, and
  * preflights are not answered.
  */
 export function adminAccess(options: AdminAccessOptions): (request: IncomingMessage) => Refused | undefined {
@@ -90,13 +90,13 @@ function isLiteral(host: string): boolean {
   return isIPv4(host) || isIPv6(host);
 }
 
-/** The host of an origin as browsers write it: without the default port of its scheme. */
+/** The host of an origin in the browsers' form: without the default port of its scheme. */
 function originHost(origin: string): string | undefined {
   const url = URL.canParse(origin) ? new URL(origin) : undefined;
   return url?.protocol === 'http:' || url?.protocol === 'https:' ? url.host : undefined;
 }
 
-/** Compares in constant time, so that the time reveals nothing of the token. */
+/** Compares in constant time, so that the time reveals nothing about the token. */
 function isBearer(authorization: string | undefined, token: string): boolean {
   const [, given = ''] = /^Bearer +([\x21-\x7e]+) *$/i.exec(authorization ?? '') ?? [];
   return timingSafeEqual(hash('sha256', given, 'buffer'), hash('sha256', token, 'buffer'));

@@ -23,8 +23,8 @@ const DESCRIBED: Described = {
 };
 
 /**
- * `GET /explain?target=...&header=...`: what a request means here and what is cached for it, as JSON, or as the text of
- * `describe` to who accepts `text/plain`. Changes nothing.
+ * `GET /explain?target=...&header=...`: how toncache reads a request, and its cached answers, as JSON, or as the text
+ * of `describe` for clients that accept `text/plain`. Changes nothing.
  */
 export function adminExplain({ explain, describe }: AdminExplainDependencies): AdminPath {
   return {

@@ -26,7 +26,10 @@ const DESCRIBED: Described = {
   },
 };
 
-/** `POST /purge`; {@link parsePurge} says what can be purged. `purge` purges this process in any case; it never rejects. */
+/**
+ * `POST /purge`; {@link parsePurge} defines what can be purged. `purge` purges this process in any case; it never
+ * rejects.
+ */
 export function adminPurge(
   purge: (asked: PurgeRequest) => Promise<PurgeOutcome>,
   monotonic: () => MonotonicMs,

@@ -7,41 +7,45 @@ import { HEALTH } from '../health.ts';
 import { parseTarget } from '../parse-request.ts';
 import { type AdminAccessOptions, adminAccess, readingAccess } from './admin-access.ts';
 
-/** What the OpenAPI document says of a path of the admin port. */
+/** The description of a path of the admin port in the OpenAPI document. */
 export interface Described {
   readonly summary: string;
   readonly query?: Readonly<Record<string, DescribedParameter>>;
   readonly body?: JsonSchema;
   /** Of the answer; absent for JSON. */
   readonly contentType?: string;
-  /** Why it is refused, by status; beside that, any 4xx. */
+  /** The reasons of refusals by status, in addition to any 4xx. */
   readonly refused?: Readonly<Record<number, string>>;
 }
 
-/** What the admin port serves at one path. */
+/** One path of the admin port. */
 export interface AdminPath {
-  /** With GET, HEAD too. */
+  /** GET includes HEAD. */
   readonly method: 'GET' | 'POST';
-  /** Who gets it: any client; any but web pages of other sites; those who may change something or see what is cached. */
+  /**
+   * Who may use it: any client; any but web pages of other sites; those who may change something or see cached answers.
+   */
   readonly access: keyof ReturnType<typeof accessChecksOf>;
-  /** Absent for what only the status page loads. */
+  /** Absent for files that only the status page loads. */
   readonly described?: Described;
   /** Rejects with a {@link ProxyError} for a request that is wrong; any other rejection is a bug. */
   readonly serve: (request: IncomingMessage, response: ServerResponse) => Promise<void> | void;
 }
 
 export interface AdminServerDependencies {
-  /** False from the moment the process begins to shut down: load balancers send no more then. */
+  /** False from the beginning of the shutdown: load balancers then send no more requests. */
   readonly isReady: () => boolean;
   /** The metrics page with its content type. */
   readonly metrics: () => Promise<{ readonly contentType: string; readonly body: string }>;
-  /** What is served beside {@link HEALTH}, `/metrics` and `/openapi.json`; below `/status/`, the files of the page. */
+  /**
+   * The paths in addition to {@link HEALTH}, `/metrics` and `/openapi.json`; below `/status/`, the files of the page.
+   */
   readonly paths: Readonly<Record<string, AdminPath>>;
-  /** The OpenAPI document, made of all paths of this port. */
+  /** Makes the OpenAPI document of all paths of this port. */
   readonly document: (paths: ReadonlyMap<string, AdminPath>) => object;
   readonly access: AdminAccessOptions;
   readonly onBug: (error: unknown) => void;
-  /** How long a client may take to send its request. */
+  /** The time in which a client must send its request. */
   readonly requestTimeoutMs: Ms;
 }
 
@@ -126,7 +130,7 @@ export function sendJson(
   sendText(response, status, 'application/json', JSON.stringify(body), headers);
 }
 
-/** Sends a body as it is; none for HEAD. */
+/** Sends a body unchanged; no body for HEAD. */
 export function sendText(
   response: ServerResponse,
   status: number,

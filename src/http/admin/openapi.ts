@@ -5,7 +5,7 @@ import type { AdminPath } from './admin-server.ts';
 
 export interface OpenApiOptions {
   readonly version: string;
-  /** Those that are cached. */
+  /** The cached operations. */
   readonly operations: readonly Operation[];
   readonly publicPort: number;
 }
@@ -26,7 +26,10 @@ const fromPublicPort = (response: object) => ({
   headers: { 'Cache-Status': { description: 'What the cache did (RFC 9211)', schema: TEXT } },
 });
 
-/** What no client of an operation gets: what is sent at other paths, to other methods or to nobody, or by the indexer. */
+/**
+ * Failures that no client of an operation gets: for other paths, other methods, disconnected clients, or sent by the
+ * indexer.
+ */
 const OF_OTHERS: readonly string[] = ['not-found', 'method-not-allowed', 'client-closed-request', 'upstream-error'];
 
 const refusals = Map.groupBy(
@@ -43,8 +46,8 @@ const REFUSED = Object.fromEntries(
 );
 
 /**
- * The OpenAPI 3.1 document of both ports: made of the operations, of the failures, and of what the paths of the admin port
- * say of themselves. The bodies of the indexer are not described.
+ * The OpenAPI 3.1 document of both ports, made from the operations, the failures, and the descriptions of the admin
+ * paths. The bodies of the indexer are not described.
  */
 export function openApi({ version, operations, publicPort }: OpenApiOptions) {
   const publicPaths = operations.map((each) => [`/api/v3/${each.name}`, { get: describeOperation(each) }]);

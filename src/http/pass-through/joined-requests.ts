@@ -13,32 +13,32 @@ import { asksForWebSocket, type PassedRequest, type PassOnParts, type PassThroug
 import { type OpenPassThrough, transfer } from './pass-through.ts';
 import { hasApiKey, hidesOperation } from './passable-target.ts';
 
-/** Answers that are kept take this part of the memory tier at most. */
+/** Kept answers use at most this part of the memory tier. */
 export const REST_SHARE_OF_MEMORY = 1 / 10;
 
-/** How long an answer is kept after it has come. */
+/** The time for which an answer is kept after its arrival. */
 const KEPT_MS: Ms = 400;
 
 /** The largest body of a request that can be joined. */
 const MOST_BODY_BYTES = 4096;
 
-/** The memory of a kept answer beside its key and body. */
+/** The memory of a kept answer in addition to its key and body. */
 const OVERHEAD_BYTES = 2048;
 
 const API = ['/api/v3/'];
 const RUN_GET_METHOD = /^\/api\/v3\/rungetmethod\/?$/i;
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json\b/i;
 
-/** Also those that are not in use: their answers have lifetimes of their own, or none. */
+/** All operations, including those not in use: their answers have lifetimes of their own, or none. */
 const KNOWN = new OperationsInUse(OPERATION_NAMES);
 
-/** Headers of a request that tell answers apart: those of the operations, and those that say how its body is to be read. */
+/** Headers of a request that distinguish answers: those of the operations, and those about the form of its body. */
 const IN_KEY = new Set([
   ...['content-type', 'content-encoding'],
   ...[...OPERATIONS.values()].flatMap(({ headerNames }) => [...headerNames]),
 ]);
 
-/** A request with one of these has an answer of its own. */
+/** A request with one of these headers is never joined. */
 const ALONE = [
   'authorization',
   'range',
@@ -55,20 +55,23 @@ export type JoinedResult = 'hit' | 'collapsed' | 'miss' | 'passed';
 export interface JoinedRequestsDependencies extends Pick<PassOnParts, 'bodies' | 'admission' | 'report'> {
   readonly passThrough: OpenPassThrough;
   readonly now: () => MonotonicMs;
-  /** How long a load can be joined. */
+  /** The time for which a load can be joined. */
   readonly collapseWindowMs: Ms;
   /** The most bytes of all kept answers. */
   readonly maxKeptBytes: number;
-  /** The largest answer that is read for all who wait for it. */
+  /** The largest answer that is shared. */
   readonly maxAnswerBytes: number;
-  /** Called with the change in the number of bytes that are being read of answers. */
+  /** Called with the change in the number of answer bytes that are being read. */
   readonly onReading: (change: number) => void;
 }
 
 /** An answer that was read whole. */
 type WholeAnswer = Omit<ForwardedAnswer, 'body'> & { readonly body: Buffer };
 
-/** What came of a load. `alone`: each who waits for it has to ask for itself, but the one that began it has the answer. */
+/**
+ * The result of a load. `alone`: each waiting request must be sent by itself, but the one that began the load has the
+ * answer.
+ */
 type SharedLoad = WholeAnswer | ProxyError | 'alone';
 
 interface Kept {
@@ -77,15 +80,15 @@ interface Kept {
 }
 
 /**
- * Joins equal requests for the rest of the API: `GET` below `/api/v3/` of paths that are no operation, and
- * `POST runGetMethod`. Those that come while the first one is under way get its answer, whatever its status; those that come
- * within 400 ms after it get it too, if it is a 200. The first one is sent as pass-through would send it.
+ * Joins equal requests for the rest of the API: `GET` below `/api/v3/` of paths that are not operations, and `POST
+ * runGetMethod`. Requests that arrive during the first one get its answer, whatever its status. Requests within 400 ms
+ * after it get the answer too, if it is a 200. The first one is sent like any passed-through request.
  */
 export class JoinedRequests {
   readonly #dependencies: JoinedRequestsDependencies;
   readonly #flights: SingleFlight<SharedLoad>;
   readonly #kept: LRUCache<string, Kept>;
-  /** Part of each key: what was asked for before a purge has another one. */
+  /** Part of each key: requests before and after a purge have different keys. */
   #purges = 0;
 
   constructor(dependencies: JoinedRequestsDependencies) {
@@ -102,7 +105,7 @@ export class JoinedRequests {
     });
   }
 
-  /** Ends all kept answers; those that are under way are for those alone who wait for them. To be called with each purge. */
+  /** Ends all kept answers; loads under way are only for their present waiters. Call at each purge. */
   readonly forget = (): void => {
     this.#purges++;
     this.#kept.clear();
@@ -133,11 +136,11 @@ export class JoinedRequests {
     }
   };
 
-  /** `isWaiting`: whether the client that began it still waits. Rejects with bugs alone. */
+  /** `isWaiting`: true while the client that began it waits. Rejects only with bugs. */
   #load(asked: PassedRequest, flight: Flight, key: string, isWaiting: () => boolean): Promise<SharedLoad> {
     return new Promise((resolve, reject) => {
       const load = this.#dependencies.passThrough.take({ ...asked, flight }, async (answer) => {
-        // A body that is destroyed before its end has an error, which nobody reads where its client has left.
+        // A body that is destroyed before its end emits an error, which nobody reads after its client has left.
         answer.body.on('error', () => {});
         const body = await this.#readWhole(answer);
         if (Buffer.isBuffer(body)) {
@@ -158,7 +161,10 @@ export class JoinedRequests {
     });
   }
 
-  /** The body, or, for an answer that is not JSON or too large, its bytes as they come. Rejects with a {@link ProxyError}. */
+  /**
+   * The body, or, for an answer that is not JSON or too large, its bytes as they arrive. Rejects with a {@link
+   * ProxyError}.
+   */
   async #readWhole({ headers, body }: ForwardedAnswer): Promise<Buffer | AsyncIterable<Buffer>> {
     const { maxAnswerBytes, onReading } = this.#dependencies;
     const isTooLarge = Number(headers['content-length'] ?? 0) > maxAnswerBytes;
@@ -180,7 +186,7 @@ export class JoinedRequests {
     }
   }
 
-  /** Keeps a 200, unless a purge has come since it was asked for. */
+  /** Keeps a 200, unless a purge has come since its request. */
   #keep(answer: WholeAnswer, key: string): WholeAnswer {
     const isCurrent = key.startsWith(`${this.#purges} `);
     if (answer.status === 200 && isCurrent) {
@@ -206,7 +212,7 @@ export class JoinedRequests {
   }
 }
 
-/** Whether a request may be joined with others, as far as its head tells. */
+/** True if a request may be joined with others, judged by its head. */
 function mayJoin({ request, target }: PassedRequest): boolean {
   const { method, headers } = request;
   const { path } = parseTarget(target);
@@ -226,7 +232,7 @@ function keyOf({ request: { method, headers }, target, body }: PassedRequest): s
   return JSON.stringify([method, target, acceptsGzip(headers['accept-encoding']), named, bytes]);
 }
 
-/** What was read of a body, then the rest of it. */
+/** The read part of a body, then the rest of it. */
 async function* following(chunks: readonly Buffer[], body: ForwardedAnswer['body']): AsyncGenerator<Buffer> {
   yield* chunks;
   yield* body as AsyncIterable<Buffer>;

@@ -8,8 +8,8 @@ const LONGEST_BYTES = 64 * 1024;
 const ASKS_FOR_HEAD = /^\/api\/v3\/masterchaininfo\/*(\?|$)/i;
 
 /**
- * The body of a passed-through answer, byte for byte. If it says what the newest block is, that is learned before the
- * client has its last bytes: a client that reads there that a block is committed gets no older 404 for it.
+ * The body of a passed-through answer, byte for byte. If it names the newest block, this block is learned before the
+ * client has the last bytes: a client that reads there that a block is committed gets no older 404 for it.
  */
 export function learningHead(
   target: string,

@@ -26,35 +26,37 @@ const OPERATION = 'passThrough';
 /** The head of an answer. */
 type AnsweredHead = Pick<ForwardedAnswer, 'status' | 'headers' | 'retryAfterMs'>;
 
-/** What requests are sent to. */
+/** A destination of requests. */
 export interface PassedTo<Answer extends AnsweredHead> {
   /** Resolves when the head of the answer is there; rejects with a {@link ProxyError} or the reason of the signal. */
   readonly forward: (request: ForwardRequest) => Promise<Answer>;
-  /** Of requests without a key; never sent anywhere else. */
+  /** For requests without a key; never sent to another server. */
   readonly apiKey: string | undefined;
 }
 
-/** What pass-through and streams have in common. */
+/** The common parts of pass-through and streams. */
 export interface PassOnParts {
   readonly operations: OperationsInUse;
-  /** Of the requests of each client that an indexer is asked for; absent where there is none. */
+  /** Limits the misses of each client; absent without a limit. */
   readonly missLimit: PerClientLimit | undefined;
-  /** That of the cached operations: pass-through is one more, with slots of its own and the same rate. */
+  /**
+   * The admission of the cached operations: pass-through is one more operation, with its own slots and the same rate.
+   */
   readonly admission: Admission;
   readonly memory: Pick<MemoryPressure, 'makeRoomIfFull'>;
   readonly refusalError: RefusalErrorOf;
   readonly bodies: BodyReader;
   readonly report: Report;
-  /** Whether our API key is added to requests without a key. */
+  /** True if our API key is added to requests without a key. */
   readonly sharesOurKey: boolean;
 }
 
 export interface PassOnDependencies<Answer extends AnsweredHead> extends PassOnParts {
-  /** By the place of the route. */
+  /** In the order of the routes. */
   readonly upstreams: readonly PassedTo<Answer>[];
-  /** The place of the only route that is taken; absent for all. */
+  /** The place of the only route that is used; absent for all. */
   readonly at?: number;
-  /** Whether there is a key of ours, so that a request without any is refused by the other side, not by its rate. */
+  /** True if we have a key. Otherwise the other side refuses a request without a key, not by its rate. */
   readonly hasOurKey: boolean;
 }
 
@@ -62,31 +64,31 @@ export interface PassOnDependencies<Answer extends AnsweredHead> extends PassOnP
 export interface PassedRequest {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  /** Path and query in origin form, as they came. */
+  /** Path and query in origin form, unchanged. */
   readonly target: string;
-  /** Whether it asks to go on with WebSocket, and its connection is not read by Node's HTTP server any more. */
+  /** True if it asks to continue with WebSocket, and Node's HTTP server no longer reads its connection. */
   readonly isUpgrade?: boolean;
-  /** Whom it is for. */
+  /** The client that sent it. */
   readonly client: string;
   /**
-   * Begins the wait for the head of the answer, to be closed by who begins it. To be called when the client's body has
-   * arrived, because the time for that is the client's.
+   * Begins the wait for the head of the answer; the caller closes it. Call when the client's body has arrived, because
+   * the time before that is the client's.
    */
   readonly openWait: () => Wait;
   readonly requestId: string;
-  /** Its body, where that was read already. */
+  /** Its body, if that was already read. */
   readonly body?: Buffer | undefined;
-  /** The flight that it is sent for, instead of a wait of its own. */
+  /** The flight for which it is sent, instead of its own wait. */
   readonly flight?: Flight;
 }
 
-/** Passes a request through. Rejects with a {@link ProxyError} while nothing was sent to the client yet. */
+/** Passes a request through. Rejects with a {@link ProxyError} while nothing was sent to the client. */
 export type PassThrough = (passed: PassedRequest) => Promise<void>;
 
 /**
- * Sends a request on, never twice, and resolves with the head of its answer; its slot is free then. Rejects with a
- * {@link ProxyError}. `takeRoom` is called before anything is waited for: it says why there is no room for the answer, or
- * throws a {@link ProxyError}. It is told whether our API key will be sent.
+ * Sends a request on, never twice, and resolves with the head of its answer, when its slot is free. Rejects with a
+ * {@link ProxyError}. `takeRoom` is called before any wait: it returns why there is no room for the answer, or throws a
+ * {@link ProxyError}. Its argument is true if our API key will be sent.
  */
 export type PassOn<Answer> = (
   passed: PassedRequest,
@@ -106,7 +108,7 @@ export function passOnWith<Answer extends AnsweredHead>(dependencies: PassOnDepe
       report({ name: 'shed', operation: OPERATION, reason: 'client-limit' });
       throw limited;
     }
-    // The client's own key, as header or parameter, goes before ours.
+    // The client's own key, as header or parameter, takes precedence over ours.
     const hasItsOwn = hasKeyHeader(request.headers) || hasApiKey(target);
     const withoutOurKey = hasItsOwn || (hasOurKey && !sharesOurKey);
     const key = pathKey(method, target);
@@ -151,7 +153,7 @@ export function passOnWith<Answer extends AnsweredHead>(dependencies: PassOnDepe
   };
 }
 
-/** The headers with which an answer goes to its client, in the flat form. */
+/** The headers of an answer for its client, in the flat form. */
 export function passedHeaders(
   { status, headers }: Pick<AnsweredHead, 'status' | 'headers'>,
   requestId: string,
@@ -174,7 +176,7 @@ async function forward<Answer extends AnsweredHead>(
     outcome = passedOutcome(answer.status);
     return answer;
   } catch (error) {
-    // A client that leaves says nothing about the indexer, which is still working on its request.
+    // A client that leaves shows nothing about the indexer, which is still working on its request.
     if (error instanceof ProxyError && !request.signal.aborted) outcome = outcomeOf(error);
     throw error;
   } finally {
@@ -197,7 +199,8 @@ function methodOf(
   if (hidesOperation(path, operations)) {
     throw failure('bad-request', { text: 'encoded-letters' });
   }
-  // Another protocol is only offered (RFC 9110 7.8): Java's client offers h2c with each request, and takes any answer.
+  // Another protocol is only offered (RFC 9110 7.8): Java's client offers h2c with each request, and accepts any
+  // answer.
   if (!isUpgrade && asksForWebSocket(request)) {
     throw failure('bad-request', { text: 'upgrade' });
   }
@@ -206,12 +209,15 @@ function methodOf(
   return method;
 }
 
-/** Whether a request offers to go on with WebSocket. */
+/** True if a request offers to continue with WebSocket. */
 export function asksForWebSocket({ headers }: Pick<IncomingMessage, 'headers'>): boolean {
   return /\bwebsocket\b/i.test(headers.upgrade ?? '');
 }
 
-/** Whatever a client asks, with a key of its own, is between the two: only a pause and a 5xx say something of the indexer. */
+/**
+ * A client's request with its own key is between client and indexer: only a pause and a 5xx show something about the
+ * indexer.
+ */
 function passedOutcome(status: number): Outcome {
   if (status === 429) return 'rate-limited';
   return status >= 500 ? 'failed' : 'answered';

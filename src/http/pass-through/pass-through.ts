@@ -13,38 +13,38 @@ import {
   passOnWith,
 } from './pass-on.ts';
 
-/** An indexer that requests are passed to. */
+/** An indexer that gets passed-through requests. */
 interface PassedToIndexer {
   readonly client: Pick<UpstreamClient, 'forward'>;
   readonly head: Pick<IndexerHead, 'hear'>;
-  /** Of requests without a key; never sent to another indexer. */
+  /** For requests without a key; never sent to another indexer. */
   readonly apiKey: string | undefined;
 }
 
 export interface PassThroughDependencies extends PassOnParts {
   /** In the order of the routes of admission. */
   readonly indexers: readonly PassedToIndexer[];
-  /** Asks the indexers for their heads in the background, if it is time. */
+  /** Polls the heads of the indexers in the background, if it is time. */
   readonly pollHeads: () => void;
-  /** The most answers that may be on their way to clients at once. */
+  /** The maximum number of answers on their way to clients. */
   readonly maxTransfers: number;
-  /** Whether the cached operations are sent with an API key. */
+  /** True if the cached operations are sent with an API key. */
   readonly hasOurKey: boolean;
 }
 
-/** Pass-through, and the way to the answer of a request for those who do something else with it. */
+/** Pass-through, and access to an answer for other uses. */
 export interface OpenPassThrough {
   readonly pass: PassThrough;
   /**
-   * Sends a request and gives the answer, which counts as a transfer while it is used. Rejects with a {@link ProxyError}
-   * where there is no answer, and with what `use` rejects with.
+   * Sends a request and gives the answer to `use`; it counts as a transfer until then. Rejects with a {@link
+   * ProxyError} without an answer, and with the rejection of `use`.
    */
   readonly take: (passed: PassedRequest, use: (answer: ForwardedAnswer) => Promise<void>) => Promise<void>;
 }
 
 /**
  * Sends requests that are not cached to the indexer, never twice, and streams the answers back. Once the head of an
- * answer has arrived, the indexer's query is over and the slot is free. The body counts as a transfer from then on,
+ * answer has arrived, the indexer's query is over and the slot is free. From then on the body counts as a transfer,
  * because its client decides how long it takes.
  */
 export function openPassThrough(dependencies: PassThroughDependencies): OpenPassThrough {
@@ -89,7 +89,7 @@ export async function transfer(
     response.writeHead(answer.status, passedHeaders(answer, requestId));
     await pipeline(answer.body, response);
   } catch {
-    // One side disconnected in the middle. The other side learns of it by the end of its connection.
+    // One side disconnected in the middle. The end of the connection tells the other side.
     response.destroy();
   }
 }

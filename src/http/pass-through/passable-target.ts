@@ -2,8 +2,8 @@ import type { OperationsInUse } from '../../ton/operations.ts';
 import { isBlankKey, isKeyName } from './forwarded-headers.ts';
 
 /**
- * The origin form (RFC 9112 3.2.1) with a path of RFC 3986's characters; a query may hold every visible ASCII character
- * except # and \\.
+ * The origin form (RFC 9112 3.2.1) with a path of RFC 3986's characters; a query may contain every visible ASCII
+ * character except # and \\.
  */
 const ORIGIN_FORM = /^\/[A-Za-z0-9\-._~!$&'()*+,;=:@%/]*(?:\?[\x21\x22\x24-\x5b\x5d-\x7e]*)?$/;
 
@@ -11,8 +11,8 @@ const ORIGIN_FORM = /^\/[A-Za-z0-9\-._~!$&'()*+,;=:@%/]*(?:\?[\x21\x22\x24-\x5b\
 const HIDDEN = /%(?:25)*(?:2f|5c)|%(?:25)+2e/i;
 
 /**
- * Whether a request target may be passed on byte for byte. A target that another server could read as another path is
- * refused, whatever it begins with: dot or empty segments, backslashes, encoded slashes, control bytes, spellings that do not decode, and every
+ * True if a request target may be passed on byte for byte. A target that another server could read as another path is
+ * refused: dot or empty segments, backslashes, encoded slashes, control bytes, spellings that do not decode, and every
  * form but the origin form (RFC 9112 3.2.1), so that the request can never go to another host.
  */
 export function isPassable(target: string): boolean {
@@ -26,12 +26,12 @@ export function isPassable(target: string): boolean {
   return segments.every((segment) => segment !== '' && !/^\.{1,2}(?:;|$)/.test(segment));
 }
 
-/** The most times that servers in a row decode a path. */
+/** The maximum number of times that servers in a row decode a path. */
 const MOST_DECODINGS = 3;
 
 /**
- * What admission takes for the key of a request: its method and path, in one form for all spellings that indexers read as
- * one. The target is passable.
+ * The key of a request for admission: its method and path, in one form for all spellings that indexers read as one. The
+ * target must be passable.
  */
 export function pathKey(method: string, target: string): string {
   const [path = ''] = target.split('?', 1);
@@ -39,8 +39,8 @@ export function pathKey(method: string, target: string): string {
 }
 
 /**
- * Whether a server may read a path as that of a cached operation though it is spelled in another way: with plain letters
- * encoded, more than once perhaps, or with parameters of segments (RFC 3986 3.3), which some servers drop.
+ * True if a server may read a path as that of a cached operation although it is spelled differently: with plain letters
+ * encoded, perhaps more than once, or with parameters of segments (RFC 3986 3.3), which some servers drop.
  */
 export function hidesOperation(path: string, operations: OperationsInUse): boolean {
   let reading = path;
@@ -49,7 +49,7 @@ export function hidesOperation(path: string, operations: OperationsInUse): boole
   return operations.at(plain) !== operations.at(path);
 }
 
-/** `undefined` for what does not decode. */
+/** `undefined` for an invalid encoding. */
 function decodedOnce(path: string): string | undefined {
   try {
     return decodeURIComponent(path);
@@ -59,14 +59,14 @@ function decodedOnce(path: string): string | undefined {
 }
 
 /**
- * Whether a target has an API key that is not blank. It counts like the header `X-Api-Key`. Servers differ in what separates
- * parameters, so a semicolon does as well.
+ * True if a target has an API key that is not blank. It counts like the header `X-Api-Key`. Servers differ in the
+ * separator of parameters, so a semicolon counts as well.
  */
 export function hasApiKey(target: string): boolean {
   return partsOfQuery(target).some((part) => namesKey(part) && !isBlankKey(valueIn(part)));
 }
 
-/** A target without the parameters that are named like an API key, the rest of it byte for byte. */
+/** A target without the parameters whose names look like an API key, the rest of it byte for byte. */
 export function withoutApiKeys(target: string): string {
   const parts = partsOfQuery(target);
   if (!parts.some(namesKey)) return target;
@@ -81,7 +81,7 @@ function partsOfQuery(target: string): string[] {
   return mark < 0 ? [] : target.slice(mark + 1).split(/(?=[&;])/);
 }
 
-/** Decodes as forms are, and never throws. */
+/** Decodes like a form, and never throws. */
 const parameterIn = (part: string) => [...new URLSearchParams(part.replace(/^[&;]/, ''))][0] ?? ['', ''];
 const namesKey = (part: string) => isKeyName(parameterIn(part)[0]);
 const valueIn = (part: string) => parameterIn(part)[1];

@@ -1,32 +1,32 @@
 import type { Socket } from 'node:net';
 import { SLICE_BYTES } from './response-message.ts';
 
-/** `bytesWritten` counts all bytes written so far, `writableLength` those of them whose write has not left as a whole. */
+/** `bytesWritten` counts all bytes written so far, `writableLength` those in writes that have not left completely. */
 export type WrittenSocket = Pick<Socket, 'bytesWritten' | 'writableLength'>;
 
-/** The least that a client must take of its answers within the time, in bytes. */
+/** A client must take at least this many bytes of its answers within the time. */
 const LEAST_BYTES = 16 * 1024;
 
-/** The state of a connection when its client was last seen to have taken enough. */
+/** The state of a connection when its client had last taken enough. */
 interface Mark {
-  /** Bytes that had left the process since the connection began, and bytes that were still to leave. */
+  /** Bytes that had left the process since the beginning of the connection, and bytes that were still to leave. */
   readonly sentBytes: number;
   readonly pendingBytes: number;
-  /** The client has the time for so many bytes to take some more. */
+  /** The client may take this many bytes before it must take more. */
   readonly allowedBytes: number;
   looks: number;
 }
 
 /**
- * How the client of a connection takes its answers, as seen at looks in equal distances. Bytes are seen to leave in whole
- * writes, and the system takes many at once, so that a client that reads steadily seems to take nothing for a while. It has
- * as much time as for the write that is pending, or for what left at once before, up to a slice of a large body.
+ * How the client of a connection takes its answers, observed at equal intervals. Bytes leave in whole writes, and the
+ * system takes many at once, so a client that reads steadily seems to take nothing for a while. It has as much time as
+ * for the pending write, or for the bytes that left at once before, up to a slice of a large body.
  */
 export class AnswerProgress {
-  /** Looks in a row at which no write had left since the look before. */
+  /** The number of looks in a row since which no write has left. */
   quietLooks = 0;
   readonly #socket: WrittenSocket;
-  /** None yet, so that the first look sees a change: the connection may have been opened just before it. */
+  /** -1, so that the first look sees a change: the connection may have been opened just before it. */
   #sentBytes = -1;
   /** Absent while nothing is pending. */
   #mark: Mark | undefined;
@@ -35,7 +35,7 @@ export class AnswerProgress {
     this.#socket = socket;
   }
 
-  /** Compares the connection with what it was at the last look. */
+  /** Compares the connection with its state at the last look. */
   look(): void {
     const { bytesWritten, writableLength: pendingBytes } = this.#socket;
     const sentBytes = bytesWritten - pendingBytes;
@@ -50,7 +50,7 @@ export class AnswerProgress {
     } else mark.looks++;
   }
 
-  /** Whether the client takes less than 16 KiB of its answers in so many looks. */
+  /** True if the client takes less than 16 KiB of its answers in this number of looks. */
   isTooSlow(looks: number): boolean {
     const mark = this.#mark;
     return mark !== undefined && mark.looks >= (looks * mark.allowedBytes) / LEAST_BYTES;

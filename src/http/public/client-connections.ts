@@ -5,38 +5,37 @@ import { failure, type ProxyError } from '../../errors.ts';
 import { AnswerProgress } from './answer-progress.ts';
 import { cutAtHeads } from './cut-at-heads.ts';
 
-/** The most bytes of unread requests, over all connections that are paused. A connection that exceeds it is closed. */
+/** The maximum bytes of unread requests over all paused connections. A connection that exceeds it is closed. */
 const MOST_UNREAD_BYTES = 16 * 1024 * 1024;
 
 /** The state of an open connection. */
 export interface ClientConnection {
   readonly socket: Socket;
-  /** How its client takes its answers: for {@link ClientTimeouts}. */
+  /** For {@link ClientTimeouts}. */
   readonly progress: AnswerProgress;
-  /** Whether Node's HTTP parser reads it: before that, the fast lane does. */
+  /** True if Node's HTTP parser reads it; before that, the fast lane does. */
   isParsedByNode: boolean;
   /** Requests whose answers have not left the process. */
   unanswered: number;
-  /** Whether it is paused until fewer of its requests are unanswered. */
+  /** True while it is paused until fewer of its requests are unanswered. */
   isPaused: boolean;
-  /** Bytes that were received and wait while it is paused. */
+  /** Received bytes that wait while it is paused. */
   unreadBytes: number;
-  /** The wait of the request that is being served, or of an earlier one, which has ended. */
+  /** The wait of the present request, or of an earlier one, which has ended. */
   wait: Wait | undefined;
   readonly onFinish: () => void;
 }
 
 /**
- * The open connections of clients. The requests of a connection are served one at a time: what a client pipelines stays
- * bytes until those before it are answered. In the fast lane nothing is read beyond the request that is being served.
- * Node's parser reads one more, because the body of a request must be read while it is served, and the next head may come
- * with it.
+ * The open connections of clients. The requests of a connection are served one at a time: pipelined requests stay bytes
+ * until the earlier ones are answered. The fast lane reads nothing beyond the present request. Node's parser reads one
+ * more, because the body of a request must be read during the request, and the next head may arrive with it.
  */
 export class ClientConnections {
   /** Set by the server when it drains: then each answer closes its connection, unless requests wait behind it. */
   isDraining = false;
   readonly #open = new Map<Socket, ClientConnection>();
-  /** The connections that are open when it is iterated. */
+  /** The connections that are open at the time of the iteration. */
   readonly all: Iterable<ClientConnection> = { [Symbol.iterator]: () => this.#open.values() };
   #unanswered = 0;
   #unreadBytes = 0;
@@ -68,7 +67,8 @@ export class ClientConnections {
     };
     this.#open.set(socket, connection);
     cutAtHeads(socket, {
-      // The fast lane finds the heads by itself. What comes while it is paused may go to Node's parser, and so is cut.
+      // The fast lane finds the heads by itself. Data that arrives while it is paused may go to Node's parser, and so
+      // is cut.
       isCut: () => connection.isParsedByNode || connection.isPaused,
       onUnread: (bytes) => this.#countUnread(connection, socket.readableLength + bytes),
     });
@@ -77,8 +77,8 @@ export class ClientConnections {
   }
 
   /**
-   * Pauses a connection between two requests whenever it has to, from now on. Call it after the HTTP server's own
-   * listener: the parser must see each part before it is paused.
+   * From now on pauses a connection between two requests when necessary. Call it after the HTTP server's own listener:
+   * the parser must see each part before the pause.
    */
   leaveToNode(connection: ClientConnection): void {
     const { socket } = connection;
@@ -91,22 +91,22 @@ export class ClientConnections {
     };
     // Without a listener for `data` Node's parser would read from the connection's handle and bypass `push`.
     socket.on('data', pauseIfBusy);
-    // Node's HTTP server resumes the connection after each message, paused or not.
+    // Node's HTTP server resumes the connection after each message, even if it is paused.
     socket.on('resume', pauseIfBusy);
   }
 
-  /** Whether all that was asked for on a connection is answered. */
+  /** True if every request on a connection is answered. */
   isAnswered(socket: Socket): boolean {
     return this.#open.get(socket)?.unanswered === 0;
   }
 
-  /** Counts a request that is not answered at once, until {@link end}. */
+  /** Counts a request without an immediate answer, until {@link end}. */
   begin(connection: ClientConnection): void {
     connection.unanswered++;
     this.#unanswered++;
   }
 
-  /** The answer to a request that was begun has left the process. Reads on if the connection was paused. */
+  /** The answer to a counted request has left the process. Reads on if the connection was paused. */
   end(connection: ClientConnection): void {
     if (connection.unanswered === 0) return;
     connection.unanswered--;
@@ -115,8 +115,8 @@ export class ClientConnections {
   }
 
   /**
-   * Reads no further until the request that is served is answered, or until others were served if there is none.
-   * `unread` goes back into the socket.
+   * Stops reading until the present request is answered, or, without one, until others were served. `unread` goes back
+   * into the socket.
    */
   pause(connection: ClientConnection, unread?: Buffer): void {
     const { socket } = connection;
@@ -127,7 +127,7 @@ export class ClientConnections {
     if (mayBeRead(connection)) setImmediate(this.#release, connection);
   }
 
-  /** Counts a request to Node's HTTP server, from the creation of its response until that has left the process. */
+  /** Counts a request to Node's HTTP server, from the creation of its response until it has left the process. */
   onResponse(socket: Socket, response: ServerResponse): void {
     const connection = this.#open.get(socket);
     if (connection === undefined) return;
@@ -135,7 +135,7 @@ export class ClientConnections {
     response.on('finish', connection.onFinish);
   }
 
-  /** Ends a wait when its client leaves, at once if it has left already, or by {@link endWaits}. */
+  /** Ends a wait when its client leaves (immediately if it has already left), or by {@link endWaits}. */
   endWithClient(wait: Wait, socket: Socket): void {
     const connection = this.#open.get(socket);
     if (connection === undefined) wait.end(clientLeft());
@@ -149,8 +149,8 @@ export class ClientConnections {
   }
 
   /**
-   * Runs in a tick of the event loop of its own. A hit is answered at once, so that without this all requests of a read
-   * would be answered in one tick, while all other connections wait.
+   * Runs in its own tick of the event loop. A hit is answered immediately, so otherwise all requests of a read would be
+   * answered in one tick, while all other connections wait.
    */
   readonly #release = (connection: ClientConnection): void => {
     const { socket } = connection;
@@ -189,8 +189,8 @@ function mayBeRead({ unanswered, isParsedByNode }: ClientConnection): boolean {
 }
 
 /**
- * Whether Node's HTTP server has paused a connection because its client does not read its answers. The server resumes it
- * by itself, and fails an assertion if data comes before (lib/_http_server.js, `socketOnData`).
+ * True if Node's HTTP server has paused a connection because its client does not read its answers. The server resumes
+ * it by itself, and fails an assertion if data comes before (lib/_http_server.js, `socketOnData`).
  */
 function isPausedByNode(socket: Socket & { readonly _paused?: boolean }): boolean {
   return socket._paused === true;

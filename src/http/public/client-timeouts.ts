@@ -21,7 +21,7 @@ import type { FastLaneConnection } from './fast-lane-connection.ts';
 // are counted instead of time: a process that stood still cuts nobody when it goes on. A request that waits for its answer
 // has a deadline of its own, and is answered. What is passed through is read by Node.
 
-/** What a look needs of a connection, whoever reads it. */
+/** The part of a connection that a look needs, for both readers. */
 interface LookedAt extends Pick<ClientConnection, 'progress'> {
   readonly socket: { resetAndDestroy(): unknown };
 }
@@ -30,24 +30,24 @@ interface LookedAt extends Pick<ClientConnection, 'progress'> {
 export interface ClientTimeoutSettings {
   readonly headerTimeoutMs: Ms;
   readonly keepAliveMs: Ms;
-  /** A client that takes less than 16 KiB of its answer in this long is cut. */
+  /** A client that takes less than 16 KiB of its answer in this time is cut. */
   readonly slowReaderMs: Ms;
 }
 
 export interface ClientTimeoutsDependencies extends ClientTimeoutSettings {
-  /** The connections that are open, and those of them that the fast lane reads; both are read anew at each look. */
+  /** The open connections, and those among them that the fast lane reads; both are iterated at each look. */
   readonly connections: Iterable<LookedAt>;
   readonly lanes: Iterable<FastLaneConnection>;
-  /** Answers in place of the request that has not come, and closes the connection. */
+  /** Answers in place of a request that has not arrived, and closes the connection. */
   readonly sendRefusal: (socket: Socket, code: 'request-timeout') => void;
 }
 
 const LOOK_EVERY_MS = 1000;
 
-/** The fewest looks in the time that a slow reader has. */
+/** The minimum number of looks within the time of a slow reader. */
 const LEAST_LOOKS = 4;
 
-/** An idle connection is kept this much longer than `Keep-Alive` says, for requests that are on their way. */
+/** An idle connection is kept this much longer than its `Keep-Alive` states, for requests on their way. */
 const KEEP_ALIVE_BUFFER_MS = 1000;
 
 /** The timeouts of Node's HTTP server, for the connections that it reads. */
@@ -61,11 +61,11 @@ export function nodeTimeouts({ headerTimeoutMs, keepAliveMs }: ClientTimeoutSett
   };
 }
 
-/** Looks at all open connections, again and again, and cuts those that the table above says. */
+/** Looks at all open connections repeatedly, and cuts clients by the table above. */
 export class ClientTimeouts {
   readonly #dependencies: ClientTimeoutsDependencies;
   readonly #timer: NodeJS.Timeout;
-  /** After how many looks a client is cut. */
+  /** The number of looks after which a client is cut. */
   readonly #looks: Readonly<Record<'withoutRequest' | 'idle' | 'slow', number>>;
 
   constructor(dependencies: ClientTimeoutsDependencies) {

@@ -7,15 +7,17 @@ const SHORTEST_PART_BYTES = 60;
 
 /** The callbacks of {@link cutAtHeads}. */
 export interface Cutting {
-  /** Whether the next read is to be cut; otherwise it is passed on as it is. */
+  /** True if the next read is to be cut; otherwise it is passed on unchanged. */
   readonly isCut: () => boolean;
-  /** Called before a part is kept in the buffer of a paused connection, with how many bytes it has. May destroy it. */
+  /**
+   * Called with the size of a part before it is kept in the buffer of a paused connection. May destroy the connection.
+   */
   readonly onUnread: (bytes: number) => void;
 }
 
 /**
  * Cuts each read of a connection after the head of every request, so that the connection can be paused between two
- * pipelined requests. Parts that come while it is paused stay in its buffer.
+ * pipelined requests. Parts that arrive during a pause stay in its buffer.
  */
 export function cutAtHeads(socket: Socket, { isCut, onUnread }: Cutting): void {
   const push = socket.push.bind(socket);

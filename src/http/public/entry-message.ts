@@ -4,18 +4,18 @@ import type { RequestHeaders } from '../../ton/parse-call.ts';
 import { tagsIn } from '../parse-request.ts';
 import { commonHeaders, type ResponseContext, type ResponseMessage } from './response-message.ts';
 
-/** What the answer that sends an entry needs beside it. */
+/** The context of an answer that sends an entry. */
 export interface EntryContext extends ResponseContext {
   /**
-   * Whether the answer is for this client alone: a header of its request may have changed it, and some shared caches, which
-   * do not look at `Vary`, would give it to everybody who asks for the URL.
+   * True if the answer is for this client only: a header of its request may have changed it, and some shared caches
+   * that ignore `Vary` would give it to every client of the URL.
    */
   readonly isPrivate: boolean;
 }
 
 /**
- * The answer that sends an entry in one of its forms, or a 304 when the client already holds that. `now` is
- * epoch milliseconds. The body is the form's own buffer.
+ * The answer that sends an entry in one of its forms, or a 304 if the client already has this form. `now` is epoch
+ * milliseconds. The body is the form's own buffer.
  */
 export function entryMessage(
   request: RequestHeaders,
@@ -37,8 +37,8 @@ export function entryMessage(
 }
 
 /**
- * Whether `If-None-Match` names a tag, compared weakly (RFC 9110 13.1.2). Only the tag of what would be sent counts: a
- * client may hold another coding that it accepts no longer.
+ * True if `If-None-Match` names a tag, compared weakly (RFC 9110 13.1.2). Only the tag of the form to send counts: a
+ * client may have another coding that it no longer accepts.
  */
 function isNamed(etag: string, ifNoneMatch: RequestHeaders[string]): boolean {
   if (typeof ifNoneMatch !== 'string') return false;
@@ -49,15 +49,15 @@ function withAcceptEncoding(vary: string): string {
   return vary === '' ? 'Accept-Encoding' : `Accept-Encoding, ${vary}`;
 }
 
-/** The value of `Age`: whole seconds since the indexer was asked, and those that other caches had the answer before. */
+/** The value of `Age`: whole seconds since the request to the indexer, plus the time in other caches. */
 export function ageOf({ askedAt, ageValueSeconds }: Entry, now: number): number {
   return ageValueSeconds + Math.max(0, Math.floor((now - askedAt) / 1000));
 }
 
 /**
- * How long the answer may be kept. Clients subtract `Age` from `max-age` (RFC 9111 4.2.3), so the age is added here: they keep
- * it for the rest of its lifetime at most. They revalidate an answer that is already stale before each use. nginx subtracts
- * nothing: it obeys `X-Accel-Expires`, and removes it. There it goes before `private`, so only public answers have it.
+ * The caching headers. Clients subtract `Age` from `max-age` (RFC 9111 4.2.3), so the age is added here: they keep the
+ * answer at most for the rest of its lifetime. They revalidate a stale answer before each use. nginx subtracts nothing:
+ * it obeys `X-Accel-Expires`, and removes it. nginx prefers it to `private`, so only public answers have it.
  */
 function keptFor(
   { meta, freshUntil }: Entry,

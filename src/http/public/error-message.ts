@@ -2,7 +2,7 @@ import type { ProxyError } from '../../errors.ts';
 import { FAILURES } from '../../failures/codes.ts';
 import { commonHeaders, type ResponseContext, type ResponseMessage } from './response-message.ts';
 
-/** A failure in the indexer's own shape, `{"error":"..."}`; never cacheable. */
+/** A failure in the indexer's own form, `{"error":"..."}`; never cacheable. */
 export function errorMessage(error: ProxyError, context: ResponseContext): ResponseMessage {
   const { upstreamStatus, upstreamBody, apiVersion, retryAfterSeconds, allow, rateLimit } = error.details;
   const status =

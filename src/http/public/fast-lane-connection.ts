@@ -15,48 +15,50 @@ import {
 import type { Responder } from './responder.ts';
 import { CLOSE_END, keepAliveEnd, messageHead, type ResponseMessage, writeInSlices } from './response-message.ts';
 
-/** The most requests of a connection that are served in a row before other connections are served. */
+/** The maximum number of requests of a connection in a row before other connections are served. */
 const MOST_AT_ONCE = 16;
 
-/** What all connections of the fast lane share. */
+/** The common dependencies of all connections in the fast lane. */
 export interface FastLaneConnectionDependencies {
   readonly responder: Responder;
   readonly hits: RenderedHits;
-  /** Those of which it answers more than hits in memory. */
+  /** The operations for which it also answers misses. */
   readonly operations: OperationsInUse;
   readonly connections: ClientConnections;
-  /** Answers in place of a request that cannot be read, and closes the connection. */
+  /** Answers in place of an unreadable request, and closes the connection. */
   readonly sendRefusal: (socket: Socket, code: 'bad-request') => void;
   /** Hands the connection over to Node's HTTP server, with the bytes that were read and not served. */
   readonly leaveToNode: (lane: FastLaneConnection, unread: Buffer) => void;
   readonly maxHeaderBytes: number;
   readonly keepAliveMs: Ms;
-  /** Whether the requests of clients have a limit: only then a hit has to know whose it is. */
+  /** True if there is a limit of requests per client: only then a hit must know its client. */
   readonly hasLimits: boolean;
 }
 
-/** Field sections longer than this, in characters, are read again for each request. */
+/** Field sections longer than this, in characters, are parsed again for each request. */
 const MOST_REMEMBERED = 1024;
 
 const NO_BYTES: Buffer = Buffer.alloc(0);
 
-/** Up to this length a body is copied behind its head: with one write a miss of 2 KB costs 6 % less CPU time (measured). */
+/**
+ * Up to this length a body is copied behind its head: with one write a miss of 2 KB costs 6 % less CPU time (measured).
+ */
 const LARGEST_JOINED_BYTES = 8 * 1024;
 
 /**
- * A connection in the fast lane: its requests are read from the socket and answered one at a time, until one comes that
- * only Node's HTTP server understands. Then the connection is Node's.
+ * A connection in the fast lane. Its requests are read from the socket and answered one at a time, until one comes that
+ * only Node's HTTP server understands. From then on Node serves the connection.
  */
 export class FastLaneConnection {
   readonly connection: ClientConnection;
   readonly #dependencies: FastLaneConnectionDependencies;
-  /** The beginning of a head whose end has not come. */
+  /** The beginning of an incomplete head. */
   #part = NO_BYTES;
   #servedInARow = 0;
   #isLeaving = false;
-  /** Whether the answer that is being sent says that it is the last one. */
+  /** True if the answer being sent closes the connection. */
   #isLast = false;
-  /** The fields of the last request, which are mostly those of the next one. */
+  /** The fields of the last request, which usually equal those of the next one. */
   #lastText = '';
   #lastFields: RequestFields | undefined;
 
@@ -70,18 +72,18 @@ export class FastLaneConnection {
     socket.on('error', onError);
   }
 
-  /** Whether every request that came was answered. */
+  /** True if every request so far was answered. */
   get isIdle(): boolean {
     const { unanswered, isPaused } = this.connection;
     return unanswered === 0 && !isPaused && !this.hasPartOfHead;
   }
 
-  /** Whether the end of a head is awaited. */
+  /** True while the end of a head is awaited. */
   get hasPartOfHead(): boolean {
     return this.#part.length > 0;
   }
 
-  /** Leaves the connection to Node once the request that is being served is answered. */
+  /** Leaves the connection to Node when the present request is answered. */
   leave(): void {
     this.#isLeaving = true;
     if (this.connection.unanswered === 0) this.#leaveToNode(this.#part);
@@ -123,7 +125,7 @@ export class FastLaneConnection {
     if (connection.socket.readableLength === 0) this.#servedInARow = 0;
   }
 
-  /** Answers a request, now or later; `false` when it is not one for the fast lane. */
+  /** Answers a request, now or later; returns `false` for a request that the fast lane does not understand. */
   #serve({ spelling, fields: text }: RequestHead): boolean {
     const fields = text === this.#lastText ? this.#lastFields : this.#readFields(text);
     if (fields === undefined) return false;
@@ -132,7 +134,7 @@ export class FastLaneConnection {
       if (readSpelling(spelling, operations) === undefined) return false;
       if (this.#sendLimited(fields)) return true;
     }
-    // The head of a hit says that the connection is kept.
+    // The head of a hit keeps the connection open.
     if (fields.isPlain && !this.#dependencies.connections.isDraining) {
       const hit = this.#dependencies.hits.find(spelling, fields.acceptsGzip);
       if (hit !== undefined) {
@@ -140,7 +142,7 @@ export class FastLaneConnection {
         return true;
       }
     }
-    // Copy the texts: those of a request that waits would keep all that was read with it in memory.
+    // Copy the texts: those of a waiting request would keep the whole read in memory.
     const parsed = readSpelling(unsliced(spelling), operations);
     if (parsed === undefined) return false;
     const headers = text.length > MOST_REMEMBERED ? ownedHeaders(fields.headers) : fields.headers;
@@ -150,7 +152,7 @@ export class FastLaneConnection {
     return true;
   }
 
-  /** Answers a request of a client that asks for too much; `false` if it does not. */
+  /** Answers a request of a client above its limit; returns `false` below it. */
   #sendLimited({ headers }: RequestFields): boolean {
     const { connections, responder } = this.#dependencies;
     const refusal = responder.refusal(this.connection.socket, headers);
@@ -173,14 +175,14 @@ export class FastLaneConnection {
     if (socket.writableLength === 0) return;
     hit.pendingWrites++;
     this.#dependencies.connections.begin(this.connection);
-    // Called when all bytes before it have left.
+    // Called when all earlier bytes have left.
     socket.write(NO_BYTES, () => {
       hit.pendingWrites--;
       this.#onAnswered();
     });
   }
 
-  /** Writes the answer to the request that is being served; throws if it cannot be sent. */
+  /** Writes the answer to the present request; throws if it cannot be sent. */
   readonly #send = (message: ResponseMessage): void => {
     const { connection } = this;
     const { socket } = connection;
@@ -217,7 +219,7 @@ export class FastLaneConnection {
     this.#dependencies.leaveToNode(this, unread);
   }
 
-  /** An answer that is not there at the end is lost, as it is with Node's HTTP server. */
+  /** An answer that is not ready at the end is lost, as with Node's HTTP server. */
   readonly #onEnd = (): void => {
     const { socket } = this.connection;
     if (this.hasPartOfHead) this.#dependencies.sendRefusal(socket, 'bad-request');

@@ -13,16 +13,16 @@ export interface FastLaneDependencies extends Omit<FastLaneConnectionDependencie
 }
 
 /**
- * Answers plain requests for the operations from the socket itself, because by Node's HTTP server a hit takes 2.4 to 3.5
- * times the CPU time. Each connection of the public port begins here. When bytes come that this does not understand
- * completely, the connection goes to the HTTP server for good, with all bytes that are not answered yet.
+ * Answers plain requests for the operations directly from the socket: with Node's HTTP server a hit takes 2.4 to 3.5
+ * times the CPU time. Each connection of the public port begins here. At the first bytes that the fast lane does not
+ * fully understand, the connection goes to the HTTP server for good, with all unanswered bytes.
  */
 export class FastLane {
   readonly #dependencies: FastLaneDependencies;
-  /** What each connection gets. */
+  /** The common dependencies of its connections. */
   readonly #perConnection: FastLaneConnectionDependencies;
   readonly #lanes = new Set<FastLaneConnection>();
-  /** The connections that it reads when it is iterated. */
+  /** The connections that it reads at the time of the iteration. */
   readonly lanes: Iterable<FastLaneConnection> = this.#lanes;
 
   constructor(dependencies: FastLaneDependencies) {

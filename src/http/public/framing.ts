@@ -2,16 +2,16 @@ import type { IncomingMessage } from 'node:http';
 import { failure, type ProxyError } from '../../errors.ts';
 
 /**
- * The most header fields of a request. Node keeps each of them as two strings until the head is complete: 5000
- * connections with 940 tiny fields in 7.6 KB each ended a process without this bound.
+ * The maximum number of header fields of a request. Node keeps each of them as two strings until the head is complete:
+ * 5000 connections with 940 tiny fields in 7.6 KB each ended a process without this bound.
  */
 export const MOST_FIELDS = 100;
 
 /**
- * Why a request is refused whatever it asks for, because a server before or behind this one may read it in another way;
- * `undefined` when it is not. Node's HTTP server would accept these: more than {@link MOST_FIELDS} header fields, another
- * version than 1.0 and 1.1, a request line without a version (HTTP/0.9), two Hosts (RFC 9112 3.2), and a transfer coding
- * in HTTP/1.0 or other than chunked (RFC 9112 6.1). One without Host it would refuse in a form of its own.
+ * Why a request is refused at any path, because a server before or after this one may read it differently; `undefined`
+ * if it is not. Node's HTTP server would accept these: more than {@link MOST_FIELDS} header fields, a version other
+ * than 1.0 and 1.1, a request line without a version (HTTP/0.9), two Hosts (RFC 9112 3.2), and a transfer coding in
+ * HTTP/1.0 or other than chunked (RFC 9112 6.1). A request without Host it would refuse in its own form.
  */
 export function refusedFraming(request: IncomingMessage): ProxyError | undefined {
   const { httpVersion, headers, headersDistinct } = request;
@@ -45,7 +45,7 @@ const UNPARSED = {
   'unsupported-version': () => failure('unsupported-version', { values: { version: 2 } }),
 } as const;
 
-/** By what Node's parser reports; for all else, `bad-request`. */
+/** By the error of Node's parser; `bad-request` for all others. */
 const CODES: ReadonlyMap<string | undefined, UnparsedCode> = new Map([
   ['HPE_HEADER_OVERFLOW', 'head-too-large'],
   ['HPE_CHUNK_EXTENSIONS_OVERFLOW', 'body-too-large'],

@@ -28,36 +28,36 @@ import {
 
 export interface PublicServerDependencies extends Omit<ResponderDependencies, 'connections'>, ClientTimeoutSettings {
   readonly operations: OperationsInUse;
-  /** Serves what lies below {@link passedPrefixes}; without it only the operations are served. */
+  /** Serves the paths below {@link passedPrefixes}; without it only the operations are served. */
   readonly passThrough?: PassThrough | undefined;
-  /** Serves what lies below {@link STREAM_PATHS}; absent without pass-through. */
+  /** Serves the paths below {@link STREAM_PATHS}; absent without pass-through. */
   readonly streaming?: ClientStreaming | undefined;
   /** In lower case, each with a slash at both ends. */
   readonly passedPrefixes: readonly string[];
-  /** What the fast lane may answer by itself; without it there is no fast lane. */
+  /** The hits that the fast lane may answer by itself; without them there is no fast lane. */
   readonly hits?: MemoryHits | undefined;
   readonly gzip: Pick<Gzip, 'bodyFor' | 'move'>;
   readonly maxHeaderBytes: number;
-  /** How many connections of clients may be open now: asked for each new one. */
+  /** The maximum number of open client connections, read for each new one. */
   readonly maxConnections: () => number;
 }
 
-/** `_httpMessage`: the response that is being sent; Node's own listener for `clientError` looks at it too. */
+/** `_httpMessage`: the response being sent; Node's own listener for `clientError` reads it too. */
 type ParsedSocket = Socket & { readonly _httpMessage?: ServerResponse };
 
-/** How long clients that send one request after the other have to send their last one. */
+/** The time in which clients that send one request after the other must send their last one. */
 const LAST_REQUEST_MS = 250;
 
 /**
- * How long the first request of a connection that was accepted last may take to come. A packet that is lost three times
- * takes 1.4 s: Linux sends it again after 200, 400 and 800 ms (RFC 6298, section 5.5).
+ * The time for the first request of a connection that was accepted last. A packet that is lost three times takes 1.4 s:
+ * Linux sends it again after 200, 400 and 800 ms (RFC 6298, section 5.5).
  */
 const FIRST_REQUEST_MS = 2000;
 
-/** How long the 503s that end a drain have to leave the process. */
+/** The time in which the 503s at the end of a drain must leave the process. */
 const LAST_WORDS_MS = 500;
 
-/** The public port: the operations over HTTP, the rest of the API, its health, and a drain that loses no answer. */
+/** The public port: the operations over HTTP, the rest of the API, health paths, and a drain that loses no answer. */
 export class PublicServer {
   readonly #dependencies: PublicServerDependencies;
   readonly server: Server;
@@ -73,7 +73,7 @@ export class PublicServer {
     this.#responder = new Responder({ ...dependencies, connections });
     this.server = createServer(
       {
-        // Counts also the requests that Node answers by itself, such as one with an `Expect` that it does not know.
+        // Also counts the requests that Node answers by itself, such as one with an unknown `Expect`.
         ServerResponse: class<R extends IncomingMessage> extends ServerResponse<R> {
           constructor(...given: ConstructorParameters<typeof ServerResponse<R>>) {
             super(...given);
@@ -93,7 +93,7 @@ export class PublicServer {
       this.server.on('upgrade', (request, socket, first) => this.#upgrade(request, socket as Socket, first));
     }
     this.server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
-      // Node itself would send it at once: into the answer to the request before.
+      // Node itself would send it immediately: into the answer to the previous request.
       onceFirst(response, () => {
         response.writeContinue();
         this.#serve(request, response);
@@ -114,7 +114,7 @@ export class PublicServer {
     });
   }
 
-  /** Puts the fast lane, if there is to be one, before the HTTP server's own listener for connections. */
+  /** Puts the fast lane, if enabled, before the HTTP server's own listener for connections. */
   #openFastLane(): FastLane | undefined {
     const connections = this.#connections;
     const { hits, requestLimit, passThrough, operations } = this.#dependencies;
@@ -127,7 +127,7 @@ export class PublicServer {
     const lane = new FastLane({
       ...this.#dependencies,
       hits,
-      // Any other request for a further operation may be one that is passed through, which takes Node's HTTP server.
+      // Any other request for a further operation may be one to pass through, which needs Node's HTTP server.
       operations: passThrough === undefined ? operations : new OperationsInUse(),
       connections,
       listener: (socket) => {
@@ -141,15 +141,16 @@ export class PublicServer {
     return lane;
   }
 
-  /** Requests that were read and whose answers have not been sent yet. */
+  /** Requests that were read and whose answers have not been sent. */
   get requestsInFlight(): number {
     return this.#connections.unanswered;
   }
 
   /**
-   * From now on each answer says `Connection: close`. New connections are still accepted for `delayMs`, or for a moment if
-   * there are clients. Then idle connections are closed, those without a first request a moment later, and this resolves
-   * when all have ended. Requests that still wait after `limitMs` more get 503, and their connections are cut soon after.
+   * From now on each answer has `Connection: close`. New connections are still accepted for `delayMs`, or for a moment
+   * if there are clients. Then idle connections are closed, those without a first request a moment later, and this
+   * resolves when all have ended. Requests that still wait after `limitMs` more get 503, and their connections are cut
+   * soon after.
    */
   async drain(limitMs: Ms, delayMs: Ms = 0): Promise<void> {
     this.#connections.isDraining = true;
@@ -164,7 +165,7 @@ export class PublicServer {
     }, limitMs + LAST_WORDS_MS);
     // The first request of a connection that was accepted last may be on its way.
     if (this.#unused().length > 0) await Promise.race([closed, sleep(FIRST_REQUEST_MS)]);
-    // Node ends connections that are idle after an answer; one that was opened ahead of its first request counts as busy.
+    // Node ends connections that are idle after an answer. A connection without a first request counts as busy.
     for (const socket of this.#unused()) socket.destroy();
     this.#fastLane?.drain();
     // A stream learns after this that its connection has closed.
@@ -176,18 +177,21 @@ export class PublicServer {
     clearTimeout(cut);
   }
 
-  /** Ends the streams of clients once nothing else is open. */
+  /** Ends the streams of clients when no other connection is open. */
   #endStreams(): void {
     const { streaming } = this.#dependencies;
     if (streaming !== undefined && this.#connections.count <= streaming.streams.lasting) streaming.streams.close();
   }
 
-  /** The connections on which nothing has come yet. */
+  /** The connections without any bytes. */
   #unused(): Socket[] {
     return [...this.#connections.all].flatMap(({ socket }) => (socket.bytesRead === 0 ? socket : []));
   }
 
-  /** Whether a request goes on as a WebSocket of the Streaming API, if that wants it: every other one is a request like any. */
+  /**
+   * True if a request continues as a WebSocket of the Streaming API, if that accepts it; every other request is an
+   * ordinary one.
+   */
   #isUpgraded(request: IncomingMessage): boolean {
     const { method, url = '', headers, socket } = request;
     const hasBody = (headers['content-length'] ?? '0') !== '0' || headers['transfer-encoding'] !== undefined;
@@ -201,15 +205,15 @@ export class PublicServer {
     );
   }
 
-  /** Serves a request whose connection Node's HTTP server has given away. `first`: what came after its head. */
+  /** Serves a request whose connection Node's HTTP server has given away. `first`: the bytes after its head. */
   #upgrade(request: IncomingMessage, socket: Socket, first: Buffer): void {
     socket.setTimeout(0);
-    // What follows an error is a `close`.
+    // A `close` follows each error.
     socket.on('error', () => {});
     if (first.length > 0) socket.unshift(first);
-    // A WebSocket is not open in one direction only: a client that closes its side has left.
+    // A WebSocket has no half-open state: a client that closes its side has left.
     socket.once('end', () => socket.destroySoon());
-    // That is seen by reading alone. What comes before the answer stays in the socket, for the stream.
+    // Only reading shows this. Bytes before the answer stay in the socket, for the stream.
     socket.on('readable', () => {
       if (socket.readableLength === 0) socket.read();
     });
@@ -224,7 +228,7 @@ export class PublicServer {
     if (this.#connections.isDraining) response.shouldKeepAlive = false;
     const refused = refusedFraming(request);
     if (refused !== undefined) {
-      // Nobody can tell where its body ends, and so what follows it: no later request is served.
+      // Nobody can tell where its body ends and the next request begins, so no later request is served.
       response.shouldKeepAlive = false;
       this.#sendFailure(request, response, '', refused);
       return;
@@ -233,7 +237,7 @@ export class PublicServer {
     const target = parseTarget(request.url ?? '');
     const isCacheable = method === 'GET' || method === 'HEAD';
     const health = HEALTH.get(target.path);
-    // Counts as no request of a client. HAProxy's `option httpchk /readyz` asks by OPTIONS.
+    // Does not count as a client's request. HAProxy's `option httpchk /readyz` uses OPTIONS.
     if (health !== undefined && (isCacheable || method === 'OPTIONS')) {
       const { status, body } = health.answer(!this.#connections.isDraining);
       this.#send(request, response, healthMessage(status, body, requestIdOf(headers)));
@@ -291,14 +295,14 @@ export class PublicServer {
     sendMessage(request, response, message);
   }
 
-  /** What Node's parser cannot read. Like Node, answers in place of a response that has not begun. */
+  /** Handles bytes that Node's parser cannot read. Like Node, answers in place of a response that has not begun. */
   #onUnparsed(error: NodeJS.ErrnoException, socket: ParsedSocket): void {
     const hasBegun = socket._httpMessage?.headersSent === true;
     if (hasBegun || !socket.writable || error.code === 'ECONNRESET') socket.destroy();
     else this.#sendRefusal(socket, unparsedCodeOf(error));
   }
 
-  /** Answers on a connection where nobody can tell which request comes next, and closes it. */
+  /** Answers on a connection whose next request cannot be found, and closes it. */
   #sendRefusal(socket: Socket, code: UnparsedCode): void {
     this.#dependencies.report({ name: 'refused', code });
     const message = this.#responder.failure(unparsed(code), '', {});
@@ -306,7 +310,7 @@ export class PublicServer {
     socket.destroy();
   }
 
-  /** Within the API there is no 404: wallets read that as "nothing there". */
+  /** No 404 within the API: wallets read that as "nothing there". */
   #notServed(target: Target): ProxyError {
     const { operations, passThrough, passedPrefixes } = this.#dependencies;
     if (HEALTH.has(target.path)) return methodNotAllowed();
@@ -326,7 +330,9 @@ function methodNotAllowed(): ProxyError {
   return failure('method-not-allowed', { values: { methods: ALLOWED_METHODS }, allow: ALLOWED_METHODS });
 }
 
-/** Serves a request when those before it on its connection are answered: Node gives the socket to its response then. */
+/**
+ * Serves a request when the earlier ones on its connection are answered: Node gives the socket to its response then.
+ */
 function onceFirst(response: ServerResponse, serve: () => void): void {
   if (response.socket === null) response.once('socket', serve);
   else serve();

@@ -5,17 +5,17 @@ import type { Ms } from '../../time-units.ts';
 import { ageOf, entryMessage } from './entry-message.ts';
 import { httpDate, isOneSlice, keepAliveEnd, messageHead } from './response-message.ts';
 
-/** Room for the head before the body: heads have about 600 bytes. A longer one gets as much as it needs. */
+/** Room for the head in front of the body: heads have about 600 bytes. A longer one gets the room that it needs. */
 const ROOM_BYTES = 640;
 
-/** A larger body is not copied for a client that stalls: it would be in memory beside the one that the cache holds. */
+/** A larger body is not copied for a client that stalls: it would be in memory in addition to the cached one. */
 const LARGEST_COPIED_BYTES = 32 * 1024;
 
 /** A head and a body in one allocation, for one write. */
 export interface RenderedHit {
-  /** What to write now: the end of its allocation, which is room for the head, then the body. */
+  /** The bytes to write now: the end of the allocation, which consists of room for the head, then the body. */
   bytes: Buffer;
-  /** Writes of these bytes that have not left the process: while there are any, the head must not be changed. */
+  /** The number of unfinished writes of these bytes: while there are any, the head must not change. */
   pendingWrites: number;
   readonly roomBytes: number;
   ageSeconds: number;
@@ -30,13 +30,13 @@ export interface RenderedHitsDependencies {
 }
 
 /**
- * Renders what is written for fresh entries in memory. One write of one buffer costs a tenth less than writing head and
- * body. The head stands before the body in the same allocation, right-aligned, and is rendered again when one of its
- * numbers has changed: at most a few times a second, by the renderer that all messages go through.
+ * Renders the bytes of fresh entries in memory. One write of one buffer costs a tenth less than writing head and body.
+ * The head is in front of the body in the same allocation, right-aligned. It is rendered again when one of its numbers
+ * has changed: at most a few times a second, by the same renderer as all messages.
  */
 export class RenderedHits {
   readonly #dependencies: RenderedHitsDependencies;
-  /** By the body that they hold. */
+  /** By the body that they contain. */
   readonly #known = new WeakMap<Buffer, RenderedHit>();
   readonly #headEnd: string;
 
@@ -68,8 +68,9 @@ export class RenderedHits {
   #render(hit: MemoryHit, known: RenderedHit | undefined): RenderedHit | undefined {
     const { entry, sent, at } = hit;
     if (!isOneSlice(sent.body)) return undefined;
-    // While its bytes are being written, the head before the body must not change: the body is copied behind a new head.
-    // A client that stalls keeps the old copy in memory, and `Age` needs a new one each second: no large body is copied.
+    // While its bytes are being written, the head in front of the body must not change: the body is copied behind a new
+    // head. A client that stalls keeps the old copy in memory, and `Age` needs a new one each second, so no large body
+    // is copied.
     const isPending = known !== undefined && known.pendingWrites > 0;
     if (isPending && sent.body.length > LARGEST_COPIED_BYTES) return undefined;
     const head = this.#headOf(hit);
@@ -84,7 +85,7 @@ export class RenderedHits {
     fit.remainingSeconds = remainingOf(entry, at);
     fit.date = httpDate();
     if (!isFree) {
-      // The entry takes over this copy of its body, which would be in memory twice otherwise.
+      // The entry takes over this copy of its body, which would otherwise be in memory twice.
       const body = whole.subarray(fit.roomBytes);
       this.#dependencies.gzip.move(entry, sent.coding, body);
       this.#known.set(body, fit);
@@ -99,7 +100,7 @@ export class RenderedHits {
     try {
       return messageHead(entryMessage({}, entry, sent, context, at)) + this.#headEnd;
     } catch {
-      // This head cannot be sent. The ordinary way is taken instead, which fails as well and reports why.
+      // This head cannot be sent. The ordinary path is used instead, which fails as well and reports why.
       return undefined;
     }
   }
@@ -109,7 +110,7 @@ function remainingOf({ freshUntil }: { readonly freshUntil: number }, now: numbe
   return Math.floor((freshUntil - now) / 1000);
 }
 
-/** A new allocation, with room for a head before the body. */
+/** A new allocation, with room for a head in front of the body. */
 function joined(body: Buffer, headBytes: number): RenderedHit {
   const roomBytes = Math.max(ROOM_BYTES, headBytes);
   const whole = Buffer.allocUnsafeSlow(roomBytes + body.length);

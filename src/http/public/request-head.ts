@@ -11,15 +11,15 @@ const HEAD_END = '\r\n\r\n';
 
 /**
  * A field line of RFC 9112 5, without bytes above 7E. Node's parser accepts every such line and reads it in the same
- * way. The blanks around the value are matched with it: a part of their own would make the time that a line without an
- * end takes grow with the square of its length.
+ * way. The pattern matches the blanks around the value together with it: with a part of their own, the time for a line
+ * without an end would grow with the square of its length.
  */
 const FIELD = /([!#$%&'*+\-.^_`|~0-9A-Za-z]+):([\t\x20-\x7e]*)\r\n/y;
 
 /** The characters that RFC 3986 allows in a query, and the brackets of lists. */
 const QUERY = /^[A-Za-z0-9\-._~!$&'()*+,;=:@/?%[\]]*$/;
 
-/** Fields that concern the connection or a body in ways that the fast lane does not handle. */
+/** Fields about the connection or a body that the fast lane does not handle. */
 const NOT_UNDERSTOOD = new Set([
   'content-length',
   'expect',
@@ -34,37 +34,37 @@ const NOT_UNDERSTOOD = new Set([
 /** Request headers that change the answers of the operations. */
 const OF_OPERATIONS = new Set([...OPERATIONS.values()].flatMap(({ headerNames }) => [...headerNames]));
 
-/** Headers that are read and do not change the bytes of a hit, once its coding was chosen by `acceptsGzip`. */
+/** Headers that are read and do not change the bytes of a hit, once `acceptsGzip` has chosen its coding. */
 const PLAIN = new Set(['accept-encoding', ...NAMING_HEADERS, 'traceparent', 'x-request-id']);
 
 /**
- * All headers that are read here or later. A request in which one of them comes twice is left to Node, but for
- * `Forwarded`: proxies add a line each, and only whether there is one is read.
+ * All headers that are read here or later. A request with one of them twice is left to Node, except for `Forwarded`:
+ * proxies add a line each, and only its presence counts.
  */
 const READ = new Set([...OF_OPERATIONS, ...PLAIN, 'if-none-match']);
 
-/** The head of a request, cut into its parts; neither the target nor the fields have been looked at. */
+/** The parts of a request's head; neither the target nor the fields are parsed yet. */
 export interface RequestHead {
   /** The target without `/api/v3/`: the name of an {@link Operation} and its query. */
   readonly spelling: string;
   /** The field lines, each with its line end. */
   readonly fields: string;
-  /** Where the next request begins. */
+  /** The beginning of the next request. */
   readonly end: number;
 }
 
 /** The header fields of a request, as the fast lane reads them. */
 export interface RequestFields {
   readonly headers: RequestHeaders;
-  /** Whether the client gets gzip, by its `Accept-Encoding`. */
+  /** True if the client gets gzip, by its `Accept-Encoding`. */
   readonly acceptsGzip: boolean;
-  /** Whether no field but `Accept-Encoding` changes what is sent for a hit. */
+  /** True if no field but `Accept-Encoding` changes the bytes of a hit. */
   readonly isPlain: boolean;
 }
 
 /**
- * Finds the head of a request that begins at `start` of a text (latin1). `incomplete`: it begins as one and has no end
- * yet, whatever it holds; `other`: it has to go to Node's parser.
+ * Finds the head of a request that begins at `start` of a text (latin1). `incomplete`: it has no end yet; `other`: it
+ * must go to Node's parser.
  */
 export function readHead(text: string, start: number, maxBytes: number): RequestHead | 'incomplete' | 'other' {
   if (!text.startsWith(BEGINNING, start)) {
@@ -80,7 +80,9 @@ export function readHead(text: string, start: number, maxBytes: number): Request
   return { spelling: text.slice(start + BEGINNING.length, targetEnd), fields: text.slice(fieldsStart, end - 2), end };
 }
 
-/** The fields of a request that the fast lane may answer on a connection that stays open; `undefined` for all others. */
+/**
+ * The fields of a request that the fast lane may answer on a connection that stays open; `undefined` for all others.
+ */
 export function readFields(text: string): RequestFields | undefined {
   const headers: Record<string, string> = {};
   let [hosts, connections, count] = [0, 0, 0];
@@ -104,13 +106,13 @@ export function readFields(text: string): RequestFields | undefined {
   return { headers, acceptsGzip: acceptsGzip(headers['accept-encoding']), isPlain };
 }
 
-/** The same headers, without the text that they were read from; see {@link unsliced}. */
+/** The same headers, without the text that they were parsed from; see {@link unsliced}. */
 export function ownedHeaders(headers: RequestHeaders): RequestHeaders {
   const owned = (value: RequestHeaders[string]) => (typeof value === 'string' ? unsliced(value) : value);
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, owned(value)]));
 }
 
-/** The operation and the query that a spelling names; `undefined` when the fast lane does not understand it. */
+/** The operation and the query in a spelling; `undefined` if the fast lane does not understand it. */
 export function readSpelling(
   spelling: string,
   operations: OperationsInUse,

@@ -20,41 +20,41 @@ import type { ResponseContext, ResponseMessage } from './response-message.ts';
 export interface ResponderDependencies {
   readonly handler: Pick<RequestHandler, 'handle'>;
   readonly gzip: Pick<Gzip, 'bodyFor'>;
-  /** How long a request may wait for its answer. */
+  /** The longest wait of a request for its answer. */
   readonly waitMs: Ms;
   readonly clientOf: ClientOf;
-  /** Called once with each request that has to know whose it is. */
+  /** Called once for each request that must know its client. */
   readonly countRequest: (socket: Socket, headers: RequestHeaders) => void;
-  /** Absent when the requests of clients have no limit: then a hit need not know whose it is. */
+  /** Absent without a limit of requests per client: then a hit need not know its client. */
   readonly requestLimit: PerClientLimit | undefined;
   readonly connections: ClientConnections;
   readonly now: () => EpochMs;
   readonly monotonic: () => MonotonicMs;
   readonly report: Report;
-  /** Called with the client of each request that memory does not answer, or that is beyond its limit. */
+  /** Called with the client of each request that memory does not answer, or that is above its limit. */
   readonly onClient: (client: string) => void;
-  /** Called with each answer that does not come from the fast lane; absent where requests are not logged. */
+  /** Called for each answer outside of the fast lane; absent if requests are not logged. */
   readonly onAnswered: ((request: AnsweredRequest) => void) | undefined;
 }
 
-/** Whom a request on a connection is for. */
+/** Returns the client of a request on a connection. */
 export type ClientOf = (socket: Socket, headers: RequestHeaders) => string;
 
 /** A request with its answer, for the log. */
 export interface AnsweredRequest {
-  /** Of a hit in memory only if the client sent one. */
+  /** For a hit in memory only if the client sent one. */
   readonly id: string | undefined;
   readonly client: string;
   readonly operation: OperationName;
-  /** Absent where the request had none, because it is invalid. */
+  /** Absent for an invalid request, which has no key. */
   readonly key: string | undefined;
   readonly status: number;
-  /** `Cache-Status`, as it was sent. */
+  /** The sent `Cache-Status`. */
   readonly cacheStatus: string;
   readonly ms: number;
-  /** That answered or failed, where there are several. */
+  /** The indexer that answered or failed, if there are several. */
   readonly indexer: string | undefined;
-  /** Why no indexer was asked, where that is why it failed. */
+  /** Why no request was sent, if that is why it failed. */
   readonly reason: string | undefined;
   /** The id of the request whose answer it got. */
   readonly joined: string | undefined;
@@ -69,9 +69,9 @@ export class Responder {
   }
 
   /**
-   * Calls `send` with the answer, before it returns if memory has the answer. A wait ends when the client disconnects.
-   * When `send` throws, it is called once more, with the failure. `passOn`, if it is given, is called instead for
-   * a request without a cached form, and for one whose answer is too large.
+   * Calls `send` with the answer; for a hit in memory, before it returns. A wait ends when the client disconnects. If
+   * `send` throws, it is called once more, with the failure. `passOn`, if given, is called instead for a request
+   * without a cached form, and for one whose answer is too large.
    */
   answer(
     asked: AnswerableRequest,
@@ -113,7 +113,7 @@ export class Responder {
     });
   }
 
-  /** Counts a request of a client; the message that refuses it if that is one too many. */
+  /** Counts a request of a client; returns the refusal if it is above the limit. */
   refusal(client: Socket, headers: RequestHeaders): ResponseMessage | undefined {
     const { requestLimit, clientOf, countRequest, onClient, report } = this.#dependencies;
     if (requestLimit === undefined) return undefined;
@@ -135,7 +135,7 @@ export class Responder {
   #failed(error: unknown, begun: BegunRequest): ResponseMessage {
     const known = this.#known(error);
     const { name: operation, vary } = begun.asked.operation;
-    // Who throws a failure has counted it, but for one that another answer may be got for; a bug is counted here too.
+    // The code that throws a failure has counted it, except one that may be passed on; a bug is counted here too.
     if (mayBePassedOn(error)) this.#dependencies.report({ name: 'answered', operation, outcome: 'invalid' });
     if (known !== error) {
       this.#dependencies.report({ name: 'answered', operation, outcome: 'failed' });
@@ -145,7 +145,7 @@ export class Responder {
     return this.#logged(begun, errorMessage(known, context), context);
   }
 
-  /** What a client is told of a failure; one that is no {@link ProxyError} is a bug, and is reported. */
+  /** The failure for the client; anything but a {@link ProxyError} is a bug, and is reported. */
   #known(error: unknown): ProxyError {
     if (error instanceof ProxyError) return error;
     this.#dependencies.report({ name: 'bug', error });
@@ -181,7 +181,7 @@ export class Responder {
   /** Begins a wait that also ends when its client leaves. */
   openWait(client: Socket, headers: RequestHeaders, id?: string): Wait {
     const { waitMs, clientOf, countRequest, onClient, connections, requestLimit } = this.#dependencies;
-    // With a limit of requests it was counted when it came.
+    // With a limit of requests it was counted on arrival.
     if (requestLimit === undefined) countRequest(client, headers);
     const name = clientOf(client, headers);
     onClient(name);
@@ -190,7 +190,7 @@ export class Responder {
     return wait;
   }
 
-  /** The message for a failure; throws it where the request can be passed on instead. */
+  /** The message for a failure; throws the failure if the request can be passed on instead. */
   #refused(answer: Extract<Answer, { kind: 'failure' }>, begun: BegunRequest, context: ResponseContext) {
     const { error } = answer;
     if (mayBePassedOn(error)) {
@@ -224,17 +224,17 @@ function undecodable(cause: unknown): never {
   throw failure('internal', { text: 'stored', cause });
 }
 
-/** A request as it came. */
+/** An unchanged request. */
 type AnswerableRequest = Omit<ProxyRequest, 'openWait' | 'requestId'>;
 
 /** A request from its beginning to its answer. */
 interface BegunRequest {
   readonly asked: AnswerableRequest;
   readonly client: Socket;
-  /** When it was read. */
+  /** The time at which it was read. */
   readonly at: MonotonicMs;
-  /** Whether it can be passed through instead. */
+  /** True if it can be passed through instead. */
   readonly isPassable: boolean;
-  /** Makes the id when it is first asked for: a hit in memory has none. */
+  /** Makes the id on first use: a hit in memory has none. */
   readonly id: () => string;
 }

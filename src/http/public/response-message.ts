@@ -6,7 +6,7 @@ import type { Ms } from '../../time-units.ts';
 /** Methods of the public port. */
 export const ALLOWED_METHODS = 'GET, HEAD, OPTIONS';
 
-/** On every answer: browser wallets read answers from any origin. A flat list, as `writeHead` takes it. */
+/** On every answer: browser wallets read answers from any origin. A flat list, as `writeHead` expects. */
 const CORS_HEADERS: readonly string[] = [
   'Access-Control-Allow-Origin',
   '*',
@@ -14,7 +14,7 @@ const CORS_HEADERS: readonly string[] = [
   'Cache-Status, Age, ETag, RateLimit, RateLimit-Policy, Retry-After, X-API-Version, X-Request-Id',
 ];
 
-/** An answer as HTTP: the same for a client whose connection Node's HTTP server reads and for one in the fast lane. */
+/** An answer as HTTP: the same for connections of Node's HTTP server and of the fast lane. */
 export interface ResponseMessage {
   readonly status: number;
   /** Names and values, alternating, without those of the connection (`Date`, `Connection`, `Keep-Alive`). */
@@ -22,16 +22,16 @@ export interface ResponseMessage {
   readonly body: Buffer | undefined;
 }
 
-/** What an answer needs beside its entry or failure. */
+/** The context of an answer, in addition to its entry or failure. */
 export interface ResponseContext {
   readonly cacheStatus: CacheStatus;
-  /** The operation's `Vary`; empty for none. */
+  /** The operation's `Vary`; may be empty. */
   readonly vary: string;
   /** Absent on a memory hit. */
   readonly requestId: string | undefined;
 }
 
-/** Headers that every answer has, in the flat form that `writeHead` takes: half the cost of `setHeader` (measured). */
+/** Headers of every answer, in the flat form of `writeHead`: half the cost of `setHeader` (measured). */
 export function commonHeaders({ cacheStatus, vary, requestId }: ResponseContext): string[] {
   const headers = [
     'Cache-Status',
@@ -46,8 +46,8 @@ export function commonHeaders({ cacheStatus, vary, requestId }: ResponseContext)
 }
 
 /**
- * Answers a CORS preflight (Fetch standard 3.2.2). Pass-through also accepts POST. A page may send any header: those that
- * nobody reads are dropped. `*` does not stand for `Authorization`.
+ * Answers a CORS preflight (Fetch standard 3.2.2). Pass-through also accepts POST. A page may send any header: unread
+ * headers are dropped. `*` does not include `Authorization`.
  */
 export function preflightMessage(passesThrough: boolean, requestId: string): ResponseMessage {
   const headers = [
@@ -66,7 +66,7 @@ export function preflightMessage(passesThrough: boolean, requestId: string): Res
   return { status: 204, headers, body: undefined };
 }
 
-/** Answers a load balancer that asks for the health of this process. No cache may answer in its place. */
+/** Answers a health check of a load balancer. No cache may answer in its place. */
 export function healthMessage(status: number, body: object, requestId: string): ResponseMessage {
   const json = Buffer.from(JSON.stringify(body));
   const headers = commonHeaders({ cacheStatus: { detail: 'health' }, vary: '', requestId });
@@ -106,8 +106,8 @@ export function httpDate(): string {
 const UNFIT = /[^\t\x20-\x7e\x80-\xff]/;
 
 /**
- * The head of a message, in latin1, up to the fields of its connection: byte for byte what Node's HTTP server writes
- * (`_storeHeader` in lib/_http_outgoing.js). Throws, as that does, when a value cannot be sent.
+ * The head of a message, in latin1, up to the fields of its connection: byte for byte the same as in Node's HTTP server
+ * (`_storeHeader` in lib/_http_outgoing.js). Throws, like that, if a value cannot be sent.
  */
 export function messageHead({ status, headers }: ResponseMessage): string {
   let text = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'unknown'}\r\n`;
@@ -119,7 +119,7 @@ export function messageHead({ status, headers }: ResponseMessage): string {
   return `${text}Date: ${httpDate()}\r\n`;
 }
 
-/** The end of a head after which the connection is kept for so many milliseconds. */
+/** The end of a head that keeps the connection open for this many milliseconds. */
 export function keepAliveEnd(keepAliveMs: Ms): string {
   return `Connection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(keepAliveMs / 1000)}\r\n\r\n`;
 }
@@ -128,19 +128,19 @@ export function keepAliveEnd(keepAliveMs: Ms): string {
 export const CLOSE_END = 'Connection: close\r\n\r\n';
 
 /**
- * The most of a body that is handed to its connection at a time. Smaller slices cost more: for a body of 200 KB, slices
- * of 64 KiB take a third more CPU time a hit, those of 128 KiB a sixth more (measured).
+ * The maximum bytes of a body that are handed to its connection at a time. Smaller slices cost more: for a body of 200
+ * KB, slices of 64 KiB take a third more CPU time a hit, those of 128 KiB a sixth more (measured).
  */
 export const SLICE_BYTES = 256 * 1024;
 
-/** Whether a body goes out as a whole. */
+/** True if a body is sent as a whole. */
 export function isOneSlice(body: Buffer): boolean {
   return body.length <= SLICE_BYTES;
 }
 
 /**
- * Writes a large body in slices, each when the one before has left the process, so that `AnswerProgress` sees
- * whether the client reads. Calls `onLast` with the last slice instead of writing it. Stops when the connection ends.
+ * Writes a large body in slices, each when the previous one has left the process, so that `AnswerProgress` sees whether
+ * the client reads. Calls `onLast` with the last slice instead of writing it. Stops when the connection ends.
  */
 export function writeInSlices(target: Socket | ServerResponse, body: Buffer, onLast: (slice: Buffer) => void): void {
   let sent = 0;

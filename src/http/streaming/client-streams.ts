@@ -4,10 +4,10 @@ import type { Ms } from '../../time-units.ts';
 import { ClientStream, type StreamEnd, type StreamSides } from './stream.ts';
 
 export interface ClientStreamsOptions {
-  /** The most streams at once, and of them those of one client. */
+  /** The maximum number of streams, in all and of one client. */
   readonly most: number;
   readonly mostPerClient: number;
-  /** The most of them that are sent with our API key. */
+  /** The maximum number of streams with our API key. */
   readonly mostWithOurKey: number;
   readonly onEnd: (kind: StreamSides['kind'], reason: StreamEnd) => void;
 }
@@ -15,14 +15,14 @@ export interface ClientStreamsOptions {
 const LOOK_EVERY_MS: Ms = 1000;
 
 /**
- * A stream is cut after so many looks at which nothing had come. Clients ping every 15 s, and a server of events writes a
- * comment as often. Looks are counted instead of time: a process that stood still cuts nobody when it goes on.
+ * A stream is cut after this many looks without any bytes. Clients ping every 15 s, and a server of events writes a
+ * comment as often. Looks are counted instead of time: a process that stood still cuts nobody when it continues.
  */
 const MOST_QUIET_LOOKS = 60;
 
 const NO_PLACE: Refusal = { reason: 'queue-full', retryAfterMs: 0 };
 
-/** The streams of clients that are open, and the bounds for them. */
+/** The open streams of clients, and their limits. */
 export class ClientStreams {
   readonly #options: ClientStreamsOptions;
   readonly #open = new Set<ClientStream>();
@@ -37,21 +37,21 @@ export class ClientStreams {
     this.#timer = setInterval(() => this.#look(), LOOK_EVERY_MS).unref();
   }
 
-  /** The streams of a kind that are open. */
+  /** The number of open streams of a kind. */
   count(kind: StreamSides['kind']): number {
     return [...this.#open].filter((stream) => stream.kind === kind).length;
   }
 
-  /** Those that do not end by themselves. */
+  /** The number of streams that do not end by themselves. */
   get lasting(): number {
     return this.count('websocket') + this.count('sse');
   }
 
-  /** Why a client gets no place for a stream now. Throws a `ProxyError` if it has as many as one client may have. */
+  /** Why a client gets no place for a stream now. Throws a `ProxyError` if it has its maximum. */
   refusal(client: string, withOurKey: boolean): Refusal | undefined {
     const { most, mostPerClient, mostWithOurKey } = this.#options;
     if ((this.#placesOf.get(client) ?? 0) >= mostPerClient) {
-      // One that its client has left without a word is cut by then.
+      // By then a stream whose client has disappeared is cut.
       const waitMs = MOST_QUIET_LOOKS * LOOK_EVERY_MS;
       throw failure('too-many-requests', { text: 'streams', values: { most: mostPerClient }, waitMs });
     }
@@ -59,7 +59,7 @@ export class ClientStreams {
     return isFull ? NO_PLACE : undefined;
   }
 
-  /** Takes a place for a stream of a client, which is given back by a call of the returned function. */
+  /** Takes a place for a stream of a client. Call the returned function to give it back. */
   take(client: string, withOurKey: boolean): () => void {
     this.#places++;
     this.#placesWithOurKey += Number(withOurKey);

@@ -8,7 +8,7 @@ export type StreamEnd = 'client-closed-request' | 'upstream-ended' | 'idle' | 's
 /** The two sides of a stream. */
 export type StreamSides =
   | { readonly kind: 'websocket'; readonly client: Socket; readonly upstream: Duplex }
-  /** Server-sent events, or an answer that ends by itself. `isComplete`: whether the answer ended as HTTP has it. */
+  /** Server-sent events, or an answer that ends by itself. `isComplete`: true if the answer ended regularly by HTTP. */
   | {
       readonly kind: 'sse' | 'answer';
       readonly client: ServerResponse;
@@ -17,15 +17,15 @@ export type StreamSides =
     };
 
 /**
- * A client for which more bytes than these wait is cut. The other side is always read: a Streaming API writes to its clients one
- * after the other, and one connection that is not read stops the events for all of them.
+ * A client with more waiting bytes than this is cut. The other side is always read: a Streaming API writes to its
+ * clients one after the other, and one connection that is not read stops the events for all of them.
  */
 const MOST_WAITING_BYTES = 64 * 1024;
 
 /** A stream of a client, from the head of its answer until the client's side has closed. */
 export class ClientStream {
   readonly kind: StreamSides['kind'];
-  /** Looks in a row at which nothing had come: of a WebSocket from the client, otherwise from the other side. */
+  /** The number of looks in a row without any bytes: for a WebSocket from the client, otherwise from the other side. */
   quietLooks = 0;
   readonly #sides: StreamSides;
   /** The first reason counts. */
@@ -36,7 +36,7 @@ export class ClientStream {
     this.kind = sides.kind;
     this.#sides = sides;
     const { client, upstream } = sides;
-    // What follows an error is a `close`.
+    // A `close` follows each error.
     client.on('error', () => {});
     upstream.on('error', () => {});
     client.once('close', () => {
@@ -49,11 +49,11 @@ export class ClientStream {
     sides.client.on('data', () => {
       this.quietLooks = 0;
     });
-    // In this direction a side that is slow is waited for.
+    // In this direction a slow side delays the other.
     sides.client.pipe(sides.upstream);
   }
 
-  /** Ends it. What the client was sent so far still leaves, unless it is too slow. */
+  /** Ends it. Bytes that were sent to the client still leave, unless it is too slow. */
   end(reason: StreamEnd): void {
     this.#reason ??= reason;
     const { client, kind } = this.#sides;
@@ -68,7 +68,7 @@ export class ClientStream {
     if (kind !== 'websocket') this.quietLooks = 0;
     if (!client.writable) return;
     client.write(bytes);
-    // What is written to a response in one tick leaves at its end.
+    // Data that is written to a response in one tick leaves at its end.
     process.nextTick(() => {
       if (client.writableLength > MOST_WAITING_BYTES) this.end('slow');
     });

@@ -13,7 +13,7 @@ import {
 import { messageHead } from '../public/response-message.ts';
 import { ClientStreams, type ClientStreamsOptions } from './client-streams.ts';
 
-/** What lies below these paths is the Streaming API. */
+/** The paths below these belong to the Streaming API. */
 export const STREAM_PATHS: readonly string[] = ['/api/streaming/'];
 
 export interface StreamingDependencies extends PassOnParts, Omit<ClientStreamsOptions, 'onEnd'> {
@@ -28,9 +28,9 @@ export interface ClientStreaming {
 }
 
 /**
- * Passes the Streaming API through: WebSockets, server-sent events, and its other answers. Until the head of an answer has
- * come, it is a request like any that is passed through to the first indexer, with its slots and its rate; then a stream
- * holds neither.
+ * Passes the Streaming API through: WebSockets, server-sent events, and its other answers. Until the head of an answer
+ * arrives, it is an ordinary request that is passed through to the first indexer, with its slots and its rate; then a
+ * stream holds neither.
  */
 export function openStreaming(dependencies: StreamingDependencies): ClientStreaming {
   const { upstream, report } = dependencies;
@@ -76,12 +76,12 @@ function begin(answer: StreamAnswer, passed: PassedRequest, streams: ClientStrea
   streams.join({ kind, client: response, upstream: body, isComplete: () => body.complete }, onEnd);
 }
 
-/** Answers an Upgrade, and gives the connection back that the answer was written to. */
+/** Answers an Upgrade, and returns the connection that the answer was written to. */
 function switchProtocols(response: ServerResponse, answer: StreamAnswer, requestId: string): Socket {
   const socket = response.req.socket;
   if (response.destroyed || socket.destroyed) return socket;
   response.detachSocket(socket);
-  // While there is such a listener nothing flows.
+  // While there is such a listener no data flows.
   socket.removeAllListeners('readable');
   const headers = ['Connection', 'Upgrade', 'Upgrade', 'websocket', ...passedHeaders(answer, requestId)];
   socket.write(`${messageHead({ status: 101, headers, body: undefined })}\r\n`, 'latin1');
