@@ -5,13 +5,13 @@ import { isObject } from '../json-object.ts';
 import { reasonOf } from '../reason-of.ts';
 import { UnavailableError, UsageError } from './command.ts';
 
-/** What the admin port answered. */
+/** An answer of the admin port. */
 export interface AdminAnswer {
   readonly status: number;
   readonly text: string;
 }
 
-/** What is asked beside the path. */
+/** The parts of a request in addition to its path. */
 interface AdminRequest {
   /** Sent as JSON by a POST; without it a GET is sent. */
   readonly body?: object;
@@ -21,23 +21,23 @@ interface AdminRequest {
 
 const TIMEOUT_MS = 10_000;
 
-/** Asks the admin port of a running toncache, with `ADMIN_TOKEN` where one is set. */
+/** Sends requests to the admin port of a running toncache, with `ADMIN_TOKEN` if it is set. */
 export class AdminClient {
   /** `http://host:port` */
   readonly url: string;
-  /** Node's own one would ask the proxy of HTTP_PROXY (NODE_USE_ENV_PROXY=1). */
+  /** Node's own dispatcher might use HTTP_PROXY (NODE_USE_ENV_PROXY=1). */
   readonly #dispatcher = new Agent();
   readonly #token: string | undefined;
 
-  /** `given`: `--admin`, instead of the port that the settings name. Throws a {@link UsageError} if it is no address. */
+  /** `given`: `--admin`, instead of the port in the settings. Throws a {@link UsageError} for an invalid address. */
   constructor(given: string | undefined, { http }: Settings) {
     this.url = given === undefined ? adminUrlOf(http) : originOf(given);
     this.#token = http.adminToken;
   }
 
   /**
-   * Rejects with an {@link UnavailableError} if nothing answers or access is refused, or when `signal` aborts it. Statuses
-   * 200, 422 and 503 are answers.
+   * Rejects with an {@link UnavailableError} without an answer, if access is refused, or when `signal` aborts it.
+   * Statuses 200, 422 and 503 are answers.
    */
   async ask(path: string, asked: AdminRequest = {}): Promise<AdminAnswer> {
     const { status, text } = await this.#send(path, asked).catch((error: unknown) => {
@@ -53,7 +53,7 @@ export class AdminClient {
 
   async #send(path: string, { body, headers, signal }: AdminRequest): Promise<AdminAnswer> {
     const timeout = AbortSignal.timeout(TIMEOUT_MS);
-    // Not by `fetch`, which refuses some ports.
+    // Not `fetch`, which refuses some ports.
     const response = await request(this.url + path, {
       dispatcher: this.#dispatcher,
       headers: {
@@ -81,7 +81,7 @@ function errorIn(text: string): string {
     const answer: unknown = JSON.parse(text);
     if (isObject(answer) && typeof answer['error'] === 'string') return answer['error'];
   } catch {
-    // Something other than toncache listens there.
+    // Another program listens there.
   }
   return 'this is not the admin port of a toncache';
 }

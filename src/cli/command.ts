@@ -3,11 +3,11 @@ import type { ReadStream } from 'node:tty';
 /** Where a command writes: a stream of the process, or a string in a test. */
 export interface Output {
   write(text: string): unknown;
-  /** Whether this is a terminal, where lines can be overwritten. */
+  /** True for a terminal, where lines can be overwritten. */
   readonly isTTY?: boolean;
 }
 
-/** What the process gives to a command. */
+/** The process as a command sees it. */
 export interface Context {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly stdout: Output;
@@ -15,8 +15,8 @@ export interface Context {
   /** Absent in a test. */
   readonly stdin?: ReadStream;
   /**
-   * Aborted when the user ends the command; its reason says in words what ended it. Its first use installs the handlers
-   * of the signals.
+   * Aborted when the user ends the command; its reason describes the cause. Its first use installs the handlers of the
+   * signals.
    */
   readonly signal: AbortSignal;
 }
@@ -26,8 +26,8 @@ export interface Command {
   /** How it is called, its options, and an example. */
   readonly help: string;
   /**
-   * Resolves with the exit code. Rejects with a {@link UsageError}, an {@link UnavailableError} or a `SettingsError` for a
-   * problem that the user can mend. Any other rejection is a bug.
+   * Resolves with the exit code. Rejects with a {@link UsageError}, an {@link UnavailableError} or a `SettingsError`
+   * for a problem that the user can fix. Any other rejection is a bug.
    */
   run(args: readonly string[], context: Context): Promise<number>;
 }
@@ -35,7 +35,7 @@ export interface Command {
 /** Exit codes. Those above 1 are from sysexits.h. */
 export const EXIT = {
   ok: 0,
-  /** The command did its work, and found something wrong. */
+  /** The command did its work, with a bad result. */
   failed: 1,
   usage: 64,
   /** The other side does not answer, or refuses. */
@@ -45,12 +45,12 @@ export const EXIT = {
   config: 78,
 } as const;
 
-/** The command line is wrong. The message says how. */
+/** The command line is wrong. The message explains how. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
 
-/** The other side does not answer or refuses. The message says what to do. */
+/** The other side does not answer or refuses. The message names the remedy. */
 export class UnavailableError extends Error {
   override readonly name = 'UnavailableError';
 }

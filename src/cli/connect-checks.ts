@@ -21,32 +21,32 @@ import { OperationsInUse, targetOf } from '../ton/operations.ts';
 import { parseAnswer } from '../ton/parse-answer.ts';
 import { withTlsAdvice } from './tls-advice.ts';
 
-/** What was found of one service that toncache uses. */
+/** The result of the check of one service that toncache uses. */
 export interface ConnectCheck {
   readonly service: string;
   readonly found: string;
-  /** Whether toncache cannot use it so. */
+  /** True if toncache cannot use it in this state. */
   readonly isWrong: boolean;
-  /** Whether toncache is not to be started so: it is not merely away, or it is an indexer and none can be used. */
+  /** True if toncache must not be started: the service is not just away, or it is an indexer and no other is usable. */
   readonly isFatal: boolean;
-  /** Whether it can be used, but lacks what clients may ask for. */
+  /** True if it can be used, but lacks something that clients may request. */
   readonly isLacking?: true;
 }
 
-/** Nothing shows that the settings are wrong: the service does not answer, or says that it cannot for now. */
+/** Nothing shows that the settings are wrong: the service does not answer, or reports that it is temporarily unable. */
 class Away extends Error {}
 
-/** What Redis answers where the password, the rights, the topology or the name of the primary are not what is set. */
+/** Redis' answers if the password, the rights, the topology or the name of the primary differ from the settings. */
 const REDIS_REFUSES =
   /^(?:NOAUTH|WRONGPASS|NOPERM|DENIED|MOVED|ERR(?! max number of clients))\b|No such master|node of a Cluster/;
 
-/** The block that an indexer names as its newest may become visible so much later; asked for as often as this. */
+/** The newest named block of an indexer may become visible this much later; it is requested this often. */
 const [BLOCK_WITHIN_MS, ASK_AGAIN_MS] = [3000, 500];
 
-/** So many blocks come about while the indexers are asked one after the other. */
+/** This many blocks appear while the indexers are asked one after the other. */
 const LAG_OF_ASKING = 25;
 
-/** A clock that is further off is worth a look; entries are dated right all the same. */
+/** A clock with a larger difference is worth a look; entries are still dated correctly. */
 const WORTH_A_LOOK_MS = 1000;
 
 const names = systemNames();
@@ -55,7 +55,7 @@ const names = systemNames();
 export async function connectChecks(settings: Settings): Promise<ConnectCheck[]> {
   const { upstream, redis, stream } = settings;
   const { backup } = upstream;
-  /** By address, of all but backups. */
+  /** By address, for all but backups. */
   const heads = new Map<string, ChainHead>();
   const indexer = async (url: string, apiKey: string | undefined, isBackup = false) => {
     const service = serviceOf(url);
@@ -88,12 +88,12 @@ export async function connectChecks(settings: Settings): Promise<ConnectCheck[]>
   ];
 }
 
-/** The indexers whose newest blocks are too old to be asked, though they answer. */
+/** The indexers whose newest blocks are too old for use, although they answer. */
 function behind(heads: ReadonlyMap<string, ChainHead>, maxLag: number): ConnectCheck[] {
   const newest = Math.max(...[...heads.values()].map(({ seqno }) => seqno));
   return [...heads].flatMap(([url, { seqno }]) => {
     const lag = newest - seqno;
-    // They are not asked at one instant.
+    // They are not asked at the same instant.
     return lag <= maxLag + LAG_OF_ASKING
       ? []
       : lacking(
@@ -109,7 +109,7 @@ function lacking(service: string, found: string): ConnectCheck {
   return { service, found, isWrong: false, isFatal: false, isLacking: true };
 }
 
-/** `ask` resolves with what was found, and rejects with what is wrong. */
+/** `ask` resolves with a description, and rejects with the problem. */
 async function check(service: string, ask: () => Promise<string>): Promise<ConnectCheck> {
   try {
     return { service, found: await ask(), isWrong: false, isFatal: false };
@@ -120,7 +120,7 @@ async function check(service: string, ask: () => Promise<string>): Promise<Conne
   }
 }
 
-/** For what fails only where a service is away; `withinMs` is how long it was waited for. */
+/** For checks that fail only if a service is away; `withinMs` is the length of the wait. */
 function awayWithin(withinMs: Ms): (error: Error) => never {
   return ({ name, message, cause }) => {
     throw name === 'TimeoutError'
@@ -129,7 +129,7 @@ function awayWithin(withinMs: Ms): (error: Error) => never {
   };
 }
 
-/** `onFirst` is called with the oldest block of an indexer that can be used, if it names one. */
+/** `onFirst` is called with the oldest block of a usable indexer, if it names one. */
 async function askIndexer(
   { upstream, network }: Settings,
   url: string,
@@ -168,7 +168,7 @@ async function askIndexer(
   return `answers; newest masterchain block ${seqno}${age}`;
 }
 
-/** The operations that an indexer says it does not serve. One that does not answer now is not said to be missing. */
+/** The operations that an indexer reports as not served. An operation without an answer does not count as missing. */
 async function operationsNotServed({ upstream, operations }: Settings, url: string, apiKey: string | undefined) {
   const dispatcher = new Agent({ connect: connectorBy(names, upstream.timeout) });
   const used = new OperationsInUse(operations);
@@ -205,7 +205,7 @@ async function askRedis({ redis, network }: Settings, url: string): Promise<stri
   try {
     await connection.ready();
     if (reason !== '') throw redisError(betterReason(best, reason));
-    // What it cannot do at the moment leaves it connected: a replica reads, a full one too.
+    // Redis stays connected while it is temporarily unable: a replica reads, a full one too.
     const refused = (error: Error) => Promise.reject(redisError(reasonOf(error) ?? 'Redis failed'));
     await tryRedis(connection, checkedKey).catch(refused);
     const bans = { keys: banKeysOf(network), keptMs: Number.MAX_SAFE_INTEGER, instance: '' };
@@ -232,7 +232,7 @@ function openStream({ stream, upstream }: Settings, url: string): Promise<string
       resolve('answers');
     },
     onMessage: () => {},
-    // A refused key looks the same; without the stream all is answered as well.
+    // A refused key looks the same; without the stream all requests are still answered.
     onClose: (reason) => reject(new Away(`cannot be reached: ${reason}`)),
   });
   return promise;

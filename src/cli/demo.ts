@@ -21,10 +21,11 @@ exit codes: 0 every answer was right, 1 one was not, 64 wrong command line, 69 n
     const { values } = readOptions(args, { for: { type: 'string' } });
     const forMs =
       values.for === undefined ? Number.POSITIVE_INFINITY : optionOf('--for', values.for, duration('100ms', '24h'));
-    // Only the variables that the help names are used. The others are for a real proxy.
+    // Only the variables in the help are used. The others are for a real proxy.
     const { PORT, ADMIN_PORT, REDIS_URL } = env;
     const { http, redis } = loadSettings({ UPSTREAM_URL: 'http://127.0.0.1', PORT, ADMIN_PORT, REDIS_URL }).settings;
-    // Its clients ask on this machine: not by the proxy of HTTP_PROXY, as Node's own dispatcher may (NODE_USE_ENV_PROXY=1).
+    // Its clients send requests on this machine, not through HTTP_PROXY, as Node's own dispatcher may
+    // (NODE_USE_ENV_PROXY=1).
     setGlobalDispatcher(new Agent());
     const everyAnswerWasRight = await runDemo({
       port: http.port,
@@ -34,7 +35,7 @@ exit codes: 0 every answer was right, 1 one was not, 64 wrong command line, 69 n
       signal,
       out: process.stdout,
     });
-    // End at once: nothing that is still under way is needed.
+    // Ends immediately: nothing that is still under way is needed.
     process.exit(everyAnswerWasRight ? EXIT.ok : EXIT.failed);
   },
 };

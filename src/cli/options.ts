@@ -4,7 +4,7 @@ import type { Settings } from '../config/schema.ts';
 import type { duration, integer, listenHost } from '../config/values.ts';
 import { type Context, UsageError } from './command.ts';
 
-/** Reads arguments strictly: throws a {@link UsageError} for what is not expected. */
+/** Reads arguments strictly: throws a {@link UsageError} for an unexpected one. */
 export function readOptions<const O extends ParseArgsOptionsConfig>(
   args: readonly string[],
   options: O,
@@ -18,7 +18,7 @@ export function readOptions<const O extends ParseArgsOptionsConfig>(
 }
 
 /**
- * The settings for a command that asks a running toncache. They are read as toncache itself reads them, except that
+ * The settings for a command that talks to a running toncache. They are read as toncache itself reads them, except that
  * `UPSTREAM_URL` may be missing. Throws a `SettingsError`.
  */
 export function readSettings({ env }: Context): Settings {
@@ -27,7 +27,7 @@ export function readSettings({ env }: Context): Settings {
 
 type OptionType = ReturnType<typeof duration | typeof integer> | typeof listenHost;
 
-/** The value of an option, written as a setting of this type is. Throws a {@link UsageError} that names the option. */
+/** The value of an option, in the form of a setting of this type. Throws a {@link UsageError} that names the option. */
 export function optionOf<T extends OptionType>(name: string, text: string, type: T): T['_output'] {
   const parsed = type.safeParse(text);
   if (parsed.success) return parsed.data;

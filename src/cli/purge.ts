@@ -2,7 +2,7 @@ import { AdminClient } from './admin-client.ts';
 import { type Command, EXIT, UsageError } from './command.ts';
 import { readOptions, readSettings } from './options.ts';
 
-/** What the admin port answers. */
+/** The answer of the admin port. */
 interface Reply {
   readonly purged?: Readonly<Record<string, unknown>>;
   readonly at?: number;
@@ -48,7 +48,7 @@ exit codes: 0 purged, 1 purged in this instance only, 64 wrong command line, 69 
 function inWords({ purged = {}, at = 0, instances }: Reply): string {
   const [[selector, value] = []] = Object.entries(purged);
   const what = selector === 'all' ? 'everything' : `${selector} ${value}`;
-  // An older instance does not say it.
+  // An older instance does not return it.
   const where = instances === undefined ? '' : ` in ${instances} ${instances === 1 ? 'instance' : 'instances'}`;
   return `purged ${what}${where}: what was requested before ${new Date(at).toISOString()}`;
 }

@@ -3,7 +3,7 @@ import { nearestTo } from '../config/nearest-name.ts';
 import { VERSION } from '../version.ts';
 import { type Command, type Context, EXIT, UnavailableError, UsageError } from './command.ts';
 
-/** A command in the list. Its file is loaded when it is run. */
+/** A command in the list. Its file is loaded when the command runs. */
 export interface ListedCommand {
   readonly summary: string;
   readonly load: () => Promise<Command>;
@@ -24,7 +24,7 @@ export const COMMANDS: ReadonlyMap<string, ListedCommand> = new Map([
   ['demo', { summary: 'see it at work, without an indexer', load: async () => (await import('./demo.ts')).demo }],
 ]);
 
-/** Runs the command that the arguments name and gives its exit code. Rejects only for a bug. */
+/** Runs the command in the arguments and returns its exit code. Rejects only for a bug. */
 export async function run(args: readonly string[], context: Context): Promise<number> {
   const [name, ...rest] = args;
   if (name === undefined || name === 'help' || isHelp(name)) {

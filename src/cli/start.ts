@@ -10,13 +10,13 @@ import { VERSION } from '../version.ts';
 import { type Command, EXIT } from './command.ts';
 import { readOptions } from './options.ts';
 
-/** How long the reader of a full pipe has for the last lines of the log. */
+/** The time in which the reader of a full pipe may take the last lines of the log. */
 const LAST_LINES_MS = 250;
 
-/** What ends a process by default and is sent to one: by an orchestrator, a terminal, a wrapper with a time limit. */
+/** Signals that end a process by default and that an orchestrator, a terminal or a wrapper with a time limit sends. */
 const ENDING: readonly NodeJS.Signals[] = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT', 'SIGALRM'];
 
-/** What is sent to programs that open their log anew at it. By default Node opens a debugger at one and ends at the other. */
+/** Signals that make some programs reopen their log. By default Node opens a debugger at one and ends at the other. */
 const IGNORED: readonly NodeJS.Signals[] = ['SIGUSR1', 'SIGUSR2'];
 
 export const start: Command = {
@@ -34,7 +34,8 @@ exit codes: 0 ended by a signal, 1 cannot listen, 64 wrong command line, 78 wron
     readOptions(args, {});
     const { settings, warnings: ofSettings } = loadSettings(env);
     const warnings = [...ofSettings, ...memoryWarning(settings, containerLimit())];
-    // The first use of `process.stdout` makes Node's stream, which sets a pipe to non-blocking: LogDestination needs that.
+    // The first use of `process.stdout` makes Node's stream, which sets a pipe to non-blocking: LogDestination needs
+    // that.
     const output = new LogDestination(process.stdout.fd);
     process.on('exit', () => output.flush(LAST_LINES_MS));
     const logger = createLogger(settings.logLevel, output);
@@ -58,13 +59,13 @@ exit codes: 0 ended by a signal, 1 cannot listen, 64 wrong command line, 78 wron
         { version: VERSION, publicUrl, adminUrl, upstream: upstream.url.map(shownUrl), network, redis },
         'toncache is ready',
       );
-      // Not waited for: hits are served whatever the indexer does.
+      // Not awaited: hits are served whatever the indexer does.
       void app.askIndexers();
     } catch (error) {
       logger.fatal({ err: error }, 'toncache cannot listen');
       process.exit(EXIT.failed);
     }
-    // The process goes on until a signal ends it.
+    // The process continues until a signal ends it.
     return EXIT.ok;
   },
 };

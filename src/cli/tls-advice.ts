@@ -1,6 +1,6 @@
 /**
- * What goes wrong before TLS is agreed upon, in the words of OpenSSL and Node, and a sentence that says what to do. By
- * words, because the client of Redis hands on no error code.
+ * Errors before TLS is established, in the words of OpenSSL and Node, each with a sentence of advice. By words, because
+ * the client of Redis passes on no error code.
  */
 const ADVICE: readonly (readonly [words: RegExp, sentence: string])[] = [
   [
@@ -13,7 +13,7 @@ const ADVICE: readonly (readonly [words: RegExp, sentence: string])[] = [
   ],
 ];
 
-/** The reason of a failure, with what to do about a server without TLS and about a certificate that Node does not trust. */
+/** The reason of a failure, with advice about a server without TLS and about a certificate that Node does not trust. */
 export function withTlsAdvice(reason: string): string {
   return ADVICE.reduce((text, [words, sentence]) => text.replace(words, sentence), reason);
 }

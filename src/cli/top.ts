@@ -6,7 +6,7 @@ import { AdminClient } from './admin-client.ts';
 import { type Command, type Context, EXIT } from './command.ts';
 import { optionOf, readOptions, readSettings } from './options.ts';
 
-/** Clears a terminal and puts the cursor into its corner. */
+/** Clears a terminal and moves the cursor to its corner. */
 const CLEAR = '\x1b[H\x1b[2J';
 
 const LOOK_EVERY_MS = 1000;
@@ -58,7 +58,7 @@ exit codes: 0 ended, 64 wrong command line, 69 no answer, 78 wrong settings`,
   },
 };
 
-/** Ends by q or Ctrl-C on a terminal, which must not wait for a line meanwhile. */
+/** Ends by q or Ctrl-C on a terminal, which then must not wait for whole lines. */
 function endedByKey(stdin: Context['stdin']): Disposable & { readonly signal: AbortSignal } {
   const ended = new AbortController();
   if (stdin?.isTTY !== true) return { signal: ended.signal, [Symbol.dispose]: () => {} };
@@ -77,7 +77,7 @@ function endedByKey(stdin: Context['stdin']): Disposable & { readonly signal: Ab
   };
 }
 
-/** At most 80 columns and 24 lines, what matters most first. */
+/** At most 80 columns and 24 lines, the most important first. */
 function screen(url: string, message: StatusMessage): string {
   const { about, at, verdict, hitRatio, savedRatio, latency, upstream, memory, process, redis, stream } = message;
   const rates: Readonly<Record<string, number>> = message.rates ?? {};
@@ -132,13 +132,13 @@ function beside(left: string, right: string): string {
   return `${Array.from({ length: count }, line).join('\n')}\n`;
 }
 
-/** What is closed: operations whose circuit breaker is open at an indexer, and the pause. */
+/** Closed paths: operations whose circuit breaker is open at an indexer, and the pause. */
 function closedIn({ operations, upstream }: StatusMessage): string {
   const open = operations.flatMap(({ operation, breakersOpenAt }) => (breakersOpenAt.length > 0 ? [operation] : []));
   return [...open, ...(upstream.paused ? ['429'] : [])].join(', ') || 'none';
 }
 
-/** A block with its age; `?` for what is not known, because nobody asks for it. */
+/** A block with its age; `?` for unknown values, because nobody requests the head. */
 function blockOf(seqno: number | undefined, ageSeconds: number | undefined): string {
   if (seqno === undefined) return '?';
   if (ageSeconds === undefined) return `${seqno}, ?`;

@@ -18,31 +18,31 @@ import type { OpenIndexers } from './indexers.ts';
 /** The bound on the memory of touches. */
 const MAX_TOUCH_BYTES = 64 * 1024 * 1024;
 
-/** How often the follower looks whether anything is due. Each answer that it gets does so, too. */
+/** The interval at which the follower checks for due work. Each of its answers does so, too. */
 const TICK_MS: Ms = 50;
 
 const SECOND_MS: Ms = 1000;
 
-/** The requests a second that the follower sends at most, and while it catches up. */
+/** The maximum requests a second of the follower, and while it catches up. */
 const [PER_SECOND, CATCHING_UP_PER_SECOND] = [8, 24];
 
-/** The followers of all instances together take this part of the rate of an indexer at most. */
+/** The followers of all instances together use at most this part of the rate of an indexer. */
 const SHARE_OF_RATE = 1 / 2;
 
-/** What blocks are loaded with: the parts that clients' requests are loaded with. */
+/** The parts that load blocks, shared with clients' requests. */
 export interface FollowerParts {
   readonly indexers: OpenIndexers;
   readonly ask: IndexersDependencies;
   readonly load: EntryLoaderDependencies;
   readonly flights: SingleFlight<Load>;
-  /** How many instances there are on one Redis, this one among them. */
+  /** The number of instances on one Redis, including this one. */
   readonly instances: () => number;
 }
 
-/** What proves kept answers by blocks. */
+/** Proves kept answers by blocks. */
 export type BlockProof = NonNullable<ReturnType<typeof openBlockProof>>;
 
-/** Builds it; `undefined` where no operation in use has answers that blocks can prove. */
+/** Builds it; `undefined` if no operation in use has answers that blocks can prove. */
 export function openBlockProof(context: AppContext) {
   const { settings, operations, monotonic, events } = context;
   if (!operations.all.some(({ evidence }) => evidence !== undefined)) return undefined;
@@ -83,13 +83,13 @@ export function openBlockProof(context: AppContext) {
       const begin = () => worth.isOn && follower?.tick();
       timers.push(setInterval(begin, TICK_MS).unref(), setInterval(lookWhetherItPays, SECOND_MS).unref());
     },
-    /** Call when the clock has jumped, or everything was purged: nothing that was asked for before is proven. */
+    /** Call when the clock has jumped, or everything was purged: no earlier answer is proven. */
     forget: (): void => follower?.beginAnew(),
     close: (): void => timers.forEach(clearInterval),
   };
 }
 
-/** Where the follower reads blocks: as clients do, but for its admission, and in no count of clients' requests. */
+/** Reads blocks like a client, but with its own admission, and outside of the counts of clients' requests. */
 function openSource(
   { settings, monotonic, now, events }: AppContext,
   { indexers, ask, load, flights, instances }: FollowerParts,

@@ -1,12 +1,12 @@
 import { clientRoom, openFilesLimit } from '../config/open-files.ts';
 import type { AppContext } from './context.ts';
 
-/** The limit of open files may be changed while the process runs (prlimit): it is read at most once in this time. */
+/** The limit of open files may change during the process (prlimit): it is read at most once in this time. */
 const READ_EVERY_MS = 1000;
 
 /**
- * Says how many connections of clients may be open now: `http.maxConnections`, or fewer where the limit of open files has
- * no room for so many, which is reported at once and whenever that changes.
+ * Returns the number of client connections that may be open now: `http.maxConnections`, or fewer if the limit of open
+ * files is too low, which is reported immediately and on each change.
  */
 export function openClientRoom({ settings, events, monotonic }: AppContext): () => number {
   let readAt = monotonic();
@@ -18,7 +18,7 @@ export function openClientRoom({ settings, events, monotonic }: AppContext): () 
     readAt = monotonic();
     const { warning } = room;
     const openFiles = openFilesLimit();
-    // It cannot be read either while no descriptor is left.
+    // It cannot be read while no descriptor is left.
     if (openFiles !== undefined) room = clientRoom(settings, openFiles);
     if (room.warning !== warning) warn();
     return room.maxConnections;

@@ -4,10 +4,10 @@ import type { Names } from '../names/names.ts';
 import type { EpochMs, MonotonicMs } from '../time-units.ts';
 import type { OperationsInUse } from '../ton/operations.ts';
 
-/** What all components of one app share. */
+/** The common context of all components of one app. */
 export interface AppContext {
   readonly settings: Settings;
-  /** Those that are cached. */
+  /** The cached operations. */
   readonly operations: OperationsInUse;
   readonly events: EventHub;
   readonly names: Names;

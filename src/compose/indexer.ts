@@ -23,25 +23,25 @@ import { targetOf } from '../ton/operations.ts';
 import { parseCall } from '../ton/parse-call.ts';
 import type { AppContext } from './context.ts';
 
-/** How long an idle connection is kept: shorter than any usual server keeps it. */
+/** The time for which an idle connection is kept: shorter than that of any usual server. */
 const KEEP_ALIVE_MS = 4000;
 
 /**
  * After this a connection is replaced: a busy one never becomes idle, and would stay with the old host of a name that
- * moved. An address is used for up to 10 s after it was looked up, so all connections follow within 70 s.
+ * moved. An address is used for up to 10 s after its look-up, so all connections follow within 70 s.
  */
 const CONNECTION_LIFETIME_MS = 60_000;
 
-/** The head of one indexer is asked for at most as often as this. */
+/** The shortest interval between head polls of a single indexer. */
 const HEAD_EVERY_MS: Ms = 10_000;
 
-/** All instances on one Redis together spend this part of a rate on head polls, at most. */
+/** All instances on one Redis together use at most this part of a rate for head polls. */
 const HEAD_POLLS_OF_RATE = 1 / 10;
 
-/** The share of the slots of each operation that the settings name none for. */
+/** The share of the slots of each operation without a setting. */
 const SHARE_OF_ANOTHER = 0.1;
 
-/** What the settings say of one indexer. */
+/** The settings of one indexer. */
 export interface IndexerSettings {
   readonly url: string;
   readonly apiKey?: string | undefined;
@@ -50,24 +50,24 @@ export interface IndexerSettings {
   readonly isBackup: boolean;
   /** Its place in the settings, backups last. */
   readonly index: number;
-  /** Whether there is no other. */
+  /** True if there is no other. */
   readonly isOne: boolean;
 }
 
 export interface OpenIndexerDependencies {
   /** Runs the scripts by which instances share the rate limit; absent without Redis. */
   readonly scripting: RedisScripting | undefined;
-  /** Called with the change in the number of bytes that are being read of answers. */
+  /** Called with the change in the number of answer bytes that are being read. */
   readonly onReading: (change: number) => void;
-  /** Whether this process follows the chain of a `global_id`. */
+  /** True if this process follows the chain of a `global_id`. */
   readonly isOurChain: (globalId: number) => boolean;
-  /** How many instances there are on one Redis, this one among them. */
+  /** The number of instances on one Redis, including this one. */
   readonly instances: () => number;
 }
 
 /**
- * How often one of so many instances may ask an indexer for its head, so that all of them together take a tenth of its rate
- * at most; never more often than each `shortestMs`.
+ * The interval at which one of the instances may poll the head of an indexer, so that all of them together use at most
+ * a tenth of its rate; never below `shortestMs`.
  */
 export function headEveryMs(shortestMs: Ms, perSecond: number | undefined, instances: number): Ms {
   return Math.max(shortestMs, perSecond === undefined ? 0 : (1000 * instances) / (perSecond * HEAD_POLLS_OF_RATE));
@@ -76,7 +76,7 @@ export function headEveryMs(shortestMs: Ms, perSecond: number | undefined, insta
 /** One indexer, by its host and port. Get a ticket for it from an admission before using its client. */
 export type OpenIndexer = ReturnType<typeof openIndexer>;
 
-/** Builds the client of one indexer and what guards the way to it; nothing connects before the first request. */
+/** Builds the client of one indexer and its guards; nothing connects before the first request. */
 export function openIndexer(
   context: AppContext,
   { scripting, onReading, isOurChain, instances }: OpenIndexerDependencies,
@@ -85,7 +85,7 @@ export function openIndexer(
   const { settings, operations, events, now, monotonic, random } = context;
   const { report } = events;
   const { upstream, admission, breaker } = settings;
-  // Beside the slots, and before those who wait in the backlog.
+  // Without a slot, and ahead of the backlog.
   const mayTakeNext = async (isPaused: () => boolean, isWanted?: () => boolean): Promise<boolean> =>
     !isPaused() && (rate === undefined || (await rate.takeNext(isWanted))) && !isPaused();
   const mayRepeat =
@@ -156,21 +156,21 @@ export function openIndexer(
   return {
     name,
     client,
-    /** `undefined` when it is asked without. */
+    /** `undefined` without a key. */
     apiKey: indexer.apiKey,
     head,
-    /** The way of the three operations to it. */
+    /** Its route for the three operations. */
     route,
-    /** Takes the next turn of its rate, before all who wait in the backlog; `false` while it asks for a pause. */
+    /** Takes the next reservation of its rate, ahead of the backlog; `false` while it demands a pause. */
     takeNext: () => mayTakeNext(() => pause.breaker.isOpen),
     pause,
     breakers,
-    /** By operation: whether it said that it does not serve it. */
+    /** By operation: whether it reported that it does not serve it. */
     notServed,
   };
 }
 
-/** What a 429 to the question for the head pauses: the same as one to a client that asks for it. */
+/** The key that a 429 to a head poll pauses: the same as for a client's request. */
 function keyOfHead({ operations, settings }: AppContext): string {
   const cached = operations.named(masterchainInfo.name);
   return cached === undefined
@@ -215,12 +215,12 @@ function openRateLimit(
       call: redisBreaker({
         monotonic,
         breaker: { faults: redis.failuresToOpen, openMs: redis.openDuration },
-        // Several calls for turns are under way: a single stall of Redis must not end the sharing.
+        // Several calls for reservations are under way: a single stall of Redis must not end the sharing.
         togetherMs: redis.budget,
         onAvailable: (shared) => events.report({ name: 'rate-shared', shared }),
       }).call,
       key: rateKeyOf(network, new URL(url).host),
-      // The longest wait, the turns that are reserved while Redis answers, and the step after the last one.
+      // The longest wait, the reservations made while Redis answers, and the step after the last one.
       furthestMs: longestWaitMs + (mostReserved(stepMs, redis.budget) + 1) * stepMs,
     });
   return new RateLimit({ reserveShared, now: monotonic, perSecond: requestsPerSecond, longestWaitMs });

@@ -18,28 +18,28 @@ import { transactionsByMasterchainBlock } from '../ton/operations/transactions-b
 import type { AppContext } from './context.ts';
 import { headEveryMs, type IndexerSettings, type OpenIndexer, openIndexer } from './indexer.ts';
 
-/** While requests are sent, the heads of several indexers are asked for as often as this: seldom where each counts. */
+/** While requests are sent, the heads of several indexers are polled this often: less often if each request counts. */
 const [HEADS_EVERY_MS, HEADS_EVERY_MS_OF_FEW]: [Ms, Ms] = [500, 2000];
 
-/** Below this rate, in requests a second, each counts. */
+/** Below this rate, in requests a second, each request counts. */
 const FEW_PER_SECOND = 40;
 
-/** How long a request may wait for a slot while others are being refused: the backlog drains, and latency falls. */
+/** The patience of a request while others are being refused: the backlog drains, and latency falls. */
 const OVERLOADED_PATIENCE_MS = 100;
 
-/** Who follows the blocks has this many requests under way at each indexer, and as many again may wait. */
+/** The block follower has this many requests under way at each indexer, and this many more may wait. */
 const [FOLLOWER_SLOTS, FOLLOWER_WAITING] = [2, 2];
 
-/** The operations that it asks. */
+/** The operations that it requests. */
 const FOLLOWED = [masterchainInfo, blocks, masterchainBlockShards, transactionsByMasterchainBlock];
 
-/** The way to the indexers. */
+/** Access to the indexers. */
 export type OpenIndexers = ReturnType<typeof openIndexers>;
 
 export interface OpenIndexersDependencies {
   /** Runs the scripts by which instances share the rate limit; absent without Redis. */
   readonly scripting: RedisScripting | undefined;
-  /** How many instances there are on one Redis, this one among them. */
+  /** The number of instances on one Redis, including this one. */
   readonly instances: () => number;
   /** Frees memory; called while the process is nearly out of it. */
   readonly makeRoom: () => void;
@@ -70,7 +70,7 @@ export function openIndexers(context: AppContext, { scripting, instances, makeRo
   const chain = new KnownChain({ heads: indexers.map(({ head }) => head), chain: followed, now: context.now });
   const replicas = indexers.filter(({ route }) => !route.isBackup);
   const heads = replicas.length > 1 ? openHeads(context, instances, replicas) : undefined;
-  // What clients make of the rest of the API says nothing about the operations: it has slots and health of its own.
+  // Clients' requests to the rest of the API show nothing about the operations: it has its own slots and health.
   const passThroughRoute = (route: FleetRoute): FleetRoute => ({
     ...route,
     slots: new Slots({ now: monotonic, max: passThrough.maxConcurrency, shares: {}, patienceMs }),
@@ -90,7 +90,7 @@ export function openIndexers(context: AppContext, { scripting, instances, makeRo
     ...patience,
     maxWaiting: admission.maxQueue,
   });
-  // Who follows the blocks waits for no client. What it asks opens no circuit breaker of theirs; pauses are kept.
+  // The follower waits for no client. Its requests open no circuit breaker of clients; it respects pauses.
   const ofFollower = new Routes(
     random,
     all.map((route) => ({
@@ -105,15 +105,15 @@ export function openIndexers(context: AppContext, { scripting, instances, makeRo
   return {
     /** In the order of the settings, backups last. */
     all: indexers,
-    /** Absent where there are no two replicas. */
+    /** Absent without two replicas. */
     heads,
-    /** How far the chain is known to be. */
+    /** How far the chain is known to have got. */
     chain,
-    /** To be called when a request is sent: asks all but backups for their heads in the background, if it is time. */
+    /** Call when a request is sent: polls the heads of all but backups in the background, if it is time. */
     pollHeads: (): void => (heads === undefined ? replicas[0]?.head.pollIfDue() : heads.askIfDue()),
     /** For the three operations and for pass-through. */
     admission: new Admission({ memory, routes, backlog }),
-    /** For who follows the blocks: slots of its own, and no rate. */
+    /** For the block follower: its own slots, and no rate. */
     followerAdmission: new Admission({
       memory,
       routes: ofFollower,
@@ -121,17 +121,19 @@ export function openIndexers(context: AppContext, { scripting, instances, makeRo
     }),
     answerBodies,
     memory,
-    /** To be called when the clock has jumped: then no instant before it means anything. */
+    /** Call when the clock has jumped: earlier instants then mean nothing. */
     forget: (): void => {
       for (const { head } of indexers) head.forget();
       chain.forget();
     },
     /**
-     * Asks all but backups for their heads and for the blocks that they name: the log says which cannot be asked, and
-     * which have no blocks. Takes up to 3 s longer than their answers. Never rejects.
+     * Polls the heads of all but backups and requests the blocks that they name: the log reports indexers that cannot
+     * be used, and those without blocks. Takes up to 3 s longer than their answers. Never rejects.
      */
     checkHeads: async (): Promise<void> => void (await Promise.all(replicas.map(({ head }) => head.check()))),
-    /** Resolves when the heads of several replicas are known, after 1 s at the latest: so none answers from the past. */
+    /**
+     * Resolves when the heads of several replicas are known, after at most 1 s, so that no outdated replica answers.
+     */
     ready: async (): Promise<void> => heads?.ask(),
     /** Closes all connections; requests under way fail. */
     close: async (): Promise<void> => {

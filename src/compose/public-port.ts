@@ -35,25 +35,25 @@ export interface PublicPortDependencies {
   /** Absent when the proxy runs on memory alone. */
   readonly redis: SharedRedis | undefined;
   readonly indexers: OpenIndexers;
-  /** Absent where `stream.url` is not set. */
+  /** Absent without `stream.url`. */
   readonly push: OpenPush | undefined;
-  /** Absent where no answers are proven. */
+  /** Absent if no answers are proven. */
   readonly proof: BlockProof | undefined;
-  /** How many instances there are on one Redis, this one among them. */
+  /** The number of instances on one Redis, including this one. */
   readonly instances: () => number;
   /** Called with each request that can be answered. */
   readonly onTouch: (key: string) => void;
   /** Called with the client of each request that memory does not answer. */
   readonly onClient: (client: string) => void;
-  /** Called with the client of each request that is beyond its limit. */
+  /** Called with the client of each request that is above its limit. */
   readonly onLimited: (client: string) => void;
   /** See {@link PublicServer}; absent where requests are not logged. */
   readonly onAnswered: ((request: AnsweredRequest) => void) | undefined;
 }
 
 /**
- * Builds the public port, which does not listen yet, and the way of a request from it to its answer: server, handler,
- * flights, loader.
+ * Builds the public port, which does not listen yet, and the path of a request to its answer: server, handler, flights,
+ * loader.
  */
 export function openPublicPort(context: AppContext, parts: PublicPortDependencies) {
   const { settings, events, now, monotonic, random } = context;
@@ -92,7 +92,7 @@ export function openPublicPort(context: AppContext, parts: PublicPortDependencie
         cache,
         leaseKey: redis.leaseKey,
         now: monotonic,
-        // Those who wait for a killed instance still have half of their time for a load of their own.
+        // Requests that wait for a killed instance still have half of their time for their own load.
         leaseMs: Math.min(coalescing.collapseWindow, Math.ceil(upstream.timeout / 2)),
         pollBudgetMs: settings.redis.budget,
       }),
@@ -133,9 +133,9 @@ export function openPublicPort(context: AppContext, parts: PublicPortDependencie
   proof?.start({ indexers, ask, load, flights, instances: parts.instances });
   return {
     server: openServer(context, parts, handler, rest),
-    /** Those of clients; absent without pass-through. */
+    /** The streams of clients; absent without pass-through. */
     streams: rest?.streaming.streams,
-    /** Ends what is kept of the rest of the API. */
+    /** Ends the kept answers of the rest of the API. */
     forgetRest: () => rest?.joined?.forget(),
     refreshStale,
     explain: explainWith({
@@ -199,7 +199,7 @@ function openLimit(
   return perSecond && burst ? new PerClientLimit({ name, perSecond, burst, now, onRefused }) : undefined;
 }
 
-/** The part of the memory in which answers of the rest of the API are kept; 0 where equal requests for it are not joined. */
+/** The memory for answers of the rest of the API; 0 if equal requests for it are not joined. */
 export function restBytesOf({ operations, passThrough, memory }: AppContext['settings']): number {
   const isJoined = passThrough.enabled && operations?.includes(PASS_THROUGH) === true;
   return isJoined ? Math.floor(memory.maxSize * REST_SHARE_OF_MEMORY) : 0;
@@ -259,7 +259,7 @@ function openRest(context: AppContext, indexers: OpenIndexers, missLimit: PerCli
   };
 }
 
-/** Where the Streaming API is: its URL up to what stands in place of `/api`, and the key for it alone. */
+/** The address of the Streaming API: its URL up to the part that replaces `/api`, and the key for it alone. */
 function streamServerOf({ stream, upstream }: AppContext['settings']) {
   if (stream.url !== undefined) {
     const url = new URL(stream.url.replace(/^ws/, 'http'));

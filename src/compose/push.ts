@@ -7,16 +7,15 @@ import { Subscription } from '../push/subscription.ts';
 import { Watches } from '../push/watches.ts';
 import type { AppContext } from './context.ts';
 
-/** How long a connection may take to open. */
+/** The timeout of opening a connection. */
 const CONNECT_TIMEOUT_MS = 5000;
 
-/** The stream of events beside the indexer, and what it does to the entries of this process. */
+/** The stream of events next to the indexer, and its effects on the entries of this process. */
 export type OpenPush = NonNullable<ReturnType<typeof openPush>>;
 
 /**
- * Builds the stream without connecting; `undefined` where `stream.url` is not set. `refresh` loads a key that is polled
- * again; it is called once the connection is up. `open` may open another socket than a WebSocket of the server that the
- * settings name.
+ * Builds the stream without connecting; `undefined` without `stream.url`. `refresh` loads a polled key again; it is
+ * called once the connection is up. `open` may open another socket than a WebSocket of the server in the settings.
  */
 export function openPush(
   { settings, events, names, now, monotonic, random }: AppContext,

@@ -6,24 +6,24 @@ import { tryRedis } from '../cache/redis-trial.ts';
 import type { RedisTransition } from '../redis/transitions.ts';
 import type { AppContext } from './context.ts';
 
-/** What the instances on one Redis share. */
+/** The parts that the instances on one Redis share. */
 export type SharedRedis = NonNullable<Awaited<ReturnType<typeof openRedis>>>;
 
 export interface OpenRedisDependencies {
   readonly gzip: Gzip;
-  /** Whether an entry that Redis holds may be used. */
+  /** True if an entry in Redis may be used. */
   readonly accepts: (entry: Entry) => boolean;
   readonly onTransition: (transition: RedisTransition) => void;
 }
 
-/** Starts connecting and waits for no reply; `undefined` where no Redis is set. */
+/** Starts connecting and waits for no reply; `undefined` without Redis. */
 export async function openRedis(
   { settings, events, names, now, monotonic }: AppContext,
   { gzip, accepts, onTransition }: OpenRedisDependencies,
 ) {
   const { redis, network } = settings;
   if (redis.url === undefined) return undefined;
-  // Loaded only where it is used: ioredis takes 5 MiB of memory.
+  // Loaded only on use: ioredis takes 5 MiB of memory.
   const { connectRedis } = await import('../redis/connect.ts');
   const redisKey = entryKeysOf(network);
   const connection = connectRedis({

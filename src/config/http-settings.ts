@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import { isLoopback } from '../loopback.ts';
 import { duration, flag, group, headerValue, hostNames, integer, listenHost, setting, size } from './values.ts';
 
-/** The group `http`: the two ports, and what clients may cost. */
+/** The group `http`: the two ports, and the cost of clients. */
 export const http = group({
   host: setting(listenHost.prefault('127.0.0.1'), 'Where the public port listens.', { env: 'HOST' }),
   port: setting(integer(0, 65_535).prefault(8080), 'The public port.', { env: 'PORT' }),
@@ -62,28 +62,28 @@ export const http = group({
   error: 'must not be that of PORT (http.port): one process cannot listen on it twice',
 });
 
-/** Whether a port that is listened on at one of these hosts is in use at the other one. */
+/** True if listening at one of these hosts uses the port at the other one. */
 function overlap(host: string, other: string): boolean {
   return host === other || includes(host, other) || includes(other, host);
 }
 
-/** Whether to listen at `host` is to listen at `other`, too. `::` takes IPv4 as well, as Node opens it. */
+/** True if listening at `host` includes listening at `other`. `::` includes IPv4, as Node opens it. */
 function includes(host: string, other: string): boolean {
   if (isUnspecified(host)) return isIPv6(host) || !isIPv6(other);
   return host.toLowerCase() === 'localhost' && isLoopback(other);
 }
 
-/** Whether a host is `0.0.0.0` or `::`, however written: all addresses of the machine. */
+/** True if a host is `0.0.0.0` or `::`, in any spelling: all addresses of the machine. */
 function isUnspecified(host: string): boolean {
   return host === '0.0.0.0' || /^[0:]+$/.test(host);
 }
 
-/** Whether a URL leads to a port of the process with these settings, as far as its host shows it. */
+/** True if a URL leads to a port of the process with these settings, judged by its host. */
 export function isOwnUrl({ host, port, adminHost, adminPort }: z.output<typeof http>, url: string): boolean {
   const { hostname, port: written, protocol } = new URL(url);
   const asked = hostname.replace(/^\[|\]$/g, '');
   const askedPort = Number(written || (protocol === 'https:' ? 443 : 80));
-  // All addresses of a machine are not known here, but for loopback.
+  // Only loopback addresses of the machine are known here.
   const isThere = (own: string) => own === asked || (isLoopback(asked) && overlap(own, asked));
   return (askedPort === port && isThere(host)) || (askedPort === adminPort && isThere(adminHost));
 }
@@ -94,8 +94,8 @@ export function adminUrlOf({ adminHost, adminPort }: z.output<typeof http>): str
 }
 
 /**
- * The host as a URL has it, by which this machine reaches what listens there. A wildcard address such as 0.0.0.0 can only be
- * listened on, so loopback is asked instead.
+ * The host in the form of a URL, by which this machine reaches a server that listens there. A wildcard address such as
+ * 0.0.0.0 is only for listening, so it becomes loopback.
  */
 export function reachable(host: string): string {
   if (isUnspecified(host)) return isIPv6(host) ? '[::1]' : '127.0.0.1';

@@ -29,7 +29,7 @@ function rule(description: string, [fresh, ...stale]: Times) {
   );
 }
 
-/** `fraction`: what the lifetime is between its bounds. */
+/** `fraction`: the lifetime between its bounds. */
 const growing = (description: string, fraction: string) =>
   setting(
     group({

@@ -19,18 +19,18 @@ export class SettingsError extends Error {
   }
 }
 
-/** The loaded settings, and what an operator should know of them. */
+/** The loaded settings, with notes for the operator. */
 export interface LoadedSettings {
   readonly settings: Settings;
-  /** What an operator should know though the settings are right. */
+  /** Notes for the operator about valid settings. */
   readonly warnings: readonly string[];
-  /** Every setting with its value as it was written, in the order of the schema. */
+  /** Every setting with its original text, in the order of the schema. */
   readonly sources: readonly Sourced[];
 }
 
 /**
- * Reads the settings: defaults, then the JSON file that `CONFIG_FILE` names, then the environment. Throws a
- * {@link SettingsError}; its problems never hold a secret.
+ * Reads the settings: defaults, then the JSON file in `CONFIG_FILE`, then the environment. Throws a {@link
+ * SettingsError}; its problems never contain a secret.
  */
 export function loadSettings(variables: Environment): LoadedSettings {
   const environment = withoutLineEnds(variables);
@@ -48,7 +48,7 @@ export function loadSettings(variables: Environment): LoadedSettings {
   }
   const parsed = settingsSchema.safeParse(given);
   for (const issue of parsed.error?.issues ?? []) {
-    // A file that could not be read may hold what seems to be missing.
+    // An unreadable file may contain the setting that seems to be missing.
     problems.push(
       ...describe(issue, given, environment).filter((problem) => isFileRead || !problem.endsWith(REQUIRED)),
     );
@@ -62,7 +62,7 @@ export function loadSettings(variables: Environment): LoadedSettings {
 
 const REQUIRED = 'is required';
 
-/** A secret that was made of a file often ends in a line break, which is no part of any value. */
+/** A secret that was made from a file often ends in a line break, which is not part of any value. */
 function withoutLineEnds(environment: Environment): Environment {
   return Object.fromEntries(Object.entries(environment).map(([name, value]) => [name, value?.replace(/[\r\n]+$/, '')]));
 }
@@ -83,9 +83,7 @@ function unwrap(schema: z.ZodType): z.ZodType {
   return schema instanceof z.ZodPrefault ? unwrap(schema.unwrap() as z.ZodType) : schema;
 }
 
-/**
- * Reads the file's object. Problems with the file are added to `problems`, without its text, which may hold a secret.
- */
+/** Reads the file's object. Adds problems with the file to `problems`, without its text, which may contain a secret. */
 function readFile(path: string | undefined, problems: string[]): JsonObject {
   if (path === undefined || path === '') return {};
   try {
@@ -99,7 +97,7 @@ function readFile(path: string | undefined, problems: string[]): JsonObject {
   return {};
 }
 
-/** Says where the text stops being JSON, without the text itself. */
+/** The place where the text stops being JSON, without the text itself. */
 function notJson({ message }: SyntaxError): string {
   const [, line, column] = /line (\d+) column (\d+)/.exec(message) ?? [];
   return line === undefined ? 'is not JSON: it ends too early' : `is not JSON at line ${line}, column ${column}`;
@@ -112,7 +110,7 @@ function unreadable(error: unknown): string {
 }
 
 function describe(issue: z.core.$ZodIssue, given: JsonObject, environment: Environment): string[] {
-  // A problem of one item of a list is one of the setting.
+  // A problem with one item of a list is a problem of the setting.
   const path = issue.path.filter((name) => typeof name === 'string');
   if (issue.code === 'unrecognized_keys') {
     const siblings = SETTINGS.filter((setting) => path.every((name, depth) => setting.path[depth] === name));
@@ -126,12 +124,12 @@ function describe(issue: z.core.$ZodIssue, given: JsonObject, environment: Envir
   const isGiven = valueAt(given, path) !== undefined;
   // A setting without a variable can only be in the file.
   const isInFile = isGiven && env !== undefined && !environment[env];
-  // A rule of the project's own may be about a setting that has its default.
+  // A rule of our own may be about a setting that has its default.
   const isMissing = !isGiven && issue.code !== 'custom';
   return [`${name}${isInFile ? ` in ${environment['CONFIG_FILE']}` : ''}: ${isMissing ? REQUIRED : wording(issue)}`];
 }
 
-/** The values of the schema say themselves what is accepted; these are the two cases in which zod speaks for them. */
+/** The values of the schema state what is accepted; in these two cases zod's own text is replaced. */
 function wording(issue: z.core.$ZodIssue): string {
   if (issue.code === 'invalid_type') return `must be ${EXPECTED[issue.expected] ?? issue.expected}`;
   return issue.code === 'invalid_value' ? `must be one of ${issue.values.join(', ')}` : issue.message;

@@ -1,7 +1,7 @@
-/** The most letters in which a name may differ from the one that was probably meant. */
+/** The maximum number of letters in which a name may differ from the intended one. */
 const MOST_DIFFERENT = 2;
 
-/** The known name that was probably meant; `undefined` when none is near enough. */
+/** The known name that was probably intended; `undefined` if none is near enough. */
 export function nearestTo(name: string, known: Iterable<string>): string | undefined {
   const [nearest] = [...known]
     .map((each) => ({ each, letters: difference(name, each) }))
@@ -10,7 +10,7 @@ export function nearestTo(name: string, known: Iterable<string>): string | undef
   return nearest?.each;
 }
 
-/** How many letters have to be added, left out or changed to make one text of the other (Levenshtein). */
+/** The number of letters to add, remove or change to turn one text into the other (Levenshtein). */
 function difference(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, column) => column);
   for (const [index, letter] of [...a].entries()) {

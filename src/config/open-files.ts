@@ -2,37 +2,40 @@ import { readFileSync } from 'node:fs';
 import { parseRedisUrl } from '../redis-url.ts';
 import type { Settings } from './schema.ts';
 
-/** Descriptors of all that is not counted: listening ports, event loops of threads, log, look-ups of names, files. */
+/**
+ * Descriptors of everything that is not counted: listening ports, event loops of threads, log, look-ups of names,
+ * files.
+ */
 const OTHERS = 64;
 
 /** Connections to the admin port: probes, Prometheus, status pages. */
 const ADMIN = 32;
 
-/** Connections to Redis, by its topology. How many nodes a Cluster has is not in the settings. */
+/** Connections to Redis, by its topology. The settings do not contain the number of nodes of a Cluster. */
 const REDIS = { server: 1, sentinel: 2, cluster: 32 };
 
-/** So many clients are let in whatever the limit is: below it, toncache is of no use to anybody. */
+/** This many clients are accepted whatever the limit: below it, toncache is of no use to anybody. */
 const FEWEST_CLIENTS = 64;
 
-/** How many connections of clients are let in, and why so many. */
+/** The number of client connections that are accepted, and the reason. */
 export interface ClientRoom {
   readonly maxConnections: number;
-  /** What an operator should know; absent where there is room for `http.maxConnections`. */
+  /** A note for the operator; absent if there is room for `http.maxConnections`. */
   readonly warning?: string;
 }
 
 /** The sizes of the two pools of connections to one indexer. */
 export function poolsOf({ passThrough }: Settings, maxConcurrency: number) {
   return {
-    // One for each slot, and one for the question for the head, which takes none.
+    // One for each slot, and one for the head poll, which takes no slot.
     maxConnections: maxConcurrency + 1,
     maxForwardConnections: passThrough.maxConcurrency + passThrough.maxTransfers,
   };
 }
 
 /**
- * The most files that this process may have open, connections included; `undefined` where the system does not say it. Node
- * has raised it to the hard limit at its start.
+ * The maximum number of files that this process may have open, connections included; `undefined` if the system does not
+ * report it. Node has raised it to the hard limit at its start.
  */
 export function openFilesLimit(): number | undefined {
   try {
@@ -44,8 +47,8 @@ export function openFilesLimit(): number | undefined {
 }
 
 /**
- * The room for connections of clients within a limit of open files: what the pools of the indexers, Redis, the streams and
- * the admin port leave. Otherwise idle clients take all descriptors, and no indexer can be reached.
+ * The room for client connections within a limit of open files: the rest after the pools of the indexers, Redis, the
+ * streams and the admin port. Otherwise idle clients would take all descriptors, and no indexer could be reached.
  */
 export function clientRoom(settings: Settings, openFiles: number | undefined): ClientRoom {
   const { maxConnections: most } = settings.http;
@@ -65,7 +68,7 @@ function othersThanClients(settings: Settings): number {
     return sum + maxConnections + (passThrough.enabled ? maxForwardConnections : 0);
   }, 0);
   const toRedis = redis.url === undefined ? 0 : REDIS[parseRedisUrl(redis.url).topology];
-  // Each stream of a client has a connection on either side: that of the client is one of its connections.
+  // Each stream of a client has two connections: the client's is one of the client connections.
   const toStream = Number(stream.url !== undefined) + (passThrough.enabled ? passThrough.maxStreams : 0);
   return pools + toRedis + toStream + ADMIN + OTHERS;
 }

@@ -6,7 +6,7 @@ import { listOf } from './values.ts';
 /** Stands for all operations. */
 const ALL = 'all';
 
-/** Stands for the rest of the API: requests for what is no operation are joined. */
+/** Stands for the rest of the API: requests for other paths are joined. */
 export const PASS_THROUGH = 'passthrough';
 
 const isKnown = (name: string): name is OperationName => OPERATION_NAMES.some((known) => known === name);
@@ -21,7 +21,7 @@ const name = z.string().refine((given) => given === ALL || given === PASS_THROUG
 
 const listed = (names: readonly string[]) => names.map((each) => `\`${each}\``).join(', ');
 
-/** What the setting is. */
+/** The description of the setting. */
 export const OPERATIONS_DESCRIPTION = `Further operations that are cached beside ${listed(CACHED_ALWAYS)}: \`${ALL}\`, or names separated by commas, of ${listed(FURTHER)} ([more](answers.md#further-operations)); and \`${PASS_THROUGH}\`: with \`PASSTHROUGH=on\` equal requests for the rest of \`/api/v3/\` are sent once ([more](../how-to/pass-through.md#equal-requests-for-the-rest-of-the-api)).`;
 
 const withBlocks = (names: readonly OperationName[]): readonly OperationName[] =>
@@ -29,7 +29,7 @@ const withBlocks = (names: readonly OperationName[]): readonly OperationName[] =
     ? [...new Set([...names, 'transactionsByMasterchainBlock' as const])]
     : names;
 
-/** Names of operations, to a list; `all` names each one, and `rest` is kept beside them. */
+/** Names of operations, to a list; `all` stands for each of them, and `passthrough` is kept next to them. */
 export const furtherOperations = listOf(name).transform((names): readonly (OperationName | typeof PASS_THROUGH)[] => [
   ...(names.includes(ALL) ? OPERATION_NAMES : withBlocks(names.filter(isKnown))),
   ...(names.includes(PASS_THROUGH) ? ([PASS_THROUGH] as const) : []),

@@ -1,6 +1,6 @@
 import { certificateFile, duration, group, integer, redisUrl, setting, size } from './values.ts';
 
-/** The group `redis`: where it is, and how long a request may wait for it. */
+/** The group `redis`: its address, and the longest wait of a request for it. */
 export const redis = group({
   url: setting(
     redisUrl.optional(),

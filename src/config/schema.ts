@@ -19,7 +19,7 @@ import {
   word,
 } from './values.ts';
 
-/** The group `clients`: who a client is, and how much of the proxy each one gets. */
+/** The group `clients`: how clients are identified, and the limits of each. */
 const clients = group({
   trustedProxies: setting(
     networks.optional(),
@@ -56,7 +56,7 @@ const proof = group({
   ),
 });
 
-/** The group `stream`: the Streaming API v2 beside the indexer. */
+/** The group `stream`: the Streaming API v2 next to the indexer. */
 const stream = group({
   url: setting(
     streamUrl.optional(),

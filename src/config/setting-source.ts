@@ -13,18 +13,18 @@ export interface Setting extends SettingMeta {
   readonly schema: z.ZodType;
 }
 
-/** A setting with its value as it was written, and where it was written. */
+/** A setting with its original text, and the place of this text. */
 export interface Sourced {
   /** Its place in the file, like `http.port`. */
   readonly name: string;
-  /** As it was written; `undefined` when it is not set. A secret is not shown, nor is a key in the path of a URL. */
+  /** The original text; `undefined` if it is not set. A secret is not shown, nor is a key in the path of a URL. */
   readonly value: unknown;
   readonly from: 'default' | 'environment' | 'file';
   /** The variable, or the file. */
   readonly source: string | undefined;
 }
 
-/** Says where a setting comes from: the environment overrides the file, the file overrides the default. */
+/** The source of a setting: the environment overrides the file, the file overrides the default. */
 export function sourceOf(
   { path, env, envOnly, schema }: Setting,
   environment: Environment,
@@ -49,17 +49,17 @@ function masked(name: string, value: string): string {
   return name === 'redis.url' ? describeRedisUrl(value) : '(secret)';
 }
 
-/** A value that is no secret, with the URLs in it as they may be shown. */
+/** A value that is not a secret, with its URLs as they may be shown. */
 function withoutKeys(name: string, value: unknown): unknown {
   if (!name.endsWith('.url') || typeof value !== 'string') return value;
-  // Addresses of indexers are separated by commas, and a path may hold one.
+  // Addresses of indexers are separated by commas, and a path may contain one.
   return value
     .split(/,(?=\s*https?:)/i)
     .map(shownUrl)
     .join();
 }
 
-/** The value at a path of names; `undefined` where there is none. */
+/** The value at a path of names; `undefined` without one. */
 export function valueAt(nested: JsonObject, path: readonly string[]): unknown {
   return path.reduce<unknown>((at, name) => (isObject(at) ? at[name] : undefined), nested);
 }
@@ -75,6 +75,6 @@ export function setAt(nested: Record<string, unknown>, path: readonly string[], 
   }
   if (nested[name] === undefined) nested[name] = {};
   const child = nested[name];
-  // The cast: `isObject` finds objects that are only to be read, and this one is a copy that is being filled.
+  // The cast: `isObject` finds read-only objects, and this one is a copy that is being filled.
   if (isObject(child)) setAt(child as Record<string, unknown>, rest, value);
 }

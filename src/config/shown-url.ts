@@ -1,11 +1,11 @@
-/** A part of a path that is as long as this may be a key: providers put theirs there, and no path of an API needs it. */
+/** A part of a path with this length may be a key: providers put theirs there, and no path of an API needs it. */
 const SECRET_PARTS = /[^/]{16,}/g;
 
-/** A URL of the settings for people, in the log as anywhere else: parts of its path that may be a key are masked. */
+/** A URL of the settings for people, in the log and elsewhere: parts of its path that may be a key are masked. */
 export function shownUrl(text: string): string {
   const url = URL.parse(text);
   if (url === null) return '(secret)';
   const path = url.pathname.replace(SECRET_PARTS, '(secret)');
-  // As it was written, unless that would show a key.
+  // In its original spelling, unless that would show a key.
   return path === url.pathname ? text : url.origin + path;
 }

@@ -4,7 +4,7 @@ import { duration, group, headerValue, integer, setting, size, upstreamUrls } fr
 const requestsPerSecond = integer(1, 100_000).optional();
 const maxConcurrency = integer(1, 10_000).prefault(64);
 
-/** Asked only while no indexer of `upstream.url` can answer, or while all are full. */
+/** Used only while no indexer of `upstream.url` can answer, or while all are full. */
 const backup = group({
   url: setting(
     upstreamUrls.optional(),

@@ -6,16 +6,16 @@ import { parseRedisUrl } from '../redis-url.ts';
 const MS_BY_UNIT = { ms: 1, s: 1000, m: 60_000, min: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 const BYTES_BY_UNIT = { B: 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 } as const;
 
-/** What the schema holds of a setting beside its type, for `docs/reference/settings.md` and the loader. */
+/** The schema's data about a setting in addition to its type, for `docs/reference/settings.md` and the loader. */
 export interface SettingMeta {
   readonly description: string;
   /** The environment variable that sets it; settings without one are policy and can only be set in the file. */
   readonly env?: string;
-  /** Never read from the file, because the value is or may hold a secret. */
+  /** Never read from the file, because the value is or may contain a secret. */
   readonly envOnly?: boolean;
 }
 
-/** A setting of a type, what it is, and its variable if it has one. */
+/** A setting of a type, its description, and its variable if it has one. */
 export function setting<T extends z.ZodType>(
   type: T,
   description: string,
@@ -24,9 +24,9 @@ export function setting<T extends z.ZodType>(
   return type.meta({ description, ...rest });
 }
 
-/** A group of settings, none of which is required. */
+/** A group of optional settings. */
 export function group<T extends z.ZodRawShape>(settings: T): z.ZodPrefault<z.ZodObject<T, z.core.$strict>> {
-  // zod asks for a whole object here, and reads `{}` as it reads a file: the members have defaults of their own.
+  // zod expects a whole object here, and reads `{}` like a file: the members have defaults of their own.
   return z.strictObject(settings).prefault({} as never);
 }
 
@@ -67,7 +67,7 @@ export function integer(minimum: number, maximum: number) {
   return numberOf(/^[0-9]+$/, message).pipe(z.int(message).min(minimum, message).max(maximum, message));
 }
 
-/** A URL of one of two schemes, without userinfo, query and fragment: keys come from variables of their own. */
+/** A URL of one of two schemes, without userinfo, query and fragment: keys come from separate variables. */
 function plainUrl(
   schemes: readonly [string, string],
   example: string,
@@ -88,7 +88,9 @@ function plainUrl(
   });
 }
 
-/** The address of an indexer: with or without a trailing `/api/v3`, which is not kept. That of another API is refused. */
+/**
+ * The address of an indexer: with or without a trailing `/api/v3`, which is removed. That of another API is refused.
+ */
 const upstreamUrl = plainUrl(
   ['http', 'https'],
   'http://indexer:8081',
@@ -99,8 +101,8 @@ const upstreamUrl = plainUrl(
 });
 
 /**
- * The beginning of paths, in lower case. Without a slash at its end `/api/v2` would be that of `/api/v22` too, and `/` alone
- * would be that of what toncache itself serves.
+ * The beginning of paths, in lower case. Without a slash at its end `/api/v2` would also match `/api/v22`, and `/`
+ * alone would match toncache's own paths.
  */
 const pathPrefix = z
   .string()
@@ -126,12 +128,12 @@ export const upstreamUrls = listOf(upstreamUrl).refine((urls) => new Set(urls).s
 /** Beginnings of paths, separated by commas, to a list. */
 export const pathPrefixes = listOf(pathPrefix);
 
-/** The Streaming API's address: without a path, it gets that of the server that comes with the indexer. */
+/** The Streaming API's address. Without a path, it gets the path of the server that belongs to the indexer. */
 export const streamUrl = plainUrl(['ws', 'wss'], 'ws://indexer:8085', 'STREAM_API_KEY', ({ origin, pathname, href }) =>
   pathname === '/' ? `${origin}/api/streaming/v2/ws` : href,
 );
 
-/** Where Redis is, as it was written. Never echoed: it may hold a password. */
+/** The address of Redis, unchanged. Never echoed: it may contain a password. */
 export const redisUrl = z.string().superRefine((text, ctx) => {
   try {
     parseRedisUrl(text);
@@ -140,7 +142,7 @@ export const redisUrl = z.string().superRefine((text, ctx) => {
   }
 });
 
-/** A file of certificates in PEM, read at once: the value is its text. */
+/** A file of certificates in PEM, read immediately: the value is its text. */
 export const certificateFile = z.string().transform((path, ctx): string => {
   try {
     const pem = readFileSync(path, 'utf8');
@@ -148,7 +150,7 @@ export const certificateFile = z.string().transform((path, ctx): string => {
     for (const certificate of certificates) new X509Certificate(certificate);
     if (certificates.length > 0) return certificates.join('\n');
   } catch {
-    // It cannot be read, or holds what is no certificate.
+    // It cannot be read, or contains no certificate.
   }
   ctx.addIssue('must name a file that can be read and holds certificates in PEM');
   return z.NEVER;
@@ -167,7 +169,7 @@ export const listenHost = z.union([z.ipv4(), z.ipv6(), z.hostname()], {
   error: 'must be an IP address or a host name',
 });
 
-/** Host names without ports, to a list in lower case; also names of containers, which may hold underscores. */
+/** Host names without ports, to a list in lower case; also names of containers, which may contain underscores. */
 export const hostNames = listOf(
   z
     .string()
@@ -189,7 +191,7 @@ export const flag = z.union([z.boolean(), z.stringbool()], { error: 'must be on 
 
 const SHARE_ERROR = 'must be a number from 0 to 1';
 
-/** A part of a whole, 0 to 1; the environment can only give its digits. */
+/** A part of a whole, 0 to 1; in the environment in digits. */
 export const share = numberOf(/^[0-9]*\.?[0-9]+$/, SHARE_ERROR).pipe(
   z.number(SHARE_ERROR).min(0, SHARE_ERROR).max(1, SHARE_ERROR),
 );

@@ -5,19 +5,19 @@ import { PASS_THROUGH } from './operations-setting.ts';
 import { type Settings, settingsSchema } from './schema.ts';
 import { type Environment, type Sourced, valueAt } from './setting-source.ts';
 
-/** Names shorter than this are too often near to those of other programs: HOME is near to HOST. */
+/** Names shorter than this are too often similar to those of other programs: HOME is near to HOST. */
 const SHORTEST_CHECKED = 8;
 
-/** By these other programs are told to send their requests through a proxy. */
+/** These variables make other programs send their requests through a proxy. */
 const PROXY_VARIABLES = ['HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY'].flatMap((name) => [name, name.toLowerCase()]);
 
-/** The end of an indexer's address to which `/api/v3` is hardly to be added. */
+/** The end of an indexer's address to which `/api/v3` should probably not be added. */
 const END_OF_API = /\/(?:api|v[0-9]+|api\/v[0-9]+\/[a-z]+)$/i;
 
 const ENDS_IN_API =
   'the address of an indexer ends like the path of an API, and /api/v3 is added to it: is that meant?';
 
-/** Settings that do nothing without another one: their names, what they need, and whether that is set. */
+/** Settings without effect unless another one is set: their names, what they need, and whether that is set. */
 const NEEDS: readonly (readonly [names: RegExp, need: string, isMet: (settings: Settings) => boolean])[] = [
   [/^redis\./, 'REDIS_URL', ({ redis }) => redis.url !== undefined],
   [/^stream\.|^lifetimes\.emptyWatched$/, 'STREAM_URL', ({ stream }) => stream.url !== undefined],
@@ -29,12 +29,12 @@ const NEEDS: readonly (readonly [names: RegExp, need: string, isMet: (settings: 
   [/^logRequestsSample$/, 'LOG_REQUESTS=slow or all', ({ logRequests }) => /slow|all/.test(logRequests)],
 ];
 
-/** What a process takes beside the memory tier, as measured (docs/background/benchmarks.md): 450 MiB. */
+/** The memory of a process in addition to the memory tier, as measured (docs/background/benchmarks.md): 450 MiB. */
 const BESIDE_TIER_MIB = 450;
 
 const MIB = 1024 * 1024;
 
-/** What is wrong with `MEMORY_MAX_SIZE` in a container of this limit (`undefined`: none), if anything is. */
+/** The problem of `MEMORY_MAX_SIZE` in a container with this limit (`undefined`: no limit), if there is one. */
 export function memoryWarning({ memory }: Settings, limitBytes: number | undefined): string[] {
   if (limitBytes === undefined || memory.maxSize <= limitBytes - BESIDE_TIER_MIB * MIB) return [];
   const [size, limit, needed] = [memory.maxSize, limitBytes, memory.maxSize + BESIDE_TIER_MIB * MIB].map(
@@ -50,7 +50,7 @@ interface Loaded {
   readonly sources: readonly Sourced[];
 }
 
-/** What an operator should know of settings that are right. `known`: every variable that is read. */
+/** Notes for the operator about valid settings. `known`: every variable that is read. */
 export function warningsOf(loaded: Loaded, environment: Environment, known: readonly string[]): string[] {
   const { redis, http, upstream, admission, passThrough, clients, operations } = loaded.settings;
   const isByDefault = (name: string) => loaded.sources.some((each) => each.name === name && each.from === 'default');
@@ -104,7 +104,7 @@ function hasKey({ apiKey }: { readonly apiKey?: string | undefined }): boolean {
   return apiKey !== undefined;
 }
 
-/** Settings that were changed and do nothing; those with their default value were only written down. */
+/** Changed settings without effect. A setting with its default value was only written down. */
 function withoutEffect({ settings, sources }: Loaded): string[] {
   const byDefault = settingsSchema.parse({ upstream: { url: 'http://indexer' } });
   const changed = sources.filter(({ name, from }) => {
@@ -119,7 +119,7 @@ function withoutEffect({ settings, sources }: Loaded): string[] {
   });
 }
 
-/** Warns of variables that are not read and are nearly the name of one that is. */
+/** Warns about unknown variables that are similar to a known one. */
 function misspelt(environment: Environment, known: readonly string[]): string[] {
   const unknown = Object.keys(environment).filter((name) => name.length >= SHORTEST_CHECKED && !known.includes(name));
   return unknown.flatMap((name) => {

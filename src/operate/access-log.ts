@@ -3,28 +3,28 @@ import type { AnsweredRequest } from '../http/public/responder.ts';
 import type { MonotonicMs } from '../time-units.ts';
 import { loggedKey } from '../ton/cache-key.ts';
 
-/** A request that took as long as this is slow. */
+/** A request that took at least this long is slow. */
 const SLOW_MS = 1000;
 
-/** Of failed requests no more than this are logged in a second; the next line says how many were not logged. */
+/** At most this many failed requests are logged in a second; the next line contains the number of omitted ones. */
 const MOST_FAILED_A_SECOND = 10;
 
 export interface AccessLogDependencies {
   readonly logger: Logger;
-  /** A client as it may be logged. */
+  /** A client in the form for the log. */
   readonly shown: (client: string) => string;
   /** 0 to 1. */
   readonly random: () => number;
   readonly now: () => MonotonicMs;
-  /** `slow`: those that took a second, and the failed ones. */
+  /** `slow`: requests that took a second, and failed ones. */
   readonly requests: 'failed' | 'slow' | 'all';
   /** The part of the requests that is logged, 0 to 1; failed ones always are. */
   readonly sample: number;
 }
 
 /**
- * Logs a line for each request that is meant: what its client saw, and what finds it elsewhere. Call the returned
- * function with every answered request.
+ * Logs a line for each selected request: the client's view of it, and the fields that identify it elsewhere. Call the
+ * returned function with every answered request.
  */
 export function accessLog(dependencies: AccessLogDependencies): (request: AnsweredRequest) => void {
   const { logger, shown, random, now, requests, sample } = dependencies;

@@ -1,20 +1,20 @@
-/** Words of a server: `NOAUTH Authentication required.` */
+/** An error of a server: `NOAUTH Authentication required.` */
 const OF_SERVER = /^[A-Z]{2,}\S* \S/;
 
-/** Words of this program and of ioredis that tell no more than that there is no answer. */
+/** Errors of this program and of ioredis that only report the absence of an answer. */
 const GENERIC =
   /^(connection closed|Connection is closed|not connected|the connection to Redis was lost|a node of the Cluster is away|no answer|Command timed out|Failed to refresh slots cache|None of startup nodes|Cluster is|All sentinels are unreachable)/i;
 
-/** Whether a reason tells more than that there is no connection. */
+/** True if a reason explains more than that there is no connection. */
 export const tellsWhy = (reason: string): boolean => rankOf(reason) > 0;
 
-/** How much a reason tells: what the server says most, then what the system says, then that there is no connection. */
+/** How much a reason explains: the server's words most, then the system's, then "no connection". */
 function rankOf(reason: string): number {
   if (OF_SERVER.test(reason)) return 2;
   return GENERIC.test(reason) ? 0 : 1;
 }
 
-/** The reason of an outage that tells most: of two that tell as much, the newer one. */
+/** The reason of an outage that explains most; of two equal ones, the newer. */
 export function betterReason(known: string | undefined, reason: string): string {
   return known === undefined || rankOf(reason) >= rankOf(known) ? reason : known;
 }

@@ -9,7 +9,7 @@ import type { Ms } from '../time-units.ts';
 /** Bounds of buckets, in seconds, from half a millisecond (Redis in the same rack) up. */
 const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120];
 
-/** Buckets that end just above a timeout (milliseconds): else one of 5 s would look like 7.5 s. */
+/** Buckets that end just above a timeout (milliseconds): otherwise a timeout of 5 s would look like 7.5 s. */
 export function boundsUpTo(timeoutMs: Ms): number[] {
   const timeout = timeoutMs / 1000;
   return [...SECONDS.filter((bound) => bound < timeout), timeout, 1.05 * timeout];
@@ -22,7 +22,7 @@ export interface LabeledValue {
   readonly metricName?: string;
 }
 
-/** What is known of a metric before it has a value. */
+/** The description of a metric. */
 export interface DescribedMetric {
   readonly name: string;
   readonly help: string;
@@ -30,7 +30,10 @@ export interface DescribedMetric {
   readonly labelNames: readonly string[];
 }
 
-/** Adds a metric to the page, its name with the prefix `toncache_`. Its lines are read at each scrape, and have these labels. */
+/**
+ * Adds a metric to the page, its name with the prefix `toncache_`. Its lines, with these labels, are read at each
+ * scrape.
+ */
 export function addMetric(
   registry: Registry,
   suffix: string,
@@ -58,8 +61,8 @@ class ByLabels<T> {
   }
 
   /**
-   * The value of a combination, created when it is asked for the first time. A counter that is created before its first
-   * event is on the page with 0: else `rate` and `increase` do not see that event.
+   * The value of a combination, created on first use. A counter that is created before its first event is on the page
+   * with 0: otherwise `rate` and `increase` do not see that event.
    */
   of(first: Label = '', second: Label = '', third: Label = ''): T {
     let ofFirst = this.#values.get(first);
@@ -96,7 +99,7 @@ class ByLabels<T> {
 /** The values of the labels of one event, in their order. */
 type LabelValues = readonly [first?: Label, second?: Label, third?: Label];
 
-/** A number that is read from one event, and the values of its labels. */
+/** A number from one event, and the values of its labels. */
 type LabeledNumber = readonly [read: number, ...LabelValues];
 
 /** Metrics of events, each with its name (without the prefix `toncache_`), its help and at most three labels. */
@@ -127,7 +130,7 @@ export class EventCounters {
     return counts;
   }
 
-  /** A histogram of seconds; the numbers that are read are milliseconds. */
+  /** A histogram of seconds, from numbers in milliseconds. */
   time(
     name: string,
     help: string,
@@ -139,7 +142,7 @@ export class EventCounters {
     addMetric(this.registry, name, help, 'histogram', labelNames, () =>
       histograms.entries(labelNames).flatMap(({ labels, value: { counts, sum } }) => {
         let count = 0;
-        // The count of a bucket includes those of all buckets below it.
+        // The count of a bucket includes those of all lower buckets.
         const buckets = counts.map((inBucket, index) => {
           count += inBucket;
           const le = bounds[index] ?? '+Inf';

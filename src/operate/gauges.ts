@@ -27,12 +27,12 @@ import type { TopKeys } from './status/top-keys.ts';
 
 const HEAD_FAULTS: readonly HeadFault[] = ['lacks-block', 'other-chain'];
 
-/** Whose values are read at each scrape. */
+/** The components whose values are read at each scrape. */
 export interface GaugeSources {
-  /** The names of those that are cached. */
+  /** The names of the cached operations. */
   readonly operations: readonly OperationName[];
   readonly memory: MemoryTier;
-  /** The most that the memory tier may hold, in the same measure as its `sizeBytes`. */
+  /** The maximum size of the memory tier, in the same measure as its `sizeBytes`. */
   readonly maxMemoryBytes: number;
   readonly server: PublicServer;
   readonly indexers: {
@@ -46,23 +46,23 @@ export interface GaugeSources {
       readonly breakers: ReadonlyMap<string, Guard>;
       readonly notServed: ReadonlyMap<string, Guard>;
     }[];
-    /** Absent where there are no two replicas. */
+    /** Absent without two replicas. */
     readonly heads: Heads | undefined;
   };
   /** By client, most first. */
   readonly waitingClients: () => readonly WaitingClient[];
   /** The clients of the requests that memory did not answer. */
   readonly topClients: TopKeys;
-  /** The place of the level of the verdict. */
+  /** The index of the verdict's level. */
   readonly verdict: () => number;
   readonly clock: Clock;
   /** Absent without Redis. */
   readonly redis: { readonly tier: RedisTier } | undefined;
-  /** Absent where `stream.url` is not set. */
+  /** Absent without `stream.url`. */
   readonly push:
     | { readonly connection: StreamConnection; readonly watches: Watches; readonly subscription: Subscription }
     | undefined;
-  /** Absent where no answers are proven. */
+  /** Absent if no answers are proven. */
   readonly proof:
     | {
         readonly state: FollowerState;
@@ -70,13 +70,13 @@ export interface GaugeSources {
         readonly touches: Pick<Touches, 'bytes'>;
       }
     | undefined;
-  /** Those of clients; absent without pass-through. */
+  /** The streams of clients; absent without pass-through. */
   readonly streams: ClientStreaming['streams'] | undefined;
 }
 
 const FOLLOWER_STATES = Object.keys({ alive: 1, behind: 1, idle: 1, resting: 1 } satisfies Record<FollowerState, 1>);
 
-/** Adds gauges to the page; they are read at each scrape. */
+/** Adds gauges to the page, which are read at each scrape. */
 export function addGauges(registry: Registry, sources: GaugeSources): void {
   const { operations, memory, maxMemoryBytes, server, indexers, waitingClients, clock, redis, push } = sources;
   const { admission, all, heads } = indexers;

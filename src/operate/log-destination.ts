@@ -1,20 +1,20 @@
 import { writeSync } from 'node:fs';
 import type { MonotonicMs, Ms } from '../time-units.ts';
 
-/** Writes bytes to a descriptor and returns how many it took; throws as `fs.writeSync` does. */
+/** Writes bytes to a descriptor and returns how many it took; throws like `fs.writeSync`. */
 export type WriteBytes = (fd: number, bytes: Buffer) => number;
 
-/** How long after a failure the waiting lines are tried again. */
+/** After this time the waiting lines are tried again. */
 const RETRY_MS = 100;
 
 // eslint-disable-next-line no-restricted-syntax -- what is measured is a pipe, which has no other clock
 const monotonic = (): MonotonicMs => performance.now();
 
 /**
- * Where log lines go: a file, a pipe or a terminal that may be full, slow or gone. Lines that cannot be written wait,
- * up to `maxWaitingBytes`; further lines, and those for a reader that is gone, are dropped and counted. Writing never
- * throws, and never blocks if a pipe has been set to non-blocking. (pino's own destination blocks on a full pipe and
- * keeps without a bound what a full disk does not take.)
+ * The destination of log lines: a file, a pipe or a terminal that may be full, slow or gone. Lines that cannot be
+ * written wait, up to `maxWaitingBytes`; further lines, and lines for a reader that is gone, are dropped and counted.
+ * Writing never throws, and never blocks if a pipe has been set to non-blocking. (pino's own destination blocks on a
+ * full pipe and keeps unlimited data for a full disk.)
  */
 export class LogDestination {
   readonly #fd: number;
@@ -32,17 +32,17 @@ export class LogDestination {
     this.#write = write;
   }
 
-  /** Lines that were dropped so far. */
+  /** The number of dropped lines. */
   get dropped(): number {
     return this.#dropped;
   }
 
-  /** Bytes of lines that could not be written yet. */
+  /** The bytes of lines that could not be written yet. */
   get waitingBytes(): number {
     return this.#waitingBytes;
   }
 
-  /** Writes a line that ends with a line feed, now or later or never. */
+  /** Writes a line that ends with a line feed: now, later or never. */
   write(line: string): void {
     const bytes = Buffer.from(line);
     if (this.#waitingBytes + bytes.byteLength > this.#maxWaitingBytes) {
@@ -54,14 +54,14 @@ export class LogDestination {
     if (this.#retry === undefined) this.#writeWaiting();
   }
 
-  /** To be called before the process ends: writes the waiting lines, and blocks for `limitMs` if they are not taken. */
+  /** Call before the process ends: writes the waiting lines, and blocks for up to `limitMs`. */
   flush(limitMs: Ms): void {
     const until = monotonic() + limitMs;
     const napping = new Int32Array(new SharedArrayBuffer(4));
     while (!this.#writeWaiting() && monotonic() < until) Atomics.wait(napping, 0, 0, 10);
   }
 
-  /** Returns whether nothing waits any more. */
+  /** Returns true if nothing waits any more. */
   #writeWaiting(): boolean {
     clearTimeout(this.#retry);
     this.#retry = undefined;

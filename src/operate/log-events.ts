@@ -20,7 +20,7 @@ const ANSWERING_MS = 10_000;
 
 const isAnswer = (status: number): boolean => status === 200 || status === 404 || CLIENT_MISTAKES.includes(status);
 
-/** After so many good answers in a row the log says that the indexer answers again. */
+/** After this many good answers in a row the log reports that the indexer answers again. */
 const GOOD_AGAIN = 10;
 
 /** One line. */
@@ -28,12 +28,12 @@ interface Line {
   readonly level: 'info' | 'warn' | 'error';
   readonly message: string;
   readonly fields?: object;
-  /** Of a topic, a line is written once a minute for each cause. */
+  /** In a topic, a line is written once a minute for each cause. */
   readonly topic?: string;
   readonly cause?: string;
-  /** What failed, or works: nothing else shows that it works again. Absent where anything does. */
+  /** The operation that fails or works, if only requests for this operation show that it works again. */
   readonly operation?: string;
-  /** Whether it says that the failure is over: then it is written after {@link GOOD_AGAIN} of them, if it says news. */
+  /** True for the end of a failure: it is written after {@link GOOD_AGAIN} such events, if it is news. */
   readonly isGood?: true;
 }
 
@@ -84,10 +84,10 @@ const STATES = {
   'head-accepted': (upstream: string) => info('the indexer passes its head check again', { upstream }),
 };
 
-/** A path that a client has asked for. Its long parts may be accounts or secrets. */
+/** The path of a client's request. Its long parts may be accounts or secrets. */
 const shownPath = (path: string): string => path.replace(/[^ /]{32,}/g, '…').slice(0, 100);
 
-/** An error of an indexer, with what it says. */
+/** An error of an indexer, with its words. */
 interface ErrorAnswer {
   readonly indexer: string;
   readonly operation: string;
@@ -95,7 +95,7 @@ interface ErrorAnswer {
   readonly says?: IndexerWords | undefined;
 }
 
-/** What an indexer says with an error, for the log. */
+/** The words of an indexer's error, for the log. */
 function saidIn({ status, says }: ErrorAnswer): { readonly upstreamMessage?: string } {
   const said = sayingOf(status, says);
   return said === undefined ? {} : { upstreamMessage: said };
@@ -103,13 +103,13 @@ function saidIn({ status, says }: ErrorAnswer): { readonly upstreamMessage?: str
 
 /** The indexers of the settings. */
 export interface LoggedIndexers {
-  /** Whether there is no other than one. */
+  /** True if there is only one. */
   readonly isOne: boolean;
   /** The hosts and ports of backups. */
   readonly backups: readonly string[];
 }
 
-/** The lines of events that say what an indexer answers. */
+/** The lines of events about answers of an indexer. */
 const answerLines = (
   { isOne, backups }: LoggedIndexers,
   isAnswering: (indexer: string) => boolean,
@@ -138,7 +138,8 @@ const answerLines = (
           isGood: true,
         };
       }
-      // What the answer to an operation means is reported once it is read. A client's own key is between the two.
+      // The meaning of an operation's answer is reported once it is read. A client's own key does not concern the
+      // operator.
       if (OPERATIONS.has(operation) && event.isForHead !== true) return undefined;
       if (!isRefusedKey) return indexerFails(event, status, { status, ...saidIn(event) });
       return operation === 'passThrough' ? undefined : keyRefused(event);
@@ -148,7 +149,7 @@ const answerLines = (
       if (code === 'upstream-unauthorized') return keyRefused(event);
       if (code === 'upstream-error')
         return status < 500 ? undefined : indexerFails(event, status, { status, ...saidIn(event) });
-      // Of these the pause, and the guard of what is not served, report when they begin and end.
+      // For these the pause, and the guard of operations that are not served, report their begin and end.
       return code === 'upstream-rate-limited' || code === 'not-served'
         ? undefined
         : indexerFails(event, code, { code, ...(begins !== undefined && { status, contentType, bodyStart: begins }) });
@@ -156,7 +157,7 @@ const answerLines = (
   };
 };
 
-/** The line for each other event that is logged; `undefined` where this one says nothing to an operator. */
+/** The line for each other event that is logged; `undefined` if an event means nothing to an operator. */
 const LINES: ByEvent<Line | undefined> = {
   'upstream-failed': (event) => indexerFails(event, event.code, { code: event.code, reason: reasonOf(event.cause) }),
   'upstream-unsent': ({ cause }) => noSockets('no connection to the indexer can be opened', cause),
@@ -210,7 +211,7 @@ const LINES: ByEvent<Line | undefined> = {
         pauseMs: ms,
       }),
     ),
-  // Its causes are lines of their own.
+  // Its causes have lines of their own.
   verdict: ({ summary, cause, runbook }) =>
     info(cause === '' ? 'clients are served as usual' : 'clients are not served as usual', {
       summary,
@@ -281,20 +282,20 @@ const LINES: ByEvent<Line | undefined> = {
       : undefined,
 };
 
-/** What was said of a topic that fails, or did. */
+/** The log's state of a topic that fails or did. */
 interface TopicLog {
   /** When each cause was last logged. */
   readonly at: Map<string, MonotonicMs>;
-  /** What failed last. */
+  /** The operation that failed last. */
   operation: string | undefined;
-  /** Whether it was logged that it fails, and not since then that it works again. */
+  /** True from the line about a failure to the line about its end. */
   isOpen: boolean;
   goodInARow: number;
 }
 
 /**
- * Logs changes that an operator has to know of. A request that fails as the one before did adds no line. Call the
- * returned function at shutdown: from then on this process closes its connections, and what fails thereby is not logged.
+ * Logs changes that an operator must know. A request that fails like the previous one adds no line. Call the returned
+ * function at shutdown: from then on this process closes its connections, and failures caused by that are not logged.
  */
 export function logEvents(
   logger: Logger,
@@ -306,7 +307,7 @@ export function logEvents(
   const saidOf = new Map<string, TopicLog>();
   const heardOf = new Set<string>();
 
-  /** By indexer: when it last answered, and its last 429. */
+  /** By indexer: its last answer, and its last 429. */
   const answeredAt = new Map<string, MonotonicMs>();
   const refusedBy = new Map<string, ErrorAnswer>();
   const isAnswering = (indexer: string) => now() - (answeredAt.get(indexer) ?? Number.NEGATIVE_INFINITY) < ANSWERING_MS;
@@ -337,11 +338,11 @@ export function logEvents(
     if (isClosing) return;
     const isPause = event.name === 'pause' || event.name === 'key-paused';
     const refused = isPause && line?.level === 'warn' ? refusedBy.get(event.indexer) : undefined;
-    // A failed question for the head only shortens lifetimes; no client gets a failure. But the first one, at the start,
-    // says what clients will get.
+    // A failed head poll only shortens lifetimes; no client gets a failure. But the first one, at the start, shows what
+    // clients will get.
     if ('isForHead' in event && heardOf.has(event.indexer)) return;
     if ('indexer' in event) heardOf.add(event.indexer);
-    // Each connection says anew what is wrong with it.
+    // Each connection reports its problems again.
     if (event.name === 'stream-connected') saidOf.delete(STREAM);
     if (line !== undefined && isNews(line))
       logger[line.level]({ ...line.fields, ...(refused && saidIn(refused)) }, line.message);

@@ -1,6 +1,6 @@
 import { type DestinationStream, type Logger, pino, stdTimeFunctions } from 'pino';
 
-/** In any line: a member of an object that is a secret, a key in a query, a password in a URL. */
+/** In any line: a secret member of an object, a key in a query, a password in a URL. */
 const SECRETS = new RegExp(
   [
     String.raw`(?<="(?:apiKey|adminToken|password|authorization|cookie|x-api-key|api_key)":\[?")(?:[^"\\]|\\.)+`,

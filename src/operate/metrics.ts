@@ -11,7 +11,7 @@ import type { LogDestination } from './log-destination.ts';
 import { metricsOfProcess } from './process-metrics.ts';
 import type { MetricSample } from './samples.ts';
 
-/** The failures of requests for an operation that are not the client's fault. */
+/** The failures of requests for an operation that the client did not cause. */
 const COUNTED_FAILURES: readonly ErrorCode[] = [
   ...UPSTREAM_FAILURES,
   'overloaded',
@@ -82,7 +82,7 @@ export class Metrics {
 }
 
 function countRequests(counters: EventCounters, operations: readonly string[], timeoutMs: Ms): void {
-  // Each request for an operation once, when it is answered; those that failed here and in `request_failures_total`.
+  // Each answered request for an operation, once; failed ones here and in `request_failures_total`.
   const answered = counters.count(
     'requests_total',
     'Requests for cached operations, by how they were answered.',
@@ -122,7 +122,7 @@ function countRequests(counters: EventCounters, operations: readonly string[], t
     for (const code of COUNTED_FAILURES) failed.of(operation, code);
     for (const reason of SHED_REASONS) shed.of(operation, reason);
   }
-  // Not part of `requests_total`: nobody knows which operation they are for.
+  // Not part of `requests_total`: their operation is unknown.
   counters.count('requests_refused_total', 'Requests refused before their operation was known.', ['code'], {
     refused: ({ code }) => [code],
   });
@@ -184,7 +184,7 @@ function countRedis(counters: EventCounters): void {
     'redis-read': ({ durationMs }) => [durationMs, 'read'],
     'redis-write': ({ durationMs }) => [durationMs, 'write'],
   });
-  // Those too that did not reach Redis.
+  // Including purges that did not reach Redis.
   counters.count('purges_total', 'Purges requested at this instance, by selector.', ['selector'], {
     purged: ({ selector }) => [selector],
   });
@@ -203,7 +203,7 @@ function showRedis(counters: EventCounters, purges: KnownPurges): void {
   const is = { connected: false, read: true, write: true };
   const help = '1 while Redis is used; 0 while it is not connected or fails.';
   addMetric(counters.registry, 'redis_available', help, 'gauge', ['call'], () => [
-    // What Redis holds is not used while it may be purged.
+    // Entries in Redis are not used while they may be purged.
     { value: Number(is.connected && is.read && purges.isCurrent), labels: { call: 'read' } },
     { value: Number(is.connected && is.write), labels: { call: 'write' } },
   ]);

@@ -3,7 +3,7 @@ import { VERSION } from '../version.ts';
 import { addMetric } from './event-counters.ts';
 
 /**
- * Gauges of prom-client that are named as counters, which `promtool check metrics` refuses. Their numbers are in
+ * Gauges of prom-client with names of counters, which `promtool check metrics` refuses. Their numbers are in
  * `nodejs_active_handles`, `nodejs_active_requests` and `nodejs_active_resources`, by type.
  */
 const MISNAMED = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
@@ -11,9 +11,9 @@ const MISNAMED = ['nodejs_active_handles_total', 'nodejs_active_requests_total',
 let ofProcess: readonly Metric[] | undefined;
 
 /**
- * Metrics of the process itself, under the usual names of Prometheus' clients, so that common dashboards show them. They are collected once, however many proxies a process has: prom-client never ends
- * its observer of garbage collections, which keeps the registry and all that it reads in memory, nor its timer of 10
- * ms.
+ * Metrics of the process itself, under the usual names of Prometheus' clients, so that common dashboards show them.
+ * They are collected once, for any number of proxies in a process. prom-client never ends its observer of garbage
+ * collections, which keeps the registry and everything that it reads in memory, nor its timer of 10 ms.
  */
 export function metricsOfProcess(): readonly Metric[] {
   if (ofProcess !== undefined) return ofProcess;

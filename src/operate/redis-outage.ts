@@ -2,16 +2,16 @@ import type { EventHub } from '../event-hub.ts';
 import type { MonotonicMs, Ms } from '../time-units.ts';
 import { betterReason, tellsWhy } from './best-reason.ts';
 
-/** What was learned this long before an outage began is of it: the error comes before the end of the connection. */
+/** A reason up to this long before an outage belongs to it: the error comes before the end of the connection. */
 const BEFORE_MS: Ms = 10_000;
 
 /** A reason that has changed is reported at most once in this time. */
 const REPORT_EVERY_MS: Ms = 60_000;
 
 /**
- * Why Redis cannot be used. An outage lasts until there is a connection and reads, writes and purges work: so one in which
- * the connection is made anew, as to a replica that takes no writes, is one. Of the reasons that are seen in it, the best
- * is kept, and reported (`redis-reason`) when it changes.
+ * Why Redis cannot be used. An outage lasts until there is a connection and reads, writes and purges work. So an outage
+ * continues when the connection is opened again without effect, as to a read-only replica. The best of its reasons is
+ * kept, and reported (`redis-reason`) when it changes.
  */
 export class RedisOutage {
   readonly #events: EventHub;
@@ -35,7 +35,7 @@ export class RedisOutage {
     events.on('purges-available', ({ available, reason }) => this.#turn('purges', available, reason));
   }
 
-  /** The best reason that was seen in the outage; `undefined` while there is none. */
+  /** The best reason of the outage; `undefined` without one. */
   get reason(): string | undefined {
     return this.#unavailable.size === 0 ? undefined : this.#reason;
   }

@@ -12,7 +12,7 @@ const PREFIX = 'toncache_';
 
 type Labels = Readonly<Record<string, string>>;
 
-/** The metrics of this process at one instant, asked for by their names; those of toncache without its prefix. */
+/** The metrics of this process at one instant, by name; those of toncache without its prefix. */
 export class Samples {
   readonly at: MonotonicMs;
   readonly #samples: ReadonlyMap<string, readonly MetricSample[]>;
@@ -29,13 +29,13 @@ export class Samples {
     return all.filter((sample) => wanted.every(([label, value]) => String(sample.labels[label]) === value));
   }
 
-  /** The sum over these samples; 0 where there are none. */
+  /** The sum over these samples; 0 without any. */
   sum(name: string, labels?: Labels): number {
     return this.of(name, labels).reduce((sum, { value }) => sum + value, 0);
   }
 }
 
-/** What was counted between two instants. */
+/** The growth of the counters between two instants. */
 export class Growth {
   readonly before: Samples;
   readonly after: Samples;
@@ -63,7 +63,7 @@ export class Growth {
     );
   }
 
-  /** The value of a label that grew most among the samples that have all of these labels; empty if none did. */
+  /** The value of a label that grew most among the samples with all of these labels; empty if none grew. */
   most(name: string, label: string, isMeant: (value: string) => boolean = () => true, among: Labels = {}): string {
     const values = [...new Set(this.after.of(name, among).map(({ labels }) => String(labels[label])))].filter(isMeant);
     const counts = values.map((value) => ({ value, count: this.of(name, { ...among, [label]: value }) }));
@@ -71,8 +71,8 @@ export class Growth {
   }
 
   /**
-   * A quantile (0 to 1) of what a histogram counted, in its own unit; `undefined` when it counted nothing. Linear within
-   * a bucket, as Prometheus' `histogram_quantile` is. `atOnce`: so many more were as fast as its first bucket.
+   * A quantile (0 to 1) of the values in a histogram, in its own unit; `undefined` for an empty one. Linear within a
+   * bucket, like Prometheus' `histogram_quantile`. `atOnce`: the number of additional values in its first bucket.
    */
   quantile(name: string, quantile: number, labels: Labels = {}, atOnce = 0): number | undefined {
     const counts = new Map<number, number>();

@@ -1,7 +1,9 @@
 import type { IndexerWords } from '../indexer/upstream-client.ts';
 import { duration } from './text-table.ts';
 
-/** What an indexer says with an error: `429: daily limit reached; asks for 12 h`. `undefined` where it says no more than the status. */
+/**
+ * The words of an indexer's error: `429: daily limit reached; asks for 12 h`. `undefined` if there is only the status.
+ */
 export function sayingOf(status: number, says: IndexerWords | undefined): string | undefined {
   const { words, retryAfterMs = 0 } = says ?? {};
   const time = retryAfterMs > 0 ? `asks for ${duration(retryAfterMs)}` : undefined;

@@ -14,7 +14,7 @@ export function textTable(head: readonly string[], rows: readonly (readonly stri
   return [head, ...rows].map(line).join('');
 }
 
-/** Units, and the milliseconds from which on each is used. There are no days: a lifetime is called `24 h`. */
+/** Units, each with the milliseconds from which it is used. There are no days: a lifetime is called `24 h`. */
 const UNITS = [
   [172_800_000, 86_400_000, 'd'],
   [3_600_000, 3_600_000, 'h'],

@@ -8,31 +8,31 @@ import type { Growth, Samples } from '../samples.ts';
 import type { LastFailure, LastFailures } from './last-failures.ts';
 import { ofReplicas } from './numbers.ts';
 
-/** Why something is not as usual. */
+/** Why the service is not as usual. */
 export interface Cause {
-  /** In words; empty while all is well. */
+  /** In words; empty as usual. */
   readonly cause: string;
-  /** The section of docs/incidents.md that says what to do; empty while all is well. */
+  /** The section of docs/incidents.md with the steps; empty as usual. */
   readonly runbook: string;
 }
 
-/** Something that is not as usual, and why. */
+/** A deviation from the usual service, with its cause. */
 export interface Impairment extends Cause {
-  /** What clients get: `serving`, `slow answers`, `refusing 90 %`. */
+  /** The service for clients: `serving`, `slow answers`, `refusing 90 %`. */
   readonly summary: string;
 }
 
 /** How indexers and Redis last failed, and which clients were limited. */
 export type Failures = Pick<LastFailures, 'of' | 'ofRedis' | 'limited'>;
 
-/** One client that has more than this part of what waits, if that is so many, or of what is asked for, is the cause. */
+/** A client with more than this part of the backlog (if it is at least this long), or of the requests, is the cause. */
 const [GREEDY_PART, FEWEST_WAITING] = [0.5, 10];
 
 /** The section of docs/incidents.md on indexers that fail. */
 export const FAILS = 'the-indexer-fails';
 const OVERLOADED = 'more-requests-than-the-indexer-can-answer';
 
-/** Of failures and reasons that have sections of their own, by code or reason. */
+/** For failures and reasons with their own sections, by code or reason. */
 const SECTIONS: Readonly<Record<string, string>> = {
   'too-many-requests': 'clients-ask-for-more-than-their-limit',
   'client-limit': 'clients-ask-for-more-than-their-limit',
@@ -44,7 +44,7 @@ const SECTIONS: Readonly<Record<string, string>> = {
   'upstream-rate-limited': 'the-indexer-asked-for-a-pause',
 };
 
-/** Where an indexer, or each of several, says of its chain what is not so. */
+/** For heads that failed their check: of the only indexer, or of all. */
 export const FAILED_HEAD_CHECK: Readonly<Record<HeadFault, Cause>> = {
   'lacks-block': {
     cause: 'the indexer lacks a block that it named, so its 404s may be wrong',
@@ -56,7 +56,7 @@ export const FAILED_HEAD_CHECK: Readonly<Record<HeadFault, Cause>> = {
   },
 };
 
-/** One client that has most of what waits. Its name is for those who may purge. */
+/** A client with most of the backlog. Its name needs the right to purge. */
 export function greedyIn(after: Samples): Cause | undefined {
   const part = after.sum('top_client_queued_ratio');
   if (part <= GREEDY_PART || after.sum('queued_clients') < 2 || after.sum('upstream_requests_queued') < FEWEST_WAITING)
@@ -64,12 +64,12 @@ export function greedyIn(after: Samples): Cause | undefined {
   return ofOneClient('has', part, 'the backlog');
 }
 
-/** Why requests are shed for this reason; where there are too many of them, whose they are. */
+/** Why requests are shed for this reason; if there are too many, whose they are. */
 export function whyShed(reason: string, growth: Growth, failures: Failures): Cause {
   if (reason === 'breaker-open') return whyBreakerOpen(growth, failures);
   const section = SECTIONS[reason];
   const part = growth.after.sum('top_client_requests_ratio');
-  // What waits does not show it: the backlog of an indexer that is full is short.
+  // The backlog does not show it: at a full indexer the backlog is short.
   if (section === undefined && part > GREEDY_PART)
     return ofOneClient('sends', part, 'the requests that memory does not answer');
   const words = sentenceOf(isShedReason(reason) ? SHED[reason] : FAILURES.overloaded);
@@ -82,7 +82,7 @@ function ofOneClient(does: string, part: number, what: string): Cause {
   return { cause: `one client ${does} ${Math.round(100 * part)} % of ${what}`, runbook: OVERLOADED };
 }
 
-/** The cause goes first: what has opened the circuit breaker. */
+/** The cause that has opened the circuit breaker comes first. */
 export function whyBreakerOpen(growth: Growth, failures: Failures): Cause {
   const cause = whyReplicasFail(growth, failures);
   const isOpen = growth.after.of('circuit_breaker_open').some(({ value }) => value > 0);
@@ -109,12 +109,12 @@ export function whyFailed(code: string, growth: Growth, failures: Failures): Cau
   return { cause, runbook: SECTIONS[code] ?? FAILS };
 }
 
-/** What is said of an indexer whose failures nobody has seen. */
+/** For an indexer whose failures nobody has seen. */
 const UNKNOWN = 'the indexer fails';
 
 /**
- * Why nothing can be answered, though nobody may have asked for anything yet: each indexer but backups refuses our key when
- * it is asked for its head. `undefined` where that is not so.
+ * Why no request can be answered, perhaps before the first one: each indexer but backups refuses our key in its head
+ * poll. `undefined` otherwise.
  */
 export function whyKeysRefused(growth: Growth, failures: Failures): Cause | undefined {
   const polled = ofReplicas(growth.after, 'upstream_unresponsive');
@@ -124,7 +124,7 @@ export function whyKeysRefused(growth: Growth, failures: Failures): Cause | unde
     : undefined;
 }
 
-/** What all indexers but backups do, in one sentence; empty if that is not known. `metric` has a sample of each. */
+/** The common failure of all indexers but backups, in one sentence; empty if unknown. `metric` has a sample of each. */
 function whyReplicasFail(growth: Growth, failures: Failures, metric = 'circuit_breaker_open'): string {
   const names = [...new Set(ofReplicas(growth.after, metric).map(({ labels }) => String(labels['upstream'])))];
   const alike = new Set(names.map((indexer) => whatItDoes(indexer, growth, failures, 'the indexer')));
@@ -133,7 +133,7 @@ function whyReplicasFail(growth: Growth, failures: Failures, metric = 'circuit_b
   return why === UNKNOWN ? '' : why;
 }
 
-/** Why a backup is asked: what is wrong with the others. */
+/** Why a backup is in use: the problem of the others. */
 export function whyOthers(growth: Growth, failures: Failures): string {
   const { after } = growth;
   const isWrong = [
@@ -144,7 +144,7 @@ export function whyOthers(growth: Growth, failures: Failures): string {
     'upstream_head_check_failed',
     'upstream_operation_not_served',
   ];
-  // What was wrong when the window began counts too: the backup may have been asked because of it.
+  // Problems at the beginning of the window count too: the backup may be in use because of them.
   const wrong = new Set(
     isWrong.flatMap((name) =>
       [...ofReplicas(growth.before, name), ...ofReplicas(after, name)].flatMap(({ value, labels }) =>
@@ -166,7 +166,7 @@ export function whyOthers(growth: Growth, failures: Failures): string {
   return does.join(', ');
 }
 
-/** What an indexer that fails does: by what most of its requests came to, else by the last one that failed. */
+/** The failure of an indexer: the result of most of its requests, otherwise its last failure. */
 export function whatItDoes(indexer: string, growth: Growth, failures: Failures, name = indexer): string {
   const last = failures.of(indexer);
   const result = growth.most('upstream_requests_total', 'result', isBad, { upstream: indexer }) || last?.result || '';
@@ -182,31 +182,31 @@ function reasonOf(result: string, after: Samples, failures: Failures): string | 
 
 export function withReason(words: string, reason: string | undefined): string {
   if (reason === undefined) return words;
-  // What an indexer says begins with its status, which the words may have.
+  // The words of an indexer begin with its status, which the sentence may already contain.
   const [, status = '', said = ''] = /^(\d{3}): (.*)$/.exec(reason) ?? [];
   return `${words} (${status !== '' && words.includes(status) ? said : reason})`;
 }
 
-/** Whether requests that are counted under this result show that something is wrong with the indexer. */
+/** True if requests with this result show a problem of the indexer. */
 export function isBad(result: string): boolean {
   return OUTCOMES[outcomeOfResult(result)].kept === 'briefly' && !CLIENT_MISTAKES.includes(Number(result));
 }
 
-/** What an indexer does, by the result that its requests are counted under. */
+/** The behaviour of an indexer, by the result of its requests. */
 function saysOf(result: string, growth: Growth, indexer?: string): string {
   const outcome = outcomeOfResult(result);
   const name = indexer ?? 'the indexer';
   if (outcome === 'refused-key' && isAnswering(growth, indexer)) return `${name} answers ${refusingStatus(growth)}`;
   const isByStatus = ['failed', 'client-error', 'invalid'].includes(outcome) && !Number.isNaN(Number(result));
-  // The cast: only what is bad is asked about, and that is a failure for clients.
+  // The cast: only bad results get here, and these are failures for clients.
   return isByStatus ? `${name} answers ${result}` : sentenceOf(FAILURES[OUTCOMES[outcome].client as ErrorCode], name);
 }
 
-/** Whether an indexer, or any, has answered requests in the window: then it accepts our key. */
+/** True if this indexer (or any) has answered requests in the window: then it accepts our key. */
 function isAnswering(growth: Growth, indexer: string | undefined): boolean {
   const isKnown = indexer !== undefined && growth.after.of('upstream_requests_total', { upstream: indexer }).length > 0;
   const is: Readonly<Record<string, string>> = isKnown ? { upstream: indexer } : {};
-  // A request that is passed through may have its client's key.
+  // A passed-through request may have its client's key.
   return growth.good(is) > growth.good({ ...is, operation: 'passThrough' });
 }
 
@@ -216,14 +216,14 @@ function refusingStatus(growth: Growth): string {
   );
 }
 
-/** Whether an indexer failed last in the way that requests are counted under: by its status, or by the code of that. */
+/** True if an indexer's last failure has this result, by its status or by its code. */
 function isSame(last: LastFailure | undefined, result: string): boolean {
   if (last === undefined || last.result === result) return last !== undefined;
   const outcome = outcomeOfResult(result);
   return (outcome === 'refused-key' || outcome === 'rate-limited') && outcomeOfResult(last.result) === outcome;
 }
 
-/** Whether an indexer last refused our key. */
+/** True if an indexer's last failure was a refusal of our key. */
 export function refusesKey(indexer: string, failures: Failures): boolean {
   const last = failures.of(indexer);
   return last !== undefined && outcomeOfResult(last.result) === 'refused-key';

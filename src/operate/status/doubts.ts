@@ -10,16 +10,16 @@ const CLOCK_SECONDS = 5;
 /** The section of docs/incidents.md on indexers that do not answer head polls. */
 export const UNRESPONSIVE = 'an-indexer-does-not-say-its-newest-block';
 
-/** With fewer requests a second than this a ratio of hits says nothing, and less than this is a low one. */
+/** Below this many requests a second a ratio of hits is meaningless; a ratio below this is low. */
 const [FEWEST_PER_SECOND, LOW_RATIO] = [1, 0.5];
 
-/** What may be wrong while all get their answers, and in time. */
+/** What may be wrong while all clients get their answers in time. */
 export function doubtIn(growth: Growth, failures: Failures): Cause | undefined {
   const { after } = growth;
   return unresponsiveIn(growth, failures) ?? wrongClockIn(after) ?? smallMemoryIn(growth) ?? shorterHistoryIn(after);
 }
 
-/** By hash, an indexer says of what is older than its history that it is not there. */
+/** For requests by hash, an indexer reports data older than its history as absent. */
 function shorterHistoryIn(after: Samples): Cause | undefined {
   const firstBlocks = ofReplicas(after, 'upstream_first_seqno').map(
     ({ value, labels }) => [String(labels['upstream']), value] as const,
@@ -30,7 +30,7 @@ function shorterHistoryIn(after: Samples): Cause | undefined {
   return { cause, runbook: 'an-indexer-has-a-shorter-history' };
 }
 
-/** The same as the alert ToncacheMemoryTooSmall: memory evicts what is fresh, and most answers are not in it. */
+/** The same as the alert ToncacheMemoryTooSmall: memory evicts fresh entries, and most answers are not in it. */
 function smallMemoryIn(growth: Growth): Cause | undefined {
   const { valid, hits } = partsOf(growth);
   const missed = valid - growth.perSecond('requests_total', { outcome: 'hit-memory' });

@@ -6,32 +6,38 @@ import { type Counted, countedIn, readNumbers, type StatusNumbers } from './numb
 import { ofMinute, saidOfMinute } from './refusing.ts';
 import { besides, LEVELS, type Verdict, verdictOf } from './verdict.ts';
 
-/** When somebody asks, a moment this old is replaced by a new one: so who asks each second gets a new one each time. */
+/** A moment of this age is replaced by a new one on request: a page that asks every second gets a new one each time. */
 const SHOWN_MS = 900;
 
-/** How often the metrics are looked at while nobody asks: once a second made hits 5 % dearer. */
+/** The interval between looks at the metrics while nobody watches: once a second made hits 5 % more expensive. */
 const UNWATCHED_MS = 5000;
 
 /** Ratios, latencies and the verdict cover this time. */
 const WINDOW_MS = 10_000;
 
-/** Amber is kept for so long after its last cause, and of two amber causes the first: what comes and goes is one. */
+/**
+ * Amber is kept for this long after its last cause, and the first of two amber causes as well: causes that come and go
+ * count as one.
+ */
 const STEADY_MS = 10_000;
 
-/** Red is kept for so long after the last failure, and a level that is back within this time has lasted all the while. */
+/** Red is kept for this long after the last failure. A level that returns within this time has lasted throughout. */
 const LASTING_MS = 60_000;
 
 const KEPT_MS = 5 * 60_000;
 
-/** What was saved is counted over an hour, from a look of each minute. */
+/** Savings are counted over an hour, from one look a minute. */
 const [HOUR_MS, MINUTE_MS] = [3_600_000, 60_000];
 
-/** What is known of one second. */
+/** The state of one second. */
 export interface StatusMoment extends StatusNumbers {
   readonly at: EpochMs;
-  /** `since`: when it was first so, epoch milliseconds. */
+  /** `since`: its beginning, epoch milliseconds. */
   readonly verdict: Verdict & { readonly since: number };
-  /** The requests of the last hour, or since the start, that were answered; those of them that were saved; and the older answers that were served. */
+  /**
+   * The answered requests of the last hour, or since the start; the saved ones among them; and the served older
+   * answers.
+   */
   readonly hour: Readonly<Record<'seconds' | 'requests' | 'saved' | 'olderAnswers', number>>;
 }
 
@@ -46,17 +52,17 @@ export interface StatusHistoryDependencies {
   readonly onVerdict: (verdict: Verdict) => void;
 }
 
-/** Looks at the metrics all the time and keeps the last five minutes, so that a page that is opened shows them. */
+/** Looks at the metrics all the time and keeps the last five minutes, so that a new page shows them. */
 export class StatusHistory {
   readonly #dependencies: StatusHistoryDependencies;
   readonly #timer: NodeJS.Timeout;
   readonly #moments: StatusMoment[] = [];
   readonly #minute = new LastMinute(WINDOW_MS + SHOWN_MS / 2);
-  /** Of each level, when it last began and when it was last so. */
+  /** For each level, its last beginning and its last occurrence. */
   readonly #spans = new Map<Verdict['level'], { readonly since: EpochMs; readonly lastAt: MonotonicMs }>();
   #levelUntil: MonotonicMs = Number.NEGATIVE_INFINITY;
   #causeUntil: MonotonicMs = Number.NEGATIVE_INFINITY;
-  /** Of each minute of the last hour, oldest first. */
+  /** For each minute of the last hour, oldest first. */
   readonly #minutes: Counted[] = [];
   #reading: Promise<void> | undefined;
 
@@ -65,11 +71,11 @@ export class StatusHistory {
     this.#timer = setInterval(() => void this.moments(), UNWATCHED_MS).unref();
   }
 
-  /** The moments that are kept, oldest first; at least one, and the last is of this second. */
+  /** The kept moments, oldest first; at least one, and the last is of this second. */
   async moments(): Promise<readonly StatusMoment[]> {
     const { monotonic, onBug } = this.#dependencies;
     const lookedAt = this.#minute.window.at(-1)?.at ?? Number.NEGATIVE_INFINITY;
-    // Skipped while the look before is not over: a busy process looks less often.
+    // Skipped while the previous look is not over: a busy process looks less often.
     if (monotonic() - lookedAt >= SHOWN_MS) {
       this.#reading ??= this.#read()
         .catch(onBug)
@@ -103,8 +109,8 @@ export class StatusHistory {
   }
 
   /**
-   * The verdict that is said: a worse one at once, a better one when the last worse one is over for a while, and so another
-   * one of the same level, but for the part that is refused, which always says what is true now.
+   * The reported verdict: a worse one immediately, a better one after the last worse one has been over for a while. The
+   * same applies to another cause of the same level, except for the refused share, which is always current.
    */
   #steady(found: Verdict, at: EpochMs): StatusMoment['verdict'] {
     const now = this.#dependencies.monotonic();
@@ -120,7 +126,7 @@ export class StatusHistory {
     return { ...found, since: this.#since(found.level, at) };
   }
 
-  /** What was said and still is, with what is true now: of the last minute, and beside it. */
+  /** The reported verdict, if it still holds, with current data: about the last minute, and additional causes. */
   #kept(said: StatusMoment['verdict'], found: Verdict, at: EpochMs): StatusMoment['verdict'] {
     const { also, ...worst } = found;
     const others = found.level === 'serving' ? [] : [worst, ...also];
@@ -131,7 +137,7 @@ export class StatusHistory {
     return { ...kept, also: besides(kept, others), since: this.#since(said.level, at) };
   }
 
-  /** When a level began that holds now: a gap of up to a minute in it does not count. */
+  /** The beginning of the present level: gaps of up to a minute do not count. */
   #since(level: Verdict['level'], at: EpochMs): EpochMs {
     const now = this.#dependencies.monotonic();
     const known = this.#spans.get(level);

@@ -6,17 +6,17 @@ import { RedisOutage } from '../redis-outage.ts';
 import { sayingOf } from '../saying.ts';
 import { LimitedClients } from './limited-clients.ts';
 
-/** How an indexer last failed. */
+/** The last failure of an indexer. */
 export interface LastFailure {
-  /** A status, or the code of a failure: what `toncache_upstream_requests_total` counts it under. */
+  /** A status, or the code of a failure: its label in `toncache_upstream_requests_total`. */
   readonly result: string;
-  /** The system's own words, where there are any: `connect ECONNREFUSED 10.0.0.7:8081`. */
+  /** The system's own words, if there are any: `connect ECONNREFUSED 10.0.0.7:8081`. */
   readonly reason: string | undefined;
 }
 
 /**
- * How each indexer and Redis last failed, and which clients were limited in the last seconds. A circuit breaker that has opened hides the cause from the counters: what it
- * refuses fails in no other way.
+ * The last failures of each indexer and of Redis, and the clients that were limited in the last seconds. An open
+ * circuit breaker hides the cause from the counters: refused requests fail in no other way.
  */
 export class LastFailures {
   readonly #ofIndexers = new Map<string, LastFailure>();
@@ -30,7 +30,7 @@ export class LastFailures {
     events.on('upstream-failed', ({ indexer, operation, code, cause }) => {
       if (operation !== 'passThrough') this.#ofIndexers.set(indexer, { result: code, reason: reasonOf(cause) });
     });
-    // Nobody reports what the answer to a head poll means.
+    // The meaning of a head poll's answer is not reported.
     events.on('upstream-answered', ({ indexer, isForHead, status, says }) => {
       if (isForHead !== true || outcomeOfStatus(status) !== 'refused-key') return;
       this.#ofIndexers.set(indexer, { result: String(status), reason: sayingOf(status, says) });
@@ -45,12 +45,12 @@ export class LastFailures {
     return this.#ofIndexers.get(indexer);
   }
 
-  /** The clients that asked for more than their limits in the last seconds, as they are shown, the worst first. */
+  /** The clients that exceeded their limits in the last seconds, as they are shown, the worst first. */
   get limited(): readonly string[] {
     return this.#limited.names();
   }
 
-  /** The best reason that is known of the outage of Redis. */
+  /** The best known reason for the outage of Redis. */
   get ofRedis(): string | undefined {
     return this.#redis.reason;
   }

@@ -4,16 +4,16 @@ import { unansweredIn } from './unanswered.ts';
 
 const MINUTE_MS: Ms = 60_000;
 
-/** Of the looks that are older than the window, one in this time is kept. */
+/** Of the looks older than the window, one in this time is kept. */
 const SPARSE_MS: Ms = 4500;
 
-/** The looks at the metrics of the last minute, and when requests last got no answer. */
+/** The looks at the metrics of the last minute, and the time of the last request without an answer. */
 export class LastMinute {
   readonly #windowMs: Ms;
   #looks: readonly Samples[] = [];
   #failedAt: MonotonicMs = Number.NEGATIVE_INFINITY;
 
-  /** `windowMs`: all looks that are not older are kept. */
+  /** `windowMs`: all looks up to this age are kept. */
   constructor(windowMs: Ms) {
     this.#windowMs = windowMs;
   }
@@ -37,13 +37,13 @@ export class LastMinute {
     return this.#looks.filter(({ at }) => now - at <= this.#windowMs);
   }
 
-  /** What was counted in the minute. */
+  /** The growth of the counters in the minute. */
   get growth(): Growth {
     const [oldest = new Samples([], 0)] = this.#looks;
     return new Growth(oldest, this.#looks.at(-1) ?? oldest);
   }
 
-  /** For how long each request has got its answer. */
+  /** The time for which every request has got its answer. */
   get quietMs(): Ms {
     return (this.#looks.at(-1)?.at ?? 0) - this.#failedAt;
   }

@@ -1,12 +1,12 @@
 import type { MonotonicMs, Ms } from '../../time-units.ts';
 
-/** Clients are counted in spans of this length: those of this one and of the one before are told. */
+/** Clients are counted in spans of this length: the present and the previous one count. */
 const SPAN_MS: Ms = 10_000;
 
-/** The most clients that are counted in a span; further ones are not told. */
+/** The maximum number of clients in a span; further ones are not counted. */
 const MOST = 256;
 
-/** Which clients asked for more than their limits in the last 10 to 20 s. */
+/** The clients that exceeded their limits in the last 10 to 20 s. */
 export class LimitedClients {
   readonly #monotonic: () => MonotonicMs;
   #begunAt: MonotonicMs = Number.NEGATIVE_INFINITY;
@@ -17,14 +17,14 @@ export class LimitedClients {
     this.#monotonic = monotonic;
   }
 
-  /** Counts a request that was refused. */
+  /** Counts a refused request. */
   readonly count = (client: string): void => {
     this.#turn();
     const known = this.#counts.get(client);
     if (known !== undefined || this.#counts.size < MOST) this.#counts.set(client, (known ?? 0) + 1);
   };
 
-  /** Those that were refused most, first. */
+  /** The most refused clients first. */
   names(): readonly string[] {
     this.#turn();
     const sums = new Map(this.#before);

@@ -2,7 +2,7 @@ import { REQUEST_OUTCOMES, type RequestOutcome } from '../../answer/events.ts';
 import { OUTCOMES, outcomeOfResult } from '../../outcomes.ts';
 import { Growth, type MetricSample, type Samples } from '../samples.ts';
 
-/** Requests a second by how they are answered, the failed ones without those that were refused. */
+/** Requests a second by outcome; refused requests are separate from failed ones. */
 type Rates = Readonly<Record<RequestOutcome | 'refused', number>>;
 
 /** The codes of failures that are refusals by this process, not failures of the indexer. */
@@ -11,10 +11,10 @@ const REFUSALS = ['overloaded', 'shutting-down', 'too-many-requests'];
 /** The numbers of the status page and of `toncache top`. Rates, ratios and quantiles are undefined without requests. */
 export type StatusNumbers = ReturnType<typeof readNumbers>;
 
-/** What was counted until an instant. */
+/** The counts up to an instant. */
 export type Counted = ReturnType<typeof countedIn>;
 
-/** The requests that were answered, those that were sent to indexers for them, pass-through left out, and the older answers that were served. */
+/** The answered requests, the requests to indexers for them (without pass-through), and the served older answers. */
 export function countedIn(samples: Samples) {
   const requests = (outcome?: RequestOutcome) => samples.sum('requests_total', outcome && { outcome });
   return {
@@ -36,17 +36,17 @@ export function readNumbers(samples: readonly [Samples, ...Samples[]]) {
   const valid = Object.values(window).reduce((sum, rate) => sum + rate, -window.invalid);
   const answered = valid - window.refused - window.failed;
   const hits = window['hit-memory'] + window['hit-redis'] + window['hit-proven'] + window.stale;
-  // With refreshes, retries and questions for the head.
+  // Includes refreshes, retries and head polls.
   const passed = growth.perSecond('upstream_requests_total', { operation: 'passThrough' });
   const sent = growth.perSecond('upstream_requests_total') - passed;
   return {
-    /** Requests a second since the samples before. */
+    /** Requests a second since the previous samples. */
     rates: before && ratesOf(new Growth(before, newest)),
-    /** The part of the requests of the last 10 s that the cache answered, 0 to 1. */
+    /** The share of the requests of the last 10 s that the cache answered, 0 to 1. */
     hitRatio: valid > 0 ? hits / valid : undefined,
-    /** The part of the requests of the last 10 s that were answered, 0 to 1. */
+    /** The share of the requests of the last 10 s that were answered, 0 to 1. */
     answeredRatio: valid > 0 ? answered / valid : undefined,
-    /** The part of the answers of the last 10 s that needed no request of their own to the indexer, 0 to 1. */
+    /** The share of the answers of the last 10 s without a request of their own to the indexer, 0 to 1. */
     savedRatio: answered > 0 ? Math.min(1, Math.max(0, 1 - sent / answered)) : undefined,
     latency: { p50Seconds: latencyIn(growth, {}, 0.5), p99Seconds: latencyIn(growth, {}, 0.99) },
     /** Each operation. */
@@ -61,14 +61,14 @@ export function readNumbers(samples: readonly [Samples, ...Samples[]]) {
       queued: newest.sum('upstream_requests_queued'),
       expectedWaitSeconds: Math.max(0, ...valuesOf(newest, 'upstream_expected_wait_seconds')),
       paused: newest.sum('upstream_paused') > 0,
-      /** Requests a second that backups are sent. */
+      /** Requests a second to backups. */
       backupPerSecond: backupsOf(newest).reduce((sum, is) => sum + growth.perSecond('upstream_requests_total', is), 0),
     },
     memory: {
       bytes: newest.sum('memory_tier_bytes'),
       maxBytes: newest.sum('memory_tier_max_bytes'),
       entries: newest.sum('memory_tier_entries'),
-      /** Fresh entries that were evicted, a second. */
+      /** Evicted fresh entries a second. */
       evictedPerSecond: growth.perSecond('memory_tier_fresh_evictions_total'),
     },
     process: {
@@ -76,24 +76,24 @@ export function readNumbers(samples: readonly [Samples, ...Samples[]]) {
       heapBytes: newest.sum('nodejs_heap_size_used_bytes'),
       loopLagSeconds: newest.sum('nodejs_eventloop_lag_p99_seconds'),
     },
-    /** What proves answers about accounts; `undefined` where nothing does. */
+    /** The proof of answers about accounts; `undefined` without one. */
     proof: proofIn(newest),
     redis: stateOf(valuesOf(newest, 'redis_available'), 'used', 'failed'),
     stream: stateOf(valuesOf(newest, 'stream_connected'), 'connected', 'lost'),
-    /** Streams of clients that are open; `undefined` without pass-through. */
+    /** Open streams of clients; `undefined` without pass-through. */
     clientStreams: sumOf(valuesOf(newest, 'client_streams')),
-    /** The newest masterchain block that an indexer is known to have. */
+    /** The newest known masterchain block of all indexers. */
     newestSeqno: newest.sum('newest_masterchain_seqno') || undefined,
-    /** How old it was when it was named, negative if it is ahead of our clock; `undefined` while nobody asks for it. */
+    /** Its age at the last head poll, negative if it is ahead of our clock; `undefined` without head polls. */
     newestAgeSeconds: leastOf(valuesOf(newest, 'upstream_head_age_seconds')),
     /** Time by which the clock of Redis is ahead of this machine's. */
     redisAheadSeconds: newest.sum('redis_clock_offset_seconds'),
-    /** Each of several indexers; empty where there is one. */
+    /** Each of several indexers; empty for a single one. */
     upstreams: indexersIn(growth),
   };
 }
 
-/** A quantile of how long clients wait. Hits in memory are not timed: they count as faster than what is. */
+/** A quantile of the latency of clients. Hits in memory are not timed: they count as faster than all timed requests. */
 export function latencyIn(growth: Growth, labels: Readonly<Record<string, string>>, part: number): number | undefined {
   const atOnce =
     growth.of('requests_total', { ...labels, outcome: 'hit-memory' }) +
@@ -108,7 +108,7 @@ function proofIn(newest: Samples) {
     state: String(state),
     /** The newest block that was read. */
     block: newest.sum('block_follower_seqno'),
-    /** How many kept answers blocks may prove. */
+    /** The number of kept answers that blocks may prove. */
     entries: newest.sum('proof_entries'),
   };
 }
@@ -120,7 +120,7 @@ function operationIn(growth: Growth, lately: Growth, operation: string) {
     growth.after.of(name, is).flatMap(({ value, labels }) => (value > 0 ? [String(labels['upstream'])] : []));
   return {
     operation,
-    /** Requests a second, over 10 s, and those of them that got no answer. */
+    /** Requests a second, over 10 s, and those without an answer. */
     perSecond: valid,
     failedPerSecond: failed,
     hitRatio: valid > 0 ? hits / valid : undefined,
@@ -128,17 +128,17 @@ function operationIn(growth: Growth, lately: Growth, operation: string) {
     /** The indexers at which its circuit breaker is open, and those that do not serve it. */
     breakersOpenAt: without('circuit_breaker_open'),
     notServedBy: without('upstream_operation_not_served'),
-    /** Why its circuit breaker is closed though requests fail. */
+    /** Why its circuit breaker is closed although requests fail. */
     closedDespite: failed > 0 ? closedDespiteIn(growth, lately, operation) : undefined,
   };
 }
 
-/** With enough keys, a circuit breaker opens when this part of them fail. */
+/** With enough keys, a circuit breaker opens when this part of them fails. */
 const OPENING_PART = 0.5;
 
 /**
- * Why the circuit breaker of an operation that fails is closed, if it is: too few keys, too few of them, or failures of a
- * kind that it does not count. `undefined` when these seem to be over: then it may have been open.
+ * Why the circuit breaker of a failing operation is closed, if it is: too few keys, too few failed keys, or failures of
+ * a kind that it does not count. `undefined` if the failures seem to be over: then it may have been open.
  */
 function closedDespiteIn(growth: Growth, lately: Growth, operation: string) {
   const results = growth.after
@@ -156,7 +156,7 @@ function closedDespiteIn(growth: Growth, lately: Growth, operation: string) {
   return count(lately) > 0 ? 'few-keys' : undefined;
 }
 
-/** Requests a second, those that are invalid left out, and of them the hits and those without an answer. */
+/** Valid requests a second, and the hits and unanswered ones among them. */
 export function partsOf(growth: Growth, labels: Readonly<Record<string, string>> = {}) {
   const rate = (outcome: RequestOutcome) => growth.perSecond('requests_total', { ...labels, outcome });
   return {
@@ -194,12 +194,12 @@ function indexersIn(growth: Growth) {
       state: stateOfIndexer(after, is),
       seqno: after.sum('upstream_head_seqno', is) || undefined,
       ageSeconds: leastOf(after.of('upstream_head_age_seconds', is).map(({ value }) => value)),
-      /** `undefined` while it is not known: backups are not asked. */
+      /** `undefined` while unknown: backups are not polled. */
       lagBlocks: isBackup || isUnresponsive ? undefined : after.sum('upstream_lag_blocks', is),
       slotsInUse: after.sum('upstream_slots_in_use', is),
-      /** How long its requests take, the longest of the last seconds. */
+      /** The longest request time of the last seconds. */
       peakSeconds: after.sum('upstream_peak_latency_seconds', is),
-      /** Requests a second, over 10 s, and those of them that failed. */
+      /** Requests a second, over 10 s, and the failed ones among them. */
       perSecond: all / growth.seconds,
       failedPerSecond: (all - growth.good(is)) / growth.seconds,
     };
@@ -237,7 +237,7 @@ function leastOf(values: readonly number[]): number | undefined {
   return values.length === 0 ? undefined : Math.min(...values);
 }
 
-/** Bad as soon as one of the values is 0. */
+/** Bad if one of the values is 0. */
 function stateOf<Good, Bad>(values: readonly number[], good: Good, bad: Bad): 'not configured' | Good | Bad {
   if (values.length === 0) return 'not configured';
   return values.every((value) => value > 0) ? good : bad;

@@ -6,19 +6,21 @@ import { type Cause, type Failures, type Impairment, whyFailed, whyShed } from '
 import type { LastMinute } from './last-minute.ts';
 import { FEWEST, unansweredIn } from './unanswered.ts';
 
-/** More than this part of the requests that get no answer is an outage. */
+/** If more than this part of the requests gets no answer, it is an outage. */
 const BAD_PART = 0.01;
 
-/** So many failures in a minute are an outage though no window has {@link FEWEST}: 20 in the 5 minutes of the alert. */
+/**
+ * This many failures in a minute are an outage even if no window has {@link FEWEST}: 20 in the 5 minutes of the alert.
+ */
 const FEWEST_IN_A_MINUTE = 4;
 
-/** So many networks of clients that are limited are named. */
+/** The maximum number of limited networks that are named. */
 const MOST_NETWORKS = 3;
 
 /** The section of docs/incidents.md on limits of clients. */
 export const LIMITED = 'clients-ask-for-more-than-their-limit';
 
-/** What was refused in the window. */
+/** The refusals in the window. */
 export function refusingIn(growth: Growth, failures: Failures): Impairment | undefined {
   const { limited, failed, asked, isMostlyLimited } = unansweredIn(growth);
   if (isMostlyLimited) {
@@ -29,20 +31,20 @@ export function refusingIn(growth: Growth, failures: Failures): Impairment | und
   return { summary: `refusing ${percent(failed, asked)}${operationsOf(growth)}`, ...whyUnanswered(growth, failures) };
 }
 
-/** What failed in the last minute, where the last 10 s show too little of it. */
+/** The failures of the last minute, if the last 10 s show too few of them. */
 export function refusingInMinute(minute: LastMinute, failures: Failures): Impairment | undefined {
   const { failed, asked } = unansweredIn(minute.growth);
   if (failed < FEWEST_IN_A_MINUTE || failed <= BAD_PART * asked) return undefined;
   return ofMinute(minute, failures);
 }
 
-/** What failed in the last minute, and why; `undefined` where nothing did. */
+/** The failures of the last minute, and their cause; `undefined` without failures. */
 export function ofMinute(minute: LastMinute, failures: Failures): Impairment | undefined {
   const { failed } = unansweredIn(minute.growth);
   return failed > 0 ? { summary: saidOfMinute(minute), ...whyUnanswered(minute.growth, failures) } : undefined;
 }
 
-/** What is true of the last minute: `3 % failed in the last minute (pendingTraces), none for 12 s`. */
+/** Describes the last minute: `3 % failed in the last minute (pendingTraces), none for 12 s`. */
 export function saidOfMinute({ growth, quietMs }: LastMinute): string {
   const { limited, failed, asked, isMostlyLimited } = unansweredIn(growth);
   if (limited + failed === 0) return 'nothing failed in the last minute';
@@ -74,8 +76,8 @@ export function whoIsLimited({ limited }: Failures): string {
 }
 
 /**
- * ` (pendingTraces)` where only requests for some of the operations in use get no answer, and that is no chance: the others
- * were asked for so often that some of them would have failed, too.
+ * ` (pendingTraces)` if only requests for some of the operations in use get no answer, and this is not by chance: the
+ * other operations had so many requests that some of them would have failed, too.
  */
 function operationsOf(growth: Growth): string {
   const all = growth.after.of('requests_total').map(({ labels }) => String(labels['operation']));

@@ -20,9 +20,9 @@ export interface StatusPagesDependencies {
   readonly topClients: TopKeys;
   /** Most first. */
   readonly waitingClients: () => readonly WaitingClient[];
-  /** How the address of a client is shown. */
+  /** The address of a client as it is shown. */
   readonly shownClient: (client: string) => string;
-  /** The entry that memory holds for a key. */
+  /** The entry of a key in memory. */
   readonly inMemory: (key: string) => Entry | undefined;
   readonly now: () => EpochMs;
   readonly access: AdminAccessOptions;
@@ -30,19 +30,19 @@ export interface StatusPagesDependencies {
 
 /** `/status.json`: the last moment. */
 export interface StatusMessage extends StatusMoment {
-  /** The instance: what does not change. */
+  /** The constant data of the instance. */
   readonly about: {
     readonly version: string;
     readonly host: string;
     readonly network: string;
     readonly upstreams: readonly string[];
     readonly startedAt: EpochMs;
-    /** The fewest keys of an operation for which its circuit breaker opens. */
+    /** The minimum number of keys of an operation for its circuit breaker to open. */
     readonly breakerMinimumKeys: number;
   };
-  /** The moments after the instant that `since` names, this one included; absent where it names none. */
+  /** The moments from the instant in `since` on; absent without `since`. */
   readonly history?: readonly StatusMoment[];
-  /** The most requested keys and the clients that wait and ask most, for those who may purge. */
+  /** The most requested keys, and the clients that wait and send most; only with the right to purge. */
   readonly keys?: ReturnType<typeof shownKeys>;
   readonly clients?: ReturnType<typeof shownClients>;
 }
@@ -72,9 +72,9 @@ const PAGE_HEADERS = [
 ];
 
 /**
- * The status page at `/`, its files, and `/status.json`, which it asks for each second. Who may read `/metrics` may read
- * the numbers, which are the same. Keys hold addresses that clients ask about, so they are shown only to those who may
- * purge.
+ * The status page at `/`, its files, and `/status.json`, which the page requests every second. Readers of `/metrics`
+ * may read the numbers, which are the same. Keys contain addresses that clients ask about, so only those who may purge
+ * see them.
  */
 export function statusPages(dependencies: StatusPagesDependencies): Record<string, AdminPath> {
   const { history, about, access } = dependencies;
@@ -93,7 +93,7 @@ export function statusPages(dependencies: StatusPagesDependencies): Record<strin
   return { ...pageFiles(), '/status.json': { method: 'GET', access: 'ownPages', described: STATUS, serve } };
 }
 
-/** The most requested keys, without the network, with what memory has of them. */
+/** The most requested keys, without the network, with their entries in memory. */
 function shownKeys({ topKeys, inMemory, about, now }: StatusPagesDependencies) {
   return topKeys.top(SHOWN_KEYS).map(({ key, share }) => {
     const entry = inMemory(key);
@@ -105,15 +105,18 @@ function shownKeys({ topKeys, inMemory, about, now }: StatusPagesDependencies) {
   });
 }
 
-/** The clients that wait and ask most, those that wait most first. */
+/** The clients that wait and send most, those that wait most first. */
 function shownClients({ topClients, waitingClients, shownClient }: StatusPagesDependencies) {
   const shares = new Map(topClients.top(SHOWN_CLIENTS).map(({ key, share }) => [key, share]));
   const counts = new Map(waitingClients().map(({ client, requests }) => [client, requests]));
   return [...new Set([...counts.keys(), ...shares.keys()])].slice(0, SHOWN_CLIENTS).map((client) => ({
     client: shownClient(client),
-    /** Of the requests that memory did not answer, estimated, 0 to 1; undefined for one that asks for little. */
+    /**
+     * The share of the requests that memory did not answer, estimated, 0 to 1; `undefined` for a client with few
+     * requests.
+     */
     share: shares.get(client),
-    /** Its requests that wait for the indexer. */
+    /** Its requests in the backlog. */
     waiting: counts.get(client) ?? 0,
   }));
 }

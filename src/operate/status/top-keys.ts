@@ -1,17 +1,17 @@
 import type { MonotonicMs } from '../../time-units.ts';
 
-/** How often a key is requested, estimated from a sample. */
+/** The frequency of a key, estimated from a sample. */
 export interface TopKey {
   readonly key: string;
-  /** Its part of all requests, 0 to 1. */
+  /** Its share of all requests, 0 to 1. */
   readonly share: number;
 }
 
-/** The most keys that are counted at once: about four times those that are shown. */
+/** The maximum number of keys that are counted: about four times those that are shown. */
 const MAX_KEYS = 64;
 
 /**
- * On average one request in so many is counted, at random, so that no regular pattern of requests is over- or
+ * On average one request in this many is counted, at random, so that no regular pattern of requests is over- or
  * under-counted.
  */
 const MEAN_GAP = 16;
@@ -39,7 +39,7 @@ export class TopKeys {
     this.#halvedAt = monotonic();
   }
 
-  /** To be called with each request; counts one in 16. */
+  /** Call with each request; counts one in 16. */
   readonly count = (key: string): void => {
     if (this.#toSkip-- > 0) return;
     this.#toSkip = Math.floor(this.#random() * (2 * MEAN_GAP - 1));
@@ -55,7 +55,7 @@ export class TopKeys {
     return sorted.map(([key, count]) => ({ key, share: count / this.#total }));
   }
 
-  /** Makes room for a new key, and returns the count that it begins with. */
+  /** Makes room for a new key, and returns its initial count. */
   #makeRoom(): number {
     if (this.#counts.size < MAX_KEYS) return 0;
     let least: readonly [string, number] = ['', Number.POSITIVE_INFINITY];

@@ -26,26 +26,29 @@ import { backupsOf, latencyIn, ofReplicas } from './numbers.ts';
 import { LIMITED, refusingIn, refusingInMinute, whoIsLimited } from './refusing.ts';
 import { FEWEST, unansweredIn, validIn } from './unanswered.ts';
 
-/** What an operator should know first. */
+/** The first line for an operator. */
 export interface Verdict extends Impairment {
   readonly level: (typeof LEVELS)[number];
-  /** What else is wrong, the worst first; what needs the same to be done is said once. */
+  /** Other causes, the worst first; of causes with the same steps only one. */
   readonly also: readonly Impairment[];
 }
 
-/** How clients are served: as usual; all, but not as usual; or some not at all. The metric is the place of a level. */
+/**
+ * The service: as usual; all clients answered, but not as usual; or some not at all. The metric is the index of the
+ * level.
+ */
 export const LEVELS = ['serving', 'degraded', 'refusing'] as const;
 
-/** More than this part of the requests to the indexer that fail is trouble. */
+/** A larger part of failed requests to the indexer is trouble. */
 const FAILING_PART = 0.05;
 
-/** More than this part of stale answers is worth a word, where they are not stale for being refreshed. */
+/** A larger part of stale answers is reported, if they are not stale because of a refresh. */
 const STALE_PART = 0.05;
 
-/** Clients of whom one in a hundred waits for longer than this get slow answers; such an indexer is slow. */
+/** If one in a hundred clients waits longer than this, answers are slow; an indexer with this p99 is slow. */
 const SLOW_SECONDS = 2;
 
-/** What clients get while nothing but a doubt, or a limit of others, is worth a word. */
+/** The service while only a doubt, or a limit of other clients, is worth reporting. */
 const [ALL_ANSWERED, OTHERS_ANSWERED] = ['all are answered', 'all others are answered'];
 const ANSWERED = [ALL_ANSWERED, OTHERS_ANSWERED];
 
@@ -53,10 +56,10 @@ const ANSWERED = [ALL_ANSWERED, OTHERS_ANSWERED];
 const [WITHOUT_ONE, BY_BACKUP] = ['serving-without-an-indexer', 'served-by-the-backup'];
 const FAILING = [FAILS, WITHOUT_ONE, BY_BACKUP];
 
-/** A newest block that has been the same for longer than this stands still. */
+/** A newest block that has not changed for longer than this stands still. */
 const STILL_SECONDS = 120;
 
-/** Judges the time between two instants by what was counted in it, and of the last minute whether clients were refused. */
+/** Judges the time between two instants by the growth of the counters, and the last minute by its refusals. */
 export function verdictOf(before: Samples, after: Samples, failures: Failures, minute?: LastMinute): Verdict {
   const growth = new Growth(before, after);
   const refusing = refusingIn(growth, failures) ?? (minute && refusingInMinute(minute, failures));
@@ -67,8 +70,8 @@ export function verdictOf(before: Samples, after: Samples, failures: Failures, m
 }
 
 /**
- * What is wrong beside the worst: what needs the same to be done is said once, and that all are answered is left to the
- * worst. An indexer that fails does not answer head polls either.
+ * The causes in addition to the worst one: one of several with the same steps, and "all are answered" only for the
+ * worst. An indexer that fails does not answer head polls either, so that is left out.
  */
 export function besides(worst: Impairment, others: readonly Impairment[]): readonly Impairment[] {
   return others
@@ -81,7 +84,7 @@ const grouped = (seqno: number) => seqno.toLocaleString('en');
 
 const SERVING: Verdict = { level: 'serving', summary: 'serving', cause: '', runbook: '', also: [] };
 
-/** All that is wrong while everybody gets an answer, the worst first. */
+/** All causes while every client gets an answer, the worst first. */
 function degradedIn(growth: Growth, failures: Failures): readonly Impairment[] {
   const trouble = troubleIn(growth, failures);
   const doubt = doubtIn(growth, failures);
@@ -132,16 +135,16 @@ function limitedIn(growth: Growth, failures: Failures): Impairment | undefined {
   return { summary: OTHERS_ANSWERED, cause: whoIsLimited(failures), runbook: LIMITED };
 }
 
-/** What clients get while there is trouble and nobody is refused. */
+/** The service for clients while there is trouble and no client is refused. */
 function feltIn(growth: Growth): string {
   if (areSlow(growth)) return 'slow answers';
   if (growth.of('requests_total', { outcome: 'stale' }) > STALE_PART * validIn(growth)) return 'stale answers';
-  // Neither the question for the head nor what is passed through is cached.
+  // Neither head polls nor passed-through answers are cached.
   const notCached = growth.good({ operation: 'masterchainInfo' }) + growth.good({ operation: 'passThrough' });
   return growth.good() === notCached ? 'serving what is cached' : ALL_ANSWERED;
 }
 
-/** Whether one in a hundred clients waits long, and not only one or two of few. */
+/** True if one in a hundred clients waits long, and not just one or two of few. */
 function areSlow(growth: Growth): boolean {
   const part = Math.min(0.99, 1 - FEWEST / Math.max(FEWEST, validIn(growth)));
   return (latencyIn(growth, {}, part) ?? 0) > SLOW_SECONDS;
@@ -165,7 +168,7 @@ function slowIn(growth: Growth): Impairment | undefined {
   };
 }
 
-/** ` (adjacentTransactions)` where the indexer is slow for only some of the operations in use. */
+/** ` (adjacentTransactions)` if the indexer is slow for only some of the operations in use. */
 function slowOperationsIn(growth: Growth): string {
   const names = [
     ...new Set(
@@ -178,7 +181,7 @@ function slowOperationsIn(growth: Growth): string {
   return slow.length > 0 && slow.length < used.length ? ` (${slow.join(', ')})` : '';
 }
 
-/** What is done without while all else is served: an operation that no indexer serves, or some of several indexers. */
+/** Missing parts while all else is served: an operation that no indexer serves, or some of several indexers. */
 function lackingIn(growth: Growth, failures: Failures): Impairment | undefined {
   const notServed = Map.groupBy(growth.after.of('upstream_operation_not_served'), ({ labels }) =>
     String(labels['operation']),
@@ -209,7 +212,7 @@ function isEach(samples: readonly MetricSample[]): boolean {
   return samples.length > 0 && samples.every(({ value }) => value > 0);
 }
 
-/** How each indexer failed its head check, by the first of them; `undefined` where one did not. */
+/** The reason why each indexer failed its head check, that of the first one; `undefined` if one passed. */
 function faultOfEach(after: Samples): HeadFault | undefined {
   const checked = Map.groupBy(after.of('upstream_head_check_failed'), ({ labels }) => labels['upstream']);
   const faults = [...checked.values()].map((its) => its.find(({ value }) => value > 0)?.labels['reason']);
@@ -217,12 +220,12 @@ function faultOfEach(after: Samples): HeadFault | undefined {
   return faults.every((fault) => fault !== undefined) ? (faults[0] as HeadFault | undefined) : undefined;
 }
 
-/** What is wrong while everybody still gets an answer. Of several indexers, all must have it. */
+/** The trouble while every client still gets an answer. With several indexers, all must have it. */
 function troubleIn(growth: Growth, failures: Failures): Cause | undefined {
   const { after } = growth;
   if (isEach(after.of('upstream_paused'))) return whyShed('paused', growth, failures);
   const breakers = Map.groupBy(after.of('circuit_breaker_open'), ({ labels }) => labels['operation']);
-  // The breaker of an operation that nobody asks for closes with its next request, though the indexer is back.
+  // The breaker of an operation without requests closes with the next request, even if the indexer is back earlier.
   const isBack = growth.good() > 0;
   const counts = (operation: unknown) => !isBack || growth.of('requests_total', { operation: String(operation) }) > 0;
   if ([...breakers].some(([operation, each]) => isEach(each) && counts(operation))) {
@@ -238,8 +241,8 @@ function troubleIn(growth: Growth, failures: Failures): Cause | undefined {
 }
 
 /**
- * The requests that were sent, and those that failed: without what was passed through, which is between its client and the
- * indexer, and without those that another indexer was asked instead of one that fails.
+ * The requests that were sent, and the failed ones. Passed-through requests do not count: they concern only client and
+ * indexer. Nor do failures at an indexer that other indexers replaced.
  */
 function countOperations(growth: Growth): { readonly sent: number; readonly failed: number } {
   const passed = { operation: 'passThrough' };

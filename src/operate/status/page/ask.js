@@ -3,12 +3,15 @@ const TIMEOUT_MS = 10_000;
 
 let token = '';
 
-/** Sends this token from now on. It is kept in this page alone. */
+/** From now on sends this token, which only this page keeps. */
 export function useToken(given) {
   token = given;
 }
 
-/** Asks the admin port at a path relative to the page, which may be served below a prefix, with the token where there is one. */
+/**
+ * Sends a request to the admin port at a path relative to the page (which may be served below a prefix), with the token
+ * if there is one.
+ */
 export function ask(path, options = {}) {
   const authorization = token === '' ? {} : { Authorization: `Bearer ${token}` };
   return fetch(path, {
@@ -19,8 +22,8 @@ export function ask(path, options = {}) {
 }
 
 /**
- * Asks for the numbers each second, for as long as the page is open, with what came since the last ones. `onState` is
- * told `live`, or why there is nothing.
+ * Requests the numbers every second, while the page is open, with the moments since the last ones. `onState` gets
+ * `live`, or the reason why there are no numbers.
  */
 export async function watchNumbers(onNumbers, onState) {
   for (let since = 0; ; ) {

@@ -4,11 +4,11 @@ const SHOWN_SECONDS = 300;
 const HEIGHT = 150;
 const HEIGHT_ON_PHONE = 90;
 const SPARK_HEIGHT = 36;
-/** The tops of the axes, times a power of ten: half of each is as short a number. */
+/** The tops of the axes, times a power of ten: half of each is an equally short number. */
 const TOPS = [1, 2, 4, 5, 6, 8, 10];
 const TIME = { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' };
 
-// A canvas takes no `light-dark(...)`: an element that has the color says what it comes to.
+// A canvas does not accept `light-dark(...)`: an element with this color resolves it.
 const probe = document.body.appendChild(document.createElement('span'));
 probe.hidden = true;
 
@@ -22,9 +22,9 @@ const timeOf = (at, withSeconds = false) =>
   new Date(at).toLocaleTimeString('en-GB', withSeconds ? { ...TIME, second: '2-digit' } : TIME);
 
 /**
- * A chart of the last five minutes with a line for each name, or with areas that are stacked. Its legend has the newest
- * values; areas that were 0 all the time are left out. A sparkline has neither axes nor a legend: the figure above it says
- * the newest value.
+ * A chart of the last five minutes with a line for each name, or with stacked areas. Its legend has the newest values;
+ * areas that were always 0 are left out. A sparkline has neither axes nor a legend: the figure above it shows the
+ * newest value.
  */
 export class Chart {
   #element;
@@ -123,7 +123,7 @@ export class Chart {
   }
 }
 
-/** Of the axis at the left, in CSS pixels: that of its widest label, with a gap. */
+/** The width of the left axis, in CSS pixels: that of its widest label, with a gap. */
 function widthOf(plot, labels, axis) {
   plot.ctx.font = plot.axes[axis].font[0];
   const widest = Math.max(0, ...(labels ?? []).map((label) => plot.ctx.measureText(label).width));
@@ -139,7 +139,7 @@ function shortly(value) {
   return value === undefined ? '–' : Number(value.toPrecision(3)).toLocaleString('en');
 }
 
-/** Each area with all below it, the highest first. */
+/** Each area with all areas below it, the highest first. */
 function stacked(columns) {
   const sums = [];
   let below = columns[0].map(() => 0);

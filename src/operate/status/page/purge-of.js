@@ -1,4 +1,4 @@
-/** What a purge must name to end the answers to a request; `undefined` for one that names nothing that can be purged. */
+/** The selector of a purge that ends the answers to a request; `undefined` if a purge cannot name them. */
 export function purgeOf(request) {
   const query = new URLSearchParams(request.slice(request.indexOf('?') + 1).replaceAll('+', '%2B'));
   const seqno = query.get('seqno');

@@ -2,7 +2,7 @@
 const HASH = /(?<![\w/+-])(?:[0-9A-Fa-f]{64}|[A-Za-z0-9+/_-]{43}=)(?![\w/+-])/g;
 const RAW_ADDRESS = /(-?\d+):([0-9A-Fa-f]{64})/g;
 
-/** A request as people read it: addresses in their usual form and hashes shortened, `account=EQCD…xB2N`. */
+/** A request for people: addresses in their usual form and hashes shortened, `account=EQCD…xB2N`. */
 export function shownRequest(request, network) {
   return request
     .replace(RAW_ADDRESS, (_, workchain, hash) => shortened(friendlyAddress(Number(workchain), hash, network)))

@@ -40,7 +40,7 @@ const charts = [
   ),
 ];
 
-/** A part, 0 to 1. */
+/** A share, 0 to 1. */
 const percent = (part) => (part === undefined ? '–' : `${(part * 100).toFixed(1)} %`);
 /** A rate, short enough for a tile. */
 const rate = (value) => (value < 100 ? value.toFixed(1) : Math.round(value).toLocaleString('en'));
@@ -53,21 +53,21 @@ function duration(seconds) {
   return size < 7200 ? `${(seconds / 60).toFixed(0)} min` : `${(seconds / 3600).toFixed(1)} h`;
 }
 
-/** An element with children; those that are text are never read as markup. */
+/** An element with children; text children are never parsed as markup. */
 function make(tag, properties, ...children) {
   const made = Object.assign(document.createElement(tag), properties);
   made.append(...children);
   return made;
 }
 
-/** The class of what is shown: `good`, `warn`, `bad` or none. */
+/** The class of an element: `good`, `warn`, `bad` or none. */
 const warnIf = (isSo) => (isSo ? 'warn' : '');
 
 const VERDICT_STATES = { serving: 'good', degraded: 'warn', refusing: 'bad' };
 
 function showVerdict({ at, verdict: { level, summary, cause, since, runbook, also } }) {
   const words = cause === '' ? summary : `${summary} for ${duration(Math.round((at - since) / 1000))}: ${cause}`;
-  // The text fragment leads to the heading: what is linked is the page as it is written.
+  // The text fragment leads to the heading: the link shows the source of the page.
   const heading = encodeURIComponent(`## ${runbook.replaceAll('-', ' ')}`);
   const link = make('a', { href: `status/incidents.md#:~:text=${heading}`, target: '_blank' }, 'What to do');
   const others = also.map((other) => ` Also ${other.summary === '' ? '' : `${other.summary}: `}${other.cause}.`);
@@ -95,7 +95,7 @@ function showAbout({ about, at }) {
 /** The four large figures: their text and their class. */
 function showFigures(message) {
   const { answeredRatio: answered, savedRatio, latency, verdict } = message;
-  // One failure among thousands is not all answered.
+  // One failure among thousands is less than all answered.
   const shown = answered < 1 ? Math.min(answered, 0.999) : answered;
   const figures = {
     'spark-requests': [message.rates === undefined ? '–' : rate(perSecondOf(message))],
@@ -109,7 +109,7 @@ function showFigures(message) {
   }
 }
 
-/** A block with its age, where they are known. */
+/** A block with its age, if known. */
 function blockOf(seqno, ageSeconds) {
   if (seqno === undefined) return '–';
   const block = seqno.toLocaleString('en');
@@ -126,7 +126,7 @@ function usedOf({ bytes, maxBytes }) {
   return `${(bytes / size).toFixed(0)} of ${(maxBytes / size).toFixed(0)} ${unit}`;
 }
 
-/** Up to which block answers about accounts are proven, and how many; or why none is. */
+/** The block up to which answers about accounts are proven, and their number; or the reason why none is. */
 function proofOf(proof) {
   if (proof === undefined) return 'not configured';
   const { state, block, entries } = proof;
@@ -134,7 +134,7 @@ function proofOf(proof) {
   return off ?? `${entries.toLocaleString('en')} to ${block.toLocaleString('en')}`;
 }
 
-/** What neither a figure nor a chart shows: each tile with its name, its text and its class. */
+/** The tiles next to figures and charts: each with its name, its text and its class. */
 function tilesOf({ newestSeqno, newestAgeSeconds, hitRatio, upstream, memory, process, redis, stream, proof }) {
   return [
     ['Newest block', blockOf(newestSeqno, newestAgeSeconds), warnIf(newestAgeSeconds > 120)],
@@ -159,8 +159,8 @@ function showTiles(message) {
 }
 
 /**
- * A cell is a text or a list of texts and elements, and has the name of its column for screens that are too narrow for
- * columns. `ifEmpty`: what stands there without rows. A table is left alone while a button in it has the focus.
+ * A cell is a text or a list of texts and elements, and has the name of its column for narrow screens without columns.
+ * `ifEmpty`: the text without rows. A table is not updated while a button in it has the focus.
  */
 function showTable(id, head, rows, ifEmpty = '') {
   const table = byId(id);
@@ -175,10 +175,10 @@ function showTable(id, head, rows, ifEmpty = '') {
   table.replaceChildren(make('thead', {}, make('tr', {}, ...names)), make('tbody', {}, ...body));
 }
 
-/** Text that stands out where something is wrong. */
+/** Highlighted text for a problem. */
 const marked = (text, className) => (className === '' ? text : make('strong', { className }, text));
 
-/** As the verdict has it: more than 1 % is an outage. */
+/** By the rule of the verdict: more than 1 % is an outage. */
 const failingState = ({ perSecond, failedPerSecond }) =>
   failedPerSecond > 0.01 * perSecond ? 'bad' : warnIf(failedPerSecond > 0);
 
@@ -268,7 +268,7 @@ function showSecrets({ about, keys, clients = [] }) {
   showTable('clients', ['Client', 'Waiting', 'Share'], waiting, nobody);
 }
 
-/** Shows what `done` makes of an answer, or its error. */
+/** Shows the result of `done` for an answer, or the error. */
 async function tell(path, options, done) {
   try {
     const response = await ask(path, options);
@@ -278,7 +278,7 @@ async function tell(path, options, done) {
   }
 }
 
-/** Shows what the command `toncache explain` prints. */
+/** Shows the output of the command `toncache explain`. */
 function explain(target) {
   byId('target').value = target;
   const options = { headers: { Accept: 'text/plain' } };
