@@ -2,11 +2,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Account } from '../simulator/accounts.ts';
 import { type AddressSpellings, addressSpellings, type HashSpellings, hashSpellings } from '../simulator/spellings.ts';
 
-/** What a client wants to know, apart from how it writes that. Hashes are canonical. */
+/** A client's question, apart from its spelling. Hashes are canonical. */
 export type ClientCall =
   /** Has my message been executed? */
   | { readonly about: 'message'; readonly externalHash: string }
-  /** What is under way at this account? */
+  /** What is pending at this account? */
   | { readonly about: 'account'; readonly account: Account }
   /** Which transactions come before (`in`), after (`out`), or both? */
   | { readonly about: 'transaction'; readonly hash: string; readonly direction?: 'in' | 'out' }
@@ -20,13 +20,13 @@ export type ClientCall =
   | { readonly about: 'row' | 'trace'; readonly hash: string }
   /** What does this account have, or which wallet is it? */
   | { readonly about: 'state' | 'wallet'; readonly account: Account }
-  /** Which transactions, or which whole trace, are of this message? */
+  /** Which transactions, or which whole trace, belong to this message? */
   | { readonly about: 'message-rows' | 'message-trace'; readonly messageHash: string };
 
-/** How a client writes names and values into a query; all of them are right. */
+/** A client's way of writing names and values into a query; all of them are correct. */
 export type QueryStyle = 'encoded' | 'raw' | 'axios' | 'loud';
 
-/** One client's way of writing: every client has its own. */
+/** The spelling of one client: every client has its own. */
 export interface Spelling {
   readonly address: keyof AddressSpellings;
   readonly hash: keyof HashSpellings;
@@ -39,7 +39,7 @@ export const CANONICAL: Spelling = { address: 'raw', hash: 'hex', style: 'raw' }
 const WRITE: Readonly<Record<QueryStyle, (name: string, value: string) => string>> = {
   encoded: (name, value) => `${name}=${encodeURIComponent(value)}`,
   raw: (name, value) => `${name}=${value}`,
-  // A library's lists, and a cache buster as many wallets send it.
+  // A library's lists, and a cache buster as sent by many wallets.
   axios: (name, value) => `${name}[]=${encodeURIComponent(value)}&_=${Date.now()}`,
   loud: (name, value) => `${name.toUpperCase()}=${encodeURIComponent(value)}`,
 };
@@ -49,13 +49,13 @@ const ADDRESSES = Object.keys(addressSpellings({ workchain: 0, hash: EMPTY })) a
 const HASHES = Object.keys(hashSpellings(EMPTY)) as (keyof HashSpellings)[];
 const STYLES = Object.keys(WRITE) as QueryStyle[];
 
-/** The way of writing of the client of this number, another for each of the first 140. */
+/** The spelling of the client with this number, different for each of the first 140. */
 export function spellingOf(number: number): Spelling {
   const nth = <T>(list: readonly T[]) => list[number % list.length] as T;
   return { address: nth(ADDRESSES), hash: nth(HASHES), style: nth(STYLES) };
 }
 
-/** Path and query of a call as this client writes it. */
+/** Path and query of a call in this client's spelling. */
 export function targetOf(call: ClientCall, spelling: Spelling): string {
   const write = WRITE[spelling.style];
   const hash = (canonical: string) => hashSpellings(Buffer.from(canonical, 'base64'))[spelling.hash];
@@ -91,7 +91,7 @@ export function targetOf(call: ClientCall, spelling: Spelling): string {
   }
 }
 
-/** An answer as a client got it. Instants are epoch ms, by the chain's clock. */
+/** An answer as its client got it. Instants are epoch ms, by the chain's clock. */
 export interface ClientAnswer {
   readonly call: ClientCall;
   readonly sentAt: number;
@@ -100,12 +100,12 @@ export interface ClientAnswer {
   readonly text: string;
 }
 
-/** An answer with what is shown of it. */
+/** An answer with the data that is shown. */
 export interface HeardAnswer extends ClientAnswer {
   readonly client: string;
   readonly url: string;
   readonly tookMs: number;
-  /** Empty when the answer had none. */
+  /** Empty if the answer had none. */
   readonly cacheStatus: string;
 }
 
@@ -114,13 +114,13 @@ export interface CrowdClientOptions {
   readonly name: string;
   readonly spelling: Spelling;
   readonly proxyUrl: string;
-  /** Ends the client: whatever it waits for then rejects. */
+  /** Ends the client: its present wait then rejects. */
   readonly signal: AbortSignal;
-  /** Called with every answer; says whether it was right. */
+  /** Called with every answer; returns true if it is right. */
   readonly heard: (answer: HeardAnswer) => boolean;
 }
 
-/** One program that uses the API, with its own way of writing. */
+/** One program that uses the API, with its own spelling. */
 export class Client {
   readonly #options: CrowdClientOptions;
 
@@ -129,8 +129,8 @@ export class Client {
   }
 
   /**
-   * Asks the proxy: undefined for a wrong answer, as nobody can go on from there. Rejects at the client's end, and when
-   * there is no answer.
+   * Sends a request to the proxy; `undefined` for a wrong answer, which ends the sequence. Rejects at the client's end,
+   * and without an answer.
    */
   async ask(call: ClientCall): Promise<HeardAnswer | undefined> {
     const { name: client, spelling, proxyUrl, signal, heard } = this.#options;
@@ -146,7 +146,7 @@ export class Client {
     return heard(answer) ? answer : undefined;
   }
 
-  /** Does nothing for about that long, ms; rejects at the client's end. */
+  /** Waits for about this long, ms; rejects at the client's end. */
   async pause(aboutMs: number): Promise<void> {
     await delay(aboutMs * (0.75 + Math.random() / 2), undefined, { signal: this.#options.signal });
   }

@@ -3,20 +3,20 @@ import type { Chain } from '../simulator/chain.ts';
 import type { SeededRandom } from '../simulator/seeded-random.ts';
 import { Client, type ClientCall, type CrowdClientOptions, spellingOf } from './client.ts';
 
-/** What a crowd is made from, and what it knows of the world beside the proxy's answers. */
+/** The options of a crowd, and its knowledge of the world besides the proxy's answers. */
 export interface CrowdOptions extends Pick<CrowdClientOptions, 'proxyUrl' | 'signal' | 'heard'> {
-  /** The chain, advanced to the present: where messages are sent to, and what people have heard of. */
+  /** The chain, advanced to the present: the receiver of messages, and the source of known accounts. */
   readonly chain: () => Chain;
   readonly popular: readonly Account[];
   readonly random: SeededRandom;
 }
 
-/** What a client does until it ends; it ends by rejection. */
+/** The behaviour of a client until its end, which is a rejection. */
 type Habit = (client: Client, options: CrowdOptions) => Promise<never>;
 
-/** Some clients at work, each with one request at a time. Rejects on the signal, and when there is no answer. */
+/** Some clients at work, each with one request at a time. Rejects on the signal, and without an answer. */
 export async function runCrowd(options: CrowdOptions): Promise<unknown> {
-  // No two of a kind write alike, so that a key which tells spellings apart would show.
+  // No two clients of a kind use the same spelling, so that a key which distinguishes spellings would show.
   const several = (count: number, name: string, habit: Habit) =>
     Array.from({ length: count }, (_, n) =>
       habit(new Client({ ...options, name: `${name} ${n + 1}`, spelling: spellingOf(n) }), options),
@@ -29,12 +29,12 @@ export async function runCrowd(options: CrowdOptions): Promise<unknown> {
   ]);
 }
 
-/** A wallet sends a message, asks every 100 ms as the SDKs do what became of it, and then shows its account for a while. */
+/** A wallet sends a message, polls its result every 100 ms like the SDKs, and then shows its account for a while. */
 async function transfer(client: Client, { chain, popular, random }: CrowdOptions): Promise<never> {
   for (;;) {
     const account = random.pick(popular);
     const externalHash = chain().send(account);
-    // For 2.5 s: so long it takes until a message is final.
+    // For 2.5 s, the time until a message is final.
     for (let polls = 0; polls < 25; polls++) {
       await client.ask({ about: 'message', externalHash });
       await client.pause(100);
@@ -48,7 +48,7 @@ async function transfer(client: Client, { chain, popular, random }: CrowdOptions
   }
 }
 
-/** A scanner walks the masterchain, block by block; at the head it asks for the next block until it is there. */
+/** A scanner walks the masterchain, block by block; at the head it requests the next block until it exists. */
 async function scan(client: Client, { chain, random }: CrowdOptions): Promise<never> {
   for (let seqno = chain().headSeqno - random.int(0, 20); ; ) {
     const answer = await client.ask({ about: 'block', seqno });
@@ -58,7 +58,7 @@ async function scan(client: Client, { chain, random }: CrowdOptions): Promise<ne
   }
 }
 
-/** A follower asks for the head, and reads all of each block that is new. */
+/** A follower polls the head, and reads everything of each new block. */
 async function follow(client: Client, { chain }: CrowdOptions): Promise<never> {
   for (let next = chain().headSeqno; ; await client.pause(400)) {
     const head = await client.ask({ about: 'head' });
@@ -73,7 +73,9 @@ async function follow(client: Client, { chain }: CrowdOptions): Promise<never> {
 /** Most explorers show both neighbours of a transaction at once. */
 const DIRECTIONS = [{}, {}, { direction: 'in' }, { direction: 'out' }] as const;
 
-/** Somebody clicks around in an explorer: on popular accounts, and on the newest traces; some are in no block yet. */
+/**
+ * Somebody clicks around in an explorer: on popular accounts, and on the newest traces; some are not in a block yet.
+ */
 async function explore(client: Client, { chain, popular, random }: CrowdOptions): Promise<never> {
   for (;;) {
     await client.pause(150);

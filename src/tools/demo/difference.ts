@@ -4,7 +4,7 @@ import type { Said } from '../simulator/past-answers.ts';
 /** The longest excerpt of an answer that is shown. */
 const MOST_CHARACTERS = 160;
 
-/** Says in one line of text how an answer differs from the expected one. */
+/** Describes in one line how an answer differs from the expected one. */
 export function differenceFrom(expected: Said, found: Said): string {
   if (expected.status !== found.status) return `expected is ${expected.status} ${excerpt(expected.text)}`;
   const difference = firstDifference(parse(expected.text), parse(found.text));
@@ -17,7 +17,7 @@ export function excerpt(value: unknown): string {
   return text.length <= MOST_CHARACTERS ? text : `${text.slice(0, MOST_CHARACTERS)}… (${text.length} characters)`;
 }
 
-/** Where two JSON values first differ, and how; undefined when they are equal. */
+/** Where two JSON values first differ, and how; `undefined` if they are equal. */
 function firstDifference(expected: unknown, found: unknown, path = 'it'): string | undefined {
   if (isDeepStrictEqual(expected, found)) return undefined;
   if (isNested(expected) && isNested(found)) {

@@ -7,7 +7,7 @@ import { CANONICAL, Client, type ClientCall, type HeardAnswer, type Spelling, ta
 import type { Score } from './score.ts';
 import type { Screen } from './screen.ts';
 
-/** A call that a newcomer is shown, in one or several spellings. */
+/** A call for newcomers, in one or several spellings. */
 export interface Example {
   readonly call: ClientCall;
   readonly spellings: readonly [Spelling, ...Spelling[]];
@@ -15,13 +15,13 @@ export interface Example {
 
 /** Calls that belong together. */
 export interface Examples {
-  /** Of the three operations that are always cached, by a few words each. */
+  /** Of the three operations that are always cached, by a short name. */
   readonly always: Readonly<Record<string, Example>>;
   /** One of each further operation. */
   readonly further: readonly Example[];
 }
 
-/** What the steps before the crowd work with. */
+/** The context of the steps before the crowd. */
 export interface FirstSteps {
   readonly screen: Screen;
   readonly signal: AbortSignal;
@@ -41,7 +41,7 @@ export function popularAccounts({ accounts }: Chain): readonly Account[] {
   return accounts.wallets.filter((it) => HAS_SPECIAL.test(addressSpellings(it).bounceable)).slice(0, 3);
 }
 
-/** Calls that can be repeated for as long as the chain's window lasts; throws for a chain without a past. */
+/** Calls that can be repeated as long as they are in the chain's window; throws for a chain without a past. */
 export function examplesOf(chain: Chain): Examples {
   const [account] = popularAccounts(chain);
   const settled = chain.recentTraces(200).filter(({ goneAt }) => goneAt <= chain.now);
@@ -63,7 +63,7 @@ export function examplesOf(chain: Chain): Examples {
     always: {
       'One masterchain block': {
         call: { about: 'block', seqno },
-        // A spelling that is allowed and that few clients use.
+        // An allowed spelling that few clients use.
         spellings: [CANONICAL, { ...CANONICAL, style: 'loud' }],
       },
       'One transaction hash in three spellings': {
@@ -79,7 +79,7 @@ export function examplesOf(chain: Chain): Examples {
   };
 }
 
-/** A single hit in a process that has just started shows the time of the JavaScript compiler: the median is shown. */
+/** A single hit in a new process shows the time of the JavaScript compiler: the median is shown. */
 const HITS = 20;
 const AT_ONCE = 100;
 
@@ -97,7 +97,7 @@ export async function showHits(steps: FirstSteps, { always, further }: Examples)
 async function showHitsOf(steps: FirstSteps, { call, spellings }: Example): Promise<void> {
   const { screen, indexer } = steps;
   const [spelling, other] = spellings;
-  // Something has to be under way at the account that is shown.
+  // The account needs a pending trace.
   if (call.about === 'account') indexer.chain.send(call.account);
   screen.line(`  GET ${targetOf(call, spelling)}`);
   showMedian(screen, await ask(steps, call, spelling, 1));
@@ -107,7 +107,7 @@ async function showHitsOf(steps: FirstSteps, { call, spellings }: Example): Prom
   showMedian(screen, await ask(steps, call, other, HITS));
 }
 
-/** Many clients ask for one block that nobody has asked for: the indexer sees one request. */
+/** Many clients request one new block: the indexer sees one request. */
 export async function showCoalescing(steps: FirstSteps, seqno: number): Promise<void> {
   const { screen, indexer } = steps;
   const call: ClientCall = { about: 'block', seqno };
@@ -119,7 +119,7 @@ export async function showCoalescing(steps: FirstSteps, seqno: number): Promise<
   screen.line(`      ${answers.flat().length} answers, ${upstream} request${upstream === 1 ? '' : 's'} to the indexer`);
 }
 
-/** Asks one time after the other. All answers are scored, and those that were right are given. */
+/** Sends requests one after the other. All answers are scored, and the right ones are returned. */
 async function ask(steps: FirstSteps, call: ClientCall, spelling: Spelling, times: number): Promise<HeardAnswer[]> {
   const { signal, proxyUrl, score } = steps;
   const client = new Client({ name: 'the demo itself', spelling, proxyUrl, signal, heard: score.add });
@@ -128,7 +128,7 @@ async function ask(steps: FirstSteps, call: ClientCall, spelling: Spelling, time
   return answers.filter((answer) => answer !== undefined);
 }
 
-/** Of the hits: on a slow machine a live answer ends its lifetime meanwhile, and a miss is among them. */
+/** Of the hits: on a slow machine a live answer may expire in between, so that a miss is among them. */
 function showMedian(screen: Screen, answers: readonly HeardAnswer[]): void {
   const hits = answers.filter(({ cacheStatus }) => isHit(cacheStatus));
   const inOrder = (hits.length > 0 ? hits : answers).toSorted((a, b) => a.tookMs - b.tookMs);

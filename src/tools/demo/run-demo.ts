@@ -15,23 +15,23 @@ import { Screen } from './screen.ts';
 
 /** How a demo is run. */
 export interface DemoOptions {
-  /** The ports of the proxy; where one is in use, others that are free. */
+  /** The ports of the proxy; if one is in use, free ones. */
   readonly port: number;
   readonly adminPort: number;
   readonly redisUrl: string | undefined;
-  /** How long the crowd is at work, ms; `Infinity` for until the signal. */
+  /** The duration of the crowd, ms; `Infinity` for until the signal. */
   readonly forMs: number;
-  /** Aborted to end the demo; its reason, a string, says what ended it. */
+  /** Aborted to end the demo; its reason, a string, names the cause. */
   readonly signal: AbortSignal;
   readonly out: NodeJS.WritableStream;
 }
 
 const BLOCK_MS = 400;
 const PAST_BLOCKS = 150;
-/** An hour of masterchain blocks: examples that people paste must stay available for long. */
+/** An hour of masterchain blocks: pasted examples must stay available for long. */
 const WINDOW_BLOCKS = 9000;
 
-/** Runs the demo to its end; true when every answer was right. Rejects when it cannot start, and for a bug in it. */
+/** Runs the demo to its end; true if every answer was right. Rejects if it cannot start, and for a bug. */
 export async function runDemo(options: DemoOptions): Promise<boolean> {
   const { signal, port, adminPort, redisUrl } = options;
   const screen = new Screen(options.out);
@@ -61,20 +61,20 @@ export async function runDemo(options: DemoOptions): Promise<boolean> {
     await showHits(steps, examples);
     await showCoalescing(steps, indexer.chain.headSeqno - 1);
     screen.heading('Try it (-I shows the headers alone: leave it out for the answer itself)');
-    // No value holds a single quote in any spelling.
+    // No value contains a single quote in any spelling.
     const commandsOf = ({ call, spellings }: Example) =>
       spellings.map((spelling) => `curl -I '${proxyUrl}${targetOf(call, spelling)}'`);
     for (const [title, example] of Object.entries(examples.always)) screen.commands(title, commandsOf(example));
     screen.commands('Further operations', examples.further.flatMap(commandsOf));
     await showCrowd(steps, options.forMs);
   } catch (error) {
-    // The crowd knows how to end; everything before it is just broken off.
+    // The crowd can end itself; everything before it is just interrupted.
     if (!signal.aborted) throw error;
   }
   return score.wrong === 0;
 }
 
-/** Starts the proxy in this process, with only its errors logged. Where one of its ports is in use, it takes free ones. */
+/** Starts the proxy in this process, with only its errors logged. If one of its ports is in use, it takes free ones. */
 async function startProxy(upstreamUrl: string, options: DemoOptions): Promise<Listening & { readonly app: App }> {
   const { settings } = loadSettings({
     UPSTREAM_URL: upstreamUrl,
@@ -99,7 +99,7 @@ async function startProxy(upstreamUrl: string, options: DemoOptions): Promise<Li
 async function showCrowd({ screen, signal, indexer, proxyUrl, score }: FirstSteps, forMs: number): Promise<void> {
   const how = Number.isFinite(forMs) ? `for ${forMs / 1000} s` : 'until Ctrl-C';
   screen.heading(`Wallets, scanners, followers and explorers at work, every answer checked against the chain, ${how}`);
-  // What the demo has asked by itself would flatter the hit ratio.
+  // The demo's own requests would improve the hit ratio.
   const begun = {
     all: score.counts(OPERATION_NAMES),
     always: score.counts(CACHED_ALWAYS),

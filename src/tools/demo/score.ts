@@ -11,15 +11,15 @@ import { differenceFrom } from './difference.ts';
 import type { CrowdCounts, Screen } from './screen.ts';
 
 /**
- * How long an answer may be given after it ceased to be true, ms: a list of children, 20 s old at most when the last one
- * comes, is fresh for 2 s, served for another 2 s while it is refreshed, and a load takes followers for 1 s. `npm run
- * truth` holds each class of answers to its own windows.
+ * The longest time after the end of its truth for which an answer may be served, ms: a list of children, at most 20 s
+ * old when the last child comes, is fresh for 2 s, served for another 2 s while it is refreshed, and its load takes
+ * followers for 1 s. `npm run truth` checks each class of answers by its own windows.
  */
 const MAY_AGE_MS = 5000;
 
 const MOST_SHOWN = 10;
 
-/** Checks and counts every answer that a client gets, and shows the first wrong ones. */
+/** Checks and counts every client's answer, and shows the first wrong ones. */
 export class Score {
   wrong = 0;
   readonly #indexer: Indexer;
@@ -34,7 +34,7 @@ export class Score {
     this.#stalls.enable();
   }
 
-  /** Numbers of some operations since others were taken. */
+  /** The counts of some operations since earlier counts. */
   counts(operations: readonly OperationName[], since: CrowdCounts = { answers: 0, hits: 0, upstream: 0 }): CrowdCounts {
     const sum = (countOf: (operation: OperationName) => number) =>
       operations.reduce((counted, operation) => counted + countOf(operation), 0);
@@ -45,12 +45,12 @@ export class Score {
     };
   }
 
-  /** Takes an answer in; false when it was wrong. */
+  /** Takes an answer; returns false if it was wrong. */
   readonly add = (answer: HeardAnswer): boolean => {
     const operation = operationOf(targetOf(answer.call, CANONICAL));
     count(this.#answers, operation);
     if (isHit(answer.cacheStatus)) count(this.#hits, operation);
-    // When this process stood still (Ctrl-Z, a machine with no time), answers of before it arrive afterwards.
+    // If this process stood still (Ctrl-Z, a machine without time), earlier answers arrive afterwards.
     const reason = whyWrong(answer, this.#indexer.chain, MAY_AGE_MS + this.#stalls.max / 1e6);
     if (reason === undefined) return true;
     if (++this.wrong <= MOST_SHOWN) this.#screen.wrong(answer, reason);
@@ -62,7 +62,9 @@ function count(counts: Map<string, number>, operation: string): void {
   counts.set(operation, (counts.get(operation) ?? 0) + 1);
 }
 
-/** Why an answer is not what the indexer said at some instant from `allowedMs` before the asking to the receiving. */
+/**
+ * Why an answer is not one that the indexer gave at some instant from `allowedMs` before the request to its receipt.
+ */
 function whyWrong(answer: ClientAnswer, chain: Chain, allowedMs: number): string | undefined {
   const { call, status, text, sentAt, receivedAt } = answer;
   if (status !== 200 && status !== 404) return 'only 200 and 404 can be right';

@@ -1,7 +1,7 @@
 import type { HeardAnswer } from './client.ts';
 import { excerpt } from './difference.ts';
 
-/** How many answers there were, how many of them the proxy gave without going forward, and how many requests it sent. */
+/** The number of answers, of those that the proxy gave without going forward, and of requests that it sent. */
 export interface CrowdCounts {
   readonly answers: number;
   readonly hits: number;
@@ -24,13 +24,13 @@ export class Screen {
     this.line(`\n${text}\n`);
   }
 
-  /** Names and what stands for them, in two columns. */
+  /** Names and values, in two columns. */
   table(rows: Readonly<Record<string, string>>): void {
     const width = Math.max(...Object.keys(rows).map((name) => name.length));
     for (const [name, value] of Object.entries(rows)) this.line(`  ${name.padEnd(width)}   ${value}`);
   }
 
-  /** How one answer came. */
+  /** The line of one answer. */
   answer({ status, cacheStatus, tookMs }: HeardAnswer): void {
     const took = `${tookMs.toFixed(tookMs < 10 ? 2 : 1)} ms`.padStart(8);
     this.line(`      ${status}  ${took}   ${cacheStatus}`);
@@ -55,7 +55,7 @@ export class Screen {
     this.line(columns.join('   '));
   }
 
-  /** A wrong answer, with all that it takes to understand it. */
+  /** A wrong answer, with everything needed to understand it. */
   wrong({ client, url, status, text, cacheStatus, sentAt, receivedAt }: HeardAnswer, reason: string): void {
     this.line(`\n  WRONG ANSWER to ${client}`);
     this.table({

@@ -4,9 +4,8 @@ import { balanceAfter, NO_TRANSACTION } from './render-transaction.ts';
 import type { Transaction } from './trace.ts';
 
 /**
- * The transaction after which the account that is asked for has the state that the database knows: the latest by logical
- * time, whatever was committed last. Undefined for an account that the database does not know. Throws an
- * {@link IndexerRefusal}.
+ * The transaction after which the requested account has the state in the database: the latest by logical time, whatever
+ * was committed last. `undefined` for an account that is not in the database. Throws an {@link IndexerRefusal}.
  */
 export function latestOf(question: SimulatorQuestion): Transaction | undefined {
   const address = question.address('address');
@@ -15,7 +14,7 @@ export function latestOf(question: SimulatorQuestion): Transaction | undefined {
   return question.selectAll(question.chain.history(address, question.databaseAt)).at(-1);
 }
 
-/** The members that all states have. */
+/** The members of every state. */
 export function renderState(latest: Transaction | undefined): object {
   const { hash, lt } = latest ?? NO_TRANSACTION;
   return {

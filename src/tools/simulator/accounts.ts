@@ -8,11 +8,11 @@ export interface Account {
   readonly workchain: number;
   readonly hash: Buffer;
   readonly kind: 'wallet' | 'jetton-wallet' | 'contract';
-  /** As an address book writes it: non-bounceable for wallets, bounceable for the rest. */
+  /** In the form of an address book: non-bounceable for wallets, bounceable for the rest. */
   readonly friendly: string;
 }
 
-/** An account of that kind; the same for the same hash. */
+/** An account of this kind; the same for the same hash. */
 export function makeAccount(kind: Account['kind'], hash: Buffer, workchain = 0): Account {
   const { raw: address, bounceableUrl, nonBounceableUrl } = addressSpellings({ workchain, hash });
   return { address, workchain, hash, kind, friendly: kind === 'wallet' ? nonBounceableUrl : bounceableUrl };

@@ -2,7 +2,7 @@ import { simulatedOperation } from './operations.ts';
 import { IndexerRefusal } from './query.ts';
 import type { SimulatorQuestion } from './question.ts';
 
-/** An answer without the headers that every answer has. */
+/** An answer without the headers of every answer. */
 export interface SimulatedAnswer {
   readonly status: number;
   readonly body: string | Buffer;
@@ -10,7 +10,7 @@ export interface SimulatedAnswer {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** The answer of an indexer of the question's dialect at the question's instant. Refusals are answers too. */
+/** The answer of an indexer with the question's dialect at the question's instant. Refusals are answers too. */
 export function answer(question: SimulatorQuestion): SimulatedAnswer {
   const operation = simulatedOperation(question.target);
   const methods: readonly string[] = operation?.methods ?? ['GET', 'HEAD'];

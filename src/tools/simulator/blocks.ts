@@ -15,7 +15,7 @@ function masterchainBlock(seqno: number): BlockId {
   return { workchain: -1, shard: '8000000000000000', seqno };
 }
 
-/** The shard blocks that a masterchain block commits. Each shard has seqnos of its own. */
+/** The shard blocks that a masterchain block commits. Each shard has its own seqnos. */
 function shardBlocks(seqno: number): readonly BlockId[] {
   return SHARDS.map((shard, place) => ({ workchain: 0, shard, seqno: seqno + 5_000_000 + place * 10_000 }));
 }
@@ -25,18 +25,18 @@ export function blocksOf(seqno: number): readonly BlockId[] {
   return [masterchainBlock(seqno), ...shardBlocks(seqno)];
 }
 
-/** The masterchain seqnos of the block sets in which a block of this own seqno can be. */
+/** The masterchain seqnos of the block sets that may contain a block with this own seqno. */
 export function masterchainSeqnosOf(seqno: number): readonly number[] {
   return [seqno, ...SHARDS.map((_, place) => seqno - 5_000_000 - place * 10_000)];
 }
 
-/** The block of a block set in which an account's transactions are. */
+/** The block of a block set that contains an account's transactions. */
 export function blockOf({ workchain, hash }: Account, seqno: number): BlockId {
   const shardBlock = shardBlocks(seqno)[hash.readUInt8(0) >> 6];
   return workchain === -1 || shardBlock === undefined ? masterchainBlock(seqno) : shardBlock;
 }
 
-/** The chain's time: which masterchain block is committed when. Instants are epoch ms. */
+/** The chain's time: when each masterchain block is committed. Instants are epoch ms. */
 export class BlockClock {
   readonly startAt: number;
   readonly blockMs: number;

@@ -15,13 +15,13 @@ import {
 
 /** The options of a simulated chain. */
 export interface ChainOptions {
-  /** When its first masterchain block is committed, epoch ms. The chain holds nothing from before. */
+  /** The commit of its first masterchain block, epoch ms. The chain contains nothing earlier. */
   readonly startAt: number;
   /** Same seed, same chain. */
   readonly seed?: number;
   readonly blockMs?: number;
   readonly firstSeqno?: number;
-  /** How many committed masterchain blocks are kept; older ones are below the history floor. */
+  /** The number of committed masterchain blocks that are kept; older ones are below the history floor. */
   readonly historyBlocks?: number;
   /** External messages that the chain's own accounts send in a masterchain block, on average. */
   readonly messagesPerBlock?: number;
@@ -29,11 +29,11 @@ export interface ChainOptions {
   readonly delayedShare?: number;
   /** Share (0..1) of traces that are emulated and never executed; those of `send` always execute. */
   readonly invalidatedShare?: number;
-  /** How long after each change of a trace its actions follow, as the classifier takes. */
+  /** The time after each change of a trace until its actions follow, as by the classifier. */
   readonly classifierDelayMs?: number;
   /**
-   * Whether adjacent transactions are listed once they are emulated, not final until a block commits them, and a trace once
-   * its first transaction is committed.
+   * Whether adjacent transactions are listed once they are emulated (not final until a block commits them), and a trace
+   * once its first transaction is committed.
    */
   readonly listsUnderWay?: boolean;
   /** Accounts that do little. Default: none. */
@@ -53,38 +53,41 @@ const DEFAULTS = {
   idle: { count: 0, everyMs: Number.POSITIVE_INFINITY },
 };
 
-/** Above what traces use of the logical times of a block. */
+/** Above the logical times that traces use in a block. */
 const DEPOSITS_FROM_LT = 901_000;
-/** The `n` of what idle accounts get by themselves. */
+/** The `n` of the idle accounts' own transactions. */
 const IDLE_N = 28_999;
 
 /**
- * So many blocks below the floor can still be looked at, at an instant at which the floor was lower: more than a database
- * falls back by.
+ * This many blocks below the floor can still be read, at an instant with a lower floor: more than a database falls back
+ * by.
  */
 const BLOCKS_BACK = 600;
 
-/** Whatever was pending lately is among so many newest traces: each lives for seconds, and some five a second begin. */
+/**
+ * Every recent pending trace is among this many newest traces: each lives for seconds, and about five begin in a
+ * second.
+ */
 const TRACES_BACK = 400;
 
 /**
- * A simulated chain, as far as `advanceTo` has advanced its time. It is a pure function of its options and of the sent
- * messages. Its methods tell the truth at its present, or at an instant before that (epoch ms).
+ * A simulated chain, up to the time to which `advanceTo` has advanced it. It is a pure function of its options and of
+ * the sent messages. Its methods tell the truth at its present, or at an earlier instant (epoch ms).
  */
 export class Chain {
   readonly accounts: Accounts;
   readonly clock: BlockClock;
   readonly idle: IdleAccounts;
   readonly #options: Required<ChainOptions>;
-  /** Those of the window, and those of the future that have transactions already. */
+  /** The block sets of the window, and future ones that already have transactions. */
   readonly #blockSets = new Map<number, BlockSet & { readonly transactions: Transaction[] }>();
   readonly #transactions = new Map<string, Transaction>();
-  /** By the message that set them off: an external one can be accepted again. */
+  /** By the message that caused them: an external one can be accepted again. */
   readonly #receivers = new Map<string, Transaction[]>();
   readonly #traces = new Map<string, Trace>();
   /** By the seqno of a block that is indexed out of order, ms. */
   readonly #delays = new Map<number, number>();
-  /** When the actions of traces were made anew, by the hash of their first transaction. */
+  /** The time when the actions of traces were computed again, by the hash of their first transaction. */
   readonly #reclassified = new Map<string, number>();
   readonly #live = new Set<Trace>();
   /** Of all blocks that the chain has reached. */
@@ -110,18 +113,18 @@ export class Chain {
     return this.#now;
   }
 
-  /** Newest indexed masterchain block. */
+  /** The newest indexed masterchain block. */
   get headSeqno(): number {
     return this.#begun;
   }
 
-  /** Oldest masterchain block that the indexer had at an instant. */
+  /** The oldest masterchain block of the indexer at an instant. */
   floorSeqno(instant = this.#now): number {
     const { firstSeqno } = this.clock;
     return Math.max(firstSeqno, this.clock.seqnoBy(instant) - this.#options.historyBlocks + 1);
   }
 
-  /** Advances the time to an instant, epoch ms; does nothing if that is past already. */
+  /** Advances the time to an instant, epoch ms; does nothing for a past one. */
   advanceTo(instant: number): void {
     this.#now = Math.max(this.#now, instant);
     const reached = this.clock.seqnoBy(this.#now);
@@ -131,7 +134,7 @@ export class Chain {
     }
   }
 
-  /** A wallet sends an external message now. Returns its canonical hash, which `pendingTraces` is asked for. */
+  /** A wallet sends an external message now. Returns its canonical hash, for `pendingTraces`. */
   send(sender?: Account): string {
     const parts = [this.#options.seed, 'sent', this.#sent++];
     const hash = digest(...parts);
@@ -140,17 +143,17 @@ export class Chain {
     return hash;
   }
 
-  /** When the indexer has a masterchain block, epoch ms. */
+  /** The time when the indexer has a masterchain block, epoch ms. */
   indexedAt(seqno: number): number {
     return this.clock.committedAt(seqno) + (this.#delays.get(seqno) ?? 0);
   }
 
-  /** The indexer has a masterchain block, which is to come, so many milliseconds later: after blocks that follow it. */
+  /** The indexer gets a future masterchain block this many milliseconds later: after blocks that follow it. */
   delay(seqno: number, ms: number): void {
     this.#delays.set(seqno, ms);
   }
 
-  /** An indexed masterchain block of the window; undefined when not indexed yet or below the floor. */
+  /** An indexed masterchain block of the window; `undefined` if not indexed yet or below the floor. */
   block(seqno: number, instant = this.#now): BlockSet | undefined {
     const isIndexed = seqno <= this.#begun && this.indexedAt(seqno) <= instant;
     return isIndexed && seqno >= this.floorSeqno(instant) ? this.#blockSets.get(seqno) : undefined;
@@ -167,13 +170,13 @@ export class Chain {
     return this.#histories.of(address).filter(({ seqno }) => this.block(seqno, instant) !== undefined);
   }
 
-  /** The executed transaction that sent the one of this hash a message. */
+  /** The executed transaction that sent a message to the one with this hash. */
   parent(hash: string, instant?: number): Transaction | undefined {
     const parent = this.transaction(hash, instant)?.parent;
     return parent === undefined ? undefined : this.transaction(parent.hash, instant);
   }
 
-  /** The transactions that messages of the one of this hash have set off up to then; grows. */
+  /** The transactions that messages of the one with this hash have caused by then; grows. */
   children(hash: string, instant?: number): readonly Transaction[] {
     const children = this.transaction(hash, instant)?.children ?? [];
     return children.filter((child) => this.transaction(child.hash, instant) !== undefined);
@@ -192,19 +195,19 @@ export class Chain {
     );
   }
 
-  /** The transactions that a message has set off up to then; of an external one there can be several. */
+  /** The transactions that a message has caused by then; an external one can have several. */
   receivers(messageHash: string, instant?: number): readonly Transaction[] {
     return this.planned(messageHash).filter(({ hash }) => this.transaction(hash, instant) !== undefined);
   }
 
-  /** The same with those that are still to come. */
+  /** The same, including future ones. */
   planned(messageHash: string): readonly Transaction[] {
     return this.#receivers.get(messageHash) ?? [];
   }
 
   /**
-   * The trace of an executed transaction. Of one that accepted an external message again, or that no message set off, it is
-   * a trace of its own.
+   * The trace of an executed transaction. A transaction that accepted an external message again, or without a message,
+   * has its own trace.
    */
   traceOf(transaction: Transaction): Trace {
     let root = transaction;
@@ -216,7 +219,7 @@ export class Chain {
     return { id, externalHash, transactions: [root], emulatedAt, goneAt, invalidated: false, classifierDelayMs };
   }
 
-  /** From that instant (epoch ms), which is to come, the external message of a trace is accepted once more. */
+  /** At this future instant (epoch ms) the external message of a trace is accepted once more. */
   acceptAgain(externalHash: string, at: number): void {
     const [first] = this.#receivers.get(externalHash) ?? [];
     const seqno = this.clock.seqnoFrom(at);
@@ -232,7 +235,7 @@ export class Chain {
   }
 
   /**
-   * An account gets a message from outside in the masterchain block of that instant (epoch ms), which is to come. Another
+   * An account gets a message from outside in the masterchain block of this future instant (epoch ms). Use a different
    * `n`, below 29,000, for each in one block.
    */
   deposit(account: Account, at: number, n = 0): void {
@@ -240,17 +243,17 @@ export class Chain {
     if (seqno > this.#begun) this.#commit(this.#deposited(account, seqno, n));
   }
 
-  /** From that instant (epoch ms) the actions of a trace, by the hash of its first transaction, are others. */
+  /** From this instant (epoch ms) a trace, by the hash of its first transaction, has other actions. */
   reclassify(traceId: string, at: number): void {
     this.#reclassified.set(traceId, at);
   }
 
-  /** When the actions of a trace are made anew, epoch ms; infinite where they are not. */
+  /** The time when the actions of a trace are computed again, epoch ms; infinite without one. */
   reclassifiedAt(traceId: string): number {
     return this.#reclassified.get(traceId) ?? Number.POSITIVE_INFINITY;
   }
 
-  /** A trace by the canonical hash of its external message, including its transactions still to come. */
+  /** A trace by the canonical hash of its external message, including its future transactions. */
   trace(externalHash: string): Trace | undefined {
     return this.#traces.get(externalHash);
   }
@@ -262,24 +265,26 @@ export class Chain {
     return known.sort((a, b) => b.emulatedAt - a.emulatedAt).slice(0, count);
   }
 
-  /** Traces that are emulated and not gone, oldest first. `droppedAt`: up to when those that have gone are dropped. */
+  /**
+   * Traces that are emulated and not gone, oldest first. `droppedAt`: the instant up to which gone ones are dropped.
+   */
   pendingTraces(instant = this.#now, droppedAt = instant): readonly Trace[] {
     const traces = droppedAt < this.#now ? this.recentTraces() : [...this.#live];
-    // One that was invalidated never comes into the database: the emulator drops it.
+    // An invalidated trace never reaches the database: the emulator drops it.
     return traces
       .filter(({ emulatedAt }) => emulatedAt <= Math.min(instant, this.#now))
       .filter(({ goneAt, invalidated }) => (invalidated ? instant : droppedAt) < goneAt)
       .sort((a, b) => a.emulatedAt - b.emulatedAt || (a.id < b.id ? -1 : 1));
   }
 
-  /** Pending traces in which an account takes part, as far as they are known. */
+  /** The known pending traces with an account. */
   pendingTracesOf(address: string, instant = this.#now, droppedAt = instant): readonly Trace[] {
     return this.pendingTraces(instant, droppedAt).filter((trace) =>
       knownTransactions(trace, instant).some(({ account }) => account.address === address),
     );
   }
 
-  /** Removes a pending trace without an event, as the indexer does with one that is final or too old. */
+  /** Removes a pending trace without an event, as the indexer does with a final or old one. */
   vanish(externalHash: string, at = this.#now): void {
     const trace = this.#traces.get(externalHash);
     if (trace === undefined || trace.goneAt <= at) return;
@@ -315,7 +320,7 @@ export class Chain {
     if (!invalidated) for (const transaction of trace.transactions) this.#commit(transaction);
   }
 
-  /** The elector's own transaction: every masterchain block has one, so none is empty. */
+  /** The elector's own transaction: every masterchain block has one, so no block is empty. */
   #electorTick(seqno: number): Transaction {
     const hash = digest(this.#options.seed, 'tick', seqno);
     const tick = { hash, account: this.accounts.elector, messageHash: undefined };

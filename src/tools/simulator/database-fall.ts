@@ -1,6 +1,6 @@
 /**
- * A database that loses what it committed last, as from a backup or at a failover to an older standby, and then commits the
- * same again, faster than the chain makes it. Instants are epoch ms.
+ * A database that loses its last commits, as after a restore or a failover to an older standby, and then commits them
+ * again, faster than the chain makes them. Instants are epoch ms.
  */
 export class DatabaseFall {
   readonly at: number;
@@ -8,8 +8,8 @@ export class DatabaseFall {
   readonly #speed: number;
 
   /**
-   * @param lostMs How much of the chain's time is lost.
-   * @param speed How many times as fast as the chain it catches up: more than 1.
+   * @param lostMs The lost part of the chain's time.
+   * @param speed The ratio of its catching up to the chain's speed: more than 1.
    */
   constructor(at: number, lostMs: number, speed: number) {
     this.at = at;
@@ -17,18 +17,21 @@ export class DatabaseFall {
     this.#speed = speed;
   }
 
-  /** When it has everything again. */
+  /** The time when it has everything again. */
   get endsAt(): number {
     return this.at + this.#lostMs / (this.#speed - 1);
   }
 
-  /** Up to when the database has committed at an instant what the chain has. */
+  /** The chain's time up to which the database has committed at an instant. */
   databaseAt(instant: number): number {
     if (instant < this.at || instant >= this.endsAt) return instant;
     return this.at - this.#lostMs + this.#speed * (instant - this.at);
   }
 
-  /** When the database has committed again what the chain had at an instant: that instant itself if that was not lost. */
+  /**
+   * The time when the database has committed again the chain's state of an instant: the instant itself if it was not
+   * lost.
+   */
   committedAgainAt(instant: number): number {
     const isLost = instant > this.at - this.#lostMs && instant < this.endsAt;
     return isLost ? this.at + (instant - this.at + this.#lostMs) / this.#speed : instant;

@@ -1,19 +1,23 @@
-/** Which indexer is simulated: a version, or one that reads as 1.3 does and answers in the specification's shape. */
+/** The simulated indexer: a version, or one that reads like 1.3 and answers in the specification's form. */
 export type Dialect = 'spec' | '1.2' | '1.3';
 
-/** How the dialects differ. How they read a hash is in `query.ts`. */
+/** The differences of the dialects. `query.ts` has their ways to read a hash. */
 export interface DialectTraits {
   readonly apiVersion: string;
-  /** What `masterchainBlockShards` lists. */
+  /** The list in `masterchainBlockShards`. */
   readonly shards: 'transactions' | 'blocks';
   readonly limitTooLargeStatus: 422 | 500;
-  /** How `masterchainBlockShards` reads `seqno`: as all parameters, or the first one, and as 0 if it is no number. */
+  /**
+   * How `masterchainBlockShards` reads `seqno`: like all parameters, or the first one, and as 0 if it is not a number.
+   */
   readonly seqno: 'decoded' | 'byItself';
-  /** Whether `masterchainBlockShards` reads `sort`. */
+  /** True if `masterchainBlockShards` reads `sort`. */
   readonly sorts: boolean;
   readonly noHashStatus: 404 | 500;
   readonly nothingPending: null | readonly [];
-  /** How a transaction says that it is not final: the word of `finality`, or `emulated` and a missing seqno alone. */
+  /**
+   * How a transaction shows that it is not final: by the word of `finality`, or only by `emulated` and a missing seqno.
+   */
   readonly finalityWords: boolean;
 }
 

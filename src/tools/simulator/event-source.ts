@@ -1,9 +1,9 @@
 import type { ServerResponse } from 'node:http';
 
-/** How often a comment is sent, as the real server does. */
+/** The interval of comments, as at the real server. */
 const COMMENT_EVERY_MS = 15_000;
 
-/** The server's side of one stream of server-sent events, which hears nothing from its client. */
+/** The server's side of one stream of server-sent events, which receives nothing from its client. */
 export class EventSourceConnection {
   /** Called once, when the connection has ended in any way. */
   onEnd: () => void = () => {};

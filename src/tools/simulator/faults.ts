@@ -2,19 +2,22 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { SimulatedAnswer } from './answer.ts';
 import type { IndexerOperation } from './operations.ts';
 
-/** One way to go wrong instead of, or while, sending the true answer. */
+/** One fault instead of, or during, the true answer. */
 export type Fault =
   /** Another answer in place of the true one. */
   | ({ readonly kind: 'answer' } & SimulatedAnswer)
-  /** No answer, ever; the connection stays open. */
+  /** No answer at all; the connection stays open. */
   | { readonly kind: 'hang' }
   /** The connection is reset (RST) before the first byte of an answer. */
   | { readonly kind: 'reset' }
-  /** The true answer on a new connection; one that has answered before is closed: it was idle for too long. */
+  /**
+   * The true answer on a new connection; a connection that has answered before is closed, as if it had been idle for
+   * too long.
+   */
   | { readonly kind: 'close-used' }
   /** The true answer, and the connection closed after half of its body. */
   | { readonly kind: 'cut'; readonly framing: 'content-length' | 'chunked' }
-  /** The true answer, made that many bytes long by a `padding` member: still valid JSON with its list. */
+  /** The true answer, made this many bytes long by a `padding` member: still valid JSON with its list. */
   | { readonly kind: 'huge'; readonly bytes: number; readonly framing?: 'content-length' | 'chunked' }
   /** `masterchainInfo` names another newest block, another oldest one, or another chain. */
   | {
@@ -26,10 +29,10 @@ export type Fault =
   /** The true answer in pieces, with a pause before each. */
   | { readonly kind: 'slow'; readonly chunkBytes: number; readonly pauseMs: number };
 
-/** Which requests a fault affects: of one operation or all, and all of them or the first so many. */
+/** The requests that a fault affects: of one operation or all, and all of them or the first ones. */
 export interface FaultScope {
   readonly operation?: IndexerOperation;
-  /** Only those whose query holds this. */
+  /** Only requests whose query contains this. */
   readonly query?: string;
   readonly times?: number;
 }
@@ -38,19 +41,19 @@ export interface FaultScope {
 export interface InjectedFault {
   readonly fault: Fault;
   readonly scope: FaultScope;
-  /** How many requests it has affected. */
+  /** The number of affected requests. */
   hits: number;
   readonly remove: () => void;
 }
 
 /** The faults of a simulated indexer. They are read for each request, so they can be changed while it runs. */
 export class Faults {
-  /** Every request waits that long before its answer is made, ms, and at random up to the jitter longer. */
+  /** Every request waits this long before its answer is made, ms, plus a random part of the jitter. */
   latencyMs = 0;
   jitterMs = 0;
-  /** A database's workers, first come, first served: what waits for one is served even if its client has left. */
+  /** A database's workers, first come, first served: a waiting request is served even if its client has left. */
   workers: { readonly count: number; readonly serviceMs: number } | undefined;
-  /** Whether several replicas answer requests one after the other, or each connection has one of them while it lasts. */
+  /** How several replicas share the load: by requests in rotation, or one replica for each connection. */
   balances: 'requests' | 'connections' = 'requests';
   readonly #injected = new Set<InjectedFault>();
   readonly #queue: (() => void)[] = [];
@@ -68,7 +71,7 @@ export class Faults {
     this.#injected.clear();
   }
 
-  /** The fault for a request that has just come, which is counted as affected. */
+  /** The fault for a request that has just arrived, which is counted as affected. */
   take(operation: IndexerOperation, target: string): Fault | undefined {
     const injected = [...this.#injected].find(
       ({ scope }) => (scope.operation ?? operation) === operation && target.includes(scope.query ?? ''),
@@ -79,7 +82,7 @@ export class Faults {
     return injected.fault;
   }
 
-  /** Waits as long as a request takes before its answer is made: for its latency, a worker, and the worker's work. */
+  /** Waits as long as a request does before its answer is made: for its latency, a worker, and the worker's work. */
   async wait(signal: AbortSignal): Promise<void> {
     const latencyMs = this.latencyMs + Math.random() * this.jitterMs;
     if (latencyMs > 0) await delay(latencyMs, undefined, { signal });
@@ -90,7 +93,7 @@ export class Faults {
     try {
       await delay(serviceMs, undefined, { signal });
     } finally {
-      // Hand the place to the next in the queue, so that no newcomer can take it.
+      // Hand the place to the next in the queue, so that no new request can take it.
       const next = this.#queue.shift();
       if (next === undefined) this.#busy--;
       else next();
@@ -98,28 +101,33 @@ export class Faults {
   }
 }
 
-/** How the simulated Streaming API fails. All may change while it runs. */
+/** The faults of the simulated Streaming API. All may change while it runs. */
 export class StreamFaults {
   /** Handshakes are ended by TCP: the server restarts. */
   refusesConnections = false;
   /** More addresses in a subscription are refused. Hashes never count. */
   maxAddresses = Number.POSITIVE_INFINITY;
-  /** The key that a handshake must bring as `X-API-Key`, else 401. */
+  /** The key that a handshake must have as `X-API-Key`, otherwise 401. */
   apiKey: string | undefined;
-  /** Types of events that are refused, beside those that no server knows. */
+  /** Refused types of events, in addition to those that no server knows. */
   readonly refusedTypes = new Set<string>();
-  /** Whether subscriptions are answered; pings are in any case. */
+  /** If false, subscriptions are not answered; pings always are. */
   answersSubscriptions = true;
-  /** Pings and subscriptions are answered, but no event goes out until it ends; then those of the remaining traces do. */
+  /**
+   * Pings and subscriptions are answered, but no event is sent until it ends; then those of the remaining traces are.
+   */
   stalled = false;
   /** Shares (0..1) of events that are lost without a sign, and that are sent twice. */
   lostShare = 0;
   duplicatedShare = 0;
-  /** How long after a step of a trace it is classified, ms; `undefined` for never: no `trace` and no `actions` then. */
+  /**
+   * The time from a step of a trace to its classification, ms; `undefined` for never: then there are no `trace` and
+   * `actions` events.
+   */
   classifierDelayMs: number | undefined = 100;
 }
 
-/** An answer with that status, in the indexer's own form or as plain text. */
+/** An answer with this status, in the indexer's own form or as plain text. */
 export function failed(status: number, form: 'json' | 'text' = 'json', retryAfter?: string, error?: object): Fault {
   const headers = {
     ...(form === 'json' ? {} : { 'Content-Type': 'text/plain; charset=utf-8' }),
@@ -129,7 +137,7 @@ export function failed(status: number, form: 'json' | 'text' = 'json', retryAfte
   return { kind: 'answer', status, body: form === 'json' ? json : 'failure', headers };
 }
 
-/** 429 as providers in front of the indexer send it. */
+/** 429 as sent by providers in front of the indexer. */
 export function rateLimited(form: 'json' | 'text', retryAfter?: string): Fault {
   return failed(429, form, retryAfter, { ok: false, result: 'Ratelimit exceed', code: 429 });
 }
@@ -139,7 +147,7 @@ export function refusedKey(status: 401 | 403): Fault {
   return failed(status, 'json', undefined, { ok: false, error: 'API key does not exist', code: status });
 }
 
-/** The 404 of somebody else, who does not know the path: a framework, a gateway, or a web server. */
+/** The 404 of another server that does not know the path: a framework, a gateway, or a web server. */
 export function foreign404(by: 'fastify' | 'gateway' | 'nginx'): Fault {
   const bodies = {
     fastify: '{"message":"Route GET:/api/v3/x not found","error":"Not Found","statusCode":404}',
@@ -149,7 +157,10 @@ export function foreign404(by: 'fastify' | 'gateway' | 'nginx'): Fault {
   return { kind: 'answer', status: 404, body: bodies[by] };
 }
 
-/** What the indexer says of an operation that it does not have: its API without its Redis, without the path, or a gateway. */
+/**
+ * The indexer's answer for an operation that it lacks: from its API without its Redis, without the path, or from a
+ * gateway.
+ */
 export function notServed(operation: IndexerOperation, why: 'no-redis' | 'no-path' | 'not-implemented'): Fault {
   if (why === 'not-implemented') return failed(501, 'text');
   const errors = {
@@ -159,12 +170,12 @@ export function notServed(operation: IndexerOperation, why: 'no-redis' | 'no-pat
   return failed(500, 'json', undefined, { error: errors[why] });
 }
 
-/** A redirect to a page that asks for a login. */
+/** A redirect to a login page. */
 export function redirected(): Fault {
   return { kind: 'answer', status: 302, body: '', headers: { Location: 'http://127.0.0.1:1/login' } };
 }
 
-/** A replica without history: it has no block that it is asked for, in the indexer's own words. */
+/** A replica without history: it lacks every requested block, in the indexer's own words. */
 export function withoutBlocks(status: 404 | 422 = 404): Fault {
   return failed(status, 'json', undefined, { error: 'blocks not found' });
 }

@@ -1,8 +1,8 @@
 import { EventEmitter, once } from 'node:events';
 
-/** Holds requests until a test lets them through, for tests of what happens while an upstream request is under way. */
+/** Holds requests until a test lets them through, for tests of events during an upstream request. */
 export class Gate {
-  /** How many requests have come to the gate, including those let through. */
+  /** The number of requests that have come to the gate, including those let through. */
   arrivals = 0;
   isOpen = false;
   readonly #waiting: (() => void)[] = [];
@@ -12,12 +12,12 @@ export class Gate {
     return this.#waiting.length;
   }
 
-  /** Resolves as soon as that many requests, in all, have come to the gate. */
+  /** Resolves as soon as this many requests, in all, have come to the gate. */
   async arrived(count: number): Promise<void> {
     while (this.arrivals < count) await once(this.#events, 'arrival');
   }
 
-  /** Lets the first so many requests through, in order of arrival; without a number all of them, and all later ones. */
+  /** Lets the first `count` requests through, in order of arrival; without a number all of them, and all later ones. */
   release(count?: number): void {
     this.isOpen ||= count === undefined;
     for (const goOn of this.#waiting.splice(0, count ?? this.#waiting.length)) goOn();

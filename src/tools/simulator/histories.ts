@@ -3,10 +3,10 @@ import type { Transaction } from './trace.ts';
 /** The transactions of each account, in the order of their logical times. */
 export class Histories {
   readonly #byAddress = new Map<string, Transaction[]>();
-  /** The last one of each account, also where that is forgotten. */
+  /** The last transaction of each account, even if it is forgotten. */
   readonly #last = new Map<string, { readonly hash: string; readonly lt: number }>();
 
-  /** Adds a transaction that is later than all others of its account, and tells it of the one before. */
+  /** Adds a transaction that is later than all others of its account, and links it to the previous one. */
   add(transaction: Transaction): void {
     const { account, hash, lt } = transaction;
     const previous = this.#last.get(account.address);
@@ -17,12 +17,12 @@ export class Histories {
     this.#byAddress.set(account.address, history);
   }
 
-  /** Those of an account that are not forgotten, the oldest first. */
+  /** The remembered transactions of an account, the oldest first. */
   of(address: string): readonly Transaction[] {
     return this.#byAddress.get(address) ?? [];
   }
 
-  /** Forgets the oldest one of an account. */
+  /** Forgets the oldest transaction of an account. */
   forget({ account: { address } }: Transaction): void {
     const history = this.#byAddress.get(address);
     history?.shift();

@@ -2,22 +2,22 @@ import { type Account, makeAccount } from './accounts.ts';
 import type { BlockClock } from './blocks.ts';
 import { digest, SeededRandom } from './seeded-random.ts';
 
-/** Accounts that are polled far more often than they do something. */
+/** Accounts that are polled far more often than they change. */
 export interface IdleAccountsOptions {
   readonly count: number;
-  /** Each of them has a transaction about every so often, at random, ms. */
+  /** The average time between two transactions of each, random, ms. */
   readonly everyMs: number;
-  /** A further account, unknown until then, has its first transaction this often, ms. Default: never. */
+  /** The interval at which a further, unknown account has its first transaction, ms. Default: never. */
   readonly newcomerEveryMs?: number;
 }
 
-/** After so many blocks a newcomer has its transactions: its first one is followed closely, and once more. */
+/** The blocks after its first in which a newcomer has its transactions: one follows closely, and one later. */
 const NEWCOMER_AFTER_BLOCKS = [0, 2, 12];
 
-/** Every tenth idle account is no wallet. */
+/** Every tenth idle account is not a wallet. */
 const CONTRACT_EVERY = 10;
 
-/** The idle accounts of a chain, newcomers behind the others. The same for the same seed and clock. */
+/** The idle accounts of a chain, followed by newcomers. The same for the same seed and clock. */
 export class IdleAccounts {
   readonly #seed: number;
   readonly #clock: BlockClock;
@@ -30,12 +30,12 @@ export class IdleAccounts {
     this.#options = options;
   }
 
-  /** Those that are there from the start, though they are unknown until their first transaction. */
+  /** The accounts that exist from the start, though they are unknown until their first transaction. */
   get all(): readonly Account[] {
     return Array.from({ length: this.#options.count }, (_, n) => this.#account(n));
   }
 
-  /** The newcomer whose first transaction is the last by that masterchain block; undefined where there are none. */
+  /** The last newcomer with a first transaction by this masterchain block; `undefined` without newcomers. */
   newcomerBy(seqno: number): Account | undefined {
     const nth = Math.floor((seqno - this.#clock.firstSeqno) / this.#newcomerEveryBlocks);
     return Number.isFinite(this.#newcomerEveryBlocks)
@@ -43,7 +43,7 @@ export class IdleAccounts {
       : undefined;
   }
 
-  /** Those that have a transaction in a masterchain block. */
+  /** The accounts with a transaction in a masterchain block. */
   activeIn(seqno: number): readonly Account[] {
     const { count, everyMs } = this.#options;
     const random = new SeededRandom(this.#seed, 'idle', seqno - this.#clock.firstSeqno);

@@ -14,11 +14,11 @@ import { SimulatorQuestion } from './question.ts';
 import { RequestLog } from './request-log.ts';
 import { Streaming } from './streaming.ts';
 
-/** How to start a simulated indexer; of dialect 1.3 unless another one is named. */
+/** The options of a simulated indexer; the default dialect is 1.3. */
 export interface IndexerOptions {
   /** Default 0: any free port. */
   readonly port?: number;
-  /** Where it listens; default 127.0.0.1. */
+  /** The address to listen on; default 127.0.0.1. */
   readonly host?: string;
   readonly dialect?: Dialect;
   /** Default: a new chain with seed 1 and 60 masterchain blocks of history. */
@@ -32,7 +32,7 @@ export interface IndexerOptions {
 /** The largest head of a request that the indexer reads. */
 const MAX_HEADER_BYTES = 1024 * 1024;
 
-/** The parts of a database that can be behind by themselves: what is asked for by blocks, or by accounts and hashes. */
+/** The parts of a database that can be behind by themselves: for requests by block, or by account and hash. */
 export type DatabasePart = 'blocks' | 'accounts';
 
 const PART_OF: Partial<Record<IndexerOperation, DatabasePart>> = {
@@ -45,24 +45,24 @@ const PART_OF: Partial<Record<IndexerOperation, DatabasePart>> = {
   walletInformation: 'accounts',
 };
 
-/** One indexer with a database of its own. Blocks that it commits after a delay keep the times that they were made at. */
+/** One indexer with a database of its own. Blocks that it commits after a delay keep their original times. */
 export interface Replica {
   /** The chain as this replica has indexed it. */
   readonly chain: Chain;
-  /** Up to when its database, as an operation sees it, has committed what the chain has, epoch ms. */
+  /** The chain's time that its database has committed, as an operation sees it, epoch ms. */
   readonly databaseAt: (operation: IndexerOperation) => number;
-  /** Up to when its emulator has dropped the traces that have ended, epoch ms. It does not take them back. */
+  /** The time up to which its emulator has dropped ended traces, epoch ms. They do not come back. */
   readonly droppedAt: number;
-  /** Stays so far behind the present, ms, or stands still: `Infinity`. Keeps what it has already committed. */
+  /** Stays this far behind the present, ms, or stands still: `Infinity`. Keeps its commits. */
   readonly lag: (ms: number) => void;
   /**
-   * The same of its database alone: its emulator goes on, so pending traces become final as everywhere, but those that
-   * have ended leave later.
+   * The same only for its database: its emulator continues, so pending traces become final as everywhere, but ended
+   * traces leave later.
    */
   readonly lagDatabase: (ms: number) => void;
-  /** The same of one part of the database. */
+  /** The same for one part of the database. */
   readonly lagPart: (part: DatabasePart, ms: number) => void;
-  /** Its database falls back once more. Its emulator goes on, and drops traces by its own clock. */
+  /** Its database falls back once more. Its emulator continues, and drops traces by its own clock. */
   readonly fallBack: (fall: DatabaseFall) => void;
 }
 
@@ -73,7 +73,7 @@ function replicaOf(chain: Chain, now: () => number): Replica {
     blocks: { lagMs: 0, at: Number.NEGATIVE_INFINITY },
     accounts: { lagMs: 0, at: Number.NEGATIVE_INFINITY },
   };
-  /** What was committed stays when the lag grows. */
+  /** Commits stay when the lag grows. */
   const reach = (one: typeof database) => {
     one.at = Math.max(one.at, chain.now - one.lagMs);
     return one.at;
@@ -119,7 +119,7 @@ export class Indexer {
   readonly #now: () => number;
   readonly #server: Server;
   readonly #closing = new AbortController();
-  /** Those that have answered. */
+  /** Sockets that have answered. */
   readonly #usedSockets = new WeakSet<Socket>();
   /** The replicas of connections, see {@link Faults.balances}. */
   readonly #replicaOfSocket = new WeakMap<Socket, Replica>();
@@ -135,7 +135,7 @@ export class Indexer {
     this.streaming = new Streaming({ chain: () => this.chain, dialect: this.dialect });
     this.#server = createServer({ maxHeaderSize: MAX_HEADER_BYTES }, (request, response) => {
       this.#serve(request, response).catch((error: unknown) => {
-        // A client that left, or a closing indexer, ends requests under way; any other error is a bug of ours.
+        // A client that left, or a closing indexer, ends requests under way; any other error is our bug.
         const ended = request.socket.destroyed || this.#closing.signal.aborted;
         request.socket.destroy();
         if (!ended) throw error;
@@ -149,18 +149,21 @@ export class Indexer {
     return this.replicas[0].chain;
   }
 
-  /** 0 when it does not listen. */
+  /** 0 while it does not listen. */
   get port(): number {
     const address = this.#server.address();
     return typeof address === 'object' && address !== null ? address.port : 0;
   }
 
-  /** `http://127.0.0.1:PORT`, without `/api/v3`: as this machine reaches it where it listens on 127.0.0.1, or on all addresses. */
+  /**
+   * `http://127.0.0.1:PORT`, without `/api/v3`: the address on this machine if it listens on 127.0.0.1, or on all
+   * addresses.
+   */
   get url(): string {
     return `http://127.0.0.1:${this.port}`;
   }
 
-  /** Where its Streaming API is, as a setting names it: without a path. */
+  /** The address of its Streaming API in the form of a setting: without a path. */
   get streamUrl(): string {
     return `ws://127.0.0.1:${this.port}`;
   }
@@ -253,7 +256,7 @@ function answerWith(fault: Fault | undefined, question: SimulatorQuestion): Simu
   return fault?.kind === 'head' ? { ...truth, body: headSaying(fault, String(truth.body)) } : truth;
 }
 
-/** The answer to `masterchainInfo` with what a fault says instead; any other answer as it is. */
+/** The answer to `masterchainInfo` with the values of a fault; any other answer unchanged. */
 function headSaying({ seqno, globalId, first }: Extract<Fault, { kind: 'head' }>, truth: string): string {
   const body: { first?: object; last?: object } = JSON.parse(truth);
   if (body.last === undefined) return truth;
@@ -271,7 +274,7 @@ function padded(body: Buffer, bytes: number): Buffer {
   return Buffer.concat([before, Buffer.alloc(Math.max(0, bytes - before.length - after.length), 'x'), after]);
 }
 
-/** Writes an answer out, unless the client has left, wrong if its fault is `cut`, `huge` or `slow`. */
+/** Sends an answer, unless the client has left; wrong if its fault is `cut`, `huge` or `slow`. */
 async function sendAnswer(
   response: ServerResponse,
   answer: SimulatedAnswer,

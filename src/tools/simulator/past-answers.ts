@@ -4,21 +4,21 @@ import type { Dialect } from './dialect.ts';
 import { simulatedOperation } from './operations.ts';
 import { type AskedRequest, SimulatorQuestion } from './question.ts';
 
-/** An answer of which only the status and the body matter. */
+/** The status and the body of an answer. */
 export interface Said {
   readonly status: number;
   readonly text: string;
 }
 
-/** What the indexer says to a request from one change of the chain to the next. Instants are epoch ms. */
+/** The indexer's answer to a request between two changes of the chain. Instants are epoch ms. */
 export interface PastAnswer {
   readonly fromAt: number;
   readonly untilAt: number;
-  /** Made when it is asked for: most are never looked at. */
+  /** Made on demand: most are never read. */
   readonly said: () => Said;
 }
 
-/** Every answer that the indexer gives to a request: oldest first, without gaps, and with the known ones to come. */
+/** Every answer of the indexer to a request: oldest first, without gaps, and with the known future ones. */
 export function pastAnswers(request: AskedRequest, chain: Chain, dialect: Dialect): readonly PastAnswer[] {
   const changesOf = simulatedOperation(request.target)?.changes ?? (() => []);
   const changes = [...new Set(changesOf(new SimulatorQuestion(request, { chain, dialect })))].filter(Number.isFinite);

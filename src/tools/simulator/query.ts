@@ -37,8 +37,9 @@ export class Query {
   }
 
   /**
-   * All values under a name in any case (`QueryParser`). `name[]` is `name`; `name[0]` is `name.0`, which nobody reads. Of
-   * several cases of a name the indexer takes one at random, and this one the last. Throws a {@link IndexerRefusal}, 422.
+   * All values under a name in any case (`QueryParser`). `name[]` is `name`; `name[0]` is `name.0`, which nobody reads.
+   * If a name occurs in several cases the indexer takes one at random, and this one the last. Throws a {@link
+   * IndexerRefusal}, 422.
    */
   values(name: string): readonly string[] {
     const fields = this.#parameters.map((parameter) => fieldOf(parameter.name));
@@ -52,7 +53,7 @@ function fieldOf(name: string): string {
   return name.replaceAll(/\[(?!\])/g, '.').replaceAll(/[[\]]/g, '');
 }
 
-/** As fasthttp: a plus is a space, and a percent sign that no two hex digits follow stays one. */
+/** Like fasthttp: a plus is a space, and a percent sign without two hex digits stays. */
 function decode(encoded: string): string {
   const bytes = encoded
     .replaceAll('+', ' ')
@@ -60,13 +61,13 @@ function decode(encoded: string): string {
   return Buffer.from(bytes, 'latin1').toString();
 }
 
-/** Reads a hash in the spellings of a dialect and gives its canonical form; undefined refuses it. */
+/** Reads a hash in the spellings of a dialect and returns its canonical form; `undefined` refuses it. */
 export function readHash(text: string, dialect: Dialect): string | undefined {
   if (dialect === '1.2') return readHashOf12(text);
   return decodeHash(text.trim())?.toString('base64');
 }
 
-/** 64 hex digits, with `0x` but not `0X`, or any 44 characters of base64, whatever number of bytes they encode. */
+/** 64 hex digits, with `0x` but not `0X`, or any 44 characters of base64, for any number of bytes. */
 function readHashOf12(text: string): string | undefined {
   if (/^(?:0x)?[0-9a-fA-F]{64}$/.test(text)) return decodeHash(text)?.toString('base64');
   const isBase64 = text.length === 44 && /^(?:[A-Za-z0-9+/]+|[\w-]+)={0,2}$/.test(text);
@@ -74,8 +75,8 @@ function readHashOf12(text: string): string | undefined {
 }
 
 /**
- * Reads an account address and gives its canonical form; undefined refuses it. A workchain may have a sign and zeros, and
- * a tag byte any value. 1.3 also takes spaces around the raw form, and two words for no account.
+ * Reads an account address and returns its canonical form; `undefined` refuses it. A workchain may have a sign and
+ * zeros, and a tag byte any value. 1.3 also accepts spaces around the raw form, and two words for no account.
  */
 export function readAddress(text: string, dialect: Dialect): string | undefined {
   if (dialect !== '1.2' && (text === 'null' || text === 'addr_none')) return text;
@@ -86,21 +87,21 @@ export function readAddress(text: string, dialect: Dialect): string | undefined 
   return account === undefined ? undefined : addressSpellings(account).raw;
 }
 
-/** Reads an integer as Go's `strconv.ParseInt` does, for 32 bits; undefined refuses it. */
+/** Reads an integer like Go's `strconv.ParseInt`, for 32 bits; `undefined` refuses it. */
 export function readInt32(text: string): number | undefined {
   if (!/^[+-]?\d+$/.test(text)) return undefined;
   const value = Number(text);
   return value === (value | 0) ? value | 0 : undefined;
 }
 
-/** Reads an integer as Go's `int32(strconv.Atoi)` does: any other text is 0, and a large value loses its upper bits. */
+/** Reads an integer like Go's `int32(strconv.Atoi)`: any other text is 0, and a large value loses its upper bits. */
 export function readWrappedInt32(text: string): number {
   if (!/^[+-]?\d+$/.test(text)) return 0;
   const value = BigInt(text);
   return BigInt.asIntN(64, value) === value ? Number(BigInt.asIntN(32, value)) : 0;
 }
 
-/** Reads a flag as Go's `strconv.ParseBool` does; undefined for anything that it does not know. */
+/** Reads a flag like Go's `strconv.ParseBool`; `undefined` for an unknown word. */
 export function readFlag(text: string): boolean | undefined {
   if (['1', 't', 'T', 'true', 'TRUE', 'True'].includes(text)) return true;
   return ['0', 'f', 'F', 'false', 'FALSE', 'False'].includes(text) ? false : undefined;

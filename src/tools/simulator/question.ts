@@ -8,7 +8,7 @@ const MAX_LIMIT = 1000;
 /** With a shorter timeout the database gives up before it has read anything. */
 const SHORTEST_USEFUL_TIMEOUT_MS = 5;
 
-/** A request as it came. */
+/** An unparsed request. */
 export interface AskedRequest {
   readonly method: string;
   /** Path and query, byte for byte. */
@@ -17,19 +17,19 @@ export interface AskedRequest {
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
 }
 
-/** What a question is put to. */
+/** The indexer that answers a question. */
 export interface AnsweringIndexer {
   readonly chain: Chain;
   readonly dialect: Dialect;
-  /** When it is asked, epoch ms: the chain's present, or before. Default: the present. */
+  /** The instant of the question, epoch ms: the chain's present, or earlier. Default: the present. */
   readonly instant?: number;
-  /** Up to when the database has committed what the chain has, epoch ms. Default: the instant. */
+  /** The chain's time that the database has committed, epoch ms. Default: the instant. */
   readonly databaseAt?: number;
-  /** Up to when the emulator has dropped the traces that have ended, epoch ms. Default: as the database. */
+  /** The time up to which the emulator has dropped ended traces, epoch ms. Default: as the database. */
   readonly droppedAt?: number;
 }
 
-/** One request, its parameters read as the dialect's indexer reads them, or refused by an {@link IndexerRefusal}. */
+/** One request, with its parameters as the dialect's indexer reads them, or refused by an {@link IndexerRefusal}. */
 export class SimulatorQuestion {
   readonly method: string;
   readonly target: string;
@@ -58,21 +58,21 @@ export class SimulatorQuestion {
     this.#headers = headers;
   }
 
-  /** The rows of a statement: none, if the client asks for a tiny timeout, which most operations do not notice. */
+  /** The rows of a statement; empty if the client asks for a tiny timeout, which most operations do not notice. */
   select<Row>(rows: readonly Row[]): readonly Row[] {
     const timeoutMs = readInt32(this.setting('X-Timeout') ?? '') ?? Number.POSITIVE_INFINITY;
     return timeoutMs < SHORTEST_USEFUL_TIMEOUT_MS ? [] : rows;
   }
 
-  /** The same where the indexer notices the timeout. Throws a {@link IndexerRefusal}, 500. */
+  /** The same for operations that notice the timeout. Throws a {@link IndexerRefusal}, 500. */
   selectAll<Row>(rows: readonly Row[]): readonly Row[] {
     if (this.select(rows).length < rows.length) throw new IndexerRefusal(500, 'timeout: context deadline exceeded');
     return rows;
   }
 
   /**
-   * The same, or a 404. The indexer does not notice the timeout, and takes the rows read until then for all rows. Throws
-   * a {@link IndexerRefusal}.
+   * The same, or a 404. The indexer does not notice the timeout, and takes the rows read until then for all rows.
+   * Throws a {@link IndexerRefusal}.
    */
   selectSome<Row>(rows: readonly Row[], what: string): readonly Row[] {
     const selected = this.select(rows);
@@ -80,12 +80,12 @@ export class SimulatorQuestion {
     return selected;
   }
 
-  /** When the indexer has a masterchain block, in epoch ms; infinite while it is not indexed. */
+  /** The time when the indexer has a masterchain block, in epoch ms; infinite while it is not indexed. */
   committedAt(seqno: number): number {
     return this.chain.block(seqno) === undefined ? Number.POSITIVE_INFINITY : this.chain.indexedAt(seqno);
   }
 
-  /** The value of a scalar parameter: of several the last counts. */
+  /** The value of a scalar parameter: the last of several counts. */
   scalar(name: string): string | undefined {
     return this.query.values(name).at(-1);
   }
@@ -94,30 +94,30 @@ export class SimulatorQuestion {
     return [this.#headers[name.toLowerCase()]].flat()[0];
   }
 
-  /** A header; where it is not sent, empty included, its spelling in the query (`X-No-Metadata`, `x_no_metadata`). */
+  /** A header; without it (an empty one counts), its spelling in the query (`X-No-Metadata`, `x_no_metadata`). */
   setting(header: string): string | undefined {
     return this.header(header) ?? this.query.last(header.toLowerCase().replaceAll('-', '_'));
   }
 
-  /** A flag; a value that is not boolean is ignored. */
+  /** A flag; a non-boolean value is ignored. */
   flag(header: string): boolean {
     return readFlag(this.setting(header) ?? '') ?? false;
   }
 
-  /** A flag that is decoded into a struct, which also knows `on`. */
+  /** A flag that is decoded into a struct, which also accepts `on`. */
   decodedFlag(name: string): boolean {
     return this.#converted(name, (text) => (text === 'on' ? true : text === '' ? false : readFlag(text))) ?? false;
   }
 
-  /** Of rows, the newest first, those of the page in the order that is asked for. Throws an {@link IndexerRefusal}. */
+  /** The page of rows (given newest first) in the requested order. Throws an {@link IndexerRefusal}. */
   sortedPage<Row>(rows: readonly Row[]): readonly Row[] {
     const page = this.page();
     return (this.sort() === 'asc' ? rows.toReversed() : rows).slice(...page);
   }
 
   /**
-   * The hashes of a list that some operations filter by. One that holds empty values alone is lost in 1.2: `undefined`, as
-   * if it were not given. Throws an {@link IndexerRefusal}.
+   * The hashes of a filter in some operations. 1.2 loses a list of only empty values: `undefined`, as if it were not
+   * given. Throws an {@link IndexerRefusal}.
    */
   hashFilter(name: string): readonly string[] | undefined {
     const given = this.hashes(name);
@@ -147,17 +147,17 @@ export class SimulatorQuestion {
     return this.#converted(name, (text) => readAddress(text, this.dialect));
   }
 
-  /** A list of hashes, canonical, empty ones included: a value is only split at commas if it is not a hash itself. */
+  /** A list of hashes, canonical, including empty ones: a value is only split at commas if it is not a hash itself. */
   hashes(name: string): readonly string[] {
     return this.#list(name, (text) => (text === '' ? '' : readHash(text, this.dialect)));
   }
 
-  /** A list of accounts in their canonical forms, written as a list of hashes is. */
+  /** A list of accounts in their canonical forms, in the syntax of a list of hashes. */
   addresses(name: string): readonly string[] {
     return this.#list(name, (text) => readAddress(text, this.dialect));
   }
 
-  /** The places in a list that `limit` and `offset` ask for, from one up to and without another. */
+  /** The range in a list for `limit` and `offset`: from included, to excluded. */
   page(): readonly [from: number, to: number] {
     const limit = this.integer('limit') ?? DEFAULT_LIMIT;
     const offset = Math.max(0, this.integer('offset') ?? 0);
@@ -166,7 +166,7 @@ export class SimulatorQuestion {
     return [offset, offset + Math.max(1, limit)];
   }
 
-  /** The order that is asked for. Throws a {@link IndexerRefusal} for another word, also for an empty one. */
+  /** The requested order. Throws a {@link IndexerRefusal} for another word, also for an empty one. */
   sort(): 'asc' | 'desc' | undefined {
     const sort = this.scalar('sort')?.toLowerCase();
     if (sort === undefined) return undefined;

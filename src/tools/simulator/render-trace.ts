@@ -6,7 +6,7 @@ import { classifiedOf, finalityAt, knownTransactions, leastFinality, type Trace,
 /** Types of actions that every client can read. */
 const FIRST_TYPES = ['ton_transfer', 'jetton_transfer'];
 
-/** Later types, which every large trace has. A client only gets those that it asks for. */
+/** Later types, which every large trace has. A client only gets the requested ones. */
 const LATER_TYPES = ['contract_call', 'multisig_approve', 'dns_purchase', 'nft_transfer'] as const;
 
 /** Words that stand for several types. */
@@ -20,18 +20,18 @@ const SHORTCUTS = new Map<string, readonly string[]>([
   ['dns.v2', ['dns_purchase']],
 ]);
 
-/** The action types that versions, shortcuts and types stand for. The first two are always among them: v1. */
+/** The action types for versions, shortcuts and types. The first two are always included: v1. */
 export function expandActionTypes(words: readonly string[]): readonly string[] {
   return [...FIRST_TYPES, ...words.flatMap((word) => SHORTCUTS.get(word) ?? [word])];
 }
 
-/** A small trace is one action; a large one holds one of every type that came later. */
+/** A small trace is one action; a large one contains one of every later type. */
 function actionTypesOf(trace: Trace): readonly string[] {
   if (trace.transactions.length <= 2) return ['ton_transfer'];
   return trace.transactions.length === 5 ? ['jetton_transfer'] : LATER_TYPES;
 }
 
-/** The actions of a trace as it was at an instant (epoch ms), of the types that the client can read. */
+/** The actions of a trace at an instant (epoch ms), of the types that the client can read. */
 export function renderActions(trace: Trace, instant: number, actionTypes: readonly string[]): object[] {
   const known = knownTransactions(trace, instant);
   const [first] = known;
@@ -58,7 +58,7 @@ function renderNode(transaction: Transaction, known: ReadonlySet<Transaction>): 
   };
 }
 
-/** A trace as the database has it at an instant: what is committed by then. `actions`: absent where they are not asked for. */
+/** A trace in the database at an instant: its commits until then. `actions`: absent if not requested. */
 export function renderCommittedTrace(
   trace: Trace,
   committed: readonly Transaction[],
@@ -80,7 +80,7 @@ export function renderCommittedTrace(
     start_utime: first.now,
     end_lt: String(last.lt),
     end_utime: last.now,
-    // Of what is missing it tells nothing: these words are constants of the table.
+    // Missing parts are not shown: these words are constants of the table.
     trace_info: {
       trace_state: 'complete',
       messages: transactions.length,
@@ -97,7 +97,7 @@ export function renderCommittedTrace(
   };
 }
 
-/** A trace as `pendingTraces` has it at an instant: only what is known by then. About 4 KB a transaction. */
+/** A trace in `pendingTraces` at an instant: only the known part. About 4 KB a transaction. */
 export function renderTrace(trace: Trace, instant: number, actionTypes: readonly string[], dialect: Dialect) {
   const known = knownTransactions(trace, instant);
   const [root] = known;

@@ -9,7 +9,7 @@ import { type BlockSet, logicalTime, type SimulatedFinality, type Transaction } 
 const CELLS = 17;
 const ZEROS = 'A'.repeat(20);
 
-/** The message that set a transaction off, about 1.2 KB, the same at every rendering. */
+/** The message that caused a transaction, about 1.2 KB, the same at every rendering. */
 function renderMessage({ messageHash: hash, parent, account, lt, now }: Transaction): object | null {
   if (hash === undefined) return null;
   const cells = Array.from({ length: CELLS }, (_, n) => digest(hash, 'body', n).slice(0, 43));
@@ -44,17 +44,17 @@ function accountState(transaction: Transaction, when: 'before' | 'after'): objec
   };
 }
 
-/** What the account has after a transaction, in nanotons. */
+/** The balance of the account after a transaction, in nanotons. */
 export function balanceAfter({ hash }: Transaction): string {
   return String(4_000_000 + Buffer.from(hash, 'base64').readUInt32BE());
 }
 
-/** What the account's first transaction names as the one before it. */
+/** The previous transaction in the account's first one. */
 export const NO_TRANSACTION = { hash: Buffer.alloc(32).toString('base64'), lt: 0 };
 
 /**
- * The account's transaction before this one. As long as a transaction is in no block, others may still come in between: what
- * is shown then is a guess.
+ * The account's previous transaction. While a transaction is in no block, others may still come in between: then it is
+ * a guess.
  */
 function previousOf(
   transaction: Transaction,
@@ -88,9 +88,9 @@ function certainty(transaction: Transaction, finality: SimulatedFinality, dialec
 }
 
 /**
- * A transaction in the indexer's JSON, with the fields that toncache, the demo or `verify` read: about 4 KB. Once it is
- * final it renders the same for ever: its messages were all sent when it executed, whether or not they have been
- * executed themselves.
+ * A transaction in the indexer's JSON, with the fields that toncache, the demo or `verify` read: about 4 KB. A final
+ * one always renders the same: its messages were all sent when it executed, whether they have been executed themselves
+ * or not.
  */
 export function renderTransaction(transaction: Transaction, finality: SimulatedFinality, dialect: Dialect): object {
   const previous = previousOf(transaction, finality);
@@ -116,7 +116,7 @@ function nameOf({ workchain, shard, seqno }: BlockId): string {
   return `${workchain},${shard},${seqno}`;
 }
 
-/** The hashes by which a block can be asked for. */
+/** The hashes that identify a block in requests. */
 export function hashesOfBlock(block: BlockId): { readonly root_hash: string; readonly file_hash: string } {
   const name = nameOf(block);
   return { root_hash: digest(name, 'root'), file_hash: digest(name, 'file') };
@@ -154,7 +154,7 @@ const INTERFACES: Readonly<Record<Account['kind'], readonly string[]>> = {
   contract: ['dedust_pool'],
 };
 
-/** Every account that transactions name, each once, in the order of their addresses. */
+/** Every account in these transactions, each once, in the order of their addresses. */
 export function accountsIn(transactions: Iterable<Transaction>): readonly Account[] {
   const named = new Map<string, Account>();
   for (const transaction of transactions) {
@@ -166,7 +166,7 @@ export function accountsIn(transactions: Iterable<Transaction>): readonly Accoun
   return [...named.values()].sort((a, b) => (a.address < b.address ? -1 : 1));
 }
 
-/** `address_book`: how to show each account. */
+/** `address_book`: the shown form of each account. */
 export function renderAddressBook(accounts: readonly Account[]): object {
   return Object.fromEntries(
     accounts.map(({ address, friendly, kind }) => [
@@ -176,7 +176,7 @@ export function renderAddressBook(accounts: readonly Account[]): object {
   );
 }
 
-/** `metadata`: what the indexer knows of the jetton wallets among the accounts. */
+/** `metadata`: the indexer's data about the jetton wallets among the accounts. */
 export function renderMetadata(accounts: readonly Account[]): object {
   const wallets = accounts.filter(({ kind }) => kind === 'jetton-wallet');
   const extra = { balance: '4100100', decimals: '6', uri: 'https://jettons.example/sim.json' };
@@ -184,7 +184,7 @@ export function renderMetadata(accounts: readonly Account[]): object {
   return Object.fromEntries(wallets.map(({ address }) => [address, { is_indexed: true, token_info: [token] }]));
 }
 
-/** A list of transactions with its address book, as several operations have it. What is not committed is pending. */
+/** A list of transactions with its address book, as in several operations. Uncommitted transactions are pending. */
 export function renderTransactions(transactions: readonly Transaction[], question: SimulatorQuestion): object {
   const { chain, databaseAt, dialect } = question;
   const finalityOf = ({ hash }: Transaction) =>

@@ -2,7 +2,7 @@ import { EventEmitter, once } from 'node:events';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { IndexerOperation } from './operations.ts';
 
-/** A request as it came over the wire. */
+/** A request as it arrived. */
 export interface LoggedRequest {
   readonly method: string;
   /** Path and query, byte for byte. */
@@ -22,7 +22,7 @@ export class RequestLog extends EventEmitter<{ request: [LoggedRequest] }> {
   total = 0;
   /** The last 1,000 of them, oldest first. */
   recent: LoggedRequest[] = [];
-  /** Requests that have come and not ended. One whose client has left counts until its query ends. */
+  /** Requests that have arrived and not ended. A request whose client has left counts until its query ends. */
   inHand = 0;
   maxInHand = 0;
   readonly #byOperation = new Map<IndexerOperation, number>();
@@ -31,7 +31,7 @@ export class RequestLog extends EventEmitter<{ request: [LoggedRequest] }> {
     return this.#byOperation.get(operation) ?? 0;
   }
 
-  /** Resolves as soon as `total` has reached a number. */
+  /** Resolves as soon as `total` has reached this number. */
   async arrived(total: number): Promise<void> {
     while (this.total < total) await once(this, 'request');
   }

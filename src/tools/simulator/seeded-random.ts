@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 
-/** SHA-256 over the parts, in padded standard base64: how the simulated chain makes every hash that it needs. */
+/** SHA-256 over the parts, in padded standard base64: the simulated chain makes all its hashes in this way. */
 export function digest(...parts: readonly (string | number)[]): string {
   return hash('sha256', parts.join('/'), 'base64');
 }
@@ -26,7 +26,7 @@ export class SeededRandom {
     return low + Math.floor(this.next() * (high - low + 1));
   }
 
-  /** True in that share (0..1) of all calls. */
+  /** True in this share (0..1) of all calls. */
   chance(share: number): boolean {
     return this.next() < share;
   }

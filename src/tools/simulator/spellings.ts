@@ -1,4 +1,4 @@
-// An encoder and decoder of its own, which shares nothing with the proxy's parser in `ton/`: tests check one against
+// An independent encoder and decoder, which shares nothing with the proxy's parser in `ton/`: tests check one against
 // the other.
 
 /** An account as its two parts: workchain (int8) and 32 bytes. */
@@ -7,10 +7,10 @@ export interface AccountId {
   readonly hash: Buffer;
 }
 
-/** Every way in which clients write one account. */
+/** All clients' spellings of one account. */
 export type AddressSpellings = ReturnType<typeof addressSpellings>;
 
-/** Every way in which clients write one hash of 32 bytes. */
+/** All clients' spellings of one hash of 32 bytes. */
 export type HashSpellings = ReturnType<typeof hashSpellings>;
 
 const BOUNCEABLE = 0x11;
@@ -29,7 +29,7 @@ function crc16Xmodem(bytes: Buffer): number {
   return crc;
 }
 
-/** The bytes of a friendly address with that tag byte, which base64 encodes in 48 characters. */
+/** The bytes of a friendly address with this tag byte, which base64 encodes in 48 characters. */
 export function friendlyBytes(tag: number, { workchain, hash }: AccountId): Buffer {
   const bytes = Buffer.alloc(36);
   bytes.writeUInt8(tag, 0);
@@ -73,7 +73,7 @@ export function hashSpellings(hash: Buffer) {
   };
 }
 
-/** Reads any form of `addressSpellings`, whatever its tag byte; undefined for other texts and wrong checksums. */
+/** Reads any form of `addressSpellings`, with any tag byte; `undefined` for other texts and wrong checksums. */
 export function decodeAddress(text: string): AccountId | undefined {
   const raw = /^(-?\d{1,3}):([0-9a-f]{64})$/i.exec(text);
   if (raw !== null) {
@@ -86,7 +86,7 @@ export function decodeAddress(text: string): AccountId | undefined {
   return { workchain: bytes.readInt8(1), hash: bytes.subarray(2, 34) };
 }
 
-/** Reads any form of `hashSpellings`; undefined when the text is none of them. */
+/** Reads any form of `hashSpellings`; `undefined` for any other text. */
 export function decodeHash(text: string): Buffer | undefined {
   const hex = /^(?:0x)?([0-9a-f]{64})$/i.exec(text)?.[1];
   if (hex !== undefined) return Buffer.from(hex, 'hex');

@@ -12,7 +12,7 @@ import {
   type Trace,
 } from './trace.ts';
 
-/** One operation, as a client sends it. */
+/** One operation in a client's message. */
 interface ClientOperation {
   readonly operation: string;
   readonly id?: string;
@@ -24,13 +24,13 @@ interface ClientOperation {
 
 const TYPES = ['transactions', 'actions', 'trace', 'account_state_change', 'jettons_change'];
 
-/** What a connection has subscribed to: the operations of the Streaming API v2, with the real server's errors. */
+/** The subscriptions of a connection: the operations of the Streaming API v2, with the real server's errors. */
 export class StreamSubscription {
   types: ReadonlySet<string> = new Set();
   addresses: ReadonlySet<string> = new Set();
-  /** As they were sent: the newest server compares bytes, so only padded standard base64 ever matches. */
+  /** In the client's spelling: the newest server compares bytes, so only padded standard base64 ever matches. */
   hashes: ReadonlySet<string> = new Set();
-  /** Traces of which it was sent something that was not final. */
+  /** Traces of which the client got an event that was not final. */
   readonly sentNonFinal = new Set<string>();
   #minFinality: SimulatedFinality = 'finalized';
   readonly #faults: StreamFaults;
@@ -39,12 +39,12 @@ export class StreamSubscription {
     this.#faults = faults;
   }
 
-  /** Whether an event of this finality is wanted. */
+  /** True if an event of this finality is wanted. */
   wants(finality: SimulatedFinality): boolean {
     return FINALITIES.indexOf(finality) >= FINALITIES.indexOf(this.#minFinality);
   }
 
-  /** Takes one message in. What it asks for is done whole or, with an error, not at all. */
+  /** Takes one message. Its operation is done completely or, with an error, not at all. */
   take(text: string): Readonly<Record<string, string>> {
     const message: ClientOperation = JSON.parse(text);
     const id = message.id === undefined ? {} : { id: message.id };
@@ -78,14 +78,17 @@ export class StreamSubscription {
   }
 }
 
-/** What the server learns of a trace at an instant (epoch ms). It never learns that a trace has left the database. */
+/** The server's news about a trace at an instant (epoch ms). It never learns that a trace has left the database. */
 export interface StreamStep {
   readonly kind: 'emulated' | 'executed' | 'classified' | 'invalidated';
   readonly trace: Trace;
   readonly at: number;
 }
 
-/** How long before an invalidated trace leaves the answers its event is sent, ms: 0 to 10 000 at the real server. */
+/**
+ * The time between the event of an invalidated trace and its disappearance from answers, ms: 0 to 10 000 at the real
+ * server.
+ */
 const INVALIDATION_LEAD_MS = 400;
 
 const EVERY_TYPE = expandActionTypes(['latest']);
@@ -108,13 +111,13 @@ export function stepsBetween(trace: Trace, from: number, to: number, faults: Str
   ].filter(({ at }) => from < at && at <= Math.min(to, goneAt));
 }
 
-/** An event as it goes out, with further members. */
+/** A sent event, with further members. */
 export interface SentEvent {
   readonly type: string;
   readonly finality: SimulatedFinality;
 }
 
-/** The events of a step for one subscription, `trace_invalidated` apart. */
+/** The events of a step for one subscription, except `trace_invalidated`. */
 export function eventsOf({ kind, trace, at }: StreamStep, to: StreamSubscription, dialect: Dialect): SentEvent[] {
   const known = knownTransactions(trace, at);
   const finality = leastFinality(known, at);

@@ -15,7 +15,7 @@ const EVENTS_PATH = '/api/streaming/v2/sse';
 /** A client, by WebSocket or by server-sent events. */
 type StreamingConnection = WebSocketConnection | EventSourceConnection;
 
-/** How often it looks whether the chain got on: events come so much after it, and never before the data. */
+/** The interval at which it looks for progress of the chain: events come this much after the data, and never before. */
 const LOOK_EVERY_MS = 3;
 
 function isAt(path: string, { url = '' }: Pick<IncomingMessage, 'url'>): boolean {
@@ -24,15 +24,15 @@ function isAt(path: string, { url = '' }: Pick<IncomingMessage, 'url'>): boolean
 
 /** What the Streaming API is made from. */
 export interface StreamingOptions {
-  /** The chain as far as it got by now. */
+  /** The chain up to now. */
   readonly chain: () => Chain;
   readonly dialect: Dialect;
 }
 
-/** The Streaming API v2, which says what the real server says: no replay, no sequence numbers, no pings of its own. */
+/** The Streaming API v2 with the behaviour of the real server: no replay, no sequence numbers, no pings of its own. */
 export class Streaming {
   readonly faults = new StreamFaults();
-  /** Every message of every client, as it came. */
+  /** Every message of every client, unchanged. */
   readonly messages: string[] = [];
   /** The requests of all clients, handshakes included. */
   readonly requests: Pick<IncomingMessage, 'url' | 'headers'>[] = [];
@@ -66,7 +66,7 @@ export class Streaming {
     else socket.end(`HTTP/1.1 ${isRefused ? '401 Unauthorized' : '404 Not Found'}\r\nContent-Length: 0\r\n\r\n`);
   }
 
-  /** Answers a request that is no handshake; `false` for one that is not for the Streaming API. */
+  /** Answers a request that is not a handshake; `false` for one outside of the Streaming API. */
   answer({ url, method, headers }: IncomingMessage, body: Buffer, response: ServerResponse): boolean {
     const { refusesConnections, apiKey } = this.faults;
     const isEvents = method === 'POST' && isAt(EVENTS_PATH, { url });
@@ -88,7 +88,7 @@ export class Streaming {
     for (const socket of this.#subscriptions.keys()) socket.send(text);
   }
 
-  /** Sends so many events at once that name an account: of traces that nobody has asked for. */
+  /** Sends this many events at once that name an account: of traces without subscribers. */
   flood(account: string, count: number): void {
     for (let n = 0; n < count; n++) {
       const hash = Buffer.alloc(32, n % 251).toString('base64');
@@ -138,7 +138,7 @@ export class Streaming {
     if (this.#subscriptions.size === 0) clearInterval(this.#looking);
   }
 
-  /** Publishes what the chain got on by since the last look. */
+  /** Publishes the progress of the chain since the last look. */
   #look(): void {
     if (this.faults.stalled) return;
     const chain = this.#options.chain();

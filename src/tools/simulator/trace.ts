@@ -2,22 +2,25 @@ import type { Account, Accounts } from './accounts.ts';
 import type { BlockClock, BlockId } from './blocks.ts';
 import { digest, type SeededRandom } from './seeded-random.ts';
 
-/** How sure a transaction can be, in the indexer's own words, the least sure first. */
+/** The finality of a transaction, in the indexer's own words, the least final first. */
 export const FINALITIES = ['pending', 'confirmed', 'finalized'] as const;
 
-/** How sure a transaction is. */
+/** The finality of a transaction. */
 export type SimulatedFinality = (typeof FINALITIES)[number];
 
 /** One transaction, with every instant of its life. All instants are epoch ms; `Infinity` means never. */
 export interface Transaction {
   readonly hash: string;
   readonly account: Account;
-  /** Canonical hash of the message that set it off; undefined for the masterchain's own tick-tock transactions. */
+  /** Canonical hash of the message that caused it; `undefined` for the masterchain's own tick-tock transactions. */
   readonly messageHash: string | undefined;
-  /** Undefined for the first of a trace, which an external message set off. */
+  /** `undefined` for the first of a trace, which an external message caused. */
   readonly parent: Transaction | undefined;
   readonly children: readonly Transaction[];
-  /** The account's transaction before it. Set when the chain reaches its block: undefined before, and for the first one. */
+  /**
+   * The account's previous transaction. Set when the chain reaches its block: `undefined` before, and for the first
+   * one.
+   */
   previous?: { readonly hash: string; readonly lt: number };
   /** The masterchain block that commits it. */
   readonly seqno: number;
@@ -40,7 +43,7 @@ export interface BlockSet {
   readonly transactions: readonly Transaction[];
 }
 
-/** The transactions that one external message sets off. */
+/** The transactions that one external message causes. */
 export interface Trace {
   /** Hash of the first transaction. */
   readonly id: string;
@@ -52,22 +55,22 @@ export interface Trace {
   readonly goneAt: number;
   /** An invalidated trace is emulated and then gone; no masterchain block ever commits it. */
   readonly invalidated: boolean;
-  /** How long after each change of its transactions its actions follow, ms. */
+  /** The time after each change of its transactions until its actions follow, ms. */
   readonly classifierDelayMs: number;
 }
 
-/** The external message and options that a trace is drawn from. */
+/** The external message and options from which a trace is drawn. */
 export interface TraceSeed extends Pick<Trace, 'externalHash' | 'invalidated' | 'classifierDelayMs'> {
   readonly sender: Account;
   readonly sentAt: number;
-  /** How likely (0..1) one part of the tree executes seconds after the rest. */
+  /** The probability (0..1) that one part of the tree executes seconds after the rest. */
   readonly delayedShare: number;
 }
 
 /** The parent (by its place) of each transaction after the first. */
 function parentsOf(random: SeededRandom): readonly number[] {
   const drawn = random.next();
-  // An external message that starts nothing, a transfer, and a jetton transfer with its notification and excesses.
+  // An external message without effects, a transfer, and a jetton transfer with its notification and excesses.
   if (drawn < 0.08) return [];
   if (drawn < 0.3) return [0];
   if (drawn < 0.6) return [0, 1, 2, 2];
@@ -81,12 +84,12 @@ function receiver(place: number, size: number, accounts: Accounts, random: Seede
   return random.pick(random.chance(0.6) ? accounts.jettonWallets : accounts.contracts);
 }
 
-/** The logical time of the n-th thing that happens in a masterchain block: `n` below a million. */
+/** The logical time of the n-th event in a masterchain block: `n` below a million. */
 export function logicalTime(seqno: number, n: number): number {
   return seqno * 1_000_000 + n;
 }
 
-/** A transaction that sets nothing off, in a masterchain block of that clock: the n-th thing that happens there. */
+/** A transaction without effects, in a masterchain block of this clock: the n-th event there. */
 export function loneTransaction(
   { hash, account, messageHash }: Pick<Transaction, 'hash' | 'account' | 'messageHash'>,
   { clock, seqno, n }: { readonly clock: BlockClock; readonly seqno: number; readonly n: number },
@@ -107,7 +110,7 @@ export function loneTransaction(
   };
 }
 
-/** Draws the whole life of a trace beforehand: who takes part, in which blocks, and when each of it becomes known. */
+/** Draws the whole life of a trace in advance: its accounts, its blocks, and the time when each part becomes known. */
 export function planTrace(seed: TraceSeed, clock: BlockClock, accounts: Accounts, random: SeededRandom): Trace {
   const { externalHash, invalidated, classifierDelayMs } = seed;
   const { blockMs } = clock;
@@ -156,14 +159,14 @@ export function planTrace(seed: TraceSeed, clock: BlockClock, accounts: Accounts
   };
 }
 
-/** How sure a transaction is at an instant (epoch ms); undefined before it is known at all. */
+/** The finality of a transaction at an instant (epoch ms); `undefined` before it is known at all. */
 export function finalityAt(transaction: Transaction, instant: number): SimulatedFinality | undefined {
   if (instant >= transaction.finalizedAt) return 'finalized';
   if (instant >= transaction.confirmedAt) return 'confirmed';
   return instant >= transaction.emulatedAt ? 'pending' : undefined;
 }
 
-/** How sure the least sure of these is at an instant (epoch ms). */
+/** The lowest finality of these transactions at an instant (epoch ms). */
 export function leastFinality(transactions: readonly Transaction[], instant: number): SimulatedFinality {
   const least = Math.min(...transactions.map((it) => FINALITIES.indexOf(finalityAt(it, instant) ?? 'pending')));
   return FINALITIES[least] ?? 'pending';
@@ -174,13 +177,15 @@ export function knownTransactions(trace: Trace, instant: number): readonly Trans
   return trace.transactions.filter((transaction) => finalityAt(transaction, instant) !== undefined);
 }
 
-/** Every instant at which something of a trace changes, epoch ms; in no order, some twice, `Infinity` for never. */
+/** Every instant at which a part of a trace changes, epoch ms; in no order, some twice, `Infinity` for never. */
 export function changesOf(trace: Trace): readonly number[] {
   const changes = changesOfTransactions(trace);
   return [trace.goneAt, ...changes, ...changes.map((at) => at + trace.classifierDelayMs)];
 }
 
-/** The instant (epoch ms) that the actions are of which a trace has at another one; undefined before its classification. */
+/**
+ * The instant (epoch ms) of a trace's actions, as they are at another instant; `undefined` before its classification.
+ */
 export function classifiedOf(trace: Trace, instant: number): number | undefined {
   const classified = changesOfTransactions(trace).filter((at) => at + trace.classifierDelayMs <= instant);
   return classified.length === 0 ? undefined : Math.max(...classified);

@@ -51,7 +51,7 @@ export class WebSocketConnection {
       const payload = bytes.subarray(start, start + size).map((byte, at) => byte ^ (bytes[maskAt + (at % 4)] ?? 0));
       const opcode = bytes.readUInt8(0) & 0x0f;
       if (opcode === OPCODES.text) this.onMessage(Buffer.from(payload).toString());
-      // Without a close frame of its own, so the client sees 1006. What was sent before arrives.
+      // Without its own close frame, so the client sees 1006. Earlier data arrives.
       if (opcode === OPCODES.close) this.#socket.end();
     }
   }

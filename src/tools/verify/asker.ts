@@ -5,7 +5,7 @@ import { systemNames } from '../../names/names.ts';
 import { reasonOf } from '../../reason-of.ts';
 import type { UpstreamTraffic } from './upstream-traffic.ts';
 
-/** Longer than any request may take: asking the indexer for its newest block can take 40 s. */
+/** Longer than any request may take: a head poll can take 40 s. */
 const TIMEOUT_MS = 60_000;
 
 const MOST_ATTEMPTS = 4;
@@ -20,16 +20,16 @@ export interface Answered {
   readonly bytes: Buffer;
   /** The parsed body; `undefined` if it is not JSON. */
   readonly body: unknown;
-  /** The number of requests to the indexer for answers that were made meanwhile. */
+  /** The number of requests to the indexer for answers during this one. */
   readonly upstreamRequests: number;
 }
 
-/** There was no answer, or none as an indexer gives it. */
+/** There was no answer, or none in an indexer's form. */
 export class UnreachableError extends Error {
   override readonly name = 'UnreachableError';
 }
 
-/** What is asked, and how. */
+/** The server, and the way to send requests to it. */
 export interface AskerOptions {
   /** The server's address, without `/api/v3`. */
   readonly baseUrl: string;
@@ -37,7 +37,7 @@ export interface AskerOptions {
   readonly traffic: UpstreamTraffic;
 }
 
-/** Asks one server, toncache or the indexer itself, never faster than the indexer may be asked. */
+/** Sends requests to one server, toncache or the indexer itself, never faster than the indexer allows. */
 export class Asker {
   readonly #options: AskerOptions;
   readonly #dispatcher = new Agent({ connect: connectorBy(systemNames(), TIMEOUT_MS) });
@@ -46,7 +46,10 @@ export class Asker {
     this.#options = options;
   }
 
-  /** Asks when the rate allows it, up to four times while it gets 429 or 503. Throws an {@link UnreachableError}. */
+  /**
+   * Sends a request when the rate allows it, up to four times while it gets 429 or 503. Throws an {@link
+   * UnreachableError}.
+   */
   async ask(target: string): Promise<Answered> {
     const { traffic } = this.#options;
     for (let attempt = 1; ; attempt++) {
@@ -59,7 +62,7 @@ export class Asker {
     }
   }
 
-  /** Asks for several targets at once, which should cost one request to the indexer at most in all. */
+  /** Requests several targets at the same time, which should cost at most one request to the indexer in all. */
   async askAtOnce(targets: readonly string[]): Promise<readonly Answered[]> {
     await this.#options.traffic.slot();
     return await Promise.all(targets.map((target) => this.#send(target)));
@@ -71,7 +74,7 @@ export class Asker {
     try {
       // Not `fetch`, which refuses some ports.
       const response = await request(`${baseUrl}/api/v3/${target}`, {
-        // Encodings differ in length and tag, and the one that is sent depends on earlier requests.
+        // Encodings differ in length and tag, and the choice depends on earlier requests.
         headers: { 'Accept-Encoding': 'identity', ...sent },
         signal: AbortSignal.timeout(TIMEOUT_MS),
         dispatcher: this.#dispatcher,

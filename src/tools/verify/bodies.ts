@@ -1,17 +1,17 @@
 import { isObject } from '../../json-object.ts';
 
-/** What a body lists. */
+/** The rows in a body. */
 export interface FoundRows {
-  /** Which list it is. */
+  /** The name of the list. */
   readonly name: string;
   readonly rows: readonly unknown[];
   readonly problems: readonly string[];
 }
 
-/** Finds the rows in a body, with what is wrong with them. Where there are none that could be read, that is a problem. */
+/** Finds the rows in a body, with their problems. A body without readable rows is a problem. */
 export type RowsIn = (body: unknown) => FoundRows;
 
-/** Finds the rows of the first of these lists that a body has. A list of no rows may be `null`. */
+/** Finds the rows of the first of these lists in a body. An empty list may be `null`. */
 export function listed(...lists: readonly string[]): RowsIn {
   return (body) => {
     const name = lists.find((list) => isObject(body) && list in body) ?? lists.join(' or ');
@@ -22,7 +22,7 @@ export function listed(...lists: readonly string[]): RowsIn {
   };
 }
 
-/** What is wrong with a body that must be the indexer's form of an error. */
+/** The problems of a body that must be an error in the indexer's form. */
 export function errorBodyProblems(body: unknown): readonly string[] {
   const isError = isObject(body) && typeof body['error'] === 'string' && body['error'] !== '';
   return isError ? [] : ['the body is not {"error":"..."}'];
@@ -31,12 +31,12 @@ export function errorBodyProblems(body: unknown): readonly string[] {
 /** Members that can change even in a final answer: names and interfaces of accounts. */
 const MUTABLE: readonly string[] = ['address_book', 'metadata'];
 
-/** Whether two answers agree in everything that must not change. */
+/** True if two answers agree in everything that must not change. */
 export function isUnchanged(before: unknown, after: unknown): boolean {
   return settledPart(before).join('\n') === settledPart(after).join('\n');
 }
 
-/** Whether a later answer still holds everything that must not change; it may hold more. */
+/** True if a later answer still contains everything that must not change; it may contain more. */
 export function hasOnlyGrown(before: unknown, after: unknown): boolean {
   return new Set(settledPart(before)).isSubsetOf(new Set(settledPart(after)));
 }

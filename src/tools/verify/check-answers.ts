@@ -7,8 +7,8 @@ import { examine, type Run, unkeepable } from './examine.ts';
 import type { VerifiedOperation } from './operation.ts';
 
 /**
- * Checks that bad parameters are refused by name, without asking the indexer, and that the indexer refuses them too: with
- * 422, or with 501 where they only mean that a further operation is not cached so.
+ * Checks that bad parameters are refused by name, without a request to the indexer, and that the indexer refuses them
+ * too: with 422, or with 501 if they only mean that this form of a further operation is not cached.
  */
 export async function checkBadInput({ toncache, indexer, report }: Run, operation: VerifiedOperation): Promise<void> {
   const refusal = OPERATIONS.get(operation.name)?.isFurther === true ? 501 : 422;
@@ -25,7 +25,7 @@ export async function checkBadInput({ toncache, indexer, report }: Run, operatio
   }
 }
 
-/** Checks that what does not exist is absent, and that clients must not keep the answer. */
+/** Checks that missing data is absent, and that clients must not keep the answer. */
 export async function checkUnknown(run: Run, { name, rowsIn, unknown }: VerifiedOperation): Promise<void> {
   if (unknown === undefined) return;
   await examine(run, {
@@ -40,7 +40,7 @@ export async function checkUnknown(run: Run, { name, rowsIn, unknown }: Verified
   });
 }
 
-/** Asks for a final answer again: it must be the same bytes, from the cache. Any other may cost a request. */
+/** Requests a final answer again: it must have the same bytes, from the cache. Any other may cost a request. */
 export async function checkRepeat(run: Run, first: Answered, respelled = first.target): Promise<void> {
   if (first.status !== 200 || promiseOf(first.headers) !== 'final') return;
   const again = await run.toncache.ask(respelled);

@@ -3,7 +3,9 @@ import { hasOnlyGrown, isUnchanged } from './bodies.ts';
 import { promiseOf } from './cache-headers.ts';
 import type { Run } from './examine.ts';
 
-/** Checks by the indexer's own answers that final answers have not changed, and that growing ones have lost no row. */
+/**
+ * Checks with the indexer's own answers that final answers have not changed, and that growing ones have lost no row.
+ */
 export async function checkPromises({ indexer, given, report }: Run): Promise<void> {
   for (const before of given) {
     const promise = promiseOf(before.headers);

@@ -2,10 +2,10 @@ import { hashSpellings } from '../simulator/spellings.ts';
 import { excuseFor, inspect, type Run } from './examine.ts';
 import type { VerifiedOperation } from './operation.ts';
 
-/** The most answers of one set that are reported as wrong. */
+/** The maximum number of answers of one set that are reported as wrong. */
 const MOST_REPORTED = 5;
 
-/** The queries that name a hash by a parameter, in all its spellings. */
+/** The queries with a hash in a parameter, in all its spellings. */
 export function hashQueries(parameter: string, hash: Buffer): string[] {
   const { base64, ...others } = hashSpellings(hash);
   const encoded = encodeURIComponent(base64);
@@ -19,7 +19,7 @@ function capitalized(word: string): string {
   return word.slice(0, 1).toUpperCase() + word.slice(1);
 }
 
-/** Checks that queries which mean the same give one answer, and cost one request to the indexer. */
+/** Checks that queries with the same meaning give one answer, and cost one request to the indexer. */
 export async function checkSet(
   run: Run,
   { name, rowsIn }: VerifiedOperation,

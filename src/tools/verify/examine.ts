@@ -3,20 +3,20 @@ import { errorBodyProblems, type RowsIn } from './bodies.ts';
 import { keptSeconds } from './cache-headers.ts';
 import type { FindingReport } from './report.ts';
 
-/** What every check works with. */
+/** The context of every check. */
 export interface Run {
   readonly toncache: Asker;
   readonly indexer: Asker;
   readonly report: FindingReport;
-  /** Toncache's answers, to be compared with the indexer's own when it has had time to change them. */
+  /** Toncache's answers, to be compared with the indexer's own after a time for changes. */
   readonly given: Answered[];
   /** Requests to the indexer a second. */
   readonly rate: number;
-  /** How many blocks, transactions and accounts are asked for. */
+  /** The number of requested blocks, transactions and accounts. */
   readonly samples: number;
 }
 
-/** One request, and what its answer must be. */
+/** One request, with the conditions for its answer. */
 export interface Examination {
   readonly check: string;
   readonly rowsIn: RowsIn;
@@ -27,7 +27,7 @@ export interface Examination {
   readonly problemsOf: (answered: Answered, rowCount: number) => readonly string[];
 }
 
-/** Asks toncache, inspects the answer, reports it, and remembers it. */
+/** Sends a request to toncache, inspects the answer, reports it, and remembers it. */
 export async function examine(run: Run, question: Examination): Promise<Answered> {
   const { check, rowsIn, target, statuses, problemsOf } = question;
   const answered = await run.toncache.ask(target);
@@ -43,7 +43,7 @@ export async function examine(run: Run, question: Examination): Promise<Answered
   return answered;
 }
 
-/** What is wrong with status, headers and shape of an answer to an operation, and what it holds, in a few words. */
+/** The problems in status, headers and form of an answer to an operation, and its contents in a few words. */
 export function inspect(rowsIn: RowsIn, answer: Answered, statuses: readonly number[]) {
   const { status, headers, body, bytes } = answer;
   if (!statuses.includes(status)) {

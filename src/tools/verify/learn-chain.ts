@@ -2,22 +2,22 @@ import { isObject } from '../../json-object.ts';
 import { type Asker, UnreachableError } from './asker.ts';
 import { listed } from './bodies.ts';
 
-/** The members of a transaction that are used to ask, in canonical form. */
+/** The members of a transaction for requests, in canonical form. */
 export interface SampledTransaction {
   readonly hash: string;
   readonly account: string;
-  /** Of the message that it received; `undefined` where the chain itself began it. */
+  /** Of the received message; `undefined` if the chain itself began the transaction. */
   readonly messageHash: string | undefined;
-  /** Whether another transaction sent the message that started it. */
+  /** True if another transaction sent the message that started it. */
   readonly hasParent: boolean;
-  /** Whether it sent messages to other accounts, which start children. */
+  /** True if it sent messages to other accounts, which start children. */
   readonly hasChildren: boolean;
 }
 
-/** What a run asks for. */
+/** The data for the requests of a run. */
 export interface ChainSample {
   readonly transactions: readonly SampledTransaction[];
-  /** The one that is asked for in all spellings: with a parent, so that there is an answer to compare. */
+  /** The transaction for all spellings: with a parent, so that there is an answer to compare. */
   readonly chosen: SampledTransaction | undefined;
   /** Seqnos of masterchain blocks, the newest first. */
   readonly seqnos: readonly number[];
@@ -28,7 +28,7 @@ const SETTLED_DISTANCE = 7;
 const LONGEST_DISTANCE = 2 ** 20;
 const TRANSACTIONS_PER_BLOCK = 50;
 
-/** The seqnos of the oldest and the newest masterchain block that the indexer has. Throws an {@link UnreachableError}. */
+/** The seqnos of the oldest and the newest masterchain block of the indexer. Throws an {@link UnreachableError}. */
 export async function edges(indexer: Asker): Promise<{ readonly first: number; readonly last: number }> {
   const { status, body } = await indexer.ask('masterchainInfo');
   const [first, last] = ['first', 'last'].map((name) => {
@@ -54,7 +54,7 @@ export async function learnChain(indexer: Asker, samples: number): Promise<Chain
   return { seqnos: [...seqnos], transactions: sampled, chosen };
 }
 
-/** Reads transactions of masterchain blocks, the nearest first, and further and further back until there are enough. */
+/** Reads transactions of masterchain blocks, the nearest first, and further back until there are enough. */
 export async function lookBack(
   indexer: Asker,
   nearest: number,
@@ -69,7 +69,7 @@ export async function lookBack(
   }
 }
 
-/** Transactions of a masterchain block, from the indexer itself; none if it answers with no list. */
+/** Transactions of a masterchain block, from the indexer itself; empty if its answer has no list. */
 async function transactionsOf(indexer: Asker, seqno: number): Promise<SampledTransaction[]> {
   const target = `transactionsByMasterchainBlock?seqno=${seqno}&limit=${TRANSACTIONS_PER_BLOCK}`;
   const { rows } = listed('transactions')((await indexer.ask(target)).body);

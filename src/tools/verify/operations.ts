@@ -12,7 +12,7 @@ import { transactionsByMasterchainBlock } from './operations/transactions-by-mas
 import { transactionsByMessage } from './operations/transactions-by-message.ts';
 import { walletInformation } from './operations/wallet-information.ts';
 
-/** The operations that toncache caches, in the order in which they are asked. */
+/** The operations that toncache caches, in the order of their checks. */
 const BY_NAME: Readonly<Record<OperationName, VerifiedOperation>> = {
   masterchainBlockShards,
   adjacentTransactions,
@@ -27,5 +27,4 @@ const BY_NAME: Readonly<Record<OperationName, VerifiedOperation>> = {
   walletInformation,
 };
 
-/** All of them. */
 export const VERIFIED: readonly VerifiedOperation[] = Object.values(BY_NAME);

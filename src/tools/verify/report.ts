@@ -8,7 +8,10 @@ export interface Finding {
   readonly unclear?: boolean;
 }
 
-/** How many checks came to each result. `unclear`: the indexer gave no answer to compare with, or had nothing to ask for. */
+/**
+ * The number of checks with each result. `unclear`: the indexer gave no answer to compare with, or had no data to
+ * request.
+ */
 export type FindingCounts = Record<'ok' | 'unclear' | 'violation', number>;
 
 const CHECK_WIDTH = 22;
@@ -30,7 +33,7 @@ export class FindingReport {
     this.#line('-'.repeat(CHECK_WIDTH), '-'.repeat(ASKED_WIDTH), '-'.repeat(RESULT_WIDTH), '-'.repeat(20));
   }
 
-  /** Prints and counts a finding. A violation is shown in full, so that it can be asked for again by hand. */
+  /** Prints and counts a finding. A violation is shown completely, so that it can be requested again by hand. */
   add({ check, asked, problems, detail, unclear = false }: Finding): void {
     const result = problems.length > 0 ? 'violation' : unclear ? 'unclear' : 'ok';
     this.#counts[result]++;

@@ -4,10 +4,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 /** The channel on which undici, ours and the one in Node's `fetch`, announces every request that it makes. */
 const REQUEST_CHANNEL = 'undici:request:create';
 
-/** Counts and paces all requests to the indexer that leave this process: no check relies on what the proxy reports. */
+/** Counts and paces all requests to the indexer from this process: no check relies on the proxy's reports. */
 export class UpstreamTraffic {
   count = 0;
-  /** Those among them that can be for an answer: toncache asks for the head of the chain by itself. */
+  /** The requests among them that can be for an answer, without toncache's own head polls. */
   answersCount = 0;
   readonly #origin: string;
   readonly #intervalMs: number;
@@ -29,7 +29,7 @@ export class UpstreamTraffic {
     }
   }
 
-  /** Sends nothing for so long, because the indexer asked for a pause. */
+  /** Sends nothing for this long, because the indexer asked for a pause. */
   pause(ms: number): void {
     this.#freeAt = Math.max(this.#freeAt, performance.now() + ms);
   }
@@ -39,7 +39,7 @@ export class UpstreamTraffic {
   }
 
   readonly #onRequest = (message: unknown): void => {
-    // The cast: what undici documents for this channel, whose messages have no types.
+    // The cast: undici documents this form for this channel, whose messages have no types.
     const { origin, path } = (message as { readonly request: { readonly origin: string; readonly path: string } })
       .request;
     if (origin !== this.#origin) return;

@@ -12,22 +12,22 @@ import { UpstreamTraffic } from './upstream-traffic.ts';
 
 /** How a run is made. */
 export interface VerifyOptions {
-  /** The indexer's address as it was given, not validated. */
+  /** The indexer's address in its original form, not validated. */
   readonly url: string;
   readonly apiKey: string | undefined;
   readonly rate: number;
-  /** How many blocks, transactions and accounts are asked for. */
+  /** The number of requested blocks, transactions and accounts. */
   readonly samples: number;
-  /** Where the findings go. */
+  /** The destination of the findings. */
   readonly stdout: { write(text: string): unknown };
-  /** Where the proxy's warnings go. */
+  /** The destination of the proxy's warnings. */
   readonly stderr: { write(text: string): unknown };
 }
 
 /** Longer than in service: a slow answer is not a wrong one. */
 const UPSTREAM_TIMEOUT = '30s';
 
-/** Those that are off by default are checked too. */
+/** Operations that are off by default are checked too. */
 const CACHE_OPERATIONS = 'all';
 
 /** Checks an indexer through toncache in this process. Throws an `UnreachableError` or a `SettingsError`. */

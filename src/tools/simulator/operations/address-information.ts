@@ -3,7 +3,7 @@ import type { SimulatedOperation } from '../operation.ts';
 import type { SimulatorQuestion } from '../question.ts';
 import { digest } from '../seeded-random.ts';
 
-/** The state of an account, with its code and data; of an unknown one `uninit`. */
+/** The state of an account, with its code and data; `uninit` for an unknown one. */
 function answer(question: SimulatorQuestion): object {
   const latest = latestOf(question);
   const cell = (part: string) => (latest === undefined ? null : `te6cckEBAgEA${digest(latest.hash, part)}`);

@@ -7,7 +7,7 @@ function answer(question: SimulatorQuestion): object {
   const { chain, databaseAt } = question;
   const hash = question.hash('hash');
   if (hash === undefined) throw new IndexerRefusal(question.traits.noHashStatus, 'adjacent transactions not found');
-  // The indexer reads every other word as both, as if none were given.
+  // The indexer reads every other word as both, like no word.
   const direction = question.scalar('direction');
   const parent = direction === 'out' ? undefined : chain.parent(hash, databaseAt);
   const children =
@@ -16,7 +16,7 @@ function answer(question: SimulatorQuestion): object {
   return renderTransactions(question.selectSome(adjacent, 'adjacent transactions'), question);
 }
 
-/** The commits of the transaction itself, of its parent and of its children, and the emulation of these. */
+/** The commits of the transaction itself, of its parent and of its children, and the emulation of the children. */
 function changes(question: SimulatorQuestion): readonly number[] {
   const transaction = question.chain.transaction(question.hash('hash') ?? '');
   if (transaction === undefined) return [];

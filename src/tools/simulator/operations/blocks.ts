@@ -5,7 +5,7 @@ import { IndexerRefusal } from '../query.ts';
 import type { SimulatorQuestion } from '../question.ts';
 import { hashesOfBlock, renderBlock } from '../render-transaction.ts';
 
-/** The masterchain seqnos of the block sets in which the blocks that are asked for can be, the newest first. */
+/** The masterchain seqnos of the block sets that may contain the requested blocks, the newest first. */
 function seqnosFor(question: SimulatorQuestion): readonly number[] {
   const seqno = question.integer('mc_seqno');
   if (seqno !== undefined) return [seqno];
@@ -32,7 +32,7 @@ function seqnosByHash(chain: Chain): ReadonlyMap<string, number> {
   return known;
 }
 
-/** The number that the indexer reads in a shard: hex, or a decimal number that is no hex or has 17 digits or more. */
+/** The number that the indexer reads in a shard: hex, or a decimal number that is not hex or has 17 digits or more. */
 function shardOf(text: string): bigint {
   const hex = /^(?:0x)?([0-9a-f]{1,16})$/i.exec(text)?.[1];
   if (hex !== undefined) return BigInt(`0x${hex}`);
@@ -54,12 +54,12 @@ function isAsked(block: BlockId, question: SimulatorQuestion): boolean {
   return conditions.every(([asked, actual]) => asked === undefined || asked === actual);
 }
 
-/** Blocks by all of the filters that are given, of all that there are; an empty list where there are none. */
+/** The blocks that match all given filters; may be empty. */
 function answer(question: SimulatorQuestion): object {
   const [from, to] = question.page();
   const sort = question.sort();
   const blockSets = seqnosFor(question).flatMap((seqno) => question.chain.block(seqno, question.databaseAt) ?? []);
-  // With `sort` both versions order by a time that all blocks of a set have; 1.3 goes on by the name of the block.
+  // With `sort` both versions order by a time that all blocks of a set share; 1.3 continues by the name of the block.
   const isReversed = sort === 'asc' && question.dialect !== '1.2';
   const ordered = sort === 'asc' ? blockSets.toReversed() : blockSets;
   const found = ordered.flatMap((blockSet) => {

@@ -3,7 +3,7 @@ import { IndexerRefusal, readWrappedInt32 } from '../query.ts';
 import type { SimulatorQuestion } from '../question.ts';
 import { renderBlock, renderTransactions } from '../render-transaction.ts';
 
-/** The masterchain block and its shard blocks, or in the specification's shape its transactions. */
+/** The masterchain block and its shard blocks, or in the specification's form its transactions. */
 function answer(question: SimulatorQuestion): object {
   const { traits, query } = question;
   const seqno =

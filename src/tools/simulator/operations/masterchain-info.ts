@@ -21,7 +21,7 @@ function answer(question: SimulatorQuestion): object {
   return { last: blockOf(newest), first: blockOf(floor) };
 }
 
-/** Each commit is a new head; those of the last minutes are enough, also where the database falls back by 500 blocks. */
+/** Each commit is a new head; those of the last minutes are enough, even if the database falls back by 500 blocks. */
 function changes({ chain }: SimulatorQuestion): readonly number[] {
   const { headSeqno } = chain;
   const first = Math.max(chain.floorSeqno(), headSeqno - BLOCKS_BACK);

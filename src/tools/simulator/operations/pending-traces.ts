@@ -6,7 +6,7 @@ import { expandActionTypes, renderTrace } from '../render-trace.ts';
 import { accountsIn, renderAddressBook, renderMetadata } from '../render-transaction.ts';
 import { changesOf, knownTransactions, type Trace } from '../trace.ts';
 
-/** Those of the account or, where none is given, of the external messages; in the chain's order. */
+/** The traces of the account or, without one, of the external messages; in the chain's order. */
 function askedTraces(question: SimulatorQuestion): readonly Trace[] {
   const { chain, instant, droppedAt } = question;
   const account = question.address('account');
@@ -21,10 +21,10 @@ function answer(question: SimulatorQuestion): object {
   const { dialect, instant, query, traits } = question;
   const asked = askedTraces(question);
   const version = question.header('X-Actions-Version');
-  // An empty header counts as given. No value is split at its commas.
+  // An empty header counts as given. Values are not split at commas.
   const actionTypes = expandActionTypes(version === undefined ? query.values('supported_action_types') : [version]);
   const accounts = accountsIn(asked.flatMap((trace) => knownTransactions(trace, instant)));
-  // The book and the metadata are read from the database, which is asked only where there are accounts to look up.
+  // The book and the metadata come from the database, which is only read if there are accounts to look up.
   const rendered = (flag: string, render: (accounts: readonly Account[]) => object) =>
     question.flag(flag) || accounts.length === 0 ? {} : render(question.selectAll(accounts));
   const traces = asked.map((trace) => renderTrace(trace, instant, actionTypes, dialect));
@@ -35,7 +35,7 @@ function answer(question: SimulatorQuestion): object {
   };
 }
 
-/** Those that an answer can list at one time or another. */
+/** The traces that an answer can contain at any time. */
 function tracesFor(question: SimulatorQuestion): readonly Trace[] {
   const { chain } = question;
   const address = question.address('account');

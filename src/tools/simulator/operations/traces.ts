@@ -9,8 +9,8 @@ import type { Trace, Transaction } from '../trace.ts';
 const FILTERS = ['account', 'trace_id', 'tx_hash', 'msg_hash'] as const;
 
 /**
- * The transactions that the question names, by one of the filters, if the database has them; those of all recent traces where
- * it names none. A trace is found by a transaction or a message of its own only once the round of that is committed.
+ * The transactions that match the question's filter, if the database has them; without a filter those of all recent
+ * traces. A trace is found by one of its transactions or messages only after the commit of its round.
  */
 function named(question: SimulatorQuestion): readonly Transaction[] {
   const { chain, databaseAt, query } = question;
@@ -31,7 +31,7 @@ function named(question: SimulatorQuestion): readonly Transaction[] {
   return name === 'tx_hash' ? found : found.filter(({ parent }) => parent === undefined);
 }
 
-/** A message is part of the trace of its sender too, which is that of its receiver. */
+/** A message also belongs to the trace of its sender, which is that of its receiver. */
 function withParent(transaction: Transaction): readonly Transaction[] {
   return transaction.parent === undefined ? [transaction] : [transaction, transaction.parent];
 }
@@ -42,8 +42,8 @@ function tracesOf(question: SimulatorQuestion): readonly Trace[] {
 }
 
 /**
- * A trace is written with the round that ends it, whether or not the rounds before it are there; with its first one, where
- * the chain lists what is under way.
+ * A trace is written with the round that ends it, even if earlier rounds are missing; with its first round if the chain
+ * lists pending ones.
  */
 function committedIn({ transactions }: Trace, { chain, databaseAt }: SimulatorQuestion): readonly Transaction[] {
   const committed = transactions.filter(({ hash }) => chain.transaction(hash, databaseAt) !== undefined);
@@ -51,7 +51,7 @@ function committedIn({ transactions }: Trace, { chain, databaseAt }: SimulatorQu
   return chain.listsUnderWay || committed.some(({ seqno }) => seqno === last) ? committed : [];
 }
 
-/** By one of those that the trace has. */
+/** By one of the transactions of the trace. */
 function actionsOf(trace: Trace, question: SimulatorQuestion): readonly object[] | undefined {
   const { query, databaseAt, chain } = question;
   if (!question.decodedFlag('include_actions')) return undefined;

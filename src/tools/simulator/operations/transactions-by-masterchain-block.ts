@@ -8,7 +8,7 @@ function seqnoOf(question: SimulatorQuestion): number {
   return traits.seqno === 'byItself' ? readWrappedInt32(query.first('seqno') ?? '') : (question.integer('seqno') ?? 0);
 }
 
-/** A page of the transactions of a block by their logical times, the newest first unless `sort` says otherwise. */
+/** A page of the transactions of a block by their logical times, the newest first by default. */
 function answer(question: SimulatorQuestion): object {
   const page = question.page();
   const sort = question.sort();

@@ -4,7 +4,7 @@ import type { SimulatorQuestion } from '../question.ts';
 import { renderTransactions } from '../render-transaction.ts';
 import type { Transaction } from '../trace.ts';
 
-/** Transactions by their hashes, of accounts, of a masterchain block, or the newest; joined with the bounds that are given. */
+/** Transactions by their hashes, of accounts, of a masterchain block, or the newest; within the given bounds. */
 function answer(question: SimulatorQuestion): object {
   const rows = found(question).filter((row) => isWithinBounds(row, question));
   return renderTransactions(question.sortedPage(question.selectAll(rows)), question);
@@ -26,7 +26,7 @@ function found(question: SimulatorQuestion): readonly Transaction[] {
   return blockSet.transactions.toReversed();
 }
 
-/** Each bound is included. */
+/** Each bound is inclusive. */
 function isWithinBounds({ lt, now }: Transaction, question: SimulatorQuestion): boolean {
   const within = (value: number, name: 'lt' | 'utime') =>
     value >= (question.unsigned(`start_${name}`) ?? 0) &&
@@ -34,7 +34,7 @@ function isWithinBounds({ lt, now }: Transaction, question: SimulatorQuestion): 
   return within(lt, 'lt') && within(now, 'utime');
 }
 
-/** The commits of the transactions that are named, and of all those of the accounts. */
+/** The commits of the named transactions, and of all those of the accounts. */
 function changes(question: SimulatorQuestion): readonly number[] {
   const { chain } = question;
   const named = question.hashes('hash').map((hash) => chain.transaction(hash)?.seqno ?? -1);

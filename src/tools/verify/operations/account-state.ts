@@ -6,13 +6,13 @@ import { checkSet } from '../check-spellings.ts';
 import { examine, unkeepable } from '../examine.ts';
 import type { VerifiedOperation } from '../operation.ts';
 
-/** The state of an account lists nothing, and is one row here. */
+/** The state of an account has no rows, and counts as one row here. */
 const stateIn: RowsIn = (body) => {
   const isState = isObject(body) && typeof body['balance'] === 'string';
   return { name: 'state', rows: isState ? [body] : [], problems: isState ? [] : ['there is no balance'] };
 };
 
-/** All that is asked of an operation that answers with the state of an account: in all spellings, and of busy accounts. */
+/** The checks of an operation that answers with the state of an account: in all spellings, and of busy accounts. */
 export function stateOperation(name: OperationName, statuses: readonly number[]): VerifiedOperation {
   const operation: VerifiedOperation = {
     name,

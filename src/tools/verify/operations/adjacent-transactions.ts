@@ -20,7 +20,10 @@ async function check(run: Run, sample: ChainSample): Promise<void> {
   await checkAdjacent(run, sample);
 }
 
-/** Checks that other spellings mean the same to the indexer as the canonical one, the only one that toncache sends. */
+/**
+ * Checks that other spellings mean the same to the indexer as the canonical one, which is the only one that toncache
+ * sends.
+ */
 async function checkIndexerAgrees(run: Run, hash: Buffer): Promise<void> {
   const { base64, hex, base64url } = hashSpellings(hash);
   const target = (spelling: string) => `adjacentTransactions?direction=in&hash=${encodeURIComponent(spelling)}`;
@@ -46,7 +49,7 @@ async function checkAdjacent(run: Run, { transactions }: ChainSample): Promise<v
         rowsIn,
         target: `adjacentTransactions?hash=${encodeURIComponent(hash)}${query}`,
         statuses: [200, 404],
-        // Another child can always come, so clients must not keep a list of children as if it were final.
+        // Another child can always come, so clients must not keep a list of children as final.
         problemsOf: ({ headers }) =>
           direction !== 'in' && promiseOf(headers) === 'final' ? ['children are taken for final'] : [],
       });

@@ -9,7 +9,7 @@ import type { VerifiedOperation } from '../operation.ts';
 
 const rowsIn = listed('blocks');
 
-/** Checks the blocks of masterchain blocks of the past, and one of them by all that identifies it. */
+/** Checks the blocks of past masterchain blocks, and one of them by all its identifiers. */
 async function check(run: Run, { seqnos }: ChainSample): Promise<void> {
   let found: unknown;
   for (const seqno of seqnos) {

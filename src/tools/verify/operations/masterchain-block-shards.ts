@@ -5,18 +5,18 @@ import { examine, inspect, type Run } from '../examine.ts';
 import { type ChainSample, edges } from '../learn-chain.ts';
 import type { VerifiedOperation } from '../operation.ts';
 
-/** How long the chain takes for a masterchain block, in milliseconds. */
+/** The time between masterchain blocks, in milliseconds. */
 const BLOCK_MS = 400;
 
 /** Shorter than the 300 ms for which a 404 is fresh: polls that the cache answers cost the indexer nothing. */
 const POLL_MS = 100;
 
-/** How long a block is waited for once it is due, in milliseconds. */
+/** The longest wait for a block once it is due, in milliseconds. */
 const PATIENCE_MS = 5000;
 
 const rowsIn = listed('blocks', 'transactions');
 
-/** Checks that block sets of the past are answered, and that the indexer is asked for each only once. */
+/** Checks that past block sets are answered, and that each costs only one request to the indexer. */
 async function check(run: Run, { seqnos }: ChainSample): Promise<void> {
   for (const seqno of seqnos) {
     const answered = await examine(run, {
@@ -35,7 +35,7 @@ async function check(run: Run, { seqnos }: ChainSample): Promise<void> {
 
 /** Checks that a block that did not exist yet appears in time, although its absence was cached. */
 async function checkNext({ toncache, indexer, report, given, rate }: Run): Promise<void> {
-  // Beyond those blocks that come while two requests wait for the rate.
+  // More than the blocks that come while two requests wait for the rate.
   const ahead = 10 + Math.ceil(2000 / rate / BLOCK_MS);
   const target = `masterchainBlockShards?seqno=${(await edges(indexer)).last + ahead}`;
   const startedAt = performance.now();

@@ -30,7 +30,7 @@ async function checkSpellings(run: Run, { chosen }: ChainSample): Promise<void> 
   ]);
 }
 
-/** Checks pending traces of accounts that were busy just now: clients must never keep such an answer. */
+/** Checks pending traces of recently busy accounts: clients must never keep such an answer. */
 async function checkPending(run: Run): Promise<void> {
   const { samples } = run;
   const accountsOf = (found: readonly SampledTransaction[]) => [...new Set(found.map(({ account }) => account))];

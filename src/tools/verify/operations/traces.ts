@@ -18,7 +18,7 @@ async function check(run: Run, { chosen, transactions }: ChainSample): Promise<v
     const byMessage = messageHash === undefined ? [] : [`msg_hash=${encodeURIComponent(messageHash)}`];
     for (const asked of [query, `${query}&include_actions=true`, ...byMessage]) {
       const target = `traces?${asked}`;
-      // A trace is not there before it has ended, nor where it began before the history of the indexer.
+      // A trace is missing before it has ended, and if it began before the history of the indexer.
       const answered = await examine(run, { check: 'trace', rowsIn, target, statuses: [200], problemsOf: () => [] });
       await checkRepeat(run, answered);
     }

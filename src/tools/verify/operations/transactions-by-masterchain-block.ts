@@ -6,7 +6,7 @@ import type { VerifiedOperation } from '../operation.ts';
 
 const rowsIn = listed('transactions');
 
-/** Checks pages of blocks of the past, and that the page behind the last one is empty and not for clients to keep. */
+/** Checks pages of past blocks, and that the page after the last one is empty and must not be kept by clients. */
 async function check(run: Run, { seqnos }: ChainSample): Promise<void> {
   for (const seqno of seqnos) {
     const query = `seqno=${seqno}&limit=20`;

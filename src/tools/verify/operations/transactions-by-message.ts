@@ -9,7 +9,7 @@ import type { VerifiedOperation } from '../operation.ts';
 
 const rowsIn = listed('transactions');
 
-/** Checks the messages that indexed transactions have received: what began with an external one is never final. */
+/** Checks the received messages of indexed transactions: an answer about an external message is never final. */
 async function check(run: Run, { chosen, transactions }: ChainSample): Promise<void> {
   const hash = decodeHash(chosen?.messageHash ?? '');
   if (hash === undefined) run.report.notAsked('message', 'transactionsByMessage?msg_hash=', 'no message was found');
