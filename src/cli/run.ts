@@ -38,7 +38,7 @@ export async function run(args: readonly string[], context: Context): Promise<nu
   const listed = COMMANDS.get(name);
   if (listed === undefined) {
     const nearest = nearestTo(name, COMMANDS.keys());
-    const meant = nearest === undefined ? '' : `: is ${nearest} meant?`;
+    const meant = nearest === undefined ? '' : `: did you mean ${nearest}?`;
     context.stderr.write(`toncache has no command "${name}"${meant}\n\n${listOfCommands()}`);
     return EXIT.usage;
   }

@@ -5,18 +5,20 @@ import { duration, flag, group, headerValue, hostNames, integer, listenHost, set
 
 /** The group `http`: the two ports, and the cost of clients. */
 export const http = group({
-  host: setting(listenHost.prefault('127.0.0.1'), 'Where the public port listens.', { env: 'HOST' }),
+  host: setting(listenHost.prefault('127.0.0.1'), 'Address on which the public port listens.', { env: 'HOST' }),
   port: setting(integer(0, 65_535).prefault(8080), 'The public port.', { env: 'PORT' }),
   reusePort: setting(
     flag.prefault(false),
-    'Whether other processes on this machine may listen on the public port as well; the system spreads connections over them. Each needs an admin port of its own.',
+    'If on, other processes on this machine may listen on the same public port, and the system spreads connections over them. Each needs its own admin port.',
     { env: 'REUSE_PORT' },
   ),
   fastLane: setting(
     flag.prefault(true),
-    "Whether plain requests for the operations are answered without Node's HTTP server, by which a hit takes 2.4 to 3.5 times the CPU time. The answers are the same.",
+    "If on, plain requests for the operations are answered without Node's HTTP server, with which a hit takes 2.4 to 3.5 times the CPU time. The answers are the same.",
   ),
-  adminHost: setting(listenHost.prefault('127.0.0.1'), 'Where the admin port listens.', { env: 'ADMIN_HOST' }),
+  adminHost: setting(listenHost.prefault('127.0.0.1'), 'Address on which the admin port listens.', {
+    env: 'ADMIN_HOST',
+  }),
   adminPort: setting(
     integer(0, 65_535).prefault(9464),
     'The admin port: the status page at `/`, `/healthz`, `/readyz`, `/metrics`, `POST /purge`, `GET /explain`, `/openapi.json`.',
@@ -24,38 +26,41 @@ export const http = group({
   ),
   adminToken: setting(
     headerValue.optional(),
-    'The token that requests to purge or explain must carry as `Authorization: Bearer`. Required for them unless the admin port listens on loopback.',
+    'Token that requests to purge or explain must send as `Authorization: Bearer`. Required for them unless the admin port listens on loopback.',
     { env: 'ADMIN_TOKEN', envOnly: true },
   ),
   adminAllowedHosts: setting(
     hostNames.optional(),
-    'Host names under which the admin port may be asked to purge, explain or show live status, comma-separated; `localhost` and IP addresses are always accepted.',
+    'Host names under which the admin port accepts requests to purge, explain or show live status, comma-separated; `localhost` and IP addresses are always accepted.',
     { env: 'ADMIN_ALLOWED_HOSTS' },
   ),
-  maxHeaderSize: setting(size('1KiB', '1MiB').prefault('16KiB'), "The largest head of a client's request."),
+  maxHeaderSize: setting(
+    size('1KiB', '1MiB').prefault('16KiB'),
+    "Maximum size of the head of a client's request; above it clients get 431.",
+  ),
   requestTimeout: setting(
     duration('100ms', '5min').prefault('10s'),
-    'How long a client may take to send a request, head and body.',
+    'Time in which a client must send a request, head and body; after it clients get 408.',
   ),
   keepAliveTimeout: setting(
     duration('1ms', '1h').prefault('65s'),
-    "How long an idle client's connection is kept; longer than a load balancer keeps it.",
+    "Time for which an idle client's connection is kept; set it to more than the load balancer's time.",
   ),
   maxConnections: setting(
     integer(1, 1_000_000).prefault(10_000),
-    'The most open connections of clients; fewer where the limit of open files leaves no room for so many. At most one request of each waits for its answer.',
+    'Maximum number of open client connections; lower if the limit of open files is too low. Further connections are refused. At most one request of each waits for its answer.',
   ),
   sendTimeout: setting(
     duration('100ms', '1h').prefault('30s'),
-    'How long a client may take for each 16 KiB of its answer, on average over up to 256 KiB; a slower client is cut. One that takes nothing of a large answer is cut after 16 times as long.',
+    'Time in which a client must take each 16 KiB of its answer, on average over up to 256 KiB; a slower client is cut. A client that takes nothing of a large answer is cut after 16 times this value.',
   ),
   shutdownDelay: setting(
     duration('0ms', '5min').prefault('0ms'),
-    'How long after SIGTERM the public port still accepts connections while `/readyz` already fails, so that load balancers notice; 250 ms at least if there are clients. Then `drainTimeout` begins.',
+    'Time after SIGTERM in which the public port still accepts connections while `/readyz` already fails, so that load balancers notice; at least 250 ms if there are clients. Then `drainTimeout` begins.',
   ),
   drainTimeout: setting(
     duration('100ms', '5min').prefault('7s'),
-    'How long requests in flight have to end after SIGTERM and `shutdownDelay`.',
+    'Time for requests in flight to end after SIGTERM and `shutdownDelay`; after it they get 503.',
   ),
 }).refine(({ host, port, adminHost, adminPort }) => port === 0 || port !== adminPort || !overlap(host, adminHost), {
   path: ['adminPort'],

@@ -116,7 +116,7 @@ function describe(issue: z.core.$ZodIssue, given: JsonObject, environment: Envir
     const siblings = SETTINGS.filter((setting) => path.every((name, depth) => setting.path[depth] === name));
     return issue.keys.map((key) => {
       const nearest = nearestTo(key, new Set(siblings.flatMap((setting) => setting.path[path.length] ?? [])));
-      return `${[...path, key].join('.')}: is no setting${nearest === undefined ? '' : `: is ${nearest} meant?`}`;
+      return `${[...path, key].join('.')}: is not a setting${nearest === undefined ? '' : `: did you mean ${nearest}?`}`;
     });
   }
   const env = SETTINGS.find((setting) => setting.path.join('.') === path.join('.'))?.env;

@@ -14,7 +14,7 @@ const isKnown = (name: string): name is OperationName => OPERATION_NAMES.some((k
 const name = z.string().refine((given) => given === ALL || given === PASS_THROUGH || isKnown(given), {
   error: ({ input }) => {
     const nearest = nearestTo(String(input), [...OPERATION_NAMES, ALL, PASS_THROUGH]);
-    const meant = nearest === undefined ? '' : `: is ${nearest} meant?`;
+    const meant = nearest === undefined ? '' : `: did you mean ${nearest}?`;
     return `must be ${ALL}, or of ${[...FURTHER, PASS_THROUGH].join(', ')}, separated by commas${meant}`;
   },
 });
@@ -22,7 +22,7 @@ const name = z.string().refine((given) => given === ALL || given === PASS_THROUG
 const listed = (names: readonly string[]) => names.map((each) => `\`${each}\``).join(', ');
 
 /** The description of the setting. */
-export const OPERATIONS_DESCRIPTION = `Further operations that are cached beside ${listed(CACHED_ALWAYS)}: \`${ALL}\`, or names separated by commas, of ${listed(FURTHER)} ([more](answers.md#further-operations)); and \`${PASS_THROUGH}\`: with \`PASSTHROUGH=on\` equal requests for the rest of \`/api/v3/\` are sent once ([more](../how-to/pass-through.md#equal-requests-for-the-rest-of-the-api)).`;
+export const OPERATIONS_DESCRIPTION = `Further operations that are cached in addition to ${listed(CACHED_ALWAYS)}: \`${ALL}\`, or names separated by commas, of ${listed(FURTHER)} ([more](answers.md#further-operations)); and \`${PASS_THROUGH}\`: with \`PASSTHROUGH=on\` equal requests for the rest of \`/api/v3/\` are sent once ([more](../how-to/pass-through.md#equal-requests-for-the-rest-of-the-api)).`;
 
 const withBlocks = (names: readonly OperationName[]): readonly OperationName[] =>
   names.some((each) => PROVABLE.some((provable) => provable === each))

@@ -4,31 +4,34 @@ import { certificateFile, duration, group, integer, redisUrl, setting, size } fr
 export const redis = group({
   url: setting(
     redisUrl.optional(),
-    'Redis, the second tier: `redis://`, `rediss://`, `redis-cluster://` or `redis-sentinel://`. When not set, answers are cached in memory alone.',
+    'Redis, the second tier: `redis://`, `rediss://`, `redis-cluster://` or `redis-sentinel://`. If not set, answers are cached only in memory.',
     { env: 'REDIS_URL', envOnly: true },
   ),
   tlsCaFile: setting(
     certificateFile.optional(),
-    "A PEM file with the authorities of Redis's certificates; the system's when not set. With it, connections to a Cluster and to sentinels use TLS.",
+    "A PEM file with the authorities of Redis's certificates; the system's if not set. With it, connections to a Cluster and to sentinels use TLS.",
     { env: 'REDIS_TLS_CA_FILE' },
   ),
   budget: setting(
     duration('1ms', '10s').prefault('50ms'),
-    'The time that all Redis work of one request shares; its reservation of `UPSTREAM_RPS` has as much again.',
+    'Time limit for all Redis work of one request; its reservation of `UPSTREAM_RPS` has as much again. Above it the request continues without Redis.',
   ),
-  connectTimeout: setting(duration('10ms', '1min').prefault('1s'), 'How long a connection may take to open.'),
+  connectTimeout: setting(duration('10ms', '1min').prefault('1s'), 'Timeout of opening a connection.'),
   commandTimeout: setting(
     duration('1ms', '1min').prefault('1s'),
-    'How long a command may stay unanswered before its connection is replaced.',
+    'Timeout of a command; after it the connection is replaced.',
   ),
-  failuresToOpen: setting(integer(1, 1000).prefault(3), 'Failures in a row that open the circuit breaker of Redis.'),
+  failuresToOpen: setting(
+    integer(1, 1000).prefault(3),
+    'Number of failures in a row that open the circuit breaker of Redis.',
+  ),
   openDuration: setting(
     duration('10ms', '5min').prefault('1s'),
-    'How long that circuit breaker stays open before one trial.',
+    'Time for which this circuit breaker stays open before one trial.',
   ),
   maxPendingWriteSize: setting(
     size('64KiB', '1GiB').prefault('16MiB'),
-    'The most bytes of bodies that wait to be written, 64 KiB at least for each; more are dropped.',
+    'Maximum bytes of bodies that wait to be written, counted as at least 64 KiB each; further bodies are dropped.',
   ),
 }).refine(({ url, tlsCaFile }) => tlsCaFile === undefined || !url?.startsWith('redis://'), {
   path: ['tlsCaFile'],

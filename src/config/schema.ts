@@ -23,24 +23,24 @@ import {
 const clients = group({
   trustedProxies: setting(
     networks.optional(),
-    'Addresses and networks of proxies in front of toncache, comma-separated, like `10.0.0.0/8`: from these `X-Forwarded-For` says who the client is. Otherwise it is the address of the connection.',
+    'Addresses and networks of proxies in front of toncache, comma-separated, like `10.0.0.0/8`: from these the `X-Forwarded-For` header names the client. Otherwise the client is the address of the connection.',
     { env: 'TRUSTED_PROXIES' },
   ),
   requestsPerSecond: setting(
     integer(1, 1_000_000).optional(),
-    'The most requests of one client a second, hits included; beyond it they get 429. No limit if not set.',
+    'Maximum requests of one client a second, hits included; above it they get 429. No limit if not set.',
   ),
   burst: setting(
     integer(1, 1_000_000).optional(),
-    'The most requests of one client at once; by default those of a second.',
+    'Maximum burst of one client; by default the requests of one second.',
   ),
   missesPerSecond: setting(
     integer(1, 1_000_000).optional(),
-    'The most requests of one client a second that the indexer is asked for; beyond it they get 429, or a stale answer. Hits are answered. No limit if not set.',
+    'Maximum misses of one client a second; above it they get 429, or a stale answer. Hits are always answered. No limit if not set.',
   ),
   showAddresses: setting(
     flag.prefault(false),
-    'Whether the log and the status page show whole addresses of clients instead of their networks.',
+    'If on, the log and the status page show whole addresses of clients instead of their networks.',
   ),
 });
 
@@ -48,11 +48,11 @@ const clients = group({
 const proof = group({
   maxAge: setting(
     duration('0s', '10min').prefault('60s'),
-    'How long blocks prove an answer that holds names, metadata or interfaces, which change without a block; at 0 such answers are not proven.',
+    'Longest time for which blocks prove an answer with names, metadata or interfaces, which change without a block; at 0 such answers are not proven.',
   ),
   maxAgePlain: setting(
     duration('0s', '10min').prefault('5min'),
-    'The same of an answer that holds none of these, as with `X-No-Address-Book: true`.',
+    'The same for an answer without these, as with `X-No-Address-Book: true`.',
   ),
 });
 
@@ -60,7 +60,7 @@ const proof = group({
 const stream = group({
   url: setting(
     streamUrl.optional(),
-    'The Streaming API v2 of the same chain, `ws://` or `wss://`; without a path `/api/streaming/v2/ws` is added. Not connected to when not set.',
+    'The Streaming API v2 of the same chain, `ws://` or `wss://`; without a path `/api/streaming/v2/ws` is added. No stream if not set.',
     { env: 'STREAM_URL' },
   ),
   apiKey: setting(headerValue.optional(), 'Sent to the stream as `X-API-Key`.', {
@@ -69,22 +69,25 @@ const stream = group({
   }),
   maxAddresses: setting(
     integer(1, 100_000).prefault(1000),
-    'The most addresses that are subscribed to: what a provider allows. Keys that are not polled any more give way; beyond it polled keys are answered as without a stream.',
+    'Maximum number of subscribed addresses: the limit of your provider. Keys that are no longer polled give way; above the limit polled keys are answered as without a stream.',
   ),
 });
 
 const operationShare = (fraction: number) =>
   setting(
     share.prefault(fraction),
-    'Fraction of the slots for this operation. Three quarters of it are lent to the others while unused.',
+    'Share of the slots for this operation, 0 to 1. Three quarters of it are lent to other operations while unused.',
   );
 
 const admission = group({
   patience: setting(
     duration('1ms', '5min').prefault('1.5s'),
-    'How long a request may wait for a slot at the indexer. One that would wait longer is refused at once.',
+    'Maximum wait of a request for a slot at the indexer. A request that would wait longer is refused immediately.',
   ),
-  maxQueue: setting(integer(0, 1_000_000).prefault(10_000), 'The most requests that wait for a slot.'),
+  maxQueue: setting(
+    integer(0, 1_000_000).prefault(10_000),
+    'Maximum number of requests that wait for a slot; above it requests are refused.',
+  ),
   shares: group({
     pendingTraces: operationShare(0.4),
     adjacentTransactions: operationShare(0.3),
@@ -94,76 +97,79 @@ const admission = group({
   }),
   maxMemoryShare: setting(
     share.refine((part) => part > 0, { error: 'must be more than 0: at 0 every miss is refused' }).prefault(0.9),
-    "Above this share of the container's memory limit (RSS), or of what V8's old generation can use, misses are refused; hits are still answered.",
+    "Share of the container's memory limit (RSS), or of the usable old generation of V8. Above it misses are refused; hits are still answered.",
   ),
 });
 
 const breaker = group({
   minimumThroughput: setting(
     integer(1, 100_000).prefault(20),
-    'The fewest keys of an operation in 10 s of which half must fail before its circuit breaker opens.',
+    'Minimum number of keys of an operation in 10 s. With fewer keys its circuit breaker stays closed; with more it opens if half of them fail.',
   ),
   openDuration: setting(
     duration('10ms', '5min').prefault('2s'),
-    'How long the circuit breaker stays open before one trial; each failed trial doubles it, up to two and a half times this.',
+    'Time for which the circuit breaker stays open before one trial; each failed trial doubles it, up to two and a half times this value.',
   ),
 });
 
 const passThrough = group({
   enabled: setting(
     flag.prefault(false),
-    'Whether the rest of the API, what lies below `passThrough.prefixes`, is passed through, uncached, and the Streaming API below `/api/streaming/`.',
+    'If on, the rest of the API (all paths below `passThrough.prefixes`) is passed through, uncached, and so is the Streaming API below `/api/streaming/`.',
     {
       env: 'PASSTHROUGH',
     },
   ),
   sharedKey: setting(
     flag.prefault(false),
-    'Whether passed-through requests without a key are sent with `UPSTREAM_API_KEY`, and streams to the host of `STREAM_URL` with `STREAM_API_KEY`.',
+    'If on, passed-through requests without a key are sent with `UPSTREAM_API_KEY`, and streams to the host of `STREAM_URL` with `STREAM_API_KEY`.',
     { env: 'PASSTHROUGH_SHARED_KEY' },
   ),
   prefixes: setting(
     pathPrefixes.prefault('/api/v3/'),
-    'The paths that are passed through begin with one of these, comma-separated: `/api/v3/,/api/v2/,/api/emulate/`, or `/api/` for all. Those of cached operations never are.',
+    'Beginnings of the paths that are passed through, comma-separated: `/api/v3/,/api/v2/,/api/emulate/`, or `/api/` for all. Paths of cached operations never are.',
     { env: 'PASSTHROUGH_PREFIXES' },
   ),
-  maxBodySize: setting(size('1KiB', '64MiB').prefault('1MiB'), 'The largest body of a request that is passed through.'),
+  maxBodySize: setting(
+    size('1KiB', '64MiB').prefault('1MiB'),
+    'Maximum size of the body of a passed-through request; above it clients get 413.',
+  ),
   maxBufferedSize: setting(
     size('1KiB', '16GiB').prefault('64MiB'),
-    'The most bytes of request bodies being read at once; beyond it requests with a body get 503, first those of which nothing came for 2 s.',
+    'Maximum bytes of all request bodies being read; above it requests with a body get 503, first those without a byte for 2 s.',
   ),
   maxConcurrency: setting(
     integer(1, 10_000).prefault(32),
-    'The most requests passed through at the indexer at once, beside `upstream.maxConcurrency`.',
+    'Maximum concurrent passed-through requests at the indexer, in addition to `upstream.maxConcurrency`.',
   ),
   maxTransfers: setting(
     integer(1, 100_000).prefault(256),
-    'The most answers on their way to clients at once; beyond it requests get 503.',
+    'Maximum number of answers on their way to clients; above it requests get 503.',
   ),
   maxStreams: setting(
     integer(1, 100_000).prefault(64),
-    'The most requests to the Streaming API at once, streams of clients; beyond it they get 503. With `PASSTHROUGH_SHARED_KEY` each uses one of the parallel connections of your plan, and one is kept for `STREAM_URL`.',
+    'Maximum concurrent requests to the Streaming API (streams of clients); above it they get 503. With `PASSTHROUGH_SHARED_KEY` each uses one of the parallel connections of your plan, and one is reserved for `STREAM_URL`.',
   ),
   maxStreamsPerClient: setting(
     integer(1, 100_000).prefault(8),
-    'The most of them for one client, by its address; beyond it requests get 429.',
+    'Maximum of these for one client, by its address; above it requests get 429.',
   ),
 });
 
 const memory = group({
   maxSize: setting(
     size('1MiB', '1024GiB').prefault('256MiB'),
-    'The most bytes in the memory tier, overhead included.',
+    'Maximum size of the memory tier, overhead included; above it the least recently used entries are evicted.',
     { env: 'MEMORY_MAX_SIZE' },
   ),
   maxEntries: setting(
     integer(1, 10_000_000).prefault(500_000),
-    'The most entries in the memory tier. A full garbage collection pauses for about 40 ms per 100 000.',
+    'Maximum number of entries in the memory tier. A full garbage collection pauses for about 40 ms per 100 000.',
   ),
 });
 
 const compression = group({
-  enabled: setting(flag.prefault(true), 'Whether answers are sent as gzip to clients that accept it.', {
+  enabled: setting(flag.prefault(true), 'If on, answers are sent as gzip to clients that accept it.', {
     env: 'COMPRESSION',
   }),
 });
@@ -171,11 +177,11 @@ const compression = group({
 const coalescing = group({
   collapseWindow: setting(
     duration('1ms', '1min').prefault('1s'),
-    'How long after its start a load can be joined by requests for the same key.',
+    'Time after its start in which requests for the same key can join a load.',
   ),
   failureTtl: setting(
     duration('0ms', '1min').prefault('250ms'),
-    'How long a failed load answers requests for the same key.',
+    'Time for which a failed load answers requests for the same key.',
   ),
 });
 
@@ -184,17 +190,21 @@ const all = z.strictObject({
   network: setting(word.prefault('mainnet'), 'The chain, part of every key.', { env: 'NETWORK' }),
   logLevel: setting(
     z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).prefault('info'),
-    'The least severe level that is logged.',
+    'The lowest level that is logged.',
     { env: 'LOG_LEVEL' },
   ),
   logRequests: setting(
     z.enum(['off', 'failed', 'slow', 'all']).prefault('off'),
-    'Which requests for the operations get a line in the log: those answered with 5xx (at most 10 a second), also those that took a second, or all. `all` turns `http.fastLane` off.',
+    'Requests for the operations that get a line in the log: `failed` for those answered with 5xx (at most 10 a second), `slow` for these and those that took a second, or `all`. `all` turns `http.fastLane` off.',
     { env: 'LOG_REQUESTS' },
   ),
-  logRequestsSample: setting(share.prefault(1), 'Part of these requests that is logged; failed ones always are.', {
-    env: 'LOG_REQUESTS_SAMPLE',
-  }),
+  logRequestsSample: setting(
+    share.prefault(1),
+    'Share of these requests that is logged, 0 to 1; failed ones always are.',
+    {
+      env: 'LOG_REQUESTS_SAMPLE',
+    },
+  ),
   operations: setting(furtherOperations.optional(), OPERATIONS_DESCRIPTION, { env: 'CACHE_OPERATIONS' }),
   upstream,
   admission,

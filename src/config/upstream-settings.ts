@@ -8,7 +8,7 @@ const maxConcurrency = integer(1, 10_000).prefault(64);
 const backup = group({
   url: setting(
     upstreamUrls.optional(),
-    'Indexers that are asked only while none of `upstream.url` can answer, or all are full.',
+    'Indexers that are used only while none of `upstream.url` can answer, or all are full.',
     { env: 'UPSTREAM_BACKUP_URL' },
   ),
   apiKey: setting(headerValue.optional(), 'Sent to the backup as `X-Api-Key`.', {
@@ -16,7 +16,7 @@ const backup = group({
     envOnly: true,
   }),
   maxConcurrency: setting(maxConcurrency, 'The most requests for cached operations at each backup at once.'),
-  requestsPerSecond: setting(requestsPerSecond, 'The most requests a second to each backup; see `UPSTREAM_RPS`.', {
+  requestsPerSecond: setting(requestsPerSecond, 'Maximum requests a second to each backup; see `UPSTREAM_RPS`.', {
     env: 'UPSTREAM_BACKUP_RPS',
   }),
 });
@@ -34,33 +34,37 @@ export const upstream = z.strictObject({
   }),
   timeout: setting(
     duration('10ms', '5min').prefault('5s'),
-    'How long the indexer may take for an answer, and how long a client waits for one.',
+    'Timeout of a request to the indexer, and the longest wait of a client for its answer; above it the client gets 504.',
     { env: 'UPSTREAM_TIMEOUT' },
   ),
-  maxConcurrency: setting(maxConcurrency, 'The most requests for cached operations at each indexer at once.', {
-    env: 'UPSTREAM_MAX_CONCURRENCY',
-  }),
+  maxConcurrency: setting(
+    maxConcurrency,
+    'Maximum concurrent requests for cached operations at each indexer; above it requests wait.',
+    {
+      env: 'UPSTREAM_MAX_CONCURRENCY',
+    },
+  ),
   requestsPerSecond: setting(
     requestsPerSecond,
-    'The most requests a second to each indexer, for all instances on one Redis together; not limited when not set. These instances must have the same value, `UPSTREAM_TIMEOUT`, `admission.patience` and `redis.budget`.',
+    'Maximum requests a second to each indexer, for all instances on one Redis together; above it requests wait. No limit if not set. These instances must have the same value, `UPSTREAM_TIMEOUT`, `admission.patience` and `redis.budget`.',
     { env: 'UPSTREAM_RPS' },
   ),
   maxLag: setting(
     integer(1, 1_000_000).prefault(12),
-    'An indexer whose newest block is older than that of another one by more blocks than this is asked only while no other can answer.',
+    'Maximum lag of an indexer in blocks, compared with the newest block of all. Above it the indexer is used only while no other can answer.',
   ),
   backup,
   maxBodySize: setting(
     size('1KiB', '256MiB').prefault('8MiB'),
-    'The largest answer that is read, before and after decompression; the largest known answer has 1.5 MB.',
+    'Maximum size of an answer, before and after decompression; above it clients get 502. The largest known answer has 1.5 MB.',
   ),
   maxBufferedSize: setting(
     size('1MiB', '16GiB').prefault('128MiB'),
-    'The most bytes of answers being read at once; beyond it misses are shed.',
+    'Maximum bytes of all answers being read; above it misses are shed.',
   ),
   defaultPause: setting(
     duration('1ms', '10min').prefault('1s'),
-    'How long a key, or everything, pauses after a 429 without `Retry-After`.',
+    'Length of the pause of a key, or of everything, after a 429 without `Retry-After`.',
   ),
-  maxPause: setting(duration('1ms', '1h').prefault('60s'), 'The longest pause, whatever `Retry-After` asks for.'),
+  maxPause: setting(duration('1ms', '1h').prefault('60s'), 'Maximum length of a pause, whatever the `Retry-After`.'),
 });

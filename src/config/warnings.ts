@@ -15,7 +15,7 @@ const PROXY_VARIABLES = ['HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY'].flatMap((name
 const END_OF_API = /\/(?:api|v[0-9]+|api\/v[0-9]+\/[a-z]+)$/i;
 
 const ENDS_IN_API =
-  'the address of an indexer ends like the path of an API, and /api/v3 is added to it: is that meant?';
+  'the address of an indexer ends like the path of an API, and /api/v3 is added to it: is this intended?';
 
 /** Settings without effect unless another one is set: their names, what they need, and whether that is set. */
 const NEEDS: readonly (readonly [names: RegExp, need: string, isMet: (settings: Settings) => boolean])[] = [
@@ -66,7 +66,7 @@ export function warningsOf(loaded: Loaded, environment: Environment, known: read
     ],
     [
       passThrough.enabled && hasKey(upstream) && isByDefault('passThrough.sharedKey'),
-      'PASSTHROUGH is on and PASSTHROUGH_SHARED_KEY is not set: the rest of the API is asked with the keys of clients alone, never with UPSTREAM_API_KEY (set it to on or off)',
+      'PASSTHROUGH is on and PASSTHROUGH_SHARED_KEY is not set: passed-through requests use only keys of clients, never UPSTREAM_API_KEY (set it to on or off)',
     ],
     [
       operations?.includes(PASS_THROUGH) === true && !passThrough.enabled,
@@ -74,7 +74,7 @@ export function warningsOf(loaded: Loaded, environment: Environment, known: read
     ],
     [
       clients.trustedProxies?.some((network) => network.endsWith('/0')) === true,
-      'TRUSTED_PROXIES names all addresses: each client can write into X-Forwarded-For who it is',
+      'TRUSTED_PROXIES names all addresses: every client can forge its address in X-Forwarded-For',
     ],
     [
       backups.some((url) => upstream.url.includes(url)) && !hasKey(upstream.backup),
@@ -124,6 +124,6 @@ function misspelt(environment: Environment, known: readonly string[]): string[] 
   const unknown = Object.keys(environment).filter((name) => name.length >= SHORTEST_CHECKED && !known.includes(name));
   return unknown.flatMap((name) => {
     const nearest = nearestTo(name, known);
-    return nearest === undefined ? [] : `${name} is not read: is ${nearest} meant?`;
+    return nearest === undefined ? [] : `${name} is not a setting: did you mean ${nearest}?`;
   });
 }

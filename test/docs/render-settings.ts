@@ -22,10 +22,10 @@ export function renderDocs(): RenderedDoc[] {
   const fileOnly = SETTINGS.filter(({ env, path }) => env === undefined && path[0] !== 'lifetimes');
   const schema = z.toJSONSchema(settingsSchema, { io: 'input', unrepresentable: 'any', override: onlyTheFile });
   const environmentTable = table(
-    ['Variable', 'Default', 'In the file', 'What it is'],
-    [...environment.map(environmentRow), ['`CONFIG_FILE`', '', '', 'The JSON file with everything else.']],
+    ['Variable', 'Default', 'In the file', 'Meaning'],
+    [...environment.map(environmentRow), ['`CONFIG_FILE`', '', '', 'The JSON file with all other settings.']],
   );
-  const fileTable = table(['Name', 'Default', 'What it is'], fileOnly.map(fileRow));
+  const fileTable = table(['Name', 'Default', 'Meaning'], fileOnly.map(fileRow));
   const lifetimesTable = table(
     ['Name', '`lifetime`', '`staleWhileRevalidate`', '`staleIfError`', 'Answer'],
     lifetimeRows(schema),

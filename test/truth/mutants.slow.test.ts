@@ -20,8 +20,8 @@ const MUTANTS: readonly Mutant[] = [
     rule: 'a lifetime is ten times as long',
     finding: 'lie',
     file: 'config/lifetime-settings.ts',
-    from: "'Traces under way.', ['400ms'",
-    to: "'Traces under way.', ['4s'",
+    from: "'Other pending traces.', ['400ms'",
+    to: "'Other pending traces.', ['4s'",
   },
   {
     rule: 'a purge is ignored',

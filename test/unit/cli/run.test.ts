@@ -24,8 +24,8 @@ describe('toncache', () => {
   });
 
   it.each([
-    ['strat', 'toncache has no command "strat": is start meant?'],
-    ['check-confg', 'toncache has no command "check-confg": is check-config meant?'],
+    ['strat', 'toncache has no command "strat": did you mean start?'],
+    ['check-confg', 'toncache has no command "check-confg": did you mean check-config?'],
     ['toString', 'toncache has no command "toString"'],
   ])('names the command that was probably meant by %s, if there is one', async (given, words) => {
     expect((await runCommand([given])).stderr.split('\n')[0]).toBe(words);

@@ -74,12 +74,12 @@ describe('where a setting comes from', () => {
       undefined,
       undefined,
     ],
-    ['a letter missing', { ...REQUIRED, UPSTREAM_MAX_CONCURENCY: '7' }, undefined, /is UPSTREAM_MAX_CONCURRENCY meant/],
+    ['a letter missing', { ...REQUIRED, UPSTREAM_MAX_CONCURENCY: '7' }, undefined, /did you mean UPSTREAM_MAX_CONCURRENCY/],
     [
       'a letter too many',
       { ...REQUIRED, CONFIG_FILES: 'x' },
       undefined,
-      /^CONFIG_FILES is not read: is CONFIG_FILE meant/,
+      /^CONFIG_FILES is not a setting: did you mean CONFIG_FILE/,
     ],
     [
       'names of other programs',
@@ -156,10 +156,10 @@ describe('wrong settings', () => {
   });
 
   test.each([
-    [{ memroy: {} }, 'memroy: is no setting: is memory meant?'],
-    [{ memory: { max_size: '1MiB' } }, 'memory.max_size: is no setting: is maxSize meant?'],
-    [{ upstream: { backup: { urls: 'http://x' } } }, 'upstream.backup.urls: is no setting: is url meant?'],
-    [{ http: { maxSize: '1MiB' } }, 'http.maxSize: is no setting'],
+    [{ memroy: {} }, 'memroy: is not a setting: did you mean memory?'],
+    [{ memory: { max_size: '1MiB' } }, 'memory.max_size: is not a setting: did you mean maxSize?'],
+    [{ upstream: { backup: { urls: 'http://x' } } }, 'upstream.backup.urls: is not a setting: did you mean url?'],
+    [{ http: { maxSize: '1MiB' } }, 'http.maxSize: is not a setting'],
   ])('of a name in the file that is not known name the one that is meant: %j', (file, problem) => {
     expect(problemsOf(REQUIRED, file)).toEqual([problem]);
   });
@@ -167,7 +167,7 @@ describe('wrong settings', () => {
   test('are a name of an operation that is not known, with the one that is meant', () => {
     const problems = problemsOf({ ...REQUIRED, CACHE_OPERATIONS: 'block, pendingTraces' });
     expect(problems).toEqual([
-      expect.stringMatching(/^CACHE_OPERATIONS \(operations\): must be all, or of blocks.*: is blocks meant\?$/),
+      expect.stringMatching(/^CACHE_OPERATIONS \(operations\): must be all, or of blocks.*: did you mean blocks\?$/),
     ]);
     expect(problemsOf({ ...REQUIRED, CACHE_OPERATIONS: 'runGetMethod' })).toEqual([
       expect.not.stringContaining('meant'),
@@ -201,8 +201,8 @@ describe('wrong settings', () => {
     'a key %s is refused like any unknown key, and changes nothing',
     (key) => {
       const value = '{"port":1,"network":"evil","url":"redis://evil"}';
-      expect(problemsOf(REQUIRED, `{"${key}":${value}}`)).toEqual([`${key}: is no setting`]);
-      expect(problemsOf(REQUIRED, `{"http":{"${key}":${value}}}`)).toEqual([`http.${key}: is no setting`]);
+      expect(problemsOf(REQUIRED, `{"${key}":${value}}`)).toEqual([`${key}: is not a setting`]);
+      expect(problemsOf(REQUIRED, `{"http":{"${key}":${value}}}`)).toEqual([`http.${key}: is not a setting`]);
       expect(Object.keys(Object.prototype)).toEqual([]);
       expect(load(REQUIRED).settings.http.port).toBe(8080);
     },

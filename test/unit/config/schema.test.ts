@@ -72,6 +72,6 @@ describe('a lifetime', () => {
   });
 
   test('of a rule that does not exist is refused', () => {
-    expect(problems('shards', {})).toEqual(['lifetimes.shards: is no setting']);
+    expect(problems('shards', {})).toEqual(['lifetimes.shards: is not a setting']);
   });
 });

@@ -7,7 +7,7 @@ type Environment = Readonly<Record<string, string>>;
 
 const KEY = { ...REQUIRED, UPSTREAM_API_KEY: 'a-key' };
 const PASSED = { ...KEY, PASSTHROUGH: 'on' };
-const SHARED_KEY_IS_UNSET = /PASSTHROUGH_SHARED_KEY is not set: .* never with UPSTREAM_API_KEY/;
+const SHARED_KEY_IS_UNSET = /PASSTHROUGH_SHARED_KEY is not set: .* never UPSTREAM_API_KEY/;
 const BACKUP = { UPSTREAM_BACKUP_URL: 'http://backup' };
 
 const warningsOf = (environment: Environment, file?: object) => load({ ...REQUIRED, ...environment }, file).warnings;
