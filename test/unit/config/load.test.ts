@@ -74,7 +74,12 @@ describe('where a setting comes from', () => {
       undefined,
       undefined,
     ],
-    ['a letter missing', { ...REQUIRED, UPSTREAM_MAX_CONCURENCY: '7' }, undefined, /did you mean UPSTREAM_MAX_CONCURRENCY/],
+    [
+      'a letter missing',
+      { ...REQUIRED, UPSTREAM_MAX_CONCURENCY: '7' },
+      undefined,
+      /did you mean UPSTREAM_MAX_CONCURRENCY/,
+    ],
     [
       'a letter too many',
       { ...REQUIRED, CONFIG_FILES: 'x' },
