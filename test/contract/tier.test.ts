@@ -92,7 +92,7 @@ describe.each([
     expect(await subject.tier.get(entry.key)).toMatchObject({ state: 'absent' });
   });
 
-  test('keeps under each key what was last set there, and nothing under other keys', async () => {
+  test('keeps the last value under each key, and nothing under other keys', async () => {
     const key = fc.oneof(fc.constantFrom('a', 'A', 'a ', 'a{b}', '{a}b', ''), fc.string({ unit: 'grapheme' }));
     const sets = fc.array(fc.record({ key, body: fc.uint8Array({ maxLength: 2000 }) }), { maxLength: 20 });
     await fc.assert(

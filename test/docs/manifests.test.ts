@@ -7,7 +7,7 @@ import { loadSettings, SETTINGS } from '../../src/config/load.ts';
 import { headOf, helmAnswers, MANIFESTS, read, render } from './manifests.ts';
 
 describe.each(Object.keys(MANIFESTS))('%s', (path) => {
-  it('is what the chart renders: by helm where one answers, else by the digest of both', () => {
+  it('equals the rendered chart: by helm if it is installed, otherwise by the digest of both', () => {
     const committed = read(path);
     const rest = committed.split('\n').slice(2).join('\n');
     expect(committed).toBe(helmAnswers() ? render(path) : headOf(rest) + rest);
@@ -47,7 +47,7 @@ it('the job of a PodMonitor is that of the alerts', () => {
   expect(read('config/prometheus/alerts.yml')).toContain('up{job=~"(.*/)?toncache.*"}');
 });
 
-it.each(['shared', 'sidecar'])('each container of %s.yaml has what Pod Security "restricted" demands', (shape) => {
+it.each(['shared', 'sidecar'])('each container of %s.yaml meets Pod Security "restricted"', (shape) => {
   const [, ...containers] = read(`config/deploy/kubernetes/${shape}.yaml`).split(/^ +- name: \S+\n +image: /m);
   expect(containers).toHaveLength(2);
   for (const container of containers) {
@@ -58,7 +58,7 @@ it.each(['shared', 'sidecar'])('each container of %s.yaml has what Pod Security 
   }
 });
 
-it('no policy of the sidecar comes between its service and those who ask it', () => {
+it('no policy of the sidecar blocks the clients of its service', () => {
   expect(read('config/deploy/kubernetes/sidecar.yaml')).not.toContain('kind: NetworkPolicy');
 });
 

@@ -29,7 +29,7 @@ function allowed({ schema }: Parameter): readonly string[] {
   return [];
 }
 
-it('config/openapi.json is what an instance with default settings serves; "npm run docs" renders it', async () => {
+it('config/openapi.json equals the document of an instance with default settings; "npm run docs" renders it', async () => {
   expect(readFileSync(OPENAPI_FILE, 'utf8')).toBe(await renderOpenApi());
 });
 
@@ -48,7 +48,7 @@ it('each operation in use is in the document, with each parameter and header tha
   }
 });
 
-it('what the document requires and allows of a parameter is what the operation requires and accepts', () => {
+it('the document has the same required and accepted values of a parameter as the operation', () => {
   const tried: string[] = [];
   for (const operation of OPERATIONS.values()) {
     const refusalOf = (query: string) => {
@@ -78,7 +78,7 @@ it('what the document requires and allows of a parameter is what the operation r
   expect(tried).toEqual(expect.arrayContaining(['in', 'desc', 'true', '0', '1000', '2147483647']));
 });
 
-it('each path of the admin port is in the document, and says who may ask', () => {
+it('each path of the admin port is in the document, with the access that it needs', () => {
   expect(adminPaths.length).toBeGreaterThan(7);
   expect(Object.keys(paths).filter((path) => !path.startsWith('/api/v3/'))).toEqual(adminPaths);
   const guarded = Object.entries(paths).filter(([, { get, post }]) => (get ?? post)?.security !== undefined);

@@ -19,7 +19,7 @@ describe('GET /explain', () => {
   });
   afterEach(() => world[Symbol.asyncDispose]());
 
-  it('says what the indexer is asked, and what was dropped', async () => {
+  it('shows the request to the indexer, and the dropped inputs', async () => {
     const target = childrenOfSettled(world);
     const pasted = `https://ton.example${target.replace('hash=', 'HASH=')}&_=17`;
     const explained = await explain(world, pasted, 'X-No-Address-Book: 1', 'X-Timeout: 5');
@@ -74,7 +74,7 @@ describe('GET /explain', () => {
     expect(JSON.parse(refused.text).error).toMatch(words);
   });
 
-  it('answers nobody who may not purge', async () => {
+  it('refuses callers that may not purge', async () => {
     const target = '/explain?target=masterchainBlockShards%3Fseqno=1';
     expect((await world.proxy.askAdmin(target, { headers: { Origin: 'http://evil.example' } })).status).toBe(403);
     expect((await world.proxy.askAdmin(target, { headers: { 'Sec-Fetch-Site': 'cross-site' } })).status).toBe(403);
@@ -87,7 +87,7 @@ describe('GET /explain', () => {
 });
 
 describe('GET /explain with Redis', () => {
-  it('shows what Redis holds, also to an instance that has not asked for it', async () => {
+  it('shows the entry in Redis, also to an instance that has not requested it', async () => {
     await using world = await World.start({ dialect: '1.3', tiers: 'memory and Redis' });
     const target = newestBlock(world);
     await world.ask(target);

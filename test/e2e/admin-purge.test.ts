@@ -37,7 +37,7 @@ async function expectRefused({ status, headers, text }: Answered, expected: numb
 }
 
 describe('POST /purge on loopback', () => {
-  it('purges, and reports what', async () => {
+  it('purges, and reports the value', async () => {
     await start();
     const before = Date.now();
     const { status, headers, text } = await post(JSON_TYPE, '{"seqno":"0062000000"}');

@@ -13,7 +13,7 @@ describe('the admin port', () => {
   });
   afterEach(() => world[Symbol.asyncDispose]());
 
-  it('says that the process lives and is ready', async () => {
+  it('reports that the process lives and is ready', async () => {
     for (const path of ['/healthz', '/readyz']) {
       const { status, headers, text } = await world.proxy.askAdmin(path);
       expect(status).toBe(200);
@@ -80,7 +80,7 @@ describe('the admin port with neither an indexer nor a Redis', () => {
   });
   afterEach(() => proxy.close());
 
-  it('still says that the process is ready, and shows metrics', async () => {
+  it('still reports that the process is ready, and shows metrics', async () => {
     for (let time = 0; time < 4; time++) {
       expect((await proxy.ask(unknownTransaction())).status).toBe(502);
       for (const path of ['/healthz', '/readyz', '/metrics']) expect((await proxy.askAdmin(path)).status).toBe(200);
@@ -90,7 +90,7 @@ describe('the admin port with neither an indexer nor a Redis', () => {
     ).toBeGreaterThanOrEqual(4);
   });
 
-  it('says from the start that Redis is not used', async () => {
+  it('reports from the start that Redis is not used', async () => {
     const { text } = await proxy.askAdmin('/metrics');
     for (const call of ['read', 'write']) expect(text).toContain(`toncache_redis_available{call="${call}"} 0\n`);
   });

@@ -75,7 +75,7 @@ describe('a cached 404 for a block', () => {
     expect((await world.ask(target)).status).toBe(502);
   });
 
-  it('is not given to one who asks after the head was seen, while the question is under way', async () => {
+  it('is not given to a client that asks after the head was seen, during the same load', async () => {
     world = await World.start({ ...ANY_WORLD, proxy: { env: { PASSTHROUGH: 'on' } } });
     world.advance(BLOCK_MS / 2);
     const target = targetOf('masterchainBlockShards', { seqno: world.indexer.chain.headSeqno + 1 });
@@ -92,7 +92,7 @@ describe('a cached 404 for a block', () => {
     expect((await second.answer).status).toBe(200);
   });
 
-  it('that was asked for when the head had reached it is served for its lifetime, whatever the head does', async () => {
+  it('that was requested when the head had reached it is served for its lifetime, whatever the head does', async () => {
     world = await World.start({ ...ANY_WORLD, proxy: { env: { PASSTHROUGH: 'on' } } });
     await seeHead();
     // Before the first block that is kept.
@@ -144,7 +144,7 @@ describe('a cached 404 for a block, of an instance that has not asked the indexe
     expect((await world.ask(awaited)).status).toBe(200);
   });
 
-  it('is served for its lifetime where an answer from Redis says that a later block is not there', async () => {
+  it('is served for its lifetime if an answer from Redis reports a later block as absent', async () => {
     const [awaited, other] = await awaitWith(page);
     const absent = page(world.indexer.chain.headSeqno + 10);
     expect((await world.ask(absent, {}, other)).status).toBe(404);
@@ -153,7 +153,7 @@ describe('a cached 404 for a block, of an instance that has not asked the indexe
     expect(await world.ask(awaited)).toMatchObject({ status: 404, cache: { hit: true } });
   });
 
-  it('leaves what is known of the indexer as it is: its own head', async () => {
+  it('leaves the knowledge about the indexer unchanged: its own head', async () => {
     const [, other] = await awaitWith(page);
     world.advance(BLOCK_MS);
     const newest = () => world.proxy.metric('toncache_newest_masterchain_seqno');

@@ -24,7 +24,7 @@ describe.each<WorldKind>([ANY_WORLD, { ...ANY_WORLD, tiers: 'memory and Redis' }
       outer = await world.addProxy(asOuter());
     });
 
-    it('keeps an answer for what the lifetime leaves after the other cache had it, and adds up Age', async () => {
+    it('keeps an answer for the rest of its lifetime after the other cache, and adds up Age', async () => {
       const target = parentOfSettled(world);
       await world.ask(target);
       await world.leap(50 * MINUTE_MS);
@@ -58,7 +58,7 @@ describe.each<WorldKind>([ANY_WORLD, { ...ANY_WORLD, tiers: 'memory and Redis' }
       expect(await world.ask(target, {}, outer)).toMatchObject({ cache: { ttl: -1 } });
     });
 
-    it('keeps what the other cache served stale for a second', async () => {
+    it('keeps a stale answer of the other cache for a second', async () => {
       const target = parentOfSettled(world);
       await world.ask(target);
       await world.leap(120 * MINUTE_MS);
@@ -107,7 +107,7 @@ describe('an answer with Age', () => {
     expect((await world.ask(target)).cache['ttl']).toBe(-1);
   });
 
-  it('is served after a purge that came before its request, whatever its Age', async () => {
+  it('is served after a purge that came before its request, with any Age', async () => {
     const target = parentOfSettled(world);
     const { text } = await world.askIndexer(target);
     await world.ask(target);
@@ -137,7 +137,7 @@ describe('an answer that a header of the request may have changed', () => {
   it.each([
     ['in the fast lane', {}],
     ["in Node's lane", NODES_LANE],
-  ])('is kept by its client alone, who asks by URL gets what all may keep: %s', async (_, lane) => {
+  ])('is kept only by its client, and requests by URL get the answer that all may keep: %s', async (_, lane) => {
     const target = parentOfSettled(world);
     const whose = async (query: string, headers = {}, method = 'GET') => {
       const reply = await world.ask(target + query, { method, headers: { ...lane, ...headers } });
@@ -168,7 +168,7 @@ describe('an answer that a header of the request may have changed', () => {
     }
   });
 
-  it('is kept by nobody where no such answer may be kept', async () => {
+  it('is not kept by any cache if such an answer may not be kept', async () => {
     const headers = { 'X-Actions-Version': 'v1', 'X-No-Metadata': 'true' };
     expect((await world.ask(pendingTrace(world), { headers })).headers['cache-control']).toBe('no-store');
   });

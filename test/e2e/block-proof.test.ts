@@ -55,7 +55,7 @@ describe('while no block touches an account', () => {
   test.each([
     ['its state', stateOf],
     ['the page of its transactions', pageOf],
-  ])('%s is asked for once, and served as an answer that clients must not keep', async (_, targetOf) => {
+  ])('%s is requested once, and served as an answer that clients must not keep', async (_, targetOf) => {
     const target = targetOf(accountAt(1));
     await untilProven(target);
     const before = sentFor(target);
@@ -73,7 +73,7 @@ describe('while no block touches an account', () => {
     expect([again.status, again.cache['detail']]).toEqual([304, 'proven']);
   });
 
-  test('explain says up to which block', async () => {
+  test('explain shows the block', async () => {
     await untilProven(stateOf(accountAt(2)));
     const { text } = await proxy.askAdmin(`/explain?target=${encodeURIComponent(stateOf(accountAt(2)))}`);
     expect(JSON.parse(text).proof).toEqual({ isProven: true, upToBlock: expect.any(Number) });
@@ -84,7 +84,7 @@ describe('when a block touches an account', () => {
   test.each([
     ['its state', stateOf, (text: string) => JSON.parse(text).last_transaction_lt],
     ['the page of its transactions', pageOf, (text: string) => JSON.parse(text).transactions[0]?.lt],
-  ])('%s is asked for again, and never goes back', async (_, targetOf, ltIn) => {
+  ])('%s is requested again, and never regresses', async (_, targetOf, ltIn) => {
     const account = accountAt(3);
     const target = targetOf(account);
     await untilProven(target);
@@ -111,7 +111,7 @@ describe('nothing is proven', () => {
     await untilProven(target);
   });
 
-  test('by what was asked for before all entries were purged', async () => {
+  test('after everything was purged, for answers requested before', async () => {
     const target = stateOf(accountAt(5));
     await untilProven(target);
     const before = sentFor(target);

@@ -14,7 +14,7 @@ let world: World;
 
 afterEach(() => world[Symbol.asyncDispose]());
 
-describe.each(WORLDS)('bodies before indexer $dialect, $tiers', (kind) => {
+describe.each(WORLDS)('bodies in front of indexer $dialect, $tiers', (kind) => {
   beforeEach(async () => {
     world = await World.start(kind);
   });

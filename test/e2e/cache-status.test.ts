@@ -6,7 +6,7 @@ const HOUR_MS = 3_600_000;
 
 let world: World;
 
-describe.each(WORLDS)('Cache-Status before indexer $dialect, $tiers', (kind) => {
+describe.each(WORLDS)('Cache-Status in front of indexer $dialect, $tiers', (kind) => {
   beforeEach(async () => {
     world = await World.start(kind);
   });
@@ -50,7 +50,7 @@ describe('Cache-Status', () => {
   });
   afterEach(() => world[Symbol.asyncDispose]());
 
-  it('is on every answer, and shows only what happened', async () => {
+  it('is on every answer, and shows only true events', async () => {
     const replies = [
       await world.ask('/api/v3/unheardOf'),
       await world.ask('/healthz'),
@@ -63,7 +63,7 @@ describe('Cache-Status', () => {
     }
   });
 
-  it('says why an answer was not stored', async () => {
+  it('has the reason why an answer was not stored', async () => {
     const target = newestBlock(world);
     world.indexer.faults.inject({ kind: 'huge', bytes: 100_000 });
     for (let time = 1; time <= 2; time++) {

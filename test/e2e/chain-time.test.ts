@@ -23,7 +23,7 @@ describe('the head of the chain', () => {
     return world.ask(target);
   }
 
-  it('is asked for in the background, at most once in 10 s, and the shortest lifetime applies until it is known', async () => {
+  it('is polled in the background, at most once in 10 s, and the shortest lifetime applies until it is known', async () => {
     world = await World.start(ANY_WORLD);
     expect((await askForChildren()).cache).toMatchObject({ hit: true, ttl: 1 });
     await world.untilHeadKnown();
@@ -34,7 +34,7 @@ describe('the head of the chain', () => {
     expect(world.headsAsked).toBe(3);
   });
 
-  it('is not asked for while no answer that grows is asked for', async () => {
+  it('is not polled without requests for growing answers', async () => {
     world = await World.start(ANY_WORLD);
     await world.ask(parentOfSettled(world));
     await world.ask(pendingTrace(world));
@@ -72,7 +72,7 @@ describe('the head of the chain', () => {
     expect(world.proxy.log.filter(({ level }) => level >= 40)).toEqual([]);
   });
 
-  it('is not asked for while a 429 to the question pauses it, which alone pauses nothing else', async () => {
+  it('is not polled while a 429 to the poll pauses it, which pauses nothing else', async () => {
     world = await World.start(ANY_WORLD);
     world.indexer.faults.inject(rateLimited('json', '60'), { operation: 'masterchainInfo', times: 1 });
     await askForChildren();
@@ -88,7 +88,7 @@ describe('the head of the chain', () => {
     expect(world.headsAsked).toBe(2);
   });
 
-  it('is not asked for during a pause, and a 429 to the question counts as that of one more key', async () => {
+  it('is not polled during a pause, and a 429 to the poll counts like one for another key', async () => {
     world = await World.start(ANY_WORLD);
     world.indexer.faults.inject(rateLimited('json', '60'), { operation: 'masterchainInfo', times: 1 });
     await askForChildren();
@@ -105,7 +105,7 @@ describe('the head of the chain', () => {
     expect(world.headsAsked).toBe(0);
   });
 
-  it.each([1, 12])('is believed a minute after the indexer was set back by %i h', async (hours) => {
+  it.each([1, 12])('is accepted a minute after the indexer was set back by %i h', async (hours) => {
     world = await World.start(ANY_WORLD);
     await askForChildren();
     await world.untilHeadKnown();

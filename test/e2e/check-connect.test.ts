@@ -89,7 +89,7 @@ describe('check-config --connect', () => {
     expect(await lacking({ UPSTREAM_URL: indexer.url, UPSTREAM_BACKUP_URL: other.url })).toEqual([]);
   });
 
-  it('names an indexer that is far behind another one, which is no error; of some blocks nothing is said', async () => {
+  it('names an indexer that is far behind another one, which is no error; a few blocks are not mentioned', async () => {
     const startAt = Date.now() - 60_000;
     const startLagging = async (ms: number) => {
       const started = await startIndexer({ chain: new Chain({ startAt }), now: () => Date.now() - ms });
@@ -116,7 +116,7 @@ describe('check-config --connect', () => {
     expect(stdout).toMatch(/ LACKS +is \d+ blocks behind/);
   });
 
-  it('says of what takes connections and is silent for how long it was waited for', async () => {
+  it('shows the length of the wait for a server that accepts connections and does not answer', async () => {
     const silent = createTcpServer().listen(0, '127.0.0.1');
     onTestFinished(() => void silent.close());
     await once(silent, 'listening');
@@ -128,7 +128,7 @@ describe('check-config --connect', () => {
     ]);
   });
 
-  it('names what is not there: an indexer, a backup, Redis, the stream', async () => {
+  it('names missing services: an indexer, a backup, Redis, the stream', async () => {
     const { code, checks, warnings } = await connect({
       UPSTREAM_URL: `http://${NOBODY}`,
       UPSTREAM_BACKUP_URL: indexer.url,
@@ -147,7 +147,7 @@ describe('check-config --connect', () => {
     expect(checks[3]?.found).toBe('cannot be reached: it could not be opened');
   });
 
-  it('names a key that is refused, another chain, and what is no indexer', async () => {
+  it('names a refused key, another chain, and a server that is not an indexer', async () => {
     const wrong = async (env: Readonly<Record<string, string>> = {}) => {
       const { code, checks } = await connect({ UPSTREAM_URL: indexer.url, ...env });
       return [code, checks[0]?.found];
@@ -163,7 +163,7 @@ describe('check-config --connect', () => {
     expect(await wrong({ UPSTREAM_URL: `${indexer.url}/nowhere` })).toEqual([69, expect.stringContaining('with 404')]);
   });
 
-  it('says what to do where no TLS is spoken, and about a certificate that nobody trusted has signed', async () => {
+  it('explains a server without TLS, and a certificate of an unknown authority', async () => {
     const { port } = new URL(indexer.url);
     const plain = await connect({
       UPSTREAM_URL: `https://127.0.0.1:${port}`,
@@ -188,7 +188,7 @@ describe('check-config --connect', () => {
     );
   });
 
-  it('lets toncache start while one of several indexers is away, and not while none can be used', async () => {
+  it('lets toncache start while one of several indexers is away, and not without a usable one', async () => {
     const failing = async (status: number, url: string) => {
       indexer.faults.inject({ kind: 'answer', status, body: '{}' }, { times: 1 });
       const { code, checks } = await connect({ UPSTREAM_URL: url });
@@ -219,7 +219,7 @@ describe('check-config --connect', () => {
     expect([code, checks[1]?.found]).toEqual([0, 'cannot be reached: no answer']);
   });
 
-  it('shows what is away in its table, and warns of it', async () => {
+  it('shows missing services in its table, with a warning', async () => {
     const env = { UPSTREAM_URL: indexer.url, NETWORK: 'mainnet', REDIS_URL: `redis://${NOBODY}` };
     const { code, stdout } = await runCommand(['check-config', '--connect'], { env });
     expect(code).toBe(0);

@@ -33,7 +33,7 @@ describe('a client that leaves before its answer', () => {
     }
   });
 
-  it('changes no count of those that wait for the same answer', async () => {
+  it('changes no count of requests that wait for the same answer', async () => {
     await using world = await oneLeft('off', 2);
     const collapsed = { outcome: 'collapsed' };
     for (const name of ['requests_total', 'request_duration_seconds_count']) {
@@ -45,7 +45,7 @@ describe('a client that leaves before its answer', () => {
   it.each([
     ['all', [{ level: 30, status: 499, cacheStatus: 'toncache; detail=client-closed-request' }]],
     ['failed', []],
-  ])('is logged as LOG_REQUESTS=%s says, and not as failed', async (logRequests, lines) => {
+  ])('is logged according to LOG_REQUESTS=%s, and not as failed', async (logRequests, lines) => {
     await using world = await oneLeft(logRequests);
     expect(world.proxy.log.filter(({ msg }) => msg === 'request')).toEqual(
       lines.map((line) => expect.objectContaining(line)),

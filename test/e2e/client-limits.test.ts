@@ -28,7 +28,7 @@ describe.each([
   ['the fast lane', {}],
   ["Node's lane", { Expect: '100-continue' }],
 ])('a limit of requests, in %s', (_, headers) => {
-  it('refuses what goes beyond, hits included, until the rate allows more', async () => {
+  it('refuses requests above it, hits included, until the rate allows more', async () => {
     await using world = await start({ requestsPerSecond: 2, burst: 3 });
     const hit = newestBlock(world);
     const replies = await askAll(world, '192.0.2.1', times(5, hit), headers);
@@ -120,7 +120,7 @@ it('a preflight is no request: browsers hide its status', async () => {
 });
 
 describe('a limit of misses', () => {
-  it('refuses what the indexer would be asked for, and answers hits', async () => {
+  it('refuses misses above it, and serves hits', async () => {
     await using world = await start({ missesPerSecond: 2 });
     const hit = newestBlock(world);
     const targets = [hit, unknownTransaction(), unknownTransaction(), hit];
@@ -132,7 +132,7 @@ describe('a limit of misses', () => {
     expect(statusesOf(await askAll(world, '192.0.2.2', [unknownTransaction()]))).toEqual([404]);
   });
 
-  it('does not count who follows a load, or a failure that is kept', async () => {
+  it('does not count followers of a load, or a kept failure', async () => {
     await using world = await start({ missesPerSecond: 1 });
     const gate = world.indexer.hold();
     const target = unknownTransaction();
@@ -145,7 +145,7 @@ describe('a limit of misses', () => {
     expect(all.map(({ status }) => status)).toEqual([404, 404, 404]);
   });
 
-  it('does not count what another instance has put into Redis', async () => {
+  it('does not count answers that another instance has put into Redis', async () => {
     const clients = { missesPerSecond: 1 };
     await using world = await World.start({ dialect: '1.3', tiers: 'memory and Redis', proxy: limited(clients) });
     const targets = [1, 2, 3].map(
@@ -168,7 +168,7 @@ describe('a limit of misses', () => {
     expect(replies[1]?.cache['ttl']).toBeLessThan(0);
   });
 
-  it('counts what is passed through', async () => {
+  it('counts passed-through requests', async () => {
     await using world = await startPassThrough(limited({ missesPerSecond: 1 }));
     expect(statusesOf(await askAll(world, '192.0.2.1', times(2, INFO)))).toEqual([200, 429]);
     expect(

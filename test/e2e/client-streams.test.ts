@@ -81,7 +81,7 @@ describe('a client of the Streaming API', () => {
     await expect.poll(() => ended(world, 'sse', 'client-closed-request'), PATIENCE).toBe(1);
   });
 
-  it('may upgrade a connection that had requests before, and is asked for its preflight', async () => {
+  it('may upgrade a connection with earlier requests, and its preflight is answered', async () => {
     await using world = await startWorld();
     const upgrade = [
       ...['Host: x', 'Connection: Upgrade', 'Upgrade: websocket', 'Sec-WebSocket-Version: 13'],
@@ -125,7 +125,7 @@ describe('a client of the Streaming API', () => {
     await expect.poll(() => open(world, 'sse'), PATIENCE).toBe(0);
   });
 
-  it('gets 501 with what to set where nothing is passed through', async () => {
+  it('gets 501 with the setting if nothing is passed through', async () => {
     await using world = await startWorld({ env: { PASSTHROUGH: 'off' } });
     const refused = await refusedWith(world.proxy.url);
     expect(refused.status).toBe(501);
@@ -292,7 +292,7 @@ describe('the key of a stream', () => {
 });
 
 describe('the bounds of streams', () => {
-  it('are so many in all, of which one is kept for our own stream from those with our key', async () => {
+  it('limit the number in all, and reserve one of those with our key for our own stream', async () => {
     await using world = await startWorld();
     const passThrough = { maxStreams: 3, maxStreamsPerClient: 100 };
     const env = {

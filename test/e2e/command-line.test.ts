@@ -20,7 +20,7 @@ afterEach(() => world[Symbol.asyncDispose]());
 const toncache = (args: readonly string[], options: CommandOptions = {}) => runCommand(args, { env, ...options });
 
 describe('toncache explain', () => {
-  it('shows what a running instance says, for people and as JSON', async () => {
+  it('shows the answer of a running instance, for people and as JSON', async () => {
     await world.ask(newestBlock(world));
     const { code, stdout } = await toncache(['explain', `https://ton.example${newestBlock(world)}&_=1`]);
     expect(code).toBe(0);
@@ -58,7 +58,7 @@ describe('npm run simulator', () => {
     return [status, said.trim()];
   }
 
-  it('listens for this machine alone, or where --host says, as containers need it', async () => {
+  it('listens only on this machine, or on --host, as containers need it', async () => {
     const address = expect.stringMatching(/^a simulated indexer listens on http:\/\/127\.0\.0\.1:\d+$/);
     expect(await simulated([], '127.0.0.1')).toEqual([200, address]);
     expect(await simulated([], '127.0.0.2')).toEqual(['refused', address]);
@@ -68,7 +68,7 @@ describe('npm run simulator', () => {
     expect(await simulated(['--host', '0.0.0.0'], '127.0.0.2')).toEqual([200, open]);
   });
 
-  it('refuses what is no host, and one that it cannot listen on', async () => {
+  it('refuses an invalid host, and one that it cannot listen on', async () => {
     expect(await toncache(['simulator', '--host', 'a b'])).toMatchObject({
       code: 64,
       stderr: expect.stringMatching(/^--host must be an IP address or a host name$/m),
@@ -81,7 +81,7 @@ describe('npm run simulator', () => {
 });
 
 describe('toncache purge', () => {
-  it('purges at the running instance, and says what and in how many', async () => {
+  it('purges at the running instance, and prints the value and the number of instances', async () => {
     await world.ask(newestBlock(world));
     const seqno = new URLSearchParams(newestBlock(world).split('?')[1]).get('seqno') ?? '';
     const { code, stdout } = await toncache(['purge', '--seqno', seqno]);
@@ -92,7 +92,7 @@ describe('toncache purge', () => {
     expect((await world.ask(newestBlock(world))).cache).toMatchObject({ fwd: 'miss' });
   });
 
-  it('says in how many instances on one Redis', async () => {
+  it('prints the number of instances on one Redis', async () => {
     await using redis = await startRedis();
     const shared = { upstreamUrl: world.indexer.url, env: { REDIS_URL: redis.url } };
     await using one = await startProxy(shared);
@@ -120,7 +120,7 @@ describe('toncache purge', () => {
     expect(stderr).toMatch(words);
   });
 
-  it('sends ADMIN_TOKEN, and exits 69 with what is missing without it', async () => {
+  it('sends ADMIN_TOKEN, and without it exits 69 with the missing setting', async () => {
     await using guarded = await startProxy({ upstreamUrl: world.indexer.url, env: { ADMIN_TOKEN: 'correct' } });
     const admin = ['purge', '--all', '--admin', guarded.adminUrl];
     expect(await toncache(admin)).toMatchObject({ code: 69, stderr: expect.stringContaining('ADMIN_TOKEN') });
@@ -160,7 +160,7 @@ describe('toncache top', () => {
     expect([code, looks]).toEqual([0, 2]);
   });
 
-  it('ends at once while the instance does not answer', async () => {
+  it('ends immediately while the instance does not answer', async () => {
     const asked = Promise.withResolvers<void>();
     const silent = createServer(() => asked.resolve()).listen(0, '127.0.0.1');
     await once(silent, 'listening');
@@ -195,7 +195,7 @@ describe('toncache top', () => {
 });
 
 describe('toncache simulator', () => {
-  it('answers as an indexer until it is ended, with the fault that was asked for', async () => {
+  it('answers as an indexer until it is ended, with the given fault', async () => {
     const ending = new AbortController();
     const listening = Promise.withResolvers<string>();
     const ended = toncache(['simulator', '--port', '0', '--fault', '429'], {

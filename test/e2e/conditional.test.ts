@@ -13,7 +13,7 @@ function inquire(target: string, ifNoneMatch: string | readonly string[], method
   return world.ask(target, { method, headers: { 'If-None-Match': ifNoneMatch } });
 }
 
-describe.each(WORLDS)('entity tags before indexer $dialect, $tiers', (kind) => {
+describe.each(WORLDS)('entity tags in front of indexer $dialect, $tiers', (kind) => {
   beforeEach(async () => {
     world = await World.start(kind);
   });
@@ -74,7 +74,7 @@ describe.each(WORLDS)('entity tags before indexer $dialect, $tiers', (kind) => {
     expect(headers).not.toHaveProperty('content-type');
   });
 
-  it('are compared on a miss as well, after the indexer answered', async () => {
+  it('are compared on a miss too, after the indexer answered', async () => {
     const target = newestBlock(world);
     const { headers } = await world.ask(target);
     await using other = await world.addProxy({ env: { NETWORK: someNetwork() } });

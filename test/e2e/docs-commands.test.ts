@@ -67,7 +67,7 @@ describe('the documented commands', () => {
     }
   });
 
-  it('of curl work as docs/start/demo.md and docs/how-to/purge.md say', async () => {
+  it('of curl work as in docs/start/demo.md and docs/how-to/purge.md', async () => {
     await using world = await World.start(ANY_WORLD);
     const commands = commandsOf(readPage('docs/start/demo.md'));
     const askHead = commands.find((command) => command.startsWith('seqno=$(curl ')) ?? '';
@@ -84,7 +84,7 @@ describe('the documented commands', () => {
     for (const purge of purges) expect((await curl(purge, world.proxy.adminUrl)).status, purge).toBe(200);
   });
 
-  it('of the command line are those that `--help` lists', async () => {
+  it('of the command line are those in `--help`', async () => {
     const { code, stdout } = await runCommand(['--help']);
     const described = [...readPage('docs/reference/cli.md').matchAll(/^\| `([a-z-]+)` \|/gm)].map(([, name]) => name);
     const listed = [...stdout.matchAll(/^ {2}([a-z-]+) {2,}/gm)].map(([, name]) => name);

@@ -12,7 +12,7 @@ afterEach(() => world[Symbol.asyncDispose]());
 const encoded = (proxy = world.proxy) => proxy.metric('toncache_bodies_compressed_total');
 
 describe('with compression off', () => {
-  it('all answers go out as they are', async () => {
+  it('all answers are sent unchanged', async () => {
     world = await World.start({ ...WITH_REDIS, proxy: { env: { COMPRESSION: 'off' } } });
     const target = parentOfSettled(world);
     const { text } = await world.askIndexer(target);
@@ -30,7 +30,7 @@ describe('with Redis', () => {
     world = await World.start(WITH_REDIS);
   });
 
-  it('another instance sends what is stored, and encodes nothing again', async () => {
+  it('another instance sends the stored body, and encodes nothing again', async () => {
     const target = parentOfSettled(world);
     const { text } = await world.ask(target, accepting('gzip'));
     await world.proxy.untilRedisHasAll();

@@ -47,7 +47,7 @@ describe.each([
     world = await World.start({ ...kind, proxy: { overrides: { http: { fastLane } } } });
   });
 
-  it('is sent as gzip, which unpacks to what a client gets that accepts none', async () => {
+  it('is sent as gzip, which unpacks to the body for clients without gzip', async () => {
     const target = parentOfSettled(world);
     const { text } = await world.askIndexer(target);
     const reply = await untilEncoded(target, 'gzip');
@@ -59,7 +59,7 @@ describe.each([
     expect(plain.cache).toMatchObject({ hit: true, detail: 'memory' });
   });
 
-  it('is compressed once for all who accept it', async () => {
+  it('is compressed once for all clients that accept it', async () => {
     const target = parentOfSettled(world);
     await untilEncoded(target, 'gzip');
     for (let time = 0; time < 5; time++) {
@@ -69,7 +69,7 @@ describe.each([
     expect(await encoded()).toBe(1);
   });
 
-  it('keeps its connection, whatever is accepted from one request to the next', async () => {
+  it('keeps its connection, with any Accept-Encoding from one request to the next', async () => {
     const target = parentOfSettled(world);
     const { text } = await world.askIndexer(target);
     await untilEncoded(target, 'gzip');
@@ -87,7 +87,7 @@ describe.each([
     ['x-gzip', 'gzip'],
     ['identity;q=0, gzip', 'gzip'],
     ['gzip, deflate, br, zstd', 'gzip'],
-  ])('is chosen by what is accepted: %j brings %s', async (acceptEncoding, encoding) => {
+  ])('is chosen by Accept-Encoding: %j brings %s', async (acceptEncoding, encoding) => {
     const target = parentOfSettled(world);
     const { text } = await world.askIndexer(target);
     if (encoding !== undefined) await untilEncoded(target, acceptEncoding);
@@ -117,7 +117,7 @@ describe.each([
     expect([other.status, encodingOf(other)]).toEqual([200, 'gzip']);
   });
 
-  it('is sent as it is when it is short, and does not depend on Accept-Encoding', async () => {
+  it('is sent unchanged when it is short, and does not depend on Accept-Encoding', async () => {
     for (const target of [unknownTransaction(), nothingPending()]) {
       for (let time = 0; time < 2; time++) {
         const reply = await world.ask(target, accepting('gzip'));
@@ -128,7 +128,7 @@ describe.each([
     expect(await encoded()).toBe(0);
   });
 
-  it('is encoded when it is stale as well', async () => {
+  it('is encoded when it is stale, too', async () => {
     const target = parentOfSettled(world);
     const { text } = await world.askIndexer(target);
     await untilEncoded(target, 'gzip');
@@ -139,7 +139,7 @@ describe.each([
     expect(reply.cache['ttl']).toBeLessThan(0);
   });
 
-  it('is encoded only when it is asked for again, where it is live', async () => {
+  it('is encoded only at the second request, if it is live', async () => {
     const target = pendingTrace(world);
     const { headers, bytes } = await world.ask(target, accepting('gzip'));
     expect([bytes.length > 1024, headers['content-encoding']]).toEqual([true, undefined]);
@@ -149,7 +149,7 @@ describe.each([
     expect(await encoded()).toBe(1);
   });
 
-  it('is kept in the codings that were asked for alone', async () => {
+  it('is kept only in the requested codings', async () => {
     const target = parentOfSettled(world);
     const { bytes } = await world.askIndexer(target);
     // The fast lane keeps the head that it has sent with a body.

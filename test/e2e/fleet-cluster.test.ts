@@ -27,7 +27,7 @@ describe('three instances on a Cluster of three masters', () => {
     );
   }
 
-  it('keep entries on all masters, and each finds those of the others', async () => {
+  it('keep entries on all masters, and each finds the entries of the others', async () => {
     await using fleet = await Fleet.start(() => children('a'), { redisUrl: cluster.url });
     const targets = Array.from({ length: KEYS }, someParent);
     for (const [index, target] of targets.entries()) await fleet.get(index % 3).ask(target);

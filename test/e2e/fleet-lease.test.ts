@@ -13,7 +13,7 @@ async function leases(fleet: Fleet): Promise<string[]> {
   return keys;
 }
 
-it('an instance that finds the answer in Redis as it takes the lease gives the lease back at once', async () => {
+it('an instance that finds the answer in Redis as it takes the lease gives the lease back immediately', async () => {
   const target = someChildren();
   const gated = new GatedAnswers();
   const answer = (asked: string) => (asked.includes('pendingTraces') ? gated.answer() : children('a'));
@@ -106,7 +106,7 @@ describe('a refusal by the holder of a lease itself', () => {
     expect(fleet.asked).toBe(3);
   });
 
-  it('by its shutdown lets exactly one other instance load, at once', async () => {
+  it('by its shutdown lets exactly one other instance load, immediately', async () => {
     const gated = new GatedAnswers();
     await using fleet = await Fleet.start(gated.answer, {
       env: { UPSTREAM_TIMEOUT: '5min' },
@@ -128,7 +128,7 @@ describe('a refusal by the holder of a lease itself', () => {
     expect(fleet.asked).toBe(2);
   });
 
-  it('comes before a lease: while a client of one instance waits for the rate, another instance loads at once', async () => {
+  it('comes before a lease: while a client of one instance waits for the rate, another instance loads immediately', async () => {
     let asked = 0;
     const answer = (target: string) => {
       if (!target.startsWith('/api/v3/pendingTraces')) return children('before');
@@ -200,7 +200,7 @@ describe('live answers', () => {
     return { asked: fleet.asked, ms: performance.now() - startedAt };
   }
 
-  it('of three instances cause no more requests than those of one', async () => {
+  it('of three instances cause no more requests than of one instance', async () => {
     const alone = await polled(1);
     const together = await polled(3);
     // One a lifetime, however many ask; the last one may just have begun.

@@ -28,7 +28,7 @@ async function fill(count: number): Promise<string[]> {
 
 const keysOf = (version: number) => redis.keys(`toncache:${version}:${fleet.network}:*`);
 
-describe.each([SCHEMA_VERSION - 1, SCHEMA_VERSION + 1])('beside instances of schema version %i', (version) => {
+describe.each([SCHEMA_VERSION - 1, SCHEMA_VERSION + 1])('next to instances of schema version %i', (version) => {
   const ofVersion = (key: string) => key.replace(`toncache:${SCHEMA_VERSION}:`, `toncache:${version}:`);
 
   it('entries of either version are misses for the other, and both stay', async () => {
@@ -49,7 +49,7 @@ describe.each([SCHEMA_VERSION - 1, SCHEMA_VERSION + 1])('beside instances of sch
     expect(fleet.asked).toBe(2);
   });
 
-  it('loads do not wait for those of the other version, and its leases stay untouched', async () => {
+  it('loads do not wait for loads of the other version, and its leases stay untouched', async () => {
     const [target = ''] = await fill(1);
     const [ours = ''] = await keysOf(SCHEMA_VERSION);
     await redis.del(ours);

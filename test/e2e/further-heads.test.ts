@@ -30,7 +30,7 @@ describe('masterchainInfo', () => {
     expect(world.headsAsked).toBe(2);
   });
 
-  it('does not go back to the older block of a replica that lags, for a minute', async () => {
+  it('does not regress to the older block of a lagging replica, for a minute', async () => {
     await start();
     world.advance(10 * BLOCK_MS);
     const newest = seqnoIn((await world.ask(INFO)).text);
@@ -51,7 +51,7 @@ describe('masterchainInfo', () => {
     expect(seqnoIn((await world.ask(INFO)).text)).toBe(world.indexer.chain.headSeqno);
   });
 
-  it('does not go back either where nobody asks for longer than an answer may be served, for a minute', async () => {
+  it('does not regress either after a gap between requests longer than an answer may be served, for a minute', async () => {
     await start();
     world.advance(10 * BLOCK_MS);
     const newest = seqnoIn((await world.ask(INFO)).text);
@@ -69,7 +69,7 @@ describe.each([
   ['blocks', (seqno: number) => `/api/v3/blocks?mc_seqno=${seqno}`],
   ['one block', (seqno: number) => `/api/v3/blocks?workchain=-1&seqno=${seqno}`],
   ['transactions', (seqno: number) => `/api/v3/transactionsByMasterchainBlock?seqno=${seqno}`],
-])('an absent answer to a question for %s of a block', (_, targetOf) => {
+])('an absent answer about %s of a block', (_, targetOf) => {
   it('ends when the head that this process answers has reached the block', async () => {
     await start();
     world.advance(BLOCK_MS / 2);

@@ -41,7 +41,7 @@ describe('a further operation that no setting names', () => {
 });
 
 describe.each(LANES)('a further operation in use, fast lane %s', (fastLane) => {
-  it('is cached, in every spelling of its path and with what says nothing of the answer', async () => {
+  it('is cached, in every spelling of its path and with parameters that do not change the answer', async () => {
     const target = await start({ env: IN_USE, ...withLane(fastLane) });
     const truth = await world.askIndexer(target);
     expect(await world.ask(target)).toMatchObject({ status: 200, text: truth.text, cache: { stored: true } });
@@ -70,7 +70,7 @@ describe.each(LANES)('a further operation in use, fast lane %s', (fastLane) => {
     ['an offset that is no number', '&offset=x'],
     ['limits that contradict each other', '&limit=1&limit=2'],
     ['broken encoding in a value', '&limit=%zz'],
-  ])('has no cached form with %s: 501 that says so, or passed through byte for byte', async (_, more) => {
+  ])('has no cached form with %s: 501 with the reason, or passed through byte for byte', async (_, more) => {
     const target = (await start({ env: IN_USE, ...withLane(fastLane) })) + more;
     for (const method of ['GET', 'HEAD']) {
       expect(await world.ask(target, { method })).toMatchObject({ status: 501, cache: { detail: 'not-cacheable' } });
@@ -112,7 +112,7 @@ describe.each(LANES)('a further operation in use, fast lane %s', (fastLane) => {
 });
 
 describe('a further operation where pass-through is on', () => {
-  it('lets a page send what is passed through, and is not passed through by an encoded name', async () => {
+  it('lets a page send passed-through requests, and is not passed through by an encoded name', async () => {
     const target = await start({ env: PASSING });
     const { headers } = await world.ask(target, { method: 'OPTIONS' });
     expect(headers['access-control-allow-methods']).toBe('GET, HEAD, OPTIONS, POST');
@@ -121,7 +121,7 @@ describe('a further operation where pass-through is on', () => {
   });
 });
 
-it('the explanation of a request says whether it has a cached form', async () => {
+it('the explanation of a request shows if it has a cached form', async () => {
   const target = await start({ env: IN_USE });
   const explain = (more: string) => world.proxy.askAdmin(`/explain?target=${encodeURIComponent(target + more)}`);
   const { status, text } = await explain('&_=1');
@@ -159,7 +159,7 @@ it.each([
   expect(await world.ask(target, { headers }, passing)).toMatchObject({ cache: { fwd: 'bypass' } });
 });
 
-it('what is served is named where another path is asked for', async () => {
+it('the served operations are named in the answer to another path', async () => {
   await start({ env: { CACHE_OPERATIONS: 'all' } });
   expect((await world.ask('/api/v3/none')).text).toContain(`only ${OPERATION_NAMES.join(', ')} are served here`);
 });

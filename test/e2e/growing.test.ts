@@ -21,7 +21,7 @@ function headOf(instant: number): Fault {
   return { kind: 'answer', status, body: JSON.stringify(body) };
 }
 
-describe.each(WORLDS)('children, before indexer $dialect, $tiers', (kind) => {
+describe.each(WORLDS)('children, in front of indexer $dialect, $tiers', (kind) => {
   it('are requested from the indexer less and less often', async () => {
     world = await World.start(kind);
     const target = childrenOfSettled(world);
@@ -105,7 +105,7 @@ describe('the lifetime of children', () => {
     expect((await world.ask(old)).cache).toMatchObject({ hit: true, ttl: 10 });
   });
 
-  it('is bounded by our own clock, whatever time the head of the chain shows', async () => {
+  it('is bounded by our own clock, with any time of the head of the chain', async () => {
     world = await World.start(ANY_WORLD);
     world.indexer.faults.inject(headOf(world.now + 30 * minute), { operation: 'masterchainInfo' });
     const target = await answered(bodyWith(row(100 * second)));

@@ -57,7 +57,7 @@ describe('with one indexer, its head is polled', () => {
   it.each([
     ['blocks that it does not have', () => unknownTransaction()],
     ['ever newer blocks of those that it has', (seqno: number) => targetOf('masterchainBlockShards', { seqno })],
-  ])('so that one that falls back is told, though clients ask for %s', async (_, targetAt) => {
+  ])('so that one that falls back is reported, though clients ask for %s', async (_, targetAt) => {
     await start();
     const { headSeqno } = world.indexer.chain;
     await askEachSecond(12, () => newestBlock(world));

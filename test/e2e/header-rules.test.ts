@@ -52,7 +52,7 @@ describe('headers', () => {
     }
   });
 
-  it('tell nginx what is left of the lifetime: with HEAD, with 304 and in both lanes', async () => {
+  it('tell nginx the rest of the lifetime: with HEAD, with 304 and in both lanes', async () => {
     const target = newestBlock(world);
     const { etag = '' } = (await world.ask(target)).headers;
     await world.leap(HOUR_MS * 23.5);

@@ -40,7 +40,7 @@ let world: World;
 
 afterEach(() => world[Symbol.asyncDispose]());
 
-describe.each(WORLDS)('headers before indexer $dialect, $tiers', (kind) => {
+describe.each(WORLDS)('headers in front of indexer $dialect, $tiers', (kind) => {
   beforeEach(async () => {
     world = await World.start(kind);
   });

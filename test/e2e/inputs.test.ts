@@ -34,7 +34,7 @@ it('the table has at least 500 inputs', () => {
   expect(ROWS.length).toBeGreaterThanOrEqual(500);
 });
 
-describe.each(['1.2', '1.3'] as const)('the inputs of the table, before indexer %s', (version) => {
+describe.each(['1.2', '1.3'] as const)('the inputs of the table, in front of indexer %s', (version) => {
   const outcomes: Outcome[] = [];
   const refusals: { readonly row: Row; readonly reply: Reply }[] = [];
   let differing: Outcome[] = [];
@@ -77,7 +77,7 @@ describe.each(['1.2', '1.3'] as const)('the inputs of the table, before indexer 
     expect(refused.filter(({ indexer, toncache }) => indexer.type !== toncache.type).map(describeOutcome)).toEqual([]);
   });
 
-  it('that are refused are told what is wrong and what is accepted, and are not cached', () => {
+  it('that are refused get the problem and the accepted values, and are not cached', () => {
     for (const { row, reply } of refusals) {
       expect(reply.headers).toMatchObject({ 'content-type': 'application/json', 'cache-control': 'no-store' });
       expect(reply.cache).toEqual({ detail: 'invalid-request' });

@@ -158,7 +158,7 @@ describe('equal requests for the rest of the API', () => {
       { 'X-No-Metadata': '1', Connection: 'x-no-metadata' },
     ],
     ['gzip', PAGE, {}, PAGE, { 'Accept-Encoding': 'gzip' }],
-  ])('are told apart by %s', async (_, one, itsHeaders, other, otherHeaders) => {
+  ])('are distinguished by %s', async (_, one, itsHeaders, other, otherHeaders) => {
     await start();
     await world.ask(one, { headers: itsHeaders });
     await world.ask(other, { headers: otherHeaders });
@@ -203,7 +203,7 @@ describe('equal requests for the rest of the API', () => {
     expect(arrived[2]?.target).toBe(target);
   });
 
-  it('never get what a key that is not shared has seen', async () => {
+  it('never get an answer to a key that is not shared', async () => {
     await start({ UPSTREAM_API_KEY: 'ours', PASSTHROUGH_SHARED_KEY: 'on' });
     answer = ({ headers }, response) => response.writeHead(200, JSON_TYPE).end(JSON.stringify(headers['x-api-key']));
     expect(await world.ask(PAGE, { headers: { 'X-Api-Key': 'mine' } })).toMatchObject({ text: '"mine"' });
@@ -232,7 +232,7 @@ describe('equal requests for the rest of the API', () => {
     await expect.poll(() => world.proxy.metric('toncache_upstream_requests_in_flight'), PATIENCE).toBe(0);
   });
 
-  it('are refused alike where the indexer fails, and asked for again', async () => {
+  it('are all refused if the indexer fails, and then sent again', async () => {
     await start();
     answer = (_, response) => void response.socket?.destroy();
     const answers = await herd(10);
@@ -306,7 +306,7 @@ describe('equal requests for the rest of the API', () => {
     },
   );
 
-  it('that were asked before a purge answer none that was asked after it', async () => {
+  it('from before a purge answer no request after it', async () => {
     await start({ ADMIN_TOKEN: 'token' });
     const purge = () =>
       world.proxy.askAdmin('/purge', {

@@ -194,7 +194,7 @@ describe('an answer whose use is over', () => {
     expect(await ask(target)).toMatchObject({ status: 500, cache: { fwd: 'miss', detail: 'upstream-error' } });
   });
 
-  it('is compared with each less complete one, and gives way to a fuller one at once', async () => {
+  it('is compared with each less complete one, and gives way to a fuller one immediately', async () => {
     await start();
     const target = A_404[1]();
     answer = rows(final('a'), pending('b'));
@@ -208,7 +208,7 @@ describe('an answer whose use is over', () => {
     expect(await olderAnswers()).toBe(0);
   });
 
-  it('is not compared with what came after a purge', async () => {
+  it('is not compared with answers after a purge', async () => {
     await start();
     const hash = someHash();
     const target = `adjacentTransactions?hash=${hash}`;
@@ -329,7 +329,7 @@ describe('where another indexer can be asked, a less complete answer', () => {
   it.each([
     ['in the use of the kept one', 1000],
     ['after it', 5000],
-  ])('is asked for there first, %s', async (_, passedMs) => {
+  ])('is requested there first, %s', async (_, passedMs) => {
     const fuller = rows(final('a'), final('c'), pending('b'));
     await using world = await twoIndexers(full, NOT_FOUND, fuller);
     const target = `/api/v3/adjacentTransactions?hash=${someHash()}`;

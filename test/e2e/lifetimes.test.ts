@@ -70,7 +70,7 @@ const ROWS: readonly Row[] = [
   { name: 'no adjacent', target: unknownTransaction, status: 404, lifetime: 300, whileRevalidating: 0, ifError: 0 },
 ];
 
-describe.each(WORLDS)('lifetimes before indexer $dialect, $tiers', (kind) => {
+describe.each(WORLDS)('lifetimes in front of indexer $dialect, $tiers', (kind) => {
   let world: World;
 
   beforeAll(async () => {

@@ -107,7 +107,7 @@ describe('bodies of clients', () => {
     return stalled;
   };
 
-  it('stop nobody by what they announce', async () => {
+  it('block nobody by their announced length', async () => {
     await using world = await startPassThrough();
     const stalled = await Promise.all(Array.from({ length: 70 }, () => open(world, `${unfinished(MIB)}{`)));
     await world.proxy.untilTakenIn();

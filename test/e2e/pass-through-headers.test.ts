@@ -83,7 +83,7 @@ describe('headers', () => {
     expect(statuses(received).at(-1)).toBe('200');
   });
 
-  it('of the indexer are returned, but no connection headers, no cookies, and none that toncache sets', async () => {
+  it('of the indexer are returned, except connection headers, cookies, and headers that toncache sets', async () => {
     await using world = await startPassThrough();
     world.indexer.faults.inject({
       kind: 'answer',
@@ -189,7 +189,7 @@ describe('keys', () => {
   });
 
   it.each(['api_key=of-the-client', 'limit=1&api%5Fkey=of-the-client'])(
-    'of a client in the query count like those in the header: %s',
+    'of a client in the query count like headers: %s',
     async (query) => {
       await using world = await startPassThrough({ env: { UPSTREAM_API_KEY: OURS, PASSTHROUGH_SHARED_KEY: 'on' } });
       world.indexer.faults.inject(rateLimited('json', '60'), { operation: 'masterchainInfo' });

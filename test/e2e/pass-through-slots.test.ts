@@ -13,7 +13,7 @@ describe('the slots of pass-through', () => {
   const admission = { patience: 60_000 };
   const most = (maxConcurrency: number) => ({ admission, passThrough: { maxConcurrency } });
 
-  it('are separate from those of the operations, and requests beyond the queue get 503 with Retry-After', async () => {
+  it('are separate from the slots of the operations, and requests beyond the queue get 503 with Retry-After', async () => {
     await using world = await startPassThrough({ overrides: { ...most(2), admission: { ...admission, maxQueue: 2 } } });
     const gate = world.indexer.hold();
     const first = [await world.proxy.sendIn(INFO), await world.proxy.sendIn(INFO)];
@@ -34,7 +34,7 @@ describe('the slots of pass-through', () => {
     expect(world.indexer.requests.maxInHand).toBe(3);
   });
 
-  it('are not waited for when the process ends: the answer says why', async () => {
+  it('are not waited for when the process ends: the answer has the reason', async () => {
     await using world = await startPassThrough({ overrides: { ...most(1), http: { drainTimeout: 100 } } });
     const gate = world.indexer.hold();
     const first = await world.proxy.sendIn(INFO);

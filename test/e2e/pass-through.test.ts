@@ -61,7 +61,7 @@ describe('a request that is passed through', () => {
     }
   });
 
-  it('is sent to the configured indexer whatever Host it has', async () => {
+  it('is sent to the configured indexer with any Host', async () => {
     const received = await world.proxy.exchange(
       [
         'GET http://evil.example:1/api/v3/masterchainInfo HTTP/1.1',
@@ -195,7 +195,7 @@ describe('a path of the API that no prefix is for', () => {
       /below \/api\/v3\/ are served.*PASSTHROUGH_PREFIXES \(passThrough\.prefixes\)/,
     ],
     ['PASSTHROUGH=off', { PASSTHROUGH: 'off' }, /PASSTHROUGH=on.*PASSTHROUGH_PREFIXES \(passThrough\.prefixes\)/],
-  ])('is 501 with what to set, with %s', async (_, env, says) => {
+  ])('is 501 with the setting, with %s', async (_, env, says) => {
     await using world = await startPassThrough({ env });
     for (const [method, target] of ELSEWHERE) {
       const { status, text, cache } = await world.ask(target, { method, ...(method === 'POST' && { body: '{}' }) });
@@ -223,7 +223,7 @@ describe('passThrough.prefixes', () => {
   });
   afterEach(() => world[Symbol.asyncDispose]());
 
-  it('passes on what begins with one of them, byte for byte, in any case', async () => {
+  it('passes on paths that begin with one of them, byte for byte, in any case', async () => {
     const targets = [...ELSEWHERE, ['GET', '/API/V2/x/?a=%2F'], ['GET', '/api/%76%32/x']] as const;
     for (const [method, target] of targets) {
       const body = method === 'POST' ? '{"boc":"x"}' : '';

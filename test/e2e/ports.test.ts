@@ -7,7 +7,7 @@ let world: World;
 
 afterEach(() => world[Symbol.asyncDispose]());
 
-describe.each(WORLDS)('the public port before indexer $dialect, $tiers', (kind) => {
+describe.each(WORLDS)('the public port in front of indexer $dialect, $tiers', (kind) => {
   beforeEach(async () => {
     world = await World.start(kind);
   });

@@ -35,7 +35,7 @@ describe('a Redis that was restored', () => {
 });
 
 describe('while Redis is away', () => {
-  it('this instance is purged, the answer says that the others are not, and they follow when Redis is back', async () => {
+  it('this instance is purged, the answer reports that the others are not, and they follow when Redis is back', async () => {
     const [one, other] = [await world.addProxy(), await world.addProxy()];
     const target = world.blockSet();
     for (const proxy of [one, other]) await proxy.reply(target);

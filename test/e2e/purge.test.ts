@@ -97,7 +97,7 @@ describe('a purge over two instances', () => {
   );
 
   it.each([-3, 0, 3])(
-    'is answered when its instant has passed, so what is requested then is asked for once, by a clock %i ms ahead',
+    'is answered when its instant has passed, so later requests are sent once, by a clock %i ms ahead',
     async (aheadMs) => {
       const skewed = await world.addProxy(() => Date.now() + aheadMs);
       for (const body of [{ all: true }, { seqno: world.seqno }]) {

@@ -68,7 +68,7 @@ describe.each([
 describe('a Redis that fills up', () => {
   const FILLS_UP = /nothing keeps Redis from filling up.*set maxmemory and an eviction policy such as allkeys-lru/;
 
-  it('causes one warning that says what to do, however often it is connected to', async () => {
+  it('causes one warning with the remedy, however often it is connected to', async () => {
     await using redis = await startRedis();
     await using proxy = await start(redis.url, PATIENT_REDIS);
     await expect.poll(() => warnings(proxy)).toEqual([expect.stringMatching(FILLS_UP)]);

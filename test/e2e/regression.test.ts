@@ -134,7 +134,7 @@ describe.each(['one instance', 'two instances'] as const)('on %s, a regressed an
     expect(await ask(target, other())).toMatchObject({ status: 200, cache: { fwd: 'miss', stored: true } });
   });
 
-  it('is served where the answer before is too old, and counted as going back', async () => {
+  it('is served if the earlier answer is too old, and counted as an older answer', async () => {
     const target = someChildren();
     const served: string[] = [];
     const serve = async (next: JsonAnswer, passedMs: number) => {
@@ -163,7 +163,7 @@ describe.each(['one instance', 'two instances'] as const)('on %s, a regressed an
     expect(served).toEqual(expected.map(({ body }) => JSON.stringify(body)));
   });
 
-  it('never applies to traces: one that ends disappears at once', async () => {
+  it('never applies to traces: one that ends disappears immediately', async () => {
     const target = someMessage();
     answer = pendingTrace('a', 'b');
     await ask(target);
@@ -177,7 +177,7 @@ describe.each(['one instance', 'two instances'] as const)('on %s, a regressed an
   });
 });
 
-it('an answer that is not kept goes back, too', async () => {
+it('an answer that is not kept regresses, too', async () => {
   now = START;
   const overrides = { lifetimes: { notFound: { lifetime: 0, staleWhileRevalidate: 0, staleIfError: 0 } } };
   fleet = await Fleet.start(() => answer, { instances: 1, memoryAlone: true, overrides, now: () => now });
@@ -230,7 +230,7 @@ describe.each(['memory alone', 'memory and Redis'] as const)('after ten minutes 
     },
   });
 
-  it('the indexer is believed, and not before', async () => {
+  it("the indexer's version is accepted, and not before", async () => {
     const other = tiers === 'memory alone' ? undefined : await fleet.add();
     const target = someChildren();
     answer = young('a', 'b');
@@ -249,7 +249,7 @@ describe.each(['memory alone', 'memory and Redis'] as const)('after ten minutes 
     expect(await ask(target, other)).toMatchObject({ status: 404, cache: { hit: true, detail: 'redis' } });
   });
 
-  it('the time starts anew after an answer that was not regressed', async () => {
+  it('the time starts again after an answer that was not regressed', async () => {
     const target = someChildren();
     const full = young('a', 'b');
     answer = full;

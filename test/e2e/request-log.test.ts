@@ -59,7 +59,7 @@ describe('a request', () => {
     ]);
   });
 
-  it('that no indexer was asked for says why, and one that failed says at which of several', async () => {
+  it('that was not sent shows the reason, and one that failed shows which of several indexers failed', async () => {
     await using refusing = await startWorld({
       env: { LOG_REQUESTS: 'failed' },
       overrides: { breaker: { minimumThroughput: 3 } },
@@ -79,7 +79,7 @@ describe('a request', () => {
     expect(hosts).toContain((linesOf(several)[0] as { upstream?: string }).upstream);
   });
 
-  it('whose answer is not of the API shows in the log who answered: status, type and the first 100 bytes', async () => {
+  it('whose answer is outside of the API shows its sender in the log: status, type and the first 100 bytes', async () => {
     await using world = await startWorld({});
     const body = `<!doctype html>\n${'x'.repeat(200)}`;
     world.indexer.faults.inject({ kind: 'answer', status: 200, body, headers: { 'Content-Type': 'text/html' } });
@@ -124,7 +124,7 @@ describe('a request', () => {
     ['slow', [502]],
     ['failed', [502]],
     ['off', []],
-  ])('is logged as LOG_REQUESTS=%s says', async (mode, logged) => {
+  ])('is logged according to LOG_REQUESTS=%s', async (mode, logged) => {
     await using world = await startWorld({ env: { LOG_REQUESTS: mode } });
     const target = newestBlock(world);
     for (let time = 0; time < 2; time++) await world.ask(target);

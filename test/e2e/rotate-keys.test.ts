@@ -70,7 +70,7 @@ class KeyedIndexer {
   }
 }
 
-describe('a rotation of the key of the indexer and of the password of Redis, as docs/how-to/rotate-keys.md says', () => {
+describe('a rotation of the key of the indexer and of the password of Redis, as in docs/how-to/rotate-keys.md', () => {
   let redis: RedisServer;
   let keyed: KeyedIndexer;
   let folder: string;

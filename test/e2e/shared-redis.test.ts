@@ -19,7 +19,7 @@ import { DIALECTS, World } from './world.ts';
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
-describe.each(DIALECTS)('one Redis, before indexer %s', (dialect) => {
+describe.each(DIALECTS)('one Redis, in front of indexer %s', (dialect) => {
   let world: World;
   let redis: Redis;
 
@@ -84,7 +84,7 @@ describe.each(DIALECTS)('one Redis, before indexer %s', (dialect) => {
     }
   });
 
-  it('is never shared by two networks, whatever their indexer', async () => {
+  it('is never shared by two networks, with any indexers', async () => {
     const target = newestBlock(world);
     await world.ask(target);
     await world.proxy.untilRedisHasAll();

@@ -34,7 +34,7 @@ async function allAnswerAlike(targets: readonly string[]): Promise<string> {
   return world.forwarded.at(-1)?.target ?? '';
 }
 
-describe.each(WORLDS)('spellings before indexer $dialect, $tiers', (kind) => {
+describe.each(WORLDS)('spellings in front of indexer $dialect, $tiers', (kind) => {
   beforeEach(async () => {
     world = await World.start(kind);
   });

@@ -36,7 +36,7 @@ describe('the status page', () => {
     expect((await world.proxy.askAdmin('/', { method: 'HEAD' })).text).toBe('');
   });
 
-  it('gets numbers and the keys asked for most, and what was before', async () => {
+  it('gets numbers and the most requested keys, with the earlier moments', async () => {
     const target = parentOfSettled(world);
     await world.ask(target);
     const first = await statusOf(world.proxy);
@@ -63,7 +63,7 @@ describe('the status page', () => {
     expect((await statusOf(world.proxy, `?since=${second.at}`)).history).toEqual([]);
   });
 
-  it('counts the hits that the fast lane answers among the keys asked for most', async () => {
+  it("counts the fast lane's hits among the most requested keys", async () => {
     await world.ask(parentOfSettled(world));
     const polled = newestBlock(world);
     // Of 400 requests at least 12 are in the sample. The first two do not pass the fast lane's look-up.

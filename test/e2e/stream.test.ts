@@ -14,7 +14,7 @@ import {
 import { ANY_WORLD, World } from './world.ts';
 
 describe.each(['memory alone', 'memory and Redis'] as const)('with %s', (tiers) => {
-  test('a polled account without traces is asked for every 2 s instead of every 250 ms', async () => {
+  test('a polled account without traces is requested every 2 s instead of every 250 ms', async () => {
     await using world = await streamingWorld({ tiers });
     const account = accountOf(world);
     await watch(world, account);
@@ -40,7 +40,7 @@ describe.each(['memory alone', 'memory and Redis'] as const)('with %s', (tiers) 
   });
 });
 
-test('an empty answer that was asked for before an event, and came after it, is not kept', async () => {
+test('an empty answer that was requested before an event, and came after it, is not kept', async () => {
   await using world = await streamingWorld();
   const account = accountOf(world);
   await watch(world, account);
@@ -131,7 +131,7 @@ const KEPT_IN_REDIS = {
   lifetimes: { empty: { lifetime: 250, staleWhileRevalidate: 0, staleIfError: 60_000 } },
 };
 
-test('other instances do not know of the watch: what is in Redis lives as long as without a stream', async () => {
+test('other instances do not know of the watch: entries in Redis live as long as without a stream', async () => {
   await using world = await streamingWorld({ tiers: 'memory and Redis', proxy: { overrides: KEPT_IN_REDIS } });
   const other = await world.addProxy({ overrides: KEPT_IN_REDIS });
   const account = accountOf(world);
@@ -161,7 +161,7 @@ test('after an event nothing from before it is taken from Redis', async () => {
   expect(world.now).toBe(trace.emulatedAt);
 });
 
-test('the metrics and the log say what the stream does', async () => {
+test('the metrics and the log show the events of the stream', async () => {
   await using world = await streamingWorld();
   const account = accountOf(world);
   await watch(world, account);

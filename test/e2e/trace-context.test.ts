@@ -31,7 +31,7 @@ describe('traceparent', () => {
     expect(forwardedTraces()).toEqual([TRACE]);
   });
 
-  it('of a passed-through request reaches the indexer as it is', async () => {
+  it('of a passed-through request reaches the indexer unchanged', async () => {
     await world[Symbol.asyncDispose]();
     world = await World.start({ ...ANY_WORLD, proxy: { env: { PASSTHROUGH: 'on' } } });
     await world.ask('/api/v3/blocks?limit=1', { headers: { traceparent: TRACE } });

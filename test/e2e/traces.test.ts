@@ -27,7 +27,7 @@ const tracesOf = ({ text }: { text: string }) => JSON.parse(text).traces as read
 
 const kept = ({ headers }: { headers: Readonly<Record<string, unknown>> }) => headers['cache-control'];
 
-it.each(['1.2', '1.3'] as const)('a trace is asked for once, by all that is in it: %s', async (dialect) => {
+it.each(['1.2', '1.3'] as const)('a trace is requested once, by everything in it: %s', async (dialect) => {
   await start(dialect);
   const { id, transactions } = settledTrace(world);
   const last = transactions.at(-1);
@@ -52,7 +52,7 @@ it('an external message may be accepted again: its trace grows', async () => {
   expect(tracesOf(await world.ask(target))).toHaveLength(2);
 });
 
-it('a trace without actions is asked for again, with them not', async () => {
+it('a trace without actions is requested again, one with actions is not', async () => {
   await start('1.3', 5000);
   const trace = sendTrace();
   const target = targetOf('traces', { tx_hash: trace.id, include_actions: 'true' });
@@ -64,7 +64,7 @@ it('a trace without actions is asked for again, with them not', async () => {
   expect(kept(classified)).toMatch(/max-age=3[0-9]{3}$/);
 });
 
-it('that there is no trace is told to all who wait, and to nobody after them', async () => {
+it('"no trace" is sent to all that wait, and to no later client', async () => {
   await start();
   const target = targetOf('traces', { msg_hash: someHash() });
   const gate = world.indexer.hold();
@@ -79,7 +79,7 @@ it('that there is no trace is told to all who wait, and to nobody after them', a
   expect(world.forwarded.length).toBe(before + 1);
 });
 
-it('that there is no trace does not replace one that was there: a replica may lag', async () => {
+it('"no trace" does not replace an earlier trace: a replica may lag', async () => {
   await start();
   const trace = sendTrace();
   const target = targetOf('traces', { msg_hash: trace.externalHash });

@@ -22,7 +22,7 @@ function header(name: string, value: string): Asking {
   return { headers: { [name]: value } };
 }
 
-describe.each(WORLDS)('inputs that change the answer, before indexer $dialect, $tiers', (kind) => {
+describe.each(WORLDS)('inputs that change the answer, in front of indexer $dialect, $tiers', (kind) => {
   beforeEach(async () => {
     world = await World.start(kind);
   });

@@ -69,7 +69,7 @@ describe('idle connections that the indexer closes as requests come', () => {
     expect(world.proxy.log.filter(({ level }) => level >= 40)).toEqual([]);
   });
 
-  it('cost no second turn of the rate', async () => {
+  it('cost no second reservation of the rate', async () => {
     await using world = await startEndingWorld({ env: { UPSTREAM_RPS: '50' }, stopsTime: true });
     world.indexer.faults.inject({ kind: 'close-used' });
     for (let time = 0; time < 20; time++) {
@@ -112,7 +112,7 @@ describe('behind a TCP proxy that accepts connections and closes them while the 
     await back.close();
   });
 
-  it('the first answer to an operation that is rarely asked for lets the others be asked at once', async () => {
+  it('the first answer to a rarely requested operation lets the others try immediately', async () => {
     const { proxy, acceptor } = await ask({ openDuration: 3_600_000 }, 2);
     await using _ = proxy;
     expect(await openBreakers(proxy)).toBe(2);

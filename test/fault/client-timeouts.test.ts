@@ -59,7 +59,7 @@ it('an answer that is passed through is cut when it pauses for UPSTREAM_TIMEOUT'
 });
 
 it.concurrent.each([true, false])(
-  'all that is idle or half is cut before a request that waits is answered (http.fastLane: %j)',
+  'idle and incomplete connections are cut before a waiting request is answered (http.fastLane: %j)',
   async (fastLane) => {
     await using world = await startFaultyWorld({
       env: { UPSTREAM_TIMEOUT, PASSTHROUGH: 'on' },

@@ -142,7 +142,7 @@ describe('a failure that may be that of one instance alone answers no client of 
 });
 
 describe('instances that wait for the load of another one', () => {
-  it('load at once when its key is refused, and get their own answers; what they store is shared', async () => {
+  it('load immediately when its key is refused, and get their own answers, which are shared', async () => {
     const way = await faultyWay(refusedKey(401));
     const cut = await addInstance({ upstreamUrl: way.url });
     const other = await addInstance();
@@ -262,18 +262,18 @@ async function leaseOf(target: string): Promise<string> {
   return lease;
 }
 
-describe('what an instance of an older version shared', () => {
+describe('a failure that an instance of an older version shared', () => {
   it.each([
     ['a refused key', { code: 'upstream-unauthorized', message: 'x', upstreamStatus: 401 }],
     ['no connection', { code: 'upstream-unreachable', message: 'x' }],
     ["a gateway's 502", { code: 'upstream-error', message: 'x', upstreamStatus: 502 }],
-  ])('answers nobody here if it may be that of one instance alone: %s', async (_, failure) => {
+  ])('answers no client here if it may concern only that instance: %s', async (_, failure) => {
     const target = block(world);
     await redis.set(await leaseOf(target), `failed ${JSON.stringify(failure)}`, 'PX', 60_000);
     await expectRight(target, world.proxy);
   });
 
-  it('answers while Redis has it: it does not say until when', async () => {
+  it('answers while Redis has it: it does not state its end', async () => {
     const target = block(world);
     const lease = await leaseOf(target);
     await redis.set(lease, `failed ${JSON.stringify(OLD_FAILURE)}`, 'PX', 60_000);

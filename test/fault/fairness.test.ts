@@ -77,7 +77,7 @@ it('addresses that a client invents give it no more turns: without a trusted pro
   expect(sent).toEqual([...greedy, polite]);
 });
 
-describe('who waits', () => {
+describe('a waiting client', () => {
   it.each([
     ['by their networks', {}, '192.0.2.0/24'],
     ['by their addresses, where those may be shown', { showAddresses: true }, '192.0.2.2'],

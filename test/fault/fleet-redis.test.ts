@@ -27,7 +27,7 @@ describe('while two instances wait for a third one, a Redis', () => {
   it.each<[string, (redis: RedisServer) => Promise<unknown>]>([
     ['that is killed', (redis) => redis.kill()],
     ['that hangs', (redis) => redis.pause()],
-  ])('%s ends their wait: each asks the indexer itself, at once', async (_, fail) => {
+  ])('%s ends their wait: each loads from the indexer itself, immediately', async (_, fail) => {
     await using redis = await startRedis();
     const indexer = new GatedAnswers();
     // The look-up and the acquisition at the beginning are not what this is about.
@@ -120,7 +120,7 @@ describe('a Redis of three instances', () => {
     expectTransitionsOnly(fleet);
   });
 
-  it('that takes 5 s is not waited for: the indexer is asked at once', async () => {
+  it('that takes 5 s is not waited for: the request goes to the indexer immediately', async () => {
     await using redis = await startRedis();
     await using proxy = await meddlingProxy(redis.port);
     await using fleet = await Fleet.start(() => children('a'), {

@@ -116,7 +116,7 @@ describe('a process whose standard output is', () => {
     await proxy.expectWell();
   });
 
-  it('a pipe that nobody reads keeps serving, and its lines come when somebody reads', async () => {
+  it('a pipe without a reader keeps serving, and its lines come when it is read', async () => {
     // As a shell opens it: blocking. The other end is the test's.
     const end = openSync(pipe, constants.O_RDWR | constants.O_NONBLOCK);
     const output = openSync(pipe, constants.O_WRONLY);

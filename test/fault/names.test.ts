@@ -58,7 +58,7 @@ describe('a name whose resolver hangs', () => {
     },
   );
 
-  it('of Redis: the indexer answers every miss, and the name is asked for once', async () => {
+  it('of Redis: the indexer answers every miss, and the name is looked up once', async () => {
     await using a = await startIndexer();
     resolver.say('redis.test', 'silent');
     await using proxy = await start(urlOf('a.test', a), { REDIS_URL: 'redis://redis.test' });
@@ -118,7 +118,7 @@ describe('a name that moves while the connections to it are in use', () => {
   });
 });
 
-it('misses at once wait for one look-up', async () => {
+it('concurrent misses wait for one look-up', async () => {
   await using a = await startIndexer();
   await using proxy = await start(urlOf('a.test', a));
   const replies = await Promise.all(Array.from({ length: 60 }, () => proxy.ask(someParent())));

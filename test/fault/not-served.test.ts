@@ -48,7 +48,7 @@ describe('an operation that the indexer does not serve', () => {
     },
   );
 
-  it('is asked for again each 30 s, by one request, and served once the indexer has it', async () => {
+  it('is requested again every 30 s, by one request, and served once the indexer has it', async () => {
     await using world = await startEndingWorld();
     const fault = world.indexer.faults.inject(notServed('pendingTraces', 'no-redis'));
     await world.ask(nothingPending());
@@ -80,7 +80,7 @@ describe('an operation that the indexer does not serve', () => {
     }, 20_000);
   });
 
-  it.each(OTHERS)('is not said to be so by %s', async (_, error) => {
+  it.each(OTHERS)('is not concluded from %s', async (_, error) => {
     await using world = await startEndingWorld();
     world.indexer.faults.inject(failed(500, 'json', undefined, { error }));
     for (let time = 0; time < 2; time++) {
@@ -89,7 +89,7 @@ describe('an operation that the indexer does not serve', () => {
     expect(askedFor(world)).toBe(2);
   });
 
-  it('is not served either before another toncache that says so', async () => {
+  it('is not served either in front of another toncache that reports this', async () => {
     const refusal = {
       status: 501,
       body: { error: 'the indexer does not serve pendingTraces' },
@@ -103,7 +103,7 @@ describe('an operation that the indexer does not serve', () => {
 });
 
 describe('an operation that one of two indexers does not serve', () => {
-  it.each(['no-path', 'not-implemented'] as const)('is asked for at the other one: %s', async (why) => {
+  it.each(['no-path', 'not-implemented'] as const)('is requested from the other one: %s', async (why) => {
     await using replicas = await Replicas.start({});
     replicas.indexers[0]?.faults.inject(notServed('masterchainBlockShards', why), {
       operation: 'masterchainBlockShards',

@@ -106,7 +106,7 @@ it('where it knows less than is known, that prolongs the answer in memory, and n
   expect((await inRedis()).get(key)).toEqual(before);
 });
 
-it('once it follows the right one again, all that it says is shared', async () => {
+it('once it follows the right one again, all its answers are shared', async () => {
   await changeChain();
   const target = newestBlock(world);
   await lost.ask(target);

@@ -103,7 +103,7 @@ describe('clients that pipeline as much as they can', () => {
 });
 
 describe('clients that only hold their connections open', () => {
-  it('500 that read nothing of their answers are cut, and other clients are served meanwhile', async () => {
+  it('500 that read nothing of their answers are cut, and other clients are served in the meantime', async () => {
     await using world = await startFaultyWorld({
       env: { UPSTREAM_TIMEOUT: '4s' },
       overrides: {

@@ -16,7 +16,7 @@ describe('UPSTREAM_RPS', () => {
     expect((arrivals.at(-1) ?? 0) - (arrivals[0] ?? 0)).toBeGreaterThan(1000);
   });
 
-  it('sheds at once each request that could not be sent in time', async () => {
+  it('sheds immediately each request that could not be sent in time', async () => {
     await using world = await startEndingWorld({ stopsTime: true, env: { UPSTREAM_RPS: '1', UPSTREAM_TIMEOUT: '5s' } });
     // One slot a second, and a request waits for half of the timeout at most: the slots at 0, 1 and 2 s come in time.
     // The clock of the rate stands still, so it does not matter how long the requests take to arrive.

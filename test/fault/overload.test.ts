@@ -14,7 +14,7 @@ import { expectShed, NEVER, shedOf, times } from './shed-requests.ts';
 const IMPATIENT = { patience: 100 };
 
 describe('an indexer that hangs', () => {
-  it('leaves no request waiting for a slot: such requests get 503 with Retry-After', async () => {
+  it('leaves no request waiting for a slot: waiting ones get 503 with Retry-After', async () => {
     await using world = await startEndingWorld({
       ...NEVER,
       overrides: { upstream: { maxConcurrency: 2 }, admission: { ...IMPATIENT, maxQueue: 30 } },

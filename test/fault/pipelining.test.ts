@@ -55,7 +55,7 @@ describe('a connection that pipelines', () => {
     expect(await inFlight()).toBe(0);
   });
 
-  it('has its request bodies read whole, whatever they hold', async () => {
+  it('has its request bodies read completely, with any content', async () => {
     const body = 'a\r\n\r\n'.repeat(20_000);
     const post = `POST /api/v3/echo HTTP/1.1\r\nHost: x\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
     const { statuses } = client(post.repeat(3));

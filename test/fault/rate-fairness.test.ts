@@ -45,7 +45,7 @@ async function sentBefore(world: World, proxies: readonly RunningProxy[], greedy
   return between;
 }
 
-describe('with UPSTREAM_RPS, a client that asks once is sent before the second turn of one that asks for much', () => {
+describe('with UPSTREAM_RPS, a client with one request is sent before the second reservation of a client with many', () => {
   it.each([
     ['both for operations', miss, miss],
     ['that one for what is passed through', other, miss],
@@ -63,7 +63,7 @@ describe('with UPSTREAM_RPS, a client that asks once is sent before the second t
   });
 });
 
-it('clients that ask and leave take no turns of UPSTREAM_RPS', async () => {
+it('clients that ask and leave take no reservations of UPSTREAM_RPS', async () => {
   // 40 turns take 20 s. On a slow machine some come while a client still waits, and are taken.
   await using world = await startRated(ANY_WORLD, { patience: 10_000 });
   expect((await world.ask(unknownTransaction())).status).toBe(404);

@@ -11,7 +11,7 @@ it.each([
   ['one reply too many', 'a reply without a command'],
   ['errors too many', 'a reply without a command'],
   ['an unknown type', 'Unknown RESP type'],
-])('a Redis that says %s costs one connection, which is made again', async (form, reason) => {
+])('a Redis that answers %s costs one connection, which is opened again', async (form, reason) => {
   await using redis = await startRedis();
   await using garbling = await GarblingRedis.start(redis.port);
   await using observed = new ObservedRedisTier(garbling.url, { budgetMs: 5000 });
@@ -27,7 +27,7 @@ it.each([
   await observed.untilRead('key', 'absent');
 });
 
-it('a Redis that answers a lease with a map has not answered: nobody waits for the lease', async () => {
+it('a Redis that answers a lease with a map has not answered: no request waits for the lease', async () => {
   await using redis = await startRedis();
   await using garbling = await GarblingRedis.start(redis.port);
   await using observed = new ObservedRedisTier(garbling.url, { budgetMs: 5000 });
@@ -57,7 +57,7 @@ it('a Redis that breaks each connection at its first command is reconnected to a
   expect(seventh - first).toBeGreaterThan(0.9 * (10 + 20 + 40 + 80 + 160));
 });
 
-it('a reply that never ends costs the connection, though other commands are sent meanwhile', async () => {
+it('a reply that never ends costs the connection, though other commands are sent in the meantime', async () => {
   await using redis = await startRedis();
   await using garbling = await GarblingRedis.start(redis.port);
   const breaker = { faults: 1000, openMs: 1 };

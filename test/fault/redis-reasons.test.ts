@@ -48,7 +48,7 @@ const killClients = (redis: RedisServer, password: string) =>
     await admin.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
   });
 
-describe('of the reasons of an outage of Redis, log and page tell the best', () => {
+describe('log and page show the best of the reasons of an outage of Redis', () => {
   it.each<[string, string, RegExp, (redis: RedisServer) => Promise<unknown>]>([
     [
       'a password that was changed',
@@ -87,7 +87,7 @@ describe('of the reasons of an outage of Redis, log and page tell the best', () 
     expect(reasonsIn(world.proxy).join()).not.toContain('secret');
   });
 
-  it('keeps the words of the server while the connection is made anew', async () => {
+  it('keeps the words of the server while the connection is opened again', async () => {
     await using redis = await startRedis();
     await using world = await start(redis.url);
     await asAdmin(redis, (admin) => admin.replicaof('127.0.0.1', 1));
@@ -133,7 +133,7 @@ describe('of the reasons of an outage of Redis, log and page tell the best', () 
     server.close();
   });
 
-  it('a Cluster that announces addresses that nobody can reach', async () => {
+  it('a Cluster that announces unreachable addresses', async () => {
     const port = await freePort();
     const args = ['--cluster-enabled', 'yes', '--cluster-announce-ip', '127.0.0.1', '--cluster-announce-port', '1'];
     await using redis = await startRedis({ port, args: [...args, '--cluster-port', String(await freePort())] });

@@ -35,7 +35,7 @@ async function checked(redisUrl: string) {
 }
 
 describe('a node of a Cluster under redis://', () => {
-  it('is not used, and metric, log and check-config say so and name the right form of the URL', async () => {
+  it('is not used, and metric, log and check-config report it and name the right form of the URL', async () => {
     await using cluster = await startRedisCluster({ args: BOUNDED });
     for (const { url } of cluster.masters) {
       await using proxy = await start(url);
@@ -55,7 +55,7 @@ describe('a node of a Cluster under redis://', () => {
   });
 });
 
-describe('a user who lacks a right', () => {
+describe('a user without a right', () => {
   it.each([
     ['scripts', '-@scripting', '+@scripting'],
     ['reads', '-get', '+get'],
@@ -65,7 +65,7 @@ describe('a user who lacks a right', () => {
     ['the keys of entries', 'resetkeys ~toncache:bans:*', '~toncache:*'],
     ['the keys of purges', 'resetkeys ~toncache:[0-9]*', '~toncache:*'],
   ])(
-    '(%s) gets nothing from Redis, all say so, and it is used when the right is given, though nobody asks',
+    '(%s) gets nothing from Redis, everything reports it, and it is used when the right is given, even without requests',
     async (_, lacking, given) => {
       await using redis = await startRedis({ args: [...redisUser(`${LEAST_RIGHTS} ${lacking}`), ...BOUNDED] });
       const url = redis.url.replace('://', `://${CREDENTIALS}@`);
@@ -83,7 +83,7 @@ describe('a user who lacks a right', () => {
     },
   );
 
-  it('from some time on is without Redis from then on, though nobody asks', async () => {
+  it('that loses it later is without Redis from then on, even without requests', async () => {
     await using redis = await startRedis({ args: [...redisUser(LEAST_RIGHTS), ...BOUNDED] });
     await using proxy = await start(redis.url.replace('://', `://${CREDENTIALS}@`));
     await expect.poll(() => availability(proxy)).toEqual([1, 1]);
@@ -92,7 +92,7 @@ describe('a user who lacks a right', () => {
   });
 });
 
-it('a Redis that hung is used again when it answers, though nobody asks', async () => {
+it('a Redis that hung is used again when it answers, even without requests', async () => {
   await using redis = await startRedis({ args: BOUNDED });
   await using proxy = await start(redis.url);
   await expect.poll(() => availability(proxy)).toEqual([1, 1]);

@@ -5,7 +5,7 @@ import { children, NOT_FOUND } from '../support/json-upstream.ts';
 import { startRedis } from '../support/redis-server.ts';
 
 it.each([false, true])(
-  'after ten minutes of regressed answers the indexer is believed, whether or not Redis takes no writes: %s',
+  "after ten minutes of regressed answers the indexer's version is accepted, even if Redis takes no writes: %s",
   async (takesNoWrites) => {
     await using redis = await startRedis();
     let isGone = false;

@@ -30,7 +30,7 @@ async function untilCompared(replicas: Replicas, isSo: () => Promise<boolean>): 
 
 describe('of two indexers, one with the newest head', () => {
   it.each([404, 422] as const)(
-    'has no history and answers %i at once: clients get the block, and it is left',
+    'has no history and answers %i immediately: clients get the block, and it is left out',
     async (status) => {
       const prepare = ([first]: Indexer[]) => void first?.faults.inject(withoutBlocks(status), shards);
       await using replicas = await Replicas.start({ prepare });
@@ -47,7 +47,7 @@ describe('of two indexers, one with the newest head', () => {
     },
   );
 
-  it('says that its history is short: it is asked for no block below it, and for all others', async () => {
+  it('reports a short history: it gets no request for a block below it, and all other requests', async () => {
     const prepare = (indexers: Indexer[]) => {
       const [first] = indexers;
       const floor = (first?.chain.headSeqno ?? 0) - 50;
@@ -63,7 +63,7 @@ describe('of two indexers, one with the newest head', () => {
     expect(replicas.asked[0]).toBeGreaterThan(5);
   });
 
-  it('says that its history is short, and the other one cannot be asked: nobody gets its 404', async () => {
+  it('reports a short history, and the other one cannot answer: no client gets its 404', async () => {
     const prepare = ([first, second]: Indexer[]) => {
       first?.faults.inject({ kind: 'head', first: first.chain.headSeqno - 50 }, info);
       first?.faults.inject(withoutBlocks(), shards);
@@ -78,7 +78,7 @@ describe('of two indexers, one with the newest head', () => {
   });
 });
 
-it('of two indexers the history of one is shorter: log and status page say which, and the block', async () => {
+it('of two indexers the history of one is shorter: log and status page name it, and the block', async () => {
   const prepare = ([first, second]: Indexer[]) => {
     first?.faults.inject({ kind: 'head', first: 1 }, info);
     second?.faults.inject({ kind: 'head', first: 1002 }, info);
@@ -93,7 +93,7 @@ it('of two indexers the history of one is shorter: log and status page say which
   expect(replicas.proxy.log.filter(({ msg }) => msg === said)).toHaveLength(1);
 });
 
-it('what no indexer has is asked for once: below all histories, and beyond all heads', async () => {
+it('a block that no indexer has is requested once: below all histories, and beyond all heads', async () => {
   const prepare = (indexers: Indexer[]) => {
     for (const { faults, chain } of indexers) faults.inject({ kind: 'head', first: chain.headSeqno - 50 }, info);
     for (const { faults } of indexers) faults.inject(withoutBlocks(), shards);
@@ -108,7 +108,7 @@ it('what no indexer has is asked for once: below all histories, and beyond all h
   }
 });
 
-it('an empty page of a block that both have is asked for once: the one that answered has looked for the block', async () => {
+it('an empty page of a block that both have is requested once: the one that answered has looked for the block', async () => {
   await using replicas = await Replicas.start({}, { env: { CACHE_OPERATIONS: 'all' } });
   const old = replicas.newestSeqno - 20;
   for (let page = 0; page < 20; page++) {
@@ -120,7 +120,7 @@ it('an empty page of a block that both have is asked for once: the one that answ
 });
 
 describe('a head of 2 000 000 000', () => {
-  it('leaves nobody behind, neither while its indexer goes on lying nor once that has died', async () => {
+  it('leaves no indexer behind, neither while its indexer continues to report it nor once that has died', async () => {
     const prepare = ([first]: Indexer[]) => void first?.faults.inject({ kind: 'head', seqno: MAD_SEQNO }, info);
     await using replicas = await Replicas.start({ count: 3, backups: 1, prepare });
     const [liar, honest, backup] = replicas.indexers as [Indexer, Indexer, Indexer];
@@ -133,7 +133,7 @@ describe('a head of 2 000 000 000', () => {
     expect(backup.requests.total).toBe(0);
   });
 
-  it('of one that answers 404 to what it says it has is refuted by the first block that another one has', async () => {
+  it('of one that answers 404 to blocks that it reports is refuted by the first block that another one has', async () => {
     const prepare = ([first]: Indexer[]) => {
       first?.faults.inject({ kind: 'head', seqno: MAD_SEQNO }, info);
       first?.replicas[0].lag(100_000);
@@ -188,7 +188,7 @@ describe('masterchainInfo, of several indexers', () => {
     expect(statuses(answers)).toEqual(RIGHT);
   });
 
-  it('is asked of none whose head most others contradict', async () => {
+  it('goes to none whose head most others contradict', async () => {
     const prepare = ([first]: Indexer[]) => void first?.faults.inject({ kind: 'head', seqno: MAD_SEQNO }, info);
     await using replicas = await Replicas.start({ count: 3, prepare }, CACHED);
     const ages = await agesOf(replicas, 2000);
@@ -207,7 +207,7 @@ it('one hangs and one is far behind: no answer comes from the past, from the fir
   expect([targets.length, await replicas.metricOf(1, 'behind')]).toEqual([20, 1]);
 });
 
-it('one stands still: once that is known it is asked, and what it does not have is asked for elsewhere', async () => {
+it('one stands still: once that is known it still gets requests, and blocks that it lacks are requested elsewhere', async () => {
   await using replicas = await Replicas.start({});
   for (const { faults } of replicas.indexers) faults.latencyMs = 5;
   await replicas.askAtOnce(10);
@@ -223,7 +223,7 @@ describe('of two indexers, the database of one is five blocks behind', () => {
   const pendingAsked = ({ indexers }: Replicas) =>
     sumOf(indexers.map(({ requests }) => requests.count('pendingTraces')));
 
-  it('a trace that has ended is shown by nobody', async () => {
+  it('an ended trace is shown by neither', async () => {
     await using replicas = await Replicas.start({ prepare });
     const shown: string[] = [];
     let asked = 0;
@@ -236,7 +236,7 @@ describe('of two indexers, the database of one is five blocks behind', () => {
     expect(shown).toEqual([]);
   });
 
-  it('a trace that is not final yet is asked for once', async () => {
+  it('a trace that is not final yet is requested once', async () => {
     await using replicas = await Replicas.start({ prepare });
     const { young, asked } = await vi.waitFor(
       async () => {
@@ -258,7 +258,7 @@ describe('of two indexers, one follows another chain', () => {
   const follow = (place: number) => (indexers: Indexer[]) =>
     void indexers[place]?.faults.inject({ kind: 'head', globalId: -3 }, info);
 
-  it.each([0, 1])('it is not asked, whichever is named first (%i), and the log says so', async (place) => {
+  it.each([0, 1])('it is not used, whichever is named first (%i), and the log reports it', async (place) => {
     await using replicas = await Replicas.start({ prepare: follow(place) });
     // Who answers first may be taken for the one to follow until the other one has answered.
     await untilCompared(

@@ -14,7 +14,7 @@ function one(replicas: Replicas): Indexer {
 }
 
 describe('of two indexers', () => {
-  it('that are well each is sent two fifths of the requests or more', async () => {
+  it('that are healthy each gets two fifths of the requests or more', async () => {
     await using replicas = await Replicas.start({});
     // Long beside what a busy machine adds to one of them.
     for (const indexer of replicas.indexers) indexer.faults.latencyMs = 40;
@@ -68,7 +68,7 @@ describe('of two indexers', () => {
     );
   });
 
-  it('one refuses the key: log and status page name it, and say that the other one answers', async () => {
+  it('one refuses the key: log and status page name it, and report that the other one answers', async () => {
     await using replicas = await Replicas.start({});
     one(replicas).faults.inject(refusedKey(401));
     const indexer = `127.0.0.1:${replicas.ports[0]}`;
@@ -100,7 +100,7 @@ describe('of two indexers', () => {
     ]);
   });
 
-  it('one does not answer head polls: it is unresponsive, and how far it is behind is not known', async () => {
+  it('one does not answer head polls: it is unresponsive, and its lag is unknown', async () => {
     await using replicas = await Replicas.start({});
     await replicas.askOneByOne(2);
     one(replicas).faults.inject({ kind: 'hang' }, { operation: 'masterchainInfo' });
@@ -162,7 +162,7 @@ describe('of two indexers', () => {
     expect(replicas.asked[0]).toBe(asked[0]);
   });
 
-  it('one answers 429 for one key: the other one answers it, and both are asked for others', async () => {
+  it('one answers 429 for one key: the other one answers it, and both get requests for other keys', async () => {
     const lifetimes = { shardsFinal: { lifetime: 0, staleWhileRevalidate: 0, staleIfError: 0 } };
     await using replicas = await Replicas.start({}, { overrides: { lifetimes } });
     const bad = replicas.freshPage();
@@ -202,7 +202,7 @@ describe('of two indexers', () => {
     expect(Math.min(...replicas.asked)).toBeGreaterThan(10);
   });
 
-  it('the one that has a block is asked for it', async () => {
+  it('the one that has a block gets the request for it', async () => {
     // Three blocks: too few to be called behind.
     const prepare = ([first]: Indexer[]) => first?.replicas[0].lag(1200);
     await using replicas = await Replicas.start({ prepare });
@@ -214,7 +214,7 @@ describe('of two indexers', () => {
     expect(JSON.parse(explained.text).memory.indexer).toBe(`127.0.0.1:${replicas.ports[1]}`);
   });
 
-  it('the newer one is asked when the older one says for the first time that there is nothing', async () => {
+  it('the newer one is asked when the older one reports an absence for the first time', async () => {
     const prepare = ([first]: Indexer[]) => first?.replicas[0].lag(1600);
     await using replicas = await Replicas.start({ prepare });
     const targets = replicas.youngParents(4);
@@ -228,7 +228,7 @@ describe('a backup', () => {
   const KEYS = { UPSTREAM_API_KEY: 'ours', UPSTREAM_BACKUP_API_KEY: 'theirs' };
   const keysAt = ({ requests }: Indexer) => [...new Set(requests.recent.map(({ headers }) => headers['x-api-key']))];
 
-  it('is asked for nothing while a replica is well, answers all while none is, and each has its own key', async () => {
+  it('gets no request while a replica is healthy, answers all while none is, and each has its own key', async () => {
     await using replicas = await Replicas.start({ backups: 1 }, { env: KEYS });
     const [replica, backup] = replicas.indexers as [Indexer, Indexer];
     await replicas.askAtOnce(50);
@@ -267,7 +267,7 @@ describe('a backup', () => {
   it.each([
     ['with its own key for clients', { PASSTHROUGH_SHARED_KEY: 'on' }, 'theirs'],
     ['without a key', { UPSTREAM_API_KEY: '' }, undefined],
-  ])('gets none of the credentials of a client, whatever their names are: %s', async (_, env, key) => {
+  ])('gets none of the credentials of a client, under any name: %s', async (_, env, key) => {
     await using replicas = await Replicas.start({ backups: 1 }, { env: { PASSTHROUGH: 'on', ...KEYS, ...env } });
     const [replica, backup] = replicas.indexers as [Indexer, Indexer];
     await replica.close();

@@ -25,7 +25,7 @@ beforeEach(() => {
 
 afterEach(() => void vi.restoreAllMocks());
 
-describe.each(['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM', 'EADDRNOTAVAIL'])('a machine that says %s', (code) => {
+describe.each(['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM', 'EADDRNOTAVAIL'])('a machine with the error %s', (code) => {
   it('refuses misses itself, opens no circuit breaker, and asks the indexer as soon as it can', async () => {
     await using world = await startFaultyWorld();
     short.set(world.indexer.port, code);
@@ -67,7 +67,7 @@ it('serves a stale copy where no connection can be opened', async () => {
   expect(reply.cache).toEqual({ hit: true, ttl: -3600, detail: 'memory' });
 });
 
-it('refuses what is passed through, and blames nobody', async () => {
+it('refuses passed-through requests, and blames nobody', async () => {
   await using world = await startPassThrough();
   short.set(world.indexer.port, 'EMFILE');
   for (let time = 0; time < MANY; time++) {

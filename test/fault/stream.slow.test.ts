@@ -10,7 +10,7 @@ let world: World;
 
 afterEach(() => world[Symbol.asyncDispose]());
 
-describe('answers stay within their windows, and none fails, while the stream', () => {
+describe('answers stay within their windows, and no request fails, while the stream', () => {
   test.each<[string, (step: number) => void]>([
     ['is cut again and again', (step) => step % 10 === 0 && world.indexer.streaming.cut()],
     [

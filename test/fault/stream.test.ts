@@ -18,7 +18,7 @@ let world: World;
 
 afterEach(() => world[Symbol.asyncDispose]());
 
-describe('answers stay within their windows, and none fails, while the stream', () => {
+describe('answers stay within their windows, and no request fails, while the stream', () => {
   test.each<[string, (step: number) => void]>([
     ['works', () => {}],
     [
@@ -66,7 +66,7 @@ test('a lost connection ends the longer life of empty answers', async () => {
   expect(world.proxy.log.filter(({ msg }) => msg.includes('no connection to the stream'))).toHaveLength(1);
 });
 
-test('after a cut it is connected to again, and watches what is polled', async () => {
+test('after a cut it is connected again, and polled keys are watched', async () => {
   world = await streamingWorld();
   const account = accountOf(world);
   await watch(world, account);
@@ -109,7 +109,7 @@ test('a flood of events is no flood of requests to the indexer', async () => {
   expect(world.forwarded.length - before).toBeLessThanOrEqual(2);
 });
 
-test('frames that are none are ignored, and reported once', async () => {
+test('invalid frames are ignored, and reported once', async () => {
   world = await streamingWorld();
   for (let time = 0; time < 3; time++) world.indexer.streaming.sayToAll('{"type":');
   await expect.poll(() => world.proxy.metric('toncache_stream_invalid_messages_total')).toBe(3);
@@ -136,7 +136,7 @@ test('a subscription that is not answered is not followed by others', async () =
   expect(messages('subscribe')).toHaveLength(1);
 });
 
-test('a subscription that is refused is not sent again at once, whatever is polled', async () => {
+test('a refused subscription is not sent again immediately, whatever is polled', async () => {
   world = await streamingWorld();
   world.indexer.streaming.faults.refusedTypes.add('actions');
   await pollNew(50);

@@ -91,7 +91,7 @@ it('is read by another instance as soon as the one that read it first may', asyn
 it.each([
   ['an operation that is always cached', parentOfSettled],
   ['the head, which is another one in the next block', () => targetOf('masterchainInfo')],
-])('is read again after the failure TTL, here at once, for %s', async (_, targetIn) => {
+])('is read again after the failure TTL, here immediately, for %s', async (_, targetIn) => {
   await start();
   const { huge, target } = exaggerate(targetIn(world));
   expectFailure(await world.ask(target), 502, 'upstream-too-large');

@@ -72,7 +72,7 @@ describe.each([
     expect(await world.ask(notFound)).toMatchObject({ status: 404, cache: { hit: true } });
   });
 
-  it('is written to Redis by no instance, and served by none', async () => {
+  it('is not written to Redis by any instance, nor served by any', async () => {
     await shared();
     const other = await world.addProxy(CACHED);
     expect(await headOf()).toBe(newest());
@@ -85,7 +85,7 @@ describe.each([
     await expect.poll(() => headOf(other)).toBe(newest());
   });
 
-  it('that an instance stored whose indexer had named none before is neither served nor learned by one that knows better', async () => {
+  it('that an instance without an earlier head stored is neither served nor learned by an instance that knows better', async () => {
     await shared();
     expect(await headOf()).toBe(newest());
     outlive();
@@ -128,7 +128,7 @@ it('a first head that is far too high gives way to the next one', async () => {
   expect(await headOf(await world.addProxy(CACHED))).toBe(newest());
 });
 
-it('an indexer with a new database is followed at once, and while it catches up', async () => {
+it('an indexer with a new database is followed immediately, and while it catches up', async () => {
   world = await World.start({ ...ANY_WORLD, proxy: CACHED });
   await headOf();
   const { seqno, gen_utime: at } = JSON.parse((await world.ask(INFO)).text).last;
@@ -142,7 +142,7 @@ it('an indexer with a new database is followed at once, and while it catches up'
   }
 });
 
-it.each([undefined, null, -1, 2 ** 31, 1.5, '62000000'])('a head whose seqno is %s is none', async (seqno) => {
+it.each([undefined, null, -1, 2 ** 31, 1.5, '62000000'])('a head whose seqno is %s is ignored', async (seqno) => {
   world = await World.start({ ...ANY_WORLD, proxy: CACHED });
   const body = JSON.stringify({ last: { workchain: -1, seqno }, first: { seqno: 1 } });
   lie({ kind: 'answer', status: 200, body });

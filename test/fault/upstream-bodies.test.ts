@@ -75,7 +75,7 @@ describe('a body over the limit becomes 502 and is not cached:', () => {
     await expect.poll(() => world.indexer.requests.inHand).toBe(0);
   });
 
-  it('when it grows as it is decompressed', async () => {
+  it('when it grows during decompression', async () => {
     const bomb = gzipSync(Buffer.alloc(64 * MIB));
     expect(bomb.length).toBeLessThan(MIB);
     await expectRefused(answering(bomb, { 'Content-Encoding': 'gzip' }), 'upstream-too-large');

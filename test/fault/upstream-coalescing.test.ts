@@ -162,7 +162,7 @@ it('with Redis, a cold key costs all its clients together one look-up, one reque
   expect(await calls()).toEqual([readsBefore + 1, writesBefore + 1]);
 });
 
-it('what a flight stored answers the next flight that had to wait, without another request', async () => {
+it('the entry of one flight answers the next flight that had to wait, without another request', async () => {
   world = await startFaultyWorld({
     env: { UPSTREAM_MAX_CONCURRENCY: '1' },
     overrides: { coalescing: { collapseWindow: 1, failureTtl: 0 } },

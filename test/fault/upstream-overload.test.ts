@@ -52,7 +52,7 @@ describe('the concurrency limit', () => {
 });
 
 describe('beyond the queue', () => {
-  it('a miss is shed at once: 503 with a Retry-After of one to three seconds', async () => {
+  it('a miss is shed immediately: 503 with a Retry-After of one to three seconds', async () => {
     let random = 0;
     await using world = await start(1, 1, { random: () => random });
     const gate = world.indexer.hold();

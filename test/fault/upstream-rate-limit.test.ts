@@ -105,7 +105,7 @@ describe('429', () => {
     expect(await paused()).toBe(0);
   });
 
-  it('to one hash whenever it is asked for, in any spelling, refuses nobody who asks for others', async () => {
+  it('to each request for one hash, in any spelling, refuses no request for other hashes', async () => {
     const hash = someHash();
     const hex = Buffer.from(hash, 'base64').toString('hex');
     const scope = { query: new URLSearchParams({ hash }).toString() };
@@ -140,7 +140,7 @@ describe('429', () => {
     expect([await paused(), pauseLines().length]).toEqual([0, 2]);
   });
 
-  it('when several arrive at once, the longest pause counts', async () => {
+  it('when several arrive at the same time, the longest pause counts', async () => {
     world.indexer.faults.inject(rateLimited('json', '9'), { times: 1 });
     world.indexer.faults.inject(rateLimited('json', '2'), { times: 1 });
     const gate = world.indexer.hold();
@@ -157,7 +157,7 @@ describe('429', () => {
   });
 });
 
-describe('429 to what is passed through', () => {
+describe('429 to a passed-through request', () => {
   const [TOP, MASTERS, WALLET] = [
     '/api/v3/topAccountsByBalance',
     '/api/v3/jetton/masters',
@@ -171,7 +171,7 @@ describe('429 to what is passed through', () => {
     world = await startFaultyWorld({ stopsTime: true, env: { PASSTHROUGH: 'on' } });
   });
 
-  it('pauses its path, whatever the query and the spelling, and nothing else', async () => {
+  it('pauses its path, with any query and spelling, and nothing else', async () => {
     limit(20);
     expect((await world.ask(`${TOP}?limit=1`)).status).toBe(429);
     for (const target of [TOP, `${TOP}?limit=2`, `${TOP}/`, TOP.toLowerCase(), TOP.replace('top', '%74op')]) {
@@ -211,7 +211,7 @@ describe('429 to what is passed through', () => {
     await expectPaused(5);
   });
 
-  it('to the newest block counts as one with the question for the head', async () => {
+  it('to the newest block counts as one with the head poll', async () => {
     const limited = world.indexer.faults.inject(rateLimited('json', '20'), { operation: 'masterchainInfo' });
     expect((await world.ask('/api/v3/masterchainInfo')).status).toBe(429);
     // Children grow: the chain time counts for them.

@@ -48,7 +48,7 @@ describe('an indexer whose connection breaks', () => {
   });
 });
 
-it('the log says once how each operation fails, and when the indexer answers again', async () => {
+it('the log reports once how each operation fails, and when the indexer answers again', async () => {
   const target = newestBlock(world);
   const reset = world.indexer.faults.inject({ kind: 'reset' });
   for (let time = 0; time < 4; time++) await world.ask(target);

@@ -18,7 +18,7 @@ beforeEach(async () => {
 
 afterEach(() => world[Symbol.asyncDispose]());
 
-it('an answer that is stale while it is refreshed is asked for once, though a load is not joined for so long', async () => {
+it('an answer that is stale while it is refreshed is requested once, though a load is not joined for this long', async () => {
   const other = await world.addProxy({ overrides: { coalescing: { collapseWindow: 1000 } } });
   const target = newestBlock(world);
   await world.ask(target, {}, other);
@@ -48,7 +48,7 @@ describe('when the indexer fails', () => {
     ['broken gzip', 'upstream-invalid', answering('x', { 'Content-Encoding': 'gzip' })],
     ['a reset', 'upstream-reset', { kind: 'reset' }],
     ['silence', 'upstream-timeout', { kind: 'hang' }],
-  ])('by %s, the stale answer says so in Cache-Status', async (_, detail, fault) => {
+  ])('by %s, Cache-Status of the stale answer shows it', async (_, detail, fault) => {
     const target = parentOfSettled(world);
     const { text, headers } = await world.ask(target);
     world.indexer.faults.inject(fault);

@@ -40,7 +40,7 @@ describe('page and log have the words of the indexer', () => {
     expect(saidIn(world).map(([, said]) => said)).toContain('429: quota; asks for 12 h');
   });
 
-  it('without keys, long parts, control characters and all that is more than 100', async () => {
+  it('without keys, long parts, control characters and everything after 100 characters', async () => {
     await using world = await start();
     const body = `no\u0000 \u202e<b>${KEY}</b> ${'k'.repeat(64)} ${'word '.repeat(100)}`;
     const { cause } = await failWith(world, body, {}, 503);

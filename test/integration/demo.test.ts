@@ -63,7 +63,7 @@ describe('npm run demo -- --for 2s', () => {
   });
 });
 
-it('the chain of a demo knows what it said of its head while it still had its oldest block', () => {
+it('the chain of a demo knows the answers of its head while it still had its oldest block', () => {
   const [blockMs, historyBlocks] = [400, 10];
   const chain = new Chain({ startAt: 0, blockMs, historyBlocks });
   const asked = { method: 'GET', target: '/api/v3/masterchainInfo', headers: {} };

@@ -43,7 +43,7 @@ describe('the health check of the image', () => {
     ['::', '::1'],
     ['::1', '::1'],
     ['localhost', 'localhost'],
-  ])('finds the admin port that listens on %s, as the environment or the file says', async (host, listensOn) => {
+  ])('finds the admin port that listens on %s, from the environment or the file', async (host, listensOn) => {
     const { port, close } = await adminPort(listensOn, 200);
     const file = join(dir, `${port}.json`);
     await writeFile(file, JSON.stringify({ http: { adminHost: host, adminPort: Number(port) } }));
@@ -53,7 +53,7 @@ describe('the health check of the image', () => {
     close();
   });
 
-  it('fails when the process is not well, not there, or its settings are wrong', async () => {
+  it('fails when the process is unhealthy, missing, or its settings are wrong', async () => {
     const { port, close } = await adminPort('127.0.0.1', 503);
     expect(await check({ ADMIN_PORT: port })).toBe(1);
     close();

@@ -41,7 +41,7 @@ function nodeArguments(...names: readonly string[]): string[] {
   return args;
 }
 
-describe('what the Dockerfile puts into the image', () => {
+describe('the image of the Dockerfile', () => {
   it('is built by Docker without BuildKit too, which knows no platform of the machine that builds', () => {
     const dockerfile = readFileSync(join(ROOT, 'Dockerfile'), 'utf8');
     const platforms = [...dockerfile.matchAll(/--platform=\$(\w+)/g)].map(([, name = '']) => name);
@@ -49,7 +49,7 @@ describe('what the Dockerfile puts into the image', () => {
     expect(dockerfile.split('\nFROM ')[0]).toMatch(/^ARG BUILDER=\$\{BUILDPLATFORM:-linux\}$/m);
   });
 
-  it('is what runs: no simulator, no demo, no tests, no development dependencies', () => {
+  it('contains only what runs: no simulator, no demo, no tests, no development dependencies', () => {
     const files = readdirSync(image.directory, { recursive: true, encoding: 'utf8' });
     const own = files.filter((path) => !path.startsWith('node_modules'));
     expect(own.filter((path) => /^(src|test)|\.ts$|^dist\/demo|\.tgz$/.test(path))).toEqual([]);

@@ -97,7 +97,7 @@ describe('of two instances that ask for the lease of a key', () => {
     lease.release();
   });
 
-  test('the other waits no longer when nobody waits for it', async () => {
+  test('the other waits no longer when its last client leaves', async () => {
     const [key, first, second] = [newKey(), instance(), instance()];
     ours(await first.acquire(key));
     const leaving = new AbortController();
@@ -169,7 +169,7 @@ describe('Redis', () => {
     expect(await inRedis(key)).toBe('a,b');
   });
 
-  test('keeps what it has while another load holds the lease; the answer that came meanwhile stays in memory', async () => {
+  test('keeps its answer while another load holds the lease; the answer that came in between stays in memory', async () => {
     const [key, holder, other] = [newKey(), instance(), instance()];
     await other.set(listing(key, ['a']));
     ours(await holder.acquire(key));

@@ -32,7 +32,7 @@ describe('an indexer by its name', () => {
     expect(resolver.asked).toEqual(['indexer.test']);
   });
 
-  it('that moves costs none of many requests at once an answer', async () => {
+  it('that moves costs none of many concurrent requests an answer', async () => {
     await using upstream = await startScriptedUpstream(answers);
     const resolver = new FakeResolver({ 'indexer.test': NOBODY });
     const names = namesOf(resolver);

@@ -71,7 +71,7 @@ describe.runIf(HAS_LIMITS)('a process that may open few files', () => {
         return started;
       },
     ],
-  ])('%s, answers misses and its operators while idle clients hold all that they may', async (_, start) => {
+  ])('%s, answers misses and its operators while idle clients hold their maximum', async (_, start) => {
     await using proxy = await start(200);
     // The limit is read again after a second.
     await expect.poll(() => connectAndWarn(proxy), { timeout: 10_000, interval: 100 }).toBe(true);

@@ -48,7 +48,7 @@ function startInstalled(upstreamUrl: string, more: Readonly<Record<string, strin
 }
 
 describe('the npm package', () => {
-  it('holds what runs with its documents and configuration, and no sources, tests, demo or simulator', () => {
+  it('holds the program with its documents and configuration, and no sources, tests, demo or simulator', () => {
     const others = files.filter(
       (path) => !/^(dist\/(.*\.c?js|operate\/status\/page\/[\w.]+)$|docs\/|config\/)/.test(path),
     );
@@ -63,14 +63,14 @@ describe('the npm package', () => {
     ]);
   });
 
-  it('holds what its README links to', () => {
+  it("holds the targets of its README's links", () => {
     const readme = readFileSync(join(folder, 'node_modules/toncache/README.md'), 'utf8');
     const links = [...readme.matchAll(/\]\((?!https?:|#)([^)#]+)/g)].map(([, path = '']) => path);
     expect(links.length).toBeGreaterThan(10);
     expect(links.filter((path) => !files.includes(path))).toEqual([]);
   });
 
-  it('brings its dependencies and none for development', () => {
+  it('brings its dependencies, without those for development', () => {
     const installed = readdirSync(join(folder, 'node_modules'));
     expect(installed).toEqual(expect.arrayContaining(['toncache', 'ioredis', 'undici', 'pino', 'zod']));
     for (const name of ['node', 'typescript', 'vitest', 'autocannon']) expect(installed).not.toContain(name);
@@ -92,7 +92,7 @@ describe('the npm package', () => {
     expect(npx(['check-config'], { UPSTREAM_URL: 'http://indexer:8081' }).status).toBe(0);
   });
 
-  it('says where the demo is', () => {
+  it('names the place of the demo', () => {
     const { status, stderr } = npx(['demo']);
     expect(status).toBe(69);
     expect(stderr).toMatch(/^demo is not part of the installed package: run "npm ci && npm run demo" in a checkout/m);

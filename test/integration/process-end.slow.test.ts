@@ -41,7 +41,7 @@ describe('after http.drainTimeout', () => {
   });
 });
 
-it('with default settings, a process ends within 10 s of the signal, whatever clients and indexer do', async () => {
+it('with default settings, a process ends within 10 s of the signal, with any clients and indexer', async () => {
   await using started = await world.startProcess({ UPSTREAM_TIMEOUT: '5min' });
   const gate = world.indexer.hold('adjacentTransactions');
   const silent = connectTo(started.url);

@@ -71,7 +71,7 @@ describe('a signal to end', () => {
   it.each([
     ['in the fast lane', {}],
     ["in Node's lane", { TE: 'trailers' }],
-  ])('loses no request of clients that ask again as soon as they are answered: %s', async (_, headers) => {
+  ])('loses no request of clients in a closed loop: %s', async (_, headers) => {
     await using started = await world.startProcess();
     const hit = `${started.url}/api/v3/masterchainBlockShards?seqno=${world.indexer.chain.headSeqno - 10}`;
     let answers = 0;
@@ -92,7 +92,7 @@ describe('a signal to end', () => {
     expect(await started.ended).toEqual({ code: 0, signal: null });
   });
 
-  it('that comes a second time ends the process at once, whatever is in flight', async () => {
+  it('that comes a second time ends the process immediately, with any requests in flight', async () => {
     await using started = await world.startProcess();
     const gate = world.indexer.hold('adjacentTransactions');
     const inFlight = send(started.url, `/api/v3/adjacentTransactions?hash=${'00'.repeat(32)}`);
@@ -120,7 +120,7 @@ it.each(['SIGUSR1', 'SIGUSR2'] as const)('%s writes a line, opens no debugger an
 });
 
 describe('a signal to end where http.shutdownDelay is set', () => {
-  it('fails /readyz at once, still answers new connections, and ends the process at once at the second signal', async () => {
+  it('fails /readyz immediately, still answers new connections, and ends the process immediately at the second signal', async () => {
     await using started = await world.startWithDrain('5min', {}, '5min');
     const { url, adminUrl } = started;
     started.signal('SIGTERM');

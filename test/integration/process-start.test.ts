@@ -68,7 +68,7 @@ describe('wrong settings', () => {
 });
 
 describe('an indexer that is not there, or refuses the key', () => {
-  it('is said at once, and the process stays', async () => {
+  it('is reported immediately, and the process stays', async () => {
     await using started = await ProxyProcess.start({ UPSTREAM_URL: 'http://127.0.0.1:1' });
     await started.untilLogged('the indexer fails');
     expect((await ask(started.adminUrl, '/readyz')).status).toBe(200);

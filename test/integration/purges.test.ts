@@ -95,7 +95,7 @@ async function connected(usableMs?: number): Promise<Instance> {
 }
 
 describe('a purge', () => {
-  it('covers what was asked for just before it by a clock 4 ms ahead, and nothing from 6 ms after it', async () => {
+  it('covers answers requested just before it by a clock 4 ms ahead, and none from 6 ms after it', async () => {
     const [right, ahead] = [new Instance(), new Instance()];
     ahead.aheadMs = 4;
     const { at } = await right.purge('a');
@@ -132,7 +132,7 @@ describe('the instances that a purge reaches', () => {
     expect(await redis.pttl(INSTANCES)).toSatisfy((ms: number) => ms > 0 && ms <= 2000);
   });
 
-  it('are not known where Redis cannot say, which fails no purge', async () => {
+  it('are unknown if Redis cannot report them, which fails no purge', async () => {
     const one = await connected();
     await redis.del(INSTANCES);
     await redis.set(INSTANCES, 'no set');
@@ -205,7 +205,7 @@ describe('bans in Redis', () => {
     await expect.poll(() => one.received.slice(-3)).toEqual([0, 0, 0]);
   });
 
-  it('are kept an hour longer than any entry, and 25 h at least; those of a clock far ahead are ignored', async () => {
+  it('are kept an hour longer than any entry, and 25 h at least; bans of a clock far ahead are ignored', async () => {
     const now = Date.now();
     await redis.zadd(KEY, ...[now - 48.9 * HOUR, 'old', now - 49.1 * HOUR, 'older']);
     const long = await connected(48 * HOUR);

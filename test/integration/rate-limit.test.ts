@@ -140,7 +140,7 @@ test.each([
   },
 );
 
-test('a shared rate counts for its key alone, and the key expires when its next turn is free', async () => {
+test('a shared rate counts only for its key, and the key expires when its next reservation is free', async () => {
   const key = `test:rate:${randomUUID()}`;
   const connection = await connectedRedis(redisUrl);
   connections.defer(() => connection.close());
@@ -152,7 +152,7 @@ test('a shared rate counts for its key alone, and the key expires when its next 
   expect(remainingMs).toBeCloseTo(60_000, -4);
 });
 
-test('a turn that was free so long ago is still given, and one that was free before is lost', async () => {
+test('a reservation that is overdue by this much is still given, and an older one is lost', async () => {
   const key = `test:rate:${randomUUID()}`;
   const connection = await connectedRedis(redisUrl);
   connections.defer(() => connection.close());
@@ -164,7 +164,7 @@ test('a turn that was free so long ago is still given, and one that was free bef
   expect((await reserve(5, 5000, 0))?.waitMs).toBe(0);
 });
 
-test('a turn that is too far away is not reserved', async () => {
+test('a reservation that is too far away is not made', async () => {
   const reserve = await sharedRate(`test:rate:${randomUUID()}`);
   await reserve(60_000, 5000, 0);
   for (let time = 0; time < 2; time++) {
@@ -208,7 +208,7 @@ async function reservationsOf(
 const median = (numbers: readonly number[]) => numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? 0;
 
 describe('with Redis 10 ms away', () => {
-  test.each([1, 2])('300 turns a second are used by %i instances, and never exceeded', async (instances) => {
+  test.each([1, 2])('300 reservations a second are used by %i instances, and never exceeded', async (instances) => {
     const used: number[] = [];
     for (let time = 0; time < 3; time++) {
       const turns = (await reservationsOf(instances, 300, 10, 1000)).flat();
@@ -221,7 +221,7 @@ describe('with Redis 10 ms away', () => {
   test.each([
     [2, 6000, 1],
     [300, 1500, 3],
-  ])('two instances have as many of %i turns a second', async (perSecond, forMs, times) => {
+  ])('two instances share %i reservations a second equally', async (perSecond, forMs, times) => {
     const parts: number[] = [];
     for (let time = 0; time < times; time++) {
       const [one = [], other = []] = await reservationsOf(2, perSecond, 10, forMs);
@@ -259,7 +259,7 @@ describe("when Redis' clock is set", () => {
     },
   );
 
-  test('a request that does not wait leaves the turns of those who wait alone', async () => {
+  test('a request that does not wait leaves the reservations of waiting requests alone', async () => {
     const furthestMs = PATIENCE_MS + 2 * STEP_MS;
     const reserve = await sharedRate(`test:rate:${randomUUID()}`, { furthestMs });
     for (let n = 0; n < 40; n++) await reserve(STEP_MS, PATIENCE_MS, 0);

@@ -32,7 +32,7 @@ test('the user of the URL is for the servers, that of the parameters for the sen
   await expect(refused.getBuffer('key')).rejects.toThrow('not connected');
 });
 
-test('sentinels that cannot be reached are reported, and the connection can be closed at once', async () => {
+test('unreachable sentinels are reported, and the connection can be closed immediately', async () => {
   await using redis = await observedConnection('redis-sentinel://127.0.0.1:1,127.0.0.1:2?name=primary');
   expect(redis.transitions).toEqual([
     { state: 'disconnected', reason: expect.stringMatching(/^All sentinels are unreachable: ./) },

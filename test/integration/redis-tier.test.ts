@@ -19,7 +19,7 @@ test('a stalled event loop is not taken for a slow Redis', async () => {
   expect(await Promise.all(reads)).toMatchObject(reads.map(() => ({ state: 'found', entry: stored })));
 });
 
-test('Redis holds an entry for as long as it is kept', async () => {
+test('Redis holds an entry as long as it is kept', async () => {
   const redisKey = (key: string) => `test:kept:${performance.timeOrigin}:${key}`;
   await using observed = new ObservedRedisTier(url, { redisKey });
   await observed.untilConnection('connected');

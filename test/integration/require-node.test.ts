@@ -34,14 +34,14 @@ function runWhereNodeIs(version: string, script: string): { status: number | nul
 }
 
 describe('below Node 24', () => {
-  it.each(commands)('npm run %s says in one line what to do and exits 78', (_, script) => {
+  it.each(commands)('npm run %s prints the remedy in one line and exits 78', (_, script) => {
     const { status, stdout, stderr } = runWhereNodeIs('20.20.2', script);
     expect(stderr).toMatch(/^toncache needs Node 24 or newer and this is v20\.20\.2: .*"npm ci".*Node 24\.\n$/);
     expect(stdout).toBe('');
     expect(status).toBe(78);
   });
 
-  it.each(chains)('npm run %s consists of such commands', (_, script) => {
+  it.each(chains)('npm run %s consists of checked commands', (_, script) => {
     const links = script.split(' && ').map((link) => link.replace(/^npm run /, ''));
     expect(commands.map(([name]) => name)).toEqual(expect.arrayContaining(links));
   });

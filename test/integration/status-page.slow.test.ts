@@ -86,7 +86,7 @@ describe('the status page in Chromium', () => {
     await expect.poll(() => page.locator('#figures canvas').count()).toBe(4);
   });
 
-  it('has all that it says inside a landmark, or in a status line', async () => {
+  it('has all its texts inside a landmark, or in a status line', async () => {
     await expect.poll(() => page.locator('#hour').textContent(), PATIENT).toMatch(/^No requests/);
     await load(5);
     await expect.poll(() => page.locator('#keys tbody tr').count(), PATIENT).toBeGreaterThan(0);
@@ -169,7 +169,7 @@ describe('the status page in Chromium', () => {
     });
   });
 
-  it('explains a pasted URL, whatever is in it', async () => {
+  it('explains a pasted URL, with any content', async () => {
     await page.fill('#target', 'https://ton.example/api/v3/masterchainBlockShards?SEQNO=7&_=<img src=x>');
     await page.locator('#explain button').click();
     const explanation = () => page.locator('#explanation').textContent();
@@ -208,7 +208,7 @@ describe('the status page in Chromium', () => {
     expect(complaints).toEqual([]);
   });
 
-  it('says on top how clients are served, since when and why, and the last minutes are there when it is opened', async () => {
+  it('shows at the top how clients are served, since when and why, with the last minutes when it is opened', async () => {
     const verdict = () => page.locator('#verdict').textContent();
     await load(5);
     await expect.poll(verdict, PATIENT).toBe('serving');
@@ -227,7 +227,7 @@ describe('the status page in Chromium', () => {
     await expect.poll(outcomes, PATIENT).toMatch(/hit-memory .*failed/);
   });
 
-  it('explains and purges a row of what is asked for most by a click', async () => {
+  it('explains and purges a row of the most requested keys by a click', async () => {
     await load(20);
     page.on('dialog', (dialog) => void dialog.accept());
     const row = page.locator('#keys tbody tr').filter({ hasText: 'masterchainBlockShards' }).first();
@@ -274,7 +274,7 @@ describe('the status page in Chromium', () => {
     stripping.close();
   });
 
-  it('says that the instance is gone, and dims its numbers', async () => {
+  it('shows that the instance is gone, and dims its numbers', async () => {
     await expect.poll(() => page.locator('#connection').textContent(), PATIENT).toBe('live');
     await world.proxy.close();
     await expect.poll(() => page.locator('#connection').textContent(), PATIENT).toMatch(/again/);

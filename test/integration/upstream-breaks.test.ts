@@ -123,7 +123,7 @@ describe('a connection that had been idle and ends when a request comes', () => 
       expect([upstream.connections, upstream.heads.length, waiting.length]).toEqual([12, 16, 0]);
     });
 
-    it('lets other requests have its place in the pool meanwhile', async () => {
+    it('lets other requests have its place in the pool in the meantime', async () => {
       vi.spyOn(performance, 'now').mockReturnValue(performance.now());
       const { waiting, mayRepeat } = repeats();
       await using upstream = await startScriptedUpstream(endsUsed((socket) => socket.end()));

@@ -5,14 +5,14 @@ import { startProxy } from '../support/start-proxy.ts';
 import { ANSWER, answers, BODY, clientOf, headersOf } from './scripted-client.ts';
 
 describe('a request', () => {
-  it('is dated no later than its answer, also when the clock was set back meanwhile', async () => {
+  it('is dated no later than its answer, even if the clock was set back in between', async () => {
     await using upstream = await startScriptedUpstream(answers);
     const instants = [3_600_000, 1000];
     await using client = clientOf(upstream.url, { now: () => instants.shift() ?? Number.NaN });
     expect(await client.fetch()).toMatchObject({ askedAt: 1000, receivedAt: 1000 });
   });
 
-  it('has the first Age of its answer, and 0 where there is none', async () => {
+  it('has the first Age of its answer, and 0 without one', async () => {
     const ages = ['Age: 5\r\nAge: 70\r\n', 'age: 7, 70\r\n', ''];
     await using upstream = await startScriptedUpstream((socket) => {
       socket.write(`${ANSWER}${ages.shift()}\r\n${BODY}`);
@@ -77,7 +77,7 @@ describe('a request', () => {
     [401, 'br'],
     [302, 'gzip'],
   ])(
-    'is answered by a status that decides alone (%i), whatever the encoding of its body (%s)',
+    'is answered by a status that decides alone (%i), with any encoding of its body (%s)',
     async (status, encoding) => {
       await using upstream = await startScriptedUpstream((socket) => {
         socket.write(`HTTP/1.1 ${status} X\r\nContent-Encoding: ${encoding}\r\nContent-Length: 3\r\n\r\nxyz`);
@@ -99,7 +99,7 @@ describe('a request', () => {
   });
 });
 
-describe('what is sent', () => {
+describe('the sent request', () => {
   it.each([
     ['', '/api/v3/'],
     ['/', '/api/v3/'],

@@ -44,7 +44,7 @@ describe('connections', () => {
     expect(upstream.connections).toBe(2);
   });
 
-  it('are closed sooner when the indexer says that it keeps them for less', async () => {
+  it('are closed sooner when the indexer announces a shorter time', async () => {
     await using upstream = await startScriptedUpstream((socket) => {
       socket.write(`${ANSWER}Keep-Alive: timeout=1\r\n\r\n${BODY}`);
     });

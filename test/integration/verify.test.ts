@@ -150,7 +150,7 @@ describe.concurrent('verify', () => {
     expect(checks(stdout, 'violation')).toContain('pending');
   });
 
-  it('reports as not checked what the indexer itself fails to answer', async () => {
+  it('reports as not checked everything that the indexer itself fails to answer', async () => {
     const { url, faults } = await start();
     faults.inject(failed(500), { operation: 'pendingTraces' });
     const { code, stdout } = await verify([url, ...QUICKLY]);
@@ -182,14 +182,14 @@ describe.concurrent('verify', () => {
     expect(checks(stdout, 'unclear')).toEqual(['next block']);
   });
 
-  it('says in one line that the indexer cannot be reached', async () => {
+  it('reports in one line that the indexer cannot be reached', async () => {
     const url = `http://127.0.0.1:${await freePort()}`;
     const { code, stdout, stderr } = await verify([url]);
     expect({ code, stdout }).toEqual({ code: 69, stdout: '' });
     expect(stderr).toMatch(new RegExp(`^verify: cannot reach ${url}: .*ECONNREFUSED.*\n$`));
   });
 
-  it('says in one line that the API key is refused', async () => {
+  it('reports in one line that the API key is refused', async () => {
     const { url, faults } = await start();
     faults.inject(refusedKey(401));
     const { code, stderr } = await verify([url, ...QUICKLY]);

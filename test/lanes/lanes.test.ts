@@ -19,7 +19,7 @@ const HIT = '/api/v3/masterchainBlockShards?hit';
 const MISS = '/api/v3/masterchainBlockShards?miss';
 const get = (target: string, fields = '') => `GET ${target} HTTP/1.1\r\nHost: x\r\n${fields}\r\n`;
 
-describe('the fast lane answers what Node answers', () => {
+describe('the fast lane and Node give the same answers', () => {
   it('to streams of all kinds', async () => {
     for (let batch = 0; batch < 30; batch++) {
       const seeds = Array.from({ length: 100 }, (_, i) => `${batch}/${i}`);
@@ -27,7 +27,7 @@ describe('the fast lane answers what Node answers', () => {
     }
   });
 
-  it.each(FORMS.map((form) => [form.name, form] as const))('to what hides a request: %s', async (name, form) => {
+  it.each(FORMS.map((form) => [form.name, form] as const))('to bytes that hide a request: %s', async (name, form) => {
     const bytes = form.write(`GET ${HIT}`, get('/api/v3/masterchainBlockShards?hit&hidden'));
     await compareAll([
       { name, reads: [bytes], ends: false },
@@ -53,7 +53,7 @@ describe('the fast lane answers what Node answers', () => {
     await compareAll(streams);
   });
 
-  it.each([1, 16, 17, 18, 100])('%d requests at once', async (count) => {
+  it.each([1, 16, 17, 18, 100])('to %d concurrent requests', async (count) => {
     for (const [name, bytes] of [
       ['hits', get(HIT)],
       ['misses', get(MISS)],

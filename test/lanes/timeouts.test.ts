@@ -40,7 +40,7 @@ async function tick(): Promise<void> {
   await new Promise((resolve) => void setImmediate(resolve));
 }
 
-it('a client that sends nothing is told so and closed after the header timeout', async () => {
+it('a client that sends nothing gets a refusal and is closed after the header timeout', async () => {
   const socket = await connected();
   vi.advanceTimersByTime(HEADER_TIMEOUT - 1000);
   expect(socket.isClosed).toBe(false);
@@ -114,7 +114,7 @@ it.each([
   expect(socket.destroyed).toBe(true);
 });
 
-it('a drain closes idle connections, and those that wait after their answers, the last of which says so', async () => {
+it('a drain closes idle connections, and waiting ones after their answers, the last of which announces it', async () => {
   const [idle, fresh, waiting] = [await connected(), await connected(), await connected()];
   idle.push(HIT);
   await tick();

@@ -27,7 +27,7 @@ function startWaitingServer(waiting: ProxyRequest[]): PublicServer {
 }
 
 // A part of a string keeps the whole of it alive in V8: here that would be 12 MB of heads.
-it('a request that waits keeps its query and its headers, not all that was read with it', async () => {
+it('a waiting request keeps its query and its headers, not the whole read', async () => {
   const waiting: ProxyRequest[] = [];
   const waitingServer = startWaitingServer(waiting);
   onTestFinished(() => waitingServer.drain(0));

@@ -43,13 +43,13 @@ function verdictOn(states: readonly State[], seenSinceMs: number) {
   });
 }
 
-test('a client that saw a newer state is told of a regression', () => {
+test('a client that saw a newer state causes a regression', () => {
   const states = statesOf([NOTHING, Number.POSITIVE_INFINITY], [SOMETHING, 100]);
   expect(verdictOn(states, 100)).toMatchObject({ verdict: 'regression' });
   expect(verdictOn(states, Number.POSITIVE_INFINITY)).toMatchObject({ verdict: 'true', isOver: true });
 });
 
-test('a state that the chain no longer tells from the one before it is no newer one', () => {
+test('a state that the chain no longer distinguishes from the previous one is not a newer one', () => {
   const known = statesOf([NOTHING, Number.POSITIVE_INFINITY], [NOTHING, 65_000], [SOMETHING, 100]);
   const forgotten = statesOf([NOTHING, Number.POSITIVE_INFINITY], [SOMETHING, 100]);
   for (const states of [known, forgotten]) expect(verdictOn(states, 65_000)).toMatchObject({ verdict: 'true' });
@@ -74,7 +74,7 @@ test.each<[answer: string, more: Partial<Call>, sinceMs: number, status: string,
   expect(verdictOfAccount(more, sinceMs, status, age)).toBe(verdict);
 });
 
-test('behind a replica that lags, a proven answer is never older than what the replica has', () => {
+test("behind a replica that lags, a proven answer is never older than the replica's state", () => {
   expect(verdictOfAccount({}, 3000, PROVEN, '30', 2000)).toBe('true');
   expect(verdictOfAccount({}, 3001, PROVEN, '30', 2000)).toBe('lie');
 });

@@ -11,7 +11,7 @@ const FELL_AT = Date.UTC(2026, 0, 1);
 const FALL = new DatabaseFall(FELL_AT, 200 * SECOND, 3);
 
 describe('a database that falls back', () => {
-  test('has what the chain has before it and after it has caught up, and less meanwhile', () => {
+  test("has the chain's state before it and after it has caught up, and less in between", () => {
     const lacksMs = (passedMs: number) => FELL_AT + passedMs - FALL.databaseAt(FELL_AT + passedMs);
     expect([-1, 0, 50, 99, 100, 200].map((second) => lacksMs(second * SECOND) / SECOND)).toEqual([
       0, 200, 100, 2, 0, 0,

@@ -49,7 +49,7 @@ function trial(): EndCall {
 }
 
 describe('an open breaker', () => {
-  test('lets a trial begin at once when told so', () => {
+  test('lets a trial begin immediately on request', () => {
     open();
     breaker.tryNow();
     expect([breaker.isOpen, breaker.retryAfterMs]).toEqual([false, 0]);
@@ -67,7 +67,7 @@ describe('an open breaker', () => {
     expect(breaker.admit()).toBeUndefined();
   });
 
-  test('stays open for as long as such a call was asked to wait', () => {
+  test('stays open as long as such a call demanded', () => {
     const early = admitted();
     open();
     early('failure', 5000);
@@ -75,7 +75,7 @@ describe('an open breaker', () => {
   });
 });
 
-test('whatever ends how, it is open for the open duration after the failures, and one trial at a time follows', () => {
+test('for any ends of calls, it is open for the open duration after the failures, and one trial at a time follows', () => {
   const step = fc.record({
     afterMs: fc.nat(2 * OPEN_MS),
     result: fc.constantFrom<CallResult>('success', 'failure', 'failure', 'unknown'),

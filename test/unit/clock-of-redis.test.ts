@@ -10,7 +10,7 @@ describe('with Redis', () => {
     ['by as much as purges allow for', -5, 0],
     ['by more', -6, 1],
     ['forward by as much', 6, 0],
-  ])('a time that is moved back is a jump only beyond what purges allow for: %s', (_, byMs, jumps) => {
+  ])('a time that is moved back is a jump only above the margin of purges: %s', (_, byMs, jumps) => {
     const world = startWorld();
     world.askServer();
     world.serverAheadMs += byMs;

@@ -33,7 +33,7 @@ describe('without Redis', () => {
     expect(world.jumps).toBe(1);
   });
 
-  test('the time never goes back or stands still without a reported jump, whatever is done to the wall clock', async () => {
+  test('the time never goes back or stands still without a reported jump, for any changes of the wall clock', async () => {
     const change = fc.record({
       setByMs: fc.integer({ min: -1e10, max: 1e10 }),
       afterMs: fc.integer({ min: 1, max: 3000 }),

@@ -61,7 +61,7 @@ test('README.md leads to docs/README.md, and the two of them to every other page
   expect(others.filter((page) => !linked.has(new URL(page, ROOT).href))).toEqual([]);
 });
 
-test('docs/incidents.md says what to do about every detail of Cache-Status', () => {
+test('docs/incidents.md has steps for every detail of Cache-Status', () => {
   const section = /## When an answer has this detail[\s\S]*/.exec(readPage('docs/incidents.md'))?.[0] ?? '';
   const inTable = section.split('\n').flatMap((row) => row.split('|')[1]?.match(/[\w-]+(?=`)/g) ?? []);
   const codes = Object.keys(FAILURES);
@@ -75,7 +75,7 @@ test('docs/incidents.md says what to do about every detail of Cache-Status', () 
   expect([...details].filter((detail) => !inTable.includes(detail ?? ''))).toEqual([]);
 });
 
-test('the capacity table is what the measured CPU times give', () => {
+test('the capacity table follows from the measured CPU times', () => {
   const section = readPage('docs/how-to/size.md');
   const rows = [...section.matchAll(/^\| ((?:hits|misses)[^|]*) \| (.*) \|$/gm)];
   expect(rows.length).toBeGreaterThan(5);

@@ -51,7 +51,7 @@ test('docs/incidents.md has the texts, the status and the Retry-After of each co
   expect(rowsOf('What clients read')).toEqual(expected);
 });
 
-test('docs/incidents.md has what clients and operators read of each reason', () => {
+test('docs/incidents.md has the texts for clients and operators of each reason', () => {
   const expected = SHED_REASONS.map((reason) => [
     reason,
     documented(SHED[reason].clientReads),
@@ -118,7 +118,7 @@ test.each([
   },
 );
 
-test('a request that is shed is told why, and when to come back', () => {
+test('a request that is shed gets the reason, and when to come back', () => {
   for (const reason of SHED_REASONS) {
     if (reason === 'client-limit') continue;
     const { code, message, details } = overloaded(reason, 0.5);

@@ -17,7 +17,7 @@ test('every way in which an indexer can fail is in the table, and every code in 
   expect(codes.filter((code) => !(code in FAILURES))).toEqual([]);
 });
 
-test('the failure that clients get says which outcome it comes from', () => {
+test('the failure that clients get identifies its outcome', () => {
   const ending = ALL.filter((outcome) => OUTCOMES[outcome].client !== 'its answer' && outcome !== 'idle-broken');
   expect(ending.map((outcome) => outcomeOf(failureOf(outcome)))).toEqual(ending);
   expect(outcomeOf(new ProxyError('not-served', ''))).toBe('refused');
@@ -47,7 +47,7 @@ test.each<[Outcome, string, string, string]>([
   ['refused', 'unknown', 'unknown', 'unknown'],
   ['unknown', 'unknown', 'unknown', 'unknown'],
 ])(
-  '%s is to the breakers of what is not served, of the pause, and of its operation: %s, %s, %s',
+  '%s is to the breakers of operations that are not served, of the pause, and of its operation: %s, %s, %s',
   (outcome, ...results) => {
     expect((['not-served', 'pause', 'operation'] as const).map((breaker) => resultIn(breaker, outcome))).toEqual(
       results,
@@ -73,7 +73,7 @@ test.each<[string, Outcome]>([
   expect(outcomeOfResult(result)).toBe(outcome);
 });
 
-test('a status decides alone where the body says nothing more', () => {
+test('a status decides alone if the body adds nothing', () => {
   const deciding = [200, 204, 302, 304, 401, 403, 404, 422, 429, 500, 501, 503].filter(outcomeOfStatus);
   expect(deciding).toEqual([302, 304, 401, 403, 429, 501]);
 });

@@ -32,7 +32,7 @@ describe('a limited rate', () => {
     expect([second?.entered, admission.inFlight, slotsInUse(admission)]).toEqual([ABANDONED, 1, 1]);
   });
 
-  test('gives each client a turn before another has a second one, whatever operations it asks for', async () => {
+  test('gives each client a reservation before another has a second one, for any operations', async () => {
     const admission = openAdmission({ rate: rateOf(10), max: 100 });
     const order: string[] = [];
     const ask = (client: string, operation: string) =>
@@ -45,7 +45,7 @@ describe('a limited rate', () => {
     expect(order).toEqual(['first', 'greedy', 'another', 'polite', 'greedy', 'greedy', 'greedy']);
   });
 
-  test('gives the turn of a ticket that is not sent to the next one at once', async () => {
+  test('gives the reservation of a ticket that is not sent to the next one immediately', async () => {
     const admission = openAdmission({ rate: rateOf(10), max: 100 });
     const [first, second, third] = await come(admission, 3);
     first?.ticket.free();
@@ -60,7 +60,7 @@ describe('a limited rate', () => {
     expect(third?.said).toBe('ticket');
   });
 
-  test('gives a refresh a turn only while nobody waits for one', async () => {
+  test('gives a refresh a reservation only while nobody waits for one', async () => {
     const admission = openAdmission({ rate: rateOf(10), max: 100 });
     const refresh = (operation: string) =>
       admission.enter(request({ operation, clients: [], lane: ofLoad(true, undefined) }));
@@ -76,7 +76,7 @@ describe('a limited rate', () => {
     expect(await refresh('other')).toHaveProperty('send');
   });
 
-  test('gives a second try a turn only when no other request waits for one', async () => {
+  test('gives a second try a reservation only when no other request waits for one', async () => {
     const admission = openAdmission({ rate: rateOf(10), max: 100 });
     const order: string[] = [];
     const ask = (name: string, options: Partial<EntryRequest> = {}) =>

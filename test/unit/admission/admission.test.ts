@@ -148,7 +148,7 @@ describe('send', () => {
     ['the pause', { isOpen: true }, false],
     ['a breaker that is open', { isOpen: true }, false],
     ['memory', {}, true],
-  ])('gives the turn of the rate back where %s refuses', async (_, closed, isMemoryFull) => {
+  ])('gives the reservation of the rate back if %s refuses', async (_, closed, isMemoryFull) => {
     const guard = new FakeGuard('paused');
     const rate = oneInAWhile();
     const memory = { refusesLoads: false };

@@ -42,7 +42,7 @@ test('a key has failed until it succeeds, or for the window at most', () => {
   expect(keys.hasFailed('one')).toBe(false);
 });
 
-test('whatever happens, a breaker opens exactly when the last outcomes of the keys in the window say so', () => {
+test('a breaker opens exactly when the last outcomes of the keys in the window require it, after any events', () => {
   const request = fc.record({ waitMs: fc.nat(1500), key: fc.nat(40), failed: fc.boolean() });
   fc.assert(
     fc.property(fc.array(request, { maxLength: 150, size: 'max' }), (requests) => {

@@ -114,7 +114,7 @@ describe('a queue that is fair between clients', () => {
     expect(went).toEqual(['second', 'new 1', 'new 2', 'new 3', 'new 4', 'third', '']);
   });
 
-  test('serves all, and those of one client in the order in which they came', () => {
+  test('serves all members, and those of one client in order', () => {
     fc.assert(
       fc.property(steps, (all) => {
         const members = run(all);
@@ -127,7 +127,7 @@ describe('a queue that is fair between clients', () => {
     );
   });
 
-  test('tells a client how many go before its next member if nobody else comes', () => {
+  test("returns the number of members ahead of a client's next member if nobody else comes", () => {
     const clients = fc.constantFrom('a', 'b', 'c', 'greedy', 'new');
     fc.assert(
       fc.property(steps, clients, (all, client) => {
@@ -181,7 +181,7 @@ describe('a queue that is fair between clients', () => {
     expect([queue.next(isFree), queue.next()?.member]).toEqual([undefined, 'busy 1']);
   });
 
-  test('does what a queue does that looks at all members each time', () => {
+  test('behaves like a queue that looks at all members each time', () => {
     const client = fc.constantFrom('a', 'b', 'c', 'd');
     const busy = fc.subarray(['a', 'b', 'c', 'd']);
     const step = fc.oneof(

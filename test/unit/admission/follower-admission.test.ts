@@ -51,19 +51,19 @@ describe('the rate of the follower', () => {
 });
 
 describe('a request of the follower', () => {
-  test('takes the next turn of the rate of the indexer that it is sent to, and counts as sent', async () => {
+  test('takes the next reservation of the rate of the indexer that it is sent to, and counts as sent', async () => {
     const { admission, reservedAt, freed, sent } = open();
     expect(await admission.enter(REQUEST)).toHaveProperty('route.index', 3);
     expect([reservedAt, freed, sent()]).toEqual([[3], [], 1]);
   });
 
-  test('gives its slot back where there is no turn, as while the indexer asks for a pause', async () => {
+  test('gives its slot back without a reservation, for example during a pause', async () => {
     const { admission, freed, sent } = open({ hasReservation: false });
     expect(await admission.enter(REQUEST)).toEqual({ reason: 'rate-limit', retryAfterMs: 0 });
     expect([freed, sent()]).toEqual([[3], 0]);
   });
 
-  test('takes no turn where it is refused', async () => {
+  test('takes no reservation if it is refused', async () => {
     const { admission, reservedAt, sent } = open({ isRefused: true });
     expect(await admission.enter(REQUEST)).toEqual({ reason: 'paused', retryAfterMs: 7 });
     expect([reservedAt, sent()]).toEqual([[], 0]);

@@ -45,7 +45,7 @@ describe('20 clients that each ask for one request a second', () => {
     ['5 times the capacity', (load, operation) => load.openLoop((5 * capacityOf(50)) / 3, 10_000, operation)],
     ['10 times the capacity', (load, operation) => load.openLoop((10 * capacityOf(50)) / 3, 10_000, operation)],
     ['300 connections', (load, operation) => load.closedLoop(100, 10_000, operation)],
-  ])('are answered beside one with %s', async (_, askForMuch) => {
+  ])('are answered next to one with %s', async (_, askForMuch) => {
     const load = loadOn(50);
     for (const operation of OPERATIONS) {
       askForMuch(load, operation);

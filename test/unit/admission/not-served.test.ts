@@ -19,7 +19,7 @@ function admitted(): EndPass {
   return end;
 }
 
-test('what an indexer does not serve is asked for again each 30 s, by one request', () => {
+test('an operation that an indexer does not serve is requested again every 30 s, by one request', () => {
   admitted()('not-served');
   for (let trial = 1; trial <= 3; trial++) {
     now += 29_999;

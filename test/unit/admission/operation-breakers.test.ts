@@ -91,7 +91,7 @@ test('a key whose trial failed is not used for another trial', () => {
   trial('fresh');
 });
 
-test('a key whose trial failed can be the next one after one open time, for nobody may ask for another', () => {
+test('a key whose trial failed can be the next one after one open time, in case there is no other', () => {
   chance = 1;
   requests(20, 'failed');
   trial('the only one')('failed');
@@ -103,7 +103,7 @@ test('a key whose trial failed can be the next one after one open time, for nobo
   expect(states).toEqual(['one open', 'one closed']);
 });
 
-test('an answer to an operation whose requests broke lets the others try at once', () => {
+test('an answer to an operation whose requests broke lets the others try immediately', () => {
   requests(20, 'broken');
   requests(3, 'broken', other);
   expect([states, one.breaker.isOpen]).toEqual([['one open'], true]);
@@ -118,7 +118,7 @@ test('answers to an operation that never broke do not let the others try', () =>
   expect(one.breaker.isOpen).toBe(true);
 });
 
-test('the first breaker that closes lets the others try at once', () => {
+test('the first breaker that closes lets the others try immediately', () => {
   requests(20, 'failed', other);
   now = 1999;
   requests(20, 'failed');
@@ -128,7 +128,7 @@ test('the first breaker that closes lets the others try at once', () => {
   expect(one.breaker.isOpen).toBe(false);
 });
 
-test('an operation of which one key alone is asked for can be tried with it at once when another is answered', () => {
+test('an operation with requests for only one key can be tried with it immediately when another is answered', () => {
   requests(20, 'unreachable');
   now += 2000;
   admitted('the only key', other)('failed');

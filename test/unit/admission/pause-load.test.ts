@@ -87,7 +87,7 @@ describe.each(SEEDS)('by chance %s', (seed) => {
     ['many others', 10, newKey],
     ['a few others', 10, oneOf(5)],
     ['another one each 3 s', 0.33, newKey],
-  ])('one key that is always answered with 429, beside %s: none of the others is refused', (_, perSecond, others) => {
+  ])('one key that always gets 429, next to %s: none of the others is refused', (_, perSecond, others) => {
     const load = new Load(seed, (key) => key === BAD)
       .ask(2.5, () => BAD)
       .ask(perSecond, others)

@@ -160,7 +160,7 @@ describe('a 429', () => {
     ]);
   });
 
-  test('to so many paths that they fill the memory forgets the oldest ones', () => {
+  test('to more paths than the memory holds forgets the oldest ones', () => {
     for (let path = 0; path < 300; path++) refuse(`GET /${path}`, 5000, passed);
     expect([refusalOf('GET /0'), refusalOf('GET /43'), refusalOf('GET /44')]).toEqual([
       undefined,
@@ -212,7 +212,7 @@ describe('after a pause of everything', () => {
     },
   );
 
-  test('a 429 to a key that was refused before pauses only such keys, and the next request for another is the trial', () => {
+  test('a 429 to a key that got one before pauses only such keys, and the next request for another is the trial', () => {
     now += DEFAULT_MS;
     refuse('one', 5000);
     expect([refusalOf('one'), refusalOf('other'), refusalOf(newKey())]).toEqual([
@@ -224,7 +224,7 @@ describe('after a pause of everything', () => {
     expect([refusalOf('one'), refusalOf('other')]).toEqual(['key-paused 5000', undefined]);
   });
 
-  test('a key that was refused before may be answered, where no other is asked for', () => {
+  test('a key that got a 429 before may be answered, if no other is requested', () => {
     now += DEFAULT_MS;
     admitted('one')('answered');
     expect([refusalOf('other'), refusalOf(newKey()), transitions.at(-1)?.state]).toEqual([

@@ -59,29 +59,32 @@ const GREEDY: readonly (readonly [string, Greedy])[] = [
   ],
 ];
 
-describe.each([10, 50])('with %i turns a second, five polite clients are answered beside one that', (perSecond) => {
-  test.each(GREEDY)('%s', async (_, beGreedy) => {
-    const load = openLoad(perSecond);
-    beGreedy(load);
-    await load.run(BEFORE_MS);
-    comePolitely(load, perSecond);
-    await load.run(FOR_MS);
-    expectFair(perSecond, load);
-  });
+describe.each([10, 50])(
+  'with %i reservations a second, five polite clients are answered next to one that',
+  (perSecond) => {
+    test.each(GREEDY)('%s', async (_, beGreedy) => {
+      const load = openLoad(perSecond);
+      beGreedy(load);
+      await load.run(BEFORE_MS);
+      comePolitely(load, perSecond);
+      await load.run(FOR_MS);
+      expectFair(perSecond, load);
+    });
 
-  test.each(GREEDY)('%s, on another instance', async (_, beGreedy) => {
-    const reserveShared = simulatedReservations(1);
-    const loads = [openLoad(perSecond, { reserveShared }), openLoad(perSecond, { reserveShared })] as const;
-    beGreedy(loads[0]);
-    await loads[0].run(BEFORE_MS);
-    comePolitely(loads[1], perSecond);
-    await loads[0].run(FOR_MS);
-    expectFair(perSecond, loads[1], loads);
-  });
-});
+    test.each(GREEDY)('%s, on another instance', async (_, beGreedy) => {
+      const reserveShared = simulatedReservations(1);
+      const loads = [openLoad(perSecond, { reserveShared }), openLoad(perSecond, { reserveShared })] as const;
+      beGreedy(loads[0]);
+      await loads[0].run(BEFORE_MS);
+      comePolitely(loads[1], perSecond);
+      await loads[0].run(FOR_MS);
+      expectFair(perSecond, loads[1], loads);
+    });
+  },
+);
 
 test.each(GREEDY.slice(0, 3))(
-  'with the settings for a public provider five polite clients are answered beside one that %s',
+  'with the settings for a public provider five polite clients are answered next to one that %s',
   async (_, beGreedy) => {
     const load = openLoad(10, { ...PROVIDER, indexer: { workers: 1000, serviceMs: about(300) } });
     beGreedy(load);
@@ -93,7 +96,7 @@ test.each(GREEDY.slice(0, 3))(
 );
 
 test.each([10, 50])(
-  'messages of wallets are passed through beside a client that asks for blocks: %i a second',
+  'messages of wallets are passed through next to a client that requests blocks: %i a second',
   async (perSecond) => {
     const load = openLoad(perSecond);
     load.closedLoop(100, FOR_MS + BEFORE_MS, BLOCKS, 'greedy');
@@ -104,7 +107,7 @@ test.each([10, 50])(
   },
 );
 
-test('clients that now and then ask for two things at once are not taken for greedy ones', async () => {
+test('clients that sometimes send two requests at a time do not count as greedy', async () => {
   const load = openLoad(10);
   load.closedLoop(100, FOR_MS + BEFORE_MS, BLOCKS, 'greedy');
   await load.run(BEFORE_MS);
@@ -114,7 +117,7 @@ test('clients that now and then ask for two things at once are not taken for gre
   expectFair(10, load);
 });
 
-test('when all leave, an instance has lost one turn at most', async () => {
+test('when all leave, an instance has lost at most one reservation', async () => {
   const reserveShared = simulatedReservations(1);
   const [one, other] = [openLoad(10, { reserveShared }), openLoad(10, { reserveShared })] as const;
   for (const load of [one, other]) load.comingAndGoing(1000, 250, 1000, BLOCKS, 'leaves');

@@ -52,7 +52,7 @@ test.each([10, 50, 100, 200])('timers that are 1 to 15 ms overdue take nothing f
   expect(mostWithin(turns, 1000)).toBeLessThanOrEqual((1000 + 15) * (rate / 1000) + 1);
 });
 
-test('turns that nobody waited for are lost: steps stay even', async () => {
+test('reservations without waiters are lost: steps stay even', async () => {
   const subject = limit(100);
   ask(subject, 1);
   await run(105);
@@ -74,7 +74,7 @@ describe('waiting requests', () => {
     expect([turns.length, subject.expectedWaitMs(0)]).toEqual([2, 0]);
   });
 
-  test('that have left cost nothing: the next one has the turn that comes', async () => {
+  test('that have left cost nothing: the next one has the reservation that comes', async () => {
     const subject = limit(10);
     const leaving = new AbortController();
     const left = ask(subject, 50, leaving.signal);
@@ -87,8 +87,8 @@ describe('waiting requests', () => {
   });
 });
 
-describe('a turn that was taken and is given back', () => {
-  test('is for whoever takes it at once, and does not count twice', async () => {
+describe('a reservation that was taken and is given back', () => {
+  test('is for the next taker at the same time, and does not count twice', async () => {
     const subject = limit(10);
     subject.take();
     subject.giveBack();
@@ -107,7 +107,7 @@ describe('a turn that was taken and is given back', () => {
 });
 
 describe('a head poll, or a repeat on a new connection', () => {
-  test('takes the next turn, before those who wait and after those that came before it', async () => {
+  test('takes the next reservation, ahead of waiters and after earlier callers', async () => {
     const subject = limit(10);
     const turns = ask(subject, 3);
     const next: [name: string, at: number][] = [];
@@ -124,7 +124,7 @@ describe('a head poll, or a repeat on a new connection', () => {
     ]);
   });
 
-  test('that is not wanted any more when its turn comes leaves it to those who wait', async () => {
+  test('that is no longer wanted when its reservation comes leaves it to the waiters', async () => {
     const subject = limit(10);
     const turns = ask(subject, 2);
     let isWanted = true;
@@ -134,14 +134,14 @@ describe('a head poll, or a repeat on a new connection', () => {
     expect([turns.map((at) => at - (turns[0] ?? 0)), await taken]).toEqual([[0, 100], false]);
   });
 
-  test('has a turn at once where one is here', async () => {
+  test('has a reservation immediately if one is here', async () => {
     const subject = limit(10);
     expect(await subject.takeNext()).toBe(true);
     expect(subject.isHere).toBe(false);
   });
 });
 
-test('whatever comes and leaves when, the rate and the order are kept, and no turn is lost while somebody waits', async () => {
+test('the rate and the order are kept for any arrivals and departures, and no reservation is lost while somebody waits', async () => {
   const arrival = fc.record({
     afterMs: fc.oneof(fc.constant(0), fc.nat(100), fc.nat(1500)),
     leavesAfterMs: fc.option(fc.nat(2000), { nil: undefined }),

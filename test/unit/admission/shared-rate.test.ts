@@ -24,7 +24,7 @@ describe('a rate that instances share', () => {
 
   beforeEach(() => void reserve.mockReset());
 
-  test('gives the turns that are reserved for it, until that fails', async () => {
+  test('gives the reservations made for it, until that fails', async () => {
     reserve.mockResolvedValueOnce({ state: 'reserved', waitMs: 0 });
     reserve.mockResolvedValueOnce({ state: 'reserved', waitMs: 730.5 });
     reserve.mockResolvedValue(undefined);
@@ -34,7 +34,7 @@ describe('a rate that instances share', () => {
     expect(reserve).toHaveBeenCalledWith(100, PATIENCE_MS, 0);
   });
 
-  test('tells how long the wait is when no turn is near enough, and asks again when one may be', async () => {
+  test('reports the wait when no reservation is near enough, and asks again when one may be', async () => {
     reserve.mockResolvedValueOnce({ state: 'too-long', waitMs: 2000 });
     reserve.mockResolvedValueOnce({ state: 'reserved', waitMs: 1500 });
     const subject = shared(1500);
@@ -49,7 +49,7 @@ describe('a rate that instances share', () => {
     expect([turns.length, vi.getTimerCount()]).toEqual([1, 0]);
   });
 
-  test('tells those who wait that others have turns between its own', async () => {
+  test('reports to waiters that others have reservations between its own', async () => {
     reserve.mockResolvedValueOnce({ state: 'reserved', waitMs: 0 });
     reserve.mockResolvedValueOnce({ state: 'reserved', waitMs: 200 });
     const subject = shared();
@@ -58,7 +58,7 @@ describe('a rate that instances share', () => {
     expect([subject.expectedWaitMs(0), subject.expectedWaitMs(2)]).toEqual([200, 600]);
   });
 
-  test('tells the mean wait where another instance has several turns in a row', async () => {
+  test('reports the mean wait if another instance has several reservations in a row', async () => {
     let nextAt = 0;
     let turns = 0;
     const reserveShared = async (): Promise<Reserved> => {
@@ -75,7 +75,7 @@ describe('a rate that instances share', () => {
     }
   });
 
-  test('reserves one turn at a time, and none while nobody waits', async () => {
+  test('makes one reservation at a time, and none while nobody waits', async () => {
     reserve.mockResolvedValue({ state: 'reserved', waitMs: 100 });
     const subject = shared();
     const leaving = new AbortController();
@@ -87,7 +87,7 @@ describe('a rate that instances share', () => {
     expect([turns.length, reserve.mock.calls.length, subject.isHere]).toEqual([2, 3, false]);
   });
 
-  test('is asked for a turn that is free by a request that does not wait, unless others wait', async () => {
+  test('is asked for a free reservation by a request that does not wait, unless others wait', async () => {
     reserve.mockResolvedValueOnce({ state: 'reserved', waitMs: 0 });
     reserve.mockResolvedValueOnce({ state: 'too-long', waitMs: 70 });
     const subject = shared();
@@ -130,7 +130,7 @@ describe('at a Redis that is 10 ms away', () => {
     expect(Math.max(...counts) - Math.min(...counts)).toBeLessThanOrEqual(0.02 * all.length);
   });
 
-  test('answers of Redis that take 10 to 30 ms lose no turns of those who wait', async () => {
+  test('answers of Redis that take 10 to 30 ms lose no reservations of waiters', async () => {
     const reserveShared = simulatedReservations(ROUND_TRIP_MS / 2);
     let [calls, answeredAt] = [0, 0];
     const uneven: typeof reserveShared = async (...asked) => {
@@ -146,7 +146,7 @@ describe('at a Redis that is 10 ms away', () => {
     expect(mostWithin(turns, 1000)).toBeLessThanOrEqual(1.1 * PER_SECOND);
   });
 
-  test('an instance whose requests wait one at a time reserves one turn for each', async () => {
+  test('an instance whose requests wait one at a time makes one reservation for each', async () => {
     const reserve = vi.fn(simulatedReservations(ROUND_TRIP_MS / 2));
     const turns = new Reservations(distant(reserve));
     for (let n = 0; n < 50; n++) {
@@ -157,7 +157,7 @@ describe('at a Redis that is 10 ms away', () => {
     expect(reserve).toHaveBeenCalledTimes(50);
   });
 
-  test('an instance whose requests leave has lost the turns of one round trip, for the other one', async () => {
+  test('an instance whose requests leave has lost the reservations of one round trip, for the other one', async () => {
     const reserve = vi.fn(simulatedReservations(ROUND_TRIP_MS / 2));
     const leaving = new AbortController();
     ask(distant(reserve), 1000, leaving.signal);
@@ -171,7 +171,7 @@ describe('at a Redis that is 10 ms away', () => {
   });
 });
 
-test('one instance keeps its steps, whatever Redis says', async () => {
+test('one instance keeps its steps, with any answers of Redis', async () => {
   const reserveShared = async (): Promise<Reserved> => ({ state: 'reserved', waitMs: 0 });
   const turns = ask(new RateLimit({ reserveShared, now, perSecond: 100, longestWaitMs: 1500 }), 1000);
   await run(1000);
@@ -180,7 +180,7 @@ test('one instance keeps its steps, whatever Redis says', async () => {
 });
 
 test.each([undefined, null, 'OK', [], [1], [1, 'soon'], {}])(
-  'a reply of Redis that holds no turn is a failure: %j',
+  'a reply of Redis without a reservation is a failure: %j',
   async (reply) => {
     const runScript = async () => reply;
     const reserve = sharedReservations({

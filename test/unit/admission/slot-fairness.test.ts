@@ -15,7 +15,7 @@ const sixteenSlots = (serviceMs: number, seed?: string) =>
   });
 
 test.each(['a', 'b'])(
-  '25 clients that use three quarters of the slots are answered beside one that keeps 100 misses under way (%s)',
+  '25 clients that use three quarters of the slots are answered next to one that keeps 100 misses under way (%s)',
   async (seed) => {
     const load = sixteenSlots(500, seed);
     const [clients, capacity] = [25, 32];
@@ -54,7 +54,7 @@ describe('one client whose misses take 3 s', () => {
     expect(load.slots.inUse).toBe(64);
   });
 
-  test('has all of a few slots, whoever asks beside it', async () => {
+  test('has all of a few slots, next to any other client', async () => {
     const load = new SimulatedLoad({ indexer: { workers: 1000, serviceMs }, maxConcurrency: 7 });
     void load.ask(BLOCKS, 'other', 'before');
     beSlow(load);
@@ -76,7 +76,7 @@ describe('one client whose misses take 3 s', () => {
 });
 
 test.each([1, 20, 5000])(
-  '5 times the capacity from %i addresses: those answered wait for 100 ms',
+  '5 times the capacity from %i addresses: the answered ones wait for 100 ms',
   async (addresses) => {
     const load = sixteenSlots(100);
     let asked = 0;
@@ -92,7 +92,7 @@ test.each([1, 20, 5000])(
   },
 );
 
-test('a client that asked for 200 keys and left is served as one that comes for the first time', async () => {
+test('a client that requested 200 keys and left is served like a new one', async () => {
   const load = sixteenSlots(200);
   for (let n = 0; n < 40; n++) load.closedLoop(1, 10_000, BLOCKS, `other ${n}`, 'others');
   await load.run(1500);

@@ -80,7 +80,7 @@ describe('shares that are more than all slots together', () => {
   });
 });
 
-test('however few slots there are, each operation may take one when none is in use', () => {
+test('with any number of slots, each operation may take one when none is in use', () => {
   const operations = [...Object.keys(SHARES), 'other'];
   for (let max = 1; max <= 100; max++) {
     const slots = slotsOf(max);

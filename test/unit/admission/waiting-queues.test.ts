@@ -9,7 +9,7 @@ test.each([
   ['a first try', firstTry(), 2],
   ['a second try, which all others go before', again(firstTry()), 2],
   ['a request to a backup', overflow(firstTry()), 1],
-])('%s waits for its turn behind those that take turns of the same rate', (_, lane, ahead) => {
+])('%s waits behind the queues that use reservations of the same rate', (_, lane, ahead) => {
   const queues = new WaitingQueues<string>();
   const waiting: [Lane, string][] = [
     [firstTry(), 'a'],

@@ -62,7 +62,7 @@ describe('a body of at most 256 KiB', () => {
   test.each([
     ['few values', blockSetOf(256 * KIB)],
     ['many values', `{"blocks":[{"workchain":-1,"seqno":7}],"more":[${'0,'.repeat(120_000)}0]}`],
-  ])('is read at once, without a worker: %s', (_, body) => {
+  ])('is read immediately, without a worker: %s', (_, body) => {
     const started = vi.fn();
     process.once('worker', started);
     const answer = answerOf(body);
@@ -101,7 +101,7 @@ describe('a larger body', () => {
     expect(answer.body.equals(Buffer.from(body))).toBe(true);
   });
 
-  test('is parsed after those that came before it, by one worker, and counts until it is parsed', async () => {
+  test('is parsed after earlier ones, by one worker, and counts until it is parsed', async () => {
     const started = vi.fn();
     process.on('worker', started);
     const order: number[] = [];

@@ -4,7 +4,7 @@ import { ProxyError } from '../../../src/errors.ts';
 import { ASKED_AT, classify, entryOf, failureOf, OUT, PENDING, SHARDS } from './classified.ts';
 
 describe('a hostile body', () => {
-  test('is classified without a throw, whatever its shape', () => {
+  test('is classified without a throw, in any form', () => {
     const part = fc.constantFrom('blocks', 'traces', 'transactions', 'error', '__proto__', 'constructor', 'toString');
     const body = fc.oneof(
       fc.json(),

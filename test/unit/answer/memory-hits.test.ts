@@ -5,7 +5,7 @@ import { anEntry, bodyOf } from '../../support/entry.ts';
 import { callOf } from '../ton/requests.ts';
 
 // A hit that the fast lane cannot send in one piece is found once more, by `handle`.
-test('a hit in memory counts as asked for when it is sent, not when it is found', () => {
+test('a hit in memory counts as requested when it is sent, not when it is found', () => {
   const entry = anEntry();
   const keyed = { call: callOf('masterchainBlockShards', 'seqno=1'), key: entry.key, unknownSpelling: undefined };
   const asked: string[] = [];

@@ -92,7 +92,7 @@ test('an entry that no other cache had is stored as it was before there was an A
   expect(decodeEntry(bytes, small.key)).toMatchObject({ ageValueSeconds: 0 });
 });
 
-test('a proof is not stored: what one instance has read of blocks proves nothing to another one', () => {
+test('a proof is not stored: blocks that one instance has read prove nothing to another one', () => {
   const proof = { askedFrom: 7, accounts: ['0:AB'], until: 60_000, keptMs: 60_000 };
   expect(encoded({ ...small, proof })).toEqual(encoded(small));
   expect(decodeEntry(encoded({ ...small, proof }), small.key)?.proof).toBe(undefined);
@@ -139,7 +139,7 @@ describe('bytes with a right checksum are no entry', () => {
     const empty = anEntry({ content: contentOf(Buffer.alloc(0), 'gzip', 100) });
     expect(decodeEntry(encoded(empty), empty.key)).toBeUndefined();
   });
-  test.each([Number.NaN, -1, Number.POSITIVE_INFINITY, 1e300])('asked for at %d', (askedAt) => {
+  test.each([Number.NaN, -1, Number.POSITIVE_INFINITY, 1e300])('requested at %d', (askedAt) => {
     expect(decodeEntry(encoded({ ...small, askedAt }), small.key)).toBeUndefined();
   });
 

@@ -8,7 +8,7 @@ const BODY = Buffer.from(JSON.stringify({ transactions: Array.from({ length: 200
 const ofBytes = (length: number) => Buffer.alloc(length, BODY);
 const lasting = (body = BODY) => anEntry({ body, lifetime: 60_000 });
 
-test('a body is unpacked to what was packed, and not under another length', async () => {
+test('a body is unpacked to its original, and not under another length', async () => {
   const body = fc.uint8Array({ maxLength: 3000 }).map((bytes) => Buffer.from(bytes));
   await fc.assert(
     fc.asyncProperty(body, fc.nat(40), async (part, times) => {
@@ -33,7 +33,7 @@ test('bytes that are no gzip, and a bomb, are not unpacked', async () => {
   }
 });
 
-test('at most 64 bodies are packed at once', async () => {
+test('at most 64 bodies are packed at the same time', async () => {
   const onPacked = vi.fn();
   const gzip = someGzip({ onPacked });
   const bodies = await Promise.all(Array.from({ length: 100 }, () => gzip.toStore(lasting(ofBytes(32 * 1024)))));
@@ -45,14 +45,14 @@ test.each([
   ['a body of 32 KiB that lives for 10 s', 32 * 1024, 10_000, 'gzip'],
   ['a shorter one', 32 * 1024 - 1, 10_000, 'identity'],
   ['one that lives for a shorter time', 32 * 1024, 9999, 'identity'],
-])('for Redis alone %s is kept as it is meant to be', async (_, bytes, lifetime, coding) => {
+])('for Redis alone %s is kept in the right form', async (_, bytes, lifetime, coding) => {
   const onPacked = vi.fn();
   const entry = anEntry({ body: ofBytes(bytes), lifetime });
   expect((await someGzip({ onPacked }).toStore(entry)).coding).toBe(coding);
   expect(onPacked).toHaveBeenCalledTimes(coding === 'gzip' ? 1 : 0);
 });
 
-test('what a client has asked for as gzip by the time it is stored is made once, for memory and Redis', async () => {
+test('gzip that a client has requested by the time of the store is made once, for memory and Redis', async () => {
   const onPacked = vi.fn();
   const gzip = someGzip({ onPacked });
   const entry = lasting();

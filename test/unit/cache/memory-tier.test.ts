@@ -35,7 +35,7 @@ describe('bulky entries', () => {
     expect(tier.sizeBytes).toBeLessThanOrEqual(256 * MIB);
   });
 
-  test('have a quarter of it at most, whatever is stored, grows, is deleted or too large', () => {
+  test('have at most a quarter of it, for any stores, growth, deletions and sizes', () => {
     const change = fc.record({
       kind: fc.nat(99).map((n) => (n === 0 ? 'clear' : n < 10 ? 'delete' : n < 20 ? 'get' : 'set')),
       key: fc.tuple(fc.constantFrom('page', 'key'), fc.nat(30)).map(([kind, n]) => `${kind} ${n}`),
@@ -112,7 +112,7 @@ test('an eviction is reported of an entry that is fresh, and of no other end of 
   expect(evicted).toBe(1);
 });
 
-test('who only looks at an entry does not use it', () => {
+test('peeking at an entry does not use it', () => {
   const { tier, clock } = tierAt();
   for (const key of ['a', 'b']) tier.set(anEntry({ key, askedAt: ASKED_AT }));
   expect(tier.peek('a')?.key).toBe('a');
@@ -126,7 +126,7 @@ test('who only looks at an entry does not use it', () => {
   expect(['a', 'b', 'c'].filter((key) => few.peek(key) !== undefined)).toEqual(['b', 'c']);
 });
 
-test('room is made by evicting what has expired, else the sixteenth that was used longest ago', () => {
+test('room is made by evicting expired entries, otherwise the sixteenth that was used longest ago', () => {
   const { tier, clock } = tierAt();
   const lasting = Array.from({ length: 32 }, (_, index) =>
     anEntry({ key: `lasting ${index + 10}`, askedAt: ASKED_AT }),
@@ -145,7 +145,7 @@ test('room is made by evicting what has expired, else the sixteenth that was use
   ]);
 });
 
-test('room is made by evicting first what is kept only to be compared', () => {
+test('room is made by evicting first entries that are only kept for comparison', () => {
   const { tier, clock } = tierAt();
   const retention = { afterUse: 10_000, sinceGiven: 600_000 };
   for (let index = 0; index < 32; index++) tier.set(anEntry({ key: `lasting ${index}`, askedAt: ASKED_AT }));
@@ -188,7 +188,7 @@ describe('while room is made in a tier of 20 000 entries', () => {
     expect(looks()).toBe(4096);
   });
 
-  test('what has expired among these is enough, if it is more than a 64th', () => {
+  test('the expired ones among these are enough, if they are more than a 64th', () => {
     const { tier } = tierOf(20_000, 2000);
     expect(remainingBytes(tier, () => tier.makeRoom())).toBeCloseTo(18 / 20, 2);
     expect(tier.count).toBe(18_000);
@@ -200,7 +200,7 @@ describe('while room is made in a tier of 20 000 entries', () => {
   });
 });
 
-test('long keys together take 64 MiB at most, whatever the size limit is', () => {
+test('long keys together take at most 64 MiB, with any size limit', () => {
   const tier = new MemoryTier({ now: () => ASKED_AT, maxEntries: 1e6, maxSizeBytes: 1024 * MIB });
   for (let index = 0; index < 200; index++) tier.set(anEntry({ key: `${index} `.padEnd(MIB, 'k') }));
   expect(tier.count).toBeGreaterThan(50);
@@ -224,7 +224,7 @@ describe('an entry that blocks may prove', () => {
     expect(tier.get('provable')).toBe(undefined);
   });
 
-  test('is counted for as long as it is kept, whatever ends it', () => {
+  test('is counted as long as it is kept, whatever ends it', () => {
     const { tier } = tierAt();
     for (const key of ['one', 'two', 'three', 'four']) tier.set(aProvable(key));
     tier.set(aProvable('one'));

@@ -19,7 +19,7 @@ const ranked = (rank: number, options: Partial<Entry> = {}) => {
   return anEntry({ askedAt: NOW, completeness, ...options });
 };
 
-describe('beside a kept answer', () => {
+describe('compared with a kept answer', () => {
   test.each([0, 1, 2, 3].flatMap((kept) => [0, 1, 2, 3].map((next) => [kept, next] as const)))(
     'of rank %i, a later one of rank %i',
     (kept, next) => {
@@ -114,7 +114,7 @@ describe('of two answers that show how new they are', () => {
     fc.bigInt({ min: 2n ** 63n - 4n, max: 2n ** 63n + 4n }),
   );
 
-  test('an older one never replaces a newer one, in whatever order they came', () => {
+  test('an older one never replaces a newer one, in any order of arrival', () => {
     fc.assert(
       fc.property(lts, lts, fc.subarray(['a', 'b']), fc.subarray(['a', 'b']), (one, other, rows, otherRows) => {
         fc.pre(one !== other);
@@ -126,7 +126,7 @@ describe('of two answers that show how new they are', () => {
     );
   });
 
-  test('of equally new ones the one that was asked for later replaces the other', () => {
+  test('of equally new ones the one that was requested later replaces the other', () => {
     fc.assert(
       fc.property(lts, (lt) => {
         expect(precedenceOver(ordered(lt, NOW), ordered(lt, NOW + 1), NOW + 1)).toBe('replaces');
@@ -168,7 +168,7 @@ describe('a kept answer whose use is over', () => {
       ...options,
     });
 
-  test('gives way to an equally complete one that was asked for earlier', () => {
+  test('gives way to an equally complete one that was requested earlier', () => {
     const earlier = ranked(1, { askedAt: NOW - 1 });
     expect(precedenceOver(live(), earlier, NOW + 2399)).toBe('older');
     expect(precedenceOver(live(), earlier, NOW + 2400)).toBe('replaces');

@@ -53,7 +53,7 @@ test.each([
   [{ retention: { afterUse: 10_000, sinceGiven: 60_000 } }, 'regressed'],
   [{}, 'stored'],
 ])(
-  'an answer that is worse than that in Redis is not served any more, but compared if such answers are: %j',
+  'an answer that is worse than the one in Redis is no longer served, but compared if such answers are: %j',
   async (meta, outcome) => {
     const now = () => 1000;
     const set = vi.fn(async () => 'older');

@@ -113,7 +113,7 @@ describe('the follower', () => {
     expect(source.asked).toHaveLength(2 * read.length);
   });
 
-  test('is not alive a second after the last answer, and again once it has read what it missed', async () => {
+  test('is not alive a second after the last answer, and again once it has read the missed blocks', async () => {
     await pass(50);
     const { position } = proofs;
     source.isSilent = true;
@@ -128,7 +128,7 @@ describe('the follower', () => {
     expect(proofs.doubtOf(proof)).toBe(undefined);
   });
 
-  test('begins anew after a minute without answers: what was asked for before is not proven', async () => {
+  test('starts again after a minute without answers: earlier answers are not proven', async () => {
     await pass(50);
     const proof = { askedFrom: proofs.position, accounts: ['other'], until: now + 300_000, keptMs: 0 };
     source.isSilent = true;
@@ -161,7 +161,7 @@ describe('the follower', () => {
     expect(proofs.isAlive).toBe(true);
   });
 
-  test('loads pages that are not whole past the cache, once a second at most, and is not alive meanwhile', async () => {
+  test('loads incomplete pages past the cache, at most once a second, and is not alive until then', async () => {
     await pass(50);
     source.cut = 1;
     source.asked.length = 0;
@@ -192,7 +192,7 @@ describe('the follower', () => {
     expect(source.asked).toContain(`page ${blocks.newestRead} 100 100`);
   });
 
-  test('begins anew when the head has fallen by more than 100 blocks in two polls', async () => {
+  test('starts again when the head has fallen by more than 100 blocks in two polls', async () => {
     await pass(50);
     const { position } = proofs;
     source.fellBy = 150;
@@ -202,7 +202,7 @@ describe('the follower', () => {
     expect([proofs.isAlive, proofs.doubtOf(proof) === undefined]).toEqual([true, false]);
   });
 
-  test('does not begin anew for a replica that lags', async () => {
+  test('does not start again for a replica that lags', async () => {
     await pass(50);
     source.fellBy = 5;
     await pass(1500);

@@ -57,7 +57,7 @@ describe('a head has fallen', () => {
     }
   });
 
-  it('not below what was named more than a minute ago', () => {
+  it('not below heads that were named more than a minute ago', () => {
     const { poll } = polledHead();
     poll(62_000);
     expect(poll(60_000, 61)).toBeUndefined();

@@ -63,7 +63,7 @@ describe('a head', () => {
     expect(judge.seqno).toBe(SEQNO);
   });
 
-  test('of another chain is refused however often it comes, and is not what later ones are judged by', () => {
+  test('of another chain is refused each time, and later heads are not judged by it', () => {
     const { judge, head, named } = judging();
     for (let time = 0; time < 10; time++) expect(judge.refusalOf(head(SEQNO, { globalId: -3 }))).toBe('other-chain');
     expect(judge.seqno).toBe(-1);
@@ -108,7 +108,7 @@ describe('a jump', () => {
   });
 });
 
-test('after a jump of the clock what was made meanwhile is told by the times of the blocks', () => {
+test('after a jump of the clock the times of the blocks show how many were made', () => {
   const { judge, clock, head, named } = judging();
   named(SEQNO);
   clock.now += 2 * 3_600_000;

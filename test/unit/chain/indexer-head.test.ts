@@ -92,7 +92,7 @@ const secondsOf = (asked: readonly (readonly [number, unknown])[]) => asked.map(
 
 describe('the block that was named', () => {
   test.each([500, 2000, 10_000])(
-    'is asked for each 30 s, 10 s after it was named, at looks of %i ms',
+    'is requested every 30 s, 10 s after it was named, at looks of %i ms',
     async (everyMs) => {
       const { blocksAsked, faults, look } = oneHead();
       await look(95, everyMs);
@@ -109,7 +109,7 @@ describe('the block that was named', () => {
     ['an empty list', { status: 200, body: { blocks: [] } }],
     ['the list of another block', { status: 200, body: listOf(5) }],
     ['another answer', { status: 200, body: '<html>' }],
-  ])('is missing where the answer is %s; 10 s later another one is asked for', async (_, said) => {
+  ])('is missing if the answer is %s; 10 s later another one is requested', async (_, said) => {
     const { head, indexer, blocksAsked, faults, look } = oneHead();
     indexer.block = () => said;
     await look(31);
@@ -147,7 +147,7 @@ describe('the block that was named', () => {
     expect(head.newestBlock).toBe(restored);
   });
 
-  test('is not asked for during a pause or without a turn of the rate, and a 429 begins a pause', async () => {
+  test('is not requested during a pause or without a reservation of the rate, and a 429 begins a pause', async () => {
     let mayStill = Number.POSITIVE_INFINITY;
     const { indexer, asked, paused, look } = oneHead({ maySend: () => mayStill-- > 0 });
     await look(30);
@@ -160,7 +160,7 @@ describe('the block that was named', () => {
     expect(paused).toEqual([7000]);
   });
 
-  test('at the start is asked for again for 3 s, and missing only then', async () => {
+  test('at the start is requested again for 3 s, and missing only then', async () => {
     const { head, indexer, blocksAsked, faults } = oneHead();
     let missing = 3;
     indexer.block = () => (missing-- > 0 ? NOT_FOUND : undefined);
@@ -202,7 +202,7 @@ describe('the blocks of an indexer', () => {
     expect(head.hasBlock(NEWEST + 1)).toBe(true);
   });
 
-  test('of another chain are none of ours, and are not learned', async () => {
+  test('of another chain are not ours, and are not learned', async () => {
     const { head, indexer, faults } = oneHead();
     indexer.globalId = -3;
     expect(await head.ask()).toBeUndefined();
@@ -219,7 +219,7 @@ describe('the blocks of an indexer', () => {
   });
 });
 
-test('a head of 2 000 000 000 that was said once is forgotten within a minute', async () => {
+test('a head of 2 000 000 000 that was named once is forgotten within a minute', async () => {
   const { head, indexer, look } = oneHead();
   const { seqno } = indexer;
   indexer.seqno = () => 2_000_000_000;
@@ -233,7 +233,7 @@ test('a head of 2 000 000 000 that was said once is forgotten within a minute', 
 });
 
 describe('a head that its chain cannot have reached', () => {
-  test('is not learned where it was said once or twice, and counts as no answer', async () => {
+  test('is not learned if it was named once or twice, and counts as no answer', async () => {
     const { head, indexer, look } = oneHead();
     await look(1);
     const { seqno } = indexer;
@@ -245,7 +245,7 @@ describe('a head that its chain cannot have reached', () => {
     expect([(await head.ask())?.seqno, head.isUnresponsive]).toEqual([seqno(), false]);
   });
 
-  test('is learned when it was said three times in a row, whoever asked', async () => {
+  test('is learned when it was named three times in a row, in any requests', async () => {
     const { head, indexer } = oneHead();
     await head.ask();
     indexer.seqno = () => NEWEST + 5000;
@@ -254,7 +254,7 @@ describe('a head that its chain cannot have reached', () => {
     expect([(await head.ask())?.seqno, head.newestBlock]).toEqual([NEWEST + 5000, NEWEST + 5000]);
   });
 
-  test('is not learned of another answer either, which says nothing about the next head', async () => {
+  test('is not learned from another answer either, which shows nothing about the next head', async () => {
     const { head } = oneHead();
     await head.ask();
     for (let time = 0; time < 5; time++) head.learn({ at: Date.now(), seqno: 2_000_000_000 });
@@ -271,7 +271,7 @@ test('a block counts as reached for a minute after it, or a later one, was last 
   expect(head.hasReached(NEWEST)).toBe(false);
 });
 
-test('one indexer is never asked two questions at once', async () => {
+test('one indexer never gets two head polls at the same time', async () => {
   const { head, indexer, asked } = oneHead();
   const said = Promise.withResolvers<Said>();
   indexer.head = () => said.promise;
@@ -286,7 +286,7 @@ test('one indexer is never asked two questions at once', async () => {
 });
 
 describe('the last word on the head', () => {
-  test('says how old the newest block was, and for how long it has been the same', async () => {
+  test('has the age of the newest block, and the time for which it has been the same', async () => {
     const { head, indexer, look } = oneHead();
     expect(head.lastWord).toBeUndefined();
     await look(10);
@@ -301,7 +301,7 @@ describe('the last word on the head', () => {
   });
 
   test.each([-120_000, 7_200_000])(
-    'tells a clock that is off by %i ms from a chain that stands still',
+    'distinguishes a clock that is off by %i ms from a chain that stands still',
     async (offMs) => {
       const { head, indexer } = oneHead();
       indexer.head = () => {
@@ -313,7 +313,7 @@ describe('the last word on the head', () => {
     },
   );
 
-  test('is forgotten after a minute in which nobody asked, and when the clock jumps', async () => {
+  test('is forgotten after a minute without polls, and when the clock jumps', async () => {
     const { head } = oneHead();
     await head.ask();
     await vi.advanceTimersByTimeAsync(61_000);
@@ -328,7 +328,7 @@ describe('the last word on the head', () => {
     ['is answered with 500', { status: 500, body: {} }],
     ['is answered with something else', { status: 200, body: '<html>' }],
     ['hangs', 'hangs'],
-  ])('is missed from a second on while the question %s', async (_, said) => {
+  ])('is missed from a second on while the poll %s', async (_, said) => {
     const { head, indexer, look } = oneHead();
     await look(2);
     indexer.head = () => (said === 'hangs' ? new Promise(() => {}) : said);
@@ -356,7 +356,7 @@ describe('the last word on the head', () => {
     expect(head.isUnresponsive).toBe(true);
   });
 
-  test('is not missed while it may not be asked for', async () => {
+  test('is not missed while it may not be polled', async () => {
     let may = true;
     const { head, look } = oneHead({ maySend: () => may });
     await look(2);
@@ -385,7 +385,7 @@ describe('a head poll where requests are sent', () => {
     expect(one.head.lastWord).toMatchObject({ sameForMs: 0 });
   });
 
-  test('is not made while none are sent, and is made with the first one after that', async () => {
+  test('is not made while no requests are sent, and is made with the first one after that', async () => {
     const one = oneHead();
     await vi.advanceTimersByTimeAsync(3_600_000);
     expect(pollsOf(one)).toEqual([]);
@@ -393,7 +393,7 @@ describe('a head poll where requests are sent', () => {
     expect(pollsOf(one)).toEqual([3600]);
   });
 
-  test('is not made while answers to masterchainInfo pass by, which say as much', async () => {
+  test('is not made while answers to masterchainInfo pass by, which show the same', async () => {
     const one = oneHead();
     const pass = () =>
       void one.head.hear({ at: Date.now() - 1000, seqno: one.indexer.seqno(), first: 7, globalId: -239 });
@@ -422,7 +422,7 @@ describe('a head poll where requests are sent', () => {
     expect(pollsOf(one)).toEqual([10, 20, 30, 40]);
   });
 
-  test('that fails is made again 10 s later, and the block that was named is asked for each 30 s', async () => {
+  test('that fails is made again 10 s later, and the named block is requested every 30 s', async () => {
     const one = oneHead();
     one.indexer.head = () => ({ status: 500, body: {} });
     await sendFor(one, 25);

@@ -30,7 +30,7 @@ function knowing(...seqnos: (number | undefined)[]) {
 }
 
 describe('an entry of another instance', () => {
-  test('shows for a minute that the chain has reached its block, and those before it', () => {
+  test('shows for a minute that the chain has reached its block, and earlier ones', () => {
     const { chain, clock } = knowing(SEQNO);
     chain.learn({ at: 0, seqno: SEQNO + 3 });
     chain.learn({ at: 0, seqno: 5 });

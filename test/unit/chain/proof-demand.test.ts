@@ -30,7 +30,7 @@ test('does not count the poll that gets a changed answer', () => {
   expect(demand.take()).toBe(1);
 });
 
-test('does not count what the ordinary lifetime answers: many clients that poll one account are one poll in 400 ms', () => {
+test('does not count polls within the ordinary lifetime: many clients that poll one account are one poll in 400 ms', () => {
   const { demand, poll } = demandAt();
   for (let at = 0; at < 1200; at += 10) poll(at);
   expect(demand.take()).toBe(2);
@@ -42,7 +42,7 @@ test('does not count the poll at the bound, for which the answer has to be loade
   expect(demand.take()).toBe(2);
 });
 
-test('tells keys apart', () => {
+test('distinguishes keys', () => {
   const { demand, poll } = demandAt();
   poll(0, '"a"', 'one');
   poll(3000, '"a"', 'other');

@@ -20,7 +20,7 @@ async function check(env: Readonly<Record<string, string>>, ...args: readonly st
 }
 
 describe('toncache check-config', () => {
-  it('says of each setting where it comes from: environment, file or default', async () => {
+  it('shows the source of each setting: environment, file or default', async () => {
     const file = aFile({ memory: { maxSize: '64MiB' }, http: { port: 1 } });
     const { code, settings } = await check({ UPSTREAM_URL, CONFIG_FILE: file, PORT: '8081' }, '--all');
     expect(code).toBe(0);
@@ -63,7 +63,7 @@ describe('toncache check-config', () => {
     }
   });
 
-  it('names all problems at once and exits 78', async () => {
+  it('names all problems together and exits 78', async () => {
     const env = { PORT: 'eighty', CONFIG_FILE: aFile({ memory: { size: '1GiB' }, redis: { url: 'redis://x' } }) };
     const { code, stderr } = await runCommand(['check-config'], { env });
     expect(code).toBe(78);
@@ -73,7 +73,7 @@ describe('toncache check-config', () => {
     expect(await check(env)).toMatchObject({ code: 78, problems: expect.arrayContaining([expect.any(String)]) });
   });
 
-  it('lists only what is set unless all is asked for', async () => {
+  it('lists only changed settings unless all are requested', async () => {
     const { stdout } = await runCommand(['check-config'], { env: { UPSTREAM_URL } });
     expect(stdout).toMatch(/^upstream\.url +http:\/\/indexer:8081 +environment UPSTREAM_URL$/m);
     expect(stdout).not.toContain('memory.maxSize');

@@ -31,7 +31,7 @@ describe('toncache', () => {
     expect((await runCommand([given])).stderr.split('\n')[0]).toBe(words);
   });
 
-  it.each([...COMMANDS.keys()])('%s --help says how it is called, with an example and its exit codes', async (name) => {
+  it.each([...COMMANDS.keys()])('%s --help shows its usage, with an example and its exit codes', async (name) => {
     const { code, stdout, stderr } = await runCommand([name, '--help']);
     expect([code, stderr]).toEqual([0, '']);
     expect(stdout).toMatch(/^usage: /);
@@ -63,7 +63,7 @@ describe('toncache', () => {
   });
 
   it.each([['purge', '--all'], ['explain', 'masterchainBlockShards?seqno=1'], ['top']])(
-    '%s exits 69 where nobody answers, and says what to do',
+    '%s exits 69 without an answer, and names the remedy',
     async (...args) => {
       const { code, stderr } = await runCommand(args, { env: { ADMIN_PORT: '9' } });
       expect(code).toBe(69);
@@ -73,7 +73,7 @@ describe('toncache', () => {
     },
   );
 
-  it('demo exits 64 for a time that is none, and says what is accepted', async () => {
+  it('demo exits 64 for an invalid time, and names the accepted form', async () => {
     const { code, stderr } = await runCommand(['demo', '--for', '10']);
     expect(code).toBe(64);
     expect(stderr).toMatch(/^--for must be 100ms to 24h, written like/);

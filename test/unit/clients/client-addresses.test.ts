@@ -34,7 +34,7 @@ describe('the client of a connection', () => {
     expect(of(behind(), address)).toBe(client);
   });
 
-  test('without a trusted proxy nothing that it sends changes who it is', () => {
+  test('without a trusted proxy no header of a client changes its identity', () => {
     assert(
       property(oneof(ipV4(), text()), (forwardedFor) => {
         expect(of(behind('10.0.0.0/8'), '192.0.2.1', forwardedFor)).toBe('192.0.2.1');
@@ -62,7 +62,7 @@ describe('behind trusted proxies', () => {
     expect(of(addresses, '10.0.0.1', forwardedFor)).toBe(client);
   });
 
-  test('whatever a client writes, the address that the proxy adds is its own', () => {
+  test('for any headers of a client, the address that the proxy adds is its own', () => {
     const written = listOf(oneof(ipV4(), ipV6(), text(), constantFrom('10.0.0.1', '127.0.0.1', 'unknown', '')));
     const own = ipV4().filter((address) => isIP(address) === 4 && !/^(10|127\.0\.0\.1$)/.test(address));
     assert(
@@ -90,7 +90,7 @@ describe('a proxy that is not trusted', () => {
   it.each([
     ['another address', '10.0.0.2', '192.0.2.9'],
     ['a request without the header', '10.0.0.1', undefined],
-  ])('is none where %s comes between', (_, address, forwardedFor) => {
+  ])('is not reported if %s comes in between', (_, address, forwardedFor) => {
     const addresses = behind();
     for (let i = 0; i < 5; i++) {
       ask(addresses, 99, '10.0.0.1', '192.0.2.9');
@@ -99,12 +99,12 @@ describe('a proxy that is not trusted', () => {
     expect(untrusted).toEqual([]);
   });
 
-  test('is none where it is trusted', () => {
+  test('is not reported if it is trusted', () => {
     ask(behind('10.0.0.0/8'), 500, '10.0.0.1', '192.0.2.9');
     expect(untrusted).toEqual([]);
   });
 
-  test('is reported as well when it sends Forwarded instead', () => {
+  test('is reported too when it sends Forwarded instead', () => {
     const addresses = behind();
     for (let i = 0; i < 100; i++) addresses.count({ remoteAddress: '10.0.0.1' }, { forwarded: 'for=192.0.2.9' });
     expect([untrusted, unread]).toEqual([['10.0.0.1'], []]);

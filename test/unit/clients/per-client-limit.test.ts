@@ -12,7 +12,7 @@ const limitOf = (perSecond: number, burst: number) =>
 const rates = { perSecond: integer({ min: 1, max: 2000 }), burst: integer({ min: 1, max: 50 }) };
 
 describe('a limit for each client', () => {
-  test('lets a burst pass, and in any time no more than the burst and what the rate allows', () => {
+  test('lets a burst pass, and in any time no more than the burst and the rate', () => {
     assert(
       property(rates.perSecond, rates.burst, listOf(integer({ min: 0, max: 300 })), (rate, burst, gaps) => {
         const limit = limitOf(rate, burst);
@@ -44,7 +44,7 @@ describe('a limit for each client', () => {
     );
   });
 
-  test('says when it allows the next one, and allows it then', () => {
+  test('returns when it allows the next one, and allows it then', () => {
     assert(
       property(rates.perSecond, rates.burst, (rate, burst) => {
         const limit = limitOf(rate, burst);
@@ -73,7 +73,7 @@ describe('a limit for each client', () => {
   });
 });
 
-test('a limit does not count what is given back', () => {
+test('a limit does not count returned requests', () => {
   const limit = limitOf(2, 2);
   for (let i = 0; i < 10; i++) {
     expect(limit.take('a')).toBeUndefined();

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type WaitingClient, watchGreedy } from '../../../src/clients/waiting-clients.ts';
 
-describe('a client that has more than half of what waits', () => {
+describe('a client with more than half of the backlog', () => {
   let waiting: WaitingClient[];
   let reported: string[];
   let end: () => void;

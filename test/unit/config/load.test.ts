@@ -128,7 +128,7 @@ describe('wrong settings', () => {
     expect(problemsOf({}, '{\n  "upstream": {,')).toEqual([expect.stringMatching(/is not JSON at line 2, column 16$/)]);
   });
 
-  test.each(['UTF-16 with its mark', 'Latin-1'])('of a file in %s say that it is not UTF-8', (encoding) => {
+  test.each(['UTF-16 with its mark', 'Latin-1'])('of a file in %s report that it is not UTF-8', (encoding) => {
     const folder = mkdtempSync(join(tmpdir(), 'toncache-encoding-'));
     const path = join(folder, 'toncache.json');
     const text = encoding === 'Latin-1' ? '{"network": "caf\u00e9"}' : '\ufeff{}';
@@ -186,13 +186,13 @@ describe('wrong settings', () => {
     ]);
   });
 
-  test('are a limit of memory at which nothing is loaded, of a digit that is meant to turn it off', () => {
+  test('are a limit of memory at which nothing is loaded, of a digit meant to turn it off', () => {
     const limit = (maxMemoryShare: number) => problemsOf(REQUIRED, { admission: { maxMemoryShare } });
     expect(limit(0)).toEqual(['admission.maxMemoryShare: must be more than 0: at 0 every miss is refused']);
     expect([limit(0.01), limit(1)]).toEqual([[], []]);
   });
 
-  test('say whether the file is meant or the environment', () => {
+  test('name the file or the environment as the source', () => {
     const file = { http: { port: -1 } };
     expect(problemsOf(REQUIRED, file)).toEqual([
       expect.stringMatching(/^PORT \(http\.port\) in .*toncache\.json: must be/),

@@ -19,7 +19,7 @@ describe('the room for connections of clients', () => {
     expect(roomOf(openFiles).maxConnections).toBe(64);
   });
 
-  it('is what the pool, the admin port and the process itself leave', () => {
+  it('is the rest after the pool, the admin port and the process itself', () => {
     const { maxConnections, warning } = roomOf(4096);
     expect(maxConnections).toBe(4096 - 65 - 32 - 64);
     expect(warning).toContain('the limit of open files (4096)');
@@ -60,7 +60,7 @@ describe('the room for connections of clients', () => {
   });
 });
 
-it('the limit of open files is read where the system says it', () => {
+it('the limit of open files is read if the system reports it', () => {
   if (process.platform === 'linux') expect(openFilesLimit()).toBeGreaterThan(0);
   else expect(openFilesLimit()).toBeUndefined();
 });

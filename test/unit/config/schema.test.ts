@@ -20,7 +20,7 @@ describe('defaults', () => {
     expect(settings.redis.url).toBeUndefined();
   });
 
-  test('of lifetimes are those of the table', () => {
+  test('of lifetimes equal the table', () => {
     expect(settings.lifetimes).toEqual(TABLE);
   });
 });

@@ -197,7 +197,7 @@ describe('beginnings of paths that are passed through', () => {
     ...['/api/v2/,', '/api/v2/,/', 'http://h/api/v2/', '/api/v 2/', '/\u00e9/', 7, null, ['/api/v2/']],
   ])('are not %j', (text) => expect(read(pathPrefixes, text)).toBeUndefined());
 
-  test('are asked for in words', () => {
+  test('have errors in words', () => {
     const { error } = pathPrefixes.safeParse('/api/v2');
     expect(error?.issues[0]?.message).toMatch(/^must be paths with a slash at both ends.* "\/api\/v3\/, \/api\/v2\/"$/);
   });

@@ -12,7 +12,7 @@ const BACKUP = { UPSTREAM_BACKUP_URL: 'http://backup' };
 
 const warningsOf = (environment: Environment, file?: object) => load({ ...REQUIRED, ...environment }, file).warnings;
 
-describe('a setting that does nothing is named with what it needs', () => {
+describe('a setting without effect is named with the setting that it needs', () => {
   test.each<[string, Environment, object | undefined]>([
     ['clients.burst has no effect without clients.requestsPerSecond', {}, { clients: { burst: 5 } }],
     [
@@ -78,12 +78,12 @@ describe('a setting that does nothing is named with what it needs', () => {
       },
       { redis: { budget: '0.05s' }, stream: { maxAddresses: 1000 } },
     ],
-  ])('and nothing is said of %s', (_, environment, file) => {
+  ])('and there is no warning about %s', (_, environment, file) => {
     expect(warningsOf(environment, file)).toEqual([]);
   });
 });
 
-describe('what an operator hardly means is said:', () => {
+describe('a probable mistake of the operator is reported:', () => {
   test.each<[string, Environment, RegExp]>([
     ['a key that the rest of the API does not get', PASSED, SHARED_KEY_IS_UNSET],
     ['a proxy', { HTTPS_PROXY: 'http://proxy:3128' }, /^HTTPS_PROXY is not used: .* directly$/],

@@ -113,7 +113,7 @@ test.each<[string, number, readonly (readonly [number, number])[], boolean]>([
   expect(doubt.isDoubtfulFailure(new ProxyError('upstream-timeout', ''), seqno, 0)).toBe(false);
 });
 
-test('a better answer is asked for at the newest, of a block at one that has it, without waiting, and no backup', () => {
+test('a better answer is requested from the newest, or for a block from one that has it, without waiting, and from no backup', () => {
   const { doubt, refuted } = doubtAmong(
     [
       [0, 95],

@@ -81,7 +81,7 @@ describe('the heads of one round', () => {
     expect(lags()).toEqual([0, 1000, 0]);
   });
 
-  test('are those that all others are compared with: one that comes after the round is behind them, and nobody is behind it', async () => {
+  test('are compared with all others: one that comes after the round is behind them, and no indexer is behind it', async () => {
     const last = Promise.withResolvers<ChainHead>();
     const { all, lags } = compared(saying(behindBy(3)), saying(behindBy(4)), new FakeHead(() => last.promise));
     const asked = all.ask();
@@ -135,7 +135,7 @@ describe('a head that cannot be', () => {
     ['beside two others, of which one is behind', [behindBy(0), behindBy(40)], [0, 40]],
     ['that comes with a time an hour ahead', [behindBy(0)], [0], { ...mad(), at: NOW + 3_600_000 }],
     ['without a time', [behindBy(0)], [0], { ...mad(), at: 0 }],
-  ])('%s leaves nobody behind', async (_, others, lagsOfOthers, said = mad()) => {
+  ])('%s leaves no indexer behind', async (_, others, lagsOfOthers, said = mad()) => {
     const { all, lags, changes } = compared(...others.map(saying), saying(said));
     for (let round = 0; round < 3; round++) await all.ask();
     expect(lags()).toEqual([...lagsOfOthers, 0]);
@@ -160,13 +160,13 @@ describe('a head that cannot be', () => {
     expect([two.isContradicted(0), two.isContradicted(1)]).toEqual([true, true]);
   });
 
-  test('because it is far too old for its time does not hide who is behind', async () => {
+  test('because it is far too old for its time does not hide indexers that are behind', async () => {
     const { all, lags } = compared(saying(behindBy(0)), saying(behindBy(40)), saying(headAt(5)));
     await all.ask();
     expect(lags().slice(0, 2)).toEqual([0, 40]);
   });
 
-  test('as its indexer lacks the block that it named leaves nobody behind', async () => {
+  test('as its indexer lacks the block that it named leaves no indexer behind', async () => {
     const liar = saying(headAt(NEWEST + 900));
     liar.fault = 'lacks-block';
     const { all, lags } = compared(saying(behindBy(0)), liar);
@@ -196,14 +196,14 @@ describe('a history', () => {
     expect(histories).toEqual(['1 1006', '1 2000']);
   });
 
-  test('that is not named, or by one whose word does not count, is compared with none', async () => {
+  test('that is not named, or by an indexer whose head does not count, is compared with none', async () => {
     const { all, histories } = compared(from(0), from(5000), from(1, 'lacks-block'));
     await all.ask();
     expect(histories).toEqual([]);
   });
 });
 
-test('the heads are asked for while requests are sent, as often as is said', async () => {
+test('the heads are polled while requests are sent, at the given interval', async () => {
   const head = saying(behindBy(0));
   const { all } = compared(head, saying(behindBy(0)));
   for (let ms = 0; ms < 5000; ms += 10) {

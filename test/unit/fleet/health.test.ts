@@ -54,12 +54,12 @@ test.each<[Outcome, boolean]>([
   ['too-large', true],
   ['not-served', true],
   ['rate-limited', true],
-])('after three requests that end with %s it is well: %s', (outcome, isHealthy) => {
+])('after three requests that end with %s it is healthy: %s', (outcome, isHealthy) => {
   for (let request = 0; request < 3; request++) health.begin()(outcome);
   expect([health.isHealthy, health.isFailing]).toEqual([isHealthy, !isHealthy]);
 });
 
-test('what was never sent says nothing', () => {
+test('a request that was never sent shows nothing', () => {
   const end = health.begin();
   now += 500;
   end('unknown');

@@ -40,13 +40,13 @@ test('a request is overdue after the time in which 95 % of its operation were an
   expect([await hedgedAfter('slow'), await hedgedAfter('quick'), await hedgedAfter('new')]).toEqual([221, 50, 500]);
 });
 
-test('one that ends, well or not, is not overdue, and leaves no timer', async () => {
+test('one that ends, successfully or not, is not overdue, and leaves no timer', async () => {
   expect(await hedging.isOverdue('any', Promise.resolve())).toBe(false);
   expect(await hedging.isOverdue('any', Promise.reject(new Error('broken')))).toBe(false);
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test('twenty at once are hedged, then one in twenty', () => {
+test('twenty at a time are hedged, then one in twenty', () => {
   const taken = (calls: number) => {
     for (let call = 0; call < calls; call++) hedging.budget.countCall();
     let count = 0;

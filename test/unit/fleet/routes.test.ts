@@ -51,7 +51,7 @@ test('a client that would wait too long for the rate of the replica is sent to t
   expect(await admission.enter(refresh)).toMatchObject({ reason: 'rate-limit' });
 });
 
-test('a second try that waits for a full indexer holds up nobody who can be sent to another one', async () => {
+test('a second try that waits for a full indexer holds up no request that can be sent to another one', async () => {
   const full = new Slots({ now, max: 1, shares: {}, patienceMs: PATIENCE_MS });
   full.take('any');
   const admission = open(routeOf(0), routeOf(1, { slots: full }));
@@ -86,7 +86,7 @@ test('a second try that waits goes with the client that joins its flight', async
   expect(order).toEqual(['first of one', 'third of one']);
 });
 
-test('after a backup that failed another backup is asked, and none if there is no other', async () => {
+test('after a backup that failed another backup is used, and none if there is no other', async () => {
   // The replica has no turn of its rate for ten seconds.
   const busy = new RateLimit({ now, perSecond: 0.1, longestWaitMs: PATIENCE_MS });
   const replica = routeOf(0, { rate: busy });
@@ -112,7 +112,7 @@ test.each([
   expect(placeOf(await admission.enter(asking))).toBe(1);
 });
 
-test('an operation that one indexer does not serve is asked for at the others', async () => {
+test('an operation that one indexer does not serve is requested from the others', async () => {
   const notServed = notServedGuard({ now, onTransition: () => {} });
   const failing = notServedGuard({ now, onTransition: () => {} });
   passBy(notServed, '')?.('not-served');
@@ -147,7 +147,7 @@ describe('a key that an indexer has answered with 429', () => {
   const limit = (index: number, retryAfterMs: number) =>
     passBy(guards[index] as Guard, asking.key)?.('rate-limited', retryAfterMs);
 
-  test('is asked for at the others, and refused when all have answered so, for the shortest time', async () => {
+  test('is requested from the others, and refused when all have answered so, for the shortest time', async () => {
     const admission = open(routeTo(0), routeTo(1), routeTo(2, { isBackup: true }));
     limit(0, 7000);
     expect(placeOf(await admission.enter(asking))).toBe(1);
@@ -159,7 +159,7 @@ describe('a key that an indexer has answered with 429', () => {
     expect(admission.refusal({ operation: 'any', clients: [], lane: firstTry() })).toBeUndefined();
   });
 
-  test('is not asked for at an indexer whose history lacks its block', async () => {
+  test('is not requested from an indexer whose history lacks its block', async () => {
     const admission = open(
       routeTo(0, { hasBlock: (seqno) => seqno > 5, newestBlock: () => 100 }),
       routeTo(1, { hasBlock: () => true, newestBlock: () => 100 }),
@@ -171,7 +171,7 @@ describe('a key that an indexer has answered with 429', () => {
     });
   });
 
-  test('waits for the other one while that is full, and holds up nobody who asks for another key', async () => {
+  test('waits for the other one while that is full, and holds up no request for another key', async () => {
     const full = new Slots({ now, max: 1, shares: {}, patienceMs: PATIENCE_MS });
     full.take('any');
     const admission = open(routeTo(0), routeTo(1, { slots: full }));

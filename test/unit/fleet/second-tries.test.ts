@@ -57,7 +57,7 @@ describe('with several', () => {
     expect(open().laneAfter(failure('shutting-down'))).toBe(undefined);
   });
 
-  test('a doubtful answer is checked at once, at one that has the block', () => {
+  test('a doubtful answer is checked immediately, at one that has the block', () => {
     expect(open().laneAfter(ABSENT)?.to).toEqual({ seqno: 7, not: FIRST, isHedge: true });
   });
 
@@ -70,7 +70,7 @@ describe('with several', () => {
     expect(open().laneAfter({ ...ABSENT, isRegressed: true }, LANE, true)?.to.not).toBe(FIRST);
   });
 
-  test('a regressed answer is asked for beside it', () => {
+  test('a regressed answer is requested again in addition to it', () => {
     expect(open().laneAfter({ ...ANSWER, isRegressed: true })).toEqual(besides(LANE, FIRST));
   });
 

@@ -35,7 +35,7 @@ function aBody(contentLength?: number) {
 }
 
 describe('a body', () => {
-  test('counts by what has come of it, not by what it announces', async () => {
+  test('counts by its received bytes, not by the announced ones', async () => {
     const announced = Array.from({ length: 100 }, () => aBody(ROOM));
     const other = aBody(600);
     await other.send(6000);
@@ -44,7 +44,7 @@ describe('a body', () => {
     await expect(announced[0]?.read).rejects.toMatchObject({ code: 'client-closed-request' });
   });
 
-  test('is refused if there is no room for a piece of it, and frees what has come of it', async () => {
+  test('is refused if there is no room for a piece of it, and frees its received bytes', async () => {
     const [first, second, third] = [aBody(), aBody(), aBody()];
     await first.send(5000);
     await second.send(4000);
@@ -57,7 +57,7 @@ describe('a body', () => {
     expect(await next.end()).toBe(ROOM);
   });
 
-  test('frees what has come of it when it breaks off, ends or is too large', async () => {
+  test('frees its received bytes when it breaks off, ends or is too large', async () => {
     const broken = aBody();
     await broken.send(9000);
     broken.leave();

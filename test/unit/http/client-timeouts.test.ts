@@ -94,7 +94,7 @@ it.each([
   expect(socket.isReset).toBe(true);
 });
 
-it('gives no longer than for 256 KiB to a client that took more than that at once', () => {
+it('gives no more time than for 256 KiB to a client that took more than that at once', () => {
   const socket = lookedAt();
   vi.advanceTimersByTime(SLOW_READER_MS);
   socket.write(8 * 1024 * KIB + KIB);

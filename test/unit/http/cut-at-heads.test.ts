@@ -17,7 +17,7 @@ async function partsOf(reads: readonly Buffer[]): Promise<string[]> {
   return parts;
 }
 
-test('whatever comes, no byte is lost or changed, and pieces are not tiny', async () => {
+test('no byte of any input is lost or changed, and pieces are not tiny', async () => {
   const piece = fc.constantFrom(
     '\r\n\r\n',
     '\r\n',

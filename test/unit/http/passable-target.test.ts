@@ -207,7 +207,7 @@ describe('a path that another server may read as that of a cached operation', ()
     expect(spent).toBeLessThan(1_000_000);
   });
 
-  it('is every one with some letters encoded, as long as it is not the plain path', () => {
+  it('is every one with some letters encoded, unless it is the plain path', () => {
     const encoded = (letter: string) => `%${letter.charCodeAt(0).toString(16)}`;
     const plain = '/api/v3/masterchainBlockShards';
     fc.assert(

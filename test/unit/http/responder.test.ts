@@ -53,7 +53,7 @@ test.each([
   });
 });
 
-test('a failure that is thrown was counted by who throws it', async () => {
+test('a thrown failure was counted by the code that throws it', async () => {
   const refused = () => {
     throw new ProxyError('invalid-request', 'no such parameter');
   };

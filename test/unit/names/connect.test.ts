@@ -72,7 +72,7 @@ describe('a connection to a name', () => {
     expect(attempts).toEqual([DEAD, WELL]);
   });
 
-  it('is made to a new address when the remembered one fails, and each of many at once is', async () => {
+  it('is made to a new address when the remembered one fails, for each of many concurrent ones', async () => {
     resolver.say(HOST, [DEAD]);
     await names.find(HOST);
     resolver.say(HOST, [WELL]);
@@ -80,7 +80,7 @@ describe('a connection to a name', () => {
     expect(resolver.asked).toHaveLength(2);
   });
 
-  it('that this machine lacks a descriptor for says nothing about its address', async () => {
+  it('without a free descriptor on this machine shows nothing about its address', async () => {
     resolver.say(HOST, [LACKS]);
     for (let time = 0; time < 3; time++) await expect(connected()).rejects.toMatchObject({ code: 'EMFILE' });
     expect(resolver.asked).toHaveLength(1);

@@ -25,14 +25,14 @@ async function lookedUp(): Promise<void> {
 }
 
 describe('a name', () => {
-  it('is looked up once for all who ask at once, and not again for 5 s', async () => {
+  it('is looked up once for all concurrent callers, and not again for 5 s', async () => {
     expect(await Promise.all(Array.from({ length: 60 }, () => find()))).toEqual(Array(60).fill([A]));
     now = 5000;
     expect(await find()).toEqual([A]);
     expect(resolver.asked).toHaveLength(1);
   });
 
-  it('whose address changes is followed within 10 s, and by nobody who waits for the resolver', async () => {
+  it('whose address changes is followed within 10 s, and no caller waits for the resolver', async () => {
     await find();
     resolver.say('indexer.test', [B]);
     now = 5001;
@@ -43,14 +43,14 @@ describe('a name', () => {
     expect(resolver.asked).toHaveLength(2);
   });
 
-  it('that nobody asked for in 10 s is looked up before it is used', async () => {
+  it('without requests for 10 s is looked up before it is used', async () => {
     await find();
     resolver.say('indexer.test', [B]);
     now = 10_001;
     expect(await names.find('indexer.test')).toMatchObject({ addresses: [{ address: B }], isRemembered: false });
   });
 
-  it('whose resolver is slow is used with its last good addresses for 5 minutes, and looked up once meanwhile', async () => {
+  it('whose resolver is slow is used with its last good addresses for 5 minutes, and looked up once in this time', async () => {
     await find();
     resolver.say('indexer.test', 'silent');
     now = 5 * MINUTE_MS;
@@ -83,7 +83,7 @@ describe('a name', () => {
     },
   );
 
-  it('whose only address failed is looked up at once, and its last good address is not used meanwhile', async () => {
+  it('whose only address failed is looked up immediately, and its last good address is not used until then', async () => {
     await find();
     names.failed('indexer.test', A);
     resolver.say('indexer.test', 'EAI_AGAIN');
@@ -103,7 +103,7 @@ describe('a name', () => {
     expect(await find()).toEqual([V6, A]);
   });
 
-  it('whose resolver hangs keeps no other from being found, however often it is asked for', async () => {
+  it('whose resolver hangs keeps no other from being found, however often it is requested', async () => {
     resolver.say('hangs.test', 'silent');
     for (let time = 0; time < 10; time++) find('hangs.test').catch(() => {});
     expect(await find()).toEqual([A]);
@@ -114,7 +114,7 @@ describe('a name', () => {
 describe('a machine that lacks descriptors', () => {
   const emfile = Object.assign(new Error('connect EMFILE'), { code: 'EMFILE' });
 
-  it('has its resolver say that there is no such name, which is not believed', async () => {
+  it('has its resolver report that the name does not exist, which is not accepted', async () => {
     await find();
     const files = vi.spyOn(shortage, 'shortageOfFiles').mockReturnValue(emfile);
     resolver.say('indexer.test', 'ENOTFOUND');
@@ -129,7 +129,7 @@ describe('a machine that lacks descriptors', () => {
   it.each([
     ['a descriptor', emfile, 1],
     ['nothing, and the host is away,', Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' }), 2],
-  ])('for a connection to Redis: where that lacks %s its name is asked for %s times', async (_, error, times) => {
+  ])('for a connection to Redis: if that lacks %s its name is looked up %s times', async (_, error, times) => {
     await find();
     const socket = new Socket().on('error', () => {});
     names.watch(socket, 'connect');

@@ -94,7 +94,7 @@ async function fly(arrivals: readonly Arrival[]) {
   return { flights, waits, kept: arrivals.filter(({ key }) => single.has(key)) };
 }
 
-test('a flight accepts exactly those that come within a second, is cancelled without waiters, and nobody hangs', async () => {
+test('a flight accepts exactly the requests that come within a second, is cancelled without waiters, and nobody hangs', async () => {
   await fc.assert(
     fc.asyncProperty(someArrivals, async (arrivals) => {
       const expected = expectFlights(arrivals, COLLAPSE_WINDOW_MS, FAILURE_TTL_MS);
@@ -109,7 +109,7 @@ test('a flight accepts exactly those that come within a second, is cancelled wit
   );
 });
 
-test('of two loads of one key under way at once, one began at least a second after the other', async () => {
+test('of two loads of one key under way at the same time, one began at least a second after the other', async () => {
   await fc.assert(
     fc.asyncProperty(someArrivals, async (arrivals) => {
       const { flights, waits } = await fly(arrivals);
@@ -129,7 +129,7 @@ test('of two loads of one key under way at once, one began at least a second aft
   );
 });
 
-test('a thousand followers get their value in batches, so that hits are answered in between; who left before gets none', async () => {
+test('a thousand followers get their value in batches, so that hits are answered in between; a follower that left before gets none', async () => {
   const single = new SingleFlight<string>({
     onFollowed: () => {},
     keptMs: () => 0,

@@ -37,7 +37,7 @@ describe('a log destination', () => {
     expect(disk.text).toBe('ended\n');
   });
 
-  it('counts every line that it loses and breaks none, whatever the descriptor does', () => {
+  it('counts every line that it loses and breaks none, for any behaviour of the descriptor', () => {
     const outcome = fc.oneof(fc.integer({ min: 1, max: 30 }), fc.constantFrom('EAGAIN', 'ENOSPC', 'EIO', 'EINTR'));
     const step = fc.oneof(fc.integer({ min: 1, max: 40 }), fc.constant('time' as const));
     fc.assert(

@@ -45,7 +45,7 @@ describe('the metrics page', () => {
   it.each([
     ['by default the three operations', {}, new OperationsInUse().names],
     ['all that are named', { CACHE_OPERATIONS: 'all' }, OPERATION_NAMES],
-  ])('counts from zero what has not happened yet, of %s: the first of it is a rise', async (_, env, operations) => {
+  ])('counts from zero before the first event of %s: the first event is a rise', async (_, env, operations) => {
     await using proxy = await startProxy({ upstreamUrl: 'http://127.0.0.1:1', env });
     const { text } = await proxy.askAdmin('/metrics');
     const counted = [...text.matchAll(/^toncache_loads_shed_total\{operation="(\w+)",reason="client-limit"\} 0$/gm)];
@@ -63,7 +63,7 @@ describe('the metrics page', () => {
     expect(named.filter((name) => !series.has(name))).toEqual([]);
   });
 
-  it('has operations that the dashboard tells apart by their label, so that it shows all that are in use', () => {
+  it('has operations that the dashboard distinguishes by their label, so that it shows all in use', () => {
     const expressions = [...DASHBOARD.matchAll(/"expr": "(.*)"/g)].map(([, expression = '']) => expression);
     const named = (name: string) => expressions.filter((expression) => expression.includes(name));
     expect(OPERATION_NAMES.flatMap(named)).toEqual([]);
@@ -73,7 +73,7 @@ describe('the metrics page', () => {
     );
   });
 
-  it('is watched by alerts that each have a test of firing and a section that says what to do', () => {
+  it('is watched by alerts that each have a test of firing and a section with steps', () => {
     const alerts = [...ALERTS.matchAll(/alert: (\w+)/g)].map(([, name = '']) => name);
     expect(alerts.length).toBe(18);
     const headings = read('docs/incidents.md').match(/^#+ \S+$/gm) ?? [];

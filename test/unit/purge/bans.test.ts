@@ -24,7 +24,7 @@ const entries = fc
   .tuple(fc.subarray(['a', 'b', 'c'], { minLength: 1 }), fc.integer({ min: 1, max: 60 }))
   .map(([words, askedAt]) => anEntry({ key: words.join(' '), askedAt, freshUntil: askedAt + 10 }));
 
-describe('whatever is banned,', () => {
+describe('for any bans,', () => {
   test('an entry is purged if a ban of one of its tags is not older than its request, and unchanged otherwise', () => {
     fc.assert(
       fc.property(fc.array(ban), fc.array(entries), (given, asked) => {

@@ -65,7 +65,7 @@ describe('an answer is stale', () => {
     expect(push.refreshed).toEqual([]);
   });
 
-  test('if it was asked for before the event, also if it comes after it', () => {
+  test('if it was requested before the event, even if it comes after it', () => {
     push.watch(by(1));
     vi.advanceTimersByTime(100);
     push.event(traceHash(9), account(1));
@@ -74,7 +74,7 @@ describe('an answer is stale', () => {
     expect(push.freshMs(push.answer(by(1), undefined, { tookMs: 19 }))).toBe(2000);
   });
 
-  test('if it was asked for before its watch began: nobody heeded events', () => {
+  test('if it was requested before its watch began: events had no effect then', () => {
     push.watch(by(1));
     push.onClockJump();
     push.ask(by(1));
@@ -116,7 +116,7 @@ describe('a refresh', () => {
     expect(new Set(push.refreshed).size).toBe(80);
   });
 
-  test('is none of a key that was asked for once', () => {
+  test('is not a key that was requested once', () => {
     push.watch(by(1));
     push.ask(`${by(1)}&supported_action_types=v1`);
     push.event(traceHash(9), account(1));

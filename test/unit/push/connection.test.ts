@@ -32,7 +32,7 @@ afterEach(() => {
 const names = () => reported.map(({ name }) => name);
 
 describe('a lost connection', () => {
-  test('ends what is subscribed to once, and is opened again after 250 ms that double with each failure up to 30 s', () => {
+  test('ends its subscriptions once, and is opened again after 250 ms that double with each failure up to 30 s', () => {
     server.socket.accept();
     server.socket.handlers.onClose('reset');
     expect([connection.isUp, downs]).toEqual([false, 1]);

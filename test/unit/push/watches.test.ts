@@ -12,14 +12,14 @@ afterEach(() => push[Symbol.dispose]());
 const EMPTY = { types: ['transactions', 'actions'], trace_external_hash_norms: [], min_finality: 'pending' };
 
 describe('a key is watched', () => {
-  test('that was asked for twice within 2 s', () => {
+  test('that was requested twice within 2 s', () => {
     push.ask(by(1));
     vi.advanceTimersByTime(1999);
     push.ask(by(1));
     expect(push.watches).toBe(1);
   });
 
-  test('but not one that is asked for again after 2 s', () => {
+  test('but not one that is requested again after 2 s', () => {
     for (let time = 0; time < 5; time++) {
       push.ask(by(1));
       vi.advanceTimersByTime(2001);
@@ -27,7 +27,7 @@ describe('a key is watched', () => {
     expect(push.watches).toBe(0);
   });
 
-  test('until nobody asked for it for 10 s', () => {
+  test('until 10 s pass without a request', () => {
     push.watch(by(1));
     vi.advanceTimersByTime(9000);
     push.ask(by(1));
@@ -40,7 +40,7 @@ describe('a key is watched', () => {
 });
 
 describe('a subscription', () => {
-  test('holds the accounts of requests, and what their answers list', () => {
+  test('contains the accounts of requests, and the rows of their answers', () => {
     push.watch(by(1));
     push.answer(by(1), ONE);
     push.subscribe();
@@ -60,7 +60,7 @@ describe('a subscription', () => {
     expect(push.subscribed).toEqual([account(1)]);
   });
 
-  test('is one message for all changes of 50 ms, and none where nothing changed', () => {
+  test('is one message for all changes of 50 ms, and none without a change', () => {
     for (let n = 0; n < 20; n++) {
       push.ask(by(n), by(n));
       vi.advanceTimersByTime(2);
@@ -75,7 +75,7 @@ describe('a subscription', () => {
     expect(push.subscriptions).toHaveLength(1);
   });
 
-  test('that leaves a name out ends its acknowledgement at once', () => {
+  test('that leaves a name out ends its acknowledgement immediately', () => {
     push.watch(by(1));
     vi.advanceTimersByTime(5000);
     push.watch(by(2));

@@ -40,13 +40,13 @@ function evidenceOf(
 describe('a page of the newest transactions', () => {
   const page = history(5).toReversed();
 
-  test('shows its own rows, and none that is newer', () => {
+  test('shows its own rows, and no newer one', () => {
     const evidence = evidenceOf('&limit=10', page);
     expect(page.every((row) => evidence !== undefined && showsRow(evidence, shownOf(row)))).toBe(true);
     expect(evidence && showsRow(evidence, shownOf(rowOf(6)))).toBe(false);
   });
 
-  test('that is full rightly leaves out what is older than its oldest row', () => {
+  test('that is full rightly omits rows older than its oldest one', () => {
     const full = evidenceOf('&limit=3', page.slice(0, 3));
     expect(full && showsRow(full, shownOf(rowOf(2)))).toBe(true);
   });
@@ -89,7 +89,7 @@ describe('a page of the newest transactions', () => {
 });
 
 describe('a page with a start', () => {
-  test('leaves out what is older than start_lt, and nothing from it on', () => {
+  test('omits rows older than start_lt, and none from it on', () => {
     const evidence = evidenceOf('&start_lt=40', history(5).toReversed().slice(0, 2));
     expect(evidence && [3, 4, 5, 6].map((nth) => showsRow(evidence, shownOf(rowOf(nth))))).toEqual([
       true,
@@ -99,7 +99,7 @@ describe('a page with a start', () => {
     ]);
   });
 
-  test('leaves out what is older than start_utime', () => {
+  test('omits rows older than start_utime', () => {
     const evidence = evidenceOf(`&start_utime=${NOW + 6}`, []);
     expect(evidence && [5, 6].map((nth) => showsRow(evidence, shownOf(rowOf(nth))))).toEqual([true, false]);
   });
@@ -108,14 +108,14 @@ describe('a page with a start', () => {
     expect(evidenceOf('&start_lt=20', [rowOf(4), rowOf(3)])).toBe(undefined);
   });
 
-  test('that is full leaves out what is older than its oldest row', () => {
+  test('that is full omits rows older than its oldest one', () => {
     const evidence = evidenceOf('&start_lt=10&limit=2', [rowOf(5), rowOf(4)]);
     expect(evidence && showsRow(evidence, shownOf(rowOf(2)))).toBe(true);
   });
 });
 
 describe('a page in ascending order', () => {
-  test('shows what it lists, as one in descending order does', () => {
+  test('shows its rows, like one in descending order', () => {
     const evidence = evidenceOf('&sort=asc&start_lt=20', history(5).slice(1));
     expect(evidence && [1, 2, 5, 6].map((nth) => showsRow(evidence, shownOf(rowOf(nth))))).toEqual([
       true,
@@ -134,7 +134,7 @@ describe('a page in ascending order', () => {
   });
 });
 
-test('whatever page of whatever history: each row that the page should list is shown, or known to be missing', () => {
+test('for any page of any history: each row that belongs to the page is shown, or known to be missing', () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 0, max: 30 }),

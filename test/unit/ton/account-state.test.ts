@@ -19,7 +19,7 @@ describe.each(OPERATIONS)('%s', (name) => {
     expect(evidence?.accounts).toEqual([ACCOUNT]);
   });
 
-  test('shows none that is newer', () => {
+  test('shows no newer one', () => {
     const evidence = evidenceIn({ balance: '1', last_transaction_lt: '46000000000000' });
     expect(evidence && showsRow(evidence, rowAt(46000000000001n))).toBe(false);
   });
@@ -33,7 +33,7 @@ describe.each(OPERATIONS)('%s', (name) => {
     expect(evidenceIn({ balance: '1', ...(lt !== undefined && { last_transaction_lt: lt }) })).toBe(undefined);
   });
 
-  test('is asked without names, whatever headers a client sends: the body has none', () => {
+  test('is requested without names, with any headers of a client: the body has none', () => {
     const { headers } = callOf(name, `address=${ACCOUNT}`, { 'x-no-address-book': 'false' }).request;
     expect(headers).toEqual([
       ['X-No-Address-Book', 'true'],

@@ -23,7 +23,7 @@ describe('an account address', () => {
     );
   });
 
-  test('with one of its 48 characters changed is refused, as an independent decoder says', () => {
+  test('with one of its 48 characters changed is refused, as an independent decoder confirms', () => {
     const letters = fc.constantFrom(...'ABCXYZabcxyz0189+/-_= :%~'.split(''));
     fc.assert(
       fc.property(accountId, fc.nat(47), letters, fc.boolean(), (account, place, letter, url) => {
@@ -52,5 +52,5 @@ describe('an account address', () => {
     [ACCOUNT_BOUNCEABLE.slice(0, 47), false],
     [Buffer.alloc(36).toString('base64'), false],
     [`0:${HEX}`, false],
-  ])('tells whether only the checksum is wrong: %s', (text, expected) => expect(hasWrongChecksum(text)).toBe(expected));
+  ])('detects that only the checksum is wrong: %s', (text, expected) => expect(hasWrongChecksum(text)).toBe(expected));
 });

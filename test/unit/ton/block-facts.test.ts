@@ -23,7 +23,7 @@ test('counts the transactions of a masterchain block and its shard blocks', () =
   });
 });
 
-test.each([undefined, '3', -1, 1.5, null])('does not count where a block says %j transactions', (tx_count) => {
+test.each([undefined, '3', -1, 1.5, null])('does not count if a block reports %j transactions', (tx_count) => {
   const blocks = [
     { workchain: -1, seqno: 7, tx_count: 3 },
     { workchain: 0, seqno: 9, tx_count },

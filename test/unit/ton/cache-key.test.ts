@@ -31,7 +31,7 @@ test('the pages of a block are bulky, by their keys', () => {
 });
 
 describe('the key of a call', () => {
-  test('is shown without its network, whatever that is called', () => {
+  test('is shown without its network, with any name of it', () => {
     const call = callOf('masterchainBlockShards', 'seqno=7');
     for (const network of ['mainnet', 'a b']) {
       expect(withoutNetwork(cacheKey(network, call), network)).toBe('masterchainBlockShards?seqno=7');
@@ -98,7 +98,7 @@ describe('the canonical request', () => {
     );
   });
 
-  test('asks the indexer for what the client meant', () => {
+  test('requests from the indexer what the client meant', () => {
     fc.assert(
       fc.property(meanings, fc.gen(), (meaning, gen) => {
         const { rawQuery, headers } = spell(meaning, gen);
@@ -156,7 +156,7 @@ describe('a request for a further operation has no cached form', () => {
     );
   });
 
-  test('where it names twice what it may name once', () => {
+  test('that gives a single value twice', () => {
     const several = new Set(['limit', 'x_no_address_book', 'x_no_metadata', 'supported_action_types']);
     fc.assert(
       fc.property(furtherMeanings, fc.gen(), (meaning, gen) => {
@@ -179,7 +179,7 @@ describe('a request for a further operation has no cached form', () => {
     );
   });
 
-  test('whatever is wrong with a value: what it means is for the indexer to say', () => {
+  test('for any wrong value: its meaning is up to the indexer', () => {
     const wrong = fc.oneof(
       fc.constantFrom(
         '0',

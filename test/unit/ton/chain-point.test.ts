@@ -39,7 +39,7 @@ describe('the point that an answer shows', () => {
     expect(chainPointIn(ADJACENT, { transactions })).toEqual({ at: NOW * 1000, seqno: 7 });
   });
 
-  test('is none for pending traces and errors', () => {
+  test('is empty for pending traces and errors', () => {
     expect(chainPointIn(PENDING, { traces: [row(NOW)], transactions: [row(NOW)] })).toEqual(NONE);
     expect(chainPointIn(ADJACENT, { error: 'not found' })).toEqual(NONE);
   });
@@ -56,7 +56,7 @@ describe('the point that an answer shows', () => {
     expect(chainPointIn(SHARDS, { blocks: [block(NOW, { seqno })] }).seqno).toBe(-1);
   });
 
-  test('is read without a throw, whatever the JSON', () => {
+  test('is read without a throw, for any JSON', () => {
     fc.assert(fc.property(fc.jsonValue(), (body) => void chainPointIn(SHARDS, { blocks: body, transactions: body })));
   });
 });
@@ -75,7 +75,7 @@ describe('the head', () => {
   });
 
   test.each([null, 7, {}, { seqno: '7' }, { seqno: -1 }])(
-    'is of an indexer that has all blocks if it says %j',
+    'is of an indexer that has all blocks if it reports %j',
     (first) => {
       expect(headOf(JSON.stringify({ last: { seqno: 9 }, first })).first).toBe(0);
     },

@@ -39,7 +39,7 @@ describe('an answer is more complete', () => {
   });
 });
 
-describe('an answer whose row lacks the state of its account says so', () => {
+describe('an answer whose row lacks the state of its account shows it', () => {
   const [lacking, filled] = [null, '5'].map((balance) => ({
     ...finalRow('a'),
     account_state_before: { hash: 's', balance },

@@ -70,7 +70,7 @@ describe.each(CASES)('%s, list `%s`, asked by %s', (name, list, query) => {
     }
   });
 
-  test('a list of rows falls under a rule of its class: only an empty one under the rule of what is not there', () => {
+  test('a list of rows falls under a rule of its class: only an empty one under the rule of absent data', () => {
     for (const row of [{}, { finality: 'finalized' }, { emulated: false, mc_block_seqno: 7, now: 1 }]) {
       const { answerClass, rule } = classify({ [list]: [row] }) ?? {};
       expect([rule, answerClass]).toEqual([rule, CLASS_OF[rule ?? ''] ?? 'growing']);

@@ -34,7 +34,7 @@ const headerNames = fc.constantFrom(
 const headerValues = fc.oneof(soup, fc.constantFrom('v1', 'true', '0', ''), fc.array(soup, { maxLength: 3 }));
 const headers: fc.Arbitrary<RequestHeaders> = fc.dictionary(headerNames, headerValues, { maxKeys: 4 });
 
-describe('whatever a client sends', () => {
+describe('for any request of a client', () => {
   test.each(OPERATION_NAMES)(
     '%s becomes a call of safe characters, or an error that repeats nothing of the request',
     (name) => {

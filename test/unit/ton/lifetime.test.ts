@@ -57,7 +57,7 @@ describe('an answer that other caches had', () => {
     fc.integer({ min: -1e6, max: 1e9 }).map(growing),
   );
 
-  test('lives for what its rule leaves, and for a second of it at least', () => {
+  test("lives for the rest of its rule's lifetime, and for at least a second of it", () => {
     fc.assert(
       fc.property(finality, seconds, (given, ageValueSeconds) => {
         const whole = lifetimeOf(given, TABLE, instants, never);

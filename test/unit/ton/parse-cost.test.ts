@@ -14,6 +14,6 @@ it.each([
   ['brackets in a string', Buffer.from(`["${'['.repeat(20_000)}"]`), false],
   ['brackets in a string behind an escaped quote', Buffer.from(`["\\"${'['.repeat(20_000)}"]`), false],
   ['brackets behind a string that ends with a backslash', Buffer.from(`["\\\\",${'['.repeat(20_000)}`), true],
-])('tells whether JSON costs too much to parse: %s', (_, json, expected) => {
+])('detects that JSON costs too much to parse: %s', (_, json, expected) => {
   expect(costsTooMuch(json)).toBe(expected);
 });

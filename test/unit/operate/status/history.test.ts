@@ -45,8 +45,8 @@ function historyOf() {
   return { world, pass, said };
 }
 
-describe('the verdict that is said', () => {
-  it('rises at once, and falls once, a minute after the last failure', async () => {
+describe('the reported verdict', () => {
+  it('rises immediately, and falls once, a minute after the last failure', async () => {
     const { pass, said } = historyOf();
     await pass(12, { answered: 10 });
     expect((await pass(2, { failed: 5 }))?.verdict).toMatchObject({ level: 'refusing', since: 13_000 });
@@ -70,7 +70,7 @@ describe('the verdict that is said', () => {
     expect((await pass(2, { failed: 5 }))?.verdict).toMatchObject({ level: 'refusing', since: 304_000 });
   });
 
-  it('says of few failures what part of the last minute they are, and of one of many nothing', async () => {
+  it('gives the share of few failures in the last minute, and ignores one of many', async () => {
     const { pass } = historyOf();
     await pass(12, { answered: 8 });
     // 2 % of 8 a second: no window has more than two.
@@ -90,7 +90,7 @@ describe('the verdict that is said', () => {
     }
   });
 
-  it('says of limits that are kept again what part of the last minute was refused', async () => {
+  it('gives the share of the last minute that was refused after limits are kept again', async () => {
     const { pass } = historyOf();
     await pass(12, { answered: 10 });
     expect((await pass(6, { answered: 5, limited: 30 }))?.verdict.summary).toBe('refusing 72 %');
@@ -100,7 +100,7 @@ describe('the verdict that is said', () => {
     });
   });
 
-  it('says of a circuit breaker that has closed no longer that it is open', async () => {
+  it('no longer reports a circuit breaker that has closed', async () => {
     const { world, pass } = historyOf();
     await pass(12, { answered: 10 });
     world.open = 1;
@@ -137,7 +137,7 @@ describe('the verdict that is said', () => {
   });
 });
 
-it('what was saved is counted over an hour at most', async () => {
+it('savings are counted over an hour at most', async () => {
   const { pass } = historyOf();
   expect((await pass(1, {}))?.hour).toEqual({ seconds: 0, requests: 0, saved: 0, olderAnswers: 0 });
   expect((await pass(100, { answered: 10, sent: 3 }))?.hour).toEqual({

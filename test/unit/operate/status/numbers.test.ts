@@ -57,7 +57,7 @@ describe('the numbers of the status page', () => {
     expect(numbers).toMatchObject({ redis: 'not configured', stream: 'not configured' });
   });
 
-  it('say what is open, paused, failed and lost', () => {
+  it('show everything open, paused, failed and lost', () => {
     const { upstream, operations, redis, stream } = readNumbers([
       samplesAt(
         0,
@@ -88,7 +88,7 @@ describe('the numbers of the status page', () => {
     ['not-counted', ['429 5', '501 5', '400 5'], ['429 9', '501 9', '400 9']],
     // None of the last 5 s: it may have been open.
     [undefined, ['500 30'], ['500 30', '200 5']],
-  ])('say that the breaker of a failing operation is closed by %s', (why, before, after) => {
+  ])('show that the breaker of a failing operation is closed by %s', (why, before, after) => {
     const line = (result: string) => `upstream_requests_total operation=pendingTraces result=${result}`;
     const failed = 'requests_total operation=pendingTraces outcome=failed';
     const { operations } = readNumbers([
@@ -99,7 +99,7 @@ describe('the numbers of the status page', () => {
     expect(operations).toMatchObject([{ operation: 'pendingTraces', closedDespite: why }]);
   });
 
-  it('say nothing of the breaker of an operation whose requests are all answered', () => {
+  it('do not mention the breaker of an operation whose requests are all answered', () => {
     const { operations } = readNumbers([
       NOTHING,
       samplesAt(
@@ -111,7 +111,7 @@ describe('the numbers of the status page', () => {
     expect(operations[0]?.closedDespite).toBeUndefined();
   });
 
-  it('say what each of several indexers is', () => {
+  it('show the state of each of several indexers', () => {
     const indexers = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'];
     const {
       upstreams: shown,
@@ -152,7 +152,7 @@ describe('the numbers of the status page', () => {
     expect([upstream.backupPerSecond, newestAgeSeconds]).toEqual([2, 1.5]);
   });
 
-  it('say how long clients wait, for whom a hit in memory is at once', () => {
+  it('have the latency of clients, with 0 for a hit in memory', () => {
     const waited = (le: string, count: number) =>
       `request_duration_seconds_bucket le=${le} operation=a outcome=miss ${count}`;
     const samples = (hits: number) =>

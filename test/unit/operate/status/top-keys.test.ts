@@ -5,7 +5,7 @@ import { TopKeys } from '../../../../src/operate/status/top-keys.ts';
 /** Counts each request. */
 const NEVER_SKIPS = () => 0;
 
-describe('the keys asked for most', () => {
+describe('the most requested keys', () => {
   it('are found among any number of others, within 64 counted keys', () => {
     fc.assert(
       fc.property(fc.integer({ min: 3, max: 20 }), fc.integer({ min: 100, max: 3000 }), (every, others) => {
@@ -20,7 +20,7 @@ describe('the keys asked for most', () => {
     );
   });
 
-  it('are forgotten when they are asked for no more', () => {
+  it('are forgotten without further requests', () => {
     let now = 0;
     const keys = new TopKeys(NEVER_SKIPS, () => now);
     for (let request = 0; request < 100; request++) keys.count('old');

@@ -592,7 +592,7 @@ describe('the verdict', () => {
     expect(HEADINGS.has(verdict.runbook)).toBe(cause !== '');
   });
 
-  it('names the worse of two causes, and has the other ones beside it', () => {
+  it('names the worse of two causes, and lists the other ones', () => {
     const lines = ['requests_total outcome=failed 10', 'redis_available 0', 'redis_clock_offset_seconds 9'];
     const { summary, also } = verdictOf(NOTHING, new Samples(lines.map(sample), 10_000), FAILURES);
     expect([summary, ...also.map((each) => [each.summary, each.cause])]).toEqual([
@@ -610,7 +610,7 @@ describe('the verdict', () => {
     expect(verdictOf(NOTHING, samples, FAILURES)).toMatchObject({ summary, also: [] });
   });
 
-  it('of a backup says what was wrong with the others when the window began', () => {
+  it('of a backup names the problem of the others at the beginning of the window', () => {
     const counted = [
       'requests_total outcome=miss 10',
       'upstream_backup upstream=b 1',

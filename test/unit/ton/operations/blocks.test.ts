@@ -28,7 +28,7 @@ test.each([
   expect(classify(query)).toEqual({ answerClass: 'absent', rule: 'empty' });
 });
 
-test('a block of another shard, seqno or workchain is not the one that was asked for', () => {
+test('a block of another shard, seqno or workchain is not the requested one', () => {
   const query = `workchain=0&shard=${SHARD}&seqno=9`;
   for (const other of [{ workchain: -1 }, { shard: '2000000000000000' }, { seqno: 8 }]) {
     expect(classify(query, { ...BLOCK, ...other })).toEqual(LIVE);
@@ -40,7 +40,7 @@ test('a masterchain block alone is final, as is a block whose shard the indexer 
   expect(classify('workchain=0&shard=ff&seqno=9', { ...BLOCK, shard: '00000000000000FF' })).toEqual(FINAL);
 });
 
-test('a block that is there is more complete than none, and shows how far the chain has got', () => {
+test('an existing block is more complete than none, and shows how far the chain has got', () => {
   const { operation } = callOf('blocks', 'workchain=-1&seqno=9');
   const blocks = [{ ...BLOCK, workchain: -1 }];
   const rankOf = (list: readonly unknown[]) => {

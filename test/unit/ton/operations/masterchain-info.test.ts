@@ -26,7 +26,7 @@ test.each([
   expect(factsFor(body).finality).toBeUndefined();
 });
 
-test('any parameter that says something of the answer leaves no cached form', () => {
+test('any parameter that changes the answer leaves no cached form', () => {
   expect(refusalOf('masterchainInfo', '_=1&api_key=x&x_timeout=1&x_debug_request=1')).toBeUndefined();
   expect(refusalOf('masterchainInfo', 'seqno=1')).toMatch(
     /^masterchainInfo is cached with these parameters alone: none;/,

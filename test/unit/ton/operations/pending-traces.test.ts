@@ -34,7 +34,7 @@ test.each([
   expect(watchableOf(callFor(`account=${A}`), body)).toBeUndefined();
 });
 
-test('the accounts that a call asks for are in their raw form, and none are named beside hashes', () => {
+test('the accounts of a call are in their raw form, and there are none next to hashes', () => {
   expect(accountsAskedFor(callFor(`account=${A.toLowerCase()}`))).toEqual([A]);
   expect(accountsAskedFor(callFor(`account=${A}&ext_msg_hash=${encodeURIComponent(HASH)}`))).toEqual([]);
 });

@@ -58,12 +58,12 @@ describe('a whole trace', () => {
     expect(rated(`msg_hash=${hash}`, [aTrace()])).toEqual(GROWING);
   });
 
-  test('is live where something else was asked for', () => {
+  test('is live if another one was requested', () => {
     expect(rated(`tx_hash=${hashOf(9)}`, [aTrace()])).toEqual(LIVE);
     expect(rated(`trace_id=${CHILD}`, [aTrace()])).toEqual(LIVE);
   });
 
-  test('is live beside another one, unless an external message was accepted twice', () => {
+  test('is live next to another one, unless an external message was accepted twice', () => {
     const again = aTrace({ trace_id: CHILD, end_utime: END + 5 });
     expect(rated(`tx_hash=${ROOT}`, [aTrace(), again])).toEqual(LIVE);
     expect(rated(`msg_hash=${INTERNAL}`, [aTrace(), again])).toEqual(LIVE);
@@ -101,7 +101,7 @@ describe('a trace is live while it is not whole:', () => {
   });
 });
 
-describe('a trace that is asked for with actions', () => {
+describe('a trace that is requested with actions', () => {
   const query = `tx_hash=${ROOT}&include_actions=true`;
 
   test('is final with some, and growing without', () => {

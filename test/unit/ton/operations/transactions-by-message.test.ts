@@ -22,7 +22,7 @@ const GROWING = { answerClass: 'growing', rule: 'byHashGrowing', newestNow: NOW 
 const rated = (more: string, ...transactions: readonly JsonObject[]) =>
   finalityOf(callOf('transactionsByMessage', `msg_hash=${HASH_HEX}${more}`), 200, { transactions });
 
-describe('what sends and receives a message is final', () => {
+describe('the sender and the receiver of a message are final', () => {
   test('by both sides of an internal one', () => expect(rated('', received(INTERNAL), sent(INTERNAL))).toEqual(FINAL));
   test('by the receiver of an internal one', () => expect(rated('&direction=in', received(INTERNAL))).toEqual(FINAL));
   test('by the sender', () => expect(rated('&direction=out', sent(INTERNAL))).toEqual(FINAL));

@@ -27,7 +27,7 @@ describe('a transaction by its hash', () => {
   ])('%s is live', (_, rows) => expect(rated(...rows)).toEqual(LIVE));
 });
 
-test('one that is there is more complete than none, and shows how far the chain has got', () => {
+test('an existing one is more complete than none, and shows how far the chain has got', () => {
   const { operation } = callOf('transactions', `hash=${HASH_HEX}`);
   const rankOf = (...transactions: readonly JsonObject[]) => {
     const finality = rated(...transactions);

@@ -93,7 +93,7 @@ describe('transactions of an account', () => {
     [`&end_lt=${second}`, lts.slice(1)],
     [`&start_utime=${utime}`, all.filter(({ now }) => now >= utime).map(({ lt }) => Number(lt))],
     [`&end_utime=${utime}`, all.filter(({ now }) => now <= utime).map(({ lt }) => Number(lt))],
-  ])('of those that are asked for by %s', (more, expected) => {
+  ])('of accounts that are requested by %s', (more, expected) => {
     expect(ltsOf(`transactions?account=${X}${more}`)).toEqual(expected);
   });
 
@@ -104,14 +104,14 @@ describe('transactions of an account', () => {
     expect(rowsOf(`transactions?account=0:${'1'.repeat(64)}`)).toEqual([]);
   });
 
-  it.each(['start_lt=yesterday', 'account=nobody', 'sort=up'])('are refused where %s is asked for', (query) => {
+  it.each(['start_lt=yesterday', 'account=nobody', 'sort=up'])('are refused if %s is requested', (query) => {
     const given = query.startsWith('account') ? query : `account=${X}&${query}`;
     expect(ask(`transactions?${given}`).status).toBe(422);
   });
 });
 
 describe.each(['addressInformation', 'walletInformation'])('%s', (operation) => {
-  it('changes with each transaction of the account, and says what the row says', () => {
+  it('changes with each transaction of the account, and equals the row', () => {
     const all = rowsInBlocks(X);
     for (const { lt, hash, mc_block_seqno: seqno, account_state_after: after } of all) {
       const instant = chain.indexedAt(seqno);
@@ -162,7 +162,7 @@ describe('a block', () => {
     }
   });
 
-  it('may hold several rows of one account, each of which names the one before', () => {
+  it('may contain several rows of one account, each of which names the previous one', () => {
     const address = wallets[0]?.address ?? '';
     const rows = rowsOf(`transactions?account=${address}&limit=15`, { of: filled });
     expect(rows.every((row, n) => n + 1 === rows.length || row.prev_trans_lt === rows[n + 1]?.lt)).toBe(true);
@@ -181,7 +181,7 @@ describe('the newest masterchain blocks', () => {
     expect(listed('blocks?workchain=-1&sort=asc&limit=2', { dialect })).toEqual([FIRST, FIRST + 1]);
   });
 
-  it('lack those that are committed later', () => {
+  it('lack rows that are committed later', () => {
     const delayed = chainOf();
     const missing = delayed.headSeqno + 1;
     delayed.delay(missing, 4000);
@@ -208,7 +208,7 @@ describe('rounds of one account that are committed out of order', () => {
   delayed.advanceTo(delayed.indexedAt(first));
   const before = { of: delayed, instant: delayed.indexedAt(first) - 1 };
 
-  it('add a row below the newest one, and leave the state as it is', () => {
+  it('add a row below the newest one, and leave the state unchanged', () => {
     const list = `transactions?account=${wallet?.address}&limit=1000`;
     const seqnosOf = (rows: readonly Row[]) => rows.map((row) => row.mc_block_seqno);
     expect(seqnosOf(rowsOf(list, before))).not.toContain(first);
@@ -238,7 +238,7 @@ describe('a newcomer', () => {
     expect(seqnos).toEqual([72, 62, 60]);
   });
 
-  it('does not come where none is asked for', () => {
+  it('does not come if none is requested', () => {
     const without = new Chain({ startAt: START, idle: { count: 1, everyMs: 1000 } });
     expect(without.idle.newcomerBy(without.headSeqno)).toBeUndefined();
   });
