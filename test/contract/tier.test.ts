@@ -9,13 +9,13 @@ import { keptUntil, usableUntil } from '../../src/freshness.ts';
 import { connectedRedis } from '../support/connected-redis.ts';
 import { anEntry, asTheyAre } from '../support/entry.ts';
 
-/** What both tiers do alike. */
+/** The common behaviour of both tiers. */
 interface Tier {
   get(key: string): unknown;
   set(entry: Entry): unknown;
 }
 
-/** What the suite needs of a tier: the tier and its clock. */
+/** The parts of a tier that the suite needs: the tier and its clock. */
 interface Subject {
   readonly tier: Tier;
   readonly clock: { now: number };

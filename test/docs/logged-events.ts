@@ -9,7 +9,7 @@ const useless = { name: 'upstream-useless', ...of, status: 200 } as const;
 const states = ['unhealthy', 'healthy', 'behind', 'caught-up', 'lacks-block', 'other-chain', 'head-accepted'] as const;
 const words = { words: 'daily limit reached', retryAfterMs: 1000 };
 
-/** Each line of the log by what it is written for: events in a row, of which the last one writes it. */
+/** Each line of the log with its cause: events in a row, of which the last one writes it. */
 export const LOGGED_EVENTS: readonly (readonly AppEvent[])[] = [
   [{ ...failed, cause }],
   [{ ...useless, code: 'upstream-error', status: 500, says: words }],

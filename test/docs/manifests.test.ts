@@ -24,7 +24,7 @@ it.each(['shared', 'sidecar'])('the settings of %s.yaml are right, and all its v
   const container = text.slice(text.indexOf('- name: toncache'));
   const given = [...container.matchAll(/- \{ name: ([A-Z_]+), value: "?([^" ]+)"? \}/g)];
   const env = Object.fromEntries(given.map(([, name = '', value = '']) => [name, value]));
-  // What the service beside it is told.
+  // The environment of the service next to it.
   delete env['TON_API_URL'];
   const bySecret = [...container.matchAll(/- name: ([A-Z_]+)\n/g)].map(([, name]) => name);
   const known = ['CONFIG_FILE', ...SETTINGS.flatMap((setting) => setting.env ?? [])];

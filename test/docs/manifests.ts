@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const CHART = 'config/deploy/helm';
 
-/** The plain manifests by their paths, and what helm is told to render each of them from the chart. */
+/** The plain manifests by their paths, with helm's arguments to render each of them from the chart. */
 export const MANIFESTS: Readonly<Record<string, readonly string[]>> = {
   'config/deploy/kubernetes/shared.yaml': ['--values', `${CHART}/examples/shared.yaml`],
   'config/deploy/kubernetes/sidecar.yaml': ['--set', 'shape=sidecar'],
@@ -17,21 +17,23 @@ export const MANIFESTS: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-/** Whether a helm can be run. */
+/** True if a helm can be run. */
 export function helmAnswers(): boolean {
   return spawnSync('helm', ['version']).status === 0;
 }
 
-/** A manifest as helm renders it now, below its {@link headOf}. Throws what helm says when it cannot. */
+/** A manifest as helm renders it now, below its {@link headOf}. Throws helm's error if it cannot. */
 export function render(path: string): string {
-  // Of a helm that was not told for which Kubernetes it was built, the default is older than the chart allows.
+  // A helm that was built without a Kubernetes version has a default that is older than the chart allows.
   const args = ['template', 'toncache', CHART, '--kube-version', '1.30.0', ...(MANIFESTS[path] ?? [])];
   const { status, stdout, stderr, error } = spawnSync('helm', args, { cwd: ROOT, encoding: 'utf8' });
   if (status !== 0) throw new Error(`helm does not render ${path}: ${stderr}`, { cause: error });
   return headOf(stdout) + stdout;
 }
 
-/** The first lines of a manifest. Their digest covers the chart and the rest of the manifest: it tells where no helm is. */
+/**
+ * The first lines of a manifest. Their digest covers the chart and the rest of the manifest, for machines without helm.
+ */
 export function headOf(rest: string): string {
   const files = globSync(`${CHART}/**/*.{yaml,tpl,txt}`, { cwd: ROOT }).toSorted();
   const digest = hash('sha256', [...files.flatMap((file) => [file, read(file)]), rest].join('\0'));

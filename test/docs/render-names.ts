@@ -82,7 +82,7 @@ const TABLES: Readonly<Record<string, () => string>> = {
 };
 
 function everyMetric() {
-  // The cast: nothing of these is read before a scrape.
+  // The cast: none of these is read before a scrape.
   const sources = { operations: [], indexers: {}, redis: {}, push: {}, streams: {}, proof: {}, events: new EventHub() };
   return new Metrics(sources as unknown as MetricsDependencies).described.toSorted((a, b) =>
     a.name < b.name ? -1 : 1,
@@ -95,7 +95,7 @@ interface Line {
   readonly time: string;
 }
 
-/** What the log says of events in a row, last. */
+/** The last line of the log for events in a row. */
 function lineOf(events: readonly AppEvent[], hub = new EventHub()): Line {
   const lines: Line[] = [];
   logEvents(loggerTo(lines), () => 0, hub);
@@ -113,7 +113,7 @@ function everyLine(): readonly Line[] {
   return [...startLines(), requestLine(), ...LOGGED_EVENTS.map((events) => lineOf(events))];
 }
 
-/** The lines of `toncache start` as they are written in its source: it runs as a process of its own. */
+/** The lines of `toncache start` from its source: it runs as a separate process. */
 function startLines(): Line[] {
   const calls = readFileSync(START, 'utf8').matchAll(/logger\.(\w+)\(\s*(?:\{(.*?)\},\s*)?'([^']+)',?\s*\)/g);
   return [...calls].map(([, level = '', fields = '', msg = '']) => {
@@ -140,7 +140,7 @@ function requestLine(): Line {
     joined: 'b',
   };
   const dependencies = { logger: loggerTo(lines), shown: String, random: () => 0, now: () => 0, sample: 1 };
-  // The cast: of each field there is a value.
+  // The cast: each field has a value.
   accessLog({ ...dependencies, requests: 'all' })(request as AnsweredRequest);
   const [line] = lines;
   if (line === undefined) throw new Error('no request is logged');
@@ -158,7 +158,7 @@ function adminPaths() {
     );
 }
 
-/** The names of events that the log has lines for, and those of them that {@link LOGGED_EVENTS} ends with. */
+/** The names of events with lines in the log, and those among them that {@link LOGGED_EVENTS} ends with. */
 export function loggedNames(): { readonly listened: ReadonlySet<string>; readonly shown: ReadonlySet<string> } {
   const listened = new Set<string>();
   const hub = new EventHub();

@@ -5,7 +5,7 @@ import { createLogger } from '../../src/operate/logger.ts';
 
 export const OPENAPI_FILE = new URL('../../config/openapi.json', import.meta.url);
 
-/** JSON Schema, as far as tests read it. */
+/** The part of JSON Schema that tests read. */
 interface Schema {
   readonly type?: string;
   readonly enum?: readonly string[];
@@ -45,7 +45,7 @@ export interface OpenApiDocument {
   readonly paths: Readonly<Record<string, DescribedPath>>;
 }
 
-/** What an instance with default settings, but for these, serves as `/openapi.json`, and the paths that its admin port says it has. */
+/** The `/openapi.json` of an instance with default settings, except for these, and the paths of its admin port. */
 export async function servedDocument(env: Readonly<Record<string, string>> = {}) {
   // No program listens on port 1 of this machine.
   const needed = { UPSTREAM_URL: 'http://127.0.0.1:1', ...env };
@@ -60,7 +60,7 @@ export async function servedDocument(env: Readonly<Record<string, string>> = {})
   return { document, adminPaths: error.replace('accepted: ', '').split(', ') };
 }
 
-/** The document in the package, as it should be. */
+/** The expected document in the package. */
 export async function renderOpenApi(): Promise<string> {
   const { document } = await servedDocument();
   return `${JSON.stringify(document, undefined, 2)}\n`;

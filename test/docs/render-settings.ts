@@ -15,7 +15,7 @@ export interface RenderedDoc {
   readonly actual: string;
 }
 
-/** Renders the settings page with its three tables, and the JSON Schema by which editors check a settings file. */
+/** Renders the settings page with its three tables, and the JSON Schema with which editors check a settings file. */
 export function renderDocs(): RenderedDoc[] {
   const page = readFileSync(SETTINGS_PAGE, 'utf8');
   const environment = SETTINGS.filter(({ env }) => env !== undefined);

@@ -1,6 +1,6 @@
 /**
- * Prints how many files and functions of `src` run for a hit and for a miss in front of one indexer without Redis, beside
- * the figures in `test/flow.json`. A picture of growth, never a limit. `--write` writes the figures.
+ * Prints the number of files and functions of `src` that run for a hit and for a miss in front of one indexer without
+ * Redis, next to the figures in `test/flow.json`. It shows growth, and is never a limit. `--write` writes the figures.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createApp } from '../../src/app.ts';
@@ -11,7 +11,10 @@ import { type Flow, recordFlow } from './record-flow.ts';
 
 const FLOW_FILE = new URL('../flow.json', import.meta.url);
 
-/** A head poll in the background may run during a request, so each is recorded this often and the smallest figures count. */
+/**
+ * A head poll in the background may run during a request, so each is recorded this often and the smallest figures
+ * count.
+ */
 const TIMES = 3;
 
 const indexer = await startIndexer({});
@@ -25,7 +28,7 @@ try {
     await response.arrayBuffer();
     return response.headers.get('cache-status') ?? '';
   };
-  // What runs once in a process is no part of a flow.
+  // Code that runs once in a process is not part of a flow.
   for (const blocksBack of [50, 51, 50, 50]) await get(blocksBack);
   const flows = {
     hit: await smallest('; hit', () => get(50)),

@@ -3,13 +3,13 @@ import { Session } from 'node:inspector/promises';
 const SOURCE = new URL('../../src/', import.meta.url).href;
 const TOOLS = new URL('tools/', SOURCE).href;
 
-/** How much of the product ran. */
+/** The amount of code that ran. */
 export interface Flow {
   readonly files: number;
   readonly functions: number;
 }
 
-/** Counts the files and functions of `src` without `tools` that run while `run` does, and in what it leaves to be done. */
+/** Counts the files and functions of `src` without `tools` that run during `run`, and in the work that it leaves. */
 export async function recordFlow(run: () => Promise<unknown>): Promise<Flow> {
   const session = new Session();
   session.connect();

@@ -29,7 +29,7 @@ describe('a page of another origin in Chromium', () => {
     pages.close();
   });
 
-  /** What `fetch` gives the page: a status and a header, or how it fails. */
+  /** The page's result of `fetch`: a status and a header, or the failure. */
   function fetchInPage(target: string, init: object): Promise<unknown> {
     const asked = JSON.stringify([world.proxy.url + target, init]);
     return page.evaluate(`fetch(...${asked}).then(

@@ -9,7 +9,7 @@ export const RIGHT = 'Every answer was right, checked against the chain.';
 interface DemoOptions {
   readonly args?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
-  /** For node itself, before the command. */
+  /** Arguments of node itself, before the command. */
   readonly nodeArgs?: readonly string[];
 }
 
@@ -19,7 +19,7 @@ export function startDemo({ args = [], env = {}, nodeArgs = [] }: DemoOptions): 
   return new ProxyProcess({ FORCE_COLOR: '1', PATH: '', ...env }, undefined, program);
 }
 
-/** Resolves with what matches in its output, once it is there. */
+/** Resolves with the match in its output, as soon as it is there. */
 export function untilSaid(demo: ProxyProcess, pattern: RegExp): Promise<RegExpExecArray> {
   return vi.waitFor(
     () => {

@@ -33,7 +33,7 @@ describe('npm run demo -- --for 2s', () => {
     for (const [, target = '', first, second, otherTarget, third] of groups) {
       expect(otherTarget).not.toBe(target);
       expect(first).toBe('fwd=miss; fwd-status=200; stored');
-      // On a machine that is busy enough a live answer is too old before it can be asked for again.
+      // On a busy machine a live answer is too old before it can be requested again.
       if (target.includes('pendingTraces')) continue;
       expect(second).toMatch(/^hit; ttl=-?\d+; detail=memory$/);
       expect(third).toMatch(/^hit; ttl=-?\d+; detail=memory$/);

@@ -78,7 +78,7 @@ describe('the configuration of nginx', () => {
 
     const answers = await Promise.all(Array.from({ length: 200 }, () => ask()));
     const statuses = answers.map(({ status }) => status);
-    // 40 at once, and 20 a second: those of this moment and no others.
+    // 40 at the same time, and 20 a second: those of this moment and no others.
     expect(statuses.filter((status) => status !== 429).length).toBeGreaterThanOrEqual(40);
     expect(statuses.filter((status) => status === 429).length).toBeGreaterThan(0);
     expect(answers.find(({ status }) => status !== 429)?.cacheStatus).toMatch(/^toncache; /);
@@ -98,7 +98,7 @@ describe('the configuration of nginx', () => {
     const config = nginxConfig(folder, { port, proxyUrls: [proxy.url], indexerUrl: indexer.url });
     const ask = await startNginx(folder, config, port);
     const path = '/api/v3/accountStates';
-    /** What comes to the indexer, which nginx asks itself for this path. */
+    /** The request that arrives at the indexer, which nginx uses directly for this path. */
     const sent = async (query: string) => {
       await ask('change-me-1', `${path}${query}`);
       const { target = '', headers = {} } = indexer.requests.recent.at(-1) ?? {};
@@ -181,7 +181,10 @@ async function startedIndexer() {
   return { url: indexer.url, requests: indexer.requests, [Symbol.asyncDispose]: () => indexer.close() };
 }
 
-/** Starts nginx, which must accept the configuration without a warning. Resolves with what asks it, once it answers. */
+/**
+ * Starts nginx, which must accept the configuration without a warning. Resolves with a function that sends requests,
+ * once it answers.
+ */
 async function startNginx(folder: string, config: string, port: number) {
   const program = await debianProgram('nginx', 'nginx-light');
   const base = ['-p', folder, '-c', config, '-e', join(folder, 'error.log')];
@@ -207,7 +210,7 @@ interface NginxPlaces {
   readonly indexerUrl: string;
 }
 
-/** The file as it is, with the ports and paths of this test. */
+/** The unchanged file, with the ports and paths of this test. */
 function nginxConfig(folder: string, at: NginxPlaces): string {
   const { key, cert } = selfSignedCertificate('ton.example', '127.0.0.1');
   writeFileSync(join(folder, 'ton.example.key'), key);

@@ -13,7 +13,7 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 describe('a program of toncache whose environment names a proxy that Node would use', () => {
   let world: World;
   let proxy: Server;
-  /** What was asked of that proxy. */
+  /** The requests to this proxy. */
   const asked: string[] = [];
 
   beforeEach(async () => {

@@ -18,7 +18,7 @@ beforeAll(async () => {
 
 afterAll(() => rm(dir, { recursive: true }));
 
-/** Runs the command of the Dockerfile's HEALTHCHECK and gives the code it ends with. */
+/** Runs the command of the Dockerfile's HEALTHCHECK and returns its exit code. */
 async function check(environment: Readonly<Record<string, string>>): Promise<number> {
   const dockerfile = await readFile(join(ROOT, 'Dockerfile'), 'utf8');
   const [, ...built] = JSON.parse(/^HEALTHCHECK(?:.|\\\n)*CMD (\[.*\])$/m.exec(dockerfile)?.[1] ?? '[]') as string[];

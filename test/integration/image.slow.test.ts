@@ -11,7 +11,7 @@ import { type BuiltImage, runDockerfile } from './run-dockerfile.ts';
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const NOBODY = 65_534;
 
-/** Read-only files do not stop root, so that the process is run by nobody then, as the image runs it by `node`. */
+/** Read-only files do not stop root, so the process then runs as nobody, as the image runs it as `node`. */
 const asNobody = process.getuid?.() === 0 ? { uid: NOBODY } : {};
 
 let folder: string;
@@ -33,7 +33,7 @@ afterAll(() => {
 
 const saidBy = (name: string) => image.said.get(name) ?? '';
 
-/** The arguments of `node` in a command of the image, which some instructions give. */
+/** The arguments of `node` in a command of the image, from the given instructions. */
 function nodeArguments(...names: readonly string[]): string[] {
   const words: string[] = names.flatMap((name) => JSON.parse(/\[.*\]/.exec(saidBy(name))?.[0] ?? '[]'));
   const [node, ...args] = words;

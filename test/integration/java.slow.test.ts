@@ -9,7 +9,7 @@ import { newestBlock } from '../e2e/questions.ts';
 import { INFO, MESSAGE } from '../e2e/raw-requests.ts';
 import { debianProgram } from '../support/apt.ts';
 
-/** Sends each request (a method and a URL) twice, by one client of Java's library as it is by default. */
+/** Sends each request (a method and a URL) twice, with one client of Java's library and its defaults. */
 const PROGRAM = `
 import java.net.URI;
 import java.net.http.*;

@@ -109,7 +109,7 @@ describe('of two instances that ask for the lease of a key', () => {
 
 const HASHES = ['a', 'b', 'c', 'd'];
 
-/** Answers of one key in all that precedence looks at, with instants that are ties as often as not. */
+/** Answers of one key that differ in everything that precedence compares, with equal instants in half of the cases. */
 const answers = fc
   .record({
     askedAt: fc.constantFrom(NOW - 2000, NOW - 1000, NOW),

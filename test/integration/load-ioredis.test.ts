@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
 
-/** Builds an app in a process of its own, and prints whether ioredis was loaded. */
+/** Builds an app in a separate process, and prints whether ioredis was loaded. */
 const PROGRAM = `
 import { createRequire } from 'node:module';
 import { createApp } from './src/app.ts';

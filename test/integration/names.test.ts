@@ -15,7 +15,7 @@ import { selfSignedCertificate } from '../support/self-signed-certificate.ts';
 import { answers, BODY, clientOf } from './scripted-client.ts';
 
 const HERE = ['127.0.0.1'];
-/** Where nobody listens. */
+/** An address without a listener. */
 const NOBODY = ['127.0.0.2'];
 
 const namesOf = (resolver: FakeResolver) =>

@@ -54,7 +54,7 @@ const statusesOf = async (proxy: ProxyProcess, count: number) => {
   return [...statuses];
 };
 
-/** Connects clients that send nothing, until none is let in any more. */
+/** Connects clients that send nothing, until no more are accepted. */
 async function fillWithIdleClients(proxy: ProxyProcess, count: number): Promise<void> {
   for (let index = 0; index < count; index++) idle.push(connectTo(proxy.url));
   await expect.poll(() => proxy.metric('toncache_client_connections_refused_total')).toBeGreaterThan(0);
@@ -107,7 +107,7 @@ describe.runIf(HAS_LIMITS)('a process that may open few files', () => {
   });
 });
 
-/** Whether one more client is enough for the log to say how many there is room for. */
+/** True if one more client is enough for the log to report the room. */
 async function connectAndWarn({ url, log }: ProxyProcess): Promise<boolean> {
   await ask(url, '/no/such/path');
   return log.some(({ msg }) => msg.includes('the limit of open files (200) has room for 64 connections of clients'));

@@ -11,14 +11,14 @@ import { startScriptedUpstream } from '../support/scripted-upstream.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
-/** Node 24 as `node`, and nothing of the environment of npm scripts, which names the project's own folders. */
+/** Node 24 as `node`, without the environment of npm scripts, which names the project's own folders. */
 const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('npm_'));
 const env = { ...Object.fromEntries(inherited), PATH: `${dirname(process.execPath)}:${process.env['PATH']}` };
 
 let folder: string;
 let files: string[];
 
-/** Packs the project, and installs the tarball into an empty folder as somebody else would. */
+/** Packs the project, and installs the tarball into an empty folder as a user would. */
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'toncache-package-'));
   const run = (args: string[], cwd: string) => execFileSync('npm', args, { cwd, env, encoding: 'utf8' });
@@ -56,7 +56,7 @@ describe('the npm package', () => {
       ...['CHANGELOG.md', 'CONTRIBUTING.md', 'LICENSE', 'README.md', 'SECURITY.md', 'package.json'],
     ]);
     expect(files).toContain('dist/operate/status/page/index.html');
-    // The encoder of spellings is what `toncache verify` holds the parser against.
+    // `toncache verify` compares the parser with the encoder of spellings.
     const notNeeded = files.filter((path) => /^dist\/.*(test|demo|simulator)/.test(path));
     expect(notNeeded.toSorted()).toEqual([
       ...['dist/cli/demo.js', 'dist/cli/simulator.js', 'dist/tools/simulator/spellings.js'],
@@ -121,7 +121,7 @@ describe('the npm package', () => {
   it('starts, answers from the cache, and drains', async () => {
     const indexer = await startIndexer();
     await using started = await startInstalled(indexer.url);
-    // Not the newest one: the head check asks for that at the start.
+    // Not the newest one: the head check requests that at the start.
     const target = `/api/v3/masterchainBlockShards?seqno=${indexer.chain.headSeqno - 5}`;
     const statuses = [];
     for (let time = 0; time < 2; time++) statuses.push((await fetch(started.url + target)).headers.get('cache-status'));

@@ -56,7 +56,7 @@ it('with default settings, a process ends within 10 s of the signal, with any cl
   expect(await inFlight).toMatch(/^HTTP\/1\.1 503 (?:.|\s)*connection: close/i);
   expect((await follower.answer).status).toBe(503);
   expect(await started.ended).toEqual({ code: 0, signal: null });
-  // The figure of the requirement itself: what kills the process after it has no patience either.
+  // The limit of the requirement itself: a supervisor kills the process after it.
   expect(performance.now() - signalledAt).toBeLessThan(10_000);
   for (const socket of [silent, half]) socket.destroy();
 });

@@ -23,7 +23,7 @@ describe('a signal to end', () => {
     await gate.arrived(1);
 
     started.signal('SIGTERM');
-    // A second one as soon as this is the same one: npm repeats what the terminal has sent.
+    // A second one immediately after it is the same signal: npm repeats the terminal's.
     started.signal('SIGINT');
     await expect.poll(async () => (await ask(adminUrl, '/readyz')).status).toBe(503);
     await expect.poll(() => refusal(url)).toBe('ECONNREFUSED');
@@ -99,7 +99,7 @@ describe('a signal to end', () => {
     await gate.arrived(1);
     started.signal('SIGTERM');
     await started.untilLogged('shutting down');
-    // A repeat within half a second is the same signal to the process, which comes twice by npm and a terminal.
+    // A repeat within half a second is the same signal to the process, because npm and a terminal both send it.
     const repeating = setInterval(() => started.signal('SIGTERM'), 100);
     expect(await started.ended).toEqual({ code: 1, signal: null });
     clearInterval(repeating);
@@ -115,7 +115,7 @@ it.each(['SIGUSR1', 'SIGUSR2'] as const)('%s writes a line, opens no debugger an
   expect((await ask(started.url, TARGET)).status).toBe(404);
   started.signal('SIGTERM');
   expect(await started.ended).toEqual({ code: 0, signal: null });
-  // A debugger, and one that finds its port in use, say so here.
+  // A debugger, and one that finds its port in use, reports it here.
   expect(started.errors).toBe('');
 });
 

@@ -20,7 +20,7 @@ beforeEach(async () => {
 
 afterEach(() => indexer.close());
 
-/** All ways of asking that come to mind, with the secrets of a client where clients put them. */
+/** Many kinds of requests, with the secrets of a client in all usual places. */
 async function askInAllWays(url: string): Promise<void> {
   const headers = {
     'X-Api-Key': SECRETS.ofClient,
@@ -73,8 +73,8 @@ describe('the log', () => {
   });
 
   it('has only lines that are as severe as LOG_LEVEL', async () => {
-    // A warning, for the network is not named, and the end, for the port is in use: by another than the indexer, as an
-    // address at which toncache itself listens is refused before.
+    // A warning, because the network is not named, and the end, because the port is in use: by another server than the
+    // indexer, as an address at which toncache itself listens is refused first.
     await using other = await startScriptedUpstream(() => {});
     const PORT = new URL(other.url).port;
     const environment = { UPSTREAM_URL: indexer.url, REDIS_URL: inject('redisUrl'), PORT };
@@ -98,7 +98,7 @@ describe('the log', () => {
       NETWORK: 'process-log',
       LOG_LEVEL: 'trace',
     });
-    // An indexer that answers others does not refuse the key: so the first requests are refused.
+    // An indexer that answers other requests does not refuse the key, so the first requests are refused.
     indexer.faults.inject(refusedKey(401));
     await askInAllWays(started.url);
     indexer.faults.clear();

@@ -29,7 +29,7 @@ describe('wrong settings', () => {
     const file = world.file('wrong.json');
     const wrongInFile = { lifetimes: { adjacentLive: { lifetime: 'forever' } }, upstreem: {}, redis: { budget: 50 } };
     await writeFile(file, JSON.stringify(wrongInFile));
-    // Had it tried to listen, it would have ended for that.
+    // If it had tried to listen, it would have ended for that reason.
     await using used = await usedPort();
     await using started = new ProxyProcess({
       PORT: used.port,

@@ -5,12 +5,12 @@ import { type Indexer, startIndexer } from '../../src/tools/simulator/indexer.ts
 import { connectTo } from '../support/http-client.ts';
 import { ProxyProcess } from '../support/proxy-process.ts';
 
-/** Of an operation that toncache asks only for clients: its head checks ask for blocks. */
+/** An operation that toncache requests only for clients: its head checks request blocks. */
 export const TARGET = `/api/v3/adjacentTransactions?hash=${'c0'.repeat(32)}`;
 export const REQUEST = `GET ${TARGET} HTTP/1.1\r\nHost: toncache\r\n\r\n`;
 export const DRAIN_MS = 300;
 
-/** An indexer, processes before it, and a folder for their files. */
+/** An indexer, processes in front of it, and a folder for their files. */
 export class ProcessWorld implements AsyncDisposable {
   readonly indexer: Indexer;
   readonly #dir: string;
@@ -46,7 +46,7 @@ export class ProcessWorld implements AsyncDisposable {
   }
 }
 
-/** How a new connection fails, or that it does not. */
+/** How a new connection fails, or that it succeeds. */
 export function refusal(origin: string): Promise<string> {
   return new Promise((resolve) => {
     const socket = connectTo(origin);

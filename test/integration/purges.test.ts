@@ -31,14 +31,14 @@ afterAll(async () => {
   await server.stop();
 });
 
-/** One instance on that Redis. The words of a key are its tags. */
+/** One instance on this Redis. The words of a key are its tags. */
 class Instance {
   readonly events: PurgeEvent[] = [];
   /** While false, commands do not reach Redis. */
   isReached = true;
   /** While false, the replies of Redis are lost. */
   isAnswered = true;
-  /** How far its clock is ahead of Redis' time. */
+  /** The lead of its clock over Redis' time. */
   aheadMs = 0;
   /** The lengths of the lists of bans in the replies of Redis. */
   readonly received: number[] = [];
@@ -232,7 +232,7 @@ describe('bans in Redis', () => {
     const one = await connected();
     expect(one.until('theirs')).toBeGreaterThan(0);
     expect((await one.purge('a')).notReached).toMatch(/^NOREPLICAS/);
-    // It is sent again with the next bans that are read, and not accepted again.
+    // It is sent again with the next read of bans, and not accepted again.
     const { length } = one.received;
     await expect.poll(() => one.received.length).toBeGreaterThan(length + 1);
     await redis.config('SET', 'min-replicas-to-write', '0');

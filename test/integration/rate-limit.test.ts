@@ -14,9 +14,9 @@ import { mostWithin } from '../support/sliding-count.ts';
 const redisUrl = inject('redisUrl');
 
 let indexer: Indexer;
-/** When requests have arrived at the indexer. */
+/** The arrivals of requests at the indexer. */
 let arrivals: number[];
-/** How long this process, in which all of this runs, stood still. */
+/** The stalls of this process, in which everything runs. */
 let stalls: ReturnType<typeof monitorEventLoopDelay>;
 let connections: AsyncDisposableStack;
 
@@ -66,7 +66,7 @@ function instance(rateLimit: RateLimit, signal: AbortSignal): void {
 
 interface SharedRateOptions {
   readonly url?: string;
-  /** How far Redis' clock was set forward, seconds. */
+  /** The time by which Redis' clock was set forward, seconds. */
   readonly aheadSeconds?: () => number;
   readonly furthestMs?: number;
 }
@@ -87,7 +87,7 @@ async function sharedRate(
 const LONGEST_WAIT_MS = 60_000;
 const now = () => performance.now();
 
-/** A Redis from which each reply takes so long. */
+/** A Redis whose replies take this long. */
 async function distantRedis(roundTripMs: number): Promise<string> {
   const proxy = await meddlingProxy(Number(new URL(redisUrl).port));
   connections.defer(() => proxy[Symbol.asyncDispose]());
@@ -95,7 +95,7 @@ async function distantRedis(roundTripMs: number): Promise<string> {
   return proxy.url;
 }
 
-/** Those who wait for a turn all the time; returns the instants of all turns so far. */
+/** Waiters for reservations all the time; returns the instants of all reservations so far. */
 function saturate(rate: RateLimit, signal: AbortSignal): number[] {
   const turns = new Reservations(rate);
   const at: number[] = [];
@@ -109,9 +109,9 @@ function saturate(rate: RateLimit, signal: AbortSignal): number[] {
 const pass = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 /**
- * The most requests in so many seconds: one at the beginning and one at the end, and those before that are overdue. A request
- * passes the event loop about five times on its way: its slot in Redis, its timer, its connection, its arrival. And a turn may
- * have come while the reply of Redis was on its way.
+ * The maximum number of requests in this many seconds: one at the beginning and one at the end, and overdue ones from
+ * before. A request passes the event loop about five times on its way: its slot in Redis, its timer, its connection,
+ * its arrival. And a reservation may have come while the reply of Redis was on its way.
  */
 function mostIn(seconds: number, perSecond: number, redisAwayMs = 0): number {
   const overdueSeconds = (5 * stalls.max) / 1e9 + redisAwayMs / 1000;
@@ -184,7 +184,7 @@ test.each(['garbage', '9'.repeat(20), '-1', '', 'nan', 'inf', '-inf'])(
   },
 );
 
-/** How many turns each of the instances has had in so long a time, ms, at a Redis that is so far away. */
+/** The reservations of each instance in this time, ms, at a Redis with this round trip. */
 async function reservationsOf(
   instances: number,
   perSecond: number,
@@ -254,7 +254,7 @@ describe("when Redis' clock is set", () => {
       ending.abort();
       const after = all.flat().length - before;
       expect(after).toBeGreaterThanOrEqual(0.9 * PER_SECOND);
-      // What both have reserved, and what was free for 250 ms when the clock went forward.
+      // The reservations of both, and the rate that was free for 250 ms when the clock went forward.
       expect(after).toBeLessThanOrEqual(mostIn(1, PER_SECOND) + 2 + 0.25 * PER_SECOND);
     },
   );

@@ -2,7 +2,7 @@ import { afterAll, beforeEach, expect, test } from 'vitest';
 import { observedConnection, putBytes } from '../support/connected-redis.ts';
 import { type RedisCluster, startRedisCluster } from '../support/redis-cluster.ts';
 
-/** On a busy machine a Redis that is slow is no Redis that fails. */
+/** On a busy machine a slow Redis is not a failed one. */
 const PATIENT = { connectTimeoutMs: 20_000, commandTimeoutMs: 20_000 };
 
 let cluster: RedisCluster;

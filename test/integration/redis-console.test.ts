@@ -5,7 +5,7 @@ import { ProcessWorld } from './process-world.ts';
 
 const INFO = '$22\r\nredis_version:6.2.0\r\n\r\n\r\n';
 
-/** A Redis of before 6 that answers what is asked of it as a connection begins, and nothing else. */
+/** A Redis from before version 6 that answers the commands at the beginning of a connection, and nothing else. */
 async function startOldRedis(answers: Readonly<Record<string, string>>) {
   const begun = Promise.withResolvers<void>();
   const server = createServer((socket) => {
@@ -14,7 +14,7 @@ async function startOldRedis(answers: Readonly<Record<string, string>>) {
       for (const [, name = ''] of String(bytes).matchAll(/^\*\d+\r\n\$\d+\r\n(\w+)/gm)) {
         const known: Readonly<Record<string, string>> = { hello: "-ERR unknown command 'HELLO'\r\n", info: INFO };
         socket.write(answers[name] ?? known[name] ?? '+OK\r\n');
-        // With what is asked first by toncache itself the connection has begun.
+        // With toncache's own first command the connection has begun.
         if (name === 'get' || name === 'evalsha') begun.resolve();
       }
     });

@@ -14,7 +14,7 @@ test('a stalled event loop is not taken for a slow Redis', async () => {
   await observed.untilConnection('connected');
   await observed.tier.set(stored);
   const reads = Array.from({ length: 10 }, () => observed.tier.get(stored.key));
-  // Redis answers into the socket meanwhile, and every budget has ended before the loop turns again.
+  // Redis answers into the socket during this, and every budget has ended before the loop turns again.
   for (const stallEndsAt = performance.now() + 200; performance.now() < stallEndsAt; );
   expect(await Promise.all(reads)).toMatchObject(reads.map(() => ({ state: 'found', entry: stored })));
 });

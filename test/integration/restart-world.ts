@@ -6,8 +6,8 @@ import { ProxyProcess } from '../support/proxy-process.ts';
 
 /*
  * Processes that share a public port are restarted one after the other, while clients open a new connection for each
- * request: started by `restart.test.ts` in a network namespace of its own. Writes one line of JSON: how many were answered, and
- * what became of the others.
+ * request: started by `restart.test.ts` in its own network namespace. Writes one line of JSON: the number of answers,
+ * and the results of the other requests.
  */
 
 /** New connections a second. */
@@ -23,7 +23,7 @@ const get = `GET ${target} HTTP/1.1\r\nHost: toncache\r\n\r\n`;
 let answered = 0;
 const lost: string[] = [];
 
-/** One request on a new connection, which its client ends once the answer is there. */
+/** One request on a new connection, which its client ends after the answer. */
 function askOnce(): Promise<void> {
   return new Promise((resolve) => {
     let text = '';

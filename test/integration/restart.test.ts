@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { Launched } from '../support/launch.ts';
 
-/** Runs a program with a network of its own, where the system hands connections to another listener when one closes. */
+/** Runs a program in its own network, where the system hands connections to another listener when one closes. */
 const IN_NAMESPACE = [
   '-rn',
   'sh',

@@ -2,21 +2,21 @@ import { spawnSync } from 'node:child_process';
 import { cpSync, globSync, mkdirSync, readFileSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 
-/** What a Dockerfile makes. */
+/** The result of a Dockerfile. */
 export interface BuiltImage {
   /** The working directory, on this machine. */
   readonly directory: string;
-  /** What the last instruction of a name says. */
+  /** The last instruction of each name. */
   readonly said: ReadonlyMap<string, string>;
 }
 
-/** Instructions that are looked at by the test alone. */
+/** Instructions that only the test reads. */
 const NOT_RUN = ['ARG', 'LABEL', 'ENV', 'USER', 'EXPOSE', 'HEALTHCHECK', 'ENTRYPOINT', 'CMD'];
 
 /**
- * Follows the Dockerfile of a folder without Docker, as far as ours goes: COPY copies exactly the files that it names, RUN
- * runs here, with the absolute paths `/app` and `/build` moved into the root of the stage, a folder in `into`. The base
- * image is this machine. Throws for an instruction that it does not know, and for a command that fails.
+ * Follows the Dockerfile of a folder without Docker, as far as our file needs: COPY copies exactly the files that it
+ * names, RUN runs here, with the absolute paths `/app` and `/build` moved into the root of the stage, a folder in
+ * `into`. The base image is this machine. Throws for an unknown instruction, and for a command that fails.
  */
 export function runDockerfile(context: string, into: string, env: NodeJS.ProcessEnv): BuiltImage {
   const said = new Map<string, string>();
@@ -48,7 +48,7 @@ function copy(paths: string[], source: string, root: string, directory: string):
   const to = paths.pop() ?? '';
   const folder = to.startsWith('/') ? join(root, to) : join(directory, to);
   for (const path of paths.flatMap((each) => (each.includes('*') ? globSync(each, { cwd: source }) : [each]))) {
-    // A file goes into a folder under its name; a folder is copied as what it holds.
+    // A file goes into a folder under its name; the contents of a folder are copied.
     const isFile = statSync(join(source, path)).isFile();
     cpSync(join(source, path), isFile ? join(folder, basename(path)) : folder, { recursive: true });
   }

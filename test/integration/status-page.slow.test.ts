@@ -131,7 +131,7 @@ describe('the status page in Chromium', () => {
       for (const moment of message.history) moment.upstream.p99Seconds = 123_456;
       await route.fulfill({ response, json: message });
     });
-    // What is drawn on a canvas is seen where it is drawn: left of it nothing shows.
+    // A canvas shows nothing left of its edge: only its drawing calls reveal it.
     await page.addInitScript(`
       globalThis.leftmost = Infinity;
       const { fillText } = CanvasRenderingContext2D.prototype;
@@ -213,7 +213,7 @@ describe('the status page in Chromium', () => {
     await load(5);
     await expect.poll(verdict, PATIENT).toBe('serving');
     world.indexer.faults.inject(refusedKey(401));
-    // While an indexer has just answered others, it does not refuse the key.
+    // An indexer that has just answered other requests does not refuse the key.
     const verdictOfNow = async () => {
       for (let time = 0; time < 20; time++) await world.ask(unknownTransaction());
       return verdict();

@@ -73,7 +73,7 @@ describe('a connection that had been idle and ends when a request comes', () => 
     vi.restoreAllMocks();
   });
 
-  /** Answers on a new connection, and ends one that has answered, when a request comes. */
+  /** Answers on a new connection, and ends one that has answered when a request comes. */
   const endsUsed = (end: (socket: Socket) => unknown): Script => {
     const used = new WeakSet<Socket>();
     return (socket) => {
@@ -87,7 +87,7 @@ describe('a connection that had been idle and ends when a request comes', () => 
     ['closed', (socket: Socket) => socket.end()],
     ['reset', (socket: Socket) => socket.resetAndDestroy()],
   ])('is replaced, and each request of a burst answered: %s', async (_, end) => {
-    // However busy the machine is, no connection breaks so long after its request that it was not idle.
+    // On a busy machine no connection may break so long after its request that it does not count as idle.
     vi.spyOn(performance, 'now').mockReturnValue(performance.now());
     await using upstream = await startScriptedUpstream(endsUsed(end));
     await using client = clientOf(upstream.url, { maxConnections: 8 });
@@ -100,7 +100,7 @@ describe('a connection that had been idle and ends when a request comes', () => 
   });
 
   describe('where the rate is limited', () => {
-    /** What waits for the right to repeat a request, in the order in which it came. */
+    /** The waiters for the right to repeat a request, in order. */
     function repeats() {
       const waiting: { readonly isWanted: () => boolean; readonly end: (may: boolean) => void }[] = [];
       const mayRepeat = (isWanted: () => boolean) =>

@@ -24,14 +24,14 @@ const indexers: Indexer[] = [];
 afterAll(() => Promise.all(indexers.map((indexer) => indexer.close())));
 
 async function start(dialect: Dialect = '1.3', options: Partial<ChainOptions> = {}): Promise<Indexer> {
-  // Blocks come faster than on the real chain, so that the next one is soon there.
+  // Blocks come faster than on the real chain, so that the next one comes soon.
   const chain = new Chain({ startAt: Date.now() - 200 * BLOCK_MS, blockMs: BLOCK_MS, ...options });
   const indexer = await startIndexer({ dialect, chain });
   indexers.push(indexer);
   return indexer;
 }
 
-/** Runs the command in this process; one of its own has the same entry as that of the demo, which .ci/run starts. */
+/** Runs the command in this process; a separate process has the same entry as the demo, which .ci/run starts. */
 const verify = (args: readonly string[], env: Readonly<Record<string, string>> = {}) =>
   runCommand(['verify', ...args], { env });
 
@@ -40,10 +40,10 @@ interface Said {
   readonly body: string;
 }
 
-/** Changes what an indexer said; gets the target, and the number of the request for it, from 1. */
+/** Changes an answer of an indexer, given the target and the number of the request for it, from 1. */
 type Lie = (said: Said, target: string, time: number) => Partial<Said>;
 
-/** Stands before the indexer at `url`, and lies. */
+/** Stands in front of the indexer at `url`, and changes its answers. */
 function startLiar(url: string, lie: Lie): Promise<ScriptedUpstream> {
   const times = new Map<string, number>();
   return startScriptedUpstream((socket, head) => {
@@ -61,7 +61,7 @@ function startLiar(url: string, lie: Lie): Promise<ScriptedUpstream> {
   });
 }
 
-/** The checks that came to this result. */
+/** The checks with this result. */
 function checks(stdout: string, result: string): string[] {
   const lines = stdout.split('\n').filter((line) => line.includes(`  ${result}  `));
   return lines.map((line) => line.split('  ')[0] ?? '');
@@ -89,7 +89,8 @@ describe.concurrent('verify', () => {
     const { url, requests } = await start();
     expect(await verify([url, '--rate', '100', '--samples', '1'])).toMatchObject({ code: 0 });
     const [first, last] = [requests.recent.at(0), requests.recent.at(-1)];
-    // Arrivals jitter; a fourth of the time is far more than that, and far less than asking without a rate would save.
+    // Arrivals jitter; a fourth of the time is far more than that, and far less than requests without a rate would
+    // save.
     expect((last?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThan((requests.total - 1) * 10 * 0.75);
   });
 

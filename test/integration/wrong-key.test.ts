@@ -9,7 +9,7 @@ const REFUSED = 'the indexer refuses our API key (401: API key does not exist)';
 
 const verdictOf = async (proxy: ProxyProcess) => JSON.parse((await ask(proxy.adminUrl, '/status.json')).text).verdict;
 
-/** What is wrong as the page says it one after the other, until it names the key. */
+/** The causes on the page one after the other, until it names the key. */
 async function saidUntilRefused(proxy: ProxyProcess) {
   for (const said = new Set<string>(); ; await delay(20)) {
     const { summary, cause } = await verdictOf(proxy);

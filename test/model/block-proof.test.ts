@@ -26,7 +26,7 @@ describe('answers that blocks prove', () => {
       }),
       RUNS,
     );
-    // Otherwise the property would say nothing.
+    // Otherwise the property would show nothing.
     expect(proven).toBeGreaterThan(RUNS.numRuns * 10);
   });
 

@@ -6,7 +6,7 @@ import type { Proof } from '../../src/freshness.ts';
 import type { BlockRow } from '../../src/ton/block-facts.ts';
 import type { Evidence } from '../../src/ton/evidence.ts';
 
-/** A rule that the model can leave out, to show that it is needed. */
+/** A rule that the model can omit, to show that it is needed. */
 export type Rule =
   | 'the body shows every touch, by hash'
   | 'a touch that is read later ends the proof'
@@ -15,17 +15,17 @@ export type Rule =
   | 'the mark is the time of a question'
   | 'the blocks of the last 10 s are read first';
 
-/** What happens in one run. Times are multiples of {@link STEP_MS}. */
+/** The events of one run. Times are multiples of {@link STEP_MS}. */
 export interface Schedule {
-  /** How long after its time each round is committed. Rounds come out of order where a delay is longer than a round. */
+  /** The delay of the commit of each round. Rounds come out of order if a delay is longer than a round. */
   readonly commitDelays: readonly number[];
   /** The accounts that each round touches. */
   readonly touched: readonly (readonly number[])[];
-  /** How far the second replica of the database is behind the first. */
+  /** The lag of the second replica of the database. */
   readonly lagMs: number;
-  /** Which replica answers each request, in their order, and how long it takes. */
+  /** The replica and the duration of each request, in order. */
   readonly answers: readonly { readonly isLagging: boolean; readonly takesMs: number }[];
-  /** When the follower does nothing. */
+  /** The time in which the follower does nothing. */
   readonly pause: { readonly fromMs: number; readonly forMs: number };
 }
 
@@ -34,7 +34,7 @@ const ROUND_MS = 400;
 const ROUNDS = 60;
 const ACCOUNTS = [0, 1, 2];
 const RUN_MS = ROUND_MS * ROUNDS;
-/** The follower begins then, and reads the blocks of the 10 s before. */
+/** The follower starts then, and reads the blocks of the 10 s before. */
 const BEGINS_AT_MS = 12_000;
 
 const delay = fc.oneof(
@@ -127,7 +127,7 @@ class World {
     return this.#without === rule;
   }
 
-  /** Sends a request: a replica answers from what it shows when half of the time is over. */
+  /** Sends a request: a replica answers from its state after half of the time. */
   #ask<T>(name: string, look: (shows: (at: number) => boolean, lagMs: number) => T, take: (seen: T) => void): void {
     if (this.#asking.has(name)) return;
     this.#asking.add(name);
@@ -184,7 +184,7 @@ class World {
     this.#blocks.isRead(seqno);
   }
 
-  /** A client asks: it gets the kept answer if that is proven, else a new one. */
+  /** A client polls: it gets the kept answer if that is proven, otherwise a new one. */
   #poll(account: number): void {
     const kept = this.#kept.get(account);
     if (kept !== undefined && this.#proofs.doubtOf(kept.proof) === undefined) {
@@ -209,7 +209,7 @@ class World {
     );
   }
 
-  /** An answer may lack what was committed within the last second, and what a replica of this lag cannot show. */
+  /** An answer may lack commits of the last second, and those that a replica with this lag cannot show. */
   #judge(account: number, hashes: ReadonlySet<string>): void {
     const before = this.#now - 1000 - this.#schedule.lagMs;
     const lacks = this.#commits.filter(

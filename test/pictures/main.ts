@@ -9,8 +9,8 @@ import { debianProgram } from '../support/apt.ts';
 import { type RedisServer, startRedis } from '../support/redis-server.ts';
 import { type RunningProxy, startProxy } from '../support/start-proxy.ts';
 
-// `npm run pictures`: takes docs/status.png. `--all <folder>`: the page in each state, at each width, light and dark. Two
-// minutes.
+// `npm run pictures`: takes docs/status.png. `--all <folder>`: the page in each state, at each width, light and dark.
+// Two minutes.
 
 const WIDTHS = [390, 1280, 1920];
 const HISTORY_MS = 120_000;
@@ -26,7 +26,7 @@ interface Scene extends AsyncDisposable {
   rate: number;
 }
 
-/** What makes each state, before the picture is taken. */
+/** The cause of each state, before the picture is taken. */
 const STATES: Readonly<Record<string, (scene: Scene) => Promise<void> | void>> = {
   idle: () => {},
   load: () => {},

@@ -5,22 +5,22 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
-/** Where Debian puts programs for administrators, which are not always on PATH. */
+/** Debian's folders of programs for administrators, which are not always on PATH. */
 const SYSTEM_FOLDERS = ['/usr/sbin', '/usr/local/sbin', '/sbin'];
 
-/** The path of a program, on PATH or where Debian puts those for administrators; undefined where it is not there. */
+/** The path of a program, on PATH or in Debian's folders for administrators; undefined if it is missing. */
 function pathOf(program: string): string | undefined {
   return [...(process.env['PATH'] ?? '').split(delimiter), ...SYSTEM_FOLDERS]
     .map((folder) => join(folder, program))
     .find((path) => existsSync(path));
 }
 
-/** Whether a package can be installed: as root, on Debian or what is made from it. */
+/** True if a package can be installed: as root, on Debian or a derivative. */
 export function canInstall(): boolean {
   return process.getuid?.() === 0 && existsSync('/etc/debian_version');
 }
 
-/** Installs a package without what it recommends, announced on stderr. Rejects when that fails. */
+/** Installs a package without its recommendations, announced on stderr. Rejects if that fails. */
 export async function installPackage(name: string, why: string): Promise<void> {
   const command = ['install', '--yes', '--no-install-recommends', name];
   process.stderr.write(`${why}: running "apt-get ${command.join(' ')}".\n`);
@@ -34,8 +34,8 @@ export async function installPackage(name: string, why: string): Promise<void> {
 }
 
 /**
- * The path of a program that a Debian package brings; installs the package where it is missing and can be. Rejects, with
- * what to install, where it cannot.
+ * The path of a program in a Debian package; installs the package if it is missing and can be installed. Rejects with
+ * the package's name if it cannot.
  */
 export async function debianProgram(program: string, packageName: string): Promise<string> {
   let cause: unknown;

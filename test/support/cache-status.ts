@@ -1,7 +1,7 @@
-/** What one cache says of an answer: the parameters of its member of `Cache-Status`. */
+/** The parameters of one cache's member of `Cache-Status`. */
 export type CacheStatus = Readonly<Record<string, string | number | true>>;
 
-/** Which parameters RFC 9211 2 knows, and of which type their value is. */
+/** The parameters in RFC 9211 2, with the types of their values. */
 const TYPES: Readonly<Record<string, 'boolean' | 'integer' | 'token'>> = {
   hit: 'boolean',
   fwd: 'token',
@@ -17,7 +17,7 @@ const TOKEN = /^[A-Za-z*][A-Za-z0-9!#$%&'*+\-.^_`|~:/]*$/;
 const PARAMETER = /^ *; *([a-z*][a-z0-9_\-.*]*)(?:=([^;,"\s]+))?/;
 
 /**
- * Reads the field as a structured list of one token with parameters (RFC 8941 3.1, RFC 9211 2) and gives the
+ * Reads the field as a structured list of one token with parameters (RFC 8941 3.1, RFC 9211 2) and returns the
  * parameters of `toncache`. Throws for anything else: a wrong syntax, a parameter given twice or of the wrong type.
  */
 export function parseCacheStatus(field: string | string[] | undefined): CacheStatus {

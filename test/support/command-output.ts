@@ -1,6 +1,6 @@
 import { run } from '../../src/cli/run.ts';
 
-/** What a command said, and how it ended. */
+/** The output of a command, and its exit code. */
 export interface CommandOutput {
   readonly code: number;
   readonly stdout: string;

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 
-// `toEqual` compares the properties of an ArrayBuffer, of which it has none: any two would be equal.
+// `toEqual` compares the properties of an ArrayBuffer, which has none: any two would be equal.
 expect.addEqualityTesters([
   (one, other) =>
     one instanceof ArrayBuffer && other instanceof ArrayBuffer

@@ -8,12 +8,12 @@ import {
 } from '../../src/redis/connect.ts';
 import type { RedisTransition } from '../../src/redis/transitions.ts';
 
-/** A connection, and the events that it reported. */
+/** A connection, and its reported events. */
 export interface ObservedConnection extends ConnectedRedis, AsyncDisposable {
   readonly transitions: readonly RedisTransition[];
 }
 
-/** Connects to `url`, where a Redis may or may not be; resolves when the first transition was reported. */
+/** Connects to `url`, with or without a Redis there; resolves when the first transition was reported. */
 export async function observedConnection(
   url: string,
   options: Partial<ConnectRedisDependencies> = {},
@@ -35,7 +35,7 @@ export async function observedConnection(
   return { ...connection, transitions, [Symbol.asyncDispose]: () => connection.close() };
 }
 
-/** A connection that is known to work, for tests that are not about its beginning. */
+/** A connection that works, for tests that are not about its beginning. */
 export async function connectedRedis(
   url: string,
   options?: Partial<ConnectRedisDependencies>,

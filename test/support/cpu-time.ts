@@ -1,4 +1,4 @@
-/** The CPU time that a call takes, in microseconds: the wall clock also counts what other processes take. */
+/** The CPU time of a call, in microseconds: the wall clock also counts other processes. */
 export function cpuMicroseconds(call: () => unknown): number {
   const before = process.cpuUsage();
   call();

@@ -1,7 +1,7 @@
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 
-/** The IPv4 addresses of names; `silent`: its questions get no answer. All other names do not exist. */
+/** The IPv4 addresses of names; `silent`: no answer. All other names do not exist. */
 export type Zone = Map<string, readonly string[] | 'silent'>;
 
 /** Of RFC 1035, section 4.1.1: an answer, recursion desired and available. */
@@ -9,7 +9,7 @@ const ANSWER = 0x8180;
 const NO_SUCH_NAME = 3;
 const A = 1;
 
-/** A DNS server at port 53 of 127.0.0.1, which answers by what is in the zone at that time. */
+/** A DNS server at port 53 of 127.0.0.1, which answers from the present zone. */
 export async function startDnsServer(zone: Zone): Promise<Disposable> {
   const socket = createSocket('udp4');
   socket.on('message', (question, peer) => {

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 
 const ROOT = new URL('../../', import.meta.url);
 
-/** The pages whose commands and examples a reader may paste. */
+/** The pages with commands and examples that a reader may paste. */
 export const PAGES: readonly string[] = [
   'README.md',
   'CONTRIBUTING.md',
@@ -17,7 +17,7 @@ function pagesIn(folder: string): string[] {
 
 /** A fenced block of a page. */
 export interface CodeBlock {
-  /** `sh`, `yaml` and so on; empty where the page names none. */
+  /** `sh`, `yaml` and so on; empty if the page names none. */
   readonly language: string;
   readonly text: string;
 }
@@ -32,8 +32,8 @@ export function codeBlocksOf(markdown: string): CodeBlock[] {
 }
 
 /**
- * The commands of a page, each as it is written: lines of its shell blocks, split at `&&`, and inline code that begins with
- * a program that the pages use.
+ * The commands of a page, unchanged: lines of its shell blocks, split at `&&`, and inline code that begins with a
+ * program of the pages.
  */
 export function commandsOf(markdown: string): string[] {
   const shell = codeBlocksOf(markdown).filter(({ language }) => language === 'sh' || language === 'console');

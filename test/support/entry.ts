@@ -2,9 +2,9 @@ import { bodyIn, contentOf, type Entry, ownedBytes } from '../../src/cache/entry
 import { Gzip, type GzipDependencies, keptBody } from '../../src/cache/gzip.ts';
 import type { KnownPurges } from '../../src/cache/tiered-cache.ts';
 
-/** What `anEntry` may be given; by default it is a small, final answer. */
+/** The options of `anEntry`; by default it is a small, final answer. */
 export interface EntryOptions extends Partial<Omit<Entry, 'meta'>> {
-  /** The body, as the indexer sent it. */
+  /** The body as the indexer sent it. */
   readonly body?: Buffer;
   readonly meta?: Partial<Entry['meta']>;
 }
@@ -39,7 +39,7 @@ export function anEntry({ body = Buffer.from('{"transactions":[]}'), ...options 
   };
 }
 
-/** For a cache that no purge has reached. */
+/** For a cache without purges. */
 export const NOTHING_PURGED: KnownPurges = { bans: { applyBans: (entry) => entry }, isCurrent: true };
 
 /** The body of an entry as the indexer sent it. */
@@ -49,7 +49,7 @@ export function bodyOf({ content }: Entry): Buffer {
   return body;
 }
 
-/** Stores entries as they are. */
+/** Stores entries unchanged. */
 export const asTheyAre = async ({ content }: Entry) => keptBody(content);
 
 /** Compresses from 1 KiB up. */

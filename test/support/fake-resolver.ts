@@ -1,12 +1,12 @@
 import { isIP } from 'node:net';
 import type { AskResolver } from '../../src/names/names.ts';
 
-/** What a resolver says of a name: its addresses, the code of an error, or nothing at all until it says something else. */
+/** A resolver's answer for a name: its addresses, the code of an error, or no answer until it changes. */
 type Says = readonly string[] | string | 'silent';
 
-/** In place of the system's resolver, with as many threads for look-ups as libuv has by default. */
+/** Replaces the system's resolver, with libuv's default number of threads for look-ups. */
 export class FakeResolver {
-  /** The names that were asked for, oldest first; those too that wait for a thread. */
+  /** The requested names, oldest first, including those that wait for a thread. */
   readonly asked: string[] = [];
   readonly #zone = new Map<string, Says>();
   readonly #waiting: { readonly host: string; readonly done: Parameters<AskResolver>[2] }[] = [];
@@ -17,7 +17,7 @@ export class FakeResolver {
     for (const [host, says] of Object.entries(zone)) this.#zone.set(host, says);
   }
 
-  /** From now on; look-ups that wait for an answer get this one. */
+  /** From now on; waiting look-ups get this answer. */
   say(host: string, says: Says): void {
     this.#zone.set(host, says);
     this.#answer();
@@ -26,7 +26,7 @@ export class FakeResolver {
   readonly ask: AskResolver = (host, _, done) => {
     this.asked.push(host);
     this.#waiting.push({ host, done });
-    // As the system's resolver does, it never answers at once.
+    // Like the system's resolver, it never answers immediately.
     setImmediate(() => this.#answer());
   };
 

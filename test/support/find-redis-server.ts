@@ -7,8 +7,8 @@ import { dockerAnswers } from './redis-container.ts';
 
 /**
  * The path of a program that is a Redis server of version 7 or newer when it is started under the name (argv[0])
- * `redis-server`, or undefined where only a container can be had. The steps: PATH, Docker, and as root on Debian an
- * installation of redis-tools, announced on stderr. Rejects, with what to install, where no step leads to a Redis.
+ * `redis-server`, or undefined if only a container is possible. The steps: PATH, Docker, and as root on Debian an
+ * installation of redis-tools, announced on stderr. Rejects, with the package to install, if no step leads to a Redis.
  */
 export function findRedisServer(): Promise<string | undefined> {
   found ??= findOnce();
@@ -16,22 +16,23 @@ export function findRedisServer(): Promise<string | undefined> {
 }
 
 /**
- * The program, for what containers cannot do: see each other at 127.0.0.1, or files of this machine. Where there are only
- * containers the test that runs is skipped with the reason; in CI, and outside of a test, this rejects with it.
+ * The program, for uses that containers do not support: access to each other at 127.0.0.1, or to files of this machine.
+ * If there are only containers the running test is skipped with the reason; in CI, and outside of a test, this rejects
+ * with it.
  */
 export async function redisProgramFor(what: string): Promise<string> {
   const program = await findRedisServer();
   return program ?? skipFor(what, process.env['CI'] ? undefined : TestRunner.getCurrentTest()?.context);
 }
 
-/** See {@link redisProgramFor}; `test` is that which runs. */
+/** See {@link redisProgramFor}; `test` is the running one. */
 export function skipFor(what: string, test: { readonly skip: (reason: string) => never } | undefined): never {
   const reason = `${what} takes a redis-server 7 or newer on PATH: containers see neither each other at 127.0.0.1 nor files of this machine. Install one (Debian, Ubuntu: apt-get install redis-server; macOS: brew install redis).`;
   test?.skip(reason);
   throw new Error(reason);
 }
 
-/** It is looked for once in a process: each look runs programs to ask for their version. */
+/** Searched once in a process: each search runs programs to ask for their version. */
 let found: Promise<string | undefined> | undefined;
 
 async function findOnce(): Promise<string | undefined> {
@@ -52,7 +53,7 @@ async function findOnce(): Promise<string | undefined> {
   );
 }
 
-/** The first program on this search path (of the form of PATH) that acts as a Redis server of version 7 or newer. */
+/** The first program on this search path (in the form of PATH) that is a Redis server of version 7 or newer. */
 function redisServerOn(searchPath = ''): string | undefined {
   const folders = searchPath.split(delimiter).filter((folder) => folder !== '');
   // Debian's redis-check-rdb, in redis-tools, is the whole server: its name alone decides what it does.

@@ -8,7 +8,7 @@ import { type Overrides, type RunningProxy, startProxy } from './start-proxy.ts'
 
 const POLL = { timeout: 20_000, interval: 5 };
 
-/** What fleets are made of. */
+/** The options of a fleet. */
 export interface FleetOptions {
   readonly instances?: number;
   readonly redisUrl?: string;
@@ -21,22 +21,22 @@ export interface FleetOptions {
 
 let targets = 0;
 
-/** The children of a transaction that no other test asks for. */
+/** The children of a transaction that no other test requests. */
 export function someChildren(): string {
   targets++;
   return `/api/v3/adjacentTransactions?hash=${targets.toString(16).padStart(64, '0')}&direction=out`;
 }
 
-/** The parent of such a transaction: a final answer, which does not expire within a test, however slow the machine is. */
+/** The parent of such a transaction: a final answer, which does not expire within a test, even on a slow machine. */
 export const someParent = () => someChildren().replace('direction=out', 'direction=in');
 
-/** A message that no other test asks for. */
+/** A message that no other test requests. */
 export function someMessage(): string {
   targets++;
   return `/api/v3/pendingTraces?ext_msg_hash=${targets.toString(16).padStart(64, '0')}`;
 }
 
-/** Instances of one network on one Redis, before an indexer whose answers the test gives. */
+/** Instances of one network on one Redis, in front of an indexer whose answers the test gives. */
 export class Fleet implements AsyncDisposable {
   readonly upstream: ScriptedUpstream;
   readonly network: string;
@@ -91,7 +91,7 @@ export class Fleet implements AsyncDisposable {
     return proxy;
   }
 
-  /** How often the indexer was asked for a client. */
+  /** The number of clients' requests at the indexer. */
   get asked(): number {
     return this.upstream.asked.length - this.#warmUps;
   }
@@ -102,7 +102,7 @@ export class Fleet implements AsyncDisposable {
     this.#warmUps += this.asked;
   }
 
-  /** As many clients, spread over the instances from `first` on. */
+  /** This many clients, spread over the instances from `first` on. */
   ask(target: string, clients = this.#proxies.length, first = 0): Promise<Answered[]> {
     return Promise.all(
       Array.from({ length: clients }, (_, client) =>
@@ -111,25 +111,25 @@ export class Fleet implements AsyncDisposable {
     );
   }
 
-  /** Until the indexer was asked so often in all. */
+  /** Until the indexer has this many requests in all. */
   async untilAsked(times: number): Promise<void> {
     await expect.poll(() => this.asked, POLL).toBe(times);
   }
 
-  /** Until so many loads of its instances were left to others. */
+  /** Until this many loads of its instances waited for others. */
   async untilFollowed(loads: number): Promise<void> {
     const followed = () => Promise.all(this.#proxies.map((proxy) => proxy.metric('toncache_lease_waits_total')));
     await expect.poll(async () => (await followed()).reduce((sum, count) => sum + count, 0), POLL).toBe(loads);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    // A request that a test left without an answer must not be waited for.
+    // Does not wait for a request that a test left without an answer.
     await this.upstream[Symbol.asyncDispose]();
     await Promise.all(this.#proxies.map((proxy) => proxy.close()));
   }
 }
 
-/** The status and body of each answer, equal ones once. */
+/** The status and body of each distinct answer. */
 export function distinctAnswers(replies: readonly Answered[]): string[] {
   return [...new Set(replies.map(({ status, text }) => `${status} ${text}`))];
 }

@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 
 /**
- * A port that nobody listens on, for a server that is ended and started again there. It is below the range that systems
- * take ports of outgoing connections from: such a connection could take the port in between. Even a client that
- * reconnects to the ended server could be given the server's own port, connect to itself and block the restart.
+ * A port without a listener, for a server that is ended and started again there. It is below the range of ports for
+ * outgoing connections: such a connection could take the port in between. Even a client that reconnects to the ended
+ * server could be given the server's own port, connect to itself and block the restart.
  */
 export async function freePort(): Promise<number> {
   for (;;) {

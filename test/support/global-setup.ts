@@ -6,12 +6,12 @@ import { startRedis } from './redis-server.ts';
 
 declare module 'vitest' {
   export interface ProvidedContext {
-    /** `inject('redisUrl')`: a real Redis that all test files share, so each keeps to keys of its own. */
+    /** `inject('redisUrl')`: a real Redis that all test files share, so each uses its own keys. */
     redisUrl: string;
   }
 }
 
-/** Before the first test: finds or starts the shared Redis, and fails the whole run where there is none. */
+/** Before the first test: finds or starts the shared Redis, and fails the whole run without one. */
 export default async function setUp(project: TestProject): Promise<() => Promise<void>> {
   const removeCompiledCode = shareCompiledCode();
   const stopRedis = await provideRedis(project);
@@ -25,12 +25,12 @@ async function provideRedis(project: TestProject): Promise<() => Promise<void>> 
   const given = process.env['TEST_REDIS_URL'];
   if (given) {
     await mustAnswer(given);
-    // Fault tests start servers of their own: what that takes is installed here, once. Where it cannot be, they fail.
+    // Fault tests start their own servers: their needs are installed here, once. If that fails, they fail.
     await findRedisServer().catch(() => undefined);
     project.provide('redisUrl', given);
     return async () => {};
   }
-  // As in production: one that fills up is warned of.
+  // As in production: a Redis that can fill up causes a warning.
   const server = await startRedis({ args: ['--maxmemory', '1gb', '--maxmemory-policy', 'allkeys-lru'] });
   project.provide('redisUrl', server.url);
   return () => server.stop();
@@ -38,7 +38,7 @@ async function provideRedis(project: TestProject): Promise<() => Promise<void>> 
 
 async function mustAnswer(url: string): Promise<void> {
   const client = new Redis(url, { lazyConnect: true, retryStrategy: () => null });
-  // connect() rejects with "Connection is closed"; why, says only the event.
+  // connect() rejects with "Connection is closed"; only the event has the reason.
   let reason: unknown;
   client.on('error', (error) => {
     reason = error;

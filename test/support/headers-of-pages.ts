@@ -1,4 +1,4 @@
-/** What wallets and SDKs add to their requests, by who they are: each of these headers makes a browser ask first. */
+/** The additional headers of wallets and SDKs, by name: each of them makes a browser send a preflight. */
 export const HEADERS_OF_PAGES: Readonly<Record<string, readonly string[]>> = {
   'a wallet kit with a key': ['x-api-key'],
   'a wallet that names versions and its origin': ['x-api-key', 'x-actions-version', 'x-app-origin'],
@@ -10,7 +10,7 @@ export const HEADERS_OF_PAGES: Readonly<Record<string, readonly string[]>> = {
   'a client of tomorrow': ['x-nobody-knows-this-yet'],
 };
 
-/** Whether a browser sends a header after a preflight that allowed these, in lower case (Fetch standard 4.8). */
+/** True if a browser sends a header after a preflight that allowed these, in lower case (Fetch standard 4.8). */
 export function mayBeSent(name: string, allowed: readonly string[]): boolean {
   return allowed.includes(name) || (allowed.includes('*') && name !== 'authorization');
 }

@@ -4,7 +4,7 @@ import { type ClientRequest, type IncomingHttpHeaders, request } from 'node:http
 import { connect, type Socket } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 
-/** An answer as it came over the wire, not decompressed. */
+/** An undecoded answer. */
 export interface Answered {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
@@ -14,7 +14,7 @@ export interface Answered {
   readonly digest: string;
 }
 
-/** What is sent beside method and target. */
+/** The parts of a request in addition to method and target. */
 export interface Asking {
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string | readonly string[]>>;
@@ -26,13 +26,13 @@ export interface Sent {
   /** Resolves when the whole request was handed to the system. */
   readonly sent: Promise<void>;
   readonly answer: Promise<Answered>;
-  /** Breaks the connection off; `answer` rejects. */
+  /** Breaks the connection; `answer` rejects. */
   leave(): void;
 }
 
 /**
- * Sends a request on a connection of its own, which ends with the answer. Path and query go out byte for byte. It does not
- * ask for that end: as what most clients send, it comes to the fast lane.
+ * Sends a request on its own connection, which ends with the answer. Path and query are sent byte for byte. The request
+ * does not ask for that end: like most clients' requests, it reaches the fast lane.
  */
 export function send(origin: string, target: string, { method = 'GET', headers = {}, body }: Asking = {}): Sent {
   const { hostname, port } = new URL(origin);
@@ -46,7 +46,7 @@ export function send(origin: string, target: string, { method = 'GET', headers =
     headers: ['Host', `${hostname}:${port}`, 'Connection', 'keep-alive', ...given],
   });
   const answer = answerTo(sending);
-  // A caller that waits for `sent` only must not get an unhandled rejection at the end.
+  // A caller that only waits for `sent` must not get an unhandled rejection at the end.
   answer.catch(() => {});
   const sent = once(sending, 'finish').then(() => {});
   sent.catch(() => {});
@@ -54,7 +54,7 @@ export function send(origin: string, target: string, { method = 'GET', headers =
   return { sent, answer, leave: () => void sending.destroy() };
 }
 
-/** Sends a request and waits for its answer; rejects when that does not come, or not whole. */
+/** Sends a request and waits for its answer; rejects if it does not come, or is incomplete. */
 export function ask(origin: string, target: string, asking: Asking = {}): Promise<Answered> {
   return send(origin, target, asking).answer;
 }
@@ -72,13 +72,13 @@ export async function answerTo(sending: ClientRequest): Promise<Answered> {
   };
 }
 
-/** Opens a connection. Its errors are no surprise. */
+/** Opens a connection. Its errors are expected. */
 export function connectTo(origin: string): Socket {
   const { hostname, port } = new URL(origin);
   return connect({ port: Number(port), host: hostname, noDelay: true }).on('error', () => {});
 }
 
-/** Writes bytes as they are and gives all that comes back until the server ends the connection. */
+/** Writes bytes and returns all data until the server ends the connection. */
 export async function exchange(origin: string, bytes: string): Promise<string> {
   const socket = connectTo(origin);
   socket.write(bytes, 'latin1');

@@ -3,19 +3,19 @@ import type { Fault, FaultScope, Faults } from '../../src/tools/simulator/faults
 import { startIndexer } from '../../src/tools/simulator/indexer.ts';
 import { launch } from './launch.ts';
 
-/** A fault, and what it befalls. */
+/** A fault, and the requests that it affects. */
 export interface ScopedFault {
   readonly fault: Fault;
   readonly scope: FaultScope;
 }
 
-/** What is simulated. */
+/** The options of the simulation. */
 export interface IndexerOrder {
   readonly chain: ChainOptions;
   /** Default: a free one. */
   readonly port?: number;
   readonly faults?: Partial<Pick<Faults, 'latencyMs' | 'jitterMs' | 'workers'>>;
-  /** What befalls some requests. */
+  /** A fault for some requests. */
   readonly fault?: ScopedFault | undefined;
 }
 
@@ -27,7 +27,7 @@ export interface IndexerProcess extends AsyncDisposable {
   counts(): Promise<readonly number[]>;
 }
 
-/** Starts one; resolves when it listens. */
+/** Starts an indexer; resolves when it listens. */
 export async function launchIndexer(order: IndexerOrder): Promise<IndexerProcess> {
   const launched = launch(new URL(import.meta.url), { args: [JSON.stringify(order)] });
   const port = await launched.next(Number);
@@ -52,7 +52,7 @@ if (import.meta.main) {
     const operations = ['pendingTraces', 'adjacentTransactions', 'masterchainBlockShards'] as const;
     console.log(JSON.stringify([requests.total, ...operations.map((operation) => requests.count(operation))]));
   });
-  // As the real one does: what is under way is not waited for.
+  // Like the real one: requests under way are not waited for.
   process.on('SIGTERM', () => process.exit(0));
   console.log(JSON.stringify(port));
 }

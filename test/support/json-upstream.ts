@@ -1,6 +1,6 @@
 import { SCRIPTED_SEQNO, type Script } from './scripted-upstream.ts';
 
-/** What an indexer answers. */
+/** An answer of an indexer. */
 export interface JsonAnswer {
   readonly status: number;
   readonly body: unknown;
@@ -8,8 +8,8 @@ export interface JsonAnswer {
 }
 
 /**
- * The script of an indexer that answers each target, path and query, in JSON and in its own time. Its chain is where the
- * chain is now, at this block.
+ * The script of an indexer that answers each target, path and query, in JSON and in its own time. Its chain is at the
+ * present time, at this block.
  */
 export function answeringJson(
   answer: (target: string) => JsonAnswer | Promise<JsonAnswer>,
@@ -31,7 +31,7 @@ export function answeringJson(
   };
 }
 
-/** An indexer that holds its answers until the test gives them, the oldest first. */
+/** An indexer that holds its answers until the test releases them, the oldest first. */
 export class GatedAnswers {
   readonly #waiting: ((answer: JsonAnswer) => void)[] = [];
 
@@ -46,12 +46,12 @@ export class GatedAnswers {
   }
 }
 
-/** Whether a request, given its head, is the proxy's own question for the head of the chain. */
+/** True if a request, by its head, is the proxy's own head poll. */
 export function asksForHead(head: string): boolean {
   return head.startsWith('GET /api/v3/masterchainInfo ');
 }
 
-/** The answer to that question, of a chain that has got to an instant, epoch milliseconds. */
+/** The answer to a head poll, of a chain that has reached an instant, epoch milliseconds. */
 export function headAt(instant: number, seqno = SCRIPTED_SEQNO): JsonAnswer {
   return { status: 200, body: { last: { seqno, gen_utime: String(Math.floor(instant / 1000)) } } };
 }
@@ -61,16 +61,16 @@ export function children(...hashes: string[]): JsonAnswer {
   return { status: 200, body: { transactions: hashes.map(finalTransaction) } };
 }
 
-/** A trace that is under way. */
+/** A pending trace. */
 export function pendingTrace(...hashes: string[]): JsonAnswer {
   const transactions = Object.fromEntries(hashes.map((hash) => [hash, { hash, emulated: true, mc_block_seqno: null }]));
   return { status: 200, body: { traces: [{ trace_id: 'x', transactions }] } };
 }
 
-/** What the indexer says of what it does not know. */
+/** The indexer's answer for unknown data. */
 export const NOT_FOUND: JsonAnswer = { status: 404, body: { error: 'not found' } };
 
-/** What it says when it is not well. */
+/** The answer of an unhealthy indexer. */
 export const NO_DATABASE: JsonAnswer = { status: 500, body: { error: 'no database' } };
 
 function finalTransaction(hash: string) {

@@ -4,14 +4,14 @@ import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 
-/** A child process that tells what it has to tell in lines of JSON. */
+/** A child process that reports in lines of JSON. */
 export class Launched implements AsyncDisposable {
   readonly #child: ChildProcessByStdio<null, Readable, null>;
   readonly #lines: AsyncIterator<string>;
 
   readonly #kill: () => void;
 
-  /** `exitSignal`: what the child gets if this process ends before it. */
+  /** `exitSignal`: the child gets it if this process ends first. */
   constructor(child: ChildProcessByStdio<null, Readable, null>, exitSignal: NodeJS.Signals = 'SIGKILL') {
     this.#child = child;
     this.#kill = () => void child.kill(exitSignal);
@@ -27,7 +27,7 @@ export class Launched implements AsyncDisposable {
     return this.#child.exitCode !== null || this.#child.signalCode !== null;
   }
 
-  /** The next line for which `read` gives something. Rejects when the process ends without one. */
+  /** The next line for which `read` returns a value. Rejects when the process ends without one. */
   async next<T>(read: (line: unknown) => T | undefined): Promise<T> {
     for (;;) {
       const { done, value } = await this.#lines.next();
@@ -42,7 +42,7 @@ export class Launched implements AsyncDisposable {
     this.#child.kill(signal);
   }
 
-  /** Asks the process to end, and waits for that. If we end before, it is killed. */
+  /** Asks the process to end, and waits for its end. If this process ends first, it is killed. */
   async [Symbol.asyncDispose](): Promise<void> {
     process.off('exit', this.#kill);
     if (this.hasEnded) return;
@@ -54,19 +54,19 @@ export class Launched implements AsyncDisposable {
   }
 }
 
-/** How a program of ours is started. */
+/** How one of our programs is started. */
 interface LaunchOptions {
   readonly args?: readonly string[];
   readonly environment?: Readonly<Record<string, string>>;
 }
 
-/** Starts a TypeScript program on the Node that runs this one; its errors go where ours go. */
+/** Starts a TypeScript program with the Node of this process; its errors go to our stderr. */
 export function launch(program: URL, { args = [], environment = {} }: LaunchOptions = {}): Launched {
   const command = [fileURLToPath(program), ...args];
   return new Launched(spawn(process.execPath, command, { env: environment, stdio: ['ignore', 'pipe', 'inherit'] }));
 }
 
-/** Exits at a signal: the handlers of the exit end the processes that were started, which would run on otherwise. */
+/** Exits at a signal: the exit handlers end the started processes, which would otherwise continue. */
 export function exitOnSignals(): void {
   for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1));
 }

@@ -1,7 +1,9 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 
-/** A TCP proxy whose server is away, as Docker's or that of a mesh: it accepts connections and closes them at once. */
+/**
+ * A TCP proxy without its server, like Docker's or that of a mesh: it accepts connections and closes them immediately.
+ */
 export interface LoneTcpProxy extends AsyncDisposable {
   readonly port: number;
   /** Resolves when another server may listen on its port. Further calls do nothing. */

@@ -1,16 +1,16 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
-/** What stands between clients and a Redis on this machine, and how it meddles with replies. */
+/** A proxy between clients and a Redis on this machine that meddles with replies. */
 export interface MeddlingProxy extends AsyncDisposable {
   readonly url: string;
-  /** Ends one connection with a reset (RST) after so many bytes of replies from now on. */
+  /** Ends one connection with a reset (RST) after this many bytes of replies from now on. */
   resetNextReplyAfterBytes(bytes: number): void;
-  /** Every reply comes so much later, ms. */
+  /** Delays every reply by this, ms. */
   delay(ms: number): void;
 }
 
-/** Starts one on a free port of 127.0.0.1; at first it lets all through as it comes. */
+/** Starts one on a free port of 127.0.0.1; at first it passes everything on. */
 export async function meddlingProxy(redisPort: number): Promise<MeddlingProxy> {
   const sockets = new Set<Socket>();
   let remainingBytes = Number.POSITIVE_INFINITY;

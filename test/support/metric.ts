@@ -1,6 +1,6 @@
 import { ask } from './http-client.ts';
 
-/** The value of a metric of an instance, summed over the samples whose labels hold all of these. */
+/** The value of a metric of an instance, summed over the samples with all of these labels. */
 export async function metricAt(
   adminUrl: string,
   name: string,

@@ -13,14 +13,14 @@ import { type ConnectedRedis, connectRedis } from '../../src/redis/connect.ts';
 import type { RedisTransition } from '../../src/redis/transitions.ts';
 import { asTheyAre } from './entry.ts';
 
-/** A `RedisTier` on a connection of its own, with all events that both reported. */
+/** A `RedisTier` on its own connection, with all events of both. */
 export class ObservedRedisTier implements AsyncDisposable {
   readonly tier: RedisTier;
   readonly events: RedisTierEvent[] = [];
   readonly connectionTransitions: RedisTransition[] = [];
   readonly #connection: ConnectedRedis;
 
-  /** Connects to whatever is, or is not, at `url`; waits for nothing. */
+  /** Connects to `url`, with or without a server there; does not wait. */
   constructor(url: string, { toStore = asTheyAre, redisKey, ...options }: Partial<RedisTierDependencies> = {}) {
     this.#connection = connectRedis({
       names: systemNames(),
@@ -43,7 +43,7 @@ export class ObservedRedisTier implements AsyncDisposable {
     });
   }
 
-  /** How often an operation ended so. */
+  /** The number of operations with this outcome. */
   count(name: 'redis-read' | 'redis-write', outcome: string): number {
     return this.events.filter((event) => event.name === name && event.outcome === outcome).length;
   }
@@ -55,7 +55,7 @@ export class ObservedRedisTier implements AsyncDisposable {
     );
   }
 
-  /** Looks `key` up, over and over, until the tier answers `state`: that is how a tier finds out that Redis is back. */
+  /** Looks `key` up repeatedly until the tier answers `state`: this is how a tier finds out that Redis is back. */
   untilRead(key: string, state: RedisRead['state']): Promise<RedisRead> {
     return vi.waitFor(
       async () => {
@@ -67,7 +67,7 @@ export class ObservedRedisTier implements AsyncDisposable {
     );
   }
 
-  /** Writes `entry`, over and over, until Redis has taken it. */
+  /** Writes `entry` repeatedly until Redis has taken it. */
   async untilStored(entry: Entry): Promise<void> {
     const storedBefore = this.count('redis-write', 'stored');
     await vi.waitFor(

@@ -2,13 +2,13 @@ import { spawn } from 'node:child_process';
 import { text } from 'node:stream/consumers';
 import { debianProgram } from './apt.ts';
 
-/** What promtool said, and whether it found nothing wrong (0). */
+/** The output of promtool, and its exit code (0 without problems). */
 export interface Checked {
   readonly exitStatus: number | null;
   readonly output: string;
 }
 
-/** Runs Prometheus' own checker; installs it where it is missing and can be. */
+/** Runs Prometheus' own checker; installs it if it is missing and can be. */
 export async function promtool(args: readonly string[], input = ''): Promise<Checked> {
   const child = spawn(await debianProgram('promtool', 'prometheus'), args, { stdio: ['pipe', 'pipe', 'pipe'] });
   const ended = new Promise<number | null>((resolve, reject) => {

@@ -9,13 +9,13 @@ import { metricAt } from './metric.ts';
 import { readLogLine } from './start-proxy.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-/** What `npm start` gives to Node. */
+/** Node's arguments in `npm start`. */
 const COMMAND = manifest.scripts.start.replace('exec node ', '').split(' ');
 const GUARD_MS = 120_000;
 
 /** A line of the log, parsed. */
 export interface LoggedLine {
-  /** By pino's numbers: 30 for info, 40 for warn. */
+  /** In pino's numbers: 30 for info, 40 for warn. */
   readonly level: number;
   readonly msg: string;
   readonly publicUrl?: string;
@@ -23,26 +23,26 @@ export interface LoggedLine {
   readonly err?: { readonly message: string; readonly code?: string };
 }
 
-/** What is run, by the Node of the tests; the command behind `npm start` unless it is given. */
+/** The program, run by the Node of the tests; the command behind `npm start` by default. */
 export interface Program {
   readonly args: readonly string[];
   readonly cwd: string;
-  /** Another user than the one of the tests, who must be root for that. */
+  /** Another user than the one of the tests, who must be root. */
   readonly uid?: number;
-  /** The most files that it may have open; the limit of the tests unless it is given. */
+  /** The maximum number of open files; by default the limit of the tests. */
   readonly openFiles?: number;
 }
 
 /** The command behind `npm start`. */
 export const COMMAND_OF_START: Program = { args: COMMAND, cwd: ROOT };
 
-/** How a process ended, and what it said on standard error. */
+/** The exit of a process, with its standard error. */
 export interface Ended {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
 }
 
-/** The command behind `npm start`, in a process of its own that has only the environment it is given. */
+/** The command behind `npm start`, in a separate process with only the given environment. */
 export class ProxyProcess implements AsyncDisposable {
   readonly ended: Promise<Ended>;
   readonly #child: ChildProcessByStdio<null, Readable, Readable>;
@@ -65,7 +65,7 @@ export class ProxyProcess implements AsyncDisposable {
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     const guard = setTimeout(() => this.#child.kill('SIGKILL'), guardMs);
-    // `close` comes when all that it has said is there too.
+    // `close` comes after all of its output.
     this.ended = once(this.#child, 'close').then(([code, signal]): Ended => {
       clearTimeout(guard);
       this.#events.emit('line');
@@ -80,7 +80,7 @@ export class ProxyProcess implements AsyncDisposable {
     });
   }
 
-  /** Starts one and resolves when it is ready; rejects with what it said if it never is. */
+  /** Starts one and resolves when it is ready; rejects with its output if it never is. */
   static async start(
     environment: Readonly<Record<string, string>>,
     guardMs?: number,
@@ -103,7 +103,7 @@ export class ProxyProcess implements AsyncDisposable {
     return this.#errors;
   }
 
-  /** The whole lines of its log; throws for one that is no JSON. */
+  /** The whole lines of its log; throws for a line that is not JSON. */
   get log(): readonly LoggedLine[] {
     return this.#output
       .split('\n')
@@ -119,7 +119,7 @@ export class ProxyProcess implements AsyncDisposable {
     return this.log.find((line) => line.adminUrl !== undefined)?.adminUrl ?? '';
   }
 
-  /** Resolves with the first line whose message holds this. */
+  /** Resolves with the first line whose message contains this. */
   async untilLogged(message: string): Promise<LoggedLine> {
     for (;;) {
       const line = this.log.find(({ msg }) => msg.includes(message));
@@ -136,7 +136,9 @@ export class ProxyProcess implements AsyncDisposable {
     return metricAt(this.adminUrl, name, labels);
   }
 
-  /** The threads that libuv has for look-ups of names and other work; 0 before the first work, and where there is no `/proc`. */
+  /**
+   * The number of libuv's threads for look-ups of names and other work; 0 before the first work, and without `/proc`.
+   */
   async workerThreads(): Promise<number> {
     const tasks = `/proc/${this.#child.pid}/task`;
     const ids = await readdir(tasks).catch(() => []);

@@ -7,7 +7,7 @@ import type { Certificate } from './self-signed-certificate.ts';
 
 const SLOTS = 16_384;
 
-/** How long a node must be silent until the others call it failed; a failover takes about as long again. */
+/** The time without an answer after which the others consider a node failed; a failover takes about as long again. */
 const NODE_TIMEOUT_MS = 1000;
 
 /** What a test can ask of a Cluster of its own. */
@@ -90,7 +90,7 @@ export class RedisCluster implements AsyncDisposable {
     this.masters = servers.slice(0, masters);
   }
 
-  /** Of all masters, with these credentials (`user:password`) if any. */
+  /** The URL of all masters, with these credentials (`user:password`) if any. */
   urlFor(credentials?: string): string {
     const hosts = this.masters.map(({ port }) => `127.0.0.1:${port}`).join(',');
     return `redis-cluster://${credentials === undefined ? '' : `${credentials}@`}${hosts}`;
@@ -111,7 +111,7 @@ export function adminOf(port: number, certificate?: Certificate): Redis {
   return admin.on('error', () => {});
 }
 
-/** Until nothing is thrown; for beginnings, which are no part of a test. */
+/** Until nothing is thrown; for beginnings, which are not part of a test. */
 export async function waitFor(check: () => Promise<void>): Promise<void> {
   const giveUpAt = performance.now() + 30_000;
   for (;;) {

@@ -1,6 +1,6 @@
 import type { Launch, RunningRedis } from './redis-process.ts';
 
-/** True if a container engine answers. Loads testcontainers, which takes a second: ask when nothing else is left. */
+/** True if a container engine answers. Loads testcontainers, which takes a second: use it last. */
 export async function dockerAnswers(): Promise<boolean> {
   const { getContainerRuntimeClient } = await import('testcontainers');
   return getContainerRuntimeClient().then(
@@ -11,7 +11,7 @@ export async function dockerAnswers(): Promise<boolean> {
 
 /**
  * Starts `redis:7` in a container and resolves when it accepts connections; testcontainers removes it if this process
- * ends first. Limits beside a process: only `port` is reachable, so servers cannot reach each other at 127.0.0.1
+ * ends first. Limits compared with a process: only `port` is reachable, so servers cannot reach each other at 127.0.0.1
  * (replication, Cluster, Sentinel), files of this machine are not visible to it (TLS), and a restart forgets its files.
  */
 export async function launchRedisContainer({ port, args }: Omit<Launch, 'program' | 'dir'>): Promise<RunningRedis> {
@@ -31,7 +31,7 @@ export async function launchRedisContainer({ port, args }: Omit<Launch, 'program
   let removed = false;
 
   return {
-    // As that of a process: tests put a name in its place.
+    // As for a process: tests replace it by a name.
     host: container.getHost() === 'localhost' ? '127.0.0.1' : container.getHost(),
     pid: (await handle.inspect()).State.Pid,
     kill: async (signal) => {

@@ -10,9 +10,9 @@ import { text } from 'node:stream/consumers';
 export interface RunningRedis {
   readonly host: string;
   readonly pid: number;
-  /** Resolves once the server has ended, at once if it had ended before. */
+  /** Resolves once the server has ended, immediately if it had ended before. */
   kill(signal: NodeJS.Signals): Promise<void>;
-  /** The server keeps its connections and answers nothing (SIGSTOP). */
+  /** The server keeps its connections and does not answer (SIGSTOP). */
   pause(): Promise<void>;
   resume(): Promise<void>;
 }
@@ -22,15 +22,15 @@ export interface Launch {
   /** See {@link findRedisServer}. */
   readonly program: string;
   readonly port: number;
-  /** Working directory of the server; removed if this process ends without having killed it. */
+  /** Working directory of the server; removed if this process ends before it has killed the server. */
   readonly dir: string;
   /** Redis options, such as `['--maxmemory', '1mb']`. */
   readonly args: readonly string[];
-  /** What a configuration file says, in `dir`; a sentinel must have one, to write to. */
+  /** The contents of a configuration file, in `dir`; a sentinel needs one, to write to. */
   readonly config?: string | undefined;
 }
 
-/** Starts a server on 127.0.0.1 and resolves when it accepts connections; rejects with what it said if it never does. */
+/** Starts a server on 127.0.0.1 and resolves when it accepts connections; rejects with its output if it never does. */
 export async function launchRedisProcess({ program, port, dir, args, config }: Launch): Promise<RunningRedis> {
   const file = join(dir, 'redis.conf');
   if (config !== undefined) await writeFile(file, config);
@@ -59,8 +59,8 @@ export async function launchRedisProcess({ program, port, dir, args, config }: L
 }
 
 /**
- * A shell in a session of its own that kills the server when our end of its stdin closes, which happens however we
- * end: exit handlers do not run when a test worker is killed, and a paused server heeds nothing but SIGKILL.
+ * A shell in its own session that kills the server when our end of its stdin closes, which happens at any kind of end:
+ * exit handlers do not run when a test worker is killed, and a paused server only reacts to SIGKILL.
  */
 function killWithUs(pid: number, dir: string): ChildProcess {
   const script = 'read -r _; kill -9 "$1"; rm -rf "$2"';
@@ -68,7 +68,7 @@ function killWithUs(pid: number, dir: string): ChildProcess {
   return spawn('sh', ['-c', script, 'guard', String(pid), dir], { stdio, detached: true });
 }
 
-/** The second is what a sentinel says. */
+/** The second one is a sentinel's. */
 const READY = /Ready to accept connections|Sentinel ID is/;
 
 async function untilReady(child: ChildProcessByStdio<null, Readable, Readable>): Promise<void> {

@@ -6,22 +6,24 @@ import type { Certificate } from './self-signed-certificate.ts';
 
 const SENTINELS = 3;
 
-/** How long the primary must be silent until a sentinel calls it down. */
+/** The time without an answer after which a sentinel considers the primary down. */
 const DOWN_AFTER_MS = 500;
 
-/** What a test can ask of sentinels of its own. */
+/** A test's options for its own sentinels. */
 export interface RedisSentinelsOptions {
   /** Redis options of the primary and its replica; the default user must need no password. */
   readonly args?: readonly string[];
   /** Lines of the sentinels' own configuration. */
   readonly sentinelConfig?: readonly string[];
-  /** What the sentinels call the primary. */
+  /** The sentinels' name for the primary. */
   readonly host?: string;
   /** See {@link startRedis}. */
   readonly certificate?: Certificate;
 }
 
-/** Starts a primary, a replica and three sentinels; resolves when they could do a failover. Containers cannot. */
+/**
+ * Starts a primary, a replica and three sentinels; resolves when a failover is possible. Not possible in containers.
+ */
 export async function startRedisSentinels(options: RedisSentinelsOptions = {}): Promise<RedisSentinels> {
   await redisProgramFor('A Redis with sentinels');
   const { args = [], sentinelConfig = [], host = '127.0.0.1', certificate } = options;

@@ -7,15 +7,15 @@ import { launchRedisContainer } from './redis-container.ts';
 import { launchRedisProcess, type RunningRedis } from './redis-process.ts';
 import type { Certificate } from './self-signed-certificate.ts';
 
-/** What a test can ask of a server of its own. */
+/** A test's options for its own server. */
 export interface RedisOptions {
   /** Default: a free one. */
   readonly port?: number;
   /** Redis options, such as `['--maxmemory', '1mb']`; not `logfile` or `loglevel`: its log shows when it is ready. */
   readonly args?: readonly string[];
-  /** What its configuration file says; none by default. */
+  /** The contents of its configuration file; none by default. */
   readonly config?: string;
-  /** What it shows to clients, which must speak TLS then, and what it and its like trust. */
+  /** Its certificate for clients, which must then use TLS, and the one that it and its peers trust. */
   readonly certificate?: Certificate;
 }
 
@@ -43,7 +43,7 @@ export async function startRedis({ port, args = [], config, certificate }: Redis
     try {
       return new RedisServer(certificate ? 'rediss' : 'redis', chosen, dir, launch, await launch());
     } catch (error) {
-      // Between the look and the launch another test may have taken the port.
+      // Another test may have taken the port since the check.
       if (
         port !== undefined ||
         attempt === 5 ||
@@ -72,7 +72,7 @@ export class RedisServer implements AsyncDisposable {
     this.#running = running;
   }
 
-  /** Without user and password, whatever the arguments ask for. */
+  /** Without user and password, with any arguments. */
   get url(): string {
     return `${this.#scheme}://${this.#running.host}:${this.port}`;
   }
@@ -81,17 +81,17 @@ export class RedisServer implements AsyncDisposable {
     return this.#running.pid;
   }
 
-  /** Resolves once the server has ended, at once if it had ended before. */
+  /** Resolves once the server has ended, immediately if it had ended before. */
   kill(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
     return this.#running.kill(signal);
   }
 
-  /** The server keeps its connections, lets new ones queue, and answers nothing (SIGSTOP). */
+  /** The server keeps its connections, queues new ones, and does not answer (SIGSTOP). */
   pause(): Promise<void> {
     return this.#running.pause();
   }
 
-  /** Ends a pause: what was asked meanwhile is answered. */
+  /** Ends a pause: waiting requests are answered. */
   resume(): Promise<void> {
     return this.#running.resume();
   }

@@ -1,6 +1,6 @@
 import type { RateLimit } from '../../src/admission/rate-limit.ts';
 
-/** Those who wait for turns of a rate, first come, first served. */
+/** Waiters for reservations of a rate, first come, first served. */
 export class Reservations {
   readonly #rate: RateLimit;
   readonly #waiting = new Set<() => void>();
@@ -9,7 +9,7 @@ export class Reservations {
     this.#rate = rate;
   }
 
-  /** Resolves with `true` when it has taken a turn, with `false` when the signal is aborted before. */
+  /** Resolves with `true` when it has taken a reservation, with `false` if the signal is aborted before. */
   take(signal?: AbortSignal): Promise<boolean> {
     return new Promise((resolve) => {
       const go = () => resolve(true);
@@ -32,7 +32,7 @@ export class Reservations {
   };
 }
 
-/** Asks for so many turns at once; the instants of those that have come are in what it returns. */
+/** Requests this many reservations at once; returns the instants of those that have come. */
 export function ask(rate: RateLimit, times: number, signal?: AbortSignal): number[] {
   const turns = new Reservations(rate);
   const at: number[] = [];

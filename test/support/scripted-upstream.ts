@@ -4,22 +4,22 @@ import { type AddressInfo, createServer, type Socket } from 'node:net';
 /** Handles a request, given its head; the connection stays open unless this ends it. */
 export type Script = (socket: Socket, head: string) => void;
 
-/** The newest block of an indexer that follows a script, unless the script names another one. */
+/** The newest block of a scripted indexer, unless the script names another one. */
 export const SCRIPTED_SEQNO = 7;
 
-/** A server in place of the indexer that writes the bytes that the test gives. */
+/** A server in place of the indexer that writes the test's bytes. */
 export interface ScriptedUpstream extends AsyncDisposable {
   readonly url: string;
   readonly port: number;
-  /** What was sent to it, a head each, oldest first. */
+  /** The requests to it, a head each, oldest first. */
   readonly heads: readonly string[];
-  /** Those heads without head polls and head checks, which come by the clock and not by what a test does. */
+  /** These heads without head polls and head checks, which depend on the clock and not on the test. */
   readonly asked: readonly string[];
-  /** Connections that were made to it. */
+  /** The number of accepted connections. */
   readonly connections: number;
-  /** Connections that are open. */
+  /** The number of open connections. */
   readonly open: number;
-  /** Accepts no connection from now on. Resolves when those that are open have ended. */
+  /** Accepts no connection from now on. Resolves when the open ones have ended. */
   readonly stopListening: () => Promise<void>;
 }
 

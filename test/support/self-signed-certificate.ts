@@ -1,6 +1,6 @@
 import { generateKeyPairSync, sign } from 'node:crypto';
 
-/** What a TLS server shows, in PEM. */
+/** The certificate of a TLS server, in PEM. */
 export interface Certificate {
   readonly key: string;
   readonly cert: string;

@@ -1,6 +1,6 @@
 import type { Abandonable } from '../../src/admission/guard.ts';
 
-/** What a request is sent for, until this signal is aborted. */
+/** The waiter of a request, until this signal is aborted. */
 export function sentFor(signal = new AbortController().signal): Abandonable {
   return {
     signal,

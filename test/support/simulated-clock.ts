@@ -7,7 +7,7 @@ interface Timer {
   ref(): Timer;
 }
 
-/** What is replaced while time is simulated. */
+/** The functions that are replaced while time is simulated. */
 const REAL = { setTimeout, clearTimeout, setImmediate };
 const realNow = performance.now;
 
@@ -17,9 +17,9 @@ const timers: Timer[] = [];
 let immediates: (() => void)[] = [];
 
 /**
- * From here on `setTimeout`, `setImmediate` and `performance.now` are simulated: time passes in {@link passTime} alone. For
- * whatever runs outside of vitest too, and for an event loop that is delayed: each of its turns begins `delay()` milliseconds
- * after its first timer is due, and runs all that are due by then.
+ * From here on `setTimeout`, `setImmediate` and `performance.now` are simulated: time passes only in {@link passTime}.
+ * It also works outside of vitest, and for a delayed event loop: each of its turns begins `delay()` milliseconds after
+ * its first timer is due, and runs all that are due by then.
  */
 export function simulateClock(delay = () => 0): void {
   now = 0;
@@ -55,7 +55,7 @@ export function restoreClock(): void {
   Object.assign(globalThis, REAL);
 }
 
-/** Lets simulated time pass, with all that follows from it. */
+/** Lets simulated time pass, with all consequences. */
 export async function passTime(ms: number): Promise<void> {
   const until = now + ms;
   await settle();

@@ -1,4 +1,4 @@
-/** Environment of a process of Node whose wall clock SIGUSR2 sets forward by so many milliseconds, or back. */
+/** Environment of a process of Node whose wall clock SIGUSR2 sets forward by this many milliseconds, or back. */
 export function settableClock(byMs: number): { readonly NODE_OPTIONS: string } {
   const code = `const Real = Date;
     let aheadMs = 0;

@@ -1,4 +1,4 @@
-/** The most instants that any stretch of `windowMs` holds, wherever it begins; its end belongs to the next one. */
+/** The maximum number of instants in any stretch of `windowMs`; its end belongs to the next one. */
 export function mostWithin(instants: readonly number[], windowMs: number): number {
   const sorted = instants.toSorted((a, b) => a - b);
   let first = 0;

@@ -11,13 +11,13 @@ import { metricAt } from './metric.ts';
 
 type Group = Exclude<{ [N in keyof Settings]: Settings[N] extends object ? N : never }[keyof Settings], undefined>;
 
-/** Settings by group, as they are after loading: milliseconds and bytes. */
+/** Settings by group, in the form after loading: milliseconds and bytes. */
 export type Overrides = { readonly [N in Group]?: Partial<Settings[N]> };
 
-/** What a proxy of a test is made of. */
+/** The options of a test's proxy. */
 export interface ProxyOptions {
   readonly upstreamUrl: string;
-  /** Environment beside `UPSTREAM_URL` and the ports, which are free ones. */
+  /** Environment in addition to `UPSTREAM_URL` and the ports, which are free ones. */
   readonly env?: Readonly<Record<string, string>>;
   readonly overrides?: Overrides;
   readonly now?: () => number;
@@ -35,7 +35,7 @@ export interface Reply extends Answered {
 
 /** A line of the log, parsed. */
 export interface LogLine {
-  /** By pino's numbers: 30 for info, 40 for warn. */
+  /** In pino's numbers: 30 for info, 40 for warn. */
   readonly level: number;
   readonly msg: string;
 }
@@ -77,7 +77,7 @@ export class RunningProxy implements AsyncDisposable {
     this.#lines = lines;
   }
 
-  /** All that it has logged. */
+  /** Its whole log. */
   get log(): readonly LogLine[] {
     return this.#lines.map(readLogLine);
   }
@@ -86,7 +86,7 @@ export class RunningProxy implements AsyncDisposable {
     return ask(this.url, target, asking);
   }
 
-  /** Asks, and reads `Cache-Status`; rejects for an answer without one. */
+  /** Sends a request, and reads `Cache-Status`; rejects for an answer without one. */
   async reply(target: string, asking?: Asking): Promise<Reply> {
     const answered = await this.ask(target, asking);
     return { ...answered, cache: parseCacheStatus(answered.headers['cache-status']) };
@@ -97,8 +97,8 @@ export class RunningProxy implements AsyncDisposable {
   }
 
   /**
-   * Sends a request of which nothing can be seen until its answer comes, and resolves once the proxy has taken it in:
-   * what was sent on a later connection has been answered by then.
+   * Sends a request that shows nothing until its answer comes, and resolves once the proxy has received it: later
+   * requests on other connections have been answered by then.
    */
   async sendIn(target: string, asking?: Asking): Promise<Sent> {
     const sending = send(this.url, target, asking);
@@ -107,7 +107,7 @@ export class RunningProxy implements AsyncDisposable {
     return sending;
   }
 
-  /** Resolves once the proxy has seen all that clients have sent, and which connections have ended. */
+  /** Resolves once the proxy has seen all data of clients, and all ended connections. */
   async untilTakenIn(): Promise<void> {
     for (let time = 0; time < 5; time++) await this.ask('/no/such/path');
   }
@@ -122,19 +122,19 @@ export class RunningProxy implements AsyncDisposable {
     return metricAt(this.adminUrl, name, labels);
   }
 
-  /** Until so many requests wait to be sent to an indexer. */
+  /** Until this many requests wait to be sent to an indexer. */
   async untilQueued(count: number): Promise<void> {
     await expect.poll(() => this.metric('toncache_upstream_requests_queued'), { interval: 5 }).toBe(count);
   }
 
-  /** Until Redis has what was stored. */
+  /** Until Redis has all stored entries. */
   async untilRedisHasAll(): Promise<void> {
     await expect.poll(() => this.metric('toncache_redis_pending_writes'), { interval: 5 }).toBe(0);
   }
 
   /**
-   * Lets it learn the head of the chain by a request for children: until then growing answers live for 1 s. To be called
-   * when 10 s have passed since the last question for the head.
+   * Lets it learn the head of the chain by a request for children: until then growing answers live for 1 s. Call when
+   * 10 s have passed since the last head poll.
    */
   async learnHead(children: string): Promise<void> {
     const heads = () => this.metric('toncache_upstream_requests_total', { operation: 'masterchainInfo' });

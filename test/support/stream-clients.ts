@@ -9,7 +9,7 @@ export const SSE = '/api/streaming/v2/sse';
 
 type Headers = Readonly<Record<string, string>>;
 
-/** A client of the Streaming API, with the messages that it got. */
+/** A client of the Streaming API, with its received messages. */
 export class WebSocketClient implements Disposable {
   readonly messages: string[] = [];
   readonly socket: WebSocket;
@@ -51,7 +51,7 @@ export class WebSocketClient implements Disposable {
 export class EventsClient implements Disposable {
   text = '';
   readonly response: Response;
-  /** Resolves with how it ended. */
+  /** Resolves with the way in which it ended. */
   readonly closed: Promise<'ended' | 'broken'>;
   readonly #leave: AbortController;
 
