@@ -3,12 +3,12 @@ import { monitorRedis } from '../support/redis-monitor.ts';
 
 /** The keys whose lease was acquired. */
 export interface AcquiredLeases extends AsyncDisposable {
-  /** The number of keys, those whose lease has ended included. */
+  /** The number of keys, including those whose lease has ended. */
   readonly count: number;
 }
 
 /**
- * Watches which leases the instances of a network acquire from now on, on the Redis of all tests. Redis reports each
+ * Watches the leases that the instances of a network acquire from now on, on the Redis of all tests. Redis reports each
  * command (MONITOR), because a lease can begin and end between two looks.
  */
 export async function watchLeases(network: string): Promise<AcquiredLeases> {

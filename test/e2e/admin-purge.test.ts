@@ -19,7 +19,7 @@ function post(headers: Asking['headers'] = JSON_TYPE, body = ALL): Promise<Answe
   return proxy.askAdmin('/purge', { method: 'POST', headers, body });
 }
 
-/** Sends these lines of a head and a body as they are: for requests that an HTTP client would not send. */
+/** Sends these lines of a head and a body unchanged: for requests that an HTTP client would not send. */
 function raw(head: readonly string[], body: string, target = '/purge'): Promise<string> {
   const lines = [`POST ${target} HTTP/1.1`, 'Connection: close', 'Content-Type: application/json', ...head];
   return exchange(proxy.adminUrl, `${lines.join('\r\n')}\r\n\r\n${body}`);
@@ -29,7 +29,7 @@ const asHost = (host: string, ...more: readonly string[]) =>
   raw([`Host: ${host}`, `Content-Length: ${ALL.length}`, ...more], ALL);
 const purges = () => proxy.metric('toncache_purges_total');
 
-/** That this was an error in words, that nothing was purged, and that no page of another origin could read it. */
+/** The answer is an error in words, nothing was purged, and no page of another origin could read it. */
 async function expectRefused({ status, headers, text }: Answered, expected: number): Promise<void> {
   expect([status, text]).toEqual([expected, expect.stringMatching(/^\{"error":".+"\}$/)]);
   expect(Object.keys(headers).filter((name) => name.startsWith('access-control'))).toEqual([]);
@@ -73,7 +73,7 @@ describe('POST /purge on loopback', () => {
         ['Host: localhost', 'Transfer-Encoding: chunked'],
         `${length.toString(16)}\r\n${padded(length)}\r\n0\r\n\r\n`,
       );
-    // What is left of such a body is not read.
+    // The rest of such a body is not read.
     expect(await post(JSON_TYPE, padded(4097))).toMatchObject({ status: 413, headers: { connection: 'close' } });
     expect(await chunked(4097)).toMatch(/^HTTP\/1\.1 413 /);
     expect(await purges()).toBe(0);

@@ -36,7 +36,7 @@ describe('the admin port', () => {
     expect(await world.proxy.metric('toncache_requests_total', labels)).toBe(2);
     expect(await world.proxy.metric('toncache_requests_total', { ...labels, outcome: 'hit-memory' })).toBe(1);
     expect(await world.proxy.metric('toncache_upstream_requests_total')).toBe(2);
-    // What memory answers is counted, not timed.
+    // Hits in memory are counted, not timed.
     expect(await world.proxy.metric('toncache_request_duration_seconds_count')).toBe(2);
     expect(await world.proxy.metric('toncache_request_duration_seconds_count', { outcome: 'miss' })).toBe(2);
   });

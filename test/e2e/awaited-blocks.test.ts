@@ -4,14 +4,17 @@ import { targetOf, unknownTransaction } from './questions.ts';
 import { ANY_WORLD, World, type WorldOptions } from './world.ts';
 
 const INFO = '/api/v3/masterchainInfo';
-/** A committed block comes so long after the one before it; a 404 lives for 300 ms. */
+/** The time between committed blocks; a 404 lives for 300 ms. */
 const BLOCK_MS = 400;
 
 let world: World;
 
 afterEach(() => world[Symbol.asyncDispose]());
 
-/** A world 200 ms before its next block, which has a 404 in the cache, and then that block. Returns what it is asked by. */
+/**
+ * A world 200 ms before its next block, which has a 404 in the cache, and then this block. Returns the target of the
+ * request.
+ */
 async function awaitBlock(options: Partial<WorldOptions> = {}): Promise<string> {
   world = await World.start({
     ...ANY_WORLD,
@@ -26,7 +29,7 @@ async function awaitBlock(options: Partial<WorldOptions> = {}): Promise<string> 
   return target;
 }
 
-/** Lets a proxy see the newest block, as a client does. */
+/** Lets a proxy see the newest block, as by a client's request. */
 async function seeHead(proxy: RunningProxy = world.proxy): Promise<void> {
   const info = JSON.parse((await proxy.ask(INFO)).text);
   expect(info.last.seqno).toBe(world.indexer.chain.headSeqno);
@@ -95,7 +98,7 @@ describe('a cached 404 for a block', () => {
   it('that was requested when the head had reached it is served for its lifetime, whatever the head does', async () => {
     world = await World.start({ ...ANY_WORLD, proxy: { env: { PASSTHROUGH: 'on' } } });
     await seeHead();
-    // Before the first block that is kept.
+    // Before the first kept block.
     const target = targetOf('masterchainBlockShards', { seqno: 1 });
     expect((await world.ask(target)).status).toBe(404);
     world.advance(200);
@@ -108,15 +111,15 @@ describe('a cached 404 for a block', () => {
 describe('a cached 404 for a block, of an instance that has not asked the indexer since', () => {
   const env = { CACHE_OPERATIONS: 'all' };
   const page = (seqno: number, limit = 100) => targetOf('masterchainBlockShards', { seqno, limit });
-  /** Redis counts real time: a minute of the test's clock passes in no time. */
+  /** Redis counts real time: a minute of the test's clock passes immediately. */
   const notFound = { lifetime: 600_000, staleWhileRevalidate: 0, staleIfError: 0 };
   const shared = { tiers: 'memory and Redis', proxy: { env, overrides: { lifetimes: { notFound } } } } as const;
 
-  /** Two instances that have seen the head, of which one has the 404 for the next block, which is there by now. */
+  /** Two instances that have seen the head, one of which has the 404 for the next block, which exists by now. */
   async function awaitWith(target: (seqno: number) => string): Promise<[target: string, one: RunningProxy]> {
     world = await World.start({ ...ANY_WORLD, ...shared });
     const other = await world.addProxy(shared.proxy);
-    // Each has asked the indexer for its head.
+    // Each has polled the head of the indexer.
     for (const proxy of [world.proxy, other]) {
       world.advance(20_000);
       expect((await world.ask(INFO, {}, proxy)).cache).toMatchObject({ stored: true });

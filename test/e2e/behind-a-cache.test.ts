@@ -5,7 +5,7 @@ import { childrenOfSettled, parentOfSettled, pendingTrace, someHash, targetOf } 
 import { ANY_WORLD, World, type WorldKind } from './world.ts';
 
 const MINUTE_MS = 60_000;
-/** A header that is left to Node's HTTP server. */
+/** A header for which a request is left to Node's HTTP server. */
 const NODES_LANE = { TE: 'trailers' };
 
 let world: World;
@@ -149,7 +149,7 @@ describe('an answer that a header of the request may have changed', () => {
         for (const method of ['GET', 'HEAD'])
           expect([time, await whose('', header, method)]).toEqual([time, [200, 'private']]);
         expect([time, await whose('', { ...header, 'If-None-Match': '*' })]).toEqual([time, [304, 'private']]);
-        // The header goes before the parameter, and changes what its URL stands for.
+        // The header takes precedence over the parameter, and changes the meaning of its URL.
         expect([time, await whose('&x_no_address_book=true', header)]).toEqual([time, [200, 'private']]);
       }
     }

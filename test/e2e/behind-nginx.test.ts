@@ -57,7 +57,7 @@ describe.runIf(HAS_NGINX)('nginx with a cache in front', () => {
     await using nginx = await startNginx(world.proxy.url);
     const target = newestBlock(world);
     await world.ask(target);
-    // By `max-age` alone it would keep it for a day more.
+    // By `max-age` alone nginx would keep it for another day.
     await world.leap(DAY_MS - 2500);
     const from = async () => (await ask(nginx.url, target, { method })).headers;
     expect(await from()).toMatchObject({ 'x-from': 'MISS', 'cache-control': 'public, max-age=86399' });

@@ -5,11 +5,11 @@ import { type Indexer, startIndexer } from '../../src/tools/simulator/indexer.ts
 import { type RunningProxy, startProxy } from '../support/start-proxy.ts';
 import { purged } from './purge-world.ts';
 
-// Everything runs by real clocks, because the follower does. Nothing here is an assertion about time: what has to happen is
-// polled for, and what must not happen is looked at after what shows that it could have happened.
+// Everything uses real clocks, because the follower does. No assertion depends on time: expected events are polled for,
+// and forbidden ones are checked after an event that shows that they could have happened.
 
 const OPERATIONS = 'transactions,addressInformation,walletInformation';
-/** Enough accounts that following the blocks pays, polled about as often as the lifetime of a live answer ends. */
+/** Enough accounts to make the follower pay, polled about as often as the lifetime of a live answer ends. */
 const ACCOUNTS = 150;
 const POLL_EVERY_MS = 450;
 const PATIENCE = { timeout: 30_000, interval: 50 };
@@ -25,7 +25,7 @@ const accountAt = (place: number) => indexer.chain.idle.all[place] as Account;
 const detailOf = async (target: string) => (await proxy.reply(target)).cache['detail'];
 const untilProven = (target: string) => expect.poll(() => detailOf(target), PATIENCE).toBe('proven');
 const followerIs = (state: string) => proxy.metric('toncache_block_follower_state', { state });
-/** Requests at the indexer, by their targets as clients write them. */
+/** Requests at the indexer, by their targets in the clients' spelling. */
 const sent = new Map<string, number>();
 const sentFor = (target: string) => sent.get(target) ?? 0;
 

@@ -13,7 +13,7 @@ afterEach(() => world[Symbol.asyncDispose]());
 describe('the head of the chain', () => {
   const row = (ageMs: number) => ({ hash: 'x', now: Math.floor((world.now - ageMs) / 1000), mc_block_seqno: 7 });
 
-  /** The children of ever another transaction. */
+  /** The children of a new transaction each time. */
   async function askForChildren(ageMs = HOUR_MS): Promise<Reply> {
     const body = JSON.stringify({ transactions: [row(ageMs)] });
     const operation = 'adjacentTransactions';
@@ -115,7 +115,7 @@ describe('the head of the chain', () => {
     const last = { workchain: -1, seqno: 1, gen_utime: String(Math.floor((world.now - behindMs) / 1000)) };
     const head: Fault = { kind: 'answer', status: 200, body: JSON.stringify({ last }) };
     world.indexer.faults.inject(head, { operation: 'masterchainInfo' });
-    // What this chain has just committed is hours old by the clock.
+    // By the clock, data that this chain has just committed is hours old.
     for (let time = 0; time < 3; time++) {
       expect((await askForChildren(behindMs)).cache).toMatchObject({ hit: true, ttl: 1 });
       world.advance(10_000);

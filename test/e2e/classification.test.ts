@@ -6,7 +6,7 @@ import { ANY_WORLD, World } from './world.ts';
 const BLOCK_SET = 4711;
 const NOW = 1_700_000_000;
 
-/** The remaining lifetime of an answer that has just come, in whole seconds; `live` is less than one. */
+/** The remaining lifetime of a new answer, in whole seconds; `live` is less than one. */
 const SECONDS = {
   final: 86_400,
   'final page': 600,
@@ -69,7 +69,7 @@ const BLOCK_SETS: readonly Case[] = [
 const HASH = someHash();
 const out = { direction: 'out' };
 
-/** What keeps a transaction from being final, one thing at a time. */
+/** The facts that keep a transaction from being final, one at a time. */
 const NOT_SURE: readonly (readonly [string, object])[] = [
   ['emulated', { ...sure, emulated: true }],
   ['emulated, in some other words', { ...sure, emulated: 'false' }],
@@ -100,7 +100,7 @@ const ADJACENT: readonly Case[] = [
   ...[out, {}].flatMap((query) =>
     NOT_SURE.map(([name, row]): Case => [`one that is ${name}`, query, { transactions: [sure, row] }, 'live']),
   ),
-  // A single row beside a transaction may be its parent, whose age says nothing of children.
+  // A single row next to a transaction may be its parent, whose age says nothing about children.
   ['one child, of the first of its trace', {}, { transactions: [{ ...sure, trace_id: HASH }] }, 'growing'],
   ['one row of another trace', {}, { transactions: [{ ...sure, trace_id: 'another' }] }, 'growing, of no age'],
   ['one row whose trace is not known yet', {}, { transactions: [{ ...sure, trace_id: null }] }, 'growing, of no age'],
@@ -134,7 +134,8 @@ describe('an answer is classified by its content', () => {
   afterEach(() => world.leap(100 * 3_600_000));
 
   async function isClassified(target: string, body: object, as: keyof typeof SECONDS) {
-    // Growing answers live by it, and an empty block list that was asked for before it is known is asked for again.
+    // The lifetime of growing answers depends on it, and an empty block list requested before it is known is requested
+    // again.
     await world.proxy.learnHead(childrenOfSettled(world));
     world.indexer.faults.inject({ kind: 'answer', status: 200, body: JSON.stringify(body) }, { times: 1 });
     const { status, headers } = await world.ask(target);

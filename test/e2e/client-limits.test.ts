@@ -5,14 +5,14 @@ import { newestBlock, pendingTrace, unknownTransaction } from './questions.ts';
 import { INFO } from './raw-requests.ts';
 import { ANY_WORLD, World, type WorldProxyOptions } from './world.ts';
 
-/** A proxy with limits, whose clients are told by `X-Forwarded-For` and whose time stands still. */
+/** A proxy with limits, whose clients are identified by `X-Forwarded-For` and whose time stands still. */
 function limited(clients: object): WorldProxyOptions {
   return { stopsTime: true, env: { TRUSTED_PROXIES: '127.0.0.1' }, overrides: { clients } };
 }
 
 const start = (clients: object) => World.start({ ...ANY_WORLD, proxy: limited(clients) });
 
-/** Asks one after the other as a client; in Node's lane if the request says more than the fast lane reads. */
+/** Sends requests one after the other as a client; in Node's lane if the request has more than the fast lane reads. */
 async function askAll(world: World, client: string, targets: readonly string[], headers = {}): Promise<Reply[]> {
   const replies: Reply[] = [];
   for (const target of targets) {

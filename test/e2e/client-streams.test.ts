@@ -12,7 +12,7 @@ import { ANY_WORLD, World, type WorldProxyOptions } from './world.ts';
 
 const PATIENCE = { timeout: 20_000, interval: 2 };
 
-/** A world with a quiet chain, whose proxy passes the rest of the API on. */
+/** A world with a quiet chain, whose proxy passes the rest of the API through. */
 function startWorld({ env, ...options }: WorldProxyOptions = {}): Promise<World> {
   const proxy = { ...options, env: { PASSTHROUGH: 'on', UPSTREAM_TIMEOUT: '60s', ...env } };
   return World.start({ ...ANY_WORLD, chain: { messagesPerBlock: 0, delayedShare: 0 }, proxy });
@@ -201,7 +201,7 @@ describe('a client of the Streaming API', () => {
 });
 
 describe('the server of the stream', () => {
-  /** One that answers with its own path, over TLS, and accepts WebSockets there. */
+  /** A server that answers with its own path, over TLS, and accepts WebSockets there. */
   async function startServer() {
     const certificate = selfSignedCertificate('stream.test', '127.0.0.1');
     const server = createSecureServer(certificate, ({ url }, response) => response.end(url));
@@ -250,7 +250,7 @@ describe('the key of a stream', () => {
   const OURS = { UPSTREAM_API_KEY: 'ours', STREAM_API_KEY: 'ours-of-stream', PASSTHROUGH_SHARED_KEY: 'on' };
   const withStream = (world: World) => ({ STREAM_URL: world.indexer.streamUrl });
 
-  /** The keys with which the server was asked, as headers and in targets. */
+  /** The keys in requests to the server, as headers and in targets. */
   async function keysOf(world: World, proxy: RunningProxy, headers: Record<string, string>, query = '') {
     const before = world.indexer.streaming.requests.length;
     using _socket = await WebSocketClient.open(proxy.url, headers, `${WS}${query}`).catch(() => undefined);
@@ -282,7 +282,7 @@ describe('the key of a stream', () => {
       [undefined, `${WS}?Api-Key=mine&x=1`],
       [undefined, `${SSE}?Api-Key=mine&x=1`],
     ]);
-    // A blank key is none.
+    // A blank key does not count.
     const rest = key === undefined ? '?api_key=&x=1' : '?x=1';
     expect(await keysOf(world, proxy, {}, '?api_key=&x=1')).toEqual([
       [key, WS + rest],

@@ -42,7 +42,7 @@ describe('toncache explain', () => {
 });
 
 describe('npm run simulator', () => {
-  /** What the simulated indexer answers at this host, and what the command said. */
+  /** The answer of the simulated indexer at this host, and the output of the command. */
   async function simulated(args: readonly string[], host: string): Promise<[status: number | string, said: string]> {
     const stopping = new AbortController();
     const { promise: listening, resolve } = Promise.withResolvers<string>();
@@ -104,7 +104,7 @@ describe('toncache purge', () => {
       code: 0,
       stdout: expect.stringMatching(/^purged everything in 2 instances: what /),
     });
-    // Who only asks is no instance.
+    // A command is not an instance.
     await toncache(['check-config', '--connect'], { env: { UPSTREAM_URL: world.indexer.url, REDIS_URL: redis.url } });
     const { stdout } = await toncache(['purge', '--seqno', '7', '--json', '--admin', other.adminUrl]);
     expect(JSON.parse(stdout)).toMatchObject({ purged: { seqno: 7 }, instances: 2 });
@@ -171,7 +171,7 @@ describe('toncache top', () => {
     const stoppedAt = performance.now();
     stopping.abort();
     expect(await ended).toMatchObject({ code: 0, stdout: '', stderr: '' });
-    // Ten times what a busy machine needs, and half of the time after which it gives up by itself.
+    // Ten times the need of a busy machine, and half of the time after which it gives up by itself.
     expect(performance.now() - stoppedAt).toBeLessThan(5000);
     silent.closeAllConnections();
     silent.close();

@@ -8,23 +8,23 @@ import { commandsOf, PAGES, readPage } from '../support/documented-commands.ts';
 import { type Answered, ask } from '../support/http-client.ts';
 import { ANY_WORLD, World } from './world.ts';
 
-/** Commands of npm that are no script of the project. */
+/** Commands of npm that are not scripts of the project. */
 const OF_NPM = ['ci', 'install', 'pack', 'publish', 'version'];
 
 const documented = [...new Set(PAGES.flatMap((page) => commandsOf(readPage(page))))];
 
-/** The arguments as the shell hands them to curl, which not every machine has. */
+/** The arguments as the shell passes them to curl, which not every machine has. */
 function curlArguments(command: string): string[] {
   const shell = `curl() { printf '%s\\n' "$@"; }\n${command}`;
   return execFileSync('/bin/sh', ['-c', shell], { encoding: 'utf8' }).trimEnd().split('\n');
 }
 
-/** The path that a documented command of curl asks for. */
+/** The path in a documented command of curl. */
 function curlTarget(command: string): string {
   return new URL(/http:\S+/.exec(command)?.[0] ?? '').pathname;
 }
 
-/** Sends what a documented curl command sends, to this port instead of the one that it names. */
+/** Sends the request of a documented curl command, to this port instead of its own. */
 function curl(command: string, origin: string): Promise<Answered> {
   const rest = curlArguments(command);
   let [method, target, body]: [string, string, string | undefined] = ['GET', '', undefined];
@@ -92,7 +92,7 @@ describe('the documented commands', () => {
   });
 });
 
-/** Commands of docs/how-to/ that are run elsewhere: by which test. */
+/** Commands of docs/how-to/ that other tests run, with the name of the test. */
 const RUN_ELSEWHERE: Readonly<Record<string, string>> = {
   "redis-cli ACL SETUSER toncache '>new-password'": 'test/e2e/rotate-keys.test.ts',
   "redis-cli ACL SETUSER toncache '<old-password'": 'test/e2e/rotate-keys.test.ts',
@@ -105,7 +105,7 @@ const RUN_ELSEWHERE: Readonly<Record<string, string>> = {
     'test/e2e/reuse-port.slow.test.ts',
 };
 
-/** Those that no test runs, and why. */
+/** Commands that no test runs, with the reason. */
 const NOT_RUN: Readonly<Record<string, string>> = {
   'npm run bench:peers': 'takes fifteen minutes',
   'npm run verify -- https://indexer.example/api/v3': 'needs an indexer; test/integration/verify.test.ts runs it',

@@ -53,7 +53,7 @@ describe('with Redis', () => {
   });
 });
 
-/** Replaces the encoded body of the one entry of a network in Redis by rubbish, under a checksum that is right. */
+/** Replaces the encoded body of the one entry of a network in Redis by rubbish, under a correct checksum. */
 async function replaceBody(network: string): Promise<void> {
   const redis = new Redis(inject('redisUrl'));
   const keys = await redis.keys(`toncache:${SCHEMA_VERSION}:${network}:*`);

@@ -11,7 +11,7 @@ let world: World;
 afterEach(() => world[Symbol.asyncDispose]());
 const encoded = (proxy = world.proxy) => proxy.metric('toncache_bodies_compressed_total');
 
-/** Asks until the answer comes in an encoding: it is made in the background. */
+/** Sends requests until the answer comes in an encoding, which is made in the background. */
 async function untilEncoded(target: string, acceptEncoding: string, proxy = world.proxy): Promise<Reply> {
   return vi.waitFor(
     async () => {
@@ -23,7 +23,7 @@ async function untilEncoded(target: string, acceptEncoding: string, proxy = worl
   );
 }
 
-/** Asks on one connection that is kept, as the fast lane answers. */
+/** Sends requests on one connection that is kept, as for the fast lane. */
 async function askOneByOne(proxy: RunningProxy, target: string, acceptEncodings: readonly string[]) {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   const replies: { headers: IncomingMessage['headers']; bytes: Buffer }[] = [];

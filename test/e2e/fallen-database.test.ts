@@ -6,7 +6,7 @@ const BLOCK_MS = 400;
 const LOST_BLOCKS = 500;
 const INFO = '/api/v3/masterchainInfo';
 
-/** The indexer has lost its newest 500 blocks, and makes up for it in 100 s. */
+/** The indexer has lost its newest 500 blocks, and catches up in 100 s. */
 let world: World;
 let newest: number;
 

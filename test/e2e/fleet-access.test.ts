@@ -24,7 +24,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true }));
 
-/** What the servers refused, in their own words: the reason, and which command or key. */
+/** The refusals of the servers, in their own words: the reason, and the command or key. */
 async function refusals(servers: readonly RedisServer[]): Promise<string[]> {
   const perServer = servers.map(async ({ port }) => {
     const admin = adminOf(port, certificate);
@@ -35,7 +35,7 @@ async function refusals(servers: readonly RedisServer[]): Promise<string[]> {
   return (await Promise.all(perServer)).flat();
 }
 
-/** Three instances, all that they share, and nothing to complain about. */
+/** Three instances, everything that they share, and no complaints. */
 async function works(redisUrl: string): Promise<void> {
   await using fleet = await Fleet.start(() => after(150, children('a')), {
     redisUrl,

@@ -9,13 +9,13 @@ const KEYS = 60;
 describe('three instances on a Cluster of three masters', () => {
   let cluster: RedisCluster;
 
-  // In a test, which can be skipped where Redis comes as containers.
+  // In a test, which can be skipped if Redis runs in containers.
   beforeEach(async () => {
     cluster ??= await startRedisCluster();
   });
   afterAll(() => cluster?.[Symbol.asyncDispose]());
 
-  /** How many entries of this fleet each master holds. */
+  /** The number of this fleet's entries on each master. */
   async function entriesOfMasters(network: string): Promise<number[]> {
     return Promise.all(
       cluster.masters.map(async ({ port }) => {

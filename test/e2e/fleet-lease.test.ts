@@ -87,7 +87,8 @@ describe('a refusal by the holder of a lease itself', () => {
     await fleet.add();
     await fleet.add();
     await using acquired = await watchLeases(fleet.network);
-    // The indexer asks the holder for a pause, by a second 429, while the next call waits for its turn, without a lease.
+    // The indexer demands a pause from the holder, by a second 429, while the next call waits for its reservation,
+    // without a lease.
     const pausing = [limited.ask(someMessage()), limited.ask(someMessage())];
     await fleet.untilAsked(2);
     const target = someChildren();
@@ -174,7 +175,7 @@ describe('a load that other instances wait for', () => {
     expect((await free.ask(target)).headers['cache-status']).toMatch(/fwd=miss; fwd-status=200; stored$/);
     gated.give(pendingTrace('a'));
     await first;
-    // Acquiring the lease finds what was stored meanwhile.
+    // Acquiring the lease finds the entry that was stored in the meantime.
     expect((await queued).headers['cache-status']).toMatch(/hit;.*detail=redis$/);
     expect(fleet.asked).toBe(2);
   });
@@ -183,7 +184,10 @@ describe('a load that other instances wait for', () => {
 describe('live answers', () => {
   const LIFETIMES = 4;
 
-  /** How often the indexer is asked while each of so many instances is asked for one pending trace all the time. */
+  /**
+   * The number of requests to the indexer while each of this many instances gets continuous requests for one pending
+   * trace.
+   */
   async function polled(instances: number): Promise<{ asked: number; ms: number }> {
     await using fleet = await Fleet.start(() => pendingTrace('a'), { instances });
     const target = someMessage();
@@ -203,7 +207,7 @@ describe('live answers', () => {
   it('of three instances cause no more requests than of one instance', async () => {
     const alone = await polled(1);
     const together = await polled(3);
-    // One a lifetime, however many ask; the last one may just have begun.
+    // One a lifetime, for any number of clients; the last one may just have begun.
     const lifetimes = (ms: number) => Math.floor(ms / 400) + 1;
     expect(alone.asked).toBeLessThanOrEqual(lifetimes(alone.ms));
     expect(alone.asked).toBeGreaterThan(1);

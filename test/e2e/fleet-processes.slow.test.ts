@@ -9,13 +9,13 @@ import { ProxyProcess } from '../support/proxy-process.ts';
 import { startScriptedUpstream } from '../support/scripted-upstream.ts';
 import { someNetwork } from '../support/some-network.ts';
 
-/** A machine that is busy with other things must not look like a Redis that fails, or like a load that is too old. */
+/** A busy machine must not look like a failed Redis, or like a load that is too old. */
 const PATIENT = {
   redis: { budget: '10s', commandTimeout: '10s' },
   coalescing: { collapseWindow: '10s' },
 };
 
-/** Three times as long as the lease of a killed instance lasts. */
+/** Three times the lease of a killed instance. */
 const TAKEN_OVER_GUARD_MS = 30_000;
 
 const SOON = { timeout: 60_000, interval: 5 };
@@ -27,7 +27,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(dir, { recursive: true }));
 
-/** The block that the indexer names as its newest, which each process asks for in its head check. */
+/** The newest block of the indexer, which each process requests in its head check. */
 const NEWEST: JsonAnswer = { status: 200, body: { blocks: [{ workchain: -1, seqno: 7 }] } };
 
 const asksForChildren = (text: string) => text.includes('/adjacentTransactions?');
@@ -53,7 +53,7 @@ async function startFleet() {
   return {
     processes,
     gated,
-    /** How often the indexer was asked for a client. */
+    /** The number of clients' requests at the indexer. */
     asked: () => upstream.heads.filter(asksForChildren).length,
     [Symbol.asyncDispose]: () => started.disposeAsync(),
   };

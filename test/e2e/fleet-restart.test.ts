@@ -16,7 +16,7 @@ afterEach(async () => {
   await fleet[Symbol.asyncDispose]();
 });
 
-/** Lets the first instance store so many entries in Redis. */
+/** Lets the first instance store this many entries in Redis. */
 async function fill(count: number): Promise<string[]> {
   const targets = Array.from({ length: count }, someChildren);
   for (let from = 0; from < count; from += 50) {
@@ -35,7 +35,7 @@ describe.each([SCHEMA_VERSION - 1, SCHEMA_VERSION + 1])('next to instances of sc
     const [target = ''] = await fill(1);
     expect(await keysOf(version)).toEqual([]);
     const [ours = ''] = await keysOf(SCHEMA_VERSION);
-    // What the other version would have stored: it is there alone, under its own key.
+    // The entry of the other version: only this one is there, under its own key.
     await redis.rename(ours, ofVersion(ours));
     const theirs = await redis.getBuffer(ofVersion(ours));
     const beside = await fleet.add();

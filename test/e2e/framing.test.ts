@@ -18,7 +18,7 @@ afterAll(async () => {
   await indexer.close();
 });
 
-/** What comes back until the connection ends, one answer a status line, with the statuses of all of them. */
+/** The data until the connection ends, one answer a status line, with the statuses of all of them. */
 async function statuses(bytes: string): Promise<number[]> {
   return [...(await proxy.exchange(bytes)).matchAll(/^HTTP\/1\.1 (\d{3}) /gm)].map(([, status]) => Number(status));
 }

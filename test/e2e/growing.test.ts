@@ -11,7 +11,7 @@ let world: World;
 
 afterEach(() => world[Symbol.asyncDispose]());
 
-/** By the table of lifetimes, without jitter: how long an answer with children that are `ageMs` old is fresh. */
+/** The lifetime by the table, without jitter, of an answer with children that are `ageMs` old. */
 function lifetimeAt(ageMs: number): number {
   return Math.min(Math.max(Math.floor(ageMs / 10), SHORTEST_MS), LONGEST_MS);
 }

@@ -20,7 +20,7 @@ const start = async (proxy: WorldProxyOptions = {}) => {
   world = await World.start({ ...ANY_WORLD, proxy });
 };
 
-/** Each second of the world one request, for so long; a poll that it begins has ended before the next one. */
+/** One request in each second of the world, for this long; a poll that it begins has ended before the next one. */
 async function askEachSecond(seconds: number, target: () => string): Promise<void> {
   for (let second = 0; second < seconds; second++) {
     world.advance(1000);
@@ -123,12 +123,12 @@ it('all instances on one Redis together take a tenth of UPSTREAM_RPS for head po
   const proxy = { env, overrides: { admission: { patience: 30_000 } } };
   world = await World.start({ ...ANY_WORLD, tiers: 'memory and Redis', proxy });
   await world.addProxy();
-  // The answer to a purge says how many instances there are, and so this one knows it.
+  // The answer to a purge contains the number of instances, so this one knows it.
   expect(await purged(world.proxy, { seqno: 1 })).toMatchObject({ instances: 2 });
   const before = world.headsAsked;
   for (let polls = 0; polls < 2; polls++) {
     world.advance(19_000);
-    // A poll that the first one begins takes its turn before the second one.
+    // A poll that the first one begins takes its reservation before the second one.
     for (let time = 0; time < 2; time++) expect((await world.ask(unknownTransaction())).status).toBe(404);
     expect(world.headsAsked - before).toBe(polls);
     world.advance(1000);

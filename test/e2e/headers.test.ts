@@ -15,7 +15,7 @@ import { WORLDS, World } from './world.ts';
 
 const HOUR_MS = 3_600_000;
 
-/** All that an answer of the proxy may have: whatever else the indexer sends stays behind. */
+/** All headers of an answer of the proxy: no other header of the indexer is sent. */
 const KNOWN_HEADERS = [
   'access-control-allow-origin',
   'access-control-expose-headers',
@@ -86,7 +86,7 @@ describe.each(WORLDS)('headers in front of indexer $dialect, $tiers', (kind) => 
       for (const time of ['miss', 'hit']) {
         const { headers, bytes } = await world.ask(target);
         const vary = headers.vary?.split(',').map((name) => name.trim().toLowerCase()) ?? [];
-        // What is shorter is never encoded.
+        // Shorter bodies are never encoded.
         const all = bytes.length >= 1024 ? ['accept-encoding', ...expected] : expected;
         expect([target, time, vary.sort()]).toEqual([target, time, all]);
       }
@@ -135,7 +135,7 @@ describe.each(WORLDS)('headers in front of indexer $dialect, $tiers', (kind) => 
       expect(Object.keys(reply.headers).filter((name) => !KNOWN_HEADERS.includes(name))).toEqual([]);
       expect(reply.headers).toMatchObject({
         'content-type': 'application/json; charset=utf-8',
-        // Age is added to: it says how long another cache had the answer.
+        // Age is added: it is the time in another cache.
         'cache-control': 'public, max-age=12346',
         'access-control-allow-origin': '*',
         age: '12345',

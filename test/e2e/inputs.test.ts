@@ -7,7 +7,7 @@ import { inputTable, type Row } from './inputs/table.ts';
 import { KNOWN_DIFFERENCES, REFUSED_IN_OWN_WORDS } from './known-differences.ts';
 import { World } from './world.ts';
 
-/** What is compared of an answer; all other headers are set by toncache. */
+/** The compared part of an answer; toncache sets all other headers. */
 interface Compared {
   readonly status: number;
   readonly type: string | undefined;

@@ -16,7 +16,7 @@ const PAGE = '/api/v3/jetton/masters?limit=10';
 const RUN = '/api/v3/runGetMethod';
 const JSON_TYPE = { 'Content-Type': 'application/json' };
 
-/** What came to the indexer of the test, but for the proxy's own questions for the head. */
+/** The requests that arrived at the test's indexer, except the proxy's head polls. */
 interface Arrived {
   readonly method: string;
   readonly target: string;
@@ -26,7 +26,7 @@ interface Arrived {
 
 type Answer = (arrived: Arrived, response: ServerResponse) => void;
 
-/** Answers in JSON with how many requests came before. */
+/** Answers in JSON with the number of earlier requests. */
 const counting: Answer = (_, response) => {
   response.writeHead(200, JSON_TYPE).end(JSON.stringify({ count: arrived.length }));
 };
@@ -88,7 +88,7 @@ const post = (body: string, headers = {}) => ({ method: 'POST', body, headers: {
 const many = (count: number) => Array.from({ length: count }, (_, n) => n);
 const countOf = (result: string) => world.proxy.metric('toncache_passthrough_collapsible_requests_total', { result });
 
-/** Sends as many equal requests while the first one is under way, and gives all answers. */
+/** Sends this many equal requests while the first one is under way, and returns all answers. */
 async function herd(count: number, target = PAGE, asking: Parameters<World['proxy']['sendIn']>[1] = {}) {
   const open = gate();
   const before = arrived.length;
@@ -124,7 +124,7 @@ describe('equal requests for the rest of the API', () => {
     expect(new Set(answers.map((each) => each.status))).toEqual(new Set([status]));
     expect(answers.at(-1)).toMatchObject({ text: '{"error":"x"}' });
     expect(arrived).toHaveLength(1);
-    // A 429 pauses this path alone.
+    // A 429 pauses only this path.
     expect(await world.ask(PAGE)).toMatchObject({ status: status === 429 ? 503 : status });
     answer = counting;
     expect(await world.ask('/api/v3/nft/items')).toMatchObject({ status: 200 });

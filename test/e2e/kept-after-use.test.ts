@@ -11,7 +11,7 @@ const LONGEST_SINCE_GIVEN_MS = 60_000;
 let fleet: Fleet | undefined;
 let answer: JsonAnswer;
 let now: number;
-/** Others than those of the fleet itself. */
+/** Different from those of the fleet itself. */
 let targets = 0x1000;
 
 const someHash = () => (++targets).toString(16).padStart(64, '0').toUpperCase();
@@ -26,13 +26,13 @@ const shard = (seqno: number) => ({
 });
 const listing = (name: string, ...rows: object[]): JsonAnswer => ({ status: 200, body: { [name]: rows } });
 const rows = (...list: object[]) => listing('transactions', ...list);
-/** A trace of which a transaction is missing. */
+/** A trace with a missing transaction. */
 const traceOf = (...list: { readonly hash: string }[]) => {
   const transactions = Object.fromEntries(list.map((row) => [row.hash, row]));
   return listing('traces', { trace_id: 'x', trace_info: { transactions: 9 }, transactions_order: [], transactions });
 };
 
-/** A question, what is kept of it, a less complete answer, and how long the kept one is of use. */
+/** A question, its kept answer, a less complete answer, and the time for which the kept one is of use. */
 const LIVE: [string, () => string, JsonAnswer, JsonAnswer, number][] = [
   [
     'a 404 after a final child',
@@ -306,7 +306,7 @@ describe('of two answers with the same rows, that with the state of an account',
 const inBase64 = (hash: string) => Buffer.from(hash, 'hex').toString('base64');
 
 describe('where another indexer can be asked, a less complete answer', () => {
-  /** Two indexers with equal heads; the n-th request that is no question for the head gets the n-th answer, of whichever. */
+  /** Two indexers with equal heads; the n-th request other than a head poll gets the n-th answer, at either of them. */
   async function twoIndexers(...answers: JsonAnswer[]) {
     now = Date.now();
     const asked: string[] = [];

@@ -1,7 +1,7 @@
-/** Rows of the table of inputs to which toncache has another answer than the indexer, and why. */
+/** Rows of the table of inputs for which toncache's answer differs from the indexer's, with the reason. */
 export interface KnownDifference {
   readonly reason: string;
-  /** Before one version only. Default: before both. */
+  /** In front of one version only. Default: both. */
   readonly version?: '1.2' | '1.3';
   /** The rows by their names: each of them differs. */
   readonly rows: RegExp;
@@ -9,12 +9,12 @@ export interface KnownDifference {
   readonly status: number;
 }
 
-/** Not listed row by row: where the indexer refuses an input with 422, toncache does so in its own words. */
+/** Not listed row by row: if the indexer refuses an input with 422, toncache does so in its own words. */
 export const REFUSED_IN_OWN_WORDS = 422;
 
 /**
- * All other differences. The list is exact: a row that differs must be in it, and a row that is in it must differ, so
- * that nothing stays listed that has been mended.
+ * All other differences. The list is exact: a row that differs must be in it, and a row in it must differ, so that no
+ * fixed difference stays listed.
  */
 export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
   // Answered here, and not by the indexer.
@@ -176,7 +176,7 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
     status: 422,
   },
 
-  // Refused here because a scalar is given twice with different meanings: which of them counts depends on the version.
+  // Refused here because a scalar is given twice with different meanings: the one that counts depends on the version.
   {
     reason: 'seqno twice: the first counts in 1.2, the last in 1.3',
     rows: /^masterchainBlockShards\?seqno=([^&]*)&seqno=(?!\1$)/,

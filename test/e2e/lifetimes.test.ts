@@ -43,7 +43,7 @@ const FINAL = { lifetime: 24 * HOUR, whileRevalidating: 10 * MINUTE, ifError: 24
 const FINAL_PAGE = { lifetime: 10 * MINUTE, whileRevalidating: 10 * MINUTE, ifError: HOUR };
 
 const ROWS: readonly Row[] = [
-  // Not the newest one, which toncache asks for by itself, after it has polled the head.
+  // Not the newest one, which toncache requests by itself after a head poll.
   { name: 'a masterchain block', target: page({}), ...FINAL, only: hasBlocks },
   {
     name: 'a masterchain block with room in its page',

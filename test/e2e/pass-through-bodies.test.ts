@@ -96,7 +96,7 @@ describe('bodies of clients', () => {
   const unfinished = (bytes: number, headers = `Content-Length: ${bytes}`) =>
     `POST ${MESSAGE} HTTP/1.1\r\nHost: x\r\n${headers}\r\n\r\n`;
 
-  /** Two bodies of 1 MiB, of each of which all has come but a byte. */
+  /** Two bodies of 1 MiB, each without its last byte. */
   const stall = async (world: World) => {
     const most = 'x'.repeat(MIB - 1);
     const stalled = [

@@ -6,7 +6,7 @@ import { INFO, MESSAGE } from './raw-requests.ts';
 describe('an indexer that fails passed-through requests', () => {
   it.each(['GET', 'POST'])('gets exactly one request: %s and a reset', async (method) => {
     await using world = await startPassThrough();
-    // A connection that is kept is where clients are tempted to try again.
+    // On a kept connection, clients are tempted to retry.
     await world.ask(INFO);
     const fault = world.indexer.faults.inject({ kind: 'reset' });
     const { status, cache, text } = await world.ask(MESSAGE, {

@@ -9,7 +9,7 @@ import { head, INFO, MESSAGE, MIB } from './raw-requests.ts';
 
 describe('the slots of pass-through', () => {
   const LARGE = 16 * MIB;
-  /** Clients wait as long as they like, and the slot of a request that was given up stays taken. */
+  /** Clients wait without a limit, and the slot of an abandoned request stays taken. */
   const admission = { patience: 60_000 };
   const most = (maxConcurrency: number) => ({ admission, passThrough: { maxConcurrency } });
 

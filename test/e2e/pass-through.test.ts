@@ -178,7 +178,7 @@ describe('a request that is passed through', () => {
   });
 });
 
-/** What clients with one base URL ask: walletkit, the SDKs of API v2. */
+/** Requests of clients with one base URL: walletkit, the SDKs of API v2. */
 const ELSEWHERE = [
   ['POST', '/api/emulate/v1/emulateTrace'],
   ['POST', '/api/v2/jsonRPC'],
@@ -211,7 +211,7 @@ describe('a path of the API that no prefix is for', () => {
     });
     expect(await world.ask(INFO)).toMatchObject({ status: 501 });
     expect(arrivedAt(world)).toEqual([]);
-    // A request for an operation in use that has no cached form is passed through, as its text says.
+    // A request for an operation in use without a cached form is passed through, as its text states.
     expect((await world.ask('/api/v3/blocks?workchain=0&limit=1')).cache).toMatchObject({ fwd: 'bypass' });
   });
 });

@@ -119,7 +119,7 @@ describe('the public port', () => {
       (path) => [path, 404, /nothing is served/] as const,
     ),
     ...['/metrics', '/healthz/', '/readyz/x', '/HEALTHZ', '*'].map((path) => [path, 404, /nothing is served/] as const),
-    // A 404 within the API would say that there is nothing.
+    // A 404 within the API would mean that nothing is there.
     ...['/api/v3', '/api/v3/', '/api/v3/masterchainInfo', '/api/v3/pendingTraces/x', '/api/v2/pendingTraces'].map(
       (path) => [path, 501, /pendingTraces.*PASSTHROUGH=on.*passThrough\.prefixes/] as const,
     ),

@@ -3,7 +3,7 @@ import { nothingPending } from './questions.ts';
 import { head, statuses } from './raw-requests.ts';
 import { ANY_WORLD, World } from './world.ts';
 
-/** As load balancers ask: GKE and ALB by GET, HAProxy by OPTIONS in HTTP/1.0 without Host, others by HEAD. */
+/** The checks of load balancers: GKE and ALB use GET, HAProxy OPTIONS in HTTP/1.0 without Host, others HEAD. */
 const CHECKS = ['/healthz', '/readyz', '/readyz?x=1'].flatMap((target) =>
   ['GET', 'HEAD', 'OPTIONS'].flatMap((method) => [
     `${method} ${target} HTTP/1.0\r\n\r\n`,

@@ -22,7 +22,7 @@ describe('a Redis that was restored', () => {
       const copy = await world.copyOfRedis();
       await purged(one, body);
       await world.restoreRedis(copy);
-      // A purge has a second to become known to all instances; a new one must know it once it answers from Redis.
+      // All instances know a purge after a second; a new one must know it once it answers from Redis.
       await expect.poll(() => one.log.filter(({ msg }) => msg === 'connected to Redis').length).toBe(2);
       const newcomer = await world.addProxy();
       for (const proxy of [newcomer, one]) {
@@ -78,7 +78,7 @@ describe('while Redis is away', () => {
     const [key = ''] = await client.keys(`toncache:${SCHEMA_VERSION}:*`);
     const bytes = await client.getBuffer(key);
     await purged(one, { seqno: world.seqno });
-    // What an instance that knows nothing of it writes.
+    // The write of an instance that does not know about it.
     await client.set(key, bytes ?? '');
     client.disconnect();
     expect((await one.reply(target)).cache).toMatchObject({ fwd: 'miss', stored: true });

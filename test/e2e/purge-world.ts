@@ -8,7 +8,7 @@ import { type RedisServer, startRedis } from '../support/redis-server.ts';
 import { type RunningProxy, startProxy } from '../support/start-proxy.ts';
 import { targetOf } from './questions.ts';
 
-/** Everything lives long enough to be seen to end. */
+/** Everything lives long enough for its end to be visible. */
 const LASTING = { lifetime: 60_000, staleWhileRevalidate: 60_000, staleIfError: 60_000 };
 
 export function purge(proxy: RunningProxy, body: object): Promise<Answered> {
@@ -25,16 +25,16 @@ export async function purged(proxy: RunningProxy, body: object): Promise<{ purge
   return JSON.parse(text);
 }
 
-/** Until an instance has followed so many purges. */
+/** Until an instance has followed this many purges. */
 export async function untilFollowed(proxy: RunningProxy, purges = 1): Promise<void> {
   await expect.poll(() => proxy.metric('toncache_purges_received_total')).toBeGreaterThanOrEqual(purges);
 }
 
-/** A Redis, an indexer and proxies before it, all on the real clock. */
+/** A Redis, an indexer and proxies in front of it, all on the real clock. */
 export class PurgeWorld implements AsyncDisposable {
   readonly redis: RedisServer;
   readonly indexer: Indexer;
-  /** A masterchain block that is final. */
+  /** A final masterchain block. */
   readonly seqno: number;
   readonly #proxies: RunningProxy[] = [];
 
@@ -46,12 +46,12 @@ export class PurgeWorld implements AsyncDisposable {
 
   static async start(): Promise<PurgeWorld> {
     const redis = await startRedis();
-    // On the real clock, as Redis is: a history of a minute.
+    // On the real clock, like Redis: a history of a minute.
     const chain = new Chain({ startAt: Date.now() - 60_000 });
     return new PurgeWorld(redis, await startIndexer({ dialect: '1.3', chain, now: Date.now }));
   }
 
-  /** How often proxies have asked the indexer for clients: head polls come by the clock. */
+  /** The number of clients' requests of proxies at the indexer: head polls depend on the clock. */
   get asked(): number {
     return this.indexer.requests.total - this.indexer.requests.count('masterchainInfo');
   }
@@ -72,7 +72,7 @@ export class PurgeWorld implements AsyncDisposable {
     return proxy;
   }
 
-  /** All that Redis holds now, for {@link restoreRedis}. */
+  /** The present contents of Redis, for {@link restoreRedis}. */
   async copyOfRedis(): Promise<Map<string, Buffer>> {
     using client = this.#client();
     const keys = await client.redis.keys('*');
@@ -84,7 +84,7 @@ export class PurgeWorld implements AsyncDisposable {
     return copy;
   }
 
-  /** At once: Redis holds what is in the copy and nothing else, and all its connections break. */
+  /** In one step: Redis contains exactly the copy, and all its connections break. */
   async restoreRedis(copy: ReadonlyMap<string, Buffer>): Promise<void> {
     using client = this.#client();
     const restore = client.redis.multi().flushall();
@@ -97,7 +97,7 @@ export class PurgeWorld implements AsyncDisposable {
     return { redis, [Symbol.dispose]: () => redis.disconnect() };
   }
 
-  /** A target for that block. */
+  /** A target for this block. */
   blockSet(more: Readonly<Record<string, string>> = {}): string {
     return targetOf('masterchainBlockShards', { seqno: this.seqno, ...more });
   }

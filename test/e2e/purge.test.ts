@@ -21,7 +21,7 @@ describe('a purge over two instances', () => {
     other = await world.addProxy();
   });
 
-  /** Asks one instance, then has the other take it from Redis. */
+  /** Sends a request to one instance, then lets the other one take the answer from Redis. */
   async function known(target: string, asking: Asking = {}): Promise<void> {
     expect((await one.reply(target, asking)).cache).toMatchObject({ stored: true });
     await one.untilRedisHasAll();
@@ -40,7 +40,7 @@ describe('a purge over two instances', () => {
     for (const target of targets) {
       expect((await one.reply(target)).cache).toMatchObject({ fwd: 'miss', stored: true });
       await one.untilRedisHasAll();
-      // What it finds now was asked for after the purge.
+      // The entry that it finds now was requested after the purge.
       expect((await other.reply(target)).cache).toMatchObject({ hit: true, detail: 'redis' });
     }
     for (const proxy of [one, other]) expect((await proxy.reply(foreign)).cache).toMatchObject({ hit: true });

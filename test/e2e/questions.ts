@@ -4,7 +4,7 @@ import type { World } from './world.ts';
 
 type Values = Readonly<Record<string, string | number | readonly string[]>>;
 
-/** Path and query as a careful client writes them. */
+/** Path and query in the spelling of a careful client. */
 export function targetOf(operation: string, values: Values = {}): string {
   const pairs = Object.entries(values).flatMap(([name, given]) =>
     [given].flat().map((value) => `${name}=${encodeURIComponent(value)}`),
@@ -17,12 +17,12 @@ export function newestBlock({ indexer }: World): string {
   return targetOf('masterchainBlockShards', { seqno: indexer.chain.headSeqno });
 }
 
-/** A masterchain block that is not there yet: 404. */
+/** A masterchain block that does not exist yet: 404. */
 export function futureBlock({ indexer }: World): string {
   return targetOf('masterchainBlockShards', { seqno: indexer.chain.headSeqno + 900 });
 }
 
-/** A trace of several transactions that is over. */
+/** A finished trace of several transactions. */
 export function settledTrace({ indexer }: World): Trace {
   const trace = indexer.chain
     .recentTraces(200)
@@ -31,7 +31,7 @@ export function settledTrace({ indexer }: World): Trace {
   return trace;
 }
 
-/** The first transaction of a trace that is over: it has children. */
+/** The first transaction of a finished trace: it has children. */
 export function settledParent(world: World): Transaction {
   const [first] = settledTrace(world).transactions;
   if (first === undefined) throw new Error('a trace without transactions');
@@ -54,7 +54,7 @@ export function unknownTransaction(): string {
   return targetOf('adjacentTransactions', { hash: someHash() });
 }
 
-/** Sends a message and lets time go on until its trace is pending. */
+/** Sends a message and advances time until its trace is pending. */
 export function sendTrace(world: World): Trace {
   const trace = world.indexer.chain.trace(world.indexer.chain.send());
   if (trace === undefined) throw new Error('not sent');
@@ -62,12 +62,12 @@ export function sendTrace(world: World): Trace {
   return trace;
 }
 
-/** A trace under way: live. */
+/** A pending trace: live. */
 export function pendingTrace(world: World): string {
   return targetOf('pendingTraces', { ext_msg_hash: sendTrace(world).externalHash });
 }
 
-/** A trace all of whose transactions are final, just before it goes. */
+/** A trace whose transactions are all final, just before it disappears. */
 export function finalizedTrace(world: World): string {
   const { externalHash, transactions } = sendTrace(world);
   world.advanceTo(Math.max(...transactions.map(({ finalizedAt }) => finalizedAt)));

@@ -3,7 +3,7 @@ export const INFO = '/api/v3/masterchainInfo';
 export const MESSAGE = '/api/v3/message';
 export const JSON_BODY = { 'Content-Type': 'application/json' };
 
-/** The statuses of all answers in what came back. */
+/** The statuses of all answers in this data. */
 export const statuses = (received: string): string[] => received.match(/(?<=HTTP\/1\.1 )\d{3}(?= )/g) ?? [];
 
 /** The raw head of a request that is the connection's last. */

@@ -2,11 +2,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { someHash, targetOf } from './questions.ts';
 import { ANY_WORLD, World } from './world.ts';
 
-// Other values that are refused are in the table of inputs.
+// Other refused values are in the table of inputs.
 
 const HEX = 'ab'.repeat(32);
 const ACCOUNT = `account=0:${HEX}`;
-/** As many of the shortest spelling as a head of 16 KiB holds. */
+/** As many of the shortest spelling as a head of 16 KiB can hold. */
 const MOST_OF_A_HEAD = Array.from({ length: 368 }, () => Buffer.from(someHash(), 'base64').toString('base64url'));
 
 let world: World;

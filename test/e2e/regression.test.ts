@@ -18,7 +18,7 @@ async function ask(target: string, proxy: RunningProxy = fleet.get(0)) {
   return { status, text, age: Number(headers['age']), cache };
 }
 
-/** As it would come from Redis, if there is one: it had hours for that. */
+/** As from Redis, if there is one: it had hours for that. */
 async function leap(ms: number): Promise<void> {
   await Promise.all(fleet.proxies.map((proxy) => proxy.untilRedisHasAll()));
   now += ms;
@@ -36,10 +36,10 @@ const shard = (seqno: number) => ({ workchain: 0, seqno, masterchain_block_ref: 
 const blocks = (...list: object[]): JsonAnswer => ({ status: 200, body: { blocks: list } });
 
 let blockSets = 0;
-/** A masterchain block by a spelling of its own: pages are keys of their own. */
+/** A masterchain block by a spelling of its own: pages have separate keys. */
 const someBlock = () => `/api/v3/masterchainBlockShards?seqno=${BLOCK_SET}&limit=${500 + ++blockSets}`;
 
-/** The kept answer, the regressed answer, and when the kept one is too old to be served. */
+/** The kept answer, the regressed answer, and the age at which the kept one is too old to be served. */
 const REGRESSED: [string, () => string, JsonAnswer, JsonAnswer, number][] = [
   ['a 404 after children', someChildren, children('a', 'b'), NOT_FOUND, 1 * HOUR + MINUTE],
   ['no children after children', someChildren, children('a', 'b'), children(), 1 * HOUR + MINUTE],
@@ -213,9 +213,9 @@ describe('the answer to a refresh', () => {
 
 describe.each(['memory alone', 'memory and Redis'] as const)('after ten minutes of regressed answers, %s', (tiers) => {
   beforeEach(async () => {
-    // Redis decides by its own clock, which no test moves: by the end this one has come to the same time.
+    // Redis decides by its own clock, which no test moves: at the end this one has reached the same time.
     now = Date.now() - BELIEVED_AFTER_MS - MINUTE;
-    // And a 404 expires there by the clock of Redis: not while a busy machine gets to the next line.
+    // And a 404 expires there by the clock of Redis: not before a busy machine reaches the next line.
     const notFound = { lifetime: MINUTE, staleWhileRevalidate: 0, staleIfError: 0 };
     const overrides = { lifetimes: { notFound } };
     const memoryAlone = tiers === 'memory alone';

@@ -5,7 +5,7 @@ import { exchange } from '../support/http-client.ts';
 import { ProxyProcess } from '../support/proxy-process.ts';
 import { targetOf } from './questions.ts';
 
-/** Chance gives all of so many connections to one of two processes once in 2 ** 39 runs. */
+/** By chance all of this many connections reach one of two processes once in 2 ** 39 runs. */
 const CONNECTIONS = 40;
 
 it('two processes with REUSE_PORT=on share a port, and one that ends leaves it to the other', async () => {

@@ -17,7 +17,7 @@ import { LEAST_RIGHTS } from '../support/redis-user.ts';
 import { someNetwork } from '../support/some-network.ts';
 import { unknownTransaction } from './questions.ts';
 
-/** What the page tells to say to Redis: the words of each `redis-cli`. */
+/** The page's commands for Redis: the words of each `redis-cli`. */
 const TOLD = commandsOf(readPage('docs/how-to/rotate-keys.md'))
   .filter((command) => command.startsWith('redis-cli '))
   .map((command) =>
@@ -26,10 +26,10 @@ const TOLD = commandsOf(readPage('docs/how-to/rotate-keys.md'))
       .split('\n'),
   );
 
-/** An indexer that knows keys, of which more than one may be valid. */
+/** An indexer with keys, several of which may be valid. */
 class KeyedIndexer {
   readonly valid = new Set(['old-key']);
-  /** The key of each request for which the indexer was asked. */
+  /** The key of each request to the indexer. */
   readonly keys: string[] = [];
   readonly #indexer: Indexer;
   readonly #gate: Server;
@@ -52,7 +52,7 @@ class KeyedIndexer {
     return new KeyedIndexer(await startIndexer(), gate, await listen(gate, '127.0.0.1', 0));
   }
 
-  /** The newest block, and so one that nobody has asked for yet every 0.4 s. */
+  /** The newest block, which is a new one every 0.4 s. */
   get newestBlock(): string {
     return `/api/v3/masterchainBlockShards?seqno=${this.#indexer.chain.headSeqno - 2}`;
   }
@@ -106,7 +106,7 @@ describe('a rotation of the key of the indexer and of the password of Redis, as 
     const triesOf = async (which: 'old' | 'new') =>
       (await runCommand(['check-config', '--connect'], { env: environment(which) })).code;
 
-    /** The instances to which the load balancer sends requests: those that are ready by their public port. */
+    /** The instances that get requests from the load balancer: those that are ready by their public port. */
     const instances = new Set<ProxyProcess>([await start('old'), await start('old')]);
     const ready = new Set(instances);
     const counted = { requests: 0, failed: [] as string[] };
@@ -129,7 +129,7 @@ describe('a rotation of the key of the indexer and of the password of Redis, as 
         const target = turn % 2 === 0 ? keyed.newestBlock : unknownTransaction();
         const { status } = await ask(instance.url, target).catch((error: unknown) => ({ status: String(error) }));
         counted.requests++;
-        // Nothing is known of a transaction that does not exist.
+        // A transaction that does not exist gets 404.
         if (status !== (turn % 2 === 0 ? 200 : 404)) counted.failed.push(`${status} ${target}`);
       }
     };

@@ -36,7 +36,7 @@ describe.each(DIALECTS)('one Redis, in front of indexer %s', (dialect) => {
     return redis.keys(`*${world.network}*`);
   }
 
-  /** Some of everything that lives long enough to be found again. */
+  /** Some answers of each kind that live long enough to be found again. */
   function lastingTargets(): string[] {
     const seqno = world.indexer.chain.headSeqno;
     const blockSets = Array.from({ length: 20 }, (_, back) =>
@@ -50,7 +50,7 @@ describe.each(DIALECTS)('one Redis, in front of indexer %s', (dialect) => {
   it('lets a new instance answer without asking the indexer, byte for byte', async () => {
     const targets = lastingTargets();
     const known: Reply[] = [];
-    // One after the other: what an indexer may be asked at once is another matter.
+    // One after the other: the concurrency of the indexer is a separate subject.
     for (const target of targets) known.push(await world.ask(target));
     expect(known.map(({ status, cache }) => [status, cache['stored']])).toEqual(targets.map(() => [200, true]));
     await world.proxy.close();
@@ -119,7 +119,7 @@ describe.each(DIALECTS)('one Redis, in front of indexer %s', (dialect) => {
       await world.ask(target);
       await world.proxy.untilRedisHasAll();
       const added = (await keys()).filter((key) => !before.has(key));
-      // What lives for less than a second may be gone by now.
+      // An entry with a lifetime below a second may be gone by now.
       if (longestMs > HOUR) expect(added).toHaveLength(1);
       for (const key of added) {
         const expiresMs = await redis.pttl(key);
@@ -180,7 +180,7 @@ describe.each(DIALECTS)('one Redis, in front of indexer %s', (dialect) => {
     world.indexer.faults.inject({ kind: 'reset' });
     await world.leap(0.5 * HOUR + 1);
     expect((await world.ask(target, {}, newcomer)).cache['ttl']).toBe(-1);
-    // The refresh must not live through the leap: it would end by its timeout.
+    // The refresh must not last through the leap: it would end by its timeout.
     await expect
       .poll(() =>
         newcomer.metric('toncache_upstream_requests_total', {

@@ -3,16 +3,16 @@ import { addressSpellings, hashSpellings } from '../../src/tools/simulator/spell
 import { settledParent, someHash, targetOf } from './questions.ts';
 import { WORLDS, World } from './world.ts';
 
-// That all spellings of a call have one key is a property of test/unit/ton/cache-key.test.ts.
+// test/unit/ton/cache-key.test.ts has the property that all spellings of a call have one key.
 
 let world: World;
 
 afterEach(() => world[Symbol.asyncDispose]());
 
-/** Every way in which clients send a value: percent-encoded, or base64 as it is. */
+/** All clients' spellings of a value: percent-encoded, or raw base64. */
 function writings(spellings: object): string[] {
   const plain: string[] = Object.values(spellings);
-  // A form encoder that met a raw plus before us has made it a space.
+  // A form encoder on the way has turned a raw plus into a space.
   const spaced = plain.map((spelling) => encodeURIComponent(spelling.replaceAll('+', ' ')));
   return [...new Set([...plain, ...plain.map(encodeURIComponent), ...spaced])];
 }
@@ -44,7 +44,7 @@ describe.each(WORLDS)('spellings in front of indexer $dialect, $tiers', (kind) =
     for (const account of [accounts.wallets[0], accounts.elector]) {
       if (account === undefined) throw new Error('no account');
       const values = writings(addressSpellings(account));
-      // Beside an account an empty hash names nothing.
+      // Next to an account an empty hash names nothing.
       const queries = [...values, `${values[0]}&ext_msg_hash=`].map((value) => `account=${value}`);
       const asked = await allAnswerAlike(queries.map((query) => `/api/v3/pendingTraces?${query}`));
       expect(asked).toBe(`/api/v3/pendingTraces?account=${encodeURIComponent(account.address)}`);
@@ -87,7 +87,7 @@ describe.each(WORLDS)('spellings in front of indexer $dialect, $tiers', (kind) =
 
   it('are never mistaken for another request: an omitted parameter stays omitted', async () => {
     let seqno = world.indexer.chain.headSeqno;
-    // Each about a block of its own: a complete list answers other limits too.
+    // Each about a different block: a complete list also answers other limits.
     const ofNextBlock = (more = {}) => targetOf('masterchainBlockShards', { seqno: seqno--, ...more });
     const { hash } = settledParent(world);
     const targets = [

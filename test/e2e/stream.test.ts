@@ -126,7 +126,7 @@ test('one busy account under 30 keys costs at most one refresh for each poll', a
   expect(world.forwarded.length - before).toBe(keys.length + 1);
 });
 
-/** Redis counts in real time: it keeps what is stale for long enough to be read on a busy machine. */
+/** Redis counts in real time: it keeps stale entries long enough to be read on a busy machine. */
 const KEPT_IN_REDIS = {
   lifetimes: { empty: { lifetime: 250, staleWhileRevalidate: 0, staleIfError: 60_000 } },
 };
@@ -153,7 +153,7 @@ test('after an event nothing from before it is taken from Redis', async () => {
   await watch(world, account);
   const trace = send(world);
   world.advanceTo(trace.emulatedAt - 1);
-  // This one stores in Redis what is still fresh when the event comes.
+  // This one stores an entry in Redis that is still fresh when the event comes.
   await world.ask(byAccount(account), {}, other);
   await world.proxy.untilRedisHasAll();
   world.advanceTo(trace.emulatedAt);

@@ -3,7 +3,7 @@ import type { Asking } from '../support/http-client.ts';
 import { newestBlock, sendTrace, settledParent, targetOf } from './questions.ts';
 import { WORLDS, World } from './world.ts';
 
-/** All that the indexer may see of a request, beside the inputs that change its answer. */
+/** All headers of a request that the indexer may see, in addition to the inputs that change its answer. */
 const OWN_HEADERS = ['accept', 'accept-encoding', 'connection', 'host', 'user-agent', 'x-request-id'];
 
 let world: World;

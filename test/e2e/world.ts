@@ -8,7 +8,7 @@ import { PATIENT_COALESCING, PATIENT_REDIS } from '../support/patience.ts';
 import { someNetwork } from '../support/some-network.ts';
 import { type ProxyOptions, type Reply, type RunningProxy, startProxy } from '../support/start-proxy.ts';
 
-/** Which indexer is behind the proxy, and what the proxy keeps answers in. */
+/** The indexer behind the proxy, and the tiers of the proxy. */
 export interface WorldKind {
   readonly dialect: Dialect;
   readonly tiers: 'memory alone' | 'memory and Redis';
@@ -22,14 +22,14 @@ export const WORLDS: readonly WorldKind[] = DIALECTS.flatMap((dialect) => [
   { dialect, tiers: 'memory and Redis' },
 ]);
 
-/** One of them, for what has to do with neither. */
+/** One of them, for tests that do not depend on it. */
 export const ANY_WORLD: WorldKind = { dialect: '1.3', tiers: 'memory alone' };
 
 /** Options for a proxy of a world; all others are the world's. */
 export type WorldProxyOptions = Omit<Partial<ProxyOptions>, 'now' | 'monotonic' | 'wall'> & {
-  /** Durations stand still as well until the test advances the clock. */
+  /** Durations also stand still until the test advances the clock. */
   readonly stopsTime?: boolean;
-  /** Whether it is connected to the stream of the indexer. */
+  /** True if it is connected to the stream of the indexer. */
   readonly streams?: boolean;
 };
 
@@ -44,12 +44,12 @@ const START = 1_800_000_000_000;
 const HISTORY_BLOCKS = 60;
 const BLOCK_MS = 400;
 
-/** What no test asks for: by these requests a new proxy is known to use Redis. */
+/** A target that no test requests: these requests show that a new proxy uses Redis. */
 const WARM_UP = '/api/v3/adjacentTransactions?hash=';
-/** Their hashes are small numbers: this is how all of them begin once they are canonical. */
+/** Their hashes are small numbers: this is the beginning of all of them in canonical form. */
 const WARM_UP_SENT = `${WARM_UP}${'A'.repeat(30)}`;
 
-/** A chain, its indexer and a proxy before it, all on one clock that only the test moves. */
+/** A chain, its indexer and a proxy in front of it, all on one clock that only the test moves. */
 export class World implements AsyncDisposable {
   readonly kind: WorldKind;
   readonly indexer: Indexer;
@@ -58,7 +58,7 @@ export class World implements AsyncDisposable {
   /** The proxies' clock, epoch ms. */
   now: number;
   readonly #startedAt: number;
-  /** How far the indexer's clock, and the chain with it, is behind. */
+  /** The lag of the indexer's clock, and of the chain with it. */
   #indexerIsBehindMs = 0;
   readonly #proxies: RunningProxy[] = [];
 
@@ -92,7 +92,7 @@ export class World implements AsyncDisposable {
     return first;
   }
 
-  /** Another proxy, of this world's network and by default before this world's indexer. */
+  /** Another proxy of this world's network, by default in front of this world's indexer. */
   async addProxy({
     env,
     overrides,
@@ -121,19 +121,19 @@ export class World implements AsyncDisposable {
     return proxy;
   }
 
-  /** Lets time go on, by so many milliseconds. */
+  /** Advances time by this many milliseconds. */
   advance(ms: number): void {
     this.now += ms;
   }
 
-  /** Lets time go on until an instant of the chain, epoch ms, if that is still to come. */
+  /** Advances time to an instant of the chain, epoch ms, if that is in the future. */
   advanceTo(instant: number): void {
     this.now = Math.max(this.now, instant + this.#indexerIsBehindMs);
   }
 
   /**
-   * Lets time go on for the proxies alone, a day of the chain would take minutes to simulate, once Redis has all that
-   * it was sent: it had hours for that.
+   * Advances time only for the proxies (a day of the chain would take minutes to simulate), once Redis has everything
+   * that it was sent: it had hours for that.
    */
   async leap(ms: number): Promise<void> {
     if (this.kind.tiers !== 'memory alone') await Promise.all(this.#proxies.map((proxy) => proxy.untilRedisHasAll()));
@@ -141,7 +141,7 @@ export class World implements AsyncDisposable {
     this.#indexerIsBehindMs += ms;
   }
 
-  /** What proxies have asked the indexer for clients, oldest first. */
+  /** The clients' requests of proxies at the indexer, oldest first. */
   get forwarded(): readonly LoggedRequest[] {
     return this.indexer.requests.recent.filter(
       ({ headers, target, operation }) =>
@@ -151,18 +151,20 @@ export class World implements AsyncDisposable {
     );
   }
 
-  /** How often proxies have asked the indexer for the head of its chain. */
+  /** The number of head polls of proxies. */
   get headsAsked(): number {
     return this.indexer.requests.count('masterchainInfo');
   }
 
-  /** Resolves when a proxy has learned the head of the chain, which something before it has asked for. */
+  /** Resolves when a proxy has learned the head of the chain, after an earlier poll. */
   async untilHeadKnown(proxy = this.proxy): Promise<void> {
     const answered = () => proxy.metric('toncache_upstream_requests_total', { operation: 'masterchainInfo' });
     await vi.waitFor(async () => expect(await answered()).toBeGreaterThan(0), { timeout: 20_000, interval: 2 });
   }
 
-  /** Those for one canonical target, so that a refresh in the background does not count as a request of a test. */
+  /**
+   * The requests for one canonical target, so that a refresh in the background does not count as a request of a test.
+   */
   forwardedFor(target: string): readonly LoggedRequest[] {
     return this.forwarded.filter((asked) => asked.target === target);
   }
@@ -171,7 +173,7 @@ export class World implements AsyncDisposable {
     return proxy.reply(target, asking);
   }
 
-  /** Asks until the answer is fresh: a refresh that was begun has ended. */
+  /** Sends requests until the answer is fresh: a refresh has ended. */
   async untilFresh(target: string): Promise<Reply> {
     return vi.waitFor(
       async () => {
@@ -184,7 +186,7 @@ export class World implements AsyncDisposable {
     );
   }
 
-  /** What the indexer itself says. */
+  /** The answer of the indexer itself. */
   askIndexer(target: string, asking: Asking = {}): Promise<Answered> {
     return ask(this.indexer.url, target, asking);
   }

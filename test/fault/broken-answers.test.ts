@@ -11,7 +11,7 @@ import { answering, PATIENT_ADMISSION, startEndingWorld } from './faulty-world.t
 const blockOf = (seqno: number) => targetOf('masterchainBlockShards', { seqno });
 const openBreakers = (proxy: RunningProxy) => proxy.metric('toncache_circuit_breaker_open');
 
-/** The statuses of so many requests, one after the other. */
+/** The statuses of this many requests, one after the other. */
 async function statusesOf(proxy: RunningProxy, times: number, target: () => string): Promise<number[]> {
   const statuses: number[] = [];
   for (let time = 0; time < times; time++) statuses.push((await proxy.ask(target())).status);
@@ -47,7 +47,7 @@ it('a head of 60 KB is no break: the answer is served', async () => {
 });
 
 describe('idle connections that the indexer closes as requests come', () => {
-  // However long a busy machine takes to see that a connection was closed.
+  // For any time in which a busy machine sees that a connection was closed.
   beforeEach(() => {
     vi.spyOn(performance, 'now').mockReturnValue(performance.now());
   });

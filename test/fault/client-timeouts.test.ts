@@ -7,10 +7,10 @@ import { connectTo } from '../support/http-client.ts';
 import { startProxy } from '../support/start-proxy.ts';
 import { startFaultyWorld } from './faulty-world.ts';
 
-/** Longer than anything else here: what has to be cut is cut before a request that waits for the indexer is given up. */
+/** Longer than anything else here: connections must be cut before a request that waits for the indexer is given up. */
 const UPSTREAM_TIMEOUT = '4s';
 const SHORTEST = 100;
-/** What an idle connection is kept longer than it says. */
+/** The time for which an idle connection is kept longer than announced. */
 const KEEP_ALIVE_BUFFER = 1000;
 const get = (target: string) => `GET ${target} HTTP/1.1\r\nHost: x\r\n\r\n`;
 const head = (target: string) => get(target).replace('GET', 'HEAD');
@@ -21,12 +21,12 @@ const REFUSED = /^HTTP\/1\.1 408 Request Timeout\r\n.*Connection: close\r\n\r\n\
 interface Client {
   readonly trickles: boolean;
   readonly socket: Socket;
-  /** Resolves with how long it was open, in milliseconds. */
+  /** Resolves with the time for which it was open, in milliseconds. */
   readonly ended: Promise<number>;
   text(): string;
 }
 
-/** A client that sends this, and then a byte now and then if it trickles. */
+/** A client that sends this, and then occasional bytes if it trickles. */
 function connectClient(url: string, { sends, trickles = false }: { sends: string; trickles?: boolean }): Client {
   const startedAt = performance.now();
   const socket = connectTo(url).setEncoding('latin1');

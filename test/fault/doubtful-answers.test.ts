@@ -7,7 +7,7 @@ import { startProxy } from '../support/start-proxy.ts';
 it('a hedge to an indexer whose head is older does not win with its 404', async () => {
   const gated = new GatedAnswers();
   await using newest = await startScriptedUpstream(answeringJson(gated.answer, 1005));
-  // Five blocks are not so many that it is behind.
+  // Five blocks are not enough to be behind.
   await using older = await startScriptedUpstream(answeringJson(() => NOT_FOUND, 1000));
   const env = { UPSTREAM_TIMEOUT: '5s' };
   await using proxy = await startProxy({ upstreamUrl: `${newest.url},${older.url}`, env });

@@ -23,14 +23,14 @@ import { selfSignedCertificate } from '../support/self-signed-certificate.ts';
 import type { Reply, RunningProxy } from '../support/start-proxy.ts';
 import { answering, PATIENT_ADMISSION } from './faulty-world.ts';
 
-/** Of the requests that fail here. */
+/** The operation of the requests that fail here. */
 const OPERATION = 'masterchainBlockShards';
 
 let world: World;
 let redis: Redis;
 let stack: AsyncDisposableStack;
 
-/** Whoever keeps a failure keeps it until the test lets time go on. */
+/** A kept failure stays until the test advances time. */
 const OPTIONS = {
   stopsTime: true,
   // A lease lasts for half of it, by the clock of Redis.
@@ -52,7 +52,7 @@ afterEach(async () => {
 /** One more instance. */
 const addInstance = (options: WorldProxyOptions = {}) => world.addProxy({ ...OPTIONS, ...options });
 
-/** An indexer of the same chain, for one instance alone: what stands between the two is faulty. */
+/** An indexer of the same chain, for one instance only: the path between the two is faulty. */
 async function faultyWay(fault: Fault): Promise<Indexer> {
   const indexer = await startIndexer({ chain: world.indexer.chain, now: () => world.now });
   stack.defer(() => indexer.close());
@@ -60,7 +60,7 @@ async function faultyWay(fault: Fault): Promise<Indexer> {
   return indexer;
 }
 
-/** A block for which no instance asks by itself. */
+/** A block that no instance requests by itself. */
 const seqno = ({ indexer }: World) => indexer.chain.headSeqno - 20;
 const block = (of: World) => targetOf(OPERATION, { seqno: seqno(of) });
 const scope = () => ({ operation: OPERATION, query: `seqno=${seqno(world)}` }) as const;
@@ -73,12 +73,12 @@ async function expectRight(target: string, proxy: RunningProxy): Promise<void> {
   expect([reply.status, reply.text]).toEqual([200, truth.text]);
 }
 
-/** Asks an instance for the newest block, which fails; returns the target. */
+/** Requests the newest block from an instance, which fails; returns the target. */
 async function failing(proxy: RunningProxy, status: number, detail?: string): Promise<string> {
   const target = block(world);
   const reply = await world.ask(target, {}, proxy);
   expect([reply.status, reply.cache['detail']]).toEqual([status, detail ?? 'upstream-error']);
-  // It answers those who ask next, here.
+  // It answers the next requests here.
   expect((await world.ask(target, {}, proxy)).status).toBe(status);
   return target;
 }
@@ -170,7 +170,7 @@ describe('instances that wait for the load of another one', () => {
     const entry = await storedBy(world.ask(target));
     const before = await redis.getBuffer(entry);
     await redis.set(`${entry}:lease`, 'failed by its own key', 'PX', 60_000);
-    // It is fresh no more, but usable.
+    // It is no longer fresh, but usable.
     world.advance(8000);
     await world.untilFresh(target);
     await world.proxy.untilRedisHasAll();
@@ -189,7 +189,7 @@ async function storedBy(asking: Promise<Reply>): Promise<string> {
   return entry;
 }
 
-/** Shared failures are kept for 60 s. Then Redis has let them go, whose clock a test cannot move. */
+/** Shared failures are kept for 60 s. Then Redis, whose clock a test cannot move, has dropped them. */
 async function advancePast(ms: number): Promise<void> {
   world.advance(ms);
   const gone = await leases();
@@ -249,7 +249,7 @@ const OLD_FAILURE = {
   upstreamBody: Buffer.from('{"error":"x"}').toString('base64'),
 };
 
-/** The key in Redis of the lease of a target, which has failed before and is asked for by nobody now. */
+/** The key in Redis of the lease of a target, which has failed before and has no requests now. */
 async function leaseOf(target: string): Promise<string> {
   world.indexer.faults.inject(failed(500, 'text'), { ...scope(), times: 1 });
   const gate = world.indexer.hold(OPERATION);

@@ -3,7 +3,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { unknownTransaction } from '../e2e/questions.ts';
 import { startFaultyWorld } from './faulty-world.ts';
 
-/** How a client is told from others, and what it takes to ask as one of them, with the settings for it. */
+/** How a client is identified, and the request and settings to act as one. */
 interface Telling {
   readonly name: string;
   readonly env?: Record<string, string>;
@@ -26,7 +26,7 @@ const TELLINGS: readonly Telling[] = [
   },
 ];
 
-/** Asks as a client; the status. */
+/** Sends a request as a client; returns the status. */
 function askAs(options: RequestOptions, origin: string, target: string): Promise<number> {
   return new Promise((resolve, reject) => {
     const sent = request(new URL(target, origin), { ...options, agent: false }, (response) => {
@@ -36,7 +36,7 @@ function askAs(options: RequestOptions, origin: string, target: string): Promise
   });
 }
 
-/** One slot, 30 requests of a client that wait for it, and then one of another client; what is sent, in its order. */
+/** One slot, 30 waiting requests of a client, and then one of another client; returns the sent requests in order. */
 async function orderOf({ env = {}, options }: Telling): Promise<{ sent: string[]; greedy: string[]; polite: string }> {
   await using world = await startFaultyWorld({
     env,
@@ -94,7 +94,7 @@ describe('a waiting client', () => {
     await gate.arrived(1);
     for (let i = 0; i < 12; i++) all.push(ask('192.0.2.2'));
     await world.proxy.untilQueued(12);
-    // One client alone is not greedy: it may be all that a proxy shows.
+    // A single client is not greedy: it may be a proxy's only address.
     expect(await world.proxy.metric('toncache_top_client_requests_ratio')).toBe(0);
     for (const other of ['198.51.100.1', '198.51.100.2', '198.51.100.3']) all.push(ask(other));
     await world.proxy.untilQueued(15);

@@ -3,10 +3,10 @@ import type { Fault } from '../../src/tools/simulator/faults.ts';
 import { ANY_WORLD, World, type WorldOptions, type WorldProxyOptions } from '../e2e/world.ts';
 import type { Reply } from '../support/start-proxy.ts';
 
-/** Clients wait as long as they like: nothing depends on how fast the machine is. */
+/** Clients wait without a limit: nothing depends on the speed of the machine. */
 export const PATIENT_ADMISSION = { patience: 3_600_000, maxMemoryShare: 1 };
 
-/** A world without a failure TTL: the request after a failure asks the indexer again. */
+/** A world without a failure TTL: the request after a failure goes to the indexer again. */
 export function startFaultyWorld(
   { overrides, ...options }: WorldProxyOptions = {},
   world: Pick<WorldOptions, 'port'> = {},
@@ -17,15 +17,15 @@ export function startFaultyWorld(
   return World.start({ ...ANY_WORLD, ...world, proxy });
 }
 
-/** Such a world whose proxy ends at once, though the indexer never answers. */
+/** Such a world whose proxy ends immediately, though the indexer never answers. */
 export function startEndingWorld({ overrides, ...options }: WorldProxyOptions = {}): Promise<World> {
   const http = { drainTimeout: 100, ...overrides?.http };
   return startFaultyWorld({ ...options, overrides: { ...overrides, http } });
 }
 
 /**
- * A world in which no clock matters that a test does not move: a busy machine may stand still for longer than the usual
- * timeouts and windows.
+ * A world in which only the test's clocks matter: a busy machine may stand still for longer than the usual timeouts and
+ * windows.
  */
 export function startPatientWorld({ env, overrides, ...options }: WorldProxyOptions = {}): Promise<World> {
   const admission = { ...PATIENT_ADMISSION, ...overrides?.admission };
@@ -42,7 +42,7 @@ export function answering(
   return { kind: 'answer', status, body, headers };
 }
 
-/** That this is a failure as clients get it: in the indexer's form, with a reason, and not to be cached. */
+/** Expects a failure as clients get it: in the indexer's form, with a reason, and not to be cached. */
 export function expectFailure({ status, headers, text, cache }: Reply, expected: number, detail?: string): void {
   expect([status, text]).toEqual([expected, expect.stringMatching(/^\{"error":".+"\}$/)]);
   expect(headers).toMatchObject({ 'content-type': 'application/json', 'cache-control': 'no-store' });
@@ -53,7 +53,9 @@ export function expectFailure({ status, headers, text, cache }: Reply, expected:
   if (detail !== undefined) expect(cache).toMatchObject({ fwd: 'miss', detail });
 }
 
-/** That nothing of the last answer was kept: the indexer is asked again, and what it says now is the answer. */
+/**
+ * Expects that nothing of the last answer was kept: the indexer gets the request again, and its new answer is served.
+ */
 export async function expectNotKept(world: World, target: string): Promise<void> {
   const before = world.forwarded.length;
   const again = await world.ask(target);

@@ -10,7 +10,7 @@ import type { RunningProxy } from '../support/start-proxy.ts';
 
 const WAIT = { timeout: 120_000, interval: 50 };
 
-/** Each of them lives so shortly that Redis and the indexer are asked again and again. */
+/** Each of them lives so shortly that Redis and the indexer get requests all the time. */
 const targets = [
   ...Array.from({ length: 40 }, someMessage),
   ...Array.from({ length: 10 }, (_, index) => `/api/v3/masterchainBlockShards?seqno=${index}`),
@@ -32,7 +32,7 @@ const STRIKES: readonly [string, (server: RedisServer) => Promise<void>][] = [
 
 const KEYS = 24;
 
-/** How many keys, new each time, one instance finds that another one has stored in Redis. */
+/** The number of keys, new each time, that one instance finds in Redis after another one has stored them. */
 async function countFound(from: RunningProxy, to: RunningProxy): Promise<number> {
   const asked = Array.from({ length: KEYS }, someParent);
   await Promise.all(asked.map((target) => from.ask(target)));
@@ -41,12 +41,12 @@ async function countFound(from: RunningProxy, to: RunningProxy): Promise<number>
   return replies.filter(({ headers }) => String(headers['cache-status']).includes('detail=redis')).length;
 }
 
-/** Strikes under load, until Redis is used for all keys again by all, and by an instance that is new. */
+/** Strikes under load, until all instances, including a new one, use Redis for all keys again. */
 async function weather(redisUrl: string, strike: () => Promise<void>, restore = async () => {}): Promise<void> {
   await using fleet = await Fleet.start(answer, { redisUrl, overrides: { redis: IMPATIENT_REDIS } });
   let [answered, isOver] = [0, false];
   const statuses = new Set<number>();
-  /** Asks again as soon as it is answered, for one target after another. */
+  /** A closed loop over the targets. */
   const client = async (proxy: RunningProxy) => {
     for (; !isOver; await after(5)) statuses.add((await proxy.ask(targets[answered++ % targets.length] ?? '')).status);
   };

@@ -9,7 +9,9 @@ import { type RedisServer, startRedis } from '../support/redis-server.ts';
 
 const RIGHT = [`200 ${JSON.stringify(children('a').body)}`];
 
-/** No instance has reported one and the same loss or return of Redis more than three times: not each request. */
+/**
+ * Expects that no instance has reported the same loss or return of Redis more than three times: not for each request.
+ */
 function expectTransitionsOnly(fleet: Fleet): void {
   for (const { log } of fleet.proxies) {
     const lines = log.map((line) => JSON.stringify([line.msg, 'operation' in line ? line.operation : '']));
@@ -30,7 +32,7 @@ describe('while two instances wait for a third one, a Redis', () => {
   ])('%s ends their wait: each loads from the indexer itself, immediately', async (_, fail) => {
     await using redis = await startRedis();
     const indexer = new GatedAnswers();
-    // The look-up and the acquisition at the beginning are not what this is about.
+    // The look-up and the acquisition at the beginning are not the subject.
     const patientAtFirst = { redis: { budget: 1000, commandTimeout: 5000 } };
     await using fleet = await Fleet.start(indexer.answer, { redisUrl: redis.url, overrides: patientAtFirst });
     const target = someChildren();
@@ -44,7 +46,7 @@ describe('while two instances wait for a third one, a Redis', () => {
     for (let time = 0; time < 3; time++) indexer.give(children('a'));
     expect(distinctAnswers(await Promise.all(asking))).toEqual(RIGHT);
     expect(fleet.asked).toBe(3);
-    // The budget of Redis is used up: neither the loading instance nor the waiting ones asked it for more.
+    // The budget of Redis is used up: neither the loading instance nor the waiting ones sent it more commands.
     for (const proxy of fleet.proxies) {
       expect(await proxy.metric('toncache_redis_calls_total', { call: 'read' })).toBe(1);
     }
@@ -103,7 +105,7 @@ describe('a Redis of three instances', () => {
       }
     }
     expect(pending).toBeLessThanOrEqual(8);
-    // No instance asks twice for what it has in memory.
+    // No instance requests an answer twice that it has in memory.
     expect(fleet.asked).toBeLessThanOrEqual(3 * 100);
     await mend(redis);
     await expect
@@ -127,13 +129,13 @@ describe('a Redis of three instances', () => {
       redisUrl: proxy.url,
       overrides: { redis: { ...IMPATIENT_REDIS, openDuration: 60_000 } },
     });
-    // Far longer than a busy machine stands still: what comes in time by that is an answer in time.
+    // Far longer than a stall of a busy machine: an answer within this time is in time.
     proxy.delay(5000);
     for (let time = 0; time < 20; time++) {
       expect(distinctAnswers(await fleet.ask(someChildren()))).toEqual(RIGHT);
     }
     for (const instance of fleet.proxies) {
-      // Up to three look-ups that overran their budget, then none was made: also not once the purges cannot be read.
+      // Up to three look-ups that overran their budget, then none: not even once the purges cannot be read.
       const reads = (outcome: string) => instance.metric('toncache_redis_calls_total', { call: 'read', outcome });
       expect([1, 2, 3]).toContain(await reads('failed'));
       expect([await reads('absent'), await reads('found')]).toEqual([0, 0]);
@@ -161,7 +163,7 @@ describe('garbage in Redis', () => {
   });
   afterAll(() => redis.stop());
 
-  /** Three new instances, and where the entry of a target is that an older one has stored. */
+  /** Three new instances, and the place of the target's entry that an older one has stored. */
   async function start() {
     const fleet = await Fleet.start(() => children('a'), { redisUrl: redis.url, instances: 1 });
     const target = someChildren();
@@ -181,13 +183,13 @@ describe('garbage in Redis', () => {
     ['a truncated entry', (admin, entry) => admin.eval(TRUNCATE, 1, entry, 200), 1],
     ['an entry of one byte', (admin, entry) => admin.set(entry, 'x'), 1],
     ['an empty entry', (admin, entry) => admin.set(entry, ''), 1],
-    // Garbage says nothing about the key: each instance asks by itself, and the first store replaces it.
+    // Garbage says nothing about the key: each instance loads by itself, and the first store replaces it.
     ['a list in place of an entry', (admin, entry) => admin.pipeline().del(entry).lpush(entry, 'x').exec(), 3],
     // No load is waited for longer than the collapse window.
     ['garbage in the lease', spoiltLease((admin, lease) => admin.set(lease, 'garbage')), 3],
     ['a list in place of the lease', spoiltLease((admin, lease) => admin.lpush(lease, 'garbage')), 1],
     ['a lease of a year', spoiltLease((admin, lease) => admin.set(lease, 'x', 'PX', 31_536_000_000)), 3],
-    // An instance that cannot read a failure asks the indexer by itself, and does not wait.
+    // An instance that cannot read a failure loads from the indexer by itself, and does not wait.
     ['a failure that is no JSON', failedWith('x'), 3],
     ['a failure that is none', failedWith('{"code":1}'), 3],
   ])('harms no answer, and costs the indexer few requests: %s', async (_, spoil, most) => {
@@ -198,13 +200,13 @@ describe('garbage in Redis', () => {
     expect(distinctAnswers(await fleet.ask(target, 30, 1))).toEqual(RIGHT);
     expect(fleet.asked - 1).toBeGreaterThanOrEqual(1);
     expect(fleet.asked - 1).toBeLessThanOrEqual(most);
-    // It was mended: one more has it from Redis.
+    // It was repaired: one more instance gets it from Redis.
     await Promise.all(fleet.proxies.map((proxy) => proxy.untilRedisHasAll()));
     const asked = fleet.asked;
     const newcomer = await fleet.add();
     expect((await newcomer.ask(target)).headers['cache-status']).toMatch(/detail=redis$/);
     expect(fleet.asked).toBe(asked);
-    // Nothing of it is worth a line: Redis itself is well.
+    // None of it is worth a line: Redis itself is healthy.
     expect(fleet.proxies.flatMap(({ log }) => log.filter(({ level }) => level >= 40))).toEqual([]);
   });
 });

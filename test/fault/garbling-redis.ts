@@ -2,26 +2,28 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { MessageReader, wordsOf } from './resp-messages.ts';
 
-/** Whether this command, by its words, is the one that is answered with garbage. */
+/** True if this command, by its words, is answered with garbage. */
 export type IsGarbled = (words: readonly string[]) => boolean;
 
-/** What stands in the place of a reply. */
+/** The replacement of a reply. */
 export interface Garbage {
   readonly bytes: string;
   readonly isGarbled: IsGarbled;
-  /** Sent on every open connection at once, and on each new one after its first command, beside what was asked. */
+  /**
+   * Sent immediately on every open connection, and on each new one after its first command, in addition to the replies.
+   */
   readonly unasked?: boolean;
 }
 
 /**
- * A Redis that behaves well but for one place: it stands before a real one on this machine and answers the commands of
+ * A Redis that works except in one place: it stands in front of a real one on this machine and answers the commands of
  * that place with bytes of the test. Each connection is served command by command, so that every reply has its place.
  */
 export class GarblingRedis implements AsyncDisposable {
   readonly port: number;
-  /** How often garbage was sent. */
+  /** The number of garbage replies. */
   garbled = 0;
-  /** How many connections were opened. */
+  /** The number of opened connections. */
   connections = 0;
   readonly #sockets: Set<Socket>;
   readonly #stop: () => Promise<void>;
@@ -60,12 +62,12 @@ export class GarblingRedis implements AsyncDisposable {
     if (garbage?.unasked) for (const socket of this.#sockets) this.send(socket, garbage.bytes);
   }
 
-  /** Breaks all connections off, so that clients connect anew. */
+  /** Breaks all connections, so that clients connect again. */
   cutAll(): void {
     for (const socket of this.#sockets) socket.destroy();
   }
 
-  /** The garbage of a command, if its place is the one. */
+  /** The garbage for a command, if it is at the place. */
   garbageFor(words: readonly string[]): string | undefined {
     return this.#garbage?.unasked !== true && this.#garbage?.isGarbled(words) ? this.#garbage.bytes : undefined;
   }

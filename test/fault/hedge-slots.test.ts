@@ -29,7 +29,7 @@ it('no indexer has more requests than it may have while hedges lose, and each sl
   open();
   expect(await hedged).toEqual([200]);
   expect(askedOf(well)).toBe(2 * MAX_CONCURRENCY);
-  // The requests that have lost to their hedges have their slots still.
+  // The requests that have lost to their hedges still have their slots.
   expect(await ask(40)).toEqual([200]);
   expect(askedOf(hung)).toBe(MAX_CONCURRENCY);
   expect(await proxy.metric('toncache_upstream_requests_in_flight')).toBe(MAX_CONCURRENCY);

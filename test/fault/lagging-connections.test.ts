@@ -40,7 +40,7 @@ async function start() {
   };
 }
 
-/** What a screen shows: final transactions, and the newest block. */
+/** The contents of a screen: final transactions, and the newest block. */
 function shownIn(status: number, text: string): ReadonlySet<string> {
   const { transactions = [], traces = [], last } = status === 200 ? JSON.parse(text) : {};
   const rows: { readonly hash: string; readonly emulated: boolean }[] = [
@@ -51,7 +51,7 @@ function shownIn(status: number, text: string): ReadonlySet<string> {
   return new Set([...blocks, ...rows.filter(({ emulated }) => !emulated).map(({ hash }) => hash)]);
 }
 
-/** The screens of those who look at a trace. */
+/** The screens of a trace. */
 function screensOf({ id, externalHash }: Trace): readonly string[] {
   return [
     `traces?trace_id=${encodeURIComponent(id)}`,

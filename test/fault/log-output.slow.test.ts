@@ -27,7 +27,7 @@ afterEach(async () => {
   await rm(dir, { recursive: true });
 });
 
-/** A process whose standard output is a descriptor of the test: it cannot be asked where it listens. */
+/** A process whose standard output is a descriptor of the test, so its address must be found in another way. */
 class SilentProxy implements AsyncDisposable {
   readonly url: string;
   readonly adminUrl: string;
@@ -72,7 +72,7 @@ class SilentProxy implements AsyncDisposable {
     return metricAt(this.adminUrl, 'toncache_log_lines_dropped_total');
   }
 
-  /** That it serves misses, hits and the admin port, and ends at a signal. */
+  /** Expects that it serves misses, hits and the admin port, and ends at a signal. */
   async expectWell(): Promise<void> {
     for (let time = 0; time < 2; time++) expect((await ask(this.url, TARGET)).status).toBe(404);
     expect(await this.health()).toBe(200);
@@ -86,7 +86,7 @@ class SilentProxy implements AsyncDisposable {
   }
 }
 
-/** Writes until the pipe takes no more, and returns how much that was. */
+/** Writes until the pipe takes no more, and returns the number of bytes. */
 function fill(fd: number): number {
   for (let filled = 0; ; ) {
     try {
@@ -97,7 +97,7 @@ function fill(fd: number): number {
   }
 }
 
-/** Reads what the pipe holds now. */
+/** Reads the present contents of the pipe. */
 function drain(fd: number): string {
   for (let text = ''; ; ) {
     const chunk = Buffer.alloc(64 * 1024);

@@ -12,13 +12,13 @@ import { nothingPending } from '../e2e/questions.ts';
 import { ask, connectTo } from '../support/http-client.ts';
 import { ProxyProcess } from '../support/proxy-process.ts';
 
-/** As many as the head of a request has room for: a key of 20 KB. */
+/** As many as fit into the head of a request: a key of 20 KB. */
 const HASHES = 350;
 const CLIENTS = 16;
-/** Far more than it takes on a busy machine. */
+/** Far more than it needs on a busy machine. */
 const GUARD_MS = 280_000;
 
-/** Sends so many requests with random hashes, and counts the answers by status. */
+/** Sends this many requests with random hashes, and counts the answers by status. */
 async function askWithRandomHashes(url: string, count: number): Promise<ReadonlyMap<number, number>> {
   const agent = new Agent({ keepAlive: true, maxSockets: CLIENTS });
   const statuses = new Map<number, number>();
@@ -72,10 +72,10 @@ test('a process whose memory is full of expired entries answers misses again', a
   expect([...(await askWithRandomHashes(proxy.url, 100))]).toEqual([[200, 100]]);
 });
 
-/** What Node gives a process in the documented container of 706 MiB: half of it for the old generation. */
+/** Node's limit for a process in the documented container of 706 MiB: half of it for the old generation. */
 const NODE_OPTIONS = '--max-old-space-size=353 --max-semi-space-size=32';
 
-/** So many connections, each with 2 requests for one key whose heads hold 60 KB in 90 fields. */
+/** This many connections, each with 2 requests for one key whose heads contain 60 KB in 90 fields. */
 const CONNECTIONS = 3000;
 const fields = Array.from({ length: 90 }, (_, index) => `X-${index}: ${'x'.repeat(660)}\r\n`).join('');
 const pipelined = Buffer.from(

@@ -5,7 +5,7 @@ import { startRedis } from '../support/redis-server.ts';
 import { startScriptedUpstream } from '../support/scripted-upstream.ts';
 import { type RunningProxy, startProxy } from '../support/start-proxy.ts';
 
-/** A process whose memory counts as full, with answers that only Redis has. */
+/** A process whose memory counts as full, with answers that are only in Redis. */
 async function withFullProcess(run: (full: RunningProxy, targets: readonly string[]) => Promise<void>): Promise<void> {
   await using redis = await startRedis();
   await using upstream = await startScriptedUpstream(answeringJson(() => children('a')));

@@ -8,18 +8,18 @@ import { children } from '../support/json-upstream.ts';
 import { type Launched, launch } from '../support/launch.ts';
 
 /*
- * toncache before real names: started by `names.slow.test.ts` in a network and a mount namespace of its own, where this
- * program is the resolver. Writes one line of JSON for each thing that it tried: what it tried, and what came of it.
+ * toncache in front of real names: started by `names.slow.test.ts` in its own network and mount namespace, where this
+ * program is the resolver. Writes one line of JSON for each attempt: the attempt, and its result.
  */
 
 const zone: Zone = new Map();
 using _ = await startDnsServer(zone);
-// As a resolver with its defaults: an answer that does not come is waited for 10 s.
+// Like a resolver with its defaults: it waits 10 s for an answer.
 writeFileSync('/etc/resolv.conf', 'nameserver 127.0.0.1\n');
 appendFileSync('/etc/hosts', '\n127.0.0.1 hosts.test\n');
 const port = await freePort();
 
-/** An indexer that closes each connection, so that each request takes a new one. */
+/** An indexer that closes each connection, so that each request needs a new one. */
 async function startIndexer(host: string): Promise<Server> {
   const { body } = children('a');
   const server = createServer((_, response) => {

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { Launched } from '../support/launch.ts';
 
-/** Runs a program with a network of its own, and with copies of the two files that say how names are found. */
+/** Runs a program in its own network, with copies of the two files about name resolution. */
 const IN_NAMESPACE = [
   ...['-mn', 'sh', '-ec'],
   `ip link set lo up
@@ -22,7 +22,7 @@ const HAS_NAMESPACES = ((): boolean => {
   }
 })();
 
-/** Takes root. Elsewhere `names.test.ts` tries the same with an injected resolver. */
+/** Needs root. Elsewhere `names.test.ts` tests the same with an injected resolver. */
 describe.runIf(HAS_NAMESPACES)("with the system's resolver", () => {
   it('names that hang, move or fail over cost no answer', async () => {
     const world = fileURLToPath(new URL('names-world.ts', import.meta.url));

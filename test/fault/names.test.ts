@@ -7,7 +7,7 @@ import { type RunningProxy, startProxy } from '../support/start-proxy.ts';
 
 const HERE = ['127.0.0.1'];
 
-/** Longer than addresses are used without a question. */
+/** Longer than addresses are used without a look-up. */
 const LONG_MS = 11_000;
 
 let passedMs: number;
@@ -18,7 +18,7 @@ beforeEach(() => {
   resolver = new FakeResolver({ 'a.test': HERE, 'b.test': HERE, 'redis.test': HERE });
 });
 
-/** An indexer that closes each connection, so that each request takes a new one. */
+/** An indexer that closes each connection, so that each request needs a new one. */
 const startIndexer = () =>
   startScriptedUpstream(answeringJson(() => ({ ...children('a'), headers: ['Connection: close'] })));
 
@@ -32,7 +32,7 @@ const start = (upstreamUrl: string, env: Readonly<Record<string, string>> = {}) 
 
 const urlOf = (host: string, { port }: ScriptedUpstream) => `http://${host}:${port}`;
 
-/** The statuses of ten misses, one after the other, with so much time between them that each has its name looked up. */
+/** The statuses of ten misses, one after the other, with enough time between them for a look-up of each name. */
 async function tenMisses(proxy: RunningProxy): Promise<number[]> {
   const statuses = [];
   for (let time = 0; time < 10; time++) {
@@ -95,7 +95,7 @@ describe('a name that moves while the connections to it are in use', () => {
   ])('is followed by all connections %s within 70 s', async (_, next) => {
     await using old = await startScriptedUpstream(answering);
     await using moved = await startScriptedUpstream(answering, '127.0.0.2', old.port);
-    // Only the date is not the system's: undici counts the age of connections by it.
+    // Only the date is not the system's: undici measures the age of connections by it.
     vi.useFakeTimers({ toFake: ['Date'] });
     const startedAt = Date.now();
     await using proxy = await start(urlOf('a.test', old), { PASSTHROUGH: 'on' });

@@ -11,7 +11,7 @@ import { Replicas } from './replicas.ts';
 const REMEDY = 'start its API with -redis, together with the emulator';
 const askedFor = ({ indexer }: World) => indexer.requests.count('pendingTraces');
 
-/** An error of the API that is not one of what is not served. */
+/** An error of the API that does not mean "not served". */
 const OTHERS = [
   ['another 500', 'internal server error: timeout'],
   ['the path of another operation', 'internal server error: Cannot GET /api/v3/actions'],

@@ -14,7 +14,7 @@ const OPTIONS = {
 
 let world: World;
 let redis: Redis;
-/** An indexer for one instance, which follows another chain than the instance does after `changeChain`. */
+/** An indexer for one instance, which follows another chain than the instance after `changeChain`. */
 let foreign: Indexer;
 let lost: RunningProxy;
 
@@ -33,7 +33,7 @@ afterEach(async () => {
   redis.disconnect();
 });
 
-/** What is in Redis, by key, without what expires within a second. */
+/** The contents of Redis, by key, without entries that expire within a second. */
 async function inRedis(): Promise<Map<string, string>> {
   await Promise.all([world.proxy, lost].map((proxy) => proxy.untilRedisHasAll()));
   const keys = (await redis.keys(`toncache:1*${world.network}*`)).filter((key) => !key.endsWith(':lease'));
@@ -41,7 +41,7 @@ async function inRedis(): Promise<Map<string, string>> {
   return new Map(keys.map((key, place) => [key, String(values[place]?.toString('base64'))]));
 }
 
-/** Its `masterchainInfo` names another chain from now on, and the instance knows. */
+/** From now on its `masterchainInfo` names another chain, and the instance knows. */
 async function changeChain(): Promise<void> {
   foreign.faults.inject({ kind: 'head', globalId: -3 }, { operation: 'masterchainInfo' });
   const indexer = new URL(foreign.url).host;

@@ -8,7 +8,7 @@ import { startProxy } from '../support/start-proxy.ts';
 import { PATIENT_ADMISSION, startEndingWorld } from './faulty-world.ts';
 import { expectShed, shedOf } from './shed-requests.ts';
 
-/** Asks for so many keys of pendingTraces and gives the statuses. */
+/** Requests this many keys of pendingTraces and returns the statuses. */
 async function statusesOfPending(world: World, count: number): Promise<number[]> {
   const replies = await Promise.all(Array.from({ length: count }, () => world.ask(nothingPending())));
   return replies.map(({ status }) => status);
@@ -101,7 +101,7 @@ describe('the circuit breaker', () => {
     await expect.poll(() => status(unknownTransaction())).toBe(404);
     const seqno = chain.headSeqno;
     await expect.poll(() => status(targetOf('masterchainBlockShards', { seqno }))).toBe(200);
-    // Nor is the rest of the API said to be cut off, which is not passed through and so never asked for.
+    // The rest of the API, which is not passed through and so never requested, is not reported as cut off either.
     expect(await proxy.metric('toncache_circuit_breaker_open')).toBe(0);
     await again.close();
   });

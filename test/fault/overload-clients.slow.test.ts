@@ -9,7 +9,7 @@ import { startFaultyWorld } from './faulty-world.ts';
 
 const MIB = 1024 * 1024;
 
-/** What a port that this process listens on has accepted from now on: its own end of each connection. */
+/** The connections that a port of this process accepts from now on: its own end of each. */
 function acceptedBy(url: string): { readonly count: number; readonly open: number } {
   const port = Number(new URL(url).port);
   const accepted: Socket[] = [];
@@ -29,7 +29,7 @@ function acceptedBy(url: string): { readonly count: number; readonly open: numbe
   };
 }
 
-/** Connects so many clients that send this. */
+/** Connects this many clients that send this. */
 function connectMany(url: string, count: number, bytes: string): Socket[] {
   const sockets = Array.from({ length: count }, () => connectTo(url));
   for (const socket of sockets) socket.write(bytes);
@@ -44,7 +44,7 @@ describe('clients that pipeline as much as they can', () => {
   const HEALTH_MS = 1000;
   const miss = 'GET /api/v3/masterchainBlockShards?seqno=77 HTTP/1.1\r\nHost: x\r\n\r\n';
 
-  /** Looks at a process so many times: its largest RSS in MiB, and how long `/healthz` took at most. */
+  /** Looks at a process this many times: its largest RSS in MiB, and the longest time of `/healthz`. */
   async function watch(proxy: ProxyProcess, times: number): Promise<{ mostMib: number; slowestMs: number }> {
     let [mostMib, slowestMs] = [0, 0];
     for (let time = 0; time < times; time++) {
@@ -67,7 +67,7 @@ describe('clients that pipeline as much as they can', () => {
     const gate = indexer.hold();
     let answers = 0;
     for (const socket of connectMany(proxy.url, 50, miss.repeat(1200))) {
-      // Each answer has one of these; that one is cut by the end of a part is provided for.
+      // Each answer has one of these; it may be cut by the end of a part.
       let rest = '';
       socket.setEncoding('latin1').on('data', (part: string) => {
         const pieces = (rest + part).split('"error"');
@@ -94,7 +94,7 @@ describe('clients that pipeline as much as they can', () => {
     indexer.hold();
     let cut = 0;
     for (const socket of connectMany(proxy.url, 1000, miss.repeat(1200))) socket.on('close', () => cut++);
-    // A connection holds 64 KiB, or twice that where it was read once more.
+    // A connection holds 64 KiB, or twice that if it was read once more.
     await expect.poll(() => cut, { timeout: 60_000 }).toBeGreaterThan(700);
     const { mostMib } = await watch(proxy, 10);
     expect(Math.round(mostMib)).toBeLessThan(LIMIT_MIB);
@@ -113,7 +113,7 @@ describe('clients that only hold their connections open', () => {
       },
     });
     const large = parentOfSettled(world);
-    // More than the system takes in for a connection.
+    // More than the system buffers for a connection.
     world.indexer.faults.inject({ kind: 'huge', bytes: 16 * MIB }, { times: 1 });
     expect((await world.ask(large)).cache['stored']).toBe(true);
     const accepted = acceptedBy(world.proxy.url);
@@ -122,7 +122,7 @@ describe('clients that only hold their connections open', () => {
     expect((await world.ask(newestBlock(world))).cache).toMatchObject({ fwd: 'miss' });
     for (let time = 0; time < 50; time++) expect((await world.ask(newestBlock(world))).cache['hit']).toBe(true);
     await expect.poll(() => accepted.open, { timeout: 60_000 }).toBe(0);
-    // One that does read is not cut.
+    // A client that does read is not cut.
     expect((await world.ask(large)).bytes).toHaveLength(16 * MIB);
   });
 });

@@ -18,8 +18,8 @@ describe('UPSTREAM_RPS', () => {
 
   it('sheds immediately each request that could not be sent in time', async () => {
     await using world = await startEndingWorld({ stopsTime: true, env: { UPSTREAM_RPS: '1', UPSTREAM_TIMEOUT: '5s' } });
-    // One slot a second, and a request waits for half of the timeout at most: the slots at 0, 1 and 2 s come in time.
-    // The clock of the rate stands still, so it does not matter how long the requests take to arrive.
+    // One slot a second, and a request waits for at most half of the timeout: the slots at 0, 1 and 2 s come in time.
+    // The clock of the rate stands still, so the arrival time of the requests does not matter.
     const early = await Promise.all(Array.from({ length: 5 }, () => world.proxy.sendIn(nothingPending())));
     const waiting = await Promise.all(Array.from({ length: 20 }, () => world.ask(nothingPending())));
     const answers = [...waiting, ...(await Promise.all(early.map(({ answer }) => answer)))];

@@ -14,7 +14,10 @@ describe('bytes of answers being read', () => {
     `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: ${text.length}`;
   const whole = `${answer(EMPTY)}\r\n\r\n${EMPTY}`;
 
-  /** An indexer that answers pendingTraces, and whose other answers the test writes; a proxy that reads 1 MiB at once. */
+  /**
+   * An indexer that answers pendingTraces, and whose other answers the test writes; a proxy that reads at most 1 MiB at
+   * a time.
+   */
   async function startReading(maxConcurrency: number, maxQueue: number) {
     const sockets: Parameters<Parameters<typeof startScriptedUpstream>[0]>[0][] = [];
     const upstream: ScriptedUpstream = await startScriptedUpstream((socket, head) => {

@@ -25,7 +25,8 @@ describe('an indexer that hangs', () => {
     for (const answered of await Promise.all(Array.from({ length: 50 }, () => world.ask(unknownTransaction())))) {
       expectShed(answered);
     }
-    // The queue has room for thirty; while nothing starts for as long as they wait, later requests are refused at once.
+    // The queue has room for thirty; while nothing starts for as long as they wait, later requests are refused
+    // immediately.
     const [waited, full, refused] = [
       await shedOf(world, 'waited-too-long'),
       await shedOf(world, 'queue-full'),

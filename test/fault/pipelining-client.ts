@@ -5,19 +5,19 @@ import { connectTo } from '../support/http-client.ts';
 
 const REQUEST_HEAD = 'HTTP/1.1\r\nHost: x\r\n\r\n';
 export const get = (target: string) => `GET ${target} ${REQUEST_HEAD}`;
-/** From such a one on, Node's HTTP server reads the connection. */
+/** From the first such request on, Node's HTTP server reads the connection. */
 export const head = (target: string) => `HEAD ${target} ${REQUEST_HEAD}`;
 
 interface Client {
   readonly socket: Socket;
   /** The status of each answer so far, in order. */
   readonly statuses: string[];
-  /** How much came. */
+  /** The number of received bytes. */
   bytes(): number;
 }
 
 export interface ClientOptions {
-  /** Whether it reads its answers; otherwise its socket is paused. */
+  /** True if it reads its answers; otherwise its socket is paused. */
   readonly reads?: boolean;
 }
 

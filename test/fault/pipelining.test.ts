@@ -5,7 +5,7 @@ import { startFaultyWorld } from './faulty-world.ts';
 import { type ClientOptions, connectClient, get, head, requestsInFlight } from './pipelining-client.ts';
 
 const ENV = { UPSTREAM_TIMEOUT: '60s', PASSTHROUGH: 'on' };
-/** A request that is kept waiting at the end of a test is not waited for. */
+/** A request that is kept waiting at the end of a test does not delay it. */
 const NO_DRAIN = { drainTimeout: 100 };
 let world: World;
 
@@ -33,7 +33,7 @@ describe('a connection that pipelines', () => {
     client(requests(nothingPending()));
     await gate.arrived(1);
     await world.proxy.untilTakenIn();
-    // Node reads ahead by one part, in which there may be several very short requests.
+    // Node reads ahead by one part, which may contain several very short requests.
     expect(await inFlight()).toBeGreaterThanOrEqual(1);
     expect(await inFlight()).toBeLessThanOrEqual(5);
     expect(world.forwarded).toHaveLength(2);

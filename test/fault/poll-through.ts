@@ -2,12 +2,12 @@ import { expect } from 'vitest';
 import type { World } from '../e2e/world.ts';
 import { accountOf, byAccount, byHash, send } from '../support/streaming-world.ts';
 
-/** The longest that an answer may be served after it was asked for, and what one step of time adds. */
+/** The longest time after its request for which an answer may be served, and the length of one step. */
 const WINDOW_MS = 2000 + 100;
 
 const STEPS = 100;
 
-/** Texts that the indexer answered a target with, each with the last instant at which it was true. */
+/** The indexer's texts for a target, each with the last instant at which it was true. */
 class Truth {
   readonly #lastTrueAt = new Map<string, number>();
 
@@ -21,8 +21,8 @@ class Truth {
 }
 
 /**
- * Polls two accounts and a hash every 100 ms for 10 s in which traces come and go. Every reply is a 200 that was true at
- * most a window ago.
+ * Polls two accounts and a hash every 100 ms for 10 s in which traces come and go. Every reply is a 200 that was true
+ * at most a window ago.
  */
 export async function pollThrough(world: World, meddle: (step: number) => unknown): Promise<void> {
   const targets = [byAccount(accountOf(world)), byAccount(accountOf(world, 1))];

@@ -6,7 +6,7 @@ import type { Asking } from '../support/http-client.ts';
 import type { RunningProxy } from '../support/start-proxy.ts';
 import { PATIENT_ADMISSION } from './faulty-world.ts';
 
-/** A turn each half second. */
+/** A reservation every half second. */
 const RATED = { UPSTREAM_RPS: '2', UPSTREAM_TIMEOUT: '60s', PASSTHROUGH: 'on', TRUSTED_PROXIES: '127.0.0.1' };
 const GREEDY = 12;
 
@@ -19,7 +19,7 @@ const miss = (): Asked => ({ target: unknownTransaction() });
 const other = (): Asked => ({ target: `/api/v3/blocks?mc_seqno=${passed++}` });
 const message = (): Asked => ({ target: MESSAGE, method: 'POST', body: `{"boc":"${passed++}"}` });
 
-/** A world whose clocks stand still: turns come by their timers, however slow this machine is. */
+/** A world whose clocks stand still: reservations come by their timers, even on a slow machine. */
 function startRated(kind = ANY_WORLD, admission = {}): Promise<World> {
   const overrides = { admission: { ...PATIENT_ADMISSION, ...admission }, http: { drainTimeout: 100 } };
   return World.start({ ...kind, proxy: { stopsTime: true, env: RATED, overrides } });
@@ -32,7 +32,10 @@ function sendAs(proxy: RunningProxy, client: string, { target, ...asking }: Aske
 const isSent = ({ indexer }: World, { target }: Asked) =>
   indexer.requests.recent.some((request) => request.target === target);
 
-/** One client asks for much at one proxy, then another one asks once; how many were sent before that one. */
+/**
+ * One client sends many requests at one proxy, then another one sends one; returns the number of requests that were
+ * sent before that one.
+ */
 async function sentBefore(world: World, proxies: readonly RunningProxy[], greedy: () => Asked, polite: Asked) {
   const [one, last] = [proxies[0], proxies.at(-1)] as [RunningProxy, RunningProxy];
   const sent = [];
@@ -64,7 +67,7 @@ describe('with UPSTREAM_RPS, a client with one request is sent before the second
 });
 
 it('clients that ask and leave take no reservations of UPSTREAM_RPS', async () => {
-  // 40 turns take 20 s. On a slow machine some come while a client still waits, and are taken.
+  // 40 reservations take 20 s. On a slow machine some come while a client still waits, and are taken.
   await using world = await startRated(ANY_WORLD, { patience: 10_000 });
   expect((await world.ask(unknownTransaction())).status).toBe(404);
   for (let n = 0; n < 40; n++) {

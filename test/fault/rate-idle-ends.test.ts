@@ -13,7 +13,7 @@ afterEach(() => void vi.restoreAllMocks());
 
 const BLOCKS_OF = (seqno: string) => `{"blocks":[{"workchain":-1,"seqno":${seqno},"gen_utime":"1"}]}`;
 
-/** An indexer that ends each connection with its second request, and when each request has come. */
+/** An indexer that ends each connection at its second request, and records the arrival of each request. */
 async function startEndingUpstream() {
   const used = new WeakSet<Socket>();
   const arrivals: number[] = [];

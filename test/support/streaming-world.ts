@@ -27,7 +27,7 @@ export async function untilConnected(world: World, connected = 1): Promise<void>
 export async function untilSubscribed(world: World, names: readonly string[]): Promise<void> {
   const { streaming } = world.indexer;
   await vi.waitFor(() => expect([...streaming.subscribed]).toEqual(expect.arrayContaining([...names])), PATIENCE);
-  // Its answer to the subscription has left, and what is answered after it comes later on every connection.
+  // Its answer to the subscription has left, and later answers come later on every connection.
   await world.proxy.ask('/no/such/path');
 }
 
@@ -48,13 +48,13 @@ export function send(world: World, place = 0): Trace {
 export const byAccount = (account: string) => `/api/v3/pendingTraces?account=${account}`;
 export const byHash = (hash: string) => `/api/v3/pendingTraces?ext_msg_hash=${encodeURIComponent(hash)}`;
 
-/** The traces that a reply lists. */
+/** The traces in a reply. */
 export function tracesIn({ text }: Reply): readonly string[] {
   const { traces } = JSON.parse(text) as { traces: readonly { trace_id: string }[] | null };
   return (traces ?? []).map(({ trace_id: id }) => id);
 }
 
-/** Until so many events have come, and what they end and refresh has ended. */
+/** Until this many events have come, and their effects and refreshes have ended. */
 export async function untilEvents(world: World, count: number): Promise<void> {
   const events = () => world.proxy.metric('toncache_stream_events_total');
   await vi.waitFor(async () => expect(await events()).toBe(count), PATIENCE);
@@ -62,7 +62,7 @@ export async function untilEvents(world: World, count: number): Promise<void> {
   await sleep(50);
 }
 
-/** Polls an account until its answer was asked for after the acknowledgement. */
+/** Polls an account until its answer was requested after the acknowledgement. */
 export async function watch(world: World, account: string): Promise<void> {
   await world.ask(byAccount(account));
   await world.ask(byAccount(account));
@@ -71,7 +71,7 @@ export async function watch(world: World, account: string): Promise<void> {
   await world.ask(byAccount(account));
 }
 
-/** Asks until the reply lists these traces, while time stands still: an event brought them. */
+/** Sends requests until the reply contains these traces, while time stands still: an event brought them. */
 export async function untilListed(world: World, target: string, traces: readonly string[]): Promise<void> {
   await vi.waitFor(async () => expect(tracesIn(await world.ask(target))).toEqual(traces), PATIENCE);
 }

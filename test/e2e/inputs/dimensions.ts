@@ -1,4 +1,4 @@
-// What a parameter can hold, in templates for `Subjects`: percent-encoded where a client would have to.
+// Possible values of a parameter, in templates for `Subjects`: percent-encoded if a client would have to.
 
 const HASH_SPELLINGS = [
   'base64',
@@ -30,7 +30,7 @@ export function hashes(name: 'hash' | 'message'): string[] {
   return HASH_SPELLINGS.flatMap((spelling) => WRITINGS.map((writing) => `{${name}.${spelling}${writing}}`));
 }
 
-/** No hash in any version, or only in some. */
+/** Not a hash in any version, or only in some. */
 export const NO_HASHES = [
   'nothing',
   '%',
@@ -57,7 +57,7 @@ export const ACCOUNTS = ADDRESS_SPELLINGS.flatMap((spelling) =>
 
 const HEX = 'ab'.repeat(32);
 
-/** No account in any version, or only in some. */
+/** Not an account in any version, or only in some. */
 export const NO_ACCOUNTS = [
   'nobody',
   HEX,
@@ -136,7 +136,7 @@ export const NAMES: readonly ((name: string) => string)[] = [
   (name) => `%20${name}`,
 ];
 
-/** Parameters that real clients add, and ones that no client should: no indexer reads any of them. */
+/** Parameters that real clients add, and others that no client should: no indexer reads any of them. */
 export const NOISE = [
   '_=1700000000000',
   'include_actions=true',

@@ -2,14 +2,14 @@ import { addressSpellings, friendlyBytes, hashSpellings } from '../../../src/too
 import type { Trace } from '../../../src/tools/simulator/trace.ts';
 import type { World } from '../world.ts';
 
-/** The tag byte of a friendly address that the standard does not know. */
+/** A tag byte of a friendly address outside of the standard. */
 const UNKNOWN_TAG = 0x22;
 
-/** What the rows of the table ask for: values by the placeholders that stand for them, such as `{hash.hex}`. */
+/** The subjects of the table's rows: values by their placeholders, such as `{hash.hex}`. */
 export class Subjects {
   readonly #values: ReadonlyMap<string, string>;
 
-  /** Finds things in the world that have answers of their own, and lets time go on until they are there. */
+  /** Finds things in the world that have answers of their own, and advances time until they exist. */
   constructor(world: World) {
     const { chain } = world.indexer;
     const [large, other] = [pendingTrace(world), pendingTrace(world)];
@@ -37,7 +37,7 @@ export class Subjects {
   }
 
   /**
-   * Writes the values into a template, percent-encoded; `{hash.base64:raw}` as they are, `{hash.base64:spaced}` with
+   * Inserts the values into a template, percent-encoded; `{hash.base64:raw}` unchanged, `{hash.base64:spaced}` with
    * spaces for the pluses, and `{hash.base64:lower}` encoded in lower case.
    */
   fill(template: string): string {

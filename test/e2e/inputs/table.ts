@@ -17,22 +17,22 @@ import {
 
 /** One request. Target and headers are templates for `Subjects`. */
 export interface Row {
-  /** How failures and `known-differences.ts` call it: target and headers. */
+  /** Its name in failures and `known-differences.ts`: target and headers. */
   readonly name: string;
   readonly method: 'GET' | 'HEAD';
-  /** What follows `/api/v3/`. */
+  /** The part after `/api/v3/`. */
   readonly target: string;
   readonly headers: Readonly<Record<string, string | readonly string[]>>;
-  /** What a refusal must name, where only one parameter can be wrong. */
+  /** The parameter that a refusal must name, if only one can be wrong. */
   readonly parameter?: string;
 }
 
 /** A parameter with a question that it belongs to. */
 interface Place {
-  /** Operation and the parameters that it needs beside this one. */
+  /** Operation and the other parameters that it needs. */
   readonly question: string;
   readonly parameter: string;
-  /** Two values that mean different things, and one that means nothing. */
+  /** Two values with different meanings, and one without a meaning. */
   readonly one: string;
   readonly other: string;
   readonly bad: string;
@@ -42,7 +42,7 @@ interface Place {
 const SHARDS = 'masterchainBlockShards?';
 const ADJACENT = 'adjacentTransactions?';
 const PENDING = 'pendingTraces?';
-/** A question of each operation that has an answer. */
+/** A question of each operation with an answer. */
 const BLOCK_SET = `${SHARDS}seqno={seqno}`;
 const AROUND = `${ADJACENT}hash={hash.base64}`;
 const TRACE = `${PENDING}ext_msg_hash={message.base64}`;
@@ -159,12 +159,12 @@ function headersOf(question: string, header: string, parameter: string, values: 
     row(question, { [header.toLowerCase()]: one }),
     row(question, { [header]: [one, one] }),
     row(question, { [header]: [one, 'v2'] }),
-    // The header wins, whatever it says.
+    // The header wins, with any value.
     row(`${question}&${parameter}=${one}`, { [header]: '' }),
     row(`${question}&${parameter}=${one}`, { [header]: 'false' }),
     row(`${question}&${parameter}=false`, { [header]: one }),
     row(`${question}&${parameter}=${one}`, { [header]: two }),
-    // The header's name is no parameter.
+    // The header's name is not a parameter.
     row(`${question}&${header}=${one}`),
     row(`${question}&${header.toLowerCase().replaceAll('-', '_')}=${one}`),
   ];
