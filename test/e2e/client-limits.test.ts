@@ -71,7 +71,7 @@ describe.each([
     ['with limits', { requestsPerSecond: 1000, missesPerSecond: 1000 }],
   ])('is logged with its hundredth request that misses, %s', async (__, clients) => {
     await using world = await start(clients);
-    const lines = () => world.proxy.log.filter(({ msg }) => msg.startsWith('a trusted proxy names its clients'));
+    const lines = () => world.proxy.log.filter(({ msg }) => msg.startsWith('a trusted proxy sends X-Real-IP without'));
     const askTimes = async (count: number) => {
       for (let time = 0; time < count; time++) {
         await world.ask(unknownTransaction(), { headers: { 'X-Real-IP': `192.0.2.${time}`, ...headers } });
@@ -106,7 +106,7 @@ it.each([
   await askAll(world, '192.0.2.1', times(3 + refused, hit));
   world.advance(1000);
   expect((await statusOf()).verdict).toMatchObject({ level, summary, cause });
-  expect(world.proxy.log.filter(({ msg }) => msg.startsWith('a client asks for more'))).toEqual([
+  expect(world.proxy.log.filter(({ msg }) => msg.startsWith('a client exceeds its limit'))).toEqual([
     expect.objectContaining({ client: '192.0.2.0/24' }),
   ]);
 });

@@ -70,7 +70,7 @@ describe('with one indexer, its head is polled', () => {
     const grouped = (block: number) => block.toLocaleString('en');
     const cause = `the newest block fell from ${grouped(from)} to ${grouped(to)}`;
     await expect.poll(statusOf).toMatchObject({ level: 'degraded', summary: 'answers from the past', cause });
-    expect(world.proxy.log.filter(({ msg }) => msg.startsWith('answers from the past'))).toEqual([
+    expect(world.proxy.log.filter(({ msg }) => msg.startsWith('the newest block of the indexer fell back'))).toEqual([
       expect.objectContaining({ fromSeqno: from, toSeqno: to }),
     ]);
     fallen.remove();

@@ -66,7 +66,7 @@ describe.each([
 });
 
 describe('a Redis that fills up', () => {
-  const FILLS_UP = /nothing keeps Redis from filling up.*set maxmemory and an eviction policy such as allkeys-lru/;
+  const FILLS_UP = /Redis may fill up.*set maxmemory and an eviction policy such as allkeys-lru/;
 
   it('causes one warning with the remedy, however often it is connected to', async () => {
     await using redis = await startRedis();

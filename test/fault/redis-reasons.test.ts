@@ -12,7 +12,7 @@ import { type RunningProxy, startProxy } from '../support/start-proxy.ts';
 
 const reasonsIn = ({ log }: RunningProxy) =>
   log
-    .filter(({ msg }) => /no connection to Redis|why Redis cannot/.test(msg))
+    .filter(({ msg }) => /no connection to Redis|Redis cannot be used/.test(msg))
     .map((line) => String((line as { reason?: unknown }).reason));
 
 const whyOf = async (proxy: RunningProxy) =>

@@ -42,7 +42,7 @@ describe('of two indexers, one with the newest head', () => {
       expect(replicas.asked[0]).toBe(1);
       expect(await replicas.metricOf(0, 'head_check_failed', { reason: 'lacks-block' })).toBe(1);
       expect(replicas.proxy.log.map(({ msg }) => msg)).toContainEqual(
-        expect.stringContaining('does not have the block that it named'),
+        expect.stringContaining('lacks a block that it named'),
       );
     },
   );
