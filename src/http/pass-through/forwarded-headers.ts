@@ -3,7 +3,7 @@ import { OPERATIONS } from '../../ton/operations.ts';
 /** Header values by lower-case name. */
 type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
-/** Headers of one connection (RFC 9110 7.6.1), and headers that only make sense with them. */
+/** Headers about one connection (RFC 9110 7.6.1), and headers that only make sense on that connection. */
 const HOP_BY_HOP = [
   'connection',
   'http2-settings',

@@ -56,7 +56,10 @@ export interface PassOnDependencies<Answer extends AnsweredHead> extends PassOnP
   readonly upstreams: readonly PassedTo<Answer>[];
   /** The place of the only route that is used; absent for all. */
   readonly at?: number;
-  /** True if we have a key. Otherwise the other side refuses a request without a key, not by its rate. */
+  /**
+   * True if we have a key. If it is not shared, a request without a key does not count for our rate: the other side
+   * refuses it.
+   */
   readonly hasOurKey: boolean;
 }
 

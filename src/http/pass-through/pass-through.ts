@@ -36,8 +36,8 @@ export interface PassThroughDependencies extends PassOnParts {
 export interface OpenPassThrough {
   readonly pass: PassThrough;
   /**
-   * Sends a request and gives the answer to `use`; it counts as a transfer until then. Rejects with a {@link
-   * ProxyError} without an answer, and with the rejection of `use`.
+   * Sends a request and gives the answer to `use`. The answer counts as a transfer until `use` settles. Rejects with a
+   * {@link ProxyError} without an answer, and with the rejection of `use`.
    */
   readonly take: (passed: PassedRequest, use: (answer: ForwardedAnswer) => Promise<void>) => Promise<void>;
 }

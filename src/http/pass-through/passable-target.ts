@@ -12,8 +12,8 @@ const HIDDEN = /%(?:25)*(?:2f|5c)|%(?:25)+2e/i;
 
 /**
  * True if a request target may be passed on byte for byte. A target that another server could read as another path is
- * refused: dot or empty segments, backslashes, encoded slashes, control bytes, spellings that do not decode, and every
- * form but the origin form (RFC 9112 3.2.1), so that the request can never go to another host.
+ * refused under every prefix: dot or empty segments, backslashes, encoded slashes, control bytes, spellings that do not
+ * decode, and every form but the origin form (RFC 9112 3.2.1), so that the request can never go to another host.
  */
 export function isPassable(target: string): boolean {
   const [path = ''] = target.split('?', 1);

@@ -12,7 +12,7 @@ interface Mark {
   /** Bytes that had left the process since the beginning of the connection, and bytes that were still to leave. */
   readonly sentBytes: number;
   readonly pendingBytes: number;
-  /** The client may take this many bytes before it must take more. */
+  /** The client has the time for this many bytes, at 16 KiB per interval, before it must take some more. */
   readonly allowedBytes: number;
   looks: number;
 }
@@ -23,7 +23,7 @@ interface Mark {
  * for the pending write, or for the bytes that left at once before, up to a slice of a large body.
  */
 export class AnswerProgress {
-  /** The number of looks in a row since which no write has left. */
+  /** The number of looks in a row that found no bytes sent since the previous look. */
   quietLooks = 0;
   readonly #socket: WrittenSocket;
   /** -1, so that the first look sees a change: the connection may have been opened just before it. */

@@ -4,7 +4,7 @@ import type { Ms } from '../../time-units.ts';
 import type { ClientConnection } from './client-connections.ts';
 import type { FastLaneConnection } from './fast-lane-connection.ts';
 
-// All that cuts a client after a time, beside the end of a drain:
+// The timeouts that cut a client, in addition to the end of a drain:
 //
 // | A client that | read by | is cut after | with | by |
 // | --- | --- | --- | --- | --- |
@@ -15,11 +15,11 @@ import type { FastLaneConnection } from './fast-lane-connection.ts';
 // | is idle after an answer | the fast lane | `http.keepAliveTimeout` and 1 s | a close | a look |
 // | takes its answer slowly, or not at all | either | `http.sendTimeout` for each 16 KiB: `AnswerProgress` | a reset | a look |
 // | gets a passed-through answer that pauses | Node | `UPSTREAM_TIMEOUT` | a close | `UpstreamClient.forward` |
-// | has a stream, and 64 KiB wait for it, or it is silent | Node, or nobody | at once, 60 s | a reset, a close | `http/streaming` |
+// | has a stream, and 64 KiB wait for it, or sends nothing | Node, or nobody | at once, 60 s | a reset, a close | `http/streaming` |
 //
-// A look comes once a second, or four times in `http.sendTimeout` if that is more often; Node's come once a second. Looks
-// are counted instead of time: a process that stood still cuts nobody when it goes on. A request that waits for its answer
-// has a deadline of its own, and is answered. What is passed through is read by Node.
+// A look comes once a second, or four times in `http.sendTimeout` if that is more often; Node's come once a second.
+// Looks are counted instead of time: a process that was stopped cuts nobody when it continues. A request that waits for
+// its answer has its own deadline, and is answered. Node reads passed-through requests.
 
 /** The part of a connection that a look needs, for both readers. */
 interface LookedAt extends Pick<ClientConnection, 'progress'> {

@@ -22,7 +22,7 @@ const MOST_AT_ONCE = 16;
 export interface FastLaneConnectionDependencies {
   readonly responder: Responder;
   readonly hits: RenderedHits;
-  /** The operations for which it also answers misses. */
+  /** The operations for which it answers more than hits in memory. */
   readonly operations: OperationsInUse;
   readonly connections: ClientConnections;
   /** Answers in place of an unreadable request, and closes the connection. */

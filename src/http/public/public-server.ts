@@ -183,7 +183,7 @@ export class PublicServer {
     if (streaming !== undefined && this.#connections.count <= streaming.streams.lasting) streaming.streams.close();
   }
 
-  /** The connections without any bytes. */
+  /** The connections that have received no bytes. */
   #unused(): Socket[] {
     return [...this.#connections.all].flatMap(({ socket }) => (socket.bytesRead === 0 ? socket : []));
   }

@@ -63,8 +63,8 @@ export interface RequestFields {
 }
 
 /**
- * Finds the head of a request that begins at `start` of a text (latin1). `incomplete`: it has no end yet; `other`: it
- * must go to Node's parser.
+ * Finds the head of a request that begins at `start` of a text (latin1). `incomplete`: it begins as a head for the
+ * fast lane and has no end yet; `other`: it must go to Node's parser.
  */
 export function readHead(text: string, start: number, maxBytes: number): RequestHead | 'incomplete' | 'other' {
   if (!text.startsWith(BEGINNING, start)) {

@@ -33,7 +33,7 @@ export interface ResponderDependencies {
   readonly report: Report;
   /** Called with the client of each request that memory does not answer, or that is above its limit. */
   readonly onClient: (client: string) => void;
-  /** Called for each answer outside of the fast lane; absent if requests are not logged. */
+  /** Called for each answer of an operation except the fast lane's memory hits; absent if requests are not logged. */
   readonly onAnswered: ((request: AnsweredRequest) => void) | undefined;
 }
 
