@@ -17,7 +17,7 @@ const PER_SECOND = 100;
 const LONGEST_WAIT_MS = 60_000;
 const now = () => performance.now();
 
-/** A limit on a Redis of its own, and when it reported that the rate is shared or is not. */
+/** A rate limit with a Redis of its own, and each change between "the rate is shared" and "it is not". */
 async function limitOn(redis: RedisServer, budgetMs = PATIENT_REDIS.budget) {
   const connection = await connectedRedis(redis.url);
   const sharedChanges: boolean[] = [];
@@ -44,7 +44,7 @@ async function limitOn(redis: RedisServer, budgetMs = PATIENT_REDIS.budget) {
       slots.push(performance.now());
     }
   };
-  /** Takes slots until this was reported last. */
+  /** Takes one slot. Returns the last reported state: shared or not. */
   const takeNext = async () => {
     await take(1);
     return sharedChanges.at(-1);
@@ -115,7 +115,7 @@ test('concurrent calls for reservations that fail together are one failure of Re
   await untilSent(30);
   await redis.pause();
   await untilStill(sent);
-  // The calls under way begin to fail, and Redis answers those that follow.
+  // Calls in flight begin to fail. Redis answers later calls.
   await untilSent(0);
   await redis.resume();
   await asked;

@@ -1,4 +1,4 @@
-/** What a Redis that has gone wrong may say in place of a reply: broken as RESP, or by its place. */
+/** What a broken Redis may send in place of a reply: invalid RESP, or valid RESP in the wrong place. */
 export const GARBAGE_FORMS: Readonly<Record<string, string>> = {
   'a number': ':1\r\n',
   'a null of RESP2': '$-1\r\n',

@@ -12,7 +12,7 @@ import { GARBAGE_FORMS } from './redis-garbage-forms.ts';
 
 interface Place {
   readonly isGarbled: IsGarbled;
-  /** It is come by only when a connection is made. */
+  /** Redis sends this reply only when a connection is opened. */
   readonly atConnect?: boolean;
   readonly unasked?: boolean;
 }
@@ -43,14 +43,14 @@ let configFile: string;
 beforeAll(async () => {
   dir = await mkdtemp(join(tmpdir(), 'toncache-garbage-'));
   configFile = join(dir, 'impatient.json');
-  // Garbage that is the beginning of a reply is waited for until the command times out.
+  // If the garbage is the beginning of a valid reply, the command ends by its timeout.
   const redis = { openDuration: '50ms', commandTimeout: '500ms', connectTimeout: '500ms' };
   await writeFile(configFile, JSON.stringify({ redis }));
 });
 
 afterAll(() => rm(dir, { recursive: true }));
 
-/** A process before a Redis that garbles, and all that it takes. */
+/** A process in front of a Redis that sends garbage, and the resources of both. */
 async function startGarbled() {
   await using stack = new AsyncDisposableStack();
   const redis = stack.use(await startRedis());
@@ -62,9 +62,9 @@ async function startGarbled() {
   const calls = (labels: Record<string, string>) => proxy.metric('toncache_redis_calls_total', labels);
   const goodCalls = () =>
     Promise.all([calls({ call: 'read', outcome: 'absent' }), calls({ call: 'write', outcome: 'stored' })]);
-  /** What was never asked for is answered, whatever Redis does. */
+  /** A new key gets an answer in every state of Redis. */
   const askAnew = async () => expect((await ask(proxy.url, unknownTransaction())).status).toBe(404);
-  /** Until Redis is read and written. */
+  /** Resolves when Redis has answered a read and a write. */
   const untilUsed = async () => {
     const [reads, writes] = await goodCalls();
     await vi.waitFor(

@@ -81,7 +81,7 @@ it('a reply that swallows the next one costs the connection, though every comman
   await observed.untilRead('key', 'absent');
   const request = { token: 'ours', leaseMs: 1000, budgetMs: 5000 };
   await observed.tier.acquire('key', request);
-  // The next reply, a null, is as long as what is missing here.
+  // The announced reply lacks as many bytes as the next reply, a null, has.
   garbling.garble({ bytes: '$1\r\n', isGarbled: (words) => isGet(words) && garbling.garbled === 0 });
   const reads = [observed.tier.get('key'), observed.tier.get('key')];
   const asking = setInterval(() => {
@@ -90,7 +90,7 @@ it('a reply that swallows the next one costs the connection, though every comman
   }, 20);
   await observed.untilConnection('connected', 'disconnected', 'connected');
   clearInterval(asking);
-  // A command that only its timeout ends would end the connection of then, which is the new one.
+  // A command that ends only by its timeout would end the current connection, which is already the new one.
   await Promise.all(reads);
   expect(await observed.tier.get('key')).toEqual({ state: 'absent' });
 });
@@ -100,7 +100,7 @@ it('a reply that comes after its command has timed out is not taken for the repl
   await using garbling = await GarblingRedis.start(redis.port);
   await using observed = new ObservedRedisTier(garbling.url, { budgetMs: 5000 });
   await observed.untilRead('key', 'absent');
-  // A reply that never comes: taken for it, the reply to the next command would shift all others by one.
+  // This reply never comes. If the reply to the next command were taken for it, all later replies would be off by one.
   garbling.garble({ bytes: '', isGarbled: isGet });
   await observed.tier.get('key');
   garbling.garble();

@@ -18,7 +18,7 @@ const reasonsIn = ({ log }: RunningProxy) =>
 const whyOf = async (proxy: RunningProxy) =>
   JSON.parse((await proxy.askAdmin('/status.json')).text).verdict.cause as string;
 
-/** A proxy in front of an indexer that answers, with this Redis. */
+/** A proxy with this Redis, in front of a healthy indexer. */
 async function start(redisUrl: string) {
   const upstream = await startScriptedUpstream(answeringJson(() => children('a')));
   const env = { REDIS_URL: redisUrl, NETWORK: someNetwork() };
@@ -32,7 +32,7 @@ async function start(redisUrl: string) {
   };
 }
 
-/** Asks until page and log tell this reason. */
+/** Sends requests until page and log report this reason. */
 async function untilTold(proxy: RunningProxy, reason: RegExp) {
   const told = async () => {
     expect((await proxy.ask(someChildren())).status).toBe(200);

@@ -16,7 +16,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-/** How many SETs Redis has seen, refused ones included. */
+/** The number of SETs that Redis has received, refused ones included. */
 async function setsSeenBy(server: RedisServer): Promise<number> {
   const stats = await asAdmin(server, (admin) => admin.info('commandstats'));
   const line = /^cmdstat_set:calls=(\d+),.*rejected_calls=(\d+)/m.exec(stats);
@@ -44,7 +44,7 @@ describe('a read-only replica', () => {
       const server = connect(target, '127.0.0.1');
       pipeline(client, server, client, () => {});
     });
-    // With a breaker that never opens, no trial writes.
+    // This breaker never opens, so it sends no trial writes.
     const breaker = { faults: 1000, openMs: 1 };
     await using observed = new ObservedRedisTier(`redis://127.0.0.1:${await listen(address)}`, { breaker });
     await observed.untilConnection('connected');

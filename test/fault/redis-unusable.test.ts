@@ -11,7 +11,7 @@ import { type RunningProxy, startProxy } from '../support/start-proxy.ts';
 
 const BOUNDED = ['--maxmemory', '100mb', '--maxmemory-policy', 'allkeys-lru'];
 
-/** Whether reads and writes use Redis, as the metric says. */
+/** Redis' availability for reads and writes, by the metric. */
 const availability = (proxy: RunningProxy) =>
   Promise.all((['read', 'write'] as const).map((call) => proxy.metric('toncache_redis_available', { call })));
 
@@ -26,7 +26,7 @@ afterAll(() => upstream[Symbol.asyncDispose]());
 const start = (redisUrl: string) =>
   startProxy({ upstreamUrl: upstream.url, env: { REDIS_URL: redisUrl, NETWORK: 'mainnet' } });
 
-/** What `check-config --connect` finds of Redis. */
+/** The result of `check-config --connect` for Redis. */
 async function checked(redisUrl: string) {
   const env = { UPSTREAM_URL: 'http://127.0.0.1:1', REDIS_URL: redisUrl, NETWORK: 'mainnet' };
   const { stdout } = await runCommand(['check-config', '--connect', '--json'], { env });

@@ -11,11 +11,11 @@ const sumOf = (counts: readonly number[]) => counts.reduce((sum, each) => sum + 
 const shards = { operation: 'masterchainBlockShards' } as const;
 const info = { operation: 'masterchainInfo' } as const;
 
-/** So many blocks below the newest, all indexers have had them for a while. */
+/** All indexers have had blocks this far below the newest one for a while. */
 const OLD_BLOCKS = 200;
 const MAD_SEQNO = 2_000_000_000;
 
-/** Lets the proxy compare the heads again: a request begins a round, and its end is waited for. */
+/** Makes the proxy compare the heads again: a request starts a round, and this waits for its end. */
 async function untilCompared(replicas: Replicas, isSo: () => Promise<boolean>): Promise<void> {
   await expect
     .poll(
@@ -38,7 +38,7 @@ describe('of two indexers, one with the newest head', () => {
       for (let time = 0; time < 40; time++) {
         expect((await replicas.proxy.ask(replicas.freshPage(old - (time % 10)))).status).toBe(200);
       }
-      // The first answer of it that the other one refutes is the last.
+      // After the first answer that the other indexer refutes, it gets no more requests.
       expect(replicas.asked[0]).toBe(1);
       expect(await replicas.metricOf(0, 'head_check_failed', { reason: 'lacks-block' })).toBe(1);
       expect(replicas.proxy.log.map(({ msg }) => msg)).toContainEqual(
@@ -150,7 +150,7 @@ describe('masterchainInfo, of several indexers', () => {
   const INFO = '/api/v3/masterchainInfo';
   const seqnoOf = ({ text }: Answered): number => JSON.parse(text).last.seqno;
 
-  /** Asks for the newest block for so long. Returns by how many blocks each answer was older than it. */
+  /** Requests the newest block for `ms`. Returns how many blocks each answer was behind. */
   async function agesOf(replicas: Replicas, ms: number): Promise<number[]> {
     const ages: number[] = [];
     for (const end = performance.now() + ms; performance.now() < end; ) {
@@ -170,7 +170,7 @@ describe('masterchainInfo, of several indexers', () => {
     expect(await replicas.metricOf(0, 'lag_blocks')).toBeGreaterThanOrEqual(9);
     expect(await replicas.metricOf(0, 'behind')).toBe(0);
     const ages = await agesOf(replicas, 6000);
-    // An answer is served for two blocks, and a refresh takes its time on a busy machine.
+    // An answer is served for two blocks, and a refresh may be slow on a busy machine.
     expect(ages.filter((age) => age > 6)).toEqual([]);
   });
 
@@ -244,7 +244,8 @@ describe('of two indexers, the database of one is five blocks behind', () => {
         expect(targets.length).toBeGreaterThan(1);
         const before = pendingAsked(replicas);
         const answers = await Promise.all(targets.map((target) => replicas.proxy.ask(target)));
-        // On a busy machine one may be final by now: then those that are young a second later are asked for.
+        // On a busy machine a trace may be final by now. Then the next attempt, a second later, uses the young traces
+        // of that time.
         expect(answers.filter(({ text }) => text.includes('"emulated":true'))).toHaveLength(targets.length);
         return { young: targets.length, asked: pendingAsked(replicas) - before };
       },
@@ -260,7 +261,7 @@ describe('of two indexers, one follows another chain', () => {
 
   it.each([0, 1])('it is not used, whichever is named first (%i), and the log reports it', async (place) => {
     await using replicas = await Replicas.start({ prepare: follow(place) });
-    // Who answers first may be taken for the one to follow until the other one has answered.
+    // The indexer that answers first may be accepted as the reference until the other one has answered.
     await untilCompared(
       replicas,
       async () => (await replicas.metricOf(place, 'head_check_failed', { reason: 'other-chain' })) === 1,

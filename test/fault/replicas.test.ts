@@ -16,7 +16,7 @@ function one(replicas: Replicas): Indexer {
 describe('of two indexers', () => {
   it('that are healthy each gets two fifths of the requests or more', async () => {
     await using replicas = await Replicas.start({});
-    // Long beside what a busy machine adds to one of them.
+    // Long compared with the delay that a busy machine may add to one of them.
     for (const indexer of replicas.indexers) indexer.faults.latencyMs = 40;
     for (let time = 0; time < 10; time++) expect(statuses(await replicas.askAtOnce(40))).toEqual(RIGHT);
     expect(Math.min(...replicas.asked)).toBeGreaterThanOrEqual(160);
@@ -55,7 +55,7 @@ describe('of two indexers', () => {
     await using replicas = await Replicas.start({});
     one(replicas).faults.inject(fault, { operation: 'masterchainBlockShards' });
     expect(statuses(await replicas.askOneByOne(40))).toEqual(RIGHT);
-    // At most three, and a trial for each second that the forty took.
+    // At most three, plus one trial for each second that the forty requests took.
     expect(replicas.asked[0]).toBeGreaterThanOrEqual(1);
     expect(replicas.asked[0]).toBeLessThanOrEqual(13);
     one(replicas).faults.clear();
@@ -85,7 +85,7 @@ describe('of two indexers', () => {
       { timeout: 20_000, interval: 100 },
     );
     const lines = replicas.proxy.log.filter(({ level }) => level >= 40);
-    // It answered a head poll a moment ago, so the first line does not say that it refuses the key.
+    // The indexer answered a head poll a moment ago, so the first line does not name the key as the cause.
     expect(lines).toEqual([
       expect.objectContaining({
         upstream: indexer,
@@ -152,7 +152,7 @@ describe('of two indexers', () => {
   it('one answers 429: it is sent nothing for as long as it asks, and no request fails', async () => {
     await using replicas = await Replicas.start({});
     one(replicas).faults.inject(rateLimited('json', '600'), { operation: 'masterchainBlockShards' });
-    // It pauses when two keys were refused. So many at once that both are asked.
+    // The indexer is paused after refusals of two keys. Eight requests at once reach both indexers.
     for (let times = 0; times < 20 && (replicas.asked[0] ?? 0) < 2; times++) {
       expect(statuses(await replicas.askAtOnce(8))).toEqual(RIGHT);
     }
@@ -203,7 +203,7 @@ describe('of two indexers', () => {
   });
 
   it('the one that has a block gets the request for it', async () => {
-    // Three blocks: too few to be called behind.
+    // Three blocks: too few to count as behind.
     const prepare = ([first]: Indexer[]) => first?.replicas[0].lag(1200);
     await using replicas = await Replicas.start({ prepare });
     const newest = replicas.newestSeqno - 1;
@@ -237,7 +237,7 @@ describe('a backup', () => {
     await replica.close();
     expect(statuses(await replicas.askOneByOne(20))).toEqual(RIGHT);
     expect([keysAt(replica), keysAt(backup)]).toEqual([['ours'], ['theirs']]);
-    // Its provider counts requests: it is not asked for its head.
+    // A provider charges for each request, so a backup gets no head polls.
     expect(backup.requests.count('masterchainInfo')).toBe(0);
   });
 

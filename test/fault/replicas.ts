@@ -6,16 +6,16 @@ import { type ProxyOptions, type RunningProxy, startProxy } from '../support/sta
 
 const HISTORY_MS = 120_000;
 const BLOCK_MS = 400;
-/** Every indexer that is not far behind has such blocks. */
+/** Every indexer that is not far behind has blocks of this age. */
 const OLD_BLOCKS = 20;
 
-/** Simulated indexers of one chain, and the proxy in front of them. */
+/** Several simulated indexers of one chain, with a proxy in front of them. */
 export class Replicas implements AsyncDisposable {
   readonly proxy: RunningProxy;
   readonly indexers: readonly Indexer[];
-  /** Of each, also when it does not listen. */
+  /** The port of each indexer, also while it does not listen. */
   readonly ports: readonly number[];
-  /** The last of {@link freshPage}. */
+  /** The last page that {@link freshPage} returned. */
   lastPage = '';
   readonly #startAt: number;
   readonly #revived: Indexer[] = [];
@@ -28,7 +28,7 @@ export class Replicas implements AsyncDisposable {
     this.#startAt = startAt;
   }
 
-  /** `prepare` is called before the proxy starts; the last `backups` of the indexers are backups. */
+  /** `prepare` runs before the proxy starts. The last `backups` of the indexers are backups. */
   static async start(
     { count = 2, backups = 0, prepare }: { count?: number; backups?: number; prepare?: (indexers: Indexer[]) => void },
     { env, overrides }: Pick<ProxyOptions, 'env' | 'overrides'> = {},
@@ -37,7 +37,7 @@ export class Replicas implements AsyncDisposable {
     const start = () => startIndexer({ chain: new Chain({ startAt }) });
     const indexers = await Promise.all(Array.from({ length: count }, start));
     prepare?.(indexers);
-    // A chain makes its history when it is first looked at: the heads of all would come after their round.
+    // A chain creates its history when it is first read. Without this, the first head polls would be answered too late.
     for (const { replicas } of indexers) void replicas[0].chain;
     const urls = indexers.map(({ url }) => url);
     const backupUrl = urls.splice(urls.length - backups).join();
@@ -50,30 +50,30 @@ export class Replicas implements AsyncDisposable {
     return new Replicas(proxy, indexers, startAt);
   }
 
-  /** A masterchain block that all have, and a page of it that nobody asked for. */
+  /** A page of a masterchain block that all indexers have, and that has not been requested yet. */
   freshPage(seqno = this.newestSeqno - OLD_BLOCKS): string {
     this.lastPage = `/api/v3/masterchainBlockShards?seqno=${seqno}&limit=${this.#limit++}`;
     return this.lastPage;
   }
 
-  /** The newest block of an indexer that is level with the present. */
+  /** The newest block of an indexer that does not lag. */
   get newestSeqno(): number {
     return 62_000_000 + Math.floor((Date.now() - this.#startAt) / BLOCK_MS);
   }
 
-  /** Asks for so many fresh pages, one after the other. */
+  /** Requests fresh pages one after the other. */
   async askOneByOne(times: number): Promise<Answered[]> {
     const answers: Answered[] = [];
     for (let time = 0; time < times; time++) answers.push(await this.proxy.ask(this.freshPage()));
     return answers;
   }
 
-  /** Asks for so many fresh pages at once. */
+  /** Requests fresh pages at once. */
   askAtOnce(times: number): Promise<Answered[]> {
     return Promise.all(Array.from({ length: times }, () => this.proxy.ask(this.freshPage())));
   }
 
-  /** Another one that listens where a closed one did. */
+  /** Starts another indexer on the port of a closed one. */
   async revive(index: number): Promise<Indexer> {
     const port = this.ports[index] ?? 0;
     const revived = await startIndexer({ chain: new Chain({ startAt: this.#startAt }), port });
@@ -81,12 +81,12 @@ export class Replicas implements AsyncDisposable {
     return revived;
   }
 
-  /** A metric of one of them. */
+  /** A metric of one indexer. */
   metricOf(index: number, name: string, labels: Readonly<Record<string, string>> = {}): Promise<number> {
     return this.proxy.metric(`toncache_upstream_${name}`, { ...labels, upstream: `127.0.0.1:${this.ports[index]}` });
   }
 
-  /** The parents of young transactions: `newerThan` blocks old at most. */
+  /** The parents of young transactions: at most `newerThan` blocks old. */
   youngParents(newerThan: number): string[] {
     const chain = this.indexers.at(-1)?.chain;
     const traces = chain?.recentTraces(200) ?? [];
@@ -97,12 +97,12 @@ export class Replicas implements AsyncDisposable {
       .map(({ hash }) => `/api/v3/adjacentTransactions?hash=${encodeURIComponent(hash)}&direction=in`);
   }
 
-  /** The external messages of traces that have ended less than so long ago, ms: they are pending no more. */
+  /** The external messages of traces that ended less than `withinMs` ago: they are no longer pending. */
   endedTraces(withinMs: number): string[] {
     return this.#traces(({ goneAt }, now) => goneAt <= now && goneAt > now - withinMs);
   }
 
-  /** Those of traces that were emulated less than so long ago, ms. */
+  /** The external messages of traces that were emulated less than `withinMs` ago. */
   youngTraces(withinMs: number): string[] {
     return this.#traces(({ emulatedAt }, now) => emulatedAt <= now && emulatedAt > now - withinMs);
   }
@@ -115,7 +115,7 @@ export class Replicas implements AsyncDisposable {
       .map(({ externalHash }) => `/api/v3/pendingTraces?ext_msg_hash=${encodeURIComponent(externalHash)}`);
   }
 
-  /** How many requests for pages came to each. */
+  /** The number of page requests that each indexer got. */
   get asked(): readonly number[] {
     return this.indexers.map(({ requests }) => requests.count('masterchainBlockShards'));
   }

@@ -1,4 +1,6 @@
-/** Where the RESP message that begins at `from` ends, or `undefined` if it is not whole yet. Trusts what it reads. */
+/**
+ * The end of the RESP message that begins at `from`, or `undefined` if the message is incomplete. The input is trusted.
+ */
 function endOfMessage(bytes: Buffer, from = 0): number | undefined {
   const lineEnd = bytes.indexOf('\r\n', from);
   if (lineEnd < 0) return undefined;
@@ -16,7 +18,7 @@ function endOfMessage(bytes: Buffer, from = 0): number | undefined {
   return end;
 }
 
-/** Takes the whole messages off a stream of bytes. */
+/** Takes the complete messages from a stream of bytes. */
 export class MessageReader {
   #rest = Buffer.alloc(0);
 

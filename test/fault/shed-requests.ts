@@ -4,14 +4,14 @@ import type { Answered } from '../support/http-client.ts';
 
 export const NEVER = { env: { UPSTREAM_TIMEOUT: '60s' } };
 
-/** That a request was refused as overload is, with a `Retry-After` of these seconds. */
+/** Expects that the request was shed, with a `Retry-After` of these seconds. */
 export function expectShed({ status, text, headers }: Answered, retryAfter = /^[1-9][0-9]*$/): void {
   expect([status, text]).toEqual([503, expect.stringMatching(/^\{"error":".+"\}$/)]);
   expect(headers['retry-after']).toMatch(retryAfter);
   expect(headers).toMatchObject({ 'cache-control': 'no-store', 'content-type': 'application/json' });
 }
 
-/** How many requests were refused for a reason. */
+/** The number of requests that were refused for a reason. */
 export function shedOf({ proxy }: World, reason: string): Promise<number> {
   return proxy.metric('toncache_loads_shed_total', { reason });
 }

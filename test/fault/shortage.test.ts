@@ -5,10 +5,10 @@ import { parentOfSettled, targetOf, unknownTransaction } from '../e2e/questions.
 import { expectFailure, startFaultyWorld } from './faulty-world.ts';
 import { Replicas } from './replicas.ts';
 
-/** More failures than open the circuit breaker of an operation. */
+/** Enough failures to open the circuit breaker of an operation. */
 const MANY = 60;
 
-/** To these ports no connection can be opened: what the system says instead. */
+/** No connection can be opened to these ports: the system reports this error instead. */
 let short: Map<number, string>;
 
 beforeEach(() => {
@@ -54,7 +54,7 @@ it('serves a stale copy where no connection can be opened', async () => {
   await using world = await startFaultyWorld();
   const target = parentOfSettled(world);
   const { text } = await world.ask(target);
-  // It ends the connections that are open, and there is no other.
+  // The fault ends the open connections, so a new one is needed.
   world.indexer.faults.inject({ kind: 'close-used' }, { times: 10 });
   short.set(world.indexer.port, 'EMFILE');
   let seqno = 99_000_000;
@@ -63,7 +63,7 @@ it('serves a stale copy where no connection can be opened', async () => {
   await world.leap(2 * 3_600_000);
   const reply = await world.ask(target);
   expect([reply.status, reply.text === text]).toEqual([200, true]);
-  // Behind `staleWhileRevalidate`: a load was tried.
+  // The answer is older than `staleWhileRevalidate`, so a load was tried.
   expect(reply.cache).toEqual({ hit: true, ttl: -3600, detail: 'memory' });
 });
 

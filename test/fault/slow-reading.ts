@@ -5,14 +5,14 @@ import type { World } from '../e2e/world.ts';
 import { startFaultyWorld } from './faulty-world.ts';
 
 export const MIB = 1024 * 1024;
-/** More than the system takes in for a connection. */
+/** More bytes than the system buffers for a connection. */
 export const BODY_BYTES = 16 * MIB;
 export const PASSED_THROUGH = '/api/v3/masterchainInfo';
 
-/** Twice the pause of the client that is fast enough: a busy machine must not make it look slow. */
+/** Twice as long as the fast client pauses, so that it does not look slow on a busy machine. */
 export const SLOW_READER_MS = 300;
 
-/** A proxy whose other timeouts are far away: a client that is cut is cut for being slow. */
+/** A proxy whose other timeouts are long: a client that is cut off was cut off because it read too slowly. */
 export function startWorld(): Promise<World> {
   return startFaultyWorld({
     env: { UPSTREAM_TIMEOUT: '60s', PASSTHROUGH: 'on' },
@@ -24,7 +24,7 @@ export function startWorld(): Promise<World> {
   });
 }
 
-/** That a client which reads this answer a few bytes at a time is cut, and others are served. */
+/** Expects that a client which reads this answer a few bytes at a time is cut off, and that others are served. */
 export async function expectCut(targetIn: (world: World) => string): Promise<void> {
   await using world = await startWorld();
   world.indexer.faults.inject({ kind: 'huge', bytes: BODY_BYTES });
@@ -34,7 +34,7 @@ export async function expectCut(targetIn: (world: World) => string): Promise<voi
   expect((await world.ask(newestBlock(world))).status).toBe(200);
 }
 
-/** Reads in this way up to the end of the connection; returns how much came, and in how many reads. */
+/** Reads slowly up to the end of the connection. Returns the number of bytes and of reads. */
 export async function readSlowly(
   url: string,
   target: string,
@@ -65,7 +65,7 @@ export async function readSlowly(
     clearInterval(timer);
     socket.destroy();
   });
-  // A connection that is cut with unread bytes on it is reset.
+  // A connection that is closed with unread bytes is reset.
   socket.on('error', () => {});
   socket.on('close', resolve);
   socket.write(`GET ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);

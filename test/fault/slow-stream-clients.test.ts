@@ -8,7 +8,7 @@ import { EventsClient, SSE, WebSocketClient, WS } from '../support/stream-client
 
 const PATIENCE = { timeout: 20_000, interval: 2 };
 
-/** `upstreamUrl`: instead of the simulated indexer. */
+/** `upstreamUrl` replaces the simulated indexer. */
 function startWorld(upstreamUrl?: string): Promise<World> {
   const env = { PASSTHROUGH: 'on', UPSTREAM_TIMEOUT: '60s' };
   return World.start({ ...ANY_WORLD, proxy: { env, ...(upstreamUrl && { upstreamUrl }) } });
@@ -60,7 +60,7 @@ describe.each(['websocket', 'sse'])('a client that never reads its stream (%s)',
   });
 });
 
-/** A server that begins the answer to each request as server-sent events. */
+/** A server that starts an event stream for each request. */
 async function startEvents(): Promise<Server> {
   const server = createServer((_, response) => {
     response.writeHead(200, { 'Content-Type': 'text/event-stream' }).write(': begun\n\n');
@@ -72,7 +72,7 @@ async function startEvents(): Promise<Server> {
 describe('a stream on which nothing comes', () => {
   afterEach(() => void vi.useRealTimers());
 
-  /** Lets the looks of so many seconds happen. */
+  /** Runs the checks of this many seconds. */
   async function look(world: World, seconds: number): Promise<void> {
     vi.advanceTimersByTime(seconds * 1000);
     await world.proxy.untilTakenIn();

@@ -4,7 +4,7 @@ import type { World } from '../e2e/world.ts';
 import { accountOf, byAccount, streamingWorld } from '../support/streaming-world.ts';
 import { pollThrough } from './poll-through.ts';
 
-// What else a stream can do; stream.test.ts has the most usual.
+// The rarer faults of a stream; stream.test.ts has the usual ones.
 
 let world: World;
 
@@ -75,6 +75,6 @@ test('the messages of a thousand polled accounts are at most 80 KB a second', as
   const [startedAt, before] = [performance.now(), streaming.messages.length];
   for (let n = 900; n < 1000; n++) await Promise.all([poll(n), sleep(30)]);
   const bytes = streaming.messages.slice(before).reduce((sum, text) => sum + text.length, 0);
-  // One more for the message that was due at the beginning.
+  // Plus the message that was due at the start.
   expect(bytes).toBeLessThan(80 * (performance.now() - startedAt) + 80_000);
 });

@@ -105,7 +105,7 @@ test('a flood of events is no flood of requests to the indexer', async () => {
   world.indexer.streaming.flood(account, 2000);
   await untilEvents(world, 2000);
   expect(tracesIn(await world.ask(byAccount(account)))).toEqual([]);
-  // A refresh, and what the client waited for.
+  // A refresh, and the load that the client waited for.
   expect(world.forwarded.length - before).toBeLessThanOrEqual(2);
 });
 
@@ -117,11 +117,11 @@ test('invalid frames are ignored, and reported once', async () => {
   await watch(world, accountOf(world));
 });
 
-/** The messages of an operation that the server of the stream got. */
+/** The messages of an operation that the stream's server received. */
 const messages = (operation: string) =>
   world.indexer.streaming.messages.filter((text) => JSON.parse(text).operation === operation);
 
-/** Clients begin to poll so many accounts, one each 10 ms. */
+/** Starts polls of `count` accounts, one every 10 ms. */
 async function pollNew(count: number): Promise<void> {
   for (let place = 0; place < count; place++) {
     const target = byAccount(accountOf(world, place));
@@ -149,7 +149,7 @@ test('a server that answers and closes is backed off from', async () => {
   const cuts = setInterval(() => world.indexer.streaming.cut(), 20);
   await expect.poll(() => messages('ping').length).toBe(4);
   clearInterval(cuts);
-  // After 250, 500 and 1000 ms, each shortened by up to half.
+  // Waits of 250, 500 and 1000 ms, each shortened by up to half.
   expect(performance.now() - startedAt).toBeGreaterThan(875);
 });
 

@@ -15,13 +15,13 @@ const OPTIONS = {
   overrides: { coalescing: { failureTtl: 0 }, upstream: { maxBodySize: MAX_BYTES } },
 };
 
-/** From now on the answer to this target is larger than what is cached. */
+/** From now on the answer to this target is too large for the cache. */
 function exaggerate(target: string) {
   const [, query = ''] = target.split('?');
   return { huge: world.indexer.faults.inject({ kind: 'huge', bytes: MAX_BYTES + 1 }, { query }), target };
 }
 
-/** A world whose indexer answers with more than is cached, and the target of a trace there. */
+/** A world whose indexer sends answers too large for the cache, and a trace's target there. */
 async function start({
   tiers = 'memory alone',
   passes = false,
@@ -77,7 +77,7 @@ it('is read by another instance as soon as the one that read it first may', asyn
   expectFailure(await world.ask(target), 502, 'upstream-too-large');
   world.advance(3000);
   expect(await ask()).toBe(502);
-  // It goes by the clock of Redis, which a test cannot move.
+  // A lease expires by the clock of Redis, which a test cannot set.
   const redis = new Redis(inject('redisUrl'));
   await redis.del(await redis.keys(`*${world.network}*:lease`));
   redis.disconnect();

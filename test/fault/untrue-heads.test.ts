@@ -22,7 +22,7 @@ const lie = (fault: Fault, scope: Omit<FaultScope, 'operation'> = {}) =>
   world.indexer.faults.inject(fault, { ...HEAD, ...scope });
 const newest = () => world.indexer.chain.headSeqno;
 
-/** The head that a client gets; `undefined` for a failure, whose code is expected. */
+/** The head that a client gets, or `undefined` for a failure, whose code is checked. */
 async function headOf(proxy: RunningProxy = world.proxy): Promise<number | undefined> {
   const { status, text, cache } = await world.ask(INFO, {}, proxy);
   if (status === 200) {
@@ -34,7 +34,7 @@ async function headOf(proxy: RunningProxy = world.proxy): Promise<number | undef
   return undefined;
 }
 
-/** Until what was cached may not be served any more, not even instead of a failure. */
+/** Ends every lifetime and stale window. */
 const outlive = () => world.advance(20_000);
 
 describe.each([
@@ -81,7 +81,7 @@ describe.each([
     expect(await headOf()).toBeUndefined();
     await world.proxy.untilRedisHasAll();
     expect(liar.hits).toBe(1);
-    // The failure may be shared for a moment; the head is not.
+    // The failure may be shared for a moment, but the head is not.
     await expect.poll(() => headOf(other)).toBe(newest());
   });
 
@@ -96,7 +96,7 @@ describe.each([
     );
     await second.untilRedisHasAll();
     expect(await headOf()).toBe(newest());
-    // What this one has stored instead is good for all others.
+    // The head that this instance has stored instead helps all other instances.
     await world.proxy.untilRedisHasAll();
     const third = await world.addProxy(CACHED);
     expect(await headOf(third)).toBe(newest());
@@ -107,7 +107,7 @@ it('a first head that is far too low is not served for longer than two more answ
   world = await World.start({ ...ANY_WORLD, proxy: CACHED });
   lie({ kind: 'head', seqno: 5 }, { times: 1 });
   expect(await headOf()).toBe(5);
-  // Head polls are answers as well: with them the third one comes sooner.
+  // Head polls count as answers too, so the third answer may come sooner.
   for (let answers = 2; answers < 4; answers++) {
     outlive();
     expect([undefined, newest()]).toContain(await headOf());
@@ -122,7 +122,7 @@ it('a first head that is far too high gives way to the next one', async () => {
   expect(await headOf()).toBe(MAD.seqno);
   await world.proxy.untilRedisHasAll();
   world.advance(2 * BLOCK_MS);
-  // The copy is stale: it is refreshed in the background.
+  // The copy is stale, so it is refreshed in the background.
   await expect.poll(() => headOf()).toBe(newest());
   await world.proxy.untilRedisHasAll();
   expect(await headOf(await world.addProxy(CACHED))).toBe(newest());
@@ -132,7 +132,7 @@ it('an indexer with a new database is followed immediately, and while it catches
   world = await World.start({ ...ANY_WORLD, proxy: CACHED });
   await headOf();
   const { seqno, gen_utime: at } = JSON.parse((await world.ask(INFO)).text).last;
-  // A hundred times as fast as the chain.
+  // Blocks come a hundred times as fast as on the chain.
   for (let hours = 30; hours > 0; hours--) {
     outlive();
     const last = { workchain: -1, seqno: seqno - hours * 9000, gen_utime: String(Number(at) - hours * 3600) };

@@ -22,7 +22,7 @@ async function expectRefused(fault: Fault, detail: string): Promise<void> {
   await expectNotKept(world, target);
 }
 
-/** Asks for the newest masterchain block while the indexer answers so, and expects the truth. */
+/** Requests the newest masterchain block while the indexer answers like this, and expects the right body. */
 async function expectTaken(fault: Fault): Promise<void> {
   const target = newestBlock(world);
   const truth = await world.askIndexer(target);

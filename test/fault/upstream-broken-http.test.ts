@@ -7,7 +7,7 @@ const TARGET = '/api/v3/masterchainBlockShards?seqno=7';
 const BODY = '{"blocks":[{"workchain":-1,"shard":"8000000000000000","seqno":7}]}';
 const SIZE = BODY.length;
 
-/** Asks a proxy before something that writes these bytes and then ends the connection, or leaves it open. */
+/** Sends a request to a proxy whose upstream writes these bytes, then ends the connection or leaves it open. */
 async function askBefore(bytes: string, timeout: string, connection: 'ends' | 'stays open' | 'is reset' = 'ends') {
   await using upstream = await startScriptedUpstream((socket) => {
     socket.write(bytes, () => {

@@ -107,7 +107,7 @@ it('have a deadline each: a later client gets the answer that came after the dea
   vi.advanceTimersByTime(20_000);
   gate.release(1);
   expect((await holder.answer).status).toBe(404);
-  // The indexer has 60 s from here, the leader 40.
+  // From here the request to the indexer has 60 s left, and the leader 40 s.
   await gate.arrived(2);
   vi.advanceTimersByTime(20_000);
   const follower = await world.proxy.sendIn(target);
@@ -183,7 +183,7 @@ it('the entry of one flight answers the next flight that had to wait, without an
 describe('followers of a flight that fails', () => {
   it('share its error, and so do clients within the failure TTL; then the indexer is asked again', async () => {
     vi.useFakeTimers({ toFake: ['performance'] });
-    // In a minute the timer that forgets the failure does not run: the clock alone decides.
+    // Within a minute the timer that drops the failure does not run, so only the clock decides.
     await start({ overrides: { coalescing: { failureTtl: 60_000 } } });
     const target = newestBlock(world);
     world.indexer.faults.inject(failed(500), { times: 1 });
@@ -200,7 +200,7 @@ describe('followers of a flight that fails', () => {
     expect(later).toMatchObject({ status: 500, cache: { fwd: 'miss', 'fwd-status': 500, collapsed: true } });
     expect(later.headers['cache-control']).toBe('no-store');
     expect(world.forwarded).toHaveLength(1);
-    // Other keys have not failed.
+    // The failure does not apply to other keys.
     expect((await world.ask(unknownTransaction())).status).toBe(404);
     vi.advanceTimersByTime(1);
     expect((await world.ask(target)).status).toBe(200);
@@ -223,7 +223,7 @@ describe('followers of a flight that fails', () => {
       for (const proxy of [world.proxy, world.proxy, other, other]) {
         expect(await world.ask(target, {}, proxy)).toMatchObject({ status, cache: { fwd: 'miss', detail } });
       }
-      // What may be wrong with the way of one instance alone, the other one asks for once itself.
+      // If a failure may concern only one instance's path to the indexer, the other instance sends its own request.
       expect(injected.hits).toBe(requests);
     },
   );

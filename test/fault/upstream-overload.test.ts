@@ -5,7 +5,7 @@ import { type Answered, type Sent, send } from '../support/http-client.ts';
 import { PATIENT_ADMISSION, startPatientWorld } from './faulty-world.ts';
 import { expectShed } from './shed-requests.ts';
 
-/** A world whose indexer takes so many requests at once while so many wait. */
+/** A world whose proxy sends this many requests at once and queues this many. */
 function start(maxConcurrency: number, maxQueue: number, { overrides, ...options }: WorldProxyOptions = {}) {
   return startPatientWorld({
     ...options,
@@ -13,7 +13,7 @@ function start(maxConcurrency: number, maxQueue: number, { overrides, ...options
   });
 }
 
-/** Sends requests for as many keys and resolves when all of them are at the indexer or in the queue. */
+/** Sends a request for each of this many keys. Resolves when all are at the indexer or in the queue. */
 async function occupy(world: World, count: number): Promise<Sent[]> {
   const sent = await Promise.all(Array.from({ length: count }, () => world.proxy.sendIn(unknownTransaction())));
   await untilOccupied(world, count);

@@ -22,7 +22,7 @@ beforeEach(async () => {
 
 afterEach(() => world[Symbol.asyncDispose]());
 
-/** That this miss is shed without a request to the indexer, with this `Retry-After` in seconds. */
+/** Expects that this miss is shed without a request to the indexer, with this `Retry-After` in seconds. */
 async function expectShed(target: string, seconds: number): Promise<void> {
   const before = world.forwarded.length;
   const reply = await world.ask(target);
@@ -31,13 +31,13 @@ async function expectShed(target: string, seconds: number): Promise<void> {
   expect([Number(reply.headers['retry-after']), world.forwarded.length]).toEqual([seconds, before]);
 }
 
-/** That every miss is shed. */
+/** Expects that every miss is shed. */
 async function expectPaused(seconds: number): Promise<void> {
   await expectShed(unknownTransaction(), seconds);
   await expectShed(nothingPending(), seconds);
 }
 
-/** That misses are sent. */
+/** Expects that misses are sent. */
 async function expectResumed(): Promise<void> {
   const before = world.forwarded.length;
   expect((await world.ask(unknownTransaction())).status).toBe(404);
@@ -116,7 +116,7 @@ describe('429', () => {
       await expectResumed();
       world.advance(400);
     }
-    // One for each second and the next poll.
+    // One for each second, and the next poll.
     expect(limited.hits).toBe(9);
     expect(await shedOf('key-paused')).toBe(16);
   });
@@ -163,7 +163,7 @@ describe('429 to a passed-through request', () => {
     '/api/v3/jetton/masters',
     '/api/v3/walletInformation',
   ];
-  /** What the indexer does not have, it refuses: 429 for as long. */
+  /** The indexer refuses the next request for `seconds`: 429. */
   const limit = (seconds: number) => world.indexer.faults.inject(rateLimited('json', String(seconds)), { times: 1 });
 
   beforeEach(async () => {
@@ -214,7 +214,7 @@ describe('429 to a passed-through request', () => {
   it('to the newest block counts as one with the head poll', async () => {
     const limited = world.indexer.faults.inject(rateLimited('json', '20'), { operation: 'masterchainInfo' });
     expect((await world.ask('/api/v3/masterchainInfo')).status).toBe(429);
-    // Children grow: the chain time counts for them.
+    // The lifetime of a growing list depends on the chain time, and so on the head.
     expect((await world.ask(childrenOfSettled(world))).status).toBe(200);
     await expectResumed();
     expect(limited.hits).toBe(1);
@@ -252,7 +252,7 @@ describe('while the indexer is paused', () => {
     world.indexer.faults.inject(rateLimited('json'), { times: 1 });
     const limited = await world.ask(target);
     expect(limited).toMatchObject({ status: 200, text, cache: { fwd: 'stale', 'fwd-status': 429, ttl: -1 } });
-    // First its key is paused, then everything.
+    // First the key is paused, then everything.
     for (const reason of ['key-paused', 'paused']) {
       expect(await world.ask(target)).toMatchObject({ status: 200, text, cache: { hit: true, ttl: -1 } });
       expect(await shedOf(reason)).toBe(1);

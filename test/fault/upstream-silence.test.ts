@@ -53,10 +53,10 @@ it('the log reports once how each operation fails, and when the indexer answers 
   const reset = world.indexer.faults.inject({ kind: 'reset' });
   for (let time = 0; time < 4; time++) await world.ask(target);
   reset.remove();
-  // Of a key that no failure is kept for, or the fault would befall the first request below.
+  // A new key: a kept failure would answer this request, and the fault would hit the next one.
   world.indexer.faults.inject({ kind: 'hang' }, { operation: 'adjacentTransactions', times: 1 });
   await world.ask(unknownTransaction());
-  // On a busy machine a request of the ten that have to be answered in a row may time out.
+  // On a busy machine, one of the ten requests that have to succeed in a row may time out.
   const logged = async () => {
     await world.ask(unknownTransaction());
     return world.proxy.log.map(({ level, msg }) => [level, msg]);

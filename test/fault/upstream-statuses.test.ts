@@ -165,7 +165,7 @@ describe('an API key that the indexer refuses', () => {
       const reply = await world.ask(target);
       expectFailure(reply, 502, 'upstream-unauthorized');
       expect(reply.cache['fwd-status']).toBe(status);
-      // The client's own key has nothing to do with it.
+      // The rejected key is the operator's, so the client is not shown the indexer's message.
       expect(reply.text).not.toContain('does not exist');
     }
     expect(refusal.hits).toBe(4);

@@ -10,7 +10,7 @@ const verdictOf = async (world: World) => JSON.parse((await world.proxy.askAdmin
 const saidIn = (world: World) =>
   world.proxy.log.flatMap((line) => ('upstreamMessage' in line ? [[line.msg, line.upstreamMessage] as const] : []));
 
-/** Asks for different keys, which fail with this answer, between two looks at the metrics. */
+/** Requests five new keys, which all fail with this answer, and returns the verdict a second later. */
 async function failWith(world: World, body: string, headers: Readonly<Record<string, string>>, status: number) {
   await world.ask(newestBlock(world));
   await verdictOf(world);

@@ -9,7 +9,7 @@ import { settableClock } from '../support/skewed-clock.ts';
 
 const HOUR_MS = 3_600_000;
 
-/** Far more than anything here takes, and far less than an hour. */
+/** Far longer than any step here, and far shorter than an hour. */
 const SOON = { timeout: 60_000, interval: 20 };
 
 test('a process whose wall clock is set back an hour while Redis is away uses it again when it is back', async () => {

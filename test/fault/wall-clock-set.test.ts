@@ -8,7 +8,7 @@ import { startProxy } from '../support/start-proxy.ts';
 
 const HOUR_MS = 3_600_000;
 
-/** Far more than anything here takes, and far less than an hour. */
+/** Far longer than any step here, and far shorter than an hour. */
 const GUARD_MS = 60_000;
 const SOON = { timeout: GUARD_MS, interval: 20 };
 
@@ -17,7 +17,7 @@ const [FINAL_HASH, OTHER_HASH] = ['cd'.repeat(32), 'ef'.repeat(32)];
 const FINAL = `/api/v3/adjacentTransactions?hash=${FINAL_HASH}&direction=in`;
 const OTHER = `/api/v3/adjacentTransactions?hash=${OTHER_HASH}&direction=in`;
 
-/** A proxy with a wall clock that the test sets, before an indexer of its own. */
+/** A proxy with a wall clock that the test sets, in front of its own indexer. */
 async function start(env: Readonly<Record<string, string>>) {
   const stack = new AsyncDisposableStack();
   const upstream = stack.use(
@@ -25,7 +25,7 @@ async function start(env: Readonly<Record<string, string>>) {
       answeringJson((target) => (target.includes('/adjacentTransactions') ? children('a') : NOT_FOUND)),
     ),
   );
-  /** How far the wall clock of the proxy's machine is ahead of the true time. */
+  /** How far the wall clock of the proxy's machine is ahead of the true time, ms. */
   const wallClock = { aheadMs: 0 };
   const proxy = stack.use(
     await startProxy({
@@ -44,7 +44,7 @@ const statusOf = ({ headers }: Answered) => String(headers['cache-status']);
 
 const isMemoryHit = (answer: Answered) => statusOf(answer).includes('detail=memory');
 
-/** Sets the wall clock and gives all answers until the proxy has noticed, which is when it clears its memory. */
+/** Sets the wall clock. Returns all answers up to the one by which the proxy has noticed and cleared its memory. */
 async function setWallClock({ proxy, wallClock }: World, byMs: number): Promise<Answered[]> {
   await vi.waitFor(async () => expect(isMemoryHit(await proxy.ask(OTHER))).toBe(true), SOON);
   wallClock.aheadMs += byMs;
@@ -62,7 +62,7 @@ const TIERS = [
   ['memory and Redis', () => ({ REDIS_URL: inject('redisUrl') })],
 ] as const;
 
-// The proxy looks at the wall clock once a second: they wait at the same time.
+// The proxy reads the wall clock once a second, so the tests wait concurrently.
 describe.concurrent.each(TIERS)('a wall clock that is set, with %s,', (_, env) => {
   describe.each([
     ['back an hour', -HOUR_MS],

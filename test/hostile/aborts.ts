@@ -9,8 +9,8 @@ const WORKERS = 8;
 const MOST_LEAVING = 6;
 
 /**
- * Clients that leave within their request, while it waits, or within its answer, while others ask for the same: those get
- * their answers, and nothing is left over. See `victim.ts` for the gauges.
+ * Clients disconnect within their request, while it waits, or within its answer. Other clients that request the same
+ * get their answers, and nothing is left over. See `victim.ts` for the gauges.
  */
 export const aborts: Attack = { name: 'aborts at any stage', run };
 

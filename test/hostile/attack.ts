@@ -1,25 +1,25 @@
 import type { SeededRandom } from '../../src/tools/simulator/seeded-random.ts';
 import type { Tally } from './tally.ts';
 
-/** What an attack is given. */
+/** The input of an attack. */
 export interface Arena {
-  /** All choices are made by this, so that a seed repeats them; what runs at the same time is not repeated. */
+  /** The source of all choices, so that a seed repeats them. The order of concurrent steps is not repeated. */
   readonly random: SeededRandom;
   readonly tally: Tally;
   readonly seconds: number;
-  /** Called when the process under attack is ready: the time of the attack counts from here. */
+  /** Call it when the process under attack is ready: the time of the attack counts from then. */
   readonly begin: () => void;
-  /** Whether the time of the attack is over. */
+  /** True when the time of the attack is over. */
   readonly isOver: () => boolean;
 }
 
-/** One part of the program: starts a process, attacks it, and ends it. */
+/** The attack on one part of the program: starts a process, attacks it, and ends it. */
 export interface Attack {
   readonly name: string;
   run(arena: Arena): Promise<void>;
 }
 
-/** Runs so many workers at once, each of which attacks again and again until the time is over. */
+/** Runs this many workers at once. Each attacks again and again until the time is over. */
 export async function attackUntilOver(
   { isOver }: Arena,
   workers: number,

@@ -1,12 +1,12 @@
 import type { SeededRandom } from '../../src/tools/simulator/seeded-random.ts';
 
-/** Mostly characters that separate something in a request. */
+/** Mostly characters that separate parts of a request. */
 const BYTES = [
   ...['\r', '\n', '\r\n', '\r\n\r\n', '\0', ' ', '\t', ':', ',', ';', '0', '/', '?'],
   ...['\x0b', '\x7f', '\x85', '\xa0', '\xff'],
 ];
 
-/** A text (latin1) with a few bytes put in, taken out or put in place of others among the first `within`. */
+/** The text (latin1) with a few bytes inserted, removed or replaced among the first `within`. */
 export function changedBytes(text: string, random: SeededRandom, within = text.length): string {
   let bytes = text;
   for (let times = random.int(1, 3); times > 0; times--) {

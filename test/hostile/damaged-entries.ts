@@ -13,12 +13,12 @@ import { withVictim } from './victim.ts';
 const KEYS_A_ROUND = 100;
 const AT_ONCE = 10;
 
-/** Of entries only; records of purges, leases and the rate are others' business. */
+/** Only entries are damaged: records of purges, leases and the rate belong to others. */
 const ENTRY = Buffer.from('TNC');
 
 /**
- * One process stores entries, their bytes in Redis are damaged, and another process that does not know them is asked:
- * each answer is byte for byte one that the indexer gave, with the entity tag of its body.
+ * One process stores entries, and their bytes in Redis are damaged. Then a second process, which has none in memory,
+ * gets the requests: each answer equals one of the indexer byte for byte, with the entity tag of its body.
  */
 export const damagedEntries: Attack = { name: 'damaged entries in Redis', run };
 
@@ -83,12 +83,12 @@ function problemOf({ status, text, bytes, headers }: Answered, target: string): 
   return headers.etag === tag ? undefined : 'the entity tag is not that of the body';
 }
 
-/** Where the checksum is right again nobody can tell what is wrong; what does not unpack is a 500. */
+/** With a correct checksum the damage is invisible. A body that cannot be decompressed is a 500. */
 function problemOfResealed({ status, text }: Answered): string | undefined {
   return status === 200 || text.includes('does not unpack') ? undefined : `status ${status}`;
 }
 
-/** Damages each entry in some way; gives what was done, in words. */
+/** Damages each entry in some way. Returns a description of the damage. */
 async function damageAll({ random }: Arena, redis: Redis, isResealed: boolean): Promise<string[]> {
   const damages: string[] = [];
   let other: Buffer = Buffer.alloc(0);
@@ -134,7 +134,7 @@ function damagedIn(bytes: Buffer, other: Buffer, random: SeededRandom): [how: st
   }
 }
 
-/** A bit of the JSON metadata or of what follows it, under a checksum that is right. */
+/** Flips a bit of the JSON metadata or of the bytes after it, under a correct checksum. */
 function resealed(bytes: Buffer, random: SeededRandom): [how: string, damaged: Buffer] {
   const at = random.int(AT.meta, Math.min(bytes.length - 1, AT.meta + 200));
   const damaged = flipped(bytes, [at], random);

@@ -4,25 +4,25 @@ import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { SeededRandom } from '../../src/tools/simulator/seeded-random.ts';
 
-/** What the indexer was asked. */
+/** The request as the indexer received it. */
 export interface Echo {
   readonly method: string;
   /** Path and query, byte for byte. */
   readonly target: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly bodyBytes: number;
-  /** Tells two answers to equal requests apart. */
+  /** Tells apart two answers to equal requests. */
   readonly serial: number;
 }
 
-/** An indexer that answers each request with what it was asked, in a body that the operation may have. */
+/** An indexer whose answers contain the request, in a body that is valid for the operation. */
 export interface EchoIndexer extends AsyncDisposable {
   readonly url: string;
-  /** Targets of all requests so far that somebody still watches, see {@link EchoIndexer.watch}. */
+  /** The targets of all received requests that are still watched, see {@link EchoIndexer.watch}. */
   watch(mark: string): () => readonly string[];
-  /** Why bytes that came were no request, one for each. */
+  /** Why received bytes were not a request, one entry for each. */
   readonly malformed: readonly string[];
-  /** How long each request waits for its answer, in milliseconds. */
+  /** How long each request waits for its answer, ms. */
   latencyMs: () => number;
 }
 
@@ -53,7 +53,7 @@ export async function startEchoIndexer(): Promise<EchoIndexer> {
       else setTimeout(send, waitMs);
     });
   });
-  // A connection that is cut within a request is no malformed one.
+  // A connection that is cut within a request does not count as malformed.
   server.on('clientError', (error: Error & { code?: string }, socket) => {
     if (error.code !== 'ECONNRESET' && error.code !== 'HPE_INVALID_EOF_STATE')
       malformed.push(`${error.code} ${error.message}`);
@@ -83,10 +83,7 @@ export async function startEchoIndexer(): Promise<EchoIndexer> {
   return indexer;
 }
 
-/**
- * The echo in an answer; `undefined` when it is not byte for byte, and with the status, what the indexer sends for that
- * echo.
- */
+/** The echo in an answer, or `undefined` if body and status are not exactly what the indexer sends for that echo. */
 export function readEcho(status: number, body: string): Echo | undefined {
   let echo: Echo | undefined;
   try {
@@ -100,7 +97,7 @@ export function readEcho(status: number, body: string): Echo | undefined {
   return sent.status === status && sent.body === body ? echo : undefined;
 }
 
-/** Depends on the echo alone. What is asked for decides the class of the answer, the serial number its length. */
+/** Depends only on the echo: the request decides the class of the answer, the serial number its length. */
 function answerTo(echo: Echo): { readonly status: number; readonly body: string } {
   const { target, serial } = echo;
   const random = new SeededRandom(target);
@@ -113,7 +110,7 @@ function answerTo(echo: Echo): { readonly status: number; readonly body: string 
     case '/api/v3/traces':
       return found({ traces: random.chance(0.2) ? [] : [{ trace_id: 'x', transactions: { x: row } }], ...ending });
     case '/api/v3/adjacentTransactions':
-      // The indexer's own 404 has one member, a text.
+      // The indexer's own 404 has a single text member.
       if (random.chance(0.2)) return { status: 404, body: JSON.stringify({ error: JSON.stringify(ending) }) };
       return found({ transactions: [row], ...ending });
     case '/api/v3/masterchainBlockShards': {

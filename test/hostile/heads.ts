@@ -17,7 +17,7 @@ const DEADLINE_MS = 60_000;
 const OPEN_MS = 3000;
 const HIT = '/api/v3/masterchainBlockShards?seqno=1';
 
-/** Heads of very many tiny fields: without a bound for fields, their strings fill the heap. */
+/** Heads with very many tiny fields: without a limit on fields, their strings fill the heap. */
 export const heads: Attack = { name: 'heads of many fields', run };
 
 const HEAD = `GET ${HIT} HTTP/1.1\r\nHost: x\r\n${Array.from({ length: FIELDS }, (_, i) => `${i.toString(36)}:x\r\n`).join('')}`;
@@ -34,7 +34,7 @@ async function run(arena: Arena): Promise<void> {
   });
 }
 
-/** Connections that each begin such a head and stop. */
+/** Connections that each send the beginning of such a head, then stop. */
 async function holdParts({ tally }: Arena, url: string): Promise<void> {
   const sockets: Socket[] = [];
   for (let count = 0; count < CONNECTIONS; count++) {
@@ -50,7 +50,7 @@ async function holdParts({ tally }: Arena, url: string): Promise<void> {
   for (const socket of sockets) socket.destroy();
 }
 
-/** Connections that each pipeline whole ones. */
+/** Connections that each pipeline complete heads. */
 async function pipelineWhole({ tally }: Arena, url: string): Promise<void> {
   const received = Array.from({ length: PIPELINING }, () => {
     const socket = connectTo(url);
@@ -59,7 +59,7 @@ async function pipelineWhole({ tally }: Arena, url: string): Promise<void> {
   });
   for (const bytes of await Promise.all(received)) {
     if (bytes === undefined) tally.violation('a head of too many fields is not refused', 'still open');
-    // A reset may overtake the refusal: more requests were on their way.
+    // A reset may arrive before the refusal, because more requests were in flight.
     for (const { status } of readAnswers(bytes ?? '', []).answers) {
       if (status === 431) tally.count('refused');
       else tally.violation('a head of too many fields is answered', String(status));

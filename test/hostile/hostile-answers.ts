@@ -1,16 +1,16 @@
 import { gzipSync } from 'node:zlib';
 import type { SeededRandom } from '../../src/tools/simulator/seeded-random.ts';
 
-/** What the indexer writes for one request. */
+/** The bytes that the indexer writes for one request. */
 export interface HostileAnswer {
   readonly name: string;
-  /** In latin1, written with so many milliseconds before each. */
+  /** In latin1; each with a pause in ms before it. */
   readonly parts: readonly (string | Buffer)[];
   readonly pauseMs?: number;
   readonly ending: 'close' | 'reset' | 'stay open';
 }
 
-/** Stands in what must never be told to a client as an answer. */
+/** A client must never get an answer that contains this. */
 export const POISON = 'poison';
 
 const MIB = 1024 * 1024;
@@ -18,14 +18,14 @@ const OK = 'HTTP/1.1 200 OK\r\n';
 const JSON_TYPE = 'Content-Type: application/json\r\n';
 const BODY = '{"blocks":[{"workchain":-1,"shard":"8000000000000000","seqno":7}]}';
 
-/** A head and a body of that length. */
+/** A head, and a body of that length. */
 const answer = (body: string | Buffer, headers = '', status = '200 OK') => [
   `HTTP/1.1 ${status}\r\n${JSON_TYPE}${headers}Content-Length: ${body.length}\r\n\r\n`,
   body,
 ];
 const chunk = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`;
 
-// Large ones are made once.
+// Large answers are built once.
 const BOMB = gzipSync(`{"blocks":[],"padding":"${'a'.repeat(64 * MIB)}"}`);
 const ROWS_BOMB = gzipSync(`{"blocks":[${'{},'.repeat(2 * MIB)}{}]}`, { level: 1 });
 const LARGE: readonly (readonly [string, string])[] = [
@@ -147,7 +147,7 @@ const MAKERS: Readonly<Record<string, Maker>> = {
 
 const KINDS = Object.keys(MAKERS);
 
-/** One at random. */
+/** A random one. */
 export function randomAnswer(random: SeededRandom): HostileAnswer {
   const name = random.pick(KINDS);
   const made = MAKERS[name]?.(random) ?? { parts: [] };

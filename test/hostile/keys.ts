@@ -12,8 +12,8 @@ const WORKERS = 48;
 const BATCH = 500;
 
 /**
- * Asks for random meanings in random spellings, all of them close to each other, and reads out of each answer what the
- * indexer was asked for: it must mean the same. The cache holds few entries, so that Redis is asked too.
+ * Sends random calls in random spellings, all of them similar, and reads from each answer which request the indexer
+ * got: it must mean the same. The cache holds few entries, so that Redis is read too.
  */
 export const keys: Attack = { name: 'keys against a model', run };
 
@@ -34,7 +34,7 @@ interface Question {
   readonly gen: fc.GeneratorValue;
 }
 
-/** `masterchainInfo` has one key alone, and the indexer answers it with a head instead of an echo. */
+/** `masterchainInfo` has a single key, and the indexer answers it with a head instead of an echo. */
 const echoed = meanings.filter(({ operation }) => operation !== 'masterchainInfo');
 
 function* endless({ random }: Arena): Generator<Question, never> {
@@ -47,7 +47,7 @@ function* endless({ random }: Arena): Generator<Question, never> {
 async function askAndCompare({ tally }: Arena, url: string, questions: Generator<Question, never>): Promise<void> {
   const { meaning, gen } = questions.next().value;
   const { rawQuery, headers } = spell(meaning, gen);
-  // A request line cannot hold a space.
+  // A request line cannot contain a space.
   const target = `/api/v3/${meaning.operation}?${rawQuery.replaceAll(' ', '%20')}`;
   const sent = Object.entries(headers).flatMap(([name, value]) =>
     value === undefined ? [] : [[name, value] as const],

@@ -13,7 +13,7 @@ import { smuggling } from './smuggling.ts';
 import { Tally } from './tally.ts';
 import { upstreamAnswers } from './upstream-answers.ts';
 
-// `npm run test:hostile`: attacks toncache from outside, each attack a process of its own. Everything on 127.0.0.1.
+// `npm run test:hostile`: attacks toncache from outside, each attack in its own process. Everything on 127.0.0.1.
 
 const ATTACKS: readonly Attack[] = [keys, heads, pipelines, smuggling, damagedEntries, upstreamAnswers, aborts];
 const SECONDS = 25;

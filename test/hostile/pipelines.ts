@@ -12,7 +12,10 @@ const DEADLINE_MS = 30_000;
 const WARM_ROUNDS = 30;
 const PATH = '/api/v3/masterchainBlockShards?seqno=';
 
-/** Connections that pipeline all that can be asked, cut anywhere: each request is answered once, in order, framed right. */
+/**
+ * Connections pipeline every kind of request, cut at any byte: each request is answered once, in order, with correct
+ * framing.
+ */
 export const pipelines: Attack = { name: 'pipelines in order', run };
 
 interface Request {
@@ -36,8 +39,8 @@ async function run(arena: Arena): Promise<void> {
 
 async function pipeline({ random, tally }: Arena, url: string): Promise<void> {
   const requests = Array.from({ length: random.int(0, MOST_REQUESTS) }, () => randomRequest(random));
-  // The last request closes the connection. It has no body: Node answers before it has read the body, and the client's
-  // system throws an answer away that it has not read when it is told of a reset (RFC 9112 9.6).
+  // The last request closes the connection. It has no body: Node answers before it has read a body, and the system of a
+  // client drops unread answers at a reset (RFC 9112 9.6).
   requests.push({ method: 'GET', target: PATH + random.int(0, WARM_ROUNDS - 1), id: LAST_ID, status: 200 });
   const bytes = requests.map((request, index) => written(request, index === requests.length - 1, random)).join('');
   const socket = connectTo(url);
@@ -116,7 +119,7 @@ function problemOf(
 function differenceOf(request: Request, { status, headers, body }: RawAnswer): string | undefined {
   const isShed = status === 503 && request.target.startsWith(PATH);
   if (status !== request.status && !isShed) return `status ${status} instead of ${request.status}`;
-  // Hits of the memory tier do not repeat it.
+  // Hits of the memory tier do not repeat this header.
   const id = headers.get('x-request-id');
   const isHit = headers.get('cache-status')?.includes('hit');
   if (id !== request.id && !(id === undefined && isHit)) return `the answer to ${id} instead of ${request.id}`;

@@ -1,4 +1,4 @@
-/** An answer taken apart by nothing but RFC 9112. */
+/** An answer, parsed by RFC 9112 only. */
 export interface RawAnswer {
   readonly status: number;
   /** By lower-case name. */
@@ -6,10 +6,10 @@ export interface RawAnswer {
   readonly body: string;
 }
 
-/** What bytes are, and where they are not what they should be. */
+/** The answers in the bytes, and why the bytes are invalid. */
 export interface RawAnswers {
   readonly answers: readonly RawAnswer[];
-  /** Why the bytes from here on are no answer; `undefined` when there are none. */
+  /** Why the remaining bytes are not an answer; `undefined` if no bytes remain. */
   readonly problem: string | undefined;
 }
 
@@ -17,8 +17,8 @@ const STATUS_LINE = /^HTTP\/1\.1 (\d{3}) [\x20-\x7e]*$/;
 const HEADER = /^([A-Za-z0-9-]+):[ \t]*(.*?)[ \t]*$/;
 
 /**
- * Reads all that came on a connection, in latin1, until it was closed. `methods`: of the requests, in order; where there
- * are more answers than that, they are read as to GET.
+ * Parses all bytes of a closed connection, in latin1. `methods`: of the requests, in order; further answers are read as
+ * answers to GET.
  */
 export function readAnswers(received: string, methods: readonly string[]): RawAnswers {
   const answers: RawAnswer[] = [];
@@ -45,7 +45,7 @@ export function readAnswers(received: string, methods: readonly string[]): RawAn
   return { answers, problem: undefined };
 }
 
-/** RFC 9112 6.3; toncache sends no chunks. `undefined`: until the connection ends. */
+/** RFC 9112 6.3; toncache sends no chunks. `undefined`: the body ends with the connection. */
 function lengthOf(
   status: number,
   headers: ReadonlyMap<string, string>,

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import { setImmediate, setTimeout } from 'node:timers/promises';
 import type { SeededRandom } from '../../src/tools/simulator/seeded-random.ts';
 
-/** Writes bytes (latin1) in pieces that are cut anywhere, with pauses of up to 3 ms; stops when the connection is closed. */
+/** Writes bytes (latin1) in pieces cut at any byte, with pauses of up to 3 ms. Stops when the connection is closed. */
 export async function writeInPieces(socket: Socket, bytes: string, random: SeededRandom): Promise<void> {
   const longest = random.pick([3, 50, 2000, 100_000]);
   for (let at = 0; at < bytes.length && !socket.destroyed; ) {
@@ -15,8 +15,8 @@ export async function writeInPieces(socket: Socket, bytes: string, random: Seede
 }
 
 /**
- * All that comes, in latin1, until the connection is closed by the other side. `quietMs`: when nothing came for so long,
- * this side says that it sends no more. `undefined` when the connection is still open after `deadlineMs`.
+ * All received bytes, in latin1, up to the close by the other side. After `quietMs` without a byte, this side closes
+ * its end. `undefined` if the connection is still open after `deadlineMs`.
  */
 export function receiveAll(
   socket: Socket,

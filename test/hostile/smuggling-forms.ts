@@ -1,9 +1,9 @@
-/** A request, and one that is hidden where a server that reads it in another way would find it. */
+/** A request with a second request hidden inside, which a server with a different parser would find. */
 export interface Form {
   readonly name: string;
-  /** `start`: method and target; `hidden`: a whole request. */
+  /** `start`: method and target; `hidden`: a complete request. */
   readonly write: (start: string, hidden: string) => string;
-  /** Whether it may be answered well; otherwise it must be refused. */
+  /** True if it may be answered; otherwise it must be refused. */
   readonly isSound?: true;
 }
 
@@ -11,32 +11,32 @@ const host = 'Host: x\r\n';
 const hex = (text: string) => text.length.toString(16);
 const chunks = (text: string) => `${hex(text)}\r\n${text}\r\n0\r\n\r\n`;
 
-/** A body in chunks, under headers that say so in some way. */
+/** A chunked body, under these headers. */
 const inChunks = (name: string, headers: string): Form => ({
   name,
   write: (start, hidden) => `${start} HTTP/1.1\r\n${host}${headers}\r\n\r\n0\r\n\r\n${hidden}`,
 });
 
-/** The same in HTTP/1.0, on a connection that is to be kept. */
+/** The same in HTTP/1.0, on a connection that is to be kept alive. */
 const inChunksOfOld = (name: string, headers: string): Form => ({
   name,
   write: (start, hidden) =>
     `${start} HTTP/1.0\r\n${host}Connection: keep-alive\r\n${headers}\r\n\r\n0\r\n\r\n${hidden}`,
 });
 
-/** A body of that length, under headers that say so in some way. */
+/** A body of that length, under these headers. */
 const withLength = (name: string, headers: (length: number) => string): Form => ({
   name,
   write: (start, hidden) => `${start} HTTP/1.1\r\n${host}${headers(hidden.length)}\r\n\r\n${hidden}`,
 });
 
-/** Chunks that are written in some way. */
+/** Chunks in this spelling. */
 const inChunksOf = (name: string, body: (hidden: string) => string): Form => ({
   name: `chunk: ${name}`,
   write: (start, hidden) => `${start} HTTP/1.1\r\n${host}Transfer-Encoding: chunked\r\n\r\n${body(hidden)}`,
 });
 
-/** A head that is not one. */
+/** An invalid head. */
 const withHead = (name: string, head: (start: string) => string): Form => ({
   name,
   write: (start, hidden) => head(start) + hidden,
@@ -44,7 +44,7 @@ const withHead = (name: string, head: (start: string) => string): Form => ({
 
 const sound = (form: Form): Form => ({ ...form, isSound: true });
 
-/** Another head of the same request, whose body hides the other. */
+/** A second head of the same request, whose body contains the hidden request. */
 const withBody = (name: string, change: (start: string) => string, headers = ''): Form =>
   sound({
     name,
@@ -52,7 +52,7 @@ const withBody = (name: string, change: (start: string) => string, headers = '')
       `${change(start)} HTTP/1.1\r\n${host}${headers}Content-Length: ${hidden.length}\r\n\r\n${hidden}`,
   });
 
-/** The ways that servers have been known to read differently. */
+/** Forms that servers are known to read differently. */
 export const FORMS: readonly Form[] = [
   inChunks('CL and TE', 'Content-Length: 6\r\nTransfer-Encoding: chunked'),
   inChunks('TE and CL', 'Transfer-Encoding: chunked\r\nContent-Length: 6'),

@@ -9,12 +9,12 @@ import { withVictim } from './victim.ts';
 
 const WORKERS = 12;
 const DEADLINE_MS = 20_000;
-/** After so long without an answer the rest of a request is not sent. */
+/** After this long without an answer, the rest of a request is not sent. */
 const QUIET_MS = 300;
 
 /**
- * Requests that two servers may read differently: no request that is hidden in another one is served, nothing reaches
- * the indexer that is not answered in the same order, and those who ask in the ordinary way get their own answers.
+ * Requests that two servers may parse differently. No hidden request is served, the indexer gets nothing that is not
+ * answered in the same order, and clients with ordinary requests get their own answers.
  */
 export const smuggling: Attack = { name: 'smuggling forms', run };
 
@@ -28,7 +28,7 @@ async function run(arena: Arena): Promise<void> {
       if (worker === 0) return await askOrdinarily(arena, url);
       const number = attempts++;
       const form = everyForm[number] ?? arena.random.pick(FORMS);
-      // At first each form as it is, to an operation and to what is passed through.
+      // First each form unchanged, to an operation and to a passed-through path.
       await smuggle(arena, url, indexer, number, form, number < everyForm.length ? number % 2 === 0 : undefined);
     });
     arena.tally.count('forms', Math.min(FORMS.length, Math.floor(attempts / 2)));
@@ -79,7 +79,7 @@ async function smuggle(
   }
   for (const { status, body } of answers) {
     const target = readEcho(status, body)?.target;
-    // Of what is changed nobody knows what it asks for, but nobody else asks for its numbers.
+    // A changed form may mean any request, but only this form uses its numbers.
     if (status === 200 && !isAskedFor(target, bytes)) violation('an answer to what was not asked');
   }
 }

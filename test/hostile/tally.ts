@@ -1,12 +1,12 @@
 interface Violation {
   times: number;
-  /** The shortest one so far. */
+  /** The shortest example so far. */
   reproduction: string;
 }
 
 const LONGEST_REPRODUCTION = 2000;
 
-/** What an attack did and found. */
+/** The counts and violations of an attack. */
 export class Tally {
   readonly #counts = new Map<string, number>();
   readonly #violations = new Map<string, Violation>();
@@ -19,7 +19,7 @@ export class Tally {
     return this.#counts.get(what) ?? 0;
   }
 
-  /** Something that must never be seen, in one word of its kind, and how it was brought about. */
+  /** Records a violation: its kind in one word, and how it was caused. */
   violation(kind: string, reproduction: string): void {
     const known = this.#violations.get(kind);
     if (known === undefined) this.#violations.set(kind, { times: 1, reproduction });

@@ -10,18 +10,20 @@ import { withVictim } from './victim.ts';
 const WORKERS = 16;
 const MIB = 1024 * 1024;
 const TIMEOUT_MS = 1000;
-/** The machines of CI are slow and busy, and an answer that is overdue by its own fault takes much longer. */
+/** The machines of CI are slow and busy. A late answer that is a fault takes much longer. */
 const LATEST_MS = 10 * TIMEOUT_MS;
-/** With a heap of 256 MiB, bodies being read, and the memory tier. */
+/** For a heap of 256 MiB, the bodies that are being read, and the memory tier. */
 const MOST_RSS = 700 * MIB;
 const LOOK_EVERY_MS = 250;
-/** Beside the indexer's own 4xx and 5xx. */
+/** In addition to the indexer's own 4xx and 5xx. */
 const DOCUMENTED: readonly number[] = [200, 404, 502, 503, 504];
 const PATH = '/api/v3/masterchainBlockShards?seqno=';
 const HIT = `${PATH}1`;
 const HIT_BODY = '{"blocks":[{"workchain":-1,"shard":"8000000000000000","seqno":1}],"mine":true}';
 
-/** An indexer that answers in every wrong way: clients get an answer of a documented status in time, and hits go on. */
+/**
+ * An indexer that answers in every wrong way. Clients get an answer with a documented status in time, and hits go on.
+ */
 export const upstreamAnswers: Attack = { name: 'hostile upstream answers', run };
 
 async function run(arena: Arena): Promise<void> {
@@ -38,7 +40,8 @@ async function run(arena: Arena): Promise<void> {
     UPSTREAM_TIMEOUT: `${TIMEOUT_MS}ms`,
     NODE_OPTIONS: '--max-old-space-size=256',
   };
-  // What a hostile indexer asks for, a pause, is granted; here it would only end the attack. So would the circuit breaker.
+  // toncache would grant a pause to a hostile indexer, or open its circuit breaker. Here either would only end the
+  // attack.
   const config = { upstream: { defaultPause: '1ms', maxPause: '1ms' }, breaker: { minimumThroughput: 100_000 } };
   await withVictim(arena, { env, config }, async (proxy) => {
     await ask(proxy.url, HIT);
@@ -77,7 +80,7 @@ async function askForHit({ tally }: Arena, { url }: ProxyProcess): Promise<void>
   tally.count('hits meanwhile');
   const isHit = String(headers['cache-status']).includes('hit');
   if (status !== 200 || text !== HIT_BODY || !isHit) tally.violation('a hit that is none', `${status} ${text}`);
-  // Hits are to be looked at, not to keep the process busy.
+  // Hits are checked now and then, so that they do not keep the process busy.
   await setTimeout(5);
 }
 

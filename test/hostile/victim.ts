@@ -5,13 +5,13 @@ import { ask } from '../support/http-client.ts';
 import { type Ended, ProxyProcess } from '../support/proxy-process.ts';
 import type { Arena } from './attack.ts';
 
-/** What an attack sets: the environment, and what only a file can say. */
+/** The settings of an attack: the environment, and settings that only a file can hold. */
 export interface VictimSettings {
   readonly env: Readonly<Record<string, string>>;
   readonly config?: object;
 }
 
-/** All that a process may take to start, to let requests end and to stop. */
+/** The most that a process may take to start, to finish requests and to stop. */
 const LONGEST_START_AND_END_MS = 120_000;
 const SETTLE_MS = 15_000;
 const GAUGES = [
@@ -20,7 +20,7 @@ const GAUGES = [
   'toncache_upstream_requests_queued',
 ];
 
-/** Starts toncache in a process of its own, lets `attack` at it, and sees whether it is well afterwards. */
+/** Starts toncache in its own process, runs `attack` against it, and checks its health afterwards. */
 export async function withVictim(
   arena: Arena,
   { env, config = {} }: VictimSettings,
@@ -61,7 +61,7 @@ async function expectWell({ tally }: Arena, proxy: ProxyProcess): Promise<void> 
   if (proxy.errors !== '') tally.violation('something on standard error', proxy.errors);
 }
 
-/** Waits for a gauge to become 0: what is left of the attack ends by its deadlines. */
+/** Waits until a gauge is 0: the deadlines end what the attack has left. */
 async function settled(proxy: ProxyProcess, gauge: string): Promise<number> {
   const giveUpAt = performance.now() + SETTLE_MS;
   for (;;) {
@@ -71,7 +71,7 @@ async function settled(proxy: ProxyProcess, gauge: string): Promise<number> {
   }
 }
 
-/** How the process ended, if it has, and what it said. */
+/** How the process ended, if it has, and its output. */
 async function lastWords(proxy: ProxyProcess): Promise<string> {
   const soon = new Promise<Ended | undefined>((resolve) => void setTimeout(resolve, 1000, undefined));
   const ended = await Promise.race([proxy.ended, soon]);

@@ -2,8 +2,8 @@ import type { SeededRandom } from '../../src/tools/simulator/seeded-random.ts';
 import { changedBytes } from '../hostile/changed-bytes.ts';
 import { FORMS } from '../hostile/smuggling-forms.ts';
 
-// What clients send, in latin1: requests, some of them changed at a few bytes, one after another. Queries that begin with
-// `hit` are answered from memory, those with `miss` later.
+// The bytes that clients send, in latin1: requests one after another, some with a few changed bytes. Queries that begin
+// with `hit` are answered from memory, queries with `miss` later.
 
 const TARGETS = [
   ...['hit', 'hit', 'hit', 'hit&seqno=7', 'miss', 'miss&x=[]', 'bad', 'hit#x', 'hit"', 'hit%20', '', '?', 'hit\x80'],
@@ -66,7 +66,7 @@ const ODD_FIELDS = [
 ];
 const ENDS = ['\r\n', '\r\n', '\r\n', '\r\n', '\r\n', '\r\n', '\r\n', '\r\n', '\r\n', '\n', '\r', '\r\n '];
 
-/** One request; `oddity` (0 to 1): how much of it is out of the ordinary. */
+/** One request. `oddity` (0 to 1): how unusual it is. */
 export function someRequest(random: SeededRandom, oddity: number): string {
   const isOdd = () => random.chance(oddity);
   const method = isOdd() ? random.pick(METHODS) : 'GET';
@@ -91,10 +91,10 @@ export function someStream(random: SeededRandom): string {
   return Array.from({ length: random.int(1, 5) }, () => someRequest(random, oddity)).join('');
 }
 
-/** Known tricks, without those whose size is the trick. */
+/** Known tricks, without those that need a large size. */
 const SHORT_FORMS = FORMS.filter(({ write }) => write('GET /', '').length < 10_000);
 
-/** The stream in the reads that a server could get. */
+/** The stream, split into reads as a server could get them. */
 export function someReads(bytes: string, random: SeededRandom): string[] {
   const cuts = Array.from({ length: random.pick([0, 0, 1, 2, 5]) }, () => random.int(1, Math.max(1, bytes.length - 1)));
   const places = [0, ...cuts.sort((a, b) => a - b), bytes.length];

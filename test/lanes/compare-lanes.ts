@@ -7,7 +7,7 @@ import { someReads, someStream } from './byte-streams.ts';
 import { MAX_HEAD_BYTES } from './echo-server.ts';
 import { type Exchanged, exchangeBytes } from './exchange-bytes.ts';
 
-/** The same server, with the fast lane before Node's and with Node's alone. */
+/** The same server twice: with the fast lane in front of Node's HTTP server, and with Node's HTTP server only. */
 export interface Lanes {
   readonly fast: PublicServer;
   readonly node: PublicServer;
@@ -20,7 +20,7 @@ export interface Stream {
   readonly ends: boolean;
 }
 
-/** The stream that stands for a seed. */
+/** The stream of a seed. */
 export function streamOf(seed: string): Stream {
   const random = new SeededRandom(seed);
   const bytes = someStream(random);
@@ -28,8 +28,8 @@ export function streamOf(seed: string): Stream {
 }
 
 /**
- * Holds the fast lane against Node's HTTP server alone, which is asked request by request: of several in one read that
- * answers fewer when a later one is malformed, since it does not wait for their answers before it closes.
+ * Compares the fast lane with Node's HTTP server. Node gets one request at a time: it closes without waiting for its
+ * earlier answers when a later request of the same read is malformed, so it would answer fewer.
  */
 export async function compareLanes({ fast, node }: Lanes, { reads, ends, name }: Stream): Promise<void> {
   const bytes = reads.join('');
@@ -37,7 +37,7 @@ export async function compareLanes({ fast, node }: Lanes, { reads, ends, name }:
     exchangeBytes(fast, { reads, ends, isPaced: false }),
     exchangeBytes(node, { reads: requestsIn(bytes), ends, isPaced: true }),
   ]);
-  // A client that closes its end leaves what is not answered: which that is depends on when the end is read.
+  // A client that closes its end gives up unfinished answers. Which ones depends on when the end is read.
   const leaves = ends && /miss|large/.test(bytes);
   const least = leaves || isInPieces(reads) ? 0 : plainRequestsIn(bytes);
   const found = problemOf(lane, paced, least, endsInPartOfHead(bytes));
@@ -45,23 +45,23 @@ export async function compareLanes({ fast, node }: Lanes, { reads, ends, name }:
     expect.fail(`${found}\n${name} ${JSON.stringify(reads).slice(0, 2000)}\n${shortened([lane, paced])}`);
 }
 
-/** The requests, and what only looks like them. */
+/** The requests of the stream, and bytes that only look like requests. */
 export function requestsIn(bytes: string): string[] {
   return bytes.split(/(?<=\r\n\r\n)/);
 }
 
-/** Whether a head may come in so many pieces that the fast lane leaves it to Node. */
+/** True if a head may come in so many pieces that the fast lane leaves it to Node. */
 export function isInPieces(reads: readonly string[]): boolean {
   return reads.length > 2;
 }
 
-/** Whether a stream ends in what may be the beginning of a head. */
+/** True if a stream ends in what may be the beginning of a head. */
 function endsInPartOfHead(bytes: string): boolean {
   const last = requestsIn(bytes).at(-1) ?? '';
   return last.startsWith('GET /api/v3/') && !last.endsWith('\r\n\r\n');
 }
 
-/** How many requests at the beginning of a stream the fast lane takes. */
+/** The number of requests at the beginning of a stream that the fast lane takes. */
 export function plainRequestsIn(bytes: string): number {
   let count = 0;
   for (let start = 0; ; count++) {
@@ -73,8 +73,8 @@ export function plainRequestsIn(bytes: string): number {
 }
 
 /**
- * `least`: how many answers there have to be whatever else happens. `isPart`: the stream ends in part of a head. Node refuses
- * a malformed one at once, and the fast lane when it looks next.
+ * `least`: the smallest number of answers that is correct. `isPart`: the stream ends in part of a head. Node refuses a
+ * malformed head at once, the fast lane when it checks next.
  */
 export function problemOf(lane: Exchanged, paced: Exchanged, least: number, isPart: boolean): string | undefined {
   if (!isPrefix(lane.answers, paced.answers)) return 'the fast lane answered what Node did not';

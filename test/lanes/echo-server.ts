@@ -11,7 +11,10 @@ import { loneServer } from './lone-server.ts';
 export const MAX_HEAD_BYTES = 2048;
 const NOW = 1_700_000_012_345;
 
-/** Answers that say what was asked for, so that two that are equal were asked for equally. */
+/**
+ * Each answer contains its request as the server understood it. So equal answers mean that both lanes understood the
+ * same.
+ */
 export function startEchoServer({ fastLane }: { readonly fastLane: boolean }): PublicServer {
   const hits = new Map<string, Entry>();
   const hitOf = (spelling: string) => {
@@ -32,7 +35,7 @@ export function startEchoServer({ fastLane }: { readonly fastLane: boolean }): P
     const entry = hitOf(`${operation.name}?${rawQuery}${read.replaceAll(',', '') === '' ? '' : `&${read}`}`);
     return { kind: 'entry', key: entry.key, outcome: 'miss', entry, cacheStatus: hitStatus(entry, 'memory', NOW) };
   };
-  // As in the memo of calls: what one of the parsers has taken.
+  // Stands for the memo of calls: it holds what one of the parsers has accepted.
   const remembered = new Set<string>();
   const gzip = someGzip({ enabled: false });
   const findHit = (spelling: string, acceptsGzip: boolean) => {

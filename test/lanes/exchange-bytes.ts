@@ -1,29 +1,32 @@
 import type { PublicServer } from '../../src/http/public/public-server.ts';
 import { MemorySocket } from './memory-socket.ts';
 
-/** What came of a stream. */
+/** The outcome of a stream. */
 export interface Exchanged {
-  /** Without `Date`, ids that the server chose, and refusals of what cannot be parsed: those come if nothing else is on its way. */
+  /**
+   * Without `Date`, ids of the server, and refusals of malformed requests, which are sent only when no other answer is
+   * pending.
+   */
   readonly answers: readonly string[];
   readonly isClosed: boolean;
 }
 
-/** What a client sends, read by read. */
+/** The bytes that a client sends, by read. */
 export interface Sending {
   readonly reads: readonly string[];
-  /** Whether all that was sent is answered before the next read. */
+  /** True if every answer is awaited before the next read. */
   readonly isPaced: boolean;
-  /** Whether the client closes its end afterwards. */
+  /** True if the client closes its end afterwards. */
   readonly ends: boolean;
 }
 
-/** Turns of the event loop in which nothing happens any more. */
+/** After this many turns of the event loop without a write, the exchange is over. */
 const QUIET_TURNS = 4;
 
-/** More than one answer takes that needs none. */
+/** More ticks than an immediate answer takes. */
 const TICKS = 8;
 
-/** Sends a stream on a new connection, and looks at what came when nothing happens any more. */
+/** Sends a stream on a new connection. Returns what was received once nothing is written any more. */
 export async function exchangeBytes({ server }: PublicServer, { reads, isPaced, ends }: Sending): Promise<Exchanged> {
   const socket = new MemorySocket();
   server.emit('connection', socket);
@@ -43,7 +46,7 @@ export async function exchangeBytes({ server }: PublicServer, { reads, isPaced, 
   return exchanged;
 }
 
-/** What is done between two reads of a socket, before any other event. */
+/** Runs what would run between two reads of a socket, before any other event. */
 async function ticks(): Promise<void> {
   for (let tick = 0; tick < TICKS; tick++) await new Promise((resolve) => void process.nextTick(resolve));
 }
@@ -60,11 +63,11 @@ async function untilQuiet(socket: MemorySocket): Promise<void> {
 const REFUSAL =
   /HTTP\/1\.1 (?:[^\r]+\r\n)+\r\n\{"error":"(?:the request is malformed|the extensions of a chunk|the head of the request|HTTP\/2)[^"]*"\}$/;
 
-/** The answers in what came. */
+/** The answers in the received bytes. */
 export function readAnswers(text: string): string[] {
   return (
     text
-      // Node sends an interim answer at once, in the middle of another one if that is not out yet.
+      // Node sends an interim answer at once, possibly in the middle of another answer.
       .replaceAll('HTTP/1.1 100 Continue\r\n\r\n', '')
       .replace(REFUSAL, '')
       .split(/(?=HTTP\/1\.1 \d{3} )/)
@@ -73,15 +76,15 @@ export function readAnswers(text: string): string[] {
   );
 }
 
-/** What a client that closes its end is sent of a large answer depends on when that is read. */
+/** How much of a large answer a client gets that has closed its end depends on when the end is read. */
 function isWhole(answer: string): boolean {
   const length = / 304 /.test(answer.slice(0, 13)) ? 0 : Number(/^Content-Length: (\d+)/m.exec(answer)?.[1]);
   const bytes = answer.length - answer.indexOf('\r\n\r\n') - 4;
-  // The answer to a HEAD has none.
+  // The answer to a HEAD has no body.
   return answer !== '' && (bytes === 0 || !(bytes < length));
 }
 
-/** Without what is different each time. */
+/** Without the parts that differ each time. */
 function comparable(answer: string): string {
   return answer.replace(/^Date: .*\r\n/m, '').replace(/^X-Request-Id: [0-9a-f]{8}-.*\r\n/m, '');
 }

@@ -44,7 +44,7 @@ it(`the fast lane answers ${STREAMS} streams as Node does (seed ${SEED})`, async
 
 it(`of ${HEADS} heads the fast lane takes only those that Node's parser takes, for the same (seed ${SEED})`, async () => {
   const random = new SeededRandom(SEED);
-  // What Node's parser makes of the requests of one connection, in order.
+  // The requests of one connection as Node's parser reads them, in order.
   const parsed: string[] = [];
   const server = createServer({ maxHeaderSize: MAX_HEAD_BYTES }, ({ method, url, httpVersion, headers }, response) => {
     const { host, connection, 'x-request-id': id, 'if-none-match': tag } = headers;
@@ -72,11 +72,11 @@ it(`of ${HEADS} heads the fast lane takes only those that Node's parser takes, f
     socket.destroy();
     socket = await connected(server);
   }
-  // Most of the heads of such changes are still heads.
+  // Most of the changed heads are still valid heads.
   expect(taken).toBeGreaterThan(HEADS / 10);
 });
 
-/** A connection that is being read. */
+/** A connection whose received bytes are collected. */
 async function connected(server: Server): Promise<MemorySocket> {
   const socket = new MemorySocket();
   server.emit('connection', socket);
@@ -92,23 +92,23 @@ it(`the fast lane answers ${OVER_SOCKETS} streams over real connections as Node 
     const reads = [...stream.reads, last];
     const bytes = reads.join('');
     const paced = await exchangeBytes(lanes.node, { reads: requestsIn(bytes), isPaced: true, ends: false });
-    // The last request may be the body of one before.
+    // The last request may be the body of the one before it.
     if (!paced.isClosed) continue;
     const { answers, isReset } = await exchangeOver(url, reads);
-    // The system drops what a client has not read of a connection that is reset.
+    // When a connection is reset, the system drops what the client has not read.
     const least = isReset || isInPieces(stream.reads) ? 0 : plainRequestsIn(stream.reads.join(''));
     const found = problemOf({ answers, isClosed: true }, paced, least, false);
     if (found !== undefined) expect.fail(`${found}\n${JSON.stringify([reads, answers, paced.answers]).slice(0, 4000)}`);
   }
 });
 
-/** Sends and waits for the end of the connection. */
+/** Sends, and resolves when the connection has ended. */
 async function exchangeOver(url: string, reads: readonly string[]): Promise<{ answers: string[]; isReset: boolean }> {
   const socket = connect(Number(new URL(url).port), '127.0.0.1').setNoDelay(true);
   const { promise: closed, resolve } = Promise.withResolvers<void>();
   let [text, isReset] = ['', false];
   socket.setEncoding('latin1').on('data', (part: string) => (text += part));
-  // A connection that is closed with unread bytes on it is reset.
+  // A connection that is closed with unread bytes is reset.
   socket.on('error', () => {
     isReset = true;
   });

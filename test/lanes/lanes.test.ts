@@ -60,7 +60,7 @@ describe('the fast lane and Node give the same answers', () => {
     ] as const) {
       await compareAll([
         { name, reads: [bytes.repeat(count)], ends: false },
-        // A client that closes its end leaves its misses.
+        // A client that closes its end gives up its misses.
         { name, reads: [bytes.repeat(count)], ends: name === 'hits' },
         { name, reads: [bytes.repeat(count) + get('/')], ends: false },
       ]);

@@ -2,7 +2,7 @@ import type { ProxyEvent } from '../../src/answer/events.ts';
 import { PublicServer, type PublicServerDependencies } from '../../src/http/public/public-server.ts';
 import { OperationsInUse } from '../../src/ton/operations.ts';
 
-/** What a public server needs and tests of the lanes do not look at. */
+/** Dependencies of a public server that the tests of the lanes do not use. */
 const UNSEEN = {
   operations: new OperationsInUse(),
   passedPrefixes: [],
@@ -21,7 +21,7 @@ const UNSEEN = {
   slowReaderMs: 60_000,
 };
 
-/** A public server on nothing but these. A bug is thrown. */
+/** A public server with only these dependencies. A bug is thrown. */
 export function loneServer(dependencies: Omit<PublicServerDependencies, keyof typeof UNSEEN>): PublicServer {
   return new PublicServer({ ...UNSEEN, ...dependencies });
 }

@@ -1,13 +1,13 @@
 import { Socket } from 'node:net';
 
-/** A connection without a network: what is pushed is read, and what is written is kept. */
+/** A connection without a network: pushed bytes are read by the server, and written bytes are kept. */
 export class MemorySocket extends Socket {
   readonly #written: Buffer[] = [];
 
   constructor() {
-    // As the HTTP server makes its sockets.
+    // With the options of the HTTP server's sockets.
     super({ allowHalfOpen: true });
-    // What a socket without a handle does not count.
+    // A socket without a handle does not count these bytes.
     Object.defineProperty(this, 'bytesRead', { get: () => Number(this.readableDidRead) });
     Object.defineProperty(this, 'bytesWritten', { get: () => this.text.length + this.writableLength });
   }
@@ -28,17 +28,17 @@ export class MemorySocket extends Socket {
     done();
   }
 
-  /** How many parts were written. */
+  /** The number of written parts. */
   get writes(): number {
     return this.#written.length;
   }
 
-  /** All that was written, in latin1. */
+  /** All written bytes, in latin1. */
   get text(): string {
     return Buffer.concat(this.#written).toString('latin1');
   }
 
-  /** Whether this end was closed. */
+  /** True once this end was closed. */
   get isClosed(): boolean {
     return this.destroyed || this.writableEnded;
   }

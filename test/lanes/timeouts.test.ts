@@ -3,17 +3,17 @@ import type { PublicServer } from '../../src/http/public/public-server.ts';
 import { startEchoServer } from './echo-server.ts';
 import { MemorySocket } from './memory-socket.ts';
 
-/** A connection whose client takes nothing of its answers. */
+/** A connection whose client reads nothing of its answers. */
 class StalledSocket extends MemorySocket {
   override _write(): void {}
   override _writev(): void {}
 }
 
 const HIT = 'GET /api/v3/masterchainBlockShards?hit HTTP/1.1\r\nHost: x\r\n\r\n';
-/** Node's HTTP server gets the connection. */
+/** Node's HTTP server takes over the connection. */
 const HIT_OF_NODE = HIT.replace('\r\n\r\n', '\r\nTE: trailers\r\n\r\n');
 const MISS = HIT.replace('hit', 'miss');
-/** As the echo server has them, in milliseconds. */
+/** The timeouts of the echo server, ms. */
 const HEADER_TIMEOUT = 60_000;
 const KEEP_ALIVE = 65_000;
 const SLOW_READER = 60_000;
@@ -77,7 +77,7 @@ it('a head that is not whole within a second is left to Node, which answers it w
   socket.push(HIT.slice(0, 40));
   expect(socket.listenerCount('drain')).toBe(0);
   vi.advanceTimersByTime(1000);
-  // Node's HTTP server listens for it.
+  // Node's HTTP server listens for this event.
   expect(socket.listenerCount('drain')).toBeGreaterThan(0);
   await tick();
   socket.push(Buffer.from(HIT.slice(40)));

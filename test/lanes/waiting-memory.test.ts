@@ -9,7 +9,7 @@ const MIB = 1024 * 1024;
 const CLIENTS = 200;
 const HEAD_BYTES = 60_000;
 
-/** A server in which each request waits for good. */
+/** A server in which every request waits forever. */
 function startWaitingServer(waiting: ProxyRequest[]): PublicServer {
   return loneServer({
     handler: {
@@ -26,7 +26,7 @@ function startWaitingServer(waiting: ProxyRequest[]): PublicServer {
   });
 }
 
-// A part of a string keeps the whole of it alive in V8: here that would be 12 MB of heads.
+// In V8 a part of a string keeps the whole string alive: here that would be 12 MB of heads.
 it('a waiting request keeps its query and its headers, not the whole read', async () => {
   const waiting: ProxyRequest[] = [];
   const waitingServer = startWaitingServer(waiting);

@@ -4,24 +4,24 @@ import type { Fault } from './fault.ts';
 import { AHEAD_MS, ALWAYS_LAGS_MS } from './world.ts';
 
 const LAG_MS = 2000;
-/** Longer than accounts are polled in. */
+/** Longer than the interval at which accounts are polled. */
 const LAGS_FOR_MS = 7000;
 
-/** So long a block is missing, or its rounds are out of order, ms. */
+/** A block is missing, or its rounds are out of order, for this long, ms. */
 const [MISSING_MS, OUT_OF_ORDER_MS] = [4000, 1400];
 
-/** What changes ahead begins when the checker has got there, and the proof is to come back. */
+/** A change in the future begins when the checker has reached it. Afterwards the proof has to come back. */
 const SEEN_AFTER_MS = AHEAD_MS + 3000;
 
 const HANGS_MS = 4000;
 
 /**
- * After a fault during which no blocks can be read. An instance that cannot for half of the time gives up reading them for
- * minutes, and then nothing would be proven when the fault comes again.
+ * The rest after a fault during which no blocks can be read. An instance that cannot read blocks for half of the time
+ * stops reading them for minutes, and nothing would be proven when the fault comes again.
  */
 const NOT_READ_REST_MS = 16_000;
 
-/** One of two replicas is behind in a part of its database alone. */
+/** One of two replicas is behind in only a part of its database. */
 function lagOf(part: DatabasePart, balances: Faults['balances']): Fault {
   return {
     name: `${part === 'blocks' ? 'pages' : 'answers'}-lag${balances === 'connections' ? '-by-connection' : ''}`,
@@ -41,7 +41,7 @@ function lagOf(part: DatabasePart, balances: Faults['balances']): Fault {
   };
 }
 
-/** Ways in which the blocks and the answers about accounts that they prove go wrong. */
+/** Faults of the blocks, and of the answers about accounts that they prove. */
 export const FAULTS_OF_ACCOUNTS: readonly Fault[] = [
   lagOf('accounts', 'requests'),
   lagOf('accounts', 'connections'),
@@ -87,7 +87,7 @@ export const FAULTS_OF_ACCOUNTS: readonly Fault[] = [
     twoIndexers: true,
     begin: async ({ indexer, indexers: [, second] }) => {
       const down = indexer.faults.inject({ kind: 'reset' });
-      // It lists pending traces alone now, and nothing would show which ones have ended.
+      // The simulated indexer now lists only pending traces, so nothing would show which traces have ended.
       const lag = (wholeMs: number, partMs: number) => {
         second?.replicas[0].lagDatabase(wholeMs);
         for (const part of ['blocks', 'accounts'] as const) second?.replicas[0].lagPart(part, partMs);

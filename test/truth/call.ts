@@ -3,14 +3,14 @@ import type { Account } from '../../src/tools/simulator/accounts.ts';
 import type { SeededRandom } from '../../src/tools/simulator/seeded-random.ts';
 import { addressSpellings, hashSpellings } from '../../src/tools/simulator/spellings.ts';
 
-/** What a client wants to know, apart from how it is written. Hashes are canonical. */
+/** The meaning of a request, apart from its spelling. Hashes are canonical. */
 export interface Call {
   readonly operation: OperationName;
-  /** Of several the indexer answers for the last one. */
+  /** If there are several, the indexer answers for the last one. */
   readonly accounts?: readonly Account[];
-  /** Of external messages, in any order; or the one that an operation looks for. */
+  /** Of external messages, in any order; or the one hash of other operations. */
   readonly hashes?: readonly string[];
-  /** What the hash is of; only for traces. */
+  /** The parameter that the hash belongs to; only for traces. */
   readonly by?: 'tx_hash' | 'trace_id' | 'msg_hash';
   /** Only for traces. */
   readonly includeActions?: boolean;
@@ -18,7 +18,7 @@ export interface Call {
   readonly seqno?: number;
   /** Only for the transactions of one account: from this logical time on. */
   readonly startLt?: number;
-  /** Whether the masterchain block is asked for alone, without its shard blocks; only for `blocks`. */
+  /** If true, the masterchain block is requested without its shard blocks; only for `blocks`. */
   readonly isAlone?: boolean;
   readonly limit?: number;
   readonly offset?: number;
@@ -27,24 +27,24 @@ export interface Call {
   readonly noMetadata?: boolean;
 }
 
-/** A request on paper. */
+/** A request before it is sent. */
 export interface Written {
   /** Path and query. */
   readonly target: string;
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** One way to write the parts of a call. */
+/** How the parts of a call are spelled. */
 interface Pen {
   readonly name: (name: string) => string;
   readonly address: (account: Account) => string;
   readonly hash: (canonical: string) => string;
   readonly value: (text: string) => string;
-  /** The order of what has none. */
+  /** The order of elements that have no order. */
   readonly order: <T>(items: readonly T[]) => readonly T[];
-  /** Whether an input that has both spellings goes into a header. */
+  /** True if an input with both spellings goes into a header. */
   readonly inHeader: () => boolean;
-  /** Parameters that nobody reads. */
+  /** Parameters that no program reads. */
   readonly noise: () => readonly string[];
 }
 
@@ -58,17 +58,17 @@ const CANONICAL: Pen = {
   noise: () => [],
 };
 
-/** The one spelling that stands for all of a call, and that every version of the indexer reads. */
+/** The one spelling that stands for all spellings of a call, and that every version of the indexer reads. */
 export function writeCanonically(call: Call): Written {
   return write(call, CANONICAL);
 }
 
-/** One of all the spellings that clients use, drawn anew for each part. */
+/** One of all spellings that clients use, chosen anew for each part. */
 export function writeSomehow(call: Call, random: SeededRandom): Written {
   return write(call, penOf(random));
 }
 
-/** One of those that the indexer itself reads as they are meant, without noise. */
+/** One of the spellings that the indexer itself reads correctly, without unknown parameters. */
 export function writeLegibly(call: Call, random: SeededRandom): Written {
   const name = (text: string) => random.pick([text, text.toUpperCase()]);
   return write(call, { ...penOf(random), name, value: encodeURIComponent, noise: () => [] });
@@ -86,12 +86,12 @@ function penOf(random: SeededRandom): Pen {
   };
 }
 
-/** Only operations that are always cached drop it. */
+/** Only operations that are always cached drop unknown parameters. */
 const DROPPED_BY_SOME = 'include_actions=true';
 
 const isFurther = (operation: string) => FURTHER.some((name) => name === operation);
 
-/** Equal for all spellings of one call, and for no other. */
+/** Equal for all spellings of a call, and different for every other call. */
 export function nameOf(call: Call): string {
   const { target, headers } = writeCanonically({ ...call, hashes: call.hashes?.toSorted() ?? [] });
   return `${target} ${JSON.stringify(headers)}`;

@@ -8,7 +8,7 @@ const NOW = Date.UTC(2026, 0, 1);
 const NOTHING = '{"traces":[]}';
 const SOMETHING = '{"traces":[{}]}';
 
-/** States by what the indexer says and how long ago each one began, ms; the first one has no beginning. */
+/** States by the indexer's answer and by how long ago each began, ms. The first state has no beginning. */
 function statesOf(...said: readonly (readonly [text: string, sinceMs: number])[]): State[] {
   return said.map(([text, sinceMs], place) => ({
     fromAt: NOW - sinceMs,
@@ -20,7 +20,7 @@ function statesOf(...said: readonly (readonly [text: string, sinceMs: number])[]
 const ACCOUNT: Account = new Accounts(1).elector;
 const PROVEN = 'toncache; hit; detail=proven';
 
-/** The verdict on the first thing that was said, which another one has followed `sinceMs` ago. */
+/** The verdict on the first answer, which another one replaced `sinceMs` ago. */
 function verdictOfAccount(more: Partial<Call>, sinceMs: number, cacheStatus: string, age: string, lagMs = 0) {
   const call: Call = { operation: 'transactions', accounts: [ACCOUNT], ...more };
   const [before, after] = ['{"transactions":[]}', '{"transactions":[{}]}'];
@@ -31,7 +31,7 @@ function verdictOfAccount(more: Partial<Call>, sinceMs: number, cacheStatus: str
     .verdict;
 }
 
-/** The verdict on an answer that lists nothing, to a client that has seen the state that began so long ago. */
+/** The verdict on an empty answer to a client that has seen the state that began this long ago. */
 function verdictOn(states: readonly State[], seenSinceMs: number) {
   const call: Call = { operation: 'pendingTraces', hashes: ['x'] };
   const answer = { call, sentAt: NOW - 5, receivedAt: NOW, status: 200, text: NOTHING, age: '0' };

@@ -19,45 +19,45 @@ export interface ClientAnswer {
   readonly age: string | undefined;
 }
 
-/** What is granted to an answer beside the windows of its class. */
+/** What an answer is allowed in addition to the windows of its class. */
 export interface Allowance {
-  /** By how much this machine may have been behind, ms. */
+  /** The delay that this machine may have caused, ms. */
   readonly machineDelayMs: number;
   /** How far a replica of the indexer lags behind, ms. */
   readonly lagMs: number;
-  /** How the database has fallen back. */
+  /** The times at which the database fell back. */
   readonly falls: readonly DatabaseFall[];
-  /** Whether the indexer fails or is overloaded: stale copies are served then. */
+  /** True if the indexer fails or is overloaded: stale copies are served then. */
   readonly staleIfError: boolean;
-  /** How long an empty list of pending traces may be fresh, ms, because no event says of the next trace. */
+  /** How long an empty list of pending traces may be fresh, ms, because no event announces the next trace. */
   readonly emptyWatchedMs: number;
-  /** The answer must have been asked for after this instant: a purge. */
+  /** The request to the indexer must have been sent after this instant: a purge. */
   readonly notBefore: number;
-  /** What this client saw before: the state that it began with. */
+  /** The beginning of the state that this client saw before, epoch ms. */
   readonly seenFrom: number;
 }
 
-/** What a check came to. */
+/** The result of a check. */
 export type Verdict =
   | {
       readonly verdict: 'true';
-      /** The oldest state that the client can have seen now began then, epoch ms. */
+      /** The beginning of the oldest state that the client can have seen now, epoch ms. */
       readonly fromAt: number;
-      /** Since then the indexer has said the same without a break. */
+      /** Since then the indexer's answer has not changed. */
       readonly sameSince: number;
-      /** The indexer says something else already. */
+      /** The indexer's current answer differs already. */
       readonly isOver: boolean;
-      /** It had done so for this long when it was asked for, ms; 0 where it had not. */
+      /** How long it had differed when the request was sent, ms; 0 if it had not. */
       readonly outdatedMs: number;
     }
   | { readonly verdict: 'lie' | 'regression'; readonly reason: string };
 
-/** How long a load takes followers: they may get what was true when it began. */
+/** How long a load with followers may take: they may get an answer that was true when the load began. */
 const COLLAPSE_MS = 1000;
 
 /**
- * Holds an answer against every state that the indexer had for its call: byte for byte one of them, and from no longer
- * ago than its class, its `Cache-Status` and its `Age` allow.
+ * Compares an answer with every state that the indexer had for its call. It has to equal one of them byte for byte, and
+ * that state must not be older than the answer's class, `Cache-Status` and `Age` allow.
  */
 export function checkAnswer(answer: ClientAnswer, states: readonly State[], allowance: Allowance): Verdict {
   const { sentAt, receivedAt } = answer;
@@ -79,19 +79,20 @@ export function checkAnswer(answer: ClientAnswer, states: readonly State[], allo
   let newest: { readonly agedMs: number; readonly allowedMs: number } | undefined;
   let oldest: State | undefined;
   for (const state of past.toReversed()) {
-    // States older than the one that the client saw are looked at only to tell a regression from a lie.
+    // States older than the one that the client saw are checked only to tell a regression from a lie.
     if (oldest !== undefined && state.untilAt <= allowance.seenFrom) break;
     const asShown = shown(state);
     if (asShown === undefined) continue;
     const agedMs = sentAt - asShown.untilAt;
-    // A state that has ended longer ago than any window is the last that is worth a look, unless the database lacks it.
+    // The search ends at a state that ended longer ago than any window, unless the database lacks it.
     if (newest !== undefined && asShown.keptMs === 0 && agedMs > newest.allowedMs) break;
     if (!isSaid(state)) continue;
     const allowedMs = allowedAge(answer, state.said(), asShown, cache, allowance);
     newest ??= { agedMs, allowedMs };
     if (agedMs <= allowedMs) oldest = state;
   }
-  // By its end: the chain forgets old changes, and then two states are one, which began when the first of them did.
+  // Compared by its end: the chain forgets old changes. Then two states become one, which begins when the first of them
+  // began.
   if (oldest !== undefined && oldest.untilAt > allowance.seenFrom) {
     const before = past.slice(0, past.indexOf(oldest));
     const sameSince = before[before.findLastIndex((state) => !isSaid(state)) + 1]?.fromAt ?? oldest.fromAt;
@@ -112,12 +113,12 @@ export function checkAnswer(answer: ClientAnswer, states: readonly State[], allo
   return { verdict: 'lie', reason: `the indexer ${future ? 'says this only later' : 'never says this'}${expected}` };
 }
 
-/** Whether it was served as proven, so that neither its lifetime nor a stale window counts. */
+/** True if it was served as proven: then neither its lifetime nor a stale window counts. */
 function isProven(cache: CacheStatus): boolean {
   return cache['hit'] === true && cache['detail'] === 'proven';
 }
 
-/** What is wrong with an answer that is served as proven where it cannot be; undefined where nothing is. */
+/** Why the answer must not be served as proven; undefined if it may be. */
 function provenTooLong(
   { call, age }: ClientAnswer,
   cache: CacheStatus,
@@ -130,7 +131,7 @@ function provenTooLong(
   return agedMs <= longestMs + machineDelayMs ? undefined : `proven, and ${agedMs} ms old; ${longestMs} ms are allowed`;
 }
 
-/** How long before it was asked for an answer may have ceased to be true, ms. */
+/** How long before the request an answer may have ceased to be true, ms. */
 function allowedAge(
   answer: ClientAnswer,
   said: Said,
@@ -144,17 +145,18 @@ function allowedAge(
   const window =
     unwatched === TABLE.empty ? { ...unwatched, lifetime: Math.max(unwatched.lifetime, emptyWatchedMs) } : unwatched;
   const byStatus = allowedByStatus(window, cache, allowance);
-  // Where a database falls back, an answer that could still be served then is served instead of less complete ones.
+  // After a fall of the database, an answer that could still be served at the fall is served instead of less complete
+  // ones.
   const longestMs = window.lifetime + Math.max(window.staleWhileRevalidate, window.staleIfError);
   const isServed = keptMs > 0 && longestMs >= KEPT_SINCE_GIVEN_MS && mayBeKept(cache);
   const servedMs = isServed ? longestMs : byStatus;
   const byClass = servedMs + keptMs + machineDelayMs;
-  // What says that it is younger than it can be is a lie too.
+  // An answer whose `Age` is too low is a lie too.
   const byAge = answer.age === undefined ? Number.POSITIVE_INFINITY : (Number(answer.age) + 1) * 1000 + machineDelayMs;
   return Math.min(byClass, byAge, sentAt - notBefore) + lagMs;
 }
 
-/** Whether the cache may have kept the answer: it is a hit, or was served instead of a regressed one. */
+/** True if the cache may have kept the answer: it is a hit, or was served instead of a regressed one. */
 function mayBeKept(cache: CacheStatus): boolean {
   return cache['hit'] === true || cache['detail'] === 'regressed';
 }
@@ -165,12 +167,15 @@ function allowedByStatus(window: Window, cache: CacheStatus, { staleIfError }: A
   const staleMs = Math.min(window.staleWhileRevalidate, lifetime);
   const served = lifetime + (staleIfError ? Math.max(staleMs, window.staleIfError) : staleMs);
   if (cache['hit'] === true) return Number(cache['ttl']) >= 0 ? lifetime : served;
-  // Answered here, from what is known of the head: true now, or not at all.
+  // toncache answered by itself from the known head: such an answer must be true now.
   if (cache['fwd'] === undefined) return 0;
   const { detail } = cache;
   const isIndexersOwn = detail === undefined || NOT_STORED.includes(String(detail));
   return Math.max(isIndexersOwn ? 0 : served, cache['collapsed'] === true ? COLLAPSE_MS : 0);
 }
 
-/** `detail` of an answer that came from the indexer just now; any other one says that a kept answer is served instead. */
+/**
+ * Values of `detail` of an answer that has just come from the indexer. With any other value a kept answer is served
+ * instead.
+ */
 const NOT_STORED = ['too-large', 'expired', 'purged'];

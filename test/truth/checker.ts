@@ -13,7 +13,7 @@ import type { Finding, Tally } from './tally.ts';
 import { comparedForMs, isMixed, isOfAccount, showsFinalRowsOf } from './windows.ts';
 import type { World } from './world.ts';
 
-/** What the clients of one run share. */
+/** The objects that the clients of one run share. */
 export interface CheckerOptions {
   readonly world: World;
   readonly states: States;
@@ -23,16 +23,16 @@ export interface CheckerOptions {
   readonly tally: Tally;
 }
 
-/** Above this a machine is so slow that an instance may take the indexer, or itself, for overloaded, ms. */
+/** On a slower machine an instance may take the indexer, or itself, for overloaded, ms. */
 const OVERLOADED_MACHINE_MS = 1000;
 
 /**
- * Nobody waits longer for an answer of a healthy indexer, ms: Redis that is cut off costs its budget, and a killed holder
- * of a lease about a second.
+ * No client waits longer for an answer of a healthy indexer, ms: an unreachable Redis costs its budget, and a killed
+ * holder of a lease costs about a second.
  */
 const LONGEST_WAIT_MS = 3000;
 
-/** A client remembers what it saw of so many calls. */
+/** A client remembers the state that it saw of this many calls. */
 const MOST_SEEN = 200;
 
 /** The newest state of a call that a client saw. */
@@ -40,11 +40,14 @@ interface Seen {
   readonly fromAt: number;
   readonly answeredAt: number;
   readonly text: string;
-  /** Until when a less complete answer would be compared with it, epoch ms. */
+  /** Until then a less complete answer is compared with this one, epoch ms. */
   readonly comparedUntil: number;
 }
 
-/** One client: it keeps to an instance until that is killed, spells every request anew, and has every answer checked. */
+/**
+ * One client: it stays with an instance until the instance is killed, spells every request anew, and checks every
+ * answer.
+ */
 export class Checker {
   readonly #options: CheckerOptions;
   readonly #random: SeededRandom;
@@ -59,7 +62,10 @@ export class Checker {
     this.#random = random;
   }
 
-  /** Asks, and now and then purges what it got an old answer to, and asks again. Never rejects for an answer. */
+  /**
+   * Sends a request. If the answer was old, it may purge it and send the request again. Never rejects because of an
+   * answer.
+   */
   async ask(call: Call): Promise<void> {
     const { purges, tally } = this.#options;
     const instance = this.#chooseInstance();
@@ -75,13 +81,13 @@ export class Checker {
     if (at(this.#place)?.isKilled === true) this.#place++;
     const instance = at(this.#place);
     if (instance === undefined) throw new Error('there is no instance');
-    // What one instance has answered says nothing of another one.
+    // The answers of one instance say nothing about those of another.
     if (instance !== this.#instance) this.#seen.clear();
     this.#instance = instance;
     return instance;
   }
 
-  /** Whether the answer is true, but will not be for long: the indexer says something else already. */
+  /** True if the answer is correct, but the indexer's current answer differs already. */
   async #askOnce(call: Call, instance: Instance): Promise<boolean> {
     const { world, faults, tally, machine, states, purges } = this.#options;
     const written = writeSomehow(call, this.#random);
@@ -107,11 +113,11 @@ export class Checker {
     const databaseLags = excuses.databaseLagMs !== undefined;
     const isPending = call.operation === 'pendingTraces';
     if (databaseLags && isPending && received.status === 200 && isMixed(received.text)) {
-      // The emulator may have the last word of the one trace where the database has not yet that of the other.
+      // The emulator may know the end of one trace while the database does not have the other one yet.
       tally.count('mixed lists');
       return false;
     }
-    // Lets the chain go on, so that its states up to now are known.
+    // Extends the chain, so that its states up to now are known.
     void world.chain;
     const name = nameOf(call);
     const verdict = checkAnswer(
@@ -142,9 +148,9 @@ export class Checker {
   }
 
   /**
-   * Replicas that differ and loads that overlap make pending traces go back and forth: a trace that is over leaves, so
-   * nothing can guard them. Nor can anything guard what was purged, what was seen so long ago that it is not compared any
-   * more, or pending transactions.
+   * Some regressions cannot be prevented. Pending traces go back and forth between replicas that differ and loads that
+   * overlap, since a trace that is over leaves the list. Neither can an answer be compared with one that was purged or
+   * seen too long ago, nor pending transactions with anything.
    */
   #seenFrom(
     call: Call,
@@ -155,13 +161,13 @@ export class Checker {
   ): number {
     const { lagMs, databaseLagMs, overlaps } = excuses;
     const seen = this.#seen.get(name);
-    // What reads the same is no older for the client. A database that has fallen back can say it of an older state.
+    // An equal answer is no regression for the client. A database that fell back can give it for an older state.
     if (seen === undefined || seen.text === text) return Number.NEGATIVE_INFINITY;
     const isPending = call.operation === 'pendingTraces';
     const { world, purges } = this.#options;
     const fall = isPending ? undefined : world.falls.findLast(({ at }) => at <= receivedAt);
     if (fall !== undefined && call.operation === 'masterchainInfo') {
-      // The lower head is believed by now, and the database lacked the newer one when the answer was asked for.
+      // The lower head is accepted by now, and the database lacked the newer one when the request was sent.
       const isBelieved = receivedAt >= Math.min(fall.at, seen.fromAt) + HEAD_REGRESSED_MS;
       const lacked = fall.databaseAt(receivedAt - HEAD_LOADS_MS - machineDelayMs) < seen.fromAt;
       if (isBelieved && lacked) return Number.NEGATIVE_INFINITY;

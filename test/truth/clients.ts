@@ -4,23 +4,23 @@ import type { SeededRandom } from '../../src/tools/simulator/seeded-random.ts';
 import type { Trace, Transaction } from '../../src/tools/simulator/trace.ts';
 import type { Call } from './call.ts';
 
-/** What a client of the checker works with. */
+/** What a client of the checker needs. */
 export interface Habitat {
-  /** The chain, further on than the indexer: clients also ask for what is still to come. */
+  /** The chain, further on than the indexer: clients also request what does not exist yet. */
   readonly chain: () => Chain;
-  /** Up to when the indexer has what the client looks at, epoch ms. */
+  /** Up to this instant the indexer has the data that the client looks at, epoch ms. */
   readonly now: () => number;
   readonly random: SeededRandom;
   readonly ask: (call: Call) => Promise<void>;
-  /** False once the client is to end. */
+  /** False once the client has to end. */
   readonly goesOn: () => boolean;
-  /** Does nothing for about that long, ms. */
+  /** Waits for about this long, ms. */
   readonly pause: (ms: number) => Promise<void>;
 }
 
 type Habit = (habitat: Habitat) => Promise<void>;
 
-/** Who is there, and how many of each: every one asks again only when it has its answer. */
+/** The kinds of clients and how many there are of each. A client sends its next request when it has its answer. */
 export const CROWD: readonly { readonly habit: Habit; readonly count: number }[] = [
   { habit: waitForMessages, count: 6 },
   { habit: watchAccount, count: 6 },
@@ -34,27 +34,30 @@ export const CROWD: readonly { readonly habit: Habit; readonly count: number }[]
   { habit: awaitNewcomer, count: 8 },
 ];
 
-/** How often a wallet or a deposit scanner polls its account, and how long some pause, ms. */
+/** How often a wallet or a deposit scanner polls its account, and how long some of them pause, ms. */
 const ACCOUNT_PACE_MS = 3000;
 const SLOW_PACES_MS = [15_000, 36_000];
-/** Somebody polls for an account that is not there yet: this often, this long before it is, and until this long after, ms. */
+/**
+ * A client polls for an account that does not exist yet: this often, from this long before it exists, until this long
+ * after, ms.
+ */
 const [NEWCOMER_PACE_MS, NEWCOMER_BEFORE_MS, NEWCOMER_AFTER_MS] = [700, 5000, 12_000];
 
-/** As many as begin in the time by which a database falls back, and more. */
+/** More accounts than begin in the time by which a database falls back. */
 const TRACES_BACK = 2000;
 const POLLS = 25;
 /** A block with more transactions than this is not read in small pages. */
 const LARGE_BLOCK = 300;
 const WORDS = [undefined, undefined, 'v1', 'latest'];
 const DIRECTIONS = ['in', 'out', 'out', undefined] as const;
-/** How often a screen that stays open asks, ms. */
+/** How often an open screen sends a request, ms. */
 const PACES_MS = [400, 1000, 3500];
-/** A client that pauses notices within this time that all is over, ms. */
+/** A client that pauses notices the end of the run within this time, ms. */
 const LONGEST_PAUSE_MS = 1000;
-/** So long it does. */
+/** For this long it sends requests. */
 const KEPT_OPEN_MS = 12_000;
 
-/** A wallet polls for its message, sometimes for several, from before the indexer knows it until it is over. */
+/** A wallet polls for its message, sometimes for several, from before the indexer has it until it is over. */
 async function waitForMessages({ chain, now, random, ask, goesOn, pause }: Habitat): Promise<void> {
   while (goesOn()) {
     const near = tracesNear(chain(), now() - 500, now() + 1500);
@@ -68,7 +71,7 @@ async function waitForMessages({ chain, now, random, ask, goesOn, pause }: Habit
   }
 }
 
-/** Somebody looks at an account while something happens there; one of several accounts is the one that counts. */
+/** Some look at an account while something happens there; if there are several accounts, the last one counts. */
 async function watchAccount({ chain, now, random, ask, goesOn, pause }: Habitat): Promise<void> {
   while (goesOn()) {
     const trace = pick(random, tracesNear(chain(), now() - 1000, now() + 1000));
@@ -84,7 +87,7 @@ async function watchAccount({ chain, now, random, ask, goesOn, pause }: Habitat)
   }
 }
 
-/** Everybody looks at the same few traces of the last seconds, some of which are in no block yet, again and again. */
+/** All of these look again and again at the same few traces of the last seconds, some of which are in no block yet. */
 async function explore({ chain, now, random, ask, goesOn, pause }: Habitat): Promise<void> {
   while (goesOn()) {
     const recent = tracesNear(chain(), now() - 9000, now() + 500).filter((_, place) => place % 4 === 0);
@@ -106,7 +109,7 @@ async function explore({ chain, now, random, ask, goesOn, pause }: Habitat): Pro
   }
 }
 
-/** A wallet or explorer looks for a trace by what it knows of it, from before it is there until something is added to it. */
+/** A wallet or explorer searches a trace by what it knows, from before it exists until something is added to it. */
 async function lookUp({ chain, now, random, ask, goesOn, pause }: Habitat): Promise<void> {
   while (goesOn()) {
     const recent = tracesNear(chain(), now() - 15_000, now() + 500).filter((_, place) => place % 4 === 0);
@@ -123,7 +126,7 @@ async function lookUp({ chain, now, random, ask, goesOn, pause }: Habitat): Prom
   }
 }
 
-/** A screen stays open: it asks for the head, or from its beginning for a trace or its transactions, at a pace of its own. */
+/** An open screen polls, each at its own pace: the head, or a trace or its transactions from their beginning. */
 async function keepOpen({ chain, now, random, ask, goesOn, pause }: Habitat): Promise<void> {
   while (goesOn()) {
     const trace = pick(random, tracesNear(chain(), now() - 3000, now() + 1000));
@@ -146,13 +149,16 @@ async function keepOpen({ chain, now, random, ask, goesOn, pause }: Habitat): Pr
   }
 }
 
-/** Polls one account for as long as it goes on. So many do that answers of most accounts pay to be proven. */
+/**
+ * Polls one account for as long as the run lasts. Many clients do, so that the answers of most accounts are worth
+ * proving.
+ */
 async function pollAccount(habitat: Habitat): Promise<void> {
   await habitat.pause(habitat.random.int(0, ACCOUNT_PACE_MS));
   await poll(habitat, () => ACCOUNT_PACE_MS);
 }
 
-/** The same with pauses in which a proof may end, and the answer as well. */
+/** The same with pauses, in which a proof, and the answer as well, may expire. */
 async function pollSlowly(habitat: Habitat): Promise<void> {
   await poll(habitat, () => habitat.random.pick(SLOW_PACES_MS));
 }
@@ -167,7 +173,7 @@ async function poll({ chain, random, ask, goesOn, pause }: Habitat, paceMs: () =
   }
 }
 
-/** Polls an account from before its first transaction, as somebody does who deploys it, and watches it begin. */
+/** Polls an account from before its first transaction, like a client that deploys it, and sees it begin. */
 async function awaitNewcomer({ chain, random, ask, goesOn, pause }: Habitat): Promise<void> {
   while (goesOn()) {
     const { clock, idle } = chain();
@@ -182,7 +188,7 @@ async function awaitNewcomer({ chain, random, ask, goesOn, pause }: Habitat): Pr
   }
 }
 
-/** What somebody wants to know of an account: its last transactions, those since some instant, or its state. */
+/** Questions about an account: its last transactions, those since some instant, or its state. */
 function accountCall(account: Account, chain: Chain, random: SeededRandom): Call {
   const accounts = [account];
   const page: Call = { operation: 'transactions', accounts, limit: random.pick([3, 5, 10]) };
@@ -210,7 +216,7 @@ function lookUpOf(trace: Trace, { hash, messageHash = trace.externalHash }: Tran
   ]);
 }
 
-/** Walks the masterchain, asks at the head until the next block is there, and looks back or far ahead now and then. */
+/** Walks the masterchain, waits at the head until the next block exists, and now and then looks back or far ahead. */
 async function scan({ chain, now, random, ask, goesOn, pause }: Habitat): Promise<void> {
   const head = () => chain().clock.seqnoBy(now());
   for (let seqno = head() - 5; goesOn(); seqno++) {
@@ -232,7 +238,9 @@ async function scan({ chain, now, random, ask, goesOn, pause }: Habitat): Promis
   }
 }
 
-/** A scanner follows the head: it reads the pages of each new block, to the empty one, and sometimes asks too early. */
+/**
+ * A scanner follows the head: it reads the pages of each new block up to the empty one, and sometimes asks too early.
+ */
 async function follow({ chain, now, random, ask, goesOn, pause }: Habitat): Promise<void> {
   for (let seqno = 0; goesOn(); ) {
     await ask({ operation: 'masterchainInfo' });

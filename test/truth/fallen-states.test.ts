@@ -6,7 +6,7 @@ import { checkAnswer } from './check-answer.ts';
 import type { State } from './states.ts';
 
 const SECOND = 1000;
-/** When the database falls back by 200 s, which it makes up for in 100 s. */
+/** The database falls back by 200 s at this instant, and catches up within 100 s. */
 const FELL_AT = Date.UTC(2026, 0, 1);
 const FALL = new DatabaseFall(FELL_AT, 200 * SECOND, 3);
 
@@ -34,7 +34,7 @@ describe('the checker', () => {
   const HEAD: Call = { operation: 'masterchainInfo' };
   const PAGE: Call = { operation: 'masterchainBlockShards', seqno: 1 };
 
-  /** A new head each second, or a block that is committed so many seconds after the fall. */
+  /** A new head each second, or a block that is committed this many seconds after the fall. */
   const heads: readonly State[] = Array.from({ length: 600 }, (_, place) => ({
     fromAt: FELL_AT + (place - 300) * SECOND,
     untilAt: FELL_AT + (place - 299) * SECOND,
@@ -74,7 +74,7 @@ describe('the checker', () => {
     ['that the database has caught up to', 110, 110.1, 'true'],
   ])('of a head %s', (_, seqno, second, verdict) => expect(verdictOnHead(seqno, second)).toBe(verdict));
 
-  /** Two states of one list, with rows of 150 s before the fall: it has one row, and two from `untilSecond` on. */
+  /** Two states of one list with rows of 150 s before the fall: one row, and from `untilSecond` on two rows. */
   const growingList = (untilSecond: number): readonly State[] => {
     const listOf = (rows: number) =>
       JSON.stringify({

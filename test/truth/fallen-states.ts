@@ -4,27 +4,32 @@ import type { Call } from './call.ts';
 import type { State } from './states.ts';
 import { KEPT_AFTER_USE_MS, KEPT_SINCE_GIVEN_MS } from './windows.ts';
 
-/** So long an answer is served instead of less complete ones, as `docs/reference/answers.md` says under "Replica lag", ms. */
+/**
+ * An answer is served this long instead of less complete ones, see `docs/reference/answers.md` under "Replica lag", ms.
+ */
 const REGRESSED_MS = 10 * 60_000;
-/** The same of the head. */
+/** The same for the head. */
 export const HEAD_REGRESSED_MS = 60_000;
-/** That time counts from one load of the head to another: each comes when the one before is no longer served. */
+/**
+ * That time counts between two loads of the head. The second comes when the answer of the first may not be served any
+ * more.
+ */
 export const HEAD_LOADS_MS = 2 * (TABLE.head.lifetime + TABLE.head.staleWhileRevalidate);
 
-/** So long after a database has fallen back what it said before may be served, ms. */
+/** After a fall of the database its earlier answers may be served for this long, ms. */
 function servedMs({ operation }: Call): number {
   return operation === 'masterchainInfo' ? HEAD_REGRESSED_MS + HEAD_LOADS_MS : REGRESSED_MS;
 }
 
-/** How long a database that may fall back shows a state. */
+/** For how long a database that may fall back shows a state. */
 export interface Shown {
-  /** Until when it does, epoch ms. */
+  /** The database shows it until then, epoch ms. */
   readonly untilAt: number;
-  /** So much longer than its window a cache may serve it, ms: the database lacks it now, and says less. */
+  /** A cache may serve it for this much longer than its window, ms: the database lacks the state now and has less. */
   readonly keptMs: number;
 }
 
-/** The same of a state of a call by an instant, epoch ms; undefined where the database has not shown it by then. */
+/** The same for one state of a call at an instant, epoch ms; undefined if the database has not shown it by then. */
 export function shownBy(
   call: Call,
   { fromAt, untilAt }: State,
@@ -38,7 +43,7 @@ export function shownBy(
     return { untilAt: Math.max(untilAt, ...before.map((fall) => fall.committedAgainAt(untilAt))), keptMs: 0 };
   }
   const sinceMs = Math.max(...lacking.map(({ at }) => instant - at));
-  // What was only kept when the database fell back had been overtaken by then.
+  // An answer that was only kept for comparison when the database fell back had been replaced before.
   const afterUseMs = Math.min(sinceMs + KEPT_AFTER_USE_MS, KEPT_SINCE_GIVEN_MS);
   return { untilAt, keptMs: Math.max(Math.min(sinceMs, servedMs(call)), afterUseMs) };
 }

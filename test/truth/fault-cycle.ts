@@ -10,7 +10,7 @@ interface Episode {
   untilAt: number;
 }
 
-/** Lets faults befall a world one after the other, over and over, and knows what they excuse. */
+/** Starts the faults of a world one after the other, in a cycle, and knows what they excuse. */
 export class FaultCycle {
   readonly #world: World;
   readonly #faults: readonly Fault[];
@@ -23,7 +23,7 @@ export class FaultCycle {
     this.#report = report;
   }
 
-  /** Goes on until `pause` says that it is over; the last fault has ended then. */
+  /** Goes on until `pause` says that the run is over. The last fault has ended then. */
   async run(pause: (ms: number) => Promise<boolean>): Promise<void> {
     let goesOn = this.#faults.length > 0 && (await pause(LEAD_IN_MS));
     for (let round = 0; goesOn; round++) {
@@ -41,12 +41,15 @@ export class FaultCycle {
     }
   }
 
-  /** When each fault began and ended, epoch ms. */
+  /** The beginning and end of each fault, epoch ms. */
   get ended(): readonly { readonly fromAt: number; readonly untilAt: number }[] {
     return this.#episodes.filter(({ untilAt }) => untilAt < Number.POSITIVE_INFINITY);
   }
 
-  /** What the faults that were on between two instants (epoch ms) excuse, those included that have not settled. */
+  /**
+   * The excuses of the faults that were active between two instants (epoch ms), or whose effects had not settled by
+   * then.
+   */
   excusesBetween(from: number, to: number): Excuses {
     const during = this.#episodes.filter(
       ({ fault, fromAt, untilAt }) => fromAt <= to && untilAt + (fault.settlesMs ?? 0) >= from,

@@ -8,7 +8,7 @@ import { REST_MS } from './fault-cycle.ts';
 import { FAULTS_OF_STREAM } from './stream-faults.ts';
 import { ALWAYS_LAGS_MS, BLOCK_MS, FALL_LASTS_MS, type World } from './world.ts';
 
-/** In blocks, one after the other. */
+/** The time by which one block is indexed after the other. */
 const DATABASE_LAGS = [1, 5, 12, 3, 8];
 
 const LAG_MS = 3000;
@@ -16,7 +16,7 @@ const LAG_MS = 3000;
 /** Longer than the slowest clients pause. */
 const LONG_LAG_MS = 6000;
 
-/** Longer than the circuit breaker stays open after a failed trial within the length of a fault. */
+/** Within the length of a fault, and longer than the circuit breaker stays open after a failed trial. */
 const BREAKER_MS = 8000;
 
 export const FAULTS: readonly Fault[] = [
@@ -179,7 +179,7 @@ export const FAULTS: readonly Fault[] = [
   ...FAULTS_OF_ACCOUNTS,
 ];
 
-/** A fault by its name; two at once as `NAME+NAME`. Undefined for what is not known. */
+/** A fault by its name; two at once as `NAME+NAME`. Undefined for unknown names. */
 export function faultNamed(name: string): Fault | undefined {
   const parts = name.split('+').map((part) => FAULTS.find((fault) => fault.name === part));
   return parts.every((part) => part !== undefined) ? parts.reduceRight(together) : undefined;
@@ -203,7 +203,9 @@ function together(second: Fault, first: Fault): Fault {
   };
 }
 
-/** Pauses of 60 to 200 ms: longer than a look-up may take, and what was sent meanwhile comes after them. */
+/**
+ * Pauses of 60 to 200 ms: longer than a look-up may take. Commands that were sent in the pause are processed after it.
+ */
 async function stutter(redis: RedisServer, ending: AbortSignal): Promise<void> {
   for (let pauseMs = 60; !ending.aborted; pauseMs = pauseMs < 200 ? pauseMs + 35 : 60) {
     await redis.pause();
@@ -213,7 +215,7 @@ async function stutter(redis: RedisServer, ending: AbortSignal): Promise<void> {
   }
 }
 
-/** Each failover changes which of the two it is. */
+/** Each failover swaps the roles of the two servers. */
 async function primaryOf({ primary, replica }: RedisSentinels): Promise<RedisServer> {
   const admin = adminOf(primary.port);
   const role = await admin.info('replication');

@@ -3,7 +3,7 @@ import { buffer } from 'node:stream/consumers';
 import { type Launched, launch } from '../support/launch.ts';
 import { metricAt } from '../support/metric.ts';
 
-/** What came back, or why nothing did: status 0. */
+/** The answer, or the error of a failed request: status 0. */
 export interface Received {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
@@ -26,7 +26,7 @@ export class Instance implements AsyncDisposable {
     this.#adminUrl = new URL(adminUrl);
   }
 
-  /** @param root The folder that holds `src`, as a URL that ends in a slash. Resolves when both ports listen. */
+  /** @param root The folder that contains `src`, as a URL that ends in a slash. Resolves when both ports listen. */
   static async start(root: URL, environment: Readonly<Record<string, string>>): Promise<Instance> {
     const process = launch(new URL('src/cli/main.ts', root), {
       args: ['start'],
@@ -43,24 +43,27 @@ export class Instance implements AsyncDisposable {
     return this.#isKilled;
   }
 
-  /** Asks as a client does. Never rejects; path and query go out byte for byte. */
+  /** Sends a request as a client does, path and query byte for byte. Never rejects. */
   ask(target: string, headers: Readonly<Record<string, string>> = {}): Promise<Received> {
     return this.#exchange(this.#url, 'GET', target, headers);
   }
 
-  /** Purges as an operator does: everywhere, here alone where Redis did not take it, or nowhere where no answer came. */
+  /**
+   * Purges as an operator does: in all instances; in this one only if Redis did not take it; or not at all if no answer
+   * came.
+   */
   async purge(selector: Readonly<Record<string, string>>): Promise<'everywhere' | 'here' | 'nowhere'> {
     const headers = { 'Content-Type': 'application/json' };
     const { status } = await this.#exchange(this.#adminUrl, 'POST', '/purge', headers, JSON.stringify(selector));
     return status === 200 ? 'everywhere' : status === 503 ? 'here' : 'nowhere';
   }
 
-  /** How many answers it has served that were older than one before, as it has counted itself. */
+  /** How many answers older than an earlier one it has served, by its own metric. */
   olderAnswers(): Promise<number> {
     return metricAt(this.#adminUrl.origin, 'toncache_older_answers_served_total');
   }
 
-  /** The smallest request there is. */
+  /** The smallest possible request. */
   async probe(): Promise<void> {
     await this.#exchange(this.#adminUrl, 'GET', '/healthz', {});
   }

@@ -1,19 +1,19 @@
 const BEAT_MS = 100;
 const KEPT_MS = 15_000;
 
-/** No machine is exact: by how much a busy one is behind without a beat showing it, ms. */
+/** The delay of a busy machine that no beat shows, ms. */
 const LEAST_MS = 250;
 
 /**
- * By how much this machine is behind: an answer that waited for the CPU on its way says nothing about the cache. Measured by a
- * timer in this process and by requests to each instance.
+ * The delay of this machine: an answer that waited for the CPU proves nothing about the cache. Measured by a timer in
+ * this process and by requests to each instance.
  */
 export class MachineDelay implements Disposable {
   readonly #timer: NodeJS.Timeout;
   readonly #delays: { readonly at: number; readonly ms: number }[] = [];
   #beatAt = performance.now();
 
-  /** @param probe Sends the smallest request there is to every instance; its time counts. Failures are its own affair. */
+  /** @param probe Sends the smallest possible request to every instance. Its time counts, its failures do not. */
   constructor(probe: () => Promise<unknown>) {
     let isProbing = false;
     this.#timer = setInterval(() => {
@@ -29,7 +29,7 @@ export class MachineDelay implements Disposable {
     }, BEAT_MS).unref();
   }
 
-  /** The most that it was behind in the last 15 s, ms. */
+  /** The longest delay of the last 15 s, ms. */
   get ms(): number {
     const standingMs = performance.now() - this.#beatAt - BEAT_MS;
     return LEAST_MS + Math.max(standingMs, ...this.#delays.map(({ ms }) => ms));

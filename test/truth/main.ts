@@ -8,9 +8,9 @@ import { runChecker } from './run-checker.ts';
 import { Tally } from './tally.ts';
 import type { WorldOptions } from './world.ts';
 
-// `npm run truth`: clients ask toncache while the simulated chain lives, and every answer is compared with every state that
-// the indexer had. Everything on 127.0.0.1. Exits with 1 for a lie, a regression, a needless refusal or a
-// needless wait.
+// `npm run truth`: clients send requests to toncache while the simulated chain grows. Every answer is compared with
+// every state that the indexer had. Everything on 127.0.0.1. Exits with 1 for a lie, a regression, a needless refusal
+// or a needless wait.
 
 const SECONDS = 20;
 const USAGE = `usage: npm run truth -- [--minutes 10] [--faults all] [--seed 1] [--instances 2] [--dialect 1.3] [--stream] [--memory-alone]
@@ -35,7 +35,7 @@ for (const leg of legs()) {
 console.log(`\n${markdownTable(['', 'count'], tally.rows)}\n\nseed ${options.seed}`);
 process.exit(tally.findings.length > 0 || tally.of('answers') === 0 ? 1 : 0);
 
-/** One run for each Redis and each number of indexers that the faults need, each with its share of the time. */
+/** One run for each Redis and each number of indexers that the faults need. The runs share the time. */
 function legs(): readonly (Pick<WorldOptions, 'redis' | 'forMs' | 'streams' | 'twoIndexers'> & {
   readonly faults: readonly Fault[];
 })[] {

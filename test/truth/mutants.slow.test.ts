@@ -4,13 +4,13 @@ import { type Patch, PatchedSource } from './patched-source.ts';
 import { type RunOptions, runChecker } from './run-checker.ts';
 import { Tally } from './tally.ts';
 
-/** So long the checker looks for a broken rule; it needs some seconds. */
+/** How long the checker may look for a broken rule, ms; it needs some seconds. */
 const PATIENCE_MS = 120_000;
 
 interface Mutant extends Patch {
   readonly rule: string;
   readonly finding: 'lie' | 'regression' | 'needless wait';
-  /** What has to go wrong before the rule matters. */
+  /** The faults without which the rule has no effect. */
   readonly fault?: string;
   readonly streams?: boolean;
 }

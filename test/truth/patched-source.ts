@@ -3,20 +3,20 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
-/** One place in the source that is replaced. */
+/** A replacement of one place in the source. */
 export interface Patch {
-  /** Below `src`. */
+  /** The path below `src`. */
   readonly file: string;
-  /** Must stand there exactly once. */
+  /** It must occur exactly once. */
   readonly from: string;
   readonly to: string;
 }
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
-/** A copy of `src` in a temporary folder, with one place of it replaced. */
+/** A copy of `src` in a temporary folder, with one place replaced. */
 export class PatchedSource implements AsyncDisposable {
-  /** The folder that holds it, as a URL that ends in a slash. */
+  /** The folder that contains it, as a URL that ends in a slash. */
   readonly root: URL;
   readonly #folder: string;
 
@@ -25,7 +25,7 @@ export class PatchedSource implements AsyncDisposable {
     this.root = pathToFileURL(`${folder}/`);
   }
 
-  /** Rejects where the place is not found, or is found twice: the patch has to follow the source then. */
+  /** Rejects if the place occurs not at all or twice: then the patch has to be adapted to the source. */
   static async make({ file, from, to }: Patch): Promise<PatchedSource> {
     const folder = await mkdtemp(join(tmpdir(), 'toncache-patched-'));
     const copy = new PatchedSource(folder);

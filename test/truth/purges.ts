@@ -1,30 +1,30 @@
 import type { Call } from './call.ts';
 import type { Instance } from './instance.ts';
 
-/** A purge is applied by every instance within a second. */
+/** Every instance applies a purge within a second. */
 const EVERYWHERE_MS = 1000;
 
 const EVERY_MS = 300;
 
-/** The part of an instance that a purge needs. */
+/** The part of an instance that purges need. */
 type Purgeable = Pick<Instance, 'isKilled' | 'purge'>;
 
 interface Purge {
   readonly at: number;
   readonly instance: Purgeable;
-  /** When the instance said that it was done; other instances hear of it only through Redis. */
+  /** When the instance confirmed the purge. Other instances are told only through Redis. */
   readonly doneAt: number;
   readonly isShared: boolean;
 }
 
-/** The purges of the checker, and what they mean for answers after them. Instants are epoch ms. */
+/** The purges of the checker, and their effect on later answers. Instants are epoch ms. */
 export class Purges {
   readonly #byTag = new Map<string, Purge[]>();
-  /** When the last purge of a tag began, whatever came of it. */
+  /** When the last purge of a tag began, whether it succeeded or not. */
   readonly #begunAt = new Map<string, number>();
   #lastAt = 0;
 
-  /** Purges what a call names, unless that was done for another call a moment ago. False when nothing came of it. */
+  /** Purges the tags of a call, unless another call has done so a moment ago. False if no purge was confirmed. */
   async purge(call: Call, instance: Purgeable): Promise<boolean> {
     const at = Date.now();
     const [tag] = tagsOf(call);
@@ -41,15 +41,15 @@ export class Purges {
   }
 
   /**
-   * Whether a purge may have deleted what a client got at this instant. Then nothing is left to compare the answer of a
-   * lagging replica with.
+   * True if a purge may have deleted the answer that a client got at this instant. Then the cache has nothing to
+   * compare the answer of a lagging replica with.
    */
   mayHaveDeleted(call: Call, answeredAt: number, machineDelayMs: number): boolean {
     const begunAt = tagsOf(call).map((tag) => this.#begunAt.get(String(tag)) ?? Number.NEGATIVE_INFINITY);
     return answeredAt <= Math.max(Number.NEGATIVE_INFINITY, ...begunAt) + EVERYWHERE_MS + machineDelayMs;
   }
 
-  /** What was true only before this instant must not be the answer of an instance any more. */
+  /** An answer that was true only before this instant must not come from an instance any more. */
   notBefore(call: Call, instance: Purgeable, sentAt: number, isCutOff: boolean, machineDelayMs: number): number {
     const purges = tagsOf(call).flatMap((tag) => this.#byTag.get(String(tag)) ?? []);
     const known = purges.filter((purge) =>

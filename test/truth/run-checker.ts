@@ -12,16 +12,16 @@ import { World, type WorldOptions } from './world.ts';
 
 /** One run of the checker. */
 export interface RunOptions extends WorldOptions {
-  /** They befall the world one after the other, over and over. */
+  /** The faults of the world, in a cycle. */
   readonly faults: readonly Fault[];
   readonly tally: Tally;
-  /** Told in words what happens. */
+  /** Called with a description of each event. */
   readonly report: (line: string) => void;
   /** The first finding of this kind ends the run. */
   readonly endsAt?: Finding['kind'];
 }
 
-/** Lets the crowd ask for as long as it is to last. Findings are in the tally; rejects for what is wrong with the run itself. */
+/** Runs all clients for the duration. Findings are in the tally; rejects if the run itself fails. */
 export async function runChecker(options: RunOptions): Promise<void> {
   const { faults, tally, report, forMs, seed, dialect } = options;
   await using world = await World.start(options);
@@ -50,13 +50,13 @@ export async function runChecker(options: RunOptions): Promise<void> {
     const random = new SeededRandom(seed, 'client', place);
     const checker = new Checker(shared, place, random);
     const pause = async (ms: number) => void (await delay(ms * (0.75 + random.next() / 2)));
-    // Some look at what the database has, which is not the newest block where it has fallen back.
+    // Some look at the data of the database, which lacks the newest blocks after a fall.
     const now = random.chance(0.5) ? Date.now : () => world.databaseAt;
     await habit({ chain: () => world.chain, now, random, ask: (call) => checker.ask(call), goesOn, pause });
   });
-  // What breaks one of them ends all.
+  // A failure of one client ends the run.
   await Promise.all([cycle.run(pauseBetweenFaults), ...atWork]).finally(() => broken.abort());
-  // The last one has just ended.
+  // The last fault has just ended.
   for (const { fromAt, untilAt } of cycle.ended.slice(0, -1)) tally.faultLasted(fromAt, untilAt);
   for (const { requests } of world.indexers) tally.addUpstream(requests);
   for (const instance of world.instances) {

@@ -3,29 +3,29 @@ import type { Dialect } from '../../src/tools/simulator/dialect.ts';
 import { pastAnswers, type Said } from '../../src/tools/simulator/past-answers.ts';
 import { type Call, nameOf, writeCanonically } from './call.ts';
 
-/** What the indexer says to a call from one change of the chain to the next. Instants are epoch ms. */
+/** The indexer's answer to a call from one change of the chain to the next. Instants are epoch ms. */
 export interface State {
   readonly fromAt: number;
   readonly untilAt: number;
-  /** Made when it is looked at: most states never are. */
+  /** Created when it is read: most states never are. */
   readonly said: () => Said;
 }
 
 const MOST_KEPT = 20_000;
 
-/** Every state that the indexer had for a call; those that were looked at are remembered. */
+/** Every state that the indexer had for a call. States that were read are remembered. */
 export class States {
   readonly #chain: Chain;
   readonly #dialect: Dialect;
   readonly #said = new Map<string, Said>();
 
-  /** @param chain The indexer's chain, further on than the present: what is to come of a trace is known. */
+  /** @param chain The indexer's chain, further on than the present: the future of a trace is known. */
   constructor(chain: Chain, dialect: Dialect) {
     this.#chain = chain;
     this.#dialect = dialect;
   }
 
-  /** Oldest first, without gaps, the ones that are to come included. */
+  /** Oldest first, without gaps, including future states. */
   of(call: Call): readonly State[] {
     const name = nameOf(call);
     const { target, headers } = writeCanonically(call);

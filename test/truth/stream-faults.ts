@@ -1,22 +1,22 @@
 import { TABLE } from '../unit/ton/table-of-lifetimes.ts';
 import type { Fault } from './fault.ts';
 
-/** The longest life of an empty answer that no event ends, and a little. */
+/** A little longer than the longest life of an empty answer that no event ends. */
 const EMPTY_MS = TABLE.emptyWatched + 500;
 
-/** The share of events that is lost, and the events of the flood: so many at once for each account that is subscribed to. */
+/** The share of lost events, and the size of the flood: this many events at once for each subscribed account. */
 const LOST_SHARE = 0.7;
 const FLOOD = 5;
 const FLOOD_EVERY_MS = 200;
 
 const VANISH_EVERY_MS = 150;
 
-/** So long an answer is under way: events that come meanwhile announce what it lacks. */
+/** An answer takes this long. Events that come in this time announce what it lacks. */
 const DELAY_MS = 300;
-/** More than any answer has: each is sent in one piece. */
+/** More bytes than any answer has: each answer is sent in one piece. */
 const WHOLE_BYTES = 2 ** 30;
 
-/** Ways in which the stream goes wrong, or says nothing. */
+/** Faults in which the stream is broken or sends nothing. */
 export const FAULTS_OF_STREAM: readonly Fault[] = [
   {
     name: 'stream-cut',

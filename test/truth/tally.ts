@@ -3,43 +3,46 @@ import type { RequestLog } from '../../src/tools/simulator/request-log.ts';
 import { digest } from '../../src/tools/simulator/seeded-random.ts';
 import { type Call, nameOf } from './call.ts';
 
-/** What went wrong, and for whom. */
+/** A finding, and the request that it concerns. */
 export interface Finding {
   readonly kind: 'lie' | 'regression' | 'needless refusal' | 'needless wait';
   readonly text: string;
 }
 
-/** A change counts only if a client asked within this time before it, in ms: without polling nobody could see it at once. */
+/**
+ * A change counts only if a client sent a request within this time before it, ms. Without polling no client could see
+ * it at once.
+ */
 const POLLED_WITHIN_MS = 2000;
 
-/** What a run of the checker has counted. */
+/** The counts of a run. */
 export class Tally {
   readonly findings: Finding[] = [];
   readonly #counts = new Map<string, number>();
   readonly #states = new Set<string>();
   readonly #ideal = new Map<Call['operation'], number>();
-  /** When each call was asked for last. */
+  /** The last request of each call. */
   readonly #askedAt = new Map<string, number>();
-  /** How long after a change of pending traces that are polled the first client saw it, ms. */
+  /** From a change of polled pending traces to the first client that saw it, ms. */
   readonly #seenAfterMs: number[] = [];
-  /** What each answer was granted for a slow machine, ms. */
+  /** The allowance of each answer for a slow machine, ms. */
   readonly #grantedMs: number[] = [];
   readonly #upstream = new Map<string, number>();
   /** When each instance, by its place, gave proven answers, epoch ms. */
   readonly #provenAt = new Map<number, number[]>();
-  /** For how long the indexer had said something else when an answer was asked for that was proven, ms. */
+  /** How long the indexer's answer had differed when a request was sent whose answer was proven, ms. */
   readonly #provenOutdatedMs: number[] = [];
-  /** How long after the end of a fault an instance that had proven answers before it did so again, ms. */
+  /** From the end of a fault to the next proven answer of an instance that had given proven answers before it, ms. */
   readonly #provenAfterMs: number[] = [];
   #olderAnswers = 0;
   readonly #onFound: (finding: Finding) => void;
 
-  /** @param onFound Told of each finding at once. */
+  /** @param onFound Called with each finding at once. */
   constructor(onFound: (finding: Finding) => void) {
     this.#onFound = onFound;
   }
 
-  /** An answer was granted so much for a slow machine: the more, the less a run proves. */
+  /** An answer had this allowance for a slow machine, ms. The larger it is, the less a run proves. */
   granted(machineDelayMs: number): void {
     this.#grantedMs.push(machineDelayMs);
   }
@@ -59,8 +62,8 @@ export class Tally {
   }
 
   /**
-   * A client saw a state of a call, which began at that instant. Pages with equal bytes are one.
-   * @param sentAt When it asked, epoch ms, and when it had the answer.
+   * A client saw a state of a call, which began at that instant. Pages with equal bytes are one state.
+   * @param sentAt When it sent the request; `receivedAt`: when it had the answer, epoch ms.
    */
   sawState(
     { limit: _limit, offset: _offset, ...call }: Call,
@@ -80,7 +83,7 @@ export class Tally {
     this.#ideal.set(call.operation, (this.#ideal.get(call.operation) ?? 0) + 1);
   }
 
-  /** An instance gave a proven answer at that instant, epoch ms, which had not been true any more for so long. */
+  /** An instance gave a proven answer at that instant, epoch ms, which had ceased to be true this long before. */
   sawProof(place: number, at: number, outdatedMs: number): void {
     this.count('proven');
     if (outdatedMs > 0) this.#provenOutdatedMs.push(outdatedMs);
@@ -89,7 +92,7 @@ export class Tally {
     this.#provenAt.set(place, known);
   }
 
-  /** A fault lasted from one instant to another, epoch ms: how soon answers were proven again. */
+  /** A fault lasted from one instant to another, epoch ms. Measures how soon answers are proven again. */
   faultLasted(fromAt: number, untilAt: number): void {
     for (const provenAt of this.#provenAt.values()) {
       if (!provenAt.some((at) => at < fromAt)) continue;
@@ -98,7 +101,7 @@ export class Tally {
     }
   }
 
-  /** The indexer got so many requests, by operation. */
+  /** The indexer got this many requests, by operation. */
   addUpstream(requests: RequestLog): void {
     for (const operation of OPERATION_NAMES) {
       this.#upstream.set(operation, (this.#upstream.get(operation) ?? 0) + requests.count(operation));
@@ -106,7 +109,7 @@ export class Tally {
     this.#upstream.set('all', (this.#upstream.get('all') ?? 0) + requests.total);
   }
 
-  /** An instance has served so many older answers, as it has counted. */
+  /** An instance has served this many older answers, by its own metric. */
   addOlderAnswers(answers: number): void {
     this.#olderAnswers += answers;
   }
@@ -130,7 +133,7 @@ export class Tally {
       ['proven answers that were over', `${this.#provenOutdatedMs.length}, for ${quantiles(this.#provenOutdatedMs)}`],
       ['proven again after a fault', `${this.#provenAfterMs.length}, ${quantiles(this.#provenAfterMs)}`],
       ['granted for a slow machine', quantiles(this.#grantedMs)],
-      // An ideal cache asks once for each state that a client saw.
+      // An ideal cache sends one request for each state that a client saw.
       ...OPERATION_NAMES.map((operation) => this.#requests(operation, this.#ideal.get(operation) ?? 0)),
       this.#requests('all', this.#states.size),
     ];

@@ -3,28 +3,28 @@ import type { Said } from '../../src/tools/simulator/past-answers.ts';
 import { TABLE } from '../unit/ton/table-of-lifetimes.ts';
 import type { Call } from './call.ts';
 
-/** How long a cache may give an answer after it was received, in ms; the stale windows begin when the lifetime ends. */
+/**
+ * How long a cache may serve an answer after it was received, in ms; the stale windows begin when the lifetime ends.
+ */
 export type Window = Pick<LifetimePolicy, 'lifetime' | 'staleWhileRevalidate' | 'staleIfError'>;
 
-/**
- * An answer that blocks prove lacks no commit that was made longer ago than this, ms: so young is the instant of which every
- * block that was there is read.
- */
+/** An answer that blocks prove lacks no commit older than this, ms: every block up to that instant has been read. */
 export const PROVEN_LACKS_MS = 1000;
 
-/** And it was given no longer ago than this, ms: names, metadata and interfaces change without a block. */
+/** The maximum age of a proven answer, ms: names, metadata and interfaces change without a block. */
 export function provenForMs({ operation, noAddressBook }: Call): number {
   return operation === 'transactions' && noAddressBook !== true ? 60_000 : 300_000;
 }
 
-/** Whether a call is about one account, so that blocks may prove the answer. */
+/** True if a call is about one account, so that blocks may prove its answer. */
 export function isOfAccount({ operation, accounts = [] }: Call): boolean {
   return accounts.length > 0 && operation !== 'pendingTraces';
 }
 
 /**
- * The window of an answer by its class, read here from the body again: nothing of `src/ton` takes part.
- * @param receivedBy The latest instant at which it can have been received, epoch ms: children live by their age.
+ * The window of an answer by its class, which is read from the body here, independently of `src/ton`.
+ * @param receivedBy The latest instant at which it can have been received, epoch ms: the lifetime of children depends
+ * on their age.
  */
 export function windowOf(call: Call, { status, text }: Said, receivedBy: number): Window {
   const { operation, direction } = call;
@@ -65,20 +65,20 @@ function windowOfPendingTraces(traces: PendingTraces): Window {
   return isSettled ? TABLE.pendingFinalized : TABLE.pendingLive;
 }
 
-/** Whether a list of pending traces holds one that is final and one that is not. */
+/** True if a list of pending traces contains both final and other traces. */
 export function isMixed(text: string): boolean {
   const traces: PendingTraces = JSON.parse(text).traces ?? [];
   const settled = traces.filter(({ transactions }) => Object.values(transactions).every(isFinal)).length;
   return settled > 0 && settled < traces.length;
 }
 
-/** For so long after its windows an answer is kept that shows anything final, ms: to be compared with the next one. */
+/** An answer with final data is kept this long after its windows, ms, to be compared with the next one. */
 export const KEPT_AFTER_USE_MS = 10_000;
-/** And for so long after an indexer gave it at most, ms. */
+/** And at most this long after the indexer sent it, ms. */
 export const KEPT_SINCE_GIVEN_MS = 60_000;
 
 /**
- * For so long after a client got an answer, ms, no less complete one may come from a source that lags.
+ * For this long after a client got an answer, ms, a less complete one from a lagging source must not replace it.
  * @param ageSeconds The `Age` of the answer, rounded down.
  */
 export function comparedForMs(call: Call, said: Said, receivedBy: number, ageSeconds: number): number {
@@ -88,7 +88,7 @@ export function comparedForMs(call: Call, said: Said, receivedBy: number, ageSec
   return staleMs < KEPT_SINCE_GIVEN_MS ? afterUseMs : staleMs;
 }
 
-/** Whether a list of adjacent transactions shows all final ones of another: those that are pending may go. */
+/** True if a list of adjacent transactions has all final ones of another list. Pending ones may disappear. */
 export function showsFinalRowsOf({ operation }: Call, before: string, text: string): boolean {
   if (operation !== 'adjacentTransactions') return false;
   const finalIn = (body: string) => {
@@ -112,7 +112,7 @@ function newestOf(rows: readonly Row[]): number {
   return Math.max(...rows.map(({ now }) => now));
 }
 
-/** @param newestAt The time from which the age counts, unix seconds. */
+/** @param newestAt The instant from which the age counts, unix seconds. */
 function growing(newestAt: number, receivedBy: number): Window {
   const { minLifetime, maxLifetime, ageDivisor, ...windows } = TABLE.adjacentGrowing;
   const ageMs = receivedBy - newestAt * 1000;
@@ -137,7 +137,7 @@ interface Trace {
   readonly actions?: readonly unknown[];
 }
 
-/** Actions may be made anew: for an hour nobody has to see it. */
+/** Actions may be classified again. For an hour clients may miss that. */
 function windowOfTraces({ by, hashes, includeActions }: Call, traces: readonly Trace[], receivedBy: number): Window {
   const [trace, ...others] = traces;
   if (trace === undefined) return { lifetime: 0, staleWhileRevalidate: 0, staleIfError: 0 };

@@ -9,58 +9,61 @@ import { settableClock } from '../support/skewed-clock.ts';
 import { someNetwork } from '../support/some-network.ts';
 import { Instance } from './instance.ts';
 
-/** What a world is made of. */
+/** The options of a world. */
 export interface WorldOptions {
-  /** The folder that holds the `src` that is checked, as a URL that ends in a slash. */
+  /** The folder that contains the `src` under test, as a URL that ends in a slash. */
   readonly root: URL;
   readonly dialect: Dialect;
   readonly seed: number;
   readonly instances: number;
-  /** How long it is to last, ms: so much history the chain keeps. */
+  /** The duration, ms: the chain keeps this much history. */
   readonly forMs: number;
-  /** Which Redis the instances share. */
+  /** The Redis that the instances share. */
   readonly redis: 'none' | 'single' | 'sentinels';
-  /** Whether the instances are connected to the stream of the indexer. */
+  /** True if the instances are connected to the stream of the indexer. */
   readonly streams: boolean;
   /**
-   * Whether there are two indexers with addresses of their own, instead of two replicas behind one address. The database of
-   * the second one is always a little behind.
+   * True for two indexers with different addresses, instead of two replicas behind one address. The database of the
+   * second one is always a little behind.
    */
   readonly twoIndexers: boolean;
 }
 
 export const BLOCK_MS = 400;
-/** So far behind that it is seen in every comparison of the heads: more than a block. */
+/** Far enough behind to be seen in every comparison of the heads: more than a block. */
 export const ALWAYS_LAGS_MS = 1.5 * BLOCK_MS;
-/** Of the chain so many blocks are there from the start: a database that has fallen back has some left. */
+/** The chain starts with this many blocks, so that a database that falls back has some left. */
 const PAST_BLOCKS = 600;
-/** A database falls back by so many blocks, and commits them again so many times as fast as the chain makes them. */
+/** A database falls back by this many blocks, and commits them again this many times faster than the chain. */
 const [LOST_BLOCKS, CATCHING_UP] = [500, 3];
-/** So long it takes until it has them all. */
+/** The time until it has all of them again. */
 export const FALL_LASTS_MS = (LOST_BLOCKS * BLOCK_MS) / (CATCHING_UP - 1);
-/** Of so many blocks every third is indexed so much later: after the three that follow it. */
+/** Of this many blocks every third is indexed this much later: after the three that follow it. */
 const [DELAYED_BLOCKS, DELAY_MS] = [15, 3.5 * BLOCK_MS];
 
-/** So much of the chain's future is known to the checker. */
+/** The checker knows this much of the chain's future. */
 export const AHEAD_MS = 6000;
-/** Clients ask for traces of the last 15 s. */
+/** Clients request traces of the last 15 s. */
 const TRACES_BACK_MS = 15_000;
 const LATENCY_MS = 20;
 /** The batch window of the real classifier. */
 const CLASSIFIER_MS = 100;
-/** Accounts that are polled, and new ones that appear. */
+/** The numbers of accounts that are polled, and of new ones. */
 const IDLE_ACCOUNTS = { count: 80, everyMs: 15_000, newcomerEveryMs: 4000 };
-/** So many transactions fill a block: more than two pages of the largest size hold. */
+/** This many transactions fill a block: more than two pages of the largest size. */
 const FULL_BLOCK = 2400;
-/** By so much the clock of an instance is set back. */
+/** The clock of an instance is set back by this much. */
 const CLOCK_STEP_MS = -3_600_000;
 
-/** The simulated indexer (two replicas of it, or two indexers), the instances before it, and the Redis that they share. */
+/**
+ * The simulated indexer (two replicas of it, or two indexers), the instances in front of it, and the Redis that they
+ * share.
+ */
 export class World implements AsyncDisposable {
   readonly indexers: readonly [Indexer, ...Indexer[]];
   readonly instances: Instance[];
   readonly redis: RedisServer | RedisSentinels | undefined;
-  /** How the databases of all replicas have fallen back, the last time at the end. */
+  /** The falls of the databases of all replicas, the last one at the end. */
   readonly falls: DatabaseFall[] = [];
   readonly #chain: Chain;
   readonly #startInstance: () => Promise<Instance>;
@@ -106,7 +109,7 @@ export class World implements AsyncDisposable {
       starting.defer(() => each.close());
       faults.latencyMs = LATENCY_MS;
       faults.jitterMs = LATENCY_MS;
-      // A chain makes its history when it is first looked at.
+      // A chain creates its history when it is first read.
       for (const replica of replicas) void replica.chain;
     }
     const redis =
@@ -126,18 +129,21 @@ export class World implements AsyncDisposable {
     return new World(chain(), indexers, redis, started, start);
   }
 
-  /** The first one, which is the only one where there are not two. */
+  /** The first indexer; the only one if there are not two. */
   get indexer(): Indexer {
     return this.indexers[0];
   }
 
-  /** The chain, some seconds further on than the indexer: what is to come can be asked for before it is there. */
+  /** The chain, some seconds ahead of the indexer: the future can be requested before it exists. */
   get chain(): Chain {
     this.#chain.advanceTo(Date.now() + AHEAD_MS);
     return this.#chain;
   }
 
-  /** A pending trace leaves all answers now, and no event says it. Not before every replica has it: or one brings it back. */
+  /**
+   * A pending trace leaves all answers now, without an event. Every replica must have it already, or one would bring it
+   * back.
+   */
   vanish(externalHash: string): void {
     const now = Date.now();
     const replicas = this.indexers.flatMap((indexer) => indexer.replicas);
@@ -146,7 +152,7 @@ export class World implements AsyncDisposable {
     this.chain.vanish(externalHash, now);
   }
 
-  /** Something happens to traces that all replicas have, a moment after what the checker knows of the future. */
+  /** Something happens to traces that all replicas have, just after the future that the checker knows. */
   afflict(affliction: (chain: Chain, trace: Trace, at: number) => void): void {
     const at = Date.now() + AHEAD_MS + BLOCK_MS;
     const chains = this.indexers.flatMap(({ replicas }) => replicas.map(({ chain }) => chain));
@@ -157,7 +163,9 @@ export class World implements AsyncDisposable {
     }
   }
 
-  /** Every third of the next blocks is indexed after those that follow it, a moment after what the checker knows. */
+  /**
+   * Every third of the next blocks is indexed after those that follow it, just after the future that the checker knows.
+   */
   indexOutOfOrder(): void {
     this.#changeAhead((chain, first) => {
       for (let seqno = first; seqno < first + DELAYED_BLOCKS; seqno += 3) chain.delay(seqno, DELAY_MS);
@@ -165,7 +173,7 @@ export class World implements AsyncDisposable {
   }
 
   /**
-   * Idle accounts have transactions in two blocks, of which the first one is indexed so much later, after the second one.
+   * Idle accounts have transactions in two blocks. The first block is indexed this much later, after the second one.
    */
   delayBlock(ms: number): void {
     this.#changeAhead((chain, seqno) => {
@@ -176,7 +184,7 @@ export class World implements AsyncDisposable {
     });
   }
 
-  /** One block has very many transactions, of idle accounts among others. */
+  /** One block has very many transactions, also of idle accounts. */
   fillBlock(): void {
     this.#changeAhead((chain, seqno) => {
       const accounts = [...chain.idle.all, ...chain.accounts.wallets, ...chain.accounts.jettonWallets];
@@ -187,7 +195,7 @@ export class World implements AsyncDisposable {
     });
   }
 
-  /** Changes a block that is to come, a moment after what the checker knows, and those after it, in all replicas. */
+  /** Changes a future block, just after the future that the checker knows, and the blocks after it, in all replicas. */
   #changeAhead(change: (chain: Chain, seqno: number) => void): void {
     const chains = [...this.indexers.flatMap(({ replicas }) => replicas.map(({ chain }) => chain)), this.chain];
     const seqno = this.chain.clock.seqnoFrom(Date.now() + AHEAD_MS + BLOCK_MS);
@@ -201,13 +209,13 @@ export class World implements AsyncDisposable {
     for (const { replicas } of this.indexers) for (const replica of replicas) replica.fallBack(fall);
   }
 
-  /** Up to when the databases have committed what the chain has, epoch ms. */
+  /** Up to this instant of the chain the databases have committed everything, epoch ms. */
   get databaseAt(): number {
     const now = Date.now();
     return Math.min(now, ...this.falls.map((fall) => fall.databaseAt(now)));
   }
 
-  /** Puts a new process in the place of one that was killed. */
+  /** Starts a new process in place of a killed one. */
   async replace(place: number): Promise<void> {
     const [dead] = this.instances.splice(place, 1, await this.#startInstance());
     await dead?.[Symbol.asyncDispose]();
