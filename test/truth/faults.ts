@@ -8,7 +8,7 @@ import { REST_MS } from './fault-cycle.ts';
 import { FAULTS_OF_STREAM } from './stream-faults.ts';
 import { ALWAYS_LAGS_MS, BLOCK_MS, FALL_LASTS_MS, type World } from './world.ts';
 
-/** The time by which one block is indexed after the other. */
+/** The lags of the database, in blocks, one after the other. */
 const DATABASE_LAGS = [1, 5, 12, 3, 8];
 
 const LAG_MS = 3000;
@@ -16,7 +16,7 @@ const LAG_MS = 3000;
 /** Longer than the slowest clients pause. */
 const LONG_LAG_MS = 6000;
 
-/** Within the length of a fault, and longer than the circuit breaker stays open after a failed trial. */
+/** Longer than the circuit breaker stays open after a trial that failed during a fault. */
 const BREAKER_MS = 8000;
 
 export const FAULTS: readonly Fault[] = [

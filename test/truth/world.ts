@@ -48,7 +48,7 @@ const TRACES_BACK_MS = 15_000;
 const LATENCY_MS = 20;
 /** The batch window of the real classifier. */
 const CLASSIFIER_MS = 100;
-/** The numbers of accounts that are polled, and of new ones. */
+/** The idle accounts that clients poll: how many, how often each has a transaction, and how often a new one appears. */
 const IDLE_ACCOUNTS = { count: 80, everyMs: 15_000, newcomerEveryMs: 4000 };
 /** This many transactions fill a block: more than two pages of the largest size. */
 const FULL_BLOCK = 2400;

@@ -1,16 +1,16 @@
-/** What clients ask for of their accounts. */
+/** What clients request about their accounts. */
 export type Asked = 'transactions' | 'transactions, no address book' | 'addressInformation';
 
-/** Who is there in front of the instances. */
+/** The clients in front of the instances. */
 export interface Case {
   readonly name: string;
   readonly accounts: number;
   readonly asks: readonly Asked[];
   /** How often each client polls, ms. */
   readonly everyMs: number;
-  /** Whether a client keeps to one instance. */
+  /** True if a client stays with one instance. */
   readonly keepsToInstance: boolean;
-  /** How many scanners read each block, in which form of its pages. */
+  /** The number of scanners that read each block, and the form of their pages. */
   readonly scanners: number;
   readonly scannersAsk: string;
   readonly settings: Readonly<Record<string, string>>;
@@ -31,7 +31,7 @@ const USUAL: Omit<Case, 'name'> = {
 
 const UNNAMED: Case['asks'] = ['transactions, no address book', 'addressInformation'];
 
-/** Where nothing differs, 600 clients poll the transactions of one account each, every 3 s. */
+/** Unless a case differs, 600 clients poll the transactions of one account each, every 3 s. */
 export const CASES: readonly Case[] = [
   { name: '600, passed through', ...USUAL, settings: { PASSTHROUGH: 'on' } },
   { name: '600, with address book', ...USUAL },

@@ -4,9 +4,10 @@ import { describeMachine, markdownTable } from '../support/report.ts';
 import { CASES } from './cases.ts';
 import { measure } from './measure.ts';
 
-// `npm run bench:accounts`: clients that each poll an account of their own, through two instances with one Redis before a
-// simulated indexer, and what of it reaches the indexer. Three minutes a case; `--case 20` runs the case of that name, or
-// those whose name holds the word, `--seconds 20` counts for a shorter time. Everything on 127.0.0.1.
+// `npm run bench:accounts`: clients that each poll their own account, through two instances with one Redis in front of
+// a simulated indexer, and the share of the requests that reaches the indexer. Three minutes a case. `--case 20` runs
+// the case of that name, or the cases whose name contains the word; `--seconds 20` measures for a shorter time.
+// Everything on 127.0.0.1.
 
 const HEAD = [
   'case',

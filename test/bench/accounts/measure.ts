@@ -11,33 +11,33 @@ import { scan } from './scan.ts';
 const INSTANCES = 2;
 const BLOCK_MS = 400;
 const LATENCY_MS = 20;
-/** Each account has a transaction about every so often, ms. */
+/** The average time between the transactions of an account, ms. */
 const CHANGE_EVERY_MS = 120_000;
-/** Blocks before the start: every account has some transactions then. */
+/** Blocks before the start: every account has some transactions by then. */
 const PAST_BLOCKS = 1500;
-/** Of the chain's own accounts: some 20 transactions a block. */
+/** Accounts of the chain itself: some 20 transactions a block. */
 const MESSAGES_PER_BLOCK = 4;
-/** The proof begins when it was seen to pay for 30 s, and then reads the blocks of 10 s. */
+/** The proof begins once it would have paid for 30 s, and then reads the blocks of 10 s. */
 const WARM_UP_MS = 60_000;
 
-/** What was counted after the warm-up. */
+/** The counts after the warm-up. */
 export interface Measured {
   readonly polls: number;
-  /** Requests at the indexer: all, those about accounts, and those that follow the chain. */
+  /** Requests at the indexer: all, requests about accounts, and requests that follow the chain. */
   readonly total: number;
   readonly aboutAccounts: number;
   readonly heads: number;
   readonly blocks: number;
   readonly pages: number;
   readonly proven: number;
-  /** Answers that lacked a commit which was more than a second old when they were asked for. */
+  /** Answers that lacked a commit which was more than a second old when the request was sent. */
   readonly lacking: number;
-  /** How old it was at most. */
+  /** The greatest age of such a commit. */
   readonly latestMs: number;
   readonly refused: number;
 }
 
-/** Lets the clients of a case ask for so long. */
+/** Runs the clients of a case for this long. */
 export async function measure(one: Case, seconds: number): Promise<Measured> {
   await using all = new AsyncDisposableStack();
   const redis = all.use(await startRedis());

@@ -5,7 +5,7 @@ import { SeededRandom } from '../../../src/tools/simulator/seeded-random.ts';
 import type { Connections, Heard } from '../support/connections.ts';
 import type { Asked, Case } from './cases.ts';
 
-/** A proven answer may lack what was committed in this time before it was asked for, ms. */
+/** A proven answer may lack a commit of this time before the request, ms. */
 const MAY_LACK_MS = 1000;
 
 const TARGETS: Readonly<Record<Asked, (address: string) => string>> = {
@@ -14,11 +14,11 @@ const TARGETS: Readonly<Record<Asked, (address: string) => string>> = {
   addressInformation: (address) => `addressInformation?address=${address}`,
 };
 
-/** An account with the client that polls it, and what became of the polls that are counted. */
+/** An account, the client that polls it, and the results of the counted polls. */
 export class PolledAccount {
   polls = 0;
   proven = 0;
-  /** Answers that lacked a commit which was too old for that, and how old it was at most, ms. */
+  /** Answers that lacked an older commit, and the greatest age of such a commit, ms. */
   lacking = 0;
   latestMs = 0;
   refused = 0;
@@ -38,7 +38,7 @@ export class PolledAccount {
     this.#target = `/api/v3/${TARGETS[this.#random.pick(one.asks)](account.address)}`;
   }
 
-  /** Polls at its pace; it counts from one instant on (epoch ms). */
+  /** Polls at its pace. Polls count from one instant on (epoch ms). */
   async poll(
     connections: readonly Connections[],
     { countedAt, untilAt }: { readonly countedAt: number; readonly untilAt: number },

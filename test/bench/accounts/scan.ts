@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Connections } from '../support/connections.ts';
 
-/** Of the scanners in turn. */
+/** Alternates between the scanners. */
 const POLLS_MS = [1000, 5000];
 const FULL_PAGE = 1000;
 

@@ -12,14 +12,14 @@ const OPERATION = 'adjacentTransactions';
 const FLEETS = [2, 8];
 const CLIENTS_OF_EACH = 20;
 const KEYS = 5;
-/** Of a worker of the indexer: long enough that all clients come meanwhile. */
+/** The time of a worker of the indexer: long enough that all clients arrive within it. */
 const SERVICE_MS = 200;
-/** `UPSTREAM_TIMEOUT` by default, and a second. */
+/** The default of `UPSTREAM_TIMEOUT`, and a second. */
 const LONGEST_REQUEST_MS = 6000;
 
 const HTML = { 'Content-Type': 'text/html' };
 
-/** How the indexer fails; `undefined`: nobody listens. */
+/** How the indexer fails; `undefined`: nothing listens on its port. */
 const CASES = [
   ['500, in its own words', failed(500)],
   ['502 of a gateway, HTML', { kind: 'answer', status: 502, body: '<h1>502 Bad Gateway</h1>', headers: HTML }],
@@ -28,8 +28,8 @@ const CASES = [
 ] as const;
 
 /**
- * The requests of fleets for one cold key whose load fails, as a table: 20 clients of each instance ask for it at once. Each
- * count is of another key. `source`: the folder of another toncache.
+ * The requests of fleets for one cold key whose load fails, as a table: 20 clients of each instance request it at once.
+ * Each count uses another key. `source`: the folder of another toncache.
  */
 export async function requestsForFailingKeys(source?: string): Promise<string> {
   const rows = [];
@@ -55,13 +55,13 @@ async function countRequests(
   const from = source === undefined ? {} : { source };
   const starting = Array.from({ length: instances }, () => startToncache(settings, from));
   const servers = (await Promise.all(starting)).map((server) => fleet.use(server));
-  // The first one is a warm-up.
+  // The first count is a warm-up.
   await askAll(servers);
   const counts = [];
   for (let key = 0; key < KEYS; key++) {
     const before = await requestsOf(servers);
     await askAll(servers);
-    // A request is counted at its end, and one that hangs may have been sent last.
+    // A request is counted at its end, and a hanging one may be the last that was sent.
     if (fault?.kind === 'hang') await delay(LONGEST_REQUEST_MS);
     counts.push((await requestsOf(servers)) - before);
     await delay(1000);

@@ -11,9 +11,9 @@ import { startToncache, type Toncache } from '../support/processes.ts';
 import { describeMachine, markdownTable, quantilesOf } from '../support/report.ts';
 import { requestsForFailingKeys } from './failures.ts';
 
-// `npm run bench:fleet`: the same load on 1, 2 and 4 instances, with one Redis and with none. Three minutes, everything on
-// 127.0.0.1. `--seconds 2` runs each shorter. `--failures` counts the requests for keys whose loads fail instead, in three
-// minutes; with `--toncache <folder>` those of another version.
+// `npm run bench:fleet`: the same load on 1, 2 and 4 instances, with one Redis and without Redis. Three minutes,
+// everything on 127.0.0.1. `--seconds 2` runs each shorter. `--failures` instead counts the requests for keys whose
+// loads fail, in three minutes; with `--toncache <folder>` for another version.
 
 const FLEETS = [
   { instances: 1, shared: true },
@@ -23,16 +23,16 @@ const FLEETS = [
   { instances: 4, shared: false },
 ];
 const PER_SECOND = 200;
-/** Of a worker of the indexer. */
+/** The time of a worker of the indexer. */
 const SERVICE_MS = 50;
-/** Processes that were just started compile what they run. */
+/** New processes compile what they run. */
 const WARM_UP_SECONDS = 5;
-/** Each fleet more than once, one after the other, so that they share what else the machine does. */
+/** Each fleet more than once, one after the other, so that all share the noise of the machine. */
 const REPEATS = 2;
-/** Scanners at the head, and wallets that wait for a trace; the rest walks trees. */
+/** Scanners at the head, and wallets that wait for a trace; the others walk trees. */
 const HEAD_SHARE = 0.2;
 const PENDING_SHARE = 0.5;
-/** Traces that somebody looks at, the newest ones. */
+/** The newest traces, which clients look at. */
 const WATCHED_TRACES = 40;
 const BLOCKS_BEHIND = 5;
 
@@ -85,7 +85,7 @@ async function upstreamRequestsOf(servers: readonly Toncache[]): Promise<number>
   return counts.reduce((sum, count) => sum + count, 0);
 }
 
-/** Sends requests to each server, one after the other, when they are due; the times of the answers count from then. */
+/** Sends requests to each server in turn when they are due. The time of an answer counts from then. */
 async function offerLoad(servers: readonly Toncache[], chain: Chain, lastingSeconds: number) {
   const connections = servers.map(({ port }) => new Connections(port));
   const random = new SeededRandom('fleet');
@@ -100,10 +100,10 @@ async function offerLoad(servers: readonly Toncache[], chain: Chain, lastingSeco
   return answers;
 }
 
-/** What many clients ask for now, most of them the same: path and query. */
+/** Current targets of many clients, most of them equal: path and query. */
 function nextTarget(chain: Chain, random: SeededRandom): string {
   if (random.chance(HEAD_SHARE)) {
-    // One ahead of the head is what scanners wait for.
+    // Scanners wait for the block after the head.
     return `/api/v3/masterchainBlockShards?seqno=${chain.headSeqno + 1 - random.int(0, BLOCKS_BEHIND)}`;
   }
   const trace = random.pick(chain.recentTraces(WATCHED_TRACES));

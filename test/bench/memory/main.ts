@@ -8,23 +8,23 @@ import { Connections } from '../support/connections.ts';
 import { startToncache } from '../support/processes.ts';
 import { describeMachine, markdownTable } from '../support/report.ts';
 
-// `npm run bench:memory`: fills toncache with answers of one size and measures how much its resident memory grows, and how
-// much it has when more was written than its bound. Some minutes, everything on 127.0.0.1. Needs Linux. `--percent 10`
+// `npm run bench:memory`: fills toncache with answers of one size. Measures how much its resident memory grows, and how
+// much it has after more was written than its bound. Some minutes, everything on 127.0.0.1. Needs Linux. `--percent 10`
 // fills a tenth.
 
-/** About 200 MB each, and a bound that evicts none. */
+/** About 200 MB each, with a bound that evicts nothing. */
 const FILLS = [
   { sizeKb: 2, entries: 100_000, maxSize: '2GiB' },
   { sizeKb: 5, entries: 40_000, maxSize: '2GiB' },
   { sizeKb: 30, entries: 8000, maxSize: '2GiB' },
 ];
-/** Of these far more is written than fits: about 600 MB each. */
+/** Far more of these is written than fits: about 600 MB each. */
 const FULL = [
   { sizeKb: 2, entries: 320_000, maxSize: '256MiB' },
   { sizeKb: 5, entries: 110_000, maxSize: '64MiB' },
   { sizeKb: 5, entries: 110_000, maxSize: '256MiB' },
 ];
-/** Entries that are filled before the first measurement, because a process grows when it first works; not counted. */
+/** Entries that are written before the first measurement, because a process grows with its first work; not counted. */
 const WARM_UP_SHARE = 0.02;
 const CONNECTIONS = 32;
 /** Answers that are requested once more afterwards; they must be hits. */

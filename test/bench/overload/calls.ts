@@ -5,9 +5,9 @@ import type { Heard } from '../support/connections.ts';
 export const OPERATIONS = ['pendingTraces', 'adjacentTransactions', 'masterchainBlockShards'] as const;
 export type Operation = (typeof OPERATIONS)[number];
 
-/** One request of the load, with what makes an answer to it the right one. */
+/** One request of the load, and the criterion for a right answer. */
 export interface Call {
-  /** `hot`: warmed, so a cache has it; `unique`: nobody has asked it before. */
+  /** `hot`: warmed, so a cache has it; `unique`: requested for the first time. */
   readonly kind: 'hot' | 'unique';
   readonly operation: Operation | 'passThrough';
   /** Path and query. */
@@ -16,10 +16,10 @@ export interface Call {
   readonly says: string;
 }
 
-/** How a request ended for the client: `hit` and `miss` are right, `shed` is 503 with `Retry-After`. */
+/** The outcome for the client: `hit` and `miss` are right, `shed` is 503 with `Retry-After`. */
 export type Outcome = 'hit' | 'miss' | 'shed' | 'left' | { readonly error: string };
 
-/** What an answer, or the loss of one, is worth to the one who made that call. */
+/** The outcome of a call by its answer or its failure. */
 export function outcomeOf(call: Call, { status, body, hasRetryAfter, isHit }: Heard): Outcome {
   if (status === 0) return body === 'left' ? 'left' : { error: body };
   if (status === 503 && hasRetryAfter) return 'shed';
@@ -32,7 +32,7 @@ export function isRight(outcome: Outcome): boolean {
   return outcome === 'hit' || outcome === 'miss';
 }
 
-/** Requests a second: the hot ones, the unique ones of each operation, slow ones, and what is passed through. */
+/** Requests a second: hot, unique for each operation, slow, and passed through. */
 export type Rates = Readonly<Record<'hot' | Operation | 'slowShards' | 'passThrough', number>>;
 
 export const NO_RATES: Rates = {
@@ -44,29 +44,29 @@ export const NO_RATES: Rates = {
   passThrough: 0,
 };
 
-/** What the slow ones have in their query, and no others. */
+/** The mark in the query of slow requests. */
 export const SLOW_QUERY = 'limit=99';
 
 const HOT_BLOCKS = 50;
 
 const FIRST_SEQNO = 62_000_000;
 const PAST_BLOCKS = 1500;
-/** A minute and more: masterchain blocks before that have all the children that they will have. */
+/** A minute and more: masterchain blocks before that have all their children. */
 const OLD = { oldest: Infinity, youngest: 150 };
-/** More than a masterchain block has blocks: the answer is complete, and neither 10 nor 100 rows. */
+/** More rows than a masterchain block has blocks: the answer is complete. Not 10 or 100 rows. */
 const SMALLEST_LIMIT = 101;
 
-/** Of the first masterchain blocks, final long ago: to be warmed before the load. */
+/** Of the first masterchain blocks, final long ago: warmed before the load. */
 export const HOT_CALLS: readonly Call[] = Array.from({ length: HOT_BLOCKS }, (_, number) =>
   shards('hot', FIRST_SEQNO + number, ''),
 );
 
-/** Makes the chain of the bench: the same in every process, given when its first masterchain block was, epoch ms. */
+/** Makes the chain of the bench: the same in every process, given the time of its first masterchain block, epoch ms. */
 export function chainOptions(startAt: number): ChainOptions {
   return { startAt, firstSeqno: FIRST_SEQNO, historyBlocks: 1_000_000 };
 }
 
-/** The chain of the bench as it is now. */
+/** The current chain of the bench. */
 export function chainOf(startAt: number): Chain {
   const chain = new Chain(chainOptions(startAt));
   chain.advanceTo(Date.now());
@@ -78,19 +78,19 @@ export function totalOf(rates: Rates): number {
   return Object.values(rates).reduce((sum, rate) => sum + rate, 0);
 }
 
-/** When a chain that is old enough now has to have begun, epoch ms. */
+/** The beginning of a chain that is old enough now, epoch ms. */
 export function chainStart(): number {
   return Date.now() - PAST_BLOCKS * 400;
 }
 
-/** What the load asks for: keys that no cache can know, and a few hot ones that are final. */
+/** The targets of the load: keys that no cache can have, and a few hot ones that are final. */
 export class Calls {
   readonly #random: SeededRandom;
   readonly #seqnos: readonly number[];
   readonly #adjacent: readonly Call[];
   readonly #taken = { ...NO_RATES };
 
-  /** `ages`: of the masterchain blocks that it asks about, in blocks before the head. */
+  /** `ages`: of the requested masterchain blocks, in blocks before the head. */
   constructor(chain: Chain, random: SeededRandom, ages = OLD) {
     this.#random = random;
     const first = Math.max(chain.headSeqno - ages.oldest, FIRST_SEQNO);
@@ -98,7 +98,7 @@ export class Calls {
     this.#adjacent = this.#seqnos.flatMap((seqno) => adjacentOf(chain, seqno));
   }
 
-  /** The next one, drawn by the rates. Throws when no unique one is left: the load is too long. */
+  /** The next call, drawn by the rates. Throws when no unique call is left: the load is too long. */
   next(rates: Rates): Call {
     let drawn = this.#random.next() * totalOf(rates);
     const isDrawn = (kind: keyof Rates) => {
@@ -128,7 +128,7 @@ export class Calls {
   #nextSlow(): Call {
     const number = this.#taken.slowShards++;
     const round = Math.floor(number / this.#seqnos.length);
-    // After the 99 rows of the first round 990 to 999: a query that is slow begins so.
+    // After the 99 rows of the first round come 990 to 999: slow queries begin like this.
     if (round > 10) throw new Error('the chain has no more blocks to ask for: fewer seconds, please');
     const limit = round === 0 ? SLOW_QUERY : `${SLOW_QUERY}${round - 1}`;
     return shards('unique', this.#seqnos[number % this.#seqnos.length] ?? 0, `&${limit}`);
@@ -151,7 +151,7 @@ function shards(kind: Call['kind'], seqno: number, rest: string): Call {
   return { kind, operation: 'masterchainBlockShards', target, says: `"seqno":${seqno}` };
 }
 
-/** Every question about a masterchain block's transactions that has an answer. */
+/** Every call for a masterchain block's transactions that has an answer. */
 function adjacentOf(chain: Chain, seqno: number): Call[] {
   return (chain.block(seqno)?.transactions ?? []).flatMap(({ hash }) => {
     const parent = chain.parent(hash)?.hash;

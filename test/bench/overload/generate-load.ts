@@ -6,11 +6,11 @@ import { type Call, Calls, chainOf, HOT_CALLS, isRight, outcomeOf, type Rates } 
 import { type Phase, type PlacedPhase, placed, scheduleOf } from './schedule.ts';
 import { type Exchange, type Tally, tally } from './tally.ts';
 
-// A process: warms the hot keys, and then offers a load in phases. The load is the same every time.
+// A process that warms the hot keys, then offers a load in phases. The load is the same every time.
 
-/** Clients, and how they show who they are. */
+/** Clients, and how the server can tell them apart. */
 export interface Clients {
-  /** The addresses they come from, one after the other. */
+  /** Their addresses, used in turn. */
   readonly addresses: readonly string[];
   readonly identity: Identity;
 }
@@ -18,18 +18,20 @@ export interface Clients {
 /** The argument, as JSON. */
 export interface LoadOrder extends Clients {
   readonly port: number;
-  /** Of the chain that is asked about, epoch ms. */
+  /** The beginning of the requested chain, epoch ms. */
   readonly chainStartAt: number;
   readonly phases: readonly Phase[];
-  /** Whether a client asks for `pendingTraces` again after anything but an answer. */
+  /** True if a client requests `pendingTraces` again after every failure. */
   readonly retries: boolean;
-  /** After this time clients of the load leave. */
+  /** After this time clients of the load disconnect. */
   readonly leavesAfterMs: number;
-  /** Those that ask for little meanwhile, perhaps at another port. */
+  /** Clients with few requests at the same time, perhaps at another port. */
   readonly polite?: (Clients & { readonly port: number; readonly rates: Rates }) | undefined;
 }
 
-/** The line that it prints when all has ended: the last two phases, and what the polite got in the first of these. */
+/**
+ * The line that it prints at the end: the last two phases, and the results of the polite clients in the first of these.
+ */
 export interface LoadResult {
   readonly load: Tally;
   readonly after: Tally;
@@ -37,7 +39,7 @@ export interface LoadResult {
 }
 
 export const PATIENCE_MS = 2000;
-/** What wallets' libraries do on any error. */
+/** Libraries of wallets retry on any error. */
 const RETRY_AFTER_MS = 100;
 const MOST_RETRIES = 20;
 
@@ -63,7 +65,7 @@ function politePhases(rates: Rates): PlacedPhase[] {
   return phases.map(({ seconds, fromMs, untilMs }) => ({ seconds, fromMs, untilMs, rates }));
 }
 
-/** Offers a load, and gives all that became of it. */
+/** Offers a load. Returns its results. */
 async function offer(
   placedPhases: readonly PlacedPhase[],
   by: Connections,
@@ -79,7 +81,7 @@ async function offer(
     all.push(ended);
     return ended;
   };
-  /** As clients do that ask once, and wallets that ask again until they are answered. */
+  /** Clients that send one request, and wallets that retry until they have an answer. */
   const askOnce = async ({ call, dueMs: firstMs }: Due & { readonly call: Call }, startedAt: number) => {
     const most = retries && call.operation === 'pendingTraces' ? MOST_RETRIES : 0;
     for (let dueMs = firstMs, times = 0; times <= most && dueMs < endsMs; times++) {
@@ -89,7 +91,7 @@ async function offer(
       dueMs = endMs + RETRY_AFTER_MS;
     }
   };
-  /** As a client of a closed loop: asks for something else when it was answered, as long as the phase lasts. */
+  /** A client of a closed loop: sends another request after each answer, until the phase ends. */
   const askOn = async (first: Due & { readonly call: Call; readonly phase: PlacedPhase }, startedAt: number) => {
     const { rates, untilMs } = first.phase;
     for (let { call, dueMs } = first; dueMs < untilMs; call = calls.next(rates)) {

@@ -6,8 +6,9 @@ import { type Run, runScenario } from './run-scenario.ts';
 import { type Simulated, simulateDelayedBursts, simulateNewcomers } from './simulated.ts';
 import { tableOf } from './tables.ts';
 
-// `npm run bench:overload`: what clients get when more is asked than the indexer can answer. A quarter of a minute for
-// each mode and load, everything on 127.0.0.1. What is simulated is also checked: it fails where it is not as promised.
+// `npm run bench:overload`: the answers that clients get when they request more than the indexer can answer. A quarter
+// of a minute for each mode and load, everything on 127.0.0.1. The simulated part is also checked: the run fails if a
+// promise is broken.
 
 exitOnSignals();
 

@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 import { listed } from '../support/arguments.ts';
 import { SCENARIOS, type Scenario } from './scenarios.ts';
 
-/** What the load asks: toncache with its defaults, or nginx with a limit for each address in front of that. */
+/** The server under load: toncache with its defaults, or nginx with a limit for each address in front of toncache. */
 const MODES = ['shipped', 'nginx'] as const;
 
 /** One scenario in one mode. */
@@ -11,7 +11,7 @@ export interface Trial {
   readonly scenario: Scenario;
 }
 
-/** What is measured: reads `--mode`, `--scenario`, `--loads` (multiples of the capacity) and `--seconds`. Throws for others. */
+/** Reads `--mode`, `--scenario`, `--loads` (multiples of the capacity) and `--seconds`. Throws for other options. */
 export function readOptions(args: string[]) {
   const { mode, scenario, ...more } = parseArgs({
     args,

@@ -9,7 +9,7 @@ import { startToncache } from '../support/processes.ts';
 import { markdownTable, quantilesOf } from '../support/report.ts';
 import { Calls, chainOf, chainOptions, chainStart, isRight, NO_RATES, OPERATIONS, outcomeOf } from './calls.ts';
 
-/** What befalls every request; or the indexer is killed, with a TCP proxy before it or none. */
+/** The fault of every request; or the indexer is killed, with or without a TCP proxy in front of it. */
 const OUTAGES: Readonly<Record<string, Fault | 'killed' | 'killed behind a TCP proxy'>> = {
   'answers 500': failed(500),
   'resets connections': { kind: 'reset' },
@@ -18,16 +18,16 @@ const OUTAGES: Readonly<Record<string, Fault | 'killed' | 'killed behind a TCP p
 };
 
 const LASTING_SECONDS = [10, 36, 75];
-/** Outages of each kind at once, each of an indexer and a toncache of its own. */
+/** Concurrent outages of each kind, each with its own indexer and toncache. */
 const REPETITIONS = 3;
-/** Each operation is asked for so many fresh keys. */
+/** New keys a second for each operation. */
 const PER_SECOND = 10;
 const CALM_MS = 3000;
 const WATCHED_MS = 15_000;
 
 /**
- * How long after an outage clients are still refused: each operation is asked for all the time, with keys that nobody
- * asked for before. A table with the median and the longest time until each was answered for everybody, in seconds.
+ * How long clients are still refused after an outage: each operation gets new keys all the time. A table with the
+ * median and the longest time until every client got an answer of each, in seconds.
  */
 export async function tableOfOutages(): Promise<string> {
   const startAt = chainStart();
@@ -48,7 +48,7 @@ export async function tableOfOutages(): Promise<string> {
   return markdownTable(['back after s, median and longest', ...OPERATIONS, 'all'], rows);
 }
 
-/** When each operation was answered for everybody again, in seconds after the indexer was well. */
+/** The time from the recovery of the indexer until every client got an answer, for each operation, in seconds. */
 async function recover(
   outage: (typeof OUTAGES)[string],
   lastingMs: number,

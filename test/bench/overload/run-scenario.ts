@@ -7,13 +7,13 @@ import type { LoadOrder, LoadResult } from './generate-load.ts';
 import type { Trial } from './options.ts';
 import type { Scenario } from './scenarios.ts';
 
-/** What clients got. */
+/** The results of the clients. */
 export interface Run extends Trial, LoadResult {}
 
-/** A client that leaves only when its patience ends. */
+/** A client that disconnects only when its patience ends. */
 const PATIENCE_MS = 2000;
 
-/** Runs a scenario with processes of its own, all of which have ended when it returns. */
+/** Runs a scenario with its own processes, all of which have ended when it returns. */
 export async function runScenario({ mode, scenario }: Trial): Promise<Run> {
   const { serviceMs, workers, fault, warmUp, phases, clients, polite, leavesAfterMs, retries = false } = scenario;
   const { identity = 'address' } = scenario;
@@ -40,7 +40,7 @@ export async function runScenario({ mode, scenario }: Trial): Promise<Run> {
   return { mode, scenario, ...(await generator.next((line) => line as LoadResult)) };
 }
 
-/** Where the load and the polite ask: the same toncache, or another one that shares its Redis. */
+/** The servers of the load and of the polite clients: the same toncache, or two that share a Redis. */
 async function startInstances(
   started: AsyncDisposableStack,
   indexerUrl: string,
@@ -65,7 +65,7 @@ function addresses(network: number, count: number): string[] {
   );
 }
 
-/** nginx with `limit_req` for each address: its operator has to know the numbers, here 20 a second and 100 at once. */
+/** nginx with `limit_req` for each address. Its operator has to know the numbers: here 20 a second and 100 at once. */
 function limiting(port: number, toncachePort: number): string {
   return `  keepalive_requests 1000000; proxy_set_header X-Forwarded-For $remote_addr;
   limit_req_zone $binary_remote_addr zone=clients:10m rate=20r/s; limit_req_status 429;

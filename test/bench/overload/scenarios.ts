@@ -4,109 +4,109 @@ import type { Identity } from '../support/connections.ts';
 import { NO_RATES, type Rates, SLOW_QUERY } from './calls.ts';
 import type { Phase } from './schedule.ts';
 
-/** What is offered over time, and what goes wrong at the indexer meanwhile. */
+/** The offered load over time, and the faults of the indexer. */
 export interface Scenario {
-  /** As the table names it. */
+  /** Its name in the table. */
   readonly name: string;
-  /** What toncache answers before: a process that has just begun is slower. */
+  /** The requests before the load: a new process is slower. */
   readonly warmUp?: Phase;
   readonly phases: readonly [before: Phase, load: Phase, after: Phase];
-  /** What befalls some requests at the indexer; such requests hold no worker. */
+  /** The faults of some requests at the indexer. Such requests hold no worker. */
   readonly fault?: ScopedFault;
-  /** How long one of the indexer's workers takes for a request. */
+  /** The time of a worker of the indexer for one request. */
   readonly serviceMs: number;
-  /** So many workers, 20 by default. */
+  /** The number of workers, 20 by default. */
   readonly workers?: number;
-  /** So many clients, each with an address of its own, share the load; without it, it comes from one. */
+  /** The load comes from this many clients, each with its own address; otherwise from one. */
   readonly clients?: number;
-  /** How they show who they are, if not by their addresses; the polite never invent anything. */
+  /** How the server can tell them apart, if not by their addresses; the polite clients never invent anything. */
   readonly identity?: Identity;
-  /** Clients that ask for little beside the load. */
+  /** Clients with few requests next to the load. */
   readonly polite?: Polite;
-  /** After this time clients of the load leave. */
+  /** After this time clients of the load disconnect. */
   readonly leavesAfterMs?: number;
   /** Settings of toncache. */
   readonly env?: Readonly<Record<string, string>>;
-  /** With 2 the polite ask another toncache, which shares a Redis. */
+  /** With 2 the polite clients use another toncache, which shares a Redis. */
   readonly instances?: 1 | 2;
-  /** What can be answered in a second, if not what all workers can. */
+  /** The capacity in requests a second, if it is not that of all workers. */
   readonly perSecond?: number;
-  /** Whether clients ask for `pendingTraces` again 100 ms after anything but an answer, up to 20 times. */
+  /** True if clients request `pendingTraces` again 100 ms after a failure, up to 20 times. */
   readonly retries?: boolean;
 }
 
 const WORKERS = 20;
 const SERVICE_MS = 50;
-/** Requests a second that 20 workers of 50 ms can answer. */
+/** The capacity of 20 workers of 50 ms, in requests a second. */
 const CAPACITY_PER_SECOND = (WORKERS * 1000) / SERVICE_MS;
 
-/** Requests a second that can be answered in a scenario. */
+/** The capacity in a scenario, in requests a second. */
 export function capacityOf({ perSecond, serviceMs, workers = WORKERS }: Scenario): number {
   return perSecond ?? (workers * 1000) / serviceMs;
 }
 
-/** Clients, each with an address of its own, and what they ask for together. */
+/** Clients, each with its own address, and their requests together. */
 export interface Polite {
   readonly clients: number;
   readonly rates: Rates;
 }
 
-/** Each asks for one key a second. */
+/** Each requests one key a second. */
 const POLITE: Polite = {
   clients: 20,
   rates: { ...NO_RATES, pendingTraces: 8, adjacentTransactions: 6, masterchainBlockShards: 6 },
 };
 
-/** Of bursts and closed loops. */
+/** The mix of bursts and closed loops. */
 const SHORT_SERVICE_MS = 20;
 const MIXED: Rates = { ...NO_RATES, pendingTraces: 4, adjacentTransactions: 3, masterchainBlockShards: 3 };
 const CALM = even(0.5);
-/** Nothing of the operation that is about to fail. */
+/** Without the operation that is about to fail. */
 const OTHERS_CALM: Rates = { ...NO_RATES, adjacentTransactions: 100, masterchainBlockShards: 100 };
 const ONE_STUCK: Rates = { ...NO_RATES, pendingTraces: 26, adjacentTransactions: 20, masterchainBlockShards: 20 };
-/** Longer than a request that is slow takes. */
+/** Longer than a slow request takes. */
 const STUCK_SECONDS = 20;
 
-/** What one client sends that asks for much. */
+/** The requests of one greedy client. */
 const BLOCKS: Rates = { ...NO_RATES, masterchainBlockShards: 1 };
 const SLOW_BLOCKS: Rates = { ...NO_RATES, slowShards: 1 };
 const PASSED: Rates = { ...NO_RATES, passThrough: 1 };
 const PROVIDER = 'config/public-provider.json';
 
-/** An answer takes so long, and is sent in one piece. */
+/** An answer takes this long, and is sent in one piece. */
 function slowBy(pauseMs: number): Fault {
   return { kind: 'slow', chunkBytes: 2 ** 30, pauseMs };
 }
 
-/** By kind; `loads`, multiples of the capacity, and `seconds` are for those that leave them open. */
+/** By kind. `loads` (multiples of the capacity) and `seconds` apply to scenarios that leave them open. */
 export const SCENARIOS = {
-  /** A load that stays. */
+  /** A constant load. */
   steady: (loads, seconds) => {
     const warmUp = { rates: even(5), seconds: 4 };
     return loads.map((load) => ({ ...course(`${load}x`, CALM, { rates: even(load), seconds }), warmUp }));
   },
-  /** So does this one, whose clients ask again. */
+  /** A constant load whose clients retry. */
   wallets: (_, seconds) => [{ ...course('wallets 2x', CALM, { rates: even(2), seconds }), retries: true }],
-  /** Many at once, up to a second of the indexer's work. */
+  /** Bursts of up to a second of the indexer's work. */
   burst: () =>
     [200, 1000].map((size) =>
       cold(`${size} at once`, SHORT_SERVICE_MS, { rates: MIXED, seconds: 4, bursts: { size, everyMs: 4000 } }),
     ),
-  /** 800 at once, again and again: as often as `seconds` hold. */
+  /** Bursts of 800, as often as fit into `seconds`. */
   bursts: (_, seconds) => [
     cold('800 every 3 s', SHORT_SERVICE_MS, { rates: MIXED, seconds, bursts: { size: 800, everyMs: 3000 } }),
   ],
-  /** Clients that ask again as soon as they were answered. */
+  /** Clients that send the next request as soon as they have an answer. */
   'closed-loop': (_, seconds) => [cold('300 clients', SHORT_SERVICE_MS, { rates: MIXED, seconds, clients: 300 })],
-  /** 30 at once, four times a second. */
+  /** Bursts of 30, four times a second. */
   pages: (_, seconds) => {
     const bursts = { size: 30, everyMs: 250 };
     return [cold('30 every 250 ms', SERVICE_MS, { rates: MIXED, seconds, bursts })];
   },
-  /** `pendingTraces` is, and the other operations are asked for now and then. */
+  /** `pendingTraces` gets the load, and the other operations get a request now and then. */
   slow: (_, seconds) => [stuck('slow', slowBy(4800), seconds)],
   hang: (_, seconds) => [stuck('hang', { kind: 'hang' }, seconds)],
-  /** One or three clients ask for too much, by their addresses, behind a proxy or with invented ones; {@link POLITE} too. */
+  /** One or three greedy clients, by their addresses, behind a proxy or with invented ones; {@link POLITE} too. */
   greedy: (loads, seconds) => {
     const greedy = (clients: number, load: number): Scenario => {
       const name = `${clients} greedy, ${load}x`;
@@ -120,12 +120,12 @@ export const SCENARIOS = {
       { ...greedy(1, 5), identity: 'invented', name: '1 greedy, 5x, invents addresses and keys' },
     ];
   },
-  /** One client has 300 connections and asks on when answered, beside the {@link POLITE}. */
+  /** One client keeps 300 connections busy, next to the {@link POLITE}. */
   backfill: (_, seconds) => {
     const load = { rates: MIXED, seconds, clients: 300 };
     return [{ ...cold('backfill, 300 connections', SERVICE_MS, load), clients: 1, polite: POLITE }];
   },
-  /** A load that stays, from many addresses. */
+  /** A constant load from many addresses. */
   addresses: (loads, seconds) =>
     loads
       .filter((load) => load > 1)
@@ -136,12 +136,14 @@ export const SCENARIOS = {
           clients,
         })),
       ),
-  /** One client asks for much where the rate is the limit, beside five that ask for half of their part of it. */
+  /** One greedy client where the rate is the limit, next to five that use half of their share. */
   rate: (_, seconds) => [
     ...[10, 50].flatMap((perSecond) => rated(perSecond, seconds)),
     { ...rated(10, seconds)[0], name: '10/s, 100 misses, public-provider.json', env: { CONFIG_FILE: PROVIDER } },
   ],
-  /** One client asks for much, 25 for three quarters of 16 slots; one asks for keys that take 3 s, others for quick ones. */
+  /**
+   * One greedy client, and 25 that need three quarters of 16 slots; one requests keys that take 3 s, others fast ones.
+   */
   slots: (_, seconds) => [
     {
       ...cold('16 slots, 100 misses of one client', 500, { rates: BLOCKS, seconds, clients: 100 }),
@@ -170,7 +172,10 @@ function stuck(name: string, fault: Fault, seconds: number): Scenario {
   return { ...course(name, OTHERS_CALM, load), fault: { fault, scope: { operation: 'pendingTraces' } } };
 }
 
-/** One client beside the polite at a rate: it keeps 100 requests under way, here or on another instance, or leaves. */
+/**
+ * One client next to the polite ones under a rate: it keeps 100 requests in flight, here or on another instance, or
+ * disconnects.
+ */
 function rated(perSecond: number, seconds: number): [Scenario, ...Scenario[]] {
   const of = (name: string, load: Phase, more: Partial<Scenario> = {}): Scenario => ({
     ...cold(`${perSecond}/s, ${name}`, 10, load),
@@ -199,18 +204,18 @@ function rated(perSecond: number, seconds: number): [Scenario, ...Scenario[]] {
   ];
 }
 
-/** A load that meets a process that has just begun, and nothing before or after it. */
+/** A load on a new process, with nothing before or after it. */
 function cold(name: string, serviceMs: number, load: Phase): Scenario {
   const idle: Phase = { rates: MIXED, seconds: 1, bursts: { size: 1, everyMs: 1000 } };
   return { name: `${name}, ${serviceMs} ms`, serviceMs, phases: [idle, load, idle] };
 }
 
-/** A multiple of the capacity; a tenth of the requests is hot. */
+/** A multiple of the capacity; a tenth of the requests are hot. */
 function even(load: number): Rates {
   return spread(0.9 * load * CAPACITY_PER_SECOND, 0.1 * load * CAPACITY_PER_SECOND);
 }
 
-/** So many unique requests a second, of all operations. */
+/** This many unique requests a second, of all operations. */
 function spread(unique: number, hot: number): Rates {
   return {
     ...NO_RATES,

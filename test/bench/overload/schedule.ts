@@ -2,18 +2,18 @@ import type { SeededRandom } from '../../../src/tools/simulator/seeded-random.ts
 import { byChance, type Due } from '../support/open-loop.ts';
 import { type Rates, totalOf } from './calls.ts';
 
-/** A part of a run in which what is offered stays the same. */
+/** A part of a run with a constant load. */
 export interface Phase {
-  /** Requests by chance, whatever becomes of them; for bursts and clients only how the operations are mixed. */
+  /** Requests at random times, independent of the answers; for bursts and clients only the mix of operations. */
   readonly rates: Rates;
   readonly seconds: number;
-  /** So many requests at once, at the begin and again after each interval, instead of requests by chance. */
+  /** Bursts instead of random requests: this many at once, at the beginning and after each interval. */
   readonly bursts?: { readonly size: number; readonly everyMs: number };
-  /** So many clients that each ask again when they were answered, instead of requests by chance. */
+  /** Closed loops instead of random requests: this many clients that each send the next request after an answer. */
   readonly clients?: number;
 }
 
-/** When a phase begins and ends, from the begin of the run. */
+/** The beginning and end of a phase, from the beginning of the run. */
 export interface PlacedPhase extends Phase {
   readonly fromMs: number;
   readonly untilMs: number;
@@ -33,7 +33,7 @@ interface ScheduledRequest extends Due {
   readonly phase: PlacedPhase;
 }
 
-/** What is sent when in this phase, as far as it does not depend on the answers. */
+/** The requests of this phase with their times, as far as they do not depend on the answers. */
 export function scheduleOf(phase: PlacedPhase, random: SeededRandom): ScheduledRequest[] {
   const { rates, fromMs, untilMs, bursts, clients } = phase;
   const together = bursts ?? (clients === undefined ? undefined : { size: clients, everyMs: Infinity });

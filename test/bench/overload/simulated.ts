@@ -11,16 +11,16 @@ import {
 } from '../../unit/admission/newcomers.ts';
 import { markdownTable } from '../support/report.ts';
 
-/** A table of what was simulated, and whether all of it is as promised. */
+/** A table of the simulated cases, and whether all promises held. */
 export interface Simulated {
   readonly table: string;
   readonly isAsPromised: boolean;
 }
 
 const BOUNDS: readonly Bound[] = ['rate', 'slots'];
-/** Of those who come back: at least so many requests, and at least this part of what newcomers get. */
+/** Returning clients get at least this many requests answered, and at least this share of what newcomers get. */
 const [FEWEST_REQUESTS, AS_OFTEN] = [1000, 0.9];
-/** The most turns that one client with 50 connections gets. */
+/** The largest share of the slots that one client with 50 connections may get. */
 const GREEDIEST = 1 / 7;
 
 const DELAYED_BURSTS = 1000;
@@ -28,8 +28,8 @@ const DELAYED_BURSTS = 1000;
 const percent = (part: number) => `${(100 * part).toFixed(1)} %`;
 
 /**
- * 30 new clients a second where 20 requests a second can be answered, beside clients that come back, pages of two misses,
- * and one client with 50 connections. The real admission by a simulated clock: the machine has no part in it.
+ * 30 new clients a second at a capacity of 20 requests a second, next to returning clients, pages of two misses, and
+ * one client with 50 connections. The real admission with a simulated clock, independent of the machine.
  */
 export async function simulateNewcomers(): Promise<Simulated> {
   const rows: string[][] = [];

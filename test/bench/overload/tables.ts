@@ -4,14 +4,14 @@ import { capacityOf } from './scenarios.ts';
 
 const percent = (share: number) => (Number.isNaN(share) ? '' : `${(100 * share).toFixed(0)} %`);
 
-/** The columns: what clients saw while the load lasted, and how soon all was answered after it. */
+/** The columns: the results of clients during the load, and how soon every request was answered after it. */
 const COLUMNS: Readonly<Record<string, (run: Run) => string>> = {
   'mode, load': ({ mode, scenario }) => `${mode}, ${scenario.name}`,
   requests: ({ load }) => `${load.requests}`,
   answered: ({ load }) => `${load.requests - load.failed}`,
   'of the capacity': ({ load, polite, scenario }) => {
     const atIndexer = load.rightByIndexer + (polite?.rightByIndexer ?? 0);
-    // What a client has left is not counted, though it was sent.
+    // A request that a client gave up is not counted, though it was sent.
     return scenario.leavesAfterMs === undefined ? percent(atIndexer / load.seconds / capacityOf(scenario)) : '';
   },
   'but pendingTraces': ({ load }) => percent(load.othersShare),
@@ -30,7 +30,7 @@ const COLUMNS: Readonly<Record<string, (run: Run) => string>> = {
   'polite answered': ({ polite }) => percent(polite === undefined ? Number.NaN : 1 - polite.failed / polite.requests),
   'polite p50 ms': ({ polite }) => polite?.missP50Ms ?? '',
   'polite p99 ms': ({ polite }) => polite?.missP99Ms ?? '',
-  // Much here: the generator had no processor when it needed one, and neither had those that it measures.
+  // A high value means that the generator lacked a processor, and so did the processes that it measures.
   'late p99 ms': ({ load }) => load.generatorP99Ms,
 };
 

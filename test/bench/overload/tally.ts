@@ -2,7 +2,10 @@ import { quantilesOf } from '../support/report.ts';
 import { type Call, isRight, type Outcome } from './calls.ts';
 import type { PlacedPhase } from './schedule.ts';
 
-/** One request. Instants are ms from the begin of the run; times count from when it was due, not from when it was sent. */
+/**
+ * One request. Instants are ms from the beginning of the run; times count from when it was due, not from when it was
+ * sent.
+ */
 export interface Exchange {
   readonly call: Call;
   readonly dueMs: number;
@@ -11,18 +14,18 @@ export interface Exchange {
   readonly outcome: Outcome;
 }
 
-/** What became of the requests that were due in one phase. */
+/** The results of the requests that were due in one phase. */
 export interface Tally {
   readonly seconds: number;
   readonly requests: number;
-  /** Of those due in this phase, with no right answer in time. */
+  /** Requests due in this phase without a right answer in time. */
   readonly failed: number;
   /**
-   * Right answers that no cache had. They count in the phase in which they came, or a backlog that is worked off later
-   * would look like speed.
+   * Right answers that did not come from a cache. They count in the phase in which they arrived: otherwise a backlog
+   * that is worked off later would look like speed.
    */
   readonly rightByIndexer: number;
-  /** The share of the unique requests for anything but `pendingTraces` that was answered right. */
+  /** The share of right answers among the unique requests, without `pendingTraces`. */
   readonly othersShare: number;
   readonly sheds: number;
   readonly left: number;
@@ -31,13 +34,16 @@ export interface Tally {
   readonly missP99Ms: string;
   readonly hitP99Ms: string;
   readonly shedP99Ms: string;
-  /** By how much the generator itself was behind. */
+  /** The delay of the generator itself. */
   readonly generatorP99Ms: string;
-  /** From the begin of the phase until a second all of whose requests were answered right; none in the phase: no value. */
+  /**
+   * From the beginning of the phase to the first second in which all requests got a right answer; no value without such
+   * a second.
+   */
   readonly wholeAfterMs: number | undefined;
 }
 
-/** Counts what became of the requests of a phase, given those of all. */
+/** The results of a phase, from the requests of all phases. */
 export function tally(all: readonly Exchange[], { fromMs, untilMs, seconds }: PlacedPhase): Tally {
   const due = all.filter(({ dueMs }) => dueMs >= fromMs && dueMs < untilMs);
   const right = due.filter(({ outcome }) => isRight(outcome));

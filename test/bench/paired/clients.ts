@@ -1,12 +1,12 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 
-/** Connections of the clients of one server: below toncache's 64 slots, so that no miss waits for one. */
+/** Connections of the clients of one server: fewer than toncache's 64 slots, so that no miss waits for one. */
 const CONNECTIONS = 16;
 
-/** Clients of one server that need little CPU time: each asks again once it has its answer. */
+/** Clients of one server that need little CPU time. Each sends the next request once it has its answer. */
 export interface Clients {
-  /** Asks for these targets, each once. Resolves when all are answered; rejects at an answer that is not 200. */
+  /** Requests each of these targets once. Resolves when all are answered; rejects for a status other than 200. */
   ask(targets: readonly string[]): Promise<void>;
 }
 
@@ -30,7 +30,7 @@ export async function connectClients(url: string, headers: string): Promise<Clie
 
 function askOneByOne(socket: Socket, left: IteratorObject<string>, headers: string): Promise<void> {
   return new Promise((resolve, reject) => {
-    /** Bytes that are still missing; `undefined` before the head of the answer. */
+    /** The missing bytes; `undefined` before the head of the answer. */
     let missing: number | undefined;
     const next = () => {
       const { done, value } = left.next();
@@ -52,7 +52,7 @@ function askOneByOne(socket: Socket, left: IteratorObject<string>, headers: stri
   });
 }
 
-/** The length of an answer with its head, whose head is in these bytes. */
+/** The length of an answer with its head; these bytes contain the head. */
 function lengthOf(bytes: Buffer): number {
   const end = bytes.indexOf('\r\n\r\n');
   const head = bytes.toString('latin1', 0, end);

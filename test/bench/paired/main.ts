@@ -10,18 +10,21 @@ import { FIRST_MISS_SEQNO, missPattern } from '../peers/targets.ts';
 import { describeMachine, markdownTable, quantilesOf } from '../support/report.ts';
 import { connectClients } from './clients.ts';
 
-// `npm run bench:paired -- <checkout> ...`: CPU time per miss of several checkouts, in memory alone and with a Redis. All run
-// in this process, beside the clients and the indexer, and are asked in turn in short slices, so that each of them meets the
-// same machine. What clients and indexer need is measured with them alone, and subtracted. Shows a difference of 3 % on a
-// busy machine. `--only memory,redis`, `--size 2,20` and `--gzip no,yes` select; `--misses`: of each one, for each case.
+// `npm run bench:paired -- <checkout> ...`: CPU time per miss of several checkouts, with memory only and with Redis.
+// All run in this process, together with the clients and the indexer, and get their requests in turn in short slices,
+// so that all meet the same noise. The time of clients and indexer is measured without toncache, and subtracted. Shows
+// a difference of 3 % on a busy machine. `--only memory,redis`, `--size 2,20` and `--gzip no,yes` select; `--misses`:
+// for each checkout and case.
 
 /** Misses of a slice. */
 const SLICE = 64;
-/** After the answers of a slice: writes to Redis and gzip go on in the background, and belong to their slice. */
+/**
+ * The wait after the answers of a slice: writes to Redis and gzip go on in the background, and count for their slice.
+ */
 const SETTLE_MS = 10;
-/** Misses of each one that are not measured in each case: Node compiles hot code during them. */
+/** Misses of each checkout that are not measured in each case: Node compiles hot code during them. */
 const WARM_UP = 10_000;
-/** Small, so that answers are evicted during the warm-up already. */
+/** Small, so that eviction begins during the warm-up. */
 const MEMORY = '32MiB';
 
 const { values, positionals: checkouts } = parseArgs({
@@ -34,7 +37,7 @@ const { values, positionals: checkouts } = parseArgs({
   },
 });
 
-/** One that is measured: clients and indexer `alone`, or with a toncache between them. */
+/** A measured subject: clients and indexer `alone`, or with a toncache between them. */
 interface Measured {
   readonly name: string;
   readonly url: string;
@@ -53,7 +56,7 @@ const all: Measured[] = [{ name: 'clients and indexer alone', url: indexerUrl }]
 for (const checkout of checkouts) {
   for (const tiers of values.only.split(',')) all.push(await startHere(checkout, tiers));
 }
-/** The number of the last miss: no two ask for the same key. */
+/** The number of the last miss: each miss has its own key. */
 let misses = 0;
 const rows: string[][] = [];
 for (const sizeKb of values.size.split(',').map(Number)) {
@@ -63,7 +66,7 @@ console.log(`${describeMachine()}, ${values.misses} misses of each\n`);
 const micros = ['µs, main thread', 'of the first', 'µs, all threads', 'of the first'];
 console.log(markdownTable(['CPU time per miss', ...micros], rows));
 await stack.disposeAsync();
-// The connections of the clients and the port of the indexer are open still.
+// The connections of the clients and the port of the indexer are still open.
 process.exit();
 
 async function startHere(checkout: string, tiers: string): Promise<Measured> {
@@ -73,7 +76,7 @@ async function startHere(checkout: string, tiers: string): Promise<Measured> {
   const { createLogger }: typeof import('../../../src/operate/logger.ts') = await from('src/operate/logger.ts');
   const folder = stack.use(await mkdtempDisposable(join(tmpdir(), 'toncache-paired-')));
   const configFile = join(folder.path, 'config.json');
-  // Here a slow turn of the event loop is no fault of Redis.
+  // Here a slow turn of the event loop must not count as a fault of Redis.
   await writeFile(configFile, JSON.stringify({ redis: { budget: '1s' }, memory: { maxSize: MEMORY } }));
   const environment: Record<string, string> = { UPSTREAM_URL: indexerUrl, CONFIG_FILE: configFile };
   if (tiers === 'redis') {
@@ -105,7 +108,7 @@ async function measureCase(sizeKb: number, gzip: boolean): Promise<string[][]> {
     }
   }
   const [alone, first] = groups;
-  /** Times of each slice, less what clients and indexer needed alone in the one before it. */
+  /** Times of each slice, less the time of clients and indexer alone in the slice before it. */
   const timesOf = (group: typeof alone, of: keyof Slice) =>
     group?.slices.map((slice, number) => slice[of] - (group === alone ? 0 : (alone?.slices[number]?.[of] ?? 0))) ?? [];
   return groups.map((group) => [

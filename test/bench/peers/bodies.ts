@@ -9,8 +9,8 @@ import { digest } from '../../../src/tools/simulator/seeded-random.ts';
 import type { Transaction } from '../../../src/tools/simulator/trace.ts';
 import { HEAD_SEQNO } from './targets.ts';
 
-// Bodies in the shape of the indexer's, with as many hashes, so that they compress as little. Their transactions are
-// years old, so toncache keeps each body for an hour or longer.
+// Bodies like the indexer's, with as many hashes, so that they compress equally badly. Their transactions are years
+// old, so toncache keeps each body for an hour or longer.
 
 /** Years ago, epoch ms. */
 const STARTED_AT = 1_700_000_000_000;
@@ -19,7 +19,7 @@ const BLOCKS = 1000;
 const chain = new Chain({ startAt: STARTED_AT, firstSeqno: HEAD_SEQNO - BLOCKS, historyBlocks: BLOCKS });
 chain.advanceTo(STARTED_AT + (BLOCKS - 1) * 400);
 
-/** The body for a masterchain block, about 2 KB, split at every place where the requested seqno has to stand. */
+/** The body for a masterchain block, about 2 KB, split at every place of the requested seqno. */
 export function blocksBody(): readonly string[] {
   const blockSet = chain.block(chain.headSeqno);
   if (blockSet === undefined) throw new Error('the simulated chain has no block at its head');
@@ -28,7 +28,7 @@ export function blocksBody(): readonly string[] {
   return body.split(String(blockSet.seqno));
 }
 
-/** A body of adjacent transactions of `sizeKb`: as many as fit, and hashes in a member that nobody reads. */
+/** A body of adjacent transactions of `sizeKb`: as many as fit, and hashes in a member that toncache does not read. */
 export function transactionsBody(sizeKb: number): string {
   const all = Array.from(
     { length: BLOCKS },
@@ -42,7 +42,7 @@ export function transactionsBody(sizeKb: number): string {
   return render(fitting, Math.max(0, bytes - render(fitting).length));
 }
 
-/** The same as a page of a masterchain block, split at every place where the requested seqno has to stand. */
+/** The same as a page of a masterchain block, split at every place of the requested seqno. */
 export function pageBody(sizeKb: number): readonly string[] {
   return transactionsBody(sizeKb).split(/(?<="mc_block_seqno":)\d+/);
 }

@@ -1,25 +1,25 @@
 /**
- * What can be measured alone: hits in memory; misses, and those that nginx and Varnish store as toncache does; hits that are in
- * Redis alone; hits and misses of further operations.
+ * The kinds of cases: hits in memory; misses, and misses that nginx and Varnish store as toncache does; hits that are
+ * only in Redis; hits and misses of further operations.
  */
 export const KINDS = ['hits', 'misses', 'stored', 'redis', 'further'] as const;
 export type Kind = (typeof KINDS)[number];
 type Load = Exclude<Kind, 'further'>;
 
-/** Sizes of answers in KB, as indexers send them: a small one, a usual one, the largest traces. */
+/** Typical sizes of answers in KB: small, usual, and the largest traces. */
 const SIZES_KB = [2, 20, 200];
 
-/** One load that all servers are compared by. */
+/** One load by which all servers are compared. */
 export interface Case {
-  /** As the table names it; cases that differ in size only have one title. */
+  /** Its name in the table; cases that differ only in size share one title. */
   readonly title: string;
   readonly load: Load;
-  /** Whether further operations are asked, instead of those that are always cached. */
+  /** True for further operations, false for those that are always cached. */
   readonly further: boolean;
   readonly sizeKb: number;
   /** The number of URLs that hits are spread over. */
   readonly urls: number;
-  /** Whether the client sends `Accept-Encoding: gzip`. */
+  /** True if the client sends `Accept-Encoding: gzip`. */
   readonly gzip: boolean;
 }
 
@@ -44,7 +44,7 @@ function ofAllSizes(
   title: string,
   { load, further = false, gzip = false }: Pick<Case, 'load'> & Partial<Case>,
 ): Case[] {
-  // All answers together fit into the 256 MiB that toncache has by default, and pages of blocks into their part of it.
+  // All answers together fit into the default of 256 MiB, and pages of blocks into their part of it.
   return SIZES_KB.map((sizeKb) => ({
     title: title + (gzip ? ', gzip' : ''),
     load,

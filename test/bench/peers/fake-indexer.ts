@@ -5,10 +5,10 @@ import { launchPinned } from '../support/processes.ts';
 import { blocksBody, pageBody, transactionsBody } from './bodies.ts';
 import { HEAD_SEQNO } from './targets.ts';
 
-/** An indexer in a process of its own that answers at once and needs little CPU. */
+/** An indexer in its own process that answers at once and needs little CPU. */
 export interface FakeIndexer extends AsyncDisposable {
   readonly url: string;
-  /** Requests that it has had, so that a bench can check that hits did not reach it. */
+  /** The number of requests that it got, so that a bench can check that hits did not reach it. */
   requests(): Promise<number>;
 }
 

@@ -22,7 +22,7 @@ const SERVER_CORE = 0;
 const GENERATOR_CORE = 1;
 /** Core of the indexer and of Redis, which are not measured. */
 const REST_CORE = String(availableParallelism() > 2 ? 2 : GENERATOR_CORE);
-/** With these, every hit asks Redis, with a budget that is never exceeded: memory holds next to nothing. */
+/** With these settings every hit reads Redis, with a budget that is never exceeded: memory holds next to nothing. */
 const REDIS_SETTINGS = { redis: { budget: '1s' }, memory: { maxEntries: 1 } };
 
 exitOnSignals();

@@ -17,7 +17,7 @@ export interface Measured {
   readonly cpuMicros: number;
 }
 
-/** What all cases share. */
+/** Shared by all cases. */
 export interface Bench {
   readonly generatorCore: number;
   readonly indexer: FakeIndexer;
@@ -29,7 +29,7 @@ export interface Bench {
 
 /** Length of the load before the first round of each case, which is not measured: Node compiles hot code during it. */
 const WARM_UP_SECONDS = 2;
-/** A process has answered this many misses before its misses are measured: its first ones cost 3 to 5 times as much. */
+/** A process answers this many misses before its misses are measured: the first ones cost 3 to 5 times as much. */
 const WARM_UP_MISSES = 20_000;
 /** Below toncache's default of 64 concurrent requests at the indexer, so that misses never wait for a slot. */
 const CONNECTIONS = 32;
@@ -38,13 +38,13 @@ const TOLERATED_SHARE = 0.01;
 
 const SCRIPT = fileURLToPath(new URL('./requests.lua', import.meta.url));
 
-/** The number of the next miss: no two misses of a run ask for the same key. */
+/** The number of the next miss: each miss of a run has its own key. */
 let misses = 0;
 
-/** The misses of each server so far. */
+/** The number of misses of each server. */
 const missedBy = new Map<Peer, number>();
 
-/** Runs one case on one server after the other, once a round. Rejects when a load was not what the case says. */
+/** Runs one case on one server after the other, once a round. Rejects if a load was not as the case requires. */
 export async function measureCase(bench: Bench, compared: Case, peers: readonly Peer[]): Promise<Measured[]> {
   const taking = peers.flatMap((peer) => {
     const port = peer.portFor(compared);
@@ -67,8 +67,8 @@ export async function measureCase(bench: Bench, compared: Case, peers: readonly 
 }
 
 /**
- * A row for each server in each case, a column for each size: the CPU time per request, and in brackets that time divided
- * by the first server's.
+ * A row for each server in each case, a column for each size: the CPU time per request, and in brackets its ratio to
+ * the first server's.
  */
 export function tableOf(measured: readonly Measured[]): string {
   const sizesKb = [...new Set(measured.map(({ compared }) => compared.sizeKb))];
@@ -90,7 +90,7 @@ function isOfMisses({ load }: Case): boolean {
   return load === 'misses' || load === 'stored';
 }
 
-/** One load, with the requests that were answered and the CPU time of each, in microseconds. */
+/** One load, with the number of answered requests and the CPU time of each, in microseconds. */
 async function load(
   bench: Bench,
   compared: Case,
@@ -117,7 +117,10 @@ async function load(
   return { requests, cpuMicros: cpuMicros / requests };
 }
 
-/** Runs one load in a closed loop; `script`: the arguments of requests.lua. `failed`: what was no answer, or one of 400 and above. */
+/**
+ * Runs one load in a closed loop; `script`: the arguments of requests.lua. `failed`: requests without an answer, or
+ * with a status of 400 or above.
+ */
 async function runWrk(bench: Bench, origin: string, script: readonly (string | number)[]) {
   const load = ['-t', '1', '-c', CONNECTIONS, '-d', `${bench.seconds}s`, '--timeout', '10s', '-s', SCRIPT, origin];
   const wrk = await debianProgram('wrk', 'wrk');

@@ -3,16 +3,16 @@ import { startNginx, startVarnish } from '../support/other-caches.ts';
 import { type Server, startToncache } from '../support/processes.ts';
 import type { Case } from './cases.ts';
 
-/** A server that is compared. */
+/** A server in the comparison. */
 export interface Peer extends Server {
   readonly name: string;
-  /** Put before the path of a miss, to bypass the cache; '' where misses come from keys that were never requested. */
+  /** Put in front of the path of a miss, to bypass the cache; '' if misses use keys that were never requested. */
   readonly missPrefix: string;
-  /** The port that it has for a case. Undefined when the server takes no part in it. */
+  /** Its port for a case. Undefined if the server takes no part in it. */
   portFor(compared: Case): number | undefined;
 }
 
-/** A toncache of this source, with these variables, that takes part in some cases. */
+/** A toncache from this source, with these variables, that takes part in some cases. */
 export async function toncachePeer(
   cores: string,
   indexerUrl: string,
@@ -76,7 +76,7 @@ sub vcl_backend_response {
   if (bereq.http.X-Socket == "packed") { set beresp.do_gzip = true; }
 }
 `;
-  // A large answer takes the place of many small ones; by default Varnish evicts 50 for it, and else fails.
+  // A large answer needs the space of many small ones. By default Varnish evicts at most 50 for it, or fails.
   const nuke = ['-p', 'nuke_limit=100000'];
   const server = await startVarnish(vcl, cores, ['-a', `packed=127.0.0.1:${packed}`, ...nuke]);
   const portFor = ({ load, gzip }: Case) => (load === 'redis' ? undefined : gzip ? packed : server.port);

@@ -3,7 +3,7 @@ import { hash } from 'node:crypto';
 // The paths and queries of the loads. As with the real indexer, an answer of 2 KB is about a masterchain block, and larger
 // ones are about transactions.
 
-/** What is asked for: answers of this size, of further operations or of those that are always cached. */
+/** The kind of request: for answers of this size, of further operations or of those that are always cached. */
 interface Wanted {
   readonly sizeKb: number;
   readonly further?: boolean;
@@ -16,7 +16,7 @@ const FIRST_HIT_SEQNO = 61_000_000;
 /** The highest seqno of a miss. */
 export const FIRST_MISS_SEQNO = FIRST_HIT_SEQNO - 1;
 
-/** The path and query of one hit. The first byte of a hash, or the limit, says the size of the answer in KB. */
+/** The path and query of one hit. The first byte of a hash, or the limit, stands for the size of the answer in KB. */
 export function hitTarget(wanted: Wanted, number: number): string {
   return targetFor(wanted, String(FIRST_HIT_SEQNO + number), hash('sha256', `${number}`, 'hex').slice(2));
 }

@@ -2,20 +2,20 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { failed, rateLimited, refusedKey, withoutBlocks } from '../../../src/tools/simulator/faults.ts';
 import type { Member } from '../support/members.ts';
 
-/** What happens to several indexers under a load of some seconds. */
+/** Events at several indexers under a load of some seconds. */
 export interface Case {
   readonly name: string;
   /** Default 2. */
   readonly members?: number;
-  /** Whether the last of them is a backup with a key of its own; not with nginx. */
+  /** True if the last one is a backup with its own key; not with nginx. */
   readonly hasBackup?: true;
-  /** What clients ask for. Default: neighbours of transactions, and pages of blocks, each once. */
+  /** The requests of the clients. Default: neighbours of transactions, and pages of blocks, each once. */
   readonly asks?: 'ended traces';
-  /** What is so from the start. */
+  /** The state from the start. */
   readonly prepare?: (members: readonly Member[]) => unknown;
-  /** What begins two seconds after the load. */
+  /** Begins two seconds after the load. */
   readonly begin?: (first: Member, members: readonly Member[]) => unknown;
-  /** What ends it, three seconds later. */
+  /** Ends it, three seconds later. */
   readonly end?: (first: Member) => unknown;
 }
 
@@ -53,7 +53,7 @@ export const CASES: readonly Case[] = [
   { name: 'the backup, while the only one is killed for 3 s', hasBackup: true, ...KILLED },
 ];
 
-/** Each is away for a second, and a second lies between two of them. */
+/** Each indexer is down for a second, with a second in between. */
 async function restart(members: readonly Member[]): Promise<void> {
   for (const member of members) {
     await member.kill();

@@ -11,24 +11,25 @@ import { startToncache } from '../support/processes.ts';
 import { describeMachine, markdownTable, quantilesOf } from '../support/report.ts';
 import { CASES, type Case } from './cases.ts';
 
-// `npm run bench:replicas`: 100 misses a second to several indexers of 20 workers, of which one fails in many ways; with
-// toncache choosing, and with nginx between. Five minutes. `--case hangs` runs those whose name holds the word, `--seconds 6` each shorter.
+// `npm run bench:replicas`: 100 misses a second to several indexers of 20 workers, one of which fails in many ways;
+// toncache chooses between them, or nginx does. Five minutes. `--case hangs` runs the cases whose name contains the
+// word, `--seconds 6` each shorter.
 
 const WARM_UP_SECONDS = 2;
-/** After the beginning of the load. */
+/** From the beginning of the load. */
 const [BEGINS_MS, ENDS_MS] = [2000, 5000];
 const HISTORY_MS = 10 * 60_000;
 const PER_SECOND = 100;
 const CLOSED_LOOP = { clients: 100, seconds: 5 };
 const RATES = { ...NO_RATES, adjacentTransactions: 1, masterchainBlockShards: 1 };
 const ENDED_WITHIN_MS = 1900;
-/** So old, in blocks, that every indexer has it until the end, unless it is a minute behind. */
+/** The age, in blocks, at which every indexer has a block for the whole run, unless it is a minute behind. */
 const AGES = { oldest: 100, youngest: 12 };
 
 type Between = 'toncache' | 'nginx';
 type Settings = Readonly<Record<string, string>>;
 
-/** `past`: it says that there is nothing where there is something. */
+/** `past`: the answer is empty although there is something. */
 type Said = 'right' | 'past' | 'failed';
 
 exitOnSignals();
@@ -76,7 +77,7 @@ async function run({ name, members: count = 2, hasBackup, asks, prepare, begin, 
   return [name, between, ...saids.map(String), quantile(0.5), quantile(0.99), askedEach];
 }
 
-/** Clients that each ask again once they are answered: right answers a second. */
+/** Clients of a closed loop: right answers a second. */
 async function goodput(count: number): Promise<number> {
   await using stack = new AsyncDisposableStack();
   const { ask } = await startMembers(count, stack, askingOnce, (started) => ({
@@ -91,7 +92,7 @@ async function goodput(count: number): Promise<number> {
   return right / CLOSED_LOOP.seconds;
 }
 
-/** Starts so many equal indexers, and a toncache with these settings; `ask`, warm, asks it. */
+/** Starts this many equal indexers, and a toncache with these settings; `ask` sends a request to it once it is warm. */
 async function startMembers(
   count: number,
   stack: AsyncDisposableStack,
@@ -107,7 +108,7 @@ async function startMembers(
   return { members, ask };
 }
 
-/** Asks for neighbours of transactions and for pages of blocks of the last minute, each once. */
+/** Requests neighbours of transactions and pages of blocks of the last minute, each once. */
 function askingOnce(port: number, chain: Chain): () => Promise<Said> {
   chain.advanceTo(Date.now());
   const connections = new Connections(port);
@@ -120,7 +121,7 @@ function askingOnce(port: number, chain: Chain): () => Promise<Said> {
   };
 }
 
-/** Polls for traces that have ended a moment ago: what lists one shows it again. */
+/** Polls for traces that have ended a moment ago: an answer that lists one shows it again. */
 function askingForTraces(port: number, chain: Chain): () => Promise<Said> {
   const connections = new Connections(port);
   const random = new SeededRandom('ended traces');
@@ -135,7 +136,7 @@ function askingForTraces(port: number, chain: Chain): () => Promise<Said> {
   };
 }
 
-/** nginx as operators put it between: `least_conn`, and the next one after a failure. */
+/** nginx as operators put it in between: `least_conn`, and the next indexer after a failure. */
 function startBalancer(members: readonly { readonly port: number }[]) {
   const servers = members.map((each) => `server 127.0.0.1:${each.port};`).join(' ');
   return startNginx(

@@ -1,4 +1,4 @@
-/** The values of a list separated by commas; `usual` without one. Throws for a value that is none of `all`. */
+/** The values of a list separated by commas; `usual` if it is missing. Throws for a value that is not in `all`. */
 export function listed<T extends string>(
   option: string,
   text: string | undefined,

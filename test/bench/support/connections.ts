@@ -1,22 +1,22 @@
 import { randomBytes } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
 
-/** An answer, as far as it is looked at; without one, why there was none: `left`, or the system's code. */
+/** The parts of an answer that are read; without an answer the reason: `left`, or the system's code. */
 export interface Heard {
   /** 0 without an answer. */
   readonly status: number;
   /** Byte for byte (latin1). */
   readonly body: string;
   readonly hasRetryAfter: boolean;
-  /** Whether `Cache-Status` says that a cache had it. */
+  /** True if `Cache-Status` reports a hit. */
   readonly isHit: boolean;
-  /** And that blocks prove it. */
+  /** True if the hit was also proven by blocks. */
   readonly isProven: boolean;
 }
 
 /**
- * How clients show who they are: each by an address of its own; all behind one proxy, which forwards their addresses; or
- * by an address, with another one and a key invented for each request.
+ * How the server can tell clients apart: each has its own address; all are behind one proxy, which forwards their
+ * addresses; or one address, with another forwarded address and key invented for each request.
  */
 export type Identity = 'address' | 'forwarded' | 'invented';
 
@@ -26,7 +26,7 @@ const PATIENCE_MS = 30_000;
 const PROXY = '127.0.0.1';
 const END_OF_HEAD = '\r\n\r\n';
 
-/** As many connections to a port of 127.0.0.1 as there are requests at once: nobody waits for one. */
+/** As many connections to a port of 127.0.0.1 as there are concurrent requests: no request waits for one. */
 export class Connections {
   readonly #port: number;
   readonly #addresses: readonly string[];
@@ -35,7 +35,7 @@ export class Connections {
   readonly #idle: readonly Connection[][];
   #asked = 0;
 
-  /** `addresses`: of 127.0.0.0/8, from which requests come, one after the other. */
+  /** `addresses`: of 127.0.0.0/8; requests use them in turn. */
   constructor(port: number, addresses: readonly string[] = [PROXY], identity: Identity = 'address') {
     this.#port = port;
     this.#addresses = addresses;
@@ -43,7 +43,7 @@ export class Connections {
     this.#idle = addresses.map(() => []);
   }
 
-  /** Sends `GET` for a path and query, and leaves without an answer when patience ends. Never rejects. */
+  /** Sends `GET` for a path and query, and disconnects without an answer when patience ends. Never rejects. */
   async ask(target: string, patienceMs = PATIENCE_MS): Promise<Heard> {
     const number = this.#asked++ % this.#addresses.length;
     const connection = this.#take(number);
@@ -79,9 +79,9 @@ export class Connections {
 }
 
 /**
- * One kept connection that carries one request at a time. It reads only what the servers here send: a head, and a body of
- * `Content-Length`. At 4000 requests a second undici was up to 100 ms behind, and took CPU time of what is measured; with
- * node:http the p99 of hits was 103 ms instead of 15.
+ * One kept connection that carries one request at a time. It reads only what the servers here send: a head, and a body
+ * of `Content-Length`. At 4000 requests a second undici was up to 100 ms late, and took CPU time from the measured
+ * process; with node:http the p99 of hits was 103 ms instead of 15.
  */
 class Connection {
   readonly #socket: Socket;

@@ -4,10 +4,10 @@ import { freePort } from '../../support/free-port.ts';
 
 const WORKERS = 20;
 const SERVICE_MS = 100;
-/** A simulated indexer in this process, of 20 workers, which can be killed and started again. */
+/** A simulated indexer in this process, with 20 workers, which can be killed and started again. */
 export class Member implements AsyncDisposable {
   readonly port: number;
-  /** Requests for the operations that came to it. */
+  /** The number of requests for the operations. */
   asked = 0;
   readonly #chain: ChainOptions;
   #indexer: Indexer;

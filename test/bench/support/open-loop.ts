@@ -1,15 +1,18 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { SeededRandom } from '../../../src/tools/simulator/seeded-random.ts';
 
-/** Something to send, in milliseconds from the begin of the load. */
+/** An item to send, in milliseconds from the beginning of the load. */
 export interface Due {
   readonly dueMs: number;
 }
 
-/** What is due is sent after this time at the most. */
+/** A due item is sent at most this much later. */
 const TICK_MS = 1;
 
-/** Sends each item when it is due, however long the earlier ones take; resolves with all results when the last one is there. */
+/**
+ * Sends each item when it is due, independent of earlier answers. Resolves with all results when the last one has
+ * arrived.
+ */
 export async function openLoop<T extends Due, Result>(
   items: Iterable<T>,
   send: (item: T, startedAt: number) => Promise<Result>,
@@ -23,12 +26,12 @@ export async function openLoop<T extends Due, Result>(
   return await Promise.all(results);
 }
 
-/** So many instants a second, evenly. */
+/** This many instants a second, evenly. */
 export function evenly(perSecond: number, seconds: number): Due[] {
   return Array.from({ length: perSecond * seconds }, (_, number) => ({ dueMs: (number * 1000) / perSecond }));
 }
 
-/** As many instants a second on average as those have who know nothing of each other: with exponential gaps. */
+/** This many instants a second on average, with exponential gaps, as of independent clients. */
 export function byChance(perSecond: number, fromMs: number, untilMs: number, random: SeededRandom): Due[] {
   const dues: Due[] = [];
   const gapMs = () => (-Math.log(1 - random.next()) * 1000) / perSecond;

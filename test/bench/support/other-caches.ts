@@ -5,11 +5,14 @@ import { debianProgram } from '../../support/apt.ts';
 import { freePort } from '../../support/free-port.ts';
 import { type Server, startServer } from './processes.ts';
 
-/** Starts nginx with one worker and without an access log, because toncache writes none; `httpAt`: its `http` block. */
+/**
+ * Starts nginx with one worker and without an access log, because toncache writes no access log; `httpAt`: its `http`
+ * block.
+ */
 export async function startNginx(httpAt: (port: number, folder: string) => string, cores?: string): Promise<Server> {
   return await inFolder(async (folder) => {
     const port = await freePort();
-    // Where root starts nginx, its workers would run as another user, who cannot write to the folder.
+    // If root starts nginx, its workers run as another user, who cannot write to the folder.
     const user = process.getuid?.() === 0 ? 'user root;\n' : '';
     const configuration = `${user}worker_processes 1; daemon off; pid ${folder}/pid; error_log stderr crit;
 worker_rlimit_nofile 65536;
@@ -29,7 +32,7 @@ ${httpAt(port, folder)}
   });
 }
 
-/** Starts Varnish with its cache in memory; `sockets`: more of them, as options. */
+/** Starts Varnish with its cache in memory; `sockets`: further ones, as options. */
 export async function startVarnish(vcl: string, cores?: string, sockets: readonly string[] = []): Promise<Server> {
   return await inFolder(async (folder) => {
     const port = await freePort();
@@ -41,7 +44,7 @@ export async function startVarnish(vcl: string, cores?: string, sockets: readonl
   });
 }
 
-/** Gives a server a folder of its own, which is removed after its end. */
+/** Gives a server its own folder, which is removed after its end. */
 async function inFolder(start: (folder: string) => Promise<Server>): Promise<Server> {
   await using stack = new AsyncDisposableStack();
   const { path } = stack.use(await mkdtempDisposable(join(tmpdir(), 'toncache-bench-')));

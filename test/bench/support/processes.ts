@@ -20,8 +20,8 @@ export interface Server extends AsyncDisposable {
 }
 
 /**
- * Starts a program, pinned to cores (in the syntax of `taskset -c`; default all) as are the processes that it starts; its
- * errors go where ours go.
+ * Starts a program pinned to cores (in the syntax of `taskset -c`; default all), with its child processes. Its errors
+ * go to this process's stderr.
  */
 export function launchPinned(
   command: readonly string[],
@@ -33,7 +33,7 @@ export function launchPinned(
   return new Launched(child, 'SIGTERM');
 }
 
-/** Starts a server; resolves when it accepts connections at this port. Rejects when it does not in time. */
+/** Starts a server. Resolves when it accepts connections at this port; rejects if it does not in time. */
 export async function startServer(
   command: readonly string[],
   cores: string | undefined,
@@ -57,13 +57,16 @@ async function accepts(port: number): Promise<boolean> {
   return accepted;
 }
 
-/** toncache as `npm start` starts it. */
+/** toncache, started by `npm start`. */
 export interface Toncache extends Server {
-  /** Requests to the indexer since it was started, by its own metrics: all, or those for an operation. */
+  /** Requests to the indexer since the start, by its own metrics: all, or those for an operation. */
   upstreamRequests(operation?: string): Promise<number>;
 }
 
-/** Starts toncache with these environment settings on free ports; `source`: a folder with toncache in it, default this one. */
+/**
+ * Starts toncache with these environment settings on free ports; `source`: a folder with toncache in it, default this
+ * one.
+ */
 export async function startToncache(
   settings: Readonly<Record<string, string>>,
   { source = ROOT, cores }: { readonly source?: string; readonly cores?: string } = {},

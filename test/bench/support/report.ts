@@ -1,12 +1,14 @@
 import { availableParallelism, cpus } from 'node:os';
 
-/** One line that says on what, and when, the figures were measured. */
+/** One line with the machine and the time of the figures. */
 export function describeMachine(): string {
   const machine = `${cpus()[0]?.model ?? 'unknown'}, ${availableParallelism()} cores, ${process.platform} ${process.arch}`;
   return `${machine}, Node ${process.version}, ${new Date().toISOString().slice(0, 10)}`;
 }
 
-/** Reads quantiles of these values, with as many decimals; '-' when there are none. The share is 0 to 1, 0.5 the median. */
+/**
+ * Returns quantiles of these values, with this many decimals; '-' without values. The share is 0 to 1, 0.5 the median.
+ */
 export function quantilesOf(values: readonly number[], decimals = 0): (share: number) => string {
   const sorted = values.toSorted((a, b) => a - b);
   return (share) => {
@@ -17,7 +19,7 @@ export function quantilesOf(values: readonly number[], decimals = 0): (share: nu
   };
 }
 
-/** A Markdown table whose columns are aligned in the text as well; all but the first are numbers. */
+/** A Markdown table whose columns are also aligned in the text; all but the first column are numbers. */
 export function markdownTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = head.map((name, column) => Math.max(name.length, ...rows.map((row) => row[column]?.length ?? 0)));
   const line = (cells: readonly string[]) =>

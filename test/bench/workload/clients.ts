@@ -6,12 +6,12 @@ import type { Connections } from '../support/connections.ts';
 import type { HeardAnswer } from './judge.ts';
 import type { Session } from './sessions.ts';
 
-/** The part of the hour that is played, and where. Instants are epoch ms. */
+/** The part of the hour that is played, and the server. Instants are epoch ms. */
 export interface Scene {
   readonly connections: Connections;
-  /** As it is when the part begins: scanners begin at its head. */
+  /** The chain when the part begins: scanners begin at its head. */
   readonly chain: Chain;
-  /** When the hour began. */
+  /** The beginning of the hour. */
   readonly startAt: number;
   readonly fromAt: number;
   readonly untilAt: number;
@@ -24,7 +24,7 @@ const PATIENCE_MS = 10_000;
 /** Most explorers show both neighbours, so they leave the direction out. */
 const DIRECTIONS = [{}, {}, { direction: 'in' }, { direction: 'out' }] as const;
 
-/** Plays all sessions that overlap the scene, each at its time; resolves when the last one has ended. */
+/** Plays all sessions that overlap the scene, each at its time. Resolves when the last one has ended. */
 export async function play(sessions: readonly Session[], scene: Scene): Promise<void> {
   const from = scene.fromAt - scene.startAt;
   const shown = sessions.filter(({ startMs, endMs }) => startMs < scene.untilAt - scene.startAt && endMs > from);
@@ -83,7 +83,7 @@ async function playSession(session: Session, scene: Scene): Promise<void> {
   }
 }
 
-/** A client spells the same call in the same way each time. */
+/** A client spells the same call the same way each time. */
 async function ask(call: Call, { seed, bustsCaches }: Session, { connections, heard }: Scene): Promise<HeardAnswer> {
   const { target } = writeLegibly(call, new SeededRandom('writing', seed));
   const sentAt = Date.now();

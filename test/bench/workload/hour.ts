@@ -3,7 +3,7 @@ import { type IndexerProcess, launchIndexer } from '../../support/indexer-proces
 
 /** Length of the generated workload. */
 export const HOUR_MS = 3_600_000;
-/** Where the slice that is run begins. The half hour before it is history that clients ask for too. */
+/** The beginning of the played slice. The half hour before it is history that clients request too. */
 export const SLICE_AT_MS = HOUR_MS / 2;
 
 const BLOCK_MS = 400;
@@ -15,7 +15,7 @@ const LATENCY_MS = 20;
 
 const CHAIN = { seed: 13, blockMs: BLOCK_MS, historyBlocks: HISTORY_BLOCKS, classifierDelayMs: CLASSIFIER_MS };
 
-/** The chain at the beginning of the hour (epoch ms). Every process that is given the same instant has the same chain. */
+/** The chain at the beginning of the hour (epoch ms). Every process with the same instant has the same chain. */
 export function chainOfHour(startAt: number): Chain {
   return new Chain({ startAt, ...CHAIN });
 }

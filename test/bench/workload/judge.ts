@@ -4,33 +4,36 @@ import type { ClientAnswer } from '../../truth/check-answer.ts';
 import { type State, States } from '../../truth/states.ts';
 import { windowOf } from '../../truth/windows.ts';
 
-/** What a client got; its status is 0 without an answer. */
+/** The result of a request; its status is 0 without an answer. */
 export type HeardAnswer = Omit<ClientAnswer, 'cacheStatus' | 'age'>;
 
 /** One answer, compared with the chain. */
 export interface Verdict {
   readonly answer: HeardAnswer;
   /**
-   * `right`: true at some instant between the asking and the receiving, or no longer before than an answer of its class
-   * may be given again; `lie`: any other 200 or 404; `failed`: every other status, and no answer.
+   * `right`: true at some instant between request and answer, or no longer before than an answer of its class may be
+   * served; `lie`: any other 200 or 404; `failed`: every other status, and no answer.
    */
   readonly kind: 'right' | 'lie' | 'failed';
-  /** How long before the request the answer had stopped being true, ms; 0 when it had not, and for failures. */
+  /** How long before the request the answer had ceased to be true, ms; 0 if it had not, and for failures. */
   readonly staleMs: number;
-  /** When the answer became true, epoch ms; undefined when it never did, and for failures. */
+  /** When the answer became true, epoch ms; undefined if it never did, and for failures. */
   readonly trueFrom?: number;
 }
 
 /** Added to every window: a request that joins a load gets an answer from when the load began. */
 const FLIGHT_MS = 1000;
-/** The chain is advanced in such steps, because of an account only the newest traces are looked through. */
+/** The chain is advanced in steps of this length, because only the newest traces of an account are searched. */
 const WINDOW_MS = 5000;
-/** A change counts only if a client asked within this time before it: without polling nobody could see it at once. */
+/**
+ * A change counts only if a client sent a request within this time before it: without polling no client could see it at
+ * once.
+ */
 const POLLED_WITHIN_MS = 2000;
 
 /**
- * Judges answers by the lifetimes that toncache promises, whoever gave them. The chain must not be ahead of the first answer;
- * it is advanced to the last one.
+ * Judges the answers of any server by toncache's lifetimes. The chain must not be ahead of the first answer; it is
+ * advanced to the last one.
  */
 export function judge(answers: readonly HeardAnswer[], chain: Chain): Verdict[] {
   const windows = Map.groupBy(answers, ({ receivedAt }) => Math.floor(receivedAt / WINDOW_MS));
@@ -61,8 +64,8 @@ function verdictOn(answer: HeardAnswer, states: readonly State[]): Verdict {
 }
 
 /**
- * For each change of something that clients were polling: the time from the change to the first answer that shows it or a
- * later one, ms. The chain must have been advanced to the last answer.
+ * For each change of an answer that clients were polling: the time from the change to the first answer that shows it or
+ * a later one, ms. The chain must have been advanced to the last answer.
  */
 export function changesSeen(verdicts: readonly Verdict[], chain: Chain, operation: Call['operation']): number[] {
   const states = new States(chain, '1.3');

@@ -11,10 +11,10 @@ import { measureScanners } from './scanners.ts';
 import { SERVERS, type StartServer } from './servers.ts';
 import { sessionsOfHour } from './sessions.ts';
 
-// `npm run bench:workload`: plays the same clients directly, through nginx, Varnish and toncache, in front of a simulated
-// indexer. Five minutes, everything on 127.0.0.1. Needs Linux. An hour is generated, and `--seconds 40` of it run in real
-// time: run faster, it would be asked more often within a lifetime than in truth. `--only wallet` plays the clients of one
-// kind, `--through toncache` measures one server.
+// `npm run bench:workload`: plays the same clients directly, and through nginx, Varnish and toncache, in front of a
+// simulated indexer. Five minutes, everything on 127.0.0.1. Needs Linux. An hour is generated, and `--seconds 40` of it
+// run in real time: played faster, it would have more requests within a lifetime than in reality. `--only wallet` plays
+// the clients of one kind, `--through toncache` measures one server.
 
 const SHOWN_LIES = 3;
 /** From the start of the first process to the slice. The clients begin as soon as all processes run; this is the warm-up. */
@@ -61,7 +61,7 @@ for (const [name, start] of Object.entries(SERVERS)) {
 }
 console.log(markdownTable(HEAD, rows));
 
-/** Runs the slice of the hour through one server, or directly, before an indexer of its own; gives its cells. */
+/** Plays the slice of the hour through one server, or directly, in front of its own indexer. Returns its cells. */
 async function runServer(name: string, start: StartServer | undefined): Promise<string[]> {
   const countedAt = Date.now() + BEFORE_SLICE_MS;
   const untilAt = countedAt + seconds * 1000;
@@ -77,7 +77,7 @@ async function runServer(name: string, start: StartServer | undefined): Promise<
   const answers: HeardAnswer[] = [];
   const texts = new Map<string, string>();
   const heard = (answer: HeardAnswer) => {
-    // Keep equal texts once: most answers are equal, and some are 100 KB.
+    // Equal texts are kept once: most answers are equal, and some have 100 KB.
     const text = texts.get(answer.text) ?? answer.text;
     texts.set(text, text);
     answers.push({ ...answer, text });

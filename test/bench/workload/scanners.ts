@@ -13,10 +13,10 @@ const LATENCY_MS = 20;
 const WARM_UP_MS = 6000;
 /** Nearly every block has rows for both pages. */
 const [PAGES, PAGE_ROWS, MESSAGES_PER_BLOCK] = [2, 5, 8];
-/** Of the scanners in turn. */
+/** Alternates between the scanners. */
 const POLLS_MS = [1000, 5000];
 
-/** What the indexer was asked, and when the first page of each block was answered for the first time. */
+/** The requests at the indexer, and when the first page of each block was first answered. */
 interface Measured {
   readonly pages: number;
   readonly blocks: number;
@@ -25,8 +25,8 @@ interface Measured {
 }
 
 /**
- * Scanners that poll the head, and read two pages of each new block, on three instances with one Redis before one indexer:
- * as they are passed through, and cached. Gives a table.
+ * Scanners that poll the head and read two pages of each new block, on three instances with one Redis in front of one
+ * indexer: passed through, and cached. Returns a table.
  */
 export async function measureScanners(seconds: number): Promise<string> {
   const rows: string[][] = [];

@@ -1,11 +1,11 @@
 import { startNginx, startVarnish } from '../support/other-caches.ts';
 import { type Server, startToncache } from '../support/processes.ts';
 
-// nginx and Varnish as an expert would configure them for this indexer: lifetimes for each operation, one load for all who
-// wait for the same URL, stale answers during a refresh. They cannot read the finality of an answer, and cannot see that
-// two URLs ask for the same thing.
+// nginx and Varnish as an expert would configure them for this indexer: lifetimes for each operation, one load for all
+// clients of the same URL, stale answers during a refresh. They can neither read the finality of an answer nor see that
+// two URLs mean the same call.
 
-/** Starts a server before the indexer at a port. */
+/** Starts a server in front of the indexer at a port. */
 export type StartServer = (indexerPort: number) => Promise<Server>;
 
 /** By their names in the table; toncache with its defaults, and with the streaming API of the indexer. */
@@ -47,7 +47,7 @@ function nginxConfiguration(folder: string, indexerPort: number, port: number): 
   }`;
 }
 
-/** With the lifetimes of toncache as far as URL and status decide them. */
+/** With the lifetimes of toncache, as far as URL and status determine them. */
 function varnishConfiguration(indexerPort: number): string {
   return `vcl 4.1;
 backend default { .host = "127.0.0.1"; .port = "${indexerPort}"; }

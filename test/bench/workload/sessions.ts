@@ -3,13 +3,13 @@ import type { Chain } from '../../../src/tools/simulator/chain.ts';
 import { SeededRandom } from '../../../src/tools/simulator/seeded-random.ts';
 import { HOUR_MS } from './hour.ts';
 
-/** What one client does. Instants are ms after the beginning of the hour. */
+/** The requests of one client. Instants are ms after the beginning of the hour. */
 export type Session = {
   readonly startMs: number;
   readonly endMs: number;
   /** From one request to the next. */
   readonly everyMs: number;
-  /** Of all that it chooses, and of how it writes. */
+  /** The seed of all its choices and spellings. */
   readonly seed: number;
   /** Adds an unknown parameter with a new value to each request. */
   readonly bustsCaches: boolean;
