@@ -48,12 +48,18 @@ describe('the checker', () => {
     ];
   };
 
-  function verdictOn(call: Call, states: readonly State[], place: number, second: number, detail = 'regressed') {
+  function verdictOn(
+    call: Call,
+    states: readonly State[],
+    place: number,
+    second: number,
+    { detail = 'regressed', falls = [FALL] } = {},
+  ) {
     const { status, text } = states[place]?.said() ?? { status: 0, text: '' };
     const at = FELL_AT + second * SECOND;
     const cacheStatus = `toncache; fwd=stale; fwd-status=200; detail=${detail}`;
     const answer = { call, sentAt: at - 5, receivedAt: at, status, text, age: undefined, cacheStatus };
-    const granted = { machineDelayMs: 0, lagMs: 0, staleIfError: false, emptyWatchedMs: 0, falls: [FALL] };
+    const granted = { machineDelayMs: 0, lagMs: 0, staleIfError: false, emptyWatchedMs: 0, falls };
     const seen = { notBefore: Number.NEGATIVE_INFINITY, seenFrom: Number.NEGATIVE_INFINITY };
     return checkAnswer(answer, states, { ...granted, ...seen }).verdict;
   }
@@ -92,7 +98,36 @@ describe('the checker', () => {
     ['was overtaken a minute before the fall is served instead of less complete ones', -60, 10, 'regressed', 'true'],
     ['was overtaken a minute before the fall is not said by the indexer', -60, 10, 'expired', 'lie'],
   ])('of a growing list that %s', (_, untilSecond, second, detail, verdict) => {
-    expect(verdictOn(ADJACENT, growingList(untilSecond), 0, second, detail)).toBe(verdict);
+    expect(verdictOn(ADJACENT, growingList(untilSecond), 0, second, { detail })).toBe(verdict);
+  });
+
+  const ACCOUNT: Call = { operation: 'addressInformation', accounts: ['0:AB'] };
+  const TRACE: Call = { operation: 'traces', by: 'trace_id', hashes: ['AB'] };
+  /** Two states of an account or trace: the second follows at `untilSecond`. */
+  const balances = (untilSecond: number, fromSecond = -150): readonly State[] => {
+    const until = FELL_AT + untilSecond * SECOND;
+    const saying = (balance: number) => () => ({ status: 200, text: `{"balance":"${balance}","traces":[]}` });
+    return [
+      { fromAt: FELL_AT + fromSecond * SECOND, untilAt: until, said: saying(1) },
+      { fromAt: until, untilAt: Number.POSITIVE_INFINITY, said: saying(2) },
+    ];
+  };
+
+  test.each([
+    ['an account that changed 55 s before is served instead of an older one', ACCOUNT, -45, 10, 'true'],
+    ['an account that changed more than a minute before is not', ACCOUNT, -55, 10, 'lie'],
+    ['a trace that changed 55 s before is not', TRACE, -45, 10, 'lie'],
+    ['a trace that changed 15 s before is served instead of an older one', TRACE, -5, 10, 'true'],
+  ])('of a lost state of %s', (_, call, untilSecond, second, verdict) => {
+    expect(verdictOn(call, balances(untilSecond), 0, second)).toBe(verdict);
+  });
+
+  test('counts from when the database showed a state last, which may be an earlier fall', () => {
+    const again = new DatabaseFall(FELL_AT + 110 * SECOND, 200 * SECOND, 3);
+    // Committed again 65 s after the first fall, which is 55 s before the answer.
+    const states = balances(-5, -20);
+    expect(verdictOn(ACCOUNT, states, 0, 120, { falls: [FALL, again] })).toBe('true');
+    expect(verdictOn(ACCOUNT, states, 0, 130, { falls: [FALL, again] })).toBe('lie');
   });
 
   test.each([

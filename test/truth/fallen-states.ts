@@ -2,7 +2,7 @@ import type { DatabaseFall } from '../../src/tools/simulator/database-fall.ts';
 import { TABLE } from '../unit/ton/table-of-lifetimes.ts';
 import type { Call } from './call.ts';
 import type { State } from './states.ts';
-import { KEPT_AFTER_USE_MS, KEPT_SINCE_GIVEN_MS } from './windows.ts';
+import { isOfAccount, KEPT_AFTER_USE_MS, KEPT_SINCE_GIVEN_MS } from './windows.ts';
 
 /**
  * An answer is served this long instead of less complete ones, see `docs/reference/answers.md` under "Replica lag", ms.
@@ -39,11 +39,17 @@ export function shownBy(
   const before = falls.filter(({ at }) => at <= instant);
   const lacking = before.filter((fall) => fall.databaseAt(instant) < fromAt);
   if (fromAt > instant || lacking.some(({ at }) => at <= fromAt)) return undefined;
-  if (lacking.length === 0) {
-    return { untilAt: Math.max(untilAt, ...before.map((fall) => fall.committedAgainAt(untilAt))), keptMs: 0 };
-  }
+  const madeUpFor = before.filter((fall) => !lacking.includes(fall));
+  const shownUntil = Math.max(untilAt, ...madeUpFor.map((fall) => fall.committedAgainAt(untilAt)));
+  if (lacking.length === 0) return { untilAt: shownUntil, keptMs: 0 };
   const sinceMs = Math.max(...lacking.map(({ at }) => instant - at));
-  // An answer that was only kept for comparison when the database fell back had been replaced before.
-  const afterUseMs = Math.min(sinceMs + KEPT_AFTER_USE_MS, KEPT_SINCE_GIVEN_MS);
-  return { untilAt, keptMs: Math.max(Math.min(sinceMs, servedMs(call)), afterUseMs) };
+  return { untilAt: shownUntil, keptMs: Math.max(Math.min(sinceMs, servedMs(call)), comparedMs(call, sinceMs)) };
+}
+
+/**
+ * For how long an answer may have been kept only for comparison, ms. One that blocks had proven is kept from when the
+ * indexer sent it, any other only for a while after its use, which had ended when the database fell back.
+ */
+function comparedMs(call: Call, sinceMs: number): number {
+  return isOfAccount(call) ? KEPT_SINCE_GIVEN_MS : Math.min(sinceMs + KEPT_AFTER_USE_MS, KEPT_SINCE_GIVEN_MS);
 }
