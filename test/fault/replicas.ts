@@ -37,7 +37,7 @@ export class Replicas implements AsyncDisposable {
     const start = () => startIndexer({ chain: new Chain({ startAt }) });
     const indexers = await Promise.all(Array.from({ length: count }, start));
     prepare?.(indexers);
-    // A chain creates its history when it is first read. Without this, the first head polls would be answered too late.
+    // A chain creates its history when it is first read. Without this, the first head polls would be answered too slowly.
     for (const { replicas } of indexers) void replicas[0].chain;
     const urls = indexers.map(({ url }) => url);
     const backupUrl = urls.splice(urls.length - backups).join();

@@ -10,7 +10,7 @@ import { withVictim } from './victim.ts';
 const WORKERS = 16;
 const MIB = 1024 * 1024;
 const TIMEOUT_MS = 1000;
-/** The machines of CI are slow and busy. A late answer that is a fault takes much longer. */
+/** The machines of CI are slow and busy. An answer delayed by a fault takes much longer. */
 const LATEST_MS = 10 * TIMEOUT_MS;
 /** For a heap of 256 MiB, the bodies that are being read, and the memory tier. */
 const MOST_RSS = 700 * MIB;

@@ -1,4 +1,4 @@
-/** The parts that answer requests, from the ground up. */
+/** The parts that answer requests, the lowest layer first. */
 const parts = [
   'failures',
   'errors.ts',
@@ -34,7 +34,10 @@ const parts = [
 
 const typesOf = (part: string) => `${part} (types)`;
 
-/** Who may import whom; everything may import from its own folder. `(types)`: by `import type` only. */
+/**
+ * The folders and files that each part may import. Each part may import from its own folder. `(types)`: by `import
+ * type` only.
+ */
 export const MAY_IMPORT: Record<string, readonly string[]> = {
   failures: ['time-units.ts'],
   'errors.ts': ['failures', 'time-units.ts'],
@@ -87,7 +90,7 @@ export const MAY_IMPORT: Record<string, readonly string[]> = {
     ...['answer', 'cache', 'once', 'fleet', 'ton'],
     ...['admission', 'chain', 'clients', 'purge', 'indexer'].map(typesOf),
   ],
-  // What is refused as a setting and what is connected to must be read by one parser.
+  // The check of a setting and the connection use the same parser, so that they agree about valid values.
   config: ['redis-url.ts', 'loopback.ts', 'json-object.ts', 'ton'],
   operate: [
     ...['answer', 'http', 'ton', 'errors.ts', 'failures', 'outcomes.ts', 'version.ts', 'reason-of.ts'],
@@ -101,14 +104,17 @@ export const MAY_IMPORT: Record<string, readonly string[]> = {
   tools: [...parts, 'config', 'operate', 'app.ts'],
 };
 
-/** Where a package may be imported, its types included. Packages that are not here may be imported anywhere. */
+/**
+ * The places where a package may be imported, its types included. Packages that are not listed may be imported
+ * anywhere.
+ */
 export const PACKAGE_PLACES: Record<string, readonly string[]> = {
   ioredis: ['redis'],
   undici: ['indexer', 'names/connector.ts', 'push/socket.ts', 'cli', 'tools/verify/asker.ts', 'healthcheck.ts'],
   zod: ['config', 'ton', 'answer/shared-failure.ts', 'cache/entry-codec.ts'],
   'prom-client': ['operate'],
   pino: ['operate', 'app.ts'],
-  // Bounded memos add their file here.
+  // A new file with a bounded memo must be added here.
   'lru-cache': [
     'cache/memory-tier.ts',
     'cache/older-answers.ts',

@@ -4,16 +4,18 @@ import { expect, it } from 'vitest';
 import { OPERATION_NAMES } from '../../src/ton/operation-names.ts';
 import { MAY_IMPORT, PACKAGE_PLACES } from './architecture-rules.ts';
 
-// What one file shows by itself, and circles of imports, is the linter's to see.
+// The linter checks rules about single files, and circular imports.
 
-/** Names that say nothing about what is in a folder. */
+/** Folder names that do not describe the contents of a folder. */
 const NAMES_OF_NOTHING = /^(utils?|helpers?|common|shared|types|core|services?|managers?)$/;
 
 const ROOT = new URL('../../src/', import.meta.url);
 const PATHS = readdirSync(ROOT, { recursive: true, encoding: 'utf8' }).filter((path) => path.endsWith('.ts'));
 const FILES = PATHS.map((path) => ({ path, text: readFileSync(new URL(path, ROOT), 'utf8') }));
 
-/** `import … from`, `import type … from`, `import()`, `require()` and `import('…').Type`, as the formatter leaves them. */
+/**
+ * `import … from`, `import type … from`, `import()`, `require()` and `import('…').Type`, as the formatter writes them.
+ */
 const IMPORT = /^import (?<type>type )?(?:[^'"]*? from )?'(?<from>[^']+)'|\b(?:import|require)\('(?<call>[^']+)'\)/gm;
 
 const IMPORTS = FILES.flatMap(({ path: file, text }) =>
@@ -23,7 +25,7 @@ const IMPORTS = FILES.flatMap(({ path: file, text }) =>
   }),
 );
 
-it('sees every form of import in the source', () => {
+it('the import pattern finds imports and require() in the source', () => {
   const seen = (file: string) => IMPORTS.filter((each) => each.file === file).map(({ specifier }) => specifier);
   expect(seen('redis/patch-ioredis.ts')).toEqual(
     expect.arrayContaining(['node:module', 'ioredis/built/DataHandler.js']),
@@ -31,7 +33,7 @@ it('sees every form of import in the source', () => {
   expect(IMPORTS.filter(({ specifier }) => specifier.startsWith('./')).length).toBeGreaterThan(200);
 });
 
-it('imports only from the folders in the table', () => {
+it('each source file imports only from the folders in the table', () => {
   const violations = IMPORTS.filter(({ file, specifier, path, onlyTypes }) => {
     if (!specifier.startsWith('.') || path === '../package.json') return false;
     const [from, to] = [partOf(file), partOf(path)];
@@ -41,7 +43,7 @@ it('imports only from the folders in the table', () => {
   expect(violations).toEqual([]);
 });
 
-it('imports each package in its own folder only', () => {
+it('each package is imported only in the places listed for it', () => {
   const violations = IMPORTS.filter(({ file, specifier }) => {
     const places = PACKAGE_PLACES[specifier.split('/')[0] ?? ''];
     return places !== undefined && !places.some((place) => file === place || file.startsWith(`${place}/`));
@@ -49,7 +51,7 @@ it('imports each package in its own folder only', () => {
   expect(violations).toEqual([]);
 });
 
-it('compares nothing with the name of an operation but in its own files and in the tools', () => {
+it('only the files of operations and the tools compare with the name of an operation', () => {
   const files = FILES.filter(({ path }) => !path.startsWith('ton/operations/') && !path.startsWith('tools/'));
   expect(OPERATION_NAMES.length).toBeGreaterThan(2);
   const compared = OPERATION_NAMES.flatMap((name) =>
@@ -58,7 +60,7 @@ it('compares nothing with the name of an operation but in its own files and in t
   expect(compared).toEqual([]);
 });
 
-it('gives each name to one type alone', () => {
+it('no two types in the source have the same name', () => {
   const declared = FILES.flatMap(({ text }) => [
     ...text.matchAll(/^(?:export )?(?:abstract )?(?:interface|type|class) (\w+)/gm),
   ]);
@@ -67,7 +69,7 @@ it('gives each name to one type alone', () => {
   expect(names.filter((name, place) => names.indexOf(name) !== place)).toEqual([]);
 });
 
-it('lets no rule of the linter be disabled without a reason', () => {
+it('each disabled linter rule has a reason', () => {
   const disabled = FILES.flatMap(({ path, text }) =>
     [...text.matchAll(/(?:eslint-disable|biome-ignore).*/g)].map(([line]) => [path, line]),
   );
@@ -75,12 +77,12 @@ it('lets no rule of the linter be disabled without a reason', () => {
   expect(disabled.filter(([, line]) => !/(?: -- |: )\w+/.test(line ?? ''))).toEqual([]);
 });
 
-it('has no folder with an empty name such as utils', () => {
+it('no folder has a meaningless name such as utils', () => {
   const folders = PATHS.flatMap((path) => path.split('/').slice(0, -1));
   expect(folders.filter((name) => NAMES_OF_NOTHING.test(name))).toEqual([]);
 });
 
-/** The row of the table: the folder, or the file itself if it lies directly in `src`. */
+/** The row in {@link MAY_IMPORT}: the folder, or the file itself if it lies directly in `src`. */
 function partOf(path: string): string {
   return path.split('/')[0] ?? path;
 }

@@ -40,7 +40,7 @@ function open(): void {
   for (let call = 0; call < FAILURES; call++) admitted()('failure');
 }
 
-/** Waits until a trial may begin, and takes it. */
+/** Waits until a trial may begin, begins it, and expects that no other call is admitted. */
 function trial(): EndCall {
   now += breaker.retryAfterMs;
   const end = admitted();
@@ -48,8 +48,8 @@ function trial(): EndCall {
   return end;
 }
 
-describe('an open breaker', () => {
-  test('lets a trial begin immediately on request', () => {
+describe('an open circuit breaker', () => {
+  test('allows a trial immediately after tryNow()', () => {
     open();
     breaker.tryNow();
     expect([breaker.isOpen, breaker.retryAfterMs]).toEqual([false, 0]);
@@ -67,7 +67,7 @@ describe('an open breaker', () => {
     expect(breaker.admit()).toBeUndefined();
   });
 
-  test('stays open as long as such a call demanded', () => {
+  test('stays open for the Retry-After of a call that began before it opened', () => {
     const early = admitted();
     open();
     early('failure', 5000);
@@ -75,7 +75,7 @@ describe('an open breaker', () => {
   });
 });
 
-test('for any ends of calls, it is open for the open duration after the failures, and one trial at a time follows', () => {
+test('for any results of calls, a circuit breaker stays open for its open time and then admits one trial at a time', () => {
   const step = fc.record({
     afterMs: fc.nat(2 * OPEN_MS),
     result: fc.constantFrom<CallResult>('success', 'failure', 'failure', 'unknown'),

@@ -3,14 +3,14 @@ import { Clock } from '../../src/clock.ts';
 
 export const HOUR_MS = 3_600_000;
 
-/** Time as it passes, and three clocks on it: the wall, the monotonic one, and the server's. */
+/** Simulated time with three clocks: the wall clock, the monotonic clock, and the server's. */
 class World {
   elapsedMs = 0;
-  /** What the monotonic clock does not count. */
+  /** The time for which the machine was suspended, which the monotonic clock does not count. */
   suspendedMs = 0;
   wallAheadMs = 1_800_000_000_000;
   serverAheadMs = 1_800_000_000_000;
-  /** How long the next questions and their answers take. */
+  /** The travel times of the next requests, and (`backMs`) of their answers. */
   thereMs = 1;
   backMs = 1;
   jumps = 0;
@@ -24,7 +24,7 @@ class World {
     });
   }
 
-  /** Asks the server for its time. */
+  /** Requests the server's time and gives it to the clock. */
   askServer(): void {
     const sentAt = this.elapsedMs - this.suspendedMs;
     this.elapsedMs += this.thereMs;
@@ -45,7 +45,7 @@ class World {
     return Math.abs(this.clock.now() - this.serverNow);
   }
 
-  /** Lets time go on, timers included. */
+  /** Advances the time and the fake timers. */
   async advance(ms: number): Promise<void> {
     this.elapsedMs += ms;
     await vi.advanceTimersByTimeAsync(ms);
@@ -57,7 +57,7 @@ class World {
   }
 }
 
-/** A world whose clock is closed with the test. */
+/** A world whose clock is closed when the test finishes. */
 export function startWorld(): World {
   const world = new World();
   onTestFinished(() => world.clock.close());

@@ -15,9 +15,9 @@ describe('without Redis', () => {
   });
 
   test.each([
-    ['set back an hour', -HOUR_MS],
-    ['set forward an hour', HOUR_MS],
-    ['set back by little more than a second', -1001],
+    ['set back by an hour', -HOUR_MS],
+    ['set forward by an hour', HOUR_MS],
+    ['set back by 1001 ms', -1001],
   ])('a wall clock that is %s moves the time only together with a reported jump, within a second', async (_, byMs) => {
     const world = startWorld();
     await world.advance(1500);

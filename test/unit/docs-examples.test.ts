@@ -12,7 +12,7 @@ const DOCKERFILE = readPage('Dockerfile');
 
 const textsIn = (language: string) => BLOCKS.filter((block) => block.language === language).map(({ text }) => text);
 
-test('variables of `docker run` are settings, and the image exposes its ports', () => {
+test('the variables in `docker run` are settings, and the image exposes the published ports', () => {
   const [run = ''] = commandsOf(README).filter((command) => command.startsWith('docker run '));
   const given = [...run.matchAll(/-e (\w+)=(\S+)/g)].map(([, name = '', value = '']) => [name, value] as const);
   expect(given.length).toBeGreaterThan(0);
@@ -34,7 +34,7 @@ test.each([
   expect(routed).toEqual([...operations]);
 });
 
-test('there are no examples in a language that these tests do not check', () => {
+test('every code block is in a language that these tests check', () => {
   const languages = new Set(BLOCKS.map(({ language }) => language));
   expect([...languages].toSorted()).toEqual(['', 'nginx', 'sh', 'yaml']);
 });

@@ -13,13 +13,13 @@ function withoutCodeBlocks(markdown: string): string {
   return markdown.replace(/^( *)```[\s\S]*?^\1```$/gm, '');
 }
 
-/** Targets of links and images that lead to a place in the project. */
+/** The relative targets of links and images. */
 function relativeLinks(markdown: string): string[] {
   const targets = [...withoutCodeBlocks(markdown).matchAll(/\]\(([^()\s]+)\)/g)].map(([, target = '']) => target);
   return targets.filter((target) => !/^[a-z]+:/.test(target));
 }
 
-/** The anchors of a page's headings, as GitHub makes them. */
+/** The anchors of a page's headings, as GitHub derives them. */
 function anchorsOf(markdown: string): string[] {
   return [...withoutCodeBlocks(markdown).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
     heading
@@ -53,7 +53,7 @@ test('README.md has at most 150 lines', () => {
   expect(readPage('README.md').trimEnd().split('\n').length).toBeLessThanOrEqual(150);
 });
 
-test('README.md leads to docs/README.md, and the two of them to every other page', () => {
+test('README.md and docs/README.md together link to every other page', () => {
   const linkedFrom = (page: string) =>
     relativeLinks(readPage(page)).map((target) => new URL(target.replace(/#.*/, ''), new URL(page, ROOT)).href);
   const linked = new Set([...linkedFrom('README.md'), ...linkedFrom('docs/README.md')]);
@@ -69,7 +69,7 @@ test('docs/incidents.md has steps for every detail of Cache-Status', () => {
   const notStored = [...readPage('docs/reference/answers.md').matchAll(/detail=([a-z-]+)/g)].map(
     ([, detail]) => detail,
   );
-  // Nobody reads the answer to a client that left.
+  // A client that left never sees this detail.
   const details = new Set([...codes, ...notStored, 'redis', 'expired', 'purged']);
   details.delete('client-closed-request');
   expect([...details].filter((detail) => !inTable.includes(detail ?? ''))).toEqual([]);
@@ -92,7 +92,7 @@ test('the capacity table follows from the measured CPU times', () => {
   }
 });
 
-test('the map of the source names files and folders that exist', () => {
+test('src/README.md names only files and folders that exist', () => {
   const rooms = readdirSync(new URL('src', ROOT), { withFileTypes: true }).filter((entry) => entry.isDirectory());
   const named = new RegExp(`\\b(?:${rooms.map(({ name }) => name).join('|')})(?:/[a-z0-9-]+)+`, 'g');
   const names = [...new Set(readPage('src/README.md').match(named))];

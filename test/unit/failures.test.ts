@@ -13,10 +13,10 @@ const TEXTS = [
   ...SHED_REASONS.map((reason) => SHED[reason].clientReads),
 ];
 
-/** As the documentation writes what is filled in. */
+/** A text as the documentation shows it: with … in place of each placeholder. */
 const documented = (text: string) => text.replace(/\{(\w+)\}/g, '…');
 
-/** The rows of a section of docs/incidents.md, each as its cells without the marks of code. */
+/** The table rows of a section of docs/incidents.md: the cells of each, without backticks. */
 function rowsOf(heading: string): string[][] {
   const [, section = ''] = readPage('docs/incidents.md').split(`\n## ${heading}\n`);
   const rows = section.split(/\n##+ /)[0]?.match(/^\|.*\|$/gm) ?? [];
@@ -35,7 +35,7 @@ describe('the registry of failures', () => {
     expect(TEXTS.filter((text) => text === '')).toEqual([]);
   });
 
-  it('asks clients to come back later with each 503 and 429', () => {
+  it('gives each 503 and 429 a Retry-After', () => {
     const busy = CODES.filter((code) => [503, 429].includes(FAILURES[code].status));
     expect(busy).toEqual(['too-many-requests', 'overloaded', 'shutting-down', 'upstream-rate-limited']);
     const seconds = busy.map((code) => failure(code, { waitMs: 1500, chance: 0 }).details.retryAfterSeconds);
@@ -51,7 +51,7 @@ test('docs/incidents.md has the texts, the status and the Retry-After of each co
   expect(rowsOf('What clients read')).toEqual(expected);
 });
 
-test('docs/incidents.md has the texts for clients and operators of each reason', () => {
+test('docs/incidents.md has the texts for clients and operators of each reason for shedding', () => {
   const expected = SHED_REASONS.map((reason) => [
     reason,
     documented(SHED[reason].clientReads),
@@ -63,14 +63,14 @@ test('docs/incidents.md has the texts for clients and operators of each reason',
 describe('the rest of the source', () => {
   const ROOT = new URL('../../src/', import.meta.url);
   const files = readdirSync(ROOT, { recursive: true, encoding: 'utf8' })
-    // What asks toncache or an indexer from outside has words of its own.
+    // The tools and the command line have their own texts for errors.
     .filter((path) => path.endsWith('.ts') && !/^(?:failures|tools|cli)\//.test(path))
     .map((path) => ({
       path,
       text: readFileSync(new URL(path, ROOT), 'utf8').replace(/\/\*\*[\s\S]*?\*\/|(?<!:)\/\/.*/g, ''),
     }));
 
-  it('words no failure', () => {
+  it('contains no text of a failure', () => {
     const fixed = TEXTS.flatMap((text) => text.split(/\{\w+\}/)).filter((part) => part.length > 15);
     const operators = [...CODES.map((code) => FAILURES[code]), ...SHED_REASONS.map((reason) => SHED[reason])]
       .flatMap(({ operatorReads }) => operatorReads.split('{indexer}'))
@@ -82,17 +82,17 @@ describe('the rest of the source', () => {
     expect(worded).toEqual([]);
   });
 
-  it('makes failures by the registry, but for parameters, which their parser words', () => {
+  it('creates failures through the registry, except invalid requests, whose texts come from the parser', () => {
     const made = files.flatMap(({ path, text }) =>
       [...text.matchAll(/new ProxyError\(\s*(\S+?),/g)].map(([, code]) => `${path}: ${code}`),
     );
     expect(made.filter((each) => !each.endsWith("'invalid-request'") && !each.startsWith('errors.ts:'))).toEqual([
-      // What another instance shared has its words with it.
+      // A failure that another instance shared contains its own text.
       'answer/shared-failure.ts: code',
     ]);
   });
 
-  it('makes no number of Retry-After', () => {
+  it('computes no Retry-After', () => {
     const makes = files.filter(({ text }) => /retryAfterSeconds:(?! (?:z\.|retryAfterSeconds\())/.test(text));
     expect(makes.map(({ path }) => path).filter((path) => path !== 'errors.ts')).toEqual([]);
   });
@@ -118,7 +118,7 @@ test.each([
   },
 );
 
-test('a request that is shed gets the reason, and when to come back', () => {
+test('a shed request gets the text of its reason and a Retry-After', () => {
   for (const reason of SHED_REASONS) {
     if (reason === 'client-limit') continue;
     const { code, message, details } = overloaded(reason, 0.5);

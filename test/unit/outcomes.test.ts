@@ -5,13 +5,13 @@ import { OUTCOMES, type Outcome, outcomeOf, outcomeOfResult, outcomeOfStatus, re
 
 const ALL = Object.keys(OUTCOMES) as Outcome[];
 
-/** A failure of this outcome as clients get it. */
+/** The failure that clients get for this outcome. */
 function failureOf(outcome: Outcome): ProxyError {
   const status: Partial<Record<Outcome, number>> = { failed: 500, 'client-error': 422, 'not-served': 501 };
   return new ProxyError(OUTCOMES[outcome].client as ErrorCode, '', { upstreamStatus: status[outcome] });
 }
 
-test('every way in which an indexer can fail is in the table, and every code in it has a status', () => {
+test('every failure code of an indexer is in the table, and every code in the table is registered', () => {
   const codes = ALL.map((outcome) => OUTCOMES[outcome].client).filter((client) => client !== 'its answer');
   expect(UPSTREAM_FAILURES.filter((code) => !codes.includes(code))).toEqual([]);
   expect(codes.filter((code) => !(code in FAILURES))).toEqual([]);
@@ -24,7 +24,7 @@ test('the failure that clients get identifies its outcome', () => {
   expect(outcomeOf(new ProxyError('client-closed-request', ''))).toBe('unknown');
 });
 
-test('only a failure of the indexer is kept and shared', () => {
+test('only failures that come from the indexer are kept', () => {
   const kept = ALL.filter((outcome) => OUTCOMES[outcome].kept === 'briefly');
   expect(kept.map((outcome) => failureOf(outcome).wentForward)).toEqual(kept.map(() => true));
   const others = ALL.filter((outcome) => OUTCOMES[outcome].kept === 'no' && outcome !== 'idle-broken');
@@ -47,7 +47,7 @@ test.each<[Outcome, string, string, string]>([
   ['refused', 'unknown', 'unknown', 'unknown'],
   ['unknown', 'unknown', 'unknown', 'unknown'],
 ])(
-  '%s is to the breakers of operations that are not served, of the pause, and of its operation: %s, %s, %s',
+  '%s counts for the circuit breakers of operations not served, of the pause and of the operation as %s, %s, %s',
   (outcome, ...results) => {
     expect((['not-served', 'pause', 'operation'] as const).map((breaker) => resultIn(breaker, outcome))).toEqual(
       results,
@@ -69,11 +69,11 @@ test.each<[string, Outcome]>([
   ['upstream-reset', 'broken'],
   ['upstream-unreachable', 'unreachable'],
   ['shutting-down', 'unknown'],
-])('requests that are counted under %s are %s', (result, outcome) => {
+])('requests counted under the result %s have the outcome %s', (result, outcome) => {
   expect(outcomeOfResult(result)).toBe(outcome);
 });
 
-test('a status decides alone if the body adds nothing', () => {
+test('the statuses 3xx, 401, 403, 429 and 501 decide the outcome without the body', () => {
   const deciding = [200, 204, 302, 304, 401, 403, 404, 422, 429, 500, 501, 503].filter(outcomeOfStatus);
   expect(deciding).toEqual([302, 304, 401, 403, 429, 501]);
 });

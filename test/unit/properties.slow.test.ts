@@ -1,7 +1,7 @@
 import { vi } from 'vitest';
 
-// The properties that are slow to try, with five times as many cases as in the fast suite. The modules are loaded anew:
-// a worker that has tried one of them before would find no test in it.
+// The slow property tests, with five times as many cases as in the fast suite. The modules are loaded anew: a worker
+// that has loaded one of them before would find no test in it.
 vi.resetModules();
 const { runEveryCase } = await import('../support/property-runs.ts');
 runEveryCase();

@@ -32,11 +32,14 @@ test.each([
   ['NOAUTH Authentication required.', 'NOAUTH Authentication required.'],
   ['connect ECONNREFUSED 10.0.0.7:6379', 'connect ECONNREFUSED 10.0.0.7:6379'],
   ['no dots '.repeat(40), `${'no dots '.repeat(40).slice(0, 159)}…`],
-])('of a long message the reason is the first sentence: %s', (message, reason) => {
-  expect(reasonOf(new Error(message))).toBe(reason);
-});
+])(
+  'the reason is the first sentence of a message, without advice and in at most 160 characters: %s',
+  (message, reason) => {
+    expect(reasonOf(new Error(message))).toBe(reason);
+  },
+);
 
-test('a server that speaks no TLS is a reason of one short line', async () => {
+test('the reason is one short line if the server does not speak TLS', async () => {
   const server = createServer((socket) => {
     socket.on('error', () => {});
     socket.end('HTTP/1.1 400 Bad Request\r\n\r\n');

@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import { skipFor } from '../support/find-redis-server.ts';
 
-describe('a test that needs a redis-server of this machine, where Redis comes as containers', () => {
+describe('a test that needs a local redis-server, while Redis runs only in containers', () => {
   const REASON = /^A Redis Cluster takes a redis-server 7 or newer on PATH: .* Install one/;
 
   it('is skipped with the reason', () => {
@@ -12,7 +12,7 @@ describe('a test that needs a redis-server of this machine, where Redis comes as
     expect(skip).toHaveBeenCalledWith(expect.stringMatching(REASON));
   });
 
-  it('fails in CI', () => {
+  it('fails with the reason in CI', () => {
     expect(() => skipFor('A Redis Cluster', undefined)).toThrow(REASON);
   });
 });

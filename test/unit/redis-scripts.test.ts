@@ -3,10 +3,10 @@ import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 
 const SRC = fileURLToPath(new URL('../../src/', import.meta.url));
-/** What some services of Redis accept alone: the command is a literal, and so is the place of its key. */
+/** Some Redis services accept only this form: the command is a literal, and so is the index of its key. */
 const LITERAL = /^\('[A-Z]+'(?:\)|, KEYS\[\d+\][,)])/;
 
-it('every call of a script in Redis names its command and its key literally', () => {
+it('every redis.call in a script has a literal command and a literal key index', () => {
   const sources = globSync('**/*.ts', { cwd: SRC }).map((name) => readFileSync(SRC + name, 'utf8'));
   const calls = sources.flatMap((text) => text.split(/\bredis\.p?call\b/).slice(1));
   expect(calls.length).toBeGreaterThan(15);

@@ -5,17 +5,25 @@ const coded = (code: string, cause?: unknown) => Object.assign(new Error(code, {
 
 describe('a shortage of this machine', () => {
   it.each([
-    ['its own error', coded('EMFILE'), true],
-    ['the cause of another error', new Error('fetch failed', { cause: coded('ENFILE') }), true],
-    ['a resolver without memory', coded('EAI_MEMORY'), true],
-    ['all of several attempts', new AggregateError([coded('EMFILE'), coded('ENOBUFS')]), true],
-    // Both families of localhost where IPv6 is off.
-    ['one of several attempts', new AggregateError([coded('ECONNREFUSED'), coded('EADDRNOTAVAIL')]), false],
-    ['no attempt', new AggregateError([]), false],
-    ['a host that refuses', coded('ECONNREFUSED'), false],
-    ['a name that is not there', coded('ENOTFOUND'), false],
-    ['no error', undefined, false],
+    ['is found in an error itself', coded('EMFILE'), true],
+    ['is found in the cause of another error', new Error('fetch failed', { cause: coded('ENFILE') }), true],
+    ['is found if a resolver lacks memory', coded('EAI_MEMORY'), true],
+    [
+      'is found if all of several attempts lack resources',
+      new AggregateError([coded('EMFILE'), coded('ENOBUFS')]),
+      true,
+    ],
+    // The two address families of localhost when IPv6 is disabled.
+    [
+      'is not found if only one of several attempts lacks resources',
+      new AggregateError([coded('ECONNREFUSED'), coded('EADDRNOTAVAIL')]),
+      false,
+    ],
+    ['is not found without any attempt', new AggregateError([]), false],
+    ['is not found if a host refuses the connection', coded('ECONNREFUSED'), false],
+    ['is not found if a name does not exist', coded('ENOTFOUND'), false],
+    ['is not found without an error', undefined, false],
   ])('%s', (_, error, expected) => expect(isShortage(error)).toBe(expected));
 
-  it('is not there while a file can be opened', () => expect(shortageOfFiles()).toBeUndefined());
+  it('is not found while a file can be opened', () => expect(shortageOfFiles()).toBeUndefined());
 });

@@ -1,12 +1,12 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 
-// One word, one meaning: src/README.md says which. What had several meanings, or another name now, does not come back.
+// One word, one meaning (src/README.md has the list): ambiguous words and former names must not come back.
 
-/** Words that had several meanings each, so that every one of these has a word of its own now. */
+/** Words that once had several meanings. Each of these meanings now has its own word. */
 const MANY_MEANINGS = ['held', 'late'];
 
-/** Names that have become others. */
+/** Names that have been replaced. */
 const FORMER_NAMES = [
   ...['OperationAnswers', 'IndexerAsker', 'IndexerQuestion', 'Obtained', 'MemoryGuard', 'AdminGuardOptions'],
   ...['sharedHead', 'guardReading', 'guardAdmin', 'refuseWith', 'onAsked', 'wasAsked', 'leftSeconds', 'budgetLeftMs'],
@@ -23,7 +23,7 @@ const FORMER_NAMES = [
   ...['GZIP_ASKED', 'PLAIN_ASKED', 'leftMs', 'bytesLeft', 'headLength', 'refreshesLeft', 'refuseConnection'],
 ];
 
-/** Names of metrics, settings, faults and columns, which stay as they are. */
+/** Names of metrics, settings, faults and columns. They are public, so they may contain these words. */
 const PROMISED = /took of late\.'|'late p99 ms'|'answers-late'/g;
 
 const ROOT = new URL('../../', import.meta.url);
@@ -43,17 +43,17 @@ function usesOf(word: string, text: string): string[] {
   return text.match(use) ?? [];
 }
 
-it('finds a word wherever it stands in a name, and in no other word', () => {
+it('the search finds a word in any place of a name, and in no other word', () => {
   expect(usesOf('late', 'late isLate lateMs #late LATE_MS later latest translate LATEST isLatest')).toHaveLength(5);
   expect(FILES.length).toBeGreaterThan(400);
 });
 
-it.each(MANY_MEANINGS)('%s is in no name, comment or text', (word) => {
+it.each(MANY_MEANINGS)('the ambiguous word %s is in no name, comment or text', (word) => {
   const uses = FILES.flatMap(({ path, text }) => usesOf(word, text.replace(PROMISED, '')).map((use) => [path, use]));
   expect(uses).toEqual([]);
 });
 
-it.each(FORMER_NAMES)('%s has another name now', (name) => {
+it.each(FORMER_NAMES)('the former name %s is not used', (name) => {
   const uses = FILES.filter(({ text }) => new RegExp(`\\b${name}\\b`).test(text)).map(({ path }) => path);
   expect(uses).toEqual([]);
 });

@@ -11,7 +11,7 @@ import {
 } from '../../unit/admission/newcomers.ts';
 import { markdownTable } from '../support/report.ts';
 
-/** A table of the simulated cases, and whether all promises held. */
+/** A table of the simulated cases, and whether every promise was kept. */
 export interface Simulated {
   readonly table: string;
   readonly isAsPromised: boolean;

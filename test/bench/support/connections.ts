@@ -80,7 +80,7 @@ export class Connections {
 
 /**
  * One kept connection that carries one request at a time. It reads only what the servers here send: a head, and a body
- * of `Content-Length`. At 4000 requests a second undici was up to 100 ms late, and took CPU time from the measured
+ * of `Content-Length`. At 4000 requests a second undici was up to 100 ms behind, and took CPU time from the measured
  * process; with node:http the p99 of hits was 103 ms instead of 15.
  */
 class Connection {

@@ -21,7 +21,7 @@ afterEach(() => {
 });
 
 describe('a limited rate', () => {
-  test('is waited for without a slot, until the client leaves', async () => {
+  test('gives a waiting request no slot, and drops it when its client leaves', async () => {
     const admission = openAdmission({ rate: rateOf(1) });
     const [first, second] = await come(admission, 2);
     first?.send();
@@ -32,7 +32,7 @@ describe('a limited rate', () => {
     expect([second?.entered, admission.inFlight, slotsInUse(admission)]).toEqual([ABANDONED, 1, 1]);
   });
 
-  test('gives each client a reservation before another has a second one, for any operations', async () => {
+  test('gives each waiting client a reservation before any client gets a second one, across operations', async () => {
     const admission = openAdmission({ rate: rateOf(10), max: 100 });
     const order: string[] = [];
     const ask = (client: string, operation: string) =>
@@ -45,7 +45,7 @@ describe('a limited rate', () => {
     expect(order).toEqual(['first', 'greedy', 'another', 'polite', 'greedy', 'greedy', 'greedy']);
   });
 
-  test('gives the reservation of a ticket that is not sent to the next one immediately', async () => {
+  test('gives the reservation of a ticket that is freed unsent to the next request immediately', async () => {
     const admission = openAdmission({ rate: rateOf(10), max: 100 });
     const [first, second, third] = await come(admission, 3);
     first?.ticket.free();
@@ -60,7 +60,7 @@ describe('a limited rate', () => {
     expect(third?.said).toBe('ticket');
   });
 
-  test('gives a refresh a reservation only while nobody waits for one', async () => {
+  test('gives a refresh a reservation only while no client waits for one', async () => {
     const admission = openAdmission({ rate: rateOf(10), max: 100 });
     const refresh = (operation: string) =>
       admission.enter(request({ operation, clients: [], lane: ofLoad(true, undefined) }));
@@ -88,7 +88,7 @@ describe('a limited rate', () => {
     expect(order).toEqual(['first', 'waits 0', 'waits 1', 'waits 2', 'again']);
   });
 
-  test('holds up no request with an API key of its own', async () => {
+  test('does not delay a request with its own API key', async () => {
     const admission = openAdmission({ rate: rateOf(1), max: 1 });
     const [holder, waiting] = await come(admission, 2);
     const keyed = admission.enter(request({ lane: withClientKey(firstTry()) }));

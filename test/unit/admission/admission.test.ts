@@ -9,9 +9,9 @@ function request(options: Partial<EntryRequest> = {}): EntryRequest {
   return { operation: 'any', key: 'key', clients: ['one'], lane: firstTry(), sentFor: sentFor(), ...options };
 }
 
-/** A rate of one request in ten seconds: a second request would wait too long. */
 const rateOf = (perSecond: number) =>
   new RateLimit({ now: () => performance.now(), perSecond, longestWaitMs: PATIENCE_MS });
+/** One request in ten seconds: a second request would wait longer than the patience. */
 const oneInAWhile = () => rateOf(0.1);
 
 beforeEach(() => {
@@ -30,7 +30,7 @@ test('a request whose client has left gets no ticket and takes no slot', async (
   expect([holder?.said, slotsInUse(admission), admission.backlog.size]).toEqual(['ticket', 1, 0]);
 });
 
-test('a slot that another operation has kept goes to a waiting request when it is lent, not to a new one', async () => {
+test('once a kept slot of another operation may be lent, it goes to a waiting request and not to a new one', async () => {
   const admission = openAdmission({ max: 10, shares: { pending: 0.4, adjacent: 0.3, shards: 0.2 } });
   await come(admission, 1, 'pending').then(([client]) => client?.ticket.free());
   await vi.advanceTimersByTimeAsync(59_000);
@@ -99,10 +99,11 @@ describe('a request is refused in the same tick of the event loop', () => {
     expect([slotsInUse(admission), admission.backlog.size]).toEqual([0, 0]);
   });
 
-  test('by the rate limit, when requests that wait for a slot will use the rate first', async () => {
+  test('by the rate limit, when requests that wait for a slot will use its reservations first', async () => {
     const admission = open({ rate: rateOf(2) });
     const clients = await come(admission, 6);
-    // The one with the ticket has had its turn, and the next one is half a second away.
+    // The ticket has used a reservation. The next ones come after 0.5, 1 and 1.5 s: the fifth client would wait too
+    // long.
     expect(said(clients)).toEqual(['ticket', undefined, undefined, undefined, 'rate-limit', 'rate-limit']);
   });
 
@@ -132,7 +133,7 @@ describe('a request is refused in the same tick of the event loop', () => {
 });
 
 describe('send', () => {
-  test('returns the passes that it has when the next guard refuses, and ends the ticket', async () => {
+  test('ends the passes already taken as unknown and frees the ticket when the next guard refuses', async () => {
     const [pause, breaker] = [new FakeGuard('paused'), new FakeGuard('breaker-open')];
     const admission = openAdmission({ guards: [pause, breaker] });
     const [client] = await come(admission, 1);
@@ -146,9 +147,9 @@ describe('send', () => {
 
   test.each<[string, Partial<FakeGuard>, boolean]>([
     ['the pause', { isOpen: true }, false],
-    ['a breaker that is open', { isOpen: true }, false],
+    ['an open breaker', { isOpen: true }, false],
     ['memory', {}, true],
-  ])('gives the reservation of the rate back if %s refuses', async (_, closed, isMemoryFull) => {
+  ])('gives the reservation back if %s refuses', async (_, closed, isMemoryFull) => {
     const guard = new FakeGuard('paused');
     const rate = oneInAWhile();
     const memory = { refusesLoads: false };
@@ -162,12 +163,15 @@ describe('send', () => {
     expect(slotsInUse(admission)).toBe(0);
   });
 
-  test.each(['without a rate', 'with a rate'])('does nothing for a client that has left: %s', async (which) => {
-    const admission = openAdmission({ rate: which === 'with a rate' ? oneInAWhile() : undefined });
-    const [client] = await come(admission, 1);
-    client?.leave();
-    client?.send();
-    await settle();
-    expect([client?.sent, admission.inFlight, slotsInUse(admission)]).toEqual([ABANDONED, 0, 0]);
-  });
+  test.each(['without a rate', 'with a rate'])(
+    'frees the slot and sends nothing for a client that has left: %s',
+    async (which) => {
+      const admission = openAdmission({ rate: which === 'with a rate' ? oneInAWhile() : undefined });
+      const [client] = await come(admission, 1);
+      client?.leave();
+      client?.send();
+      await settle();
+      expect([client?.sent, admission.inFlight, slotsInUse(admission)]).toEqual([ABANDONED, 0, 0]);
+    },
+  );
 });

@@ -4,7 +4,7 @@ import { PATIENCE_MS, simulateTime } from './loads-on.ts';
 
 simulateTime();
 
-test('a burst that ends within the patience is served whole on a machine whose event loop is delayed', async () => {
+test('a burst that ends within the patience is served completely even if the event loop is delayed', async () => {
   for (let n = 0; n < 100; n++) {
     const { refused, served, lastedMs } = await delayedBurst(`burst ${n}`);
     expect([refused, served]).toEqual([0, 800]);

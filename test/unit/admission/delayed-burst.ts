@@ -8,15 +8,15 @@ import { sentFor } from '../../support/sent-for.ts';
 import { passTime, simulateClock } from '../../support/simulated-clock.ts';
 
 const [REQUESTS, WORKERS] = [800, 20];
-/** Requests come within this time: reading them takes that long. */
+/** The requests are spread over this time: reading them takes this long. */
 const WITHIN_MS = 150;
-/** As shipped. */
+/** The default settings. */
 const [SLOTS, PATIENCE_MS] = [64, 1500];
 
 /**
- * A burst in front of 20 workers that take 10 to 30 ms, by an event loop whose turns are delayed by up to 100 ms: what comes and
- * what is answered meanwhile is seen only then. The workers know nothing of that. How many were refused, and how many
- * milliseconds it lasted.
+ * Simulates a burst in front of 20 workers that take 10 to 30 ms. Turns of the event loop are delayed by up to 100 ms,
+ * so arrivals and answers are noticed with a delay; the workers are not delayed. Returns the number of refused and served
+ * requests, and the time of the last answer in milliseconds.
  */
 export async function delayedBurst(seed: string): Promise<{ refused: number; served: number; lastedMs: number }> {
   const random = new SeededRandom(seed);

@@ -14,12 +14,12 @@ beforeEach(() => {
   keys = newKeys();
 });
 
-/** Whether one of so many requests, each for a key of its own, opened the breaker. */
+/** Adds one outcome for each of `times` keys; returns true if one of them opens the breaker. */
 function add(times: number, failed: boolean, name = `${failed}`): boolean {
   return Array.from({ length: times }, (_, n) => keys.add(`${name} ${n}`, failed)).includes(true);
 }
 
-test('one broken key opens no breaker, however often it is requested', () => {
+test('one broken key counts once and opens no breaker, however often it is requested', () => {
   for (let n = 0; n < 1000; n++) {
     now += 7;
     expect(keys.add('the broken one', true)).toBe(false);
@@ -28,12 +28,12 @@ test('one broken key opens no breaker, however often it is requested', () => {
   expect(add(1, true, 'one more')).toBe(true);
 });
 
-test('a limited number of keys is remembered, and the newest decide', () => {
+test('only a limited number of keys is remembered, and the newest ones count', () => {
   expect([add(5000, false), add(998, true)]).toEqual([false, false]);
   expect(add(1002, true, 'another')).toBe(true);
 });
 
-test('a key has failed until it succeeds, or for the window at most', () => {
+test('a key counts as failed until it succeeds, or at most for the window', () => {
   keys.add('one', true);
   keys.add('other', true);
   keys.add('other', false);
@@ -42,7 +42,7 @@ test('a key has failed until it succeeds, or for the window at most', () => {
   expect(keys.hasFailed('one')).toBe(false);
 });
 
-test('a breaker opens exactly when the last outcomes of the keys in the window require it, after any events', () => {
+test('a failure opens the breaker exactly if at least half of 20 or more recent keys have failed, after any outcomes', () => {
   const request = fc.record({ waitMs: fc.nat(1500), key: fc.nat(40), failed: fc.boolean() });
   fc.assert(
     fc.property(fc.array(request, { maxLength: 150, size: 'max' }), (requests) => {
@@ -52,7 +52,7 @@ test('a breaker opens exactly when the last outcomes of the keys in the window r
       let halfBegan = Number.NEGATIVE_INFINITY;
       for (const { waitMs, key, failed } of requests) {
         now += waitMs;
-        // Every half of a window, what is older than that half is forgotten.
+        // Each half window, outcomes from before the previous half are forgotten; after a whole idle window, all are.
         if (now >= halfBegan + WINDOW_MS / 2) {
           const oldest = now < halfBegan + WINDOW_MS ? halfBegan : now;
           last = last.filter(({ at }) => at >= oldest);

@@ -3,25 +3,27 @@ import { describe, expect, test, vi } from 'vitest';
 import { FairQueue } from '../../../src/admission/fair-queue.ts';
 import { NaiveQueue } from './naive-queue.ts';
 
-/** A client adds a member, the next one goes, or the round is ended. */
+/** The name of a client adds a member of it, `next` serves the next member, and `end round` ends the round. */
 type Step = string | 'next' | 'end round';
 
 interface Member {
   readonly client: string;
-  /** How often its client had come before, with no other member waiting. */
+  /**
+   * The number of its client's visit: a visit begins when the client adds a member while no other member of it waits.
+   */
   readonly visit: number;
   readonly addedAt: number;
-  /** Members of its client that were waiting when it was added. */
+  /** The number of its client's waiting members when it was added. */
   readonly ownAhead: number;
   servedAt: number;
 }
 
 const [added, next] = [fc.constantFrom('a', 'b', 'c', 'greedy', 'greedy', 'greedy'), fc.constant('next')];
 const steps = fc.array(fc.oneof({ weight: 2, arbitrary: added }, { weight: 1, arbitrary: next }), { maxLength: 200 });
-/** As many go as come: clients come again and again while others wait. */
+/** Steps that serve more often than they add: clients come back again and again while others wait. */
 const stepsWithEnds = fc.array(fc.oneof(added, next, next, fc.constant('end round')), { maxLength: 200 });
 
-/** Runs the steps, then serves all that is left; all members in the order in which they were added. */
+/** Runs the steps, then serves all remaining members; returns all members in the order in which they were added. */
 function run(all: readonly Step[]): Member[] {
   const queue = new FairQueue<Member>();
   const members: Member[] = [];
@@ -55,7 +57,7 @@ function run(all: readonly Step[]): Member[] {
 }
 
 describe('a queue that is fair between clients', () => {
-  /** How often the members of each visit of each other client went before a member that had been there before them. */
+  /** For each visit of each other client: how many of its members were added after a member and served before it. */
   const passesOf = (member: Member, members: readonly Member[]) => {
     const passing = members.filter(
       (other) => other.client !== member.client && other.addedAt > member.addedAt && other.servedAt < member.servedAt,
@@ -63,7 +65,7 @@ describe('a queue that is fair between clients', () => {
     return [...Map.groupBy(passing, ({ client, visit }) => `${client}, ${visit}`).values()].map(({ length }) => length);
   };
 
-  test('lets nobody be passed by more than one member of each client that keeps waiting for each of its own ahead', () => {
+  test('lets each visit of another client pass a member at most n + 1 times, with n own members ahead', () => {
     fc.assert(
       fc.property(steps, (all) => {
         const members = run(all);
@@ -74,7 +76,7 @@ describe('a queue that is fair between clients', () => {
     );
   });
 
-  test('lets each client that keeps waiting pass once more however many rounds are ended', () => {
+  test('lets each visit of another client pass a member at most n + 2 times, however many rounds are ended early', () => {
     fc.assert(
       fc.property(stepsWithEnds, (all) => {
         const members = run(all);
@@ -86,7 +88,7 @@ describe('a queue that is fair between clients', () => {
     );
   });
 
-  test('a client that has gone and comes back is new', () => {
+  test('treats a client that comes back after its last member has gone as new', () => {
     const queue = new FairQueue<string>();
     for (const [member, client] of ['returns', 'waits 1', 'waits 2'].entries())
       queue.add(`${client}`, member < 1 ? 'a' : 'b');
@@ -99,7 +101,7 @@ describe('a queue that is fair between clients', () => {
     }
   });
 
-  test('while new clients keep coming, the second of two members goes when the round is ended, and a third one in its turn', () => {
+  test('serves the second member of a client when the round is ended, and its third one after the new clients', () => {
     const queue = new FairQueue<string>();
     for (const member of ['first', 'second', 'third']) queue.add(member, 'page');
     queue.go('first');
@@ -127,7 +129,7 @@ describe('a queue that is fair between clients', () => {
     );
   });
 
-  test("returns the number of members ahead of a client's next member if nobody else comes", () => {
+  test('returns how many members go before the next member of a client if no other client comes', () => {
     const clients = fc.constantFrom('a', 'b', 'c', 'greedy', 'new');
     fc.assert(
       fc.property(steps, clients, (all, client) => {
@@ -144,7 +146,7 @@ describe('a queue that is fair between clients', () => {
     );
   });
 
-  test('a member that others wait for too takes the best of their places', () => {
+  test('moves a member that several clients wait for to the earliest of their places', () => {
     const queue = new FairQueue<string>();
     for (const member of ['first', 'second', 'third']) queue.add(member, 'greedy');
     queue.share('third', 'greedy');
@@ -155,7 +157,7 @@ describe('a queue that is fair between clients', () => {
     expect(queue.size).toBe(3);
   });
 
-  test('a client whose members have left waits no longer than one that never came', () => {
+  test('makes a client whose members have left wait no longer than a new one', () => {
     const queue = new FairQueue<string>();
     queue.add('somebody waits', 'other');
     for (let n = 0; n < 200; n++) queue.add(`left ${n}`, 'comes back');
@@ -169,7 +171,7 @@ describe('a queue that is fair between clients', () => {
     expect(queue.next()?.member).toBe('stays 1');
   });
 
-  test('clients that may not go let others pass, and are first in the round in which they may', () => {
+  test('lets others pass a client that may not go, and serves it once it may', () => {
     const queue = new FairQueue<string>();
     for (const member of ['busy 1', 'busy 2']) queue.add(member, 'busy');
     for (const member of ['a 1', 'a 2']) queue.add(member, 'a');
@@ -181,7 +183,7 @@ describe('a queue that is fair between clients', () => {
     expect([queue.next(isFree), queue.next()?.member]).toEqual([undefined, 'busy 1']);
   });
 
-  test('behaves like a queue that looks at all members each time', () => {
+  test('gives the same results as the naive queue, which looks at all members each time', () => {
     const client = fc.constantFrom('a', 'b', 'c', 'd');
     const busy = fc.subarray(['a', 'b', 'c', 'd']);
     const step = fc.oneof(
@@ -227,7 +229,7 @@ describe('a queue that is fair between clients', () => {
     );
   });
 
-  test('a decision costs the same after others have come and left 100 000 times', () => {
+  test('does the same work for a decision after 100 000 members have come and left', () => {
     const queue = new FairQueue<number>();
     queue.add(-1, 'waits');
     const readsOf = () => {

@@ -29,7 +29,7 @@ function open({ perSecond = 8, hasReservation = true, isRefused = false } = {}) 
 }
 
 describe('the rate of the follower', () => {
-  test('has bursts of half a second, then even steps', async () => {
+  test('allows a burst of half a second, then even steps', async () => {
     const { admission } = open({ perSecond: 8 });
     const enteredAt: number[] = [];
     const entering = Promise.all(
@@ -37,11 +37,11 @@ describe('the rate of the follower', () => {
     );
     await vi.runAllTimersAsync();
     await entering;
-    // Half a second holds four requests, and the fifth is due at its end.
+    // Five at once: four requests saved up in half a second, and the one that is due now.
     expect(enteredAt).toEqual([0, 0, 0, 0, 0, 125, 250, 375]);
   });
 
-  test('saves up no more than that while nothing is sent', async () => {
+  test('saves up no larger burst while nothing is sent', async () => {
     const { admission } = open({ perSecond: 8 });
     await vi.advanceTimersByTimeAsync(60_000);
     const entered = Array.from({ length: 7 }, () => admission.enter(REQUEST).then(() => performance.now()));
@@ -51,13 +51,13 @@ describe('the rate of the follower', () => {
 });
 
 describe('a request of the follower', () => {
-  test('takes the next reservation of the rate of the indexer that it is sent to, and counts as sent', async () => {
+  test("takes the next reservation of its indexer's rate, and counts as sent", async () => {
     const { admission, reservedAt, freed, sent } = open();
     expect(await admission.enter(REQUEST)).toHaveProperty('route.index', 3);
     expect([reservedAt, freed, sent()]).toEqual([[3], [], 1]);
   });
 
-  test('gives its slot back without a reservation, for example during a pause', async () => {
+  test('gives its slot back and is refused if it gets no reservation', async () => {
     const { admission, freed, sent } = open({ hasReservation: false });
     expect(await admission.enter(REQUEST)).toEqual({ reason: 'rate-limit', retryAfterMs: 0 });
     expect([freed, sent()]).toEqual([[3], 0]);

@@ -8,8 +8,8 @@ simulateTime();
 describe('one operation', () => {
   test.each([
     ['takes 4.8 s', 4800],
-    ['hangs for good', 1_000_000],
-  ])('that %s, 26 times a second, does not harm the two others', async (_, slowMs) => {
+    ['hangs forever', 1_000_000],
+  ])('that %s, at 26 requests a second, does not harm the two others', async (_, slowMs) => {
     const load = new SimulatedLoad({
       indexer: {
         workers: WORKERS,
@@ -37,15 +37,24 @@ describe('one operation', () => {
   });
 });
 
-describe('20 clients that each ask for one request a second', () => {
+describe('20 clients that each send one request a second', () => {
   const OPERATIONS = ['pendingTraces', 'adjacentTransactions', 'masterchainBlockShards'];
 
   test.each<[string, (load: SimulatedLoad, operation: string) => void]>([
-    ['2 times the capacity', (load, operation) => load.openLoop((2 * capacityOf(50)) / 3, 10_000, operation)],
-    ['5 times the capacity', (load, operation) => load.openLoop((5 * capacityOf(50)) / 3, 10_000, operation)],
-    ['10 times the capacity', (load, operation) => load.openLoop((10 * capacityOf(50)) / 3, 10_000, operation)],
+    [
+      'requests for 2 times the capacity',
+      (load, operation) => load.openLoop((2 * capacityOf(50)) / 3, 10_000, operation),
+    ],
+    [
+      'requests for 5 times the capacity',
+      (load, operation) => load.openLoop((5 * capacityOf(50)) / 3, 10_000, operation),
+    ],
+    [
+      'requests for 10 times the capacity',
+      (load, operation) => load.openLoop((10 * capacityOf(50)) / 3, 10_000, operation),
+    ],
     ['300 connections', (load, operation) => load.closedLoop(100, 10_000, operation)],
-  ])('are answered next to one with %s', async (_, askForMuch) => {
+  ])('are served next to a client with %s', async (_, askForMuch) => {
     const load = loadOn(50);
     for (const operation of OPERATIONS) {
       askForMuch(load, operation);
@@ -58,10 +67,10 @@ describe('20 clients that each ask for one request a second', () => {
   });
 });
 
-describe('latencies that jump by operation between 3 and 300 ms', () => {
+describe('service times that jump between 3 and 300 ms, separately for each operation', () => {
   const OPERATIONS = ['pendingTraces', 'adjacentTransactions', 'masterchainBlockShards'];
 
-  /** Each operation takes another of these times every 500 ms. */
+  /** A load in which each operation's service time is drawn again every 500 ms: 3, 30 or 300 ms. */
   async function jumping(seed: string, maxConcurrency: number): Promise<SimulatedLoad> {
     const means = new Map(OPERATIONS.map((operation) => [operation, 3]));
     const serviceMs: SimulatedIndexer['serviceMs'] = (operation, random) =>
@@ -77,7 +86,7 @@ describe('latencies that jump by operation between 3 and 300 ms', () => {
   }
 
   test.each(['a', 'b', 'c'])(
-    'cause no refusal of a request that the indexer alone would serve within the patience (%s)',
+    'cause no refusals if the indexer alone would serve every request within the patience (%s)',
     async (seed) => {
       const alone = await jumping(seed, 1_000_000);
       const load = await jumping(seed, SLOTS);
@@ -85,7 +94,7 @@ describe('latencies that jump by operation between 3 and 300 ms', () => {
         expect(Math.max(...alone.of(operation).latencies)).toBeLessThan(PATIENCE_MS);
         expectAllServed(load, operation);
       }
-      // There was something to wait for.
+      // More requests than slots at once: otherwise no request would have waited for a slot.
       expect(alone.mostAtIndexer).toBeGreaterThan(SLOTS);
     },
   );

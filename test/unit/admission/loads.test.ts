@@ -28,7 +28,7 @@ const SITUATIONS: readonly (readonly [string, (load: SimulatedLoad, capacity: nu
 ];
 
 describe.each(SITUATIONS)('%s', (_, prepare) => {
-  describe.each([20, 50])('an indexer that takes %i ms', (serviceMs) => {
+  describe.each([20, 50])('an indexer that takes %i ms per request', (serviceMs) => {
     const capacity = capacityOf(serviceMs);
 
     async function prepared(): Promise<SimulatedLoad> {
@@ -38,32 +38,38 @@ describe.each(SITUATIONS)('%s', (_, prepare) => {
       return load;
     }
 
-    test.each([50, 200, capacity])('serves a whole burst of %i in the time that its work takes', async (count) => {
-      const load = await prepared();
-      load.burst(count);
-      await load.run(2000);
-      expectAllServed(load);
-      expect(load.of().served).toBe(count);
-      const workMs = (count * 1000) / capacity;
-      expect(Math.max(...load.of().latencies)).toBeLessThanOrEqual(1.2 * workMs + 2 * serviceMs);
-    });
+    test.each([50, 200, capacity])(
+      'serves a burst of %i requests completely, in about the time of the work itself',
+      async (count) => {
+        const load = await prepared();
+        load.burst(count);
+        await load.run(2000);
+        expectAllServed(load);
+        expect(load.of().served).toBe(count);
+        const workMs = (count * 1000) / capacity;
+        expect(Math.max(...load.of().latencies)).toBeLessThanOrEqual(1.2 * workMs + 2 * serviceMs);
+      },
+    );
 
-    test.each([30, 100, 300])('is kept busy by %i clients in a closed loop, and all are served', async (clients) => {
-      const load = await prepared();
-      load.closedLoop(clients, 2000);
-      await load.run(2000);
-      const { served } = load.of();
-      await load.run(1000);
-      expectAllServed(load);
-      expect(served).toBeGreaterThanOrEqual(0.95 * 2 * capacity);
-    });
+    test.each([30, 100, 300])(
+      'is kept busy by %i connections in a closed loop, and serves all requests',
+      async (clients) => {
+        const load = await prepared();
+        load.closedLoop(clients, 2000);
+        await load.run(2000);
+        const { served } = load.of();
+        await load.run(1000);
+        expectAllServed(load);
+        expect(served).toBeGreaterThanOrEqual(0.95 * 2 * capacity);
+      },
+    );
   });
 });
 
 describe('pages that send many requests at the same time', () => {
   test.each([
-    ['40 requests every 400 ms, the indexer answers 700 a second', 14, 20, 40, 400],
-    ['30 requests every 250 ms, the indexer takes 50 ms', 20, 50, 30, 250],
+    ['40 requests every 400 ms, with an indexer that answers 700 a second', 14, 20, 40, 400],
+    ['30 requests every 250 ms, with an indexer that takes 50 ms per request', 20, 50, 30, 250],
   ])('are served completely: %s', async (_, workers, serviceMs, count, everyMs) => {
     const load = new SimulatedLoad({ indexer: { workers, serviceMs: about(serviceMs) } });
     for (let page = 0; page < 20; page++) {
@@ -76,8 +82,8 @@ describe('pages that send many requests at the same time', () => {
   });
 });
 
-describe('more load than the indexer can serve', () => {
-  test.each([20, 50])('by a tenth, for 8 s, is served completely at %i ms', async (serviceMs) => {
+describe('load above the capacity', () => {
+  test.each([20, 50])('by a tenth, for 8 s, is served completely (%i ms per request)', async (serviceMs) => {
     const load = loadOn(serviceMs);
     load.openLoop(1.1 * capacityOf(serviceMs), 8000);
     await load.run(10_000);
@@ -90,7 +96,7 @@ describe('more load than the indexer can serve', () => {
     [10, 20, 4000, 0.9],
     [10, 50, 4000, 0.9],
   ])(
-    '%i times as much: it is kept busy at %i ms, and the others are refused on arrival',
+    '%i times as much keeps the indexer busy (%i ms per request), and the excess is refused on arrival',
     async (times, serviceMs, forMs, part) => {
       const load = loadOn(serviceMs);
       load.openLoop(times * capacityOf(serviceMs), forMs);
@@ -104,22 +110,20 @@ describe('more load than the indexer can serve', () => {
     },
   );
 
-  test.each(['a', 'b', 'c', 'd'])(
-    'hardly any request is admitted by a wrong estimate and gives up later (%s)',
-    async (seed) => {
-      const load = loadOn(50, seed);
-      load.openLoop(5 * capacityOf(50), 4000);
-      await load.run(4000);
-      const { refusalLatencies, refusedAt } = load.of();
-      const overdueAt = refusedAt.filter((_, index) => (refusalLatencies[index] ?? 0) >= 1);
-      expect(overdueAt.length).toBeLessThanOrEqual(0.005 * refusedAt.length);
-      // It was let in while the rate had been measured for 100 ms alone.
-      expect(Math.max(0, ...overdueAt) - (performance.now() - 4000)).toBeLessThan(2 * PATIENCE_MS);
-    },
-  );
+  test.each(['a', 'b', 'c', 'd'])('is refused on arrival: hardly any refused request has waited (%s)', async (seed) => {
+    const load = loadOn(50, seed);
+    load.openLoop(5 * capacityOf(50), 4000);
+    await load.run(4000);
+    const { refusalLatencies, refusedAt } = load.of();
+    const overdueAt = refusedAt.filter((_, index) => (refusalLatencies[index] ?? 0) >= 1);
+    expect(overdueAt.length).toBeLessThanOrEqual(0.005 * refusedAt.length);
+    // These requests waited for the whole patience: they were admitted within the first patience, by an early
+    // estimate.
+    expect(Math.max(0, ...overdueAt) - (performance.now() - 4000)).toBeLessThan(2 * PATIENCE_MS);
+  });
 
   test.each(['a', 'b'])(
-    'after calm seconds, by operations that share the slots, is refused on arrival (%s)',
+    'from operations that share the slots, after 2 s of low load, is refused on arrival (%s)',
     async (seed) => {
       const load = loadOn(50, seed);
       const offer = async (times: number, forMs: number) => {
@@ -137,7 +141,7 @@ describe('more load than the indexer can serve', () => {
     },
   );
 
-  test('by clients that retry every 100 ms keeps it busy, and has no effect 3 s later', async () => {
+  test('by connections that retry 100 ms after a refusal keeps the indexer busy, and has no effect 3 s later', async () => {
     const load = loadOn(50);
     load.closedLoop(2000, 4000);
     await load.run(4000);
@@ -151,16 +155,19 @@ describe('more load than the indexer can serve', () => {
     expectAllServed(load);
   });
 
-  test.each([20, 50])('for 3 s, and then half of it: the half is served completely at %i ms', async (serviceMs) => {
-    const load = loadOn(serviceMs);
-    load.openLoop(5 * capacityOf(serviceMs), 3000);
-    await load.run(3000);
-    load.counts.clear();
-    const spikeEndedAt = performance.now();
-    load.openLoop(0.5 * capacityOf(serviceMs), 4000);
-    await load.run(5000);
-    // The backlog is what keeps the indexer busy for 100 ms: until it is gone newcomers have no more patience than that.
-    expect(load.of().refusedAt.filter((at) => at > spikeEndedAt + 200)).toEqual([]);
-    expect(load.of().refused).toBeLessThanOrEqual(0.01 * load.of().served);
-  });
+  test.each([20, 50])(
+    'for 3 s, then half of the capacity: refusals end within 200 ms (%i ms per request)',
+    async (serviceMs) => {
+      const load = loadOn(serviceMs);
+      load.openLoop(5 * capacityOf(serviceMs), 3000);
+      await load.run(3000);
+      load.counts.clear();
+      const spikeEndedAt = performance.now();
+      load.openLoop(0.5 * capacityOf(serviceMs), 4000);
+      await load.run(5000);
+      // The backlog holds work for about 100 ms. Until it is empty, new requests have the short patience of 100 ms.
+      expect(load.of().refusedAt.filter((at) => at > spikeEndedAt + 200)).toEqual([]);
+      expect(load.of().refused).toBeLessThanOrEqual(0.01 * load.of().served);
+    },
+  );
 });

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { containerLimitBytes, MemoryPressure, type ProcessLoad } from '../../../src/admission/memory-pressure.ts';
 
-describe('the pressure on memory', () => {
+describe('memory pressure', () => {
   let now = 0;
   let load: ProcessLoad = { heap: 0, memory: 0 };
   const collect = vi.fn(() => {});
@@ -19,14 +19,14 @@ describe('the pressure on memory', () => {
     ['is not full with free memory', { heap: 0.2, memory: 0.3 }, false],
     ['is not full at both limits', { heap: 0.85, memory: 0.85 }, false],
     ['is full with its heap above the limit', { heap: 0.851, memory: 0 }, true],
-    ['is full with more of its container than it may have', { heap: 0, memory: 0.851 }, true],
-    ['is not full while nothing is known', { heap: Number.NaN, memory: Number.NaN }, false],
+    ["is full with its container's memory above the limit", { heap: 0, memory: 0.851 }, true],
+    ['is not full while its usage is unknown', { heap: Number.NaN, memory: Number.NaN }, false],
   ])('a process %s', (_, sampled, isFull) => {
     load = sampled;
     expect(pressureOf().isFull).toBe(isFull);
   });
 
-  test('refuses loads while too much of answers is being read, though the process is not full', () => {
+  test('refuses loads while too many answer bytes are being read, even if the process is not full', () => {
     load = { heap: 0, memory: 0 };
     const pressure = pressureOf();
     pressure.onReading(1001);
@@ -35,7 +35,7 @@ describe('the pressure on memory', () => {
     expect(pressure.refusesLoads).toBe(false);
   });
 
-  test('takes one sample in 10 ms, and refusals end by themselves', () => {
+  test('takes a sample at most every 10 ms, and is no longer full when memory is free again', () => {
     load = { heap: 0, memory: 0 };
     const pressure = pressureOf();
     expect(pressure.isFull).toBe(false);
@@ -49,7 +49,7 @@ describe('the pressure on memory', () => {
     expect(pressure.isFull).toBe(false);
   });
 
-  test('evicts each 0.5 s and collects garbage each 5 s while full, and is not full if that was enough', () => {
+  test('evicts every 0.5 s and collects garbage every 5 s while full, until a collection frees enough memory', () => {
     load = { heap: 1, memory: 0 };
     const pressure = pressureOf();
     for (now = 0; now < 10_000; now += 10) {
@@ -65,7 +65,7 @@ describe('the pressure on memory', () => {
     expect(pressure.isFull).toBe(false);
   });
 
-  test('evicts and collects nothing because it is asked whether the process is full, nor while it is not', () => {
+  test('does not evict or collect when its state is only read, or while the process is not full', () => {
     const pressure = pressureOf();
     load = { heap: 1, memory: 0 };
     expect([pressure.isFull, pressure.refusesLoads]).toEqual([true, true]);
@@ -78,15 +78,15 @@ describe('the pressure on memory', () => {
   });
 });
 
-describe('the limit of a container', () => {
+describe('the memory limit of a container', () => {
   const MACHINE = 16 * 1024 ** 3;
 
   test.each([
-    ['is what the cgroup says', 512 * 1024 ** 2, 512 * 1024 ** 2],
-    ['is unknown where Node does not know it', 0, undefined],
-    ['is none in a cgroup v1 without a limit', 2 ** 63 - 4096, undefined],
-    ['is none in a cgroup v2 without a limit', 2 ** 64, undefined],
-    ['is none where it is all that the machine has', MACHINE, undefined],
+    ['is the limit of its cgroup', 512 * 1024 ** 2, 512 * 1024 ** 2],
+    ['is undefined if Node does not know it', 0, undefined],
+    ['is undefined in a cgroup v1 without a limit', 2 ** 63 - 4096, undefined],
+    ['is undefined in a cgroup v2 without a limit', 2 ** 64, undefined],
+    ["is undefined if it is all of the machine's memory", MACHINE, undefined],
   ])('%s', (_, constrainedBytes, expected) => {
     expect(containerLimitBytes(constrainedBytes, MACHINE)).toBe(expected);
   });

@@ -1,15 +1,15 @@
-/** The round of a client's member, and when the client came to it. */
+/** The round of a member, and the order in which its client entered this round. */
 interface Place {
   round: number;
   came: number;
 }
 
-/** The rules of the fair queue, as they are written, over lists. */
+/** The rules of the fair queue, implemented literally over lists, as a model to compare with. */
 export class NaiveQueue {
   readonly #clients = new Map<string, { members: number[]; places: Place[]; gone: number }>();
   #current = 0;
   #came = 0;
-  /** Whether a member has gone in the current round, and whether a new client has come after that. */
+  /** `isUnderWay`: a member has gone in the current round. `isJoined`: a new client has come since then. */
   #round = { isUnderWay: false, isJoined: false };
 
   get members(): number[] {
@@ -89,7 +89,7 @@ export class NaiveQueue {
     return places.filter((place) => place.round <= round).length;
   }
 
-  /** The clients with a member in a round, the one that came to it first before the others. */
+  /** The clients with a member in a round, in the order in which they entered it. */
   #inOrder(round: number) {
     const came = (places: Place[]) => places.find((place) => place.round === round)?.came ?? -1;
     const inRound = [...this.#clients.values()].filter(({ places }) => came(places) >= 0);

@@ -1,10 +1,9 @@
 import { SeededRandom } from '../../../src/tools/simulator/seeded-random.ts';
 import { about, type Counts, SimulatedLoad } from './simulated-load.ts';
 
-/** What bounds the requests to the indexer, to 20 a second. */
+/** The limit of about 20 requests a second to the indexer: by rate, or by 20 slots of 1 s each. */
 export type Bound = 'rate' | 'slots';
 
-/** The seeds that all of this is measured with. */
 export const SEEDS = ['a', 'b', 'c'];
 
 const PER_SECOND = 20;
@@ -14,35 +13,35 @@ export const BOUNDS = {
 } as const;
 
 const OPERATION = 'masterchainBlockShards';
-/** Requests a second that each come from a client of their own: one and a half times what is answered. */
+/** Requests a second from new clients, one from each: 1.5 times the limit. */
 const NEW_PER_SECOND = 30;
-/** Clients of each kind that come back. */
+/** The number of returning clients, and of clients with pages. */
 const CLIENTS = 3;
 
-/** Who asks beside the newcomers. */
+/** The clients next to the newcomers. */
 export interface Beside {
   readonly bound: Bound;
   readonly seconds: number;
   readonly seed: string;
-  /** Clients that each ask again half a second after each answer or refusal. */
+  /** Adds clients that each send the next request half a second after an answer or refusal. */
   readonly returning?: boolean;
-  /** Clients that ask for two things at once, and again a second after both. */
+  /** Adds clients that send two requests at once, and the next two a second after both have ended. */
   readonly pages?: boolean;
-  /** The connections of one client, each of which asks on when it is answered. */
+  /** Connections of one greedy client; each sends its next request after an answer, or 100 ms after a refusal. */
   readonly connections?: number;
 }
 
-/** What became of the requests, by who sent them. */
+/** The results of the requests, by kind of client. */
 export interface Became {
   readonly newcomers: Counts;
   readonly returning: Counts;
   readonly pages: Counts;
   readonly greedy: Counts;
-  /** Requests that were sent to the indexer. */
+  /** The number of requests sent to the indexer. */
   readonly turns: number;
 }
 
-/** More new clients than can be answered, and others beside them, on the simulated clock. */
+/** Simulates more new clients than the limit allows, next to other clients, on the simulated clock. */
 export async function besideNewcomers({
   bound,
   seconds,
@@ -70,14 +69,14 @@ export async function besideNewcomers({
   const turns = load.sentAt.length;
   const of = (name: string) => ({ ...load.of(name) });
   const became = { newcomers: of('newcomers'), returning: of('returning'), pages: of('pages'), greedy: of('greedy') };
-  // Nobody of this run is left when the next one begins.
+  // All requests of this run must have ended before the next run begins.
   await load.run(10_000);
   return { ...became, turns };
 }
 
 export const askedOf = ({ served, refused }: Counts) => served + refused;
 
-/** Of all requests, the part that was answered. */
+/** The served part of all requests, 0 to 1. */
 export function answeredOf(all: readonly Counts[]): number {
   const sum = (of: (counts: Counts) => number) => all.reduce((total, counts) => total + of(counts), 0);
   return sum(({ served }) => served) / sum(askedOf);

@@ -19,7 +19,7 @@ function admitted(): EndPass {
   return end;
 }
 
-test('an operation that an indexer does not serve is requested again every 30 s, by one request', () => {
+test('an operation that an indexer does not serve is tried again every 30 s, with one request', () => {
   admitted()('not-served');
   for (let trial = 1; trial <= 3; trial++) {
     now += 29_999;
@@ -40,11 +40,11 @@ test.each<[Outcome, boolean]>([
   ['rate-limited', false],
   ['unreachable', false],
   ['unknown', false],
-])('a trial that ends with %s shows that it is served: %s', (outcome, isServed) => {
+])('after a trial that ends with %s the operation counts as served: %s', (outcome, isServed) => {
   admitted()('not-served');
   now += 30_000;
   admitted()(outcome);
   expect(served).toEqual(isServed ? [false, true] : [false]);
-  // If not, the next request is the trial.
+  // Admitted in both cases: like any request if the operation is served, otherwise as the next trial.
   admitted();
 });

@@ -14,14 +14,14 @@ export const MUCH_MEMORY = { refusesLoads: false };
 
 export interface TestAdmissionOptions
   extends Partial<Pick<AdmissionDependencies, 'memory'> & Pick<FleetRoute, 'rate'>> {
-  /** Of the operation `any`. */
+  /** The guards of the operation `any`. */
   readonly guards?: readonly Guard[];
   readonly max?: number;
   readonly maxWaiting?: number;
   readonly shares?: Readonly<Record<string, number>>;
 }
 
-/** An admission on the fake timers of vitest. */
+/** An admission that uses vitest's fake timers. */
 export function openAdmission({
   max = 2,
   maxWaiting = 100,
@@ -41,17 +41,17 @@ export function openAdmission({
 
 const slotsOf = new WeakMap<Admission, Slots>();
 
-/** The slots taken of an admission that was opened here. */
+/** The number of taken slots of an admission from {@link openAdmission}. */
 export const slotsInUse = (admission: Admission) => slotsOf.get(admission)?.inUse;
 
-/** A guard that does what a test says, and remembers how its passes ended. */
+/** A guard that the test controls; it records how its passes ended. */
 export class FakeGuard implements Guard {
   readonly reason: RefusalReason;
   readonly breaker = this;
   retryAfterMs = 0;
   isOpen = false;
   readonly isClosed = true;
-  /** Refuses requests that already have a ticket, as a half-open circuit does. */
+  /** Refuses requests that already have a ticket, as a half-open breaker does. */
   refusesTickets = false;
   readonly ended: (readonly [outcome: string, retryAfterMs: number | undefined])[] = [];
 
@@ -66,7 +66,7 @@ export class FakeGuard implements Guard {
   readonly end: Guard['end'] = (_endCall, outcome, _key, retryAfterMs) => void this.ended.push([outcome, retryAfterMs]);
 }
 
-/** One that asks for a ticket, and what came of it so far. */
+/** A client that requests a ticket, with the results so far. */
 class Client {
   readonly request: EntryRequest;
   entered: Ticket | Refusal | undefined;
@@ -80,7 +80,7 @@ class Client {
     });
   }
 
-  /** `ticket`, why it was refused, or undefined while this one waits. */
+  /** `ticket`, or the reason of the refusal; `undefined` while the client waits. */
   get said(): string | undefined {
     if (this.entered === undefined) return undefined;
     return 'reason' in this.entered ? this.entered.reason : 'ticket';
@@ -92,7 +92,7 @@ class Client {
     return entered;
   }
 
-  /** Waits until it may be sent, or is refused. */
+  /** Calls `send` of the ticket and keeps the result in `sent`. */
   send(): void {
     void Promise.resolve(this.ticket.send()).then((sent) => {
       this.sent = sent;
@@ -104,10 +104,10 @@ class Client {
   }
 }
 
-/** Lets all promises settle that can. */
+/** Runs due timers, and lets all promises settle that can settle now. */
 export const settle = () => vi.advanceTimersByTimeAsync(0);
 
-/** Requests that come one after the other, a millisecond apart. */
+/** Clients that request a ticket one after the other, a millisecond apart. */
 export async function come(admission: Admission, count: number, operation = 'any'): Promise<Client[]> {
   const clients: Client[] = [];
   for (let n = 0; n < count; n++) {

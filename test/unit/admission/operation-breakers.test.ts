@@ -29,12 +29,12 @@ function admitted(key: string, guard = one): EndPass {
   return end;
 }
 
-/** Requests that end so, each for a key of its own. */
+/** Requests that end with this outcome, each for its own key. */
 function requests(times: number, outcome: Outcome, guard = one): void {
   for (let n = 0; n < times; n++) admitted(`${outcome} ${n}`, guard)(outcome);
 }
 
-/** Waits until a trial may be sent, and takes it. */
+/** Waits until a trial may be sent, and starts it. */
 function trial(key: string): EndPass {
   now += one.breaker.retryAfterMs;
   return admitted(key);
@@ -53,7 +53,7 @@ test.each<[Outcome, string]>([
   ['not-served', ''],
   ['rate-limited', ''],
   ['unknown', ''],
-])('when half of the keys end with %s, these breakers change: %s', (outcome, expected) => {
+])('when half of the keys end with %s, the transitions are: %s', (outcome, expected) => {
   for (const guard of [one, other]) requests(10, 'answered', guard);
   requests(10, outcome);
   expect(states.join()).toBe(expected.split(',').toSorted().join());
@@ -64,7 +64,7 @@ test.each<[Outcome, string[]]>([
   ['rate-limited', ['one closed']],
   ['failed', []],
   ['unknown', []],
-])('a trial that ends with %s makes it %j', (outcome, expected) => {
+])('a trial that ends with %s causes the transitions %j', (outcome, expected) => {
   requests(20, 'failed');
   states = [];
   trial('fresh')(outcome);
@@ -83,7 +83,7 @@ test('each failed trial doubles the open duration, up to the longest, and jitter
   expect(one.breaker.retryAfterMs).toBe(2500);
 });
 
-test('a key whose trial failed is not used for another trial', () => {
+test('a key whose trial failed is passed over, and another key is the next trial', () => {
   requests(20, 'failed');
   trial('the broken one')('failed');
   now += 4000;
@@ -91,7 +91,7 @@ test('a key whose trial failed is not used for another trial', () => {
   trial('fresh');
 });
 
-test('a key whose trial failed can be the next one after one open time, in case there is no other', () => {
+test('a key whose trial failed may be the trial again after the longest open duration, if there is no other', () => {
   chance = 1;
   requests(20, 'failed');
   trial('the only one')('failed');
@@ -103,7 +103,7 @@ test('a key whose trial failed can be the next one after one open time, in case 
   expect(states).toEqual(['one open', 'one closed']);
 });
 
-test('an answer to an operation whose requests broke lets the others try immediately', () => {
+test('an answer to an operation with broken requests lets the other operations try immediately', () => {
   requests(20, 'broken');
   requests(3, 'broken', other);
   expect([states, one.breaker.isOpen]).toEqual([['one open'], true]);
@@ -112,13 +112,13 @@ test('an answer to an operation whose requests broke lets the others try immedia
   expect([states, now]).toEqual([['one open', 'one closed'], 0]);
 });
 
-test('answers to an operation that never broke do not let the others try', () => {
+test('answers to an operation without broken requests do not let the other operations try', () => {
   requests(20, 'broken');
   requests(20, 'answered', other);
   expect(one.breaker.isOpen).toBe(true);
 });
 
-test('the first breaker that closes lets the others try immediately', () => {
+test('the first breaker that closes lets the other operations try immediately', () => {
   requests(20, 'failed', other);
   now = 1999;
   requests(20, 'failed');
@@ -128,7 +128,7 @@ test('the first breaker that closes lets the others try immediately', () => {
   expect(one.breaker.isOpen).toBe(false);
 });
 
-test('an operation with requests for only one key can be tried with it immediately when another is answered', () => {
+test('after an answer for another operation, a key whose trial failed may be the trial again immediately', () => {
   requests(20, 'unreachable');
   now += 2000;
   admitted('the only key', other)('failed');

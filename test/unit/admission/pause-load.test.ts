@@ -6,14 +6,14 @@ import { SeededRandom } from '../../../src/tools/simulator/seeded-random.ts';
 const [DURATION_MS, LATENCY_MS] = [120_000, 40];
 const SEEDS = ['a', 'b', 'c'];
 
-/** Requests at random, on a clock of their own, and a provider that answers some of them with 429. */
+/** Random requests to a provider that answers some of them with 429, on a simulated clock. */
 class Load {
   now = 0;
   readonly sentTo: string[] = [];
   readonly refused: string[] = [];
   readonly #random: SeededRandom;
   readonly #isLimited: (key: string, now: number) => boolean;
-  /** What is to come, the latest first. */
+  /** The future events, the latest first. */
   readonly #events: { readonly at: number; readonly happen: () => void }[] = [];
   readonly #guard: Guard;
 
@@ -25,7 +25,7 @@ class Load {
     this.#guard = new Pause({ now, onTransition, onKeyPaused, defaultMs: 1000, longestMs: 60_000 }).guard(true);
   }
 
-  /** Asks for keys by chance at this mean rate. */
+  /** Adds requests for keys at random times, at this mean rate. */
   ask(perSecond: number, nextKey: (random: () => number) => string): this {
     const random = () => this.#random.next();
     const arrive = () => {
@@ -65,7 +65,7 @@ class Load {
   }
 }
 
-/** A provider that allows ten requests a second, ten of them at once. */
+/** A provider that allows 10 requests a second, with bursts of 10. */
 function tenPerSecond(): (key: string, now: number) => boolean {
   let [tokens, at] = [10, 0];
   return (_, now) => {
@@ -82,12 +82,12 @@ const newKey = () => `key ${keys++}`;
 const oneOf = (count: number) => (random: () => number) => `hot ${Math.floor(random() * count)}`;
 const BAD = 'bad';
 
-describe.each(SEEDS)('by chance %s', (seed) => {
+describe.each(SEEDS)('with seed %s', (seed) => {
   test.each([
-    ['many others', 10, newKey],
-    ['a few others', 10, oneOf(5)],
-    ['another one each 3 s', 0.33, newKey],
-  ])('one key that always gets 429, next to %s: none of the others is refused', (_, perSecond, others) => {
+    ['many other keys', 10, newKey],
+    ['a few other keys', 10, oneOf(5)],
+    ['another key every 3 s', 0.33, newKey],
+  ])('a key that always gets 429, next to %s: no request for another key is refused', (_, perSecond, others) => {
     const load = new Load(seed, (key) => key === BAD)
       .ask(2.5, () => BAD)
       .ask(perSecond, others)
@@ -99,18 +99,21 @@ describe.each(SEEDS)('by chance %s', (seed) => {
   });
 
   test.each([
-    ['always another key', 30, newKey],
-    ['always another key', 100, newKey],
+    ['a new key each time', 30, newKey],
+    ['a new key each time', 100, newKey],
     ['one of 50 keys', 100, oneOf(50)],
     ['one of 3 keys', 30, oneOf(3)],
-  ])('a provider of 10 requests a second is sent 14.5 at most: %s, %i a second', (_, perSecond, nextKey) => {
-    const load = new Load(seed, tenPerSecond()).ask(perSecond, nextKey).run();
-    const sentPerSecond = load.sentTo.length / (DURATION_MS / 1000);
-    expect(sentPerSecond).toBeGreaterThan(9);
-    expect(sentPerSecond).toBeLessThan(14.5);
-  });
+  ])(
+    'a provider that allows 10 requests a second gets 9 to 14.5 (%s, %i requests a second)',
+    (_, perSecond, nextKey) => {
+      const load = new Load(seed, tenPerSecond()).ask(perSecond, nextKey).run();
+      const sentPerSecond = load.sentTo.length / (DURATION_MS / 1000);
+      expect(sentPerSecond).toBeGreaterThan(9);
+      expect(sentPerSecond).toBeLessThan(14.5);
+    },
+  );
 
-  test('a provider that answers nothing but 429 is sent one request each pause, and pauses become longer', () => {
+  test('a provider that answers everything with 429 gets fewer than 25 requests in 2 minutes', () => {
     const load = new Load(seed, () => true).ask(100, newKey).run();
     expect(load.sentTo.length).toBeLessThan(25);
   });

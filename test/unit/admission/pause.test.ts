@@ -29,7 +29,7 @@ beforeEach(() => {
   [cached, passed] = [pause.guard(true), pause.guard(false)];
 });
 
-/** A key that was never asked for. */
+/** A key that has not been requested before. */
 const newKey = () => `new ${newKeys++}`;
 
 function admitted(key = newKey(), guard = cached): EndPass {
@@ -38,17 +38,17 @@ function admitted(key = newKey(), guard = cached): EndPass {
   return pass;
 }
 
-/** Answers a request with 429. */
+/** Sends a request that is answered with 429. */
 const refuse = (key: string, retryAfterMs?: number, guard = cached) =>
   admitted(key, guard)('rate-limited', retryAfterMs);
 
-/** How a request for a key would be refused; `undefined` when it would be sent. */
+/** Why a request for a key would be refused now; `undefined` if it would be sent. */
 function refusalOf(key: string, guard = cached) {
   const refusal = refusalNow(guard, key);
   return refusal && `${refusal.reason} ${refusal.retryAfterMs}`;
 }
 
-/** That nothing is sent for this time, and then a trial. */
+/** Expects that nothing is sent for this time, and that a trial may be sent then. */
 function expectEverythingPaused(ms: number): void {
   expect([refusalOf(newKey()), refusalOf(newKey(), passed)]).toEqual([`paused ${ms}`, `paused ${ms}`]);
   expect([pause.breaker.isOpen, pause.breaker.retryAfterMs, cached.reason]).toEqual([true, ms, 'paused']);
@@ -58,7 +58,7 @@ function expectEverythingPaused(ms: number): void {
   expect([pause.breaker.isOpen, pause.breaker.retryAfterMs]).toEqual([false, 0]);
 }
 
-/** Waits for the end of the pause, and takes the trial. */
+/** Waits for the end of the pause, and starts the trial. */
 function trialAfterPause(): EndPass {
   now += pause.breaker.retryAfterMs;
   const trial = admitted();
@@ -69,12 +69,12 @@ function trialAfterPause(): EndPass {
 describe('a 429', () => {
   test.each<[string, number | undefined, number]>([
     ['a time', 7000, 7000],
-    ['less than the default', 300, 300],
+    ['a time below the default', 300, 300],
     ['no time', undefined, DEFAULT_MS],
-    ['a week', 604_800_000, LONGEST_MS],
-    ['a number beyond numbers', Number.POSITIVE_INFINITY, LONGEST_MS],
+    ['a time of a week', 604_800_000, LONGEST_MS],
+    ['an infinite time', Number.POSITIVE_INFINITY, LONGEST_MS],
   ])(
-    'that asks for %s pauses its key for a plausible time, and everything if it is the second',
+    'with %s pauses its key for at most the longest pause, and everything if it is for a second key',
     (_, retryAfterMs, ms) => {
       refuse('one', retryAfterMs);
       expect([refusalOf('one'), refusalOf('other'), refusalOf('one', passed)]).toEqual([
@@ -94,7 +94,7 @@ describe('a 429', () => {
     },
   );
 
-  test('to the same key does not pause others, however often it comes', () => {
+  test('for the same key does not pause others, however often it comes', () => {
     const passes = Array.from({ length: 5 }, () => admitted('one', passed));
     for (const pass of passes) pass('rate-limited', 5000);
     for (let time = 0; time < 100; time++) {
@@ -104,14 +104,14 @@ describe('a 429', () => {
     expect([refusalOf(newKey()), transitions]).toEqual([undefined, []]);
   });
 
-  test('that asks for less than an earlier one to the same key does not shorten its pause', () => {
+  test('with a shorter time than an earlier one for the same key does not shorten its pause', () => {
     const [first, second] = [admitted('one', passed), admitted('one', passed)];
     first('rate-limited', 10_000);
     second('rate-limited', 2000);
     expect(refusalOf('one', passed)).toBe('key-paused 10000');
   });
 
-  test('is forgotten when its time ends: the next one to another key is the first', () => {
+  test('is forgotten when its time ends: the next one for another key counts as the first', () => {
     refuse('one', 1000);
     now += 1000;
     refuse('other', 1000);
@@ -123,20 +123,20 @@ describe('a 429', () => {
     ['a cached key and a path', true, false, true],
     ['a path and a cached key', false, true, true],
     ['two paths', false, false, false],
-  ])('to %s pauses everything: %s, %s -> %s', (_, first, second, isEverything) => {
+  ])('for %s (cached: %s, %s) pauses everything: %s', (_, first, second, isEverything) => {
     refuse('one', 5000, pause.guard(first));
     refuse('two', 5000, pause.guard(second));
     expect([pause.breaker.isOpen, transitions.length]).toEqual([isEverything, Number(isEverything)]);
   });
 
-  test('to a cached key pauses everything if one of many paths is paused', () => {
+  test('for a cached key pauses everything while passed-through paths are paused', () => {
     for (let path = 0; path < 1000; path++) refuse(`GET /${path}`, 5000, passed);
     expect(refusalOf(newKey())).toBeUndefined();
     refuse('one', 5000);
     expectEverythingPaused(5000);
   });
 
-  test('of requests that were under way together, the longest pause counts, and a later one extends it', () => {
+  test('of concurrent requests: the longest one sets the pause of everything, and a longer later one extends it', () => {
     const [first, second, third, fourth] = [admitted(), admitted(), admitted(), admitted()];
     first('rate-limited', 10_000);
     second('rate-limited', 2_000);
@@ -147,7 +147,7 @@ describe('a 429', () => {
     expect(pause.breaker.retryAfterMs).toBe(LONGEST_MS);
   });
 
-  test('to one key for a minute does not make the pause of everything as long, and outlasts it', () => {
+  test('for one key with a long pause does not lengthen the pause of everything, and outlasts it', () => {
     refuse('one', 60_000);
     refuse('other', 1000);
     expect(refusalOf('one')).toBe('paused 60000');
@@ -160,7 +160,7 @@ describe('a 429', () => {
     ]);
   });
 
-  test('to more paths than the memory holds forgets the oldest ones', () => {
+  test('for more than 256 paths: the oldest ones are forgotten', () => {
     for (let path = 0; path < 300; path++) refuse(`GET /${path}`, 5000, passed);
     expect([refusalOf('GET /0'), refusalOf('GET /43'), refusalOf('GET /44')]).toEqual([
       undefined,
@@ -177,7 +177,7 @@ describe('after a pause of everything', () => {
   });
 
   test.each(['answered', 'absent', 'refused-key', 'not-served'] as const)(
-    'a trial that ends with %s lets everything be sent',
+    'a trial that ends with %s lets all requests through',
     (outcome) => {
       trialAfterPause()(outcome);
       expect([admitted(), admitted('one'), pause.breaker.isOpen]).toEqual([
@@ -189,7 +189,7 @@ describe('after a pause of everything', () => {
     },
   );
 
-  test('a trial that met another 429 begins a longer pause, up to the longest, until one is answered', () => {
+  test('each trial that gets a 429 begins a longer pause, up to the longest, until a trial is answered', () => {
     const lengths = Array.from({ length: 14 }, () => {
       trialAfterPause()('rate-limited');
       return pause.breaker.retryAfterMs;
@@ -204,7 +204,7 @@ describe('after a pause of everything', () => {
   });
 
   test.each(['failed', 'broken', 'unreachable', 'unknown'] as const)(
-    'after a trial that ends with %s the next request is the trial',
+    'after a trial that ends with %s the next request is the next trial',
     (outcome) => {
       trialAfterPause()(outcome);
       expect([pause.breaker.isOpen, transitions.length]).toEqual([false, 1]);
@@ -212,7 +212,7 @@ describe('after a pause of everything', () => {
     },
   );
 
-  test('a 429 to a key that got one before pauses only such keys, and the next request for another is the trial', () => {
+  test('a 429 for a key that got one before pauses only such keys, and the next request for another key is the trial', () => {
     now += DEFAULT_MS;
     refuse('one', 5000);
     expect([refusalOf('one'), refusalOf('other'), refusalOf(newKey())]).toEqual([
@@ -224,7 +224,7 @@ describe('after a pause of everything', () => {
     expect([refusalOf('one'), refusalOf('other')]).toEqual(['key-paused 5000', undefined]);
   });
 
-  test('a key that got a 429 before may be answered, if no other is requested', () => {
+  test('a key that got a 429 before may be the trial if no other key is requested', () => {
     now += DEFAULT_MS;
     admitted('one')('answered');
     expect([refusalOf('other'), refusalOf(newKey()), transitions.at(-1)?.state]).toEqual([
@@ -234,7 +234,7 @@ describe('after a pause of everything', () => {
     ]);
   });
 
-  test('with refused keys alone, one request is sent in the time that each 429 asks for', () => {
+  test('if all requested keys get 429, one request is sent in each pause', () => {
     let sent = 0;
     for (const end = now + 60_000; now < end; now += 100) {
       for (const key of ['one', 'other']) {

@@ -11,23 +11,26 @@ const ALL = [BLOCKS, 'pendingTraces', 'adjacentTransactions', 'passThrough'];
 const POLITE = 5;
 const CLIENTS = POLITE + 1;
 const FOR_MS = 15_000;
-/** One client begins before the others come. */
+/** The greedy client begins this long before the others come. */
 const BEFORE_MS = 2000;
 
 function openLoad(perSecond: number, options: Partial<SimulatedLoadOptions> = {}): SimulatedLoad {
   return new SimulatedLoad({ indexer: { workers: 1000, serviceMs: about(20) }, perSecond, ...options });
 }
 
-/** Of `config/public-provider.json`. */
+/** The settings of `config/public-provider.json`. */
 const PROVIDER = { maxConcurrency: 4, patienceMs: 3000 };
 
-/** The polite clients come: each asks for one thing at a time, a little less than its part of the rate. */
+/** Adds the polite clients: each sends one request at a time, slightly less often than its equal part of the rate. */
 function comePolitely(load: SimulatedLoad, perSecond: number, operation = BLOCKS): void {
   const breakMs = (CLIENTS * 1000) / perSecond;
   for (let n = 0; n < POLITE; n++) void load.takingBreaks(breakMs, FOR_MS, operation, `polite ${n}`, 'polite');
 }
 
-/** That the polite are answered, after so many steps of the rate at the median, and that the rate is used and kept. */
+/**
+ * Expects that at most 1 % of the polite requests are refused, that their median wait is at most `CLIENTS + 2` steps,
+ * and that the rate is used and not exceeded.
+ */
 function expectFair(perSecond: number, polite: SimulatedLoad, all: readonly SimulatedLoad[] = [polite]): void {
   const { served, refused, waits } = polite.of('polite');
   expect(served).toBeGreaterThan(POLITE);
@@ -40,7 +43,7 @@ function expectFair(perSecond: number, polite: SimulatedLoad, all: readonly Simu
 
 type Greedy = (load: SimulatedLoad) => void;
 
-/** What one client does beside the polite. */
+/** The load of one greedy client next to the polite ones. */
 const GREEDY: readonly (readonly [string, Greedy])[] = [
   ['keeps 100 misses under way', (load) => load.closedLoop(100, FOR_MS + BEFORE_MS, BLOCKS, 'greedy')],
   [
@@ -59,32 +62,29 @@ const GREEDY: readonly (readonly [string, Greedy])[] = [
   ],
 ];
 
-describe.each([10, 50])(
-  'with %i reservations a second, five polite clients are answered next to one that',
-  (perSecond) => {
-    test.each(GREEDY)('%s', async (_, beGreedy) => {
-      const load = openLoad(perSecond);
-      beGreedy(load);
-      await load.run(BEFORE_MS);
-      comePolitely(load, perSecond);
-      await load.run(FOR_MS);
-      expectFair(perSecond, load);
-    });
+describe.each([10, 50])('at %i reservations a second, five polite clients are served next to one that', (perSecond) => {
+  test.each(GREEDY)('%s', async (_, beGreedy) => {
+    const load = openLoad(perSecond);
+    beGreedy(load);
+    await load.run(BEFORE_MS);
+    comePolitely(load, perSecond);
+    await load.run(FOR_MS);
+    expectFair(perSecond, load);
+  });
 
-    test.each(GREEDY)('%s, on another instance', async (_, beGreedy) => {
-      const reserveShared = simulatedReservations(1);
-      const loads = [openLoad(perSecond, { reserveShared }), openLoad(perSecond, { reserveShared })] as const;
-      beGreedy(loads[0]);
-      await loads[0].run(BEFORE_MS);
-      comePolitely(loads[1], perSecond);
-      await loads[0].run(FOR_MS);
-      expectFair(perSecond, loads[1], loads);
-    });
-  },
-);
+  test.each(GREEDY)('%s, on another instance', async (_, beGreedy) => {
+    const reserveShared = simulatedReservations(1);
+    const loads = [openLoad(perSecond, { reserveShared }), openLoad(perSecond, { reserveShared })] as const;
+    beGreedy(loads[0]);
+    await loads[0].run(BEFORE_MS);
+    comePolitely(loads[1], perSecond);
+    await loads[0].run(FOR_MS);
+    expectFair(perSecond, loads[1], loads);
+  });
+});
 
 test.each(GREEDY.slice(0, 3))(
-  'with the settings for a public provider five polite clients are answered next to one that %s',
+  'with the settings for a public provider, five polite clients are served next to one that %s',
   async (_, beGreedy) => {
     const load = openLoad(10, { ...PROVIDER, indexer: { workers: 1000, serviceMs: about(300) } });
     beGreedy(load);
@@ -96,7 +96,7 @@ test.each(GREEDY.slice(0, 3))(
 );
 
 test.each([10, 50])(
-  'messages of wallets are passed through next to a client that requests blocks: %i a second',
+  'passed-through requests are served next to a client that requests blocks, at %i reservations a second',
   async (perSecond) => {
     const load = openLoad(perSecond);
     load.closedLoop(100, FOR_MS + BEFORE_MS, BLOCKS, 'greedy');
@@ -107,17 +107,17 @@ test.each([10, 50])(
   },
 );
 
-test('clients that sometimes send two requests at a time do not count as greedy', async () => {
+test('clients that sometimes send two requests at the same time do not count as greedy', async () => {
   const load = openLoad(10);
   load.closedLoop(100, FOR_MS + BEFORE_MS, BLOCKS, 'greedy');
   await load.run(BEFORE_MS);
-  // By chance, half of what would be their part of the rate.
+  // Random requests, at half of the equal part of each client.
   for (let n = 0; n < POLITE; n++) load.openLoop((0.5 * 10) / CLIENTS, FOR_MS, BLOCKS, `polite ${n}`, 'polite');
   await load.run(FOR_MS);
   expectFair(10, load);
 });
 
-test('when all leave, an instance has lost at most one reservation', async () => {
+test('when all clients leave, each instance has lost at most one reservation', async () => {
   const reserveShared = simulatedReservations(1);
   const [one, other] = [openLoad(10, { reserveShared }), openLoad(10, { reserveShared })] as const;
   for (const load of [one, other]) load.comingAndGoing(1000, 250, 1000, BLOCKS, 'leaves');

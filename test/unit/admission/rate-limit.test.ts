@@ -22,7 +22,7 @@ const limit = (perSecond: number) => new RateLimit({ now, perSecond, longestWait
 
 const run = (ms: number) => vi.advanceTimersByTimeAsync(ms);
 
-/** There is always somebody who waits, for so long; the instants of all turns. */
+/** Keeps requests waiting for `ms`; returns the instants at which they got reservations. */
 async function saturate(subject: RateLimit, ms: number): Promise<number[]> {
   const at = ask(subject, 10_000);
   await run(ms);
@@ -42,17 +42,20 @@ describe.each(RATES)('a rate of %i a second', (rate) => {
   });
 });
 
-test.each([10, 50, 100, 200])('timers that are 1 to 15 ms overdue take nothing from %i a second', async (rate) => {
-  const { setTimeout: onTime } = globalThis;
-  let timers = 0;
-  vi.stubGlobal('setTimeout', (fire: () => void, ms: number) => onTime(fire, ms + 1 + ((timers++ * 7) % 15)));
-  const turns = await saturate(limit(rate), 10_000);
-  vi.unstubAllGlobals();
-  expect(turns.length).toBeGreaterThanOrEqual(0.95 * rate * 10);
-  expect(mostWithin(turns, 1000)).toBeLessThanOrEqual((1000 + 15) * (rate / 1000) + 1);
-});
+test.each([10, 50, 100, 200])(
+  'timers that fire 1 to 15 ms after their time hardly reduce a rate of %i a second',
+  async (rate) => {
+    const { setTimeout: onTime } = globalThis;
+    let timers = 0;
+    vi.stubGlobal('setTimeout', (fire: () => void, ms: number) => onTime(fire, ms + 1 + ((timers++ * 7) % 15)));
+    const turns = await saturate(limit(rate), 10_000);
+    vi.unstubAllGlobals();
+    expect(turns.length).toBeGreaterThanOrEqual(0.95 * rate * 10);
+    expect(mostWithin(turns, 1000)).toBeLessThanOrEqual((1000 + 15) * (rate / 1000) + 1);
+  },
+);
 
-test('reservations without waiters are lost: steps stay even', async () => {
+test('unused reservations are lost, so steps stay even', async () => {
   const subject = limit(100);
   ask(subject, 1);
   await run(105);
@@ -62,7 +65,7 @@ test('reservations without waiters are lost: steps stay even', async () => {
 });
 
 describe('waiting requests', () => {
-  test('can learn how long they will wait', async () => {
+  test('get the expected wait for each number of requests ahead', async () => {
     const subject = limit(10);
     expect([subject.expectedWaitMs(0), subject.expectedWaitMs(3)]).toEqual([0, 300]);
     const turns = ask(subject, 2);
@@ -74,7 +77,7 @@ describe('waiting requests', () => {
     expect([turns.length, subject.expectedWaitMs(0)]).toEqual([2, 0]);
   });
 
-  test('that have left cost nothing: the next one has the reservation that comes', async () => {
+  test('that leave cost nothing: the next request gets the next reservation', async () => {
     const subject = limit(10);
     const leaving = new AbortController();
     const left = ask(subject, 50, leaving.signal);
@@ -88,7 +91,7 @@ describe('waiting requests', () => {
 });
 
 describe('a reservation that was taken and is given back', () => {
-  test('is for the next taker at the same time, and does not count twice', async () => {
+  test('can be taken again immediately, and counts once', async () => {
     const subject = limit(10);
     subject.take();
     subject.giveBack();
@@ -97,7 +100,7 @@ describe('a reservation that was taken and is given back', () => {
     expect([subject.isHere, subject.expectedWaitMs(0)]).toEqual([false, 100]);
   });
 
-  test('is lost when nobody takes it', async () => {
+  test('is lost after 20 ms if no request takes it', async () => {
     const subject = limit(10);
     subject.take();
     subject.giveBack();
@@ -106,7 +109,7 @@ describe('a reservation that was taken and is given back', () => {
   });
 });
 
-describe('a head poll, or a repeat on a new connection', () => {
+describe('a head poll, or a request that is repeated on a new connection', () => {
   test('takes the next reservation, ahead of waiters and after earlier callers', async () => {
     const subject = limit(10);
     const turns = ask(subject, 3);
@@ -134,14 +137,14 @@ describe('a head poll, or a repeat on a new connection', () => {
     expect([turns.map((at) => at - (turns[0] ?? 0)), await taken]).toEqual([[0, 100], false]);
   });
 
-  test('has a reservation immediately if one is here', async () => {
+  test('takes a reservation immediately if one is free', async () => {
     const subject = limit(10);
     expect(await subject.takeNext()).toBe(true);
     expect(subject.isHere).toBe(false);
   });
 });
 
-test('the rate and the order are kept for any arrivals and departures, and no reservation is lost while somebody waits', async () => {
+test('for any arrivals and departures, rate and order are kept, and no reservation is lost while a request waits', async () => {
   const arrival = fc.record({
     afterMs: fc.oneof(fc.constant(0), fc.nat(100), fc.nat(1500)),
     leavesAfterMs: fc.option(fc.nat(2000), { nil: undefined }),
@@ -184,7 +187,7 @@ test('the rate and the order are kept for any arrivals and departures, and no re
         ),
       ).toBeLessThanOrEqual(rate + 1);
       for (const [place, { at, usable }] of served.entries()) {
-        // It had its turn as soon as it had come and the rate allowed it.
+        // Each request got its reservation as soon as it had arrived and the rate allowed it.
         const before = served[place - 1]?.at ?? Number.NEGATIVE_INFINITY;
         expect(at - Math.max(usable, before + 1000 / rate)).toBeLessThanOrEqual(2 * TIMER_MS);
       }

@@ -24,7 +24,7 @@ describe('a rate that instances share', () => {
 
   beforeEach(() => void reserve.mockReset());
 
-  test('gives the reservations made for it, until that fails', async () => {
+  test('uses the reservations made in Redis, and makes its own ones when Redis fails', async () => {
     reserve.mockResolvedValueOnce({ state: 'reserved', waitMs: 0 });
     reserve.mockResolvedValueOnce({ state: 'reserved', waitMs: 730.5 });
     reserve.mockResolvedValue(undefined);
@@ -34,7 +34,7 @@ describe('a rate that instances share', () => {
     expect(reserve).toHaveBeenCalledWith(100, PATIENCE_MS, 0);
   });
 
-  test('reports the wait when no reservation is near enough, and asks again when one may be', async () => {
+  test('reports the wait if the next reservation is too far away, and tries again when one may be near enough', async () => {
     reserve.mockResolvedValueOnce({ state: 'too-long', waitMs: 2000 });
     reserve.mockResolvedValueOnce({ state: 'reserved', waitMs: 1500 });
     const subject = shared(1500);
@@ -49,7 +49,7 @@ describe('a rate that instances share', () => {
     expect([turns.length, vi.getTimerCount()]).toEqual([1, 0]);
   });
 
-  test('reports to waiters that others have reservations between its own', async () => {
+  test('counts the reservations of other instances in the expected wait', async () => {
     reserve.mockResolvedValueOnce({ state: 'reserved', waitMs: 0 });
     reserve.mockResolvedValueOnce({ state: 'reserved', waitMs: 200 });
     const subject = shared();
@@ -58,7 +58,7 @@ describe('a rate that instances share', () => {
     expect([subject.expectedWaitMs(0), subject.expectedWaitMs(2)]).toEqual([200, 600]);
   });
 
-  test('reports the mean wait if another instance has several reservations in a row', async () => {
+  test('reports a wait by the mean step if another instance makes several reservations in a row', async () => {
     let nextAt = 0;
     let turns = 0;
     const reserveShared = async (): Promise<Reserved> => {
@@ -67,7 +67,7 @@ describe('a rate that instances share', () => {
     };
     const subject = new RateLimit({ reserveShared, now, perSecond: 100, longestWaitMs: PATIENCE_MS });
     ask(subject, 1000);
-    // 30 ms on average.
+    // The mean step is 30 ms: one of 90 ms, then three of 10 ms.
     await run(1000);
     for (let step = 0; step < 20; step++) {
       await run(10);
@@ -75,7 +75,7 @@ describe('a rate that instances share', () => {
     }
   });
 
-  test('makes one reservation at a time, and none while nobody waits', async () => {
+  test('makes one reservation at a time, and none while no request waits', async () => {
     reserve.mockResolvedValue({ state: 'reserved', waitMs: 100 });
     const subject = shared();
     const leaving = new AbortController();
@@ -87,7 +87,7 @@ describe('a rate that instances share', () => {
     expect([turns.length, reserve.mock.calls.length, subject.isHere]).toEqual([2, 3, false]);
   });
 
-  test('is asked for a free reservation by a request that does not wait, unless others wait', async () => {
+  test('gives a free reservation to a request that does not wait, unless another request waits', async () => {
     reserve.mockResolvedValueOnce({ state: 'reserved', waitMs: 0 });
     reserve.mockResolvedValueOnce({ state: 'too-long', waitMs: 70 });
     const subject = shared();
@@ -101,7 +101,7 @@ describe('a rate that instances share', () => {
     expect(turns).toHaveLength(1);
   });
 
-  test.each([10, 50, 100, 200])('by two instances is used at %i a second, and never exceeded', async (rate) => {
+  test.each([10, 50, 100, 200])('of %i a second is used equally by two instances, and never exceeded', async (rate) => {
     const reserveShared = simulatedReservations(1);
     const subjects = [1, 2].map(() => new RateLimit({ reserveShared, now, perSecond: rate, longestWaitMs: 1500 }));
     const turns = subjects.map((subject) => ask(subject, 10_000));
@@ -114,12 +114,12 @@ describe('a rate that instances share', () => {
   });
 });
 
-describe('at a Redis that is 10 ms away', () => {
+describe('with a round trip of 10 ms to Redis', () => {
   const [PER_SECOND, STEP_MS, ROUND_TRIP_MS] = [300, 1000 / 300, 10];
   const distant = (reserveShared = simulatedReservations(ROUND_TRIP_MS / 2)) =>
     new RateLimit({ reserveShared, now, perSecond: PER_SECOND, longestWaitMs: 1500 });
 
-  test.each([1, 2, 3])('%i instances use the rate, have equal parts of it, and never exceed it', async (instances) => {
+  test.each([1, 2, 3])('%i instances use the rate, get equal parts of it, and do not exceed it', async (instances) => {
     const reserveShared = simulatedReservations(ROUND_TRIP_MS / 2);
     const turns = Array.from({ length: instances }, () => ask(distant(reserveShared), 10_000));
     await run(5000);
@@ -130,12 +130,12 @@ describe('at a Redis that is 10 ms away', () => {
     expect(Math.max(...counts) - Math.min(...counts)).toBeLessThanOrEqual(0.02 * all.length);
   });
 
-  test('answers of Redis that take 10 to 30 ms lose no reservations of waiters', async () => {
+  test('Redis answers that take 10 to 30 ms cost waiting requests hardly any reservations', async () => {
     const reserveShared = simulatedReservations(ROUND_TRIP_MS / 2);
     let [calls, answeredAt] = [0, 0];
     const uneven: typeof reserveShared = async (...asked) => {
       const reserved = await reserveShared(...asked);
-      // In order, as they come on one connection.
+      // Answers arrive in order, as on one connection.
       answeredAt = Math.max(answeredAt, now() + ((calls++ * 7919) % 97 < 12 ? 20 : 0));
       await new Promise((resolve) => setTimeout(resolve, answeredAt - now()));
       return reserved;
@@ -146,7 +146,7 @@ describe('at a Redis that is 10 ms away', () => {
     expect(mostWithin(turns, 1000)).toBeLessThanOrEqual(1.1 * PER_SECOND);
   });
 
-  test('an instance whose requests wait one at a time makes one reservation for each', async () => {
+  test('an instance whose requests wait one at a time makes one reservation for each request', async () => {
     const reserve = vi.fn(simulatedReservations(ROUND_TRIP_MS / 2));
     const turns = new Reservations(distant(reserve));
     for (let n = 0; n < 50; n++) {
@@ -157,7 +157,7 @@ describe('at a Redis that is 10 ms away', () => {
     expect(reserve).toHaveBeenCalledTimes(50);
   });
 
-  test('an instance whose requests leave has lost the reservations of one round trip, for the other one', async () => {
+  test('when all requests of one instance leave, another gets a reservation within two round trips and two steps', async () => {
     const reserve = vi.fn(simulatedReservations(ROUND_TRIP_MS / 2));
     const leaving = new AbortController();
     ask(distant(reserve), 1000, leaving.signal);
@@ -171,7 +171,7 @@ describe('at a Redis that is 10 ms away', () => {
   });
 });
 
-test('one instance keeps its steps, with any answers of Redis', async () => {
+test('one instance keeps its steps even if Redis always offers an immediate reservation', async () => {
   const reserveShared = async (): Promise<Reserved> => ({ state: 'reserved', waitMs: 0 });
   const turns = ask(new RateLimit({ reserveShared, now, perSecond: 100, longestWaitMs: 1500 }), 1000);
   await run(1000);
@@ -180,7 +180,7 @@ test('one instance keeps its steps, with any answers of Redis', async () => {
 });
 
 test.each([undefined, null, 'OK', [], [1], [1, 'soon'], {}])(
-  'a reply of Redis without a reservation is a failure: %j',
+  'a Redis reply without a reservation counts as a failure: %j',
   async (reply) => {
     const runScript = async () => reply;
     const reserve = sharedReservations({

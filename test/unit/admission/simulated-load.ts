@@ -12,41 +12,41 @@ import { passTime } from '../../support/simulated-clock.ts';
 /** The indexer of a simulation: workers that each take one request at a time, first come, first served. */
 export interface SimulatedIndexer {
   workers: number;
-  /** How long a request of an operation takes, and of a client, in milliseconds. */
+  /** The service time of a request in milliseconds, by operation and client. */
   serviceMs: (operation: string, random: SeededRandom, client?: string) => number;
-  /** Operations that do not share the workers; their requests take their time side by side. */
+  /** Operations that do not use the workers: any number of their requests run in parallel. */
   apart?: readonly string[];
 }
 
-/** What became of the requests of one operation, or of those that are counted under a name. */
+/** The results of the requests of one operation, or of those that are counted under one name. */
 export interface Counts {
   served: number;
   refused: number;
   timedOut: number;
-  /** From a request to its end, in milliseconds. */
+  /** Milliseconds from each served request to its answer. */
   readonly latencies: number[];
-  /** From a request until it was sent, in milliseconds. */
+  /** Milliseconds from each request until it was sent to the indexer. */
   readonly waits: number[];
-  /** From a request to its refusal, in milliseconds. */
+  /** Milliseconds from each request to its refusal. */
   readonly refusalLatencies: number[];
-  /** When requests were refused. */
+  /** The instants of the refusals. */
   readonly refusedAt: number[];
   readonly servedAt: number[];
 }
 
 export interface SimulatedLoadOptions {
   readonly indexer: SimulatedIndexer;
-  /** As shipped, unless a test is about another value. */
+  /** Without a value, the default of the setting. */
   readonly maxConcurrency?: number;
   readonly patienceMs?: number;
-  /** Requests a second; not limited when absent. */
+  /** Requests a second; unlimited when absent. */
   readonly perSecond?: number;
-  /** Shares the rate with other loads. */
+  /** Set if the load shares the rate with other loads. */
   readonly reserveShared?: ReserveShared;
   readonly seed?: string;
 }
 
-/** As shipped. */
+/** The default settings. */
 const SHIPPED = {
   maxConcurrency: 64,
   patienceMs: 1500,
@@ -63,9 +63,9 @@ export class SimulatedLoad {
   readonly slots: Slots;
   readonly indexer: SimulatedIndexer;
   readonly counts = new Map<string, Counts>();
-  /** When requests were sent to the indexer. */
+  /** The instants at which requests were sent to the indexer. */
   readonly sentAt: number[] = [];
-  /** The most requests that were at the indexer at once. */
+  /** The maximum number of concurrent requests at the indexer. */
   mostAtIndexer = 0;
   readonly #random: SeededRandom;
   #atIndexer = 0;
@@ -88,12 +88,14 @@ export class SimulatedLoad {
     this.admission = new Admission({ routes, backlog, memory: { refusesLoads: false } });
   }
 
-  /** So many requests at this moment. */
+  /** Sends `count` requests at once. */
   burst(count: number, operation = 'pendingTraces'): void {
     for (let n = 0; n < count; n++) void this.ask(operation);
   }
 
-  /** Requests by chance at this mean rate, for so long, whatever becomes of them; counted under this name. */
+  /**
+   * Sends requests at random times at this mean rate for `durationMs`, whatever their results; counted under `name`.
+   */
   openLoop(perSecond: number, durationMs: number, operation = 'pendingTraces', client = 'one', name = operation): void {
     for (let atMs = 0; ; ) {
       atMs -= (Math.log(1 - this.#random.next()) * 1000) / perSecond;
@@ -102,7 +104,10 @@ export class SimulatedLoad {
     }
   }
 
-  /** Requests of one client that each are followed by the next as soon as answered, and 100 ms after a refusal. */
+  /**
+   * Keeps `requests` requests of one client under way: each is followed by the next one immediately after an answer, or
+   * 100 ms after a refusal.
+   */
   closedLoop(
     requests: number,
     durationMs: number,
@@ -120,7 +125,7 @@ export class SimulatedLoad {
     for (let n = 0; n < requests; n++) void again();
   }
 
-  /** A client that asks for so many things at once, and for the next ones so long after their end. */
+  /** A client that sends `atOnce` requests at once, and the next ones `breakMs` after all of them have ended. */
   async takingBreaks(
     breakMs: number,
     durationMs: number,
@@ -136,7 +141,9 @@ export class SimulatedLoad {
     }
   }
 
-  /** So many requests of a client a second, evenly, which it leaves after so long. */
+  /**
+   * Sends `perSecond` requests a second of one client at even intervals; the client leaves each after `leavesAfterMs`.
+   */
   comingAndGoing(
     perSecond: number,
     leavesAfterMs: number,
@@ -153,7 +160,7 @@ export class SimulatedLoad {
     }
   }
 
-  /** Lets time pass, timers and all that follows from them. */
+  /** Lets simulated time pass, and runs the timers that are due. */
   async run(ms: number): Promise<void> {
     await passTime(ms);
   }
@@ -175,7 +182,7 @@ export class SimulatedLoad {
     return counts;
   }
 
-  /** One request of a client; whether it was served. */
+  /** Sends one request of a client; resolves with `true` if it was served. */
   async ask(operation: string, client = 'one', name = operation, leaving?: AbortSignal): Promise<boolean> {
     const counts = this.of(name);
     const sentAt = performance.now();
@@ -241,7 +248,7 @@ export class SimulatedLoad {
   }
 }
 
-/** The smallest latency that `part` (0 to 1) of all are not above. */
+/** The latency at the quantile `part`, 0 to 1. */
 export function quantile(latencies: readonly number[], part: number): number {
   const sorted = latencies.toSorted((a, b) => a - b);
   return sorted[Math.floor((sorted.length - 1) * part)] ?? Number.NaN;

@@ -1,6 +1,6 @@
 import type { ReserveShared } from '../../../src/admission/rate-limit.ts';
 
-/** The turns that instances share, as the script in Redis gives them, and only when its answers come. */
+/** Simulates the script in Redis that makes shared reservations, with `latencyMs` before and after it. */
 export function simulatedReservations(latencyMs: number): ReserveShared {
   let nextAt = Number.NEGATIVE_INFINITY;
   const pass = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));

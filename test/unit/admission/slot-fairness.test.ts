@@ -5,7 +5,7 @@ import { quantile, SimulatedLoad } from './simulated-load.ts';
 simulateTime();
 
 const BLOCKS = 'masterchainBlockShards';
-/** 16 slots of 100 ms each. */
+/** Requests a second, with 16 slots and 100 ms per request. */
 const CAPACITY = 160;
 const sixteenSlots = (serviceMs: number, seed?: string) =>
   new SimulatedLoad({
@@ -15,7 +15,7 @@ const sixteenSlots = (serviceMs: number, seed?: string) =>
   });
 
 test.each(['a', 'b'])(
-  '25 clients that use three quarters of the slots are answered next to one that keeps 100 misses under way (%s)',
+  '25 clients that use three quarters of the slots are served next to one that keeps 100 misses under way (%s)',
   async (seed) => {
     const load = sixteenSlots(500, seed);
     const [clients, capacity] = [25, 32];
@@ -35,7 +35,7 @@ describe('one client whose misses take 3 s', () => {
   const serviceMs = (_: string, __: unknown, client = '') => (client === 'slow' ? 3000 : 10);
   const beSlow = (load: SimulatedLoad) => load.closedLoop(100, 15_000, BLOCKS, 'slow');
 
-  test('leaves slots for others that ask for quick keys of the operation', async () => {
+  test('leaves slots for others that send quick requests for the same operation', async () => {
     const load = new SimulatedLoad({ indexer: { workers: 1000, serviceMs } });
     void load.ask(BLOCKS, 'other 0', 'before');
     beSlow(load);
@@ -47,14 +47,14 @@ describe('one client whose misses take 3 s', () => {
     expect(load.slots.inUse).toBe(56);
   });
 
-  test('has all slots while it is alone', async () => {
+  test('may use all slots while it is alone', async () => {
     const load = new SimulatedLoad({ indexer: { workers: 1000, serviceMs } });
     beSlow(load);
     await load.run(10_000);
     expect(load.slots.inUse).toBe(64);
   });
 
-  test('has all of a few slots, next to any other client', async () => {
+  test('may use all slots next to another client if there are fewer than 8', async () => {
     const load = new SimulatedLoad({ indexer: { workers: 1000, serviceMs }, maxConcurrency: 7 });
     void load.ask(BLOCKS, 'other', 'before');
     beSlow(load);
@@ -62,21 +62,21 @@ describe('one client whose misses take 3 s', () => {
     expect(load.slots.inUse).toBe(7);
   });
 
-  test('gives slots back to others that begin to ask', async () => {
+  test('gives slots back to others that come later', async () => {
     const load = new SimulatedLoad({ indexer: { workers: 1000, serviceMs } });
     beSlow(load);
     await load.run(5000);
     for (let n = 0; n < 5; n++) void load.takingBreaks(400, 10_000, BLOCKS, `other ${n}`, 'others');
     await load.run(10_000);
     const { refusedAt, served } = load.of('others');
-    // Until its requests of before end.
+    // Others may be refused until the slow client's earlier requests have ended, which takes 3 s.
     expect(Math.max(0, ...refusedAt)).toBeLessThan(5000 + 3000 + PATIENCE_MS);
     expect(served).toBeGreaterThan(70);
   });
 });
 
 test.each([1, 20, 5000])(
-  '5 times the capacity from %i addresses: the answered ones wait for 100 ms',
+  '5 times the capacity from %i clients: served requests wait for about 100 ms',
   async (addresses) => {
     const load = sixteenSlots(100);
     let asked = 0;
@@ -92,7 +92,7 @@ test.each([1, 20, 5000])(
   },
 );
 
-test('a client that requested 200 keys and left is served like a new one', async () => {
+test('a client that left after 200 requests is served like a new one', async () => {
   const load = sixteenSlots(200);
   for (let n = 0; n < 40; n++) load.closedLoop(1, 10_000, BLOCKS, `other ${n}`, 'others');
   await load.run(1500);

@@ -10,7 +10,7 @@ beforeEach(() => {
   use = new SlotUse({ now: () => now, patienceMs: PATIENCE_MS });
 });
 
-/** So many requests at once that take this long. */
+/** Sends `count` requests at once, all of which end after `ms`. */
 function answer(count: number, ms: number): void {
   for (let n = 0; n < count; n++) use.begin();
   now += ms;
@@ -18,21 +18,21 @@ function answer(count: number, ms: number): void {
 }
 
 describe('the wait for a slot', () => {
-  test('is not known after two seconds without requests', () => {
+  test('is unknown after two seconds without requests', () => {
     answer(1, 50);
     now += 2000;
     use.begin();
     expect(use.waitMs(1)).toBeUndefined();
   });
 
-  test('counts the age of requests that are not answered', () => {
+  test('includes the age of unanswered requests', () => {
     answer(1, 100);
     use.begin();
     now += 700;
     expect(use.waitMs(1)).toBeCloseTo(800);
   });
 
-  test('leaves out requests that were never sent', () => {
+  test('ignores requests that were never sent', () => {
     use.begin();
     use.end(false);
     expect(use.waitMs(1)).toBeUndefined();

@@ -6,7 +6,7 @@ import { load, REQUIRED } from '../config/configured.ts';
 
 const MINUTE_MS = 60_000;
 const SHARES = { pending: 0.4, adjacent: 0.3, shards: 0.2 };
-/** Of 64 slots: a quarter of each share, rounded. */
+/** The slots that are never lent, of 64: a quarter of each share, rounded. */
 const KEPT = { pending: 6, adjacent: 5, shards: 3 };
 
 let now = 0;
@@ -19,7 +19,7 @@ function slotsOf(max: number): Slots {
   return new Slots({ now: () => now, max, shares: SHARES, patienceMs: 1500 });
 }
 
-/** An operation takes as many slots as it may; how many that were. */
+/** Takes as many slots for an operation as it may have; returns their number. */
 function takeAll(slots: Slots, operation: string): number {
   slots.touch(operation);
   let taken = 0;
@@ -32,7 +32,7 @@ describe('a quarter of each share', () => {
     const slots = slotsOf(64);
     for (const operation of Object.keys(SHARES)) slots.touch(operation);
     expect(takeAll(slots, 'pending')).toBe(64 - KEPT.adjacent - KEPT.shards);
-    // What it has is taken by each of the others whole, whichever comes first.
+    // Each of the others can take all slots that are kept for it.
     expect(takeAll(slots, 'adjacent')).toBe(KEPT.adjacent);
     expect(takeAll(slots, 'shards')).toBe(KEPT.shards);
     expect(slots.inUse).toBe(64);
@@ -48,7 +48,7 @@ describe('a quarter of each share', () => {
   });
 });
 
-describe('shares that are more than all slots together', () => {
+describe('shares that add up to more than all slots', () => {
   const NAMES = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i'];
   const shares = Object.fromEntries(NAMES.map((name, place) => [name, place === 0 ? 0.8 : 0.1]));
   const inUse = (max: number, names: readonly string[]) => {
@@ -57,14 +57,14 @@ describe('shares that are more than all slots together', () => {
     return slots;
   };
 
-  test('are weights over the operations in use', () => {
-    // A quarter of 0.8, of 0.8 / 1.2 and of 0.8 / 1.6 of 1600 slots.
+  test('are weights among the operations in use', () => {
+    // Kept for `a`, of 1600 slots: a quarter of 0.8, of 0.8 / 1.2 and of 0.8 / 1.6.
     expect(takeAll(inUse(1600, NAMES.slice(0, 3)), 'b')).toBe(1600 - 320 - 40);
     expect(takeAll(inUse(1600, NAMES.slice(0, 5)), 'b')).toBe(1600 - 267 - 3 * 33);
     expect(takeAll(inUse(1600, NAMES), 'b')).toBe(1600 - 200 - 7 * 25);
   });
 
-  test.each([4, 9, 64])('leave two others a slot each of %i, whichever of nine hangs', (max) => {
+  test.each([4, 9, 64])('leave one of %i slots to each of two others, whichever of nine operations hangs', (max) => {
     for (const hanging of NAMES) {
       const slots = inUse(max, NAMES);
       takeAll(slots, hanging);
@@ -75,12 +75,12 @@ describe('shares that are more than all slots together', () => {
     }
   });
 
-  test('leave an operation that asks alone among nine half of the slots at least', () => {
+  test('leave at least half of the slots to an operation while eight others are in use but hold none', () => {
     for (const max of [1, 2, 3, 4, 9, 64]) expect(takeAll(inUse(max, NAMES), 'b')).toBeGreaterThanOrEqual(max / 2);
   });
 });
 
-test('with any number of slots, each operation may take one when none is in use', () => {
+test('with any number of slots, each operation may take a slot while all are free', () => {
   const operations = [...Object.keys(SHARES), 'other'];
   for (let max = 1; max <= 100; max++) {
     const slots = slotsOf(max);
@@ -89,24 +89,27 @@ test('with any number of slots, each operation may take one when none is in use'
   }
 });
 
-test.each([4, 9, 64])('of %i slots an operation that hangs leaves two others a slot each, with all in use', (max) => {
-  const further = FURTHER.map((name) => [name, 0.1] as const);
-  const shares = { ...Object.fromEntries(further), ...load(REQUIRED).settings.admission.shares };
-  for (const hanging of OPERATION_NAMES) {
-    for (const one of OPERATION_NAMES) {
-      const others = [one, OPERATION_NAMES[OPERATION_NAMES.indexOf(one) + 1] ?? OPERATION_NAMES[0]];
-      if (others.includes(hanging)) continue;
-      now = 0;
-      const slots = new Slots({ now: () => now, max, shares, patienceMs: 1500 });
-      for (const operation of OPERATION_NAMES) slots.touch(operation);
-      while (slots.mayTake(hanging)) slots.take(hanging);
-      for (const other of others) {
-        expect([max, hanging, other, slots.mayTake(other ?? '')]).toEqual([max, hanging, other, true]);
-        slots.take(other ?? '');
+test.each([4, 9, 64])(
+  'of %i slots, a hanging operation leaves one to each of two others while all operations are in use',
+  (max) => {
+    const further = FURTHER.map((name) => [name, 0.1] as const);
+    const shares = { ...Object.fromEntries(further), ...load(REQUIRED).settings.admission.shares };
+    for (const hanging of OPERATION_NAMES) {
+      for (const one of OPERATION_NAMES) {
+        const others = [one, OPERATION_NAMES[OPERATION_NAMES.indexOf(one) + 1] ?? OPERATION_NAMES[0]];
+        if (others.includes(hanging)) continue;
+        now = 0;
+        const slots = new Slots({ now: () => now, max, shares, patienceMs: 1500 });
+        for (const operation of OPERATION_NAMES) slots.touch(operation);
+        while (slots.mayTake(hanging)) slots.take(hanging);
+        for (const other of others) {
+          expect([max, hanging, other, slots.mayTake(other ?? '')]).toEqual([max, hanging, other, true]);
+          slots.take(other ?? '');
+        }
       }
     }
-  }
-});
+  },
+);
 
 const OPERATIONS = ['pending', 'adjacent', 'shards', 'other'];
 const aShare = fc.integer({ min: 0, max: 33 }).map((percent) => percent / 100);
@@ -116,7 +119,7 @@ const aStep = fc.record({
   ms: fc.integer({ min: 1, max: 40_000 }),
 });
 
-test('slots in use never exceed the limit, and the slots that an operation keeps stay free for it', () => {
+test('slots in use never exceed the limit, and kept slots stay free for their operation', () => {
   const options = fc.record({
     max: fc.integer({ min: 1, max: 80 }),
     shares: fc.record({ pending: aShare, adjacent: aShare, shards: aShare }),
@@ -134,7 +137,7 @@ test('slots in use never exceed the limit, and the slots that an operation keeps
         }),
       );
       const isRecent = ({ usedAt }: { usedAt: number }) => now - usedAt < MINUTE_MS;
-      /** Whether all that is kept for operations in use is free. */
+      /** True if the free slots cover all unused kept slots of the operations in use. */
       let isWhole = true;
       for (const { kind, operation, ms } of steps) {
         const use = uses.get(operation);

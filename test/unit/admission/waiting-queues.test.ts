@@ -7,7 +7,7 @@ const of = (lane: Lane, operation = 'any') => ({ operation, clients: ['one'], la
 
 test.each([
   ['a first try', firstTry(), 2],
-  ['a second try, which all others go before', again(firstTry()), 2],
+  ['a second try, which goes after all others,', again(firstTry()), 2],
   ['a request to a backup', overflow(firstTry()), 1],
 ])('%s waits behind the queues that use reservations of the same rate', (_, lane, ahead) => {
   const queues = new WaitingQueues<string>();

@@ -9,7 +9,7 @@ import { callOf, HASH_HEX } from '../ton/requests.ts';
 import { ASKED_AT, OUT, SHARDS } from './classified.ts';
 
 const KIB = 1024;
-/** More than is ever read in this thread. */
+/** Longer than any body that is read on the main thread. */
 const LARGE = 300 * KIB;
 let bugs: unknown[];
 let readingBytes: number;
@@ -46,7 +46,7 @@ function answerOf(body: string | Buffer, status = 200): UpstreamAnswer {
   };
 }
 
-/** A complete masterchain block, made this large by a member that is not read. */
+/** The block list of a complete masterchain block, padded to this length by a member that is not read. */
 function blockSetOf(bytes: number): string {
   const [head, tail] = ['{"blocks":[{"workchain":-1,"seqno":7}],"padding":"', '"}'];
   return head + 'a'.repeat(bytes - head.length - tail.length) + tail;
@@ -88,12 +88,12 @@ describe('a larger body', () => {
   test.each<[string, Call, string, number]>([
     ['a masterchain block', SHARDS, blockSetOf(2 * LARGE), 200],
     ['children', OUT, growing(), 200],
-    ['children of which one lacks the state of its account', OUT, lackingState, 200],
-    ['no answer to the call', OUT, blockSetOf(LARGE), 200],
-    ['what is no JSON', SHARDS, blockSetOf(LARGE).slice(1), 200],
+    ['children, one of them without the state of its account', OUT, lackingState, 200],
+    ['a body that does not answer the call', OUT, blockSetOf(LARGE), 200],
+    ['invalid JSON', SHARDS, blockSetOf(LARGE).slice(1), 200],
     ['an error', SHARDS, `{"error":"${'e'.repeat(LARGE)}"}`, 500],
     ['an absence', callOf('adjacentTransactions', `hash=${HASH_HEX}`), `{"error":"${'e'.repeat(LARGE)}"}`, 404],
-  ])('gives the same result in the worker: %s', async (_, call, body, status) => {
+  ])('gives the same result in the worker as on the main thread: %s', async (_, call, body, status) => {
     const answer = answerOf(body, status);
     const facts = await reader.read(call, answer);
     expect(facts).toEqual(factsOf(call, status, Buffer.from(body)));
@@ -101,7 +101,7 @@ describe('a larger body', () => {
     expect(answer.body.equals(Buffer.from(body))).toBe(true);
   });
 
-  test('is parsed after earlier ones, by one worker, and counts until it is parsed', async () => {
+  test('is parsed after earlier ones, by the same worker, and its bytes count until then', async () => {
     const started = vi.fn();
     process.on('worker', started);
     const order: number[] = [];
@@ -116,7 +116,7 @@ describe('a larger body', () => {
     expect([started.mock.calls.length, readingBytes]).toEqual([1, 0]);
   });
 
-  test('is no answer when its worker dies, and the next one is parsed by another worker', async () => {
+  test('is an invalid answer when its worker dies, and the next body is parsed by another worker', async () => {
     const first = nextWorker();
     const reads = [1, 2].map(() => reader.read(SHARDS, answerOf(blockSetOf(LARGE))));
     const second = first.then(async (worker) => {
@@ -133,11 +133,11 @@ describe('a larger body', () => {
   const MIB8 = 8 * KIB * KIB;
   test.each([
     ['empty objects', `{"blocks":[${'{},'.repeat(MIB8 / 3 - 10)}{}]}`],
-    ['brackets that open', '['.repeat(MIB8)],
-    ['objects in objects', '{"":'.repeat(MIB8 / 4)],
+    ['opening brackets', '['.repeat(MIB8)],
+    ['nested objects', '{"":'.repeat(MIB8 / 4)],
     ['keys', `{${Array.from({ length: 600_000 }, (_, index) => `"${index}":1`).join()}}`],
-    ['rows above the most of a list', `{"blocks":[${`{"padding":"${' '.repeat(110)}"},`.repeat(10_000)}{}]}`],
-  ])('is no answer where it is made to be slow, and the next one is read: %s', async (_, body) => {
+    ['more rows than a list may have', `{"blocks":[${`{"padding":"${' '.repeat(110)}"},`.repeat(10_000)}{}]}`],
+  ])('is an invalid answer if it is built to be slow, and the next body is read: %s', async (_, body) => {
     expect((await reader.read(SHARDS, answerOf(body))).finality).toBeUndefined();
     expect((await reader.read(SHARDS, answerOf(blockSetOf(LARGE)))).finality?.answerClass).toBe('final');
   });

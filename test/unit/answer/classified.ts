@@ -7,21 +7,21 @@ import type { Call } from '../../../src/ton/parse-call.ts';
 import { callOf, HASH_HEX } from '../ton/requests.ts';
 import { TABLE } from '../ton/table-of-lifetimes.ts';
 
-/** When the indexer was asked; it answered 300 ms later. */
+/** The instant of the request to the indexer, which answers 300 ms later. */
 export const ASKED_AT = 1_780_000_000_000;
 export const OUT = callOf('adjacentTransactions', `hash=${HASH_HEX}&direction=out`);
 export const SHARDS = callOf('masterchainBlockShards', 'seqno=7');
 export const PENDING = callOf('pendingTraces', `ext_msg_hash=${HASH_HEX}`);
 const BLOCK_SET = '{"blocks":[{"workchain":-1,"seqno":7}]}';
 
-/** What the indexer sent, as far as a test cares: a good answer to `SHARDS` otherwise. */
+/** The parts of the indexer's answer that a test sets. The others are those of a valid answer to `SHARDS`. */
 export interface Sent extends Partial<Omit<UpstreamAnswer, 'body'>> {
   readonly body?: string | Buffer;
-  /** How far its chain is known to have got. Default: to when it answered. */
+  /** The chain time; `undefined` if it is unknown. Default: the instant at which the answer was received. */
   readonly chainAt?: number | undefined;
 }
 
-/** Without jitter, by the table of lifetimes. */
+/** Classifies an answer without jitter, with the lifetimes of `TABLE`. */
 export function classify(call: Call, sent: Sent = {}): Entry | ProxyError {
   const { body = BLOCK_SET, chainAt, ...more } = { chainAt: ASKED_AT + 300, ...sent };
   const answer: UpstreamAnswer = {

@@ -3,7 +3,7 @@ import { entryOf, failureOf, SHARDS } from './classified.ts';
 
 describe('an answer', () => {
   test.each(['a\r\nSet-Cookie: x=1', 'a\n', 'a\u0000', 'a\u0100', 'a\u007f', 'application/j\u00e9son', ''])(
-    'keeps no header that could not be sent to clients: %j',
+    'does not keep empty or unsendable header values: %j',
     (text) => {
       expect(entryOf(SHARDS, { contentType: text, apiVersion: text }).meta).toMatchObject({
         contentType: 'application/json',
@@ -12,7 +12,7 @@ describe('an answer', () => {
     },
   );
 
-  test('without a Content-Type becomes JSON, and gets no version that was not sent', () => {
+  test('without Content-Type and version gets application/json and no version', () => {
     expect(entryOf(SHARDS, { contentType: undefined, apiVersion: undefined }).meta).toMatchObject({
       contentType: 'application/json',
       apiVersion: undefined,
@@ -20,8 +20,8 @@ describe('an answer', () => {
   });
 });
 
-describe('a response that is no answer', () => {
-  test("every failure keeps the indexer's version where a header can hold it", () => {
+describe('a response that is not an answer', () => {
+  test("becomes a failure that keeps the indexer's version if a header can hold it", () => {
     for (const status of [200, 204, 302, 401, 404, 422, 429, 500]) {
       expect(failureOf(SHARDS, { status, body: '{}' }).details.apiVersion).toBe('1.2.3');
       expect(failureOf(SHARDS, { status, body: '{}', apiVersion: 'a\r\nb' }).details.apiVersion).toBeUndefined();

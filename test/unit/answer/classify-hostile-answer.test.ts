@@ -4,7 +4,7 @@ import { ProxyError } from '../../../src/errors.ts';
 import { ASKED_AT, classify, entryOf, failureOf, OUT, PENDING, SHARDS } from './classified.ts';
 
 describe('a hostile body', () => {
-  test('is classified without a throw, in any form', () => {
+  test('is classified without an exception, whatever its form', () => {
     const part = fc.constantFrom('blocks', 'traces', 'transactions', 'error', '__proto__', 'constructor', 'toString');
     const body = fc.oneof(
       fc.json(),
@@ -23,7 +23,7 @@ describe('a hostile body', () => {
     );
   });
 
-  test('does not overflow the stack, however deep it is nested', () => {
+  test('does not overflow the stack, however deeply it is nested', () => {
     const depth = 200_000;
     const nested = (open: string, inner: string, close: string) => open.repeat(depth) + inner + close.repeat(depth);
     expect(entryOf(PENDING, { body: `{"traces":[${nested('[', '', ']')}]}` }).meta.answerClass).toBe('live');
@@ -31,14 +31,14 @@ describe('a hostile body', () => {
     expect(failureOf(OUT, { body: '['.repeat(depth) }).code).toBe('upstream-invalid');
   });
 
-  test('changes no prototype, and inherits nothing', () => {
+  test('changes no prototype, and inherited members do not count', () => {
     const polluting = '{"__proto__":{"blocks":[],"error":"x"},"constructor":{"prototype":{"blocks":[]}}}';
     expect(failureOf(SHARDS, { body: polluting }).code).toBe('upstream-invalid');
     expect(failureOf(SHARDS, { body: polluting, status: 404 }).details.upstreamBody).toBeUndefined();
     expect(Object.keys(Object.prototype)).toEqual([]);
   });
 
-  test('gains no lifetime by numbers out of range', () => {
+  test('gets a lifetime from 1 s to 1 h, even with numbers out of range', () => {
     for (const now of ['-9007199254740991', '9007199254740991', '0']) {
       const body = `{"transactions":[{"mc_block_seqno":1e308,"now":${now}}]}`;
       for (const chainAt of [undefined, 8.64e15, -8.64e15]) {

@@ -4,7 +4,7 @@ import { RequestHandler, type RequestHandlerDependencies } from '../../../src/an
 import { anEntry, bodyOf } from '../../support/entry.ts';
 import { callOf } from '../ton/requests.ts';
 
-// A hit that the fast lane cannot send in one piece is found once more, by `handle`.
+// The fast lane finds a hit, but cannot always send it in one piece. Then `handle` finds it again and counts it.
 test('a hit in memory counts as requested when it is sent, not when it is found', () => {
   const entry = anEntry();
   const keyed = { call: callOf('masterchainBlockShards', 'seqno=1'), key: entry.key, unknownSpelling: undefined };
@@ -18,7 +18,7 @@ test('a hit in memory counts as requested when it is sent, not when it is found'
     onTouch: (key: string) => void asked.push(key),
     report: (event: ProxyEvent) => void events.push(event),
   };
-  // The cast: a handler needs much more than what a hit in memory uses, and the rest must not be touched here.
+  // The cast: a hit in memory needs only these dependencies of the handler.
   const handler = new RequestHandler(used as unknown as RequestHandlerDependencies);
   const hit = handler.findHit('masterchainBlockShards?seqno=1', false);
   expect([asked, events]).toEqual([[], []]);

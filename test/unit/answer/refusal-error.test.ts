@@ -9,13 +9,23 @@ const traces = { operation: 'traces' };
 const refused = refusalError(traces, { reason: 'memory', retryAfterMs: 0 });
 
 test.each([
-  ['a load that was refused', firstTry(), refused, 1],
-  ['a refused request with the API key of its client', withClientKey(firstTry()), refused, 1],
-  ['a refresh that was refused', ofLoad(true, 7), refused, 0],
-  ['a load that the indexer failed', firstTry(), failure('upstream-unreachable'), 0],
-  ['a load that nobody waits for', firstTry(), refusalError(traces, { reason: 'abandoned', retryAfterMs: 0 }), 0],
-  ['a load that is not served', firstTry(), refusalError(traces, { reason: 'not-served', retryAfterMs: 0 }), 0],
-])('%s is counted as shed %#', (_, lane, error, count) => {
+  ['a refused load is counted as shed', firstTry(), refused, 1],
+  ["a refused request with its client's API key is counted as shed", withClientKey(firstTry()), refused, 1],
+  ['a refused refresh is not counted as shed: clients have an answer', ofLoad(true, 7), refused, 0],
+  ['a load that failed at the indexer is not counted as shed', firstTry(), failure('upstream-unreachable'), 0],
+  [
+    'an abandoned load is not counted as shed',
+    firstTry(),
+    refusalError(traces, { reason: 'abandoned', retryAfterMs: 0 }),
+    0,
+  ],
+  [
+    'a load of an operation that is not served is not counted as shed',
+    firstTry(),
+    refusalError(traces, { reason: 'not-served', retryAfterMs: 0 }),
+    0,
+  ],
+])('%s', (_, lane, error, count) => {
   const events: ProxyEvent[] = [];
   reportShed({ ...traces, lane }, error, (event) => void events.push(event));
   expect(events).toEqual(

@@ -7,7 +7,7 @@ import { AT, decodeEntry, encodeEntry } from '../../../src/cache/entry-codec.ts'
 import { keptBody } from '../../../src/cache/gzip.ts';
 import { anEntry } from '../../support/entry.ts';
 
-/** Bytes that were tampered with on purpose, with their checksum made right again. */
+/** A copy of the bytes, changed by `tamper`, with a correct checksum. */
 function resealed(bytes: Buffer, tamper: (bytes: Buffer) => void): Buffer {
   const copy = Buffer.from(bytes);
   tamper(copy);
@@ -15,11 +15,11 @@ function resealed(bytes: Buffer, tamper: (bytes: Buffer) => void): Buffer {
   return copy;
 }
 
-/** The entry with its body in the form in which it is kept. */
+/** Encodes an entry with its body in the coding in which it is kept. */
 const encoded = (entry: Entry) => encodeEntry(entry, keptBody(entry.content));
 
 const text = fc.string({ unit: 'grapheme', maxLength: 60 });
-/** What Node sends in a header. */
+/** Text that Node sends in a header. */
 const headerText = fc.stringMatching(/^[\t\x20-\x7e\x80-\xff]{0,60}$/);
 const spanMs = fc.nat(30 * 86_400_000);
 const body = fc.oneof(
@@ -86,7 +86,7 @@ describe('an entry that was encoded', () => {
   });
 });
 
-test('an entry that no other cache had is stored as it was before there was an Age, and read so', () => {
+test('an entry that no other cache had is stored without ageValueSeconds, as by older versions, and read as 0', () => {
   const bytes = encoded(small);
   expect(bytes.toString()).not.toContain('ageValueSeconds');
   expect(decodeEntry(bytes, small.key)).toMatchObject({ ageValueSeconds: 0 });
@@ -98,8 +98,8 @@ test('a proof is not stored: blocks that one instance has read prove nothing to 
   expect(decodeEntry(encoded({ ...small, proof }), small.key)?.proof).toBe(undefined);
 });
 
-describe('damaged bytes are no entry', () => {
-  test.each(['contentType', 'apiVersion'] as const)('when %s cannot stand in a header', (name) => {
+describe('decodeEntry rejects an encoded entry', () => {
+  test.each(['contentType', 'apiVersion'] as const)('whose %s cannot be sent in a header', (name) => {
     for (const bad of ['a\nb', 'a\rb', '\0', '\x7f', 'snow \u2603']) {
       const entry = anEntry({ meta: { ...small.meta, [name]: bad } });
       expect(() => validateHeaderValue(name, bad)).toThrow();
@@ -107,11 +107,11 @@ describe('damaged bytes are no entry', () => {
     }
   });
 
-  test.each(['', 'a', '"a', 'W/"a"', '"a"b"', '"a b"', '"\n"', '"\0"'])('when their etag is %j', (etag) => {
+  test.each(['', 'a', '"a', 'W/"a"', '"a"b"', '"a b"', '"\n"', '"\0"'])('whose ETag is %j', (etag) => {
     expect(decodeEntry(encoded({ ...small, etag }), small.key)).toBeUndefined();
   });
 
-  test.each([small, large])('when any one bit is flipped (%#)', (entry) => {
+  test.each([small, large])('with any single bit flipped (%#)', (entry) => {
     const bytes = encoded(entry);
     for (let bit = 0; bit < bytes.byteLength * 8; bit++) {
       const damaged = Buffer.from(bytes);
@@ -121,55 +121,61 @@ describe('damaged bytes are no entry', () => {
   });
 });
 
-describe('bytes with a right checksum are no entry', () => {
+describe('decodeEntry rejects bytes with a correct checksum', () => {
   const refused = (entry: Entry, tamper: (bytes: Buffer) => void) => {
     expect(decodeEntry(resealed(encoded(entry), tamper), entry.key)).toBeUndefined();
   };
 
   test('of another version', () => refused(small, (bytes) => bytes.writeUInt8(1, 3)));
-  test('with metadata longer than they are', () =>
+  test('with metadata that is longer than the bytes', () =>
     refused(small, (bytes) => bytes.writeUInt32BE(2 ** 32 - 1, AT.metaLength)));
-  test('with metadata that is no JSON', () => refused(small, (bytes) => bytes.writeUInt8(0, AT.meta)));
+  test('with metadata that is not JSON', () => refused(small, (bytes) => bytes.writeUInt8(0, AT.meta)));
   test.each(['null', '[]', '{}', '"meta"'])('with metadata that is %s', (meta) => {
     const bytes = Buffer.concat([encoded(small).subarray(0, AT.meta), Buffer.from(meta)]);
     const sealed = resealed(bytes, (copy) => copy.writeUInt32BE(meta.length, AT.metaLength));
     expect(decodeEntry(sealed, '')).toBeUndefined();
   });
-  test('with an encoded body of nothing', () => {
+  test('with an empty gzip body', () => {
     const empty = anEntry({ content: contentOf(Buffer.alloc(0), 'gzip', 100) });
     expect(decodeEntry(encoded(empty), empty.key)).toBeUndefined();
   });
-  test.each([Number.NaN, -1, Number.POSITIVE_INFINITY, 1e300])('requested at %d', (askedAt) => {
+  test.each([Number.NaN, -1, Number.POSITIVE_INFINITY, 1e300])('of an entry requested at %d', (askedAt) => {
     expect(decodeEntry(encoded({ ...small, askedAt }), small.key)).toBeUndefined();
   });
 
   test.each<[string, Partial<Entry>]>([
-    ['stale before it was asked for', { freshUntil: small.askedAt - 1 }],
-    ['fresh for years', { freshUntil: 4e12 }],
-    ['with a freshness that is no number', { freshUntil: Number.NaN }],
-    ['with a stale window that ends before the lifetime', { staleWhileRevalidate: -1 }],
-    ['with a stale window that never ends', { staleIfError: Number.POSITIVE_INFINITY }],
-    ['with a stale window that is no number', { staleIfError: Number.NaN }],
+    ['that expires before its request', { freshUntil: small.askedAt - 1 }],
+    ['that is fresh for decades', { freshUntil: 4e12 }],
+    ['whose freshUntil is not a number', { freshUntil: Number.NaN }],
+    ['with a negative staleWhileRevalidate', { staleWhileRevalidate: -1 }],
+    ['with an infinite staleIfError', { staleIfError: Number.POSITIVE_INFINITY }],
+    ['whose staleIfError is not a number', { staleIfError: Number.NaN }],
     ['with a negative lifetime', { lifetime: -1 }],
-    ['with an endless lifetime', { lifetime: Number.POSITIVE_INFINITY }],
-    ['with an Age before it was made', { ageValueSeconds: -1 }],
-    ['with an Age of no whole seconds', { ageValueSeconds: 1.5 }],
-    ['with an Age beyond the greatest', { ageValueSeconds: 2 ** 31 + 1 }],
-    ['newer than anything', { completeness: { ...NOTHING_LISTED, order: HIGHEST_ORDER + 1n } }],
-    ['older than anything', { completeness: { ...NOTHING_LISTED, order: -1n } }],
-    ['regressed since before time', { regressedSince: -1 }],
-    ['of a rank that there is not', { completeness: { ...NOTHING_LISTED, rank: 2 ** 31 } }],
-    ['with half a member', { completeness: { ...NOTHING_LISTED, members: Buffer.alloc(12) } }],
-    ['with half a tentative member', { completeness: { ...NOTHING_LISTED, tentative: Buffer.alloc(12) } }],
-  ])('%s', (_, change) => {
+    ['with an infinite lifetime', { lifetime: Number.POSITIVE_INFINITY }],
+    ['with a negative Age', { ageValueSeconds: -1 }],
+    ['whose Age is not in whole seconds', { ageValueSeconds: 1.5 }],
+    ['whose Age is above the maximum', { ageValueSeconds: 2 ** 31 + 1 }],
+    ['whose order is above the maximum', { completeness: { ...NOTHING_LISTED, order: HIGHEST_ORDER + 1n } }],
+    ['with a negative order', { completeness: { ...NOTHING_LISTED, order: -1n } }],
+    ['with a negative regressedSince', { regressedSince: -1 }],
+    ['whose rank is above the maximum', { completeness: { ...NOTHING_LISTED, rank: 2 ** 31 } }],
+    [
+      'with an incomplete fingerprint in its members',
+      { completeness: { ...NOTHING_LISTED, members: Buffer.alloc(12) } },
+    ],
+    [
+      'with an incomplete fingerprint in its tentative members',
+      { completeness: { ...NOTHING_LISTED, tentative: Buffer.alloc(12) } },
+    ],
+  ])('of an entry %s', (_, change) => {
     expect(decodeEntry(encoded({ ...small, ...change }), small.key)).toBeUndefined();
   });
 
-  test.each([0, 199, 204, 206, 304, 500, 600])('with status %d', (status) => {
+  test.each([0, 199, 204, 206, 304, 500, 600])('of an entry with status %d', (status) => {
     expect(decodeEntry(encoded(anEntry({ meta: { status } })), small.key)).toBeUndefined();
   });
 
-  test('of more than 32 MiB', () => {
+  test('of an entry with a body of more than 32 MiB', () => {
     const size = 32 * 1024 * 1024 + 1;
     expect(decodeEntry(encoded(anEntry({ body: Buffer.alloc(size) })), small.key)).toBeUndefined();
     const encodedTooLarge = anEntry({ content: contentOf(Buffer.alloc(10), 'gzip', size) });
@@ -178,7 +184,7 @@ describe('bytes with a right checksum are no entry', () => {
     expect(atLimit?.content.bytes).toBe(size - 1);
   });
 
-  test('with one byte changed, or else they are a valid entry of this key', () => {
+  test('with one byte changed, unless they are a valid entry of this key', () => {
     const bytes = encoded(large);
     const position = fc.integer({ min: AT.metaLength, max: bytes.byteLength - 1 });
     fc.assert(

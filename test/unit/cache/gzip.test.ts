@@ -8,7 +8,7 @@ const BODY = Buffer.from(JSON.stringify({ transactions: Array.from({ length: 200
 const ofBytes = (length: number) => Buffer.alloc(length, BODY);
 const lasting = (body = BODY) => anEntry({ body, lifetime: 60_000 });
 
-test('a body is unpacked to its original, and not under another length', async () => {
+test('a packed body is unpacked to the original, and rejected if another length is expected', async () => {
   const body = fc.uint8Array({ maxLength: 3000 }).map((bytes) => Buffer.from(bytes));
   await fc.assert(
     fc.asyncProperty(body, fc.nat(40), async (part, times) => {
@@ -25,7 +25,7 @@ test('a body is unpacked to its original, and not under another length', async (
   );
 });
 
-test('bytes that are no gzip, and a bomb, are not unpacked', async () => {
+test('bytes that are not gzip, and a decompression bomb, are rejected', async () => {
   const bomb = await compress(Buffer.alloc(16 * 1024 * 1024));
   for (const length of [10, 1000, 200_000]) {
     await expect(decompress(Buffer.from('no such thing'), length)).rejects.toThrow();
@@ -42,22 +42,22 @@ test('at most 64 bodies are packed at the same time', async () => {
 });
 
 test.each([
-  ['a body of 32 KiB that lives for 10 s', 32 * 1024, 10_000, 'gzip'],
-  ['a shorter one', 32 * 1024 - 1, 10_000, 'identity'],
-  ['one that lives for a shorter time', 32 * 1024, 9999, 'identity'],
-])('for Redis alone %s is kept in the right form', async (_, bytes, lifetime, coding) => {
+  ['a body of 32 KiB with a lifetime of 10 s is compressed', 32 * 1024, 10_000, 'gzip'],
+  ['a shorter body is not compressed', 32 * 1024 - 1, 10_000, 'identity'],
+  ['a body with a shorter lifetime is not compressed', 32 * 1024, 9999, 'identity'],
+])('for Redis alone, %s', async (_, bytes, lifetime, coding) => {
   const onPacked = vi.fn();
   const entry = anEntry({ body: ofBytes(bytes), lifetime });
   expect((await someGzip({ onPacked }).toStore(entry)).coding).toBe(coding);
   expect(onPacked).toHaveBeenCalledTimes(coding === 'gzip' ? 1 : 0);
 });
 
-test('gzip that a client has requested by the time of the store is made once, for memory and Redis', async () => {
+test('gzip that a client requests while its entry is stored is made once, for memory and Redis', async () => {
   const onPacked = vi.fn();
   const gzip = someGzip({ onPacked });
   const entry = lasting();
   const storing = gzip.toStore(entry);
-  // The answer to the client for whom it was loaded is rendered after the write to Redis has begun.
+  // As in a load: the write to Redis begins before the answer to the client is rendered.
   expect(gzip.bodyFor(entry, true)).toMatchObject({ coding: 'identity' });
   const { coding, body } = await storing;
   expect([coding, await decompress(body, BODY.length)]).toEqual(['gzip', BODY]);

@@ -16,7 +16,7 @@ describe('bulky entries', () => {
   const bulkyTier = (maxSizeBytes: number) =>
     new MemoryTier({ now: () => ASKED_AT, maxEntries: 500_000, maxSizeBytes, isBulky });
 
-  test('leave the others in memory: 20 scanners walk 400 blocks of 4 MB', () => {
+  test('leave at least 95 % of the others in memory while 20 scanners walk 400 blocks of 4 MiB', () => {
     const tier = bulkyTier(256 * MIB);
     const small = Array.from({ length: 15_000 }, (_, n) => anEntry({ key: `key ${n}`, body: Buffer.alloc(10_000) }));
     for (const entry of small) tier.set(entry);
@@ -35,7 +35,7 @@ describe('bulky entries', () => {
     expect(tier.sizeBytes).toBeLessThanOrEqual(256 * MIB);
   });
 
-  test('have at most a quarter of it, for any stores, growth, deletions and sizes', () => {
+  test('use at most a quarter of the memory, for any stores, look-ups, deletions and sizes', () => {
     const change = fc.record({
       kind: fc.nat(99).map((n) => (n === 0 ? 'clear' : n < 10 ? 'delete' : n < 20 ? 'get' : 'set')),
       key: fc.tuple(fc.constantFrom('page', 'key'), fc.nat(30)).map(([kind, n]) => `${kind} ${n}`),
@@ -63,7 +63,7 @@ describe('bulky entries', () => {
 });
 
 describe('the size limit', () => {
-  test('is never exceeded, and counts body, key and overhead', () => {
+  test('is never exceeded, and counts at least 800 bytes for each entry', () => {
     const set = fc.record({ key: fc.integer({ min: 0, max: 40 }), size: fc.integer({ min: 0, max: 9000 }) });
     fc.assert(
       fc.property(fc.array(set, { maxLength: 120 }), (sets) => {
@@ -78,7 +78,7 @@ describe('the size limit', () => {
     );
   });
 
-  test('refuses an entry over a sixteenth of it, and drops the older one that it would replace', () => {
+  test('rejects an entry larger than a sixteenth of it, and drops the older entry of the same key', () => {
     const { tier } = tierAt(ASKED_AT, 160_000);
     const key = 'k';
     tier.set(anEntry({ key, body: Buffer.alloc(9_199) }));
@@ -89,7 +89,7 @@ describe('the size limit', () => {
   });
 });
 
-test('the number of entries is bounded, and the one that was used longest ago goes first', () => {
+test('the number of entries is bounded, and the least recently used one is evicted first', () => {
   const tier = new MemoryTier({ now: () => ASKED_AT, maxEntries: 3, maxSizeBytes: MIB });
   for (const key of ['a', 'b', 'c']) tier.set(anEntry({ key }));
   tier.get('a');
@@ -98,7 +98,7 @@ test('the number of entries is bounded, and the one that was used longest ago go
   expect(tier.count).toBe(3);
 });
 
-test('an eviction is reported of an entry that is fresh, and of no other end of an entry', () => {
+test('an eviction is reported only of a fresh entry; replacing, deleting and clearing are not reported', () => {
   const clock = { now: ASKED_AT };
   let evicted = 0;
   const onEvicted = () => void evicted++;
@@ -112,7 +112,7 @@ test('an eviction is reported of an entry that is fresh, and of no other end of 
   expect(evicted).toBe(1);
 });
 
-test('peeking at an entry does not use it', () => {
+test('peeking at an entry does not count as a use', () => {
   const { tier, clock } = tierAt();
   for (const key of ['a', 'b']) tier.set(anEntry({ key, askedAt: ASKED_AT }));
   expect(tier.peek('a')?.key).toBe('a');
@@ -126,7 +126,7 @@ test('peeking at an entry does not use it', () => {
   expect(['a', 'b', 'c'].filter((key) => few.peek(key) !== undefined)).toEqual(['b', 'c']);
 });
 
-test('room is made by evicting expired entries, otherwise the sixteenth that was used longest ago', () => {
+test('makeRoom evicts expired entries, or else the least recently used sixteenth', () => {
   const { tier, clock } = tierAt();
   const lasting = Array.from({ length: 32 }, (_, index) =>
     anEntry({ key: `lasting ${index + 10}`, askedAt: ASKED_AT }),
@@ -145,7 +145,7 @@ test('room is made by evicting expired entries, otherwise the sixteenth that was
   ]);
 });
 
-test('room is made by evicting first entries that are only kept for comparison', () => {
+test('makeRoom first evicts entries that are kept only for comparison', () => {
   const { tier, clock } = tierAt();
   const retention = { afterUse: 10_000, sinceGiven: 600_000 };
   for (let index = 0; index < 32; index++) tier.set(anEntry({ key: `lasting ${index}`, askedAt: ASKED_AT }));
@@ -157,8 +157,8 @@ test('room is made by evicting first entries that are only kept for comparison',
   expect([tier.peek('kept'), tier.count]).toEqual([undefined, 32]);
 });
 
-describe('while room is made in a tier of 20 000 entries', () => {
-  /** A tier whose entries count how often they are looked at; the first ones have just expired. */
+describe('makeRoom in a tier of 20 000 entries', () => {
+  /** A tier whose entries count the reads of their `freshUntil`. The first `expiring` entries have just expired. */
   function tierOf(count: number, expiring: number) {
     const { tier, clock } = tierAt(ASKED_AT, 1024 * MIB);
     let looks = 0;
@@ -182,25 +182,25 @@ describe('while room is made in a tier of 20 000 entries', () => {
     return tier.sizeBytes / before;
   };
 
-  test('only the 4096 that were used longest ago are looked at, so that it costs milliseconds', () => {
+  test('checks only the 4096 least recently used ones for expiry', () => {
     const { tier, looks } = tierOf(20_000, 0);
     tier.makeRoom();
     expect(looks()).toBe(4096);
   });
 
-  test('the expired ones among these are enough, if they are more than a 64th', () => {
+  test('evicts only the expired ones if these are at least a 64th', () => {
     const { tier } = tierOf(20_000, 2000);
     expect(remainingBytes(tier, () => tier.makeRoom())).toBeCloseTo(18 / 20, 2);
     expect(tier.count).toBe(18_000);
   });
 
-  test('a few that have expired do not keep others from being evicted', () => {
+  test('evicts a sixteenth if only a few have expired', () => {
     const { tier } = tierOf(20_000, 5);
     expect(remainingBytes(tier, () => tier.makeRoom())).toBeCloseTo(15 / 16, 2);
   });
 });
 
-test('long keys together take at most 64 MiB, with any size limit', () => {
+test('long keys use at most 64 MiB, also with a size limit of 1 GiB', () => {
   const tier = new MemoryTier({ now: () => ASKED_AT, maxEntries: 1e6, maxSizeBytes: 1024 * MIB });
   for (let index = 0; index < 200; index++) tier.set(anEntry({ key: `${index} `.padEnd(MIB, 'k') }));
   expect(tier.count).toBeGreaterThan(50);
@@ -209,11 +209,11 @@ test('long keys together take at most 64 MiB, with any size limit', () => {
 
 describe('an entry that blocks may prove', () => {
   const provenFor = (keptMs: number) => ({ askedFrom: 1, accounts: ['0:AB'], until: 0, keptMs });
-  /** Of use for 10 s, and provable for a minute. */
+  /** Usable for 10 s, and provable for a minute. */
   const aProvable = (key: string) =>
     anEntry({ key, freshUntil: ASKED_AT + 10_000, staleWhileRevalidate: 0, staleIfError: 0, proof: provenFor(60_000) });
 
-  test('is kept until its bound, also while room is made', () => {
+  test('is kept until it can no longer be proven, also when memory is freed', () => {
     const { clock, tier } = tierAt();
     tier.set(aProvable('provable'));
     tier.set(anEntry({ key: 'other', freshUntil: ASKED_AT + 10_000, staleWhileRevalidate: 0, staleIfError: 0 }));
@@ -224,7 +224,7 @@ describe('an entry that blocks may prove', () => {
     expect(tier.get('provable')).toBe(undefined);
   });
 
-  test('is counted as long as it is kept, whatever ends it', () => {
+  test('is counted as provable while it is kept, however it is removed', () => {
     const { tier } = tierAt();
     for (const key of ['one', 'two', 'three', 'four']) tier.set(aProvable(key));
     tier.set(aProvable('one'));

@@ -11,7 +11,7 @@ function entryOf(key: string, rows: number) {
   return anEntry({ key, completeness });
 }
 
-/** How many of so many keys are remembered, after a list of so many rows was served of each. */
+/** How many of `keys` keys are remembered after a list of `rows` rows was served for each of them. */
 function remembered(keys: number, rows: number): number {
   let olderAnswers = 0;
   const subject = new OlderAnswers(() => void olderAnswers++);
@@ -20,14 +20,14 @@ function remembered(keys: number, rows: number): number {
   return olderAnswers;
 }
 
-test('an answer that lists less than the one before is counted once', () => {
+test('an answer with fewer rows than the previous one is counted once', () => {
   let olderAnswers = 0;
   const subject = new OlderAnswers(() => void olderAnswers++);
   for (const rows of [2, 3, 1, 1, 0, 0, 2, 3]) subject.look(entryOf('key', rows));
   expect(olderAnswers).toBe(2);
 });
 
-test('an answer that shows an older state than the one before is counted once', () => {
+test('an answer with an older state than the previous one is counted once', () => {
   let olderAnswers = 0;
   const subject = new OlderAnswers(() => void olderAnswers++);
   for (const lt of [2n ** 53n, 2n ** 53n + 1n, 2n ** 53n, 2n ** 63n, 0n, 0n]) {
@@ -36,12 +36,12 @@ test('an answer that shows an older state than the one before is counted once', 
   expect(olderAnswers).toBe(2);
 });
 
-test('a megabyte of keys and rows is remembered at most, of small ones some thousand', () => {
+test('at most 1 MiB of keys and rows is remembered, enough for 4000 keys with one row', () => {
   expect(remembered(10_000, 1)).toBeGreaterThan(4000);
   for (const rows of [1, 100, 4000, 8000]) expect(remembered(2000, rows) * rows * 8).toBeLessThanOrEqual(1024 * 1024);
   expect(remembered(100, 4000)).toBeGreaterThan(20);
 });
 
-test('a list of more than 64 KiB does not take the place of others, and is not remembered', () => {
+test('a list of more than 64 KiB is not remembered', () => {
   expect(remembered(10, 8200)).toBe(0);
 });

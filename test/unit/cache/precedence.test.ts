@@ -7,7 +7,7 @@ import { anEntry } from '../../support/entry.ts';
 
 const NOW = 1_700_000_000_000;
 
-/** Of the rank of a list that is all final, or of one that is not. */
+/** A list with the rank for final rows only (2), or for some pending rows (1). */
 const listing = (members: readonly string[], tentative: readonly string[], options: Partial<Entry> = {}) => {
   const rank = tentative.length === 0 ? 2 : 1;
   const completeness = { rank, members: fingerprints(members), tentative: fingerprints(tentative) };
@@ -21,7 +21,7 @@ const ranked = (rank: number, options: Partial<Entry> = {}) => {
 
 describe('compared with a kept answer', () => {
   test.each([0, 1, 2, 3].flatMap((kept) => [0, 1, 2, 3].map((next) => [kept, next] as const)))(
-    'of rank %i, a later one of rank %i',
+    'of rank %i, a later one of rank %i is regressed only if its rank is lower',
     (kept, next) => {
       const expected = next < kept ? 'regressed' : 'replaces';
       expect(precedenceOver(ranked(kept), ranked(next, { askedAt: NOW + 1 }), NOW + 1)).toBe(expected);
@@ -29,29 +29,59 @@ describe('compared with a kept answer', () => {
   );
 
   test.each<[string, string[], string[], string]>([
-    ['a child more', ['a'], ['a', 'b'], 'replaces'],
-    ['the same children in another order', ['a', 'b'], ['b', 'a'], 'replaces'],
-    ['a child less', ['a', 'b'], ['a'], 'regressed'],
-    ['as many, but another', ['a', 'b'], ['a', 'c'], 'regressed'],
-    ['more, but not all', ['a', 'b'], ['b', 'c', 'd'], 'regressed'],
+    ['a later one with one more child replaces it', ['a'], ['a', 'b'], 'replaces'],
+    ['a later one with the same children in another order replaces it', ['a', 'b'], ['b', 'a'], 'replaces'],
+    ['a later one with one child less is regressed', ['a', 'b'], ['a'], 'regressed'],
+    ['a later one with as many children, but one of them different, is regressed', ['a', 'b'], ['a', 'c'], 'regressed'],
+    [
+      'a later one with more children, but without one of the kept, is regressed',
+      ['a', 'b'],
+      ['b', 'c', 'd'],
+      'regressed',
+    ],
   ])('%s', (_, kept, next, expected) => {
     expect(precedenceOver(growing(kept), growing(next, { askedAt: NOW + 1 }), NOW + 1)).toBe(expected);
   });
 
   test.each<[string, [string[], string[]], [string[], string[]], string]>([
-    ['a pending child more, final ones before', [['a'], []], [['a'], ['b']], 'replaces'],
-    ['a pending child more, pending ones before', [[], ['a']], [[], ['a', 'b']], 'replaces'],
-    ['a pending child that is final now', [['a'], ['b']], [['a', 'b'], []], 'replaces'],
-    ['without the pending child, which was invalidated', [['a'], ['b']], [['a'], []], 'replaces'],
-    ['another child in place of the pending one', [['a'], ['b']], [['a', 'c'], []], 'replaces'],
-    ['more children, one that was final now pending', [['a', 'b'], []], [['a'], ['b', 'c']], 'replaces'],
-    ['a final child that is pending again', [['a', 'b'], []], [['a'], ['b']], 'regressed'],
-    ['without a final child, with a pending one more', [['a', 'b'], []], [['a'], ['c']], 'regressed'],
+    [
+      'a later one with one more child, which is pending, replaces a final list',
+      [['a'], []],
+      [['a'], ['b']],
+      'replaces',
+    ],
+    ['a later one with one more pending child replaces a pending list', [[], ['a']], [[], ['a', 'b']], 'replaces'],
+    ['a later one in which the pending child is final replaces it', [['a'], ['b']], [['a', 'b'], []], 'replaces'],
+    [
+      'a later one without the pending child, which was invalidated, replaces it',
+      [['a'], ['b']],
+      [['a'], []],
+      'replaces',
+    ],
+    [
+      'a later one with another child in place of the pending one replaces it',
+      [['a'], ['b']],
+      [['a', 'c'], []],
+      'replaces',
+    ],
+    [
+      'a later one with one more child replaces it, even if a final child is pending again',
+      [['a', 'b'], []],
+      [['a'], ['b', 'c']],
+      'replaces',
+    ],
+    ['a later one in which a final child is pending again is regressed', [['a', 'b'], []], [['a'], ['b']], 'regressed'],
+    [
+      'a later one with a pending child in place of a final one is regressed',
+      [['a', 'b'], []],
+      [['a'], ['c']],
+      'regressed',
+    ],
   ])('%s', (_, kept, next, expected) => {
     expect(precedenceOver(listing(...kept), listing(...next, { askedAt: NOW + 1 }), NOW + 1)).toBe(expected);
   });
 
-  test('a head of an older block is regressed, for 60 s of nothing else', () => {
+  test('a head of an older block is regressed until only such heads have come for 60 s', () => {
     const kept = ranked(62_000_000);
     const lower = (askedAt: number) => ranked(61_999_999, { askedAt });
     expect(precedenceOver(kept, lower(NOW + 1), NOW + 1)).toBe('regressed');
@@ -65,7 +95,7 @@ describe('compared with a kept answer', () => {
     expect(precedenceOver(growing(['a']), growing(['a'], { askedAt: NOW - 1 }), NOW)).toBe('older');
   });
 
-  test('a more complete one replaces it even if requested earlier: it is not behind', () => {
+  test('a more complete one replaces it even if it was requested earlier', () => {
     expect(precedenceOver(growing(['a']), growing(['a', 'b'], { askedAt: NOW - 1 }), NOW)).toBe('replaces');
   });
 
@@ -73,7 +103,7 @@ describe('compared with a kept answer', () => {
     expect(precedenceOver(ranked(3), ranked(0, { askedAt: NOW - 1 }), NOW)).toBe('older');
   });
 
-  test('a regressed one wins when only regressed ones came for ten minutes, and not before', () => {
+  test('a regressed one replaces it after ten minutes of only regressed ones, and not before', () => {
     const kept = ranked(3, { regressedSince: NOW });
     const next = ranked(0, { askedAt: NOW + BELIEVED_AFTER_MS });
     expect(precedenceOver(kept, next, NOW + BELIEVED_AFTER_MS - 1)).toBe('regressed');
@@ -81,7 +111,7 @@ describe('compared with a kept answer', () => {
     expect(BELIEVED_AFTER_MS).toBe(600_000);
   });
 
-  test('of two answers at most one is more complete', () => {
+  test('of two answers, at most one replaces the other', () => {
     const answers = fc.record({
       rank: fc.integer({ min: 0, max: HIGHEST_RANK }),
       members: fc.subarray(['a', 'b', 'c']),
@@ -95,19 +125,19 @@ describe('compared with a kept answer', () => {
         }) as [Entry, Entry];
         const later = precedenceOver(first, second, NOW);
         const earlier = precedenceOver(second, first, NOW);
-        // Whichever lands first, at most one of the two can push the other out.
+        // Whichever arrives first, at most one of the two replaces the other.
         expect([later, earlier].filter((it) => it === 'replaces').length).toBeLessThanOrEqual(1);
       }),
     );
   });
 });
 
-describe('of two answers that show how new they are', () => {
+describe('of two answers that show how new their state is', () => {
   const ordered = (order: bigint, askedAt: number, members: readonly string[] = []) => {
     const completeness = { order, rank: 1, members: fingerprints(members), tentative: Buffer.alloc(0) };
     return anEntry({ askedAt, completeness });
   };
-  /** Logical times where numbers and signed integers end, and any other. */
+  /** Any logical times, many of them near the limits of exact doubles (2^53) and signed integers (2^63). */
   const lts = fc.oneof(
     fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }),
     fc.bigInt({ min: 2n ** 53n - 4n, max: 2n ** 53n + 4n }),
@@ -126,7 +156,7 @@ describe('of two answers that show how new they are', () => {
     );
   });
 
-  test('of equally new ones the one that was requested later replaces the other', () => {
+  test('the one that was requested later replaces the other if both states are equally new', () => {
     fc.assert(
       fc.property(lts, (lt) => {
         expect(precedenceOver(ordered(lt, NOW), ordered(lt, NOW + 1), NOW + 1)).toBe('replaces');
@@ -148,16 +178,16 @@ describe('a kept answer that is extended', () => {
     expect(freshnessOf(again, later)).toBe('fresh');
   });
 
-  test('counts from the first regressed answer', () => {
+  test('keeps the time of the first regressed answer', () => {
     const once = extended(kept, later);
     expect(once.regressedSince).toBe(later);
     expect(extended(once, later + 1000).regressedSince).toBe(later);
   });
 });
 
-describe('a kept answer whose use is over', () => {
+describe('a kept answer with a retention', () => {
   const RETENTION = { afterUse: 10_000, sinceGiven: 60_000 };
-  /** As live ones: of use for 2.4 s. */
+  /** A live answer: usable for 2.4 s. */
   const live = (options: Partial<Entry> = {}) =>
     ranked(1, {
       freshUntil: NOW + 400,
@@ -168,7 +198,7 @@ describe('a kept answer whose use is over', () => {
       ...options,
     });
 
-  test('gives way to an equally complete one that was requested earlier', () => {
+  test('gives way after its use to an equally complete one that was requested earlier', () => {
     const earlier = ranked(1, { askedAt: NOW - 1 });
     expect(precedenceOver(live(), earlier, NOW + 2399)).toBe('older');
     expect(precedenceOver(live(), earlier, NOW + 2400)).toBe('replaces');
@@ -176,7 +206,7 @@ describe('a kept answer whose use is over', () => {
   });
 
   test.each([0, 30])(
-    'is of no use 60 s after an indexer gave it, however it is polled; other caches had it for %i s',
+    'is unusable 60 s after an indexer sent it, however it is polled, if other caches had it for %i s',
     (age) => {
       const gaps = fc.array(fc.integer({ min: 1, max: 12_400 }), { minLength: 1, maxLength: 200 });
       const end = NOW - age * 1000 + RETENTION.sinceGiven;
@@ -197,7 +227,7 @@ describe('a kept answer whose use is over', () => {
     },
   );
 
-  test('that was regressed in its use is kept for 10 minutes while it is usable, and no longer than the retention after that', () => {
+  test('is served instead of regressed answers for 10 minutes while it is usable, otherwise until its retention ends', () => {
     const regressedAt = (kept: Entry, now: number) => precedenceOver(kept, ranked(0, { askedAt: now }), now);
     let kept = live();
     let now = NOW;
@@ -207,7 +237,7 @@ describe('a kept answer whose use is over', () => {
     }
     expect(regressedAt(kept, now + 2000)).toBe('replaces');
     expect(keptUntil(kept)).toBe(usableUntil(kept));
-    // Its use ends, and begins anew by its retention.
+    // Its use ends. A later regressed answer starts its use again, limited by the retention.
     const lapsed = extended(extended(live(), NOW + 2399), NOW + 10_000);
     expect(usableUntil(lapsed)).toBe(NOW + 12_400);
     expect(regressedAt(lapsed, NOW + 12_399)).toBe('regressed');
@@ -215,7 +245,7 @@ describe('a kept answer whose use is over', () => {
   });
 });
 
-describe('of two answers with the same rows, that with all states of accounts', () => {
+describe('an answer with all account states', () => {
   const row = (lacksStates: boolean, askedAt: number, rank = 2) => {
     const { completeness, ...entry } = growing(['a'], { askedAt });
     return { ...entry, completeness: { ...completeness, rank, ...(lacksStates && { lacksStates: true as const }) } };
@@ -223,13 +253,18 @@ describe('of two answers with the same rows, that with all states of accounts', 
   const [LACKS, HAS] = [true, false];
 
   test.each([
-    ['replaces that without', row(LACKS, NOW), row(HAS, NOW - 1), 'replaces'],
-    ['is not replaced by that without', row(HAS, NOW), row(LACKS, NOW + 1), 'regressed'],
-    ['is like any other that lacks none', row(HAS, NOW), row(HAS, NOW + 1), 'replaces'],
-    ['counts less than actions', row(HAS, NOW), row(LACKS, NOW + 1, 3), 'replaces'],
+    [
+      'replaces one with the same rows that lacks a state, even if that was requested later',
+      row(LACKS, NOW),
+      row(HAS, NOW - 1),
+      'replaces',
+    ],
+    ['is not replaced by one with the same rows that lacks a state', row(HAS, NOW), row(LACKS, NOW + 1), 'regressed'],
+    ['is replaced by a later one with the same rows and all states', row(HAS, NOW), row(HAS, NOW + 1), 'replaces'],
+    ['is replaced by one of a higher rank that lacks a state', row(HAS, NOW), row(LACKS, NOW + 1, 3), 'replaces'],
   ])('%s', (_, kept, next, expected) => expect(precedenceOver(kept, next, NOW + 1)).toBe(expected));
 
-  test('counts less than a further row', () => {
+  test('is replaced by one with a further row that lacks a state', () => {
     const more = growing(['a', 'b'], { askedAt: NOW + 1 });
     const lacking = { ...more, completeness: { ...more.completeness, lacksStates: true as const } };
     expect(precedenceOver(row(HAS, NOW), lacking, NOW + 1)).toBe('replaces');

@@ -11,7 +11,7 @@ import {
 /** The SHA-256 of `a key`, in base64url. */
 const DIGEST = 'j6Oqsvqpt54KA5jaW1q9B4AUJEKlvoC5pkYI1xjLH80';
 
-test('instances of all versions find bans and rates under the same keys, and entries of their own version', () => {
+test('keys of bans, rates and checks are the same in all versions; those of entries and leases name the version', () => {
   const entry = entryKeysOf('mainnet')('a key');
   expect({ entry, lease: leaseKeyOf(entry) }).toEqual({
     entry: `toncache:${SCHEMA_VERSION}:mainnet:{${DIGEST}}`,

@@ -7,26 +7,29 @@ import { anEntry, NOTHING_PURGED } from '../../support/entry.ts';
 const none = Buffer.alloc(0);
 const ranked = (rank: number) => ({ rank, members: none, tentative: none });
 
-test.each([true, false])('an answer reaches Redis only while all purges and its time are known: %s', (isCurrent) => {
-  const now = () => 1000;
-  const set = vi.fn(() => undefined);
-  const cache = new TieredCache({
-    memory: new MemoryTier({ now, maxSizeBytes: 1_000_000, maxEntries: 10 }),
-    // The cast: a store needs no more of the tier.
-    redis: { set } as unknown as RedisTier,
-    purges: { ...NOTHING_PURGED, isCurrent },
-    applyEvents: undefined,
-    hasReached: () => false,
-    olderAnswers: { look: () => {} },
-    now,
-  });
-  const lease = { token: '', endsWith: vi.fn() };
-  expect(cache.set(anEntry({ askedAt: now() }), [], { lease }).outcome).toBe('stored');
-  expect(set).toHaveBeenCalledTimes(isCurrent ? 1 : 0);
-  expect(lease.endsWith).not.toHaveBeenCalled();
-});
+test.each([true, false])(
+  'an answer is written to Redis only while all purges and the time of Redis are known: %s',
+  (isCurrent) => {
+    const now = () => 1000;
+    const set = vi.fn(() => undefined);
+    const cache = new TieredCache({
+      memory: new MemoryTier({ now, maxSizeBytes: 1_000_000, maxEntries: 10 }),
+      // The cast: a store uses only `set`.
+      redis: { set } as unknown as RedisTier,
+      purges: { ...NOTHING_PURGED, isCurrent },
+      applyEvents: undefined,
+      hasReached: () => false,
+      olderAnswers: { look: () => {} },
+      now,
+    });
+    const lease = { token: '', endsWith: vi.fn() };
+    expect(cache.set(anEntry({ askedAt: now() }), [], { lease }).outcome).toBe('stored');
+    expect(set).toHaveBeenCalledTimes(isCurrent ? 1 : 0);
+    expect(lease.endsWith).not.toHaveBeenCalled();
+  },
+);
 
-test('an answer that is over when it has been read is not stored to be served, but to be compared', () => {
+test('an answer whose use is over when it has been read is kept only for comparison', () => {
   const clock = { now: 1000 };
   const now = () => clock.now;
   const cache = new TieredCache({
@@ -53,13 +56,13 @@ test.each([
   [{ retention: { afterUse: 10_000, sinceGiven: 60_000 } }, 'regressed'],
   [{}, 'stored'],
 ])(
-  'an answer that is worse than the one in Redis is no longer served, but compared if such answers are: %j',
+  'an answer worse than the one in Redis is no longer served, and is compared only if it has a retention: %j',
   async (meta, outcome) => {
     const now = () => 1000;
     const set = vi.fn(async () => 'older');
     const cache = new TieredCache({
       memory: new MemoryTier({ now, maxSizeBytes: 1_000_000, maxEntries: 10 }),
-      // The cast: a store needs no more of the tier.
+      // The cast: a store uses only `set`.
       redis: { set } as unknown as RedisTier,
       purges: NOTHING_PURGED,
       applyEvents: undefined,
@@ -77,14 +80,14 @@ test.each([
   },
 );
 
-test('an answer that blocks have proven is compared with the next one until it is a minute old, and Redis gets no proof', () => {
+test('an answer that blocks have proven is compared with the next one for a minute, and Redis gets no proof', () => {
   const clock = { now: 1000 };
   const now = () => clock.now;
   let isProven = true;
   const set = vi.fn<RedisTier['set']>(() => undefined);
   const cache = new TieredCache({
     memory: new MemoryTier({ now, maxSizeBytes: 1_000_000, maxEntries: 10 }),
-    // The cast: a store needs no more of the tier.
+    // The cast: a store uses only `set`.
     redis: { set } as unknown as RedisTier,
     purges: NOTHING_PURGED,
     applyEvents: undefined,

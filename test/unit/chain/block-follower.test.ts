@@ -13,11 +13,11 @@ let blocks: ReadBlocks;
 let proofs: Proofs;
 let follower: BlockFollower;
 
-/** An indexer that commits a block every 400 ms, each with two rows, and answers at once. */
+/** An indexer that commits a block of two rows every 400 ms, and answers immediately. */
 class FakeSource implements BlockSource {
   readonly asked: string[] = [];
   readonly missing = new Set<number>();
-  /** Rows that the first pages lack. */
+  /** The number of rows that pages from the cache lack. */
   cut = 0;
   largestPage = 1000;
   rowsOfBlock = 2;
@@ -62,7 +62,7 @@ class FakeSource implements BlockSource {
   }
 }
 
-/** Lets time go on in steps of the follower's timer. */
+/** Advances the time in steps of the follower's timer, with a tick at each step. */
 async function pass(ms: number): Promise<void> {
   for (const end = now + ms; now < end; now += 50) {
     follower.tick();
@@ -94,14 +94,14 @@ beforeEach(() => {
 });
 
 describe('the follower', () => {
-  test('reads the blocks of the last 10 s, and is alive once it has', async () => {
+  test('reads the blocks of the last 10 s, and is alive after that', async () => {
     await pass(50);
     expect(proofs.isAlive).toBe(true);
     expect(blocks.newestRead).toBe(source.newestSeqno);
     expect(source.asked.filter((what) => what.startsWith('page'))).toHaveLength(26);
   });
 
-  test('stays alive, reads each block once, and looks at nothing else', async () => {
+  test('stays alive, reads each new block once, and requests nothing else except the head', async () => {
     await pass(50);
     const before = blocks.newestRead;
     source.asked.length = 0;
@@ -113,7 +113,7 @@ describe('the follower', () => {
     expect(source.asked).toHaveLength(2 * read.length);
   });
 
-  test('is not alive a second after the last answer, and again once it has read the missed blocks', async () => {
+  test('is not alive from a second after the last answer until it has read the missed blocks', async () => {
     await pass(50);
     const { position } = proofs;
     source.isSilent = true;
@@ -123,7 +123,7 @@ describe('the follower', () => {
     source.isSilent = false;
     await pass(1000);
     expect(proofs.isAlive).toBe(true);
-    // Nothing was skipped: what was asked for before is still proven.
+    // No block was skipped: an answer that was requested before the outage is still proven.
     const proof = { askedFrom: position, accounts: ['other'], until: now + 1000, keptMs: 0 };
     expect(proofs.doubtOf(proof)).toBe(undefined);
   });
@@ -139,7 +139,7 @@ describe('the follower', () => {
     expect(source.asked.filter((what) => what === 'newest').length).toBeGreaterThan(1);
   });
 
-  test('reads above a gap, and asks for the gap until it comes', async () => {
+  test('reads blocks above a gap, and requests the missing block until it is there', async () => {
     await pass(50);
     const gap = source.newestSeqno + 1;
     source.missing.add(gap);
@@ -153,7 +153,7 @@ describe('the follower', () => {
     expect(source.asked).toContain(`page ${gap} 0 1000`);
   });
 
-  test('finds the gaps of before its start', async () => {
+  test('finds a gap among the blocks before its start', async () => {
     const gap = source.newestSeqno - 100;
     source.missing.add(gap);
     await pass(50);
@@ -161,7 +161,7 @@ describe('the follower', () => {
     expect(proofs.isAlive).toBe(true);
   });
 
-  test('loads incomplete pages past the cache, at most once a second, and is not alive until then', async () => {
+  test('reads an incomplete page again past the cache, and counts the block as read only after that', async () => {
     await pass(50);
     source.cut = 1;
     source.asked.length = 0;
@@ -184,7 +184,7 @@ describe('the follower', () => {
     expect(proofs.position).toBe(26);
   });
 
-  test('reads smaller pages where the indexer refuses the size', async () => {
+  test('reads smaller pages if the indexer refuses the page size', async () => {
     source.largestPage = 100;
     source.rowsOfBlock = 150;
     await pass(2000);
@@ -202,7 +202,7 @@ describe('the follower', () => {
     expect([proofs.isAlive, proofs.doubtOf(proof) === undefined]).toEqual([true, false]);
   });
 
-  test('does not start again for a replica that lags', async () => {
+  test('does not start again, but is not alive, when a replica lags by a few blocks', async () => {
     await pass(50);
     source.fellBy = 5;
     await pass(1500);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { FallenHead } from '../../../src/chain/fallen-head.ts';
 
-/** A head that is polled: `poll` names a block, some seconds after the one before. */
+/** A polled head. `poll` names a block some seconds after the last poll, and returns the fall. */
 function polledHead() {
   let now = 0;
   const head = new FallenHead(() => now);
@@ -17,7 +17,7 @@ function polledHead() {
 }
 
 describe('a head has fallen', () => {
-  it('when two polls in a row name one that is more than 100 blocks below the highest of the last minute', () => {
+  it('when two polls in a row return one more than 100 blocks below the highest of the last minute', () => {
     const { poll } = polledHead();
     expect(poll(62_000)).toBeUndefined();
     expect(poll(60_750)).toBeUndefined();
@@ -25,14 +25,14 @@ describe('a head has fallen', () => {
     expect(poll(60_800)).toEqual({ from: 62_000, to: 60_800 });
   });
 
-  it('also below a block that an answer showed', () => {
+  it('also if only an answer showed the higher block', () => {
     const { head, poll } = polledHead();
     head.shown(62_000);
     poll(60_750);
     expect(poll(60_751)).toEqual({ from: 62_000, to: 60_751 });
   });
 
-  it('until it is there again, also when single polls name a block in between', () => {
+  it('until it reaches the old block again, even if polls name blocks in between', () => {
     const { poll } = polledHead();
     for (const seqno of [62_000, 60_750, 60_750, 61_950]) poll(seqno);
     expect(poll(61_999)).toEqual({ from: 62_000, to: 61_999 });
@@ -40,14 +40,14 @@ describe('a head has fallen', () => {
     expect(poll(62_025)).toBeUndefined();
   });
 
-  it('for an hour at most', () => {
+  it('for at most an hour', () => {
     const { poll } = polledHead();
     for (const seqno of [62_000, 60_000, 60_000]) poll(seqno);
     for (let seconds = 0; seconds < 3600; seconds += 10) expect(poll(60_000)).toBeDefined();
     for (let seconds = 0; seconds < 600; seconds += 10) expect(poll(60_000)).toBeUndefined();
   });
 
-  it('not with replicas that differ by 100 blocks, or when one of two polls meets one that has just started', () => {
+  it('not if replicas differ by 100 blocks, or if single polls reach a replica that has just started', () => {
     const { poll } = polledHead();
     for (let seqno = 62_000; seqno < 63_000; seqno += 25) {
       expect(poll(seqno)).toBeUndefined();
@@ -57,14 +57,14 @@ describe('a head has fallen', () => {
     }
   });
 
-  it('not below heads that were named more than a minute ago', () => {
+  it('not if the higher head was named more than a minute ago', () => {
     const { poll } = polledHead();
     poll(62_000);
     expect(poll(60_000, 61)).toBeUndefined();
     expect(poll(60_000)).toBeUndefined();
   });
 
-  it('not by a jump of the clock', () => {
+  it('not if the clock jumps between the two polls', () => {
     const { head, poll } = polledHead();
     poll(62_000);
     poll(60_000);

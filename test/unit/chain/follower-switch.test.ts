@@ -15,7 +15,10 @@ beforeEach(() => {
   follower = new FollowerSwitch({ now: () => now, takePolls: () => polls, isAlive: () => isAlive });
 });
 
-/** Seconds in each of which clients poll and the follower sends requests, of which the indexer answers so many. */
+/**
+ * In each of these seconds clients poll, and the follower sends `sent` requests; the indexer answers `answered` of
+ * them.
+ */
 function pass(seconds: number, sent = 0, answered = sent): void {
   for (let second = 0; second < seconds; second++) {
     for (let each = 0; each < sent; each++) follower.sent();
@@ -31,7 +34,7 @@ function begin(): void {
   expect(follower.isOn).toBe(true);
 }
 
-describe('begins', () => {
+describe('the follower starts', () => {
   test('when the polls of 30 s exceed twice its cost of 8 requests a second', () => {
     polls = 16;
     pass(60);
@@ -48,7 +51,7 @@ describe('begins', () => {
   });
 });
 
-describe('ends', () => {
+describe('the follower stops', () => {
   test('when polls are below its cost over 30 s', () => {
     begin();
     polls = 7;
@@ -58,7 +61,7 @@ describe('ends', () => {
     expect(follower.state).toBe('idle');
   });
 
-  test('not while polls equal its cost, which may be low because scanners load the blocks', () => {
+  test('not while polls equal its cost, which is low if scanners load the blocks anyway', () => {
     begin();
     polls = 3;
     pass(60, 3);
@@ -87,7 +90,7 @@ describe('ends', () => {
     expect(follower.state).toBe('alive');
   });
 
-  test('never by an outage: seconds in which the indexer answered nothing do not count', () => {
+  test('not during an outage: seconds in which the indexer answered nothing do not count', () => {
     begin();
     isAlive = false;
     polls = 0;

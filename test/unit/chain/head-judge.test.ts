@@ -7,7 +7,7 @@ const SEQNO = 62_000_000;
 const OURS = -239;
 const HIGHEST = 2_147_483_647;
 
-/** A judge on a clock of its own, and how it judges heads whose blocks are made at the moment. */
+/** A judge with a clock of its own. `named` returns its verdicts on heads whose blocks are made now. */
 function judging() {
   const clock = { now: START };
   const judge = new HeadJudge({ isOurChain: (globalId) => globalId === OURS, now: () => clock.now });
@@ -34,7 +34,7 @@ describe('a head', () => {
     expect(named(SEQNO + blocks)).toEqual([expected]);
   });
 
-  test('of an indexer that catches up is accepted: its blocks are as far apart as their times', () => {
+  test('of an indexer that catches up is accepted: the times of its blocks allow for their number', () => {
     const { judge, clock, head } = judging();
     for (let hour = 0; hour < 24; hour++) {
       const at = START - (24 - hour) * 3_600_000;
@@ -43,7 +43,7 @@ describe('a head', () => {
     }
   });
 
-  test('whose time is ahead of our clock has no more blocks for that', () => {
+  test('whose time is ahead of our clock is not allowed more blocks for that', () => {
     const { judge, head, named } = judging();
     named(SEQNO);
     expect(judge.refusalOf(head(9e8, { at: START + 365 * 86_400_000 * 10 }))).toBe('jump');
@@ -83,7 +83,7 @@ describe('a jump', () => {
     ]);
   });
 
-  test('is not accepted where another answer comes in between', () => {
+  test('is not accepted if another answer comes in between', () => {
     const { named } = judging();
     named(SEQNO);
     expect(named(9e8, 9e8, SEQNO + 1, 9e8, 9e8, SEQNO + 2)).toEqual([
@@ -96,25 +96,25 @@ describe('a jump', () => {
     ]);
   });
 
-  test('is not accepted where each answer names another head', () => {
+  test('is not accepted if each answer names another head', () => {
     const { named } = judging();
     named(SEQNO);
     expect(named(9e8, 8e8, 7e8, 9e8, 2e9, HIGHEST)).toEqual(Array(6).fill('jump'));
   });
 
-  test('to a head that was accepted first though it was far too high needs nothing: the true one is lower', () => {
+  test('is not needed after a first head that was far too high: the true one is lower, and is accepted', () => {
     const { named } = judging();
     expect(named(HIGHEST, SEQNO, 9e8)).toEqual(['accepted', 'accepted', 'jump']);
   });
 });
 
-test('after a jump of the clock the times of the blocks show how many were made', () => {
+test('after a jump of the clock, heads are judged by the times of their blocks', () => {
   const { judge, clock, head, named } = judging();
   named(SEQNO);
   clock.now += 2 * 3_600_000;
   judge.forgetTimes();
   expect(named(9e8, SEQNO + 18_000)).toEqual(['jump', 'accepted']);
-  // The clock goes back by an hour: so do all times that count from it.
+  // The clock is set back by an hour, so that the next block is an hour ahead of it.
   clock.now -= 3_600_000;
   judge.forgetTimes();
   expect(judge.refusalOf(head(SEQNO + 18_001, { at: clock.now + 3_600_000 }))).toBeUndefined();

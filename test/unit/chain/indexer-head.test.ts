@@ -20,7 +20,7 @@ const NOT_FOUND = { status: 404, body: { error: 'blocks not found' } };
 
 type Said = { readonly status: number; readonly body: unknown } | ProxyError | undefined;
 
-/** One indexer whose chain makes a block each 0.4 s, and what is asked of it. */
+/** The head of one indexer whose chain makes a block every 0.4 s, with a record of the requests. */
 function oneHead({
   maySend = () => true,
   first,
@@ -34,11 +34,11 @@ function oneHead({
   const indexer = {
     seqno: seqnoNow,
     globalId: -239 as number | undefined,
-    /** What it says to the question for a block; `undefined`: the block. */
+    /** The answer to the request for a block; `undefined`: the block. */
     block: (_seqno: number): Said | Promise<Said> => undefined,
     head: (said: Said): Said | Promise<Said> => said,
   };
-  /** The blocks that were asked for, and when, in seconds after the start; 'head' for the head. */
+  /** The requested blocks, or 'head' for a head poll, each with its time in seconds after the start. */
   const asked: [seconds: number, what: number | 'head'][] = [];
   const faults: (HeadFault | undefined)[] = [];
   const paused: (number | undefined)[] = [];
@@ -90,9 +90,9 @@ function oneHead({
 
 const secondsOf = (asked: readonly (readonly [number, unknown])[]) => asked.map(([seconds]) => seconds);
 
-describe('the block that was named', () => {
+describe('a named block', () => {
   test.each([500, 2000, 10_000])(
-    'is requested every 30 s, 10 s after it was named, at looks of %i ms',
+    'is requested every 30 s, 10 s after it was named, with head polls every %i ms',
     async (everyMs) => {
       const { blocksAsked, faults, look } = oneHead();
       await look(95, everyMs);
@@ -108,8 +108,8 @@ describe('the block that was named', () => {
     ['the 404 of a gateway', { status: 404, body: '<html>' }],
     ['an empty list', { status: 200, body: { blocks: [] } }],
     ['the list of another block', { status: 200, body: listOf(5) }],
-    ['another answer', { status: 200, body: '<html>' }],
-  ])('is missing if the answer is %s; 10 s later another one is requested', async (_, said) => {
+    ['HTML', { status: 200, body: '<html>' }],
+  ])('counts as missing if the answer is %s, and another block is requested 10 s later', async (_, said) => {
     const { head, indexer, blocksAsked, faults, look } = oneHead();
     indexer.block = () => said;
     await look(31);
@@ -127,15 +127,15 @@ describe('the block that was named', () => {
     ['a 500', { status: 500, body: {} }],
     ['a 401', { status: 401, body: {} }],
     ['a 429', { status: 429, body: {} }],
-    ['nothing in time', new ProxyError('upstream-timeout', '')],
-  ])('is neither there nor missing where the answer is %s', async (_, said) => {
+    ['a timeout', new ProxyError('upstream-timeout', '')],
+  ])('counts neither as there nor as missing if its request ends with %s', async (_, said) => {
     const { head, indexer, blocksAsked, look } = oneHead();
     indexer.block = () => said;
     await look(41);
     expect([head.fault, secondsOf(blocksAsked())]).toEqual([undefined, [30, 40.5]]);
   });
 
-  test('is forgotten where the head falls back behind it', async () => {
+  test('is forgotten if the head falls back below it', async () => {
     const { head, indexer, blocksAsked, look } = oneHead();
     await look(25);
     const restored = indexer.seqno() - 500;
@@ -147,7 +147,7 @@ describe('the block that was named', () => {
     expect(head.newestBlock).toBe(restored);
   });
 
-  test('is not requested during a pause or without a reservation of the rate, and a 429 begins a pause', async () => {
+  test('is not requested while no request may be sent, and a 429 is reported with its Retry-After', async () => {
     let mayStill = Number.POSITIVE_INFINITY;
     const { indexer, asked, paused, look } = oneHead({ maySend: () => mayStill-- > 0 });
     await look(30);
@@ -160,7 +160,7 @@ describe('the block that was named', () => {
     expect(paused).toEqual([7000]);
   });
 
-  test('at the start is requested again for 3 s, and missing only then', async () => {
+  test('is requested again for 3 s at the start, and counts as missing only after that', async () => {
     const { head, indexer, blocksAsked, faults } = oneHead();
     let missing = 3;
     indexer.block = () => (missing-- > 0 ? NOT_FOUND : undefined);
@@ -179,7 +179,7 @@ describe('the block that was named', () => {
     expect([other.faults, other.blocksAsked().length]).toEqual([['lacks-block'], 7]);
   });
 
-  test('is refuted by another indexer that has it, unless it is so new that it may come yet', async () => {
+  test('counts as missing if another indexer has it, unless it is less than 100 blocks below the head', async () => {
     const { head, faults } = oneHead();
     await head.ask();
     head.refute(NEWEST - 99);
@@ -193,7 +193,7 @@ describe('the blocks of an indexer', () => {
   test.each([
     [undefined, [true, true, true, false]],
     [NEWEST - 10, [false, true, true, false]],
-  ])('are those from the first one that it names (%s) to the newest', async (first, has) => {
+  ])('reach from the first one that it names (%s) to the newest', async (first, has) => {
     const { head } = oneHead(first === undefined ? {} : { first });
     expect(head.hasBlock(NEWEST)).toBe(false);
     await head.ask();
@@ -202,7 +202,7 @@ describe('the blocks of an indexer', () => {
     expect(head.hasBlock(NEWEST + 1)).toBe(true);
   });
 
-  test('of another chain are not ours, and are not learned', async () => {
+  test('do not count, and are not learned, while it follows another chain', async () => {
     const { head, indexer, faults } = oneHead();
     indexer.globalId = -3;
     expect(await head.ask()).toBeUndefined();
@@ -232,7 +232,7 @@ test('a head of 2 000 000 000 that was named once is forgotten within a minute',
   expect([head.seqno <= seqno(), head.hasReached(head.seqno)]).toEqual([true, true]);
 });
 
-describe('a head that its chain cannot have reached', () => {
+describe('a head that the chain cannot have reached', () => {
   test('is not learned if it was named once or twice, and counts as no answer', async () => {
     const { head, indexer, look } = oneHead();
     await look(1);
@@ -245,7 +245,7 @@ describe('a head that its chain cannot have reached', () => {
     expect([(await head.ask())?.seqno, head.isUnresponsive]).toEqual([seqno(), false]);
   });
 
-  test('is learned when it was named three times in a row, in any requests', async () => {
+  test('is learned when it was named three times in a row, by requests of any kind', async () => {
     const { head, indexer } = oneHead();
     await head.ask();
     indexer.seqno = () => NEWEST + 5000;
@@ -254,7 +254,7 @@ describe('a head that its chain cannot have reached', () => {
     expect([(await head.ask())?.seqno, head.newestBlock]).toEqual([NEWEST + 5000, NEWEST + 5000]);
   });
 
-  test('is not learned from another answer either, which shows nothing about the next head', async () => {
+  test('is never learned from other answers', async () => {
     const { head } = oneHead();
     await head.ask();
     for (let time = 0; time < 5; time++) head.learn({ at: Date.now(), seqno: 2_000_000_000 });
@@ -285,8 +285,8 @@ test('one indexer never gets two head polls at the same time', async () => {
   expect((await first)?.seqno).toBe(7);
 });
 
-describe('the last word on the head', () => {
-  test('has the age of the newest block, and the time for which it has been the same', async () => {
+describe('the last head poll', () => {
+  test('shows for how long the newest block has been the same', async () => {
     const { head, indexer, look } = oneHead();
     expect(head.lastWord).toBeUndefined();
     await look(10);
@@ -326,9 +326,9 @@ describe('the last word on the head', () => {
   test.each<[string, Said | 'hangs']>([
     ['fails', new ProxyError('upstream-timeout', '')],
     ['is answered with 500', { status: 500, body: {} }],
-    ['is answered with something else', { status: 200, body: '<html>' }],
+    ['is answered with HTML', { status: 200, body: '<html>' }],
     ['hangs', 'hangs'],
-  ])('is missed from a second on while the poll %s', async (_, said) => {
+  ])('makes the indexer unresponsive after a second if it %s', async (_, said) => {
     const { head, indexer, look } = oneHead();
     await look(2);
     indexer.head = () => (said === 'hangs' ? new Promise(() => {}) : said);
@@ -343,7 +343,7 @@ describe('the last word on the head', () => {
     expect(head.isUnresponsive).toBe(false);
   });
 
-  test('is not missed while no connection can be opened here, and still is where it was missed before', async () => {
+  test('neither makes the indexer unresponsive nor ends that state if no connection can be opened here', async () => {
     const { head, indexer, look } = oneHead();
     await look(2);
     indexer.head = () => overloaded('sockets', 0);
@@ -356,7 +356,7 @@ describe('the last word on the head', () => {
     expect(head.isUnresponsive).toBe(true);
   });
 
-  test('is not missed while it may not be polled', async () => {
+  test('does not make the indexer unresponsive if it may not be sent', async () => {
     let may = true;
     const { head, look } = oneHead({ maySend: () => may });
     await look(2);
@@ -366,8 +366,8 @@ describe('the last word on the head', () => {
   });
 });
 
-describe('a head poll where requests are sent', () => {
-  /** A request each half second for so long; `onRequest` does what its answer does. */
+describe('a head poll that is due when a request is sent', () => {
+  /** Sends a request every half second for this time. `onRequest` stands for the effect of the answer. */
   async function sendFor({ head }: ReturnType<typeof oneHead>, seconds: number, onRequest = () => {}): Promise<void> {
     for (let ms = 0; ms < seconds * 1000; ms += 500) {
       head.pollIfDue();
@@ -377,7 +377,7 @@ describe('a head poll where requests are sent', () => {
   }
   const pollsOf = ({ asked }: ReturnType<typeof oneHead>) => secondsOf(asked.filter(([, what]) => what === 'head'));
 
-  test.each([10, 25])('is made each %i s', async (everySeconds) => {
+  test.each([10, 25])('is sent every %i s', async (everySeconds) => {
     const one = oneHead({ askEveryMs: everySeconds * 1000 });
     await sendFor(one, 100);
     const times = Math.floor(99 / everySeconds);
@@ -385,7 +385,7 @@ describe('a head poll where requests are sent', () => {
     expect(one.head.lastWord).toMatchObject({ sameForMs: 0 });
   });
 
-  test('is not made while no requests are sent, and is made with the first one after that', async () => {
+  test('is not sent while there are no requests, but with the first one after that', async () => {
     const one = oneHead();
     await vi.advanceTimersByTimeAsync(3_600_000);
     expect(pollsOf(one)).toEqual([]);
@@ -393,7 +393,7 @@ describe('a head poll where requests are sent', () => {
     expect(pollsOf(one)).toEqual([3600]);
   });
 
-  test('is not made while answers to masterchainInfo pass by, which show the same', async () => {
+  test('is not sent while answers to masterchainInfo show the head', async () => {
     const one = oneHead();
     const pass = () =>
       void one.head.hear({ at: Date.now() - 1000, seqno: one.indexer.seqno(), first: 7, globalId: -239 });
@@ -404,7 +404,7 @@ describe('a head poll where requests are sent', () => {
     expect(pollsOf(one)).toHaveLength(1);
   });
 
-  test('is not made while other answers show ever newer blocks, once the head is known', async () => {
+  test('is sent once, and not again while other answers show ever newer blocks', async () => {
     const one = oneHead();
     const show = () => one.head.learn({ at: Date.now() - 1000, seqno: one.indexer.seqno() });
     await sendFor(one, 60, show);
@@ -412,9 +412,9 @@ describe('a head poll where requests are sent', () => {
   });
 
   test.each<[string, (newest: number) => number]>([
-    ['the newest one, and it stays that', () => NEWEST],
-    ['ever newer ones, from far below the head', (newest) => newest - 100_000],
-  ])('is made though answers show blocks: %s', async (_, shown) => {
+    ['the newest block, which stays the newest', () => NEWEST],
+    ['ever newer blocks, far below the head', (newest) => newest - 100_000],
+  ])('is sent although answers show blocks: %s', async (_, shown) => {
     const one = oneHead();
     const seqnoNow = one.indexer.seqno;
     if (shown(0) === NEWEST) one.indexer.seqno = () => NEWEST;
@@ -422,7 +422,7 @@ describe('a head poll where requests are sent', () => {
     expect(pollsOf(one)).toEqual([10, 20, 30, 40]);
   });
 
-  test('that fails is made again 10 s later, and the named block is requested every 30 s', async () => {
+  test('that fails is sent again 10 s later; after recovery, a named block is requested every 30 s', async () => {
     const one = oneHead();
     one.indexer.head = () => ({ status: 500, body: {} });
     await sendFor(one, 25);

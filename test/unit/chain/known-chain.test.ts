@@ -7,7 +7,7 @@ import type { ChainHead } from '../../../src/ton/chain-point.ts';
 const START = 1_800_000_000_000;
 const SEQNO = 62_000_000;
 
-/** What an instance with indexers at these heads knows; `undefined`: one that has named none. */
+/** The known chain of an instance with indexers at these heads; `undefined`: an indexer that has named no head. */
 function knowing(...seqnos: (number | undefined)[]) {
   const clock = { now: START };
   const now = () => clock.now;
@@ -46,23 +46,23 @@ describe('an entry of another instance', () => {
   });
 
   test.each([
-    ['the chain has reached', SEQNO + 500, {}, true],
-    ['the chain cannot have reached', 9e8, {}, false],
-    ['is of another chain', SEQNO, { globalId: -3 }, false],
-    ['says nothing of its chain', SEQNO, { globalId: undefined }, true],
-    ['is older', 5, {}, true],
-  ])('whose head %s may be served: by the newest head of all indexers', (_, seqno, more, isAccepted) => {
+    ['the chain can have reached may be served', SEQNO + 500, {}, true],
+    ['the chain cannot have reached may not be served', 9e8, {}, false],
+    ['is of another chain may not be served', SEQNO, { globalId: -3 }, false],
+    ['has no global_id may be served', SEQNO, { globalId: undefined }, true],
+    ['is older may be served', 5, {}, true],
+  ])('whose head %s, judged by the newest head of all indexers', (_, seqno, more, isAccepted) => {
     const { chain, head } = knowing(undefined, 5, SEQNO);
     expect(chain.accepts(head(seqno, more))).toBe(isAccepted);
   });
 
-  test('teaches nothing that the chain cannot have reached', () => {
+  test('is not learned if the chain cannot have reached its block', () => {
     const { chain } = knowing(SEQNO);
     chain.learn({ at: START, seqno: 9e8 });
     expect(chain.hasReached(SEQNO + 1)).toBe(false);
   });
 
-  test('may be served while no indexer has named a head, teaches nothing, and decides nothing about the chain', () => {
+  test('may be served, but is not learned, while no indexer has named a head', () => {
     const { chain, head } = knowing(undefined);
     expect(chain.accepts(head(9e8, { globalId: -3 }))).toBe(true);
     chain.learn(head(SEQNO));

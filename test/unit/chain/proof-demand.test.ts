@@ -30,7 +30,7 @@ test('does not count the poll that gets a changed answer', () => {
   expect(demand.take()).toBe(1);
 });
 
-test('does not count polls within the ordinary lifetime: many clients that poll one account are one poll in 400 ms', () => {
+test('does not count polls within the ordinary lifetime: many clients of one account count as one poll in 400 ms', () => {
   const { demand, poll } = demandAt();
   for (let at = 0; at < 1200; at += 10) poll(at);
   expect(demand.take()).toBe(2);

@@ -63,7 +63,7 @@ describe('toncache check-config', () => {
     }
   });
 
-  it('names all problems together and exits 78', async () => {
+  it('reports all problems together and exits 78', async () => {
     const env = { PORT: 'eighty', CONFIG_FILE: aFile({ memory: { size: '1GiB' }, redis: { url: 'redis://x' } }) };
     const { code, stderr } = await runCommand(['check-config'], { env });
     expect(code).toBe(78);

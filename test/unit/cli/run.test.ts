@@ -27,7 +27,7 @@ describe('toncache', () => {
     ['strat', 'toncache has no command "strat": did you mean start?'],
     ['check-confg', 'toncache has no command "check-confg": did you mean check-config?'],
     ['toString', 'toncache has no command "toString"'],
-  ])('names the command that was probably meant by %s, if there is one', async (given, words) => {
+  ])('suggests the command that was probably meant by %s, if there is one', async (given, words) => {
     expect((await runCommand([given])).stderr.split('\n')[0]).toBe(words);
   });
 
@@ -40,7 +40,7 @@ describe('toncache', () => {
   });
 
   it.each([...COMMANDS.keys()].filter((name) => name !== 'verify'))(
-    '%s refuses an option that it does not have, before it does anything',
+    '%s rejects an unknown option before it does anything',
     async (name) => {
       const { code, stdout, stderr } = await runCommand([name, '--frobnicate']);
       expect([code, stdout]).toEqual([64, '']);
@@ -63,7 +63,7 @@ describe('toncache', () => {
   });
 
   it.each([['purge', '--all'], ['explain', 'masterchainBlockShards?seqno=1'], ['top']])(
-    '%s exits 69 without an answer, and names the remedy',
+    '%s exits 69 if no toncache answers, and names the remedy',
     async (...args) => {
       const { code, stderr } = await runCommand(args, { env: { ADMIN_PORT: '9' } });
       expect(code).toBe(69);
@@ -79,7 +79,7 @@ describe('toncache', () => {
     expect(stderr).toMatch(/^--for must be 100ms to 24h, written like/);
   });
 
-  it.each(['top', 'demo'])('%s exits 78 with all problems for settings that are wrong', async (name) => {
+  it.each(['top', 'demo'])('%s exits 78 with all problems if settings are invalid', async (name) => {
     const { code, stderr } = await runCommand([name], { env: { ADMIN_PORT: 'x', PORT: 'y' } });
     expect(code).toBe(78);
     expect(stderr).toContain('ADMIN_PORT (http.adminPort): ');

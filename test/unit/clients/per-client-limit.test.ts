@@ -12,7 +12,7 @@ const limitOf = (perSecond: number, burst: number) =>
 const rates = { perSecond: integer({ min: 1, max: 2000 }), burst: integer({ min: 1, max: 50 }) };
 
 describe('a limit for each client', () => {
-  test('lets a burst pass, and in any time no more than the burst and the rate', () => {
+  test('allows a burst, and in any period at most the burst plus the rate', () => {
     assert(
       property(rates.perSecond, rates.burst, listOf(integer({ min: 0, max: 300 })), (rate, burst, gaps) => {
         const limit = limitOf(rate, burst);
@@ -44,7 +44,7 @@ describe('a limit for each client', () => {
     );
   });
 
-  test('returns when it allows the next one, and allows it then', () => {
+  test('returns the time after which the next request is allowed, and allows it then', () => {
     assert(
       property(rates.perSecond, rates.burst, (rate, burst) => {
         const limit = limitOf(rate, burst);
@@ -62,7 +62,7 @@ describe('a limit for each client', () => {
     );
   });
 
-  test('is one for each client', () => {
+  test('counts each client separately', () => {
     const limit = limitOf(1, 1);
     expect(['a', 'a', 'b', 'b'].map((client) => limit.take(client)?.code)).toEqual([
       undefined,
@@ -73,7 +73,7 @@ describe('a limit for each client', () => {
   });
 });
 
-test('a limit does not count returned requests', () => {
+test('a limit does not count requests that were given back', () => {
   const limit = limitOf(2, 2);
   for (let i = 0; i < 10; i++) {
     expect(limit.take('a')).toBeUndefined();

@@ -24,7 +24,7 @@ describe('a client with more than half of the backlog', () => {
     vi.useRealTimers();
   });
 
-  test('is reported after 10 s, once, and again after another one', () => {
+  test('is reported once, after 10 s, and again after another client was reported', () => {
     has('a', 0.6);
     vi.advanceTimersByTime(9000);
     expect(reported).toEqual([]);
@@ -38,11 +38,11 @@ describe('a client with more than half of the backlog', () => {
   });
 
   test.each([
-    ['for a second it had half', () => has('a', 0.5)],
-    ['for a second another one had it', () => has('b', 0.6)],
-    ['for a second nothing waited', () => (waiting = [])],
-    ['it was a few requests', () => has('a', 0.6, 9)],
-  ])('is not reported where %s', (_, once) => {
+    ['its share is only half for a second', () => has('a', 0.5)],
+    ['another client has more than half for a second', () => has('b', 0.6)],
+    ['nothing waits for a second', () => (waiting = [])],
+    ['it has only 9 requests for a second', () => has('a', 0.6, 9)],
+  ])('is not reported if %s', (_, once) => {
     for (let i = 0; i < 3; i++) {
       has('a', 0.6);
       vi.advanceTimersByTime(9000);

@@ -5,10 +5,13 @@ import { type LoadedSettings, loadSettings, SettingsError } from '../../../src/c
 
 type Environment = Readonly<Record<string, string>>;
 
-/** The least that must be set. */
+/** The only required setting. */
 export const REQUIRED: Environment = { UPSTREAM_URL: 'http://indexer:8081' };
 
-/** Loads settings from an environment and, when given, a file with this content (text as it is, else as JSON). */
+/**
+ * Loads settings from an environment and, if given, from a file with this content: a string as it is, anything else as
+ * JSON.
+ */
 export function load(environment: Environment, file?: unknown): LoadedSettings {
   if (file === undefined) return loadSettings(environment);
   const folder = mkdtempSync(join(tmpdir(), 'toncache-config-'));
@@ -21,7 +24,7 @@ export function load(environment: Environment, file?: unknown): LoadedSettings {
   }
 }
 
-/** The problems of these settings; empty when there are none. */
+/** The problems of these settings; empty if they are valid. */
 export function problemsOf(environment: Environment, file?: unknown): readonly string[] {
   try {
     load(environment, file);

@@ -20,8 +20,8 @@ const BAD_ENVIRONMENT = {
   LOG_LEVEL: 'loud',
 };
 
-describe('where a setting comes from', () => {
-  test('the environment overrides the file, and the file the default', () => {
+describe('settings from the environment and the file', () => {
+  test('are taken from the environment, else from the file, else from the defaults', () => {
     const file = { network: 'testnet', http: { port: 1 }, upstream: { url: 'http://file', timeout: '2s' } };
     const { settings } = load({ NETWORK: 'sandbox', UPSTREAM_URL: 'http://environment' }, file);
     expect(settings.network).toBe('sandbox');
@@ -30,12 +30,12 @@ describe('where a setting comes from', () => {
     expect(settings.upstream).toMatchObject({ url: ['http://environment'], timeout: 2000, maxConcurrency: 64 });
   });
 
-  test('an empty variable counts as not set', () => {
+  test('count as not set if the variable is empty', () => {
     const empty = Object.fromEntries(Object.keys(BAD_ENVIRONMENT).map((name) => [name, '']));
     expect(load({ ...empty, ...REQUIRED, CONFIG_FILE: '' })).toEqual(load(REQUIRED));
   });
 
-  test('unknown variables are ignored', () => {
+  test('do not include unknown variables', () => {
     expect(load({ ...REQUIRED, NODE_ENV: 'production', upstream: 'x', ['__proto__']: 'y' })).toEqual(load(REQUIRED));
   });
 
@@ -44,7 +44,7 @@ describe('where a setting comes from', () => {
     expect(load(REQUIRED, text).settings.http.port).toBe(8081);
   });
 
-  test.each(['\n', '\r\n', '\n\n'])('are the same where variables end in %j', (end) => {
+  test.each(['\n', '\r\n', '\n\n'])('are the same when every variable ends in %j', (end) => {
     const plain = {
       ...REQUIRED,
       ...{ REDIS_URL: 'redis://:secret@127.0.0.1:6379', NETWORK: 'testnet', UPSTREAM_API_KEY: 'key', PORT: '8081' },
@@ -63,42 +63,47 @@ describe('where a setting comes from', () => {
   const REDIS = { ...REQUIRED, REDIS_URL: 'redis://127.0.0.1' };
   test.each<[string, Record<string, string>, object | undefined, RegExp | undefined]>([
     ['Redis without NETWORK', REDIS, undefined, /^NETWORK is not set/],
-    ['an empty NETWORK', { ...REDIS, NETWORK: '' }, undefined, /^NETWORK is not set/],
+    ['Redis with an empty NETWORK', { ...REDIS, NETWORK: '' }, undefined, /^NETWORK is not set/],
     ['NETWORK', { ...REDIS, NETWORK: 'mainnet' }, undefined, undefined],
-    ['a network in the file', REDIS, { network: 'mainnet' }, undefined],
+    ['Redis with a network in the file', REDIS, { network: 'mainnet' }, undefined],
     ['no Redis', REQUIRED, undefined, undefined],
-    ['an open admin port', { ...REQUIRED, ADMIN_HOST: '0.0.0.0' }, undefined, /^ADMIN_TOKEN is not set/],
     [
-      'its token',
+      'an open admin port without ADMIN_TOKEN',
+      { ...REQUIRED, ADMIN_HOST: '0.0.0.0' },
+      undefined,
+      /^ADMIN_TOKEN is not set/,
+    ],
+    [
+      'an open admin port with ADMIN_TOKEN',
       { ...REQUIRED, ADMIN_HOST: '0.0.0.0', ADMIN_TOKEN: 'a-secret-of-24-letters-x' },
       undefined,
       undefined,
     ],
     [
-      'a letter missing',
+      'a variable with a missing letter',
       { ...REQUIRED, UPSTREAM_MAX_CONCURENCY: '7' },
       undefined,
       /did you mean UPSTREAM_MAX_CONCURRENCY/,
     ],
     [
-      'a letter too many',
+      'a variable with an extra letter',
       { ...REQUIRED, CONFIG_FILES: 'x' },
       undefined,
       /^CONFIG_FILES is not a setting: did you mean CONFIG_FILE/,
     ],
     [
-      'names of other programs',
+      'variables of other programs',
       { ...REQUIRED, HOME: '/', HOSTNAME: 'a', LOGNAME: 'b', NODE_ENV: 'c' },
       undefined,
       undefined,
     ],
-  ])('are warned of: %s', (_, environment, file, expected) => {
+  ])('cause a warning only if they are probably a mistake: %s', (_, environment, file, expected) => {
     const { warnings } = load(environment, file);
     expect(warnings).toEqual(expected === undefined ? [] : [expect.stringMatching(expected)]);
   });
 });
 
-describe('wrong settings', () => {
+describe('invalid settings', () => {
   test('are reported together, each with its name', () => {
     const file = {
       typo: 1,
@@ -118,26 +123,29 @@ describe('wrong settings', () => {
     }
   });
 
-  test('of an unreadable file are reported together with those of the environment', () => {
+  test('are reported together with an unreadable file', () => {
     const environment = { ...BAD_ENVIRONMENT, CONFIG_FILE: '/nowhere/toncache.json' };
     const problems = problemsOf(environment).join('\n');
     expect(problems).toMatch(/^CONFIG_FILE: \/nowhere\/toncache\.json does not exist$/m);
     expect(problems).toMatch(/^PORT /m);
-    // The file may hold it.
+    // No error about `UPSTREAM_URL`: the file may set it.
     expect(problemsOf({ CONFIG_FILE: '/nowhere/toncache.json' })).toHaveLength(1);
     expect(problemsOf({}, '{\n  "upstream": {,')).toEqual([expect.stringMatching(/is not JSON at line 2, column 16$/)]);
   });
 
-  test.each(['UTF-16 with its mark', 'Latin-1'])('of a file in %s report that it is not UTF-8', (encoding) => {
-    const folder = mkdtempSync(join(tmpdir(), 'toncache-encoding-'));
-    const path = join(folder, 'toncache.json');
-    const text = encoding === 'Latin-1' ? '{"network": "caf\u00e9"}' : '\ufeff{}';
-    writeFileSync(path, text, encoding === 'Latin-1' ? 'latin1' : 'utf16le');
-    expect(problemsOf({ ...REQUIRED, CONFIG_FILE: path })).toEqual([`CONFIG_FILE: ${path} is not UTF-8`]);
-    rmSync(folder, { recursive: true });
-  });
+  test.each(['UTF-16 with a byte order mark', 'Latin-1'])(
+    'include a file in %s, which is reported as not UTF-8',
+    (encoding) => {
+      const folder = mkdtempSync(join(tmpdir(), 'toncache-encoding-'));
+      const path = join(folder, 'toncache.json');
+      const text = encoding === 'Latin-1' ? '{"network": "caf\u00e9"}' : '\ufeff{}';
+      writeFileSync(path, text, encoding === 'Latin-1' ? 'latin1' : 'utf16le');
+      expect(problemsOf({ ...REQUIRED, CONFIG_FILE: path })).toEqual([`CONFIG_FILE: ${path} is not UTF-8`]);
+      rmSync(folder, { recursive: true });
+    },
+  );
 
-  test.each(['', '{', 'null', '[]', '"text"', '7'])('a file that holds %j is refused', (text) => {
+  test.each(['', '{', 'null', '[]', '"text"', '7'])('include a file with the content %j', (text) => {
     expect(problemsOf(REQUIRED, text === '' ? ' ' : text)).toEqual([expect.stringMatching(/^CONFIG_FILE: /)]);
   });
 
@@ -150,7 +158,7 @@ describe('wrong settings', () => {
     [{ upstream: { timeout: 5000 } }, 'UPSTREAM_TIMEOUT'],
     [{ lifetimes: { empty: { lifetime: 250 } } }, 'lifetimes.empty.lifetime'],
     [{ network: null }, 'NETWORK'],
-  ])('of a wrong type are not reported as missing: %j', (file, name) => {
+  ])('of the wrong type are not reported as missing: %j', (file, name) => {
     const [problem, ...others] = problemsOf({}, { upstream: { url: 'http://x' }, ...file }).filter(
       (text) => !text.startsWith('UPSTREAM_URL'),
     );
@@ -165,11 +173,14 @@ describe('wrong settings', () => {
     [{ memory: { max_size: '1MiB' } }, 'memory.max_size: is not a setting: did you mean maxSize?'],
     [{ upstream: { backup: { urls: 'http://x' } } }, 'upstream.backup.urls: is not a setting: did you mean url?'],
     [{ http: { maxSize: '1MiB' } }, 'http.maxSize: is not a setting'],
-  ])('of a name in the file that is not known name the one that is meant: %j', (file, problem) => {
-    expect(problemsOf(REQUIRED, file)).toEqual([problem]);
-  });
+  ])(
+    'with an unknown name in the file are reported with the nearest known name, if one is near: %j',
+    (file, problem) => {
+      expect(problemsOf(REQUIRED, file)).toEqual([problem]);
+    },
+  );
 
-  test('are a name of an operation that is not known, with the one that is meant', () => {
+  test('include an unknown name in CACHE_OPERATIONS, reported with the nearest known operation, if one is near', () => {
     const problems = problemsOf({ ...REQUIRED, CACHE_OPERATIONS: 'block, pendingTraces' });
     expect(problems).toEqual([
       expect.stringMatching(/^CACHE_OPERATIONS \(operations\): must be all, or of blocks.*: did you mean blocks\?$/),
@@ -186,13 +197,13 @@ describe('wrong settings', () => {
     ]);
   });
 
-  test('are a limit of memory at which nothing is loaded, of a digit meant to turn it off', () => {
+  test('include an admission.maxMemoryShare of 0, at which every miss would be refused', () => {
     const limit = (maxMemoryShare: number) => problemsOf(REQUIRED, { admission: { maxMemoryShare } });
     expect(limit(0)).toEqual(['admission.maxMemoryShare: must be more than 0: at 0 every miss is refused']);
     expect([limit(0.01), limit(1)]).toEqual([[], []]);
   });
 
-  test('name the file or the environment as the source', () => {
+  test('are reported with the path of the file if they come from it', () => {
     const file = { http: { port: -1 } };
     expect(problemsOf(REQUIRED, file)).toEqual([
       expect.stringMatching(/^PORT \(http\.port\) in .*toncache\.json: must be/),
@@ -203,7 +214,7 @@ describe('wrong settings', () => {
   });
 
   test.each(['__proto__', 'constructor', 'toString'])(
-    'a key %s is refused like any unknown key, and changes nothing',
+    'include a key %s, which is refused like any unknown key and changes nothing',
     (key) => {
       const value = '{"port":1,"network":"evil","url":"redis://evil"}';
       expect(problemsOf(REQUIRED, `{"${key}":${value}}`)).toEqual([`${key}: is not a setting`]);

@@ -8,7 +8,7 @@ test.each([
   ['::', '[::1]'],
   ['::1', '[::1]'],
   ['localhost', 'localhost'],
-])('a process that listens on %s is asked at %s', (listensOn, asked) => {
+])('for a process that listens on %s, the admin URL has the host %s', (listensOn, asked) => {
   const own = { ADMIN_HOST: listensOn, ADMIN_PORT: '1094' };
   const { http } = load({ ...REQUIRED, ...own }).settings;
   expect(adminUrlOf(http)).toBe(`http://${asked}:1094`);

@@ -16,7 +16,7 @@ test.each([
   ['localhost', '127.0.0.1'],
   ['0.0.0.0', 'my-host'],
   ['my-host', 'my-host'],
-])('one port cannot be both at %s and %s', (HOST, ADMIN_HOST) => {
+])('refuses one port for both HOST=%s and ADMIN_HOST=%s', (HOST, ADMIN_HOST) => {
   const refused = [
     'ADMIN_PORT (http.adminPort): must not be that of PORT (http.port): one process cannot listen on it twice',
   ];
@@ -31,7 +31,7 @@ test.each([
   ['127.0.0.1', '127.0.0.2'],
   ['0.0.0.0', '::1'],
   ['my-host', '127.0.0.1'],
-])('one port can be both at %s and %s', (HOST, ADMIN_HOST) => {
+])('accepts one port for both HOST=%s and ADMIN_HOST=%s', (HOST, ADMIN_HOST) => {
   expect(problemsWith({ HOST, ADMIN_HOST }, ONE_PORT)).toEqual([]);
 });
 
@@ -41,7 +41,7 @@ test.each<[string, Readonly<Record<string, string>>]>([
   ['http://indexer:8081,http://[::1]:8080', { HOST: '::' }],
   ['http://127.0.0.1:9464', {}],
   ['http://my-host', { HOST: 'my-host', PORT: '80' }],
-])('an indexer at %s is toncache itself with %j', (UPSTREAM_URL, environment) => {
+])('refuses an indexer at %s, which is toncache itself with %j', (UPSTREAM_URL, environment) => {
   const refused = [expect.stringMatching(/^UPSTREAM_URL \(upstream\.url\): must not lead to toncache itself/)];
   expect(problemsOf({ ...environment, UPSTREAM_URL })).toEqual(refused);
   expect(problemsOf({ ...REQUIRED, ...environment, UPSTREAM_BACKUP_URL: UPSTREAM_URL })).toEqual(refused);
@@ -53,6 +53,6 @@ test.each<[string, Readonly<Record<string, string>>]>([
   ['http://127.0.0.1:8080', { HOST: '10.0.0.1' }],
   ['http://indexer:8080', { HOST: '0.0.0.0' }],
   ['http://127.0.0.1:80', { PORT: '0', ADMIN_PORT: '0' }],
-])('an indexer at %s is another process with %j', (UPSTREAM_URL, environment) => {
+])('accepts an indexer at %s, which is another process with %j', (UPSTREAM_URL, environment) => {
   expect(problemsOf({ ...environment, UPSTREAM_URL })).toEqual([]);
 });

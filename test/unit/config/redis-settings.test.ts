@@ -29,7 +29,7 @@ describe('REDIS_TLS_CA_FILE', () => {
     expect(settings.redis.tlsCaFile).toBe(cert.trim());
   });
 
-  test('that cannot be read is reported by its name', () => {
+  test('that cannot be read is reported by the name of the setting', () => {
     expect(problemOf(join(dir, 'missing.pem'))).toEqual([
       'REDIS_TLS_CA_FILE (redis.tlsCaFile): must name a file that can be read and holds certificates in PEM',
     ]);
@@ -39,15 +39,15 @@ describe('REDIS_TLS_CA_FILE', () => {
   test.each([
     ['nothing', ''],
     ['a key', key],
-    ['what only looks like a certificate', cert.replace(/M[A-Z]/, '!!')],
-    ['a certificate, and a broken one', `${cert}${cert.slice(0, 60)}\n-----END CERTIFICATE-----\n`],
-  ])('that holds %s is refused, and its content is not repeated', (_, content) => {
+    ['an invalid certificate', cert.replace(/M[A-Z]/, '!!')],
+    ['a valid certificate and a truncated one', `${cert}${cert.slice(0, 60)}\n-----END CERTIFICATE-----\n`],
+  ])('that holds %s is refused, and the error does not repeat the content', (_, content) => {
     expect(problemOf(file(content))).toEqual([
       'REDIS_TLS_CA_FILE (redis.tlsCaFile): must name a file that can be read and holds certificates in PEM',
     ]);
   });
 
-  test('is refused where the URL is without TLS', () => {
+  test('is refused if REDIS_URL does not use TLS', () => {
     expect(problemOf(file(cert), 'redis://r')).toEqual([
       'REDIS_TLS_CA_FILE (redis.tlsCaFile): is not for redis://, which is without TLS: use rediss://',
     ]);

@@ -30,7 +30,7 @@ describe('every setting', () => {
     for (const { description, path } of SETTINGS) expect(description, path.join('.')).toMatch(/^[A-Z].*\.$/);
   });
 
-  test('that is a lifetime has no environment variable', () => {
+  test('of a lifetime can be set in the file only', () => {
     const policies = SETTINGS.filter(({ path }) => path[0] === 'lifetimes');
     expect(policies).toHaveLength(14 * 3 + 2 * 5 + 1);
     expect(policies.filter(({ env }) => env !== undefined)).toEqual([]);
@@ -41,7 +41,7 @@ describe('a lifetime', () => {
   const rules = Object.keys(settings.lifetimes).filter((rule) => !rule.endsWith('Growing') && rule !== 'emptyWatched');
   const problems = (rule: string, times: object) => problemsOf(REQUIRED, { lifetimes: { [rule]: times } });
 
-  test.each(rules)('of %s is never 0 and never endless', (rule) => {
+  test.each(rules)('of %s must be from 1 ms to 30 days', (rule) => {
     for (const lifetime of ['0s', '0ms', '0.1ms', '-1s', 'forever', 'Infinity', '', '31d', '1000000h']) {
       expect(problems(rule, { lifetime }), lifetime).toEqual([
         expect.stringMatching(new RegExp(`^lifetimes\\.${rule}\\.lifetime: must be 1ms to 30d`)),
@@ -51,7 +51,7 @@ describe('a lifetime', () => {
     expect(problems(rule, { lifetime: '30d' })).toEqual([]);
   });
 
-  test('of a watched answer is bounded: events get lost', () => {
+  test('of a watched answer must be at most 10 s, because events get lost', () => {
     const watched = (emptyWatched: string) => problemsOf(REQUIRED, { lifetimes: { emptyWatched } });
     for (const lifetime of ['0s', 'forever', '11s']) {
       expect(watched(lifetime)).toEqual([expect.stringMatching(/^lifetimes\.emptyWatched: must be 1ms to 10s/)]);
@@ -59,7 +59,7 @@ describe('a lifetime', () => {
     expect(watched('10s')).toEqual([]);
   });
 
-  test('of a growing answer is bounded, and its shortest is not longer than its longest', () => {
+  test('of a growing answer is bounded, and its minimum must not exceed its maximum', () => {
     const growing = (times: object) => problems('adjacentGrowing', times);
     for (const name of ['minLifetime', 'maxLifetime']) {
       for (const text of ['0s', 'forever', '31d']) expect(growing({ [name]: text })).toHaveLength(1);
@@ -71,7 +71,7 @@ describe('a lifetime', () => {
     ]);
   });
 
-  test('of a rule that does not exist is refused', () => {
+  test('of an unknown rule is refused', () => {
     expect(problems('shards', {})).toEqual(['lifetimes.shards: is not a setting']);
   });
 });

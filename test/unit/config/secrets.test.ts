@@ -16,7 +16,7 @@ describe('a secret', () => {
   });
 });
 
-describe('a secret is never echoed', () => {
+describe('an error never shows the secret in', () => {
   const rejected = (environment: Readonly<Record<string, string>>, file?: unknown) => {
     expect(problemsOf(environment, file)).not.toEqual([]);
     let shown = '';
@@ -30,25 +30,28 @@ describe('a secret is never echoed', () => {
   };
 
   test.each([
-    ['an API key that is none', { UPSTREAM_API_KEY: `${SECRET} ${SECRET}` }],
-    ['a Redis URL of another scheme', { REDIS_URL: `http://:${SECRET}@redis` }],
-    ['a Redis URL that is none', { REDIS_URL: `:${SECRET}@redis` }],
-    ['an indexer with userinfo', { UPSTREAM_URL: `http://user:${SECRET}@indexer` }],
-    ['an indexer with a key in its query', { UPSTREAM_URL: `http://indexer?api_key=${SECRET}` }],
-    ['a stream with userinfo', { STREAM_URL: `wss://user:${SECRET}@stream` }],
-    ['a stream with a key in its query', { STREAM_URL: `wss://stream?api_key=${SECRET}` }],
-    ['an indexer of another scheme', { UPSTREAM_URL: `ftp://user:${SECRET}@indexer` }],
-    ['a secret in the wrong variable', { LOG_LEVEL: SECRET, PORT: SECRET, HOST: ` ${SECRET}`, NETWORK: `${SECRET}!` }],
+    ['an invalid API key', { UPSTREAM_API_KEY: `${SECRET} ${SECRET}` }],
+    ['a Redis URL with another scheme', { REDIS_URL: `http://:${SECRET}@redis` }],
+    ['a Redis URL without a scheme', { REDIS_URL: `:${SECRET}@redis` }],
+    ['the URL of an indexer with userinfo', { UPSTREAM_URL: `http://user:${SECRET}@indexer` }],
+    ['the URL of an indexer with a key in its query', { UPSTREAM_URL: `http://indexer?api_key=${SECRET}` }],
+    ['the URL of a stream with userinfo', { STREAM_URL: `wss://user:${SECRET}@stream` }],
+    ['the URL of a stream with a key in its query', { STREAM_URL: `wss://stream?api_key=${SECRET}` }],
+    ['the URL of an indexer with another scheme', { UPSTREAM_URL: `ftp://user:${SECRET}@indexer` }],
+    [
+      'a variable that is not for secrets',
+      { LOG_LEVEL: SECRET, PORT: SECRET, HOST: ` ${SECRET}`, NETWORK: `${SECRET}!` },
+    ],
   ])('%s', (_, environment) => rejected({ ...REQUIRED, ...environment }));
 
   test.each([
-    ['a key', { upstream: { apiKey: SECRET } }],
-    ['a key of a wrong type', { upstream: { apiKey: [SECRET] } }],
+    ['an API key', { upstream: { apiKey: SECRET } }],
+    ['an API key of the wrong type', { upstream: { apiKey: [SECRET] } }],
     ['a Redis URL', { redis: { url: `redis://:${SECRET}@redis` } }],
-    ['a Redis URL where a group belongs', { redis: `redis://:${SECRET}@redis` }],
-    ['a value of a key that is not known', { apiKey: SECRET }],
-    ['a file whose JSON breaks at a secret', `{"upstream":{"apiKey":${SECRET}}}`],
-    ['a file whose JSON breaks beside a secret', `{"apiKey":"${SECRET}";}`],
-    ['a file that is no JSON but a secret', SECRET],
-  ])('%s in the file', (_, file) => rejected(REQUIRED, file));
+    ['a Redis URL in place of the group redis', { redis: `redis://:${SECRET}@redis` }],
+    ['the value of an unknown key', { apiKey: SECRET }],
+    ['a syntax error at the secret', `{"upstream":{"apiKey":${SECRET}}}`],
+    ['a syntax error next to the secret', `{"apiKey":"${SECRET}";}`],
+    ['only the secret and no JSON', SECRET],
+  ])('a file with %s', (_, file) => rejected(REQUIRED, file));
 });

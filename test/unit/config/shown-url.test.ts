@@ -5,28 +5,28 @@ import { streamUrl, upstreamUrls } from '../../../src/config/values.ts';
 
 const KEY = '0123456789abcdef';
 
-describe('a URL for people', () => {
+describe('a displayed URL', () => {
   it.each([
     [`https://provider.example/${KEY}`, 'https://provider.example/(secret)'],
     [`https://provider.example/ton/${KEY}-and-more/api/v3`, 'https://provider.example/ton/(secret)/api/v3'],
     [`wss://provider.example:8443/${KEY}/stream`, 'wss://provider.example:8443/(secret)/stream'],
     [`https://provider.example/a=b;${KEY}%2F`, 'https://provider.example/(secret)'],
-    // Spellings that are read as the same address.
+    // Other spellings that are read as the same URL.
     [`https://provider.example\\${KEY}`, 'https://provider.example/(secret)'],
     [`https:provider.example/${KEY}`, 'https://provider.example/(secret)'],
     [` HTTPS:/Provider.example/${KEY.slice(0, 8)}\t${KEY.slice(8)} `, 'https://provider.example/(secret)'],
-  ])('shows no part of the path that may be a key: %s', (text, shown) => {
+  ])('hides each part of the path that may be a key: %s', (text, shown) => {
     expect(shownUrl(text)).toBe(shown);
   });
 
   it.each(['http://indexer:8081', 'http://indexer:8081/api/v3/', 'http://indexer/a/short/path', 'ws://[::1]:1/x'])(
-    'is shown as it was written where nothing in it may be a key: %s',
+    'is unchanged if no part of it may be a key: %s',
     (text) => {
       expect(shownUrl(text)).toBe(text);
     },
   );
 
-  it('shows no part of 16 characters of any path that the settings accept', () => {
+  it('hides every path segment of at least 16 characters in any URL that the settings accept', () => {
     const part = fc.stringMatching(/^[A-Za-z0-9_.~!$&'()*+;=:@%-]{0,40}$/);
     const url = fc.tuple(fc.constantFrom('https://a.example', 'wss://b.example:1'), fc.array(part, { maxLength: 5 }));
     fc.assert(

@@ -10,12 +10,12 @@ function load(use: string) {
   return loadSettings({ UPSTREAM_URL: 'http://indexer:8081', CONFIG_FILE: file }).settings;
 }
 
-test('the sidecar is small', () => {
+test('sidecar.json sets 64 MiB for the memory tier and 32 slots', () => {
   const { memory, upstream } = load('sidecar');
   expect([memory.maxSize, upstream.maxConcurrency]).toEqual([SIDECAR_MEMORY, 32]);
 });
 
-test('the shared cache is large', () => {
+test('shared.json sets 1 GiB for the memory tier, 128 slots and at most 64 MiB of pending Redis writes', () => {
   const { memory, upstream, redis } = load('shared');
   expect([memory.maxSize, upstream.maxConcurrency, redis.maxPendingWriteSize]).toEqual([
     SHARED_MEMORY,
@@ -24,13 +24,13 @@ test('the shared cache is large', () => {
   ]);
 });
 
-test('before a public provider the rate is limited, and live answers live longer', () => {
+test('public-provider.json limits the request rate, and sets a longer lifetime for live answers', () => {
   const { upstream, lifetimes } = load('public-provider');
   expect([upstream.requestsPerSecond, upstream.timeout]).toEqual([10, 10_000]);
   expect(lifetimes.pendingLive.lifetime).toBeGreaterThan(loadDefaults().lifetimes.pendingLive.lifetime);
 });
 
-test('a load balancer has 5 s to notice that an instance shuts down', () => {
+test('shutdownDelay is 5 s in shared.json and public-provider.json, for load balancers, and 0 otherwise', () => {
   expect([load('shared'), load('public-provider')].map(({ http }) => http.shutdownDelay)).toEqual([5000, 5000]);
   expect([load('sidecar'), loadDefaults()].map(({ http }) => http.shutdownDelay)).toEqual([0, 0]);
 });

@@ -14,7 +14,7 @@ import {
   word,
 } from '../../../src/config/values.ts';
 
-/** The value, or `undefined` when it is refused. */
+/** The parsed value; `undefined` if it is refused. */
 const read = <T>(schema: z.ZodType<T>, given: unknown): T | undefined => schema.safeParse(given).data;
 const DAY_MS = 86_400_000;
 
@@ -36,11 +36,11 @@ describe('a duration', () => {
   ])('is written with its unit: %j is %d ms', (text, ms) => expect(read(anyDuration, text)).toBe(ms));
 
   test.each([5, '', '5', 's', '5S', '5sec', '-5s', '+5s', '.5s', '5.s', '1e3s', '1h30m', '٥s', '31d', 'forever', null])(
-    'is not %j',
+    'cannot be %j',
     (text) => expect(read(anyDuration, text)).toBeUndefined(),
   );
 
-  test('must lie within its bounds, which are allowed', () => {
+  test('must lie within its bounds, inclusive', () => {
     fc.assert(
       fc.property(fc.nat(10_000), (ms) => {
         expect(read(duration('250ms', '5s'), `${ms}ms`)).toBe(ms >= 250 && ms <= 5000 ? ms : undefined);
@@ -59,7 +59,7 @@ describe('a size', () => {
     expect(read(size('1B', '1024GiB'), text)).toBe(bytes);
   });
 
-  test.each([1024, '1024', '256MB', '256mib', '256M', '1TiB', '-1B', '0B', '1025GiB'])('is not %j', (text) => {
+  test.each([1024, '1024', '256MB', '256mib', '256M', '1TiB', '-1B', '0B', '1025GiB'])('cannot be %j', (text) => {
     expect(read(size('1B', '1024GiB'), text)).toBeUndefined();
   });
 });
@@ -70,7 +70,7 @@ describe('a whole number', () => {
     [65_535, 65_535],
     ['8080', 8080],
     ['0', 0],
-  ])('%j is %d', (given, value) => expect(read(integer(0, 65_535), given)).toBe(value));
+  ])('is read from %j as %d', (given, value) => expect(read(integer(0, 65_535), given)).toBe(value));
 
   test.each([
     -1,
@@ -89,10 +89,10 @@ describe('a whole number', () => {
     true,
     null,
     [1],
-  ])('is not %j', (given) => expect(read(integer(0, 65_535), given)).toBeUndefined());
+  ])('cannot be %j', (given) => expect(read(integer(0, 65_535), given)).toBeUndefined());
 });
 
-describe('the indexer', () => {
+describe('the URL of an indexer', () => {
   test.each([
     ['http://indexer:8081', 'http://indexer:8081'],
     ['http://indexer:8081/', 'http://indexer:8081'],
@@ -103,7 +103,7 @@ describe('the indexer', () => {
     ['https://host/api/v3x', 'https://host/api/v3x'],
     ['http://[::1]:8081', 'http://[::1]:8081'],
     ['http://10.0.0.1', 'http://10.0.0.1'],
-  ])('%s is %s', (text, url) => expect(read(upstreamUrls, text)).toEqual([url]));
+  ])('%s is read as %s', (text, url) => expect(read(upstreamUrls, text)).toEqual([url]));
 
   test.each([
     ...['', 'indexer:8081', '//indexer', 'ftp://indexer', 'file:///etc/passwd', 'http://', 'unix:/x', 'redis://r'],
@@ -122,9 +122,9 @@ describe('the indexer', () => {
       'http://i/api/v3/api/v3',
       'http://a,http://b/api/v2',
     ],
-  ])('is not %j', (text) => expect(read(upstreamUrls, text)).toBeUndefined());
+  ])('cannot be %j', (text) => expect(read(upstreamUrls, text)).toBeUndefined());
 
-  test('several are separated by commas, and each is named once', () => {
+  test('can be one of several, separated by commas, without duplicates', () => {
     expect(read(upstreamUrls, 'http://a:8081, https://b/api/v3')).toEqual(['http://a:8081', 'https://b']);
     for (const text of ['http://a,', 'http://a,http://a/api/v3', ',', 'http://a,b']) {
       expect(read(upstreamUrls, text)).toBeUndefined();
@@ -132,38 +132,38 @@ describe('the indexer', () => {
   });
 });
 
-describe('the stream', () => {
+describe('the URL of a stream', () => {
   test.each([
     ['ws://indexer:8085', 'ws://indexer:8085/api/streaming/v2/ws'],
     ['wss://indexer/', 'wss://indexer/api/streaming/v2/ws'],
     ['wss://provider.example/streaming/v2/ws', 'wss://provider.example/streaming/v2/ws'],
-  ])('%s is %s', (text, url) => expect(read(streamUrl, text)).toBe(url));
+  ])('%s is read as %s', (text, url) => expect(read(streamUrl, text)).toBe(url));
 
   test.each([
     ...['', 'indexer:8085', 'http://indexer', 'ws://'],
     ...['ws://user@indexer', 'ws://indexer?api_key=k', 'ws://indexer#', 'ws://indexer?'],
-  ])('is not %j', (text) => expect(read(streamUrl, text)).toBeUndefined());
+  ])('cannot be %j', (text) => expect(read(streamUrl, text)).toBeUndefined());
 });
 
 describe('other values', () => {
-  test.each(['mainnet', 'testnet', 'a', '0', 'my-net-2', 'a'.repeat(32)])('a word in keys: %s', (text) =>
+  test.each(['mainnet', 'testnet', 'a', '0', 'my-net-2', 'a'.repeat(32)])('a word in keys can be %s', (text) =>
     expect(read(word, text)).toBe(text),
   );
   test.each(['', '-a', 'Main', 'a b', 'a:b', 'a?b', 'a{b}', 'a\n', 'é', 'a'.repeat(33)])(
-    'no word in keys: %j',
+    'a word in keys cannot be %j',
     (text) => expect(read(word, text)).toBeUndefined(),
   );
-  test.each(['', ' ', 'a b', 'a\r\nb', 'a\n', 'é', '\u007f'])('not for a header: %j', (text) =>
+  test.each(['', ' ', 'a b', 'a\r\nb', 'a\n', 'é', '\u007f'])('a header value cannot be %j', (text) =>
     expect(read(headerValue, text)).toBeUndefined(),
   );
   test.each(['127.0.0.1', '0.0.0.0', '::', '::1', 'localhost', 'my-host.example'])(
-    'an address to listen on: %s',
+    'an address to listen on can be %s',
     (text) => expect(read(listenHost, text)).toBe(text),
   );
   test.each([
     ['10.0.0.0/8', ['10.0.0.0/8']],
     ['127.0.0.1, ::1 ,fd00::/8', ['127.0.0.1', '::1', 'fd00::/8']],
-  ])('networks: %s', (text, list) => expect(read(networks, text)).toEqual(list));
+  ])('a list of networks can be %s', (text, list) => expect(read(networks, text)).toEqual(list));
   test.each([
     '',
     ' ',
@@ -176,28 +176,28 @@ describe('other values', () => {
     'localhost',
     '0x0a.0.0.1',
     '*',
-  ])('no networks: %j', (text) => expect(read(networks, text)).toBeUndefined());
+  ])('a list of networks cannot be %j', (text) => expect(read(networks, text)).toBeUndefined());
   test.each(['', ' ', 'a b', 'http://a', '1.2.3.4:80', '[::1]', '/tmp/sock'])(
-    'not an address to listen on: %j',
+    'an address to listen on cannot be %j',
     (text) => expect(read(listenHost, text)).toBeUndefined(),
   );
 });
 
-describe('beginnings of paths that are passed through', () => {
+describe('the path prefixes for pass-through', () => {
   test.each([
     ['/api/v3/', ['/api/v3/']],
     ['/api/', ['/api/']],
     ['/api/v3/, /API/V2/,/api/emulate/v1/', ['/api/v3/', '/api/v2/', '/api/emulate/v1/']],
     ['/x.y-z_~/', ['/x.y-z_~/']],
-  ])('are %j', (text, prefixes) => expect(read(pathPrefixes, text)).toEqual(prefixes));
+  ])('can be %j', (text, prefixes) => expect(read(pathPrefixes, text)).toEqual(prefixes));
 
   test.each([
     ...['', ' ', ',', '/', '//', '*', 'all', 'api/v2/', '/api/v2', 'api', '/api//v2/', '//api/', '/api/v2//'],
     ...['/./', '/../', '/api/../v2/', '/api/./', '/api/v2/?', '/api/v2/#', '/api/%76%32/', '/api\\v2/', '/api/v2;x/'],
     ...['/api/v2/,', '/api/v2/,/', 'http://h/api/v2/', '/api/v 2/', '/\u00e9/', 7, null, ['/api/v2/']],
-  ])('are not %j', (text) => expect(read(pathPrefixes, text)).toBeUndefined());
+  ])('cannot be %j', (text) => expect(read(pathPrefixes, text)).toBeUndefined());
 
-  test('have errors in words', () => {
+  test('have an example in their error message', () => {
     const { error } = pathPrefixes.safeParse('/api/v2');
     expect(error?.issues[0]?.message).toMatch(/^must be paths with a slash at both ends.* "\/api\/v3\/, \/api\/v2\/"$/);
   });

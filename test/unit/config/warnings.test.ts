@@ -12,7 +12,7 @@ const BACKUP = { UPSTREAM_BACKUP_URL: 'http://backup' };
 
 const warningsOf = (environment: Environment, file?: object) => load({ ...REQUIRED, ...environment }, file).warnings;
 
-describe('a setting without effect is named with the setting that it needs', () => {
+describe('a warning about a setting without effect', () => {
   test.each<[string, Environment, object | undefined]>([
     ['clients.burst has no effect without clients.requestsPerSecond', {}, { clients: { burst: 5 } }],
     [
@@ -55,21 +55,29 @@ describe('a setting without effect is named with the setting that it needs', () 
       { LOG_REQUESTS: 'failed', LOG_REQUESTS_SAMPLE: '0.1' },
       undefined,
     ],
-  ])('%s (%j, %j)', (warning, environment, file) => {
+  ])('names the setting that is needed: %s (%j, %j)', (warning, environment, file) => {
     expect(warningsOf(environment, file)).toEqual([warning]);
   });
 
   test.each<[string, Environment, object | undefined]>([
     ['a burst with its rate', {}, { clients: { requestsPerSecond: 1, burst: 5 } }],
     ['Redis', { REDIS_URL: 'redis://r', NETWORK: 'mainnet' }, { redis: { budget: '9ms' } }],
-    ['the stream', { STREAM_URL: 'ws://s', STREAM_API_KEY: 'k' }, { lifetimes: { emptyWatched: '1s' } }],
-    ['the backup', { ...BACKUP, UPSTREAM_BACKUP_RPS: '5' }, undefined],
-    ['several indexers', { UPSTREAM_URL: 'http://a,http://b' }, { upstream: { maxLag: 5 } }],
-    ['lines of requests', { LOG_REQUESTS: 'slow', LOG_REQUESTS_SAMPLE: '0.1' }, undefined],
-    ['the rest of the API', { PASSTHROUGH: 'on', CACHE_OPERATIONS: 'blocks,passthrough' }, undefined],
-    ['a key that is shared', { ...PASSED, PASSTHROUGH_SHARED_KEY: 'on' }, undefined],
     [
-      'defaults that are written down, in any spelling',
+      'the settings of the stream with STREAM_URL',
+      { STREAM_URL: 'ws://s', STREAM_API_KEY: 'k' },
+      { lifetimes: { emptyWatched: '1s' } },
+    ],
+    ['the settings of the backup with UPSTREAM_BACKUP_URL', { ...BACKUP, UPSTREAM_BACKUP_RPS: '5' }, undefined],
+    ['upstream.maxLag with several indexers', { UPSTREAM_URL: 'http://a,http://b' }, { upstream: { maxLag: 5 } }],
+    ['LOG_REQUESTS_SAMPLE with LOG_REQUESTS', { LOG_REQUESTS: 'slow', LOG_REQUESTS_SAMPLE: '0.1' }, undefined],
+    [
+      'passthrough in CACHE_OPERATIONS with PASSTHROUGH=on',
+      { PASSTHROUGH: 'on', CACHE_OPERATIONS: 'blocks,passthrough' },
+      undefined,
+    ],
+    ['PASSTHROUGH_SHARED_KEY with a key and PASSTHROUGH=on', { ...PASSED, PASSTHROUGH_SHARED_KEY: 'on' }, undefined],
+    [
+      'explicit default values, in any spelling',
       {
         PASSTHROUGH: 'off',
         PASSTHROUGH_SHARED_KEY: 'off',
@@ -78,31 +86,55 @@ describe('a setting without effect is named with the setting that it needs', () 
       },
       { redis: { budget: '0.05s' }, stream: { maxAddresses: 1000 } },
     ],
-  ])('and there is no warning about %s', (_, environment, file) => {
+  ])('is not given for %s', (_, environment, file) => {
     expect(warningsOf(environment, file)).toEqual([]);
   });
 });
 
-describe('a probable mistake of the operator is reported:', () => {
+describe('a warning about a probable mistake', () => {
   test.each<[string, Environment, RegExp]>([
-    ['a key that the rest of the API does not get', PASSED, SHARED_KEY_IS_UNSET],
-    ['a proxy', { HTTPS_PROXY: 'http://proxy:3128' }, /^HTTPS_PROXY is not used: .* directly$/],
-    ['a proxy in small letters', { http_proxy: 'http://proxy:3128' }, /^http_proxy is not used/],
-    ['an address that ends in /api', { UPSTREAM_URL: 'http://indexer/api' }, /\/api\/v3 is added to it/],
-    ['an address that ends in /v3', { UPSTREAM_URL: 'http://a,https://b/toncenter/v3/' }, /\/api\/v3 is added to it/],
-    ['an address of one path', { UPSTREAM_URL: 'http://i/api/v3/masterchainInfo' }, /\/api\/v3 is added to it/],
-    ['such a backup', { UPSTREAM_BACKUP_URL: 'http://b/api/v2/jsonRPC' }, /\/api\/v3 is added to it/],
+    ['an API key that requests for the rest of the API do not get', PASSED, SHARED_KEY_IS_UNSET],
     [
-      'a backup that is no other',
+      'a proxy variable, which is not used',
+      { HTTPS_PROXY: 'http://proxy:3128' },
+      /^HTTPS_PROXY is not used: .* directly$/,
+    ],
+    [
+      'a proxy variable in lower case, which is not used',
+      { http_proxy: 'http://proxy:3128' },
+      /^http_proxy is not used/,
+    ],
+    ['an indexer URL that ends in /api', { UPSTREAM_URL: 'http://indexer/api' }, /\/api\/v3 is added to it/],
+    [
+      'an indexer URL that ends in /v3',
+      { UPSTREAM_URL: 'http://a,https://b/toncenter/v3/' },
+      /\/api\/v3 is added to it/,
+    ],
+    [
+      'an indexer URL with the path of an operation',
+      { UPSTREAM_URL: 'http://i/api/v3/masterchainInfo' },
+      /\/api\/v3 is added to it/,
+    ],
+    [
+      'a backup URL with the path of a method',
+      { UPSTREAM_BACKUP_URL: 'http://b/api/v2/jsonRPC' },
+      /\/api\/v3 is added to it/,
+    ],
+    [
+      'a backup that UPSTREAM_URL names too',
       { UPSTREAM_BACKUP_URL: 'http://indexer:8081/api/v3' },
       /names an indexer of UPSTREAM_URL/,
     ],
-    ['trust in everybody', { TRUSTED_PROXIES: '10.0.0.1, 0.0.0.0/0' }, /^TRUSTED_PROXIES names all addresses/],
-  ])('%s', (_, environment, warning) => {
+    [
+      'trusted proxies that include all addresses',
+      { TRUSTED_PROXIES: '10.0.0.1, 0.0.0.0/0' },
+      /^TRUSTED_PROXIES names all addresses/,
+    ],
+  ])('is given for %s', (_, environment, warning) => {
     expect(warningsOf(environment)).toEqual([expect.stringMatching(warning)]);
   });
 
-  test('a time that another one bounds', () => {
+  test('is given for a pause above its maximum, and for a patience of more than half the timeout', () => {
     const defaultPause = '2min';
     expect(warningsOf({}, { upstream: { defaultPause } })).toEqual([
       expect.stringMatching(/^upstream\.defaultPause is longer than/),
@@ -115,12 +147,15 @@ describe('a probable mistake of the operator is reported:', () => {
   });
 
   test.each<[string, Environment]>([
-    ['keys of clients alone, said outright', { ...PASSED, PASSTHROUGH_SHARED_KEY: 'off' }],
-    ['an empty variable', { HTTP_PROXY: '' }],
-    ['a path before /api/v3', { UPSTREAM_URL: 'https://host/ton/mainnet/api/v3' }],
-    ['a key as path', { UPSTREAM_URL: 'https://host/0123456789abcdef' }],
-    ['a second key for the same indexer', { UPSTREAM_BACKUP_URL: 'http://indexer:8081', UPSTREAM_BACKUP_API_KEY: 'k' }],
-  ])('and nothing of %s', (_, environment) => {
+    ['an explicit PASSTHROUGH_SHARED_KEY=off', { ...PASSED, PASSTHROUGH_SHARED_KEY: 'off' }],
+    ['an empty proxy variable', { HTTP_PROXY: '' }],
+    ['an indexer URL with a path in front of /api/v3', { UPSTREAM_URL: 'https://host/ton/mainnet/api/v3' }],
+    ['an indexer URL with an API key as its path', { UPSTREAM_URL: 'https://host/0123456789abcdef' }],
+    [
+      'a backup that is the same indexer with another API key',
+      { UPSTREAM_BACKUP_URL: 'http://indexer:8081', UPSTREAM_BACKUP_API_KEY: 'k' },
+    ],
+  ])('is not given for %s', (_, environment) => {
     expect(warningsOf(environment)).toEqual([]);
   });
 });
@@ -139,7 +174,7 @@ test.each<[string, number | undefined, string[]]>([
     ],
   ],
   ['1GiB', 256 * MIB, [expect.stringContaining('is 1024 MiB and the memory limit of the container 256 MiB')]],
-])('MEMORY_MAX_SIZE=%s in a container of %s bytes', (size, limitBytes, warnings) => {
+])('MEMORY_MAX_SIZE=%s is compared with the memory limit of the container, %s bytes', (size, limitBytes, warnings) => {
   const { settings } = load({ ...REQUIRED, MEMORY_MAX_SIZE: size });
   expect(memoryWarning(settings, limitBytes)).toEqual(warnings);
 });
@@ -151,7 +186,7 @@ test.each([
   ['deploy/toncenter.override.yaml', 'deploy/toncenter.override.yaml', /mem_limit: (\d+)m/],
   ['deploy/systemd/toncache.service', 'deploy/systemd/toncache.service', /MemoryMax=(\d+)M/],
   ['deploy/systemd/toncache@.service', 'deploy/systemd/toncache@.service', /MemoryMax=(\d+)M/],
-])('%s fits into the container of %s', (tier, container, limit) => {
+])('the memory tier of %s fits into the container of %s', (tier, container, limit) => {
   const size = /(?:"maxSize": "|MEMORY_MAX_SIZE[:=] ?)(\w+)/.exec(fileOf(tier))?.[1] ?? '';
   const limitBytes = Number(limit.exec(fileOf(container))?.[1]) * MIB;
   expect(limitBytes).toBeGreaterThan(0);
@@ -162,6 +197,6 @@ test.each([
   ['sidecar', {}],
   ['shared', { REDIS_URL: 'redis://r', NETWORK: 'mainnet' }],
   ['public-provider', { UPSTREAM_API_KEY: 'k' }],
-])('config/%s.json gives no warning where it belongs', (use, environment) => {
+])('config/%s.json causes no warning in its intended use', (use, environment) => {
   expect(load({ ...REQUIRED, ...environment }, fileOf(`${use}.json`)).warnings).toEqual([]);
 });

@@ -12,7 +12,7 @@ const UNDER_WAY: Finality = { answerClass: 'live', rule: 'pendingLive' };
 const GROWING: Finality = { answerClass: 'growing', rule: 'adjacentGrowing' };
 const BLOCK: Finality = { answerClass: 'final', rule: 'shardsFinal' };
 
-/** Replicas by the blocks that they have, and how far the first one is behind; then a backup that has all. */
+/** Replicas with these blocks, of which the first lags by `lagOfFirst`, and a backup with all blocks. */
 function doubtAmong(replicas: readonly (readonly [first: number, last: number])[], lagOfFirst = 0) {
   const refuted: [index: number, seqno: number][] = [];
   const indexers = [...replicas, [0, 1e9] as const].map(([first, last], index) => ({
@@ -33,22 +33,22 @@ test.each<[string, Finality, number, boolean]>([
   ['pending traces that are all final', SETTLED, 1, true],
   ['pending traces that are not all final', UNDER_WAY, 12, false],
   ['children', GROWING, 12, false],
-  ['a 404 for a hash, where it is level', NOT_FOUND, 0, false],
-  ['pending traces that are all final, where it is level', SETTLED, 0, false],
-])('%s from a replica is doubtful while its head is older: %j, %i blocks: %s', (_, finality, lag, isDoubtful) => {
+  ['a 404 for a hash', NOT_FOUND, 0, false],
+  ['pending traces that are all final', SETTLED, 0, false],
+])('%s from a replica (%j) that lags by %i blocks is doubtful: %s', (_, finality, lag, isDoubtful) => {
   const replicas = [
     [0, 100 - lag],
     [0, 100],
   ] as const;
   expect(doubtAmong(replicas, lag).doubt.isDoubtful(finality, undefined, 0)).toBe(isDoubtful);
-  // The other one is level, and a single one has nothing to be compared with.
+  // The other replica does not lag, and a single replica has no other to be compared with.
   expect(doubtAmong(replicas, lag).doubt.isDoubtful(finality, undefined, 1)).toBe(false);
   expect(doubtAmong([[0, 100]], lag).doubt.isDoubtful(finality, undefined, 0)).toBe(false);
 });
 
 test.each<[string, number, readonly (readonly [number, number])[], boolean]>([
   [
-    'both have',
+    'both replicas have is doubtful',
     50,
     [
       [0, 100],
@@ -57,7 +57,7 @@ test.each<[string, number, readonly (readonly [number, number])[], boolean]>([
     true,
   ],
   [
-    'both have, and the first one is behind',
+    'both replicas have is doubtful, even if the first one lags',
     50,
     [
       [0, 60],
@@ -66,7 +66,7 @@ test.each<[string, number, readonly (readonly [number, number])[], boolean]>([
     true,
   ],
   [
-    'the first one does not have by its own word',
+    'only the second replica reports is not doubtful',
     5,
     [
       [10, 100],
@@ -75,7 +75,7 @@ test.each<[string, number, readonly (readonly [number, number])[], boolean]>([
     false,
   ],
   [
-    'only the first one has',
+    'only the first replica reports is not doubtful',
     5,
     [
       [0, 100],
@@ -84,7 +84,7 @@ test.each<[string, number, readonly (readonly [number, number])[], boolean]>([
     false,
   ],
   [
-    'neither has any more',
+    'both replicas no longer have is not doubtful',
     5,
     [
       [10, 100],
@@ -93,7 +93,7 @@ test.each<[string, number, readonly (readonly [number, number])[], boolean]>([
     false,
   ],
   [
-    'neither has yet',
+    'neither replica has yet is not doubtful',
     101,
     [
       [0, 100],
@@ -101,19 +101,19 @@ test.each<[string, number, readonly (readonly [number, number])[], boolean]>([
     ],
     false,
   ],
-  ['the first one has, beside a backup', 50, [[0, 100]], false],
-])('that there is nothing of a block that %s', (_, seqno, replicas, isDoubtful) => {
+  ['only the first replica and a backup have is not doubtful', 50, [[0, 100]], false],
+])('"nothing there" from the first replica about a block that %s', (_, seqno, replicas, isDoubtful) => {
   const { doubt } = doubtAmong(replicas, 40);
   const refusal = (status: number) => new ProxyError('upstream-error', '', { upstreamStatus: status });
   for (const finality of [NOT_FOUND, EMPTY]) expect(doubt.isDoubtful(finality, seqno, 0)).toBe(isDoubtful);
   expect(doubt.isDoubtfulFailure(refusal(422), seqno, 0)).toBe(isDoubtful);
   for (const finality of [BLOCK, EMPTY_PAGE]) expect(doubt.isDoubtful(finality, seqno, 0)).toBe(false);
-  // What failed for a reason of its own is asked for elsewhere in any case.
+  // Another indexer gets the request after these failures in any case.
   expect(doubt.isDoubtfulFailure(refusal(500), seqno, 0)).toBe(false);
   expect(doubt.isDoubtfulFailure(new ProxyError('upstream-timeout', ''), seqno, 0)).toBe(false);
 });
 
-test('a better answer is requested from the newest, or for a block from one that has it, without waiting, and from no backup', () => {
+test('a better answer is requested without waiting, from a replica with the block, or with the newest block if it is about none', () => {
   const { doubt, refuted } = doubtAmong(
     [
       [0, 95],

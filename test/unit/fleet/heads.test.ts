@@ -5,18 +5,18 @@ import type { ChainHead } from '../../../src/ton/chain-point.ts';
 
 const MAX_LAG = 12;
 const NOW = 1_800_000_000_000;
-/** The mainnet of these tests has made so many blocks by now. */
+/** The newest block of the mainnet in these tests. */
 const NEWEST = 62_000_000;
 const BLOCK_MS = 400;
 
-/** What an indexer says whose chain is so many blocks behind. */
+/** The head of an indexer whose chain is this many blocks behind. */
 const behindBy = (blocks: number): ChainHead => headAt(NEWEST - blocks, blocks * BLOCK_MS);
 const headAt = (seqno: number, ageMs = 0): ChainHead => {
   const at = Math.floor((NOW - ageMs) / 1000) * 1000;
   return { at, seqno, first: 1, globalId: -239 };
 };
 
-/** An indexer that answers with what the test gives it, when it does. */
+/** An indexer whose answers to head polls are set by the test. */
 class FakeHead {
   fault: HeadFault | undefined;
   asked = 0;
@@ -50,7 +50,7 @@ function compared(...heads: FakeHead[]) {
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-test('an indexer that is behind stays so while the newest has not answered yet, or does not', async () => {
+test('an indexer that is behind stays behind while the newest one has not answered the head poll, or fails to answer it', async () => {
   const answers = [Promise.withResolvers<ChainHead | undefined>(), Promise.withResolvers<ChainHead | undefined>()];
   const heads = answers.map((_, index) => new FakeHead(async () => answers[index]?.promise));
   const { all, changes, lags } = compared(...heads);
@@ -71,7 +71,7 @@ test('an indexer that is behind stays so while the newest has not answered yet, 
 });
 
 describe('the heads of one round', () => {
-  test('are compared a second after it began, without one that hangs', async () => {
+  test('are compared one second after its start, without the head of an indexer that hangs', async () => {
     const { all, lags } = compared(saying(behindBy(0)), saying(behindBy(1000)), silent());
     const asked = all.ask();
     await vi.advanceTimersByTimeAsync(999);
@@ -81,7 +81,7 @@ describe('the heads of one round', () => {
     expect(lags()).toEqual([0, 1000, 0]);
   });
 
-  test('are compared with all others: one that comes after the round is behind them, and no indexer is behind it', async () => {
+  test('are the reference for a head that comes after the others, which is not a reference for them', async () => {
     const last = Promise.withResolvers<ChainHead>();
     const { all, lags } = compared(saying(behindBy(3)), saying(behindBy(4)), new FakeHead(() => last.promise));
     const asked = all.ask();
@@ -101,7 +101,7 @@ describe('the heads of one round', () => {
     expect([slow.lags(), slow.changes]).toEqual([[0, 50], ['1 true']]);
   });
 
-  test('do not hold that of one that has died since', async () => {
+  test('do not include the head of an indexer that has died since', async () => {
     const dying = saying(headAt(NEWEST + 900));
     const { all, lags, changes } = compared(saying(behindBy(0)), dying);
     await all.ask();
@@ -114,7 +114,7 @@ describe('the heads of one round', () => {
     ]);
   });
 
-  test('count as the largest lag of three, because one may fall between two commits', async () => {
+  test('count with the largest lag of three rounds, because a round may fall between two commits', async () => {
     const older = saying(behindBy(1));
     const { all, lags } = compared(older, saying(behindBy(0)));
     const seen: number[] = [];
@@ -127,22 +127,22 @@ describe('the heads of one round', () => {
   });
 });
 
-describe('a head that cannot be', () => {
+describe('an impossible head', () => {
   const mad = () => headAt(2_000_000_000);
 
   test.each([
-    ['beside one other', [behindBy(0)], [0]],
-    ['beside two others, of which one is behind', [behindBy(0), behindBy(40)], [0, 40]],
-    ['that comes with a time an hour ahead', [behindBy(0)], [0], { ...mad(), at: NOW + 3_600_000 }],
+    ['next to one other head', [behindBy(0)], [0]],
+    ['next to two others, one of which is behind,', [behindBy(0), behindBy(40)], [0, 40]],
+    ['with a time one hour ahead', [behindBy(0)], [0], { ...mad(), at: NOW + 3_600_000 }],
     ['without a time', [behindBy(0)], [0], { ...mad(), at: 0 }],
-  ])('%s leaves no indexer behind', async (_, others, lagsOfOthers, said = mad()) => {
+  ])('%s is not used as a reference', async (_, others, lagsOfOthers, said = mad()) => {
     const { all, lags, changes } = compared(...others.map(saying), saying(said));
     for (let round = 0; round < 3; round++) await all.ask();
     expect(lags()).toEqual([...lagsOfOthers, 0]);
     expect(changes).toEqual(lagsOfOthers.flatMap((lag, index) => (lag > MAX_LAG ? [`${index} true`] : [])));
   });
 
-  test('is contradicted until it names another one; of two that contradict each other both are', async () => {
+  test('stays contradicted until its indexer reports another head; of two that contradict each other, both are contradicted', async () => {
     const liar = saying(mad());
     const heads = [saying(behindBy(0)), saying(behindBy(3)), liar];
     const { all } = compared(...heads);
@@ -160,13 +160,13 @@ describe('a head that cannot be', () => {
     expect([two.isContradicted(0), two.isContradicted(1)]).toEqual([true, true]);
   });
 
-  test('because it is far too old for its time does not hide indexers that are behind', async () => {
+  test('that is far too old for its time does not hide an indexer that is behind', async () => {
     const { all, lags } = compared(saying(behindBy(0)), saying(behindBy(40)), saying(headAt(5)));
     await all.ask();
     expect(lags().slice(0, 2)).toEqual([0, 40]);
   });
 
-  test('as its indexer lacks the block that it named leaves no indexer behind', async () => {
+  test('whose block is missing at its own indexer is not used as a reference', async () => {
     const liar = saying(headAt(NEWEST + 900));
     liar.fault = 'lacks-block';
     const { all, lags } = compared(saying(behindBy(0)), liar);
@@ -182,7 +182,7 @@ describe('a history', () => {
     return head;
   };
 
-  test('that is shorter than another one is reported once, and again when it was long in between', async () => {
+  test('that is shorter than another is reported once, and again after it was long enough in between', async () => {
     const [one, other] = [from(5), from(1006)];
     const { all, histories } = compared(one, other);
     for (let round = 0; round < 3; round++) await all.ask();
@@ -196,7 +196,7 @@ describe('a history', () => {
     expect(histories).toEqual(['1 1006', '1 2000']);
   });
 
-  test('that is not named, or by an indexer whose head does not count, is compared with none', async () => {
+  test('is not compared if it is not reported, or if the head of its indexer does not count', async () => {
     const { all, histories } = compared(from(0), from(5000), from(1, 'lacks-block'));
     await all.ask();
     expect(histories).toEqual([]);

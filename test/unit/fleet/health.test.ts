@@ -10,14 +10,14 @@ beforeEach(() => {
   health = new Health({ now: () => now, onTransition: () => {} });
 });
 
-/** One request that takes so long. */
+/** Sends a request that is answered after `ms`. */
 function took(ms: number): void {
   const end = health.begin();
   now += ms;
   end('answered');
 }
 
-test('the load is the longest time of the last seconds, for each request under way and one more', () => {
+test('the load is the longest request time of the last seconds, times the number of requests under way plus one', () => {
   expect(health.loadMs).toBe(0);
   took(100);
   took(20);
@@ -27,14 +27,14 @@ test('the load is the longest time of the last seconds, for each request under w
   for (const end of ends) end('answered');
 });
 
-test('the age of a request under way counts: one that hangs is left before anything is answered', () => {
+test('the load includes the age of a request under way, so an indexer that hangs is avoided before it answers', () => {
   health.begin();
   expect(health.loadMs).toBe(0);
   now += 300;
   expect(health.loadMs).toBe(600);
 });
 
-test('a peak is forgotten with time, whether requests come or not', () => {
+test('a peak of the load decays with time, even without requests', () => {
   took(1000);
   now += 30_000;
   expect(health.loadMs).toBeLessThan(60);
@@ -54,12 +54,12 @@ test.each<[Outcome, boolean]>([
   ['too-large', true],
   ['not-served', true],
   ['rate-limited', true],
-])('after three requests that end with %s it is healthy: %s', (outcome, isHealthy) => {
+])('an indexer after three requests that end with %s is healthy: %s', (outcome, isHealthy) => {
   for (let request = 0; request < 3; request++) health.begin()(outcome);
   expect([health.isHealthy, health.isFailing]).toEqual([isHealthy, !isHealthy]);
 });
 
-test('a request that was never sent shows nothing', () => {
+test('a request that was never sent does not change the load', () => {
   const end = health.begin();
   now += 500;
   end('unknown');

@@ -14,7 +14,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** After how many milliseconds a request that never ends is hedged. */
+/** The milliseconds after which a request that never ends is hedged. */
 async function hedgedAfter(operation: string): Promise<number> {
   const beganAt = performance.now();
   const isOverdue = hedging.isOverdue(operation, new Promise(() => {}));
@@ -27,7 +27,7 @@ function answered(operation: string, times: readonly number[]): void {
   for (const ms of times) hedging.answered(operation, ms);
 }
 
-test('a request is overdue after the time in which 95 % of its operation were answered', async () => {
+test('a request is overdue when it takes longer than 95 % of the answers of its operation', async () => {
   expect(await hedgedAfter('slow')).toBe(500);
   answered(
     'slow',
@@ -40,13 +40,13 @@ test('a request is overdue after the time in which 95 % of its operation were an
   expect([await hedgedAfter('slow'), await hedgedAfter('quick'), await hedgedAfter('new')]).toEqual([221, 50, 500]);
 });
 
-test('one that ends, successfully or not, is not overdue, and leaves no timer', async () => {
+test('a request that ends, successfully or not, is not overdue, and leaves no timer', async () => {
   expect(await hedging.isOverdue('any', Promise.resolve())).toBe(false);
   expect(await hedging.isOverdue('any', Promise.reject(new Error('broken')))).toBe(false);
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test('twenty at a time are hedged, then one in twenty', () => {
+test('the budget allows twenty hedges at once, then one for every twenty requests', () => {
   const taken = (calls: number) => {
     for (let call = 0; call < calls; call++) hedging.budget.countCall();
     let count = 0;

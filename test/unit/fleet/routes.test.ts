@@ -37,8 +37,8 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-test('a client that would wait too long for the rate of the replica is sent to the backup, a refresh is not', async () => {
-  // One request in ten seconds.
+test('a request that would wait too long for the rate of the replica is sent to the backup, but a refresh is refused', async () => {
+  // The replica's rate allows one request in ten seconds.
   const admission = open(
     routeOf(0, { rate: new RateLimit({ now, perSecond: 0.1, longestWaitMs: PATIENCE_MS }) }),
     routeOf(1, { isBackup: true }),
@@ -51,7 +51,7 @@ test('a client that would wait too long for the rate of the replica is sent to t
   expect(await admission.enter(refresh)).toMatchObject({ reason: 'rate-limit' });
 });
 
-test('a second try that waits for a full indexer holds up no request that can be sent to another one', async () => {
+test('a second try that waits for a full indexer does not delay a request that another indexer can take', async () => {
   const full = new Slots({ now, max: 1, shares: {}, patienceMs: PATIENCE_MS });
   full.take('any');
   const admission = open(routeOf(0), routeOf(1, { slots: full }));
@@ -63,7 +63,7 @@ test('a second try that waits for a full indexer holds up no request that can be
   expect([admission.backlog.size, hasEntered]).toEqual([1, false]);
 });
 
-test('a second try that waits goes with the client that joins its flight', async () => {
+test('a waiting second try moves ahead when another client joins its flight', async () => {
   const full = new Slots({ now, max: 1, shares: {}, patienceMs: PATIENCE_MS });
   full.take('any');
   const admission = open(routeOf(0), routeOf(1, { slots: full }));
@@ -86,8 +86,8 @@ test('a second try that waits goes with the client that joins its flight', async
   expect(order).toEqual(['first of one', 'third of one']);
 });
 
-test('after a backup that failed another backup is used, and none if there is no other', async () => {
-  // The replica has no turn of its rate for ten seconds.
+test('a second try after a failed backup goes to another backup, and is refused if there is none', async () => {
+  // The next reservation of the replica's rate is in ten seconds.
   const busy = new RateLimit({ now, perSecond: 0.1, longestWaitMs: PATIENCE_MS });
   const replica = routeOf(0, { rate: busy });
   const backups = [1, 2].map((index) => routeOf(index, { isBackup: true }));
@@ -102,8 +102,8 @@ test('after a backup that failed another backup is used, and none if there is no
 
 test.each([
   ['with the API key of its client', withClientKey(firstTry())],
-  ['that only one indexer may get', firstTry(0)],
-])('a request %s is refused while its queue is full, and not sent to a backup', async (_, lane) => {
+  ['for one indexer only', firstTry(0)],
+])('a request %s is refused while its queue is full, and is not sent to a backup', async (_, lane) => {
   const full = new Slots({ now, max: 1, shares: {}, patienceMs: PATIENCE_MS });
   full.take('any');
   const admission = open(routeOf(0, { slots: full }), routeOf(1, { isBackup: true }));
@@ -121,7 +121,7 @@ test('an operation that one indexer does not serve is requested from the others'
   const lacking = routeOf(0, guardedBy(notServed));
   expect(placeOf(await open(lacking, routeOf(1)).enter(asking))).toBe(1);
   expect(await open(lacking, routeOf(1, guardedBy(failing))).enter(asking)).toMatchObject({ reason: 'not-served' });
-  // That the other one fails is what matters: it may serve the operation.
+  // The refusal is the open breaker of the other indexer, not "not served": that indexer may serve the operation.
   for (const place of [
     [0, 1],
     [1, 0],
@@ -147,7 +147,7 @@ describe('a key that an indexer has answered with 429', () => {
   const limit = (index: number, retryAfterMs: number) =>
     passBy(guards[index] as Guard, asking.key)?.('rate-limited', retryAfterMs);
 
-  test('is requested from the others, and refused when all have answered so, for the shortest time', async () => {
+  test('is requested from the others; when all have answered 429, it is refused for the shortest pause', async () => {
     const admission = open(routeTo(0), routeTo(1), routeTo(2, { isBackup: true }));
     limit(0, 7000);
     expect(placeOf(await admission.enter(asking))).toBe(1);
@@ -171,7 +171,7 @@ describe('a key that an indexer has answered with 429', () => {
     });
   });
 
-  test('waits for the other one while that is full, and holds up no request for another key', async () => {
+  test('waits for the other indexer while that is full, and does not delay requests for another key', async () => {
     const full = new Slots({ now, max: 1, shares: {}, patienceMs: PATIENCE_MS });
     full.take('any');
     const admission = open(routeTo(0), routeTo(1, { slots: full }));
@@ -189,14 +189,14 @@ describe('a key that an indexer has answered with 429', () => {
   });
 });
 
-test('a hedge goes to no indexer that is not known to have the block', async () => {
+test('a hedge about a block goes only to an indexer that is known to have the block', async () => {
   const [old, newest] = [routeOf(0, { hasBlock: () => false }), routeOf(1, { hasBlock: () => true })];
   const hedge = { ...asking, lane: besides(aboutBlock(firstTry(), 7), 2) };
   expect(await open(old).enter(hedge)).toMatchObject({ reason: 'breaker-open' });
   expect(placeOf(await open(old, newest).enter(hedge))).toBe(1);
 });
 
-/** An indexer that has the blocks from one to another by its own word. */
+/** An indexer that reports the blocks from `first` to `last`. */
 function having(index: number, first: number, last: number, options: Partial<FleetRoute> = {}): FleetRoute {
   const hasBlock = (seqno: number) => first <= seqno && seqno <= last;
   return routeOf(index, { hasBlock, newestBlock: () => last, ...options });
@@ -210,27 +210,27 @@ const paused = {
 };
 
 test.each<[string, number, FleetRoute[], number]>([
-  ['one that has it, though it is behind', 5, [having(0, 50, 100), having(1, 1, 80, behind)], 1],
-  ['one that is up to date, if all have it', 60, [having(0, 1, 80, behind), having(1, 1, 100)], 1],
-  ['no backup, if none has it', 5, [having(0, 50, 100), having(1, 1, 100, backup)], 0],
-  ['one where the newest block is, if it is not there yet', 101, [having(0, 1, 99), having(1, 1, 100)], 1],
+  ['an indexer that has it, even if that indexer is behind', 5, [having(0, 50, 100), having(1, 1, 80, behind)], 1],
+  ['an indexer that is up to date, if all have it', 60, [having(0, 1, 80, behind), having(1, 1, 100)], 1],
+  ['a replica that lacks it, not to a backup that has it', 5, [having(0, 50, 100), having(1, 1, 100, backup)], 0],
+  ['the indexer with the newest block, if no indexer has it yet', 101, [having(0, 1, 99), having(1, 1, 100)], 1],
 ])('a request about a block is sent to %s', async (_, seqno, routes, place) => {
   for (let time = 0; time < 3; time++)
     expect(placeOf(await open(...routes).enter({ ...asking, lane: aboutBlock(firstTry(), seqno) }))).toBe(place);
 });
 
-test('a request about a block that the history of one does not hold waits for the other one, which has it', async () => {
+test('a request about an old block is refused while the only indexer that has it is paused, and not sent to the other one', async () => {
   const old = { ...asking, lane: aboutBlock(firstTry(), 5) };
   expect(await open(having(0, 50, 100), having(1, 1, 100, paused)).enter(old)).toEqual({
     reason: 'paused',
     retryAfterMs: 700,
   });
-  // What is wrong with the word of one is no reason to ask no other.
+  // The head of the first indexer does not count, so its history is unknown and it may still get the request.
   const disproved = having(0, 1, 0, { newestBlock: () => -1 });
   expect(placeOf(await open(disproved, having(1, 1, 100, paused)).enter(old))).toBe(0);
 });
 
-test('a hedge about a block may go to one that is behind, if that has it', async () => {
+test('a hedge about a block may go to an indexer that is behind, if it has the block', async () => {
   const hedge = { ...asking, lane: besides(aboutBlock(firstTry(), 5), 0) };
   expect(placeOf(await open(having(0, 50, 100), having(1, 1, 80, behind)).enter(hedge))).toBe(1);
   const other = { ...asking, lane: besides(firstTry(), 0) };
@@ -248,13 +248,13 @@ const failing = () => ({ health: { isFailing: true, loadMs: 0 } as Health });
 const busy = (loadMs: number) => ({ health: { isFailing: false, loadMs } as Health });
 
 test.each<[string, FleetRoute[], number]>([
-  ['the newest block, though it has more to do', [having(0, 1, 99, busy(1)), having(1, 1, 100, busy(1000))], 1],
-  ['less to do, of several with the newest block', [having(0, 1, 100, busy(1000)), having(1, 1, 100, busy(1))], 1],
-  ['an older block, where the newest is full', [having(0, 1, 99), having(1, 1, 100, full())], 0],
-  ['an older block, where the newest fails', [having(0, 1, 99, busy(1)), having(1, 1, 100, failing())], 0],
-  ['an older block, where the newest has asked for a pause', [having(0, 1, 99), having(1, 1, 100, paused)], 0],
-  ['an older block, where the newest is a backup', [having(0, 1, 99), having(1, 1, 100, backup)], 0],
-  ['any block, where none is known', [having(0, 1, -1), having(1, 1, -1)], 0],
+  ['the newest block, even if its load is higher', [having(0, 1, 99, busy(1)), having(1, 1, 100, busy(1000))], 1],
+  ['the lower load, if several have the newest block', [having(0, 1, 100, busy(1000)), having(1, 1, 100, busy(1))], 1],
+  ['an older block, if the newest indexer is full', [having(0, 1, 99), having(1, 1, 100, full())], 0],
+  ['an older block, if the newest indexer fails', [having(0, 1, 99, busy(1)), having(1, 1, 100, failing())], 0],
+  ['an older block, if the newest indexer has asked for a pause', [having(0, 1, 99), having(1, 1, 100, paused)], 0],
+  ['an older block, if the newest indexer is a backup', [having(0, 1, 99), having(1, 1, 100, backup)], 0],
+  ['any block, if none is known', [having(0, 1, -1), having(1, 1, -1)], 0],
 ])('a request for the head is sent to an indexer with %s', async (_, routes, place) => {
   const guards = new Map([['head', routes[1]?.guards.get('any') ?? []]]);
   const all = routes.map((route, index) => (index === 1 ? { ...route, guards } : route));
@@ -263,7 +263,7 @@ test.each<[string, FleetRoute[], number]>([
   }
 });
 
-test('a request for the head waits where all are full, and goes to the first that is free', async () => {
+test('a request for the head waits while all indexers are full, and goes to the first one that is free', async () => {
   const [newest, older] = [full(), full()];
   const admission = open(having(0, 1, 99, older), having(1, 1, 100, newest));
   const waits = Promise.resolve(admission.enter({ ...asking, operation: 'head' }));

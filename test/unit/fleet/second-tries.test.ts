@@ -10,7 +10,7 @@ const LANE = ofLoad(false, 7);
 const ANSWER: TriedAnswer = { isAbsent: false, isDoubtful: false, isRegressed: false };
 const ABSENT: TriedAnswer = { isAbsent: true, isDoubtful: true, isRegressed: false };
 
-/** Two indexers that have all blocks, or one. Each pays for a retry while it has budget. */
+/** One indexer, or two, with all blocks. `budget`: the number of retries that can be paid for. */
 function open({ count = 2, budget = 1, isOtherFailing = false } = {}) {
   const refuted: [number, number][] = [];
   const indexers = Array.from({ length: count }, (_, index) => ({
@@ -26,55 +26,55 @@ function open({ count = 2, budget = 1, isOtherFailing = false } = {}) {
 }
 
 describe('with one indexer', () => {
-  test('a connection that broke is tried once more, if the budget pays for it', () => {
+  test('a request whose connection broke is sent once more, if the budget pays for it', () => {
     expect(open({ count: 1 }).laneAfter(failure('upstream-reset'))).toEqual(again(LANE));
     expect(open({ count: 1, budget: 0 }).laneAfter(failure('upstream-reset'))).toBe(undefined);
   });
 
   test.each([failure('upstream-timeout'), failure('upstream-error'), { ...ABSENT }, { ...ANSWER, isRegressed: true }])(
-    'there is no second try after anything else (%#)',
+    'no second try follows any other result (%#)',
     (first) => {
       expect(open({ count: 1 }).laneAfter(first)).toBe(undefined);
     },
   );
 });
 
-describe('with several', () => {
-  test('a failure is tried at another one, unpaid while that is healthy', () => {
+describe('with several indexers', () => {
+  test('a failed request is sent to another indexer, and uses no budget while that one is healthy', () => {
     const { laneAfter, paid } = open({ budget: 0 });
     expect(laneAfter(failure('upstream-timeout'))).toEqual(again(LANE, FIRST));
     expect(paid.left).toBe(0);
   });
 
-  test('a failure is paid for where no other is healthy', () => {
+  test('a second try uses the budget if no other indexer is healthy', () => {
     expect(open({ isOtherFailing: true, budget: 1 }).laneAfter(failure('upstream-timeout'))).toEqual(
       again(LANE, FIRST),
     );
     expect(open({ isOtherFailing: true, budget: 0 }).laneAfter(failure('upstream-timeout'))).toBe(undefined);
   });
 
-  test('a refusal of this process is tried nowhere', () => {
+  test('a refusal by this process leads to no second try', () => {
     expect(open().laneAfter(failure('shutting-down'))).toBe(undefined);
   });
 
-  test('a doubtful answer is checked immediately, at one that has the block', () => {
+  test('a doubtful answer is checked immediately, at an indexer that has the block', () => {
     expect(open().laneAfter(ABSENT)?.to).toEqual({ seqno: 7, not: FIRST, isHedge: true });
   });
 
-  test('a doubtful answer about no block is checked at one that has the newest', () => {
+  test('a doubtful answer that is not about a block is checked at the indexer with the newest block', () => {
     expect(open().laneAfter(ABSENT, firstTry())?.to).toEqual({ seqno: 9, not: FIRST, isHedge: true });
   });
 
-  test('that there is nothing is not checked where an older answer is known: that one is served', () => {
+  test('an answer of nothing is not checked if an older answer is known, unless it has regressed', () => {
     expect(open().laneAfter(ABSENT, LANE, true)).toBe(undefined);
     expect(open().laneAfter({ ...ABSENT, isRegressed: true }, LANE, true)?.to.not).toBe(FIRST);
   });
 
-  test('a regressed answer is requested again in addition to it', () => {
+  test('after a regressed answer, another indexer also gets the request', () => {
     expect(open().laneAfter({ ...ANSWER, isRegressed: true })).toEqual(besides(LANE, FIRST));
   });
 
-  test('an answer is the end', () => {
+  test('an answer that is neither doubtful nor regressed leads to no second try', () => {
     expect(open().laneAfter(ANSWER)).toBe(undefined);
   });
 });
@@ -87,22 +87,22 @@ describe('the first indexer is refuted', () => {
   };
   const HEDGE = besides(LANE, FIRST);
 
-  test('where it had nothing of the block that the other one has', () => {
+  test('if it found nothing about a block, or failed, and the other one has an answer', () => {
     expect(refutedBy(ABSENT, ANSWER, [LANE, HEDGE])).toEqual([[7, FIRST]]);
     expect(refutedBy(failure('upstream-error'), ANSWER, [LANE, HEDGE])).toEqual([[7, FIRST]]);
   });
 
   test.each<[string, TriedAnswer, TriedAnswer, [Lane, Lane]]>([
     ['it answered', ANSWER, ANSWER, [LANE, HEDGE]],
-    ['the other one has nothing either', ABSENT, ABSENT, [LANE, HEDGE]],
-    ['the second try was no hedge', ABSENT, ANSWER, [LANE, again(LANE, FIRST)]],
+    ['the other one found nothing either', ABSENT, ABSENT, [LANE, HEDGE]],
+    ['the second try was not a hedge', ABSENT, ANSWER, [LANE, again(LANE, FIRST)]],
     [
-      'the request was about no block, though the other one was asked because of its head',
+      'the request was not about a block, although the other one was chosen by its head',
       ABSENT,
       ANSWER,
       [firstTry(), HEDGE],
     ],
-  ])('not where %s', (_, first, second, lanes) => {
+  ])('not if %s', (_, first, second, lanes) => {
     expect(refutedBy(first, second, lanes)).toEqual([]);
   });
 });

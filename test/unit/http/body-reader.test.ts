@@ -13,7 +13,7 @@ beforeEach(() => {
   bodies = new BodyReader({ maxBodyBytes: ROOM, maxReadingBytes: ROOM, now: () => now });
 });
 
-/** A request whose body a test sends in pieces. */
+/** A request whose body the test sends in pieces. */
 function aBody(contentLength?: number) {
   const headers = contentLength === undefined ? {} : { 'content-length': String(contentLength) };
   const sent = Object.assign(new PassThrough(), { headers });
@@ -23,7 +23,7 @@ function aBody(contentLength?: number) {
     sent.write(Buffer.alloc(bytes, 'x'));
     await tick();
   };
-  /** The length of the whole body, or why it failed. */
+  /** Ends the body. Resolves with its length, or with the code of its failure. */
   const end = async () => {
     sent.end();
     return read.then(
@@ -35,7 +35,7 @@ function aBody(contentLength?: number) {
 }
 
 describe('a body', () => {
-  test('counts by its received bytes, not by the announced ones', async () => {
+  test('counts with its received bytes, not with its Content-Length', async () => {
     const announced = Array.from({ length: 100 }, () => aBody(ROOM));
     const other = aBody(600);
     await other.send(6000);
@@ -57,7 +57,7 @@ describe('a body', () => {
     expect(await next.end()).toBe(ROOM);
   });
 
-  test('frees its received bytes when it breaks off, ends or is too large', async () => {
+  test('frees its received bytes when it is aborted, ends or is too large', async () => {
     const broken = aBody();
     await broken.send(9000);
     broken.leave();
@@ -73,7 +73,7 @@ describe('a body', () => {
     }
   });
 
-  test('counts more than its bytes if it comes in tiny pieces', async () => {
+  test('counts as more than its bytes if it arrives in tiny pieces', async () => {
     const tiny = aBody();
     for (let piece = 0; piece < 3; piece++) await tiny.send(1);
     const other = aBody();
@@ -82,8 +82,8 @@ describe('a body', () => {
   });
 });
 
-describe('a body that brought nothing for 2 s', () => {
-  test('gives way where there is no room, the longest idle one first, and no more than have to', async () => {
+describe('a body that has received nothing for 2 s', () => {
+  test('is refused if another one needs its room, the longest idle one first, and no more than necessary', async () => {
     const [oldest, older, moving, newest] = [aBody(), aBody(), aBody(), aBody()];
     for (const body of [moving, oldest, older]) {
       await body.send(3000);
@@ -98,7 +98,7 @@ describe('a body that brought nothing for 2 s', () => {
     expect([await older.end(), await moving.end(), await newest.end()]).toEqual([3300, 3500, 3000]);
   });
 
-  test('does not give way sooner, nor where there is room', async () => {
+  test('is not refused earlier than that, or while there is room', async () => {
     const [idle, other] = [aBody(), aBody()];
     await idle.send(6000);
     now = 1999;
@@ -110,7 +110,7 @@ describe('a body that brought nothing for 2 s', () => {
     expect([await fits.end(), await idle.end()]).toEqual([4000, 6000]);
   });
 
-  test('does not give way to itself', async () => {
+  test('is not refused for the room of its own next piece', async () => {
     const [idle, other] = [aBody(), aBody()];
     await idle.send(3000);
     await other.send(3000);

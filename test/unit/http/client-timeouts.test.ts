@@ -5,7 +5,7 @@ import { ClientTimeouts } from '../../../src/http/public/client-timeouts.ts';
 const KIB = 1024;
 const SLOW_READER_MS = 30_000;
 
-/** A connection to which a server writes, and from which a client reads by as much as the test says. */
+/** A connection with writes of a server. The test sets how much of them the client reads. */
 class Written {
   bytesWritten = 0;
   writableLength = 0;
@@ -42,7 +42,7 @@ function lookedAt(): Written {
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-it('leaves a client alone that takes 16 KiB in the time, for as long as that goes on', () => {
+it('keeps a client that takes 16 KiB in each http.sendTimeout', () => {
   const socket = lookedAt();
   socket.write(1024 * KIB);
   for (let second = 0; second < 600; second++) {
@@ -52,7 +52,7 @@ it('leaves a client alone that takes 16 KiB in the time, for as long as that goe
   expect(socket.isReset).toBe(false);
 });
 
-it('resets a client that takes less than 16 KiB in the time', () => {
+it('resets a client that takes less than 16 KiB in http.sendTimeout', () => {
   const socket = lookedAt();
   socket.write(16 * KIB);
   for (let second = 0; second < 30; second++) {
@@ -64,7 +64,7 @@ it('resets a client that takes less than 16 KiB in the time', () => {
   expect(socket.isReset).toBe(true);
 });
 
-it('allows four times as long for a write of 64 KiB, which is seen only when it has left as a whole', () => {
+it('allows four times as long for a write of 64 KiB, because its progress is visible only at its end', () => {
   const socket = lookedAt();
   socket.write(64 * KIB);
   vi.advanceTimersByTime(4 * SLOW_READER_MS);
@@ -77,7 +77,7 @@ it.each([
   [64, 1],
   [256, 1],
   [256, 100],
-])('leaves a client alone whose system takes %d KiB at once as fast as it must, while %d KiB wait', (step, waiting) => {
+])('keeps a client that takes %d KiB at once at the required rate, while %d KiB are pending', (step, waiting) => {
   const socket = lookedAt();
   vi.advanceTimersByTime(SLOW_READER_MS);
   socket.write((step + waiting) * KIB);
@@ -89,12 +89,12 @@ it.each([
     socket.read((step - waiting) * KIB);
   }
   expect(socket.isReset).toBe(false);
-  // And then takes nothing.
+  // From now on the client takes nothing.
   vi.advanceTimersByTime((step / 16) * SLOW_READER_MS + 2000);
   expect(socket.isReset).toBe(true);
 });
 
-it('gives no more time than for 256 KiB to a client that took more than that at once', () => {
+it('gives a client that took 8 MiB at once only the time for 256 KiB', () => {
   const socket = lookedAt();
   vi.advanceTimersByTime(SLOW_READER_MS);
   socket.write(8 * 1024 * KIB + KIB);
@@ -105,7 +105,7 @@ it('gives no more time than for 256 KiB to a client that took more than that at 
   expect(socket.isReset).toBe(true);
 });
 
-it('does not add up the waits of small answers that are each taken in time', () => {
+it('does not add up the times of small answers that are each taken in time', () => {
   const socket = lookedAt();
   socket.write(100);
   for (let answer = 0; answer < 20; answer++) {
@@ -116,7 +116,7 @@ it('does not add up the waits of small answers that are each taken in time', () 
   expect(socket.isReset).toBe(false);
 });
 
-it('leaves a client alone that is owed nothing, or waits for its answer, however long', () => {
+it('keeps a client with nothing to take for any length of time', () => {
   const socket = lookedAt();
   vi.advanceTimersByTime(3_600_000);
   socket.write(256 * KIB);

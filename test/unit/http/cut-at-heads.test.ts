@@ -5,19 +5,19 @@ import { cutAtHeads } from '../../../src/http/public/cut-at-heads.ts';
 
 const REQUEST = `GET /api/v3/masterchainBlockShards?seqno=77 HTTP/1.1\r\nHost: x\r\n\r\n`;
 
-/** What a connection emits, part by part, when these reads come. */
+/** The parts that a connection emits for these reads. */
 async function partsOf(reads: readonly Buffer[]): Promise<string[]> {
   const socket = new Socket();
   cutAtHeads(socket, { isCut: () => true, onUnread: () => {} });
   const parts: string[] = [];
   socket.on('data', (part: Buffer) => void parts.push(part.toString('latin1')));
-  // A stream emits pushed bytes at once only while it flows.
+  // A stream emits pushed bytes immediately only while it flows.
   await new Promise((resolve) => void setImmediate(resolve));
   for (const read of reads) socket.push(read);
   return parts;
 }
 
-test('no byte of any input is lost or changed, and pieces are not tiny', async () => {
+test('the parts contain every byte of any input in order, and are not tiny', async () => {
   const piece = fc.constantFrom(
     '\r\n\r\n',
     '\r\n',
@@ -36,7 +36,7 @@ test('no byte of any input is lost or changed, and pieces are not tiny', async (
       const sent = Buffer.concat(given).toString('latin1');
       expect(parts.join('')).toBe(sent);
       expect(parts.length).toBeLessThanOrEqual(given.length + sent.length / 60);
-      // Between two cuts there is no second request of the usual length.
+      // No part contains two requests of the usual length.
       for (const part of parts) expect(part.indexOf('\r\n\r\n', 56)).toBeOneOf([-1, part.length - 4]);
     }),
   );

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { forwardedHeaders, returnedHeaders } from '../../../src/http/pass-through/forwarded-headers.ts';
 
-/** RFC 9110 7.6.1, and the older one of browsers. */
+/** RFC 9110 7.6.1, and RFC 2616 13.5.1 for the older ones. */
 const HOP_BY_HOP = [
   ...['connection', 'keep-alive', 'proxy-connection', 'te', 'trailer', 'transfer-encoding', 'upgrade'],
   ...['proxy-authenticate', 'proxy-authorization'],
@@ -13,13 +13,13 @@ const DIRECTIONS = [
   ['to the client', returnedHeaders],
 ] as const;
 
-/** The flat form as pairs. */
+/** Pairs of name and value, from the flat list. */
 function pairs(flat: readonly string[]): [name: string, value: string][] {
   return Array.from({ length: flat.length / 2 }, (_, index) => [flat[2 * index] ?? '', flat[2 * index + 1] ?? '']);
 }
 
-describe.each(DIRECTIONS)('headers on their way %s', (_, passed) => {
-  it('lose the connection headers, those that Connection names and cookies, and nothing else', () => {
+describe.each(DIRECTIONS)('headers that are passed %s', (_, passed) => {
+  it('lose hop-by-hop headers, headers that Connection names, and cookies, but no unrelated header', () => {
     const dropped = [...HOP_BY_HOP, 'cookie', 'set-cookie', 'host', 'content-length', 'expect', 'x-timeout'];
     const ours = ['cache-status', 'access-control-allow-origin', 'access-control-expose-headers', 'x-request-id'];
     const names = fc.constantFrom(...dropped, ...ours, 'accept', 'x-api-key', 'x-a', 'x-b', 'if-none-match', 'date');

@@ -36,7 +36,7 @@ describe('a request target', () => {
     ['/api/v2/x', false],
     ['/other/x', true],
     ['/other', false],
-  ])('%s lies below /api/v3/ or /other/: %s', (url, isSo) =>
+  ])('%s is below /api/v3/ or /other/: %s', (url, isSo) =>
     expect(isBelow(['/api/v3/', '/other/'], parseTarget(url))).toBe(isSo),
   );
 });

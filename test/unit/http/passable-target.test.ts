@@ -28,13 +28,13 @@ const PASSED = [
   '/api/v3/a%20b',
   '/api/v3/a%3Fb',
   "/api/v3/a-._~!$&'()*+,;=:@",
-  // A query is the indexer's to read.
+  // Any visible ASCII in a query is accepted, except # and \: only the indexer reads the query.
   '/api/v3/x?',
   '/api/v3/x??',
   '/api/v3/x?a=/../..//./%2f%5c%00%0d%0a%zz',
   '/api/v3/x?u=http://127.0.0.1:1/&h=@evil.example',
   '/api/v3/x?address[]=0:AB&q={}|^`"<>\'',
-  // Which beginnings are passed through is decided by `passThrough.prefixes`.
+  // Other prefixes are accepted here: `passThrough.prefixes` decides which of them are passed through.
   '/api/v2/jsonRPC',
   '/api/emulate/v1/emulateTrace',
 ];
@@ -73,15 +73,15 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
     ...['/api/v3/ ', '/api/v3/x y', '/api/v3/x?a b', '/api/v3/x#y', '/api/v3/x?y#z', '/api/v3/é', '/api/v3/\u00ff'],
     ...['/api/v3/\u2024\u2024/x', '/api/v3/\uff0e\uff0e/x', '/api/v3/\u2215x', '/api/v3/\ud800', '/ap\u0131/v3/x'],
   ],
-  'what does not decode': [
+  'an invalid encoding': [
     ...['/api/v3/%', '/api/v3/%2', '/api/v3/%zz', '/api/v3/%u002e', '/api/v3/%ff', '/api/v3/%e2%82'],
-    // Overlong forms of a dot and a slash.
+    // Overlong forms of a dot and a slash, and a surrogate.
     ...['/api/v3/%c0%ae%c0%ae/x', '/api/v3/x%c0%afy', '/api/v3/%e0%80%ae', '/api/v3/%ed%a0%80'],
   ],
   'a dot segment that appears when it is decoded again': [
     ...['/api/v3/%252e', '/api/v3/%252e%252e/x', '/api/v3/x/.%252e/y', '/api/v3/%252E%252E;/x'],
   ],
-  // RFC 3986 3.3: the URL standard writes most of them in another way.
+  // Not allowed by RFC 3986 3.3. Clients that follow the URL standard encode most of them.
   'a byte that no path may hold': [
     ...['/api/v3/"', '/api/v3/<x>', '/api/v3/x^y', '/api/v3/`', '/api/v3/{id}', '/api/v3/x|y'],
   ],
@@ -125,13 +125,16 @@ const BASES = [
   'https://indexer.example/api/v3/',
 ];
 
-/** The path of a target, and its segments after one decoding. */
+/** The path of a target, and its segments, decoded once. */
 function taken(target: string): { path: string; segments: string[] } {
   const [path = ''] = target.split('?');
   return { path, segments: decodeURIComponent(path).slice(1).split('/') };
 }
 
-/** Runs a property over random targets, and sees to it that enough of them were accepted for it to say something. */
+/**
+ * Checks a property of the accepted ones among random targets, and fails if too few are accepted for a meaningful
+ * result.
+ */
 function forAccepted(holds: (target: string) => void): void {
   const runs = cases(20_000);
   let accepted = 0;
@@ -146,16 +149,16 @@ function forAccepted(holds: (target: string) => void): void {
   expect(accepted).toBeGreaterThan(runs.numRuns / 40);
 }
 
-describe('a target that is accepted', () => {
-  it.each(PASSED)('is %s', (target) => expect(isPassable(target)).toBe(true));
+describe('the accepted targets', () => {
+  it.each(PASSED)('include %s', (target) => expect(isPassable(target)).toBe(true));
 
-  it.each(Object.entries(REFUSED))('never has %s', (_, refused) => {
+  it.each(Object.entries(REFUSED))('never include one with %s', (_, refused) => {
     expect(refused.filter(isPassable)).toEqual([]);
   });
 });
 
 describe('an accepted target', () => {
-  it('is a path that decodes to plain segments, with nothing that a server could normalise', () => {
+  it('decodes to plain segments, with nothing that a server could normalise', () => {
     forAccepted((target) => {
       expect(target).toMatch(/^\/(?:(?![#\\])[\x21-\x7e])*$/);
       const { path, segments } = taken(target);
@@ -163,13 +166,13 @@ describe('an accepted target', () => {
       expect(segments.join('/')).not.toMatch(/[\\\p{Cc}]/u);
       for (const [index, segment] of segments.entries()) {
         expect(['.', '..']).not.toContain(segment.split(';')[0]);
-        // A trailing slash ends the path with nothing behind it.
+        // After a trailing slash, the last segment is empty.
         if (index < segments.length - 1) expect(segment).not.toBe('');
       }
     });
   });
 
-  it('stays on its host with its path byte for byte, however a client of the URL standard resolves it', () => {
+  it('keeps host and path byte for byte when a client resolves it by the URL standard', () => {
     forAccepted((target) => {
       const { path } = taken(target);
       for (const base of BASES) {
@@ -181,7 +184,7 @@ describe('an accepted target', () => {
   });
 });
 
-describe('a path that another server may read as that of a cached operation', () => {
+describe('a path that hides a cached operation', () => {
   const operations = new OperationsInUse(['blocks']);
 
   it.each([
@@ -196,18 +199,18 @@ describe('a path that another server may read as that of a cached operation', ()
     ...['/api/v3/traces', '/api/v2/pendingTraces', '/api/v3/x/pendingTraces', '/api/v3/%25', '/api/v3/%E2%82%AC'],
   ])('is not %s', (path) => expect(hidesOperation(path, operations)).toBe(false));
 
-  it('is looked for in a long path in time that grows with its length', () => {
+  it('is searched for in time that grows no faster than the length of the path', () => {
     const path = `/api/v3/${'%25'.repeat(5000)}`;
     let hides: boolean | undefined;
     const spent = cpuMicroseconds(() => {
       hides = hidesOperation(path, operations);
     });
     expect(hides).toBe(false);
-    // It takes a millisecond; anything quadratic would take seconds.
+    // It takes a millisecond; a quadratic algorithm would take seconds.
     expect(spent).toBeLessThan(1_000_000);
   });
 
-  it('is every one with some letters encoded, unless it is the plain path', () => {
+  it('is the path of an operation with any of its letters encoded, but not the plain path', () => {
     const encoded = (letter: string) => `%${letter.charCodeAt(0).toString(16)}`;
     const plain = '/api/v3/masterchainBlockShards';
     fc.assert(
@@ -250,7 +253,7 @@ describe('a target without its API keys', () => {
   const part = fc.tuple(fc.oneof(names, others), values).map((both) => both.join(''));
   const separators = fc.constantFrom('&', ';', '&&', ';&');
 
-  it('has none, and the rest byte for byte', () => {
+  it('has no API key left, and keeps every other parameter byte for byte', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(part, separators), { maxLength: 6 }), (parts) => {
         const target = `/api/v3/x?${parts.map(([name, separator]) => `${name}${separator}`).join('')}`;

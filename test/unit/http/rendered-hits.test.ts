@@ -8,7 +8,7 @@ import { callOf } from '../ton/requests.ts';
 const NOW = 1_700_000_000_000;
 const SPELLING = 'masterchainBlockShards?seqno=1';
 
-/** One fresh entry in memory, asked for at a clock that the test moves. */
+/** One fresh entry in memory, requested at times that the test sets. */
 function oneHit(bodyBytes: number) {
   const entry = anEntry({ body: Buffer.alloc(bodyBytes, 'x'), askedAt: NOW, freshUntil: NOW + 600_000 });
   const memory = new MemoryTier({ now: () => NOW, maxEntries: 10, maxSizeBytes: 16 * 1024 * 1024 });
@@ -26,14 +26,14 @@ function oneHit(bodyBytes: number) {
   return { entry, clock, counted, find: () => hits.find(SPELLING, false) };
 }
 
-// A head is rendered again when the value of `Date` changes.
+// `Date` stands still: when its value changes, a head is rendered again.
 beforeEach(() => void vi.useFakeTimers({ toFake: ['Date'], now: NOW }));
 afterEach(() => void vi.useRealTimers());
 
 const textOf = ({ bytes }: RenderedHit) => bytes.toString('latin1');
 
-describe('a hit in bytes', () => {
-  it('is a head that counts on from second to second, and the body, in one allocation', () => {
+describe('a rendered hit', () => {
+  it('has head and body in one allocation, and a new Age every second in place', () => {
     const { entry, clock, counted, find } = oneHit(1000);
     const first = find();
     if (first === undefined) throw new Error('not rendered');
@@ -46,7 +46,7 @@ describe('a hit in bytes', () => {
     expect(counted).toHaveLength(2);
   });
 
-  it('of more than 32 KiB is not copied while a client has not taken the last one', () => {
+  it('of more than 32 KiB is not copied while a client has not taken the previous one', () => {
     const { entry, clock, counted, find } = oneHit(40_000);
     const first = find();
     if (first === undefined) throw new Error('not rendered');
@@ -58,13 +58,13 @@ describe('a hit in bytes', () => {
     }
     expect(bodyOf(entry).buffer).toBe(first.bytes.buffer);
     expect(textOf(first)).toBe(sent);
-    // The others are answered and counted in the ordinary way, which shares the body.
+    // The other hits are answered and counted on the ordinary path, which shares the body.
     expect(counted).toHaveLength(1);
     first.pendingWrites--;
     expect(find()?.bytes.buffer).toBe(first.bytes.buffer);
   });
 
-  it('of up to 32 KiB gets a new copy, which leaves the last one as it was sent', () => {
+  it('of up to 32 KiB is copied while a client has not taken the previous one, which stays as it was sent', () => {
     const { clock, find } = oneHit(30_000);
     const first = find();
     if (first === undefined) throw new Error('not rendered');

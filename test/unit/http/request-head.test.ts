@@ -8,7 +8,7 @@ const HOST = 'Host: x\r\n';
 const filled = (part: string) => part.repeat(Math.ceil(MIB / part.length));
 
 describe('the cost of a head grows no faster than its length', () => {
-  // Each takes a few milliseconds; anything quadratic would take minutes.
+  // Each takes a few milliseconds; a quadratic algorithm would take minutes.
   test.each([
     ['blanks before a byte above 7E', `X:${filled(' ')}\x80`],
     ['blanks without an end', `X:${filled(' ')}`],
@@ -39,7 +39,7 @@ describe('a field value', () => {
   });
 });
 
-test('a request with two lines of Forwarded is plain, and one with two of X-Forwarded-For is left to Node', () => {
+test('a request with two Forwarded lines is plain, and one with two X-Forwarded-For lines is left to Node', () => {
   expect(readFields(`${HOST}Forwarded: for=192.0.2.1\r\nForwarded: for=192.0.2.2\r\n`)?.isPlain).toBe(true);
   expect(readFields(`${HOST}X-Forwarded-For: 192.0.2.1\r\nX-Forwarded-For: 192.0.2.2\r\n`)).toBeUndefined();
 });

@@ -9,7 +9,7 @@ import { OPERATIONS } from '../../../src/ton/operations.ts';
 const operation = OPERATIONS.get('pendingTraces');
 const bug = new Error('a bug');
 
-/** What is reported of a request whose handler ends so, and the status that its client gets. */
+/** The events that are reported for a request with this handler, and the status that its client gets. */
 async function answered(handle: () => never | Promise<never>) {
   if (operation === undefined) throw new Error('the operation has another name');
   const events: ProxyEvent[] = [];
@@ -41,8 +41,8 @@ test.each([
       throw bug;
     },
   ],
-  ['rejected with', () => Promise.reject(bug)],
-])('a bug that is %s is a failed request in metrics, as it is for the client', async (_, handle) => {
+  ['the reason of a rejection', () => Promise.reject(bug)],
+])('a bug that is %s counts as a failed request in metrics, and the client gets 500', async (_, handle) => {
   expect(await answered(handle)).toEqual({
     status: 500,
     events: [
@@ -53,7 +53,7 @@ test.each([
   });
 });
 
-test('a thrown failure was counted by the code that throws it', async () => {
+test('a thrown ProxyError is not reported again: the code that throws it has counted it', async () => {
   const refused = () => {
     throw new ProxyError('invalid-request', 'no such parameter');
   };

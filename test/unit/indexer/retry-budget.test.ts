@@ -14,7 +14,7 @@ function count(calls: number): void {
   for (let call = 0; call < calls; call++) budget.countCall();
 }
 
-test('in any period there are at most a tenth of its requests, the saved ten, and one a second', () => {
+test('retries in any period are at most a tenth of its calls, ten saved ones, and one a second', () => {
   const step = fc.record({ waitMs: fc.nat(400), calls: fc.nat(30), tries: fc.nat(10) });
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), (steps) => {

@@ -6,16 +6,18 @@ import { Names } from '../../../src/names/names.ts';
 import { FakeResolver } from '../../support/fake-resolver.ts';
 
 const HOST = 'indexer.test';
-/** Where nobody listens, and where the server does. */
+/**
+ * Nothing listens at the first, attempts to the second hang until `letThrough`, and the server listens at the third.
+ */
 const [DEAD, HANGS, WELL] = ['127.0.0.2', '127.0.0.3', '127.0.0.1'];
-/** To which no connection can be opened here, for want of a descriptor. */
+/** Attempts to this address fail for lack of a descriptor. */
 const LACKS = '127.0.0.5';
 
 let server: Server;
 let port: number;
 let resolver: FakeResolver;
 let names: Names;
-/** The addresses of attempts, in their order. */
+/** The addresses of all attempts, in order. */
 let attempts: string[];
 /** Lets the attempts to {@link HANGS} reach the server. */
 let letThrough: () => void;
@@ -52,7 +54,7 @@ async function connected(timeoutMs = 20_000): Promise<string> {
 }
 
 describe('a connection to a name', () => {
-  it('that takes longer than 250 ms is waited for, while another address is tried and fails', async () => {
+  it('that takes longer than 250 ms still succeeds after another address was tried and failed', async () => {
     resolver.say(HOST, [HANGS, DEAD]);
     const connecting = connected();
     await expect.poll(() => attempts).toEqual([HANGS, DEAD]);
@@ -60,19 +62,19 @@ describe('a connection to a name', () => {
     expect(await connecting).toBe(HANGS);
   });
 
-  it('pays once for an address that hangs: the one that works goes first from then on', async () => {
+  it('waits once for an address that hangs, and tries the working address first from then on', async () => {
     resolver.say(HOST, [HANGS, WELL]);
     for (let time = 0; time < 3; time++) expect(await connected()).toBe(WELL);
     expect(attempts).toEqual([HANGS, WELL, WELL, WELL]);
   });
 
-  it('is made to the next address as soon as one refuses it', async () => {
+  it('is made to the next address as soon as an address refuses it', async () => {
     resolver.say(HOST, [DEAD, WELL]);
     expect(await connected()).toBe(WELL);
     expect(attempts).toEqual([DEAD, WELL]);
   });
 
-  it('is made to a new address when the remembered one fails, for each of many concurrent ones', async () => {
+  it('is made to the new address if the remembered one fails, with one look-up for 30 concurrent connections', async () => {
     resolver.say(HOST, [DEAD]);
     await names.find(HOST);
     resolver.say(HOST, [WELL]);
@@ -80,13 +82,13 @@ describe('a connection to a name', () => {
     expect(resolver.asked).toHaveLength(2);
   });
 
-  it('without a free descriptor on this machine shows nothing about its address', async () => {
+  it('that fails for lack of a descriptor does not count as a failure of its address', async () => {
     resolver.say(HOST, [LACKS]);
     for (let time = 0; time < 3; time++) await expect(connected()).rejects.toMatchObject({ code: 'EMFILE' });
     expect(resolver.asked).toHaveLength(1);
   });
 
-  it('fails where all addresses do, and the resolver is asked at most once for that', async () => {
+  it('fails if all addresses fail, after at most one look-up', async () => {
     resolver.say(HOST, [DEAD, '127.0.0.4']);
     await expect(connected()).rejects.toMatchObject({
       errors: [{ code: 'ECONNREFUSED', address: DEAD }, { code: 'ECONNREFUSED' }],
@@ -97,12 +99,12 @@ describe('a connection to a name', () => {
   });
 
   it.each(['HANGS', 'silent'] as const)(
-    'fails when its time is over, and leaves no attempt behind: %s',
+    'fails after its timeout, and does not prevent the next one: %s',
     async (what) => {
       resolver.say(HOST, what === 'HANGS' ? [HANGS] : 'silent');
       await expect(connected(30)).rejects.toMatchObject({ code: 'ETIMEDOUT' });
       resolver.say(HOST, [HANGS, WELL]);
-      // The address that hung was forgotten.
+      // The address that hung was forgotten, so the name was looked up again.
       expect(await connected()).toBe(WELL);
       letThrough();
       expect(server.listening).toBe(true);

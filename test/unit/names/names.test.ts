@@ -19,7 +19,7 @@ beforeEach(() => {
 
 const find = async (host = 'indexer.test') => (await names.find(host)).addresses.map(({ address }) => address);
 
-/** Until a look-up that is behind an answer has ended. */
+/** Waits until a background look-up has ended. */
 async function lookedUp(): Promise<void> {
   for (let tick = 0; tick < 5; tick++) await new Promise(setImmediate);
 }
@@ -32,25 +32,25 @@ describe('a name', () => {
     expect(resolver.asked).toHaveLength(1);
   });
 
-  it('whose address changes is followed within 10 s, and no caller waits for the resolver', async () => {
+  it('whose address changes is looked up in the background after 5 s, and no caller waits for the resolver', async () => {
     await find();
     resolver.say('indexer.test', [B]);
     now = 5001;
-    // The resolver is asked behind this answer.
+    // The known address is returned, and the resolver is asked in the background.
     expect(await find()).toEqual([A]);
     await lookedUp();
     expect(await find()).toEqual([B]);
     expect(resolver.asked).toHaveLength(2);
   });
 
-  it('without requests for 10 s is looked up before it is used', async () => {
+  it('without requests for 10 s is looked up before it is used again', async () => {
     await find();
     resolver.say('indexer.test', [B]);
     now = 10_001;
     expect(await names.find('indexer.test')).toMatchObject({ addresses: [{ address: B }], isRemembered: false });
   });
 
-  it('whose resolver is slow is used with its last good addresses for 5 minutes, and looked up once in this time', async () => {
+  it('whose resolver hangs keeps its last good addresses for 5 minutes, with one look-up in this time', async () => {
     await find();
     resolver.say('indexer.test', 'silent');
     now = 5 * MINUTE_MS;
@@ -62,7 +62,7 @@ describe('a name', () => {
     expect(await found).toEqual([B]);
   });
 
-  it('whose resolver fails is used with its last good addresses for 5 minutes', async () => {
+  it('whose resolver fails keeps its last good addresses for 5 minutes', async () => {
     await find();
     resolver.say('indexer.test', 'EAI_AGAIN');
     now = 5 * MINUTE_MS;
@@ -72,7 +72,7 @@ describe('a name', () => {
   });
 
   it.each(['ENOTFOUND', 'ENODATA'])(
-    'that does not exist any more is not used again, even if the resolver fails then: %s',
+    'that no longer exists is not used again, even if the resolver fails later: %s',
     async (code) => {
       await find();
       resolver.say('indexer.test', code);
@@ -83,7 +83,7 @@ describe('a name', () => {
     },
   );
 
-  it('whose only address failed is looked up immediately, and its last good address is not used until then', async () => {
+  it('whose only address failed is looked up immediately, and the failed address is not used meanwhile', async () => {
     await find();
     names.failed('indexer.test', A);
     resolver.say('indexer.test', 'EAI_AGAIN');
@@ -92,7 +92,7 @@ describe('a name', () => {
     expect(await find()).toEqual([A]);
   });
 
-  it('has the address first that last worked, also when it is looked up again', async () => {
+  it('has the last working address first, even after the next look-up', async () => {
     resolver.say('indexer.test', [V6, A, B]);
     expect(await find()).toEqual([V6, A, B]);
     names.worked('indexer.test', B);
@@ -103,7 +103,7 @@ describe('a name', () => {
     expect(await find()).toEqual([V6, A]);
   });
 
-  it('whose resolver hangs keeps no other from being found, however often it is requested', async () => {
+  it('whose resolver hangs does not block other names, however often it is requested', async () => {
     resolver.say('hangs.test', 'silent');
     for (let time = 0; time < 10; time++) find('hangs.test').catch(() => {});
     expect(await find()).toEqual([A]);
@@ -111,10 +111,10 @@ describe('a name', () => {
   });
 });
 
-describe('a machine that lacks descriptors', () => {
+describe('a machine without free descriptors', () => {
   const emfile = Object.assign(new Error('connect EMFILE'), { code: 'EMFILE' });
 
-  it('has its resolver report that the name does not exist, which is not accepted', async () => {
+  it('does not accept that a name does not exist, and keeps the last good address', async () => {
     await find();
     const files = vi.spyOn(shortage, 'shortageOfFiles').mockReturnValue(emfile);
     resolver.say('indexer.test', 'ENOTFOUND');
@@ -127,9 +127,9 @@ describe('a machine that lacks descriptors', () => {
   });
 
   it.each([
-    ['a descriptor', emfile, 1],
-    ['nothing, and the host is away,', Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' }), 2],
-  ])('for a connection to Redis: if that lacks %s its name is looked up %s times', async (_, error, times) => {
+    ['EMFILE', emfile, 1],
+    ['ECONNREFUSED', Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' }), 2],
+  ])('after a Redis connection fails with %s, the look-ups of its name are %s in total', async (_, error, times) => {
     await find();
     const socket = new Socket().on('error', () => {});
     names.watch(socket, 'connect');
@@ -171,11 +171,11 @@ describe('lookup', () => {
     [{ all: true, family: 4 }, [null, [{ address: A, family: 4 }]]],
     [{}, [null, V6, 6]],
     [{ family: 'IPv4' }, [null, A, 4]],
-  ])('answers in the forms that net.connect asks for: %j', async (options, outcome) => {
+  ])('answers in each form that net.connect requests: %j', async (options, outcome) => {
     expect(await lookup(options)).toEqual(outcome);
   });
 
-  it('fails where no address is of the family, and where the resolver fails', async () => {
+  it('fails if no address is of the requested family, and if the resolver fails', async () => {
     resolver.say('indexer.test', [A]);
     expect(await lookup({ family: 6 })).toEqual([expect.objectContaining({ code: 'ENOTFOUND' }), '']);
     now = 10_001;

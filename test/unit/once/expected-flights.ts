@@ -1,10 +1,10 @@
-/** One request for a key. All instants in ms; no two that matter are equal. */
+/** A request for a key. Instants are in milliseconds; no two relevant ones are equal. */
 export interface Arrival {
   readonly at: number;
   readonly key: string;
-  /** When this one stops waiting. */
+  /** When the request stops waiting. */
   readonly leavesAt: number;
-  /** What the load would do if this one had to start it. */
+  /** The load that this request starts if there is no flight to join. */
   readonly load: {
     readonly departsAt: number;
     readonly landsAt: number;
@@ -18,7 +18,7 @@ export interface ExpectedFlight {
 }
 
 export interface ExpectedWait {
-  /** Whose load it was. */
+  /** The index of the arrival that started the flight. */
   readonly leader: number;
   readonly state: 'landed' | 'left';
   readonly settlesAt: number;
@@ -32,11 +32,13 @@ export interface Expected {
 interface Modelled {
   readonly leader: number;
   readonly arrival: Arrival;
-  /** When the last of the requests that have joined leaves. */
+  /** When the last waiter of the flight leaves. */
   lastLeavesAt: number;
 }
 
-/** What the rules of coalescing make of arrivals, in the order of their coming: reckoned from the instants alone. */
+/**
+ * The flights and waits that the rules of collapsing require for these arrivals, computed from their instants alone.
+ */
 export function expectFlights(arrivals: readonly Arrival[], collapseWindowMs: number, failureTtlMs: number): Expected {
   const flights: Modelled[] = [];
   const newest = new Map<string, Modelled>();

@@ -10,7 +10,7 @@ beforeEach(() => vi.useFakeTimers());
 
 afterEach(() => vi.useRealTimers());
 
-// Each kind of event has a last digit of its own, so that no two of them fall together and their order is no accident.
+// Each kind of event has its own last digit: events of different kinds never coincide, so their order is defined.
 const LEAVES = 3;
 const DEPARTS = 5;
 const LANDS = 7;
@@ -50,7 +50,9 @@ function leavingBy(signal: AbortSignal): FlightWaiter {
   return waiter;
 }
 
-/** Lets the arrivals join a real single flight, in simulated time; returns what became of them. */
+/**
+ * Lets the arrivals join a real single flight in simulated time; returns flights, waits, and arrivals with a kept key.
+ */
 async function fly(arrivals: readonly Arrival[]) {
   const startedAt = performance.now();
   const now = () => Math.round(performance.now() - startedAt);
@@ -94,7 +96,7 @@ async function fly(arrivals: readonly Arrival[]) {
   return { flights, waits, kept: arrivals.filter(({ key }) => single.has(key)) };
 }
 
-test('a flight accepts exactly the requests that come within a second, is cancelled without waiters, and nobody hangs', async () => {
+test('any arrivals join, start and cancel flights exactly as the collapsing rules require, and every wait ends', async () => {
   await fc.assert(
     fc.asyncProperty(someArrivals, async (arrivals) => {
       const expected = expectFlights(arrivals, COLLAPSE_WINDOW_MS, FAILURE_TTL_MS);
@@ -109,7 +111,7 @@ test('a flight accepts exactly the requests that come within a second, is cancel
   );
 });
 
-test('of two loads of one key under way at the same time, one began at least a second after the other', async () => {
+test('two concurrent loads of one key begin at least a second apart', async () => {
   await fc.assert(
     fc.asyncProperty(someArrivals, async (arrivals) => {
       const { flights, waits } = await fly(arrivals);
@@ -129,7 +131,7 @@ test('of two loads of one key under way at the same time, one began at least a s
   );
 });
 
-test('a thousand followers get their value in batches, so that hits are answered in between; a follower that left before gets none', async () => {
+test('notifies 1000 followers in batches of 256, so that hits are answered in between; one that has left gets no value', async () => {
   const single = new SingleFlight<string>({
     onFollowed: () => {},
     keptMs: () => 0,

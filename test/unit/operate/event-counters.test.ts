@@ -12,7 +12,7 @@ const status = fc.constantFrom(200, 404);
 const ms = fc.oneof(fc.constantFrom(0, 1, 250, 1000, 1001), fc.nat({ max: 3000 }));
 const reported = fc.array(fc.record({ name, indexer, operation, status, ms }));
 
-test('events are counted as by a counter of prom-client', async () => {
+test('event counters render the same lines as a counter of prom-client', async () => {
   await fc.assert(
     fc.asyncProperty(reported, async (all) => {
       const [expected, actual] = [new Registry(), new Registry()];
@@ -37,7 +37,7 @@ test('events are counted as by a counter of prom-client', async () => {
   );
 });
 
-test('durations are rendered as a histogram of prom-client is, the ends of buckets included', async () => {
+test('event counters render durations as a histogram of prom-client does, including durations on bucket bounds', async () => {
   await fc.assert(
     fc.asyncProperty(reported, async (all) => {
       const [expected, actual] = [new Registry(), new Registry()];
@@ -61,7 +61,7 @@ test('durations are rendered as a histogram of prom-client is, the ends of bucke
   );
 });
 
-/** prom-client has them in the order of the first event, EventCounters by the first label. */
+/** Sorted, because prom-client orders lines by the first event, and EventCounters by the first label. */
 function linesOf(page: string): string[] {
   return page.split('\n').sort();
 }

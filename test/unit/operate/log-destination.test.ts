@@ -9,7 +9,10 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** A descriptor that takes the given number of bytes of each write, or fails. */
+/**
+ * A file descriptor that accepts at most as many bytes of each write as `next` returns, or fails with the error code
+ * that it returns.
+ */
 class Disk {
   text = '';
   next: () => number | string = () => Number.POSITIVE_INFINITY;
@@ -23,9 +26,12 @@ class Disk {
   };
 }
 
-/** A full disk, a full pipe and one whose reader is gone are those of real processes in test/fault/log-output.slow.test.ts. */
+/**
+ * Real processes write to a full disk, a full pipe and a pipe whose reader is gone in
+ * test/fault/log-output.slow.test.ts.
+ */
 describe('a log destination', () => {
-  it('flushes at the end as much as a slow reader takes', () => {
+  it('writes all waiting lines on flush, even if the reader accepts only a few bytes at a time', () => {
     vi.useRealTimers();
     const disk = new Disk();
     const destination = new LogDestination(1, 100, disk.write);
@@ -37,7 +43,7 @@ describe('a log destination', () => {
     expect(disk.text).toBe('ended\n');
   });
 
-  it('counts every line that it loses and breaks none, for any behaviour of the descriptor', () => {
+  it('counts every dropped line and truncates none, for any behaviour of the descriptor', () => {
     const outcome = fc.oneof(fc.integer({ min: 1, max: 30 }), fc.constantFrom('EAGAIN', 'ENOSPC', 'EIO', 'EINTR'));
     const step = fc.oneof(fc.integer({ min: 1, max: 40 }), fc.constant('time' as const));
     fc.assert(

@@ -42,11 +42,11 @@ const useless: Extract<ProxyEvent, { name: 'upstream-useless' }> = {
 };
 
 describe('the log', () => {
-  it('has a line when a circuit breaker opens, and when it closes', () => {
+  it('reports when a circuit breaker opens, and when it closes', () => {
     expect(levelsOf(opened, closed, opened)).toEqual([WARN, INFO, WARN]);
   });
 
-  it('reports once a minute how an indexer fails, and that it answers again after ten good answers', () => {
+  it('reports once a minute how an indexer fails, and its recovery after ten good answers', () => {
     const good = new Array(10).fill(answered);
     expect(levelsOf(...good, useless, useless, ...good.slice(1), useless)).toEqual([WARN]);
     now = 60_000;
@@ -56,7 +56,7 @@ describe('the log', () => {
     expect(levelsOf(useless, ...good)).toEqual([WARN, WARN, WARN, INFO, WARN, INFO]);
   });
 
-  it('reports that an indexer answers again once it answers the failed operation, or any after a refused key', () => {
+  it('reports a recovery once the indexer answers the failed operation, or any operation after a refused key', () => {
     const other = new Array(10).fill({ ...answered, operation: 'adjacentTransactions' });
     expect(levelsOf(useless, ...other)).toEqual([WARN]);
     expect(levelsOf(...new Array(10).fill(answered))).toEqual([WARN, INFO]);
@@ -72,23 +72,15 @@ describe('the log', () => {
       'check UPSTREAM_API_KEY (the other indexers are used; clients get 502 only if all fail)',
     ],
     [{ isOne: false, backups: [indexer] }, 'check UPSTREAM_BACKUP_API_KEY (the other indexers are used; '],
-  ])(
-    'reports once a minute that a key is refused, which one, and the status that clients get: %j',
-    (indexers, words) => {
-      events = new EventHub();
-      logEvents(
-        createLogger('info', { write: (line) => void said.push(JSON.parse(line)) }),
-        () => now,
-        events,
-        indexers,
-      );
-      const refused: ProxyEvent = { ...useless, code: 'upstream-unauthorized', status: 401 };
-      for (let time = 0; time < 3; time++) levelsOf({ ...answered, status: 401 }, refused);
-      expect(said).toEqual([expect.objectContaining({ level: 'error', msg: expect.stringContaining(words) })]);
-    },
-  );
+  ])('reports a refused key once a minute, with its setting and the status that clients get: %j', (indexers, words) => {
+    events = new EventHub();
+    logEvents(createLogger('info', { write: (line) => void said.push(JSON.parse(line)) }), () => now, events, indexers);
+    const refused: ProxyEvent = { ...useless, code: 'upstream-unauthorized', status: 401 };
+    for (let time = 0; time < 3; time++) levelsOf({ ...answered, status: 401 }, refused);
+    expect(said).toEqual([expect.objectContaining({ level: 'error', msg: expect.stringContaining(words) })]);
+  });
 
-  it('has no line about answers that a guard reports, or that are the fault of a client', () => {
+  it('has no line for failures that have lines of their own, or for mistakes of clients', () => {
     const codes = ['upstream-rate-limited', 'not-served'] as const;
     const passed: ProxyEvent = { ...answered, operation: 'passThrough', status: 401 };
     expect(levelsOf(passed, ...codes.map((code) => ({ ...useless, code, status: 500 })))).toEqual([]);
@@ -96,7 +88,7 @@ describe('the log', () => {
     expect(levelsOf({ ...answered, status: 500 }, { ...useless, code: 'upstream-error', status: 500 })).toEqual([WARN]);
   });
 
-  it('reports once a minute that keys get 429, without accounts and secrets, with any answers in between', () => {
+  it('reports keys with 429 once a minute, without accounts and secrets, whatever other answers come in between', () => {
     const secret = 'f'.repeat(64);
     const ofPath = {
       name: 'key-paused',
@@ -120,24 +112,24 @@ describe('the log', () => {
     expect(JSON.stringify(said)).not.toContain(secret);
   });
 
-  it('reports that an operation is not served, and that it is served again', () => {
+  it('reports when an operation is not served, and when it is served again', () => {
     const served = { name: 'operation-served', indexer, operation: 'pendingTraces' } as const;
     expect(levelsOf({ ...served, isServed: false }, { ...served, isServed: true })).toEqual([WARN, INFO]);
   });
 
-  it('distinguishes the operations, and the indexers', () => {
+  it('reports each operation and each indexer separately', () => {
     expect(levelsOf(opened, { ...opened, operation: 'adjacentTransactions' })).toEqual([WARN, WARN]);
     expect(levelsOf(useless, answered, { ...useless, indexer: 'other:8081' })).toEqual([WARN, WARN, WARN, WARN]);
   });
 
-  it('reports when the rate is no longer shared through Redis, and when it is again', () => {
+  it('reports when the rate is no longer shared through Redis, and when it is shared again', () => {
     expect(levelsOf({ name: 'rate-shared', shared: false }, { name: 'rate-shared', shared: true })).toEqual([
       WARN,
       INFO,
     ]);
   });
 
-  it('reports once for each connection the faults of the stream', () => {
+  it('reports each kind of fault of the stream once per connection', () => {
     const lost = { name: 'stream-disconnected', reason: 'reset' } as const;
     const refused = ['one', 'other'].map((error) => ({ name: 'stream-refused', error }) as const);
     const once = [{ name: 'stream-connected' } as const, ...refused, lost, lost];

@@ -14,7 +14,7 @@ const ALERTS = read('config/prometheus/alerts.yml');
 const ALERT_TESTS = read('config/prometheus/alerts.test.yaml');
 const DASHBOARD = read('config/grafana/toncache.json');
 
-/** Every series of a page on which nothing has happened yet. */
+/** The names of all series on the metrics page of a proxy that has had no requests. */
 async function seriesOfPage(): Promise<Set<string>> {
   const env = { REDIS_URL: 'redis://127.0.0.1:1', STREAM_URL: 'ws://127.0.0.1:1' };
   await using proxy = await startProxy({ upstreamUrl: 'http://127.0.0.1:1', env });
@@ -32,7 +32,7 @@ function seriesNamedIn(text: string): string[] {
 }
 
 describe('the metrics page', () => {
-  it('has the buckets of a latency from 0.5 ms to just above the timeout', async () => {
+  it('has latency buckets from 0.5 ms to just above the timeout', async () => {
     await using proxy = await startProxy({ upstreamUrl: 'http://127.0.0.1:1' });
     await proxy.ask('/api/v3/masterchainBlockShards?seqno=1');
     const { text } = await proxy.askAdmin('/metrics');
@@ -43,9 +43,9 @@ describe('the metrics page', () => {
   });
 
   it.each([
-    ['by default the three operations', {}, new OperationsInUse().names],
-    ['all that are named', { CACHE_OPERATIONS: 'all' }, OPERATION_NAMES],
-  ])('counts from zero before the first event of %s: the first event is a rise', async (_, env, operations) => {
+    ['the three default operations', {}, new OperationsInUse().names],
+    ['every operation with CACHE_OPERATIONS=all', { CACHE_OPERATIONS: 'all' }, OPERATION_NAMES],
+  ])('counts from zero for %s, so that the first event is an increase', async (_, env, operations) => {
     await using proxy = await startProxy({ upstreamUrl: 'http://127.0.0.1:1', env });
     const { text } = await proxy.askAdmin('/metrics');
     const counted = [...text.matchAll(/^toncache_loads_shed_total\{operation="(\w+)",reason="client-limit"\} 0$/gm)];
@@ -56,14 +56,14 @@ describe('the metrics page', () => {
     ['the alerts', ALERTS],
     ['the tests of the alerts', ALERT_TESTS],
     ['the dashboard', DASHBOARD],
-  ])('has every series that %s name', async (_, text) => {
+  ])('has every series named in %s', async (_, text) => {
     const named = seriesNamedIn(text);
     expect(named.length).toBeGreaterThan(5);
     const series = await seriesOfPage();
     expect(named.filter((name) => !series.has(name))).toEqual([]);
   });
 
-  it('has operations that the dashboard distinguishes by their label, so that it shows all in use', () => {
+  it('has an operation label, by which the dashboard shows all operations in use', () => {
     const expressions = [...DASHBOARD.matchAll(/"expr": "(.*)"/g)].map(([, expression = '']) => expression);
     const named = (name: string) => expressions.filter((expression) => expression.includes(name));
     expect(OPERATION_NAMES.flatMap(named)).toEqual([]);
@@ -73,7 +73,7 @@ describe('the metrics page', () => {
     );
   });
 
-  it('is watched by alerts that each have a test of firing and a section with steps', () => {
+  it('is watched by alerts that each have a firing test and a section in docs/incidents.md', () => {
     const alerts = [...ALERTS.matchAll(/alert: (\w+)/g)].map(([, name = '']) => name);
     expect(alerts.length).toBe(18);
     const headings = read('docs/incidents.md').match(/^#+ \S+$/gm) ?? [];
@@ -81,14 +81,14 @@ describe('the metrics page', () => {
       expect(ALERT_TESTS).toContain(`alertname: ${alert}\n        exp_alerts:`);
       expect(headings).toContain(`### ${alert}`);
     }
-    // A checkout has no address to link to: the release fills them in.
+    // A checkout has no address to link to: the release adds each `runbook_url`.
     expect(ALERTS).not.toContain('runbook_url: ');
     for (const part of ['summary', 'description']) expect(ALERTS.split(`\n          ${part}: `)).toHaveLength(19);
   });
 });
 
 describe('the metrics of the process', () => {
-  it('are on the page of each of its proxies, and keep none of those that are gone', async () => {
+  it('are on the page of each proxy, and keep no unused registry in memory', async () => {
     const start = () => {
       const registry = new Registry();
       for (const metric of metricsOfProcess()) registry.registerMetric(metric);

@@ -30,7 +30,7 @@ describe('for any bans,', () => {
       fc.property(fc.array(ban), fc.array(entries), (given, asked) => {
         const bans = bansOf([]);
         const learned: Ban[] = [];
-        // Between two bans each entry is looked at, and once more after the last.
+        // Each entry is looked up before each ban, and once more after the last one.
         for (const next of [...given, undefined]) {
           for (const entry of asked) {
             const covering = learned.filter(({ tag }) => tag === EVERY_ENTRY || entry.key.split(' ').includes(tag));
@@ -47,7 +47,7 @@ describe('for any bans,', () => {
     );
   });
 
-  test('the result is the same in any order and any number of times', () => {
+  test('the known bans are the same in whatever order and however often they are learned', () => {
     fc.assert(
       fc.property(fc.array(ban), fc.gen(), (given, gen) => {
         const shuffled = gen(fc.shuffledSubarray, [...given, ...given], { minLength: given.length * 2 });
@@ -61,7 +61,7 @@ describe('for any bans,', () => {
 describe('a new purge', () => {
   const now = () => 1000.5;
 
-  test.each([-10, 1, 40, 999, 60_000])('covers an entry that was dated by a clock %i ms ahead', (ahead) => {
+  test.each([-10, 1, 40, 999, 60_000])('covers an entry whose request was dated %i ms ahead', (ahead) => {
     const bans = bansOf([], { now });
     const early = anEntry({ key: 'a', askedAt: now() + ahead, freshUntil: now() + ahead + 5000 });
     expect(bans.applyBans(early, tagsOf(early))).toBe(early);
@@ -69,14 +69,14 @@ describe('a new purge', () => {
     expect(bans.applyBans(early, tagsOf(early))).toBeUndefined();
   });
 
-  test('is not delayed for long by an entry that a clock far ahead has dated', () => {
+  test('is dated at most a minute ahead, even after an entry from a clock far ahead', () => {
     const bans = bansOf([], { now });
     bans.applyBans(anEntry({ key: 'b', askedAt: now() + 1e9, freshUntil: now() + 2e9 }), ['b']);
     expect(bans.nextAt()).toBeLessThan(now() + 60_001);
   });
 });
 
-test('old bans are forgotten, and those of a clock far ahead are dated back', () => {
+test('trimming forgets old bans, and sets bans from a clock far ahead back to now', () => {
   const bans = bansOf([
     { tag: EVERY_ENTRY, at: 499 },
     { tag: 'old', at: 500 },

@@ -11,8 +11,8 @@ afterEach(() => push[Symbol.dispose]());
 
 const byHash = (n: number) => `ext_msg_hash=${encodeURIComponent(traceHash(n))}`;
 
-describe('an answer lives for 2 s', () => {
-  test('that lists nothing, of an account that is subscribed to: in memory, and without stale windows', () => {
+describe('an answer is fresh for 2 s', () => {
+  test('and has no stale windows, if it lists nothing and its account is subscribed to', () => {
     push.watch(by(1));
     expect(push.answer(by(1))).toMatchObject({ staleWhileRevalidate: 0, staleIfError: 0 });
     expect(push.freshMs(push.answer(by(1)))).toBe(2000);
@@ -20,19 +20,22 @@ describe('an answer lives for 2 s', () => {
 
   test.each<[string, () => [key: string, listed?: typeof ONE | undefined, options?: object]]>([
     ['it lists a trace', () => [by(1), ONE]],
-    ['it is of a hash', () => [byHash(1)]],
-    ['it is of an account and a hash', () => [`${by(1)}&${byHash(1)}`]],
-    ['nobody polls its key', () => [by(2)]],
-    ['it was asked for before the acknowledgement', () => [by(1), undefined, { tookMs: 60 }]],
-    ['another cache had it, perhaps before the last event', () => [by(1), undefined, { ageValueSeconds: 1 }]],
-  ])('but not where %s', (_, make) => {
+    ['its request names only a hash', () => [byHash(1)]],
+    ['its request names an account and a hash', () => [`${by(1)}&${byHash(1)}`]],
+    ['its key is not polled', () => [by(2)]],
+    ['it was requested before the acknowledgement', () => [by(1), undefined, { tookMs: 60 }]],
+    [
+      'it comes from another cache, which may have stored it before the last event',
+      () => [by(1), undefined, { ageValueSeconds: 1 }],
+    ],
+  ])('but not if %s', (_, make) => {
     const [key, listed, options] = make();
     if (key !== by(2)) push.watch(key);
     push.watch(by(1));
     expect(push.freshMs(push.answer(key, listed, options))).toBeLessThanOrEqual(250);
   });
 
-  test('but not where one of its accounts is beyond the limit of addresses', () => {
+  test('but not if its account exceeds the maximum number of addresses', () => {
     push[Symbol.dispose]();
     push = new PushUnderTest(1);
     push.watch(by(1), by(2));
@@ -42,7 +45,7 @@ describe('an answer lives for 2 s', () => {
 
 describe('an answer is stale', () => {
   test.each([
-    ['the account that was asked for', traceHash(9), account(1)],
+    ['the requested account', traceHash(9), account(1)],
     ['a trace that it lists', traceHash(1), account(9)],
   ])('10 ms after an event of %s', (_, trace, name) => {
     push.watch(by(1));
@@ -55,7 +58,7 @@ describe('an answer is stale', () => {
     expect(push.freshness(kept)).toBe('stale-if-error');
   });
 
-  test('but not after an event of another trace of the accounts that it lists', () => {
+  test('but not after an event of a listed account with another trace', () => {
     push.watch(by(1));
     vi.advanceTimersByTime(100);
     const kept = push.answer(by(1), ONE, { lifetime: 400 });
@@ -65,7 +68,7 @@ describe('an answer is stale', () => {
     expect(push.refreshed).toEqual([]);
   });
 
-  test('if it was requested before the event, even if it comes after it', () => {
+  test('if it was requested before the event took effect, even if it arrives afterwards', () => {
     push.watch(by(1));
     vi.advanceTimersByTime(100);
     push.event(traceHash(9), account(1));
@@ -74,7 +77,7 @@ describe('an answer is stale', () => {
     expect(push.freshMs(push.answer(by(1), undefined, { tookMs: 19 }))).toBe(2000);
   });
 
-  test('if it was requested before its watch began: events had no effect then', () => {
+  test('if it was requested before its watch began, when events had no effect', () => {
     push.watch(by(1));
     push.onClockJump();
     push.ask(by(1));
@@ -83,7 +86,7 @@ describe('an answer is stale', () => {
 });
 
 describe('a refresh', () => {
-  test('follows the end of the freshness, once for all events of a change', () => {
+  test('follows the end of freshness, once for all events of a change', () => {
     push.watch(by(1));
     vi.advanceTimersByTime(100);
     for (let event = 0; event < 5; event++) push.event(traceHash(9), account(1));
@@ -93,7 +96,7 @@ describe('a refresh', () => {
     expect(push.refreshed).toEqual([by(1)]);
   });
 
-  test('ends the freshness of a key at most every 100 ms', () => {
+  test('happens at most every 100 ms for each key', () => {
     push.watch(by(1));
     for (let ms = 0; ms < 1000; ms++) {
       push.ask(by(1));
@@ -103,7 +106,7 @@ describe('a refresh', () => {
     expect(push.refreshed).toHaveLength(10);
   });
 
-  test('is one of at most 50 a second, of all keys together', () => {
+  test('happens at most 50 times a second for all keys together', () => {
     const keys = Array.from({ length: 80 }, (_, n) => `${by(1)}&supported_action_types=v1&_=${n}`);
     push.watch(...keys);
     vi.advanceTimersByTime(1000 - (Date.now() % 1000));
@@ -116,7 +119,7 @@ describe('a refresh', () => {
     expect(new Set(push.refreshed).size).toBe(80);
   });
 
-  test('is not a key that was requested once', () => {
+  test('is skipped for a key that was requested only once', () => {
     push.watch(by(1));
     push.ask(`${by(1)}&supported_action_types=v1`);
     push.event(traceHash(9), account(1));

@@ -32,7 +32,7 @@ afterEach(() => {
 const names = () => reported.map(({ name }) => name);
 
 describe('a lost connection', () => {
-  test('ends its subscriptions once, and is opened again after 250 ms that double with each failure up to 30 s', () => {
+  test('ends its subscriptions once, and is opened again after a delay that doubles from 250 ms to 30 s', () => {
     server.socket.accept();
     server.socket.handlers.onClose('reset');
     expect([connection.isUp, downs]).toEqual([false, 1]);
@@ -47,7 +47,7 @@ describe('a lost connection', () => {
     expect(downs).toBe(1);
   });
 
-  test('begins with 250 ms again once it answered a second ping, after 15 s, and not before', () => {
+  test('is opened again after 250 ms only if it had answered a second ping, after 15 s', () => {
     server.answersPings = true;
     for (const delayMs of [250, 500]) {
       server.socket.accept();
@@ -67,14 +67,14 @@ describe('a lost connection', () => {
 });
 
 describe('a server that does not answer', () => {
-  test('the first ping within 10 s is left', () => {
+  test('the first ping within 10 s is disconnected', () => {
     server.socket.handlers.onOpen();
     vi.advanceTimersByTime(10_000);
     expect(server.sockets[0]?.isClosed).toBe(true);
     expect(names()).toEqual(['stream-disconnected']);
   });
 
-  test('a subscription within 10 s is left, though it answers pings', () => {
+  test('a subscription within 10 s is disconnected, although it answers pings', () => {
     server.answersPings = true;
     server.socket.accept();
     connection.send({ id: '1' });

@@ -1,6 +1,6 @@
 import type { OpenSocket, SocketHandlers } from '../../../src/push/socket.ts';
 
-/** An operation of the Streaming API, as it was sent. */
+/** An operation of the Streaming API, as the client sent it. */
 export interface Operation {
   readonly operation: string;
   readonly id: string;
@@ -23,12 +23,12 @@ export class FakeSocket {
     this.handlers = handlers;
   }
 
-  /** The subscriptions and their ends. */
+  /** All operations except pings: `subscribe` and `unsubscribe`. */
   get subscriptions(): readonly Operation[] {
     return this.received.filter(({ operation }) => operation !== 'ping');
   }
 
-  /** Opens it and answers the ping that follows, unless the server does so by itself. */
+  /** Opens the connection, and answers the ping that follows unless the server answers pings by itself. */
   accept(): void {
     this.handlers.onOpen();
     if (!this.#server.answersPings) this.say({ id: 'ping', status: 'pong' });
@@ -38,7 +38,7 @@ export class FakeSocket {
     this.handlers.onMessage(JSON.stringify(message));
   }
 
-  /** Acknowledges what was subscribed to last. */
+  /** Acknowledges the newest `subscribe` or `unsubscribe`. */
   acknowledge(): void {
     const { id, operation } = this.subscriptions.at(-1) ?? {};
     this.say({ id, status: `${operation}d` });
@@ -49,10 +49,10 @@ export class FakeSocket {
   }
 }
 
-/** A Streaming API without a network: every connection that is opened to it. */
+/** A Streaming API without a network, with every connection that was opened to it. */
 export class FakeServer {
   readonly sockets: FakeSocket[] = [];
-  /** By default it says nothing by itself. */
+  /** If true, the server answers pings by itself. By default it sends nothing by itself. */
   answersPings = false;
 
   readonly open: OpenSocket = (handlers) => {

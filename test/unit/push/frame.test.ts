@@ -8,7 +8,7 @@ const B = '-1:7C6A362FF21C4F16158EC078563F414EA3088B94FCC4698126AE7B534DD34E94';
 
 const read = (message: unknown) => parseFrame(JSON.stringify(message));
 
-describe('an event names its trace and its accounts:', () => {
+describe('the trace and the accounts are read from an event of type', () => {
   test.each([
     ['transactions', { finality: 'pending', transactions: [{ account: A }, { account: B }] }, [A, B]],
     ['actions', { finality: 'pending', actions: [{ accounts: [A, B] }, { accounts: [B] }] }, [A, B]],
@@ -19,7 +19,7 @@ describe('an event names its trace and its accounts:', () => {
     expect(read({ type, trace_external_hash_norm: N, ...body })).toEqual({ kind: 'event', trace: N, accounts });
   });
 
-  test('or accounts alone', () => {
+  test('nft_change, which names no trace', () => {
     expect(read({ type: 'nft_change', account: A })).toEqual({ kind: 'event', trace: undefined, accounts: [A] });
   });
 });
@@ -39,18 +39,18 @@ test.each([
     { id: 7, status: 'pong' },
     { kind: 'reply', id: undefined, status: 'pong' },
   ],
-])('%j is an answer', (message, frame) => expect(read(message)).toEqual(frame));
+])('%j is read as a reply or an error', (message, frame) => expect(read(message)).toEqual(frame));
 
 test.each([
   ['a binary message', Buffer.from('{}')],
   ['text', 'hello'],
-  ['nothing', ''],
+  ['an empty message', ''],
   ['null', 'null'],
-  ['an event that names nothing', '{"type":"transactions","transactions":[]}'],
-  ['no object', '[{"status":"pong"}]'],
-])('%s is neither', (_, data) => expect(parseFrame(data)).toEqual({ kind: 'bad' }));
+  ['an event without names', '{"type":"transactions","transactions":[]}'],
+  ['an array', '[{"status":"pong"}]'],
+])('parseFrame reports a bad frame for %s', (_, data) => expect(parseFrame(data)).toEqual({ kind: 'bad' }));
 
-test('no message makes it throw', () => {
+test('parseFrame never throws, for any message', () => {
   fc.assert(
     fc.property(
       fc.oneof(

@@ -11,28 +11,28 @@ import { anEntry } from '../../support/entry.ts';
 import { callOf } from '../ton/requests.ts';
 import { FakeServer, type Operation } from './fake-server.ts';
 
-/** The account of a number. */
+/** An account whose address is made from a number. */
 export function account(n: number): string {
   return `0:${n.toString(16).toUpperCase().padStart(64, '0')}`;
 }
 
-/** The normalized hash of a number. */
+/** The normalized hash of a trace, made from a number. */
 export function traceHash(n: number): string {
   return Buffer.alloc(32, n).toString('base64');
 }
 
-/** The key that asks for the account of a number: its query. */
+/** The key of a request for the account with this number: its query. */
 export const by = (n: number) => `account=${account(n)}`;
 
 /** An answer that lists one trace, of accounts 1 and 2. */
 export const ONE: Watchable = { accounts: [account(1), account(2)], traces: [traceHash(1)] };
 const NOTHING: Watchable = { accounts: [], traces: [] };
 
-/** All of `src/push/` as it ships, before a scripted server, with time that only the test lets pass. */
+/** All of `src/push/` as in production, with a scripted server and fake time. */
 export class PushUnderTest implements Disposable {
   readonly server = new FakeServer();
   readonly reported: AppEvent['name'][] = [];
-  /** Keys that were refreshed, in their order. */
+  /** The refreshed keys, in order. */
   readonly refreshed: string[] = [];
   readonly #push;
 
@@ -66,7 +66,7 @@ export class PushUnderTest implements Disposable {
     return this.server.socket.subscriptions;
   }
 
-  /** What the newest message subscribes to. */
+  /** The addresses and hashes in the newest message to the server. */
   get subscribed(): readonly string[] {
     const { addresses = [], trace_external_hash_norms: hashes = [] } = this.subscriptions.at(-1) ?? {};
     return [...addresses, ...hashes];
@@ -76,18 +76,18 @@ export class PushUnderTest implements Disposable {
     return this.#push.watches.polled().length;
   }
 
-  /** A client asks for these keys. */
+  /** A client requests each of these keys once. */
   ask(...keys: readonly string[]): void {
     for (const key of keys) this.#push.watches.touch(callOf('pendingTraces', key), key);
   }
 
-  /** Clients poll these keys, and the server acknowledges what is subscribed to then. */
+  /** Clients poll these keys, and the server acknowledges the resulting subscription. */
   watch(...keys: readonly string[]): void {
     this.ask(...keys, ...keys);
     this.subscribe();
   }
 
-  /** Lets what is to be subscribed to be sent, and acknowledged. */
+  /** Waits until a changed subscription is sent, if there is one, and acknowledges it. */
   subscribe(): void {
     const before = this.subscriptions.length;
     vi.advanceTimersByTime(50);
@@ -95,7 +95,7 @@ export class PushUnderTest implements Disposable {
     vi.advanceTimersByTime(1);
   }
 
-  /** The indexer answers a request that was made so long ago: what memory keeps of it. */
+  /** The indexer answers a request that was sent `tookMs` ago. Returns the entry that memory keeps. */
   answer(key: string, listed = NOTHING, { tookMs = 0, lifetime = 250, ageValueSeconds = 0 } = {}): Entry {
     const now = Date.now();
     const times = { askedAt: now - tookMs, freshUntil: now + lifetime, lifetime, ageValueSeconds };
@@ -103,17 +103,17 @@ export class PushUnderTest implements Disposable {
     return this.#push.effects.answered(entry, listed) ?? entry;
   }
 
-  /** What an entry is good for now, events applied. */
+  /** The freshness of an entry now, after the events so far. */
   freshness(entry: Entry): string {
     return freshnessOf(this.#push.effects.applyTo(entry), Date.now());
   }
 
-  /** For how long from now an entry is fresh if nothing happens. */
+  /** The milliseconds for which an entry stays fresh if no event comes. */
   freshMs(entry: Entry): number {
     return Math.max(0, this.#push.effects.applyTo(entry).freshUntil - Date.now());
   }
 
-  /** An event of a trace, and of accounts. */
+  /** The server sends an event about a trace and accounts. */
   event(trace: string, ...accounts: readonly string[]): void {
     const transactions = accounts.map((name) => ({ account: name }));
     const event = { type: 'transactions', finality: 'pending', trace_external_hash_norm: trace, transactions };

@@ -12,14 +12,14 @@ afterEach(() => push[Symbol.dispose]());
 const EMPTY = { types: ['transactions', 'actions'], trace_external_hash_norms: [], min_finality: 'pending' };
 
 describe('a key is watched', () => {
-  test('that was requested twice within 2 s', () => {
+  test('if it is requested twice within 2 s', () => {
     push.ask(by(1));
     vi.advanceTimersByTime(1999);
     push.ask(by(1));
     expect(push.watches).toBe(1);
   });
 
-  test('but not one that is requested again after 2 s', () => {
+  test('but not if each request comes more than 2 s after the previous one', () => {
     for (let time = 0; time < 5; time++) {
       push.ask(by(1));
       vi.advanceTimersByTime(2001);
@@ -40,7 +40,7 @@ describe('a key is watched', () => {
 });
 
 describe('a subscription', () => {
-  test('contains the accounts of requests, and the rows of their answers', () => {
+  test('contains the accounts of requests, and the accounts and traces of their answers', () => {
     push.watch(by(1));
     push.answer(by(1), ONE);
     push.subscribe();
@@ -60,7 +60,7 @@ describe('a subscription', () => {
     expect(push.subscribed).toEqual([account(1)]);
   });
 
-  test('is one message for all changes of 50 ms, and none without a change', () => {
+  test('is sent once for all changes within 50 ms, and not without a change', () => {
     for (let n = 0; n < 20; n++) {
       push.ask(by(n), by(n));
       vi.advanceTimersByTime(2);
@@ -75,7 +75,7 @@ describe('a subscription', () => {
     expect(push.subscriptions).toHaveLength(1);
   });
 
-  test('that leaves a name out ends its acknowledgement immediately', () => {
+  test('that omits a name ends the acknowledgement of the name immediately', () => {
     push.watch(by(1));
     vi.advanceTimersByTime(5000);
     push.watch(by(2));
@@ -87,7 +87,7 @@ describe('a subscription', () => {
     expect(push.freshMs(push.answer(by(2)))).toBe(2000);
   });
 
-  test('that is refused is reported, keeps the one before, and is tried again after 10 s', () => {
+  test('that is refused is reported, leaves the previous one in force, and is sent again after 10 s', () => {
     push.watch(by(1));
     push.ask(by(2), by(2));
     vi.advanceTimersByTime(50);
@@ -103,7 +103,7 @@ describe('a subscription', () => {
     expect(push.subscribed).toEqual([1, 2, 3].map(account));
   });
 
-  test('holds at most the addresses that are allowed: polled keys do not displace each other', () => {
+  test('contains at most the allowed number of addresses, and newer polled keys do not displace older ones', () => {
     push[Symbol.dispose]();
     push = new PushUnderTest(2);
     push.watch(by(1));

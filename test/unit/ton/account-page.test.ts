@@ -7,7 +7,7 @@ import { ACCOUNT, requestOf } from './requests.ts';
 
 const NOW = 1_700_000_000;
 
-/** A row as the indexer shows it, with its predecessor. */
+/** A row in the indexer's form, with the logical time of the previous transaction. */
 interface Row {
   readonly lt: string;
   readonly prev_trans_lt: string;
@@ -16,7 +16,9 @@ interface Row {
   readonly mc_block_seqno: number;
 }
 
-/** The history of the account, oldest first: transaction n has the lt 10 n, and comes n seconds after {@link NOW}. */
+/**
+ * The transactions of the account, oldest first: transaction n has the lt 10 n and the time {@link NOW} + n seconds.
+ */
 function history(length: number): Row[] {
   return Array.from({ length }, (_, at) => rowOf(at + 1));
 }
@@ -40,23 +42,23 @@ function evidenceOf(
 describe('a page of the newest transactions', () => {
   const page = history(5).toReversed();
 
-  test('shows its own rows, and no newer one', () => {
+  test('shows its own rows, but no newer row', () => {
     const evidence = evidenceOf('&limit=10', page);
     expect(page.every((row) => evidence !== undefined && showsRow(evidence, shownOf(row)))).toBe(true);
     expect(evidence && showsRow(evidence, shownOf(rowOf(6)))).toBe(false);
   });
 
-  test('that is full rightly omits rows older than its oldest one', () => {
+  test('that is full may omit rows older than its oldest row', () => {
     const full = evidenceOf('&limit=3', page.slice(0, 3));
     expect(full && showsRow(full, shownOf(rowOf(2)))).toBe(true);
   });
 
-  test('that is not full has no older rows: one that a block shows is missing', () => {
+  test('that is not full may not omit an older row', () => {
     const short = evidenceOf('&limit=10', page.slice(0, 3));
     expect(short && showsRow(short, shownOf(rowOf(2)))).toBe(false);
   });
 
-  test.each([10, 100])('without a limit may be full at %i rows', (length) => {
+  test.each([10, 100])('without a limit counts as full if it has %i rows', (length) => {
     const rows = history(length + 1)
       .toReversed()
       .slice(0, length);
@@ -64,11 +66,11 @@ describe('a page of the newest transactions', () => {
     expect(evidence && showsRow(evidence, shownOf(rowOf(1)))).toBe(true);
   });
 
-  test('proves nothing where a row is missing between two others', () => {
+  test('proves nothing if a row is missing between two others', () => {
     expect(evidenceOf('&limit=10', [page[0], page[2], page[3]] as Row[])).toBe(undefined);
   });
 
-  test('that is empty shows no transaction at all', () => {
+  test('that is empty shows no transactions', () => {
     for (const nothing of [[], null]) {
       const evidence = evidenceOf('', nothing);
       expect(evidence && showsRow(evidence, shownOf(rowOf(1)))).toBe(false);
@@ -81,15 +83,15 @@ describe('a page of the newest transactions', () => {
     ['has no lt', { lt: undefined }],
     ['has an lt that is a number', { lt: 50 }],
     ['has an lt beyond 64 bits', { lt: `${2n ** 64n}` }],
-    ['names no transaction before it', { prev_trans_lt: undefined }],
+    ['does not name the previous transaction', { prev_trans_lt: undefined }],
     ['has no hash', { hash: undefined }],
-  ])('proves nothing where a row %s', (_, changes) => {
+  ])('proves nothing if a row %s', (_, changes) => {
     expect(evidenceOf('', [{ ...rowOf(1), ...changes }])).toBe(undefined);
   });
 });
 
 describe('a page with a start', () => {
-  test('omits rows older than start_lt, and none from it on', () => {
+  test('may omit rows before start_lt, but no row from it on', () => {
     const evidence = evidenceOf('&start_lt=40', history(5).toReversed().slice(0, 2));
     expect(evidence && [3, 4, 5, 6].map((nth) => showsRow(evidence, shownOf(rowOf(nth))))).toEqual([
       true,
@@ -99,23 +101,23 @@ describe('a page with a start', () => {
     ]);
   });
 
-  test('omits rows older than start_utime', () => {
+  test('may omit rows before start_utime, but no row from it on', () => {
     const evidence = evidenceOf(`&start_utime=${NOW + 6}`, []);
     expect(evidence && [5, 6].map((nth) => showsRow(evidence, shownOf(rowOf(nth))))).toEqual([true, false]);
   });
 
-  test('proves nothing where its oldest row names one before it that belongs to the page', () => {
+  test('proves nothing if its oldest row names a previous transaction that belongs to the page', () => {
     expect(evidenceOf('&start_lt=20', [rowOf(4), rowOf(3)])).toBe(undefined);
   });
 
-  test('that is full omits rows older than its oldest one', () => {
+  test('that is full may omit rows older than its oldest row', () => {
     const evidence = evidenceOf('&start_lt=10&limit=2', [rowOf(5), rowOf(4)]);
     expect(evidence && showsRow(evidence, shownOf(rowOf(2)))).toBe(true);
   });
 });
 
 describe('a page in ascending order', () => {
-  test('shows its rows, like one in descending order', () => {
+  test('shows its rows and may omit rows before start_lt, but no newer row', () => {
     const evidence = evidenceOf('&sort=asc&start_lt=20', history(5).slice(1));
     expect(evidence && [1, 2, 5, 6].map((nth) => showsRow(evidence, shownOf(rowOf(nth))))).toEqual([
       true,
@@ -125,16 +127,16 @@ describe('a page in ascending order', () => {
     ]);
   });
 
-  test('proves nothing once it is full: newer transactions are no part of it', () => {
+  test('proves nothing once it is full, because it does not contain newer transactions', () => {
     expect(evidenceOf('&sort=asc&limit=3', history(3))).toBe(undefined);
   });
 
-  test('proves nothing where a row is missing between two others', () => {
+  test('proves nothing if a row is missing between two others', () => {
     expect(evidenceOf('&sort=asc', [rowOf(1), rowOf(3)])).toBe(undefined);
   });
 });
 
-test('for any page of any history: each row that belongs to the page is shown, or known to be missing', () => {
+test('for any history, a correct page with evidence shows every row, and an incomplete page does not', () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 0, max: 30 }),
@@ -153,7 +155,7 @@ test('for any page of any history: each row that belongs to the page is shown, o
         const evidence = evidenceOf(`&limit=${limit}&sort=${sort}&start_lt=${startLt}`, lagging);
         const shows = (row: Row) => evidence !== undefined && showsRow(evidence, shownOf(row));
         const isRight = lagging.every((row, at) => row.hash === page[at]?.hash) && lagging.length === page.length;
-        // A page that lacks a row is never proven, once a block has shown that row.
+        // Once blocks have shown every row, a page that lacks one must not count as proven.
         if (!isRight) expect(history(length).every(shows)).toBe(false);
         else if (evidence !== undefined) expect(history(length).every(shows)).toBe(true);
       },
@@ -161,13 +163,13 @@ test('for any page of any history: each row that belongs to the page is shown, o
   );
 });
 
-test('holds names where the address book has any', () => {
+test('the evidence has names exactly if the address book is not empty', () => {
   expect(evidenceOf('', [rowOf(1)], { address_book: { [ACCOUNT]: {} } })?.hasNames).toBe(true);
   for (const rest of [{}, { address_book: {} }, { address_book: null }])
     expect(evidenceOf('', [rowOf(1)], rest)?.hasNames).toBe(false);
 });
 
-test('is the more complete, the newer its newest row is, then the more rows it has, then the newer its oldest row is', () => {
+test('the order of a page rises with its newest row, then with the number of its rows, then with its oldest row', () => {
   const orderOf = (rows: readonly Row[]) =>
     completenessOfAccountPage({ transactions: rows } as unknown as JsonObject).order;
   const pages = [[], [rowOf(1)], [rowOf(4)], [rowOf(4), rowOf(1)], [rowOf(4), rowOf(3)], [rowOf(5)]];

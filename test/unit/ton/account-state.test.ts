@@ -13,13 +13,13 @@ describe.each(OPERATIONS)('%s', (name) => {
   const operation = operationNamed(name);
   const evidenceIn = (body: JsonObject) => operation.evidence?.(requestOf(name, `address=${ACCOUNT}`), body);
 
-  test('shows each transaction up to the one that its state comes after', () => {
+  test('shows each transaction up to last_transaction_lt', () => {
     const evidence = evidenceIn({ balance: '1', last_transaction_lt: '18446744073709551615' });
     expect(evidence && [rowAt(2n ** 64n - 1n), rowAt(1n)].every((row) => showsRow(evidence, row))).toBe(true);
     expect(evidence?.accounts).toEqual([ACCOUNT]);
   });
 
-  test('shows no newer one', () => {
+  test('shows no newer transaction', () => {
     const evidence = evidenceIn({ balance: '1', last_transaction_lt: '46000000000000' });
     expect(evidence && showsRow(evidence, rowAt(46000000000001n))).toBe(false);
   });
@@ -29,11 +29,11 @@ describe.each(OPERATIONS)('%s', (name) => {
     expect(evidence && showsRow(evidence, rowAt(1n))).toBe(false);
   });
 
-  test.each([undefined, null, 46, '', '-1', '1e3'])('proves nothing with last_transaction_lt %j', (lt) => {
+  test.each([undefined, null, 46, '', '-1', '1e3'])('proves nothing if last_transaction_lt is %j', (lt) => {
     expect(evidenceIn({ balance: '1', ...(lt !== undefined && { last_transaction_lt: lt }) })).toBe(undefined);
   });
 
-  test('is requested without names, with any headers of a client: the body has none', () => {
+  test('is always requested without address book and metadata, because the body contains neither', () => {
     const { headers } = callOf(name, `address=${ACCOUNT}`, { 'x-no-address-book': 'false' }).request;
     expect(headers).toEqual([
       ['X-No-Address-Book', 'true'],
@@ -41,20 +41,20 @@ describe.each(OPERATIONS)('%s', (name) => {
     ]);
   });
 
-  test('is live, and a body without a balance is no answer', () => {
+  test('is live, but a body without a balance is not an answer', () => {
     const call = callOf(name, `address=${ACCOUNT}`);
     expect(finalityOf(call, 200, { balance: '0' })).toEqual({ answerClass: 'live', rule: 'accountLive' });
     expect(finalityOf(call, 200, { address_book: {} })).toBe(undefined);
   });
 
-  test('keeps no 404', () => {
+  test('does not keep a 404', () => {
     const call = callOf(name, `address=${ACCOUNT}`);
     expect(finalityOf(call, 404, { error: 'not found' })?.rule).toBe('notKept');
     expect(rulesOf(call)).toEqual(['accountLive']);
   });
 
   test.each(['address=', 'address=,', `address=${ACCOUNT}&address=`, 'address'])(
-    'refuses %s: no indexer sees it',
+    'refuses %s, so that no indexer sees it',
     (query) => {
       expect(codeOf(() => callOf(name, query))).toBe('invalid-request');
     },

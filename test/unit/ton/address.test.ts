@@ -11,7 +11,7 @@ const accountId = fc.record({
 });
 
 describe('an account address', () => {
-  test('is the same account in every spelling, `workchain:UPPERCASE HEX`', () => {
+  test('is read from every spelling as `workchain:UPPERCASE HEX`', () => {
     fc.assert(
       fc.property(accountId, (account) => {
         const canonical = `${account.workchain}:${account.hash.toString('hex').toUpperCase()}`;
@@ -23,14 +23,15 @@ describe('an account address', () => {
     );
   });
 
-  test('with one of its 48 characters changed is refused, as an independent decoder confirms', () => {
+  test('with one of its 48 characters replaced is refused exactly if an independent decoder refuses it', () => {
     const letters = fc.constantFrom(...'ABCXYZabcxyz0189+/-_= :%~'.split(''));
     fc.assert(
       fc.property(accountId, fc.nat(47), letters, fc.boolean(), (account, place, letter, url) => {
         const { bounceable, bounceableUrl } = addressSpellings(account);
         const text = url ? bounceableUrl : bounceable;
         const changed = text.slice(0, place) + letter + text.slice(place + 1);
-        // The two may differ only where base64 and base64url are mixed, which names the same bytes.
+        // The proxy also accepts a mix of base64 and base64url, which encodes the same bytes. The other decoder does
+        // not.
         const oneAlphabet = changed.replaceAll(' ', '+').replaceAll('-', '+').replaceAll('_', '/');
         expect(parseAddress(changed) === undefined).toBe(decodeAddress(oneAlphabet) === undefined);
       }),
@@ -38,7 +39,7 @@ describe('an account address', () => {
     );
   });
 
-  test('is read from no other text', () => {
+  test('is not read from any other text', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {
         expect(parseAddress(text)).toBeUndefined();
@@ -52,5 +53,7 @@ describe('an account address', () => {
     [ACCOUNT_BOUNCEABLE.slice(0, 47), false],
     [Buffer.alloc(36).toString('base64'), false],
     [`0:${HEX}`, false],
-  ])('detects that only the checksum is wrong: %s', (text, expected) => expect(hasWrongChecksum(text)).toBe(expected));
+  ])('is reported with a wrong checksum only if it is otherwise valid: %s', (text, expected) =>
+    expect(hasWrongChecksum(text)).toBe(expected),
+  );
 });

@@ -23,30 +23,33 @@ test('counts the transactions of a masterchain block and its shard blocks', () =
   });
 });
 
-test.each([undefined, '3', -1, 1.5, null])('does not count if a block reports %j transactions', (tx_count) => {
-  const blocks = [
-    { workchain: -1, seqno: 7, tx_count: 3 },
-    { workchain: 0, seqno: 9, tx_count },
-  ];
-  expect(blockFactsOf({ blocks }).transactions).toBe(undefined);
-});
+test.each([undefined, '3', -1, 1.5, null])(
+  'leaves the number of transactions undefined if a block reports %j',
+  (tx_count) => {
+    const blocks = [
+      { workchain: -1, seqno: 7, tx_count: 3 },
+      { workchain: 0, seqno: 9, tx_count },
+    ];
+    expect(blockFactsOf({ blocks }).transactions).toBe(undefined);
+  },
+);
 
-test('reads rows with the account in upper case and the whole lt', () => {
+test('reads rows, with the account in upper case and all 64 bits of the lt', () => {
   const { rows } = blockFactsOf({ transactions: [row({ lt: '18446744073709551615' })] });
   expect(rows).toEqual([{ account: ACCOUNT.toUpperCase(), lt: 2n ** 64n - 1n, hash: 'aGFzaA==', now: 1_700_000_000 }]);
 });
 
 test.each([
   ['is emulated', { emulated: true }],
-  ['is in no block yet', { mc_block_seqno: 0 }],
+  ['is not in a block yet', { mc_block_seqno: 0 }],
   ['has no account', { account: undefined }],
   ['has no hash', { hash: null }],
-  ['has an lt that is no number', { lt: '0x10' }],
-  ['has no time', { now: '1700000000' }],
-])('has no rows if one of them %s', (_, changes) => {
+  ['has an lt that is not a decimal number', { lt: '0x10' }],
+  ['has a time that is not a number', { now: '1700000000' }],
+])('returns no rows if one of them %s', (_, changes) => {
   expect(blockFactsOf({ transactions: [row(), row(changes)] }).rows).toBe(undefined);
 });
 
-test('shows nothing of a body without lists', () => {
+test('returns no facts for a body without lists', () => {
   expect(blockFactsOf({ error: 'not found' })).toEqual({ transactions: undefined, rows: undefined, blocks: [] });
 });

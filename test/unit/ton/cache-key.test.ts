@@ -12,7 +12,7 @@ import { spell } from './spell.ts';
 
 const RUNS = cases(2500);
 
-/** What a key says, read back without the code that wrote it. */
+/** The content of a key, read back without the code that wrote it. */
 function readKey(key: string): { network: string; operation: string } & CanonicalRequest {
   const [, network = '', operation = '', all = ''] = /^([^ ]+) ([\w/]+)\?(.*)$/.exec(key) ?? [];
   const parts = all.split('&').map((part) => {
@@ -23,7 +23,7 @@ function readKey(key: string): { network: string; operation: string } & Canonica
   return { network, operation, query: pairsWith('='), headers: pairsWith(':') };
 }
 
-test('the pages of a block are bulky, by their keys', () => {
+test('only the keys of transactionsByMasterchainBlock are bulky', () => {
   const bulky = OPERATION_NAMES.filter((name) =>
     isBulkyKey(cacheKey('main-net', callOf(name, EXAMPLES[name].queries[0]))),
   );
@@ -31,14 +31,14 @@ test('the pages of a block are bulky, by their keys', () => {
 });
 
 describe('the key of a call', () => {
-  test('is shown without its network, with any name of it', () => {
+  test('is shown without its network, for any name of the network', () => {
     const call = callOf('masterchainBlockShards', 'seqno=7');
     for (const network of ['mainnet', 'a b']) {
       expect(withoutNetwork(cacheKey(network, call), network)).toBe('masterchainBlockShards?seqno=7');
     }
   });
 
-  test('is the same for all spellings of it', () => {
+  test('is the same for all spellings of the call', () => {
     fc.assert(
       fc.property(meanings, fc.gen(), (meaning, gen) => {
         const [one, other] = [spell(meaning, gen), spell(meaning, gen)];
@@ -51,7 +51,7 @@ describe('the key of a call', () => {
     );
   });
 
-  test('is shared by two calls exactly when both mean the same', () => {
+  test('is shared by two calls exactly if they have the same meaning', () => {
     let same = 0;
     fc.assert(
       fc.property(meaningPairs, fc.gen(), ([one, other], gen) => {
@@ -65,11 +65,11 @@ describe('the key of a call', () => {
       }),
       RUNS,
     );
-    // Without pairs of one meaning the property would say half of what it should.
+    // Without enough pairs of equal meanings, the test would not show that they share a key.
     expect(same).toBeGreaterThan(RUNS.numRuns / 20);
   });
 
-  test('holds the whole request, so that different requests never share it', () => {
+  test('contains the whole request, so different requests never share a key', () => {
     fc.assert(
       fc.property(meanings, fc.gen(), (meaning, gen) => {
         const { rawQuery, headers } = spell(meaning, gen);
@@ -98,7 +98,7 @@ describe('the canonical request', () => {
     );
   });
 
-  test('requests from the indexer what the client meant', () => {
+  test("preserves the meaning of the client's request", () => {
     fc.assert(
       fc.property(meanings, fc.gen(), (meaning, gen) => {
         const { rawQuery, headers } = spell(meaning, gen);
@@ -110,7 +110,7 @@ describe('the canonical request', () => {
     );
   });
 
-  test('has only header values that arrive unchanged: no outer space, no comma, nothing empty', () => {
+  test('has only header values that arrive unchanged: not empty, without commas and outer spaces', () => {
     fc.assert(
       fc.property(meanings, fc.gen(), (meaning, gen) => {
         const { rawQuery, headers } = spell(meaning, gen);
@@ -127,7 +127,7 @@ describe('the canonical request', () => {
 });
 
 describe('a request for a further operation has no cached form', () => {
-  /** What the indexer reads of one of these operations or of another, and what looks like it. */
+  /** Parameters that the indexer reads, for these operations or others, and names that look like parameters. */
   const FILTERS =
     'account exclude_account lt start_lt end_lt start_utime end_utime opcode body_hash source destination';
   const NEARLY = 'limit[0] seqno[0] hash[0] tx_hash[0] msg_hash[]x hash[][] hash%00 %zz __ x_debug ext_msg_hash junk';
@@ -142,7 +142,7 @@ describe('a request for a further operation has no cached form', () => {
     .record({ meaning: furtherMeanings, piece, gen: fc.gen() })
     .filter(({ meaning: { operation }, piece: { name } }) => !CACHED_NAMES[operation].includes(name));
 
-  test('where it names any other parameter', () => {
+  test('if it has a parameter that the cached forms lack', () => {
     fc.assert(
       fc.property(withPiece, ({ meaning, piece, gen }) => {
         const { rawQuery, headers } = spell(meaning, gen);
@@ -156,7 +156,7 @@ describe('a request for a further operation has no cached form', () => {
     );
   });
 
-  test('that gives a single value twice', () => {
+  test('if it repeats a parameter that takes one value', () => {
     const several = new Set(['limit', 'x_no_address_book', 'x_no_metadata', 'supported_action_types']);
     fc.assert(
       fc.property(furtherMeanings, fc.gen(), (meaning, gen) => {
@@ -179,7 +179,7 @@ describe('a request for a further operation has no cached form', () => {
     );
   });
 
-  test('for any wrong value: its meaning is up to the indexer', () => {
+  test('if a value is not accepted, except for an empty account, which is an invalid request', () => {
     const wrong = fc.oneof(
       fc.constantFrom(
         '0',
@@ -233,7 +233,7 @@ describe('a request for a further operation has no cached form', () => {
     ['transactions', `hash=${'a'.repeat(64)}&limit=0`],
     ['transactionsByMessage', `msg_hash=${'a'.repeat(64)}&limit=x`],
     ['traces', `tx_hash=${'a'.repeat(64)}&include_actions=1&supported_action_types=%zz`],
-  ] as const)('%s?%s', (operation, query) => {
+  ] as const)('for example %s?%s', (operation, query) => {
     expect(() => callOf(operation, query)).toThrow(expect.objectContaining({ code: 'not-cacheable' }));
   });
 });

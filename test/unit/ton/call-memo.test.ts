@@ -9,13 +9,13 @@ const shards = operationNamed('masterchainBlockShards');
 const traces = operationNamed('pendingTraces');
 
 describe('a remembered spelling', () => {
-  test('counts for one operation only', () => {
+  test('applies to its operation only', () => {
     const memo = new CallMemo('mainnet');
     memo.remember(memo.read(traces, `account=${ACCOUNT}`, {}));
     expect(() => memo.read(shards, `account=${ACCOUNT}`, {})).toThrow(/seqno/);
   });
 
-  test('never hides a header that changes the answer', () => {
+  test('is not used for a request with a header that changes the answer', () => {
     const memo = new CallMemo('mainnet');
     const plain = memo.read(traces, `account=${ACCOUNT}`, {});
     memo.remember(plain);
@@ -25,7 +25,7 @@ describe('a remembered spelling', () => {
     expect(memo.read(traces, `account=${ACCOUNT}`, {}).key).toBe(plain.key);
   });
 
-  test('is a short one', () => {
+  test('is not kept for a query of more than 300 characters', () => {
     const memo = new CallMemo('mainnet');
     for (const [more, isKnown] of [
       ['', true],
@@ -37,15 +37,15 @@ describe('a remembered spelling', () => {
   });
 });
 
-// A part of a string keeps the whole of it alive in V8: here that would be 150 MiB of request targets.
+// In V8 a substring keeps its whole string in memory: here that would be 150 MiB of request targets.
 test.each(['', '&supported_action_types=jetton_transfer'])(
-  'remembered spellings keep a few megabytes, not the request targets that they were part of: %j',
+  'remembered spellings take less than 40 MiB, because they do not keep the targets that contained them: %j',
   (more) => {
     const memo = new CallMemo('mainnet');
     const before = usedHeapBytes();
     for (let index = 0; index < 10_000; index++) {
       const target = `http://${'a'.repeat(15_500)}/api/v3/pendingTraces?ext_msg_hash=${HASH_HEX}&_=${index}${more}`;
-      // As node:http gives it: one flat string of its own.
+      // As in node:http, the target is one flat string of its own: `toString` makes one of the concatenated parts.
       const { rawQuery } = parseTarget(Buffer.from(target).toString('latin1'));
       memo.remember(memo.read(traces, rawQuery, {}));
     }

@@ -16,15 +16,15 @@ const NONE = { at: 0, seqno: -1 };
 const row = (now: unknown, more: object = {}) => ({ hash: 'x', now, mc_block_seqno: 7, emulated: false, ...more });
 const block = (time: unknown, more: object = {}) => ({ workchain: -1, seqno: 7, gen_utime: time, ...more });
 
-describe('the point that an answer shows', () => {
-  test('is that of its newest final transaction', () => {
+describe('the chain point of an answer', () => {
+  test('has the time and seqno of the newest final transaction', () => {
     const transactions = [row(NOW - 9, { mc_block_seqno: 5 }), row(NOW), row(NOW - 5, { mc_block_seqno: 6 })];
     for (const call of [ADJACENT, SHARDS]) {
       expect(chainPointIn(call, { transactions })).toEqual({ at: NOW * 1000, seqno: 7 });
     }
   });
 
-  test('is that of its newest block, and has the seqno of a masterchain block', () => {
+  test('has the time of the newest block and the seqno of the masterchain block', () => {
     const blocks = [block(`${NOW - 1}`), block(NOW, { workchain: 0, seqno: 99 })];
     expect(chainPointIn(SHARDS, { blocks })).toEqual({ at: NOW * 1000, seqno: 7 });
   });
@@ -33,8 +33,8 @@ describe('the point that an answer shows', () => {
     ['emulated', { emulated: true }],
     ['pending', { finality: 'pending' }],
     ['confirmed', { finality: 'confirmed' }],
-    ['in no masterchain block', { mc_block_seqno: null }],
-  ])('is not that of a transaction that is %s: the database may be behind it', (_, more) => {
+    ['not in a masterchain block', { mc_block_seqno: null }],
+  ])('ignores a transaction that is %s, because the database may not have it yet', (_, more) => {
     const transactions = [row(NOW), row(NOW + 9, { mc_block_seqno: 9, ...more })];
     expect(chainPointIn(ADJACENT, { transactions })).toEqual({ at: NOW * 1000, seqno: 7 });
   });
@@ -45,18 +45,21 @@ describe('the point that an answer shows', () => {
   });
 
   test.each([undefined, null, '', 'now', '-5', -5, 0, 1.5, Number.NaN, 1e300, '9'.repeat(20)])(
-    'has no time that is %s',
+    'has no time if the time in the answer is %s',
     (time) => {
       expect(chainPointIn(ADJACENT, { transactions: [row(time)] }).at).toBe(0);
       expect(chainPointIn(SHARDS, { blocks: [block(time)] }).at).toBe(0);
     },
   );
 
-  test.each([undefined, null, '7', -1, 1.5, 2 ** 31, Number.NaN])('has no seqno that is %s', (seqno) => {
-    expect(chainPointIn(SHARDS, { blocks: [block(NOW, { seqno })] }).seqno).toBe(-1);
-  });
+  test.each([undefined, null, '7', -1, 1.5, 2 ** 31, Number.NaN])(
+    'has no seqno if the seqno in the answer is %s',
+    (seqno) => {
+      expect(chainPointIn(SHARDS, { blocks: [block(NOW, { seqno })] }).seqno).toBe(-1);
+    },
+  );
 
-  test('is read without a throw, for any JSON', () => {
+  test('is read from any JSON without throwing', () => {
     fc.assert(fc.property(fc.jsonValue(), (body) => void chainPointIn(SHARDS, { blocks: body, transactions: body })));
   });
 });
@@ -64,25 +67,25 @@ describe('the point that an answer shows', () => {
 describe('the head', () => {
   const headOf = (text: string) => headIn(Buffer.from(text));
 
-  test('is the newest indexed block', () => {
+  test('has the time and seqno of the newest block, and the seqno of the oldest one', () => {
     const text = `{"last":{"gen_utime":"${NOW}","seqno":7},"first":{"gen_utime":"1","seqno":1}}`;
     expect(headOf(text)).toEqual({ at: NOW * 1000, seqno: 7, first: 1 });
     expect(headOf(`{"last":{"gen_utime":${NOW}}}`)).toEqual({ at: NOW * 1000, seqno: -1, first: 0 });
   });
 
-  test.each([-239, -3, undefined])('is of the chain that the newest block names: %s', (globalId) => {
+  test.each([-239, -3, undefined])('has the global_id of the newest block: %s', (globalId) => {
     expect(headOf(JSON.stringify({ last: { seqno: 7, global_id: globalId } })).globalId).toBe(globalId);
   });
 
   test.each([null, 7, {}, { seqno: '7' }, { seqno: -1 }])(
-    'is of an indexer that has all blocks if it reports %j',
+    'has 0 as the seqno of the oldest block if the indexer reports %j',
     (first) => {
       expect(headOf(JSON.stringify({ last: { seqno: 9 }, first })).first).toBe(0);
     },
   );
 
   test.each(['', '<html>', 'null', '[]', '{}', '{"last":null}', '{"last":{}}', '{"last":{"gen_utime":"soon"}}'])(
-    'is not known from %j',
+    'is unknown if the answer is %j',
     (text) => expect(headOf(text)).toEqual({ ...NONE, first: 0 }),
   );
 });

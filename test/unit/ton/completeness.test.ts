@@ -19,8 +19,8 @@ function completeness(call: Call, status: number, body: JsonObject) {
   return call.operation.completeness(finality, body);
 }
 
-describe('an answer is more complete', () => {
-  test('the higher its class: final, growing, live, absent', () => {
+describe('the rank of an answer', () => {
+  test('rises with its class: absent, live, growing, final', () => {
     const block = { workchain: -1, seqno: 7 };
     const final = [
       completeness(BLOCK_SET, 200, { blocks: [block] }),
@@ -39,23 +39,27 @@ describe('an answer is more complete', () => {
   });
 });
 
-describe('an answer whose row lacks the state of its account shows it', () => {
+describe('lacksStates is true only if a row lacks its account state:', () => {
   const [lacking, filled] = [null, '5'].map((balance) => ({
     ...finalRow('a'),
     account_state_before: { hash: 's', balance },
   }));
 
   test.each<[string, Call, (row: JsonObject) => JsonObject]>([
-    ['of children', CHILDREN, (row) => ({ transactions: [finalRow('b'), row] })],
-    ['of a parent', PARENT, (row) => ({ transactions: [row] })],
+    ['in a list of children', CHILDREN, (row) => ({ transactions: [finalRow('b'), row] })],
+    ['in the parent of a transaction', PARENT, (row) => ({ transactions: [row] })],
     [
-      'of a transaction',
+      'in a transaction by its hash',
       callOf('transactions', `hash=${HASH_HEX}`),
       (row) => ({ transactions: [{ ...row, hash: HASH }] }),
     ],
-    ['of a message', callOf('transactionsByMessage', `msg_hash=${HASH_HEX}`), (row) => ({ transactions: [row] })],
     [
-      'of a trace',
+      'in the transactions of a message',
+      callOf('transactionsByMessage', `msg_hash=${HASH_HEX}`),
+      (row) => ({ transactions: [row] }),
+    ],
+    [
+      'in a trace',
       callOf('traces', `trace_id=${HASH_HEX}`),
       (row) => ({ traces: [{ trace_id: HASH, transactions: { a: row } }] }),
     ],
@@ -73,7 +77,7 @@ describe('the order of a page', () => {
     return [sorted.at(-1) ?? 0n, BigInt(lts.length), sorted[0] ?? 0n];
   };
 
-  test('compares by the newest row, then by their number, then by the oldest', () => {
+  test('compares the newest row, then the number of rows, then the oldest row', () => {
     fc.assert(
       fc.property(page, page, fc.boolean(), (one, other, hasSameNewest) => {
         const newest = hasSameNewest ? [2n ** 64n - 1n] : [];
@@ -87,5 +91,5 @@ describe('the order of a page', () => {
     );
   });
 
-  test('of no rows is that of nothing', () => expect(orderOfPage([])).toBe(0n));
+  test('is 0 for a page without rows', () => expect(orderOfPage([])).toBe(0n));
 });

@@ -21,15 +21,15 @@ function dropped(name: OperationName, rawQuery: string, headers: RequestHeaders 
 }
 
 describe('header lines', () => {
-  // Each takes a few milliseconds; anything quadratic would take minutes.
+  // Each takes a few milliseconds. A quadratic algorithm would take minutes.
   test.each([
     ['before a line end', (blanks: string) => `x:${blanks}\n`],
     ['before two lines', (blanks: string) => `x:${blanks}a\nb`],
     ['between two lines', (blanks: string) => `x:a${blanks}\nb`],
     ['around a value', (blanks: string) => `x:${blanks}a${blanks}`],
-    ['with line ends', (blanks: string) => `x:${blanks}\n${blanks}\n`],
+    ['before each of two line ends', (blanks: string) => `x:${blanks}\n${blanks}\n`],
     ['alone', (blanks: string) => `x:${blanks}`],
-  ])('of 1 MiB of blanks %s take time that grows no faster than their length', (_, write) => {
+  ])('with 1 MiB of blanks %s are read or refused in less than 10 s of CPU time', (_, write) => {
     const line = write(' '.repeat(2 ** 20));
     const read = () => {
       try {
@@ -50,29 +50,29 @@ describe('a pasted request', () => {
   };
 
   test.each(['jetton/wallets', '/api/v3/jetton/wallets/', 'https://host.example/base/api/v3/jetton/wallets'])(
-    'of an operation whose path has a slash is read: %s',
+    'for an operation with a slash in its path is read: %s',
     (path) => {
       expect(readPasted(`${path}?limit=1#top`, operations)).toEqual({ operation, rawQuery: 'limit=1' });
     },
   );
 
   test.each(['wallets', 'api/v3/wallets', 'x/jetton/wallets', 'jetton//wallets', '/jetton/wallets'])(
-    'of a path at which nothing is cached is refused: %s',
+    'for a path at which nothing is cached is refused: %s',
     (path) => {
       expect(() => readPasted(path, operations)).toThrow('nothing is cached at this path');
     },
   );
 });
 
-describe('the inputs that are dropped', () => {
-  test('do not repeat the value of a key', () => {
+describe('the list of dropped inputs', () => {
+  test('does not contain the value of an API key', () => {
     expect(JSON.stringify(dropped('masterchainBlockShards', 'seqno=7&api_key=hidden'))).not.toContain('hidden');
     expect(JSON.stringify(dropped('masterchainBlockShards', 'seqno=7', { 'x-api-key': 'hidden' }))).not.toContain(
       'hidden',
     );
   });
 
-  test('are none of those that the call needs', () => {
+  test('contains no input that changes the request to the indexer', () => {
     fc.assert(
       fc.property(meanings, fc.gen(), (meaning, gen) => {
         const { rawQuery, headers } = spell(meaning, gen);
@@ -92,7 +92,7 @@ describe('the inputs that are dropped', () => {
   });
 });
 
-describe('the rules of lifetimes that a call can fall under', () => {
+describe('the lifetime rules of a call', () => {
   const row = fc.record(
     {
       workchain: fc.constantFrom(-1, 0),
@@ -110,7 +110,7 @@ describe('the rules of lifetimes that a call can fall under', () => {
       .tuple(fc.constantFrom('blocks', 'transactions', 'traces'), fc.array(row, { maxLength: 3 }))
       .map(([list, rows]) => ({ [list]: rows })),
   );
-  test.each(OPERATION_NAMES)('hold the rule of every answer to %s, and no other', (name) => {
+  test.each(OPERATION_NAMES)('contain the rule of every kept answer to %s', (name) => {
     for (const query of EXAMPLES[name].queries) {
       const call = callOf(name, query);
       const rules = new Set(rulesOf(call));

@@ -7,7 +7,7 @@ const NOW = Math.floor(ASKED_AT / 1000);
 const BARE = { hash: 'x', balance: null, account_status: null, data_hash: null };
 const FULL = { ...BARE, balance: '1', account_status: 'active' };
 
-/** The class of the answer to who asks for a parent: a row of this age in seconds, by the chain's time. */
+/** The class of an answer with a parent: one row, this number of seconds older than `ASKED_AT`, at this chain time. */
 function classOf(state: JsonObject | null, ageSeconds: number, chain: { at?: number | undefined } = { at: ASKED_AT }) {
   const row = { hash: 'x', now: NOW - ageSeconds, mc_block_seqno: 7, emulated: false, account_state_before: state };
   const body = JSON.stringify({ transactions: [row] });
@@ -15,22 +15,22 @@ function classOf(state: JsonObject | null, ageSeconds: number, chain: { at?: num
     .answerClass;
 }
 
-test('a row that lacks the state before it is growing for 10 s, and final after that', () => {
+test('an answer whose row lacks the account state before it is growing until the row is 10 s old, then final', () => {
   expect([0, 9, 10, 3600].map((age) => classOf(BARE, age))).toEqual(['growing', 'growing', 'final', 'final']);
 });
 
-test('the age counts to where the chain is: an indexer that catches up commits old rows now', () => {
+test('the age of a row counts up to the chain time, and is 0 if that is unknown', () => {
   expect(classOf(BARE, 3600, { at: ASKED_AT - 3_595_000 })).toBe('growing');
   expect(classOf(BARE, 3600, {})).toBe('growing');
 });
 
 test.each([
-  ['a state', FULL],
-  ['no such member', null],
-  ['a state of the chain that is nowhere else', { hash: 'x', balance: '0' }],
-])('a young row with %s is final', (_, state) => expect(classOf(state, 0)).toBe('final'));
+  ['a full state', FULL],
+  ['null as its state', null],
+  ['a state of only a hash and a balance', { hash: 'x', balance: '0' }],
+])('an answer whose young row has %s is final', (_, state) => expect(classOf(state, 0)).toBe('final'));
 
-test('a row without a time is growing', () => {
+test('an answer whose row lacks its state and has no time is growing, with the shortest lifetime', () => {
   const body = JSON.stringify({
     transactions: [{ hash: 'x', mc_block_seqno: 7, emulated: false, account_state_before: BARE }],
   });

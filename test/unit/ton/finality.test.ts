@@ -13,33 +13,33 @@ const CASES = OPERATION_NAMES.flatMap((name) =>
 
 const CLASS_OF: Readonly<Record<string, AnswerClass>> = { ...CLASSES, notKept: 'absent' };
 
-describe.each(CASES)('%s, list `%s`, asked by %s', (name, list, query) => {
+describe.each(CASES)('%s, list `%s`, requested by %s', (name, list, query) => {
   const call = callOf(name, query);
   const classify = (body: unknown, status = 200) => finalityOf(call, status, body);
 
-  test('null and empty are absent', () => {
+  test('a null or empty list is absent', () => {
     const absent = { answerClass: 'absent', rule: EXAMPLES[name].whenEmpty ?? 'empty' };
     expect(classify({ address_book: {}, [list]: null })).toEqual(absent);
     expect(classify({ address_book: {}, [list]: [] })).toEqual(absent);
   });
 
   test.each([
-    ['that holds no list', {}],
-    ['whose list is deeper inside', { result: { [list]: [] } }],
+    ['without a list', {}],
+    ['whose list is nested deeper', { result: { [list]: [] } }],
     ['whose list is an object', { [list]: {} }],
     ['whose list is a string', { [list]: '[]' }],
     ['whose list is false', { [list]: false }],
-    ['whose list is inherited, or so it says', JSON.parse(`{"__proto__":{"${list}":[]}}`)],
+    ['whose list is in a `__proto__` member', JSON.parse(`{"__proto__":{"${list}":[]}}`)],
     ['with the list of another operation', { messages: [] }],
     ['that is an error', { error: 'not found' }],
     ['that is a list itself', [{ [list]: [] }]],
     ['that is null', null],
     ['that is a string', `{"${list}":[]}`],
     ['that is a number', 0],
-    ['that was no JSON', undefined],
-  ])('a body %s is no answer', (_, body) => expect(classify(body)).toBeUndefined());
+    ['that is not JSON', undefined],
+  ])('a body %s is not an answer', (_, body) => expect(classify(body)).toBeUndefined());
 
-  test("a 404 is absent when it has the indexer's error form, and no answer otherwise", () => {
+  test("a 404 is absent if it has the indexer's error form, and otherwise not an answer", () => {
     expect(classify({ error: 'not found' }, 404)).toEqual({ answerClass: 'absent', rule: 'notFound' });
     expect(classify({ error: '' }, 404)).toEqual({ answerClass: 'absent', rule: 'notFound' });
     const foreign = [
@@ -63,21 +63,21 @@ describe.each(CASES)('%s, list `%s`, asked by %s', (name, list, query) => {
     expect(classify({ [list]: [{ finality: 'finalized' }] }, 404)).toBeUndefined();
   });
 
-  test('rows of unexpected form make an answer live, and never throw', () => {
+  test('rows of an unexpected form make an answer live without throwing', () => {
     for (const row of [null, 0, '', 'finalized', true, [], [[]], {}]) {
       expect(classify({ [list]: [row] })?.answerClass).toBe('live');
       expect(classify({ [list]: [row, row] })?.answerClass).toBe('live');
     }
   });
 
-  test('a list of rows falls under a rule of its class: only an empty one under the rule of absent data', () => {
+  test('a list with rows has the class that belongs to its rule', () => {
     for (const row of [{}, { finality: 'finalized' }, { emulated: false, mc_block_seqno: 7, now: 1 }]) {
       const { answerClass, rule } = classify({ [list]: [row] }) ?? {};
       expect([rule, answerClass]).toEqual([rule, CLASS_OF[rule ?? ''] ?? 'growing']);
     }
   });
 
-  test('any JSON is classified by a rule that has a lifetime', () => {
+  test('any JSON that is an answer falls under a rule with a lifetime, or is not kept', () => {
     const member = fc.constantFrom(...[list, 'error', 'transactions', 'blocks', 'traces', 'now', 'mc_block_seqno']);
     const json = fc.jsonValue({ maxDepth: 3 });
     const body = fc.oneof(json, fc.dictionary(member, fc.oneof(json, fc.array(fc.dictionary(member, json)))));
@@ -91,7 +91,7 @@ describe.each(CASES)('%s, list `%s`, asked by %s', (name, list, query) => {
   });
 });
 
-test('an answer with both lists of masterchainBlockShards is classified by both', () => {
+test('masterchainBlockShards is classified by its blocks, or by its transactions if it has no list of blocks', () => {
   const row = { hash: 'x', emulated: false, mc_block_seqno: 7 };
   const call = callOf('masterchainBlockShards', 'seqno=7');
   const classified = finalityOf(call, 200, { address_book: {}, transactions: [row] });

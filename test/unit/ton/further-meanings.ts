@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import type { FURTHER } from '../../../src/ton/operation-names.ts';
 import type { AccountId } from '../../../src/tools/simulator/spellings.ts';
 
-/** What a client wants of a further operation, in one of the forms that are cached. */
+/** The meaning of a request for a further operation, in one of its cached forms. */
 export type FurtherMeaning =
   | ({ readonly operation: 'blocks'; readonly by: 'mc_seqno'; readonly seqno: number } & Page)
   | ({ readonly operation: 'blocks'; readonly by: 'root_hash' | 'file_hash'; readonly hash: Buffer } & Page)
@@ -10,7 +10,7 @@ export type FurtherMeaning =
       readonly operation: 'blocks';
       readonly by: 'block';
       readonly workchain: number;
-      /** Only a block of the masterchain is named without it. */
+      /** `undefined` only for a masterchain block, which needs no shard. */
       readonly shard: bigint | undefined;
       readonly seqno: number;
     } & Page)
@@ -25,7 +25,7 @@ export type FurtherMeaning =
       readonly by: 'tx_hash' | 'trace_id' | 'msg_hash';
       readonly hash: Buffer;
       readonly includeActions: boolean;
-      /** Opaque words, as those of pending traces. They say nothing without actions. */
+      /** Opaque words, as for pending traces. They have no effect unless `includeActions` is true. */
       readonly actions: readonly string[];
       readonly noAddressBook: boolean;
       readonly noMetadata: boolean;
@@ -57,7 +57,10 @@ interface Page extends FirstPage {
   readonly offset: number | undefined;
 }
 
-/** All that a request can name where it is cached, from `docs/reference/answers.md`: a request that names more is not. */
+/**
+ * The parameters of cached requests, from `docs/reference/answers.md`, without those that are dropped. A request with
+ * any other parameter is not cached.
+ */
 export const CACHED_NAMES: Readonly<Record<FurtherName, readonly string[]>> = {
   blocks: ['workchain', 'shard', 'seqno', 'root_hash', 'file_hash', 'mc_seqno', 'limit', 'offset', 'sort'],
   transactionsByMasterchainBlock: ['seqno', 'limit', 'offset', 'sort', 'x_no_address_book'],
@@ -72,7 +75,7 @@ export const CACHED_NAMES: Readonly<Record<FurtherName, readonly string[]>> = {
   transactionsByMessage: ['msg_hash', 'direction', 'limit', 'offset', 'sort', 'x_no_address_book'],
 };
 
-/** Few values that are close to each other, as in `meaning.ts`. The shards are among those that can be mistaken. */
+/** Few and similar values, as in `meaning.ts`. Some of the shards are easily confused, such as 0x10 and 10. */
 const hash = fc.constantFrom(Buffer.alloc(32), Buffer.alloc(32, 0xfb), Buffer.alloc(32, 0x7e));
 const seqno = fc.constantFrom(0, 1, 10, 2_147_483_647);
 const shard = fc.constantFrom(0x8000000000000000n, 0xa000000000000000n, 0x4000000000000000n, 0x10n, 10n, 0n);
@@ -91,7 +94,7 @@ function record<T>(fields: { readonly [K in keyof T]: fc.Arbitrary<T[K]> }): fc.
 
 const operation = <const Name extends FurtherName>(name: Name) => ({ operation: fc.constant(name) });
 
-/** Of each operation the forms that are cached. A new operation does not compile before it has its own. */
+/** The cached forms of each operation. The code does not compile until a new operation has its forms here. */
 const FORMS_OF: {
   readonly [Name in FurtherName]: readonly fc.Arbitrary<FurtherMeaning & { readonly operation: Name }>[];
 } = {
@@ -159,7 +162,7 @@ const FORMS: readonly fc.Arbitrary<FurtherMeaning>[] = Object.values(FORMS_OF).f
 
 export const furtherMeanings: fc.Arbitrary<FurtherMeaning> = fc.oneof(...FORMS);
 
-/** Two of one form that differ in one thing at most: what a key may lose. */
+/** Two meanings of one form that differ in at most one field, to find a field that a key omits. */
 export const furtherPairs: fc.Arbitrary<readonly [FurtherMeaning, FurtherMeaning]> = fc.oneof(
   ...FORMS.map((form) =>
     fc.tuple(form, form, fc.nat()).map(([one, other, place]) => {

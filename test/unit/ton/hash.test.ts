@@ -6,7 +6,7 @@ import { decodeHash, hashSpellings } from '../../../src/tools/simulator/spelling
 const bytes32 = fc.uint8Array({ minLength: 32, maxLength: 32 }).map((bytes) => Buffer.from(bytes));
 
 describe('a hash', () => {
-  test('is the same in every spelling, in padded standard base64', () => {
+  test('is read from every spelling as padded standard base64', () => {
     fc.assert(
       fc.property(bytes32, (bytes) => {
         for (const spelling of Object.values(hashSpellings(bytes))) {
@@ -17,7 +17,7 @@ describe('a hash', () => {
     );
   });
 
-  test('is read from exactly the texts that an independent decoder reads', () => {
+  test('is read from exactly the texts that an independent decoder accepts', () => {
     const soup = fc.string({ unit: fc.constantFrom(...'0aFg+/=-_ x:%'), minLength: 40, maxLength: 70 });
     fc.assert(
       fc.property(fc.oneof(soup, fc.string({ unit: 'binary' })), (text) => {

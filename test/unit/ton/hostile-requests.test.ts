@@ -8,7 +8,7 @@ import { cpuMicroseconds } from '../../support/cpu-time.ts';
 import { cases } from '../../support/property-runs.ts';
 import { ACCOUNT, callOf, EXAMPLES, HASH_HEX, operationNamed, refusalOf } from './requests.ts';
 
-/** A part of everything that clients send below, which must not be repeated in an error. */
+/** A token of the generated requests that no error message may repeat. */
 const MARK = 'zqzq';
 
 const tokens = fc.constantFrom(
@@ -22,7 +22,7 @@ const soup = fc.array(tokens, { maxLength: 40 }).map((parts) => parts.join(''));
 const almost = fc
   .array(fc.tuple(tokens, fc.constantFrom('=', '[]=', '%3D', ''), tokens), { maxLength: 8 })
   .map((parts) => parts.map((part) => part.join('')).join('&'));
-/** Often behind a good question, so that what comes after it can still pass. */
+/** A valid query of each operation. Half of the generated queries begin with all of them, so that some are accepted. */
 const QUESTIONS = OPERATION_NAMES.map((name) => `${EXAMPLES[name].queries[0]}&`);
 const question = fc.constantFrom('', QUESTIONS.join(''));
 const rawQueries = fc
@@ -34,12 +34,12 @@ const headerNames = fc.constantFrom(
 const headerValues = fc.oneof(soup, fc.constantFrom('v1', 'true', '0', ''), fc.array(soup, { maxLength: 3 }));
 const headers: fc.Arbitrary<RequestHeaders> = fc.dictionary(headerNames, headerValues, { maxKeys: 4 });
 
-describe('for any request of a client', () => {
+describe('for any client request', () => {
   test.each(OPERATION_NAMES)(
-    '%s becomes a call of safe characters, or an error that repeats nothing of the request',
+    '%s gives a key of safe characters, or an error that repeats no part of the request',
     (name) => {
       const { isFurther, queryNames } = operationNamed(name);
-      // It drops no other parameter than these.
+      // A further operation refuses unknown parameters, except for a few that it drops, such as these.
       const more = fc.oneof(rawQueries, fc.constantFrom('', '_=1', 'X_TIMEOUT=%zz'));
       const ownQueries = more.map((rest) => `${EXAMPLES[name].queries[0]}&${rest}`);
       const runs = cases(5000);
@@ -53,7 +53,7 @@ describe('for any request of a client', () => {
             accepted++;
           } catch (error) {
             if (!(error instanceof ProxyError)) throw error;
-            // An account without a value is refused by each operation: no indexer may see it.
+            // A further operation also refuses an empty account as invalid, because no indexer may see it.
             const isRefused = !isFurther || /\b(?:account|address) is empty/.test(error.message);
             expect(error.code).toBe(isRefused ? 'invalid-request' : 'not-cacheable');
             expect(error.message).toMatch(/^[\x20-\x7e]{1,1000}$/);
@@ -67,20 +67,20 @@ describe('for any request of a client', () => {
   );
 });
 
-describe('the cost of a long request grows no faster than its length', () => {
+describe('the CPU time for a long query grows at most linearly with its length', () => {
   const LENGTH = 2 ** 20;
   const filled = (part: string) => part.repeat(Math.ceil(LENGTH / part.length));
 
-  // Each takes a few to 60 ms where it was measured; anything quadratic would take minutes.
+  // Measured: at most 60 ms each. A quadratic algorithm would take minutes.
   test.each([
     ['separators', filled('&')],
     ['equals signs', filled('=')],
     ['open brackets in a name', `${filled('[')}=1`],
     ['brackets with digits', `account${filled('[0')}`],
-    ['one endless index', `ext_msg_hash[${filled('0')}]=1`],
+    ['zeros in an array index', `ext_msg_hash[${filled('0')}]=1`],
     ['empty hashes', filled('ext_msg_hash&')],
     ['broken percent-encoding', filled('%zz=%zz&')],
-    ['values of a scalar', `${filled('seqno=1&hash=x&')}seqno=2`],
+    ['repeated scalar parameters', `${filled('seqno=1&hash=x&')}seqno=2`],
     ['accounts', filled(`account=${ACCOUNT}&`)],
     ['commas', `ext_msg_hash=${filled(',')}`],
     ['action types', `ext_msg_hash=${HASH_HEX}&supported_action_types=${filled('a,')}`],
@@ -94,7 +94,7 @@ describe('the cost of a long request grows no faster than its length', () => {
       const spent = cpuMicroseconds(() => {
         refusal = refusalOf(name, rawQuery);
       });
-      // An operation without parameters accepts nothing but separators.
+      // An operation without parameters accepts one of these queries: the separators, which are an empty query.
       const { queryNames } = operationNamed(name);
       expect(refusal?.length ?? (queryNames.size > 0 ? Infinity : 0)).toBeLessThan(1000);
       expect(spent).toBeLessThan(10_000_000);

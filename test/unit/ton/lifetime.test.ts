@@ -8,11 +8,11 @@ import { CLASSES, TABLE } from './table-of-lifetimes.ts';
 
 const ASKED_AT = 1_780_000_000_000;
 const RECEIVED_AT = ASKED_AT + 300;
-/** The chain is where our clock was when the indexer was asked. */
+/** The chain time equals our clock at the time of the request. */
 const instants = { askedAt: ASKED_AT, receivedAt: RECEIVED_AT, chainAt: ASKED_AT, ageValueSeconds: 0 };
 const never = () => 0;
 
-/** As long as they get, counted from when each window begins. */
+/** The windows of an answer, each as a duration from its own start. Without `random` there is no jitter. */
 function windowsOf(finality: Finality, chainAt: number | undefined = ASKED_AT, random: () => number = never) {
   const lifetime = lifetimeOf(finality, TABLE, { ...instants, chainAt }, random);
   return {
@@ -33,13 +33,13 @@ const growing = (ageMs: number): Finality => ({
 describe('a growing answer', () => {
   const at = (ageMs: number, chainAt = ASKED_AT) => windowsOf(growing(ageMs), chainAt);
 
-  test('has the shortest lifetime where the chain time is unknown, or no row is known to be a child', () => {
+  test('has the shortest lifetime if the chain time or the time of its newest row is unknown', () => {
     const unknown = lifetimeOf(growing(1e9), TABLE, { ...instants, chainAt: undefined }, never);
     expect(unknown.freshUntil - RECEIVED_AT).toBe(1000);
     expect(windowsOf({ answerClass: 'growing', rule: 'adjacentGrowing' }).lifetime).toBe(1000);
   });
 
-  test('never has a shorter lifetime for being older', () => {
+  test('has a lifetime that never falls as the answer gets older', () => {
     const ageMs = fc.integer({ min: -100_000, max: 100_000_000 });
     fc.assert(
       fc.property(ageMs, fc.nat(10_000_000), (age, more) => {
@@ -50,14 +50,14 @@ describe('a growing answer', () => {
   });
 });
 
-describe('an answer that other caches had', () => {
+describe('an answer that other caches have stored', () => {
   const seconds = fc.nat(2 ** 31);
   const finality = fc.oneof(
     fc.constantFrom(...FIXED).map((rule): Finality => ({ answerClass: CLASSES[rule], rule })),
     fc.integer({ min: -1e6, max: 1e9 }).map(growing),
   );
 
-  test("lives for the rest of its rule's lifetime, and for at least a second of it", () => {
+  test("has the rest of its rule's lifetime, and at least 1 s unless the whole lifetime is shorter", () => {
     fc.assert(
       fc.property(finality, seconds, (given, ageValueSeconds) => {
         const whole = lifetimeOf(given, TABLE, instants, never);
@@ -116,7 +116,7 @@ describe('the instants of any answer', () => {
     );
   });
 
-  test('are in order, and within the range of their numbers', () => {
+  test('give a positive lifetime, stale windows that are not negative, and a max-age within the lifetime', () => {
     fc.assert(
       fc.property(lifetimes, (lifetime) => {
         const freshMs = lifetime.freshUntil - RECEIVED_AT;

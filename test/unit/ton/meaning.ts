@@ -2,15 +2,15 @@ import fc from 'fast-check';
 import type { AccountId } from '../../../src/tools/simulator/spellings.ts';
 import { type FurtherMeaning, furtherMeanings, furtherPairs } from './further-meanings.ts';
 
-/** What a client wants, before anybody spelled it: the proxy's own types have no part in it. */
+/** The meaning of a client's request, independent of its spelling and of the proxy's own types. */
 export type Meaning =
   | {
       readonly operation: 'pendingTraces';
       readonly accounts: readonly AccountId[];
       readonly extMsgHashes: readonly Buffer[];
-      /** Whether `ext_msg_hash` is also given without a value: with nothing else it asks for no traces. */
+      /** True if `ext_msg_hash` is also given without a value. On its own, an empty value requests no traces. */
       readonly emptyHash: boolean;
-      /** Versions, shortcuts and action types: opaque words, one of which may be sent in the header; empty for none. */
+      /** Versions, shortcuts and action types, all of them opaque words. A single word may be sent in the header. */
       readonly actions: readonly string[];
       readonly noAddressBook: boolean;
       readonly noMetadata: boolean;
@@ -30,20 +30,20 @@ export type Meaning =
     }
   | FurtherMeaning;
 
-/** Two meanings are the same call exactly when this is the same text. */
+/** Equal texts for two meanings exactly if they are the same call. */
 export function identityOf(meaning: Meaning): string {
   if (meaning.operation === 'traces') {
-    // The words are a set, of which nothing is read without actions.
+    // The words are a set, and have no effect without actions.
     const actions = meaning.includeActions ? [...new Set(meaning.actions)].toSorted() : [];
     return textOf({ ...meaning, actions });
   }
   if (meaning.operation !== 'pendingTraces') return textOf(meaning);
   const names = meaning.accounts.map(({ workchain, hash }) => `${workchain} ${hash.toString('hex')}`);
-  // Of equal accounts the last one counts; hashes and action types are sets.
+  // Of equal accounts only the last one stays, because their order matters. Hashes and action types are sets.
   const accounts = [...new Set(names.toReversed())].toReversed();
   const extMsgHashes = [...new Set(meaning.extMsgHashes.map((hash) => hash.toString('hex')))].toSorted();
   const actions = [...new Set(meaning.actions)].toSorted();
-  // The empty value counts only where nothing else is asked for.
+  // The empty value counts only if nothing else is requested.
   const emptyHash = accounts.length + extMsgHashes.length === 0;
   return textOf({ ...meaning, accounts, extMsgHashes, emptyHash, actions });
 }
@@ -57,7 +57,7 @@ function nameOf({ workchain, hash }: AccountId): string {
   return `account ${workchain} ${hash.toString('hex')}`;
 }
 
-/** What a purge can name of it, as `purge-selector.test.ts` spells the names. */
+/** The values by which a purge can select the request, in the form of the names in `purge-selector.test.ts`. */
 export function namesOf(meaning: Meaning): Set<string> {
   switch (meaning.operation) {
     case 'masterchainInfo':
@@ -67,7 +67,7 @@ export function namesOf(meaning: Meaning): Set<string> {
       return new Set([`seqno ${meaning.seqno}`]);
     case 'blocks':
       if ('hash' in meaning) return new Set([`hash ${meaning.hash.toString('hex')}`]);
-      // The seqno of a shard block is another one.
+      // The seqno of a shard block is not that of a masterchain block.
       return new Set(meaning.by === 'block' && meaning.workchain !== -1 ? [] : [`seqno ${meaning.seqno}`]);
     case 'adjacentTransactions':
     case 'traces':
@@ -86,11 +86,13 @@ export function namesOf(meaning: Meaning): Set<string> {
   }
 }
 
-/** Few values, all of them close to each other: two meanings out of these pools are often the same, or nearly. */
+/** Few and similar values, so that two generated meanings are often equal or almost equal. */
 const hash = fc.constantFrom(Buffer.alloc(32), Buffer.alloc(32, 0xfb), Buffer.alloc(32, 0x7e));
 const account = fc.record({ workchain: fc.constantFrom(0, -1), hash });
 
-/** Known words in several cases, and words that could be taken for two, for a separator of the key or for each other. */
+/**
+ * Known words in several cases, and words that look like two words, like a separator of the key, or like each other.
+ */
 const actionWord = fc.constantFrom(
   ...['v1', 'V1', 'latest', 'nft', 'nft.v3', 'ton_transfer', 'Ton_Transfer', 'v1,nft', ',', '', ' v1', 'v1 '],
   ...['a b', 'a&b', 'a%26b', '%', 'a=b', 'a:b', 'nft&X-No-Metadata:true', 'nft&ext_msg_hash=', 'x'.repeat(64)],
@@ -131,7 +133,7 @@ const always: fc.Arbitrary<Meaning> = fc.oneof(pendingTraces, adjacentTransactio
 
 export const meanings: fc.Arbitrary<Meaning> = fc.oneof(always, furtherMeanings);
 
-/** Two words, and one word that is both with a comma between them. */
+/** A meaning with two words, and the same meaning with one word: both of them joined by a comma. */
 const wordsAndWord = fc
   .tuple(pendingTraces, actionWord, actionWord)
   .filter(([, one, other]) => one.length + other.length < 64)
@@ -143,7 +145,7 @@ const wordsAndWord = fc
     return [words, word] as const;
   });
 
-/** Two of one operation: the ones that could be mistaken for each other. Every fifth pair or more is one meaning twice. */
+/** Pairs of one operation, which are easily confused. At least a fifth of the pairs are one meaning twice. */
 export const meaningPairs: fc.Arbitrary<readonly [Meaning, Meaning]> = fc.oneof(
   wordsAndWord,
   meanings.map((meaning) => [meaning, meaning] as const),

@@ -11,7 +11,7 @@ import { spell } from './spell.ts';
 
 const RUNS = cases(1000);
 
-/** Everything that the pools of meanings hold, each in every spelling that a purge may have. */
+/** All values that occur in generated meanings, each in every spelling that a purge accepts. */
 const everything = (() => {
   const hashes = [0, 0xfb, 0x7e].map((byte) => Buffer.alloc(32, byte));
   const seqnos = [0, 1, 10, 2_147_483_647];
@@ -34,13 +34,13 @@ function seqnoBody(seqno: number | string): object {
   return { seqno };
 }
 
-describe('a purge in any spelling', () => {
-  test.each(OPERATION_NAMES)('can name the requests for %s, if they have parameters', (name) => {
+describe('a purge', () => {
+  test.each(OPERATION_NAMES)('can select requests for %s, unless the operation has no parameters', (name) => {
     const tags = EXAMPLES[name].queries.flatMap((query) => callOf(name, query).tags);
     expect(tags.length > 0).toBe(operationNamed(name).queryNames.size > 0);
   });
 
-  test('covers exactly the calls with its value, in any spelling', () => {
+  test('covers exactly the calls with its value, in any spelling of both', () => {
     fc.assert(
       fc.property(meanings, fc.gen(), (meaning, gen) => {
         const { rawQuery, headers } = spell(meaning, gen);
@@ -56,7 +56,7 @@ describe('a purge in any spelling', () => {
   });
 });
 
-describe('a body that selects nothing', () => {
+describe('an invalid body of a purge', () => {
   const refusal = (body: unknown) => {
     try {
       return parsePurge(body);
@@ -90,7 +90,7 @@ describe('a body that selects nothing', () => {
     [{ account: `${ACCOUNT}0` }, /^account is not valid; accepted: workchain:64 hex digits/],
     [{ all: false }, /^all is not valid; accepted: true$/],
     [{ all: 'true' }, /^all is not valid/],
-  ])('is refused with the name of its field: %j', (body, message) => {
+  ])('is refused with an error that names the wrong part: %j', (body, message) => {
     expect(refusal(body)).toMatch(message);
   });
 });

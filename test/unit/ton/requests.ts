@@ -5,17 +5,17 @@ import type { OperationName } from '../../../src/ton/operation-names.ts';
 import { OPERATIONS, type Operation } from '../../../src/ton/operations.ts';
 import { type Call, parseCall, type RequestHeaders } from '../../../src/ton/parse-call.ts';
 
-/** An account that is known in two forms (one of the TON documentation's examples). */
+/** One account in two forms, from an example of the TON documentation. */
 export const ACCOUNT = '0:83DFD552E63729B472FCBCC8C45EBCC6691702558B68EC7527E1BA403A0F31A8';
 export const ACCOUNT_BOUNCEABLE = 'EQCD39VS5jcptHL8vMjEXrzGaRcCVYto7HUn4bpAOg8xqB2N';
 
-/** A hash whose base64 holds all that is special in it: `+`, `/` and `=`. */
+/** A hash whose base64 contains all special characters: `+`, `/` and `=`. */
 export const HASH_HEX = `fb${'ff'.repeat(31)}`;
 export const HASH = '+/////////////////////////////////////////8=';
 
 /**
- * Of each operation: queries whose answers can fall under different rules, every list that an answer may hold, and the rule
- * of an empty one where it is not `empty`.
+ * For each operation: queries whose answers can fall under different rules, every list that an answer may contain, and
+ * the rule of an empty list if it is not `empty`.
  */
 export const EXAMPLES: Readonly<
   Record<
@@ -61,10 +61,11 @@ export const EXAMPLES: Readonly<
     lists: ['transactions'],
     whenEmpty: 'emptyOfBlock',
   },
-  // Of an account there is always a state. Its page of transactions is tested with its own rules.
+  // The answer is the state of the account, without a list. Pages of its transactions are tested in
+  // `account-page.test.ts`.
   addressInformation: { queries: [`address=${ACCOUNT}`], lists: [] },
   walletInformation: { queries: [`address=${ACCOUNT}`], lists: [] },
-  // It lists nothing.
+  // The answer has no list.
   masterchainInfo: { queries: [''], lists: [] },
 };
 
@@ -74,17 +75,17 @@ export function operationNamed(name: OperationName): Operation {
   return operation;
 }
 
-/** A call as it comes from a client's request. */
+/** The call that a client's request is parsed into. */
 export function callOf(name: OperationName, rawQuery: string, headers: RequestHeaders = {}): Call {
   return parseCall(operationNamed(name), rawQuery, headers);
 }
 
-/** What the indexer would be asked. */
+/** The request that the indexer would get. */
 export function requestOf(name: OperationName, rawQuery: string, headers: RequestHeaders = {}): CanonicalRequest {
   return callOf(name, rawQuery, headers).request;
 }
 
-/** The words with which a request is refused; `undefined` when it is not. Any other failure is thrown on. */
+/** The error message of a refused request; `undefined` if it is accepted. Any other failure is rethrown. */
 export function refusalOf(name: OperationName, rawQuery: string, headers: RequestHeaders = {}): string | undefined {
   try {
     callOf(name, rawQuery, headers);

@@ -1,7 +1,10 @@
 import type { FirstPage } from './further-meanings.ts';
 import type { Meaning } from './meaning.ts';
 
-/** What the indexer takes a request to mean that is in canonical form, decoded as forms are. Headers in lower case. */
+/**
+ * The meaning that the indexer reads from a canonical request: its query is decoded as a form. Header names are in
+ * lower case.
+ */
 export function sentMeaning(target: string, headers: Readonly<Record<string, unknown>>): Meaning {
   const { pathname, searchParams: query } = new URL(target, 'http://x');
   const operation = pathname.slice('/api/v3/'.length) as Meaning['operation'];

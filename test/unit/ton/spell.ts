@@ -5,18 +5,18 @@ import { type AccountId, addressSpellings, hashSpellings } from '../../../src/to
 import type { FurtherMeaning } from './further-meanings.ts';
 import type { Meaning } from './meaning.ts';
 
-/** A request as some client wrote it. */
+/** A request in the spelling of a client. */
 export interface Spelled {
   readonly rawQuery: string;
   readonly headers: RequestHeaders;
 }
 
-/** What the three operations do not read, broken percent-encoding included; `name[0]` is not `name`. */
+/** Parameters that the always cached operations ignore, including broken percent-encoding: `name[0]` is not `name`. */
 const NOISE = [
   ...['_=1700000000000', 'include_actions=true', 'api_key=secret', 'x_timeout=1', 'junk', '=', '', 'x[]=%41'],
   ...['junk=%zz', '%ff=1', '%=%', 'limit[0]=7', 'seqno[0]=7', 'account[0]=x', 'direction[1]=in', 'hash%5B0%5D=x'],
 ];
-/** All that a further operation drops. */
+/** All parameters that a further operation drops, some of them in several spellings. */
 const NOISE_OF_FURTHER = [
   '_=1700000000000',
   'api_key=secret',
@@ -28,15 +28,15 @@ const NOISE_OF_FURTHER = [
 ];
 const FOREIGN_HEADERS: RequestHeaders = { cookie: 'a=b', 'x-api-key': 'secret', 'x-timeout': '1', accept: '*/*' };
 const YES = ['true', 'True', 'TRUE', '1', 't', 'T'];
-/** A value that is no boolean is ignored: the same as false. */
+/** Values that mean false: a value that is not a boolean is ignored, which means false. */
 const NO = ['false', 'False', '0', 'f', '', 'yes', 'tRUE', '2'];
 const BOTH_DIRECTIONS = ['', 'both', '--', 'IN', 'all', 'in,out'];
-/** Where a value that is no boolean is refused, as for `include_actions`. */
+/** Booleans of a parameter that refuses all other values, such as `include_actions`. */
 const DECODED_YES = [...YES, 'on'];
 const DECODED_NO = ['false', 'False', 'FALSE', '0', 'f', 'F', ''];
 const SORTS = { asc: ['asc', 'ASC', 'a'], desc: ['desc', 'Desc', 'D'] };
 
-/** Spells a meaning at random, as clients do: `gen` of fast-check makes every choice, so that a failure is repeated. */
+/** Spells a meaning at random, as clients do. fast-check's `gen` makes every choice, so a failure can be reproduced. */
 export function spell(meaning: Meaning, gen: fc.GeneratorValue): Spelled {
   return new Speller(gen).spell(meaning);
 }
@@ -156,7 +156,7 @@ class Speller {
     if (value || this.#gen(fc.boolean)) this.#once('include_actions', this.#pick(value ? DECODED_YES : DECODED_NO));
   }
 
-  /** In any order, some of them twice, joined by commas or each for itself, with empty values between them. */
+  /** The hashes in any order, some of them twice, joined by commas or separate; with an empty value if `withEmpty`. */
   #hashSet(hashes: readonly Buffer[], withEmpty: boolean): void {
     const twice = this.#gen(fc.subarray, [...hashes]);
     const values = [...hashes, ...twice].map((hash) => this.#hash(hash));
@@ -172,7 +172,7 @@ class Speller {
     if (group.length > 0) this.#insert(this.#piece('ext_msg_hash', group.join(',')));
   }
 
-  /** A word that stands alone is a header, or a query, or both: then the header wins. */
+  /** A single word is sent in the header, in the query or in both: then the header wins. */
   #actions(actions: readonly string[]): void {
     const [first, ...others] = new Set(actions);
     if (first === undefined) return;
@@ -190,7 +190,7 @@ class Speller {
     const text = () => this.#pick(value ? YES : NO);
     if (way === 'header' || way === 'both') this.#header(headerName, text);
     if (way === 'query') this.#scalar(name, text);
-    // The header wins over whatever the query says.
+    // The header overrides any value in the query.
     if (way === 'both') this.#insert(this.#piece(name, this.#pick([...YES, ...NO])));
   }
 
@@ -210,17 +210,17 @@ class Speller {
     this.#scalar(name, () => this.#pick(value === whenEmpty ? [...digits, ''] : digits));
   }
 
-  /** What may not be given twice. */
+  /** Adds a parameter that must not be given twice. */
   #once(name: string, spelling: string): void {
     this.#insert(this.#piece(name, spelling));
   }
 
-  /** Once, or twice in spellings that mean the same. */
+  /** Adds a parameter once, or twice in spellings with the same meaning. */
   #scalar(name: string, spelling: () => string): void {
     for (let times = this.#pick([1, 1, 2]); times > 0; times--) this.#insert(this.#piece(name, spelling()));
   }
 
-  /** Of two lines node:http makes one value with a comma. */
+  /** node:http joins two lines of a header into one value, with a comma. */
   #header(name: string, spelling: () => string): void {
     this.#headers[name] = this.#gen(fc.boolean) ? spelling() : `${spelling()}, ${spelling()}`;
   }
@@ -237,12 +237,12 @@ class Speller {
     return this.#plusLost(this.#pick(Object.values(hashSpellings(hash))));
   }
 
-  /** What a form decoder on the way makes of a raw `+`. */
+  /** A form decoder on the way may turn a raw `+` into a space. */
   #plusLost(text: string): string {
     return this.#gen(fc.boolean) ? text.replaceAll('+', ' ') : text;
   }
 
-  /** Anywhere in the query: what stands there already keeps its order. */
+  /** Inserts a piece anywhere in the query; the other pieces keep their order. */
   #insert(piece: string): void {
     this.#pieces.splice(this.#gen(fc.nat, this.#pieces.length), 0, piece);
   }
@@ -251,7 +251,7 @@ class Speller {
     return this.#gen(fc.shuffledSubarray, [...items], { minLength: items.length, maxLength: items.length });
   }
 
-  /** By place: fast-check compares all arguments of an arbitrary with those of earlier ones. */
+  /** Chooses an index, not an item: fast-check compares all arguments of an arbitrary with those of earlier ones. */
   #pick<T>(options: readonly T[]): T {
     return options[this.#gen(fc.nat, options.length - 1)] as T;
   }
@@ -261,7 +261,7 @@ function digitsOf(value: number): readonly string[] {
   return ['', '0', '000'].map((zeros) => zeros + String(value));
 }
 
-/** As hex, and as the signed decimal number of those that are negative so. */
+/** As hex, and also as a signed decimal number if that number is negative. */
 function shardSpellings(shard: bigint): readonly string[] {
   const hex = shard.toString(16);
   const signed = BigInt.asIntN(64, shard);

@@ -5,7 +5,7 @@ const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 
-/** In the order of the table's columns, all in milliseconds. */
+/** A row in the order of the table's columns, in milliseconds. */
 function row(lifetime: number, staleWhileRevalidate: number, staleIfError: number): LifetimePolicy {
   return { lifetime, staleWhileRevalidate, staleIfError };
 }
@@ -18,7 +18,7 @@ const GROWING: GrowingPolicy = {
   staleIfError: 10 * MINUTE,
 };
 
-/** The table of lifetimes as it was agreed on: written out once more, so that the defaults are checked against it. */
+/** The agreed table of lifetimes, written out independently, so that tests can compare the defaults with it. */
 export const TABLE: LifetimePolicies = {
   shardsFinal: row(24 * HOUR, 10 * MINUTE, 24 * HOUR),
   shardsFinalPage: row(10 * MINUTE, 10 * MINUTE, HOUR),
@@ -39,7 +39,7 @@ export const TABLE: LifetimePolicies = {
   notFound: row(300, 0, 0),
 };
 
-/** The class of the answers under each row; those of the others are growing. */
+/** The class of the answers under each rule. Answers under a rule that is not listed are growing. */
 export const CLASSES: Readonly<Record<Exclude<LifetimeRule, GrowingRule>, AnswerClass>> = {
   shardsFinal: 'final',
   shardsFinalPage: 'final-page',

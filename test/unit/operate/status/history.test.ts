@@ -5,7 +5,7 @@ import { sample } from './read-sample.ts';
 let history: StatusHistory | undefined;
 afterEach(() => history?.close());
 
-/** A history that is looked at each second of a made-up time, with what happens in each. */
+/** A status history with a clock that the test sets; it looks at the metrics each second, after the given events. */
 function historyOf() {
   const world = { now: 0, failed: 0, limited: 0, answered: 0, sent: 0, silent: 0, redis: 1, open: 0 };
   const said: string[] = [];
@@ -46,11 +46,11 @@ function historyOf() {
 }
 
 describe('the reported verdict', () => {
-  it('rises immediately, and falls once, a minute after the last failure', async () => {
+  it('becomes worse immediately, and better only a minute after the last failure', async () => {
     const { pass, said } = historyOf();
     await pass(12, { answered: 10 });
     expect((await pass(2, { failed: 5 }))?.verdict).toMatchObject({ level: 'refusing', since: 13_000 });
-    // A cause that comes and goes is one.
+    // Failures that come and go within a minute count as one cause.
     for (let time = 0; time < 5; time++) {
       await pass(15, { answered: 10 });
       await pass(2, { failed: 5 });
@@ -64,16 +64,16 @@ describe('the reported verdict', () => {
     expect((await pass(46, { answered: 10 }))?.verdict).toMatchObject({ level: 'refusing', since: 13_000 });
     expect((await pass(4, { answered: 10 }))?.verdict).toMatchObject({ level: 'serving' });
     expect(said).toEqual(['refusing 5 %', 'serving']);
-    // A gap of a minute is none.
+    // A gap of up to a minute does not count: the level has the same `since` as before.
     expect((await pass(2, { failed: 5 }))?.verdict).toMatchObject({ level: 'refusing', since: 13_000 });
     await pass(140, { answered: 10 });
     expect((await pass(2, { failed: 5 }))?.verdict).toMatchObject({ level: 'refusing', since: 304_000 });
   });
 
-  it('gives the share of few failures in the last minute, and ignores one of many', async () => {
+  it('reports failures that only the last minute shows, and ignores one failure every 51 s', async () => {
     const { pass } = historyOf();
     await pass(12, { answered: 8 });
-    // 2 % of 8 a second: no window has more than two.
+    // 2 % of 8 requests a second: no window of 10 s has more than two failures.
     for (let time = 0; time < 10; time++) {
       await pass(5, { answered: 8 });
       await pass(1, { answered: 7, failed: 1 });
@@ -90,7 +90,7 @@ describe('the reported verdict', () => {
     }
   });
 
-  it('gives the share of the last minute that was refused after limits are kept again', async () => {
+  it('reports the share refused in the last minute after clients are within their limits again', async () => {
     const { pass } = historyOf();
     await pass(12, { answered: 10 });
     expect((await pass(6, { answered: 5, limited: 30 }))?.verdict.summary).toBe('refusing 72 %');
@@ -100,7 +100,7 @@ describe('the reported verdict', () => {
     });
   });
 
-  it('no longer reports a circuit breaker that has closed', async () => {
+  it('no longer reports a circuit breaker after it has closed', async () => {
     const { world, pass } = historyOf();
     await pass(12, { answered: 10 });
     world.open = 1;
@@ -111,7 +111,7 @@ describe('the reported verdict', () => {
     expect(closed?.verdict).toMatchObject({ level: 'refusing', cause: 'the indexer does not answer in time' });
   });
 
-  it('keeps the first of two causes of the same amber level until it has been gone for 10 s', async () => {
+  it('keeps the first of two amber causes until the other one has been the worse for 10 s', async () => {
     const { world, pass } = historyOf();
     const says = async (seconds: number) => (await pass(seconds, { answered: 10 }))?.verdict.summary;
     await pass(12, { answered: 10 });
@@ -137,7 +137,7 @@ describe('the reported verdict', () => {
   });
 });
 
-it('savings are counted over an hour at most', async () => {
+it('the status history counts savings over at most an hour', async () => {
   const { pass } = historyOf();
   expect((await pass(1, {}))?.hour).toEqual({ seconds: 0, requests: 0, saved: 0, olderAnswers: 0 });
   expect((await pass(100, { answered: 10, sent: 3 }))?.hour).toEqual({

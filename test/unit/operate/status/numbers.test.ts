@@ -42,9 +42,9 @@ describe('the numbers of the status page', () => {
       failed: 1,
     });
     expect(hitRatio).toBe(0.78);
-    // 100 that are valid, 6 of which failed.
+    // 100 requests are valid, and 6 of them failed.
     expect(answeredRatio).toBeCloseTo(0.94);
-    // 25 requests for 94 answers: those that were refused or failed saved nothing.
+    // 94 answers took 25 requests to the indexer; refused and failed requests save nothing.
     expect(savedRatio).toBe(1 - 25 / 94);
   });
 
@@ -57,7 +57,7 @@ describe('the numbers of the status page', () => {
     expect(numbers).toMatchObject({ redis: 'not configured', stream: 'not configured' });
   });
 
-  it('show everything open, paused, failed and lost', () => {
+  it('show open circuit breakers, operations that are not served, a pause, a failed Redis and a lost stream', () => {
     const { upstream, operations, redis, stream } = readNumbers([
       samplesAt(
         0,
@@ -86,9 +86,9 @@ describe('the numbers of the status page', () => {
     ['few-failures', ['200 9', '500 5'], ['200 18', '500 9']],
     ['not-counted', ['401 5'], ['401 10']],
     ['not-counted', ['429 5', '501 5', '400 5'], ['429 9', '501 9', '400 9']],
-    // None of the last 5 s: it may have been open.
+    // No failure in the last 5 s: the circuit breaker may have been open before.
     [undefined, ['500 30'], ['500 30', '200 5']],
-  ])('show that the breaker of a failing operation is closed by %s', (why, before, after) => {
+  ])('show why the circuit breaker of a failing operation is closed: %s', (why, before, after) => {
     const line = (result: string) => `upstream_requests_total operation=pendingTraces result=${result}`;
     const failed = 'requests_total operation=pendingTraces outcome=failed';
     const { operations } = readNumbers([
@@ -99,7 +99,7 @@ describe('the numbers of the status page', () => {
     expect(operations).toMatchObject([{ operation: 'pendingTraces', closedDespite: why }]);
   });
 
-  it('do not mention the breaker of an operation whose requests are all answered', () => {
+  it('give no reason for a closed circuit breaker if all requests for its operation are answered', () => {
     const { operations } = readNumbers([
       NOTHING,
       samplesAt(
@@ -152,7 +152,7 @@ describe('the numbers of the status page', () => {
     expect([upstream.backupPerSecond, newestAgeSeconds]).toEqual([2, 1.5]);
   });
 
-  it('have the latency of clients, with 0 for a hit in memory', () => {
+  it('contain the latency for clients, and count a hit in memory as 0', () => {
     const waited = (le: string, count: number) =>
       `request_duration_seconds_bucket le=${le} operation=a outcome=miss ${count}`;
     const samples = (hits: number) =>
@@ -185,7 +185,7 @@ describe('the numbers of the status page', () => {
     );
     expect(new Growth(NOTHING, after).quantile('h', 0.25)).toBeCloseTo(0.05);
     expect(new Growth(NOTHING, after).quantile('h', 0.7)).toBeCloseTo(0.15);
-    // Above the last bound nothing more is known.
+    // In the bucket `+Inf`, the estimate is the last finite bound.
     expect(new Growth(NOTHING, after).quantile('h', 0.99)).toBe(0.2);
     expect(new Growth(after, after).quantile('h', 0.5)).toBeUndefined();
   });

@@ -1,6 +1,6 @@
 import type { MetricSample } from '../../../../src/operate/samples.ts';
 
-/** `name label=value ... number`, without the prefix. */
+/** Parses `name label=value ... number`, where the name lacks its prefix `toncache_`. */
 export function sample(line: string): MetricSample {
   const [name, ...words] = line.split(' ');
   const labels = Object.fromEntries(words.slice(0, -1).map((pair) => pair.split('=')));

@@ -6,7 +6,7 @@ import { sample } from './read-sample.ts';
 
 const NOTHING = new Samples([], 0);
 const UNREACHABLE = { result: 'upstream-unreachable', reason: 'connect ECONNREFUSED 10.0.0.7:8081' };
-/** Of the indexer `gone` it is remembered how it failed, and of Redis. */
+/** The last failures of the indexer `gone` and of Redis, and the networks that exceeded their limits. */
 const FAILURES = {
   of: (indexer: string) => (indexer === 'gone' ? UNREACHABLE : undefined),
   ofRedis: 'OOM command',
@@ -21,10 +21,15 @@ const HEADINGS = new Set(
 
 describe('the verdict', () => {
   it.each<[string, string[], string, unknown]>([
-    ['nothing was asked', [], 'serving', ''],
-    ['all is well', [ANSWERED, 'upstream_requests_total result=200 90'], 'serving', ''],
+    ['no requests came', [], 'serving', ''],
     [
-      'answers are stale because they are refreshed',
+      'all requests are answered and the indexer is healthy',
+      [ANSWERED, 'upstream_requests_total result=200 90'],
+      'serving',
+      '',
+    ],
+    [
+      'answers are stale only because they are being refreshed',
       ['requests_total outcome=stale 50', 'upstream_requests_total result=200 50'],
       'serving',
       '',
@@ -48,13 +53,13 @@ describe('the verdict', () => {
       'the indexer cannot be reached',
     ],
     [
-      'the key is refused',
+      'the indexer refuses our API key',
       [ANSWERED, 'requests_total outcome=failed 10', 'request_failures_total code=upstream-unauthorized 10'],
       'refusing 10 %',
       'the indexer refuses our API key',
     ],
     [
-      'there are too many requests',
+      'more requests arrive than the indexer can answer',
       [
         ANSWERED,
         'requests_total outcome=failed 10',
@@ -71,7 +76,7 @@ describe('the verdict', () => {
       '10.0.7.0/24 exceeds its limit',
     ],
     [
-      'most requests are beyond the limit of their client, and so are misses',
+      'the requests and misses above client limits outnumber all others',
       [
         ANSWERED,
         'requests_refused_total code=too-many-requests 61',
@@ -82,7 +87,7 @@ describe('the verdict', () => {
       '10.0.7.0/24 exceeds its limit: if that is your proxy, set TRUSTED_PROXIES',
     ],
     [
-      'the indexer fails beside a client that is limited',
+      'the indexer times out while a client exceeds its limit',
       [
         ANSWERED,
         'requests_refused_total code=too-many-requests 90',
@@ -93,26 +98,26 @@ describe('the verdict', () => {
       'the indexer does not answer in time',
     ],
     [
-      'the indexer says what is wrong with the questions of clients',
+      'the indexer reports mistakes in the requests of clients',
       [ANSWERED, 'upstream_requests_total result=422 90', 'upstream_requests_total result=400 90'],
       'serving',
       '',
     ],
-    ['a failure or two', [ANSWERED, 'requests_total outcome=failed 2'], 'serving', ''],
+    ['only two requests fail', [ANSWERED, 'requests_total outcome=failed 2'], 'serving', ''],
     [
-      'stale copies are served while the indexer fails',
+      'stale copies are served while the indexer times out',
       ['requests_total outcome=stale 50', 'upstream_requests_total result=upstream-timeout 50'],
       'stale answers',
       'the indexer does not answer in time',
     ],
     [
-      'a breaker is open and hits are served',
+      'a circuit breaker is open and all requests are hits',
       [ANSWERED, 'circuit_breaker_open upstream=a operation=pendingTraces 1'],
       'serving what is cached',
       'the indexer fails, and its circuit breaker is open',
     ],
     [
-      'one of two indexers has its breaker open',
+      'one of two indexers has an open circuit breaker',
       [ANSWERED, 'circuit_breaker_open upstream=a operation=x 1', 'circuit_breaker_open upstream=b operation=x 0'],
       'serving',
       '',
@@ -138,7 +143,7 @@ describe('the verdict', () => {
       '',
     ],
     [
-      'one of two indexers redirects, and is asked for little else than trials',
+      'one of two indexers answers with redirects and is unhealthy',
       [
         ANSWERED,
         'upstream_requests_total upstream=a operation=x result=302 5',
@@ -150,7 +155,7 @@ describe('the verdict', () => {
       'a answers with a redirect; clients get the answers of the others',
     ],
     [
-      'both of two indexers redirect',
+      'both of two indexers answer with redirects',
       [
         'requests_total outcome=failed 5',
         'request_failures_total code=upstream-redirect 5',
@@ -161,7 +166,7 @@ describe('the verdict', () => {
       'the indexer answers with a redirect',
     ],
     [
-      'redirects are answered by others',
+      'redirected requests are answered by other indexers',
       [
         ANSWERED,
         'upstream_requests_total operation=x result=302 5',
@@ -171,13 +176,13 @@ describe('the verdict', () => {
       'the indexer answers with a redirect',
     ],
     [
-      'clients send keys that are refused with what is passed through',
+      'the indexer refuses API keys of clients in passed-through requests',
       [ANSWERED, 'upstream_requests_total operation=passThrough result=401 90'],
       'serving',
       '',
     ],
     [
-      'connections break',
+      'connections to the indexer break',
       ['requests_total outcome=failed 5', 'request_failures_total code=upstream-reset 5'],
       'refusing 100 %',
       'the indexer closes the connection before it answers',
@@ -201,7 +206,7 @@ describe('the verdict', () => {
       'the indexer is slow (p99 4.0 s)',
     ],
     [
-      'the indexer lacks the block that it named',
+      'the indexer lacks a block that it named',
       [ANSWERED, 'upstream_head_check_failed upstream=a reason=lacks-block 1'],
       'serving what is cached',
       'the indexer lacks a block that it named, so its 404s may be wrong',
@@ -213,7 +218,7 @@ describe('the verdict', () => {
       'the indexer follows another chain than before (global_id)',
     ],
     [
-      'one of two indexers lacks the block that it named',
+      'one of two indexers lacks a block that it named',
       [
         ANSWERED,
         'upstream_head_check_failed upstream=a reason=lacks-block 1',
@@ -223,13 +228,13 @@ describe('the verdict', () => {
       '',
     ],
     [
-      'Redis is away',
+      'Redis is unavailable',
       [ANSWERED, 'redis_available call=read 0'],
       'serving from memory alone',
       'Redis is away (OOM command)',
     ],
     [
-      'a breaker has hidden the cause from all counters',
+      'an open circuit breaker sheds all misses, so that only the last failure shows the cause',
       [
         'requests_total operation=x outcome=failed 90',
         'requests_total operation=y outcome=hit-memory 10',
@@ -241,7 +246,7 @@ describe('the verdict', () => {
       'the indexer cannot be reached (connect ECONNREFUSED 10.0.0.7:8081); its circuit breaker is open',
     ],
     [
-      'the indexer is away and 94 % are hits',
+      'the indexer cannot be reached and 94 % of the requests are hits',
       [
         'requests_total operation=x outcome=hit-memory 94',
         'requests_total operation=x outcome=failed 6',
@@ -252,7 +257,7 @@ describe('the verdict', () => {
       'the indexer cannot be reached (connect ECONNREFUSED 10.0.0.7:8081)',
     ],
     [
-      'a backup answers all',
+      'a backup answers all misses',
       [
         'requests_total outcome=miss 60',
         'requests_total outcome=stale 40',
@@ -266,7 +271,7 @@ describe('the verdict', () => {
       'gone cannot be reached (connect ECONNREFUSED 10.0.0.7:8081)',
     ],
     [
-      'the breaker of an operation that nobody asks for is still open when the indexer is back',
+      'the indexer answers again while the circuit breaker of an operation without requests is still open',
       [
         'requests_total operation=x outcome=miss 10',
         'upstream_requests_total upstream=a result=200 10',
@@ -277,7 +282,7 @@ describe('the verdict', () => {
       '',
     ],
     [
-      'a backup answers after the first failure of the others',
+      'a backup answers after the other indexer failed once',
       [
         'requests_total outcome=miss 10',
         'upstream_backup upstream=b 1',
@@ -288,7 +293,7 @@ describe('the verdict', () => {
       'a answers 500',
     ],
     [
-      'a backup helps where the others are full',
+      'a backup answers some requests although no other indexer fails',
       [
         'requests_total outcome=miss 60',
         'upstream_backup upstream=b 1',
@@ -314,7 +319,7 @@ describe('the verdict', () => {
       'the indexer is slow (p99 2.5 s)',
     ],
     [
-      'one of few requests was slow',
+      'two of 40 requests were slow',
       [
         'requests_total outcome=miss 40',
         'upstream_requests_total result=200 40',
@@ -329,7 +334,7 @@ describe('the verdict', () => {
       '',
     ],
     [
-      'one of three indexers fails now and then',
+      'one of two indexers times out now and then',
       [
         ANSWERED,
         'requests_total outcome=miss 20',
@@ -342,7 +347,7 @@ describe('the verdict', () => {
       'a does not answer in time',
     ],
     [
-      'one of three indexers is slow, and its share of the answers comes from the others in time',
+      '10 % of the requests to indexers are slow, and other indexers answer clients in time',
       [
         'requests_total outcome=miss 1000',
         'requests_total outcome=stale 1',
@@ -358,19 +363,19 @@ describe('the verdict', () => {
       '',
     ],
     [
-      'an indexer does not say its head',
+      'one of two indexers does not answer head polls',
       [ANSWERED, 'upstream_unresponsive upstream=a 1', 'upstream_unresponsive upstream=b 0'],
       'all are answered',
       'a is unresponsive: it does not answer head polls, so its lag is unknown',
     ],
     [
-      'the history of an indexer is shorter than that of another one',
+      'the history of one indexer begins 1001 blocks after that of another',
       [ANSWERED, 'upstream_first_seqno upstream=a 5', 'upstream_first_seqno upstream=b 1006'],
       'all are answered',
       "b's history begins at block 1006: give all indexers the same history",
     ],
     [
-      'the histories of two indexers are shorter than that of a third one',
+      'the histories of two indexers are shorter than that of a third',
       [
         ANSWERED,
         'upstream_first_seqno upstream=a 5000',
@@ -381,7 +386,7 @@ describe('the verdict', () => {
       "a's history begins at block 5000: give all indexers the same history; c's history begins at block 7000: give all indexers the same history",
     ],
     [
-      'histories that are nearly the same, and that of a backup',
+      'the histories of two indexers differ by 1000 blocks, and that of a backup by more',
       [
         ANSWERED,
         'upstream_first_seqno upstream=a 5',
@@ -393,7 +398,7 @@ describe('the verdict', () => {
       '',
     ],
     [
-      'the chain stands still, and what a backup says does not count',
+      'the head of the indexer has not changed for 121 s, although that of a backup changes',
       [
         ANSWERED,
         'upstream_head_unchanged_seconds upstream=a 121',
@@ -404,13 +409,13 @@ describe('the verdict', () => {
       'the newest block has been the same for 2 min',
     ],
     [
-      'one of two chains stands still',
+      'the head of one of two indexers stands still',
       [ANSWERED, 'upstream_head_unchanged_seconds upstream=a 300', 'upstream_head_unchanged_seconds upstream=b 0'],
       'serving',
       '',
     ],
     [
-      'the clock of Redis is behind',
+      'the clock of Redis is 2 min behind',
       [ANSWERED, 'redis_clock_offset_seconds -120'],
       'all are answered',
       'the clock of Redis is 2 min behind that of this machine',
@@ -422,19 +427,19 @@ describe('the verdict', () => {
       'the chain is 6 s ahead of our clock',
     ],
     [
-      'the chain is behind our clock, as it is while an indexer catches up',
+      'the chain is 2 h behind our clock, as it is while an indexer catches up',
       [ANSWERED, 'upstream_head_age_seconds upstream=a 7200', 'redis_clock_offset_seconds 4.9'],
       'serving',
       '',
     ],
     [
-      'others wait because of one client',
+      'one client has most of the backlog while others wait',
       [ANSWERED, 'top_client_queued_ratio 0.83', 'queued_clients 5', 'upstream_requests_queued 200'],
       'others wait because of one client',
       'one client has 83 % of the backlog',
     ],
     [
-      'what is shed is most of all of one client, and little waits because it is shed',
+      'requests are shed, one client sends most of them, and the backlog is short',
       [
         ANSWERED,
         'requests_total outcome=failed 10',
@@ -449,7 +454,7 @@ describe('the verdict', () => {
       'one client sends 95 % of the requests that memory does not answer',
     ],
     [
-      'one client sends most, and requests are shed because a pause was asked for',
+      'one client sends most requests, and requests are shed because of a pause',
       [
         ANSWERED,
         'requests_total outcome=failed 10',
@@ -461,7 +466,7 @@ describe('the verdict', () => {
       'the indexer asked for a pause (429)',
     ],
     [
-      'the indexer answers 429 for one key, and others are answered',
+      'the indexer answers 429 for one key, and other requests are answered',
       [
         ANSWERED,
         'requests_total outcome=failed 10',
@@ -473,9 +478,14 @@ describe('the verdict', () => {
       'refusing 10 %',
       'the indexer answers 429 for one key or path',
     ],
-    ['one client sends most, and all are answered', [ANSWERED, 'top_client_requests_ratio 0.95'], 'serving', ''],
     [
-      'memory evicts what is fresh, and most answers are not in it',
+      'one client sends most requests, and all are answered',
+      [ANSWERED, 'top_client_requests_ratio 0.95'],
+      'serving',
+      '',
+    ],
+    [
+      'memory evicts fresh entries, and fewer than half of the answers are hits',
       [
         'requests_total outcome=hit-memory 49',
         'requests_total outcome=miss 51',
@@ -485,7 +495,7 @@ describe('the verdict', () => {
       'memory is full: it evicts 3.0 fresh answers a second, and hits are 49 %',
     ],
     [
-      'memory evicts what is fresh, and half of the answers are hits, in Redis too',
+      'memory evicts fresh entries, and half of the answers are hits, some of them in Redis',
       [
         'requests_total outcome=hit-memory 20',
         'requests_total outcome=hit-redis 30',
@@ -496,7 +506,7 @@ describe('the verdict', () => {
       '',
     ],
     [
-      'memory evicts less than one fresh entry for two misses',
+      'memory evicts no more than one fresh entry for two misses',
       [
         'requests_total outcome=hit-memory 40',
         'requests_total outcome=miss 60',
@@ -506,19 +516,19 @@ describe('the verdict', () => {
       '',
     ],
     [
-      'memory evicts what is fresh, and there is less than a request a second',
+      'memory evicts fresh entries, and at most one request a second arrives',
       ['requests_total outcome=miss 10', 'memory_tier_fresh_evictions_total 10'],
       'serving',
       '',
     ],
     [
-      'there is one client, which waits',
+      'the only waiting client has the whole backlog',
       [ANSWERED, 'top_client_queued_ratio 1', 'queued_clients 1', 'upstream_requests_queued 200'],
       'serving',
       '',
     ],
     [
-      'one operation is slow at the indexer',
+      'the indexer is slow for one of two operations',
       [
         'requests_total outcome=miss 100',
         'request_duration_seconds_bucket le=0.1 50',
@@ -536,7 +546,7 @@ describe('the verdict', () => {
       expect.stringContaining('the indexer is slow'),
     ],
     [
-      'an operation fails for all',
+      'all requests for one operation fail',
       [
         'requests_total operation=x outcome=miss 60',
         'requests_total operation=y outcome=failed 20',
@@ -547,7 +557,7 @@ describe('the verdict', () => {
       'the indexer answers 500',
     ],
     [
-      'few requests fail, all of one operation by chance',
+      'few requests fail, all of them for one operation by chance',
       [
         'requests_total operation=x outcome=miss 60',
         'requests_total operation=y outcome=miss 57',
@@ -586,13 +596,13 @@ describe('the verdict', () => {
       'serving',
       '',
     ],
-  ])('when %s', (_, lines, summary, cause) => {
+  ])('has the expected summary, cause and runbook when %s', (_, lines, summary, cause) => {
     const verdict = verdictOf(NOTHING, new Samples(lines.map(sample), 10_000), FAILURES);
     expect(verdict).toMatchObject({ summary, cause });
     expect(HEADINGS.has(verdict.runbook)).toBe(cause !== '');
   });
 
-  it('names the worse of two causes, and lists the other ones', () => {
+  it('names the worst cause, and lists the others', () => {
     const lines = ['requests_total outcome=failed 10', 'redis_available 0', 'redis_clock_offset_seconds 9'];
     const { summary, also } = verdictOf(NOTHING, new Samples(lines.map(sample), 10_000), FAILURES);
     expect([summary, ...also.map((each) => [each.summary, each.cause])]).toEqual([
@@ -605,12 +615,12 @@ describe('the verdict', () => {
   it.each([
     [['requests_total outcome=failed 10'], 'refusing 100 %'],
     [[ANSWERED, 'upstream_unhealthy upstream=a 1', 'upstream_unhealthy upstream=b 0'], 'serving without a'],
-  ])('does not report an indexer that fails as unresponsive, too: %j', (lines, summary) => {
+  ])('does not also report a failing indexer as unresponsive: %j', (lines, summary) => {
     const samples = new Samples([...lines, 'upstream_unresponsive upstream=a 1'].map(sample), 10_000);
     expect(verdictOf(NOTHING, samples, FAILURES)).toMatchObject({ summary, also: [] });
   });
 
-  it('of a backup names the problem of the others at the beginning of the window', () => {
+  it('explains the use of a backup by a problem of another indexer at the beginning of the window', () => {
     const counted = [
       'requests_total outcome=miss 10',
       'upstream_backup upstream=b 1',

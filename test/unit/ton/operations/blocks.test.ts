@@ -15,7 +15,7 @@ test.each([
   `workchain=0&shard=0x${SHARD}&seqno=009&limit=1`,
   `root_hash=${HASH_HEX}`,
   `file_hash=${encodeURIComponent(HASH)}`,
-])('the one block that %s names is final, and no other answer is', (query) => {
+])('an answer to %s is final only if it is the requested block alone', (query) => {
   expect(classify(query, BLOCK)).toEqual(FINAL);
   expect(classify(query, BLOCK, BLOCK)).toEqual(LIVE);
   const others = [
@@ -28,19 +28,19 @@ test.each([
   expect(classify(query)).toEqual({ answerClass: 'absent', rule: 'empty' });
 });
 
-test('a block of another shard, seqno or workchain is not the requested one', () => {
+test('an answer with a block of another shard, seqno or workchain is live', () => {
   const query = `workchain=0&shard=${SHARD}&seqno=9`;
   for (const other of [{ workchain: -1 }, { shard: '2000000000000000' }, { seqno: 8 }]) {
     expect(classify(query, { ...BLOCK, ...other })).toEqual(LIVE);
   }
 });
 
-test('a masterchain block alone is final, as is a block whose shard the indexer writes with leading zeros', () => {
+test('a masterchain block requested without a shard is final, and so is a block whose shard has leading zeros', () => {
   expect(classify('workchain=-1&seqno=9', { ...BLOCK, workchain: -1 })).toEqual(FINAL);
   expect(classify('workchain=0&shard=ff&seqno=9', { ...BLOCK, shard: '00000000000000FF' })).toEqual(FINAL);
 });
 
-test('an existing block is more complete than none, and shows how far the chain has got', () => {
+test('the requested block ranks above another block and above none, and gives the chain point', () => {
   const { operation } = callOf('blocks', 'workchain=-1&seqno=9');
   const blocks = [{ ...BLOCK, workchain: -1 }];
   const rankOf = (list: readonly unknown[]) => {
@@ -51,7 +51,7 @@ test('an existing block is more complete than none, and shows how far the chain 
   expect(operation.chainPoint({ blocks })).toEqual({ at: 1_700_000_000_000, seqno: 9 });
 });
 
-test('the blocks of a masterchain block are final as its block set is: whole, with the block itself', () => {
+test('the blocks of a masterchain block are final if the list is complete and contains the block itself', () => {
   const master = { workchain: -1, seqno: 7 };
   const shard = { workchain: 0, seqno: 9, masterchain_block_ref: { seqno: 7 } };
   expect(classify('mc_seqno=7', master, shard)).toEqual(FINAL);
@@ -92,11 +92,11 @@ test.each([
   'workchain=0&shard=-9223372036854775809&seqno=9',
   'workchain=0&shard=&seqno=9',
   'mc_seqno=7&sort=',
-])('%s has no cached form', (query) => {
+])('the query has no cached form: %s', (query) => {
   expect(refusalOf('blocks', query)).toMatch(/^blocks is not cached so: .*PASSTHROUGH=on/);
 });
 
-test('a purge, and the choice of an indexer, know the seqnos of masterchain blocks alone', () => {
+test('only the seqno of a masterchain block is used for purges and for the choice of an indexer', () => {
   const known = (query: string) => {
     const call = callOf('blocks', query);
     return { tags: call.tags, seqno: seqnoOf(call) };

@@ -7,7 +7,7 @@ const LAST = { workchain: -1, seqno: 62_000_000, gen_utime: '1700000000', global
 
 const factsFor = (body: unknown) => factsOf(callOf('masterchainInfo', ''), 200, Buffer.from(JSON.stringify(body)));
 
-test('a head lives for the time of a block, and shows how far the chain has got', () => {
+test('a head is live, its chain point has its time and seqno, and its rank is its seqno', () => {
   const { finality, chainPoint, completeness } = factsFor({ first: FIRST, last: LAST });
   expect(finality).toEqual({ answerClass: 'live', rule: 'head' });
   expect(chainPoint).toMatchObject({ seqno: LAST.seqno, at: 1_700_000_000_000 });
@@ -22,11 +22,11 @@ test.each([
   [{ first: FIRST, last: { ...LAST, seqno: 1.5 } }],
   [{ first: FIRST, last: null }],
   [{}],
-])('%j is no head, and is not cached', (body) => {
+])('%j is not a head and is not cached', (body) => {
   expect(factsFor(body).finality).toBeUndefined();
 });
 
-test('any parameter that changes the answer leaves no cached form', () => {
+test('a request with a parameter that is not dropped has no cached form', () => {
   expect(refusalOf('masterchainInfo', '_=1&api_key=x&x_timeout=1&x_debug_request=1')).toBeUndefined();
   expect(refusalOf('masterchainInfo', 'seqno=1')).toMatch(
     /^masterchainInfo is cached with these parameters alone: none;/,

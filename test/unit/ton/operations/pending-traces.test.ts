@@ -11,21 +11,24 @@ const accountsAskedFor = ({ operation, request }: Call) => operation.watching?.a
 const watchableOf = (call: Call, body: unknown) =>
   factsOf(call, 200, Buffer.from(JSON.stringify(body)), true).watchable;
 
-test('of a trace at most 20 accounts are named', () => {
+test('at most 20 accounts of a trace are watched', () => {
   const rows = Array.from({ length: 30 }, (_, n) => [`t${n}`, { account: `0:${n}`, in_msg: { hash_norm: HASH } }]);
   const body = { traces: [{ trace: { tx_hash: 't0' }, transactions: Object.fromEntries(rows) }] };
   expect(watchableOf(callFor(`account=${A}`), body)?.accounts).toHaveLength(20);
 });
 
-test('the normalized hash is taken from an action where the root does not have it', () => {
+test('the normalized hash comes from an action if the root transaction lacks it', () => {
   const action = { trace_external_hash_norm: HASH };
   const body = { traces: [{ trace: { tx_hash: 't' }, transactions: { t: { account: A } }, actions: [action] }] };
   expect(watchableOf(callFor(`account=${A}`), body)?.traces).toEqual([HASH]);
 });
 
 test.each([
-  ['no object', 'x'],
-  ['a trace without its hash', { traces: [{ trace: { tx_hash: 't' }, transactions: { t: { account: A } } }] }],
+  ['a body that is not an object', 'x'],
+  [
+    'a trace without its normalized hash',
+    { traces: [{ trace: { tx_hash: 't' }, transactions: { t: { account: A } } }] },
+  ],
   [
     'more than 32 traces',
     { traces: Array.from({ length: 33 }, () => ({ actions: [{ trace_external_hash_norm: HASH }] })) },
@@ -34,7 +37,7 @@ test.each([
   expect(watchableOf(callFor(`account=${A}`), body)).toBeUndefined();
 });
 
-test('the accounts of a call are in their raw form, and there are none next to hashes', () => {
+test('the accounts of a call are watched in their raw form, but not if the call also contains hashes', () => {
   expect(accountsAskedFor(callFor(`account=${A.toLowerCase()}`))).toEqual([A]);
   expect(accountsAskedFor(callFor(`account=${A}&ext_msg_hash=${encodeURIComponent(HASH)}`))).toEqual([]);
 });

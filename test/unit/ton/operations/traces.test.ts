@@ -21,7 +21,7 @@ function row(hash: string, inMsg: object | null, outMsgs: readonly object[]) {
   return { hash, ...sure, description: { type: 'ord' }, in_msg: inMsg, out_msgs: outMsgs };
 }
 
-/** A trace of two transactions in the indexer's form, with what a test changes. */
+/** A complete trace of two transactions in the indexer's form, with the changes of a test. */
 function aTrace(changed: JsonObject = {}): JsonObject {
   return {
     trace_id: ROOT,
@@ -44,26 +44,26 @@ const FINAL = { answerClass: 'final', rule: 'byHashFinal' };
 const GROWING = { answerClass: 'growing', rule: 'byHashGrowing', newestNow: END };
 const LIVE = { answerClass: 'live', rule: 'byHashLive' };
 
-describe('a whole trace', () => {
+describe('a complete trace', () => {
   test.each([`tx_hash=${ROOT}`, `tx_hash=${CHILD}`, `trace_id=${ROOT}`, `msg_hash=${INTERNAL}`])(
-    'is final by %s',
+    'is final if it is requested by %s',
     (query) => expect(rated(query, [aTrace()])).toEqual(FINAL),
   );
 
   test.each([
-    ['as it was sent', EXTERNAL],
-    ['as it is normalized', NORMALIZED],
-    ['that is not in it', hashOf(9)],
-  ])('is growing by an external message %s: it can be accepted again', (_, hash) => {
+    ['the hash of an external message', EXTERNAL],
+    ['the normalized hash of an external message', NORMALIZED],
+    ['the hash of a message that is not in it', hashOf(9)],
+  ])('is growing if it is requested by %s, because an external message can be accepted again', (_, hash) => {
     expect(rated(`msg_hash=${hash}`, [aTrace()])).toEqual(GROWING);
   });
 
-  test('is live if another one was requested', () => {
+  test('is live if another trace was requested', () => {
     expect(rated(`tx_hash=${hashOf(9)}`, [aTrace()])).toEqual(LIVE);
     expect(rated(`trace_id=${CHILD}`, [aTrace()])).toEqual(LIVE);
   });
 
-  test('is live next to another one, unless an external message was accepted twice', () => {
+  test('is live next to another trace, unless both are complete and were requested by their external message', () => {
     const again = aTrace({ trace_id: CHILD, end_utime: END + 5 });
     expect(rated(`tx_hash=${ROOT}`, [aTrace(), again])).toEqual(LIVE);
     expect(rated(`msg_hash=${INTERNAL}`, [aTrace(), again])).toEqual(LIVE);
@@ -71,7 +71,7 @@ describe('a whole trace', () => {
     expect(rated(`msg_hash=${EXTERNAL}`, [aTrace(), aTrace({ transactions_order: [] })])).toEqual(LIVE);
   });
 
-  test('whose row lacks the state before it is final unless it is young', () => {
+  test('with a row that lacks the account state before it is final, but growing while the row is young', () => {
     const lacking = { ...row(CHILD, internal, []), account_state_before: { hash: 'x', balance: null } };
     const transactions = { [ROOT]: row(ROOT, external, [internal]), [CHILD]: lacking };
     const expected = { ...FINAL, whileYoung: 'byHashGrowing', newestNow: END };
@@ -79,16 +79,19 @@ describe('a whole trace', () => {
   });
 });
 
-describe('a trace is live while it is not whole:', () => {
+describe('a trace is live while it is incomplete:', () => {
   const { [ROOT]: root } = aTrace()['transactions'] as Record<string, object>;
   test.each<[string, JsonObject]>([
-    ['a transaction is missing, and nothing says so', { transactions: { [ROOT]: root }, transactions_order: [ROOT] }],
+    ['a transaction is missing without a warning', { transactions: { [ROOT]: root }, transactions_order: [ROOT] }],
     ['a transaction is missing from the order', { transactions_order: [ROOT] }],
     ['it has no order', { transactions_order: undefined }],
-    ['the root is missing', { warning: 'missing node in trace found' }],
+    ['the indexer warns of a missing node', { warning: 'missing node in trace found' }],
     ['it has no tree', { trace: null }],
-    ['it is called incomplete', { is_incomplete: true }],
-    ['it is too large to be shown', { is_incomplete: true, transactions: undefined, warning: 'trace is too large' }],
+    ['it is marked as incomplete', { is_incomplete: true }],
+    [
+      'it is too large for its transactions to be shown',
+      { is_incomplete: true, transactions: undefined, warning: 'trace is too large' },
+    ],
     ['it is pending', { trace_info: { trace_state: 'pending', transactions: 2, pending_messages: 0 } }],
     ['a message is pending', { trace_info: { trace_state: 'complete', transactions: 2, pending_messages: 1 } }],
     ['a transaction is emulated', { transactions: { [ROOT]: root, [CHILD]: { ...root, emulated: true } } }],
@@ -104,12 +107,12 @@ describe('a trace is live while it is not whole:', () => {
 describe('a trace that is requested with actions', () => {
   const query = `tx_hash=${ROOT}&include_actions=true`;
 
-  test('is final with some, and growing without', () => {
+  test('is final with actions, and growing without them', () => {
     expect(rated(query, [aTrace({ actions: [{ action_id: 'x' }] })])).toEqual(FINAL);
     for (const actions of [[], null, undefined]) expect(rated(query, [aTrace({ actions })])).toEqual(GROWING);
   });
 
-  test('of one tick-tock transaction has none', () => {
+  test('is final without actions if it is a single tick-tock transaction', () => {
     const tick = (type: string) => ({
       trace_info: { trace_state: 'complete', transactions: 1, pending_messages: 0 },
       transactions_order: [ROOT],
@@ -120,14 +123,14 @@ describe('a trace that is requested with actions', () => {
     expect(rated(query, [aTrace(tick('ord'))])).toEqual(GROWING);
   });
 
-  test('has some where a tick-tock transaction has children', () => {
+  test('is growing without actions if its tick-tock transaction has children', () => {
     const root = { ...row(ROOT, null, [internal]), description: { type: 'tick_tock' } };
     const transactions = { [ROOT]: root, [CHILD]: row(CHILD, internal, []) };
     expect(rated(query, [aTrace({ transactions, actions: [] })])).toEqual(GROWING);
   });
 });
 
-test('no trace is not kept', () => {
+test('an empty list of traces is absent and not kept', () => {
   expect(rated(`tx_hash=${ROOT}`, [])).toEqual({ answerClass: 'absent', rule: 'notKept' });
 });
 
@@ -146,13 +149,13 @@ describe('completeness', () => {
     expect(completenessOf(`tx_hash=${ROOT}`, part)).toMatchObject({ hashes: [ROOT], rank: 1 });
   });
 
-  test('is more with actions than without', () => {
+  test('of a growing trace is higher with actions than without', () => {
     const query = `msg_hash=${EXTERNAL}&include_actions=true`;
     expect(completenessOf(query, aTrace({ actions: [] })).rank).toBe(2);
     expect(completenessOf(query, aTrace({ actions: [{}] })).rank).toBe(3);
   });
 
-  test('of a final trace is that of its class, with actions or without: a higher one is the rank of a head', () => {
+  test('of a final trace is rank 3 with and without actions, because higher ranks are those of heads', () => {
     expect(completenessOf(`tx_hash=${ROOT}`, aTrace())).toMatchObject({ rank: 3, hashes: [] });
     const withActions = aTrace({ actions: [{}] });
     expect(completenessOf(`tx_hash=${ROOT}&include_actions=true`, withActions)).toMatchObject({ rank: 3, hashes: [] });
@@ -167,12 +170,12 @@ test('the chain point is that of the newest transaction', () => {
 describe('the cached form', () => {
   const sent = (query: string, headers = {}) => requestOf('traces', query, headers);
 
-  test('is one hash in any spelling, which a purge can name', () => {
+  test('has one hash in any spelling, which is also its purge tag', () => {
     expect(sent(`TX_HASH=0x${'01'.repeat(32)}&_=1&offset=0`)).toEqual({ query: [['tx_hash', ROOT]], headers: [] });
     expect(callOf('traces', `msg_hash=${'01'.repeat(32)}`).tags).toEqual([`hash:${ROOT}`]);
   });
 
-  test('has the words for actions only with actions', () => {
+  test('contains action types only if actions are requested', () => {
     const words = 'supported_action_types=v1&supported_action_types=v2';
     expect(sent(`tx_hash=${ROOT}&include_actions=0&${words}`, { 'x-actions-version': 'v1' })).toEqual(
       sent(`tx_hash=${ROOT}`),
@@ -190,12 +193,12 @@ describe('the cached form', () => {
     [`tx_hash=${ROOT},${CHILD}`, 'two hashes'],
     [`tx_hash=${ROOT}&tx_hash=${CHILD}`, 'two hashes'],
     ['tx_hash=', 'an empty hash'],
-    ['tx_hash=abc', 'what is no hash'],
-    [`tx_hash[0]=${ROOT}`, 'what the indexer does not read'],
+    ['tx_hash=abc', 'an invalid hash'],
+    [`tx_hash[0]=${ROOT}`, 'a parameter that the indexer ignores'],
     [`tx_hash=${ROOT}&account=0:${'A'.repeat(64)}`, 'another filter'],
     [`tx_hash=${ROOT}&start_utime=1`, 'another filter'],
     [`tx_hash=${ROOT}&offset=1`, 'a second page'],
-    [`tx_hash=${ROOT}&include_actions=yes`, 'a flag that is none'],
+    [`tx_hash=${ROOT}&include_actions=yes`, 'an invalid flag'],
     [`tx_hash=${ROOT}&sort=`, 'an empty order'],
   ])('does not cover %s: %s', (query) => {
     expect(() => sent(query)).toThrow(expect.objectContaining({ code: 'not-cacheable' }));

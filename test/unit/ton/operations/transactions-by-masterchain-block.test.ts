@@ -10,7 +10,7 @@ const LIVE = { answerClass: 'live', rule: 'shardsLive' };
 const classify = (...transactions: readonly unknown[]) =>
   finalityOf(callOf('transactionsByMasterchainBlock', 'seqno=7'), 200, { transactions });
 
-test('a page is final when all of its rows are, and are of the block', () => {
+test('a list is a final page if all of its rows are final and belong to the block', () => {
   expect(classify(ROW)).toEqual(PAGE);
   expect(classify(ROW, { ...ROW, hash: 'y' })).toEqual(PAGE);
   for (const other of [{ mc_block_seqno: 8 }, { finality: 'pending' }, { emulated: true }, { mc_block_seqno: null }]) {
@@ -18,11 +18,11 @@ test('a page is final when all of its rows are, and are of the block', () => {
   }
 });
 
-test('an empty page does not show that its block is there', () => {
+test('an empty page is absent, because it does not show that its block exists', () => {
   expect(classify()).toEqual({ answerClass: 'absent', rule: 'emptyOfBlock' });
 });
 
-test('a page with rows is more complete than none, and shows how far the chain has got', () => {
+test('a final page ranks above a live one and above an empty one, and gives the chain point', () => {
   const { operation } = callOf('transactionsByMasterchainBlock', 'seqno=7');
   const rankOf = (...transactions: readonly unknown[]) => {
     const finality = classify(...transactions);
@@ -32,7 +32,7 @@ test('a page with rows is more complete than none, and shows how far the chain h
   expect(operation.chainPoint({ transactions: [ROW] })).toEqual({ at: 1000, seqno: 7 });
 });
 
-test('a request names its block', () => {
+test('the cached form contains the seqno of the block, which is also its purge tag', () => {
   const call = callOf('transactionsByMasterchainBlock', 'SEQNO=007&sort=D&limit=10');
   expect([call.tags, seqnoOf(call)]).toEqual([['seqno:7'], 7]);
   expect(call.request.query).toEqual([

@@ -22,45 +22,56 @@ const GROWING = { answerClass: 'growing', rule: 'byHashGrowing', newestNow: NOW 
 const rated = (more: string, ...transactions: readonly JsonObject[]) =>
   finalityOf(callOf('transactionsByMessage', `msg_hash=${HASH_HEX}${more}`), 200, { transactions });
 
-describe('the sender and the receiver of a message are final', () => {
-  test('by both sides of an internal one', () => expect(rated('', received(INTERNAL), sent(INTERNAL))).toEqual(FINAL));
-  test('by the receiver of an internal one', () => expect(rated('&direction=in', received(INTERNAL))).toEqual(FINAL));
-  test('by the sender', () => expect(rated('&direction=out', sent(INTERNAL))).toEqual(FINAL));
-  test('by the sender of a log entry', () => expect(rated('', sent(LOG))).toEqual(FINAL));
+describe('a list of the transactions of a message is final', () => {
+  test('with the sender and the receiver of an internal message', () =>
+    expect(rated('', received(INTERNAL), sent(INTERNAL))).toEqual(FINAL));
+  test('with the receiver of an internal message, if only the receiver is requested', () =>
+    expect(rated('&direction=in', received(INTERNAL))).toEqual(FINAL));
+  test('with the sender, if only the sender is requested', () =>
+    expect(rated('&direction=out', sent(INTERNAL))).toEqual(FINAL));
+  test('with the sender of a log entry', () => expect(rated('', sent(LOG))).toEqual(FINAL));
 
-  test('unless a row lacks the state before it and is young', () => {
+  test('unless a young row lacks the account state before it', () => {
     const lacking = { ...received(INTERNAL), account_state_before: { hash: 'x', balance: null } };
     expect(rated('&direction=in', lacking)).toEqual({ ...FINAL, whileYoung: 'byHashGrowing', newestNow: NOW });
   });
 });
 
-describe('it is growing', () => {
+describe('a list of the transactions of a message is growing', () => {
   test.each<[string, string, readonly JsonObject[]]>([
     ['an external message can be accepted again', '', [received(EXTERNAL)]],
     ['an external message can be accepted again', '&direction=in', [received(EXTERNAL)]],
-    ['it was accepted twice', '', [received(EXTERNAL, NOW - 5), received(EXTERNAL)]],
-    ['it is asked for by its normalized hash', '', [received({ ...EXTERNAL, hash: 'x', hash_norm: HASH })]],
-    ['the receiver is not there', '', [sent(INTERNAL)]],
-    ['the sender is not there', '', [received(INTERNAL)]],
-    ['two have received an internal message', '&direction=in', [received(INTERNAL), received(INTERNAL)]],
-    ['two have received what one has sent', '', [received(INTERNAL), received(INTERNAL), sent(INTERNAL)]],
-    ['two have sent it', '&direction=out', [sent(INTERNAL), sent(INTERNAL)]],
-    ['a row has nothing to do with it', '&direction=out', [sent(INTERNAL), row(null, [])]],
-    ['a limit may have cut it', '&limit=2', [received(INTERNAL), sent(INTERNAL)]],
-  ])('where %s (%s)', (_, more, rows) => expect(rated(more, ...rows)).toEqual(GROWING));
+    ['an external message was accepted twice', '', [received(EXTERNAL, NOW - 5), received(EXTERNAL)]],
+    [
+      'an external message is requested by its normalized hash',
+      '',
+      [received({ ...EXTERNAL, hash: 'x', hash_norm: HASH })],
+    ],
+    ['the receiver is missing', '', [sent(INTERNAL)]],
+    ['the sender is missing', '', [received(INTERNAL)]],
+    ['two transactions received an internal message', '&direction=in', [received(INTERNAL), received(INTERNAL)]],
+    [
+      'two transactions received an internal message that one transaction sent',
+      '',
+      [received(INTERNAL), received(INTERNAL), sent(INTERNAL)],
+    ],
+    ['two transactions sent the message', '&direction=out', [sent(INTERNAL), sent(INTERNAL)]],
+    ['a row neither sent nor received the message', '&direction=out', [sent(INTERNAL), row(null, [])]],
+    ['the limit may have cut the list', '&limit=2', [received(INTERNAL), sent(INTERNAL)]],
+  ])('if %s (%s)', (_, more, rows) => expect(rated(more, ...rows)).toEqual(GROWING));
 
-  test('without an age where a row has no time', () => {
+  test('with an unknown age if a row has no time', () => {
     const undated = { ...received(EXTERNAL), now: undefined };
     expect(rated('', undated, received(EXTERNAL))).toEqual({ answerClass: 'growing', rule: 'byHashGrowing' });
   });
 });
 
-test('it is live while a row is not final', () => {
+test('a list of the transactions of a message is live while one of its rows is not final', () => {
   const pending = { ...received(INTERNAL), mc_block_seqno: null };
   expect(rated('&direction=in', pending)).toEqual({ answerClass: 'live', rule: 'byHashLive' });
 });
 
-test('a list that grows must hold the rows that were there, and shows how far the chain has got', () => {
+test('the completeness of a growing list contains its hashes, and its chain point is that of the newest row', () => {
   const { operation } = callOf('transactionsByMessage', `msg_hash=${HASH_HEX}`);
   const transactions = [received(EXTERNAL, NOW - 5), received(EXTERNAL)];
   const finality = rated('', ...transactions);
@@ -69,7 +80,7 @@ test('a list that grows must hold the rows that were there, and shows how far th
   expect(operation.chainPoint({ transactions })).toEqual({ at: NOW * 1000, seqno: 7 });
 });
 
-test('the cached form is one hash, and a direction', () => {
+test('the cached form has one hash, with or without a direction, and no other filter', () => {
   expect(requestOf('transactionsByMessage', `msg_hash=${HASH_HEX}&direction=in&offset=0`).query).toEqual([
     ['msg_hash', HASH],
     ['direction', 'in'],

@@ -13,21 +13,21 @@ const rated = (...transactions: readonly JsonObject[]) =>
 describe('a transaction by its hash', () => {
   test('is final', () => expect(rated(ROW)).toEqual({ answerClass: 'final', rule: 'byHashFinal' }));
 
-  test('is final unless it is young, where it lacks the state before it', () => {
+  test('that lacks the account state before it is final, but growing while it is young', () => {
     const lacking = { ...ROW, account_state_before: { hash: 'x', balance: null } };
     const expected = { answerClass: 'final', rule: 'byHashFinal', whileYoung: 'byHashGrowing', newestNow: NOW };
     expect(rated(lacking)).toEqual(expected);
   });
 
   test.each<[string, readonly JsonObject[]]>([
-    ['that is another one', [{ ...ROW, hash: 'x' }]],
-    ['beside another row', [ROW, ROW]],
+    ['with another hash', [{ ...ROW, hash: 'x' }]],
+    ['next to another row', [ROW, ROW]],
     ['that is emulated', [{ ...ROW, emulated: true }]],
-    ['of a finality that is not known', [{ ...ROW, finality: 'sure' }]],
+    ['with an unknown finality', [{ ...ROW, finality: 'sure' }]],
   ])('%s is live', (_, rows) => expect(rated(...rows)).toEqual(LIVE));
 });
 
-test('an existing one is more complete than none, and shows how far the chain has got', () => {
+test('a final transaction ranks above a pending one and above none, and gives the chain point', () => {
   const { operation } = callOf('transactions', `hash=${HASH_HEX}`);
   const rankOf = (...transactions: readonly JsonObject[]) => {
     const finality = rated(...transactions);
@@ -37,7 +37,7 @@ test('an existing one is more complete than none, and shows how far the chain ha
   expect(operation.chainPoint({ transactions: [ROW] })).toEqual({ at: NOW * 1000, seqno: 7 });
 });
 
-test('the cached form is one hash', () => {
+test('the cached form by hash has one hash and no other filter', () => {
   expect(requestOf('transactions', `HASH=${HASH_HEX}&offset=&limit=5`).query).toEqual([
     ['hash', HASH],
     ['limit', '5'],

@@ -23,7 +23,10 @@ interface Row {
   readonly account_state_after: { readonly balance: string };
 }
 
-/** A chain of 100 blocks with five idle accounts, each of which has a transaction in every fourth block or so. */
+/**
+ * A chain of 100 blocks with newcomers and five idle accounts. Each idle account has a transaction in one of four
+ * blocks on average.
+ */
 function chainOf(): Chain {
   const idle = { count: 5, everyMs: 4 * BLOCK_MS, newcomerEveryMs: 20 * BLOCK_MS };
   const chain = new Chain({ startAt: START, blockMs: BLOCK_MS, firstSeqno: FIRST, historyBlocks: 500, idle });
@@ -50,7 +53,7 @@ function ask(path: string, { of = chain, instant = of.now, dialect = '1.3' }: As
 const rowsOf = (path: string, more: Asked = {}): readonly Row[] => ask(path, more).body.transactions;
 const ltsOf = (path: string) => rowsOf(path).map(({ lt }) => Number(lt));
 
-/** All rows of an account, as the pages of all blocks show them, the newest first. */
+/** All rows of an account in the pages of all blocks, newest first. */
 function rowsInBlocks(address: string): readonly Row[] {
   const pages = Array.from({ length: BLOCKS + 1 }, (_, n) =>
     rowsOf(`transactionsByMasterchainBlock?seqno=${FIRST + n}&limit=1000&sort=asc`),
@@ -68,12 +71,12 @@ describe('transactions of an account', () => {
   const third = all[2] ?? all[0];
   const utime = third?.now ?? 0;
 
-  it('are the rows that the pages of blocks show', () => {
+  it('equal the rows in the pages of blocks', () => {
     expect(all.length).toBeGreaterThan(10);
     expect(rowsOf(`transactions?account=${X}&limit=1000`)).toEqual(all);
   });
 
-  it('name the row before, down to the first one, and are final', () => {
+  it('name the previous transaction, down to the first one, and are final', () => {
     for (const [place, row] of all.entries()) {
       const { lt, hash } = all[place + 1] ?? { lt: '0', hash: Buffer.alloc(32).toString('base64') };
       expect(row).toMatchObject({ prev_trans_lt: lt, prev_trans_hash: hash, finality: 'finalized' });
@@ -93,25 +96,25 @@ describe('transactions of an account', () => {
     [`&end_lt=${second}`, lts.slice(1)],
     [`&start_utime=${utime}`, all.filter(({ now }) => now >= utime).map(({ lt }) => Number(lt))],
     [`&end_utime=${utime}`, all.filter(({ now }) => now <= utime).map(({ lt }) => Number(lt))],
-  ])('of accounts that are requested by %s', (more, expected) => {
+  ])('are selected by the parameters "%s"', (more, expected) => {
     expect(ltsOf(`transactions?account=${X}${more}`)).toEqual(expected);
   });
 
-  it('of several accounts by their logical times, of an unknown one none', () => {
+  it('include those of several requested accounts, and are empty for an unknown account', () => {
     const [, other] = chain.idle.all;
     const both = rowsOf(`transactions?account=${X}&account=${other?.address}&limit=1000`);
     expect(both.length).toBe(all.length + rowsInBlocks(other?.address ?? '').length);
     expect(rowsOf(`transactions?account=0:${'1'.repeat(64)}`)).toEqual([]);
   });
 
-  it.each(['start_lt=yesterday', 'account=nobody', 'sort=up'])('are refused if %s is requested', (query) => {
+  it.each(['start_lt=yesterday', 'account=nobody', 'sort=up'])('are refused with 422 if the query has %s', (query) => {
     const given = query.startsWith('account') ? query : `account=${X}&${query}`;
     expect(ask(`transactions?${given}`).status).toBe(422);
   });
 });
 
 describe.each(['addressInformation', 'walletInformation'])('%s', (operation) => {
-  it('changes with each transaction of the account, and equals the row', () => {
+  it('matches the row of each transaction of the account, and is uninit before the first one', () => {
     const all = rowsInBlocks(X);
     for (const { lt, hash, mc_block_seqno: seqno, account_state_after: after } of all) {
       const instant = chain.indexedAt(seqno);
@@ -130,7 +133,7 @@ describe.each(['addressInformation', 'walletInformation'])('%s', (operation) => 
     [`address=${X},${X}`, 422],
     [`address=${X}&use_v2=true`, 500],
     [`address=${chain.accounts.elector.address}`, operation === 'walletInformation' ? 409 : 200],
-  ])('answers %j with %i', (query, status) => {
+  ])('answers the query %j with %i', (query, status) => {
     expect(ask(`${operation}?${query}`).status).toBe(status);
   });
 });
@@ -151,7 +154,7 @@ describe('a block', () => {
     ask(`masterchainBlockShards?seqno=${number}`, { of }).body.blocks.map((it: { tx_count: number }) => it.tx_count);
   const sum = (counts: readonly number[]) => counts.reduce((one, other) => one + other, 0);
 
-  it('and its shard blocks count the rows of its pages', () => {
+  it('has as many rows in its pages as it and its shard blocks count', () => {
     const rows = [page(0), page(1000), page(2000), page(3000)].flat();
     expect(rows.length).toBeGreaterThanOrEqual(2400);
     expect(new Set(rows.map(({ hash }) => hash)).size).toBe(rows.length);
@@ -175,13 +178,13 @@ describe('the newest masterchain blocks', () => {
     ask(path, more).body.blocks.map(({ seqno }: { seqno: number }) => seqno);
   const head = chain.headSeqno;
 
-  it.each(['1.2', '1.3'] as const)('are listed in their order by %s', (dialect) => {
+  it.each(['1.2', '1.3'] as const)('are listed in order of seqno by dialect %s', (dialect) => {
     const expected = Array.from({ length: 50 }, (_, n) => head - n);
     expect(listed('blocks?workchain=-1&sort=desc&limit=50', { dialect })).toEqual(expected);
     expect(listed('blocks?workchain=-1&sort=asc&limit=2', { dialect })).toEqual([FIRST, FIRST + 1]);
   });
 
-  it('lack rows that are committed later', () => {
+  it('do not include a block that is committed later', () => {
     const delayed = chainOf();
     const missing = delayed.headSeqno + 1;
     delayed.delay(missing, 4000);
@@ -198,7 +201,7 @@ describe('the newest masterchain blocks', () => {
   });
 });
 
-describe('rounds of one account that are committed out of order', () => {
+describe('transactions of one account that are committed out of order', () => {
   const delayed = chainOf();
   const wallet = delayed.idle.all[1];
   const [first, then] = [delayed.headSeqno + 1, delayed.headSeqno + 2];
@@ -218,7 +221,7 @@ describe('rounds of one account that are committed out of order', () => {
     expect(ask(state, { of: delayed }).body).toEqual(ask(state, before).body);
   });
 
-  it('are states of their own among the past answers', () => {
+  it('appear as separate states among the past answers', () => {
     const target = `/api/v3/transactions?account=${wallet?.address}&limit=1000`;
     const states = pastAnswers({ method: 'GET', target, headers: {} }, delayed, '1.3');
     expect(states.map(({ fromAt }) => fromAt)).toEqual(
@@ -232,13 +235,13 @@ describe('rounds of one account that are committed out of order', () => {
 });
 
 describe('a newcomer', () => {
-  it('is unknown before its first block, and in the pages from then on', () => {
+  it('has rows only in its first block, and 2 and 12 blocks after it', () => {
     const newcomer = chain.idle.newcomerBy(FIRST + 60);
     const seqnos = rowsInBlocks(newcomer?.address ?? '').map((row) => row.mc_block_seqno - FIRST);
     expect(seqnos).toEqual([72, 62, 60]);
   });
 
-  it('does not come if none is requested', () => {
+  it('does not exist without `newcomerEveryMs`', () => {
     const without = new Chain({ startAt: START, idle: { count: 1, everyMs: 1000 } });
     expect(without.idle.newcomerBy(without.headSeqno)).toBeUndefined();
   });

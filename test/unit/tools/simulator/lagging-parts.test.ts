@@ -7,7 +7,7 @@ const BLOCK_MS = 400;
 const LAG_MS = 2000;
 const SETTLED_MS = 100 * BLOCK_MS;
 
-/** An indexer with one replica, and an account that has its first transaction while the replica lags. */
+/** An indexer with one replica, whose chain has a newcomer (a new account) every 50 blocks. */
 let indexer: Indexer;
 let now: number;
 
@@ -18,7 +18,7 @@ async function asked(path: string) {
   return { status: response.status, text: await response.text() };
 }
 
-/** Whether the block of the newcomer's first transaction, and the transaction itself, are there. */
+/** The visible data of a newcomer: the block of its first transaction, its transactions, and its state. */
 async function seen(address: string, seqno: number) {
   const { transactions } = JSON.parse((await asked(`transactions?account=${address}`)).text);
   return {
@@ -35,8 +35,8 @@ beforeAll(async () => {
 
 afterAll(() => indexer.close());
 
-describe.each<DatabasePart>(['blocks', 'accounts'])('where %s lag', (part) => {
-  it('they alone are behind, by the lag, and nothing that was committed goes', async () => {
+describe.each<DatabasePart>(['blocks', 'accounts'])('a replica whose %s lag', (part) => {
+  it('is behind in them alone, by the lag, and keeps its commits', async () => {
     const [replica] = indexer.replicas;
     replica.lagPart(part, LAG_MS);
     const { chain } = replica;
