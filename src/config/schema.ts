@@ -69,7 +69,7 @@ const stream = group({
   }),
   maxAddresses: setting(
     integer(1, 100_000).prefault(1000),
-    'Maximum number of subscribed addresses: the limit of your provider. Keys that are no longer polled give way; above the limit polled keys are answered as without a stream.',
+    'Maximum number of subscribed addresses: the limit of your provider. Keys that are no longer polled make room for new ones. Above the limit, polled keys live as long as without a stream.',
   ),
 });
 
