@@ -42,8 +42,8 @@ export interface Meaning {
   /** How it is kept: stored for a lifetime, or `briefly`, for the failure TTL. */
   readonly kept: 'stored' | 'briefly' | 'no';
   /**
-   * Whether other instances serve it too, through Redis. `own words`: if its body is the indexer's own error. Other
-   * failures may concern only this instance: its key, its route, its proxy.
+   * `yes`: other instances serve it too, through Redis. `own words`: they do if its body is the indexer's own error.
+   * Other failures may concern only this instance: its key, its route, its proxy.
    */
   readonly shared: 'yes' | 'own words' | 'no';
   /**

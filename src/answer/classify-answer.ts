@@ -87,8 +87,8 @@ export function untrueAnswer(read: ReadAnswer): ProxyError {
 }
 
 /**
- * An empty page does not show that its block is there. If that was not known before the request, it counts as any empty
- * list.
+ * An empty page does not show that its block is there. If the block was not known before the request, the page counts as
+ * any empty list.
  */
 function withBlock(finality: Finality, awaitedBlock: number | undefined): Finality {
   const isOfUnknown = finality.rule === 'emptyOfBlock' && awaitedBlock !== undefined;

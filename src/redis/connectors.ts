@@ -10,7 +10,7 @@ import type { Ms } from '../time-units.ts';
  */
 type Connector = NonNullable<RedisOptions['Connector']>;
 
-/** Members of a `SentinelConnector` that have no public access. */
+/** Members of a `SentinelConnector` that have no public access: the cast of the class gives access to them. */
 interface SentinelMembers {
   connect(onError: (type: string, error: Error) => void): Promise<Socket>;
   connectToSentinel(endpoint: SentinelAddress, options?: RedisOptions): unknown;
@@ -81,6 +81,7 @@ export function connectorsBy(names: Names, connectTimeoutMs: Ms): Record<'toServ
     }
   }
 
+  // The casts: ioredis declares more members than these classes show, all of which its own base classes have.
   return { toServer: ToServer as Connector, bySentinels: BySentinels as unknown as Connector };
 }
 

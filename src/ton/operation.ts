@@ -42,7 +42,7 @@ export interface OperationRules<Name extends string, Rule extends LifetimeRule =
   readonly keepsNotFound?: false;
   /** The point of the chain in the indexer's database that an answer shows. */
   readonly chainPoint: ReadChainPoint;
-  /** The values of a request that a purge can name (`tags.ts`), or that there are none. */
+  /** The values of a request that a purge can name (`tags.ts`), or `names nothing`. */
   readonly tags: ReadTags | 'names nothing';
   /** The masterchain block that a request is about. Absent if requests are about none. */
   readonly masterchainSeqno?: (request: CanonicalRequest) => number | undefined;

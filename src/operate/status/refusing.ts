@@ -76,8 +76,8 @@ export function whoIsLimited({ limited }: Failures): string {
 }
 
 /**
- * ` (pendingTraces)` if only requests for some of the operations in use get no answer, and this is not by chance: the
- * other operations had so many requests that some of them would have failed, too.
+ * ` (pendingTraces)` if requests for only some of the operations in use get no answer, and not by chance: the others had
+ * enough requests that some of these would have failed as well.
  */
 function operationsOf(growth: Growth): string {
   const all = growth.after.of('requests_total').map(({ labels }) => String(labels['operation']));

@@ -32,8 +32,8 @@ export interface ChainOptions {
   /** The time after each change of a trace until its actions follow, as by the classifier. */
   readonly classifierDelayMs?: number;
   /**
-   * Whether adjacent transactions are listed once they are emulated (not final until a block commits them), and a trace
-   * once its first transaction is committed.
+   * If true, adjacent transactions are listed once they are emulated (not final until a block commits them), and a
+   * trace once its first transaction is committed.
    */
   readonly listsUnderWay?: boolean;
   /** Accounts that do little. Default: none. */

@@ -170,6 +170,7 @@ test('the evidence has names exactly if the address book is not empty', () => {
 });
 
 test('the order of a page rises with its newest row, then with the number of its rows, then with its oldest row', () => {
+  // The cast: an interface such as `Row` has no index signature.
   const orderOf = (rows: readonly Row[]) =>
     completenessOfAccountPage({ transactions: rows } as unknown as JsonObject).order;
   const pages = [[], [rowOf(1)], [rowOf(4)], [rowOf(4), rowOf(1)], [rowOf(4), rowOf(3)], [rowOf(5)]];
