@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { makeAccount } from '../../src/tools/simulator/accounts.ts';
 import { DatabaseFall } from '../../src/tools/simulator/database-fall.ts';
 import type { Call } from './call.ts';
 import { checkAnswer } from './check-answer.ts';
@@ -101,7 +102,7 @@ describe('the checker', () => {
     expect(verdictOn(ADJACENT, growingList(untilSecond), 0, second, { detail })).toBe(verdict);
   });
 
-  const ACCOUNT: Call = { operation: 'addressInformation', accounts: ['0:AB'] };
+  const ACCOUNT: Call = { operation: 'addressInformation', accounts: [makeAccount('wallet', Buffer.alloc(32, 7))] };
   const TRACE: Call = { operation: 'traces', by: 'trace_id', hashes: ['AB'] };
   /** Two states of an account or trace: the second follows at `untilSecond`. */
   const balances = (untilSecond: number, fromSecond = -150): readonly State[] => {
