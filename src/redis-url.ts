@@ -60,7 +60,7 @@ export function parseRedisUrl(text: string): RedisAddress {
   if (topology === 'sentinel') return { topology, ...common, ...sentinelOf(parameters) };
   if (parameters.size > 0) throw new Error('must have no query: only redis-sentinel:// takes parameters');
   if (topology === 'cluster') {
-    if (database !== 0) throw new Error('must name no database: a Cluster has 0 alone');
+    if (database !== 0) throw new Error('must not name a database: a Cluster has only database 0');
     return { topology, ...common };
   }
   if (endpoints.length > 1) {
@@ -79,7 +79,7 @@ function partsOf(text: string) {
   const [, scheme = '', userinfo, hosts = '', path = '', query = ''] =
     /^([a-z-]+):\/\/(?:([^/?#]*)@)?([^/?#@]+)(\/[^?#]*)?(?:\?([^#]*))?$/.exec(text) ?? [];
   if (!isScheme(scheme)) {
-    throw new Error(`must be like ${EXAMPLES} (percent-encode what is special in a user or a password)`);
+    throw new Error(`must be like ${EXAMPLES} (percent-encode special characters in a user or a password)`);
   }
   return { scheme, userinfo, hosts, path, query };
 }
@@ -116,7 +116,7 @@ function sentinelOf(parameters: URLSearchParams) {
   const primaryName = parameters.get('name');
   if (!primaryName || [...parameters.keys()].some((name) => !SENTINEL_PARAMETERS.includes(name))) {
     throw new Error(
-      'must have the name of the primary, as in ?name=primary, and beside it nothing but sentinelUsername and sentinelPassword',
+      'must have the name of the primary, as in ?name=primary; the only other parameters are sentinelUsername and sentinelPassword',
     );
   }
   const sentinelCredentials = credentials(

@@ -97,7 +97,7 @@ const upstreamUrl = plainUrl(
   'UPSTREAM_API_KEY',
   ({ origin, pathname }) => origin + pathname.replace(/\/+$/, '').replace(/\/api\/v3$/i, ''),
 ).refine((url) => !/\/api\/v[0-9]+$/i.test(url), {
-  error: 'must lead to API v3: end in /api/v3, or in what stands before it',
+  error: 'must lead to API v3: give the URL with /api/v3 at its end, or without it',
 });
 
 /**

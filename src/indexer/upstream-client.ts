@@ -63,7 +63,7 @@ export interface UpstreamAnswer {
   readonly contentType: string | undefined;
   readonly apiVersion: string | undefined;
   readonly retryAfterMs: Ms | undefined;
-  /** What it says for operators, if it is an error, or no JSON object. */
+  /** Its words for operators, if it is an error or not a JSON object. */
   readonly says?: IndexerWords | undefined;
   /** Its `Age`, in whole seconds: how long other caches have had it, 0 where it comes from the indexer itself. */
   readonly ageValueSeconds: number;

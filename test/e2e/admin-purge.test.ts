@@ -58,7 +58,7 @@ describe('POST /purge on loopback', () => {
     ['no object', '[]', 422],
     ['a field that is not known', '{"seqno":1,"force":true}', 422],
     ['two selectors', '{"seqno":1,"all":true}', 422],
-    ['a value that is none', '{"hash":"xyz"}', 422],
+    ['an invalid value', '{"hash":"xyz"}', 422],
     ['more than 4 KiB', `{"hash":"${'a'.repeat(5000)}"}`, 413],
   ])('refuses a body that is %s', async (_, body, status) => {
     await start();
@@ -107,7 +107,7 @@ describe('a web page', () => {
     ['a page elsewhere', { ...JSON_TYPE, Origin: 'https://evil.example' }, 403],
     ['a page of another port', { ...JSON_TYPE, Origin: 'http://127.0.0.1:1' }, 403],
     ['a page without an origin', { ...JSON_TYPE, Origin: 'null' }, 403],
-    ['an origin that is none', { ...JSON_TYPE, Origin: 'file://127.0.0.1' }, 403],
+    ['an invalid origin', { ...JSON_TYPE, Origin: 'file://127.0.0.1' }, 403],
     ['a page of another site', { ...JSON_TYPE, 'Sec-Fetch-Site': 'cross-site' }, 403],
     ['a page of another port of this host', { ...JSON_TYPE, 'Sec-Fetch-Site': 'same-site' }, 403],
   ])('cannot purge: %s', async (_, headers, status) => {

@@ -121,7 +121,7 @@ describe('an answer with Age', () => {
 
   it.each([
     ['several times, counts as the first', '60, 3599', '60'],
-    ['that is no number, is ignored', 'some', '0'],
+    ['that is not a number, is ignored', 'some', '0'],
   ])('%s', async (_, given, age) => {
     const target = parentOfSettled(world);
     answerWith((await world.askIndexer(target)).text, given);

@@ -106,7 +106,7 @@ const ADJACENT: readonly Case[] = [
   ['one row whose trace is not known yet', {}, { transactions: [{ ...sure, trace_id: null }] }, 'growing, of no age'],
   ['one row of no trace', {}, { transactions: [sure] }, 'growing, of no age'],
   ['parent and children', {}, { transactions: [sure, sure] }, 'growing'],
-  ['a row that is no object', out, { transactions: [sure, null] }, 'live'],
+  ['a row that is not an object', out, { transactions: [sure, null] }, 'live'],
 ];
 
 function traces(...transactions: object[]): object {

@@ -117,7 +117,7 @@ describe('headers', () => {
     expect(headers['cache-control']).toBe('public, max-age=540');
   });
 
-  it('have a new request id on every answer that is no memory hit', async () => {
+  it('have a new request id on every answer except memory hits', async () => {
     const target = newestBlock(world);
     const replies = [
       await world.ask(target),

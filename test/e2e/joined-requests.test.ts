@@ -215,7 +215,7 @@ describe('equal requests for the rest of the API', () => {
   it.each([
     ['not JSON', { 'Content-Type': 'text/html' }, '<html>'],
     ['without a type', {}, '{"a":1}'],
-    ['too large, as its length says', { ...JSON_TYPE, 'Content-Length': '200000' }, `"${'x'.repeat(199_998)}"`],
+    ['too large by its Content-Length', { ...JSON_TYPE, 'Content-Length': '200000' }, `"${'x'.repeat(199_998)}"`],
     ['too large, as its bytes say', JSON_TYPE, `"${'x'.repeat(199_998)}"`],
   ])('are one request each for an answer that is %s', async (_, headers, body) => {
     await start({}, { upstream: { maxBodySize: 100_000, timeout: 60_000 } as never });

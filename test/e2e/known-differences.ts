@@ -73,7 +73,7 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
     status: 200,
   },
   {
-    reason: '1.2 fails with 500 at an empty sort, and 1.3 does not read it: an empty one is none',
+    reason: '1.2 answers an empty sort with 500, and 1.3 ignores it: an empty one counts as absent',
     version: '1.2',
     rows: /seqno\}&sort(=(&sort=)?)?$/,
     status: 200,
@@ -203,7 +203,7 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
     status: 422,
   },
   {
-    reason: 'hash twice, different ones or the first is none; the last counts',
+    reason: 'hash twice, with different values or an invalid first one; the last counts',
     rows: /^adjacentTransactions\?hash=([^&]*)&hash=(?!\1$)\{/,
     status: 422,
   },
@@ -218,7 +218,7 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
     status: 422,
   },
   {
-    reason: 'the first of two accounts is none: the last counts there, and all of them in the specification',
+    reason: 'the first of two accounts is invalid: the last counts there, and all of them in the specification',
     rows: /^pendingTraces\?account=(nobody)?&account=\{/,
     status: 422,
   },
@@ -232,7 +232,7 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
 
   // Neither here nor there.
   {
-    reason: 'a path that is none of the API is refused in own words',
+    reason: 'a path outside the API is refused in own words',
     rows: /^(masterchainBlockShard|adjacentTransaction|pendingTrace)\?/,
     status: 501,
   },

@@ -69,8 +69,8 @@ it.each(['X-HTTP-Method-Override', 'x-http-method', 'X-Method-Override'])('%s is
 
 describe('the key of a client', () => {
   it.each<[what: string, query: string, ...headers: string[]]>([
-    ['beside an empty one', '', 'X-Api-Key: a', 'X-Api-Key:'],
-    ['beside an empty one in the query', '?api_key=', 'X-Api-Key: a'],
+    ['next to an empty one', '', 'X-Api-Key: a', 'X-Api-Key:'],
+    ['next to an empty one in the query', '?api_key=', 'X-Api-Key: a'],
     ['in the query, repeated', '?api_key=&api_key=a'],
     ['in the query, in another case', '?API_KEY=a'],
     ['in the query, in an encoded name', '?%61pi%5Fkey=a'],
@@ -78,8 +78,8 @@ describe('the key of a client', () => {
     ['first, before a semicolon', '?api_key=a;limit=1'],
     ['behind an empty one and a semicolon', '?api_key=;api_key=a'],
     ['in a list', '?api_key[]=a'],
-    ['beside other credentials', '?api_key=a', 'Authorization: Bearer b'],
-    ['in the query, beside a header that is dropped', '?api_key=a', 'X-Api-Key: b', 'Connection: X-Api-Key'],
+    ['next to other credentials', '?api_key=a', 'Authorization: Bearer b'],
+    ['in the query, next to a header that is dropped', '?api_key=a', 'X-Api-Key: b', 'Connection: X-Api-Key'],
   ])('is its own: %s', async (_, query, ...lines) => {
     await using world = await startPassThrough({ env: { UPSTREAM_API_KEY: OURS, PASSTHROUGH_SHARED_KEY: 'on' } });
     expect(statuses(await world.proxy.exchange(head(`GET ${INFO}${query}`, ...lines)))).toEqual(['200']);

@@ -190,8 +190,8 @@ describe('garbage in Redis', () => {
     ['a list in place of the lease', spoiltLease((admin, lease) => admin.lpush(lease, 'garbage')), 1],
     ['a lease of a year', spoiltLease((admin, lease) => admin.set(lease, 'x', 'PX', 31_536_000_000)), 3],
     // An instance that cannot read a failure loads from the indexer by itself, and does not wait.
-    ['a failure that is no JSON', failedWith('x'), 3],
-    ['a failure that is none', failedWith('{"code":1}'), 3],
+    ['a failure that is not JSON', failedWith('x'), 3],
+    ['an object that is not a failure', failedWith('{"code":1}'), 3],
   ])('harms no answer, and costs the indexer few requests: %s', async (_, spoil, most) => {
     await using world = await start();
     const { fleet, target, admin, entry } = world;

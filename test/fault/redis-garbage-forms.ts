@@ -13,8 +13,8 @@ export const GARBAGE_FORMS: Readonly<Record<string, string>> = {
   'errors too many': '-ERR one\r\n-ERR two\r\n-ERR three\r\n',
   'a redirection to nowhere': '-MOVED\r\n',
   'an unknown type': '&1\r\n',
-  'a length that is no number': '$x\r\n\r\n',
-  'a string longer than it says': '$3\r\nabcdefg\r\n',
+  'a length that is not a number': '$x\r\n\r\n',
+  'a string longer than its length': '$3\r\nabcdefg\r\n',
   'a string without end': `$${2 ** 40}\r\nabc`,
   'another protocol': 'HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n',
 };

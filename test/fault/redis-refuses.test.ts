@@ -113,7 +113,7 @@ test('a wrong password is reported once and never shown, and Redis is used when 
 describe('a server that is not Redis', () => {
   test.each<[string, () => Server]>([
     ['that speaks HTTP', () => createHttpServer((_, response) => response.end('hello'))],
-    ['that says nothing', () => createServer(() => {})],
+    ['that sends nothing', () => createServer(() => {})],
     ['that hangs up', () => createServer((socket) => void socket.destroy())],
     ['that repeats every word', () => createServer((socket) => void socket.pipe(socket).on('error', () => {}))],
     ['that talks garbage', () => createServer((socket) => void socket.end(Buffer.alloc(100_000, '+OK\r\n$9\r\n:x')))],

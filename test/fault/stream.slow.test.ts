@@ -39,7 +39,7 @@ describe('answers stay within their windows, and no request fails, while the str
       },
     ],
     [
-      'says nothing of traces that vanish',
+      'sends no event about traces that vanish',
       (step) => {
         for (const { externalHash } of step % 10 === 0 ? world.indexer.chain.pendingTraces() : []) {
           world.indexer.chain.vanish(externalHash);

@@ -29,7 +29,7 @@ describe('answers stay within their windows, and no request fails, while the str
       },
     ],
     [
-      'stalls, and then says all at once',
+      'stalls, and then sends everything at once',
       (step) => {
         world.indexer.streaming.faults.stalled = step > 20 && step < 70;
       },

@@ -39,7 +39,7 @@ function withWrongChecksum(gzip: Buffer): Buffer {
   return gzip;
 }
 
-describe('a body that is no answer to the operation becomes 502 and is not cached:', () => {
+describe('a body that does not answer the operation becomes 502 and is not cached:', () => {
   const bodies: [string, Fault][] = [
     ['HTML', garbage('html')],
     ['half a JSON', garbage('not-json')],
@@ -103,7 +103,7 @@ describe('a compressed body', () => {
 
   const BLOCK_SET = Buffer.from(JSON.stringify({ blocks: [], padding: randomBytes(2000).toString('hex') }));
   const broken: [string, string, Buffer][] = [
-    ['gzip that is none', 'gzip', BLOCK_SET],
+    ['invalid gzip', 'gzip', BLOCK_SET],
     ['gzip cut short', 'gzip', gzipSync(BLOCK_SET).subarray(0, -20)],
     ['gzip with a wrong checksum', 'gzip', withWrongChecksum(gzipSync(BLOCK_SET))],
     ['br, which is not asked for', 'br', brotliCompressSync(BLOCK_SET)],

@@ -35,7 +35,11 @@ const broken: [string, number, string, ('ends' | 'stays open' | 'is reset')?][] 
   ['no HTTP', 502, '220 mail.example ESMTP\r\n'],
   ['a head without an end', 502, 'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n'],
   ['a head without an end, and is silent', 504, 'HTTP/1.1 200 OK\r\n', 'stays open'],
-  ['valid JSON that is shorter than it said', 502, `HTTP/1.1 200 OK\r\nContent-Length: ${SIZE + 1}\r\n\r\n${BODY}`],
+  [
+    'valid JSON that is shorter than its Content-Length',
+    502,
+    `HTTP/1.1 200 OK\r\nContent-Length: ${SIZE + 1}\r\n\r\n${BODY}`,
+  ],
   ['the same, and a reset', 502, `HTTP/1.1 200 OK\r\nContent-Length: ${SIZE + 1}\r\n\r\n${BODY}`, 'is reset'],
   ['the same, and is silent', 504, `HTTP/1.1 200 OK\r\nContent-Length: ${SIZE + 1}\r\n\r\n${BODY}`, 'stays open'],
   [
@@ -44,12 +48,12 @@ const broken: [string, number, string, ('ends' | 'stays open' | 'is reset')?][] 
     `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${SIZE.toString(16)}\r\n${BODY}\r\n`,
   ],
   [
-    'a chunk of which the size is none',
+    'a chunk with an invalid size',
     502,
     `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${SIZE.toString(16)}\r\n${BODY}\r\nzz\r\n\r\n`,
   ],
   ['two lengths', 502, `HTTP/1.1 200 OK\r\nContent-Length: ${SIZE}\r\nContent-Length: 2\r\n\r\n${BODY}`],
-  ['a length that is none', 502, `HTTP/1.1 200 OK\r\nContent-Length: many\r\n\r\n${BODY}`],
+  ['an invalid length', 502, `HTTP/1.1 200 OK\r\nContent-Length: many\r\n\r\n${BODY}`],
   ['a head of 200 KB', 502, `HTTP/1.1 200 OK\r\nX: ${'x'.repeat(200_000)}\r\nContent-Length: ${SIZE}\r\n\r\n${BODY}`],
 ];
 

@@ -60,7 +60,7 @@ describe('429', () => {
     ['in JSON, without Retry-After', rateLimited('json'), 1],
     ['in JSON, with Retry-After', rateLimited('json', '3'), 3],
     ['in plain text, with Retry-After', rateLimited('text', '20'), 20],
-    ['with a Retry-After that is none', rateLimited('json', 'soon'), 1],
+    ['with an invalid Retry-After', rateLimited('json', 'soon'), 1],
     ['with an empty body', answering('', {}, 429), 1],
     ['with a date', (now) => rateLimited('text', new Date(now + 7000).toUTCString()), 7],
   ])(

@@ -29,7 +29,7 @@ async function run(arena: Arena): Promise<void> {
       if (random.chance(0.3)) await askAndStay(arena, url, target);
     });
   });
-  for (const reason of indexer.malformed) tally.violation('the indexer got what is no request', reason);
+  for (const reason of indexer.malformed) tally.violation('the indexer got a malformed request', reason);
 }
 
 async function askAndLeave({ random, tally }: Arena, url: string, target: string): Promise<void> {

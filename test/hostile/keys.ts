@@ -26,7 +26,7 @@ async function run(arena: Arena): Promise<void> {
     const questions = endless(arena);
     await attackUntilOver(arena, WORKERS, () => askAndCompare(arena, url, questions));
   });
-  for (const reason of indexer.malformed) arena.tally.violation('the indexer got what is no request', reason);
+  for (const reason of indexer.malformed) arena.tally.violation('the indexer got a malformed request', reason);
 }
 
 interface Question {

@@ -34,7 +34,7 @@ async function run(arena: Arena): Promise<void> {
     for (let seqno = 0; seqno < WARM_ROUNDS; seqno++) await ask(url, PATH + seqno);
     await attackUntilOver(arena, WORKERS, () => pipeline(arena, url));
   });
-  for (const reason of indexer.malformed) arena.tally.violation('the indexer got what is no request', reason);
+  for (const reason of indexer.malformed) arena.tally.violation('the indexer got a malformed request', reason);
 }
 
 async function pipeline({ random, tally }: Arena, url: string): Promise<void> {

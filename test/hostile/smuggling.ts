@@ -33,7 +33,7 @@ async function run(arena: Arena): Promise<void> {
     });
     arena.tally.count('forms', Math.min(FORMS.length, Math.floor(attempts / 2)));
   });
-  for (const reason of indexer.malformed) arena.tally.violation('the indexer got what is no request', reason);
+  for (const reason of indexer.malformed) arena.tally.violation('the indexer got a malformed request', reason);
 }
 
 async function smuggle(
@@ -80,7 +80,7 @@ async function smuggle(
   for (const { status, body } of answers) {
     const target = readEcho(status, body)?.target;
     // A changed form may mean any request, but only this form uses its numbers.
-    if (status === 200 && !isAskedFor(target, bytes)) violation('an answer to what was not asked');
+    if (status === 200 && !isAskedFor(target, bytes)) violation('an answer to another request');
   }
 }
 

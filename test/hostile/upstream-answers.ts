@@ -79,7 +79,7 @@ async function askForHit({ tally }: Arena, { url }: ProxyProcess): Promise<void>
   const { status, text, headers } = await ask(url, HIT);
   tally.count('hits meanwhile');
   const isHit = String(headers['cache-status']).includes('hit');
-  if (status !== 200 || text !== HIT_BODY || !isHit) tally.violation('a hit that is none', `${status} ${text}`);
+  if (status !== 200 || text !== HIT_BODY || !isHit) tally.violation('a wrong hit', `${status} ${text}`);
   // Hits are checked now and then, so that they do not keep the process busy.
   await setTimeout(5);
 }
@@ -110,8 +110,8 @@ function problemOf({ status, text, headers }: Answered, { parts }: HostileAnswer
   if (!DOCUMENTED.includes(status) && !isTheirs) return `status ${status}`;
   try {
     const body: unknown = JSON.parse(text);
-    return typeof body === 'object' && body !== null ? undefined : 'a body that is no object';
+    return typeof body === 'object' && body !== null ? undefined : 'a body that is not an object';
   } catch {
-    return 'a body that is no JSON';
+    return 'a body that is not JSON';
   }
 }

@@ -70,7 +70,7 @@ function checks(stdout: string, result: string): string[] {
 // All of them wait for blocks for most of their time.
 describe.concurrent('verify', () => {
   it.each<Dialect>(['spec', '1.2', '1.3'])(
-    'finds toncache right before an indexer of dialect %s, reading only',
+    'finds no violation with an indexer of dialect %s, and sends only GET',
     async (dialect) => {
       const { url, requests } = await start(dialect);
       const { code, stdout, stderr } = await verify([`${url}/api/v3`, ...QUICKLY], { UPSTREAM_API_KEY: 'a-secret' });

@@ -31,7 +31,7 @@ export class Launched implements AsyncDisposable {
   async next<T>(read: (line: unknown) => T | undefined): Promise<T> {
     for (;;) {
       const { done, value } = await this.#lines.next();
-      if (done === true) throw new Error('a process that was started ended early: what it said is above');
+      if (done === true) throw new Error('a started process ended early: its output is above');
       const message = read(JSON.parse(value));
       if (message !== undefined) return message;
     }

@@ -110,7 +110,10 @@ export function checkAnswer(answer: ClientAnswer, states: readonly State[], allo
     return { verdict: 'lie', reason: `${reason}${expected}` };
   }
   const future = states.some((state) => !past.includes(state) && isSaid(state));
-  return { verdict: 'lie', reason: `the indexer ${future ? 'says this only later' : 'never says this'}${expected}` };
+  return {
+    verdict: 'lie',
+    reason: `the indexer ${future ? 'has this answer only later' : 'never has this answer'}${expected}`,
+  };
 }
 
 /** True if it was served as proven: then neither its lifetime nor a stale window counts. */

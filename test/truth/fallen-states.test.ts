@@ -97,7 +97,7 @@ describe('the checker', () => {
 
   test.each([
     ['was overtaken a minute before the fall is served instead of less complete ones', -60, 10, 'regressed', 'true'],
-    ['was overtaken a minute before the fall is not said by the indexer', -60, 10, 'expired', 'lie'],
+    ['was overtaken a minute before the fall does not come from the indexer', -60, 10, 'expired', 'lie'],
   ])('of a growing list that %s', (_, untilSecond, second, detail, verdict) => {
     expect(verdictOn(ADJACENT, growingList(untilSecond), 0, second, { detail })).toBe(verdict);
   });

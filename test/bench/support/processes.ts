@@ -43,7 +43,7 @@ export async function startServer(
   for (const deadlineAt = performance.now() + READY_WITHIN_MS; !(await accepts(port)); await delay(LOOK_EVERY_MS)) {
     if (performance.now() < deadlineAt && !launched.hasEnded) continue;
     await launched[Symbol.asyncDispose]();
-    throw new Error(`${command[0]} does not listen: what it said is above`);
+    throw new Error(`${command[0]} does not listen: its output is above`);
   }
   return Object.assign(launched, { port });
 }

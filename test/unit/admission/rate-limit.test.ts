@@ -127,7 +127,7 @@ describe('a head poll, or a request that is repeated on a new connection', () =>
     ]);
   });
 
-  test('that is no longer wanted when its reservation comes leaves it to the waiters', async () => {
+  test('that is no longer needed when its reservation comes leaves it to waiting requests', async () => {
     const subject = limit(10);
     const turns = ask(subject, 2);
     let isWanted = true;

@@ -55,7 +55,7 @@ function oneHead({
     const said = isHead
       ? await indexer.head(truth)
       : ((await indexer.block(seqno)) ?? { status: 200, body: listOf(seqno) });
-    if (said === undefined) throw new Error('nothing is said');
+    if (said === undefined) throw new Error('no answer is set');
     if (said instanceof ProxyError) throw said;
     const body = Buffer.from(typeof said.body === 'string' ? said.body : JSON.stringify(said.body));
     const times = { askedAt: Date.now(), receivedAt: Date.now(), retryAfterMs: said.status === 429 ? 7000 : undefined };
