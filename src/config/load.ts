@@ -6,7 +6,7 @@ import { nearestTo } from './nearest-name.ts';
 import { type Settings, settingsSchema } from './schema.ts';
 import { type Environment, type Setting, type Sourced, setAt, sourceOf, valueAt } from './setting-source.ts';
 import type { SettingMeta } from './values.ts';
-import { warningsOf } from './warnings.ts';
+import { misspelt, warningsOf } from './warnings.ts';
 
 /** Invalid settings: all problems at once, each with the name of its setting. */
 export class SettingsError extends Error {
@@ -53,10 +53,13 @@ export function loadSettings(variables: Environment): LoadedSettings {
       ...describe(issue, given, environment).filter((problem) => isFileRead || !problem.endsWith(REQUIRED)),
     );
   }
-  if (parsed.data === undefined || problems.length > 0) throw new SettingsError([...new Set(problems)]);
+  const known = ['CONFIG_FILE', ...SETTINGS.flatMap(({ env }) => env ?? [])];
+  if (parsed.data === undefined || problems.length > 0) {
+    // A misspelt name may be the cause of a missing setting.
+    throw new SettingsError([...new Set([...problems, ...misspelt(environment, known)])]);
+  }
   const settings = parsed.data;
   const sources = SETTINGS.map((setting) => sourceOf(setting, environment, inFile));
-  const known = ['CONFIG_FILE', ...SETTINGS.flatMap(({ env }) => env ?? [])];
   return { settings, sources, warnings: warningsOf({ settings, sources }, environment, known) };
 }
 

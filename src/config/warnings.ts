@@ -119,8 +119,8 @@ function withoutEffect({ settings, sources }: Loaded): string[] {
   });
 }
 
-/** Warns about unknown variables that are similar to a known one. */
-function misspelt(environment: Environment, known: readonly string[]): string[] {
+/** Warns about unknown variables that are similar to a known one. Shows only their names. */
+export function misspelt(environment: Environment, known: readonly string[]): string[] {
   const unknown = Object.keys(environment).filter((name) => name.length >= SHORTEST_CHECKED && !known.includes(name));
   return unknown.flatMap((name) => {
     const nearest = nearestTo(name, known);

@@ -104,6 +104,13 @@ describe('settings from the environment and the file', () => {
 });
 
 describe('invalid settings', () => {
+  test('are reported with the misspelt name that may be their cause', () => {
+    expect(problemsOf({ UPSTREM_URL: 'http://indexer:8081' })).toEqual([
+      'UPSTREAM_URL (upstream.url): is required',
+      'UPSTREM_URL is not a setting: did you mean UPSTREAM_URL?',
+    ]);
+  });
+
   test('are reported together, each with its name', () => {
     const file = {
       typo: 1,
