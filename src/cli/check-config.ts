@@ -13,19 +13,19 @@ const STARTS_WITHOUT = 'toncache starts without it, and uses it as soon as it an
 export const checkConfig: Command = {
   help: `usage: toncache check-config [--all] [--connect] [--json]
 
-Reads the settings as start does. If some are wrong, names every problem; otherwise prints each setting with its value
-and where it comes from. Secrets are not shown. Nothing is connected to without --connect.
+Reads the settings as start does. If some are wrong, prints every problem; otherwise prints each setting with its value
+and its source. Secrets are not shown. Without --connect, no connection is made.
 
-  --all      defaults too, not only what is set
-  --connect  tries what the settings name: each indexer with its key, its chain, its newest block and the operations that
-             it serves, Redis and its clock, the stream; LACKS: an indexer can be used, but does not serve an operation, or is behind
+  --all      prints the defaults too
+  --connect  connects to each indexer (key, chain, newest block, operations), to Redis (and reads its clock) and to the stream.
+             LACKS: an indexer can be used, but does not serve an operation, or is behind
   --json     {"settings":[{"name","value","from","source"}],"warnings":[],"checks":[]}, or {"problems":[]}
 
 example:
   CONFIG_FILE=config/shared.json UPSTREAM_URL=http://indexer:8081 toncache check-config
 
-exit codes: 0 the settings are right, 64 wrong command line, 69 no indexer can be used, or something that was tried answers
-and refuses, 78 wrong settings. With Redis, the stream or some of several indexers away it warns and ends with 0`,
+exit codes: 0 the settings are right, 64 wrong command line, 69 no indexer can be used, or a server answered and
+refused, 78 wrong settings. If Redis, the stream or some of several indexers cannot be reached, it warns and ends with 0`,
 
   async run(args, { env, stdout }) {
     const { values } = readOptions(args, {

@@ -9,8 +9,8 @@ export const demo: Command = {
   help: `usage: npm run demo                 until Ctrl-C
        npm run demo -- --for 10s   for that long (30s, 5min, 1h); exit 0 only if every answer was right
 
-PORT (8080) and ADMIN_PORT (9464) are where the proxy listens; if one is in use, two that are free.
-REDIS_URL is the Redis it works with; without it memory is used alone.
+The proxy listens on PORT (8080) and ADMIN_PORT (9464). If one is in use, it takes two free ports.
+It uses the Redis of REDIS_URL; without it, only memory.
 
 example:
   PORT=9000 npm run demo -- --for 1min

@@ -5,8 +5,8 @@ import { readOptions, readSettings } from './options.ts';
 export const explain: Command = {
   help: `usage: toncache explain <URL or query> [--header 'Name: value']... [--admin URL] [--json]
 
-Asks a running instance what a request means: what the indexer is asked, the key, which inputs are dropped, how long an
-answer can live, and what memory and Redis hold.
+Shows how a running instance reads a request: the request to the indexer, the key, the dropped inputs, how long an
+answer can live, and the answers in memory and Redis.
 
   --header    a header of the request, such as 'X-Actions-Version: latest'; may be repeated
   --admin     the admin port; by default that of the settings. ADMIN_TOKEN is sent if it is set

@@ -13,9 +13,9 @@ interface Reply {
 export const purge: Command = {
   help: `usage: toncache purge (--seqno N | --account A | --hash H | --all) [--admin URL] [--json]
 
-Ends every stored answer to requests that named the value, in any spelling and in all instances on the same Redis.
+Ends every stored answer to requests with this value, in any spelling, in all instances on the same Redis.
 
-  --seqno, --account, --hash   what was named: a masterchain block, an account, or a transaction or message
+  --seqno, --account, --hash   the value: of a masterchain block, an account, or a transaction or message
   --all                        every stored answer
   --admin                      the admin port; by default that of the settings. ADMIN_TOKEN is sent if it is set
   --json                       print the answer of the admin port

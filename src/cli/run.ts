@@ -16,7 +16,7 @@ export const COMMANDS: ReadonlyMap<string, ListedCommand> = new Map([
     'check-config',
     { summary: 'check the settings', load: async () => (await import('./check-config.ts')).checkConfig },
   ],
-  ['explain', { summary: 'say how a request is cached', load: async () => (await import('./explain.ts')).explain }],
+  ['explain', { summary: 'show how a request is cached', load: async () => (await import('./explain.ts')).explain }],
   ['purge', { summary: 'end stored answers', load: async () => (await import('./purge.ts')).purge }],
   ['top', { summary: 'watch a running instance', load: async () => (await import('./top.ts')).top }],
   ['verify', { summary: 'check toncache against an indexer', load: async () => (await import('./verify.ts')).verify }],

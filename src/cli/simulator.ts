@@ -10,13 +10,13 @@ const FAULTS = ['500', '429', 'hang', 'reset'] as const;
 export const simulator: Command = {
   help: `usage: npm run simulator -- [--host 127.0.0.1] [--port 8081] [--latency 0ms] [--workers N] [--fault KIND]
 
-A simulated TON indexer with a chain that makes a block every 0.4 s, for those who have none. It runs until Ctrl-C.
+A simulated TON indexer with a chain that makes a block every 0.4 s. It runs until Ctrl-C.
 
-  --host      where it listens: 127.0.0.1 by default, so that only this machine reaches it; 0.0.0.0 for containers
+  --host      the address to listen on: 127.0.0.1 by default, for this machine only; 0.0.0.0 for containers
   --port      8081 by default; 0 for any free one
   --latency   how long each answer takes, like 50ms
-  --workers   so many answers are made at once, others wait; without it there is no bound
-  --fault     what goes wrong with each request: 500, 429, hang or reset
+  --workers   the maximum number of concurrent answers; others wait. Unlimited by default
+  --fault     the failure of every request: 500, 429, hang or reset
 
 example:
   npm run simulator -- --latency 50ms --workers 20

@@ -14,10 +14,10 @@ const LOOK_EVERY_MS = 1000;
 export const top: Command = {
   help: `usage: toncache top [--count N] [--admin URL] [--json]
 
-Shows the numbers of the status page of a running instance: whether all is well, requests by how they are answered, the
+Shows the numbers of the status page of a running instance: the state in one line, requests by outcome, the
 indexer, memory. On a terminal every second until q or Ctrl-C; elsewhere once.
 
-  --count   so many times, 1 to 1000000
+  --count   how often, 1 to 1000000
   --admin   the admin port; by default that of the settings
   --json    a line of JSON each second; without --count until Ctrl-C
 

@@ -8,18 +8,18 @@ import { optionOf, readOptions } from './options.ts';
 export const verify: Command = {
   help: `usage: toncache verify https://indexer.example/api/v3 [--rate 1] [--samples 5]
 
-Asks an indexer through toncache, which runs in this process, and compares the answers with the indexer's own. Only reads,
-and never asks faster than --rate. UPSTREAM_API_KEY is the key of the indexer. In a checkout: npm run verify -- <address>.
+Sends requests to an indexer through toncache, which runs in this process, and compares its answers with the indexer's own.
+Sends only GET, at most at --rate. UPSTREAM_API_KEY is the key of the indexer. In a checkout: npm run verify -- <address>.
 
   --rate     requests to the indexer per second, 0.01 to 1000 (1)
-  --samples  how many blocks, transactions and accounts are looked at, 1 to 100 (5)
+  --samples  the number of blocks, transactions and accounts, 1 to 100 (5)
 
 exit codes:
-  ${EXIT.ok}   all was checked, and is right
+  ${EXIT.ok}   everything was checked, and is right
   ${EXIT.failed}   an answer is wrong
   ${EXIT.usage}  the command line is wrong
   ${EXIT.unavailable}  the indexer cannot be reached, or refuses the key
-  ${EXIT.incomplete}  nothing is wrong, but not all could be checked: the last lines say what and why`,
+  ${EXIT.incomplete}  nothing is wrong, but a part could not be checked: the last lines show which, and why`,
 
   async run(args, { env, stdout, stderr }) {
     const options = { rate: { type: 'string', default: '1' }, samples: { type: 'string', default: '5' } } as const;
