@@ -31,12 +31,10 @@ const QUICK_ROUND_TRIP_MS = 5;
  * no entry live longer.
  *
  * - Until a server has answered, the offset is that of the wall clock at the start. The wall clock is compared every
- *   second:
- *   a difference of more than a second means that it was set, or that the machine was suspended.
+ *   second: a difference of more than a second means that it was set, or that the machine was suspended.
  * - Each sample of a server's time bounds the offset: server time - receipt <= offset <= server time - sending. The
- *   first
- *   and each quick sample sets it to the middle, a slow one moves it only to these bounds. While the server does not
- *   answer, the last offset holds, whatever the wall clock shows.
+ *   first and each quick sample sets it to the middle, a slow one moves it only to these bounds. While the server does
+ *   not answer, the last offset holds, whatever the wall clock shows.
  */
 export class Clock {
   readonly #dependencies: ClockDependencies;

@@ -15,7 +15,7 @@ import type { Lane } from './lane.ts';
 import type { MemoryPressure } from './memory-pressure.ts';
 import { guardsOf, hasSlot, type Route, rateOf, refusalBy } from './route.ts';
 
-/** The right to send one request to the indexer. Its holder frees it; each call after the first does nothing. */
+/** The right to send one request to the indexer. Its holder calls `free` at the end; further calls of it do nothing. */
 export interface Ticket {
   /** The indexer that gets the request. */
   readonly route: Route;
@@ -56,13 +56,12 @@ interface Waits {
 }
 
 /**
- * The one door to the indexers, for operations and for passed-through requests. A request is refused in the same tick
- * of the event loop, or gets a ticket, perhaps after a wait:
+ * The one door to the indexers, for operations and for passed-through requests. A request gets a ticket or a refusal,
+ * in the same tick of the event loop or after a wait:
  *
  * 1. The door checks memory, pause, circuit breaker and backlog, without taking anything.
  * 2. The request takes a slot at one of the indexers, and a reservation of its rate if the rate is limited, or waits in
- *    the
- *    backlog for both. A refresh never waits. Before a client is refused, the backups are tried.
+ *    the backlog for both. A refresh never waits. Before a client is refused, the backups are tried.
  * 3. `ticket.send()` checks memory, pause and circuit breaker again, and takes the passes of pause and circuit breaker.
  *
  * A free slot is handed to a waiter and never released for competition: otherwise a new request could take it, and the

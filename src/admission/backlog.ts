@@ -63,13 +63,14 @@ const LONGEST_ROUND = 1 / 3;
  *
  * A free slot goes to operations below their share first. Reservations go to clients in rounds, across operations: no
  * client gets a second one while another waiting client has had none. Otherwise operations go in rotation. The backlog
- * wants a reservation only while a waiter has a slot. The rounds of slots and of reservations end together, after a
- * third of the patience at most. A client without waiting requests is forgotten: when it comes back, it is new.
+ * wants a reservation only while a slot is free for a waiter. Every third of the patience, the round of reservations
+ * ends, and so do the rounds of slots that new clients have joined. A client without waiting requests is forgotten:
+ * when it comes back, it is new.
  *
  * A new request is refused if its expected wait is longer than its patience, or if the backlog is full. While the slot
- * time is unknown, no expected wait is too long: a burst is not refused. After a refusal new requests have the {@link
- * ShortPatience}. A waiter keeps its whole patience. It gives up only if the indexer has become that much slower, or if
- * clients with a shorter wait go before it.
+ * time is unknown, the expected wait for a slot counts as 0: a burst is not refused. After a refusal new requests have
+ * the {@link ShortPatience}. A waiter keeps its whole patience. It gives up only if the indexer has become that much
+ * slower, or if clients with a shorter wait go before it.
  */
 export class Backlog {
   readonly #dependencies: BacklogDependencies;
@@ -157,8 +158,8 @@ export class Backlog {
   }
 
   /**
-   * Another client joins a flight: the flight's request takes the better one of their places. Does nothing if none of
-   * its requests waits.
+   * Another client joins a flight: the flight's request moves to the place that this client would get, if that place is
+   * better. Does nothing if none of the flight's requests waits.
    */
   join(flight: Abandonable, client: string): void {
     const waiter = this.#waiters.get(flight);
@@ -167,7 +168,7 @@ export class Backlog {
 
   /**
    * Hands free slots, and reservations whose time has come, to waiters. Ends the waits of requests that no indexer may
-   * get now. Requests reservations while any waiter has only a slot.
+   * get now. Wants reservations while a slot, but no reservation, is free for a waiter.
    */
   readonly handOut = (): void => {
     this.#endRounds();

@@ -1,8 +1,8 @@
 import type { MonotonicMs, Ms } from '../time-units.ts';
 
 /**
- * While other clients send requests, one client may hold this part of an operation's slots, if there are at least this
- * many.
+ * While other clients send requests, one client may hold at most this part of an operation's slots. With fewer slots
+ * than the second number there is no such limit.
  */
 const [MOST_OF_SLOTS, FEWEST_SLOTS] = [7 / 8, 8];
 

@@ -129,7 +129,7 @@ export class FairQueue<T> {
   /**
    * Ends the current round if new clients have joined it since it began. In the next round, clients that have gone once
    * go first (two requests at a time are not greedy), then clients that have not gone, then those that have gone more
-   * often. So each other client passes a client once more than in rounds that end by themselves.
+   * often. So another client can go ahead of a waiting client one time more than in rounds that end by themselves.
    */
   endJoinedRound(): void {
     if (!this.#isJoined) return;

@@ -2,7 +2,7 @@ import type { MonotonicMs, Ms } from '../time-units.ts';
 import type { Admission, Entered } from './admission.ts';
 import type { EntryRequest, Refusal } from './guard.ts';
 
-/** After a pause, this much of the rate may be sent at once. */
+/** After an idle time, as many requests as the rate allows within this time may be sent at once. */
 const BURST_MS: Ms = 500;
 
 const NO_RESERVATION: Refusal = { reason: 'rate-limit', retryAfterMs: 0 };

@@ -42,19 +42,20 @@ export interface EntryRequest {
 }
 
 /**
- * The part of a request that decides where it may be sent. Without a key it stands for a request with any other key.
+ * The part of a request that decides where it may be sent. Without a key, refusals that concern only one key do not
+ * count.
  */
 export type RouteRequest = Omit<EntryRequest, 'key' | 'sentFor'> & Partial<Pick<EntryRequest, 'key'>>;
 
 /**
- * Reports to a guard how a request ended that it let through. Call exactly once. `retryAfterMs`: the `Retry-After` of a
- * `rate-limited` request.
+ * Reports to a guard how a request ended. Call exactly once for each request that it let through. `retryAfterMs`: the
+ * `Retry-After` of a `rate-limited` request.
  */
 export type EndPass = (outcome: Outcome, retryAfterMs?: Ms) => void;
 
 /**
- * A circuit breaker that forbids requests: of an operation, the pause, or of an operation that the indexer does not
- * serve.
+ * Lets requests through or refuses them, by one circuit breaker: that of their operation, the pause, or that of an
+ * operation that the indexer may not serve.
  */
 export interface Guard {
   readonly reason: RefusalReason;
@@ -81,7 +82,7 @@ export function refusalNow(guard: Guard, key: string | undefined): Refusal | und
   return guard.breaker.isOpen ? refusalOf(guard) : undefined;
 }
 
-/** The refusal of a request by a guard that is closed to it. */
+/** The refusal of a request that a guard does not let through. */
 export function refusalOf({ reason, breaker }: Guard): Refusal {
   return { reason, retryAfterMs: breaker.retryAfterMs };
 }

@@ -28,17 +28,17 @@ export interface MemoryPressureDependencies {
   readonly sample?: () => ProcessLoad;
   /** Collects garbage; only tests pass it. */
   readonly collect?: () => void;
-  /** The process is full above this part of the heap limit or of the container's limit, 0 to 1. */
+  /** The process is full above this part of the usable heap or of the container's limit, 0 to 1. */
   readonly maxMemory: number;
   /** The maximum number of answer bytes in the process of being read; above it loads are refused. */
   readonly maxReadingBytes: number;
 }
 
 /**
- * Watches the memory of this process. When memory is nearly used up, misses are refused and connections are not read
- * ahead; hits and `/healthz` are still answered. Memory is sampled on demand and not by a timer, because hundreds of
- * connections can be read before the next timer runs. A full process evicts entries and collects its garbage: hits
- * alone do not make V8 collect, and the garbage would count as used for ever.
+ * Watches the memory of this process. When memory is nearly used up, misses are refused; hits and `/healthz` are still
+ * answered. Memory is sampled on demand and not by a timer, because hundreds of connections can be read before the next
+ * timer runs. A full process evicts entries and collects its garbage: hits alone do not make V8 collect, and the
+ * garbage would count as used for ever.
  */
 export class MemoryPressure {
   readonly #dependencies: MemoryPressureDependencies;

@@ -88,9 +88,9 @@ export interface OperationBreakersDependencies<Name extends string> {
 
 /**
  * Builds a circuit breaker for each operation. An unreachable indexer counts as a failure in all of them, and the first
- * breaker that closes lets the others try immediately: the indexer is back, probably for all operations. The first
- * answer to an operation with broken requests does the same: a TCP proxy in front of a stopped indexer accepts
- * connections and closes them.
+ * breaker that closes lets the others try immediately: the indexer is back, probably for all operations. An operation's
+ * first answer after a broken request does the same: a TCP proxy in front of a stopped indexer accepts connections and
+ * closes them.
  */
 export function operationBreakers<Name extends string>(
   operations: readonly Name[],

@@ -36,22 +36,23 @@ interface Passed {
  *
  * - A 429 pauses its key. Requests for others are sent.
  * - Everything pauses when a second key gets a 429 while the first one is paused, and one of the two belongs to a
- *   cached
- *   operation. Passed-through paths are limited one by one, and clients choose them.
+ *   cached operation. Passed-through paths are limited one by one, and clients choose them.
  *
  * The pause of everything is a circuit breaker that opens immediately. After it, one request is sent as a trial. The
- * others follow when the trial is answered, unless with a 5xx. After a 429 to the trial, the next pause is as long as
- * its `Retry-After`, but at least twice the default, then four times and so on.
+ * others follow when the trial is answered, unless its outcome is a failure of the operation, such as most 5xx. After a
+ * 429 to the trial, the next pause is as long as its `Retry-After`, but at least twice the default, then four times and
+ * so on.
  *
- * A key that got a 429 before may be limited by itself. It is sent too, because clients may request no other key, but
- * its 429 pauses only keys that got a 429 before, so that a request for another key is the trial.
+ * A key that got a 429 before may be limited by itself. A request for it may be the trial too, because clients may
+ * request no other key. But a 429 to this trial pauses only the keys that got a 429 before, so that a request for
+ * another key is the next trial.
  */
 export class Pause {
   readonly #dependencies: PauseDependencies;
   /** The breaker of everything. */
   readonly breaker: CircuitBreaker;
   readonly #keys: PausedKeys;
-  /** While everything waits for a trial: until then no key that got a 429 before is sent. */
+  /** While everything waits for a trial: until then no request is sent for a key that got a 429 before. */
   #passOverUntil: MonotonicMs = Number.NEGATIVE_INFINITY;
 
   constructor(dependencies: PauseDependencies) {

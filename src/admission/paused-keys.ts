@@ -59,7 +59,7 @@ export class PausedKeys {
     return this.#keys.size > 1 && [...this.#keys.values()].some(({ isCached }) => isCached);
   }
 
-  /** The longest remaining pause among the 429s after this number of them. */
+  /** The longest remaining pause among the 429s that came after the first `refusals` ones. */
   longestMs(refusals: number): Ms {
     const since = [...this.#keys.values()].filter(({ place }) => place >= refusals);
     return Math.max(0, ...since.map(({ until }) => until - this.#now()));

@@ -7,9 +7,9 @@ import type { MonotonicMs, Ms } from '../time-units.ts';
 export type Reserved = { readonly state: 'reserved' | 'too-long'; readonly waitMs: Ms };
 
 /**
- * Reserves the next free instant among all instances that share the rate, if it is at most `longestWaitMs` away, or was
- * free at most `overdueMs` ago. If that is not possible (`undefined`), this instance uses the whole rate alone. Never
- * rejects.
+ * Reserves the next free instant among all instances that share the rate, if it is at most `longestWaitMs` away. The
+ * reserved instant is at most `overdueMs` in the past: earlier ones are lost. Resolves with `undefined` if Redis fails:
+ * then this instance uses the whole rate alone. Never rejects.
  */
 export type ReserveShared = (stepMs: Ms, longestWaitMs: Ms, overdueMs: Ms) => Promise<Reserved | undefined>;
 
@@ -38,8 +38,8 @@ const MEAN_OF_MS: Ms = 500;
 const MOST_RESERVED = 64;
 
 /**
- * The number of reservations that an instance may hold: enough that the last one comes when one that is requested now
- * can arrive. 1 if a round trip to Redis is shorter than a step.
+ * The number of reservations that an instance may hold: enough that one that is requested now arrives in time to follow
+ * the last of them. 1 if a round trip to Redis is shorter than a step.
  */
 export function mostReserved(stepMs: Ms, roundTripMs: Ms): number {
   return Math.min(MOST_RESERVED, 1 + Math.floor(roundTripMs / stepMs));

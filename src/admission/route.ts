@@ -13,7 +13,7 @@ export interface Route {
   readonly slots: Slots;
   /** Absent when its rate is not limited. */
   readonly rate: RateLimit | undefined;
-  /** By operation: the pause and circuit breaker that apply to its requests, in the order of their checks. */
+  /** By operation: the guards that apply to its requests, in the order of their checks. */
   readonly guards: ReadonlyMap<string, readonly Guard[]>;
   /** Absent with one indexer, which gets requests even while it fails. */
   readonly health?: Health | undefined;
@@ -55,7 +55,7 @@ export function hasSlot({ slots }: Route, operation: string, client: string | un
   return slots.mayTake(operation) && slots.mayHold(operation, client);
 }
 
-/** The refusal by the first guard that is closed to a request; `undefined` if all let it through. */
+/** The refusal by the first guard that does not let a request through; `undefined` if all do. */
 export function refusalBy(route: Route, request: RouteRequest): Refusal | undefined {
   for (const guard of guardsOf(route, request)) {
     const refusal = refusalNow(guard, request.key);

@@ -7,16 +7,14 @@ const ASKS_TOO_MUCH_MS: Ms = 250;
 const MOST_CLIENTS = 10_000;
 
 /**
- * Decides which requests have the short patience. It shrinks the backlog to what keeps the indexer busy: latency falls,
- * goodput stays.
+ * Decides which requests have the short patience. It shrinks the backlog to the size that keeps the indexer busy:
+ * latency falls, goodput stays.
  *
  * - A client that was refused while it had other waiting requests is too demanding. Only this client has the short
- *   patience,
- *   until a quarter of a second passes without a refusal.
+ *   patience, until a quarter of a second passes without a refusal.
  * - The refusal of any other client shows that there are too many clients. All new requests of its queue have the short
- *   patience, until nobody waits in the queue, or one client alone. If that client's requests counted, a client with
- *   many
- *   connections would keep the patience of all others short for good, and use the turns that they leave.
+ *   patience, until at most one client waits in the queue. If one client were enough to prolong it, a client with many
+ *   connections would keep the patience of all others short for good, and use the slots that they leave.
  */
 export class ShortPatience {
   readonly #now: () => MonotonicMs;

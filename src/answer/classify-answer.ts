@@ -30,14 +30,14 @@ interface ClassifyDependencies {
   readonly isOfOtherChain: boolean;
   /** 0 to 1, for jitter. */
   readonly random: () => number;
-  /** See `IndexerHead.chainTime`. The age of a growing answer counts from it. */
+  /** See `IndexerHead.chainTime`. The age of a growing answer counts up to it. */
   readonly chainTime: EpochMs | undefined;
 }
 
 /**
- * Turns an answer of the indexer into an entry, or into the failure that clients get. Entries are a 200 with the
- * operation's list, and the indexer's own 404 (`{"error": string}`); nothing else is cached. The body of another 4xx or
- * 5xx is passed on if it is a JSON object.
+ * Turns an answer of the indexer into an entry, or into the failure that clients get. Entries are a 200 that answers
+ * the call, and the indexer's own 404 (`{"error": string}`); nothing else is cached. The body of an answer that becomes
+ * `upstream-error` is passed on if it is a JSON object of at most 64 KiB.
  */
 export function classifyAnswer(
   read: ReadAnswer,

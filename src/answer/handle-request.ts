@@ -68,7 +68,7 @@ export class RequestHandler {
 
   /**
    * Answers immediately from memory, otherwise when the flight lands or the wait ends. Throws a {@link ProxyError}
-   * `invalid-request`; every other expected failure is an {@link Answer}.
+   * `invalid-request` or `not-cacheable`; every other expected failure is an {@link Answer}.
    */
   handle(request: ProxyRequest): Answer | Promise<Answer> {
     const { calls, cache, memory, refreshStale } = this.#dependencies;
@@ -220,7 +220,7 @@ export class RequestHandler {
     if (fallback.state === 'miss' || error.code === 'client-closed-request') return undefined;
     const { entry, tier } = fallback;
     const { cache, now } = this.#dependencies;
-    // A proof may have returned since the request was sent, and may have ended since the failure arrived.
+    // The entry may be proven again since the request was sent, or no longer proven since the failure arrived.
     if (cache.lookInMemory(entry.key, call.tags).state === 'proven') return this.#proven(call, entry);
     // A failure answers its key for a while (failure TTL), in which the fallback may expire or be purged.
     if (cache.isOver(entry, call.tags) || freshnessOf(entry, now()) === 'expired') return undefined;

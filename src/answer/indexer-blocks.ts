@@ -21,7 +21,10 @@ import type { Indexers } from './indexers.ts';
 import type { Load, Loader } from './load-entry.ts';
 import { Wait } from './wait.ts';
 
-/** An older kept head, or kept answer that a block is not there, shows nothing about newer blocks. */
+/**
+ * A kept head, or a kept answer that a block is not there, is not used if it is older than this: newer blocks may
+ * exist.
+ */
 const LATEST_MS: Ms = 100;
 
 /** The newest blocks, for the start. This call has no cached form. */
@@ -50,7 +53,7 @@ export interface IndexerBlocksDependencies {
   readonly bodies: Pick<AnswerBodyReader, 'readBlocks'>;
   /** The timeout of an answer. */
   readonly timeoutMs: Ms;
-  /** Called with each answer. */
+  /** Called for each answer of the indexer that is not a failure. */
   readonly onAnswered: () => void;
   readonly now: () => EpochMs;
   readonly monotonic: () => MonotonicMs;
@@ -158,7 +161,7 @@ export class IndexerBlocks implements BlockSource {
     return this.#dependencies.bodies.readBlocks(call, await plainBodyOf(entry));
   }
 
-  /** The instant of an answer's request, by the clock of the marks. */
+  /** The instant of an answer's request, by the monotonic clock. */
   #askedAt({ askedAt }: Entry): MonotonicMs {
     const { now, monotonic } = this.#dependencies;
     return monotonic() - (now() - askedAt);

@@ -33,7 +33,7 @@ export type Load =
   | {
       readonly from: 'nowhere';
       readonly error: ProxyError;
-      /** For this time it also answers new requests for the key; absent if it does not. */
+      /** For this time it also answers new requests for the key; 0 or absent if it does not. */
       readonly ttlMs?: Ms;
       /** True for a refresh that was not sent: a client that joined it begins its own load. */
       readonly isDropped?: boolean;
@@ -146,7 +146,7 @@ export class EntryLoader {
         return this.#failed(call, key, failure.error, found, false, this.#remainingTtlOf(call, failure));
       }
       // If Redis fails, or a failure concerns only its own instance, another wait could end in the same way: load
-      // without it.
+      // without a lease.
       look = landing.state === 'over' ? await this.#lookUp(call, key) : { found, remainingBudgetMs: 0 };
     }
   }
@@ -230,7 +230,7 @@ export class EntryLoader {
     ttlMs = isKept(error) ? this.#ttlOf(call, error) : 0,
   ): Load {
     const inMemory = this.#dependencies.cache.lookInMemory(key, call.tags);
-    // An entry too large for memory could only be found in Redis.
+    // `found` is the fallback if memory has none: an entry that is too large for memory is only in Redis.
     const isDropped = isRefresh && error.code === 'overloaded';
     const fallback = inMemory.state === 'miss' ? found : inMemory;
     return { from: 'nowhere', error, isDropped, fallback, ttlMs };

@@ -34,8 +34,7 @@ interface NamedHead extends ChainPoint {
  *
  * - of another chain, always;
  * - with more blocks than the chain can have made since, by our clock or by the times of the two blocks: an indexer
- *   that
- *   catches up commits many blocks at once. The third answer in a row that names about the same head is accepted.
+ *   that catches up commits many blocks at once. The third answer in a row that names about the same head is accepted.
  *
  * The first head is accepted without a comparison. If it was far too high, the true head is lower and is accepted. If
  * it was far too low, the true head is accepted at the third answer.

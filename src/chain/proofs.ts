@@ -36,8 +36,7 @@ export interface ProofsDependencies {
  * 2. At the answer's request, the blocks of the 10 s before had been read, and no block was skipped since.
  * 3. No touch of its accounts was read after its request.
  * 4. Its body showed every touch of its accounts that was read before: the replica that answers may lag behind the
- *    replica
- *    from which blocks are read.
+ *    replica from which blocks are read.
  * 5. It is younger than its bound: some data in bodies changes without a block.
  *
  * The order counts, not the time. Races between the commit C of a transaction, the read R of its block, and a request

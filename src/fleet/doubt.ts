@@ -20,14 +20,11 @@ export interface DoubtDependencies {
  * Decides which answers of one of several indexers are doubtful, because another indexer may know better:
  *
  * - "Nothing there" (a 404, an empty list, another 4xx) about a masterchain block that the indexer itself reports, if
- *   another
- *   indexer has it too: a block that no indexer has is not requested twice. An empty page of a block's transactions
- *   does not
- *   count: the indexer looks for the block first, and answers 404 if it lacks the block.
+ *   another indexer has it too: a block that no indexer has is not requested twice. An empty page of a block's
+ *   transactions does not count: the indexer looks for the block first, and answers 404 if it lacks the block.
  * - "Nothing there" about anything else, if the indexer's head is older than the newest.
  * - Pending traces that are all final, if the indexer's head is older than the newest: once they are in the database,
- *   they
- *   are no longer pending. Traces that are not final come from the emulator, which is another process.
+ *   they are no longer pending. Traces that are not final come from the emulator, which is another process.
  */
 export class Doubt {
   readonly #replicas: readonly DoubtDependencies['indexers'][number]['head'][];

@@ -70,11 +70,11 @@ const FAILED_ALONE_MS = 250;
  * - Holder dies. 1. B waits. 2. A is killed. 3. The lease expires. 4. B polls, looks again, and acquires.
  * - Holder stalls. 1. A stalls for longer than its lease. 2. B acquires and loads. 3. A answers its own clients; its
  *   store finds that the lease is not its own, and never overwrites what it has not read.
- * - Holder fails alone. 1. B and C wait. 2. The key of A is wrong, or its route is cut. 3. B and C load at once: if all are
- *   cut, nobody has waited for one after the other.
+ * - Holder fails alone. 1. B and C wait. 2. The key of A is wrong, or its route is cut. 3. B and C load at once: if all
+ *   are cut, nobody has waited for one after the other.
  * - Slow load. 1. The lease of A ends before its load. 2. B loads too.
- * - Reply lost. 1. A's acquisition is executed, its reply is overdue. 2. A loads without a lease, and releases what it may
- *   have got: commands of one connection are executed in their order.
+ * - Reply lost. 1. A's acquisition is executed, its reply is overdue. 2. A loads without a lease, and releases what it
+ *   may have got: commands of one connection are executed in their order.
  */
 export class Leases {
   readonly #dependencies: LeasesDependencies;

@@ -130,8 +130,8 @@ export class Purges {
   };
 
   /**
-   * Reads the bans of others, and sends those that Redis lacks; called every half second. Without Redis it forgets old
-   * bans; then call it when the clock has jumped. Never rejects.
+   * Reads the bans of others, and sends those that Redis lacks; called every half second. Without Redis it only forgets
+   * old bans, at each purge. Call it also when the clock has jumped. Never rejects.
    */
   async exchange(): Promise<void> {
     const { runScript, now, report } = this.#dependencies;

@@ -52,7 +52,7 @@ export class StreamConnection {
     return this.#isUp;
   }
 
-  /** Begins to connect; called once. */
+  /** Begins to connect. Call once: a lost connection is opened again automatically. */
   start(): void {
     this.#serverError = undefined;
     this.#expectAnswer(PING_ID);

@@ -12,7 +12,7 @@ export interface Watch {
   listed: Watchable;
   /** The time of the last client's request, in monotonic milliseconds. */
   usedAt: number;
-  /** True after two requests within 2 s: only then its names are subscribed to. */
+  /** True after two requests within 2 s: only then are its names subscribed to. */
   isPolled: boolean;
   /** True if a client has polled the key since its last refresh by an event. */
   isRefreshDue: boolean;
@@ -68,7 +68,7 @@ export class Watches {
     return [...this.#watches.values()];
   }
 
-  /** The subscribed watches. */
+  /** The watches whose names are wanted in the subscription. */
   polled(): readonly Watch[] {
     return this.all().filter(({ isPolled }) => isPolled);
   }
@@ -78,7 +78,7 @@ export class Watches {
     return new Set([...names].flatMap((name) => [...(this.#byName.get(name) ?? [])]));
   }
 
-  /** Call for each request of a client; requests for operations whose answers can be watched are. */
+  /** Call for each request of a client. Watches its key if answers of the operation can be watched. */
   touch(call: Call, key: string): void {
     if (call.operation.watching === undefined) return;
     const now = this.#dependencies.monotonic();
@@ -118,7 +118,7 @@ export class Watches {
     };
   }
 
-  /** The names whose events the server sends, as it has acknowledged on a connection that lasts. */
+  /** The names whose events the server sends, as it has acknowledged on the current connection. */
   get acknowledged(): StreamNames {
     return this.#acknowledged;
   }
