@@ -27,6 +27,12 @@ async function seriesOfPage(): Promise<Set<string>> {
   );
 }
 
+/** The parts of PromQL that select or exclude hits in memory by the label `outcome`. */
+function matchersOfHits(text: string): string[] {
+  const matchers = [...text.matchAll(/outcome(?:=~|!~|!=|=)\\?"([^"\\]+)/g)].map(([, outcomes = '']) => outcomes);
+  return matchers.filter((outcomes) => outcomes.includes('hit-memory'));
+}
+
 function seriesNamedIn(text: string): string[] {
   return [...new Set(text.match(/\b(?:toncache|process|nodejs)_\w+/g))];
 }
@@ -50,6 +56,15 @@ describe('the metrics page', () => {
     const { text } = await proxy.askAdmin('/metrics');
     const counted = [...text.matchAll(/^toncache_loads_shed_total\{operation="(\w+)",reason="client-limit"\} 0$/gm)];
     expect(counted.map(([, operation]) => operation).toSorted()).toEqual([...operations].toSorted());
+  });
+
+  it.each([
+    ['the alerts', ALERTS],
+    ['the dashboard', DASHBOARD],
+  ])('is read by %s so that proven hits count as hits in memory', (_, text) => {
+    const matchers = matchersOfHits(text);
+    expect(matchers.length).toBeGreaterThan(1);
+    expect(matchers.filter((outcomes) => !outcomes.split('|').includes('hit-proven'))).toEqual([]);
   });
 
   it.each([
