@@ -21,6 +21,9 @@ interface AdminRequest {
 
 const TIMEOUT_MS = 10_000;
 
+/** Done; refused; nothing is cached for the request; done in this instance only. */
+const ANSWERS: readonly number[] = [200, 422, 501, 503];
+
 /** Sends requests to the admin port of a running toncache, with `ADMIN_TOKEN` if it is set. */
 export class AdminClient {
   /** `http://host:port` */
@@ -37,7 +40,7 @@ export class AdminClient {
 
   /**
    * Rejects with an {@link UnavailableError} without an answer, if access is refused, or when `signal` aborts it.
-   * Statuses 200, 422 and 503 are answers.
+   * {@link ANSWERS} are not errors.
    */
   async ask(path: string, asked: AdminRequest = {}): Promise<AdminAnswer> {
     const { status, text } = await this.#send(path, asked).catch((error: unknown) => {
@@ -46,7 +49,7 @@ export class AdminClient {
         `no toncache answers at ${this.url} (${reason}): start it, or name its admin port by --admin`,
       );
     });
-    if (status === 200 || status === 422 || status === 503) return { status, text };
+    if (ANSWERS.includes(status)) return { status, text };
     const help = status === 401 ? '; set ADMIN_TOKEN to the token of that instance' : '';
     throw new UnavailableError(`${this.url} refuses (${status}): ${errorIn(text)}${help}`);
   }

@@ -20,7 +20,7 @@ afterEach(() => world[Symbol.asyncDispose]());
 const toncache = (args: readonly string[], options: CommandOptions = {}) => runCommand(args, { env, ...options });
 
 describe('toncache explain', () => {
-  it('shows the answer of a running instance, for people and as JSON', async () => {
+  it('shows the explanation of a running instance as text and as JSON', async () => {
     await world.ask(newestBlock(world));
     const { code, stdout } = await toncache(['explain', `https://ton.example${newestBlock(world)}&_=1`]);
     expect(code).toBe(0);
@@ -32,12 +32,19 @@ describe('toncache explain', () => {
     expect(JSON.parse(json.stdout)).toMatchObject({ memory: { state: 'fresh' } });
   });
 
-  it('sends the headers, and exits 1 with the words of the refusal for a request that would be refused', async () => {
+  it('sends the given headers, and exits 1 with the error of a request that would be refused', async () => {
     const sent = await toncache(['explain', newestBlock(world), '--header', 'X-Timeout: 3']);
     expect(sent.stdout).toMatch(/^drops +x-timeout: 3 \(/m);
     const { code, stdout, stderr } = await toncache(['explain', 'masterchainBlockShards?seqno=x']);
     expect([code, stdout]).toEqual([1, '']);
     expect(stderr).toMatch(/^the request would be refused: seqno is not valid; accepted: /);
+  });
+
+  it('exits 1 with the reason for a request without a cached form', async () => {
+    const proxy = await world.addProxy({ env: { CACHE_OPERATIONS: 'blocks' } });
+    const { code, stdout, stderr } = await toncache(['explain', 'blocks?limit=10', '--admin', proxy.adminUrl]);
+    expect([code, stdout]).toEqual([1, '']);
+    expect(stderr).toMatch(/^nothing is cached for it: /);
   });
 });
 
@@ -58,7 +65,7 @@ describe('npm run simulator', () => {
     return [status, said.trim()];
   }
 
-  it('listens only on this machine, or on --host, as containers need it', async () => {
+  it('listens on loopback by default, and on --host, which containers need', async () => {
     const address = expect.stringMatching(/^a simulated indexer listens on http:\/\/127\.0\.0\.1:\d+$/);
     expect(await simulated([], '127.0.0.1')).toEqual([200, address]);
     expect(await simulated([], '127.0.0.2')).toEqual(['refused', address]);
@@ -81,7 +88,7 @@ describe('npm run simulator', () => {
 });
 
 describe('toncache purge', () => {
-  it('purges at the running instance, and prints the value and the number of instances', async () => {
+  it('purges the running instance, and prints the purged value and the number of instances', async () => {
     await world.ask(newestBlock(world));
     const seqno = new URLSearchParams(newestBlock(world).split('?')[1]).get('seqno') ?? '';
     const { code, stdout } = await toncache(['purge', '--seqno', seqno]);
@@ -114,13 +121,13 @@ describe('toncache purge', () => {
     [[], /^nothing is named/],
     [['--seqno', 'x'], /^seqno is not valid/],
     [['--seqno', '1', '--all'], /^seqno and all are given together/],
-  ])('%j exits 64 with the words of the instance', async (args, words) => {
+  ])('%j exits 64 with the error of the instance', async (args, words) => {
     const { code, stdout, stderr } = await toncache(['purge', ...args]);
     expect([code, stdout]).toEqual([64, '']);
     expect(stderr).toMatch(words);
   });
 
-  it('sends ADMIN_TOKEN, and without it exits 69 with the missing setting', async () => {
+  it('sends ADMIN_TOKEN; without it, exits 69 and names the setting', async () => {
     await using guarded = await startProxy({ upstreamUrl: world.indexer.url, env: { ADMIN_TOKEN: 'correct' } });
     const admin = ['purge', '--all', '--admin', guarded.adminUrl];
     expect(await toncache(admin)).toMatchObject({ code: 69, stderr: expect.stringContaining('ADMIN_TOKEN') });
@@ -130,7 +137,7 @@ describe('toncache purge', () => {
 });
 
 describe('toncache top', () => {
-  it('shows the numbers of the status page, one time where there is no terminal', async () => {
+  it('shows the numbers of the status page, only once if the output is not a terminal', async () => {
     await world.ask(newestBlock(world));
     const { code, stdout } = await toncache(['top']);
     expect(code).toBe(0);
@@ -142,7 +149,7 @@ describe('toncache top', () => {
     expect([lines.length <= 24, Math.max(...lines.slice(1).map(({ length }) => length)) <= 80]).toEqual([true, true]);
   });
 
-  it('asks ports that browsers refuse, too', async () => {
+  it('connects to ports that browsers refuse, too', async () => {
     await using blocked = await startProxy({ upstreamUrl: world.indexer.url, env: { ADMIN_PORT: '10080' } });
     expect((await toncache(['top', '--admin', blocked.adminUrl])).code).toBe(0);
   });
@@ -150,7 +157,7 @@ describe('toncache top', () => {
   it.each([
     [['top'], true],
     [['top', '--json'], false],
-  ])('%j goes on until it is stopped', async (args, isTTY) => {
+  ])('%j runs until it is stopped', async (args, isTTY) => {
     const stopping = new AbortController();
     let looks = 0;
     const onOutput = () => {
@@ -160,7 +167,7 @@ describe('toncache top', () => {
     expect([code, looks]).toEqual([0, 2]);
   });
 
-  it('ends immediately while the instance does not answer', async () => {
+  it('ends immediately when it is stopped while the instance does not answer', async () => {
     const asked = Promise.withResolvers<void>();
     const silent = createServer(() => asked.resolve()).listen(0, '127.0.0.1');
     await once(silent, 'listening');
@@ -177,7 +184,7 @@ describe('toncache top', () => {
     silent.close();
   });
 
-  it('prints a line of JSON a second', async () => {
+  it('prints one line of JSON per second', async () => {
     const stopping = new AbortController();
     const asking = (async () => {
       while (!stopping.signal.aborted) await world.ask(newestBlock(world));
@@ -195,7 +202,7 @@ describe('toncache top', () => {
 });
 
 describe('toncache simulator', () => {
-  it('answers as an indexer until it is ended, with the given fault', async () => {
+  it('answers like an indexer with the given fault until it is stopped', async () => {
     const ending = new AbortController();
     const listening = Promise.withResolvers<string>();
     const ended = toncache(['simulator', '--port', '0', '--fault', '429'], {
