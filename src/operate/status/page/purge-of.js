@@ -1,10 +1,24 @@
-/** The selector of a purge that ends the answers to a request; `undefined` if a purge cannot name them. */
+/** What a purge names by each parameter: the tags of the operations in `src/ton/operations/`. */
+const NAMED = {
+  seqno: 'seqno',
+  mc_seqno: 'seqno',
+  account: 'account',
+  address: 'account',
+  hash: 'hash',
+  ext_msg_hash: 'hash',
+  msg_hash: 'hash',
+  tx_hash: 'hash',
+  trace_id: 'hash',
+  root_hash: 'hash',
+  file_hash: 'hash',
+};
+
+/** The selector of a purge that covers the answers to a request; `undefined` if none but a purge of everything does. */
 export function purgeOf(request) {
   const query = new URLSearchParams(request.slice(request.indexOf('?') + 1).replaceAll('+', '%2B'));
-  const seqno = query.get('seqno');
-  if (seqno !== null) return { seqno: Number(seqno) };
-  const account = query.get('account');
-  if (account !== null) return { account };
-  const hash = query.get('hash') ?? query.get('ext_msg_hash');
-  return hash === null ? undefined : { hash };
+  // A purge names masterchain blocks; a shard block may have the same seqno.
+  if ((query.get('workchain') ?? '-1') !== '-1') query.delete('seqno');
+  const [name, value] = [...query].find(([each]) => Object.hasOwn(NAMED, each)) ?? [];
+  if (name === undefined) return undefined;
+  return { [NAMED[name]]: NAMED[name] === 'seqno' ? Number(value) : value };
 }

@@ -67,7 +67,8 @@ const VERDICT_STATES = { serving: 'good', degraded: 'warn', refusing: 'bad' };
 
 function showVerdict({ at, verdict: { level, summary, cause, since, runbook, also } }) {
   const words = cause === '' ? summary : `${summary} for ${duration(Math.round((at - since) / 1000))}: ${cause}`;
-  // The text fragment leads to the heading: the link shows the source of the page.
+  // The link shows the Markdown source of the incident guide, which has no anchors: a text fragment leads to the
+  // heading.
   const heading = encodeURIComponent(`## ${runbook.replaceAll('-', ' ')}`);
   const link = make('a', { href: `status/incidents.md#:~:text=${heading}`, target: '_blank' }, 'What to do');
   const others = also.map((other) => ` Also ${other.summary === '' ? '' : `${other.summary}: `}${other.cause}.`);
@@ -250,7 +251,7 @@ function showSecrets({ about, keys, clients = [] }) {
     [
       make('span', { title: request }, shownRequest(request, about.network)),
       button('Explain', () => explain(request)),
-      button('Purge', () => purge(request)),
+      ...(purgeOf(request) === undefined ? [] : [button('Purge', () => purge(request))]),
     ],
     percent(share),
     answerClass,
@@ -287,7 +288,7 @@ function explain(target) {
 
 async function purge(request) {
   const named = purgeOf(request);
-  if (named === undefined || !confirm(`Purge in all instances: ${JSON.stringify(named)}?`)) return;
+  if (!confirm(`Purge in all instances: ${JSON.stringify(named)}?`)) return;
   const options = { method: 'POST', body: JSON.stringify(named) };
   await tell('purge', options, () => `purged ${JSON.stringify(named)}`);
 }
