@@ -251,13 +251,14 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
   });
   return {
     listen: async () => {
-      // Wait for Redis, so that the first requests find its entries. Both waits end after the connect timeout.
+      // Wait for Redis, so that the first requests find its entries, for at most the connect timeout. The second wait
+      // ends after at most the timeouts of its Redis commands, and after 1 s for the heads.
       await redis?.connection.ready();
       await Promise.all([purges.exchange(), indexers.ready()]);
       push?.connection.start();
       const adminUrl = await listen(adminServer, http.adminHost, http.adminPort);
       const publicUrl = await listen(publicServer.server, http.host, http.port, http.reusePort);
-      // Otherwise it would end the process.
+      // Without a listener, an `error` event would end the process.
       for (const server of [adminServer, publicServer.server])
         server.on('error', (cause) => events.report({ name: 'not-accepted', cause }));
       ready = true;

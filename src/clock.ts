@@ -6,8 +6,8 @@ export interface ClockDependencies {
   /** May stand still while the machine is suspended. */
   readonly monotonic: () => MonotonicMs;
   /**
-   * Called when the time jumped, forward by more than a second or back by more than 5 ms: earlier instants mean
-   * nothing.
+   * Called when the time jumped, forward by more than a second or back by more than 5 ms, or may have jumped, because
+   * the wall clock did: earlier instants mean nothing.
    */
   readonly onJump: () => void;
 }

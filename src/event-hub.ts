@@ -17,7 +17,7 @@ export type AppEvent =
   /** The best known reason for an outage of Redis has changed. */
   | { readonly name: 'redis-reason'; readonly reason: string }
   | { readonly name: 'redis-evicts-nothing'; readonly problem: EvictionProblem }
-  /** All requests come from this address, which forwards requests of others and is not trusted. */
+  /** Many requests in a row came from this address, which forwards requests of others and is not trusted. */
   | { readonly name: 'proxy-not-trusted'; readonly address: string }
   /** The trusted proxy at this address names clients only in a header that is not read. */
   | { readonly name: 'client-not-named'; readonly address: string; readonly header: string }
@@ -47,7 +47,7 @@ type EventName = AppEvent['name'];
 /** The event of a name. */
 type EventOf<N extends EventName> = Extract<AppEvent, { readonly name: N }>;
 
-/** The values that are read from events, by event name. */
+/** Functions that read a value from an event, by event name. */
 export type ByEvent<R> = { readonly [N in EventName]?: (event: EventOf<N>) => R };
 
 /**

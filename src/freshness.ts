@@ -23,16 +23,18 @@ export interface Instants {
  */
 export interface Retention {
   readonly afterUse: number;
-  /** The longest time since the indexer sent the answer for which it is kept after its use. */
+  /** An answer is kept after its use for at most this time since the indexer sent it. */
   readonly sinceGiven: number;
 }
 
 /**
  * The second reason to serve a kept answer, after its lifetime: no block has shown a transaction of its accounts since
- * its request. Kept only in memory; {@link Proofs.isProven} (`chain/proofs.ts`) judges it at each look-up.
+ * its request. Kept only in memory; {@link Proofs.doubtOf} (`chain/proofs.ts`) judges it at each look-up.
  */
 export interface Proof {
-  /** The number of blocks that had been read when the request for the answer was sent: a position, not a time. */
+  /**
+   * The follower's position in the blocks when the request for the answer was sent (`chain/touches.ts`), not a time.
+   */
   readonly askedFrom: number;
   /** The accounts whose own rows the answer consists of: raw, in upper case. */
   readonly accounts: readonly string[];
@@ -72,7 +74,10 @@ export function retentionEnd({ askedAt, ageValueSeconds, meta: { retention } }: 
   return retention && askedAt - ageValueSeconds * 1000 + retention.sinceGiven;
 }
 
-/** The instant after which an answer is not even compared: its copies in Redis and memory expire then. */
+/**
+ * The instant after which an answer is not even compared: its copies expire then. A copy in memory stays for longer if
+ * blocks can still prove it.
+ */
 export function keptUntil(answer: Retained): number {
   const until = usableUntil(answer);
   const end = retentionEnd(answer);

@@ -54,8 +54,9 @@ export interface Meaning {
   readonly health: CallResult;
   /**
    * Where the request is sent once more. `elsewhere`: to another of several indexers, paid by the budget for retries if
-   * no other is healthy. `anywhere`: also to the only one, paid by this budget. `here`: to the same one, immediately,
-   * on a new connection, unpaid. `if doubtful`: to another one that may know better (`fleet/doubt.ts`), unpaid.
+   * no other is healthy. `anywhere`: also to the only one, paid by this budget. `here`: to the same one, on a new
+   * connection, as soon as its rate limit allows, unpaid. `if doubtful`: to another one that may know better
+   * (`fleet/doubt.ts`), unpaid.
    */
   readonly again: 'nowhere' | 'elsewhere' | 'anywhere' | 'here' | 'if doubtful';
 }
@@ -107,8 +108,8 @@ function row(
 const FAILURES_OF: readonly Meaning['failureOf'][] = ['none', 'not-served', 'pause', 'operation', 'all'];
 
 /**
- * What an outcome is to a circuit breaker: its failure; a success, if it shows more of the indexer than that; or unknown,
- * if it shows less.
+ * The result of an outcome for a circuit breaker: `failure` if this breaker counts it; `success` if the outcome shows
+ * more about the indexer than such a failure does; `unknown` if it shows less.
  */
 export function resultIn(breaker: BreakerKind, outcome: Outcome): CallResult {
   const { failureOf } = OUTCOMES[outcome];

@@ -2,8 +2,8 @@
 const OF_OPENSSL = /^[0-9A-F]+:error:[0-9A-F]+:SSL routines:[^:]*:([^:]+):.*$/s;
 
 /**
- * The end of the problem: of a sentence (addresses and versions contain dots, too), or the place where Redis and Node
- * begin to give advice.
+ * The end of the description of a problem: of its sentence (addresses and versions contain dots, too), or the place
+ * where Redis and Node begin to give advice.
  */
 const SENTENCE_END = /[.!?](?= [A-Z]| script: )|(?=, otherwise the HELLO|; if the root CA)/;
 

@@ -20,7 +20,8 @@ import { SCHEMA_VERSION } from './redis-keys.ts';
 const MAGIC = 0x54_4e_43_00 + SCHEMA_VERSION;
 
 /**
- * The layout, big-endian: magic, CRC-32 of everything after it, metadata as JSON and its length, the body to the end.
+ * The layout, big-endian: magic, CRC-32 of everything after it, the length of the metadata, the metadata as JSON, the
+ * body to the end.
  */
 export const AT = { magic: 0, checksum: 4, metaLength: 8, meta: 12 } as const;
 
@@ -47,7 +48,7 @@ const fingerprints = z
   .transform((base64) => (base64 === '' ? NO_MEMBERS : ownedBytes(Buffer.from(base64, 'base64'))))
   .refine(({ length }) => length % FINGERPRINT_BYTES === 0);
 
-/** A decimal number: JSON has none of more than 53 bits. */
+/** A decimal number in a string: `JSON.parse` is exact only up to 53 bits. */
 const order = z
   .string()
   .regex(/^[0-9]{1,44}$/)

@@ -161,7 +161,10 @@ export interface CompletenessParts {
   readonly lacksStates?: boolean | undefined;
 }
 
-/** The completeness of an answer. Answers of one rank without rows and order share one object. */
+/**
+ * The completeness of an answer. Answers of one class (a rank up to {@link HIGHEST_CLASS_RANK}) without rows and order
+ * share one object.
+ */
 export function completenessOf({
   order = 0n,
   rank,
@@ -203,7 +206,7 @@ export function ownedBytes(bytes: Buffer): Buffer {
 /** The content codings (RFC 9110 8.4.1) of sent answers: unchanged from the indexer, or gzip. */
 export type Coding = 'identity' | 'gzip';
 
-/** The strong entity tag of a body (RFC 9110 8.8.3), with its quotes: the first 128 bits of its SHA-256. */
+/** The strong entity tag of a body (RFC 9110 8.8.3), with its quotes: the first 132 bits of its SHA-256. */
 export function entityTagOf(body: Buffer): string {
   return `"${hash('sha256', body, 'base64url').slice(0, 22)}"`;
 }

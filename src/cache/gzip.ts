@@ -151,7 +151,10 @@ export function keptBody(content: Content): CodedBody {
   return { coding, body: bodyIn(content, coding) as Buffer };
 }
 
-/** The plain body of a content of up to 64 KiB, immediately; `undefined` for a longer body, and for invalid gzip. */
+/**
+ * The plain body of a content, immediately. `undefined` if only its gzip is kept, and that is invalid or of more than
+ * 64 KiB when unpacked.
+ */
 export function plainBody(content: Content): Buffer | undefined {
   const { coding, body } = keptBody(content);
   if (coding === 'identity' || content.bytes > QUICK_BYTES) return bodyIn(content, 'identity');

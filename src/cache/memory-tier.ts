@@ -20,7 +20,7 @@ const LONG_KEYS_BYTES = 64 * 1024 * 1024;
 
 const SHORT_KEY = 512;
 
-/** When the process is out of memory, this part of the entries is evicted at a time. */
+/** When the process is nearly out of memory, entries with this part of all bytes are evicted at a time. */
 const EVICTED_SHARE = 1 / 16;
 
 /**
@@ -137,7 +137,8 @@ export class MemoryTier {
 
   /**
    * Frees memory, because the process is nearly out of it. Evicts the expired ones among the 4096 least recently used
-   * entries, which otherwise only stores evict. If that frees hardly anything, evicts a sixteenth of the bytes.
+   * entries; otherwise they stay until a look-up or a store removes them. If that frees hardly anything, evicts a
+   * sixteenth of the bytes.
    */
   makeRoom(): void {
     const now = this.#now();

@@ -16,8 +16,8 @@ export const HEAD_BELIEVED_AFTER_MS = 60_000;
 
 /**
  * Decides whether `next` replaces `kept`, both of one key, at `now` (epoch ms). A less complete answer (a 404 after an
- * answer, fewer children) counts as the regression of a lagging replica. Of equally complete answers the one with the
- * later request is right; a kept answer that is no longer usable gives way to it.
+ * answer, fewer children) counts as the regression of a lagging replica. Of two equally complete answers the one that
+ * was requested later is right. But if the kept answer is no longer usable, any equally complete answer replaces it.
  */
 export function precedenceOver(kept: Entry, next: Entry, now: number): Precedence {
   switch (compareCompleteness(next.completeness, kept.completeness)) {

@@ -3,8 +3,8 @@ export const FAILED = 'failed ';
 
 /**
  * Reads the entry, and takes its lease if it is free. Returns the value of another holder's lease, and the entry, each
- * nil if there is none; a value that is not a string is overwritten. KEYS: entry, lease. ARGV: our token, the
- * milliseconds of the lease.
+ * nil if there is none. A lease whose value is not a string is overwritten; such an entry is returned as nil. KEYS:
+ * entry, lease. ARGV: our token, the milliseconds of the lease.
  */
 export const ACQUIRE = `
 local lease, entry = redis.pcall('GET', KEYS[2]), redis.pcall('GET', KEYS[1])

@@ -46,7 +46,10 @@ export interface KnownPurges {
 export interface WritersLease {
   /** Names this lease in Redis: an answer that is stored with it is stored by its holder. */
   readonly token: string;
-  /** The write that was begun ends the lease: by itself if it stores the entry (`true`), otherwise when it is over. */
+  /**
+   * Call when a write has begun that ends the lease. If it stores the entry (`true`), it has ended the lease itself;
+   * otherwise the lease is ended after it.
+   */
   endsWith(write: Promise<boolean>): void;
 }
 
@@ -118,7 +121,8 @@ export class TieredCache {
 
   /**
    * Looks into Redis again and tries to get the lease of the key, in one step. `holder`: the value of another
-   * instance's lease. `undefined` when Redis fails, or not all purges are known: the lease may be ours even then.
+   * instance's lease. Resolves with `undefined` when Redis fails, or not all purges are known: the lease may be ours
+   * even then.
    */
   async acquire(
     key: string,
@@ -168,7 +172,7 @@ export class TieredCache {
       return { outcome: 'regressed', kept: this.#extend(kept, lease, entry) };
     }
     olderAnswers.look(entry);
-    // After the comparison: an answer that is not kept may also be less than clients have seen, from a lagging replica.
+    // After the comparison: an answer that is not kept is served too, and may come from a lagging replica.
     if (keptUntil(entry) <= now()) return { outcome: 'expired' };
     const isUsable = now() < usableUntil(entry);
     const isInMemory = memory.set(inMemory);

@@ -41,7 +41,10 @@ export class FallenHead {
     return this.#fall;
   }
 
-  /** True if the last poll named a head that is too low: the next poll decides whether it has fallen. */
+  /**
+   * True while it has fallen, and if the last poll named a head that is too low: then the next poll decides whether it
+   * has fallen.
+   */
   get isLow(): boolean {
     return this.#lowPolls > 0 || this.#fall !== undefined;
   }

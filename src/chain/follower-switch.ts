@@ -3,10 +3,13 @@ import type { MonotonicMs, Ms } from '../time-units.ts';
 /** Polls and cost are compared over this many seconds. */
 const SECONDS = 30;
 
-/** The assumed cost of following while it is off, in requests a second: its limit. */
+/**
+ * The assumed cost of following while it is off, in requests a second: the limit of a follower that is not catching up
+ * (`compose/block-proof.ts`).
+ */
 const EXPECTED_COST = 8;
 
-/** It starts when polls exceed its cost by this factor, and stops when they no longer exceed the cost. */
+/** It starts when polls exceed its cost by this factor, and stops when they fall below its cost. */
 const WORTH = 2;
 
 /** After it was alive for less than half of the time, it stays off for this long. */

@@ -10,8 +10,8 @@ import { parseAnswer } from '../ton/parse-answer.ts';
 const SETTLED_MS: Ms = 10_000;
 
 /**
- * After a check, and after the first look, no block is remembered for this long. Together with the time above: a check
- * every 30 s.
+ * After a check that the indexer has passed, and after its first head, no block is remembered for this long. Together
+ * with the time above: a check every 30 s.
  */
 const REST_MS: Ms = 20_000;
 
@@ -38,12 +38,13 @@ export function showsBlock(
 }
 
 /**
- * Decides when an indexer is asked for a block that it has named as its newest, and remembers whether it lacked one.
- * `masterchainInfo` alone could come from a replica without history, and a 404 from any server.
+ * Decides when an indexer is asked for a block that it has named as its newest, and remembers whether it lacked one. A
+ * replica without history also answers `masterchainInfo`, and a server that is not an indexer also answers 404: neither
+ * shows that the indexer has blocks.
  */
 export class HeadCheck {
   #named: { readonly seqno: number; readonly at: EpochMs } | undefined;
-  /** The instant from which blocks are remembered; `undefined` before the first look. */
+  /** The instant from which blocks are remembered; `undefined` before the first head. */
   #namedFrom: EpochMs | undefined;
   #isMissing = false;
 

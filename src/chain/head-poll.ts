@@ -31,7 +31,7 @@ export class HeadPoll {
     this.#dependencies = dependencies;
   }
 
-  /** True if the last head is older than this. */
+  /** True if the last poll, and the last accepted head, are at least this old. */
   isDue(everyMs: Ms): boolean {
     return this.#dependencies.now() - this.#polledAt >= everyMs;
   }

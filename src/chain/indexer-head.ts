@@ -95,7 +95,7 @@ export class IndexerHead {
     return this.#fallen.fall;
   }
 
-  /** For operators; `undefined` without an answer to a head poll in the last 60 s. */
+  /** For operators; `undefined` if no answer has shown the newest block in the last 60 s. */
   get lastWord(): LastWord | undefined {
     return this.#shown.lastWord;
   }
@@ -112,7 +112,8 @@ export class IndexerHead {
 
   /**
    * Call when a request is sent, if no other heads are compared with this one: polls the head in the background if it
-   * is time, and no answer has shown the newest block in the meantime.
+   * is time. Does not poll if an answer has shown the newest block in the meantime, unless the head is too low or has
+   * fallen back.
    */
   pollIfDue(): void {
     if (this.#fallen.isLow || !this.#shown.isNewestShown(this.#dependencies.askEveryMs())) this.askIfDue();
@@ -120,7 +121,8 @@ export class IndexerHead {
 
   /**
    * Polls the head now and, if it is time, requests an earlier named block in the background. Resolves with the head;
-   * `undefined` without an answer, if it was refused, or while an older poll has no answer. Never rejects.
+   * `undefined` without an answer, if it was refused, or while an older poll or request for a block has no answer.
+   * Never rejects.
    */
   async ask(): Promise<ChainHead | undefined> {
     if (this.#isAsking) return undefined;

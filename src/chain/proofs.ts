@@ -11,9 +11,9 @@ const ALIVE_MS: Ms = 1000;
 const SHORTEST_WINDOW_MS: Ms = 10_000;
 
 /**
- * Why a kept answer is not proven. `not-alive`: existing blocks were not read in the last second. `too-old`: it is
- * older than its bound. `asked-too-early`: blocks were skipped or forgotten since its request. `window-too-short`:
- * touches are kept for too short a time. `touched`: a block touched its accounts.
+ * Why a kept answer is not proven. `not-alive`: not all blocks that existed a second ago are known to be read.
+ * `too-old`: it is older than its bound. `asked-too-early`: blocks were skipped or forgotten since its request.
+ * `window-too-short`: touches are kept for too short a time. `touched`: a block touched its accounts.
  */
 export type ProofDoubt = 'not-alive' | 'too-old' | 'asked-too-early' | 'window-too-short' | 'touched';
 

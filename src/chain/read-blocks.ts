@@ -1,6 +1,9 @@
 import type { MonotonicMs, Ms } from '../time-units.ts';
 
-/** A missing block is given up when it is more than this many blocks below the head. */
+/**
+ * A missing block is given up when it is more than this many blocks below the newest block that was read. With more
+ * unread blocks than this, or a head that jumps by more, the follower starts again.
+ */
 const MOST_BEHIND_BLOCKS = 150;
 
 /**
@@ -31,7 +34,10 @@ export class ReadBlocks {
   readonly #unread = new Map<number, MonotonicMs>();
   /** The newest block in any answer. */
   #head = -1;
-  /** The last head poll whose answer showed no unknown block. */
+  /**
+   * The instant of the last head poll whose answer was not below the known head: then no block above {@link head} was
+   * there.
+   */
   #headAskedAt: MonotonicMs = Number.NEGATIVE_INFINITY;
   /** The unread blocks that an answer has shown: they are not gaps. */
   readonly #there = new Set<number>();

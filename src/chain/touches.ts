@@ -2,8 +2,8 @@ import type { MonotonicMs, Ms } from '../time-units.ts';
 import type { BlockRow } from '../ton/block-facts.ts';
 
 /**
- * A place in the follower's sequence of events: the number of whole blocks that had arrived by then. Proofs compare
- * positions, not times: an event with a greater position came later.
+ * A place in the follower's sequence of events: the number of whole blocks that had arrived by then, and of times that
+ * blocks were skipped. Proofs compare positions, not times: an event with a greater position came later.
  */
 export type Position = number;
 

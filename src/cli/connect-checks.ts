@@ -43,7 +43,7 @@ const REDIS_REFUSES =
 /** The newest named block of an indexer may become visible this much later; it is requested this often. */
 const [BLOCK_WITHIN_MS, ASK_AGAIN_MS] = [3000, 500];
 
-/** This many blocks appear while the indexers are asked one after the other. */
+/** This many blocks may appear between the answers of the first and the last indexer. */
 const LAG_OF_ASKING = 25;
 
 /** A clock with a larger difference is worth a look; entries are still dated correctly. */
@@ -93,7 +93,7 @@ function behind(heads: ReadonlyMap<string, ChainHead>, maxLag: number): ConnectC
   const newest = Math.max(...[...heads.values()].map(({ seqno }) => seqno));
   return [...heads].flatMap(([url, { seqno }]) => {
     const lag = newest - seqno;
-    // They are not asked at the same instant.
+    // They do not answer at the same instant.
     return lag <= maxLag + LAG_OF_ASKING
       ? []
       : lacking(
@@ -129,7 +129,7 @@ function awayWithin(withinMs: Ms): (error: Error) => never {
   };
 }
 
-/** `onFirst` is called with the oldest block of a usable indexer, if it names one. */
+/** `onHead` is called with the head of a usable indexer. */
 async function askIndexer(
   { upstream, network }: Settings,
   url: string,
@@ -205,7 +205,8 @@ async function askRedis({ redis, network }: Settings, url: string): Promise<stri
   try {
     await connection.ready();
     if (reason !== '') throw redisError(betterReason(best, reason));
-    // Redis stays connected while it is temporarily unable: a replica reads, a full one too.
+    // A Redis that cannot be written to counts as connected, because it still answers reads: a read-only replica, or a
+    // full Redis. So the trial is repeated here.
     const refused = (error: Error) => Promise.reject(redisError(reasonOf(error) ?? 'Redis failed'));
     await tryRedis(connection, checkedKey).catch(refused);
     const bans = { keys: banKeysOf(network), keptMs: Number.MAX_SAFE_INTEGER, instance: '' };

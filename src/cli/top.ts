@@ -138,7 +138,7 @@ function closedIn({ operations, upstream }: StatusMessage): string {
   return [...open, ...(upstream.paused ? ['429'] : [])].join(', ') || 'none';
 }
 
-/** A block with its age; `?` for unknown values, because nobody requests the head. */
+/** A block with its age; `?` for a value that is unknown because nobody requests the head. */
 function blockOf(seqno: number | undefined, ageSeconds: number | undefined): string {
   if (seqno === undefined) return '?';
   if (ageSeconds === undefined) return `${seqno}, ?`;

@@ -9,11 +9,11 @@ interface From {
 }
 
 export interface ClientAddressesDependencies {
-  /** Called once, after this many requests in a row from one untrusted address that forwards for others. */
+  /** Called once, after {@link PROXY_AFTER} requests in a row from one untrusted address that forwards for others. */
   readonly onUntrustedProxy: (address: string) => void;
   /**
-   * Called once, after this many requests in a row from a trusted proxy that names clients only in `header`, which is
-   * not read.
+   * Called once, after {@link PROXY_AFTER} requests in a row from a trusted proxy that names clients only in `header`,
+   * which is not read.
    */
   readonly onUnreadHeader: (address: string, header: string) => void;
   /** Addresses and networks in CIDR notation. */

@@ -159,13 +159,16 @@ export function openIndexer(
     /** `undefined` without a key. */
     apiKey: indexer.apiKey,
     head,
-    /** Its route for the three operations. */
+    /** Its route for the cached operations. */
     route,
     /** Takes the next reservation of its rate, ahead of the backlog; `false` while it demands a pause. */
     takeNext: () => mayTakeNext(() => pause.breaker.isOpen),
     pause,
     breakers,
-    /** By operation: whether it reported that it does not serve it. */
+    /**
+     * By operation: the guard that refuses requests after the indexer has reported that it does not serve the
+     * operation.
+     */
     notServed,
   };
 }

@@ -111,7 +111,7 @@ export function openIndexers(context: AppContext, { scripting, instances, makeRo
     chain,
     /** Call when a request is sent: polls the heads of all but backups in the background, if it is time. */
     pollHeads: (): void => (heads === undefined ? replicas[0]?.head.pollIfDue() : heads.askIfDue()),
-    /** For the three operations and for pass-through. */
+    /** For the cached operations and for pass-through. */
     admission: new Admission({ memory, routes, backlog }),
     /** For the block follower: its own slots, and no rate. */
     followerAdmission: new Admission({
@@ -128,7 +128,7 @@ export function openIndexers(context: AppContext, { scripting, instances, makeRo
     },
     /**
      * Polls the heads of all but backups and requests the blocks that they name: the log reports indexers that cannot
-     * be used, and those without blocks. Takes up to 3 s longer than their answers. Never rejects.
+     * be used, and those that lack the block that they name. Takes up to 3 s longer than their answers. Never rejects.
      */
     checkHeads: async (): Promise<void> => void (await Promise.all(replicas.map(({ head }) => head.check()))),
     /**

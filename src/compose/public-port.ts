@@ -41,7 +41,7 @@ export interface PublicPortDependencies {
   readonly proof: BlockProof | undefined;
   /** The number of instances on one Redis, including this one. */
   readonly instances: () => number;
-  /** Called with each request that can be answered. */
+  /** Called with the key of each valid request. */
   readonly onTouch: (key: string) => void;
   /** Called with the client of each request that memory does not answer. */
   readonly onClient: (client: string) => void;
@@ -259,7 +259,10 @@ function openRest(context: AppContext, indexers: OpenIndexers, missLimit: PerCli
   };
 }
 
-/** The address of the Streaming API: its URL up to the part that replaces `/api`, and the key for it alone. */
+/**
+ * The server for the streams of clients: its address, whose path replaces `/api` in their targets, and its key. It is
+ * that of `stream.url`, or else the first indexer.
+ */
 function streamServerOf({ stream, upstream }: AppContext['settings']) {
   if (stream.url !== undefined) {
     const url = new URL(stream.url.replace(/^ws/, 'http'));

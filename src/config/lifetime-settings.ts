@@ -29,7 +29,7 @@ function rule(description: string, [fresh, ...stale]: Times) {
   );
 }
 
-/** `fraction`: the lifetime between its bounds. */
+/** `fraction`: the description of `ageDivisor`. */
 const growing = (description: string, fraction: string) =>
   setting(
     group({

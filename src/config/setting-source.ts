@@ -17,7 +17,10 @@ export interface Setting extends SettingMeta {
 export interface Sourced {
   /** Its place in the file, like `http.port`. */
   readonly name: string;
-  /** The original text; `undefined` if it is not set. A secret is not shown, nor is a key in the path of a URL. */
+  /**
+   * The original text, or the default; `undefined` without either. A secret is not shown, nor is a key in the path of a
+   * URL.
+   */
   readonly value: unknown;
   readonly from: 'default' | 'environment' | 'file';
   /** The variable, or the file. */

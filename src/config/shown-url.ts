@@ -1,4 +1,6 @@
-/** A part of a path with this length may be a key: providers put theirs there, and no path of an API needs it. */
+/**
+ * A part of a path with 16 or more characters may be a key: providers put theirs there, and no path of an API needs it.
+ */
 const SECRET_PARTS = /[^/]{16,}/g;
 
 /** A URL of the settings for people, in the log and elsewhere: parts of its path that may be a key are masked. */

@@ -150,7 +150,7 @@ export const certificateFile = z.string().transform((path, ctx): string => {
     for (const certificate of certificates) new X509Certificate(certificate);
     if (certificates.length > 0) return certificates.join('\n');
   } catch {
-    // It cannot be read, or contains no certificate.
+    // It cannot be read, or one of its certificates is invalid.
   }
   ctx.addIssue('must name a file that can be read and holds certificates in PEM');
   return z.NEVER;

@@ -104,7 +104,7 @@ function hasKey({ apiKey }: { readonly apiKey?: string | undefined }): boolean {
   return apiKey !== undefined;
 }
 
-/** Changed settings without effect. A setting with its default value was only written down. */
+/** Changed settings without effect. A setting that is given its default value does not count. */
 function withoutEffect({ settings, sources }: Loaded): string[] {
   const byDefault = settingsSchema.parse({ upstream: { url: 'http://indexer' } });
   const changed = sources.filter(({ name, from }) => {

@@ -82,8 +82,8 @@ export const FAILURES = {
     operatorReads: 'clients request paths that are not served',
     clientReads: { usual: 'nothing is served at this path' },
   },
-  // Not a 404 within the API: wallets read that as "nothing there". With a status of the indexer, the indexer itself
-  // reported it.
+  // Not a 404 within the API: wallets read that as "nothing there". With an `upstreamStatus` the failure is an answer
+  // of the indexer; without one, nothing was sent.
   'not-served': {
     status: 501,
     retryAfter: 'none',
@@ -151,7 +151,7 @@ export const FAILURES = {
       'not-http': 'the indexer did not answer in HTTP',
     },
   },
-  // The status is that of the indexer, and so is the body if it is a JSON object.
+  // The status is that of the indexer, and so is the body if it is a JSON object of at most 64 KiB.
   'upstream-error': {
     status: 502,
     retryAfter: "the indexer's",

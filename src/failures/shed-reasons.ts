@@ -50,7 +50,7 @@ export const SHED = {
     clientReads: FAILURES['upstream-rate-limited'].clientReads.usual,
     operatorReads: '{indexer} asked for a pause (429)',
   },
-  /** The backlog is full, or the maximum number of answers is being passed through. */
+  /** The backlog is full, or the maximum number of passed-through answers or of clients' streams is reached. */
   'queue-full': crowded('too many requests wait for the indexer'),
   /** The wait for a reservation of the rate would be, or became, longer than the client's patience. */
   'rate-limit': {

@@ -23,7 +23,7 @@ export interface SecondTriesDependencies {
   /** In the order of the routes of admission. */
   readonly indexers: readonly { readonly route: { readonly health?: Pick<Health, 'isFailing'> | undefined } }[];
   readonly doubt: Doubt;
-  /** Pays for second tries that only add load. */
+  /** Pays for second tries at the only indexer, and for those after a failure while no other indexer is healthy. */
   readonly retries: Pick<RetryBudget, 'tryTake'>;
 }
 

@@ -21,7 +21,7 @@ export interface RawAnswer {
 export interface ReadAnswerDependencies {
   /** Called with the change in the number of bytes kept of incomplete answers. */
   readonly onReading: (change: number) => void;
-  /** From sending the request to the last byte of its answer. */
+  /** From the start, with the wait for a connection, to the last byte of the answer. */
   readonly timeoutMs: Ms;
   readonly maxBodyBytes: number;
   /** See `UpstreamClientDependencies`. */
@@ -49,7 +49,8 @@ const IDLE_BREAKS_WITHIN_MS: Ms = 100;
 
 /**
  * Sends a GET and reads its answer whole. Rejects with a {@link ProxyError}: `upstream-timeout`,
- * `upstream-unreachable`, `upstream-reset`, `upstream-too-large`, or `upstream-invalid` for a body that was cut short.
+ * `upstream-unreachable`, `upstream-reset`, `upstream-too-large`, `upstream-invalid` for a body that was cut short, or
+ * `overloaded` if this machine lacks a resource.
  */
 export function readAnswer(
   dispatcher: Dispatcher,

@@ -21,7 +21,7 @@ export interface UpstreamClientDependencies {
   readonly baseUrl: URL;
   /** Sent as `X-Api-Key` if given. */
   readonly apiKey: string | undefined;
-  /** From sending a request to the last byte of its answer. */
+  /** From the start of a request, with the wait for a connection, to the last byte of its answer. */
   readonly timeoutMs: Ms;
   readonly maxConnections: number;
   /**
@@ -79,7 +79,7 @@ export interface UpstreamAnswer {
 export interface IndexerWords {
   /** See {@link shownWords}. */
   readonly words: string | undefined;
-  /** The pause that it demands, though less may be kept. */
+  /** The pause that it demands; toncache may pause for less. */
   readonly retryAfterMs: Ms | undefined;
 }
 

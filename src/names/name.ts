@@ -25,7 +25,7 @@ const FOLLOWED_MS: Ms = 10_000;
 /** After this time of a look-up, older addresses are used instead. A resolver nearby answers within 10 ms. */
 const PATIENCE_MS: Ms = 50;
 
-/** Addresses of this age are still used while the resolver is slow or fails. */
+/** Addresses up to this age are still used while the resolver is slow or fails. */
 const LAST_GOOD_MS: Ms = 300_000;
 
 /** The resolver's answers for a name that does not exist, or has no address. */
@@ -94,7 +94,7 @@ export class Name {
   #lookUp() {
     if (this.#lookup === undefined) {
       this.#lookup = { found: this.#ask(), startedAt: this.#dependencies.now() };
-      // Nobody may be waiting for it.
+      // If no caller waits for the look-up, its failure must not be an unhandled rejection.
       this.#lookup.found.catch(() => {});
     }
     return this.#lookup;

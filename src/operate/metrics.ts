@@ -203,7 +203,7 @@ function showRedis(counters: EventCounters, purges: KnownPurges): void {
   const is = { connected: false, read: true, write: true };
   const help = '1 while Redis is used; 0 while it is not connected or fails.';
   addMetric(counters.registry, 'redis_available', help, 'gauge', ['call'], () => [
-    // Entries in Redis are not used while they may be purged.
+    // Entries in Redis are not used while purges of other instances may be unknown.
     { value: Number(is.connected && is.read && purges.isCurrent), labels: { call: 'read' } },
     { value: Number(is.connected && is.write), labels: { call: 'write' } },
   ]);

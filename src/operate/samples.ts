@@ -55,7 +55,7 @@ export class Growth {
     return this.of(name, labels) / this.seconds;
   }
 
-  /** Requests to indexers that got an answer: 200, a true 404, or a client's mistake. */
+  /** Requests to indexers that got an answer: status 200, 404, or that of a client's mistake. */
   good(labels: Labels = {}): number {
     return [200, 404, ...CLIENT_MISTAKES].reduce(
       (sum, status) => sum + this.of('upstream_requests_total', { ...labels, result: String(status) }),

@@ -28,7 +28,7 @@ type OpenSentinelConnector = new (options: RedisOptions) => SentinelMembers;
 export function connectorsBy(names: Names, connectTimeoutMs: Ms): Record<'toServer' | 'bySentinels', Connector> {
   const how = {
     lookup: names.lookup,
-    // Each of two addresses gets half of the time; Node gives up the first one after 250 ms.
+    // Each of two addresses gets half of the time; by default Node gives up the first one after 250 ms.
     autoSelectFamilyAttemptTimeout: Math.ceil(connectTimeoutMs / 2),
   };
   const watched = <S extends Socket>(stream: S, tls: ConnectionOptions | undefined): S => {
@@ -72,7 +72,7 @@ export function connectorsBy(names: Names, connectTimeoutMs: Ms): Record<'toServ
 
     override async resolve(endpoint: SentinelAddress): Promise<SentinelAddress | null> {
       const primary = await super.resolve(endpoint);
-      // Everything goes to `net.connect`.
+      // ioredis passes this object on to `net.connect` or `tls.connect`.
       return primary === null ? null : { ...primary, ...how };
     }
 

@@ -26,9 +26,9 @@ export function completenessOfAccountPage({ transactions }: JsonObject): AnswerC
 }
 
 /**
- * The transactions of its account that a page shows. `undefined` if a row is not final, or a row between two others is
- * missing: each row names the previous transaction, and rounds are committed out of order. Also `undefined` for a full
- * page in ascending order, which does not contain newer transactions.
+ * The transactions of its account that a page shows. `undefined` if a row is not final, or a row is missing: each row
+ * names the previous transaction, and blocks are committed out of order. Also `undefined` for a full page in ascending
+ * order, which does not contain newer transactions.
  */
 export function evidenceOfAccountPage(request: CanonicalRequest, body: JsonObject): Evidence | undefined {
   const rows = rowsOf(body['transactions']);

@@ -24,7 +24,9 @@ export function parseAddress(text: string): string | undefined {
   return USER_FRIENDLY.test(spelling) ? parseUserFriendly(Buffer.from(spelling, 'base64')) : undefined;
 }
 
-/** True if a text would be an address with the right checksum: most likely it was mistyped or cut. */
+/**
+ * True if a text has the form of a user-friendly address, and only its checksum is wrong: most likely it was mistyped.
+ */
 export function hasWrongChecksum(text: string): boolean {
   const spelling = text.replaceAll(' ', '+');
   const bytes = USER_FRIENDLY.test(spelling) ? Buffer.from(spelling, 'base64') : undefined;

@@ -3,7 +3,7 @@ import { cacheKey } from './cache-key.ts';
 import type { Operation } from './operations.ts';
 import { type Call, hasHeaderOf, parseCall, type RequestHeaders } from './parse-call.ts';
 
-/** A call with its keys. */
+/** A call with its key. */
 export interface KeyedCall {
   readonly call: Call;
   readonly key: string;

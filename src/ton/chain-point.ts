@@ -35,7 +35,9 @@ const NO_HEAD: ChainHead = { ...NO_POINT, first: 0, globalId: undefined };
 /** The `global_id` of blocks, by network. */
 export const GLOBAL_IDS: Readonly<Record<string, number>> = { mainnet: -239, testnet: -3 };
 
-/** A longer answer to `masterchainInfo` is not parsed on the event loop. A real answer has 2 KB. */
+/**
+ * A longer answer to `masterchainInfo` is not parsed, because that would block the event loop. A real answer has 2 KB.
+ */
 const LONGEST_HEAD_BYTES = 64 * 1024;
 
 /** How an operation reads the chain point of an answer, a 200 or a 404, from its body. */

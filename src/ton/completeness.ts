@@ -19,7 +19,7 @@ export interface AnswerCompleteness {
   readonly lacksStates?: boolean;
 }
 
-/** How an operation reads the completeness of an answer, a 200 or a 404, from its body and the finality of that. */
+/** How an operation reads the completeness of an answer, a 200 or a 404, from its finality and its body. */
 export type ReadCompleteness = (finality: Finality, body: JsonObject) => AnswerCompleteness;
 
 const LT_BITS = 64n;

@@ -1,4 +1,7 @@
-/** Indexers prune at different times: histories that differ by this number of blocks, some minutes, count as equal. */
+/**
+ * Indexers prune at different times: histories that differ by at most this number of blocks, some minutes, count as
+ * equal.
+ */
 const SAME_BLOCKS = 1000;
 
 /**

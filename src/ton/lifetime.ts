@@ -70,8 +70,8 @@ const JITTER_FROM_MS = 10_000;
 const JITTER_SHARE = 0.1;
 
 /**
- * The rest of a lifetime that other caches have used up, so that the answer is not requested again immediately; a
- * shorter lifetime stays whole.
+ * At least this much remains of a lifetime that other caches have used up, so that the answer is not requested again
+ * immediately. A shorter lifetime stays whole.
  */
 const LEAST_REMAINING_MS = 1000;
 
@@ -142,7 +142,7 @@ function grownLifetime({ minLifetime, maxLifetime, ageDivisor }: GrowingPolicy, 
 }
 
 /**
- * The age of the youngest row that counts in milliseconds, up to the chain time: an indexer that is an hour behind
+ * The age, in milliseconds, of the youngest row that counts, up to the chain time: an indexer that is an hour behind
  * commits hour-old rows now. The time of receipt bounds the chain time. 0 if the row's time or the chain time is
  * unknown.
  */

@@ -6,7 +6,7 @@ const MOST_ROWS = 10_000;
 /**
  * The body of an answer as `JSON.parse` makes it; `undefined` for invalid JSON, and for more than 10 000 rows. Text is
  * not decoded: every value that is read is ASCII. Never throws. 256 KiB of a body that is made to be slow take up to 50
- * ms, and half a million values 0.4 to 0.8 s (measured): more than 256 KiB belong into a worker, after {@link
+ * ms, and half a million values 0.4 to 0.8 s (measured): bodies of more than 256 KiB belong in a worker, after {@link
  * costsTooMuch}.
  */
 export function parseAnswer(bytes: Buffer): unknown {

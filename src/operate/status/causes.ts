@@ -56,7 +56,9 @@ export const FAILED_HEAD_CHECK: Readonly<Record<HeadFault, Cause>> = {
   },
 };
 
-/** A client with most of the backlog. Its name needs the right to purge. */
+/**
+ * A client with most of the backlog. The cause does not name it: the table of clients does, for those who may purge.
+ */
 export function greedyIn(after: Samples): Cause | undefined {
   const part = after.sum('top_client_queued_ratio');
   if (part <= GREEDY_PART || after.sum('queued_clients') < 2 || after.sum('upstream_requests_queued') < FEWEST_WAITING)
@@ -64,7 +66,10 @@ export function greedyIn(after: Samples): Cause | undefined {
   return ofOneClient('has', part, 'the backlog');
 }
 
-/** Why requests are shed for this reason; if there are too many, whose they are. */
+/**
+ * Why requests are shed for this reason. If there are too many requests and one client sends most of them, that client
+ * is the cause.
+ */
 export function whyShed(reason: string, growth: Growth, failures: Failures): Cause {
   if (reason === 'breaker-open') return whyBreakerOpen(growth, failures);
   const section = SECTIONS[reason];

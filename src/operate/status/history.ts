@@ -109,8 +109,9 @@ export class StatusHistory {
   }
 
   /**
-   * The reported verdict: a worse one immediately, a better one after the last worse one has been over for a while. The
-   * same applies to another cause of the same level, except for the refused share, which is always current.
+   * The reported verdict. A worse one is reported immediately, a better one only after the last worse one has been over
+   * for a while. For amber, the same applies to another cause of the same level; red always has its current cause and
+   * share.
    */
   #steady(found: Verdict, at: EpochMs): StatusMoment['verdict'] {
     const now = this.#dependencies.monotonic();
@@ -126,7 +127,7 @@ export class StatusHistory {
     return { ...found, since: this.#since(found.level, at) };
   }
 
-  /** The reported verdict, if it still holds, with current data: about the last minute, and additional causes. */
+  /** The reported verdict while it is kept, with current data: about the last minute, and additional causes. */
   #kept(said: StatusMoment['verdict'], found: Verdict, at: EpochMs): StatusMoment['verdict'] {
     const { also, ...worst } = found;
     const others = found.level === 'serving' ? [] : [worst, ...also];

@@ -15,8 +15,9 @@ export interface LastFailure {
 }
 
 /**
- * The last failures of each indexer and of Redis, and the clients that were limited in the last seconds. An open
- * circuit breaker hides the cause from the counters: refused requests fail in no other way.
+ * The last failures of each indexer and of Redis, and the clients that were limited in the last seconds. While a
+ * circuit breaker is open, requests are refused instead of sent, so the counters of the window do not show why the
+ * indexer failed.
  */
 export class LastFailures {
   readonly #ofIndexers = new Map<string, LastFailure>();

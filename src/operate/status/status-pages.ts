@@ -40,7 +40,7 @@ export interface StatusMessage extends StatusMoment {
     /** The minimum number of keys of an operation for its circuit breaker to open. */
     readonly breakerMinimumKeys: number;
   };
-  /** The moments from the instant in `since` on; absent without `since`. */
+  /** The moments after the instant in `since`; absent without `since`. */
   readonly history?: readonly StatusMoment[];
   /** The most requested keys, and the clients that wait and send most; only with the right to purge. */
   readonly keys?: ReturnType<typeof shownKeys>;

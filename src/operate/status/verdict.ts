@@ -42,7 +42,10 @@ export const LEVELS = ['serving', 'degraded', 'refusing'] as const;
 /** A larger part of failed requests to the indexer is trouble. */
 const FAILING_PART = 0.05;
 
-/** A larger part of stale answers is reported, if they are not stale because of a refresh. */
+/**
+ * A larger part of stale answers is reported, but only while there is trouble or the indexer is slow: otherwise most of
+ * them are being refreshed.
+ */
 const STALE_PART = 0.05;
 
 /** If one in a hundred clients waits longer than this, answers are slow; an indexer with this p99 is slow. */

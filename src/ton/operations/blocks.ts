@@ -48,7 +48,10 @@ const schema = z
     return { query: pairs(given), headers: [] };
   });
 
-/** The requested masterchain block, with its shard blocks or alone; `undefined` for a block of another chain. */
+/**
+ * The requested masterchain block, with its shard blocks or alone; `undefined` for a block of another workchain, or one
+ * named by a hash.
+ */
 function masterchainSeqno(request: CanonicalRequest): number | undefined {
   const named =
     parameterOf(request, 'workchain') === MASTERCHAIN

@@ -15,7 +15,10 @@ const schema = z
 
 const seqnoOf = (request: CanonicalRequest): number => Number(parameterOf(request, 'seqno'));
 
-/** A masterchain block and the shard blocks that it commits; in the specification's form their transactions. */
+/**
+ * A masterchain block and the shard blocks that it commits. By the API specification, the answer lists their
+ * transactions instead.
+ */
 export const masterchainBlockShards = operation({
   name: 'masterchainBlockShards',
   summary: 'A masterchain block and the shard blocks that it commits',

@@ -55,7 +55,7 @@ const MOST_ACCOUNTS = 20;
 /** An answer with more traces is not watched: they would be too many for a subscription. */
 const MOST_TRACES = 32;
 
-/** `undefined` if a trace does not contain its hash, and for more than {@link MOST_TRACES}. */
+/** `undefined` if a trace does not contain its normalized hash, and for more than {@link MOST_TRACES}. */
 function watchableIn(body: JsonObject): Watchable | undefined {
   const listed = Array.isArray(body['traces']) ? body['traces'].filter(isObject) : [];
   if (listed.length > MOST_TRACES) return undefined;

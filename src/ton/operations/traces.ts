@@ -86,8 +86,9 @@ function finalityOfTraces(
 }
 
 /**
- * The transactions of a trace, if none is missing. When blocks are committed out of order the indexer shows a trace
- * without those of the missing block, and calls it complete: only their number shows it.
+ * The transactions of a trace, if none is missing. When blocks are committed out of order, the indexer shows a trace
+ * without the transactions of the missing block, and calls it complete: only the number of transactions shows that some
+ * are missing.
  */
 function wholeIn(trace: JsonObject): readonly JsonObject[] | undefined {
   const { trace_info: info, trace: tree, transactions_order: order, is_incomplete: isIncomplete, warning } = trace;
@@ -116,8 +117,8 @@ function isOfExternalMessage(rows: readonly JsonObject[], request: CanonicalRequ
 }
 
 /**
- * Actions follow all at once, but there may be none: not for a tick-tock transaction, and not of types that are not
- * read.
+ * All actions of a trace appear at once, so a trace with some lacks none. A single tick-tock transaction never has any.
+ * Every other trace without actions counts as lacking them, even if none of the requested types will follow.
  */
 function lacksActions({ actions }: JsonObject, rows: readonly JsonObject[], request: CanonicalRequest): boolean {
   if (parameterOf(request, 'include_actions') === undefined || hasSome(actions)) return false;
