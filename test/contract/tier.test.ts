@@ -69,10 +69,14 @@ describe.each([
   });
 
   test.each([
-    ['after its use', { afterUse: 10_000, sinceGiven: 600_000 }, 10_000],
-    ['until its retention ends', { afterUse: 10_000, sinceGiven: 125_000 }, 5000],
-    ['in its use alone, where that is longer than its retention', { afterUse: 10_000, sinceGiven: 60_000 }, 0],
-  ])('keeps an entry to be compared %s', async (_, retention, afterUseMs) => {
+    ['for its retention after its stale windows', { afterUse: 10_000, sinceGiven: 600_000 }, 10_000],
+    ['until the end of its retention, if that comes first', { afterUse: 10_000, sinceGiven: 125_000 }, 5000],
+    [
+      'only during its stale windows, if these are longer than its retention',
+      { afterUse: 10_000, sinceGiven: 60_000 },
+      0,
+    ],
+  ])('keeps an entry for comparison %s', async (_, retention, afterUseMs) => {
     const subject = start();
     const entry = anEntry({ askedAt: subject.clock.now, meta: { retention } });
     await keep(subject, entry);

@@ -7,14 +7,14 @@ import { loadSettings, SETTINGS } from '../../src/config/load.ts';
 import { headOf, helmAnswers, MANIFESTS, read, render } from './manifests.ts';
 
 describe.each(Object.keys(MANIFESTS))('%s', (path) => {
-  it('equals the rendered chart: by helm if it is installed, otherwise by the digest of both', () => {
+  it('equals the chart as helm renders it, or has the right digest if helm is not installed', () => {
     const committed = read(path);
     const rest = committed.split('\n').slice(2).join('\n');
     expect(committed).toBe(helmAnswers() ? render(path) : headOf(rest) + rest);
   });
 });
 
-it.each(['shared', 'sidecar'])('the settings of %s.yaml are right, and all its variables are read', (shape) => {
+it.each(['shared', 'sidecar'])('the settings of %s.yaml are valid, and toncache reads all its variables', (shape) => {
   const text = read(`config/deploy/kubernetes/${shape}.yaml`);
   const folder = mkdtempSync(join(tmpdir(), 'toncache-manifests-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
@@ -33,7 +33,7 @@ it.each(['shared', 'sidecar'])('the settings of %s.yaml are right, and all its v
   expect(loaded.settings.memory.maxSize).toBe(shape === 'shared' ? 2 ** 30 : 2 ** 26);
 });
 
-it('the variables of toncenter.override.yaml are right', () => {
+it('the variables of toncenter.override.yaml are valid', () => {
   const given = [...read('config/deploy/toncenter.override.yaml').matchAll(/^ {6}([A-Z_]+): "?(.*?)"?$/gm)];
   const env = Object.fromEntries(given.map(([, name, value = '']) => [name, value.replace(/\$\{\w+:-(\w*)\}/, '$1')]));
   expect(SETTINGS.flatMap((setting) => setting.env ?? [])).toEqual(expect.arrayContaining(Object.keys(env)));
@@ -41,7 +41,7 @@ it('the variables of toncenter.override.yaml are right', () => {
   expect([settings.upstream.url, settings.passThrough.enabled]).toEqual([['http://index-api:8081'], true]);
 });
 
-it('the job of a PodMonitor is that of the alerts', () => {
+it('the PodMonitor sets the job label that the alerts select', () => {
   expect(read('config/deploy/kubernetes/podmonitor.yaml')).toContain('jobLabel: app.kubernetes.io/name\n');
   expect(read('config/deploy/kubernetes/shared.yaml')).toContain('app.kubernetes.io/name: toncache\n');
   expect(read('config/prometheus/alerts.yml')).toContain('up{job=~"(.*/)?toncache.*"}');
@@ -62,7 +62,7 @@ it('no policy of the sidecar blocks the clients of its service', () => {
   expect(read('config/deploy/kubernetes/sidecar.yaml')).not.toContain('kind: NetworkPolicy');
 });
 
-it('package, chart, image and changelog name one version', () => {
+it('package, chart, image and changelog name the same version', () => {
   const { version } = manifest;
   const chart = read('config/deploy/helm/Chart.yaml');
   expect([/^version: (.*)$/m.exec(chart)?.[1], /^appVersion: (.*)$/m.exec(chart)?.[1]]).toEqual([version, version]);

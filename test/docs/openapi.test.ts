@@ -48,7 +48,7 @@ it('each operation in use is in the document, with each parameter and header tha
   }
 });
 
-it('the document has the same required and accepted values of a parameter as the operation', () => {
+it('the document and the operation agree on which parameters are required and which values are accepted', () => {
   const tried: string[] = [];
   for (const operation of OPERATIONS.values()) {
     const refusalOf = (query: string) => {
@@ -92,7 +92,7 @@ it('a purge accepts each selector that the document names, and no other', () => 
   expect(() => parsePurge({})).toThrow(`accepted: one of ${Object.keys(properties).join(', ')}`);
 });
 
-it('each failure that clients of an operation can get is among its answers', () => {
+it('each failure that clients of an operation can get is among its documented responses', () => {
   const responses = paths['/api/v3/pendingTraces']?.get?.responses ?? {};
   const named = Object.values(responses).map(({ description }) => description);
   const elsewhere = ['not-found', 'method-not-allowed', 'client-closed-request', 'upstream-error'];

@@ -53,7 +53,7 @@ it('each alert of a release links to its section', () => {
   expect(links).toEqual(alerts.map((name) => `${REPOSITORY}/blob/v1.2.3/docs/incidents.md#${name.toLowerCase()}`));
 });
 
-it('a checkout names no address that a release would have to replace', () => {
+it('a checkout contains no placeholder address that a release would have to replace', () => {
   const files = execFileSync('git', ['ls-files', '-z'], { cwd: ROOT, encoding: 'utf8' }).split('\0').filter(Boolean);
   const placeholder = new RegExp(['toncache', 'registry'].map((name) => `${name}[.]example`).join('|'));
   const texts = files.filter((path) => !/\.(png|svg)$/.test(path));

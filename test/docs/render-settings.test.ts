@@ -5,7 +5,7 @@ test('docs/reference/settings.md and the JSON Schema match the settings; "npm ru
   for (const { file, expected, actual } of renderDocs()) expect(actual, file.pathname).toBe(expected);
 });
 
-test('the JSON Schema has no place for secrets and requires nothing', () => {
+test('the JSON Schema has no properties for secrets and requires no property', () => {
   const text = renderDocs()[1]?.expected ?? '';
   const { properties } = JSON.parse(text);
   expect(text).not.toContain('"required"');

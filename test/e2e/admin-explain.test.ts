@@ -35,7 +35,7 @@ describe('GET /explain', () => {
     expect(explained.lifetimes.map(({ rule }) => rule)).toContain('adjacentGrowing');
   });
 
-  it('shows the cached answer under the key of all spellings, and asks the indexer nothing', async () => {
+  it('shows the cached answer under the one key of all spellings, without a request to the indexer', async () => {
     const target = newestBlock(world);
     await world.ask(target);
     world.advance(1000);
@@ -64,11 +64,11 @@ describe('GET /explain', () => {
   });
 
   it.each([
-    ['no target', '/explain', 422, /target/],
+    ['a request without a target', '/explain', 422, /target/],
     ['a header without a colon', '/explain?target=x&header=y', 422, /"Name: value"/],
-    ['what is not cached', '/explain?target=/api/v3/transactions', 422, /nothing is cached at this path/],
-    ['a request that would be refused', '/explain?target=masterchainBlockShards', 422, /seqno is missing/],
-  ])('refuses %s in words', async (_, target, status, words) => {
+    ['a path that is not cached', '/explain?target=/api/v3/transactions', 422, /nothing is cached at this path/],
+    ['a target without a required parameter', '/explain?target=masterchainBlockShards', 422, /seqno is missing/],
+  ])('refuses %s with an error message', async (_, target, status, words) => {
     const refused = await world.proxy.askAdmin(target);
     expect(refused.status).toBe(status);
     expect(JSON.parse(refused.text).error).toMatch(words);

@@ -37,7 +37,7 @@ async function expectRefused({ status, headers, text }: Answered, expected: numb
 }
 
 describe('POST /purge on loopback', () => {
-  it('purges, and reports the value', async () => {
+  it('purges, and reports the purged value, the time and the number of instances', async () => {
     await start();
     const before = Date.now();
     const { status, headers, text } = await post(JSON_TYPE, '{"seqno":"0062000000"}');
@@ -53,19 +53,19 @@ describe('POST /purge on loopback', () => {
   });
 
   it.each([
-    ['no JSON', '{', 400],
+    ['not JSON', '{', 400],
     ['nothing', '', 400],
-    ['no object', '[]', 422],
-    ['a field that is not known', '{"seqno":1,"force":true}', 422],
+    ['not an object', '[]', 422],
+    ['an unknown field', '{"seqno":1,"force":true}', 422],
     ['two selectors', '{"seqno":1,"all":true}', 422],
     ['an invalid value', '{"hash":"xyz"}', 422],
     ['more than 4 KiB', `{"hash":"${'a'.repeat(5000)}"}`, 413],
-  ])('refuses a body that is %s', async (_, body, status) => {
+  ])('refuses an invalid body: %s', async (_, body, status) => {
     await start();
     await expectRefused(await post(JSON_TYPE, body), status);
   });
 
-  it('accepts 4096 bytes and no more, sent in pieces too', async () => {
+  it('accepts a body of 4096 bytes and refuses a longer one, chunked or not', async () => {
     await start();
     const padded = (length: number) => ALL.padEnd(length, ' ');
     const chunked = (length: number) =>
@@ -81,13 +81,13 @@ describe('POST /purge on loopback', () => {
     expect(await chunked(4096)).toMatch(/^HTTP\/1\.1 200 /);
   });
 
-  it('does not wait for a body that is not sent', async () => {
+  it('answers 408 when a body does not arrive within the request timeout', async () => {
     await start({}, 200);
     expect(await raw(['Host: localhost', 'Content-Length: 9'], '{')).toMatch(/^HTTP\/1\.1 408 /);
     expect(await purges()).toBe(0);
   });
 
-  it('accepts no other method, and answers no preflight', async () => {
+  it('refuses every other method with 405, preflights included', async () => {
     await start();
     for (const method of ['GET', 'HEAD', 'PUT', 'DELETE', 'OPTIONS']) {
       const headers = { Origin: 'http://evil.example', 'Access-Control-Request-Method': 'POST' };
@@ -102,11 +102,11 @@ describe('a web page', () => {
   it.each([
     ['a form', { 'Content-Type': 'text/plain' }, 415],
     ['a form with fields', { 'Content-Type': 'application/x-www-form-urlencoded' }, 415],
-    ['a request without a type', {}, 415],
-    ['a type that only looks like JSON', { 'Content-Type': 'text/plain; application/json' }, 415],
-    ['a page elsewhere', { ...JSON_TYPE, Origin: 'https://evil.example' }, 403],
+    ['a request without a content type', {}, 415],
+    ['text/plain with application/json as a parameter', { 'Content-Type': 'text/plain; application/json' }, 415],
+    ['a page of another host', { ...JSON_TYPE, Origin: 'https://evil.example' }, 403],
     ['a page of another port', { ...JSON_TYPE, Origin: 'http://127.0.0.1:1' }, 403],
-    ['a page without an origin', { ...JSON_TYPE, Origin: 'null' }, 403],
+    ['a page with the origin null', { ...JSON_TYPE, Origin: 'null' }, 403],
     ['an invalid origin', { ...JSON_TYPE, Origin: 'file://127.0.0.1' }, 403],
     ['a page of another site', { ...JSON_TYPE, 'Sec-Fetch-Site': 'cross-site' }, 403],
     ['a page of another port of this host', { ...JSON_TYPE, 'Sec-Fetch-Site': 'same-site' }, 403],
@@ -127,13 +127,13 @@ describe('a web page', () => {
     'a@127.0.0.1',
     '127.0.0.1:x',
     '',
-  ])('cannot purge by a host name that it points here: %j', async (host) => {
+  ])('cannot purge by DNS rebinding, with the Host %j', async (host) => {
     await start();
     expect(await asHost(host)).toMatch(/^HTTP\/1\.1 (421|400) /);
     expect(await purges()).toBe(0);
   });
 
-  it('cannot purge by a second Host, or by a target that names another', async () => {
+  it('cannot purge with a second Host header, or with a target on another host', async () => {
     await start();
     expect(await asHost('localhost', 'Host: evil.example')).toMatch(/^HTTP\/1\.1 (421|400) /);
     expect(await asHost('evil.example', 'Host: localhost')).toMatch(/^HTTP\/1\.1 (421|400) /);
@@ -159,7 +159,7 @@ describe('a host', () => {
     },
   );
 
-  it('is accepted by a configured name, in any case, and by no other', async () => {
+  it('is accepted by a configured name in any letter case, and refused by any other name', async () => {
     await start({ ADMIN_ALLOWED_HOSTS: 'Toncache.internal, toncache-0' });
     for (const host of ['toncache.internal:9464', 'TONCACHE.INTERNAL', 'toncache-0']) {
       expect([host, await asHost(host, `Origin: http://${host}`)]).toEqual([
@@ -196,21 +196,21 @@ describe('a token', () => {
     expect(await asHost('evil.example', `Authorization: Bearer ${TOKEN}`)).toMatch(/^HTTP\/1\.1 421 /);
   });
 
-  it('must be configured where other machines can reach the port', async () => {
+  it('must be configured if other machines can reach the port', async () => {
     await start({ ADMIN_HOST: '0.0.0.0' });
     const answered = await post();
     await expectRefused(answered, 403);
     expect(answered.text).toMatch(/set ADMIN_TOKEN/);
   });
 
-  it('is sufficient there', async () => {
+  it('is sufficient if other machines can reach the port', async () => {
     await start({ ADMIN_HOST: '0.0.0.0', ADMIN_TOKEN: TOKEN });
     expect((await post({ ...JSON_TYPE, Authorization: `Bearer ${TOKEN}` })).status).toBe(200);
     expect((await post()).status).toBe(401);
     expect(await purges()).toBe(1);
   });
 
-  it('is not needed on any address of loopback', async () => {
+  it('is not required on any loopback address', async () => {
     await start({ ADMIN_HOST: '127.0.0.9' });
     expect((await post()).status).toBe(200);
   });

@@ -13,7 +13,7 @@ describe('the admin port', () => {
   });
   afterEach(() => world[Symbol.asyncDispose]());
 
-  it('reports that the process lives and is ready', async () => {
+  it('reports that the process is alive and ready', async () => {
     for (const path of ['/healthz', '/readyz']) {
       const { status, headers, text } = await world.proxy.askAdmin(path);
       expect(status).toBe(200);
@@ -22,7 +22,7 @@ describe('the admin port', () => {
     }
   });
 
-  it('shows metrics of its own prefix, and the usual ones of process and Node, in the text format of Prometheus', async () => {
+  it('serves metrics with the prefixes toncache, process and nodejs in the Prometheus text format', async () => {
     await world.ask(newestBlock(world));
     await world.ask(newestBlock(world));
     await world.ask(unknownTransaction());
@@ -55,7 +55,7 @@ describe('the admin port', () => {
     holder.destroy();
   });
 
-  it('serves neither the API nor any other method', async () => {
+  it('answers other paths, such as those of the API, with 404, and other methods with 405', async () => {
     for (const target of ['/status', newestBlock(world), '/healthz/x']) {
       const { status, text } = await world.proxy.askAdmin(target);
       expect([status, JSON.parse(text)]).toEqual([
@@ -70,7 +70,7 @@ describe('the admin port', () => {
   });
 });
 
-describe('the admin port with neither an indexer nor a Redis', () => {
+describe('the admin port while the indexer and Redis are unreachable', () => {
   let proxy: RunningProxy;
 
   beforeEach(async () => {
@@ -90,7 +90,7 @@ describe('the admin port with neither an indexer nor a Redis', () => {
     ).toBeGreaterThanOrEqual(4);
   });
 
-  it('reports from the start that Redis is not used', async () => {
+  it('reports Redis as unavailable from the start', async () => {
     const { text } = await proxy.askAdmin('/metrics');
     for (const call of ['read', 'write']) expect(text).toContain(`toncache_redis_available{call="${call}"} 0\n`);
   });

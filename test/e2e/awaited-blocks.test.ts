@@ -36,21 +36,21 @@ async function seeHead(proxy: RunningProxy = world.proxy): Promise<void> {
 }
 
 describe('a cached 404 for a block', () => {
-  it.each([true, false])('is not served once the head has reached it, fast lane %s', async (fastLane) => {
+  it.each([true, false])('is not served once the head has reached the block, fast lane %s', async (fastLane) => {
     const target = await awaitBlock({ proxy: { env: { PASSTHROUGH: 'on' }, overrides: { http: { fastLane } } } });
     expect(await world.ask(target)).toMatchObject({ status: 404, cache: { hit: true } });
     await seeHead();
     expect((await world.ask(target)).status).toBe(200);
   });
 
-  it('is not served either once another answer has shown the block, or a later one', async () => {
+  it('is not served once another answer has shown the block', async () => {
     const target = await awaitBlock();
     const { headSeqno } = world.indexer.chain;
     expect((await world.ask(targetOf('masterchainBlockShards', { seqno: headSeqno, limit: 50 }))).status).toBe(200);
     expect((await world.ask(target)).status).toBe(200);
   });
 
-  it('is not served from Redis, nor from the memory of an instance that Redis gave it to, once that has seen the head', async () => {
+  it('is served neither from Redis nor from its copy in memory once the instance has seen the head', async () => {
     // Redis counts real time.
     const notFound = { lifetime: 600_000, staleWhileRevalidate: 0, staleIfError: 0 };
     const proxy = { env: { PASSTHROUGH: 'on' }, overrides: { lifetimes: { notFound } } };
@@ -68,7 +68,7 @@ describe('a cached 404 for a block', () => {
     expect(await world.ask(target)).toMatchObject({ status: 404, cache: { hit: true, detail: 'memory' } });
   });
 
-  it('is not served as a stale copy', async () => {
+  it('is not served stale once the head has reached the block', async () => {
     const notFound = { lifetime: 300, staleWhileRevalidate: 0, staleIfError: 10_000 };
     const target = await awaitBlock({ proxy: { env: { PASSTHROUGH: 'on' }, overrides: { lifetimes: { notFound } } } });
     world.advance(300);
@@ -78,7 +78,7 @@ describe('a cached 404 for a block', () => {
     expect((await world.ask(target)).status).toBe(502);
   });
 
-  it('is not given to a client that asks after the head was seen, during the same load', async () => {
+  it('is not served to a client whose request arrives during the load, but after the head was seen', async () => {
     world = await World.start({ ...ANY_WORLD, proxy: { env: { PASSTHROUGH: 'on' } } });
     world.advance(BLOCK_MS / 2);
     const target = targetOf('masterchainBlockShards', { seqno: world.indexer.chain.headSeqno + 1 });
@@ -95,7 +95,7 @@ describe('a cached 404 for a block', () => {
     expect((await second.answer).status).toBe(200);
   });
 
-  it('that was requested when the head had reached it is served for its lifetime, whatever the head does', async () => {
+  it('is served for its lifetime if the head had reached the block before the request', async () => {
     world = await World.start({ ...ANY_WORLD, proxy: { env: { PASSTHROUGH: 'on' } } });
     await seeHead();
     // Before the first kept block.
@@ -108,7 +108,7 @@ describe('a cached 404 for a block', () => {
   });
 });
 
-describe('a cached 404 for a block, of an instance that has not asked the indexer since', () => {
+describe('an answer that an instance reads from Redis', () => {
   const env = { CACHE_OPERATIONS: 'all' };
   const page = (seqno: number, limit = 100) => targetOf('masterchainBlockShards', { seqno, limit });
   /** Redis counts real time: a minute of the test's clock passes immediately. */
@@ -134,8 +134,8 @@ describe('a cached 404 for a block, of an instance that has not asked the indexe
   it.each([
     ['the head', () => INFO],
     ['an answer about the block', (seqno: number) => page(seqno, 50)],
-    ['an answer about a later one', (seqno: number) => page(seqno + 1, 50)],
-  ])('is not served once it has had %s from Redis', async (_, shown) => {
+    ['an answer about a later block', (seqno: number) => page(seqno + 1, 50)],
+  ])('ends a cached 404 for a block: %s', async (_, shown) => {
     const [awaited, other] = await awaitWith(page);
     const seqno = world.indexer.chain.headSeqno;
     world.advance(BLOCK_MS);
@@ -147,7 +147,7 @@ describe('a cached 404 for a block, of an instance that has not asked the indexe
     expect((await world.ask(awaited)).status).toBe(200);
   });
 
-  it('is served for its lifetime if an answer from Redis reports a later block as absent', async () => {
+  it('does not end a cached 404 for a block if it reports a later block as absent', async () => {
     const [awaited, other] = await awaitWith(page);
     const absent = page(world.indexer.chain.headSeqno + 10);
     expect((await world.ask(absent, {}, other)).status).toBe(404);
@@ -156,7 +156,7 @@ describe('a cached 404 for a block, of an instance that has not asked the indexe
     expect(await world.ask(awaited)).toMatchObject({ status: 404, cache: { hit: true } });
   });
 
-  it('leaves the knowledge about the indexer unchanged: its own head', async () => {
+  it('does not change the newest block that the instance reports for the indexer', async () => {
     const [, other] = await awaitWith(page);
     world.advance(BLOCK_MS);
     const newest = () => world.proxy.metric('toncache_newest_masterchain_seqno');

@@ -24,7 +24,7 @@ describe.each<WorldKind>([ANY_WORLD, { ...ANY_WORLD, tiers: 'memory and Redis' }
       outer = await world.addProxy(asOuter());
     });
 
-    it('keeps an answer for the rest of its lifetime after the other cache, and adds up Age', async () => {
+    it('keeps an answer of the other cache for the rest of its lifetime, and adds up Age', async () => {
       const target = parentOfSettled(world);
       await world.ask(target);
       await world.leap(50 * MINUTE_MS);
@@ -87,7 +87,7 @@ describe('an answer with Age', () => {
   const answerWith = (body: string, age: string) =>
     world.indexer.faults.inject({ kind: 'answer', status: 200, body, headers: { Age: age } }, { times: 1 });
 
-  it('that can grow lives for its age rule, less Age', async () => {
+  it('that can grow is fresh for the lifetime by its age rule, minus Age', async () => {
     await world.proxy.learnHead(childrenOfSettled(world));
     const now = Math.floor(world.now / 1000) - 10_000;
     answerWith(JSON.stringify({ transactions: [{ hash: 'x', now, mc_block_seqno: 1 }], address_book: {} }), '950');
@@ -97,7 +97,7 @@ describe('an answer with Age', () => {
     expect((await world.ask(target)).cache['ttl']).toBeOneOf([49, 50]);
   });
 
-  it('lives as long as any other where its lifetime is a second or less', async () => {
+  it('is fresh for its full lifetime if that is a second or less', async () => {
     const target = pendingTrace(world);
     answerWith((await world.askIndexer(target)).text, '100');
     expect((await world.ask(target)).headers).toMatchObject({ age: '100', 'cache-control': 'no-store' });
@@ -107,7 +107,7 @@ describe('an answer with Age', () => {
     expect((await world.ask(target)).cache['ttl']).toBe(-1);
   });
 
-  it('is served after a purge that came before its request, with any Age', async () => {
+  it('is served if it was requested after a purge, even if Age is longer than the time since the purge', async () => {
     const target = parentOfSettled(world);
     const { text } = await world.askIndexer(target);
     await world.ask(target);
@@ -120,8 +120,8 @@ describe('an answer with Age', () => {
   });
 
   it.each([
-    ['several times, counts as the first', '60, 3599', '60'],
-    ['that is not a number, is ignored', 'some', '0'],
+    ['that is given several times uses the first value', '60, 3599', '60'],
+    ['that is not a number is treated as an answer without Age', 'some', '0'],
   ])('%s', async (_, given, age) => {
     const target = parentOfSettled(world);
     answerWith((await world.askIndexer(target)).text, given);
@@ -137,7 +137,7 @@ describe('an answer that a header of the request may have changed', () => {
   it.each([
     ['in the fast lane', {}],
     ["in Node's lane", NODES_LANE],
-  ])('is kept only by its client, and requests by URL get the answer that all may keep: %s', async (_, lane) => {
+  ])('is private, and requests without such a header get a public answer: %s', async (_, lane) => {
     const target = parentOfSettled(world);
     const whose = async (query: string, headers = {}, method = 'GET') => {
       const reply = await world.ask(target + query, { method, headers: { ...lane, ...headers } });
@@ -168,7 +168,7 @@ describe('an answer that a header of the request may have changed', () => {
     }
   });
 
-  it('is not kept by any cache if such an answer may not be kept', async () => {
+  it('is sent with no-store if it is live', async () => {
     const headers = { 'X-Actions-Version': 'v1', 'X-No-Metadata': 'true' };
     expect((await world.ask(pendingTrace(world), { headers })).headers['cache-control']).toBe('no-store');
   });

@@ -51,8 +51,8 @@ async function startNginx(proxyUrl: string) {
   };
 }
 
-describe.runIf(HAS_NGINX)('nginx with a cache in front', () => {
-  it.each(['GET', 'HEAD'])('keeps an old answer for the rest of its lifetime: %s', async (method) => {
+describe.runIf(HAS_NGINX)('nginx with a cache in front of toncache', () => {
+  it.each(['GET', 'HEAD'])('keeps an old answer only for the rest of its lifetime: %s', async (method) => {
     await using world = await World.start({ ...ANY_WORLD, proxy: { stopsTime: true } });
     await using nginx = await startNginx(world.proxy.url);
     const target = newestBlock(world);

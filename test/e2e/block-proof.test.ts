@@ -55,7 +55,7 @@ describe('while no block touches an account', () => {
   test.each([
     ['its state', stateOf],
     ['the page of its transactions', pageOf],
-  ])('%s is requested once, and served as an answer that clients must not keep', async (_, targetOf) => {
+  ])('%s is requested once, and then served as proven, with no-store', async (_, targetOf) => {
     const target = targetOf(accountAt(1));
     await untilProven(target);
     const before = sentFor(target);
@@ -65,7 +65,7 @@ describe('while no block touches an account', () => {
     expect(sentFor(target)).toBe(before);
   });
 
-  test('a proven answer is revalidated by its tag, and sent as gzip, like any hit', async () => {
+  test('a proven answer is revalidated by its entity tag, like any hit', async () => {
     const target = pageOf(accountAt(1));
     await untilProven(target);
     const { headers } = await proxy.reply(target);
@@ -73,7 +73,7 @@ describe('while no block touches an account', () => {
     expect([again.status, again.cache['detail']]).toEqual([304, 'proven']);
   });
 
-  test('explain shows the block', async () => {
+  test('explain shows the block up to which an answer is proven', async () => {
     await untilProven(stateOf(accountAt(2)));
     const { text } = await proxy.askAdmin(`/explain?target=${encodeURIComponent(stateOf(accountAt(2)))}`);
     expect(JSON.parse(text).proof).toEqual({ isProven: true, upToBlock: expect.any(Number) });
@@ -100,7 +100,7 @@ describe('when a block touches an account', () => {
 });
 
 describe('nothing is proven', () => {
-  test('while the blocks cannot be read, and again once they can', async () => {
+  test('while the blocks cannot be read; once they can, answers are proven again', async () => {
     const target = stateOf(accountAt(4));
     await untilProven(target);
     for (const operation of ['masterchainInfo', 'masterchainBlockShards'] as const)
@@ -111,7 +111,7 @@ describe('nothing is proven', () => {
     await untilProven(target);
   });
 
-  test('after everything was purged, for answers requested before', async () => {
+  test('after a purge of everything, until answers are requested again', async () => {
     const target = stateOf(accountAt(5));
     await untilProven(target);
     const before = sentFor(target);
@@ -121,7 +121,7 @@ describe('nothing is proven', () => {
   });
 });
 
-test('a block that a scanner reads in the form of the follower is loaded once', async () => {
+test('a block that a scanner requests in the same form as the follower is loaded once', async () => {
   const first = indexer.chain.headSeqno + 1;
   const pages = Array.from(
     { length: 5 },
@@ -135,7 +135,7 @@ test('a block that a scanner reads in the form of the follower is loaded once', 
   expect(pages.map(sentFor)).toEqual([1, 1, 1, 1, 1]);
 });
 
-test('an empty account is refused, and no indexer sees it', async () => {
+test('an empty account is refused without a request to the indexer', async () => {
   for (const target of ['/api/v3/addressInformation?address=', '/api/v3/transactions?account=']) {
     const { status, text } = await proxy.ask(target);
     expect([status, JSON.parse(text).error]).toEqual([422, expect.stringMatching(/is empty; accepted: /)]);

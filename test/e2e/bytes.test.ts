@@ -49,11 +49,11 @@ describe('bodies', () => {
 
   it.each([
     ['white space', '{ "traces" : [ ] ,\n\t"address_book":{ } }\r\n'],
-    ['members twice and in any order', '{"x":1,"traces":[],"x":2,"address_book":{},"metadata":{}}'],
-    ['numbers beyond doubles', '{"traces":null,"n":123456789012345678901234567890.10,"m":-0,"e":1E400}'],
+    ['duplicate members, in any order', '{"x":1,"traces":[],"x":2,"address_book":{},"metadata":{}}'],
+    ['numbers that a double cannot hold', '{"traces":null,"n":123456789012345678901234567890.10,"m":-0,"e":1E400}'],
     ['escapes', '{"traces":[],"s":"\\u0041\\/\\ud83d\\ude00\\u0000"}'],
     ['letters beyond ASCII', '{"traces":[],"s":"привет, мир — 😀"}'],
-    ['many bytes that are no UTF-8', Buffer.from('{"traces":[],"s":"\xff\xfe\xc3\x28"}', 'latin1')],
+    ['bytes that are not valid UTF-8', Buffer.from('{"traces":[],"s":"\xff\xfe\xc3\x28"}', 'latin1')],
   ])('are not rewritten: %s', async (_, body) => {
     world.indexer.faults.inject({ kind: 'answer', status: 200, body });
     const target = nothingPending();

@@ -35,7 +35,7 @@ describe.each(WORLDS)('Cache-Status in front of indexer $dialect, $tiers', (kind
     expect((await world.untilFresh(target)).cache).toMatchObject({ ttl: 3_600 });
   });
 
-  it('shows fwd=stale when the indexer was asked while a stale answer was cached', async () => {
+  it('shows fwd=stale when a request goes to the indexer while a stale answer is cached', async () => {
     const target = pendingTrace(world);
     await world.ask(target);
     world.advance(900);
@@ -50,7 +50,7 @@ describe('Cache-Status', () => {
   });
   afterEach(() => world[Symbol.asyncDispose]());
 
-  it('is on every answer, and shows only true events', async () => {
+  it('is also on answers that needed no lookup, without hit, fwd and stored', async () => {
     const replies = [
       await world.ask('/api/v3/unheardOf'),
       await world.ask('/healthz'),

@@ -43,7 +43,7 @@ describe('the head of the chain', () => {
     expect(world.headsAsked).toBe(0);
   });
 
-  it('is nothing that anybody waits for, and takes no slot', async () => {
+  it('is polled without delaying any request, and takes no slot', async () => {
     world = await World.start({ ...ANY_WORLD, proxy: { env: { UPSTREAM_MAX_CONCURRENCY: '1' } } });
     const gate = world.indexer.hold('masterchainInfo');
     for (let time = 0; time < 3; time++) {
@@ -56,10 +56,10 @@ describe('the head of the chain', () => {
 
   it.each<[string, Fault]>([
     ['fails', failed(500)],
-    ['is not offered', { kind: 'answer', status: 404, body: '<html>' }],
-    ['is no head', garbage('html')],
+    ['is answered with 404', { kind: 'answer', status: 404, body: '<html>' }],
+    ['is answered with HTML', garbage('html')],
     ['is reset', { kind: 'reset' }],
-  ])('when the indexer %s, gives way to the newest time in any answer, and nothing is logged', async (_, fault) => {
+  ])('is replaced by the newest time in any answer if its poll %s, and nothing is logged', async (_, fault) => {
     world = await World.start(ANY_WORLD);
     world.indexer.faults.inject(fault, { operation: 'masterchainInfo' });
     expect((await askForChildren()).cache).toMatchObject({ hit: true, ttl: 1 });
@@ -72,7 +72,7 @@ describe('the head of the chain', () => {
     expect(world.proxy.log.filter(({ level }) => level >= 40)).toEqual([]);
   });
 
-  it('is not polled while a 429 to the poll pauses it, which pauses nothing else', async () => {
+  it('is not polled during the Retry-After of a 429 to the poll, which pauses no other requests', async () => {
     world = await World.start(ANY_WORLD);
     world.indexer.faults.inject(rateLimited('json', '60'), { operation: 'masterchainInfo', times: 1 });
     await askForChildren();
@@ -88,7 +88,7 @@ describe('the head of the chain', () => {
     expect(world.headsAsked).toBe(2);
   });
 
-  it('is not polled during a pause, and a 429 to the poll counts like one for another key', async () => {
+  it('is not polled during the pause that a 429 to its poll and a 429 for another key start together', async () => {
     world = await World.start(ANY_WORLD);
     world.indexer.faults.inject(rateLimited('json', '60'), { operation: 'masterchainInfo', times: 1 });
     await askForChildren();
@@ -99,7 +99,7 @@ describe('the head of the chain', () => {
     expect(world.headsAsked).toBe(1);
   });
 
-  it('keeps to the rate limit, and gives way to the requests of clients', async () => {
+  it('is not polled while the requests of clients use up the rate limit', async () => {
     world = await World.start({ ...ANY_WORLD, proxy: { env: { UPSTREAM_RPS: '1' }, stopsTime: true } });
     await askForChildren();
     expect(world.headsAsked).toBe(0);

@@ -32,7 +32,7 @@ async function connect(env: Readonly<Record<string, string>>) {
 }
 
 describe('check-config --connect', () => {
-  it('finds nothing wrong where all answers', async () => {
+  it('finds nothing wrong if all services answer', async () => {
     await using redis = await startRedis();
     const env = { UPSTREAM_URL: indexer.url, REDIS_URL: redis.url, STREAM_URL: indexer.streamUrl };
     const { code, checks } = await connect(env);
@@ -50,22 +50,19 @@ describe('check-config --connect', () => {
     ['pendingTraces', 'no-redis'],
     ['adjacentTransactions', 'no-path'],
     ['masterchainBlockShards', 'not-implemented'],
-  ] as const)(
-    'names an operation that the indexer does not serve, which is no error: %s, %s',
-    async (operation, why) => {
-      indexer.faults.inject(notServed(operation, why), { operation });
-      const { code, checks } = await connect({ UPSTREAM_URL: indexer.url });
-      expect(code).toBe(0);
-      expect(checks.map(({ found, isWrong }) => [found, isWrong])).toEqual([
-        [expect.stringMatching(/^answers; newest masterchain block/), false],
-        [expect.stringContaining(`the indexer does not serve ${operation}: `), false],
-      ]);
-      const { stdout } = await runCommand(['check-config', '--connect'], { env: { UPSTREAM_URL: indexer.url } });
-      expect(stdout).toMatch(/ LACKS +the indexer does not serve/);
-    },
-  );
+  ] as const)('reports an operation that the indexer does not serve, and exits 0: %s, %s', async (operation, why) => {
+    indexer.faults.inject(notServed(operation, why), { operation });
+    const { code, checks } = await connect({ UPSTREAM_URL: indexer.url });
+    expect(code).toBe(0);
+    expect(checks.map(({ found, isWrong }) => [found, isWrong])).toEqual([
+      [expect.stringMatching(/^answers; newest masterchain block/), false],
+      [expect.stringContaining(`the indexer does not serve ${operation}: `), false],
+    ]);
+    const { stdout } = await runCommand(['check-config', '--connect'], { env: { UPSTREAM_URL: indexer.url } });
+    expect(stdout).toMatch(/ LACKS +the indexer does not serve/);
+  });
 
-  it('names an indexer whose history is shorter than that of another one, which is no error; a backup may have its own', async () => {
+  it('reports an indexer, but not a backup, with a shorter history than another one, and exits 0', async () => {
     const other = await startIndexer();
     onTestFinished(() => other.close());
     const url = `${indexer.url},${other.url}`;
@@ -89,7 +86,7 @@ describe('check-config --connect', () => {
     expect(await lacking({ UPSTREAM_URL: indexer.url, UPSTREAM_BACKUP_URL: other.url })).toEqual([]);
   });
 
-  it('names an indexer that is far behind another one, which is no error; a few blocks are not mentioned', async () => {
+  it('reports an indexer that is far behind another one, but not one a few blocks behind, and exits 0', async () => {
     const startAt = Date.now() - 60_000;
     const startLagging = async (ms: number) => {
       const started = await startIndexer({ chain: new Chain({ startAt }), now: () => Date.now() - ms });
@@ -116,7 +113,7 @@ describe('check-config --connect', () => {
     expect(stdout).toMatch(/ LACKS +is \d+ blocks behind/);
   });
 
-  it('shows the length of the wait for a server that accepts connections and does not answer', async () => {
+  it('reports the timeout of a server that accepts connections but does not answer', async () => {
     const silent = createTcpServer().listen(0, '127.0.0.1');
     onTestFinished(() => void silent.close());
     await once(silent, 'listening');
@@ -128,7 +125,7 @@ describe('check-config --connect', () => {
     ]);
   });
 
-  it('names missing services: an indexer, a backup, Redis, the stream', async () => {
+  it('warns about an unreachable indexer, Redis and stream, and exits 0 because the backup answers', async () => {
     const { code, checks, warnings } = await connect({
       UPSTREAM_URL: `http://${NOBODY}`,
       UPSTREAM_BACKUP_URL: indexer.url,
@@ -147,7 +144,7 @@ describe('check-config --connect', () => {
     expect(checks[3]?.found).toBe('cannot be reached: it could not be opened');
   });
 
-  it('names a refused key, another chain, and a server that is not an indexer', async () => {
+  it('reports a refused key, another chain, and a server that is not an indexer, and exits 69', async () => {
     const wrong = async (env: Readonly<Record<string, string>> = {}) => {
       const { code, checks } = await connect({ UPSTREAM_URL: indexer.url, ...env });
       return [code, checks[0]?.found];
@@ -188,7 +185,7 @@ describe('check-config --connect', () => {
     );
   });
 
-  it('lets toncache start while one of several indexers is away, and not without a usable one', async () => {
+  it('lets toncache start while one of several indexers fails, but not if all fail or one answers 401 or 404', async () => {
     const failing = async (status: number, url: string) => {
       indexer.faults.inject({ kind: 'answer', status, body: '{}' }, { times: 1 });
       const { code, checks } = await connect({ UPSTREAM_URL: url });
@@ -206,7 +203,7 @@ describe('check-config --connect', () => {
     expect([code, ...checks.map(({ isFatal }) => isFatal)]).toEqual([69, true, true]);
   });
 
-  it('lets toncache start while Redis hangs, and not where Redis answers and refuses', async () => {
+  it('lets toncache start while Redis does not answer, but not if Redis answers with an error', async () => {
     await using redis = await startRedis({ args: ['--requirepass', 'right'] });
     const started = async (url: string) => (await connect({ UPSTREAM_URL: indexer.url, REDIS_URL: url })).code;
     const { host } = new URL(redis.url);
@@ -219,7 +216,7 @@ describe('check-config --connect', () => {
     expect([code, checks[1]?.found]).toEqual([0, 'cannot be reached: no answer']);
   });
 
-  it('shows missing services in its table, with a warning', async () => {
+  it('lists an unreachable service in its table, with a warning', async () => {
     const env = { UPSTREAM_URL: indexer.url, NETWORK: 'mainnet', REDIS_URL: `redis://${NOBODY}` };
     const { code, stdout } = await runCommand(['check-config', '--connect'], { env });
     expect(code).toBe(0);
@@ -228,7 +225,7 @@ describe('check-config --connect', () => {
     expect(stdout).toMatch(/^indexer \S+ +ok +answers/m);
   });
 
-  it('names an indexer that does not have the block that it names as its newest, after 3 s', async () => {
+  it('reports after 3 s that an indexer does not have the block that it names as its newest', async () => {
     const lacking = indexer.faults.inject(withoutBlocks(), { operation: 'masterchainBlockShards' });
     const { code, checks } = await connect({ UPSTREAM_URL: indexer.url });
     expect([code, checks[0]?.found]).toEqual([
@@ -238,7 +235,7 @@ describe('check-config --connect', () => {
     expect(lacking.hits).toBe(7);
   });
 
-  it('waits for a block that becomes visible after a while', async () => {
+  it('waits for the newest block if it becomes visible a little later', async () => {
     indexer.faults.inject(withoutBlocks(), { operation: 'masterchainBlockShards', times: 2 });
     expect((await connect({ UPSTREAM_URL: indexer.url })).code).toBe(0);
   });

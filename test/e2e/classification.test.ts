@@ -47,7 +47,7 @@ const BLOCK_SETS: readonly Case[] = [
   ['a full page with a row of another masterchain block', { limit: 2 }, { blocks: [shard, stranger] }, 'live'],
   ['shards without the master block', {}, { blocks: [shard, shard] }, 'live'],
   ['another masterchain block', {}, { blocks: [earlierMaster, shard] }, 'live'],
-  ['a master block in words only', {}, { blocks: [{ ...shard, ...text }] }, 'live'],
+  ['a masterchain block only in a text', {}, { blocks: [{ ...shard, ...text }] }, 'live'],
   ['a shard block with the seqno of the masterchain block', {}, { blocks: [{ ...master, workchain: 0 }] }, 'live'],
   ['a master block with its seqno as text', {}, { blocks: [{ ...master, seqno: String(BLOCK_SET) }] }, 'live'],
   ['transactions of the masterchain block', {}, { transactions: [sure, { ...sure, ...text }] }, 'final page'],
@@ -76,14 +76,14 @@ const NOT_SURE: readonly (readonly [string, object])[] = [
   ['emulated or not: null', { ...sure, emulated: null }],
   ['pending', { ...sure, finality: 'pending' }],
   ['confirmed', { ...sure, finality: 'confirmed' }],
-  ['of a finality that nobody knows yet', { ...sure, finality: 'irreversible' }],
+  ['of an unknown finality', { ...sure, finality: 'irreversible' }],
   ['of another case of the word', { ...sure, finality: 'FINALIZED' }],
   ['of finality null', { ...sure, finality: null }],
   ['of a finality that is a number', { ...sure, finality: 3 }],
   ['without mc_block_seqno', { ...sure, mc_block_seqno: undefined }],
   ['with mc_block_seqno null', { ...sure, mc_block_seqno: null }],
   ['with mc_block_seqno as a string', { ...sure, mc_block_seqno: '7' }],
-  ['sure in words only', { now: NOW, comment: '"finality":"finalized","mc_block_seqno":7' }],
+  ['final only in a text', { now: NOW, comment: '"finality":"finalized","mc_block_seqno":7' }],
   ['at a time that is a string', { ...sure, now: `${NOW}` }],
   ['at a time that is a fraction', { ...sure, now: NOW + 0.5 }],
   ['at no time', { ...sure, now: null }],
@@ -162,11 +162,11 @@ describe('an answer is classified by its content', () => {
     failure.remove();
   });
 
-  it.each(ADJACENT)('adjacent: %s', (_, query, body, as) =>
+  it.each(ADJACENT)('adjacent transactions: %s', (_, query, body, as) =>
     isClassified(targetOf('adjacentTransactions', { hash: HASH, ...query }), body, as),
   );
 
-  it.each(TRACES)('pending: %s', (_, query, body, as) =>
+  it.each(TRACES)('pending traces: %s', (_, query, body, as) =>
     isClassified(targetOf('pendingTraces', { ext_msg_hash: someHash(), ...query }), body, as),
   );
 });

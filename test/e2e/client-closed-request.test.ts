@@ -18,8 +18,8 @@ async function oneLeft(logRequests: string, alsoWaiting = 0) {
   return world;
 }
 
-describe('a client that leaves before its answer', () => {
-  it('is counted as one that left, and by no metric as a request or a failure', async () => {
+describe('a client that disconnects before its answer', () => {
+  it('is counted as a client-closed request, and neither as a request nor as a failure', async () => {
     await using world = await oneLeft('off');
     const { proxy } = world;
     expect(await proxy.metric('toncache_client_closed_requests_total', { operation: 'adjacentTransactions' })).toBe(1);
@@ -33,7 +33,7 @@ describe('a client that leaves before its answer', () => {
     }
   });
 
-  it('changes no count of requests that wait for the same answer', async () => {
+  it('does not change the counts of other requests for the same answer', async () => {
     await using world = await oneLeft('off', 2);
     const collapsed = { outcome: 'collapsed' };
     for (const name of ['requests_total', 'request_duration_seconds_count']) {
@@ -45,7 +45,7 @@ describe('a client that leaves before its answer', () => {
   it.each([
     ['all', [{ level: 30, status: 499, cacheStatus: 'toncache; detail=client-closed-request' }]],
     ['failed', []],
-  ])('is logged according to LOG_REQUESTS=%s, and not as failed', async (logRequests, lines) => {
+  ])('is logged with LOG_REQUESTS=all, but not with failed: %s', async (logRequests, lines) => {
     await using world = await oneLeft(logRequests);
     expect(world.proxy.log.filter(({ msg }) => msg === 'request')).toEqual(
       lines.map((line) => expect.objectContaining(line)),

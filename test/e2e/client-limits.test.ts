@@ -27,7 +27,7 @@ const times = (count: number, target: string) => Array.from({ length: count }, (
 describe.each([
   ['the fast lane', {}],
   ["Node's lane", { Expect: '100-continue' }],
-])('a limit of requests, in %s', (_, headers) => {
+])('a request limit, in %s', (_, headers) => {
   it('refuses requests above it, hits included, until the rate allows more', async () => {
     await using world = await start({ requestsPerSecond: 2, burst: 3 });
     const hit = newestBlock(world);
@@ -51,7 +51,7 @@ describe.each([
     expect(await world.proxy.metric('toncache_requests_refused_total', { code: 'too-many-requests' })).toBe(3);
   });
 
-  it('counts each request once, however its connection goes on', async () => {
+  it('counts each request of a pipelined connection once', async () => {
     await using world = await start({ requestsPerSecond: 2 });
     const request = (more: string) => `GET ${newestBlock(world)} HTTP/1.1\r\nHost: a\r\n${more}\r\n`;
     const more = Object.entries(headers)
@@ -65,11 +65,11 @@ describe.each([
 describe.each([
   ['the fast lane', {}],
   ["Node's lane", { Expect: '100-continue' }],
-])('a trusted proxy that names clients by X-Real-IP alone, in %s', (_, headers) => {
+])('a trusted proxy that sends X-Real-IP without X-Forwarded-For, in %s', (_, headers) => {
   it.each([
     ['without limits', {}],
     ['with limits', { requestsPerSecond: 1000, missesPerSecond: 1000 }],
-  ])('is logged with its hundredth request that misses, %s', async (__, clients) => {
+  ])('is logged at its hundredth miss, %s', async (__, clients) => {
     await using world = await start(clients);
     const lines = () => world.proxy.log.filter(({ msg }) => msg.startsWith('a trusted proxy sends X-Real-IP without'));
     const askTimes = async (count: number) => {
@@ -86,16 +86,23 @@ describe.each([
 });
 
 it.each([
-  ['amber, with its network', 4, 20, 'degraded', 'all others are answered', '192.0.2.0/24 exceeds its limit'],
   [
-    'red when most requests are, as behind a proxy that is not trusted',
+    'amber, and is named by its network',
+    4,
+    20,
+    'degraded',
+    'all others are answered',
+    '192.0.2.0/24 exceeds its limit',
+  ],
+  [
+    'red if most requests are refused, as behind a proxy that is not trusted',
     7,
     4,
     'refusing',
     'refusing 64 %',
     '192.0.2.0/24 exceeds its limit: if that is your proxy, set TRUSTED_PROXIES',
   ],
-])('a client that is limited is %s', async (_, refused, others, level, summary, cause) => {
+])('a client above its limit turns the status page %s', async (_, refused, others, level, summary, cause) => {
   await using world = await start({ requestsPerSecond: 3 });
   const statusOf = async () => JSON.parse((await world.proxy.askAdmin('/status.json')).text);
   const hit = newestBlock(world);
@@ -111,7 +118,7 @@ it.each([
   ]);
 });
 
-it('a preflight is no request: browsers hide its status', async () => {
+it('a preflight does not count towards the request limit, because browsers hide its status', async () => {
   await using world = await start({ requestsPerSecond: 1 });
   const hit = newestBlock(world);
   expect(statusesOf(await askAll(world, '127.0.0.1', [hit]))).toEqual([200]);
@@ -119,7 +126,7 @@ it('a preflight is no request: browsers hide its status', async () => {
   expect(preflight.status).toBe(204);
 });
 
-describe('a limit of misses', () => {
+describe('a miss limit', () => {
   it('refuses misses above it, and serves hits', async () => {
     await using world = await start({ missesPerSecond: 2 });
     const hit = newestBlock(world);
@@ -132,7 +139,7 @@ describe('a limit of misses', () => {
     expect(statusesOf(await askAll(world, '192.0.2.2', [unknownTransaction()]))).toEqual([404]);
   });
 
-  it('does not count followers of a load, or a kept failure', async () => {
+  it('does not count the followers of a load', async () => {
     await using world = await start({ missesPerSecond: 1 });
     const gate = world.indexer.hold();
     const target = unknownTransaction();
@@ -157,7 +164,7 @@ describe('a limit of misses', () => {
     expect(statusesOf(await askAll(world, '192.0.2.1', targets))).toEqual([200, 200, 200]);
   });
 
-  it('leaves a stale answer, where there is one', async () => {
+  it('serves a stale answer instead of a refusal, if one is cached', async () => {
     await using world = await start({ missesPerSecond: 1 });
     const target = pendingTrace(world);
     expect(statusesOf(await askAll(world, '192.0.2.1', [target]))).toEqual([200]);

@@ -31,7 +31,7 @@ const ended = (world: World, kind: string, reason: string) =>
   world.proxy.metric('toncache_client_streams_ended_total', { kind, reason });
 
 describe('a client of the Streaming API', () => {
-  it('gets the same messages through toncache as straight, by WebSocket', async () => {
+  it('gets the same messages through toncache as directly from the indexer, by WebSocket', async () => {
     await using world = await startWorld();
     const account = accountOf(world);
     using straight = await WebSocketClient.open(world.indexer.url);
@@ -57,7 +57,7 @@ describe('a client of the Streaming API', () => {
     await expect.poll(() => world.indexer.streaming.connections, PATIENCE).toBe(1);
   });
 
-  it('gets the same messages through toncache as straight, by server-sent events', async () => {
+  it('gets the same messages through toncache as directly from the indexer, by server-sent events', async () => {
     await using world = await startWorld();
     const account = accountOf(world);
     using straight = await EventsClient.open(world.indexer.url, subscription(account));
@@ -81,7 +81,7 @@ describe('a client of the Streaming API', () => {
     await expect.poll(() => ended(world, 'sse', 'client-closed-request'), PATIENCE).toBe(1);
   });
 
-  it('may upgrade a connection with earlier requests, and its preflight is answered', async () => {
+  it('may upgrade a connection after other requests, and gets an answer to its preflight', async () => {
     await using world = await startWorld();
     const upgrade = [
       ...['Host: x', 'Connection: Upgrade', 'Upgrade: websocket', 'Sec-WebSocket-Version: 13'],
@@ -98,7 +98,7 @@ describe('a client of the Streaming API', () => {
   });
 
   it.each([
-    ['a WebSocket elsewhere', '/api/v3/x', 'GET', [], 400],
+    ['a WebSocket at another path', '/api/v3/x', 'GET', [], 400],
     ['a WebSocket by POST', WS, 'POST', ['Content-Length: 2'], 400],
     ['a WebSocket with a body', WS, 'GET', ['Content-Length: 2'], 400],
     ['a WebSocket at an ambiguous path', '/api/streaming/../v3/x', 'GET', [], 400],
@@ -112,7 +112,7 @@ describe('a client of the Streaming API', () => {
     expect(world.indexer.streaming.connections).toBe(0);
   });
 
-  it('sees the answer that refuses it', async () => {
+  it('gets the status with which it is refused', async () => {
     await using world = await startWorld();
     expect(await refusedWith(world.proxy.url, {}, '/api/streaming/v1/ws')).toMatchObject({ status: 404 });
     world.indexer.streaming.faults.apiKey = 'ours';
@@ -125,7 +125,7 @@ describe('a client of the Streaming API', () => {
     await expect.poll(() => open(world, 'sse'), PATIENCE).toBe(0);
   });
 
-  it('gets 501 with the setting if nothing is passed through', async () => {
+  it('gets 501 that names the setting if pass-through is off', async () => {
     await using world = await startWorld({ env: { PASSTHROUGH: 'off' } });
     const refused = await refusedWith(world.proxy.url);
     expect(refused.status).toBe(501);
@@ -133,7 +133,7 @@ describe('a client of the Streaming API', () => {
     expect(await world.ask(SSE, { method: 'POST', body: '{}' })).toMatchObject({ status: 501 });
   });
 
-  it('gets 502 where the server of the stream cannot be reached', async () => {
+  it('gets 502 if the server of the stream cannot be reached', async () => {
     await using world = await startWorld({ env: { STREAM_URL: 'ws://127.0.0.1:1' } });
     expect(await refusedWith(world.proxy.url)).toMatchObject({ status: 502 });
     world.indexer.streaming.faults.refusesConnections = true;
@@ -146,7 +146,7 @@ describe('a client of the Streaming API', () => {
     expect(lines).toHaveLength(1);
   });
 
-  it('goes to the first of several indexers alone', async () => {
+  it('is connected only to the first of several indexers', async () => {
     await using world = await startWorld();
     await using other = await startWorld();
     const env = { PASSTHROUGH: 'on', UPSTREAM_URL: `${world.indexer.url},${other.indexer.url}` };
@@ -158,7 +158,7 @@ describe('a client of the Streaming API', () => {
     expect(other.indexer.streaming.requests).toEqual([]);
   });
 
-  it('may leave while the server does not answer, and leaves nothing behind', async () => {
+  it('frees its place and the connection to the server when it disconnects before the server answers', async () => {
     const arrived: Socket[] = [];
     const server = createServer((socket) => void arrived.push(socket.on('error', () => {}).resume()));
     await once(server.listen(0, '127.0.0.1'), 'listening');
@@ -185,7 +185,7 @@ describe('a client of the Streaming API', () => {
     for (const socket of arrived) socket.destroy();
   });
 
-  it('is cut off with the server, and can come back', async () => {
+  it('is disconnected when the server closes the connection, and can reconnect', async () => {
     await using world = await startWorld();
     using socket = await WebSocketClient.open(world.proxy.url);
     using events = await EventsClient.open(world.proxy.url, subscription(accountOf(world)));
@@ -230,7 +230,7 @@ describe('the server of the stream', () => {
     ['wss', '/its/own/streaming/v2/ws', '/its/own/streaming'],
     ['https', '', '/api/streaming'],
     ['https', '/its/own', '/its/own/api/streaming'],
-  ])('is reached over TLS, at %s://host%s as %s', async (scheme, path, below) => {
+  ])('is reached over TLS: %s://host%s leads to paths below %s', async (scheme, path, below) => {
     using server = await startServer();
     const url = `${scheme}://${server.host}${path}`;
     await using world = await startWorld();
@@ -259,11 +259,21 @@ describe('the key of a stream', () => {
   }
 
   it.each([
-    ['of the stream, at STREAM_URL', true, OURS, 'ours-of-stream'],
-    ['of the indexer, without STREAM_URL', false, OURS, 'ours'],
-    ['none where that of the stream is not set', true, { ...OURS, STREAM_API_KEY: '' }, undefined],
-    ['none where it is not shared', true, { ...OURS, PASSTHROUGH_SHARED_KEY: 'off' }, undefined],
-    ['none where it is not shared, without STREAM_URL', false, { ...OURS, PASSTHROUGH_SHARED_KEY: 'off' }, undefined],
+    ['STREAM_API_KEY if STREAM_URL is set', true, OURS, 'ours-of-stream'],
+    ['UPSTREAM_API_KEY if STREAM_URL is not set', false, OURS, 'ours'],
+    ['absent if STREAM_URL is set without STREAM_API_KEY', true, { ...OURS, STREAM_API_KEY: '' }, undefined],
+    [
+      'absent if PASSTHROUGH_SHARED_KEY is off and STREAM_URL is set',
+      true,
+      { ...OURS, PASSTHROUGH_SHARED_KEY: 'off' },
+      undefined,
+    ],
+    [
+      'absent if PASSTHROUGH_SHARED_KEY is off and STREAM_URL is not set',
+      false,
+      { ...OURS, PASSTHROUGH_SHARED_KEY: 'off' },
+      undefined,
+    ],
   ])('is %s', async (_, hasStream, env, key) => {
     await using world = await startWorld();
     const proxy = await world.addProxy({
@@ -292,7 +302,7 @@ describe('the key of a stream', () => {
 });
 
 describe('the bounds of streams', () => {
-  it('limit the number in all, and reserve one of those with our key for our own stream', async () => {
+  it('limit the total number, and keep one connection of our key for our own stream', async () => {
     await using world = await startWorld();
     const passThrough = { maxStreams: 3, maxStreamsPerClient: 100 };
     const env = {
@@ -314,7 +324,7 @@ describe('the bounds of streams', () => {
     using _again = await WebSocketClient.open(proxy.url);
   });
 
-  it('are 8 of each client by default, and 64 in all', async () => {
+  it('are 8 streams per client and 64 in total by default', async () => {
     await using world = await startWorld({ env: { TRUSTED_PROXIES: '127.0.0.1' } });
     const from = (client: number) => ({ 'X-Forwarded-For': `192.0.2.${client}` });
     const opened = Array.from({ length: 64 }, (_, n) => WebSocketClient.open(world.proxy.url, from(n % 8)));
@@ -342,7 +352,7 @@ describe('the bounds of streams', () => {
 });
 
 describe('at the end of the process', () => {
-  it('streams are closed once all else is answered', async () => {
+  it('streams are closed once all other requests are answered', async () => {
     await using world = await startWorld({ overrides: { http: { drainTimeout: 60_000 } } });
     using socket = await WebSocketClient.open(world.proxy.url);
     using events = await EventsClient.open(world.proxy.url, subscription(accountOf(world)));

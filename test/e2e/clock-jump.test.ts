@@ -7,7 +7,7 @@ import { startProxy } from '../support/start-proxy.ts';
 
 const HOUR_MS = 3_600_000;
 
-it.each([HOUR_MS, -HOUR_MS])('an answer from before the clock was set by %s ms is not served after it', async (ms) => {
+it.each([HOUR_MS, -HOUR_MS])('an answer from before a clock jump of %s ms is not served after the jump', async (ms) => {
   let setBy = 0;
   await using upstream = await startScriptedUpstream(answeringJson(() => children('a')));
   await using proxy = await startProxy({ upstreamUrl: upstream.url, wall: () => Date.now() + setBy });

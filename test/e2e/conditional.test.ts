@@ -41,7 +41,7 @@ describe.each(WORLDS)('entity tags in front of indexer $dialect, $tiers', (kind)
     expect(after.headers.etag).not.toBe(before.headers.etag);
   });
 
-  it('are compared weakly, in lists and by *', async () => {
+  it('are compared weakly, also in lists, and all match *', async () => {
     const target = parentOfSettled(world);
     const { headers } = await world.ask(target);
     const tag = headers.etag ?? '';
@@ -56,7 +56,7 @@ describe.each(WORLDS)('entity tags in front of indexer $dialect, $tiers', (kind)
     expect(world.forwarded).toHaveLength(1);
   });
 
-  it('answer 304 with the headers of 200 that caches need, and no body', async () => {
+  it('that match get a 304 with the headers of a 200 that caches need, without a body', async () => {
     const target = parentOfSettled(world);
     await world.ask(target);
     world.advance(5_000);
@@ -90,7 +90,7 @@ describe('If-None-Match', () => {
     world = await World.start(ANY_WORLD);
   });
 
-  it('is evaluated only where the answer would be 200', async () => {
+  it('is evaluated only if the answer would be 200', async () => {
     const absent = unknownTransaction();
     const { headers } = await world.ask(absent);
     for (const given of ['*', headers.etag ?? '*']) {

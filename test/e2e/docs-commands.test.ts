@@ -67,7 +67,7 @@ describe('the documented commands', () => {
     }
   });
 
-  it('of curl work as in docs/start/demo.md and docs/how-to/purge.md', async () => {
+  it('of curl in docs/start/demo.md and docs/how-to/purge.md work', async () => {
     await using world = await World.start(ANY_WORLD);
     const commands = commandsOf(readPage('docs/start/demo.md'));
     const askHead = commands.find((command) => command.startsWith('seqno=$(curl ')) ?? '';
@@ -84,7 +84,7 @@ describe('the documented commands', () => {
     for (const purge of purges) expect((await curl(purge, world.proxy.adminUrl)).status, purge).toBe(200);
   });
 
-  it('of the command line are those in `--help`', async () => {
+  it('in docs/reference/cli.md are those that `--help` lists', async () => {
     const { code, stdout } = await runCommand(['--help']);
     const described = [...readPage('docs/reference/cli.md').matchAll(/^\| `([a-z-]+)` \|/gm)].map(([, name]) => name);
     const listed = [...stdout.matchAll(/^ {2}([a-z-]+) {2,}/gm)].map(([, name]) => name);
@@ -124,7 +124,7 @@ describe('the commands of docs/how-to/', () => {
   );
   const isHere = (command: string) => command.startsWith('curl ') && !command.startsWith('curl -X POST ');
 
-  it('are run by a test, or listed with the reason why not', () => {
+  it('are run by a test, or listed with the reason why they are not', () => {
     const known = [...Object.keys(RUN_ELSEWHERE), ...Object.keys(NOT_RUN)];
     const others = commands.filter((command) => !command.startsWith('curl '));
     expect(others.toSorted()).toEqual(known.toSorted());
@@ -142,7 +142,7 @@ describe('the commands of docs/how-to/', () => {
     }
   });
 
-  it('and their expressions name metrics that docs/reference/metrics.md describes', () => {
+  it('and their expressions name only metrics that docs/reference/metrics.md describes', () => {
     const described = readPage('docs/reference/metrics.md');
     for (const page of PAGES.filter((each) => each.startsWith('docs/how-to/'))) {
       const named = readPage(page).match(/\b(?:toncache|nodejs)_[a-z0-9_]+/g) ?? [];

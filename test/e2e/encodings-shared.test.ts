@@ -30,7 +30,7 @@ describe('with Redis', () => {
     world = await World.start(WITH_REDIS);
   });
 
-  it('another instance sends the stored body, and encodes nothing again', async () => {
+  it('another instance sends the encoded body from Redis without encoding it again', async () => {
     const target = parentOfSettled(world);
     const { text } = await world.ask(target, accepting('gzip'));
     await world.proxy.untilRedisHasAll();
@@ -42,7 +42,7 @@ describe('with Redis', () => {
     expect([await encoded(), await encoded(other)]).toEqual([1, 0]);
   });
 
-  it('a body that does not unpack, under a right checksum, is a 500 and no more than that', async () => {
+  it('a body with a correct checksum that cannot be decompressed causes a 500 and affects no other answer', async () => {
     const target = parentOfSettled(world);
     await world.ask(target, accepting('gzip'));
     await world.proxy.untilRedisHasAll();

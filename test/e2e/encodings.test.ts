@@ -47,7 +47,7 @@ describe.each([
     world = await World.start({ ...kind, proxy: { overrides: { http: { fastLane } } } });
   });
 
-  it('is sent as gzip, which unpacks to the body for clients without gzip', async () => {
+  it('is sent as gzip that unpacks to the body that clients without gzip get', async () => {
     const target = parentOfSettled(world);
     const { text } = await world.askIndexer(target);
     const reply = await untilEncoded(target, 'gzip');
@@ -69,7 +69,7 @@ describe.each([
     expect(await encoded()).toBe(1);
   });
 
-  it('keeps its connection, with any Accept-Encoding from one request to the next', async () => {
+  it('is encoded as the Accept-Encoding of each request on a kept connection allows', async () => {
     const target = parentOfSettled(world);
     const { text } = await world.askIndexer(target);
     await untilEncoded(target, 'gzip');
@@ -87,7 +87,7 @@ describe.each([
     ['x-gzip', 'gzip'],
     ['identity;q=0, gzip', 'gzip'],
     ['gzip, deflate, br, zstd', 'gzip'],
-  ])('is chosen by Accept-Encoding: %j brings %s', async (acceptEncoding, encoding) => {
+  ])('is encoded as Accept-Encoding allows: %j results in %s', async (acceptEncoding, encoding) => {
     const target = parentOfSettled(world);
     const { text } = await world.askIndexer(target);
     if (encoding !== undefined) await untilEncoded(target, acceptEncoding);
@@ -98,7 +98,7 @@ describe.each([
     if (encoding === undefined && kind === ANY_WORLD) expect(await encoded()).toBe(0);
   });
 
-  it('has an entity tag for each coding, which brings a 304 to clients that would get that encoding', async () => {
+  it('has one entity tag per encoding, which gives a 304 only to clients that would get that encoding', async () => {
     const target = parentOfSettled(world);
     const replies = [await world.ask(target), await untilEncoded(target, 'gzip')];
     const tags = replies.map(({ headers }) => headers.etag ?? '');
@@ -149,7 +149,7 @@ describe.each([
     expect(await encoded()).toBe(1);
   });
 
-  it('is kept only in the requested codings', async () => {
+  it('is kept only in the requested encodings', async () => {
     const target = parentOfSettled(world);
     const { bytes } = await world.askIndexer(target);
     // The fast lane keeps the head that it has sent with a body.

@@ -30,7 +30,7 @@ it.each([
   ['blocks?mc_seqno=', 200],
   ['transactionsByMasterchainBlock?seqno=', 404],
 ])(
-  'its earlier answer about a block stays, and for another block it answers from its database: %s',
+  'after an indexer loses its newest blocks, cached blocks stay and others come from the indexer: %s',
   async (query, lacking) => {
     const [known, other] = [`/api/v3/${query}${newest}`, `/api/v3/${query}${newest - 1}`];
     const [before, otherBefore] = [await world.ask(known), await world.askIndexer(other)];
@@ -48,7 +48,7 @@ it.each([
   },
 );
 
-it('children that were seen stay where their lifetime has ended', async () => {
+it('after an indexer loses its newest blocks, cached children are still served past their lifetime', async () => {
   const { transactions = [] } = world.indexer.chain.block(newest - 100) ?? {};
   const { hash = '' } = transactions.find(({ children }) => children.some(({ seqno }) => seqno < newest)) ?? {};
   const target = `/api/v3/adjacentTransactions?hash=${encodeURIComponent(hash)}&direction=out`;
@@ -63,7 +63,7 @@ it('children that were seen stay where their lifetime has ended', async () => {
   expect(world.forwardedFor(target).length).toBeGreaterThan(2);
 });
 
-it('its head is accepted after 60 s, and then never regresses', async () => {
+it('the older head of an indexer that lost blocks is accepted after 60 s, and never regresses after that', async () => {
   expect(headIn((await world.ask(INFO)).text)).toBe(newest);
   const fall = fallBack();
   const seen: number[] = [];

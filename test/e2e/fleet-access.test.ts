@@ -75,8 +75,8 @@ describe.each([
     () => startRedisCluster({ certificate, args: [...BOUNDED, ...redisUser(LEAST_RIGHTS)] }),
     'redis-cluster',
   ],
-] as const)('a user with the least rights, by TLS, to %s', (_, start, scheme) => {
-  it('is enough for everything that instances share', async () => {
+] as const)('a Redis user with the least rights, over TLS, on %s', (_, start, scheme) => {
+  it('is sufficient for everything that instances share', async () => {
     await using redis = await start();
     await works(redis.url.replace(`${scheme}://`, `${scheme}://${CREDENTIALS}@`));
     expect(await refusals('servers' in redis ? redis.servers : [redis])).toEqual([]);

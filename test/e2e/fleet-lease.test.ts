@@ -13,7 +13,7 @@ async function leases(fleet: Fleet): Promise<string[]> {
   return keys;
 }
 
-it('an instance that finds the answer in Redis as it takes the lease gives the lease back immediately', async () => {
+it('an instance that finds the answer in Redis when it acquires the lease releases the lease immediately', async () => {
   const target = someChildren();
   const gated = new GatedAnswers();
   const answer = (asked: string) => (asked.includes('pendingTraces') ? gated.answer() : children('a'));
@@ -55,7 +55,7 @@ describe('300 clients of three instances', () => {
     expect(await leases(fleet)).toEqual([]);
   });
 
-  it('cause one request for a key that fails, and all get the failure, also within its failure TTL', async () => {
+  it('cause one request for a key that fails, and a new instance gets the same failure within its failure TTL', async () => {
     const gated = new GatedAnswers();
     await using fleet = await Fleet.start(gated.answer, {
       overrides: { coalescing: { failureTtl: 60_000 } },
@@ -72,8 +72,8 @@ describe('300 clients of three instances', () => {
   });
 });
 
-describe('a refusal by the holder of a lease itself', () => {
-  it('goes to its own clients only, and exactly one other instance loads', async () => {
+describe('an instance that cannot load an answer', () => {
+  it('because the indexer demands a pause refuses only its own clients, and exactly one other instance loads', async () => {
     const [gated, limits] = [new GatedAnswers(), new GatedAnswers()];
     const limit = { status: 429, body: { error: 'slow down' }, headers: ['Retry-After: 60'] };
     await using fleet = await Fleet.start(
@@ -107,7 +107,7 @@ describe('a refusal by the holder of a lease itself', () => {
     expect(fleet.asked).toBe(3);
   });
 
-  it('by its shutdown lets exactly one other instance load, immediately', async () => {
+  it('because it shuts down lets exactly one other instance load immediately', async () => {
     const gated = new GatedAnswers();
     await using fleet = await Fleet.start(gated.answer, {
       env: { UPSTREAM_TIMEOUT: '5min' },
@@ -129,7 +129,7 @@ describe('a refusal by the holder of a lease itself', () => {
     expect(fleet.asked).toBe(2);
   });
 
-  it('comes before a lease: while a client of one instance waits for the rate, another instance loads immediately', async () => {
+  it('because it waits for the rate holds no lease, and another instance loads immediately', async () => {
     let asked = 0;
     const answer = (target: string) => {
       if (!target.startsWith('/api/v3/pendingTraces')) return children('before');
@@ -155,8 +155,8 @@ describe('a refusal by the holder of a lease itself', () => {
   });
 });
 
-describe('a load that other instances wait for', () => {
-  it('has no lease while it waits for a slot', async () => {
+describe('a load that waits for a slot', () => {
+  it('holds no lease, and another instance loads immediately', async () => {
     const gated = new GatedAnswers();
     await using fleet = await Fleet.start((target) => (target.includes('pending') ? gated.answer() : children('a')), {
       instances: 0,
@@ -204,7 +204,7 @@ describe('live answers', () => {
     return { asked: fleet.asked, ms: performance.now() - startedAt };
   }
 
-  it('of three instances cause no more requests than of one instance', async () => {
+  it('of three instances cause no more requests than those of one instance', async () => {
     const alone = await polled(1);
     const together = await polled(3);
     // One a lifetime, for any number of clients; the last one may just have begun.

@@ -63,7 +63,7 @@ const untilFollowed = (process: ProxyProcess) =>
   expect.poll(() => process.metric('toncache_lease_waits_total'), { timeout: 20_000, interval: 20 }).toBeGreaterThan(0);
 
 describe('60 clients of three processes that wait for a fourth', () => {
-  it('get their answer from one that takes over when the fourth is killed', async () => {
+  it('get their answer from a process that takes over the load when the fourth is killed', async () => {
     await using fleet = await startFleet();
     const { asked, gated } = fleet;
     const [holder, ...waiting] = fleet.processes;

@@ -23,20 +23,20 @@ async function statuses(bytes: string): Promise<number[]> {
   return [...(await proxy.exchange(bytes)).matchAll(/^HTTP\/1\.1 (\d{3}) /gm)].map(([, status]) => Number(status));
 }
 
-describe('a request of HTTP', () => {
+describe('an HTTP request', () => {
   it.each([`GET /x\r\n\r\n`, 'GET /x HTTP/0.9\r\n\r\n', 'GET /x HTTP/2.0\r\nHost: x\r\n\r\n'])(
-    '%j is refused with 505',
+    'of another version is refused with 505: %j',
     async (bytes) => {
       expect(await statuses(bytes.replace('/x', target))).toEqual([505]);
     },
   );
 
-  it('1.0 is served', async () => {
+  it('of version 1.0 is served', async () => {
     expect(await statuses(`GET ${target} HTTP/1.0\r\n\r\n`)).toEqual([200]);
   });
 });
 
-describe('a request that expects 100 (Continue) behind another one', () => {
+describe('a pipelined request with Expect: 100-continue', () => {
   const body = '{"boc":"x"}';
   const post = `POST TARGET HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: ${body.length}\r\n\r\n`;
 
@@ -44,7 +44,7 @@ describe('a request that expects 100 (Continue) behind another one', () => {
     ['is served', '/api/v3/message'],
     ['is refused', '/api/v3/pendingTraces'],
     ['is for a hit', 'GET'],
-  ])('and %s gets it between the two answers', async (_, path) => {
+  ])('that %s gets the 100 (Continue) between the two answers', async (_, path) => {
     await proxy.ask(target);
     const second = path === 'GET' ? post.replace('POST TARGET', `GET ${target}`) : post.replace('TARGET', path);
     const first = `HEAD ${targetOf('masterchainBlockShards', { seqno: indexer.chain.headSeqno - 6 })} HTTP/1.1\r\nHost: x\r\n\r\n`;

@@ -17,7 +17,7 @@ const start = async (options: Partial<WorldOptions> = {}) => {
 const seqnoIn = (text: string): number => JSON.parse(text).last.seqno;
 
 describe('masterchainInfo', () => {
-  it('is asked once in the time of a block, by all clients together', async () => {
+  it('is requested from the indexer once per block time, for all clients together', async () => {
     await start();
     for (let asked = 0; asked < 5; asked++) expect((await world.ask(INFO)).status).toBe(200);
     expect(world.headsAsked).toBe(1);
@@ -51,7 +51,7 @@ describe('masterchainInfo', () => {
     expect(seqnoIn((await world.ask(INFO)).text)).toBe(world.indexer.chain.headSeqno);
   });
 
-  it('does not regress either after a gap between requests longer than an answer may be served, for a minute', async () => {
+  it('does not regress for a minute, even if clients pause longer than an answer may be served', async () => {
     await start();
     world.advance(10 * BLOCK_MS);
     const newest = seqnoIn((await world.ask(INFO)).text);
@@ -69,8 +69,8 @@ describe.each([
   ['blocks', (seqno: number) => `/api/v3/blocks?mc_seqno=${seqno}`],
   ['one block', (seqno: number) => `/api/v3/blocks?workchain=-1&seqno=${seqno}`],
   ['transactions', (seqno: number) => `/api/v3/transactionsByMasterchainBlock?seqno=${seqno}`],
-])('an absent answer about %s of a block', (_, targetOf) => {
-  it('ends when the head that this process answers has reached the block', async () => {
+])('an answer that reports %s as absent', (_, targetOf) => {
+  it('is not served once the instance has served a head that reached the block', async () => {
     await start();
     world.advance(BLOCK_MS / 2);
     const target = targetOf(world.indexer.chain.headSeqno + 1);
@@ -92,7 +92,7 @@ describe('an empty page of a block', () => {
     }
   };
 
-  it('lives 2 s where the block is known, by the head or another page', async () => {
+  it('is served for 2 s if the head shows that the block exists', async () => {
     await start();
     await world.ask(INFO);
     const behind = `${page(world.indexer.chain.headSeqno)}&offset=1000`;
@@ -101,7 +101,7 @@ describe('an empty page of a block', () => {
     expect(await lifetimeOf(behind)).toBe(2000);
   });
 
-  it('lives as any empty list where it is not', async () => {
+  it('has the lifetime of any empty list if the block is not known', async () => {
     await start();
     const empty = { kind: 'answer', status: 200, body: NO_ROWS } as const;
     world.indexer.faults.inject(empty, { operation: 'transactionsByMasterchainBlock' });

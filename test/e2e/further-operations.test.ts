@@ -20,7 +20,7 @@ async function start({ env, ...proxy }: WorldProxyOptions): Promise<string> {
 const withLane = (fastLane: boolean) => ({ overrides: { http: { fastLane } } });
 
 describe('a further operation that no setting names', () => {
-  it('is a path like any other: 501, also to a preflight, and nothing that could be explained', async () => {
+  it('is answered like an unknown path: with 501, also to a preflight, and with 422 by explain', async () => {
     const target = await start({ env: {} });
     for (const method of ['GET', 'HEAD', 'POST', 'OPTIONS']) {
       expect(await world.ask(target, { method })).toMatchObject({ status: 501, cache: { detail: 'not-served' } });
@@ -31,7 +31,7 @@ describe('a further operation that no setting names', () => {
     expect(world.indexer.requests.total).toBe(0);
   });
 
-  it('is passed through where that is on', async () => {
+  it('is passed through if PASSTHROUGH is on', async () => {
     const target = await start({ env: { PASSTHROUGH: 'on' } });
     expect(await world.ask(`${target}&x=1`)).toMatchObject({ status: 200, cache: { fwd: 'bypass' } });
     const encoded = target.replace('blocks', 'bl%6Fcks');
@@ -70,7 +70,7 @@ describe.each(LANES)('a further operation in use, fast lane %s', (fastLane) => {
     ['an offset that is not a number', '&offset=x'],
     ['limits that contradict each other', '&limit=1&limit=2'],
     ['broken encoding in a value', '&limit=%zz'],
-  ])('has no cached form with %s: 501 with the reason, or passed through byte for byte', async (_, more) => {
+  ])('has no cached form with %s: it gets 501 with the reason, or is passed through byte for byte', async (_, more) => {
     const target = (await start({ env: IN_USE, ...withLane(fastLane) })) + more;
     for (const method of ['GET', 'HEAD']) {
       expect(await world.ask(target, { method })).toMatchObject({ status: 501, cache: { detail: 'not-cacheable' } });
@@ -99,7 +99,7 @@ describe.each(LANES)('a further operation in use, fast lane %s', (fastLane) => {
     expect(ofCache).toEqual(['hit', 'hit', 'fwd=bypass', 'hit']);
   });
 
-  it('counts a request that is passed through once towards the limit of its client', async () => {
+  it('counts once towards the limit of its client, also when it is passed through', async () => {
     const target = await start({
       env: PASSING,
       overrides: { http: { fastLane }, clients: { requestsPerSecond: 1, burst: 4 } },
@@ -112,7 +112,7 @@ describe.each(LANES)('a further operation in use, fast lane %s', (fastLane) => {
 });
 
 describe('a further operation where pass-through is on', () => {
-  it('lets a page send passed-through requests, and is not passed through by an encoded name', async () => {
+  it('allows web pages to send passed-through requests, and is refused if its name is encoded', async () => {
     const target = await start({ env: PASSING });
     const { headers } = await world.ask(target, { method: 'OPTIONS' });
     expect(headers['access-control-allow-methods']).toBe('GET, HEAD, OPTIONS, POST');
@@ -121,7 +121,7 @@ describe('a further operation where pass-through is on', () => {
   });
 });
 
-it('the explanation of a request shows if it has a cached form', async () => {
+it('the explanation of a request reports whether it has a cached form', async () => {
   const target = await start({ env: IN_USE });
   const explain = (more: string) => world.proxy.askAdmin(`/explain?target=${encodeURIComponent(target + more)}`);
   const { status, text } = await explain('&_=1');
@@ -146,7 +146,7 @@ it.each([
   ['a word of action types that no header can carry', { 'X-Actions-Version': 'v\u00e9' }],
   ['a word of action types that is too long', { 'X-Actions-Version': 'v'.repeat(65) }],
   ['flags that contradict each other', { 'X-No-Address-Book': ['true', 'false'] }],
-])('a trace has no cached form with %s: 501, or passed through', async (_, headers) => {
+])('a trace has no cached form with %s: it gets 501, or is passed through', async (_, headers) => {
   await start({ env: IN_USE });
   const target = targetOf('traces', { tx_hash: settledParent(world).hash, include_actions: 'true' });
   const everything = { env: { CACHE_OPERATIONS: 'all' } };
@@ -159,7 +159,7 @@ it.each([
   expect(await world.ask(target, { headers }, passing)).toMatchObject({ cache: { fwd: 'bypass' } });
 });
 
-it('the served operations are named in the answer to another path', async () => {
+it('the answer to an unknown path names the served operations', async () => {
   await start({ env: { CACHE_OPERATIONS: 'all' } });
   expect((await world.ask('/api/v3/none')).text).toContain(`only ${OPERATION_NAMES.join(', ')} are served here`);
 });

@@ -87,7 +87,7 @@ describe('the lifetime of children', () => {
     expect((await world.untilFresh(target)).cache).toMatchObject({ hit: true });
   });
 
-  it('counts their age from the chain time of the indexer, however far it is behind', async () => {
+  it('is based on their age at the chain time of the indexer, however far that is behind', async () => {
     world = await World.start(ANY_WORLD);
     await world.leap(hour);
     const target = await answered(bodyWith(row(hour + 100 * second)));
@@ -105,14 +105,14 @@ describe('the lifetime of children', () => {
     expect((await world.ask(old)).cache).toMatchObject({ hit: true, ttl: 10 });
   });
 
-  it('is bounded by our own clock, with any time of the head of the chain', async () => {
+  it('is bounded by our own clock, even if the head of the chain is ahead of it', async () => {
     world = await World.start(ANY_WORLD);
     world.indexer.faults.inject(headOf(world.now + 30 * minute), { operation: 'masterchainInfo' });
     const target = await answered(bodyWith(row(100 * second)));
     expect((await world.ask(target)).cache).toMatchObject({ hit: true, ttl: 10 });
   });
 
-  it('does not count to a time that no chain can have reached', async () => {
+  it('ignores a head of the chain that is a day ahead of our clock', async () => {
     world = await World.start(ANY_WORLD);
     await world.leap(hour);
     world.indexer.faults.inject(headOf(world.now + 24 * hour), { operation: 'masterchainInfo' });
@@ -123,7 +123,7 @@ describe('the lifetime of children', () => {
   it.each([
     [0, 1 * second],
     [100 * second, 10 * second],
-  ])('including the stale window is at most twice as long: %i ms old, %i ms', async (ageMs, lifetimeMs) => {
+  ])('is at most doubled by the stale window: %i ms old, a lifetime of %i ms', async (ageMs, lifetimeMs) => {
     world = await World.start(ANY_WORLD);
     const target = await answered(bodyWith(row(ageMs)));
     world.indexer.faults.inject(failed(500));
@@ -133,7 +133,7 @@ describe('the lifetime of children', () => {
     expect((await world.ask(target)).cache).toMatchObject({ fwd: 'stale', ttl: -lifetimeMs / second });
   });
 
-  it('is extended by the stale windows by at most 30 s while they are refreshed, and 10 min when that fails', async () => {
+  it('is extended by stale windows of at most 30 s during a refresh, and 10 min if it fails', async () => {
     world = await World.start(ANY_WORLD);
     const target = await answered(bodyWith(row(10 * hour)));
     world.indexer.faults.inject({ kind: 'reset' });

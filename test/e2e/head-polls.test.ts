@@ -30,7 +30,7 @@ async function askEachSecond(seconds: number, target: () => string): Promise<voi
 }
 
 describe('with one indexer, its head is polled', () => {
-  it('every 10 s while requests flow that show nothing of it', async () => {
+  it('every 10 s while clients send requests whose answers do not show it', async () => {
     await start();
     await askEachSecond(35, unknownTransaction);
     expect(world.headsAsked).toBe(3);
@@ -40,7 +40,7 @@ describe('with one indexer, its head is polled', () => {
     await expect.poll(() => world.headsAsked).toBe(4);
   });
 
-  it('so that one that stands still is seen, though clients ask for its blocks alone', async () => {
+  it('so that a head that stands still is reported, even if clients request only its blocks', async () => {
     await start();
     const seqno = world.indexer.chain.headSeqno;
     world.indexer.faults.inject({ kind: 'head', seqno }, { operation: 'masterchainInfo' });
@@ -55,9 +55,12 @@ describe('with one indexer, its head is polled', () => {
   });
 
   it.each([
-    ['blocks that it does not have', () => unknownTransaction()],
-    ['ever newer blocks of those that it has', (seqno: number) => targetOf('masterchainBlockShards', { seqno })],
-  ])('so that one that falls back is reported, though clients ask for %s', async (_, targetAt) => {
+    ['unknown transactions', () => unknownTransaction()],
+    [
+      'ever newer blocks that precede the history of the indexer',
+      (seqno: number) => targetOf('masterchainBlockShards', { seqno }),
+    ],
+  ])('so that a head that falls back is reported, even if clients request %s', async (_, targetAt) => {
     await start();
     const { headSeqno } = world.indexer.chain;
     await askEachSecond(12, () => newestBlock(world));
@@ -79,16 +82,16 @@ describe('with one indexer, its head is polled', () => {
     expect(await world.proxy.metric('toncache_upstream_head_rollback_blocks')).toBe(0);
   });
 
-  it('not while clients ask for ever newer blocks, once it is known', async () => {
+  it('only once while clients request ever newer blocks', async () => {
     await start();
     await askEachSecond(60, () => newestBlock(world));
     expect(world.headsAsked).toBe(1);
   });
 
   it.each([
-    ['is answered', { CACHE_OPERATIONS: 'masterchainInfo' }],
+    ['is a cached operation', { CACHE_OPERATIONS: 'masterchainInfo' }],
     ['is passed through', { PASSTHROUGH: 'on' }],
-  ])('not while masterchainInfo %s, which is as good', async (_, env) => {
+  ])('only by the requests of clients while masterchainInfo %s', async (_, env) => {
     await start({ env });
     await askEachSecond(30, () => INFO);
     expect(world.headsAsked).toBe(30);
@@ -100,13 +103,13 @@ describe('with one indexer, its head is polled', () => {
     await expect.poll(() => world.headsAsked).toBe(31);
   });
 
-  it('while the rest of the API is passed through', async () => {
+  it('also while the requests of clients are passed through', async () => {
     await start({ env: { PASSTHROUGH: 'on' } });
     await askEachSecond(25, () => '/api/v3/addressBook?address=x');
     await expect.poll(() => world.headsAsked).toBe(2);
   });
 
-  it('and never that of its backup, which answers', async () => {
+  it('but never the head of its backup, even while the backup answers', async () => {
     backup = await startIndexer();
     await start({ env: { UPSTREAM_BACKUP_URL: backup.url } });
     world.indexer.faults.inject(FAILS);

@@ -76,7 +76,7 @@ describe('headers', () => {
     }
   });
 
-  it('tell nginx nothing about an answer that it must not keep for others, or at all', async () => {
+  it('omit X-Accel-Expires for private and no-store answers', async () => {
     const kept = async (target: string, headers: Readonly<Record<string, string>> = {}) => {
       const reply = await world.ask(target, { headers });
       return [reply.headers['cache-control'], reply.headers['x-accel-expires']];
@@ -107,7 +107,7 @@ describe('headers', () => {
     expect((await world.ask(other)).cache).not.toMatchObject({ hit: true });
   });
 
-  it('have the shortened lifetime as max-age', async () => {
+  it('have the randomly shortened lifetime as max-age', async () => {
     await using shortened = await world.addProxy({ random: () => 0.999999 });
     const { seqno } = settledParent(world);
     const page = targetOf('masterchainBlockShards', { seqno, limit: 1 });
@@ -147,11 +147,11 @@ describe('headers', () => {
   it.each([
     ['too long', 'x'.repeat(129)],
     ['with a space', 'a b'],
-    ['with other letters', 'caf\u00e9'],
+    ['with letters beyond ASCII', 'caf\u00e9'],
     ['with markup', '<script>'],
     ['empty', ''],
     ['given twice', ['one', 'two']],
-  ])('do not repeat an id that is %s', async (_, id) => {
+  ])('do not repeat an invalid id: %s', async (_, id) => {
     const { headers } = await world.ask(unknownTransaction(), { headers: { 'X-Request-Id': id } });
     expect(headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/);
     expect([id].flat()).not.toContain(headers['x-request-id']);

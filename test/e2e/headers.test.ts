@@ -45,7 +45,7 @@ describe.each(WORLDS)('headers in front of indexer $dialect, $tiers', (kind) => 
     world = await World.start(kind);
   });
 
-  it('let clients keep final answers for an hour, and growing ones for their lifetime', async () => {
+  it('let clients keep final answers for up to an hour, and growing ones for their lifetime', async () => {
     const controls = async (target: string) => (await world.ask(target)).headers['cache-control'];
     expect(await controls(newestBlock(world))).toBe(`public, max-age=${kind.dialect === 'spec' ? 600 : 3600}`);
     expect(await controls(parentOfSettled(world))).toBe('public, max-age=3600');
@@ -93,7 +93,7 @@ describe.each(WORLDS)('headers in front of indexer $dialect, $tiers', (kind) => 
     }
   });
 
-  it("have the indexer's X-API-Version, on hits, absences and its own errors too", async () => {
+  it('have the X-API-Version of the indexer, also on hits, absences and errors of the indexer', async () => {
     const { apiVersion } = TRAITS[kind.dialect];
     for (const target of [newestBlock(world), unknownTransaction(), nothingPending()]) {
       expect((await world.ask(target)).headers['x-api-version']).toBe(apiVersion);
@@ -106,7 +106,7 @@ describe.each(WORLDS)('headers in front of indexer $dialect, $tiers', (kind) => 
     expect([status, headers['x-api-version']]).toEqual([500, apiVersion]);
   });
 
-  it('hold no other header of the indexer', async () => {
+  it('have no header of the indexer except Content-Type, X-API-Version and Age', async () => {
     const target = parentOfSettled(world);
     const { text } = await world.askIndexer(target);
     const headers = {

@@ -27,7 +27,7 @@ async function refusalOf(bytes: string) {
   return { status: Number(line.split(' ')[1]), cacheStatus: headers['cache-status'] };
 }
 
-describe.each([true, false])('a head, fast lane %s', (fastLane) => {
+describe.each([true, false])('a request head, fast lane %s', (fastLane) => {
   beforeEach(async () => {
     world = await World.start({ ...ANY_WORLD, proxy: { overrides: { http: { fastLane } } } });
   });
@@ -46,7 +46,7 @@ describe.each([true, false])('a head, fast lane %s', (fastLane) => {
     expect(await refused('head-too-large')).toBe(3);
   });
 
-  it('that names 400 hashes is refused with 431 as every error is', async () => {
+  it('with 400 hashes is refused with 431, as JSON that web pages can read', async () => {
     const hashes = Array.from({ length: 400 }, (_, i) => `ext_msg_hash=${i.toString(16).padStart(64, '0')}`);
     const target = `/api/v3/pendingTraces?${hashes.join('&')}`;
     const { status, headers, text } = await world.ask(target);
@@ -56,7 +56,7 @@ describe.each([true, false])('a head, fast lane %s', (fastLane) => {
     expect(await refused('head-too-large')).toBe(1);
   });
 
-  it('that is malformed, ends too early, or names no Host, is refused with 400', async () => {
+  it('that is malformed or has no Host is refused with 400', async () => {
     const malformed = { status: 400, cacheStatus: 'toncache; detail=bad-request' };
     expect(await refusalOf('GET / HTTP/1.1\nHost: x\r\n\r\n')).toEqual(malformed);
     expect(await refusalOf(`GET ${newestBlock(world)} HTTP/1.1\r\nX : y\r\n\r\n`)).toEqual(malformed);
@@ -64,7 +64,7 @@ describe.each([true, false])('a head, fast lane %s', (fastLane) => {
     expect(await refused('bad-request')).toBe(3);
   });
 
-  it('that begins HTTP/2 is refused with 505', async () => {
+  it('that begins an HTTP/2 connection is refused with 505', async () => {
     const refusal = { status: 505, cacheStatus: 'toncache; detail=unsupported-version' };
     expect(await refusalOf('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')).toEqual(refusal);
     expect(await refused('unsupported-version')).toBe(1);

@@ -71,13 +71,13 @@ describe.each(['1.2', '1.3'] as const)('the inputs of the table, in front of ind
     expect(mended.map(describeOutcome)).toEqual([]);
   });
 
-  it('are refused by both in the same form, where both refuse them', () => {
+  it('get the same content type from toncache and from the indexer, if both refuse them', () => {
     const refused = outcomes.filter(({ indexer, toncache }) => indexer.status === 422 && toncache.status === 422);
     expect(refused).not.toEqual([]);
     expect(refused.filter(({ indexer, toncache }) => indexer.type !== toncache.type).map(describeOutcome)).toEqual([]);
   });
 
-  it('that are refused get the problem and the accepted values, and are not cached', () => {
+  it('get the problem and the accepted values when toncache refuses them, and are not cached', () => {
     for (const { row, reply } of refusals) {
       expect(reply.headers).toMatchObject({ 'content-type': 'application/json', 'cache-control': 'no-store' });
       expect(reply.cache).toEqual({ detail: 'invalid-request' });

@@ -102,7 +102,7 @@ async function herd(count: number, target = PAGE, asking: Parameters<World['prox
 }
 
 describe('equal requests for the rest of the API', () => {
-  it('are one at the indexer, of 300 clients, and another one 400 ms later', async () => {
+  it('of 300 clients are sent to the indexer once, and once more 400 ms later', async () => {
     await start();
     const answers = await herd(300);
     expect(new Set(answers.map(({ status, text: body }) => `${status} ${body}`))).toEqual(new Set(['200 {"count":1}']));
@@ -117,7 +117,7 @@ describe('equal requests for the rest of the API', () => {
     expect([await countOf('miss'), await countOf('collapsed'), await countOf('hit')]).toEqual([2, 299, 2]);
   });
 
-  it.each([404, 429, 500])('are one at the indexer also for a %i, which is not kept', async (status) => {
+  it.each([404, 429, 500])('are sent once even if the answer is %i, which is not kept', async (status) => {
     await start();
     answer = (_, response) => response.writeHead(status, JSON_TYPE).end('{"error":"x"}');
     const answers = await herd(300);
@@ -130,7 +130,7 @@ describe('equal requests for the rest of the API', () => {
     expect(await world.ask('/api/v3/nft/items')).toMatchObject({ status: 200 });
   });
 
-  it('are sent as pass-through sends them', async () => {
+  it('are sent in the same form as without joining', async () => {
     await start({ CACHE_OPERATIONS: '' });
     const headers = {
       'X-Any': '1',
@@ -149,9 +149,9 @@ describe('equal requests for the rest of the API', () => {
   it.each([
     ['the order of the query', '/api/v3/x?a=1&b=2', {}, '/api/v3/x?b=2&a=1', {}],
     ['the spelling of the path', '/api/v3/x', {}, '/api/v3/X', {}],
-    ['a header of the operations', PAGE, {}, PAGE, { 'X-Actions-Version': 'v1' }],
+    ['a header that operations read', PAGE, {}, PAGE, { 'X-Actions-Version': 'v1' }],
     [
-      'such a header that its Connection drops',
+      'such a header, named in Connection',
       PAGE,
       { 'X-No-Metadata': '1' },
       PAGE,
@@ -168,7 +168,7 @@ describe('equal requests for the rest of the API', () => {
     });
   });
 
-  it('get gzip only where their client accepts it', async () => {
+  it('get gzip only if the client accepts it', async () => {
     await start();
     answer = ({ headers }, response) => {
       const isPacked = headers['accept-encoding']?.includes('gzip') === true;
@@ -192,9 +192,9 @@ describe('equal requests for the rest of the API', () => {
     ['a condition', PAGE, { 'If-None-Match': '"x"' }],
     ['a range', PAGE, { Range: 'bytes=0-1' }],
     ['an operation that is not in use', '/api/v3/traces?tx_hash=x', {}],
-    ['an operation that is in use, in no cached form', '/api/v3/blocks?start_lt=1', {}],
+    ['an operation that is in use, in a form that is not cached', '/api/v3/blocks?start_lt=1', {}],
     ['another prefix', '/api/v2/x', {}],
-  ])('are passed each for itself with %s', async (_, target, headers) => {
+  ])('are each sent to the indexer: %s', async (_, target, headers) => {
     await start({ CACHE_OPERATIONS: 'blocks,passthrough', PASSTHROUGH_PREFIXES: '/api/v3/,/api/v2/' });
     for (let time = 0; time < 3; time++) {
       expect(await world.ask(target, { headers })).toMatchObject({ status: 200, cache: { fwd: 'bypass' } });
@@ -203,7 +203,7 @@ describe('equal requests for the rest of the API', () => {
     expect(arrived[2]?.target).toBe(target);
   });
 
-  it('never get an answer to a key that is not shared', async () => {
+  it('never share an answer between a key of the client and the key of toncache', async () => {
     await start({ UPSTREAM_API_KEY: 'ours', PASSTHROUGH_SHARED_KEY: 'on' });
     answer = ({ headers }, response) => response.writeHead(200, JSON_TYPE).end(JSON.stringify(headers['x-api-key']));
     expect(await world.ask(PAGE, { headers: { 'X-Api-Key': 'mine' } })).toMatchObject({ text: '"mine"' });
@@ -214,10 +214,10 @@ describe('equal requests for the rest of the API', () => {
 
   it.each([
     ['not JSON', { 'Content-Type': 'text/html' }, '<html>'],
-    ['without a type', {}, '{"a":1}'],
+    ['without a content type', {}, '{"a":1}'],
     ['too large by its Content-Length', { ...JSON_TYPE, 'Content-Length': '200000' }, `"${'x'.repeat(199_998)}"`],
-    ['too large, as its bytes say', JSON_TYPE, `"${'x'.repeat(199_998)}"`],
-  ])('are one request each for an answer that is %s', async (_, headers, body) => {
+    ['too large by its bytes', JSON_TYPE, `"${'x'.repeat(199_998)}"`],
+  ])('are each sent to the indexer if the answer is %s', async (_, headers, body) => {
     await start({}, { upstream: { maxBodySize: 100_000, timeout: 60_000 } as never });
     answer = (_asked, response) => {
       response.writeHead(200, headers);
@@ -232,7 +232,7 @@ describe('equal requests for the rest of the API', () => {
     await expect.poll(() => world.proxy.metric('toncache_upstream_requests_in_flight'), PATIENCE).toBe(0);
   });
 
-  it('are all refused if the indexer fails, and then sent again', async () => {
+  it('all get 502 if the indexer fails, and the next one is sent again', async () => {
     await start();
     answer = (_, response) => void response.socket?.destroy();
     const answers = await herd(10);
@@ -245,7 +245,7 @@ describe('equal requests for the rest of the API', () => {
     expect(arrived).toHaveLength(3);
   });
 
-  it('of one path with 20 broken keys close no other path', async () => {
+  it('that the indexer answers with 500 or 429 do not stop requests for other paths', async () => {
     await start();
     answer = ({ target }, response) => response.writeHead(target.includes('bad') ? 500 : 200, JSON_TYPE).end('{}');
     for (const n of many(30)) expect(await world.ask(`/api/v3/bad?n=${n}`)).toMatchObject({ status: 500 });
@@ -260,7 +260,7 @@ describe('equal requests for the rest of the API', () => {
     expect(await world.ask('/api/v3/wallet?x=1')).toMatchObject({ status: 200 });
   });
 
-  it('are answered though the client that came first has left', async () => {
+  it('get the answer of the one load after the first client has disconnected', async () => {
     await start();
     const open = gate();
     const first = await world.proxy.sendIn(PAGE);
@@ -273,7 +273,7 @@ describe('equal requests for the rest of the API', () => {
     expect(arrived).toHaveLength(1);
   });
 
-  it('are passed on though the client that came first has left', async () => {
+  it('are sent again after the first client has disconnected, if its answer is not JSON', async () => {
     await start();
     answer = (_, response) => response.writeHead(200, { 'Content-Type': 'text/plain' }).end('text');
     const open = gate();
@@ -289,7 +289,7 @@ describe('equal requests for the rest of the API', () => {
   });
 
   it.each(['text/plain', 'application/json'])(
-    'end at the indexer where their client leaves in the middle (%s)',
+    'are cancelled at the indexer when their client disconnects in the middle of the answer (%s)',
     async (type) => {
       await start({}, { upstream: { maxBodySize: 100_000, timeout: 60_000 } as never });
       let isBroken = false;
@@ -306,7 +306,7 @@ describe('equal requests for the rest of the API', () => {
     },
   );
 
-  it('from before a purge answer no request after it', async () => {
+  it('sent after a purge get no answer that was requested before it', async () => {
     await start({ ADMIN_TOKEN: 'token' });
     const purge = () =>
       world.proxy.askAdmin('/purge', {
@@ -330,7 +330,7 @@ describe('equal requests for the rest of the API', () => {
     expect(arrived).toHaveLength(4);
   });
 
-  it('take a tenth of the memory at most', async () => {
+  it('keep their answers in at most a tenth of the memory', async () => {
     await start({ MEMORY_MAX_SIZE: '1MiB' });
     answer = (_, response) => response.writeHead(200, JSON_TYPE).end(JSON.stringify('x'.repeat(30_000)));
     for (const n of many(5)) await world.ask(`/api/v3/x?n=${n}`);
@@ -338,14 +338,14 @@ describe('equal requests for the rest of the API', () => {
     expect(await world.ask('/api/v3/x?n=0')).toMatchObject({ cache: { fwd: 'miss' } });
   });
 
-  it('are 1 request of the limit of a client', async () => {
+  it('count as one request in the limit of a client', async () => {
     await start({}, { clients: { missesPerSecond: 1 } });
     expect((await herd(5)).map(({ status }) => status)).toEqual(Array.from({ length: 5 }, () => 200));
     expect(await world.ask(PAGE)).toMatchObject({ status: 200, cache: { hit: true } });
     expect(await world.ask('/api/v3/other')).toMatchObject({ status: 429 });
   });
 
-  it('are passed each for itself where the setting does not name them', async () => {
+  it('are each sent to the indexer if CACHE_OPERATIONS does not name passthrough', async () => {
     await start({ CACHE_OPERATIONS: 'all' });
     await world.ask(PAGE);
     expect(await world.ask(PAGE)).toMatchObject({ cache: { fwd: 'bypass' } });
@@ -354,7 +354,7 @@ describe('equal requests for the rest of the API', () => {
 });
 
 describe('POST runGetMethod', () => {
-  it('is joined and kept by its body', async () => {
+  it('is joined and kept separately for each body', async () => {
     await start();
     const body = '{"address":"x","method":"seqno","stack":[]}';
     const answers = await herd(300, RUN, post(body));
@@ -383,7 +383,7 @@ describe('POST runGetMethod', () => {
     expect(arrived.map((each) => each.body.length)).toEqual(Array.from({ length: 2 * times }, () => bytes));
   });
 
-  it('closes no other path where the indexer refuses it', async () => {
+  it('does not stop requests for other paths when the indexer answers 500', async () => {
     await start();
     answer = ({ method }, response) => response.writeHead(method === 'POST' ? 500 : 200, JSON_TYPE).end('{}');
     for (const n of many(30)) expect(await world.ask(RUN, post(`${n}`))).toMatchObject({ status: 500 });

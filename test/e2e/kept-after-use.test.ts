@@ -42,7 +42,7 @@ const LIVE: [string, () => string, JsonAnswer, JsonAnswer, number][] = [
     2400,
   ],
   [
-    'a pending child alone after a final one',
+    'only a pending child after a final one',
     () => `adjacentTransactions?hash=${someHash()}&direction=out`,
     rows(final('a'), pending('b')),
     rows(pending('b')),
@@ -132,9 +132,9 @@ afterEach(async () => {
 });
 
 describe.each([
-  ['one instance, memory alone', { instances: 1, memoryAlone: true }],
+  ['one instance with only memory', { instances: 1, memoryAlone: true }],
   ['two instances on one Redis', { instances: 2, memoryAlone: false }],
-])('%s: an answer whose use is over', (_, options) => {
+])('%s: an answer past its stale windows', (_, options) => {
   const last = () => options.instances - 1;
 
   it.each(LIVE)(
@@ -162,7 +162,7 @@ describe.each([
     },
   );
 
-  it('is served until 60 s after an indexer gave it, and no moment longer, at polls of 3.5 s', async () => {
+  it('is served until 60 s after an indexer sent it, and not longer, when polled every 3.5 s', async () => {
     await start(options);
     for (const [, someTarget, full, less] of LIVE) {
       const target = someTarget();
@@ -183,8 +183,8 @@ describe.each([
   });
 });
 
-describe('an answer whose use is over', () => {
-  it.each(LIVE)('is neither a hit nor a fallback: %s', async (_, someTarget, full, __, usableMs) => {
+describe('an answer past its stale windows', () => {
+  it.each(LIVE)('is neither a hit nor served when the indexer fails: %s', async (_, someTarget, full, __, usableMs) => {
     await start();
     const target = someTarget();
     answer = full;
@@ -194,7 +194,7 @@ describe('an answer whose use is over', () => {
     expect(await ask(target)).toMatchObject({ status: 500, cache: { fwd: 'miss', detail: 'upstream-error' } });
   });
 
-  it('is compared with each less complete one, and gives way to a fuller one immediately', async () => {
+  it('is served instead of a less complete one, and replaced by a more complete one immediately', async () => {
     await start();
     const target = A_404[1]();
     answer = rows(final('a'), pending('b'));
@@ -235,7 +235,7 @@ describe('an answer whose use is over', () => {
     });
   });
 
-  it('that lists pending rows alone is not kept', async () => {
+  it('with only pending rows is not kept', async () => {
     await start();
     const target = A_404[1]();
     answer = rows(pending('b'));
@@ -245,7 +245,7 @@ describe('an answer whose use is over', () => {
     expect(await ask(target)).toMatchObject({ status: 404, cache: { fwd: 'miss', stored: true } });
   });
 
-  it('is fresh when it was extended, but not stale beyond the 60 s', async () => {
+  it('is served, once extended, when the indexer fails, but not after the 60 s', async () => {
     await start();
     const target = A_404[1]();
     answer = rows(final('a'), pending('b'));
@@ -262,7 +262,7 @@ describe('an answer whose use is over', () => {
     expect((await ask(target)).status).toBe(500);
   });
 
-  it('that was regressed while it was usable is kept for 10 minutes, as before', async () => {
+  it('is served beyond the 60 s if regressed answers came before its stale windows ended', async () => {
     await start();
     const target = A_404[1]();
     answer = rows(final('a'), pending('b'));
@@ -275,7 +275,7 @@ describe('an answer whose use is over', () => {
   });
 });
 
-describe('of two answers with the same rows, that with the state of an account', () => {
+describe('of two answers with the same rows, the one whose account state is filled in', () => {
   const row = { ...final('a'), account_state_before: { hash: 's', balance: null } };
   const filled = { ...final('a'), account_state_before: { hash: 's', balance: '5' } };
 
@@ -283,7 +283,7 @@ describe('of two answers with the same rows, that with the state of an account',
     ['adjacent transactions', 'adjacentTransactions?hash=', (_, row) => rows(row), 5 * 60_000],
     ['a parent', 'adjacentTransactions?direction=in&hash=', (_, row) => rows(row), 65 * 60_000],
     ['a transaction', 'transactions?hash=', (hash, row) => rows({ ...row, hash: inBase64(hash) }), 65 * 60_000],
-  ])('is not replaced by that without it: %s', async (_, question, answerOf, staleAfterMs) => {
+  ])('is not replaced by the other: %s', async (_, question, answerOf, staleAfterMs) => {
     await start();
     const hash = someHash();
     const target = question + hash;
@@ -305,7 +305,7 @@ describe('of two answers with the same rows, that with the state of an account',
 
 const inBase64 = (hash: string) => Buffer.from(hash, 'hex').toString('base64');
 
-describe('where another indexer can be asked, a less complete answer', () => {
+describe('with a second indexer, a less complete answer', () => {
   /** Two indexers with equal heads; the n-th request other than a head poll gets the n-th answer, at either of them. */
   async function twoIndexers(...answers: JsonAnswer[]) {
     now = Date.now();
@@ -327,9 +327,9 @@ describe('where another indexer can be asked, a less complete answer', () => {
   const full = rows(final('a'), pending('b'));
 
   it.each([
-    ['in the use of the kept one', 1000],
-    ['after it', 5000],
-  ])('is requested there first, %s', async (_, passedMs) => {
+    ['while the kept one is usable', 1000],
+    ['after the stale windows of the kept one', 5000],
+  ])('makes toncache request the other indexer first, %s', async (_, passedMs) => {
     const fuller = rows(final('a'), final('c'), pending('b'));
     await using world = await twoIndexers(full, NOT_FOUND, fuller);
     const target = `/api/v3/adjacentTransactions?hash=${someHash()}`;
@@ -343,7 +343,7 @@ describe('where another indexer can be asked, a less complete answer', () => {
     expect(world.asked).toHaveLength(3);
   });
 
-  it('is answered by the kept one where the other has no more', async () => {
+  it('is replaced by the kept one if the other indexer has no more complete answer', async () => {
     await using world = await twoIndexers(full, rows(pending('b')), NOT_FOUND);
     const target = `/api/v3/adjacentTransactions?hash=${someHash()}`;
     await world.proxy.ask(target);

@@ -31,7 +31,7 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
     status: 200,
   },
   {
-    reason: '0X is a spelling that 1.3 reads, here of a hash that nobody knows',
+    reason: '0X is a spelling that 1.3 reads, here of an unknown hash',
     version: '1.2',
     rows: /^adjacentTransactions\?hash=0X/,
     status: 404,

@@ -3,7 +3,7 @@ import { Fleet, someChildren } from '../support/fleet.ts';
 import { children } from '../support/json-upstream.ts';
 import { monitorRedis } from '../support/redis-monitor.ts';
 
-it('a miss costs Redis one look and two scripts: one takes the lease, one stores the answer and ends it', async () => {
+it('a miss costs Redis one read and two scripts: one takes the lease, one stores the answer and ends the lease', async () => {
   await using fleet = await Fleet.start(() => children('a'), { instances: 1 });
   const proxy = fleet.get(0);
   // Redis has the scripts from now on.

@@ -52,7 +52,7 @@ describe('bodies of requests that are passed through', () => {
     socket.destroy();
   });
 
-  it('that break off are not reported as a bug, and nothing is sent', async () => {
+  it('that break off are not sent, and not logged as a bug', async () => {
     for (const framing of ['Content-Length: 100\r\n\r\nhalf', 'Transfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n']) {
       const socket = await open(world, `POST ${MESSAGE} HTTP/1.1\r\nHost: x\r\n${framing}`);
       await world.proxy.untilTakenIn();
@@ -107,7 +107,7 @@ describe('bodies of clients', () => {
     return stalled;
   };
 
-  it('block nobody by their announced length', async () => {
+  it('do not block others by their announced length', async () => {
     await using world = await startPassThrough();
     const stalled = await Promise.all(Array.from({ length: 70 }, () => open(world, `${unfinished(MIB)}{`)));
     await world.proxy.untilTakenIn();
@@ -115,7 +115,7 @@ describe('bodies of clients', () => {
     for (const socket of stalled) socket.destroy();
   });
 
-  it('give way where there is no room, if nothing came of them for 2 s', async () => {
+  it('give way when there is no room, if they have stalled for 2 s', async () => {
     await using world = await startPassThrough({
       overrides: { passThrough: { maxBodySize: MIB, maxBufferedSize: 2 * MIB } },
     });

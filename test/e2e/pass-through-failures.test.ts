@@ -3,8 +3,8 @@ import { type Fault, failed } from '../../src/tools/simulator/faults.ts';
 import { arrivedAt, startPassThrough } from './pass-through-world.ts';
 import { INFO, MESSAGE } from './raw-requests.ts';
 
-describe('an indexer that fails passed-through requests', () => {
-  it.each(['GET', 'POST'])('gets exactly one request: %s and a reset', async (method) => {
+describe('a passed-through request to a failing indexer', () => {
+  it.each(['GET', 'POST'])('is sent exactly once when its connection is reset: %s', async (method) => {
     await using world = await startPassThrough();
     // On a kept connection, clients are tempted to retry.
     await world.ask(INFO);
@@ -22,7 +22,7 @@ describe('an indexer that fails passed-through requests', () => {
   });
 
   it.each(['content-length', 'chunked'] as const)(
-    'and cuts its answer short, %s: the client sees that it is incomplete',
+    'shows the client that a cut answer is incomplete: %s',
     async (framing) => {
       await using world = await startPassThrough();
       world.indexer.faults.inject({ kind: 'cut', framing });
@@ -32,7 +32,7 @@ describe('an indexer that fails passed-through requests', () => {
     },
   );
 
-  it('because it cannot be reached becomes 502', async () => {
+  it('gets 502 if the indexer cannot be reached', async () => {
     await using world = await startPassThrough();
     await world.indexer.close();
     const unreachable = { status: 502, cache: { detail: 'upstream-unreachable' } };
@@ -40,7 +40,7 @@ describe('an indexer that fails passed-through requests', () => {
     expect(await world.ask(MESSAGE, { method: 'POST', body: '{}' })).toMatchObject(unreachable);
   });
 
-  it('by not answering becomes 504', async () => {
+  it('gets 504 if the indexer does not answer', async () => {
     await using world = await startPassThrough({ env: { UPSTREAM_TIMEOUT: '300ms' } });
     world.indexer.faults.inject({ kind: 'hang' });
     expect(await world.ask(INFO)).toMatchObject({ status: 504, headers: { 'cache-control': 'no-store' } });
@@ -58,7 +58,7 @@ describe('an indexer that fails passed-through requests', () => {
     ['204', { kind: 'answer', status: 204, body: '' }, 204],
     ['304', { kind: 'answer', status: 304, body: '' }, 304],
   ] as readonly (readonly [string, Extract<Fault, { kind: 'answer' }>, number])[])(
-    'is passed on unchanged: %s',
+    'gets the answer of the indexer unchanged: %s',
     async (_, fault, status) => {
       await using world = await startPassThrough();
       world.indexer.faults.inject(fault);

@@ -24,7 +24,7 @@ const BLANK: readonly [what: string, query: string, ...headers: string[]][] = [
 ];
 
 describe('a request without a key of its own', () => {
-  it.each(BLANK)('gets past neither UPSTREAM_RPS nor a pause: %s', async (_, query, ...lines) => {
+  it.each(BLANK)('is subject to UPSTREAM_RPS and to a pause: %s', async (_, query, ...lines) => {
     await using world = await startPassThrough({
       stopsTime: true,
       env: { UPSTREAM_RPS: '1' },
@@ -41,7 +41,7 @@ describe('a request without a key of its own', () => {
     expect(arrivedAt(world)).toHaveLength(3);
   });
 
-  it.each(BLANK)('is sent with ours where that is shared: %s', async (_, query, ...lines) => {
+  it.each(BLANK)('is sent with our key if that is shared: %s', async (_, query, ...lines) => {
     await using world = await startPassThrough({ env: { UPSTREAM_API_KEY: OURS, PASSTHROUGH_SHARED_KEY: 'on' } });
     expect(statuses(await world.proxy.exchange(head(`GET ${INFO}${query}`, ...lines)))).toEqual(['200']);
     expect(keysIn(world)).toEqual([OURS]);
@@ -50,7 +50,7 @@ describe('a request without a key of its own', () => {
     expect(Object.keys(headers).filter((name) => /authorization|api.?key/i.test(name))).toEqual(['x-api-key']);
   });
 
-  it('keeps its Authorization where ours is not sent', async () => {
+  it('keeps its Authorization if our key is not sent', async () => {
     await using world = await startPassThrough({ env: { UPSTREAM_API_KEY: OURS, PASSTHROUGH_SHARED_KEY: 'off' } });
     await world.ask(`${INFO}?api_key=;a=1`, { headers: { Authorization: 'Bearer of-the-client' } });
     const [{ target, headers } = { target: '', headers: {} }] = arrivedAt(world);
@@ -80,7 +80,7 @@ describe('the key of a client', () => {
     ['in a list', '?api_key[]=a'],
     ['next to other credentials', '?api_key=a', 'Authorization: Bearer b'],
     ['in the query, next to a header that is dropped', '?api_key=a', 'X-Api-Key: b', 'Connection: X-Api-Key'],
-  ])('is its own: %s', async (_, query, ...lines) => {
+  ])('is used instead of ours: %s', async (_, query, ...lines) => {
     await using world = await startPassThrough({ env: { UPSTREAM_API_KEY: OURS, PASSTHROUGH_SHARED_KEY: 'on' } });
     expect(statuses(await world.proxy.exchange(head(`GET ${INFO}${query}`, ...lines)))).toEqual(['200']);
     expect(keysIn(world)).not.toContain(OURS);

@@ -34,7 +34,7 @@ describe('the slots of pass-through', () => {
     expect(world.indexer.requests.maxInHand).toBe(3);
   });
 
-  it('are not waited for when the process ends: the answer has the reason', async () => {
+  it('are not waited for when the process ends: a queued request gets 503 with the reason', async () => {
     await using world = await startPassThrough({ overrides: { ...most(1), http: { drainTimeout: 100 } } });
     const gate = world.indexer.hold();
     const first = await world.proxy.sendIn(INFO);
@@ -58,7 +58,7 @@ describe('the slots of pass-through', () => {
     for (const socket of sockets) socket.destroy();
   });
 
-  it('are limited apart from the answers on their way to clients', async () => {
+  it('do not count answers on their way to clients, which have a limit of their own', async () => {
     await using world = await startPassThrough({ overrides: { passThrough: { maxTransfers: 2 } } });
     world.indexer.faults.inject({ kind: 'huge', bytes: LARGE }, { times: 2 });
     const sockets = [await open(world, head(`GET ${INFO}`)), await open(world, head(`GET ${INFO}`))];
@@ -82,7 +82,7 @@ describe('the slots of pass-through', () => {
     expect(await world.proxy.metric('toncache_upstream_requests_in_flight')).toBe(0);
   });
 
-  it('are returned when the client leaves in the queue, or in the middle of an answer', async () => {
+  it('are returned when a client disconnects in the queue, or in the middle of an answer', async () => {
     await using world = await startPassThrough({ overrides: { passThrough: { maxConcurrency: 1 } } });
     const gate = world.indexer.hold();
     const first = await world.proxy.sendIn(INFO);
@@ -102,7 +102,7 @@ describe('the slots of pass-through', () => {
     await expect.poll(() => world.indexer.requests.inHand).toBe(0);
   });
 
-  it('are returned when a client leaves before the answer, whose request to the indexer ends', async () => {
+  it('are returned when a client disconnects before the answer, and its request to the indexer ends', async () => {
     await using world = await startPassThrough();
     world.indexer.faults.inject({ kind: 'hang' }, { times: 1 });
     const sent = send(world.proxy.url, INFO);
@@ -113,7 +113,7 @@ describe('the slots of pass-through', () => {
   });
 
   it.each(['content-length', 'chunked'] as const)(
-    'stay taken by large answers (%s) until slow clients have read them, to the last byte',
+    'leave the unread rest of large answers (%s) at the indexer, and slow clients get every byte',
     async (framing) => {
       await using world = await startPassThrough();
       world.indexer.faults.inject({ kind: 'huge', bytes: LARGE, framing });

@@ -102,7 +102,7 @@ describe('a request that is passed through', () => {
     '/x/../api/v3/y',
     '*',
     '/%61pi/v3/x',
-  ])('has a path under /api/: %s is 404', async (target) => {
+  ])('gets 404 unless its path is under /api/: %s', async (target) => {
     expect(statuses(await world.proxy.exchange(head(`GET ${target}`)))).toEqual(['404']);
     expect(arrivedAt(world)).toEqual([]);
   });
@@ -118,19 +118,25 @@ describe('a request that is passed through', () => {
     expect(arrivedAt(world)).toEqual([]);
   });
 
-  it.each(['DELETE', 'PUT', 'PATCH', 'TRACE', 'PROPFIND'])('is refused with %s: 405 with Allow', async (method) => {
-    const { status, headers } = await world.ask(INFO, { method });
-    expect(status).toBe(405);
-    expect(headers['allow']?.split(/, */).sort()).toEqual(['GET', 'HEAD', 'OPTIONS', 'POST']);
-    expect(arrivedAt(world)).toEqual([]);
-  });
+  it.each(['DELETE', 'PUT', 'PATCH', 'TRACE', 'PROPFIND'])(
+    'gets 405 with Allow if its method is %s',
+    async (method) => {
+      const { status, headers } = await world.ask(INFO, { method });
+      expect(status).toBe(405);
+      expect(headers['allow']?.split(/, */).sort()).toEqual(['GET', 'HEAD', 'OPTIONS', 'POST']);
+      expect(arrivedAt(world)).toEqual([]);
+    },
+  );
 
   it.each([
     ["of Java's client", ['Connection: Upgrade, HTTP2-Settings', 'Upgrade: h2c', 'HTTP2-Settings: AA']],
-    ['of h2c that names no settings', ['Connection: Upgrade', 'Upgrade: h2c', 'HTTP2-Settings: AA']],
+    [
+      'of h2c whose Connection does not name HTTP2-Settings',
+      ['Connection: Upgrade', 'Upgrade: h2c', 'HTTP2-Settings: AA'],
+    ],
     ["of Apache's client", ['Connection: Upgrade', 'Upgrade: TLS/1.2']],
     ['of several protocols', ['Connection: Upgrade', 'Upgrade: HTTP/2.0, SHTTP/1.3']],
-  ])('is answered, and an offer of another protocol in it is dropped: %s', async (_, offer) => {
+  ])('is answered, and its offer of another protocol is dropped: %s', async (_, offer) => {
     const offering = (line: string, ...more: string[]) =>
       [`${line} HTTP/1.1`, 'Host: x', ...offer, ...more, '', ''].join('\r\n');
     const requests = [
@@ -170,7 +176,7 @@ describe('a request that is passed through', () => {
     expect(arrivedAt(world)).toEqual([]);
   });
 
-  it('is not for a cached operation: their POST is not passed on', async () => {
+  it('is never a POST to a cached operation: that gets 405', async () => {
     for (const target of ['/api/v3/pendingTraces', '/API/v3/masterchainblockshards/', '/api/v3/adjacentTransactions']) {
       expect(await world.ask(target, { method: 'POST', body: '{}' })).toMatchObject({ status: 405 });
     }
@@ -187,7 +193,7 @@ const ELSEWHERE = [
   ['GET', '/api/v3'],
 ] as const;
 
-describe('a path of the API that no prefix is for', () => {
+describe('an API path that no prefix covers', () => {
   it.each([
     [
       'PASSTHROUGH=on',
@@ -195,7 +201,7 @@ describe('a path of the API that no prefix is for', () => {
       /below \/api\/v3\/ are served.*PASSTHROUGH_PREFIXES \(passThrough\.prefixes\)/,
     ],
     ['PASSTHROUGH=off', { PASSTHROUGH: 'off' }, /PASSTHROUGH=on.*PASSTHROUGH_PREFIXES \(passThrough\.prefixes\)/],
-  ])('is 501 with the setting, with %s', async (_, env, says) => {
+  ])('gets 501 with the name of the setting, with %s', async (_, env, says) => {
     await using world = await startPassThrough({ env });
     for (const [method, target] of ELSEWHERE) {
       const { status, text, cache } = await world.ask(target, { method, ...(method === 'POST' && { body: '{}' }) });
@@ -205,7 +211,7 @@ describe('a path of the API that no prefix is for', () => {
     expect(arrivedAt(world)).toEqual([]);
   });
 
-  it('is that of /api/v3/ too, where the prefixes do not name it', async () => {
+  it('gets 501 below /api/v3/ too, if the prefixes do not name that', async () => {
     await using world = await startPassThrough({
       env: { PASSTHROUGH_PREFIXES: '/api/v2/', CACHE_OPERATIONS: 'blocks' },
     });
@@ -234,7 +240,7 @@ describe('passThrough.prefixes', () => {
     }
   });
 
-  it('goes by the rules of /api/v3/: methods, bodies, ambiguous paths, preflights', async () => {
+  it('applies the rules of /api/v3/: methods, bodies, ambiguous paths, preflights', async () => {
     expect(await world.ask('/api/v2/x', { method: 'DELETE' })).toMatchObject({ status: 405 });
     const tooLarge = { method: 'POST', body: 'x'.repeat(2 ** 20 + 1) };
     expect(await world.ask('/api/v2/sendBoc', tooLarge)).toMatchObject({ status: 413 });

@@ -16,14 +16,14 @@ describe('the health of an instance on the public port', () => {
   let world: World;
   afterEach(() => world[Symbol.asyncDispose]());
 
-  describe('where each client may send one request', () => {
+  describe('with a limit of one request for each client', () => {
     beforeEach(async () => {
       const overrides = { clients: { requestsPerSecond: 1, burst: 1 } };
       const env = { LOG_REQUESTS: 'all', PASSTHROUGH: 'on' };
       world = await World.start({ ...ANY_WORLD, proxy: { env, overrides, stopsTime: true } });
     });
 
-    it('is 200 to every check, which no cache keeps', async () => {
+    it('is 200 for every check, and not cacheable', async () => {
       for (const check of CHECKS) {
         const answer = await world.proxy.exchange(check);
         expect(statuses(answer)).toEqual(['200']);
@@ -33,7 +33,7 @@ describe('the health of an instance on the public port', () => {
       expect(JSON.parse((await world.ask('/readyz')).text)).toEqual({ status: 'ready' });
     });
 
-    it('takes nothing of a limit, and counts and logs no request', async () => {
+    it('does not count against the limit, and is neither counted nor logged as a request', async () => {
       const page = async () =>
         (await world.proxy.askAdmin('/metrics')).text
           .split('\n')

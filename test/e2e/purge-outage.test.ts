@@ -34,8 +34,8 @@ describe('a Redis that was restored', () => {
   );
 });
 
-describe('while Redis is away', () => {
-  it('this instance is purged, the answer reports that the others are not, and they follow when Redis is back', async () => {
+describe('a purge and an unreliable Redis', () => {
+  it('while Redis is away, this instance is purged, the answer reports that others are not, and they follow when it is back', async () => {
     const [one, other] = [await world.addProxy(), await world.addProxy()];
     const target = world.blockSet();
     for (const proxy of [one, other]) await proxy.reply(target);

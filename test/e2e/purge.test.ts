@@ -46,7 +46,7 @@ describe('a purge over two instances', () => {
     for (const proxy of [one, other]) expect((await proxy.reply(foreign)).cache).toMatchObject({ hit: true });
   });
 
-  it('of a hash or an account covers every call that names it, in any spelling of either side', async () => {
+  it('of a hash or an account covers every call that names it, in any spelling of purge and call', async () => {
     const trace = world.indexer.chain.recentTraces(200).find(({ transactions }) => transactions.length > 3);
     const { hash, account } = trace?.transactions[0] ?? {};
     if (hash === undefined || account === undefined) throw new Error('no trace yet');
@@ -81,7 +81,7 @@ describe('a purge over two instances', () => {
   });
 
   it.each([-3000, -40, -1, 0, 1, 40, 3000])(
-    'is in force when it is answered, by a clock %i ms ahead',
+    'is in force when it is answered, with a clock %i ms ahead',
     async (aheadMs) => {
       const skewed = await world.addProxy(() => Date.now() + aheadMs);
       for (const body of [{ all: true }, { seqno: world.seqno }]) {
@@ -97,7 +97,7 @@ describe('a purge over two instances', () => {
   );
 
   it.each([-3, 0, 3])(
-    'is answered when its instant has passed, so later requests are sent once, by a clock %i ms ahead',
+    'is answered after its instant has passed, so that later requests are sent once, with a clock %i ms ahead',
     async (aheadMs) => {
       const skewed = await world.addProxy(() => Date.now() + aheadMs);
       for (const body of [{ all: true }, { seqno: world.seqno }]) {
@@ -122,7 +122,7 @@ describe('a purge over two instances', () => {
   });
 
   it.each([{ all: true }, { seqno: true }])(
-    'is not undone by a flight that was under way: the indexer is asked again: %o',
+    'is not undone by a flight that was under way, and a later request is sent again: %o',
     async (selector) => {
       const body = 'all' in selector ? selector : { seqno: world.seqno };
       const target = world.blockSet();
@@ -151,7 +151,7 @@ describe('a purge over two instances', () => {
     expect((await (await world.addProxy()).reply(target)).cache).toMatchObject({ hit: true, detail: 'redis' });
   });
 
-  it('is logged once where it was requested, and once where it was applied', async () => {
+  it('is logged once by the instance that got the request, and once by the other that applied it', async () => {
     await purged(one, { seqno: world.seqno });
     await untilFollowed(other);
     expect(one.log.filter(({ msg }) => msg.includes('purged'))).toMatchObject([{ seqno: world.seqno }]);

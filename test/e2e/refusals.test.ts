@@ -23,7 +23,7 @@ describe('a request that cannot be valid', () => {
     [`pendingTraces?${`${ACCOUNT}&`.repeat(101)}`, ['account']],
     [`pendingTraces?ext_msg_hash=${','.repeat(1000)}`, ['ext_msg_hash']],
     [`pendingTraces?${ACCOUNT}&supported_action_types=a%0Ab`, ['supported_action_types']],
-  ])('is answered 422, with the names of all wrong parameters, and not sent: %s', async (target, names) => {
+  ])('gets 422 with the names of all wrong parameters, and is not sent: %s', async (target, names) => {
     const { status, text } = await world.ask(`/api/v3/${target}`);
     expect(status).toBe(422);
     for (const name of names) expect(text).toMatch(new RegExp(`\\b${name}\\b`));

@@ -66,7 +66,7 @@ const operationOf = (target: string) => /v3\/(\w+)/.exec(target)?.[1] ?? '';
 
 afterEach(() => fleet[Symbol.asyncDispose]());
 
-describe.each(['one instance', 'two instances'] as const)('on %s, a regressed answer', (kind) => {
+describe.each(['one instance', 'two instances'] as const)('on %s, an answer', (kind) => {
   beforeEach(async () => {
     now = START;
     fleet = await Fleet.start(() => answer, { instances: kind === 'one instance' ? 1 : 2, now: () => now });
@@ -75,7 +75,7 @@ describe.each(['one instance', 'two instances'] as const)('on %s, a regressed an
   });
   const other = () => fleet.get(fleet.proxies.length - 1);
 
-  it.each(REGRESSED)('is not served: %s', async (_, someTarget, complete, regressed, tooOldMs) => {
+  it.each(REGRESSED)('that is regressed is not served: %s', async (_, someTarget, complete, regressed, tooOldMs) => {
     const target = someTarget();
     answer = complete;
     const first = await ask(target);
@@ -97,7 +97,7 @@ describe.each(['one instance', 'two instances'] as const)('on %s, a regressed an
     expect(fleet.asked).toBe(2);
   });
 
-  it('is served no longer once a more complete answer comes', async () => {
+  it('with all earlier rows and more is served and stored', async () => {
     const target = someChildren();
     answer = children('a', 'b');
     await ask(target);
@@ -108,7 +108,7 @@ describe.each(['one instance', 'two instances'] as const)('on %s, a regressed an
     expect(cache).toEqual({ fwd: 'stale', 'fwd-status': 200, stored: true });
   });
 
-  it('is not one with an additional pending child, nor one without it after it was invalidated', async () => {
+  it('with an additional pending child is not regressed, nor is the next one without it', async () => {
     const target = someChildren();
     answer = children('a');
     await ask(target);
@@ -125,7 +125,7 @@ describe.each(['one instance', 'two instances'] as const)('on %s, a regressed an
     expect(await regressedAnswers('adjacentTransactions', other())).toBe(0);
   });
 
-  it('is served where nothing was cached, and replaced by any that is more complete', async () => {
+  it('of 404 is served if nothing was cached, and replaced by a more complete one', async () => {
     const target = someChildren();
     answer = NOT_FOUND;
     expect(await ask(target)).toMatchObject({ status: 404, cache: { stored: true } });
@@ -134,7 +134,7 @@ describe.each(['one instance', 'two instances'] as const)('on %s, a regressed an
     expect(await ask(target, other())).toMatchObject({ status: 200, cache: { fwd: 'miss', stored: true } });
   });
 
-  it('is served if the earlier answer is too old, and counted as an older answer', async () => {
+  it('that is less complete is served if the earlier one is too old, and counted as an older answer', async () => {
     const target = someChildren();
     const served: string[] = [];
     const serve = async (next: JsonAnswer, passedMs: number) => {
@@ -163,7 +163,7 @@ describe.each(['one instance', 'two instances'] as const)('on %s, a regressed an
     expect(served).toEqual(expected.map(({ body }) => JSON.stringify(body)));
   });
 
-  it('never applies to traces: one that ends disappears immediately', async () => {
+  it('about pending traces is never regressed: a trace that ends disappears immediately', async () => {
     const target = someMessage();
     answer = pendingTrace('a', 'b');
     await ask(target);
@@ -177,7 +177,7 @@ describe.each(['one instance', 'two instances'] as const)('on %s, a regressed an
   });
 });
 
-it('an answer that is not kept regresses, too', async () => {
+it('an answer that is not stored is counted as an older answer, too', async () => {
   now = START;
   const overrides = { lifetimes: { notFound: { lifetime: 0, staleWhileRevalidate: 0, staleIfError: 0 } } };
   fleet = await Fleet.start(() => answer, { instances: 1, memoryAlone: true, overrides, now: () => now });
@@ -198,7 +198,7 @@ describe('the answer to a refresh', () => {
     await fleet.learnHeads();
   });
 
-  it('that is regressed extends the lifetime of the kept answer', async () => {
+  it('extends the lifetime of the kept answer when it is regressed', async () => {
     const target = someChildren();
     answer = children('a');
     const { text } = await ask(target);
@@ -211,7 +211,7 @@ describe('the answer to a refresh', () => {
   });
 });
 
-describe.each(['memory alone', 'memory and Redis'] as const)('after ten minutes of regressed answers, %s', (tiers) => {
+describe.each(['memory alone', 'memory and Redis'] as const)('ten minutes of regressed answers, with %s', (tiers) => {
   beforeEach(async () => {
     // Redis decides by its own clock, which no test moves: at the end this one has reached the same time.
     now = Date.now() - BELIEVED_AFTER_MS - MINUTE;
@@ -230,7 +230,7 @@ describe.each(['memory alone', 'memory and Redis'] as const)('after ten minutes 
     },
   });
 
-  it("the indexer's version is accepted, and not before", async () => {
+  it('make toncache accept the version of the indexer, and not before', async () => {
     const other = tiers === 'memory alone' ? undefined : await fleet.add();
     const target = someChildren();
     answer = young('a', 'b');
@@ -249,7 +249,7 @@ describe.each(['memory alone', 'memory and Redis'] as const)('after ten minutes 
     expect(await ask(target, other)).toMatchObject({ status: 404, cache: { hit: true, detail: 'redis' } });
   });
 
-  it('the time starts again after an answer that was not regressed', async () => {
+  it('start again after an answer that was not regressed', async () => {
     const target = someChildren();
     const full = young('a', 'b');
     answer = full;

@@ -5,7 +5,7 @@ import { children } from '../support/json-upstream.ts';
 
 afterEach(() => vi.restoreAllMocks());
 
-it('the spelling of a hit is remembered, from Redis as from memory, and that of a miss is not', async () => {
+it('the spelling of a hit from Redis is remembered, and that of a miss is not', async () => {
   await using fleet = await Fleet.start(() => children('a'), { instances: 2 });
   const remember = vi.spyOn(CallMemo.prototype, 'remember');
   const target = someChildren();

@@ -27,7 +27,7 @@ describe('a request', () => {
     ]);
   });
 
-  it('that memory answers is logged with the id that its client sent, which the answer does not have', async () => {
+  it('that memory answers is logged with the id that its client sent, which the answer omits', async () => {
     await using world = await startWorld({ env: { LOG_REQUESTS: 'all' } });
     const target = newestBlock(world);
     await world.ask(target);
@@ -44,7 +44,7 @@ describe('a request', () => {
     expect(linesOf(world).at(-1)).toMatchObject({ key: loggedKey });
   });
 
-  it('that got the answer of another one names it', async () => {
+  it('that joined the load of another request is logged with the id of that request', async () => {
     await using world = await startWorld({ env: { LOG_REQUESTS: 'all' } });
     world.indexer.faults.latencyMs = 500;
     const target = nothingPending();
@@ -59,7 +59,7 @@ describe('a request', () => {
     ]);
   });
 
-  it('that was not sent shows the reason, and one that failed shows which of several indexers failed', async () => {
+  it('is logged with the reason if it was not sent, and with the failed indexer if there are several', async () => {
     await using refusing = await startWorld({
       env: { LOG_REQUESTS: 'failed' },
       overrides: { breaker: { minimumThroughput: 3 } },
@@ -79,7 +79,7 @@ describe('a request', () => {
     expect(hosts).toContain((linesOf(several)[0] as { upstream?: string }).upstream);
   });
 
-  it('whose answer is outside of the API shows its sender in the log: status, type and the first 100 bytes', async () => {
+  it('that got HTML instead of JSON is logged with the status, type and first 100 bytes of that answer', async () => {
     await using world = await startWorld({});
     const body = `<!doctype html>\n${'x'.repeat(200)}`;
     world.indexer.faults.inject({ kind: 'answer', status: 200, body, headers: { 'Content-Type': 'text/html' } });
@@ -104,7 +104,7 @@ describe('a request', () => {
     expect(idsAtIndexer(world)).toContain('wallet-8');
   });
 
-  it('without an id, or with one that is not plain, gets one that is the same everywhere', async () => {
+  it('without an id, or with an invalid one, gets an id that is the same in answer, log and indexer', async () => {
     await using world = await startWorld({ env: { LOG_REQUESTS: 'all' } });
     for (const given of [undefined, 'a b', 'x'.repeat(129)]) {
       const reply = await world.ask(nothingPending(), {
@@ -134,7 +134,7 @@ describe('a request', () => {
     expect(linesOf(world).map((line) => (line as { status?: number }).status)).toEqual(logged);
   });
 
-  it('that failed is logged ten times a second at most, and the rest is counted', async () => {
+  it('that failed is logged at most ten times a second, and the others are counted', async () => {
     await using world = await startWorld({ env: { LOG_REQUESTS: 'failed' }, stopsTime: true });
     world.indexer.faults.inject(failed(404, 'text'));
     const ask = async (times: number) => {

@@ -8,7 +8,7 @@ import { targetOf } from './questions.ts';
 /** By chance all of this many connections reach one of two processes once in 2 ** 39 runs. */
 const CONNECTIONS = 40;
 
-it('two processes with REUSE_PORT=on share a port, and one that ends leaves it to the other', async () => {
+it('two processes with REUSE_PORT=on share a port, and when one ends, the other serves all requests', async () => {
   const indexer = await startIndexer();
   const port = String(await freePort());
   const settings = { UPSTREAM_URL: indexer.url, PORT: port, REUSE_PORT: 'on' };
@@ -27,7 +27,7 @@ it('two processes with REUSE_PORT=on share a port, and one that ends leaves it t
   await indexer.close();
 });
 
-it('a process without REUSE_PORT takes no port that another one has', async () => {
+it('a process without REUSE_PORT exits with an error if another one has its port', async () => {
   const indexer = await startIndexer();
   await using first = await ProxyProcess.start({ UPSTREAM_URL: indexer.url });
   const second = new ProxyProcess({ UPSTREAM_URL: indexer.url, PORT: new URL(first.url).port });

@@ -19,7 +19,7 @@ import { DIALECTS, World } from './world.ts';
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
-describe.each(DIALECTS)('one Redis, in front of indexer %s', (dialect) => {
+describe.each(DIALECTS)('one Redis, with indexer %s', (dialect) => {
   let world: World;
   let redis: Redis;
 
@@ -47,7 +47,7 @@ describe.each(DIALECTS)('one Redis, in front of indexer %s', (dialect) => {
     return [...blockSets, ...parents];
   }
 
-  it('lets a new instance answer without asking the indexer, byte for byte', async () => {
+  it('lets a new instance answer byte for byte, without a request to the indexer', async () => {
     const targets = lastingTargets();
     const known: Reply[] = [];
     // One after the other: the concurrency of the indexer is a separate subject.
@@ -69,7 +69,7 @@ describe.each(DIALECTS)('one Redis, in front of indexer %s', (dialect) => {
     expect(world.forwarded).toEqual([]);
   });
 
-  it('is shared by all indexers of one network', async () => {
+  it('is shared by instances with different indexers of one network', async () => {
     const target = newestBlock(world);
     const { digest } = await world.ask(target);
     await world.proxy.untilRedisHasAll();
@@ -84,7 +84,7 @@ describe.each(DIALECTS)('one Redis, in front of indexer %s', (dialect) => {
     }
   });
 
-  it('is never shared by two networks, with any indexers', async () => {
+  it('shares no entries between two networks, even with the same indexer', async () => {
     const target = newestBlock(world);
     await world.ask(target);
     await world.proxy.untilRedisHasAll();
@@ -150,7 +150,7 @@ describe.each(DIALECTS)('one Redis, in front of indexer %s', (dialect) => {
     expect((await world.ask(target)).cache).toMatchObject({ fwd: 'miss', stored: true });
   });
 
-  it('does not take the answer of a slow load from memory, whose lease a later load has, and whose old copy it still holds', async () => {
+  it('does not displace the answer of a slow load from memory, if a later load has the lease and Redis an older copy', async () => {
     const slow = await world.addProxy({ overrides: { coalescing: { collapseWindow: 50 } } });
     const target = parentOfSettled(world);
     await world.ask(target, {}, slow);
@@ -169,7 +169,7 @@ describe.each(DIALECTS)('one Redis, in front of indexer %s', (dialect) => {
     expect((await second.answer).status).toBe(200);
   });
 
-  it('does not extend a lifetime: an entry that an instance finds there ends when it would have ended', async () => {
+  it('does not extend a lifetime: for an instance that finds an entry there, it ends at the same instant', async () => {
     const target = parentOfSettled(world);
     await world.ask(target);
     await world.leap(0.5 * HOUR);
@@ -197,9 +197,9 @@ describe.each(DIALECTS)('one Redis, in front of indexer %s', (dialect) => {
   });
 
   it.each([
-    ['as stale, and the new instance refreshes it', HOUR + 5000, false, { hit: true, ttl: -5, detail: 'redis' }],
-    ['instead of a failure of the indexer', 2 * HOUR, true, { fwd: 'stale', ttl: -3600 }],
-    ['to mark the new one with', 2 * HOUR, false, { fwd: 'stale', 'fwd-status': 200, stored: true }],
+    ['to serve while it refreshes', HOUR + 5000, false, { hit: true, ttl: -5, detail: 'redis' }],
+    ['to serve when the indexer fails', 2 * HOUR, true, { fwd: 'stale', ttl: -3600 }],
+    ['to replace, which fwd=stale reports', 2 * HOUR, false, { fwd: 'stale', 'fwd-status': 200, stored: true }],
   ])('gives a new instance a stale answer %s', async (_, ageMs, fails, cache) => {
     const target = parentOfSettled(world);
     await world.ask(target);

@@ -60,7 +60,7 @@ describe.each(WORLDS)('spellings in front of indexer $dialect, $tiers', (kind) =
     expect(asked).toBe(`/api/v3/adjacentTransactions?hash=${encodeURIComponent(hash)}&direction=out`);
   });
 
-  it('of accounts keep their order, and the last of equal ones', async () => {
+  it('of several accounts keep their order, and of equal accounts only the last', async () => {
     const [a, b] = world.indexer.chain.accounts.wallets;
     if (a === undefined || b === undefined) throw new Error('no wallets');
     const asked = await allAnswerAlike(
@@ -75,7 +75,7 @@ describe.each(WORLDS)('spellings in front of indexer $dialect, $tiers', (kind) =
     expect(other.cache).toMatchObject({ fwd: 'miss' });
   });
 
-  it('of no external message are one request, which the indexer answers', async () => {
+  it('of an empty ext_msg_hash are sent in one form, which the indexer answers', async () => {
     const queries = ['ext_msg_hash=', 'ext_msg_hash', 'ext_msg_hash[]=,', 'ext_msg_hash=&ext_msg_hash='];
     const targets = queries.map((query) => `/api/v3/pendingTraces?${query}`);
     const direct = await world.askIndexer(targets[0] ?? '');

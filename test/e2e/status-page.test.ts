@@ -16,7 +16,7 @@ describe('the status page', () => {
   });
   afterEach(() => world[Symbol.asyncDispose]());
 
-  it('comes with all its files, which nothing from elsewhere gets into', async () => {
+  it('comes with all its files, and refers to nothing elsewhere', async () => {
     const { status, headers, text } = await world.proxy.askAdmin('/');
     expect(status).toBe(200);
     expect(headers['content-security-policy']).toMatch(
@@ -36,7 +36,7 @@ describe('the status page', () => {
     expect((await world.proxy.askAdmin('/', { method: 'HEAD' })).text).toBe('');
   });
 
-  it('gets numbers and the most requested keys, with the earlier moments', async () => {
+  it('gets numbers and the most requested keys, with the history since a given moment', async () => {
     const target = parentOfSettled(world);
     await world.ask(target);
     const first = await statusOf(world.proxy);
@@ -73,7 +73,7 @@ describe('the status page', () => {
     expect(keys?.[0]?.share).toBeGreaterThan(0.9);
   });
 
-  it('gets no numbers under another name, nor for another site', async () => {
+  it('gets no numbers under another host name, nor for another site', async () => {
     for (const [status, headers] of [
       [421, { Host: 'rebound.example' }],
       [403, { Origin: 'http://elsewhere.example' }],
@@ -84,7 +84,7 @@ describe('the status page', () => {
     }
   });
 
-  it('gets the keys only with the token where one is set', async () => {
+  it('gets the keys only with the token if one is set', async () => {
     await using guarded = await startProxy({
       upstreamUrl: world.indexer.url,
       env: { ADMIN_TOKEN: 'a-secret-of-24-letters-x' },

@@ -56,7 +56,7 @@ test('an empty answer that was requested before an event, and came after it, is 
   expect(tracesIn(await world.ask(byAccount(account)))).toEqual([trace.id]);
 });
 
-test('a refresh after an event waits for the misses that come after it', async () => {
+test('the refresh after an event is sent after all waiting misses, including later ones', async () => {
   await using world = await streamingWorld({ proxy: { overrides: { upstream: { maxConcurrency: 1 } } } });
   const [polled = '', first = '', second = ''] = [0, 1, 2].map((place) => accountOf(world, place));
   await watch(world, polled);
@@ -93,7 +93,7 @@ test('a trace that is polled by its hash is seen to be confirmed after the event
   expect(world.now).toBe(confirmedAt);
 });
 
-test('polling accounts with nothing pending costs the indexer a fifth of the requests that it costs without a stream', async () => {
+test('polling accounts with nothing pending costs at most a fifth of the requests that it costs without a stream', async () => {
   const count = async (streams: boolean) => {
     const chain = { messagesPerBlock: 0, delayedShare: 0 };
     await using world = streams ? await streamingWorld() : await World.start({ ...ANY_WORLD, chain });
@@ -110,7 +110,7 @@ test('polling accounts with nothing pending costs the indexer a fifth of the req
   expect(withStream).toBeLessThanOrEqual(without / 5);
 });
 
-test('one busy account under 30 keys costs at most one refresh for each poll', async () => {
+test('a busy account that is polled under 30 keys is refreshed at most once per poll of a key, not per event', async () => {
   await using world = await streamingWorld();
   const account = accountOf(world);
   const keys = Array.from({ length: 30 }, (_, n) => `${byAccount(account)}&supported_action_types=type_${n}`);
@@ -131,7 +131,7 @@ const KEPT_IN_REDIS = {
   lifetimes: { empty: { lifetime: 250, staleWhileRevalidate: 0, staleIfError: 60_000 } },
 };
 
-test('other instances do not know of the watch: entries in Redis live as long as without a stream', async () => {
+test('entries in Redis live as long as without a stream, because other instances do not know of the watch', async () => {
   await using world = await streamingWorld({ tiers: 'memory and Redis', proxy: { overrides: KEPT_IN_REDIS } });
   const other = await world.addProxy({ overrides: KEPT_IN_REDIS });
   const account = accountOf(world);
@@ -146,7 +146,7 @@ test('other instances do not know of the watch: entries in Redis live as long as
   expect(world.forwarded.length).toBe(before + 1);
 });
 
-test('after an event nothing from before it is taken from Redis', async () => {
+test('an entry from before an event is not taken from Redis after it', async () => {
   await using world = await streamingWorld({ tiers: 'memory and Redis', proxy: { overrides: KEPT_IN_REDIS } });
   const other = await world.addProxy({ overrides: KEPT_IN_REDIS });
   const account = accountOf(world);
@@ -174,13 +174,13 @@ test('the metrics and the log show the events of the stream', async () => {
   expect(world.proxy.log.map(({ msg }) => msg)).toContain('connected to the stream');
 });
 
-test('without STREAM_URL the metrics have nothing about it, and nothing connects', async () => {
+test('without STREAM_URL there are no metrics of the stream, and toncache does not connect to it', async () => {
   await using world = await World.start(ANY_WORLD);
   expect((await world.proxy.askAdmin('/metrics')).text).not.toContain('toncache_stream');
   expect(world.indexer.streaming.connections).toBe(0);
 });
 
-test('the key goes to the server of the stream in a header', async () => {
+test('STREAM_API_KEY is sent to the stream in a header', async () => {
   await using world = await World.start(ANY_WORLD);
   world.indexer.streaming.faults.apiKey = 'secret';
   const proxy = await world.addProxy({ streams: true, env: { STREAM_API_KEY: 'secret' } });

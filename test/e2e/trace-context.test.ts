@@ -15,7 +15,7 @@ describe('traceparent', () => {
 
   const forwardedTraces = () => world.forwarded.map(({ headers }) => headers['traceparent']);
 
-  it('of a miss reaches the indexer, and is no part of the key', async () => {
+  it('of a miss reaches the indexer, and is not part of the key', async () => {
     await world.ask(newestBlock(world), { headers: { traceparent: TRACE } });
     const { cache } = await world.ask(newestBlock(world), { headers: { traceparent: OTHER } });
     expect(cache).toMatchObject({ hit: true });
@@ -41,11 +41,11 @@ describe('traceparent', () => {
 
   it.each([
     ['is absent', undefined],
-    ['has no version', TRACE.replace('00-', 'ff-')],
-    ['has no trace', `00-${'0'.repeat(32)}-00f067aa0ba902b7-01`],
-    ['has no parent', `00-4bf92f3577b34da6a3ce929d0e0e4736-${'0'.repeat(16)}-01`],
+    ['has an invalid version', TRACE.replace('00-', 'ff-')],
+    ['has an all-zero trace id', `00-${'0'.repeat(32)}-00f067aa0ba902b7-01`],
+    ['has an all-zero parent id', `00-4bf92f3577b34da6a3ce929d0e0e4736-${'0'.repeat(16)}-01`],
     ['is in upper case', TRACE.toUpperCase()],
-    ['is longer', `${TRACE}-x`],
+    ['is too long', `${TRACE}-x`],
     ['is sent twice', [TRACE, TRACE]],
   ])('that %s is not sent', async (_, traceparent) => {
     const headers = traceparent === undefined ? {} : { traceparent };

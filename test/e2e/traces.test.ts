@@ -27,20 +27,23 @@ const tracesOf = ({ text }: { text: string }) => JSON.parse(text).traces as read
 
 const kept = ({ headers }: { headers: Readonly<Record<string, unknown>> }) => headers['cache-control'];
 
-it.each(['1.2', '1.3'] as const)('a trace is requested once, by everything in it: %s', async (dialect) => {
-  await start(dialect);
-  const { id, transactions } = settledTrace(world);
-  const last = transactions.at(-1);
-  for (const query of [{ trace_id: id }, { tx_hash: last?.hash ?? '' }, { msg_hash: last?.messageHash ?? '' }]) {
-    const target = targetOf('traces', query);
-    const first = await world.ask(target);
-    expect(first.text).toBe((await world.askIndexer(target)).text);
-    expect(kept(first)).toMatch(/^public, max-age=3[0-9]{3}$/);
-    expect((await world.ask(target)).cache).toMatchObject({ hit: true });
-  }
-});
+it.each(['1.2', '1.3'] as const)(
+  'a finished trace is cached under each id that it is requested by: %s',
+  async (dialect) => {
+    await start(dialect);
+    const { id, transactions } = settledTrace(world);
+    const last = transactions.at(-1);
+    for (const query of [{ trace_id: id }, { tx_hash: last?.hash ?? '' }, { msg_hash: last?.messageHash ?? '' }]) {
+      const target = targetOf('traces', query);
+      const first = await world.ask(target);
+      expect(first.text).toBe((await world.askIndexer(target)).text);
+      expect(kept(first)).toMatch(/^public, max-age=3[0-9]{3}$/);
+      expect((await world.ask(target)).cache).toMatchObject({ hit: true });
+    }
+  },
+);
 
-it('an external message may be accepted again: its trace grows', async () => {
+it('a second trace appears under an external message that is accepted again', async () => {
   await start();
   const trace = sendTrace();
   const target = targetOf('traces', { msg_hash: trace.externalHash });
@@ -52,7 +55,7 @@ it('an external message may be accepted again: its trace grows', async () => {
   expect(tracesOf(await world.ask(target))).toHaveLength(2);
 });
 
-it('a trace without actions is requested again, one with actions is not', async () => {
+it('a trace without actions is requested again, and with actions lives for about an hour', async () => {
   await start('1.3', 5000);
   const trace = sendTrace();
   const target = targetOf('traces', { tx_hash: trace.id, include_actions: 'true' });
@@ -64,7 +67,7 @@ it('a trace without actions is requested again, one with actions is not', async 
   expect(kept(classified)).toMatch(/max-age=3[0-9]{3}$/);
 });
 
-it('"no trace" is sent to all that wait, and to no later client', async () => {
+it('"no trace" is sent to all requests that wait for it, and not kept', async () => {
   await start();
   const target = targetOf('traces', { msg_hash: someHash() });
   const gate = world.indexer.hold();

@@ -27,7 +27,7 @@ describe.each(WORLDS)('inputs that change the answer, in front of indexer $diale
     world = await World.start(kind);
   });
 
-  it('make entries of their own, each with the answer of the indexer', async () => {
+  it('make separate entries, each with the answer of the indexer', async () => {
     const target = fullTrace();
     const variants: [string, Asking][] = [
       ['', {}],
@@ -52,7 +52,7 @@ describe.each(WORLDS)('inputs that change the answer, in front of indexer $diale
     expect(world.forwarded).toHaveLength(variants.length);
   });
 
-  it('are one entry as header or query parameter, and in each spelling of a flag', async () => {
+  it('share an entry as header or query parameter, and in every spelling of a flag', async () => {
     const target = fullTrace();
     const alike: [string, Asking][][] = [
       [

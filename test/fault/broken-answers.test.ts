@@ -18,26 +18,29 @@ async function statusesOf(proxy: RunningProxy, times: number, target: () => stri
   return statuses;
 }
 
-describe('an operation whose answers break', () => {
+describe('an operation that fails', () => {
   const breaks: [string, Fault][] = [
     ['a reset', { kind: 'reset' }],
     ['a head of 70 KB', answering('{}', { 'X-Cookies': 'x'.repeat(70_000) })],
   ];
-  it.each(breaks)('by %s takes nothing from the others', async (_, fault) => {
-    await using world = await startEndingWorld({ overrides: { breaker: { openDuration: 60_000 } } });
-    world.indexer.faults.inject(fault, { operation: 'adjacentTransactions' });
-    const [first, ...more] = await statusesOf(world.proxy, 40, unknownTransaction);
-    expect([first, more.at(-1)]).toEqual([502, 503]);
-    for (let time = 0; time < 3; time++) {
-      world.advance(400);
-      expect(await world.ask(newestBlock(world))).toMatchObject({ status: 200, cache: { fwd: 'miss' } });
-      expect(await world.ask(nothingPending())).toMatchObject({ status: 200, cache: { fwd: 'miss' } });
-    }
-    expect(await openBreakers(world.proxy)).toBe(1);
-  });
+  it.each(breaks)(
+    'with %s opens only its own circuit breaker, and the other operations are served',
+    async (_, fault) => {
+      await using world = await startEndingWorld({ overrides: { breaker: { openDuration: 60_000 } } });
+      world.indexer.faults.inject(fault, { operation: 'adjacentTransactions' });
+      const [first, ...more] = await statusesOf(world.proxy, 40, unknownTransaction);
+      expect([first, more.at(-1)]).toEqual([502, 503]);
+      for (let time = 0; time < 3; time++) {
+        world.advance(400);
+        expect(await world.ask(newestBlock(world))).toMatchObject({ status: 200, cache: { fwd: 'miss' } });
+        expect(await world.ask(nothingPending())).toMatchObject({ status: 200, cache: { fwd: 'miss' } });
+      }
+      expect(await openBreakers(world.proxy)).toBe(1);
+    },
+  );
 });
 
-it('a head of 60 KB is no break: the answer is served', async () => {
+it('an answer with a head of 60 KB is served', async () => {
   await using world = await startEndingWorld();
   const truth = (await world.askIndexer(newestBlock(world))).text;
   world.indexer.faults.inject(answering(truth, { 'X-Cookies': 'x'.repeat(60_000) }));
@@ -46,7 +49,7 @@ it('a head of 60 KB is no break: the answer is served', async () => {
   expect(headers).not.toHaveProperty('x-cookies');
 });
 
-describe('idle connections that the indexer closes as requests come', () => {
+describe('idle connections that the indexer closes when requests arrive', () => {
   // For any time in which a busy machine sees that a connection was closed.
   beforeEach(() => {
     vi.spyOn(performance, 'now').mockReturnValue(performance.now());
@@ -57,7 +60,7 @@ describe('idle connections that the indexer closes as requests come', () => {
 
   const burst = (world: World) => Promise.all(Array.from({ length: 20 }, () => world.ask(unknownTransaction())));
 
-  it('cost no request, and no retry that others need', async () => {
+  it('make no request fail, and use up no retries', async () => {
     await using world = await startEndingWorld({ stopsTime: true });
     world.indexer.faults.inject({ kind: 'close-used' });
     for (let time = 0; time < 3; time++) {
@@ -112,7 +115,7 @@ describe('behind a TCP proxy that accepts connections and closes them while the 
     await back.close();
   });
 
-  it('the first answer to a rarely requested operation lets the others try immediately', async () => {
+  it('the first answer to a rarely requested operation allows trials of the other operations immediately', async () => {
     const { proxy, acceptor } = await ask({ openDuration: 3_600_000 }, 2);
     await using _ = proxy;
     expect(await openBreakers(proxy)).toBe(2);

@@ -59,7 +59,7 @@ it('an answer that is passed through is cut when it pauses for UPSTREAM_TIMEOUT'
 });
 
 it.concurrent.each([true, false])(
-  'idle and incomplete connections are cut before a waiting request is answered (http.fastLane: %j)',
+  'idle connections and those with an incomplete request are cut before a waiting request is answered (http.fastLane: %j)',
   async (fastLane) => {
     await using world = await startFaultyWorld({
       env: { UPSTREAM_TIMEOUT, PASSTHROUGH: 'on' },

@@ -20,7 +20,7 @@ it('a hedge to an indexer whose head is older does not win with its 404', async 
   expect((await asked).status).toBe(200);
 });
 
-it('a 404 of an indexer whose head is older is requested once more from the newest, but never waits in the backlog', async () => {
+it('after a 404 of an indexer with an older head, the newest indexer gets the request too, unless it has no free slot', async () => {
   await using older = await startScriptedUpstream(answeringJson(() => NOT_FOUND, 1000));
   await using newest = await startScriptedUpstream(answeringJson(() => children('a'), 1005));
   await using proxy = await startProxy({ upstreamUrl: `${older.url},${newest.url}` });

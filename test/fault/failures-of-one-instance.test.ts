@@ -83,7 +83,7 @@ async function failing(proxy: RunningProxy, status: number, detail?: string): Pr
   return target;
 }
 
-describe('a failure that may be that of one instance alone answers no client of another one', () => {
+describe('a failure that may concern only one instance is not returned to clients of another one', () => {
   const gateway = { 'Content-Type': 'text/html' };
 
   it.each<[string, Fault, number, string]>([
@@ -91,7 +91,7 @@ describe('a failure that may be that of one instance alone answers no client of 
     ['403', refusedKey(403), 502, 'upstream-unauthorized'],
     ['429 for its key', rateLimited('json', '20'), 503, 'upstream-rate-limited'],
     ['501', notServed('masterchainBlockShards', 'not-implemented'), 501, 'not-served'],
-    ['a path that another server lacks', notServed('masterchainBlockShards', 'no-path'), 501, 'not-served'],
+    ['a path that its server does not have', notServed('masterchainBlockShards', 'no-path'), 501, 'not-served'],
     ['a redirect to a login', redirected(), 502, 'upstream-redirect'],
     ['a page in HTML', garbage('html'), 502, 'upstream-invalid'],
     ['JSON without the list', withoutList(), 502, 'upstream-invalid'],
@@ -100,7 +100,7 @@ describe('a failure that may be that of one instance alone answers no client of 
     ['the 502 of a gateway, in HTML', answering('<h1>502 Bad Gateway</h1>', gateway, 502), 502, 'upstream-error'],
     ['the 503 of a gateway, in JSON', failed(503, 'json', '7', { error: 'x', code: 503 }), 503, 'upstream-error'],
     ['the 500 of a framework', failed(500, 'json', undefined, { message: 'x' }), 500, 'upstream-error'],
-    ['a 500 whose error is no text', failed(500, 'json', undefined, { error: { code: 1 } }), 500, 'upstream-error'],
+    ['a 500 whose error is not text', failed(500, 'json', undefined, { error: { code: 1 } }), 500, 'upstream-error'],
     ['504 without a body', answering('', {}, 504), 504, 'upstream-error'],
     ['407 of an egress proxy, in HTML', answering('<h1>407</h1>', gateway, 407), 407, 'upstream-error'],
     ['402 of a provider', failed(402, 'json', undefined, { ok: false, error: 'no plan' }), 402, 'upstream-error'],
@@ -131,7 +131,7 @@ describe('a failure that may be that of one instance alone answers no client of 
     await expectRight(await failing(cut, 502, 'upstream-unreachable'), world.proxy);
   });
 
-  it('a certificate that it does not trust', async () => {
+  it('a certificate that the instance does not trust', async () => {
     const server = createServer(selfSignedCertificate('indexer', '127.0.0.1'));
     await once(server.listen(0, '127.0.0.1'), 'listening');
     stack.defer(() => void server.close());
@@ -165,7 +165,7 @@ describe('instances that wait for the load of another one', () => {
     expect((await world.ask(target, {}, newcomer)).cache).toMatchObject({ hit: true, detail: 'redis' });
   });
 
-  it('replace an older answer in Redis while the failure of that one can be seen there', async () => {
+  it('replace an older answer in Redis while the failure of the other instance is still kept there', async () => {
     const target = childrenOfSettled(world);
     const entry = await storedBy(world.ask(target));
     const before = await redis.getBuffer(entry);
@@ -219,7 +219,7 @@ describe('a failure that every instance would get', () => {
     expect(world.forwardedFor(target)).toHaveLength(1);
   });
 
-  it('ends at the instance that learned it when it ends at the one that was answered', async () => {
+  it('ends at an instance that got it through Redis when it ends at the one that got it from the indexer', async () => {
     const other = await addInstance();
     const target = block(world);
     world.indexer.faults.inject(own(500), { ...scope(), times: 1 });
@@ -232,7 +232,7 @@ describe('a failure that every instance would get', () => {
     await expectRight(target, other);
   });
 
-  it('is never kept for longer than a failure of its own, whatever end another instance names', async () => {
+  it('is never kept for longer than the failure TTL, whatever end another instance names', async () => {
     const target = block(world);
     const lease = await leaseOf(target);
     await redis.set(lease, `failed ${JSON.stringify({ ...OLD_FAILURE, until: world.now + 1e9 })}`);
@@ -267,13 +267,13 @@ describe('a failure that an instance of an older version shared', () => {
     ['a refused key', { code: 'upstream-unauthorized', message: 'x', upstreamStatus: 401 }],
     ['no connection', { code: 'upstream-unreachable', message: 'x' }],
     ["a gateway's 502", { code: 'upstream-error', message: 'x', upstreamStatus: 502 }],
-  ])('answers no client here if it may concern only that instance: %s', async (_, failure) => {
+  ])('is not returned to clients of other instances if it may concern only that one: %s', async (_, failure) => {
     const target = block(world);
     await redis.set(await leaseOf(target), `failed ${JSON.stringify(failure)}`, 'PX', 60_000);
     await expectRight(target, world.proxy);
   });
 
-  it('answers while Redis has it: it does not state its end', async () => {
+  it('is returned while Redis has it, because it does not state its end', async () => {
     const target = block(world);
     const lease = await leaseOf(target);
     await redis.set(lease, `failed ${JSON.stringify(OLD_FAILURE)}`, 'PX', 60_000);

@@ -63,7 +63,7 @@ async function orderOf({ env = {}, options }: Telling): Promise<{ sent: string[]
 }
 
 it.each(TELLINGS)(
-  'a client with one waiting request is served before the second one of a client with thirty: $name',
+  'the only request of a client is sent before the second one of a client with thirty: $name',
   async (telling) => {
     const { sent, greedy, polite } = await orderOf(telling);
     // The last of the greedy client's requests is another client's too.
@@ -71,17 +71,17 @@ it.each(TELLINGS)(
   },
 );
 
-it('addresses that a client invents give it no more turns: without a trusted proxy it is first come, first served', async () => {
+it('without a trusted proxy, forged addresses give a client no larger share: requests are served in order of arrival', async () => {
   const invents = (client: string) => ({ headers: { 'X-Forwarded-For': client, 'X-Api-Key': client } });
   const { sent, greedy, polite } = await orderOf({ name: 'invented', options: invents });
   expect(sent).toEqual([...greedy, polite]);
 });
 
-describe('a waiting client', () => {
+describe('the client with the most waiting requests', () => {
   it.each([
-    ['by their networks', {}, '192.0.2.0/24'],
-    ['by their addresses, where those may be shown', { showAddresses: true }, '192.0.2.2'],
-  ])('is seen %s: in metrics, on the status page, in the log', async (_, clients, shown) => {
+    ['by its network', {}, '192.0.2.0/24'],
+    ['by its address, if addresses may be shown', { showAddresses: true }, '192.0.2.2'],
+  ])('is counted by metrics, and shown on the status page and in the log %s', async (_, clients, shown) => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
     await using world = await startFaultyWorld({
       env: { TRUSTED_PROXIES: '127.0.0.1' },

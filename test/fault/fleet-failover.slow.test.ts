@@ -70,13 +70,13 @@ async function weather(redisUrl: string, strike: () => Promise<void>, restore = 
   expect(statuses).toEqual(new Set([200, 404]));
 }
 
-test.each(STRIKES)('a master of a Cluster that is %s costs no client an error', async (_, strike) => {
+test.each(STRIKES)('no client gets an error when a master of a Cluster is %s', async (_, strike) => {
   await using cluster = await startRedisCluster({ replicas: 1 });
   const [struck] = cluster.masters as [RedisServer];
   await weather(cluster.url, () => strike(struck));
 });
 
-test('a master without a replica that is killed and comes back empty costs no client an error', async () => {
+test('no client gets an error when a master without a replica is killed and comes back empty', async () => {
   await using cluster = await startRedisCluster();
   const [struck] = cluster.masters as [RedisServer];
   await weather(
@@ -86,7 +86,7 @@ test('a master without a replica that is killed and comes back empty costs no cl
   );
 });
 
-test.each(STRIKES)('a primary with sentinels that is %s costs no client an error', async (_, strike) => {
+test.each(STRIKES)('no client gets an error when a primary with sentinels is %s', async (_, strike) => {
   await using servers = await startRedisSentinels();
   await weather(servers.url, () => strike(servers.primary));
 });

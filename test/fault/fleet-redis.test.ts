@@ -53,7 +53,7 @@ describe('while two instances wait for a third one, a Redis', () => {
     await redis.kill();
   });
 
-  it('whose connections are reset in the middle of a reply lets them wait or ask the indexer, and all get the answer', async () => {
+  it('whose connections are reset in the middle of a reply lets them wait or load from the indexer, and all get the answer', async () => {
     await using redis = await startRedis();
     await using proxy = await meddlingProxy(redis.port);
     const indexer = new GatedAnswers();
@@ -88,7 +88,7 @@ describe('a Redis of three instances', () => {
       (redis) => asAdmin(redis, (admin) => admin.config('SET', 'maxmemory', '1mb')),
       (redis) => asAdmin(redis, (admin) => admin.config('SET', 'maxmemory', '0')),
     ],
-  ])('%s harms no answer, and is used again by itself', async (_, fail, mend) => {
+  ])('%s leaves all answers correct, and is used again once it works', async (_, fail, mend) => {
     await using redis = await startRedis({ args: ['--maxmemory-policy', 'noeviction'] });
     await using fleet = await Fleet.start(() => children('a'), {
       redisUrl: redis.url,
@@ -144,7 +144,7 @@ describe('a Redis of three instances', () => {
     expectTransitionsOnly(fleet);
   });
 
-  it('whose replies are cut by resets again and again harms no answer', async () => {
+  it('whose replies are repeatedly cut by resets leaves all answers correct', async () => {
     await using redis = await startRedis();
     await using proxy = await meddlingProxy(redis.port);
     await using fleet = await Fleet.start(() => children('a'), { redisUrl: proxy.url });
@@ -192,7 +192,7 @@ describe('garbage in Redis', () => {
     // An instance that cannot read a failure loads from the indexer by itself, and does not wait.
     ['a failure that is not JSON', failedWith('x'), 3],
     ['an object that is not a failure', failedWith('{"code":1}'), 3],
-  ])('harms no answer, and costs the indexer few requests: %s', async (_, spoil, most) => {
+  ])('leaves all answers correct, and costs the indexer few requests: %s', async (_, spoil, most) => {
     await using world = await start();
     const { fleet, target, admin, entry } = world;
     for (let instance = 0; instance < 3; instance++) await fleet.add({ coalescing: { collapseWindow: 1000 } });

@@ -9,7 +9,7 @@ const POLL = { timeout: 20_000 };
 
 const askedOf = ({ heads }: ScriptedUpstream) => heads.filter((head) => head.includes('adjacentTransactions')).length;
 
-it('no indexer has more requests than it may have while hedges lose, and each slot is free when its request has ended', async () => {
+it('no indexer exceeds its concurrency limit when requests lose to hedges, and a slot is free when its request has ended', async () => {
   const gated = new GatedAnswers();
   const { promise: isOpen, resolve: open } = Promise.withResolvers<void>();
   await using hung = await startScriptedUpstream(answeringJson(gated.answer));

@@ -116,7 +116,7 @@ describe('a process whose standard output is', () => {
     await proxy.expectWell();
   });
 
-  it('a pipe without a reader keeps serving, and its lines come when it is read', async () => {
+  it('a full pipe keeps serving, and its lines arrive once the pipe is read', async () => {
     // As a shell opens it: blocking. The other end is the test's.
     const end = openSync(pipe, constants.O_RDWR | constants.O_NONBLOCK);
     const output = openSync(pipe, constants.O_WRONLY);
@@ -134,7 +134,7 @@ describe('a process whose standard output is', () => {
     closeSync(end);
   });
 
-  it('a pipe whose reader is gone keeps serving, and counts the lines', async () => {
+  it('a pipe whose reader is gone keeps serving, and counts the dropped lines', async () => {
     const reader = openSync(pipe, constants.O_RDONLY | constants.O_NONBLOCK);
     const output = openSync(pipe, constants.O_WRONLY);
     closeSync(reader);

@@ -20,7 +20,7 @@ async function withFullProcess(run: (full: RunningProxy, targets: readonly strin
 
 const entriesIn = (proxy: RunningProxy) => proxy.metric('toncache_memory_tier_entries');
 
-it('a full process that is answered from Redis alone makes room in its memory', async () => {
+it('a process whose memory is full makes room even if it serves only hits in Redis', async () => {
   await withFullProcess(async (full, targets) => {
     let asked = 0;
     const askNext = async () => {
@@ -32,7 +32,7 @@ it('a full process that is answered from Redis alone makes room in its memory', 
   });
 });
 
-it('a full process that only passes requests through makes room as well', async () => {
+it('a process whose memory is full makes room even if it gets only pass-through requests', async () => {
   await withFullProcess(async (full, targets) => {
     for (const target of targets) await full.reply(target);
     const before = await entriesIn(full);

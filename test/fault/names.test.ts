@@ -44,9 +44,9 @@ async function tenMisses(proxy: RunningProxy): Promise<number[]> {
 
 const ALL_ANSWERED = Array(10).fill(200);
 
-describe('a name whose resolver hangs', () => {
-  it.each(['from some time on', 'from the start'])(
-    '%s, of one of two indexers: the other answers every miss',
+describe('if the resolver does not answer for the name', () => {
+  it.each(['after the first miss', 'from the start'])(
+    'of one of two indexers (%s), the other one answers every miss',
     async (when) => {
       await using a = await startIndexer();
       await using b = await startIndexer();
@@ -58,7 +58,7 @@ describe('a name whose resolver hangs', () => {
     },
   );
 
-  it('of Redis: the indexer answers every miss, and the name is looked up once', async () => {
+  it('of Redis, the indexer answers every miss, and the name is looked up once', async () => {
     await using a = await startIndexer();
     resolver.say('redis.test', 'silent');
     await using proxy = await start(urlOf('a.test', a), { REDIS_URL: 'redis://redis.test' });
@@ -66,7 +66,7 @@ describe('a name whose resolver hangs', () => {
     expect(resolver.asked.filter((host) => host === 'redis.test')).toHaveLength(1);
   });
 
-  it('of the stream: the indexer answers every miss', async () => {
+  it('of the stream, the indexer answers every miss', async () => {
     await using a = await startIndexer();
     resolver.say('b.test', 'silent');
     await using proxy = await start(urlOf('a.test', a), { STREAM_URL: 'ws://b.test:8085' });
@@ -74,7 +74,7 @@ describe('a name whose resolver hangs', () => {
     expect(resolver.asked.filter((host) => host === 'b.test')).toHaveLength(1);
   });
 
-  it('of the only indexer: its last good address is used', async () => {
+  it('of the only indexer, its last good address is used', async () => {
     await using a = await startIndexer();
     await using proxy = await start(urlOf('a.test', a));
     await proxy.ask(someParent());
@@ -83,7 +83,7 @@ describe('a name whose resolver hangs', () => {
   });
 });
 
-describe('a name that moves while the connections to it are in use', () => {
+describe('a name whose address changes while the connections to it are in use', () => {
   const answering = answeringJson(() => children('a'));
   const target = (operation: string) => `/api/v3/${operation}?hash=${encodeURIComponent(someParent())}`;
 
@@ -91,7 +91,7 @@ describe('a name that moves while the connections to it are in use', () => {
 
   it.each([
     ['of misses', () => someParent()],
-    ['of what is passed through', () => target('nftItems')],
+    ['of passed-through requests', () => target('nftItems')],
   ])('is followed by all connections %s within 70 s', async (_, next) => {
     await using old = await startScriptedUpstream(answering);
     await using moved = await startScriptedUpstream(answering, '127.0.0.2', old.port);

@@ -15,13 +15,13 @@ const askedFor = ({ indexer }: World) => indexer.requests.count('pendingTraces')
 const OTHERS = [
   ['another 500', 'internal server error: timeout'],
   ['the path of another operation', 'internal server error: Cannot GET /api/v3/actions'],
-  ['a path within another', 'internal server error: Cannot GET /api/v3/pendingTraces/x'],
+  ['a path inside another path', 'internal server error: Cannot GET /api/v3/pendingTraces/x'],
   ['another method', 'internal server error: Cannot POST /api/v3/pendingTraces'],
 ] as const;
 
 describe('an operation that the indexer does not serve', () => {
   it.each(['no-redis', 'no-path', 'not-implemented'] as const)(
-    'is 501 with the remedy, and no failure: %s',
+    'is answered with 501 and the remedy, and does not count as a failure: %s',
     async (why) => {
       await using world = await startEndingWorld();
       const fault = world.indexer.faults.inject(notServed('pendingTraces', why));
@@ -66,7 +66,7 @@ describe('an operation that the indexer does not serve', () => {
     expect(world.proxy.log.at(-1)).toMatchObject({ level: 30, msg: 'the indexer serves this operation again' });
   });
 
-  it('is amber on the status page, which names the remedy', async () => {
+  it('makes the status page report "degraded" and the remedy', async () => {
     await using world = await startEndingWorld();
     world.indexer.faults.inject(notServed('pendingTraces', 'no-redis'));
     for (let time = 0; time < 40; time++) await world.ask(nothingPending());
@@ -89,7 +89,7 @@ describe('an operation that the indexer does not serve', () => {
     expect(askedFor(world)).toBe(2);
   });
 
-  it('is not served either in front of another toncache that reports this', async () => {
+  it('is recognized as such if another toncache in front of the indexer reports it', async () => {
     const refusal = {
       status: 501,
       body: { error: 'the indexer does not serve pendingTraces' },
@@ -114,7 +114,7 @@ describe('an operation that one of two indexers does not serve', () => {
     expect(await replicas.metricOf(0, 'unhealthy')).toBe(0);
   });
 
-  it('fails as at the other one, which has it', async () => {
+  it('fails with the error of the other indexer, which serves it', async () => {
     await using replicas = await Replicas.start({});
     const [lacking, other] = replicas.indexers;
     lacking?.faults.inject(notServed('masterchainBlockShards', 'no-path'), { operation: 'masterchainBlockShards' });

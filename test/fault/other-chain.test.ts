@@ -64,16 +64,19 @@ it('an answer of an indexer that follows another chain stays in the memory of it
   expect((await world.ask(target)).cache).toMatchObject({ fwd: 'miss', 'fwd-status': 200, stored: true });
 });
 
-it.each([400, 500])('so does its failure: %i', async (status) => {
-  await changeChain();
-  const fault = failed(status, 'json', undefined, { error: 'of this chain' });
-  foreign.faults.inject(fault, { operation: 'masterchainBlockShards' });
-  const target = newestBlock(world);
-  expect((await world.ask(target, {}, lost)).status).toBe(status);
-  expect((await world.ask(target)).status).toBe(200);
-});
+it.each([400, 500])(
+  'a failure (%i) of an indexer that follows another chain is not shared with other instances',
+  async (status) => {
+    await changeChain();
+    const fault = failed(status, 'json', undefined, { error: 'of this chain' });
+    foreign.faults.inject(fault, { operation: 'masterchainBlockShards' });
+    const target = newestBlock(world);
+    expect((await world.ask(target, {}, lost)).status).toBe(status);
+    expect((await world.ask(target)).status).toBe(200);
+  },
+);
 
-it('an instance that waits for its answer loads its own', async () => {
+it('an instance that waits for the load of an instance on another chain loads its own answer', async () => {
   await changeChain();
   const target = newestBlock(world);
   const gate = foreign.hold('masterchainBlockShards');
@@ -86,7 +89,7 @@ it('an instance that waits for its answer loads its own', async () => {
   expect((await waiting).cache).toMatchObject({ fwd: 'miss', 'fwd-status': 200, stored: true });
 });
 
-it('where it knows less than is known, that prolongs the answer in memory, and not in Redis', async () => {
+it('the kept answer is served instead of a regressed one of an indexer on another chain, and Redis is unchanged', async () => {
   const others = await inRedis();
   const target = targetOf('adjacentTransactions', { hash: settledParent(world).hash });
   await world.ask(target);
@@ -106,7 +109,7 @@ it('where it knows less than is known, that prolongs the answer in memory, and n
   expect((await inRedis()).get(key)).toEqual(before);
 });
 
-it('once it follows the right one again, all its answers are shared', async () => {
+it('once an indexer follows the right chain again, its new answers are shared', async () => {
   await changeChain();
   const target = newestBlock(world);
   await lost.ask(target);

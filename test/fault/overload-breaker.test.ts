@@ -51,7 +51,7 @@ describe('the circuit breaker', () => {
     expect(await statusesOfPending(world, 20)).toEqual(Array(20).fill(200));
   });
 
-  it('of one operation that is answered again lets the others try immediately', async () => {
+  it('of an operation that is answered again closes, and trials of the others are allowed immediately', async () => {
     await using world = await startEndingWorld({
       overrides: { breaker: { openDuration: 60_000 } },
     });

@@ -36,7 +36,7 @@ describe('UPSTREAM_RPS', () => {
 });
 
 describe('a retry', () => {
-  it('is made once, when the connection was reset', async () => {
+  it('is made once after a connection reset', async () => {
     await using world = await startEndingWorld();
     world.indexer.faults.inject({ kind: 'reset' }, { times: 1 });
     expect((await world.ask(nothingPending())).status).toBe(200);
@@ -47,7 +47,7 @@ describe('a retry', () => {
     expect((await world.ask(nothingPending())).status).toBe(502);
   });
 
-  it('that the rate does not allow in time sheds nothing: the load was sent', async () => {
+  it('that the rate does not allow in time is not counted as shed: the load was sent', async () => {
     await using world = await startEndingWorld({ stopsTime: true, env: { UPSTREAM_RPS: '1', UPSTREAM_TIMEOUT: '1s' } });
     world.indexer.faults.inject({ kind: 'reset' }, { times: 1 });
     expect((await world.ask(nothingPending())).status).toBe(502);
@@ -67,7 +67,7 @@ describe('a retry', () => {
     expect(world.forwarded).toHaveLength(1);
   });
 
-  it('is made for at most a tenth of the requests, and once a second', async () => {
+  it('is made for at most a tenth of the requests, plus one a second', async () => {
     await using world = await startEndingWorld({ overrides: { breaker: { minimumThroughput: 100_000 } } });
     world.indexer.faults.inject({ kind: 'reset' });
     const startedAt = performance.now();

@@ -52,7 +52,7 @@ describe('bytes of answers being read', () => {
   const exhausted = (proxy: { metric: World['proxy']['metric'] }) =>
     proxy.metric('toncache_loads_shed_total', { reason: 'memory' });
 
-  it('are bounded: above the limit misses are shed and hits served, until they are fewer', async () => {
+  it('above the limit shed misses, but no hits, until an answer has been read completely', async () => {
     await using reading = await startReading(10, 0);
     const { proxy, upstream } = reading;
     expect((await proxy.ask(KEPT)).status).toBe(200);
@@ -70,7 +70,7 @@ describe('bytes of answers being read', () => {
     expect((await proxy.ask(nothingPending())).status).toBe(200);
   });
 
-  it('are bounded for requests too that had been waiting for a slot', async () => {
+  it('above the limit also shed a request that waited for a slot', async () => {
     await using reading = await startReading(2, 1);
     const { proxy, upstream } = reading;
     const holding = [await proxy.sendIn(unknownTransaction()), await proxy.sendIn(unknownTransaction())];

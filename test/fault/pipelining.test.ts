@@ -79,7 +79,7 @@ describe('a connection that pipelines', () => {
     await expect.poll(() => reader.bytes()).toBeGreaterThan(400 * bytes);
   });
 
-  it('gets 40 large answers that it reads at once', async () => {
+  it('gets 40 large answers if its client reads them immediately', async () => {
     world.indexer.faults.inject({ kind: 'huge', bytes: 1_000_000 }, { operation: 'masterchainBlockShards' });
     const newest = world.indexer.chain.headSeqno;
     const seqnos = Array.from({ length: 40 }, (_, index) => newest - index);
@@ -88,7 +88,7 @@ describe('a connection that pipelines', () => {
     expect(reader.statuses).toEqual(Array.from({ length: 40 }, () => '200'));
   });
 
-  it('takes its waiting requests with it when it closes', async () => {
+  it('removes its waiting requests from the queue when it closes', async () => {
     await world[Symbol.asyncDispose]();
     world = await startFaultyWorld({
       env: { ...ENV, UPSTREAM_MAX_CONCURRENCY: '1' },

@@ -48,17 +48,17 @@ async function sentBefore(world: World, proxies: readonly RunningProxy[], greedy
   return between;
 }
 
-describe('with UPSTREAM_RPS, a client with one request is sent before the second reservation of a client with many', () => {
+describe('with UPSTREAM_RPS, a client with one request does not wait behind all requests of a client with many', () => {
   it.each([
-    ['both for operations', miss, miss],
-    ['that one for what is passed through', other, miss],
-    ['it sends a message, that one asks for operations', miss, message],
+    ['all requests are misses', miss, miss],
+    ['the many requests are passed through', other, miss],
+    ['the one request sends a message', miss, message],
   ])('%s', async (_, greedy, polite) => {
     await using world = await startRated();
     expect(await sentBefore(world, [world.proxy], greedy, polite())).toBeLessThanOrEqual(2);
   });
 
-  it('on another instance', async () => {
+  it('the one request comes to another instance', async () => {
     await using world = await startRated({ ...ANY_WORLD, tiers: 'memory and Redis' });
     const overrides = { admission: PATIENT_ADMISSION, http: { drainTimeout: 100 } };
     const second = await world.addProxy({ stopsTime: true, env: RATED, overrides });
@@ -66,7 +66,7 @@ describe('with UPSTREAM_RPS, a client with one request is sent before the second
   });
 });
 
-it('clients that ask and leave take no reservations of UPSTREAM_RPS', async () => {
+it('clients that leave before their requests are sent use no reservations of UPSTREAM_RPS', async () => {
   // 40 reservations take 20 s. On a slow machine some come while a client still waits, and are taken.
   await using world = await startRated(ANY_WORLD, { patience: 10_000 });
   expect((await world.ask(unknownTransaction())).status).toBe(404);

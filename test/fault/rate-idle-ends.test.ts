@@ -32,7 +32,7 @@ it.each([
   { perSecond: 100, instances: 1, bursts: 8, size: 30 },
   { perSecond: 300, instances: 2, bursts: 4, size: 150 },
 ])(
-  'UPSTREAM_RPS=$perSecond is kept by $instances instances, and all are answered, where idle connections end',
+  'UPSTREAM_RPS=$perSecond is kept by $instances instances, and all requests are answered, although idle connections end',
   async ({ perSecond, instances, bursts, size }) => {
     const { upstream, arrivals } = await startEndingUpstream();
     await using stack = new AsyncDisposableStack();

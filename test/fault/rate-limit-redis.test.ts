@@ -78,7 +78,7 @@ test('the rate is kept without Redis after it was killed, and shared again when 
   expect(mostWithin(limited.slots, 1000)).toBeLessThanOrEqual(2 * PER_SECOND);
 });
 
-test('a hung Redis delays a few slots by its budget, and then no more', async () => {
+test('a hung Redis delays a few reservations by its budget, and then no more', async () => {
   await using redis = await startRedis();
   await using limited = await limitOn(redis, 500);
   await limited.take(5);
@@ -89,7 +89,7 @@ test('a hung Redis delays a few slots by its budget, and then no more', async ()
   await limited.takeUntil(true);
 });
 
-test('the rate is kept without a Redis that takes no writes', async () => {
+test('the rate is kept without Redis if it takes no writes', async () => {
   await using redis = await startRedis({ args: ['--maxmemory', '1', '--maxmemory-policy', 'noeviction'] });
   await using limited = await limitOn(redis);
   await limited.takeUntil(false);
@@ -97,7 +97,7 @@ test('the rate is kept without a Redis that takes no writes', async () => {
   expect(limited.sharedChanges).toEqual([false]);
 });
 
-test('concurrent calls for reservations that fail together are one failure of Redis', async () => {
+test('concurrent calls for reservations that fail together count as one failure of Redis', async () => {
   await using redis = await startRedis();
   await using distant = await meddlingProxy(Number(new URL(redis.url).port));
   distant.delay(20);

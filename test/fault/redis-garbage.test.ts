@@ -11,7 +11,7 @@ it.each([
   ['one reply too many', 'a reply without a command'],
   ['errors too many', 'a reply without a command'],
   ['an unknown type', 'Unknown RESP type'],
-])('a Redis that answers %s costs one connection, which is opened again', async (form, reason) => {
+])('a Redis that answers with %s costs one connection, which is opened again', async (form, reason) => {
   await using redis = await startRedis();
   await using garbling = await GarblingRedis.start(redis.port);
   await using observed = new ObservedRedisTier(garbling.url, { budgetMs: 5000 });
@@ -27,7 +27,7 @@ it.each([
   await observed.untilRead('key', 'absent');
 });
 
-it('a Redis that answers a lease with a map has not answered: no request waits for the lease', async () => {
+it('a map in reply to a lease counts as no reply: no request waits for the lease', async () => {
   await using redis = await startRedis();
   await using garbling = await GarblingRedis.start(redis.port);
   await using observed = new ObservedRedisTier(garbling.url, { budgetMs: 5000 });
@@ -95,7 +95,7 @@ it('a reply that swallows the next one costs the connection, though every comman
   expect(await observed.tier.get('key')).toEqual({ state: 'absent' });
 });
 
-it('a reply that comes after its command has timed out is not taken for the reply to another command', async () => {
+it('a missing reply costs the connection, so that no later reply is taken for it', async () => {
   await using redis = await startRedis();
   await using garbling = await GarblingRedis.start(redis.port);
   await using observed = new ObservedRedisTier(garbling.url, { budgetMs: 5000 });

@@ -48,7 +48,7 @@ const killClients = (redis: RedisServer, password: string) =>
     await admin.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
   });
 
-describe('log and page show the best of the reasons of an outage of Redis', () => {
+describe('log and status page show the best of the reasons for an outage of Redis', () => {
   it.each<[string, string, RegExp, (redis: RedisServer) => Promise<unknown>]>([
     [
       'a password that was changed',
@@ -87,7 +87,7 @@ describe('log and page show the best of the reasons of an outage of Redis', () =
     expect(reasonsIn(world.proxy).join()).not.toContain('secret');
   });
 
-  it('keeps the words of the server while the connection is opened again', async () => {
+  it('the error of the server, while the connection is opened again', async () => {
     await using redis = await startRedis();
     await using world = await start(redis.url);
     await asAdmin(redis, (admin) => admin.replicaof('127.0.0.1', 1));

@@ -54,7 +54,7 @@ describe('a read-only replica', () => {
     address.close();
   });
 
-  test('keeps the connection of reads when it refuses a write', async () => {
+  test('is reconnected to once when it refuses writes, and then serves reads', async () => {
     await using redis = await startRedis();
     await using observed = new ObservedRedisTier(redis.url, { budgetMs: 5000, breaker: { faults: 1000, openMs: 1 } });
     const stored = entry();
@@ -114,40 +114,37 @@ describe('a server that is not Redis', () => {
   test.each<[string, () => Server]>([
     ['that speaks HTTP', () => createHttpServer((_, response) => response.end('hello'))],
     ['that sends nothing', () => createServer(() => {})],
-    ['that hangs up', () => createServer((socket) => void socket.destroy())],
-    ['that repeats every word', () => createServer((socket) => void socket.pipe(socket).on('error', () => {}))],
-    ['that talks garbage', () => createServer((socket) => void socket.end(Buffer.alloc(100_000, '+OK\r\n$9\r\n:x')))],
-  ])(
-    '%s is a failed look-up, is seldom tried again, and Redis is used soon after it took its place',
-    async (_, start) => {
-      const said = (['error', 'warn', 'log'] as const).map((method) => vi.spyOn(console, method));
-      const server = start();
-      const sockets = new Set<{ destroy(): void }>();
-      let connections = 0;
-      server.on('connection', (socket) => {
-        connections++;
-        sockets.add(socket);
-        socket.on('error', () => {});
-      });
-      const port = await listen(server, await freePort());
-      await using observed = new ObservedRedisTier(`redis://:s3cret@127.0.0.1:${port}`, { budgetMs: 5000 });
-      for (let time = 0; time < 200; time++) expect(await observed.tier.get('key')).toEqual({ state: 'failed' });
-      expect(observed.availability('read')).toEqual([false]);
-      expect(connections).toBeLessThan(10);
+    ['that closes each connection', () => createServer((socket) => void socket.destroy())],
+    ['that echoes every byte', () => createServer((socket) => void socket.pipe(socket).on('error', () => {}))],
+    ['that sends garbage', () => createServer((socket) => void socket.end(Buffer.alloc(100_000, '+OK\r\n$9\r\n:x')))],
+  ])('%s makes look-ups fail and is seldom tried again, and a Redis that takes its place is used', async (_, start) => {
+    const said = (['error', 'warn', 'log'] as const).map((method) => vi.spyOn(console, method));
+    const server = start();
+    const sockets = new Set<{ destroy(): void }>();
+    let connections = 0;
+    server.on('connection', (socket) => {
+      connections++;
+      sockets.add(socket);
+      socket.on('error', () => {});
+    });
+    const port = await listen(server, await freePort());
+    await using observed = new ObservedRedisTier(`redis://:s3cret@127.0.0.1:${port}`, { budgetMs: 5000 });
+    for (let time = 0; time < 200; time++) expect(await observed.tier.get('key')).toEqual({ state: 'failed' });
+    expect(observed.availability('read')).toEqual([false]);
+    expect(connections).toBeLessThan(10);
 
-      server.close();
-      for (const socket of sockets) socket.destroy();
-      await once(server, 'close');
-      await using redis = await startRedis({ port, args: ['--requirepass', 's3cret'] });
-      await observed.untilRead('key', 'absent');
-      expect(redis.port).toBe(port);
-      expect(observed.availability('read')).toEqual([false, true]);
-      expect(JSON.stringify([observed.events, observed.connectionTransitions])).not.toContain('s3cret');
-      for (const method of said) expect(method).not.toHaveBeenCalled();
-    },
-  );
+    server.close();
+    for (const socket of sockets) socket.destroy();
+    await once(server, 'close');
+    await using redis = await startRedis({ port, args: ['--requirepass', 's3cret'] });
+    await observed.untilRead('key', 'absent');
+    expect(redis.port).toBe(port);
+    expect(observed.availability('read')).toEqual([false, true]);
+    expect(JSON.stringify([observed.events, observed.connectionTransitions])).not.toContain('s3cret');
+    for (const method of said) expect(method).not.toHaveBeenCalled();
+  });
 
-  test('that repeats our password does not bring it into the log', async () => {
+  test('that repeats our password in an error does not get it logged', async () => {
     const server = createServer((socket) => {
       socket.on('error', () => {});
       socket.on('data', () => socket.write('-ERR unknown command, with args beginning with: `s3cr@t`\r\n'.repeat(4)));

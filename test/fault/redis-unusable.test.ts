@@ -47,7 +47,7 @@ describe('a node of a Cluster under redis://', () => {
     expect(await checked(cluster.url)).toMatchObject({ isWrong: false });
   });
 
-  it('is used where it is the only one: it has all keys', async () => {
+  it('is used if it is the only one, because it has all keys', async () => {
     await using cluster = await startRedisCluster({ masters: 1, args: BOUNDED });
     const [{ url } = { url: '' }] = cluster.masters;
     await using proxy = await start(url);
@@ -55,7 +55,7 @@ describe('a node of a Cluster under redis://', () => {
   });
 });
 
-describe('a user without a right', () => {
+describe('a Redis user', () => {
   it.each([
     ['scripts', '-@scripting', '+@scripting'],
     ['reads', '-get', '+get'],
@@ -65,7 +65,7 @@ describe('a user without a right', () => {
     ['the keys of entries', 'resetkeys ~toncache:bans:*', '~toncache:*'],
     ['the keys of purges', 'resetkeys ~toncache:[0-9]*', '~toncache:*'],
   ])(
-    '(%s) gets nothing from Redis, everything reports it, and it is used when the right is given, even without requests',
+    'without a right (%s) makes Redis unusable, which is reported; with the right Redis is used, even without requests',
     async (_, lacking, given) => {
       await using redis = await startRedis({ args: [...redisUser(`${LEAST_RIGHTS} ${lacking}`), ...BOUNDED] });
       const url = redis.url.replace('://', `://${CREDENTIALS}@`);
@@ -83,7 +83,7 @@ describe('a user without a right', () => {
     },
   );
 
-  it('that loses it later is without Redis from then on, even without requests', async () => {
+  it('that loses a right later makes Redis unusable from then on, even without requests', async () => {
     await using redis = await startRedis({ args: [...redisUser(LEAST_RIGHTS), ...BOUNDED] });
     await using proxy = await start(redis.url.replace('://', `://${CREDENTIALS}@`));
     await expect.poll(() => availability(proxy)).toEqual([1, 1]);

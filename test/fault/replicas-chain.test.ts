@@ -30,7 +30,7 @@ async function untilCompared(replicas: Replicas, isSo: () => Promise<boolean>): 
 
 describe('of two indexers, one with the newest head', () => {
   it.each([404, 422] as const)(
-    'has no history and answers %i immediately: clients get the block, and it is left out',
+    'has no history and answers %i immediately: clients get the block, and it gets no more requests',
     async (status) => {
       const prepare = ([first]: Indexer[]) => void first?.faults.inject(withoutBlocks(status), shards);
       await using replicas = await Replicas.start({ prepare });
@@ -47,7 +47,7 @@ describe('of two indexers, one with the newest head', () => {
     },
   );
 
-  it('reports a short history: it gets no request for a block below it, and all other requests', async () => {
+  it('reports a short history: it gets no requests for blocks below it, but requests for others', async () => {
     const prepare = (indexers: Indexer[]) => {
       const [first] = indexers;
       const floor = (first?.chain.headSeqno ?? 0) - 50;
@@ -78,7 +78,7 @@ describe('of two indexers, one with the newest head', () => {
   });
 });
 
-it('of two indexers the history of one is shorter: log and status page name it, and the block', async () => {
+it('if the history of one of two indexers is shorter, log and status page name it and its first block', async () => {
   const prepare = ([first, second]: Indexer[]) => {
     first?.faults.inject({ kind: 'head', first: 1 }, info);
     second?.faults.inject({ kind: 'head', first: 1002 }, info);
@@ -108,7 +108,7 @@ it('a block that no indexer has is requested once: below all histories, and beyo
   }
 });
 
-it('an empty page of a block that both have is requested once: the one that answered has looked for the block', async () => {
+it('an empty page of a block that both indexers have is requested once', async () => {
   await using replicas = await Replicas.start({}, { env: { CACHE_OPERATIONS: 'all' } });
   const old = replicas.newestSeqno - 20;
   for (let page = 0; page < 20; page++) {
@@ -120,7 +120,7 @@ it('an empty page of a block that both have is requested once: the one that answ
 });
 
 describe('a head of 2 000 000 000', () => {
-  it('leaves no indexer behind, neither while its indexer continues to report it nor once that has died', async () => {
+  it('makes no other indexer count as behind, neither while its indexer reports it nor after that has died', async () => {
     const prepare = ([first]: Indexer[]) => void first?.faults.inject({ kind: 'head', seqno: MAD_SEQNO }, info);
     await using replicas = await Replicas.start({ count: 3, backups: 1, prepare });
     const [liar, honest, backup] = replicas.indexers as [Indexer, Indexer, Indexer];
@@ -133,7 +133,7 @@ describe('a head of 2 000 000 000', () => {
     expect(backup.requests.total).toBe(0);
   });
 
-  it('of one that answers 404 to blocks that it reports is refuted by the first block that another one has', async () => {
+  it('of an indexer that answers 404 to its own blocks is refuted by the first block that another one has', async () => {
     const prepare = ([first]: Indexer[]) => {
       first?.faults.inject({ kind: 'head', seqno: MAD_SEQNO }, info);
       first?.replicas[0].lag(100_000);
@@ -144,7 +144,7 @@ describe('a head of 2 000 000 000', () => {
   });
 });
 
-describe('masterchainInfo, of several indexers', () => {
+describe('masterchainInfo, with several indexers', () => {
   const CACHED = { env: { CACHE_OPERATIONS: 'masterchainInfo' } };
   const BLOCK_MS = 400;
   const INFO = '/api/v3/masterchainInfo';
@@ -161,7 +161,7 @@ describe('masterchainInfo, of several indexers', () => {
     return ages;
   }
 
-  it('is asked of the one with the newest block, though another one that is 4 s behind has less to do', async () => {
+  it('is requested from the one with the newest block, even if another one that is 4 s behind is less busy', async () => {
     const prepare = ([first, second]: Indexer[]) => {
       first?.replicas[0].lag(4000);
       if (second !== undefined) second.faults.latencyMs = 40;
@@ -174,7 +174,7 @@ describe('masterchainInfo, of several indexers', () => {
     expect(ages.filter((age) => age > 6)).toEqual([]);
   });
 
-  it('is asked of the other one while that with the newest block fails', async () => {
+  it('is requested from the other one while the one with the newest block fails', async () => {
     const prepare = ([first, second]: Indexer[]) => {
       first?.replicas[0].lag(2000);
       second?.faults.inject(failed(500), info);
@@ -188,7 +188,7 @@ describe('masterchainInfo, of several indexers', () => {
     expect(statuses(answers)).toEqual(RIGHT);
   });
 
-  it('goes to none whose head most others contradict', async () => {
+  it('is not requested from an indexer whose head most others contradict', async () => {
     const prepare = ([first]: Indexer[]) => void first?.faults.inject({ kind: 'head', seqno: MAD_SEQNO }, info);
     await using replicas = await Replicas.start({ count: 3, prepare }, CACHED);
     const ages = await agesOf(replicas, 2000);
@@ -196,7 +196,7 @@ describe('masterchainInfo, of several indexers', () => {
   });
 });
 
-it('one hangs and one is far behind: no answer comes from the past, from the first one on', async () => {
+it('if one of three indexers hangs and one is far behind, no answer is outdated, not even the first one', async () => {
   const prepare = ([, second, third]: Indexer[]) => {
     second?.replicas[0].lag(60_000);
     third?.faults.inject({ kind: 'hang' });
@@ -207,7 +207,7 @@ it('one hangs and one is far behind: no answer comes from the past, from the fir
   expect([targets.length, await replicas.metricOf(1, 'behind')]).toEqual([20, 1]);
 });
 
-it('one stands still: once that is known it still gets requests, and blocks that it lacks are requested elsewhere', async () => {
+it('if one of two indexers stops at a block and its lag is known, newer transactions are found', async () => {
   await using replicas = await Replicas.start({});
   for (const { faults } of replicas.indexers) faults.latencyMs = 5;
   await replicas.askAtOnce(10);
@@ -218,12 +218,12 @@ it('one stands still: once that is known it still gets requests, and blocks that
   expect(statuses(await Promise.all(targets.map((target) => replicas.proxy.ask(target))))).toEqual(RIGHT);
 });
 
-describe('of two indexers, the database of one is five blocks behind', () => {
+describe('when the database of one of two indexers is five blocks behind', () => {
   const prepare = ([first]: Indexer[]) => first?.replicas[0].lagDatabase(2000);
   const pendingAsked = ({ indexers }: Replicas) =>
     sumOf(indexers.map(({ requests }) => requests.count('pendingTraces')));
 
-  it('an ended trace is shown by neither', async () => {
+  it('no answer shows an ended trace as pending', async () => {
     await using replicas = await Replicas.start({ prepare });
     const shown: string[] = [];
     let asked = 0;
@@ -255,11 +255,11 @@ describe('of two indexers, the database of one is five blocks behind', () => {
   });
 });
 
-describe('of two indexers, one follows another chain', () => {
+describe('when one of two indexers follows another chain', () => {
   const follow = (place: number) => (indexers: Indexer[]) =>
     void indexers[place]?.faults.inject({ kind: 'head', globalId: -3 }, info);
 
-  it.each([0, 1])('it is not used, whichever is named first (%i), and the log reports it', async (place) => {
+  it.each([0, 1])('it is not used, at any place in the list (%i), and the log reports it', async (place) => {
     await using replicas = await Replicas.start({ prepare: follow(place) });
     // The indexer that answers first may be accepted as the reference until the other one has answered.
     await untilCompared(
@@ -273,7 +273,7 @@ describe('of two indexers, one follows another chain', () => {
     expect(replicas.proxy.log.map(({ msg }) => msg)).toContainEqual(expect.stringContaining('follows another chain'));
   });
 
-  it('it is asked while the other one cannot be', async () => {
+  it('it is used if the other one cannot be reached', async () => {
     await using replicas = await Replicas.start({ prepare: follow(0) });
     await untilCompared(
       replicas,

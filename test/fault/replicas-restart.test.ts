@@ -9,7 +9,7 @@ function startReplica(startAt: number, port = 0): Promise<IndexerProcess> {
   return launchIndexer({ chain: { startAt }, port, faults: { latencyMs: 5 } });
 }
 
-it('three indexers are restarted one after the other, and no client notices', async () => {
+it('no request fails while three indexers are restarted one after the other', async () => {
   const startAt = Date.now() - HISTORY_MS;
   await using stack = new AsyncDisposableStack();
   const starting = Array.from({ length: COUNT }, () => startReplica(startAt));

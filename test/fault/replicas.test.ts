@@ -14,7 +14,7 @@ function one(replicas: Replicas): Indexer {
 }
 
 describe('of two indexers', () => {
-  it('that are healthy each gets two fifths of the requests or more', async () => {
+  it('that are healthy, each gets at least two fifths of the requests', async () => {
     await using replicas = await Replicas.start({});
     // Long compared with the delay that a busy machine may add to one of them.
     for (const indexer of replicas.indexers) indexer.faults.latencyMs = 40;
@@ -22,7 +22,7 @@ describe('of two indexers', () => {
     expect(Math.min(...replicas.asked)).toBeGreaterThanOrEqual(160);
   });
 
-  it('one is killed under load: no request fails, and when it is back it is asked again', async () => {
+  it('one is killed under load: no request fails, and it is used again when it is back', async () => {
     await using replicas = await Replicas.start({});
     for (const indexer of replicas.indexers) indexer.faults.latencyMs = 5;
     const loads = [replicas.askAtOnce(40)];
@@ -46,12 +46,12 @@ describe('of two indexers', () => {
 
   it.each([
     ['answers 500', failed(500)],
-    ['refuses the key by 401', refusedKey(401)],
-    ['refuses the key by 403', refusedKey(403)],
+    ['refuses the key with 401', refusedKey(401)],
+    ['refuses the key with 403', refusedKey(403)],
     ['redirects', redirected()],
     ['resets connections', { kind: 'reset' } as const],
     ['answers with HTML', { kind: 'answer', status: 200, body: '<html>', headers: {} } as const],
-  ])('one %s: no request fails, and it is left to itself until it answers again', async (_, fault) => {
+  ])('one %s: no request fails, and it gets few requests until it answers again', async (_, fault) => {
     await using replicas = await Replicas.start({});
     one(replicas).faults.inject(fault, { operation: 'masterchainBlockShards' });
     expect(statuses(await replicas.askOneByOne(40))).toEqual(RIGHT);
@@ -118,7 +118,7 @@ describe('of two indexers', () => {
     );
   });
 
-  it('both refuse the key: both are asked as one would be, and clients get 502', async () => {
+  it('both refuse the key: both get requests, as a single indexer would, and clients get 502', async () => {
     await using replicas = await Replicas.start({});
     for (const { faults } of replicas.indexers) faults.inject(refusedKey(401), { operation: 'masterchainBlockShards' });
     const answers = await replicas.askOneByOne(30);
@@ -128,7 +128,7 @@ describe('of two indexers', () => {
     expect(await replicas.proxy.metric('toncache_circuit_breaker_open')).toBe(0);
   });
 
-  it('one refuses the keys of clients whose requests are passed through: it is asked as before', async () => {
+  it('both refuse the keys of clients whose requests are passed through: both stay healthy, without warnings', async () => {
     await using replicas = await Replicas.start({}, { env: { PASSTHROUGH: 'on' } });
     for (const { faults } of replicas.indexers) faults.inject(refusedKey(401), { operation: 'other' });
     for (let time = 0; time < 20; time++) {
@@ -139,7 +139,7 @@ describe('of two indexers', () => {
     expect(replicas.proxy.log.filter(({ level }) => level >= 40)).toEqual([]);
   });
 
-  it('one hangs: another one answers its requests, and it is asked less', async () => {
+  it('one hangs: the other one answers its requests, and it gets fewer requests', async () => {
     await using replicas = await Replicas.start({});
     for (const indexer of replicas.indexers) indexer.faults.latencyMs = 2;
     await replicas.askOneByOne(64);
@@ -149,7 +149,7 @@ describe('of two indexers', () => {
     expect((replicas.asked[0] ?? 0) - before).toBeLessThanOrEqual(15);
   });
 
-  it('one answers 429: it is sent nothing for as long as it asks, and no request fails', async () => {
+  it('one answers 429: it gets no requests during the pause, and no request fails', async () => {
     await using replicas = await Replicas.start({});
     one(replicas).faults.inject(rateLimited('json', '600'), { operation: 'masterchainBlockShards' });
     // The indexer is paused after refusals of two keys. Eight requests at once reach both indexers.
@@ -181,7 +181,7 @@ describe('of two indexers', () => {
     expect(await replicas.proxy.metric('toncache_upstream_paused')).toBe(0);
   });
 
-  it('one is a minute behind: no answer comes from the past, from the first one on', async () => {
+  it('one is a minute behind: no answer is outdated, not even the first one', async () => {
     const prepare = ([first]: Indexer[]) => first?.replicas[0].lag(60_000);
     await using replicas = await Replicas.start({ prepare });
     expect(statuses(await replicas.askOneByOne(40))).toEqual(RIGHT);
@@ -192,7 +192,7 @@ describe('of two indexers', () => {
     expect(await replicas.metricOf(0, 'lag_blocks')).toBeGreaterThan(100);
   });
 
-  it('both are as far behind: both are asked, as one would be', async () => {
+  it('both are a minute behind: both get requests, as a single indexer would', async () => {
     const prepare = (indexers: Indexer[]) => indexers.forEach(({ replicas: [replica] }) => void replica.lag(60_000));
     await using replicas = await Replicas.start({ prepare });
     for (const indexer of replicas.indexers) indexer.faults.latencyMs = 5;
@@ -214,7 +214,7 @@ describe('of two indexers', () => {
     expect(JSON.parse(explained.text).memory.indexer).toBe(`127.0.0.1:${replicas.ports[1]}`);
   });
 
-  it('the newer one is asked when the older one reports an absence for the first time', async () => {
+  it('the one with the newer head is used when the other one does not find a transaction', async () => {
     const prepare = ([first]: Indexer[]) => first?.replicas[0].lag(1600);
     await using replicas = await Replicas.start({ prepare });
     const targets = replicas.youngParents(4);
@@ -228,7 +228,7 @@ describe('a backup', () => {
   const KEYS = { UPSTREAM_API_KEY: 'ours', UPSTREAM_BACKUP_API_KEY: 'theirs' };
   const keysAt = ({ requests }: Indexer) => [...new Set(requests.recent.map(({ headers }) => headers['x-api-key']))];
 
-  it('gets no request while a replica is healthy, answers all while none is, and each has its own key', async () => {
+  it('gets requests only while no replica is healthy, and each indexer gets its own key', async () => {
     await using replicas = await Replicas.start({ backups: 1 }, { env: KEYS });
     const [replica, backup] = replicas.indexers as [Indexer, Indexer];
     await replicas.askAtOnce(50);
@@ -249,7 +249,7 @@ describe('a backup', () => {
     expect(backup.requests.count('masterchainBlockShards')).toBeLessThanOrEqual(3);
   });
 
-  it('is asked rather than a request refused, when the replicas are full', async () => {
+  it('gets the requests that would otherwise be refused because the replicas are full', async () => {
     await using replicas = await Replicas.start(
       { backups: 1 },
       { env: { UPSTREAM_MAX_CONCURRENCY: '1' }, overrides: { admission: { maxQueue: 0 } } },
@@ -267,7 +267,7 @@ describe('a backup', () => {
   it.each([
     ['with its own key for clients', { PASSTHROUGH_SHARED_KEY: 'on' }, 'theirs'],
     ['without a key', { UPSTREAM_API_KEY: '' }, undefined],
-  ])('gets none of the credentials of a client, under any name: %s', async (_, env, key) => {
+  ])('gets no credentials of a client, under any name: %s', async (_, env, key) => {
     await using replicas = await Replicas.start({ backups: 1 }, { env: { PASSTHROUGH: 'on', ...KEYS, ...env } });
     const [replica, backup] = replicas.indexers as [Indexer, Indexer];
     await replica.close();

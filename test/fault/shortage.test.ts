@@ -26,7 +26,7 @@ beforeEach(() => {
 afterEach(() => void vi.restoreAllMocks());
 
 describe.each(['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM', 'EADDRNOTAVAIL'])('a machine with the error %s', (code) => {
-  it('refuses misses itself, opens no circuit breaker, and asks the indexer as soon as it can', async () => {
+  it('sheds misses, opens no circuit breaker, and uses the indexer as soon as connections can be opened', async () => {
     await using world = await startFaultyWorld();
     short.set(world.indexer.port, code);
     for (let time = 0; time < MANY; time++) {
@@ -50,7 +50,7 @@ describe.each(['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM', 'EADDRNOTAVAIL'])('a mac
   });
 });
 
-it('serves a stale copy where no connection can be opened', async () => {
+it('serves a stale copy if no connection can be opened', async () => {
   await using world = await startFaultyWorld();
   const target = parentOfSettled(world);
   const { text } = await world.ask(target);
@@ -67,7 +67,7 @@ it('serves a stale copy where no connection can be opened', async () => {
   expect(reply.cache).toEqual({ hit: true, ttl: -3600, detail: 'memory' });
 });
 
-it('refuses passed-through requests, and blames nobody', async () => {
+it('sheds passed-through requests if no connection can be opened, and opens no circuit breaker', async () => {
   await using world = await startPassThrough();
   short.set(world.indexer.port, 'EMFILE');
   for (let time = 0; time < MANY; time++) {
@@ -81,7 +81,7 @@ it('refuses passed-through requests, and blames nobody', async () => {
   expect((await world.proxy.ask('/api/v3/blocks?limit=1')).status).toBe(200);
 });
 
-it('asks another indexer where no connection to the first one can be opened, and both count as healthy', async () => {
+it('uses another indexer if no connection to the first one can be opened, and the first one stays healthy', async () => {
   await using replicas = await Replicas.start({});
   const [first = 0] = replicas.ports;
   for (const each of replicas.indexers) each.faults.inject({ kind: 'close-used' }, { times: 1 });
@@ -93,7 +93,7 @@ it('asks another indexer where no connection to the first one can be opened, and
   expect(await replicas.proxy.metric('toncache_circuit_breaker_open')).toBe(0);
 });
 
-it('goes on where the system cannot accept a connection', async () => {
+it('keeps serving if the system cannot accept a connection, and logs the error', async () => {
   const listens = vi.spyOn(Server.prototype, 'listen');
   await using world = await startFaultyWorld();
   const servers = listens.mock.contexts as Server[];

@@ -3,12 +3,12 @@ import { parentOfSettled } from '../e2e/questions.ts';
 import type { World } from '../e2e/world.ts';
 import { BODY_BYTES, expectCut, MIB, PASSED_THROUGH, readSlowly, SLOW_READER_MS, startWorld } from './slow-reading.ts';
 
-it('a client that reads an answer that is cached a few bytes at a time is cut, though something always moves', () =>
+it('a client that reads a cached answer a few bytes at a time is cut, although it never stops reading', () =>
   expectCut(parentOfSettled));
 
 describe.each<[string, (world: World) => string]>([
-  ['an answer that is cached', parentOfSettled],
-  ['one that is passed through', () => PASSED_THROUGH],
+  ['a cached answer', parentOfSettled],
+  ['a passed-through answer', () => PASSED_THROUGH],
 ])('a client that reads %s', (_, targetIn) => {
   it('slowly, but fast enough, gets all of it', async () => {
     await using world = await startWorld();

@@ -38,7 +38,7 @@ const ended = (world: World, kind: string, reason: string) =>
   world.proxy.metric('toncache_client_streams_ended_total', { kind, reason });
 
 describe.each(['websocket', 'sse'])('a client that never reads its stream (%s)', (kind) => {
-  it('is cut, and the others see every event', async () => {
+  it('is cut, and the other clients get every event', async () => {
     await using world = await startWorld();
     using reader = await WebSocketClient.open(world.proxy.url);
     using events = await EventsClient.open(world.proxy.url, HASHES);
@@ -69,7 +69,7 @@ async function startEvents(): Promise<Server> {
   return server;
 }
 
-describe('a stream on which nothing comes', () => {
+describe('an idle stream', () => {
   afterEach(() => void vi.useRealTimers());
 
   /** Runs the checks of this many seconds. */
@@ -78,7 +78,7 @@ describe('a stream on which nothing comes', () => {
     await world.proxy.untilTakenIn();
   }
 
-  it('is cut after 60 s without a byte of its client, if it is a WebSocket', async () => {
+  it('is cut after 60 s without a byte from its client, if it is a WebSocket', async () => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
     await using world = await startWorld();
     using pinging = await WebSocketClient.open(world.proxy.url);
@@ -97,7 +97,7 @@ describe('a stream on which nothing comes', () => {
     expect(await pinging.closed).toBe(1006);
   });
 
-  it('is cut after 60 s without a byte of either side, if it has events', async () => {
+  it('is cut after 60 s without a byte from either side, if it is an event stream', async () => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
     const server = await startEvents();
     const { port } = server.address() as AddressInfo;

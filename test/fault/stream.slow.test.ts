@@ -10,7 +10,7 @@ let world: World;
 
 afterEach(() => world[Symbol.asyncDispose]());
 
-describe('answers stay within their windows, and no request fails, while the stream', () => {
+describe('no answer is older than its window, and no request fails, while the stream', () => {
   test.each<[string, (step: number) => void]>([
     ['is cut again and again', (step) => step % 10 === 0 && world.indexer.streaming.cut()],
     [
@@ -33,7 +33,7 @@ describe('answers stay within their windows, and no request fails, while the str
       },
     ],
     [
-      'allows one address',
+      'allows only one address',
       () => {
         world.indexer.streaming.faults.maxAddresses = 1;
       },
@@ -53,7 +53,7 @@ describe('answers stay within their windows, and no request fails, while the str
   });
 });
 
-test('Redis away and the stream away: everything works as without both', async () => {
+test('no answer is older than its window while neither Redis nor the stream can be reached', async () => {
   world = await streamingWorld({
     proxy: { env: { REDIS_URL: 'redis://127.0.0.1:1' }, overrides: { redis: { connectTimeout: 100, budget: 50 } } },
   });
@@ -62,7 +62,7 @@ test('Redis away and the stream away: everything works as without both', async (
   await pollThrough(world, () => {});
 });
 
-test('the messages of a thousand polled accounts are at most 80 KB a second', async () => {
+test('the messages for a thousand polled accounts are at most 80 KB a second', async () => {
   world = await streamingWorld();
   const { streaming } = world.indexer;
   const target = (n: number) => byAccount(`0:${n.toString(16).padStart(64, '0')}`);

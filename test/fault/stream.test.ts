@@ -18,7 +18,7 @@ let world: World;
 
 afterEach(() => world[Symbol.asyncDispose]());
 
-describe('answers stay within their windows, and no request fails, while the stream', () => {
+describe('no answer is older than its window, and no request fails, while the stream', () => {
   test.each<[string, (step: number) => void]>([
     ['works', () => {}],
     [
@@ -47,7 +47,7 @@ describe('answers stay within their windows, and no request fails, while the str
   });
 });
 
-test('a lost connection ends the longer life of empty answers', async () => {
+test('empty answers lose their longer lifetime when the connection is lost', async () => {
   world = await streamingWorld();
   const account = accountOf(world);
   await watch(world, account);
@@ -66,7 +66,7 @@ test('a lost connection ends the longer life of empty answers', async () => {
   expect(world.proxy.log.filter(({ msg }) => msg.includes('no connection to the stream'))).toHaveLength(1);
 });
 
-test('after a cut it is connected again, and polled keys are watched', async () => {
+test('after a cut the stream is connected again, and polled keys are watched', async () => {
   world = await streamingWorld();
   const account = accountOf(world);
   await watch(world, account);
@@ -80,7 +80,7 @@ test('after a cut it is connected again, and polled keys are watched', async () 
   expect(world.now).toBe(trace.emulatedAt);
 });
 
-test('traces without an event are seen within 2 s, and counted', async () => {
+test('traces without an event are shown within 2 s, and counted', async () => {
   world = await streamingWorld();
   const accounts = [0, 1, 2].map((place) => accountOf(world, place));
   for (const account of accounts) await watch(world, account);
@@ -96,7 +96,7 @@ test('traces without an event are seen within 2 s, and counted', async () => {
   await expect.poll(() => world.proxy.metric('toncache_stream_missed_events_total')).toBe(3);
 });
 
-test('a flood of events is no flood of requests to the indexer', async () => {
+test('a flood of events causes no flood of requests to the indexer', async () => {
   world = await streamingWorld();
   const account = accountOf(world);
   await watch(world, account);
@@ -129,7 +129,7 @@ async function pollNew(count: number): Promise<void> {
   }
 }
 
-test('a subscription that is not answered is not followed by others', async () => {
+test('no other subscription is sent while one is unanswered', async () => {
   world = await streamingWorld();
   world.indexer.streaming.faults.answersSubscriptions = false;
   await pollNew(50);
@@ -143,7 +143,7 @@ test('a refused subscription is not sent again immediately, whatever is polled',
   expect(messages('subscribe')).toHaveLength(1);
 });
 
-test('a server that answers and closes is backed off from', async () => {
+test('a server that answers and then closes is reconnected to at growing intervals', async () => {
   world = await streamingWorld();
   const startedAt = performance.now();
   const cuts = setInterval(() => world.indexer.streaming.cut(), 20);

@@ -36,7 +36,7 @@ async function start({
   return exaggerate(targetOf('traces', { tx_hash: settledParent(world).hash }));
 }
 
-it('is 502 that names the setting, and read once in 5 s', async () => {
+it('an answer that is too large becomes 502, which names the setting, and is read once in 5 s', async () => {
   const { huge, target } = await start({ stopsTime: true });
   const first = await world.ask(target);
   expectFailure(first, 502, 'upstream-too-large');
@@ -49,7 +49,7 @@ it('is 502 that names the setting, and read once in 5 s', async () => {
   expect(await world.ask(target)).toMatchObject({ status: 200, cache: { fwd: 'miss', stored: true } });
 });
 
-it('is read once by all instances', async () => {
+it('an answer that is too large is read once by all instances together', async () => {
   const { huge, target } = await start({ tiers: 'memory and Redis' });
   const other = await world.addProxy(OPTIONS);
   for (const proxy of [world.proxy, world.proxy, other, other])
@@ -58,7 +58,7 @@ it('is read once by all instances', async () => {
 });
 
 it.each(['GET', 'HEAD'])(
-  'is passed through where that is on, and then read for the cache once in 5 s: %s',
+  'with PASSTHROUGH=on, an answer that is too large is passed through, and read for the cache once in 5 s: %s',
   async (method) => {
     const { huge, target } = await start({ passes: true });
     for (const hits of [2, 3, 4]) {
@@ -70,7 +70,7 @@ it.each(['GET', 'HEAD'])(
   },
 );
 
-it('is read by another instance as soon as the one that read it first may', async () => {
+it('an answer that is too large is read again by another instance when the 5 s of the first one are over', async () => {
   const { huge, target } = await start({ tiers: 'memory and Redis', stopsTime: true });
   const other = await world.addProxy({ ...OPTIONS, stopsTime: true });
   const ask = async () => (await world.ask(target, {}, other)).status;
@@ -90,8 +90,8 @@ it('is read by another instance as soon as the one that read it first may', asyn
 
 it.each([
   ['an operation that is always cached', parentOfSettled],
-  ['the head, which is another one in the next block', () => targetOf('masterchainInfo')],
-])('is read again after the failure TTL, here immediately, for %s', async (_, targetIn) => {
+  ['the head, which changes with each block', () => targetOf('masterchainInfo')],
+])('an answer that is too large is read again after the failure TTL, here immediately, for %s', async (_, targetIn) => {
   await start();
   const { huge, target } = exaggerate(targetIn(world));
   expectFailure(await world.ask(target), 502, 'upstream-too-large');

@@ -53,7 +53,7 @@ describe.each([
     }
   });
 
-  it('is answered with the head before it, while that may be served', async () => {
+  it('is replaced by the head before it, while that may be served', async () => {
     world = await World.start({ ...ANY_WORLD, proxy: CACHED });
     const before = await headOf();
     lie(fault);
@@ -61,7 +61,7 @@ describe.each([
     expect(await headOf()).toBe(before);
   });
 
-  it('ends no 404 for a block that is not there yet', async () => {
+  it('does not end a cached 404 for a block that does not exist yet', async () => {
     world = await World.start({ ...ANY_WORLD, proxy: CACHED });
     await headOf();
     outlive();
@@ -72,7 +72,7 @@ describe.each([
     expect(await world.ask(notFound)).toMatchObject({ status: 404, cache: { hit: true } });
   });
 
-  it('is not written to Redis by any instance, nor served by any', async () => {
+  it('is neither written to Redis nor served by an instance that knows an earlier head', async () => {
     await shared();
     const other = await world.addProxy(CACHED);
     expect(await headOf()).toBe(newest());
@@ -85,7 +85,7 @@ describe.each([
     await expect.poll(() => headOf(other)).toBe(newest());
   });
 
-  it('that an instance without an earlier head stored is neither served nor learned by an instance that knows better', async () => {
+  it('and was stored by an instance without an earlier head is ignored by an instance that has one', async () => {
     await shared();
     expect(await headOf()).toBe(newest());
     outlive();
@@ -116,7 +116,7 @@ it('a first head that is far too low is not served for longer than two more answ
   expect(await headOf()).toBe(newest());
 });
 
-it('a first head that is far too high gives way to the next one', async () => {
+it('a first head that is far too high is replaced by the next one', async () => {
   await shared();
   lie(MAD, { times: 1 });
   expect(await headOf()).toBe(MAD.seqno);
@@ -149,7 +149,7 @@ it.each([undefined, null, -1, 2 ** 31, 1.5, '62000000'])('a head whose seqno is 
   expect(await headOf()).toBeUndefined();
 });
 
-it('a head that is passed through reaches its client, and teaches nothing where it cannot be', async () => {
+it('a passed-through head reaches its client, but does not change the known head if it cannot be true', async () => {
   world = await World.start({ ...ANY_WORLD, proxy: { env: { PASSTHROUGH: 'on' } } });
   await world.ask(INFO);
   const notFound = targetOf('masterchainBlockShards', { seqno: newest() + 10 });
@@ -159,7 +159,7 @@ it('a head that is passed through reaches its client, and teaches nothing where 
   expect(await world.ask(notFound)).toMatchObject({ status: 404, cache: { hit: true } });
 });
 
-it('another answer that names a block which the chain cannot have reached teaches nothing', async () => {
+it('an answer that names a block which the chain cannot have reached does not change the known head', async () => {
   world = await World.start({ ...ANY_WORLD, proxy: CACHED });
   await headOf();
   const notFound = targetOf('masterchainBlockShards', { seqno: newest() + 10 });

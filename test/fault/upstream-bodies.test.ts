@@ -66,11 +66,11 @@ describe('a body that does not answer the operation becomes 502 and is not cache
 });
 
 describe('a body over the limit becomes 502 and is not cached:', () => {
-  it.each(['content-length', 'chunked'] as const)('by %s', async (framing) => {
+  it.each(['content-length', 'chunked'] as const)('framed by %s', async (framing) => {
     await expectRefused({ kind: 'huge', bytes: MIB + 1, framing }, 'upstream-too-large');
   });
 
-  it('when it has no end', async () => {
+  it('when it is 64 times as large, and the request to the indexer is ended', async () => {
     await expectRefused({ kind: 'huge', bytes: 64 * MIB, framing: 'chunked' }, 'upstream-too-large');
     await expect.poll(() => world.indexer.requests.inHand).toBe(0);
   });
@@ -81,17 +81,20 @@ describe('a body over the limit becomes 502 and is not cached:', () => {
     await expectRefused(answering(bomb, { 'Content-Encoding': 'gzip' }), 'upstream-too-large');
   });
 
-  it.each(['content-length', 'chunked'] as const)('but just below the limit it is taken: by %s', async (framing) => {
-    const target = newestBlock(world);
-    world.indexer.faults.inject({ kind: 'huge', bytes: MIB, framing }, { times: 1 });
-    const reply = await world.ask(target);
-    expect([reply.status, reply.bytes.length]).toEqual([200, MIB]);
-    expect((await world.ask(target)).digest).toBe(reply.digest);
-  });
+  it.each(['content-length', 'chunked'] as const)(
+    'but a body of exactly the limit is accepted, framed by %s',
+    async (framing) => {
+      const target = newestBlock(world);
+      world.indexer.faults.inject({ kind: 'huge', bytes: MIB, framing }, { times: 1 });
+      const reply = await world.ask(target);
+      expect([reply.status, reply.bytes.length]).toEqual([200, MIB]);
+      expect((await world.ask(target)).digest).toBe(reply.digest);
+    },
+  );
 });
 
 describe('a compressed body', () => {
-  it('may be named in any case, or not be compressed at all', async () => {
+  it('is accepted with its encoding in any case, and an uncompressed body with identity', async () => {
     const truth = (await world.askIndexer(newestBlock(world))).bytes;
     await expectTaken(answering(gzipSync(truth), { 'Content-Encoding': 'GZip' }));
     expect(world.forwarded[0]?.headers['accept-encoding']).toBe('gzip');
@@ -106,9 +109,9 @@ describe('a compressed body', () => {
     ['invalid gzip', 'gzip', BLOCK_SET],
     ['gzip cut short', 'gzip', gzipSync(BLOCK_SET).subarray(0, -20)],
     ['gzip with a wrong checksum', 'gzip', withWrongChecksum(gzipSync(BLOCK_SET))],
-    ['br, which is not asked for', 'br', brotliCompressSync(BLOCK_SET)],
+    ['br, which was not accepted', 'br', brotliCompressSync(BLOCK_SET)],
     ['an encoding that was not asked for', 'deflate', deflateSync(BLOCK_SET)],
-    ['an encoding that nobody knows', 'x-own', BLOCK_SET],
+    ['an unknown encoding', 'x-own', BLOCK_SET],
     ['two encodings', 'gzip, br', brotliCompressSync(gzipSync(BLOCK_SET))],
   ];
   it.each(broken)('that is %s becomes 502 and is not cached', async (_, coding, body) => {
@@ -116,7 +119,7 @@ describe('a compressed body', () => {
   });
 });
 
-describe('a large body that is made to be slow to parse', () => {
+describe('a large body that is slow to parse', () => {
   it('becomes 502, and requests within the failure TTL send nothing to the indexer', async () => {
     await using proxied = await startFaultyWorld({ overrides: { coalescing: { failureTtl: 60_000 } } });
     const packed = gzipSync(`{"blocks":[${'{},'.repeat(2 * MIB)}{}]}`, { level: 1 });

@@ -34,14 +34,14 @@ const broken: [string, number, string, ('ends' | 'stays open' | 'is reset')?][] 
   ['nothing', 502, ''],
   ['no HTTP', 502, '220 mail.example ESMTP\r\n'],
   ['a head without an end', 502, 'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n'],
-  ['a head without an end, and is silent', 504, 'HTTP/1.1 200 OK\r\n', 'stays open'],
+  ['a head without an end, and then nothing', 504, 'HTTP/1.1 200 OK\r\n', 'stays open'],
   [
     'valid JSON that is shorter than its Content-Length',
     502,
     `HTTP/1.1 200 OK\r\nContent-Length: ${SIZE + 1}\r\n\r\n${BODY}`,
   ],
   ['the same, and a reset', 502, `HTTP/1.1 200 OK\r\nContent-Length: ${SIZE + 1}\r\n\r\n${BODY}`, 'is reset'],
-  ['the same, and is silent', 504, `HTTP/1.1 200 OK\r\nContent-Length: ${SIZE + 1}\r\n\r\n${BODY}`, 'stays open'],
+  ['the same, and then nothing', 504, `HTTP/1.1 200 OK\r\nContent-Length: ${SIZE + 1}\r\n\r\n${BODY}`, 'stays open'],
   [
     'valid JSON in chunks without the last one',
     502,
@@ -57,7 +57,7 @@ const broken: [string, number, string, ('ends' | 'stays open' | 'is reset')?][] 
   ['a head of 200 KB', 502, `HTTP/1.1 200 OK\r\nX: ${'x'.repeat(200_000)}\r\nContent-Length: ${SIZE}\r\n\r\n${BODY}`],
 ];
 
-it.each(broken)('an indexer that sends %s becomes %i, and nothing is cached', async (_, status, bytes, connection) => {
+it.each(broken)('an indexer that sends %s leads to %i, and nothing is cached', async (_, status, bytes, connection) => {
   const reply = await askBefore(bytes, status === 504 ? '300ms' : '30s', connection);
   expect(reply).toMatchObject({ status, text: expect.stringMatching(/^\{"error":".+"\}$/), kept: false });
   expect(reply.cacheStatus).not.toMatch(/hit|stored/);

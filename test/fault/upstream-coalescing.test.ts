@@ -68,7 +68,7 @@ describe('clients that ask for one key', () => {
     expect(world.forwarded).toHaveLength(2);
   });
 
-  it('that come more than a second later start one more request, which all later ones share', async () => {
+  it('that come after the collapse window start one more request, which all later ones share', async () => {
     vi.useFakeTimers({ toFake: ['performance'] });
     await world[Symbol.asyncDispose]();
     await start({ overrides: { coalescing: { collapseWindow: 1000 } } });
@@ -96,7 +96,7 @@ describe('clients that ask for one key', () => {
   });
 });
 
-it('have a deadline each: a later client gets the answer that came after the deadline of the first', async () => {
+it('clients that ask for one key have a deadline each: a later one gets the answer after the first one got 504', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   await start({ env: { UPSTREAM_MAX_CONCURRENCY: '1' } });
   const target = newestBlock(world);
@@ -181,7 +181,7 @@ it('the entry of one flight answers the next flight that had to wait, without an
 });
 
 describe('followers of a flight that fails', () => {
-  it('share its error, and so do clients within the failure TTL; then the indexer is asked again', async () => {
+  it('share its error, and so do clients within the failure TTL; then the indexer gets the request again', async () => {
     vi.useFakeTimers({ toFake: ['performance'] });
     // Within a minute the timer that drops the failure does not run, so only the clock decides.
     await start({ overrides: { coalescing: { failureTtl: 60_000 } } });

@@ -51,7 +51,7 @@ describe('the concurrency limit', () => {
   });
 });
 
-describe('beyond the queue', () => {
+describe('when the queue is full', () => {
   it('a miss is shed immediately: 503 with a Retry-After of one to three seconds', async () => {
     let random = 0;
     await using world = await start(1, 1, { random: () => random });
@@ -71,7 +71,7 @@ describe('beyond the queue', () => {
     expect((await world.ask(nothingPending())).status).toBe(200);
   });
 
-  it('hits in memory are served, fresh or stale, and take no place', async () => {
+  it('fresh and stale hits in memory are served, and take no place in the queue', async () => {
     const times = { lifetime: 1000, staleWhileRevalidate: 1000, staleIfError: 10_000 };
     await using world = await start(1, 1, { overrides: { lifetimes: { adjacentFinal: times } } });
     const fresh = newestBlock(world);
@@ -97,7 +97,7 @@ describe('beyond the queue', () => {
     for (const { answer } of occupying) expect((await answer).status).toBe(404);
   });
 
-  it('shed requests are no failures of the indexer: no failure is cached, nothing is logged', async () => {
+  it('shed requests do not count as failures of the indexer, and nothing is logged', async () => {
     await using world = await start(1, 0);
     const gate = world.indexer.hold();
     const occupying = await occupy(world, 1);

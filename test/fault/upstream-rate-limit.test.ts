@@ -64,7 +64,7 @@ describe('429', () => {
     ['with an empty body', answering('', {}, 429), 1],
     ['with a date', (now) => rateLimited('text', new Date(now + 7000).toUTCString()), 7],
   ])(
-    '%s becomes 503 for its client, and pauses its key alone for as long as it asks for',
+    '%s becomes 503 for its client, and pauses only its key, for the time of a valid Retry-After or for 1 s',
     async (_, fault, seconds) => {
       const target = newestBlock(world);
       world.indexer.faults.inject(typeof fault === 'function' ? fault(world.now) : fault, { times: 1 });
@@ -79,7 +79,7 @@ describe('429', () => {
     },
   );
 
-  it('to a second key while the first one is paused pauses everything, for as long as it asks for', async () => {
+  it('to a second key while the first one is paused pauses everything, for the time of the second 429', async () => {
     world.indexer.faults.inject(rateLimited('json', '60'), { times: 1 });
     world.indexer.faults.inject(rateLimited('json', '3'), { times: 1 });
     const [first, second] = [newestBlock(world), unknownTransaction()];
@@ -95,7 +95,7 @@ describe('429', () => {
     await expectShed(first, 57);
   });
 
-  it('to another key after the time of the first one pauses that key alone', async () => {
+  it('to another key after the pause of the first one pauses only that key', async () => {
     for (let time = 0; time < 3; time++) {
       world.indexer.faults.inject(rateLimited('json', '3'), { times: 1 });
       await expectLimited(unknownTransaction());
@@ -105,7 +105,7 @@ describe('429', () => {
     expect(await paused()).toBe(0);
   });
 
-  it('to each request for one hash, in any spelling, refuses no request for other hashes', async () => {
+  it('to each request for one hash, in any spelling, pauses no other hashes', async () => {
     const hash = someHash();
     const hex = Buffer.from(hash, 'base64').toString('hex');
     const scope = { query: new URLSearchParams({ hash }).toString() };
@@ -188,7 +188,7 @@ describe('429 to a passed-through request', () => {
     expect((await world.ask(TOP)).status).toBe(404);
   });
 
-  it('to several paths pauses each of them, and to a cached key then everything', async () => {
+  it('to several paths pauses each of them, and a later one to a cached key pauses everything', async () => {
     for (const path of [TOP, MASTERS, WALLET]) {
       limit(20);
       expect((await world.ask(path)).status).toBe(429);
@@ -211,7 +211,7 @@ describe('429 to a passed-through request', () => {
     await expectPaused(5);
   });
 
-  it('to the newest block counts as one with the head poll', async () => {
+  it('to masterchainInfo also pauses the head poll, and nothing else', async () => {
     const limited = world.indexer.faults.inject(rateLimited('json', '20'), { operation: 'masterchainInfo' });
     expect((await world.ask('/api/v3/masterchainInfo')).status).toBe(429);
     // The lifetime of a growing list depends on the chain time, and so on the head.
@@ -242,7 +242,7 @@ describe('while the indexer is paused', () => {
     expect((await world.ask(known)).cache).toMatchObject({ hit: true, detail: 'memory' });
   });
 
-  it('stale answers are served where their class allows it', async () => {
+  it('stale answers are served if their class allows it', async () => {
     await world[Symbol.asyncDispose]();
     const times = { lifetime: 1000, staleWhileRevalidate: 0, staleIfError: 5000 };
     world = await startFaultyWorld({ stopsTime: true, overrides: { lifetimes: { shardsFinal: times } } });

@@ -11,8 +11,8 @@ beforeEach(async () => {
 
 afterEach(() => world[Symbol.asyncDispose]());
 
-describe('an indexer that does not answer in time', () => {
-  it('becomes 504 at the deadline of the client, and its connection is closed', async () => {
+describe('an indexer', () => {
+  it('that does not answer by the deadline of the client leads to 504, and its connection is closed', async () => {
     const target = newestBlock(world);
     world.indexer.faults.inject({ kind: 'hang' }, { times: 1 });
     expectFailure(await world.ask(target), 504, 'upstream-timeout');
@@ -20,7 +20,7 @@ describe('an indexer that does not answer in time', () => {
     await expectNotKept(world, target);
   });
 
-  it('becomes 504 too when its answer has begun', async () => {
+  it('that begins to answer, but does not finish by the deadline of the client, leads to 504', async () => {
     const target = newestBlock(world);
     world.indexer.faults.inject({ kind: 'slow', chunkBytes: 1, pauseMs: 50 }, { times: 1 });
     expectFailure(await world.ask(target), 504, 'upstream-timeout');
@@ -28,7 +28,7 @@ describe('an indexer that does not answer in time', () => {
     await expectNotKept(world, target);
   });
 
-  it('but slowly within it, does', async () => {
+  it('that answers slowly, but before the deadline, has its answer served and stored', async () => {
     const target = newestBlock(world);
     const truth = (await world.askIndexer(target)).text;
     world.indexer.faults.inject({ kind: 'slow', chunkBytes: 1000, pauseMs: 5 }, { times: 1 });
@@ -37,7 +37,7 @@ describe('an indexer that does not answer in time', () => {
 });
 
 describe('an indexer whose connection breaks', () => {
-  it('before an answer becomes 502', async () => {
+  it('before an answer leads to 502', async () => {
     const target = newestBlock(world);
     const reset = world.indexer.faults.inject({ kind: 'reset' });
     const reply = await world.ask(target);

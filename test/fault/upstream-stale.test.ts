@@ -18,7 +18,7 @@ beforeEach(async () => {
 
 afterEach(() => world[Symbol.asyncDispose]());
 
-it('an answer that is stale while it is refreshed is requested once, though a load is not joined for this long', async () => {
+it('a stale answer is refreshed by one request at a time, even beyond the collapse window', async () => {
   const other = await world.addProxy({ overrides: { coalescing: { collapseWindow: 1000 } } });
   const target = newestBlock(world);
   await world.ask(target, {}, other);

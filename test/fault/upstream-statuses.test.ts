@@ -67,7 +67,7 @@ describe('an error of the indexer', () => {
     ['an object without members', '{}'],
     ['a JSON text', '"not found"'],
     ['nothing', ''],
-  ])("that is a 404 in %s is not the indexer's own form: 502, not cached", async (_, said) => {
+  ])("that is a 404 in %s, and so not in the indexer's own form, becomes 502 and is not cached", async (_, said) => {
     for (const target of [newestBlock(world), parentOfSettled(world), nothingPending()]) {
       world.indexer.faults.inject(answering(said, { 'Content-Type': 'text/html' }, 404), { times: 1 });
       const reply = await world.ask(target);
@@ -78,7 +78,7 @@ describe('an error of the indexer', () => {
   });
 
   it.each(['not-found', 'not-served', 'invalid-request'])(
-    "that is a 404 in the indexer's own form, but a refusal of another toncache (%s): 502, not cached",
+    "that is a 404 in the indexer's own form, but a refusal of another toncache (%s), becomes 502 and is not cached",
     async (detail) => {
       for (const caches of [`toncache; detail=${detail}`, `toncache;detail=${detail}, Varnish; fwd=miss`]) {
         const target = newestBlock(world);
@@ -96,10 +96,13 @@ describe('an error of the indexer', () => {
     'Varnish; detail=not-found',
     'toncache-of-others; detail=not-found',
     'toncache; fwd=miss, Varnish; detail=not-found',
-  ])("that is a 404 which another toncache had from its indexer is the indexer's own: %s", async (caches) => {
-    world.indexer.faults.inject(answering('{"error":"x"}', { 'Cache-Status': caches }, 404), { times: 1 });
-    expect(await world.ask(newestBlock(world))).toMatchObject({ status: 404, cache: { stored: true } });
-  });
+  ])(
+    "that is a 404 in the indexer's own form, and no refusal of another toncache, is passed on and cached: %s",
+    async (caches) => {
+      world.indexer.faults.inject(answering('{"error":"x"}', { 'Cache-Status': caches }, 404), { times: 1 });
+      expect(await world.ask(newestBlock(world))).toMatchObject({ status: 404, cache: { stored: true } });
+    },
+  );
 
   it("that is a 404 in the indexer's own form is cached for a moment", async () => {
     const target = parentOfSettled(world);
@@ -117,7 +120,7 @@ describe('an error of the indexer', () => {
     ['100000', '3600'],
     ['soon', undefined],
     [undefined, undefined],
-  ])('that is a 503 keeps its Retry-After: %s', async (sent, seconds) => {
+  ])('that is a 503 keeps its Retry-After if that is valid, up to an hour: %s', async (sent, seconds) => {
     world.indexer.faults.inject(failed(503, 'json', sent));
     const { status, headers } = await world.ask(unknownTransaction());
     expect([status, headers['retry-after']]).toEqual([503, seconds]);
@@ -159,7 +162,7 @@ describe('an answer with an unexpected status', () => {
 });
 
 describe('an API key that the indexer refuses', () => {
-  it.each([401, 403] as const)('(%i) becomes 502 for clients and one line in the log', async (status) => {
+  it.each([401, 403] as const)('(%i) leads to 502 for clients and one line in the log', async (status) => {
     const refusal = world.indexer.faults.inject(refusedKey(status));
     for (const target of [newestBlock(world), unknownTransaction(), nothingPending(), newestBlock(world)]) {
       const reply = await world.ask(target);

@@ -22,8 +22,8 @@ async function failWith(world: World, body: string, headers: Readonly<Record<str
   return verdictOf(world);
 }
 
-describe('page and log have the words of the indexer', () => {
-  it('of a quota that is used up, by 403', async () => {
+describe('status page and log show the message of the indexer', () => {
+  it('about a used-up quota, with 403', async () => {
     await using world = await start();
     const { cause } = await failWith(world, '{"error":"Daily limit of your plan is used up"}', {}, 403);
     expect(cause).toBe('the indexer refuses our API key (403: Daily limit of your plan is used up)');
@@ -33,7 +33,7 @@ describe('page and log have the words of the indexer', () => {
     ]);
   });
 
-  it('of a quota that is used up, by 429, with the time that it asks for', async () => {
+  it('about a used-up quota, with 429 and the time that it asks for', async () => {
     await using world = await start();
     const { cause } = await failWith(world, '{"error":"quota"}', { 'Retry-After': '43200' }, 429);
     expect(cause).toBe('the indexer asked for a pause (429) (quota; asks for 12 h)');
@@ -49,7 +49,7 @@ describe('page and log have the words of the indexer', () => {
     expect(JSON.stringify(world.proxy.log)).not.toContain(KEY);
   });
 
-  it('of a web server that answers in its place', async () => {
+  it('or of a web server that answers in its place', async () => {
     await using world = await start();
     const page = `<!doctype html>\n<title>welcome ${KEY}</title>`;
     const { cause } = await failWith(world, page, { 'Content-Type': 'text/html' }, 200);
@@ -58,7 +58,7 @@ describe('page and log have the words of the indexer', () => {
     );
   });
 
-  it('of a firewall that refuses some requests, which is no refused key', async () => {
+  it('or of a firewall that refuses some requests, which does not count as a refused key', async () => {
     await using world = await start();
     await verdictOf(world);
     world.indexer.faults.inject(answering('<html>Attention Required!</html>', {}, 403), {

@@ -12,7 +12,7 @@ const HOUR_MS = 3_600_000;
 /** Far longer than any step here, and far shorter than an hour. */
 const SOON = { timeout: 60_000, interval: 20 };
 
-test('a process whose wall clock is set back an hour while Redis is away uses it again when it is back', async () => {
+test('a process whose wall clock is set back an hour while Redis is away uses Redis again when Redis is back', async () => {
   await using upstream = await startScriptedUpstream(answeringJson(() => children('a')));
   await using redis = await startRedis();
   await using proxy = await ProxyProcess.start({

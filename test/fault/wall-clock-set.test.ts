@@ -63,12 +63,12 @@ const TIERS = [
 ] as const;
 
 // The proxy reads the wall clock once a second, so the tests wait concurrently.
-describe.concurrent.each(TIERS)('a wall clock that is set, with %s,', (_, env) => {
+describe.concurrent.each(TIERS)('with %s, a wall clock that is set', (_, env) => {
   describe.each([
     ['back an hour', -HOUR_MS],
     ['forward an hour', HOUR_MS],
   ])('%s', (_direction, byMs) => {
-    it('gives a 404 no longer lifetime', async () => {
+    it('does not extend the lifetime of a 404', async () => {
       await using world = await start(env());
       const { proxy } = world;
       const asked = () => world.upstream.asked.length;

@@ -37,14 +37,14 @@ describe('a page of another origin in Chromium', () => {
   }
 
   const values: Readonly<Record<string, string>> = { authorization: 'Bearer x', 'content-type': 'application/json' };
-  it.each(Object.entries(HEADERS_OF_PAGES))('is answered with the headers of %s', async (_, names) => {
+  it.each(Object.entries(HEADERS_OF_PAGES))('can send the headers of %s', async (_, names) => {
     const headers = Object.fromEntries(names.map((name) => [name, values[name] ?? 'x']));
     expect(await fetchInPage(newestBlock(world), { headers })).toEqual([200, true]);
     expect(await fetchInPage(INFO, { headers })).toEqual([200, true]);
     expect(await fetchInPage(MESSAGE, { headers, method: 'POST', body: '{}' })).toEqual([200, true]);
   });
 
-  it('is refused with its cookies: no answer of toncache is for one user', async () => {
+  it('cannot send cookies with a request, because no answer is specific to a user', async () => {
     expect(await fetchInPage(newestBlock(world), { credentials: 'include' })).toBe('Failed to fetch');
   });
 });

@@ -33,7 +33,7 @@ describe('npm run demo', () => {
     expect(demo.output).not.toContain(RIGHT);
   });
 
-  it('takes free ports when its own is in use', async () => {
+  it('uses free ports when its own ports are in use', async () => {
     const [port, adminPort] = [await squat(), await squat()];
     await using demo = startDemo({ args: ['--for', '100ms'], env: { PORT: port, ADMIN_PORT: adminPort } });
     expect((await demo.ended).code).toBe(0);

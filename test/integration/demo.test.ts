@@ -40,7 +40,7 @@ describe('npm run demo -- --for 2s', () => {
     }
   });
 
-  it('then sends one for each further operation: a miss and a hit', () => {
+  it('then requests each further operation twice: a miss and a hit', () => {
     const asked = /GET \/api\/v3\/(\w+)\S*\n +200 .* toncache; (.*)\n +200 .* toncache; (.*)\n/g;
     const groups = [...said.slice(said.indexOf('Further operations')).matchAll(asked)];
     expect(groups.map(([, operation]) => operation).toSorted()).toEqual(FURTHER.toSorted());
@@ -63,7 +63,7 @@ describe('npm run demo -- --for 2s', () => {
   });
 });
 
-it('the chain of a demo knows the answers of its head while it still had its oldest block', () => {
+it('pastAnswers contains an answer that names a block which the chain of the demo has since dropped', () => {
   const [blockMs, historyBlocks] = [400, 10];
   const chain = new Chain({ startAt: 0, blockMs, historyBlocks });
   const asked = { method: 'GET', target: '/api/v3/masterchainInfo', headers: {} };

@@ -27,7 +27,7 @@ function aFolder(): string {
 }
 
 describe('the systemd units', () => {
-  it('are right for systemd-analyze verify', async () => {
+  it('pass systemd-analyze verify', async () => {
     const program = await debianProgram('systemd-analyze', 'systemd');
     const folder = aFolder();
     for (const name of ['toncache.service', 'toncache@.service']) {
@@ -51,7 +51,7 @@ describe('the systemd units', () => {
 });
 
 describe('the configuration of Prometheus', () => {
-  it('is right for promtool check config', async () => {
+  it('passes promtool check config', async () => {
     const program = await debianProgram('promtool', 'prometheus');
     const { stdout } = await run(program, ['check', 'config', join(DEPLOY, 'prometheus.yml')]);
     expect(stdout).toContain('is valid prometheus config file syntax');
@@ -59,7 +59,7 @@ describe('the configuration of Prometheus', () => {
 });
 
 describe('the configuration of Alertmanager', () => {
-  it('is right for amtool check-config', async () => {
+  it('passes amtool check-config', async () => {
     const program = await debianProgram('amtool', 'prometheus-alertmanager');
     const { stdout } = await run(program, ['check-config', join(DEPLOY, 'alertmanager.yml')]);
     expect(stdout).toContain('SUCCESS');
@@ -90,7 +90,7 @@ describe('the configuration of nginx', () => {
     expect(new Set(known.map(({ status }) => status))).toEqual(new Set([404]));
   });
 
-  it('ends the keys of clients, in the header and in every spelling of the parameter', async () => {
+  it('removes the API keys of clients from the header and from every spelling of the parameter', async () => {
     await using indexer = await startedIndexer();
     await using proxy = await startProxy({ upstreamUrl: indexer.url });
     const folder = aFolder();

@@ -54,7 +54,7 @@ describe('a program of toncache whose environment names a proxy that Node would 
     ['top', 'src/cli/main.ts', ['top', '--json', '--count', '1']],
     ['check-config --connect', 'src/cli/main.ts', ['check-config', '--connect']],
     ['the demo', 'src/cli/main.ts', ['demo', '--for', '1s']],
-  ])('asks directly: %s', async (_, file, args) => {
+  ])('sends its requests directly: %s', async (_, file, args) => {
     await world.ask(newestBlock(world));
     expect(await exitOf(file, args)).toBe(0);
     expect(asked).toEqual([]);

@@ -53,7 +53,7 @@ describe('the health check of the image', () => {
     close();
   });
 
-  it('fails when the process is unhealthy, missing, or its settings are wrong', async () => {
+  it('fails when the process is unhealthy or missing, or its settings are invalid', async () => {
     const { port, close } = await adminPort('127.0.0.1', 503);
     expect(await check({ ADMIN_PORT: port })).toBe(1);
     close();

@@ -42,14 +42,14 @@ function nodeArguments(...names: readonly string[]): string[] {
 }
 
 describe('the image of the Dockerfile', () => {
-  it('is built by Docker without BuildKit too, which knows no platform of the machine that builds', () => {
+  it('can also be built without BuildKit, when BUILDPLATFORM is not set', () => {
     const dockerfile = readFileSync(join(ROOT, 'Dockerfile'), 'utf8');
     const platforms = [...dockerfile.matchAll(/--platform=\$(\w+)/g)].map(([, name = '']) => name);
     expect(platforms).toEqual(['BUILDER']);
     expect(dockerfile.split('\nFROM ')[0]).toMatch(/^ARG BUILDER=\$\{BUILDPLATFORM:-linux\}$/m);
   });
 
-  it('contains only what runs: no simulator, no demo, no tests, no development dependencies', () => {
+  it('contains no sources, tests or development dependencies, and only the spellings of the simulator', () => {
     const files = readdirSync(image.directory, { recursive: true, encoding: 'utf8' });
     const own = files.filter((path) => !path.startsWith('node_modules'));
     expect(own.filter((path) => /^(src|test)|\.ts$|^dist\/demo|\.tgz$/.test(path))).toEqual([]);
@@ -61,7 +61,7 @@ describe('the image of the Dockerfile', () => {
     expect(readdirSync(join(image.directory, 'config'))).toContain('shared.json');
   });
 
-  it('runs as a user without rights, on all interfaces, with labels', () => {
+  it('runs as an unprivileged user, listens on all interfaces, and has labels', () => {
     expect(saidBy('USER')).toBe('node');
     expect(saidBy('ENV')).toBe('HOST=0.0.0.0 ADMIN_HOST=0.0.0.0');
     for (const label of [

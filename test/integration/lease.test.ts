@@ -86,8 +86,8 @@ async function inRedis(key: string): Promise<string | undefined> {
   return read.state === 'found' ? bodyOf(read.entry).toString() : undefined;
 }
 
-describe('of two instances that ask for the lease of a key', () => {
-  test('the other gets the lease of one that was killed when it expires, and never ends a lease that it has not', async () => {
+describe('when two instances request the lease of a key', () => {
+  test('the second gets it when the lease of the first, which was killed, expires; the first cannot end the new lease', async () => {
     const [key, first, second] = [newKey(), instance({ leaseMs: 100 }), instance()];
     const lost = ours(await first.acquire(key));
     expect(await landing(await second.acquire(key))).toEqual({ state: 'over' });
@@ -97,7 +97,7 @@ describe('of two instances that ask for the lease of a key', () => {
     lease.release();
   });
 
-  test('the other waits no longer when its last client leaves', async () => {
+  test('the second stops waiting when its last client leaves', async () => {
     const [key, first, second] = [newKey(), instance(), instance()];
     ours(await first.acquire(key));
     const leaving = new AbortController();
@@ -131,7 +131,7 @@ const answers = fc
   });
 
 describe('Redis', () => {
-  test('keeps the better of two answers that were compared with nothing', async () => {
+  test('keeps the better of two answers from instances with empty memories', async () => {
     await fc.assert(
       fc.asyncProperty(answers, answers, async (one, other) => {
         const key = newKey();
@@ -149,7 +149,7 @@ describe('Redis', () => {
     );
   });
 
-  test('keeps a full list from a poorer one whose holder stalled for longer than its lease', async () => {
+  test('does not replace a full list with a poorer one from an instance that stalled until its lease had expired', async () => {
     const [key, stalled, other] = [newKey(), instance({ leaseMs: 50 }), instance()];
     const lost = ours(await stalled.acquire(key));
     await expect.poll(() => admin.exists(leaseKey(key))).toBe(0);
@@ -161,7 +161,7 @@ describe('Redis', () => {
     expect(await stalled.cache.lookUp(key, [])).toMatchObject({ entry: { completeness: { rank: 2 } }, tier: 'redis' });
   });
 
-  test('keeps a full list that came without a lease from the poorer one of the holder', async () => {
+  test('does not let the lease holder replace a full list, written without a lease, with a poorer one', async () => {
     const [key, holder, other] = [newKey(), instance(), instance()];
     const lease = ours(await holder.acquire(key));
     await other.set(listing(key, ['a', 'b']));
@@ -169,7 +169,7 @@ describe('Redis', () => {
     expect(await inRedis(key)).toBe('a,b');
   });
 
-  test('keeps its answer while another load holds the lease; the answer that came in between stays in memory', async () => {
+  test("rejects a replacement without the lease while another load holds it; the answer stays in its instance's memory", async () => {
     const [key, holder, other] = [newKey(), instance(), instance()];
     await other.set(listing(key, ['a']));
     ours(await holder.acquire(key));

@@ -21,7 +21,7 @@ const NOBODY = ['127.0.0.2'];
 const namesOf = (resolver: FakeResolver) =>
   new Names({ askResolver: resolver.ask, now: performance.now.bind(performance) });
 
-describe('an indexer by its name', () => {
+describe('an indexer that is configured by name', () => {
   it('is found by one look-up for all its connections', async () => {
     await using upstream = await startScriptedUpstream(answers);
     const resolver = new FakeResolver({ 'indexer.test': HERE });
@@ -32,7 +32,7 @@ describe('an indexer by its name', () => {
     expect(resolver.asked).toEqual(['indexer.test']);
   });
 
-  it('that moves costs none of many concurrent requests an answer', async () => {
+  it('answers every one of many concurrent requests after its address has changed', async () => {
     await using upstream = await startScriptedUpstream(answers);
     const resolver = new FakeResolver({ 'indexer.test': NOBODY });
     const names = namesOf(resolver);
@@ -43,7 +43,7 @@ describe('an indexer by its name', () => {
     expect(fetched.map(({ status }) => status)).toEqual(Array(8).fill(200));
   });
 
-  it('is asked over TLS where its certificate has the name, and else its address is forgotten', async () => {
+  it('is used over TLS if its certificate has the name; otherwise its address is forgotten', async () => {
     const certificate = selfSignedCertificate('indexer.test', '127.0.0.2');
     const server = createServer(certificate, (_, response) => response.end(BODY));
     await once(server.listen(0, '127.0.0.1'), 'listening');
@@ -68,8 +68,8 @@ describe('an indexer by its name', () => {
   });
 });
 
-describe('Redis by its name', () => {
-  it('whose resolver hangs is looked up once, however often it is connected to, and used when there is an answer', async () => {
+describe('Redis that is configured by name', () => {
+  it('is looked up only once while the resolver hangs, and is connected to when the resolver answers', async () => {
     await using server = await startRedis();
     const resolver = new FakeResolver({ 'redis.test': 'silent' });
     const url = server.url.replace('127.0.0.1', 'redis.test');
@@ -94,7 +94,7 @@ describe('Redis by its name', () => {
     expect(resolver.asked).toEqual(['redis.test', 'redis.test']);
   });
 
-  it('is used over TLS where its certificate has the name, and else it is looked up for each connection', async () => {
+  it('is used over TLS if its certificate has the name; otherwise it is looked up for each connection', async () => {
     const certificate = selfSignedCertificate('redis.test', '127.0.0.2');
     await using server = await startRedis({ certificate });
     const resolver = new FakeResolver({ 'redis.test': HERE, 'other.test': HERE });

@@ -62,27 +62,30 @@ async function fillWithIdleClients(proxy: ProxyProcess, count: number): Promise<
 
 describe.runIf(HAS_LIMITS)('a process that may open few files', () => {
   it.each([
-    ['from its start', (openFiles: number) => startWith(openFiles)],
+    ['with a limit from its start', (openFiles: number) => startWith(openFiles)],
     [
-      'since a moment ago',
+      'with a limit that was set while it ran',
       async (openFiles: number) => {
         const started = await startWith();
         limit(started, openFiles);
         return started;
       },
     ],
-  ])('%s, answers misses and its operators while idle clients hold their maximum', async (_, start) => {
-    await using proxy = await start(200);
-    // The limit is read again after a second.
-    await expect.poll(() => connectAndWarn(proxy), { timeout: 10_000, interval: 100 }).toBe(true);
-    expect((await miss(proxy)).status).toBe(404);
-    await fillWithIdleClients(proxy, 300);
-    expect(await statusesOf(proxy, 30)).toEqual([404]);
-    expect((await ask(proxy.adminUrl, '/healthz')).status).toBe(200);
-    expect(await proxy.metric('toncache_circuit_breaker_open')).toBe(0);
-  });
+  ])(
+    '%s, answers misses and admin requests while idle clients hold as many connections as they may',
+    async (_, start) => {
+      await using proxy = await start(200);
+      // The limit is read again after a second.
+      await expect.poll(() => connectAndWarn(proxy), { timeout: 10_000, interval: 100 }).toBe(true);
+      expect((await miss(proxy)).status).toBe(404);
+      await fillWithIdleClients(proxy, 300);
+      expect(await statusesOf(proxy, 30)).toEqual([404]);
+      expect((await ask(proxy.adminUrl, '/healthz')).status).toBe(200);
+      expect(await proxy.metric('toncache_circuit_breaker_open')).toBe(0);
+    },
+  );
 
-  it('blames no indexer while it cannot connect to one, does not end, and asks it as soon as it can', async () => {
+  it('keeps running and blames no indexer while it cannot open a connection, and uses it once it can', async () => {
     await using proxy = await startWith();
     expect((await miss(proxy)).status).toBe(404);
     const { port } = world.indexer;

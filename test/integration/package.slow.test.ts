@@ -70,7 +70,7 @@ describe('the npm package', () => {
     expect(links.filter((path) => !files.includes(path))).toEqual([]);
   });
 
-  it('brings its dependencies, without those for development', () => {
+  it('installs its dependencies, without development dependencies', () => {
     const installed = readdirSync(join(folder, 'node_modules'));
     expect(installed).toEqual(expect.arrayContaining(['toncache', 'ioredis', 'undici', 'pino', 'zod']));
     for (const name of ['node', 'typescript', 'vitest', 'autocannon']) expect(installed).not.toContain(name);
@@ -92,7 +92,7 @@ describe('the npm package', () => {
     expect(npx(['check-config'], { UPSTREAM_URL: 'http://indexer:8081' }).status).toBe(0);
   });
 
-  it('names the place of the demo', () => {
+  it('reports that the demo needs a checkout', () => {
     const { status, stderr } = npx(['demo']);
     expect(status).toBe(69);
     expect(stderr).toMatch(/^demo is not part of the installed package: run "npm ci && npm run demo" in a checkout/m);
@@ -113,7 +113,7 @@ describe('the npm package', () => {
     expect(stderr).toMatch(/^toncache needs Node 24 or newer and this is v\d+.*\n$/);
   });
 
-  it('has the threads for look-ups of names that `npm start` has', async () => {
+  it('has as many threads for look-ups of names as `npm start`', async () => {
     await using started = await startInstalled('http://indexer.invalid');
     await expect.poll(() => started.workerThreads()).toBe(16);
   });

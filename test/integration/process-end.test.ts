@@ -14,7 +14,7 @@ beforeEach(async () => {
 afterEach(() => world[Symbol.asyncDispose]());
 
 describe('a signal to end', () => {
-  it('lets requests in flight be answered, refuses new ones, and ends the process with status 0', async () => {
+  it('lets requests in flight be answered, refuses new connections, and ends the process with status 0', async () => {
     await using started = await world.startProcess();
     const { url, adminUrl } = started;
     expect((await ask(adminUrl, '/readyz')).status).toBe(200);
@@ -42,7 +42,7 @@ describe('a signal to end', () => {
   it.each([
     ['in the fast lane', ''],
     ["in Node's lane", 'TE: trailers\r\n'],
-  ])('answers the first request of a connection that comes when the port is closed: %s', async (_, header) => {
+  ])('still answers the first request of an open connection when the port is closed: %s', async (_, header) => {
     await using started = await world.startProcess();
     const socket = connectTo(started.url);
     await once(socket, 'connect');
@@ -92,7 +92,7 @@ describe('a signal to end', () => {
     expect(await started.ended).toEqual({ code: 0, signal: null });
   });
 
-  it('that comes a second time ends the process immediately, with any requests in flight', async () => {
+  it('that comes a second time ends the process immediately, even with requests in flight', async () => {
     await using started = await world.startProcess();
     const gate = world.indexer.hold('adjacentTransactions');
     const inFlight = send(started.url, `/api/v3/adjacentTransactions?hash=${'00'.repeat(32)}`);
@@ -108,18 +108,21 @@ describe('a signal to end', () => {
   });
 });
 
-it.each(['SIGUSR1', 'SIGUSR2'] as const)('%s writes a line, opens no debugger and ends nothing', async (signal) => {
-  await using started = await world.startProcess();
-  started.signal(signal);
-  expect(await started.untilLogged('signal ignored')).toMatchObject({ level: 30, signal });
-  expect((await ask(started.url, TARGET)).status).toBe(404);
-  started.signal('SIGTERM');
-  expect(await started.ended).toEqual({ code: 0, signal: null });
-  // A debugger, and one that finds its port in use, reports it here.
-  expect(started.errors).toBe('');
-});
+it.each(['SIGUSR1', 'SIGUSR2'] as const)(
+  '%s is logged, opens no debugger and does not end the process',
+  async (signal) => {
+    await using started = await world.startProcess();
+    started.signal(signal);
+    expect(await started.untilLogged('signal ignored')).toMatchObject({ level: 30, signal });
+    expect((await ask(started.url, TARGET)).status).toBe(404);
+    started.signal('SIGTERM');
+    expect(await started.ended).toEqual({ code: 0, signal: null });
+    // A debugger, and one that finds its port in use, reports it here.
+    expect(started.errors).toBe('');
+  },
+);
 
-describe('a signal to end where http.shutdownDelay is set', () => {
+describe('a signal to end if http.shutdownDelay is set', () => {
   it('fails /readyz immediately, still answers new connections, and ends the process immediately at the second signal', async () => {
     await using started = await world.startWithDrain('5min', {}, '5min');
     const { url, adminUrl } = started;

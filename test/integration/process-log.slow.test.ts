@@ -72,7 +72,7 @@ describe('the log', () => {
     expect(started.errors).toBe('');
   });
 
-  it('has only lines that are as severe as LOG_LEVEL', async () => {
+  it('has only lines that are at least as severe as LOG_LEVEL', async () => {
     // A warning, because the network is not named, and the end, because the port is in use: by another server than the
     // indexer, as an address at which toncache itself listens is refused first.
     await using other = await startScriptedUpstream(() => {});
@@ -117,7 +117,7 @@ describe('the log', () => {
     expectNoSecret(started);
   });
 
-  it('holds no password of a Redis that cannot be reached or is something else', async () => {
+  it('holds no password when Redis cannot be reached, or when another kind of server answers at its address', async () => {
     for (const url of [
       `redis://user:${SECRETS.ofRedis}@127.0.0.1:1/0`,
       indexer.url.replace('http://', `rediss://:${SECRETS.ofRedis}@`),

@@ -67,8 +67,8 @@ describe('wrong settings', () => {
   });
 });
 
-describe('an indexer that is not there, or refuses the key', () => {
-  it('is reported immediately, and the process stays', async () => {
+describe('an indexer that cannot be reached or refuses the key', () => {
+  it('is reported immediately, and the process keeps running', async () => {
     await using started = await ProxyProcess.start({ UPSTREAM_URL: 'http://127.0.0.1:1' });
     await started.untilLogged('the indexer fails');
     expect((await ask(started.adminUrl, '/readyz')).status).toBe(200);
@@ -110,7 +110,7 @@ describe('a start', () => {
   });
 
   it.runIf(platform === 'linux')(
-    'has 16 threads for look-ups of names and other work, or as many as are set',
+    'has 16 threads for look-ups of names and other work, or UV_THREADPOOL_SIZE if that is set',
     async () => {
       const threads = async (more: Readonly<Record<string, string>>) => {
         await using started = await ProxyProcess.start({ UPSTREAM_URL: 'http://indexer.invalid', ...more });

@@ -108,7 +108,7 @@ describe('a purge', () => {
     }
   });
 
-  it('among many sends and receives its own ban alone', async () => {
+  it('receives only its own ban from Redis, which holds many others', async () => {
     await redis.zadd(KEY, ...Array.from({ length: 500 }, (_, index) => [Date.now() - 1000, `t${index}`]).flat());
     const one = new Instance();
     await Promise.all(Array.from({ length: 50 }, (_, index) => one.purge(`mine${index}`)));
@@ -132,7 +132,7 @@ describe('the instances that a purge reaches', () => {
     expect(await redis.pttl(INSTANCES)).toSatisfy((ms: number) => ms > 0 && ms <= 2000);
   });
 
-  it('are unknown if Redis cannot report them, which fails no purge', async () => {
+  it('are unknown if Redis cannot report them, and the purge still succeeds', async () => {
     const one = await connected();
     await redis.del(INSTANCES);
     await redis.set(INSTANCES, 'no set');
@@ -140,8 +140,8 @@ describe('the instances that a purge reaches', () => {
   });
 });
 
-describe('while Redis is away', () => {
-  it('a purge whose reply is lost counts as one', async () => {
+describe('while Redis does not answer', () => {
+  it('a purge that is sent again because its reply was lost keeps its instant', async () => {
     const [unheard, other] = [await connected(), await connected()];
     unheard.isAnswered = false;
     expect((await unheard.purge('a')).notReached).toBe('lost');
@@ -152,7 +152,7 @@ describe('while Redis is away', () => {
     expect(other.until('a')).toBe(at);
   });
 
-  it('a purge that does not reach it is sent soon, without a lost connection', async () => {
+  it('a purge that did not reach Redis is sent again soon, even without a reconnect', async () => {
     const one = await connected();
     await expect.poll(() => one.received.at(-1)).toBe(0);
     one.isReached = false;
@@ -161,7 +161,7 @@ describe('while Redis is away', () => {
     await expect.poll(() => redis.zscore(KEY, 'a')).not.toBeNull();
   });
 
-  it('purges of other instances are missed, and known at the next connect, however old they are', async () => {
+  it('purges of other instances are missed, and are received at the next connect, however old they are', async () => {
     const cut = await connected();
     cut.isReached = false;
     const other = await connected();
@@ -176,9 +176,9 @@ describe('while Redis is away', () => {
 describe('purges that Redis lost', () => {
   it.each([
     ['everything', () => redis.flushall()],
-    ['what was written last', () => redis.zrem(KEY, 'last', 'changed')],
-    ['a later instant', () => redis.zadd(KEY, Date.now() - 1000, 'last', 1, 'changed')],
-  ])('are sent again by any instance, with their instants: %s', async (_, lose) => {
+    ['the last write', () => redis.zrem(KEY, 'last', 'changed')],
+    ['the later of two instants of a ban', () => redis.zadd(KEY, Date.now() - 1000, 'last', 1, 'changed')],
+  ])('are sent again by an instance that knows them, with their instants: %s', async (_, lose) => {
     const one = await connected();
     const at = { first: (await one.purge('first')).at, last: (await one.purge('last')).at };
     await lose();
@@ -205,7 +205,7 @@ describe('bans in Redis', () => {
     await expect.poll(() => one.received.slice(-3)).toEqual([0, 0, 0]);
   });
 
-  it('are kept an hour longer than any entry, and 25 h at least; bans of a clock far ahead are ignored', async () => {
+  it('are kept an hour longer than any entry, and for at least 25 h; bans from a clock far ahead are ignored', async () => {
     const now = Date.now();
     await redis.zadd(KEY, ...[now - 48.9 * HOUR, 'old', now - 49.1 * HOUR, 'older']);
     const long = await connected(48 * HOUR);
@@ -216,7 +216,7 @@ describe('bans in Redis', () => {
     expect(await redis.zrange(KEY, '0', '-1')).toEqual(['young']);
   });
 
-  it('expire a minute after the last of them is of no use, whichever instance purges last', async () => {
+  it('expire a minute after no instance needs them any more, whichever instance purges last', async () => {
     const lasting = () => redis.pttl(KEY);
     await (await connected()).purge('a');
     expect(await lasting()).toSatisfy((ms: number) => ms > 25 * HOUR && ms <= 25 * HOUR + 60_000);
@@ -226,7 +226,7 @@ describe('bans in Redis', () => {
     expect(await lasting()).toBeGreaterThan(49 * HOUR);
   });
 
-  it('are read from a Redis that takes no writes, and a purge is sent when it does', async () => {
+  it('are read from a Redis that accepts no writes, and a purge is sent again once it accepts them', async () => {
     await redis.zadd(KEY, Date.now(), 'theirs');
     await redis.config('SET', 'min-replicas-to-write', '1');
     const one = await connected();
@@ -241,7 +241,7 @@ describe('bans in Redis', () => {
 });
 
 it.each([null, 'OK', [], [1, '', null, []], ['x', '', '', []], [Number.NaN, '', '', []], [1, '', '', null]])(
-  'a reply that holds no bans is a failure: %j',
+  'a malformed reply from Redis fails the purge: %j',
   async (reply) => {
     const purges = new Purges({
       now: Date.now,

@@ -152,7 +152,7 @@ test('a shared rate counts only for its key, and the key expires when its next r
   expect(remainingMs).toBeCloseTo(60_000, -4);
 });
 
-test('a reservation that is overdue by this much is still given, and an older one is lost', async () => {
+test('a reservation may be overdue by at most the given time; older ones are lost', async () => {
   const key = `test:rate:${randomUUID()}`;
   const connection = await connectedRedis(redisUrl);
   connections.defer(() => connection.close());
@@ -259,7 +259,7 @@ describe("when Redis' clock is set", () => {
     },
   );
 
-  test('a request that does not wait leaves the reservations of waiting requests alone', async () => {
+  test('a request that does not wait makes no reservation, and the reservations of waiting requests stay', async () => {
     const furthestMs = PATIENCE_MS + 2 * STEP_MS;
     const reserve = await sharedRate(`test:rate:${randomUUID()}`, { furthestMs });
     for (let n = 0; n < 40; n++) await reserve(STEP_MS, PATIENCE_MS, 0);

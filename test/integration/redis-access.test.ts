@@ -20,7 +20,7 @@ async function works(redis: ObservedConnection): Promise<void> {
 }
 
 describe('TLS', () => {
-  test("is used where the server's certificate is signed by our authority, and the connection is refused otherwise", async () => {
+  test("is used if the server's certificate is signed by our authority; otherwise the connection is refused", async () => {
     await using server = await startRedis({ certificate });
     await using trusting = await observedConnection(server.url, { tlsCa: certificate.cert });
     await works(trusting);
@@ -66,7 +66,7 @@ test('a socket that fails twice does not end the process', async () => {
   client.disconnect();
 });
 
-test('a database that does not exist is a failed connection, never another database', async () => {
+test('a connection to a database that does not exist fails, and never uses another database', async () => {
   await using redis = await observedConnection(`${inject('redisUrl')}/9999`);
   await expect(redis.runScript('return 1', ['key'], [])).rejects.toThrow('not connected');
   await redis.ready();

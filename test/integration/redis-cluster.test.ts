@@ -15,7 +15,7 @@ afterAll(() => cluster?.[Symbol.asyncDispose]());
 
 const keys = Array.from({ length: 60 }, (_, index) => `toncache:{${index}}`);
 
-test('one node that can be reached is enough', async () => {
+test('one reachable node is enough to connect', async () => {
   const [, second] = cluster.masters;
   await using redis = await observedConnection(`redis-cluster://127.0.0.1:1,127.0.0.1:${second?.port}`, PATIENT);
   expect(redis.transitions).toEqual([{ state: 'connected' }]);

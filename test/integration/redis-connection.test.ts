@@ -11,7 +11,7 @@ import { startRedis } from '../support/redis-server.ts';
 const TIMEOUTS = { names: systemNames(), connectTimeoutMs: 500, commandTimeoutMs: 500 };
 
 describe('a script', () => {
-  test('is sent by its digest, and once in full where the server does not have it', async () => {
+  test('is sent by its digest, and once in full if the server does not have it', async () => {
     await using server = await startRedis();
     await using redis = await observedConnection(server.url);
     const admin = adminOf(server.port);
@@ -34,7 +34,7 @@ describe('a script', () => {
   });
 });
 
-test('commands of one tick of the event loop leave in one write', async () => {
+test('commands of one tick of the event loop are sent in one write', async () => {
   await using redis = await observedConnection(inject('redisUrl'));
   const cork = vi.spyOn(Socket.prototype, 'cork');
   const uncork = vi.spyOn(Socket.prototype, 'uncork');
@@ -44,8 +44,8 @@ test('commands of one tick of the event loop leave in one write', async () => {
   expect(uncork).toHaveBeenCalledTimes(1);
 });
 
-describe('a connection that reports ready', () => {
-  test('answers the first command, in a Cluster at every master', async () => {
+describe('ready()', () => {
+  test('resolves once the first command can be answered, in a Cluster by every master', async () => {
     await using cluster = await startRedisCluster();
     for (const url of [inject('redisUrl'), cluster.url]) {
       const redis = connectRedis({ names: systemNames(), url, connectTimeoutMs: 5000, commandTimeoutMs: 5000 });
@@ -56,7 +56,7 @@ describe('a connection that reports ready', () => {
     }
   });
 
-  test('does not wait for a Redis that refuses or hangs, nor once it is closed', async () => {
+  test('also resolves if Redis refuses or hangs, or if the connection is closed', async () => {
     const silent = createServer(() => {});
     await once(silent.listen(0, '127.0.0.1'), 'listening');
     const { port } = silent.address() as AddressInfo;
@@ -93,16 +93,24 @@ describe('a warning about maxmemory', () => {
   }
 
   test.each([
-    ['has no bound', [], ['no-maxmemory']],
-    ['evicts nothing', [...BOUND, '--maxmemory-policy', 'noeviction'], ['noeviction']],
-    ['is bounded and evicts', [...BOUND, '--maxmemory-policy', 'allkeys-lru'], []],
-    ['evicts what has a lifetime', [...BOUND, '--maxmemory-policy', 'volatile-ttl'], []],
-  ])('is given once where Redis %s', async (_, args, problems) => {
+    ['given once if Redis has no maxmemory', [], ['no-maxmemory']],
+    [
+      'given once if Redis has a maxmemory and evicts nothing',
+      [...BOUND, '--maxmemory-policy', 'noeviction'],
+      ['noeviction'],
+    ],
+    ['not given if Redis has a maxmemory and evicts any key', [...BOUND, '--maxmemory-policy', 'allkeys-lru'], []],
+    [
+      'not given if Redis has a maxmemory and evicts keys with a lifetime',
+      [...BOUND, '--maxmemory-policy', 'volatile-ttl'],
+      [],
+    ],
+  ])('is %s', async (_, args, problems) => {
     await using server = await startRedis({ args });
     expect(await problemsOf(server.url)).toEqual(problems);
   });
 
-  test('is given for a Cluster too, and not where the user may not read the setting', async () => {
+  test('is given for a Cluster too, but not if the user may not read the setting', async () => {
     await using cluster = await startRedisCluster({
       masters: 1,
       args: ['--user', 'shy', 'on', 'nopass', '~*', '&*', '+@all', '-info'],

@@ -34,8 +34,8 @@ it.each([
     { auth: '-ERR AUTH <password> called without any password configured for the default user.\r\n' },
   ],
   ['knows no users', { auth: "-ERR wrong number of arguments for 'auth' command\r\n" }],
-  ['lets nobody ask for INFO', { info: "-NOPERM this user has no permissions to run the 'info' command\r\n" }],
-])('nothing but lines of the log comes out of a process whose Redis %s', async (_, answers) => {
+  ['allows nobody to run INFO', { info: "-NOPERM this user has no permissions to run the 'info' command\r\n" }],
+])('a process writes nothing but log lines if its Redis %s', async (_, answers) => {
   await using redis = await startOldRedis(answers);
   await using world = await ProcessWorld.start();
   await using proxy = await world.startProcess({ REDIS_URL: redis.url, NETWORK: 'mainnet' });

@@ -49,7 +49,7 @@ describe('the status page in Chromium', () => {
     }
   }
 
-  it('moves its numbers under load, without an error and without a request to elsewhere', async () => {
+  it('updates its numbers under load, without errors and without requests to other hosts', async () => {
     const tile = (name: string) => page.locator('#tiles div', { hasText: name }).locator('dd').textContent();
     const before = await tile('Entries');
     await load(20);
@@ -63,7 +63,7 @@ describe('the status page in Chromium', () => {
     expect([...hosts]).toEqual([new URL(world.proxy.adminUrl).host]);
   });
 
-  it('shows the line first, then figures, indexers, operations, tiles and charts', async () => {
+  it('shows the verdict first, then figures, indexers, operations, tiles and charts', async () => {
     const { url } = world.indexer;
     await using second = await startProxy({ upstreamUrl: `${url},${url.replace('127.0.0.1', 'localhost')}` });
     await page.goto(second.adminUrl);
@@ -86,7 +86,7 @@ describe('the status page in Chromium', () => {
     await expect.poll(() => page.locator('#figures canvas').count()).toBe(4);
   });
 
-  it('has all its texts inside a landmark, or in a status line', async () => {
+  it('has all its texts inside a landmark', async () => {
     await expect.poll(() => page.locator('#hour').textContent(), PATIENT).toMatch(/^No requests/);
     await load(5);
     await expect.poll(() => page.locator('#keys tbody tr').count(), PATIENT).toBeGreaterThan(0);
@@ -169,7 +169,7 @@ describe('the status page in Chromium', () => {
     });
   });
 
-  it('explains a pasted URL, with any content', async () => {
+  it('explains a pasted URL, and shows markup in it as text', async () => {
     await page.fill('#target', 'https://ton.example/api/v3/masterchainBlockShards?SEQNO=7&_=<img src=x>');
     await page.locator('#explain button').click();
     const explanation = () => page.locator('#explanation').textContent();
@@ -191,7 +191,7 @@ describe('the status page in Chromium', () => {
     }
   });
 
-  it.each([390, 1280, 1920])('has no part that is cut at a width of %i, in the dark too', async (width) => {
+  it.each([390, 1280, 1920])('has no part that is cut off at a width of %i, in dark mode', async (width) => {
     await page.emulateMedia({ colorScheme: 'dark' });
     await page.setViewportSize({ width, height: 900 });
     await load(5);
@@ -208,7 +208,7 @@ describe('the status page in Chromium', () => {
     expect(complaints).toEqual([]);
   });
 
-  it('shows at the top how clients are served, since when and why, with the last minutes when it is opened', async () => {
+  it('shows at the top how clients are served, for how long and why, and the last minutes after a reload', async () => {
     const verdict = () => page.locator('#verdict').textContent();
     await load(5);
     await expect.poll(verdict, PATIENT).toBe('serving');
@@ -227,7 +227,7 @@ describe('the status page in Chromium', () => {
     await expect.poll(outcomes, PATIENT).toMatch(/hit-memory .*failed/);
   });
 
-  it('explains and purges a row of the most requested keys by a click', async () => {
+  it('explains and purges one of the most requested keys by a click in its row', async () => {
     await load(20);
     page.on('dialog', (dialog) => void dialog.accept());
     const row = page.locator('#keys tbody tr').filter({ hasText: 'masterchainBlockShards' }).first();

@@ -9,9 +9,9 @@ import { ANSWER, answers, BODY, clientOf } from './scripted-client.ts';
 const breaks: [string, Script][] = [
   ['is closed', (socket) => socket.end()],
   ['is reset', (socket) => socket.resetAndDestroy()],
-  ['brings no HTTP', (socket) => socket.end('220 mail.example ESMTP\r\n')],
+  ['receives no HTTP', (socket) => socket.end('220 mail.example ESMTP\r\n')],
   ['ends within the head', (socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n')],
-  ['brings a head of 70 KB', (socket) => socket.write(`${ANSWER}X: ${'x'.repeat(70_000)}\r\n\r\n${BODY}`)],
+  ['receives a head of 70 KB', (socket) => socket.write(`${ANSWER}X: ${'x'.repeat(70_000)}\r\n\r\n${BODY}`)],
 ];
 
 /** An error as the client throws it. */
@@ -25,7 +25,7 @@ async function failure(request: Promise<unknown>): Promise<ProxyError> {
 }
 
 describe('a request', () => {
-  it.each(breaks)('whose new connection %s is broken, and sent once', async (_, script) => {
+  it.each(breaks)('fails and is sent only once if its new connection %s', async (_, script) => {
     await using upstream = await startScriptedUpstream(script);
     await using client = clientOf(upstream.url);
     expect(await failure(client.fetch())).toMatchObject({ code: 'upstream-reset' });
@@ -35,15 +35,15 @@ describe('a request', () => {
   });
 
   it.each([
-    ['nobody listens', async () => `http://127.0.0.1:${await freePort()}`],
-    ['there is no such name', async () => 'http://nobody.invalid'],
-  ])('for which %s is unreachable', async (_, urlOf) => {
+    ['nothing listens at the address', async () => `http://127.0.0.1:${await freePort()}`],
+    ['the name does not exist', async () => 'http://nobody.invalid'],
+  ])('fails as unreachable if %s', async (_, urlOf) => {
     await using client = clientOf(await urlOf());
     expect(await failure(client.fetch())).toMatchObject({ code: 'upstream-unreachable' });
     expect(await failure(client.forward())).toMatchObject({ code: 'upstream-unreachable' });
   });
 
-  it('for which no TLS came about is unreachable, though a connection was made and reset', async () => {
+  it('fails as unreachable if its connection is reset before TLS is established', async () => {
     const server = createServer((socket) => {
       socket.on('error', () => {});
       socket.once('data', () => socket.resetAndDestroy());
@@ -56,7 +56,7 @@ describe('a request', () => {
     server.close();
   });
 
-  it('is answered with a head of 60 KB', async () => {
+  it('accepts an answer whose head has 60 KB', async () => {
     await using upstream = await startScriptedUpstream((socket) => {
       socket.write(`${ANSWER}${`X-Policy: ${'x'.repeat(600)}\r\n`.repeat(100)}\r\n${BODY}`);
     });
@@ -66,7 +66,7 @@ describe('a request', () => {
   });
 });
 
-describe('a connection that had been idle and ends when a request comes', () => {
+describe('an idle connection that ends when a request is sent on it', () => {
   const ONE = { maxConnections: 1, maxForwardConnections: 1 };
 
   afterEach(() => {
@@ -86,7 +86,7 @@ describe('a connection that had been idle and ends when a request comes', () => 
   it.each([
     ['closed', (socket: Socket) => socket.end()],
     ['reset', (socket: Socket) => socket.resetAndDestroy()],
-  ])('is replaced, and each request of a burst answered: %s', async (_, end) => {
+  ])('is replaced, and every request of a burst is answered: %s', async (_, end) => {
     // On a busy machine no connection may break so long after its request that it does not count as idle.
     vi.spyOn(performance, 'now').mockReturnValue(performance.now());
     await using upstream = await startScriptedUpstream(endsUsed(end));
@@ -99,7 +99,7 @@ describe('a connection that had been idle and ends when a request comes', () => 
     expect([upstream.connections, upstream.heads.length]).toEqual([24, 40]);
   });
 
-  describe('where the rate is limited', () => {
+  describe('with a rate limit', () => {
     /** The waiters for the right to repeat a request, in order. */
     function repeats() {
       const waiting: { readonly isWanted: () => boolean; readonly end: (may: boolean) => void }[] = [];
@@ -108,7 +108,7 @@ describe('a connection that had been idle and ends when a request comes', () => 
       return { waiting, mayRepeat };
     }
 
-    it('delays its request until that may be sent again, on a new connection, however many are idle', async () => {
+    it('delays its request until it may be sent again, on a new connection although others are idle', async () => {
       vi.spyOn(performance, 'now').mockReturnValue(performance.now());
       const { waiting, mayRepeat } = repeats();
       await using upstream = await startScriptedUpstream(endsUsed((socket) => socket.end()));
@@ -123,7 +123,7 @@ describe('a connection that had been idle and ends when a request comes', () => 
       expect([upstream.connections, upstream.heads.length, waiting.length]).toEqual([12, 16, 0]);
     });
 
-    it('lets other requests have its place in the pool in the meantime', async () => {
+    it('leaves its place in the pool to other requests in the meantime', async () => {
       vi.spyOn(performance, 'now').mockReturnValue(performance.now());
       const { waiting, mayRepeat } = repeats();
       await using upstream = await startScriptedUpstream(endsUsed((socket) => socket.end()));
@@ -145,7 +145,7 @@ describe('a connection that had been idle and ends when a request comes', () => 
       expect(upstream.heads).toHaveLength(2);
     });
 
-    it('does not send a request again that has had no answer in time', async () => {
+    it('does not send a request again after its timeout', async () => {
       const { waiting, mayRepeat } = repeats();
       await using upstream = await startScriptedUpstream(endsUsed((socket) => socket.end()));
       await using client = clientOf(upstream.url, { ...ONE, mayRepeat });
@@ -158,7 +158,7 @@ describe('a connection that had been idle and ends when a request comes', () => 
     });
   });
 
-  it('makes a request that cannot be sent on a new one unreachable', async () => {
+  it('fails a request as unreachable if no new connection can be opened', async () => {
     let listening = true;
     const upstream = await startScriptedUpstream((socket) => {
       if (listening) return answers(socket);
@@ -206,7 +206,7 @@ describe('a connection that had been idle and ends when a request comes', () => 
     expect(upstream.heads).toHaveLength(2);
   });
 
-  it('fails a request that is sent when the client closes', async () => {
+  it('fails a request that is in flight when the client closes', async () => {
     await using upstream = await startScriptedUpstream(endsUsed(() => {}));
     const client = clientOf(upstream.url, ONE);
     await client.fetch();

@@ -38,7 +38,7 @@ describe('a request', () => {
     expect(upstream.connections).toBe(1);
   });
 
-  it('counts the bytes of its answer until that is complete, or given up', async () => {
+  it('counts the bytes of its answer until the answer is complete or broken', async () => {
     const open: Socket[] = [];
     await using upstream = await startScriptedUpstream((socket) => {
       socket.write(`${ANSWER}\r\n${BODY.slice(0, 5)}`);
@@ -55,7 +55,7 @@ describe('a request', () => {
     expect(client.readingBytes).toBe(0);
   });
 
-  it('is answered as soon as a status decides alone, and a body without end is cut', async () => {
+  it('is answered as soon as a status that needs no body arrives, and an endless body is cut off', async () => {
     let cut = false;
     await using upstream = await startScriptedUpstream((socket) => {
       socket.on('close', () => {
@@ -77,7 +77,7 @@ describe('a request', () => {
     [401, 'br'],
     [302, 'gzip'],
   ])(
-    'is answered by a status that decides alone (%i), with any encoding of its body (%s)',
+    'is answered by a status that needs no body (%i), whatever the encoding of its body (%s)',
     async (status, encoding) => {
       await using upstream = await startScriptedUpstream((socket) => {
         socket.write(`HTTP/1.1 ${status} X\r\nContent-Encoding: ${encoding}\r\nContent-Length: 3\r\n\r\nxyz`);

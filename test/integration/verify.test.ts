@@ -85,7 +85,7 @@ describe.concurrent('verify', () => {
     },
   );
 
-  it('asks the indexer no faster than --rate', async () => {
+  it('sends requests no faster than --rate', async () => {
     const { url, requests } = await start();
     expect(await verify([url, '--rate', '100', '--samples', '1'])).toMatchObject({ code: 0 });
     const [first, last] = [requests.recent.at(0), requests.recent.at(-1)];
@@ -104,7 +104,7 @@ describe.concurrent('verify', () => {
     expect(stdout + stderr).not.toContain(key);
   });
 
-  it('waits out a rate limit', async () => {
+  it('waits after a 429, and then continues', async () => {
     const { url, faults } = await start();
     const limit = faults.inject(rateLimited('json', '1'), { operation: 'masterchainBlockShards', times: 1 });
     expect(await verify([url, ...QUICKLY])).toMatchObject({ code: 0 });

@@ -18,8 +18,8 @@ async function saidUntilRefused(proxy: ProxyProcess) {
   }
 }
 
-describe('of one indexer that refuses the key of a process that has just started', () => {
-  it.each([0, 1])('the page reports it first, after %d requests', async (requests) => {
+describe('if the only indexer refuses the key of a process that has just started', () => {
+  it.each([0, 1])('the page reports this as the first cause, after %d requests', async (requests) => {
     await using world = await ProcessWorld.start();
     world.indexer.faults.inject(refusedKey(401));
     await using proxy = await world.startProcess({ UPSTREAM_API_KEY: 'of-another' });

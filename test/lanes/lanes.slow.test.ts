@@ -42,7 +42,7 @@ it(`the fast lane answers ${STREAMS} streams as Node does (seed ${SEED})`, async
   }
 });
 
-it(`of ${HEADS} heads the fast lane takes only those that Node's parser takes, for the same (seed ${SEED})`, async () => {
+it(`of ${HEADS} heads the fast lane accepts only those that Node's parser reads in the same way (seed ${SEED})`, async () => {
   const random = new SeededRandom(SEED);
   // The requests of one connection as Node's parser reads them, in order.
   const parsed: string[] = [];

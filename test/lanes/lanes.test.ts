@@ -41,10 +41,10 @@ describe('the fast lane and Node give the same answers', () => {
     ['a hit behind a miss', get(MISS) + get(HIT)],
     ['a miss that Node reads behind a hit', get(HIT) + get(MISS).replace('GET', 'HEAD')],
     ['a body behind a hit', `${get(HIT)}${get(HIT, 'Content-Length: 5\r\n')}abcde${get(HIT)}`],
-    ['what is malformed behind a hit', `${get(HIT)}GET / HTTP/1.1\nHost: x\r\n\r\n`],
+    ['a malformed request behind a hit', `${get(HIT)}GET / HTTP/1.1\nHost: x\r\n\r\n`],
     ['a request to close', get(HIT) + get(HIT, 'Connection: close\r\n') + get(HIT)],
     ['a large answer', get('/api/v3/masterchainBlockShards?hit-large') + get(HIT)],
-    ['an empty line before', `\r\n${get(HIT)}`],
+    ['an empty line before a hit', `\r\n${get(HIT)}`],
   ])('wherever a stream is split: %s', async (name, bytes) => {
     const streams: Stream[] = [{ name, reads: [...bytes], ends: true }];
     for (let cut = 1; cut < bytes.length; cut++) {

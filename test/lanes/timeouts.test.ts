@@ -49,7 +49,7 @@ it('a client that sends nothing gets a refusal and is closed after the header ti
   expect(socket.text).toMatch(/^HTTP\/1\.1 408 Request Timeout\r\n.*Connection: close\r\n\r\n\{"error":"[^"]+"\}$/s);
 });
 
-it('a client that connects just before a look has the header timeout as a whole', async () => {
+it('a client that connects just before a timeout check gets the whole header timeout', async () => {
   vi.advanceTimersByTime(900);
   const socket = await connected();
   vi.advanceTimersByTime(HEADER_TIMEOUT - 100);
@@ -58,7 +58,7 @@ it('a client that connects just before a look has the header timeout as a whole'
   expect(socket.isClosed).toBe(true);
 });
 
-it('an idle client is closed when a second more than keepAlive has passed since its last answer', async () => {
+it('an idle client is closed a second after keepAlive has passed since its last answer', async () => {
   const socket = await connected();
   socket.push(HIT);
   await tick();
@@ -72,7 +72,7 @@ it('an idle client is closed when a second more than keepAlive has passed since 
   expect(socket.text.match(/HTTP\/1\.1 200 OK/g)).toHaveLength(2);
 });
 
-it('a head that is not whole within a second is left to Node, which answers it when it is', async () => {
+it('a head that is incomplete after a second is left to Node, which answers it once it is complete', async () => {
   const socket = await connected();
   socket.push(HIT.slice(0, 40));
   expect(socket.listenerCount('drain')).toBe(0);
@@ -84,7 +84,7 @@ it('a head that is not whole within a second is left to Node, which answers it w
   await expect.poll(() => socket.text).toMatch(/^HTTP\/1\.1 200 OK/);
 });
 
-it('a client that is served between two looks stays, though each of them sees a part of a head', async () => {
+it('a client that is served between two checks stays in the fast lane, although each check sees an incomplete head', async () => {
   const socket = await connected();
   for (let second = 1; second <= 5; second++) {
     socket.push(Buffer.from((second === 1 ? HIT : HIT.slice(40)) + HIT.slice(0, 40)));
@@ -99,9 +99,9 @@ it('a client that is served between two looks stays, though each of them sees a 
 it.each([
   ['the fast lane', HIT, SLOW_READER],
   ['Node', HIT_OF_NODE, SLOW_READER],
-  ['the fast lane, of which a slice of 256 KiB waits', HIT.replace('hit', 'hit-large'), 16 * SLOW_READER],
-  ['Node, of which a slice of 256 KiB waits', HIT_OF_NODE.replace('hit', 'hit-large'), 16 * SLOW_READER],
-])('a client that takes nothing of an answer is cut: one of %s', async (_, request, ms) => {
+  ['the fast lane, after 16 times as long if 256 KiB wait', HIT.replace('hit', 'hit-large'), 16 * SLOW_READER],
+  ['Node, after 16 times as long if 256 KiB wait', HIT_OF_NODE.replace('hit', 'hit-large'), 16 * SLOW_READER],
+])('a client that reads nothing of an answer is cut off: an answer from %s', async (_, request, ms) => {
   const socket = await connected(new StalledSocket());
   socket.push(request);
   await tick();
@@ -114,7 +114,7 @@ it.each([
   expect(socket.destroyed).toBe(true);
 });
 
-it('a drain closes idle connections, and waiting ones after their answers, the last of which announces it', async () => {
+it('a drain closes idle connections, and closes waiting ones after their last answer, which announces it', async () => {
   const [idle, fresh, waiting] = [await connected(), await connected(), await connected()];
   idle.push(HIT);
   await tick();

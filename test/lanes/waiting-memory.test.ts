@@ -27,7 +27,7 @@ function startWaitingServer(waiting: ProxyRequest[]): PublicServer {
 }
 
 // In V8 a part of a string keeps the whole string alive: here that would be 12 MB of heads.
-it('a waiting request keeps its query and its headers, not the whole read', async () => {
+it('a waiting request keeps its query and its headers in memory, not the whole read', async () => {
   const waiting: ProxyRequest[] = [];
   const waitingServer = startWaitingServer(waiting);
   onTestFinished(() => waitingServer.drain(0));

@@ -11,12 +11,12 @@ const RULES: readonly Rule[] = [
   'a touch that is read later ends the proof',
   'a gap holds back the mark',
   'a block counts as read when it is whole',
-  'the mark is the time of a question',
+  'the mark is the time of a request',
   'the blocks of the last 10 s are read first',
 ];
 
 describe('answers that blocks prove', () => {
-  test('lack no commit that was made more than a second before they were served, and the lag of their replica', () => {
+  test('lack no commit that was older than a second plus the replica lag when they were served', () => {
     let proven = 0;
     fc.assert(
       fc.property(schedules, (schedule) => {

@@ -12,7 +12,7 @@ export type Rule =
   | 'a touch that is read later ends the proof'
   | 'a gap holds back the mark'
   | 'a block counts as read when it is whole'
-  | 'the mark is the time of a question'
+  | 'the mark is the time of a request'
   | 'the blocks of the last 10 s are read first';
 
 /** The events of one run. Times are multiples of {@link STEP_MS}. */
@@ -169,7 +169,7 @@ class World {
   }
 
   #markOf(askedAt: number): number {
-    return this.#leavesOut('the mark is the time of a question') ? this.#now + 1000 : askedAt;
+    return this.#leavesOut('the mark is the time of a request') ? this.#now + 1000 : askedAt;
   }
 
   #read(seqno: number, isThere: boolean, askedAt: number): void {

@@ -43,38 +43,80 @@ function verdictOn(states: readonly State[], seenSinceMs: number) {
   });
 }
 
-test('a client that saw a newer state causes a regression', () => {
+test('an older answer for a client that saw a newer state is a regression', () => {
   const states = statesOf([NOTHING, Number.POSITIVE_INFINITY], [SOMETHING, 100]);
   expect(verdictOn(states, 100)).toMatchObject({ verdict: 'regression' });
   expect(verdictOn(states, Number.POSITIVE_INFINITY)).toMatchObject({ verdict: 'true', isOver: true });
 });
 
-test('a state that the chain no longer distinguishes from the previous one is not a newer one', () => {
+test('a state that the chain no longer distinguishes from the previous one does not count as newer', () => {
   const known = statesOf([NOTHING, Number.POSITIVE_INFINITY], [NOTHING, 65_000], [SOMETHING, 100]);
   const forgotten = statesOf([NOTHING, Number.POSITIVE_INFINITY], [SOMETHING, 100]);
   for (const states of [known, forgotten]) expect(verdictOn(states, 65_000)).toMatchObject({ verdict: 'true' });
 });
 
 test.each<[answer: string, more: Partial<Call>, sinceMs: number, status: string, age: string, verdict: string]>([
-  ['a proven one that lacks what was committed a second ago', {}, 1000, PROVEN, '30', 'true'],
-  ['a proven one that lacks what was committed before', {}, 1001, PROVEN, '30', 'lie'],
-  ['a proven state', { operation: 'addressInformation' }, 1001, PROVEN, '30', 'lie'],
-  ['a fresh one within its lifetime', {}, 400, 'toncache; hit; ttl=0; detail=memory', '0', 'true'],
-  ['a fresh one after its lifetime', {}, 401, 'toncache; hit; ttl=0; detail=memory', '0', 'lie'],
-  ['one that joined a flight', {}, 1000, 'toncache; fwd=miss; fwd-status=200; stored; collapsed', '0', 'true'],
-  ['one that joined an older flight', {}, 1001, 'toncache; fwd=miss; fwd-status=200; stored; collapsed', '0', 'lie'],
-  ['a stale one while the indexer fails', {}, 401, 'toncache; hit; ttl=-1; detail=memory', '0', 'lie'],
-  ['one with names that is proven for a minute', {}, 0, PROVEN, '60', 'true'],
-  ['one with names that is proven for longer', {}, 0, PROVEN, '61', 'lie'],
-  ['one without names that is proven for 5 minutes', { noAddressBook: true }, 0, PROVEN, '300', 'true'],
-  ['one without names that is proven for longer', { noAddressBook: true }, 0, PROVEN, '301', 'lie'],
-  ['a state that is proven for longer', { operation: 'walletInformation' }, 0, PROVEN, '301', 'lie'],
-  ['a proven one about no account', { accounts: [], hashes: ['x'] }, 0, PROVEN, '1', 'lie'],
+  ['a proven one may lack a commit of the last second', {}, 1000, PROVEN, '30', 'true'],
+  ['a proven one may not lack an older commit', {}, 1001, PROVEN, '30', 'lie'],
+  [
+    'a proven account state may not lack an older commit',
+    { operation: 'addressInformation' },
+    1001,
+    PROVEN,
+    '30',
+    'lie',
+  ],
+  ['a fresh one may be outdated for its lifetime', {}, 400, 'toncache; hit; ttl=0; detail=memory', '0', 'true'],
+  [
+    'a fresh one may not be outdated for longer than its lifetime',
+    {},
+    401,
+    'toncache; hit; ttl=0; detail=memory',
+    '0',
+    'lie',
+  ],
+  [
+    'a collapsed one may be outdated for a second',
+    {},
+    1000,
+    'toncache; fwd=miss; fwd-status=200; stored; collapsed',
+    '0',
+    'true',
+  ],
+  [
+    'a collapsed one may not be outdated for longer than a second',
+    {},
+    1001,
+    'toncache; fwd=miss; fwd-status=200; stored; collapsed',
+    '0',
+    'lie',
+  ],
+  [
+    'a stale one may not be outdated for longer than its lifetime, even while the indexer fails',
+    {},
+    401,
+    'toncache; hit; ttl=-1; detail=memory',
+    '0',
+    'lie',
+  ],
+  ['one with names may be proven for a minute', {}, 0, PROVEN, '60', 'true'],
+  ['one with names may not be proven for longer', {}, 0, PROVEN, '61', 'lie'],
+  ['one without names may be proven for 5 minutes', { noAddressBook: true }, 0, PROVEN, '300', 'true'],
+  ['one without names may not be proven for longer', { noAddressBook: true }, 0, PROVEN, '301', 'lie'],
+  [
+    'an account state may not be proven for longer than 5 minutes',
+    { operation: 'walletInformation' },
+    0,
+    PROVEN,
+    '301',
+    'lie',
+  ],
+  ['one that is about no account may not be proven', { accounts: [], hashes: ['x'] }, 0, PROVEN, '1', 'lie'],
 ])('of the answers about accounts, %s', (_, more, sinceMs, status, age, verdict) => {
   expect(verdictOfAccount(more, sinceMs, status, age)).toBe(verdict);
 });
 
-test("behind a replica that lags, a proven answer is never older than the replica's state", () => {
+test('a proven answer may lack commits of the last second plus the replica lag', () => {
   expect(verdictOfAccount({}, 3000, PROVEN, '30', 2000)).toBe('true');
   expect(verdictOfAccount({}, 3001, PROVEN, '30', 2000)).toBe('lie');
 });

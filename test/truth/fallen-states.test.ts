@@ -12,14 +12,14 @@ const FELL_AT = Date.UTC(2026, 0, 1);
 const FALL = new DatabaseFall(FELL_AT, 200 * SECOND, 3);
 
 describe('a database that falls back', () => {
-  test("has the chain's state before it and after it has caught up, and less in between", () => {
+  test("has the chain's state before the fall and after it has caught up, and less in between", () => {
     const lacksMs = (passedMs: number) => FELL_AT + passedMs - FALL.databaseAt(FELL_AT + passedMs);
     expect([-1, 0, 50, 99, 100, 200].map((second) => lacksMs(second * SECOND) / SECOND)).toEqual([
       0, 200, 100, 2, 0, 0,
     ]);
   });
 
-  test('has each lost instant again at one moment', () => {
+  test('commits each lost instant again at one moment', () => {
     fc.assert(
       fc.property(fc.integer({ min: -300, max: 300 }), (second) => {
         const instant = FELL_AT + second * SECOND;
@@ -69,17 +69,17 @@ describe('the checker', () => {
     verdictOn(PAGE, blockOf(committed), place, second);
 
   test.each([
-    ['from before the fall for a minute', -1, 59, 'true'],
-    ['from before the fall for longer', -1, 64, 'lie'],
-    ['from before the fall that the database has again', -1, 66.5, 'true'],
-    ['from before the fall that was only kept then', -9, 30, 'true'],
-    ['from before the fall that was kept no more then', -12, 30, 'lie'],
-    ['of the database', -170, 10.1, 'true'],
-    ['that the database had had long before', -170, 13, 'lie'],
-    ['that the database will have', -160, 10, 'lie'],
-    ['that the chain has, and the database never had', 20, 30, 'lie'],
-    ['that the database has caught up to', 110, 110.1, 'true'],
-  ])('of a head %s', (_, seqno, second, verdict) => expect(verdictOnHead(seqno, second)).toBe(verdict));
+    ['from before the fall may be served for a minute', -1, 59, 'true'],
+    ['from before the fall may not be served for longer', -1, 64, 'lie'],
+    ['from before the fall may be served once the database has it again', -1, 66.5, 'true'],
+    ['from before the fall may be served if it was still kept for comparison at the fall', -9, 30, 'true'],
+    ['from before the fall may not be served if it was no longer kept at the fall', -12, 30, 'lie'],
+    ['that the database has may be served', -170, 10.1, 'true'],
+    ['that the database had long before may not be served', -170, 13, 'lie'],
+    ['that the database does not have again yet may not be served', -160, 10, 'lie'],
+    ['that the chain has and the database never had may not be served', 20, 30, 'lie'],
+    ['that the database has caught up to may be served', 110, 110.1, 'true'],
+  ])('a head %s', (_, seqno, second, verdict) => expect(verdictOnHead(seqno, second)).toBe(verdict));
 
   /** Two states of one list with rows of 150 s before the fall: one row, and from `untilSecond` on two rows. */
   const growingList = (untilSecond: number): readonly State[] => {
@@ -96,9 +96,9 @@ describe('the checker', () => {
   const ADJACENT: Call = { operation: 'adjacentTransactions', direction: 'out' };
 
   test.each([
-    ['was overtaken a minute before the fall is served instead of less complete ones', -60, 10, 'regressed', 'true'],
-    ['was overtaken a minute before the fall does not come from the indexer', -60, 10, 'expired', 'lie'],
-  ])('of a growing list that %s', (_, untilSecond, second, detail, verdict) => {
+    ['was replaced a minute before the fall may be served instead of less complete ones', -60, 10, 'regressed', 'true'],
+    ['was replaced a minute before the fall may not come from the indexer', -60, 10, 'expired', 'lie'],
+  ])('a state of a growing list that %s', (_, untilSecond, second, detail, verdict) => {
     expect(verdictOn(ADJACENT, growingList(untilSecond), 0, second, { detail })).toBe(verdict);
   });
 
@@ -115,15 +115,15 @@ describe('the checker', () => {
   };
 
   test.each([
-    ['an account that changed 55 s before is served instead of an older one', ACCOUNT, -45, 10, 'true'],
-    ['an account that changed more than a minute before is not', ACCOUNT, -55, 10, 'lie'],
-    ['a trace that changed 55 s before is not', TRACE, -45, 10, 'lie'],
-    ['a trace that changed 15 s before is served instead of an older one', TRACE, -5, 10, 'true'],
-  ])('of a lost state of %s', (_, call, untilSecond, second, verdict) => {
+    ['an account that changed 55 s before the answer may be served instead of an older one', ACCOUNT, -45, 10, 'true'],
+    ['an account that changed more than a minute before the answer may not be served', ACCOUNT, -55, 10, 'lie'],
+    ['a trace that changed 55 s before the answer may not be served', TRACE, -45, 10, 'lie'],
+    ['a trace that changed 15 s before the answer may be served instead of an older one', TRACE, -5, 10, 'true'],
+  ])('a lost state of %s', (_, call, untilSecond, second, verdict) => {
     expect(verdictOn(call, balances(untilSecond), 0, second)).toBe(verdict);
   });
 
-  test('counts from when the database showed a state last, which may be an earlier fall', () => {
+  test('counts from when the database last showed a state, even if that was after an earlier fall', () => {
     const again = new DatabaseFall(FELL_AT + 110 * SECOND, 200 * SECOND, 3);
     // Committed again 65 s after the first fall, which is 55 s before the answer.
     const states = balances(-5, -20);
@@ -132,13 +132,13 @@ describe('the checker', () => {
   });
 
   test.each([
-    ['is lost is kept', 1, -100, 10, 'true'],
-    ['is lost is not there', 0, -100, 10, 'true'],
-    ['is there again is not there', 0, -100, 40, 'lie'],
-    ['was not lost is not there', 0, -201, 1, 'lie'],
-    ['is committed after the fall is there before the database has it', 1, 5, 20, 'lie'],
-    ['is committed after the fall is there', 1, 5, 70, 'true'],
-  ])('of a block that %s', (_, place, committed, second, verdict) => {
+    ['is lost may still be served', 1, -100, 10, 'true'],
+    ['is lost may be absent', 0, -100, 10, 'true'],
+    ['is there again may not be absent', 0, -100, 40, 'lie'],
+    ['was not lost may not be absent', 0, -201, 1, 'lie'],
+    ['is committed after the fall may not be served before the database has it', 1, 5, 20, 'lie'],
+    ['is committed after the fall may be served once the database has it', 1, 5, 70, 'true'],
+  ])('a block that %s', (_, place, committed, second, verdict) => {
     expect(verdictOnBlock(place, committed, second)).toBe(verdict);
   });
 });

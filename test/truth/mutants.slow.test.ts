@@ -53,7 +53,7 @@ const MUTANTS: readonly Mutant[] = [
     to: "const base64 = text.replaceAll(' ', '+').replaceAll('_', '+');",
   },
   {
-    rule: 'a header that changes the answer is no part of the key',
+    rule: 'a header that changes the answer is not part of the key',
     finding: 'lie',
     file: 'ton/cache-key.ts',
     from: '[...query, ...headers]',
@@ -68,7 +68,7 @@ const MUTANTS: readonly Mutant[] = [
     to: 'const reading = bodies.read(call, answer);\nawait indexer.client.fetch({ operation: "masterchainInfo", query: [], headers: [] }, 5000).catch(() => {});',
   },
   {
-    rule: 'a final trace is believed to be pending where the database is behind',
+    rule: 'a final trace is accepted as pending while the database is behind',
     finding: 'regression',
     fault: 'database-lag',
     file: 'fleet/doubt.ts',
@@ -92,7 +92,7 @@ const MUTANTS: readonly Mutant[] = [
     to: 'export const HEAD_BELIEVED_AFTER_MS = 600_000;',
   },
   {
-    rule: 'a database that has fallen back is believed at once',
+    rule: 'the answers of a database that has fallen back are accepted immediately',
     finding: 'regression',
     fault: 'database-falls-back',
     file: 'cache/precedence.ts',
@@ -171,7 +171,7 @@ function world(root: URL, tally: Tally, more: Partial<RunOptions> = {}): RunOpti
   return { ...options, forMs: PATIENCE_MS, report: () => {}, ...more };
 }
 
-test.each(MUTANTS)('the checker finds it where $rule', async ({ finding, fault, streams = false, ...patch }) => {
+test.each(MUTANTS)('the checker notices that $rule', async ({ finding, fault, streams = false, ...patch }) => {
   await using source = await PatchedSource.make(patch);
   const tally = new Tally(() => {});
   const faults = FAULTS.filter(({ name }) => name === fault);
@@ -181,7 +181,7 @@ test.each(MUTANTS)('the checker finds it where $rule', async ({ finding, fault, 
 });
 
 test.each([false, true])(
-  'the checker finds nothing in a copy of the source whose rules are whole, stream %s',
+  'the checker finds nothing in an unchanged copy of the source, with streams: %s',
   async (streams) => {
     const nothing = { file: 'freshness.ts', from: "return 'expired';", to: "return 'expired';" };
     await using source = await PatchedSource.make(nothing);
@@ -193,8 +193,8 @@ test.each([false, true])(
 );
 
 test.each([
-  ['is not there', 'no such text anywhere'],
-  ['is there twice', 'export'],
-])('a patch whose place %s is refused', async (_, from) => {
+  ['does not occur in the file', 'no such text anywhere'],
+  ['occurs more than once', 'export'],
+])('a patch is refused if its place %s', async (_, from) => {
   await expect(PatchedSource.make({ file: 'cache/entry.ts', from, to: '' })).rejects.toThrow('exactly once');
 });
