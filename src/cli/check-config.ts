@@ -13,8 +13,8 @@ const STARTS_WITHOUT = 'toncache starts without it, and uses it as soon as it an
 export const checkConfig: Command = {
   help: `usage: toncache check-config [--all] [--connect] [--json]
 
-Reads the settings as start does. If some are wrong, prints every problem; otherwise prints each setting with its value
-and its source. Secrets are not shown. Without --connect, no connection is made.
+Reads the settings as start does. If some are wrong, prints every problem; otherwise prints the settings that are set,
+with their values and sources. Secrets are not shown. Without --connect, no connection is made.
 
   --all      prints the defaults too
   --connect  connects to each indexer (key, chain, newest block, operations), to Redis (and reads its clock) and to the stream.

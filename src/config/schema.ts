@@ -108,7 +108,7 @@ const breaker = group({
   ),
   openDuration: setting(
     duration('10ms', '5min').prefault('2s'),
-    'Time for which the circuit breaker stays open before one trial; each failed trial doubles it, up to two and a half times this value.',
+    'Time for which the circuit breaker stays open before one trial, less a random part of up to half. Each failed trial doubles it, up to two and a half times this value.',
   ),
 });
 

@@ -96,9 +96,9 @@ describe('the documented commands', () => {
 const RUN_ELSEWHERE: Readonly<Record<string, string>> = {
   "redis-cli ACL SETUSER toncache '>new-password'": 'test/e2e/rotate-keys.test.ts',
   "redis-cli ACL SETUSER toncache '<old-password'": 'test/e2e/rotate-keys.test.ts',
-  'UPSTREAM_URL=http://indexer:8081 UPSTREAM_API_KEY=new-key REDIS_URL=redis://toncache:new-password@redis:6379 npx toncache check-config --connect':
+  'UPSTREAM_URL=http://indexer:8081 UPSTREAM_API_KEY=new-key REDIS_URL=redis://toncache:new-password@redis:6379 npm run toncache -- check-config --connect':
     'test/e2e/rotate-keys.test.ts',
-  'npx toncache verify http://indexer:8081/api/v3': 'test/integration/verify.test.ts',
+  'npm run toncache -- verify http://indexer:8081/api/v3': 'test/integration/verify.test.ts',
   'REUSE_PORT=on ADMIN_PORT=9464 UPSTREAM_URL=http://indexer:8081 REDIS_URL=redis://redis:6379 npm start':
     'test/e2e/reuse-port.slow.test.ts',
   'REUSE_PORT=on ADMIN_PORT=9465 UPSTREAM_URL=http://indexer:8081 REDIS_URL=redis://redis:6379 npm start':
@@ -111,7 +111,7 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   'npm run verify -- https://indexer.example/api/v3': 'needs an indexer; test/integration/verify.test.ts runs it',
   'kubectl rollout restart -n ton deployment/toncache': 'needs a cluster',
   'kubectl rollout undo -n ton deployment/toncache': 'needs a cluster',
-  'helm upgrade toncache config/deploy/helm --namespace ton --reuse-values': 'needs a cluster',
+  'helm upgrade toncache config/deploy/helm --namespace ton --reset-then-reuse-values': 'needs a cluster',
   'helm rollback toncache --namespace ton': 'needs a cluster',
   'docker run --env-file toncache.env toncache check-config': 'needs Docker and the image',
   'docker compose -f config/deploy/compose.yaml up -d --build toncache': 'needs Docker and a registry',
