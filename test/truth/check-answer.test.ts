@@ -3,6 +3,7 @@ import { type Account, Accounts } from '../../src/tools/simulator/accounts.ts';
 import type { Call } from './call.ts';
 import { checkAnswer } from './check-answer.ts';
 import type { State } from './states.ts';
+import { comparedForMs } from './windows.ts';
 
 const NOW = Date.UTC(2026, 0, 1);
 const NOTHING = '{"traces":[]}';
@@ -47,6 +48,14 @@ test('an older answer for a client that saw a newer state is a regression', () =
   const states = statesOf([NOTHING, Number.POSITIVE_INFINITY], [SOMETHING, 100]);
   expect(verdictOn(states, 100)).toMatchObject({ verdict: 'regression' });
   expect(verdictOn(states, Number.POSITIVE_INFINITY)).toMatchObject({ verdict: 'true', isOver: true });
+});
+
+test('an answer is compared with the next one until 60 s after the indexer sent it, less the delay of the machine', () => {
+  const call: Call = { operation: 'addressInformation', accounts: [ACCOUNT] };
+  const comparedMs = (ageSeconds: number, machineDelayMs: number) =>
+    comparedForMs(call, { status: 200, text: '{"balance":"1"}' }, NOW, ageSeconds, machineDelayMs);
+  expect([comparedMs(0, 0), comparedMs(0, 500)]).toEqual([10_000, 9500]);
+  expect([comparedMs(55, 0), comparedMs(55, 500)]).toEqual([4000, 3500]);
 });
 
 test('a state that the chain no longer distinguishes from the previous one does not count as newer', () => {

@@ -140,7 +140,8 @@ export class Checker {
     if (String(cacheStatus).endsWith('detail=proven'))
       tally.sawProof(this.#place % world.instances.length, receivedAt, verdict.outdatedMs);
     tally.sawState(call, verdict.sameSince, received.text, sentAt, receivedAt);
-    const comparedUntil = receivedAt + comparedForMs(call, received, receivedAt, Number(age ?? 0));
+    const comparedMs = comparedForMs(call, received, receivedAt, Number(age ?? 0), machineDelayMs);
+    const comparedUntil = receivedAt + comparedMs;
     const before = this.#seen.get(name);
     const fromAt = Math.max(verdict.fromAt, before?.text === received.text ? before.fromAt : verdict.fromAt);
     this.#remember(name, { fromAt, answeredAt: receivedAt, text: received.text, comparedUntil });

@@ -80,12 +80,19 @@ export const KEPT_SINCE_GIVEN_MS = 60_000;
 /**
  * For this long after a client got an answer, ms, a less complete one from a lagging source must not replace it.
  * @param ageSeconds The `Age` of the answer, rounded down.
+ * @param machineDelayMs The answer may have left the cache this long before the client received it.
  */
-export function comparedForMs(call: Call, said: Said, receivedBy: number, ageSeconds: number): number {
+export function comparedForMs(
+  call: Call,
+  said: Said,
+  receivedBy: number,
+  ageSeconds: number,
+  machineDelayMs: number,
+): number {
   const { staleWhileRevalidate, staleIfError } = windowOf(call, said, receivedBy);
   const staleMs = Math.max(staleWhileRevalidate, staleIfError);
   const afterUseMs = Math.min(staleMs + KEPT_AFTER_USE_MS, KEPT_SINCE_GIVEN_MS - (ageSeconds + 1) * 1000);
-  return staleMs < KEPT_SINCE_GIVEN_MS ? afterUseMs : staleMs;
+  return (staleMs < KEPT_SINCE_GIVEN_MS ? afterUseMs : staleMs) - machineDelayMs;
 }
 
 /** True if a list of adjacent transactions has all final ones of another list. Pending ones may disappear. */
