@@ -93,8 +93,8 @@ test('the capacity table follows from the measured CPU times', () => {
 });
 
 test('src/README.md names only files and folders that exist', () => {
-  const rooms = readdirSync(new URL('src', ROOT), { withFileTypes: true }).filter((entry) => entry.isDirectory());
-  const named = new RegExp(`\\b(?:${rooms.map(({ name }) => name).join('|')})(?:/[a-z0-9-]+)+`, 'g');
+  const folders = readdirSync(new URL('src', ROOT), { withFileTypes: true }).filter((entry) => entry.isDirectory());
+  const named = new RegExp(`\\b(?:${folders.map(({ name }) => name).join('|')})(?:/[a-z0-9-]+)+`, 'g');
   const names = [...new Set(readPage('src/README.md').match(named))];
   expect(names.length).toBeGreaterThan(25);
   expect(names.filter((name) => !['', '.ts'].some((end) => existsSync(new URL(`src/${name}${end}`, ROOT))))).toEqual(
