@@ -1,6 +1,6 @@
-# The image holds what the npm package holds, with the dependencies of package-lock.json.
-# Nothing in it is of one machine's kind, so one build serves all platforms.
-# The kind of the machine that builds: `linux` alone is that for Docker without BuildKit, which knows no BUILDPLATFORM.
+# The image contains the npm package and the dependencies of package-lock.json.
+# Nothing in it depends on the CPU architecture, so one build serves all platforms.
+# The platform of the building machine. Docker without BuildKit does not set BUILDPLATFORM: `linux` means this machine's.
 ARG BUILDER=${BUILDPLATFORM:-linux}
 FROM --platform=$BUILDER node:24-slim AS build
 WORKDIR /build
@@ -15,7 +15,7 @@ RUN cp package-lock.json .npmrc /app && cd /app && npm ci --omit=dev --ignore-sc
 FROM node:24-slim
 ARG VERSION=0.1.0
 ARG REVISION=unknown
-# Where the sources are: the workflow of releases says it.
+# The address of the sources; the release workflow sets it.
 ARG SOURCE=unknown
 LABEL org.opencontainers.image.title="toncache" \
   org.opencontainers.image.description="A read-through caching proxy for the TON indexer API (toncenter /api/v3)" \

@@ -52,7 +52,7 @@ export interface IndexersDependencies {
   readonly hedging: Hedging | undefined;
   /** True if the chain is known to have reached a masterchain block. */
   readonly hasReached: (seqno: number) => boolean;
-  /** Polls the heads of the indexers in the background, if it is time. */
+  /** Polls the heads of the indexers in the background, if a poll is due. */
   readonly pollHeads: () => void;
   readonly admission: Pick<Admission, 'enter' | 'refusal'>;
   readonly refusalError: RefusalErrorOf;

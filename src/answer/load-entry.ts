@@ -253,8 +253,8 @@ export class EntryLoader {
   }
 
   /**
-   * The same for a failure that another instance shared. If its end is unknown, the next request looks into Redis
-   * again.
+   * The time for which a failure that another instance shared still answers new requests. 0 if the other instance did
+   * not report its end: then the next request looks into Redis again.
    */
   #remainingTtlOf(call: Call, { error, until = 0 }: SharedFailure): Ms {
     return Math.min(Math.max(0, until - this.#dependencies.now()), this.#ttlOf(call, error));

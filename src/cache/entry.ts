@@ -101,7 +101,7 @@ export const HIGHEST_ORDER = 2n ** 144n - 1n;
 /** A higher rank is garbage: a seqno is an int32. */
 export const HIGHEST_RANK = 2_147_483_647;
 
-/** Higher ranks are seqnos. */
+/** The highest rank of an answer class. Higher ranks are seqnos. */
 export const HIGHEST_CLASS_RANK = 3;
 
 /**

@@ -9,10 +9,10 @@ export type Precedence = 'replaces' | 'older' | 'regressed';
  * first regressed answer came after the use of the kept one, the version is accepted when the retention of the kept
  * answer ends.
  */
-export const BELIEVED_AFTER_MS = 10 * 60_000;
+export const ACCEPTED_AFTER_MS = 10 * 60_000;
 
 /** The newest named block counts for 60 s, as in `IndexerHead`: the indexer may have been restored. */
-export const HEAD_BELIEVED_AFTER_MS = 60_000;
+export const HEAD_ACCEPTED_AFTER_MS = 60_000;
 
 /**
  * Decides whether `next` replaces `kept`, both of one key, at `now` (epoch ms). A less complete answer (a 404 after an
@@ -26,17 +26,17 @@ export function precedenceOver(kept: Entry, next: Entry, now: number): Precedenc
     case 'equal':
       return next.askedAt < kept.askedAt && now < usableUntil(kept) ? 'older' : 'replaces';
     case 'less': {
-      const believedAfterMs = kept.completeness.rank > HIGHEST_CLASS_RANK ? HEAD_BELIEVED_AFTER_MS : BELIEVED_AFTER_MS;
+      const acceptedAfterMs = kept.completeness.rank > HIGHEST_CLASS_RANK ? HEAD_ACCEPTED_AFTER_MS : ACCEPTED_AFTER_MS;
       if (next.askedAt < kept.askedAt) return 'older';
       const since = regressedSince(kept, now);
-      return now >= (endAfterUse(kept, since) ?? since + believedAfterMs) ? 'replaces' : 'regressed';
+      return now >= (endAfterUse(kept, since) ?? since + acceptedAfterMs) ? 'replaces' : 'regressed';
     }
   }
 }
 
 /**
  * Gives the kept answer one more lifetime, because a regressed one came at `now`. Its age still counts from `askedAt`.
- * If its own use is over, the retention limits the new lifetime.
+ * If the kept answer was past its own stale windows, the new lifetime and windows end with its retention.
  */
 export function extended(kept: Entry, now: number): Entry {
   const since = regressedSince(kept, now);

@@ -21,7 +21,7 @@ interface AdminRequest {
 
 const TIMEOUT_MS = 10_000;
 
-/** Done; refused; nothing is cached for the request; done in this instance only. */
+/** 200: done. 422: refused. 501: the request has no cached form. 503: purged in this instance only. */
 const ANSWERS: readonly number[] = [200, 422, 501, 503];
 
 /** Sends requests to the admin port of a running toncache, with `ADMIN_TOKEN` if it is set. */

@@ -8,7 +8,10 @@ import { type Environment, type Setting, type Sourced, setAt, sourceOf, valueAt 
 import type { SettingMeta } from './values.ts';
 import { misspelt, warningsOf } from './warnings.ts';
 
-/** Invalid settings: all problems at once, each with the name of its setting. */
+/**
+ * Invalid settings: all problems at once, each with the name of its setting, then the misspelt variables that may be
+ * their cause.
+ */
 export class SettingsError extends Error {
   override readonly name = 'SettingsError';
   readonly problems: readonly string[];

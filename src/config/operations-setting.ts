@@ -29,7 +29,10 @@ const withBlocks = (names: readonly OperationName[]): readonly OperationName[] =
     ? [...new Set([...names, 'transactionsByMasterchainBlock' as const])]
     : names;
 
-/** Names of operations, to a list; `all` stands for each of them, and `passthrough` is kept next to them. */
+/**
+ * Parses the names into a list. `all` becomes every operation. An operation whose answers blocks prove also adds
+ * `transactionsByMasterchainBlock`. `passthrough` stays in the list.
+ */
 export const furtherOperations = listOf(name).transform((names): readonly (OperationName | typeof PASS_THROUGH)[] => [
   ...(names.includes(ALL) ? OPERATION_NAMES : withBlocks(names.filter(isKnown))),
   ...(names.includes(PASS_THROUGH) ? ([PASS_THROUGH] as const) : []),

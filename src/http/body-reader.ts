@@ -15,7 +15,7 @@ export interface BodyReaderOptions {
 /** When there is no room for others, a body that has received nothing for this long gives way. */
 const IDLE_MS: Ms = 2000;
 
-/** The time after which a client without room may try again. */
+/** The `Retry-After` of a request whose body has no room. */
 const ROOM_AGAIN_MS: Ms = 1000;
 
 /** A piece of a body counts as at least this many bytes: its object takes memory too. */

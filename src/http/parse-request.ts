@@ -30,7 +30,7 @@ export function tagsIn(list: string): readonly string[] {
 
 /**
  * One member of the list: a coding, `identity` or `*`, and its weight (RFC 9110 12.4.2). No part of it matches blanks
- * in two ways, so its time grows with the length of a member and not with the square.
+ * in two ways, so the time to match a member grows with its length, not with the square of its length.
  */
 const MEMBER = /^[ \t]*([!#$%&'*+\-.^_`|~0-9A-Za-z]+)(?:[ \t]*;[ \t]*q=(0(?:\.[0-9]{0,3})?|1(?:\.0{0,3})?))?[ \t]*$/i;
 

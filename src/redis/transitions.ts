@@ -91,7 +91,7 @@ const OF_CLUSTER = 'this server is a node of a Cluster: REDIS_URL has to begin w
 // Only this text of an error leaves the file: after a failed handshake its `command` contains the password, and servers
 // that do not know a command repeat its arguments.
 function describe(error: Error & { readonly code?: unknown }, secrets: readonly string[]): string {
-  // If sentinels fail, only the cause matters.
+  // When sentinels fail, ioredis adds its retry delay to the message. The delay is removed and the cause stays.
   const message = error.message.replace(/ Retrying from scratch after \S+ms\./, '').replace(/\. Last error: /, ': ');
   const isOfCluster = message.startsWith('MOVED');
   const known = isOfCluster ? OF_CLUSTER : message.startsWith(SOCKET_TIMEOUT) ? NOT_IN_TIME : undefined;

@@ -120,7 +120,7 @@ function required<T>(reader: Reader<T>, accepted: string, items = TEXT) {
   return one.meta({ minItems: 1 });
 }
 
-/** One value in a spelling that a reader knows. Any other value, or several values, have no cached form. */
+/** One value in a spelling that `reader` accepts. Any other value, or several values, have no cached form. */
 function only<T>(reader: Reader<T>, accepted: string, items = TEXT) {
   const one = given.transform((values, ctx): T | undefined => {
     const [text, ...others] = values;

@@ -9,7 +9,9 @@ import { purged } from './purge-world.ts';
 // and forbidden ones are checked after an event that shows that they could have happened.
 
 const OPERATIONS = 'transactions,addressInformation,walletInformation';
-/** Enough accounts to make the follower pay, polled about as often as the lifetime of a live answer ends. */
+/**
+ * Enough polled accounts that the follower pays for itself. Each is polled once per lifetime of a live answer (400 ms).
+ */
 const ACCOUNTS = 150;
 const POLL_EVERY_MS = 450;
 const PATIENCE = { timeout: 30_000, interval: 50 };

@@ -223,7 +223,7 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
     status: 422,
   },
 
-  // Another path here.
+  // toncache reads another path than the indexer.
   {
     reason: 'the indexer takes two slashes at the end of a path: no client sends them',
     rows: /^\w+\/\/\?/,

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { BELIEVED_AFTER_MS } from '../../src/cache/precedence.ts';
+import { ACCEPTED_AFTER_MS } from '../../src/cache/precedence.ts';
 import { Fleet, someChildren, someMessage } from '../support/fleet.ts';
 import { children, type JsonAnswer, NOT_FOUND, pendingTrace } from '../support/json-upstream.ts';
 import type { RunningProxy } from '../support/start-proxy.ts';
@@ -214,7 +214,7 @@ describe('the answer to a refresh', () => {
 describe.each(['memory alone', 'memory and Redis'] as const)('ten minutes of regressed answers, with %s', (tiers) => {
   beforeEach(async () => {
     // Redis decides by its own clock, which no test moves: at the end this one has reached the same time.
-    now = Date.now() - BELIEVED_AFTER_MS - MINUTE;
+    now = Date.now() - ACCEPTED_AFTER_MS - MINUTE;
     // And a 404 expires there by the clock of Redis: not before a busy machine reaches the next line.
     const notFound = { lifetime: MINUTE, staleWhileRevalidate: 0, staleIfError: 0 };
     const overrides = { lifetimes: { notFound } };
@@ -237,8 +237,8 @@ describe.each(['memory alone', 'memory and Redis'] as const)('ten minutes of reg
     await ask(target);
     answer = NOT_FOUND;
     await leap(2_000);
-    const believedAt = now + BELIEVED_AFTER_MS;
-    for (; now < believedAt; await leap(10_000)) {
+    const acceptedAt = now + ACCEPTED_AFTER_MS;
+    for (; now < acceptedAt; await leap(10_000)) {
       expect(await ask(target)).toMatchObject({ status: 200, cache: { 'fwd-status': 404, detail: 'regressed' } });
     }
     expect(await ask(target)).toMatchObject({ status: 404, cache: { 'fwd-status': 404, stored: true } });
@@ -255,9 +255,9 @@ describe.each(['memory alone', 'memory and Redis'] as const)('ten minutes of reg
     answer = full;
     await ask(target);
     const startedAt = now;
-    for (await leap(2_000); now < startedAt + 2 * BELIEVED_AFTER_MS; await leap(10_000)) {
+    for (await leap(2_000); now < startedAt + 2 * ACCEPTED_AFTER_MS; await leap(10_000)) {
       // Long enough for a request to reach the indexer: the kept entry is extended by up to two minutes in the end.
-      answer = (now - startedAt) % (BELIEVED_AFTER_MS / 2) < 130_000 ? full : NOT_FOUND;
+      answer = (now - startedAt) % (ACCEPTED_AFTER_MS / 2) < 130_000 ? full : NOT_FOUND;
       expect((await ask(target)).status).toBe(200);
     }
   });

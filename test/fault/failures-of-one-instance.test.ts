@@ -23,7 +23,7 @@ import { selfSignedCertificate } from '../support/self-signed-certificate.ts';
 import type { Reply, RunningProxy } from '../support/start-proxy.ts';
 import { answering, PATIENT_ADMISSION } from './faulty-world.ts';
 
-/** The operation of the requests that fail here. */
+/** The operation of which requests fail in these tests. */
 const OPERATION = 'masterchainBlockShards';
 
 let world: World;

@@ -3,7 +3,7 @@ import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { type Entry, fingerprints } from '../../src/cache/entry.ts';
 import { MemoryTier } from '../../src/cache/memory-tier.ts';
-import { BELIEVED_AFTER_MS, precedenceOver } from '../../src/cache/precedence.ts';
+import { ACCEPTED_AFTER_MS, precedenceOver } from '../../src/cache/precedence.ts';
 import { leaseKeyOf, redisKeyFor } from '../../src/cache/redis-keys.ts';
 import { TieredCache } from '../../src/cache/tiered-cache.ts';
 import { type Acquisition, Leases } from '../../src/once/lease.ts';
@@ -117,7 +117,7 @@ const answers = fc
     rank: fc.integer({ min: 0, max: 3 }),
     members: fc.subarray(HASHES),
     tentative: fc.subarray(HASHES),
-    regressedSince: fc.constantFrom(undefined, NOW - BELIEVED_AFTER_MS / 2, NOW - 2 * BELIEVED_AFTER_MS),
+    regressedSince: fc.constantFrom(undefined, NOW - ACCEPTED_AFTER_MS / 2, NOW - 2 * ACCEPTED_AFTER_MS),
     body: fc.string({ maxLength: 10 }),
   })
   .map(({ order, rank, members, tentative, body, ...rest }) => {

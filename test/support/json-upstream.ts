@@ -51,7 +51,7 @@ export function asksForHead(head: string): boolean {
   return head.startsWith('GET /api/v3/masterchainInfo ');
 }
 
-/** The answer to a head poll, of a chain that has reached an instant, epoch milliseconds. */
+/** The answer to a head poll of a chain whose newest block has this time, in epoch milliseconds. */
 export function headAt(instant: number, seqno = SCRIPTED_SEQNO): JsonAnswer {
   return { status: 200, body: { last: { seqno, gen_utime: String(Math.floor(instant / 1000)) } } };
 }

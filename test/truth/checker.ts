@@ -169,9 +169,9 @@ export class Checker {
     const fall = isPending ? undefined : world.falls.findLast(({ at }) => at <= receivedAt);
     if (fall !== undefined && call.operation === 'masterchainInfo') {
       // The lower head is accepted by now, and the database lacked the newer one when the request was sent.
-      const isBelieved = receivedAt >= Math.min(fall.at, seen.fromAt) + HEAD_REGRESSED_MS;
+      const isAccepted = receivedAt >= Math.min(fall.at, seen.fromAt) + HEAD_REGRESSED_MS;
       const lacked = fall.databaseAt(receivedAt - HEAD_LOADS_MS - machineDelayMs) < seen.fromAt;
-      if (isBelieved && lacked) return Number.NEGATIVE_INFINITY;
+      if (isAccepted && lacked) return Number.NEGATIVE_INFINITY;
     }
     const isGuarded =
       !isPending &&

@@ -47,8 +47,9 @@ export function shownBy(
 }
 
 /**
- * For how long an answer may have been kept only for comparison, ms. One that blocks had proven is kept from when the
- * indexer sent it, any other only for a while after its use, which had ended when the database fell back.
+ * The time for which an answer may be kept only for comparison, ms. An answer about an account may have been proven, so
+ * it is kept until 60 s after the indexer sent it. Any other answer is kept for a while after its use, which had ended
+ * when the database fell back.
  */
 function comparedMs(call: Call, sinceMs: number): number {
   return isOfAccount(call) ? KEPT_SINCE_GIVEN_MS : Math.min(sinceMs + KEPT_AFTER_USE_MS, KEPT_SINCE_GIVEN_MS);

@@ -22,7 +22,7 @@ const SLICE = 64;
  * The wait after the answers of a slice: writes to Redis and gzip go on in the background, and count for their slice.
  */
 const SETTLE_MS = 10;
-/** Misses of each checkout that are not measured in each case: Node compiles hot code during them. */
+/** The misses of each checkout that begin each case and are not measured: Node compiles hot code during them. */
 const WARM_UP = 10_000;
 /** Small, so that eviction begins during the warm-up. */
 const MEMORY = '32MiB';

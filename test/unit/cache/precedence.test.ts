@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type Entry, fingerprints, HIGHEST_RANK } from '../../../src/cache/entry.ts';
-import { BELIEVED_AFTER_MS, extended, HEAD_BELIEVED_AFTER_MS, precedenceOver } from '../../../src/cache/precedence.ts';
+import { ACCEPTED_AFTER_MS, extended, HEAD_ACCEPTED_AFTER_MS, precedenceOver } from '../../../src/cache/precedence.ts';
 import { freshnessOf, keptUntil, usableUntil } from '../../../src/freshness.ts';
 import { anEntry } from '../../support/entry.ts';
 
@@ -86,8 +86,8 @@ describe('compared with a kept answer', () => {
     const lower = (askedAt: number) => ranked(61_999_999, { askedAt });
     expect(precedenceOver(kept, lower(NOW + 1), NOW + 1)).toBe('regressed');
     const later = extended(kept, NOW);
-    expect(precedenceOver(later, lower(NOW + 1), NOW + HEAD_BELIEVED_AFTER_MS - 1)).toBe('regressed');
-    expect(precedenceOver(later, lower(NOW + 1), NOW + HEAD_BELIEVED_AFTER_MS)).toBe('replaces');
+    expect(precedenceOver(later, lower(NOW + 1), NOW + HEAD_ACCEPTED_AFTER_MS - 1)).toBe('regressed');
+    expect(precedenceOver(later, lower(NOW + 1), NOW + HEAD_ACCEPTED_AFTER_MS)).toBe('replaces');
     expect(precedenceOver(later, ranked(62_000_001), NOW + 1)).toBe('replaces');
   });
 
@@ -105,10 +105,10 @@ describe('compared with a kept answer', () => {
 
   test('a regressed one replaces it after ten minutes of only regressed ones, and not before', () => {
     const kept = ranked(3, { regressedSince: NOW });
-    const next = ranked(0, { askedAt: NOW + BELIEVED_AFTER_MS });
-    expect(precedenceOver(kept, next, NOW + BELIEVED_AFTER_MS - 1)).toBe('regressed');
-    expect(precedenceOver(kept, next, NOW + BELIEVED_AFTER_MS)).toBe('replaces');
-    expect(BELIEVED_AFTER_MS).toBe(600_000);
+    const next = ranked(0, { askedAt: NOW + ACCEPTED_AFTER_MS });
+    expect(precedenceOver(kept, next, NOW + ACCEPTED_AFTER_MS - 1)).toBe('regressed');
+    expect(precedenceOver(kept, next, NOW + ACCEPTED_AFTER_MS)).toBe('replaces');
+    expect(ACCEPTED_AFTER_MS).toBe(600_000);
   });
 
   test('of two answers, at most one replaces the other', () => {
@@ -231,7 +231,7 @@ describe('a kept answer with a retention', () => {
     const regressedAt = (kept: Entry, now: number) => precedenceOver(kept, ranked(0, { askedAt: now }), now);
     let kept = live();
     let now = NOW;
-    for (; now < NOW + BELIEVED_AFTER_MS; kept = extended(kept, now)) {
+    for (; now < NOW + ACCEPTED_AFTER_MS; kept = extended(kept, now)) {
       now += 2000;
       expect(regressedAt(kept, now)).toBe('regressed');
     }

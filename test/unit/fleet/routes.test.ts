@@ -226,8 +226,8 @@ test('a request about an old block is refused while the only indexer that has it
     retryAfterMs: 700,
   });
   // The head of the first indexer does not count, so its history is unknown and it may still get the request.
-  const disproved = having(0, 1, 0, { newestBlock: () => -1 });
-  expect(placeOf(await open(disproved, having(1, 1, 100, paused)).enter(old))).toBe(0);
+  const refuted = having(0, 1, 0, { newestBlock: () => -1 });
+  expect(placeOf(await open(refuted, having(1, 1, 100, paused)).enter(old))).toBe(0);
 });
 
 test('a hedge about a block may go to an indexer that is behind, if it has the block', async () => {

@@ -22,7 +22,10 @@ const soup = fc.array(tokens, { maxLength: 40 }).map((parts) => parts.join(''));
 const almost = fc
   .array(fc.tuple(tokens, fc.constantFrom('=', '[]=', '%3D', ''), tokens), { maxLength: 8 })
   .map((parts) => parts.map((part) => part.join('')).join('&'));
-/** A valid query of each operation. Half of the generated queries begin with all of them, so that some are accepted. */
+/**
+ * A valid query of each operation. Half of the generated queries begin with all of these together, so that some are
+ * accepted.
+ */
 const QUESTIONS = OPERATION_NAMES.map((name) => `${EXAMPLES[name].queries[0]}&`);
 const question = fc.constantFrom('', QUESTIONS.join(''));
 const rawQueries = fc

@@ -1,4 +1,4 @@
-/** What a purge names by each parameter: the tags of the operations in `src/ton/operations/`. */
+/** The selector for each parameter, as in the tags of the operations in `src/ton/operations/`. */
 const NAMED = {
   seqno: 'seqno',
   mc_seqno: 'seqno',
@@ -13,7 +13,9 @@ const NAMED = {
   file_hash: 'hash',
 };
 
-/** The selector of a purge that covers the answers to a request; `undefined` if none but a purge of everything does. */
+/**
+ * The selector of a purge that covers the answers to a request; `undefined` if only a purge of everything covers them.
+ */
 export function purgeOf(request) {
   const query = new URLSearchParams(request.slice(request.indexOf('?') + 1).replaceAll('+', '%2B'));
   // A purge names masterchain blocks; a shard block may have the same seqno.
