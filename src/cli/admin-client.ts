@@ -1,7 +1,7 @@
 import { Agent, request } from 'undici';
 import { adminUrlOf } from '../config/http-settings.ts';
 import type { Settings } from '../config/schema.ts';
-import { isObject } from '../json-object.ts';
+import { isObject, type JsonObject } from '../json-object.ts';
 import { reasonOf } from '../reason-of.ts';
 import { UnavailableError, UsageError } from './command.ts';
 
@@ -21,8 +21,8 @@ interface AdminRequest {
 
 const TIMEOUT_MS = 10_000;
 
-/** 200: done. 422: refused. 501: the request has no cached form. 503: purged in this instance only. */
-const ANSWERS: readonly number[] = [200, 422, 501, 503];
+/** With an error of toncache. 422: refused. 501: the request has no cached form. 503: purged in this instance only. */
+const ANSWERS: readonly number[] = [422, 501, 503];
 
 /** Sends requests to the admin port of a running toncache, with `ADMIN_TOKEN` if it is set. */
 export class AdminClient {
@@ -39,8 +39,8 @@ export class AdminClient {
   }
 
   /**
-   * Rejects with an {@link UnavailableError} without an answer, if access is refused, or when `signal` aborts it.
-   * {@link ANSWERS} are not errors.
+   * Resolves with a 200, or with one of {@link ANSWERS}. Rejects with an {@link UnavailableError} for any other status,
+   * without an answer, if another program answers, or when `signal` aborts it.
    */
   async ask(path: string, asked: AdminRequest = {}): Promise<AdminAnswer> {
     const { status, text } = await this.#send(path, asked).catch((error: unknown) => {
@@ -49,9 +49,19 @@ export class AdminClient {
         `no toncache answers at ${this.url} (${reason}): start it, or name its admin port by --admin`,
       );
     });
-    if (ANSWERS.includes(status)) return { status, text };
+    const error = errorIn(text);
+    if (status === 200 || (ANSWERS.includes(status) && error !== undefined)) return { status, text };
     const help = status === 401 ? '; set ADMIN_TOKEN to the token of that instance' : '';
-    throw new UnavailableError(`${this.url} refuses (${status}): ${errorIn(text)}${help}`);
+    throw new UnavailableError(`${this.url} refuses (${status}): ${error ?? NOT_TONCACHE}${help}`);
+  }
+
+  /** Like {@link ask}, for an answer that is a JSON object. Also rejects if another program sends something else. */
+  async askJson<T>(path: string, asked?: AdminRequest): Promise<AdminAnswer & { readonly reply: T }> {
+    const answer = await this.ask(path, asked);
+    const reply = objectIn(answer.text);
+    if (reply === undefined) throw new UnavailableError(`${this.url} answers ${answer.status}: ${NOT_TONCACHE}`);
+    // The cast: instances of other versions may leave out members, which the callers allow for.
+    return { ...answer, reply: reply as T };
   }
 
   async #send(path: string, { body, headers, signal }: AdminRequest): Promise<AdminAnswer> {
@@ -79,12 +89,18 @@ function originOf(text: string): string {
   throw new UsageError('--admin is not valid; accepted: an address like http://127.0.0.1:9464');
 }
 
-function errorIn(text: string): string {
+const NOT_TONCACHE = 'this is not the admin port of toncache';
+
+function errorIn(text: string): string | undefined {
+  const error = objectIn(text)?.['error'];
+  return typeof error === 'string' ? error : undefined;
+}
+
+function objectIn(text: string): JsonObject | undefined {
   try {
     const answer: unknown = JSON.parse(text);
-    if (isObject(answer) && typeof answer['error'] === 'string') return answer['error'];
+    return isObject(answer) ? answer : undefined;
   } catch {
-    // Another program listens there.
+    return undefined;
   }
-  return 'this is not the admin port of a toncache';
 }

@@ -35,8 +35,8 @@ exit codes: 0 purged, 1 purged in this instance only, 64 wrong command line, 69 
       json: { type: 'boolean', default: false },
     });
     const { admin, json, ...body } = values;
-    const { status, text } = await new AdminClient(admin, readSettings(context)).ask('/purge', { body });
-    const reply: Reply = JSON.parse(text);
+    const client = new AdminClient(admin, readSettings(context));
+    const { status, text, reply } = await client.askJson<Reply>('/purge', { body });
     if (status === 422) throw new UsageError(reply.error);
     if (json) context.stdout.write(`${text}\n`);
     else if (status === 200) context.stdout.write(`${inWords(reply)}\n`);

@@ -41,12 +41,11 @@ exit codes: 0 ended, 64 wrong command line, 69 no answer, 78 wrong settings`,
     using keys = endedByKey(clear === '' ? undefined : context.stdin);
     const ended = AbortSignal.any([signal, keys.signal]);
     while (!ended.aborted) {
-      const answer = await client.ask('/status.json', { signal: ended }).catch((error: unknown) => {
+      const answer = await client.askJson<StatusMessage>('/status.json', { signal: ended }).catch((error: unknown) => {
         if (!ended.aborted) throw error;
       });
       if (answer === undefined) break;
-      const { text } = answer;
-      const message: StatusMessage = JSON.parse(text);
+      const { text, reply: message } = answer;
       // The first second of a process has no rates: they are counted from one second to the next.
       if (message.rates !== undefined) {
         stdout.write(values.json ? `${text}\n` : clear + screen(client.url, message));

@@ -48,6 +48,24 @@ describe('toncache explain', () => {
   });
 });
 
+describe('an address of another program', () => {
+  it.each([
+    [['explain', 'x'], 501],
+    [['purge', '--all'], 501],
+    [['purge', '--all'], 200],
+    [['top', '--count', '1'], 501],
+    [['top', '--count', '1'], 200],
+  ])('makes %j exit 69 if it answers %i', async (args, status) => {
+    const other = createServer((_, response) => void response.writeHead(status).end('<h1>Not for you</h1>'));
+    await once(other.listen(0, '127.0.0.1'), 'listening');
+    const { port } = other.address() as AddressInfo;
+    const { code, stdout, stderr } = await toncache([...args, '--admin', `http://127.0.0.1:${port}`]);
+    other.close();
+    expect([code, stdout]).toEqual([69, '']);
+    expect(stderr).toContain('this is not the admin port of toncache');
+  });
+});
+
 describe('npm run simulator', () => {
   /** The answer of the simulated indexer at this host, and the output of the command. */
   async function simulated(args: readonly string[], host: string): Promise<[status: number | string, said: string]> {
