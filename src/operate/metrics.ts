@@ -128,7 +128,7 @@ function countRequests(counters: EventCounters, operations: readonly string[], t
   });
   counters.time(
     'request_duration_seconds',
-    'Time from request to answer, without hits in memory, which are not timed.',
+    'Time from request to answer. A hit in memory is only timed if its request had to wait.',
     ['operation', 'outcome'],
     { waited: ({ ms, operation, outcome }) => [ms, operation, outcome] },
     boundsUpTo(timeoutMs),

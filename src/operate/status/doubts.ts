@@ -1,3 +1,4 @@
+import type { RequestOutcome } from '../../answer/events.ts';
 import { shorterHistories, shorterHistoryText } from '../../ton/histories.ts';
 import type { Growth, Samples } from '../samples.ts';
 import { duration } from '../text-table.ts';
@@ -33,7 +34,8 @@ function shorterHistoryIn(after: Samples): Cause | undefined {
 /** The same as the alert ToncacheMemoryTooSmall: memory evicts fresh entries, and most answers are not in it. */
 function smallMemoryIn(growth: Growth): Cause | undefined {
   const { valid, hits } = partsOf(growth);
-  const missed = valid - growth.perSecond('requests_total', { outcome: 'hit-memory' });
+  const perSecond = (outcome: RequestOutcome) => growth.perSecond('requests_total', { outcome });
+  const missed = valid - perSecond('hit-memory') - perSecond('hit-proven');
   const evicted = growth.perSecond('memory_tier_fresh_evictions_total');
   if (valid <= FEWEST_PER_SECOND || hits >= LOW_RATIO * valid || evicted <= missed / 2) return undefined;
   const part = Math.round((100 * hits) / valid);

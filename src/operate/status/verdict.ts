@@ -118,12 +118,12 @@ function pastIn(after: Samples): Impairment | undefined {
       ofReplicas(after, 'upstream_head_rollback_from_seqno')[blocks.indexOf(fallen)] ?? {};
     const of = blocks.length > 1 ? ` of ${labels?.['upstream']}` : '';
     const cause = `the newest block${of} fell from ${grouped(from)} to ${grouped(from - fallen)}`;
-    return { summary: 'answers from the past', cause, runbook: 'the-newest-block-fell-back' };
+    return { summary: 'outdated answers', cause, runbook: 'the-newest-block-fell-back' };
   }
   const same = ofReplicas(after, 'upstream_head_unchanged_seconds').map(({ value }) => value);
   if (same.length === 0 || Math.min(...same) <= STILL_SECONDS) return undefined;
   const cause = `the newest block has been the same for ${duration(1000 * Math.min(...same))}`;
-  return { summary: 'answers from the past', cause, runbook: 'the-newest-block-stands-still' };
+  return { summary: 'outdated answers', cause, runbook: 'the-newest-block-stands-still' };
 }
 
 function withoutRedisIn(after: Samples, failures: Failures): Impairment | undefined {

@@ -405,7 +405,7 @@ describe('the verdict', () => {
         'upstream_head_unchanged_seconds upstream=b 0',
         'upstream_backup upstream=b 1',
       ],
-      'answers from the past',
+      'outdated answers',
       'the newest block has been the same for 2 min',
     ],
     [
@@ -506,6 +506,17 @@ describe('the verdict', () => {
       '',
     ],
     [
+      'memory evicts fresh entries, and fewer than half of the answers are hits, some of them proven',
+      [
+        'requests_total outcome=hit-memory 10',
+        'requests_total outcome=hit-proven 30',
+        'requests_total outcome=miss 60',
+        'memory_tier_fresh_evictions_total 40',
+      ],
+      'all are answered',
+      'memory is full: it evicts 4.0 fresh answers a second, and hits are 40 %',
+    ],
+    [
       'memory evicts no more than one fresh entry for two misses',
       [
         'requests_total outcome=hit-memory 40',
@@ -575,7 +586,7 @@ describe('the verdict', () => {
         'upstream_head_rollback_blocks upstream=a 1250',
         'upstream_head_rollback_from_seqno upstream=a 62000000',
       ],
-      'answers from the past',
+      'outdated answers',
       'the newest block fell from 62,000,000 to 61,998,750',
     ],
     [
@@ -587,7 +598,7 @@ describe('the verdict', () => {
         'upstream_head_rollback_blocks upstream=b 1240',
         'upstream_head_rollback_from_seqno upstream=b 62000000',
       ],
-      'answers from the past',
+      'outdated answers',
       'the newest block of b fell from 62,000,000 to 61,998,760',
     ],
     [
