@@ -229,10 +229,8 @@ const LINES: ByEvent<Line | undefined> = {
     const why = problem === 'no-maxmemory' ? 'no maxmemory is set' : 'its maxmemory-policy is noeviction';
     return warn(`Redis may fill up, because ${why}: set maxmemory and an eviction policy such as allkeys-lru`);
   },
-  'redis-available': ({ operation, available, reason }) =>
-    available
-      ? info('Redis circuit breaker closed', { operation })
-      : warn('Redis circuit breaker opened', { operation, reason }),
+  'redis-available': ({ operation: call, available, reason }) =>
+    available ? info('Redis circuit breaker closed', { call }) : warn('Redis circuit breaker opened', { call, reason }),
   purged: ({ selector, value, notReached }) =>
     notReached === undefined
       ? info('purged', { [selector]: value })

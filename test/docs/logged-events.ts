@@ -50,6 +50,7 @@ export const LOGGED_EVENTS: readonly (readonly AppEvent[])[] = [
   [{ name: 'redis-available', operation: 'read', available: false, reason: 'timed out' }],
   [{ name: 'redis-available', operation: 'read', available: true, reason: undefined }],
   [{ name: 'redis-evicts-nothing', problem: 'noeviction' }],
+  [{ name: 'redis-evicts-nothing', problem: 'no-maxmemory' }],
   [{ name: 'purged', selector: 'seqno', value: 62_000_145, notReached: undefined }],
   [{ name: 'purged', selector: 'seqno', value: 62_000_145, notReached: 'timed out' }],
   [{ name: 'purges-followed', bans: 2 }],

@@ -10,6 +10,7 @@ import { accessLog } from '../../src/operate/access-log.ts';
 import { logEvents } from '../../src/operate/log-events.ts';
 import { createLogger } from '../../src/operate/logger.ts';
 import { Metrics, type MetricsDependencies } from '../../src/operate/metrics.ts';
+import { LABEL_VALUES } from './label-values.ts';
 import { LOGGED_EVENTS } from './logged-events.ts';
 import { between, table } from './marked-tables.ts';
 import { OPENAPI_FILE, type OpenApiDocument } from './render-openapi.ts';
@@ -44,6 +45,13 @@ const TABLES: Readonly<Record<string, () => string>> = {
       ['Metric', 'Type', 'Labels', 'Meaning'],
       everyMetric().map(({ name, type, labelNames, help }) => [code(name), type, listed(labelNames), help]),
     ),
+  labels: () =>
+    table(
+      ['Metric', 'Label', 'Value', 'Meaning'],
+      LABEL_VALUES.flatMap(([metric, label, meanings]) =>
+        Object.entries(meanings).map(([value, meaning]) => [code(metric), code(label), code(value), meaning]),
+      ),
+    ),
   log: () =>
     table(
       ['Level', 'Message', 'Fields'],
@@ -59,7 +67,8 @@ const TABLES: Readonly<Record<string, () => string>> = {
       ['Code', 'Status', 'Retry-After', 'Meaning'],
       Object.entries(FAILURES).map(([name, { status, retryAfter, operatorReads }]) => [
         code(name),
-        String(status),
+        // Its status is that of the indexer's answer.
+        name === 'upstream-error' ? "the indexer's" : String(status),
         retryAfter,
         operatorReads.replace('{indexer}', 'the indexer'),
       ]),
@@ -67,7 +76,7 @@ const TABLES: Readonly<Record<string, () => string>> = {
   reasons: () =>
     table(
       ['Reason', 'The client reads'],
-      Object.entries(SHED).map(([reason, { clientReads }]) => [code(reason), clientReads]),
+      Object.entries(SHED).map(([reason, { clientReads }]) => [code(reason), clientReads.replace(/\{\w+\}/g, '…')]),
     ),
   exits: () =>
     table(
@@ -139,10 +148,14 @@ function requestLine(): Line {
     reason: 'queue-full',
     joined: 'b',
   };
-  const dependencies = { logger: loggerTo(lines), shown: String, random: () => 0, now: () => 0, sample: 1 };
-  // The cast: each field has a value.
-  accessLog({ ...dependencies, requests: 'all' })(request as AnsweredRequest);
-  const [line] = lines;
+  let now = 0;
+  const dependencies = { logger: loggerTo(lines), shown: String, random: () => 0, now: () => now, sample: 1 };
+  const log = accessLog({ ...dependencies, requests: 'all' });
+  // More than are logged in a second, so that the line of the next second has every field. The cast: each has a value.
+  for (let failed = 0; failed < 20; failed++) log(request as AnsweredRequest);
+  now = 1000;
+  log(request as AnsweredRequest);
+  const line = lines.at(-1);
   if (line === undefined) throw new Error('no request is logged');
   return line;
 }

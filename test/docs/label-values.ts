@@ -1,0 +1,115 @@
+import type { RequestOutcome } from '../../src/answer/events.ts';
+import type { FollowerState } from '../../src/chain/follower-switch.ts';
+import type { HeadFault } from '../../src/chain/indexer-head.ts';
+import type { AppEvent } from '../../src/event-hub.ts';
+import type { StreamEnd, StreamSides } from '../../src/http/streaming/stream.ts';
+import type { AnswerClass } from '../../src/ton/finality.ts';
+import type { Selector } from '../../src/ton/purge-selector.ts';
+
+type EventNamed<N extends AppEvent['name']> = Extract<AppEvent, { readonly name: N }>;
+
+/** The compiler finds a value that is missing or too much. */
+function valuesOf<T extends string>(meanings: Readonly<Record<T, string>>): Readonly<Record<string, string>> {
+  return meanings;
+}
+
+/** The values of the labels that are not names, statuses or codes, with their meanings: by metric and label. */
+export const LABEL_VALUES: readonly (readonly [metric: string, label: string, Readonly<Record<string, string>>])[] = [
+  [
+    'toncache_requests_total',
+    'outcome',
+    valuesOf<RequestOutcome>({
+      'hit-memory': 'fresh in memory',
+      'hit-redis': 'fresh in Redis',
+      'hit-proven': 'in memory, proven by blocks',
+      stale: 'a stale answer',
+      collapsed: 'the answer of a load that another request had started',
+      miss: 'an answer that the request loaded',
+      invalid: 'an error of the client, or an operation that no indexer serves',
+      failed: 'any other error, refusals included',
+    }),
+  ],
+  [
+    'toncache_entries_stored_total',
+    'class',
+    valuesOf<AnswerClass>({
+      final: 'never changes',
+      'final-page': 'final rows, perhaps not all of them',
+      growing: 'rows may be added',
+      live: 'changes with the next block',
+      absent: 'nothing there',
+    }),
+  ],
+  [
+    'toncache_redis_calls_total',
+    'outcome',
+    valuesOf<EventNamed<'redis-read'>['outcome'] | EventNamed<'redis-write'>['outcome']>({
+      found: 'read: an entry',
+      absent: 'read: no entry',
+      corrupt: 'read: bytes that are not an entry',
+      stored: 'written',
+      older: 'not written: Redis has a newer answer',
+      regressed: 'not written: Redis has a more complete answer',
+      taken: 'not written: the lease is that of another load',
+      dropped: 'not written: too many writes are pending',
+      expired: 'not written: the entry is too old',
+      failed: 'no reply in time, or an error',
+      'rejected-by-breaker': 'not sent: the circuit breaker is open',
+    }),
+  ],
+  [
+    'toncache_passthrough_collapsible_requests_total',
+    'result',
+    valuesOf<EventNamed<'rest-answered'>['result']>({
+      hit: 'the answer of a request in the last 400 ms',
+      collapsed: 'the answer of a request under way',
+      miss: 'sent to the indexer',
+      passed: 'passed through: the answer cannot be shared',
+    }),
+  ],
+  [
+    'toncache_upstream_head_check_failed',
+    'reason',
+    valuesOf<HeadFault>({ 'lacks-block': 'lacks a block that it named', 'other-chain': 'follows another chain' }),
+  ],
+  [
+    'toncache_block_follower_state',
+    'state',
+    valuesOf<FollowerState>({
+      alive: 'every block has been read: answers are proven',
+      behind: 'blocks are missing: nothing is proven',
+      idle: 'off: reading blocks would cost more than it saves',
+      resting: 'off for some minutes: blocks could not be read',
+    }),
+  ],
+  [
+    'toncache_client_streams',
+    'kind',
+    valuesOf<StreamSides['kind']>({
+      websocket: 'a WebSocket',
+      sse: 'server-sent events',
+      answer: 'another answer of the Streaming API',
+    }),
+  ],
+  [
+    'toncache_client_streams_ended_total',
+    'reason',
+    valuesOf<StreamEnd>({
+      'client-closed-request': 'the client closed it',
+      'upstream-ended': 'the server closed it',
+      idle: 'no byte for 60 s',
+      slow: 'the client did not read',
+      'shutting-down': 'this instance ended',
+    }),
+  ],
+  [
+    'toncache_purges_total',
+    'selector',
+    valuesOf<Selector>({
+      seqno: 'a masterchain block',
+      hash: 'a transaction, message, trace or block',
+      account: 'an account',
+      all: 'everything',
+    }),
+  ],
+];
