@@ -43,7 +43,7 @@ refused, 78 wrong settings. If Redis, the stream or some of several indexers can
         ...ofSettings,
         ...ofProcess,
         ...memoryWarning(settings, containerLimit()),
-        ...missing.map(({ service }) => `${service} is away: ${STARTS_WITHOUT}`),
+        ...missing.map(({ service }) => `${service} cannot be reached: ${STARTS_WITHOUT}`),
       ];
       const shown = values.all ? sources : sources.filter(({ from }) => from !== 'default');
       if (values.json) {

@@ -98,7 +98,7 @@ function behind(heads: ReadonlyMap<string, ChainHead>, maxLag: number): ConnectC
       ? []
       : lacking(
           serviceOf(url),
-          `is ${lag} blocks behind the newest of the others: it is asked when no other can answer`,
+          `is ${lag} blocks behind the newest of the others: it is used when no other can answer`,
         );
   });
 }

@@ -56,7 +56,7 @@ export async function run(args: readonly string[], context: Context): Promise<nu
 
 function report(error: unknown, name: string, { stderr }: Context): number {
   if (error instanceof UsageError) {
-    stderr.write(`${error.message}\ntoncache ${name} --help shows how it is called\n`);
+    stderr.write(`${error.message}\ntoncache ${name} --help shows its usage\n`);
     return EXIT.usage;
   }
   if (error instanceof UnavailableError) {

@@ -11,11 +11,11 @@ function windows(whileRevalidate: string, ifError: string) {
   return {
     staleWhileRevalidate: window(
       whileRevalidate,
-      'How long after its lifetime it is served while it is refreshed; at most the lifetime.',
+      'Time after its lifetime in which an answer is served while it is refreshed; at most the lifetime.',
     ),
     staleIfError: window(
       ifError,
-      'How long after its lifetime it is served when the indexer fails or a request is shed.',
+      'Time after its lifetime in which an answer is served if the indexer fails or a request is shed.',
     ),
   };
 }

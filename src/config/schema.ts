@@ -52,7 +52,7 @@ const proof = group({
   ),
   maxAgePlain: setting(
     duration('0s', '10min').prefault('5min'),
-    'The same for an answer without these, as with `X-No-Address-Book: true`.',
+    'Longest time for which blocks prove an answer without names, metadata or interfaces, as with `X-No-Address-Book: true`.',
   ),
 });
 
@@ -127,7 +127,7 @@ const passThrough = group({
   ),
   prefixes: setting(
     pathPrefixes.prefault('/api/v3/'),
-    'Beginnings of the paths that are passed through, comma-separated: `/api/v3/,/api/v2/,/api/emulate/`, or `/api/` for all. Paths of cached operations never are.',
+    'Beginnings of the paths that are passed through, comma-separated: `/api/v3/,/api/v2/,/api/emulate/`, or `/api/` for all. Paths of cached operations are never passed through.',
     { env: 'PASSTHROUGH_PREFIXES' },
   ),
   maxBodySize: setting(
@@ -140,7 +140,7 @@ const passThrough = group({
   ),
   maxConcurrency: setting(
     integer(1, 10_000).prefault(32),
-    'Maximum concurrent passed-through requests at the indexer, in addition to `upstream.maxConcurrency`.',
+    'Maximum concurrent passed-through requests at the indexer, in addition to `upstream.maxConcurrency`; above it requests wait.',
   ),
   maxTransfers: setting(
     integer(1, 100_000).prefault(256),
@@ -152,7 +152,7 @@ const passThrough = group({
   ),
   maxStreamsPerClient: setting(
     integer(1, 100_000).prefault(8),
-    'Maximum of these for one client, by its address; above it requests get 429.',
+    'Maximum concurrent requests to the Streaming API of one client, identified by its address; above it they get 429.',
   ),
 });
 
@@ -164,7 +164,7 @@ const memory = group({
   ),
   maxEntries: setting(
     integer(1, 10_000_000).prefault(500_000),
-    'Maximum number of entries in the memory tier. A full garbage collection pauses for about 40 ms per 100 000.',
+    'Maximum number of entries in the memory tier; above it the least recently used entries are evicted. A full garbage collection pauses for about 40 ms per 100 000.',
   ),
 });
 
@@ -177,7 +177,7 @@ const compression = group({
 const coalescing = group({
   collapseWindow: setting(
     duration('1ms', '1min').prefault('1s'),
-    'Time after its start in which requests for the same key can join a load.',
+    'Time after the start of a load in which requests for the same key can join it; after it a second load may begin.',
   ),
   failureTtl: setting(
     duration('0ms', '1min').prefault('250ms'),
@@ -187,7 +187,9 @@ const coalescing = group({
 
 const all = z.strictObject({
   $schema: setting(z.string().optional(), 'For editors.'),
-  network: setting(word.prefault('mainnet'), 'The chain, part of every key.', { env: 'NETWORK' }),
+  network: setting(word.prefault('mainnet'), 'The TON network, such as `mainnet` or `testnet`: part of every key.', {
+    env: 'NETWORK',
+  }),
   logLevel: setting(
     z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).prefault('info'),
     'The lowest level that is logged.',

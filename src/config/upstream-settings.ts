@@ -15,7 +15,10 @@ const backup = group({
     env: 'UPSTREAM_BACKUP_API_KEY',
     envOnly: true,
   }),
-  maxConcurrency: setting(maxConcurrency, 'The most requests for cached operations at each backup at once.'),
+  maxConcurrency: setting(
+    maxConcurrency,
+    'Maximum concurrent requests for cached operations at each backup; above it requests wait.',
+  ),
   requestsPerSecond: setting(requestsPerSecond, 'Maximum requests a second to each backup; see `UPSTREAM_RPS`.', {
     env: 'UPSTREAM_BACKUP_RPS',
   }),

@@ -158,7 +158,7 @@ export const certificateFile = z.string().transform((path, ctx): string => {
 
 /** A word that can be part of a cache key. */
 export const word = z.string().regex(/^[a-z0-9][a-z0-9-]{0,31}$/, {
-  error: 'must be 1 to 32 of a-z, 0-9 and -, like "mainnet"',
+  error: 'must be 1 to 32 characters of a-z, 0-9 and -, like "mainnet"',
 });
 
 /** A value that can be sent in a header, without spaces. */

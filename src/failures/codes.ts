@@ -33,7 +33,7 @@ export const FAILURES = {
       'ambiguous-path':
         'the path is ambiguous; accepted: plain segments, without lone dots, backslashes or encoded slashes',
       'encoded-letters': 'the path is another spelling of a cached operation; accepted: its plain name',
-      upgrade: 'no protocol can be switched to; accepted: requests without Upgrade',
+      upgrade: 'Upgrade is not accepted; accepted: requests without Upgrade',
       'not-json': 'the body is not JSON',
     },
   },
@@ -91,9 +91,9 @@ export const FAILURES = {
     clientReads: {
       usual: 'the indexer does not serve {operation}: {remedy} (docs/incidents.md, not-served)',
       'not-passed':
-        'only {operations} are served here; PASSTHROUGH=on passes on what lies below {prefixes}, and PASSTHROUGH_PREFIXES (passThrough.prefixes) names more',
+        'only {operations} are served here; PASSTHROUGH=on passes paths below {prefixes} through, and PASSTHROUGH_PREFIXES (passThrough.prefixes) names more',
       'not-below':
-        'only {operations} and what lies below {prefixes} are served here; PASSTHROUGH_PREFIXES (passThrough.prefixes) names more',
+        'only {operations} and paths below {prefixes} are served here; PASSTHROUGH_PREFIXES (passThrough.prefixes) names more',
     },
   },
   // A request for a further operation whose answers are not cached; passed through if that is on.
@@ -102,13 +102,13 @@ export const FAILURES = {
     retryAfter: 'none',
     operatorReads: 'clients request further operations in a form that is not cached',
     clientReads: {
-      usual: '{operation} is not cached so: {issues}; PASSTHROUGH=on passes such a request through',
+      usual: '{operation} is not cached in this form: {issues}; PASSTHROUGH=on passes such a request through',
       parameter:
-        '{operation} is cached with these parameters alone: {parameters}; PASSTHROUGH=on passes such a request through',
+        '{operation} is cached only with these parameters: {parameters}; PASSTHROUGH=on passes such a request through',
       // The text of `explain` if pass-through is on.
-      passed: '{operation} is not cached so: {issues}; this instance passes such a request through',
+      passed: '{operation} is not cached in this form: {issues}; this instance passes such a request through',
       'parameter-passed':
-        '{operation} is cached with these parameters alone: {parameters}; this instance passes such a request through',
+        '{operation} is cached only with these parameters: {parameters}; this instance passes such a request through',
     },
   },
   'method-not-allowed': {
@@ -164,8 +164,8 @@ export const FAILURES = {
     operatorReads: '{indexer} sends answers that its API does not describe',
     clientReads: {
       usual: 'the answer of the indexer is not what its API describes',
-      encoding: 'the indexer answered in an encoding that was not asked for',
-      packed: 'the answer of the indexer does not decompress',
+      encoding: 'the indexer answered in an encoding that was not requested',
+      packed: 'the answer of the indexer cannot be decompressed',
       'cut-short': 'the answer of the indexer was cut short',
     },
   },
@@ -220,6 +220,6 @@ export const FAILURES = {
     status: 500,
     retryAfter: 'none',
     operatorReads: 'requests fail (internal)',
-    clientReads: { usual: 'internal error', stored: 'the stored answer does not unpack' },
+    clientReads: { usual: 'internal error', stored: 'the stored answer cannot be decompressed' },
   },
 } as const satisfies Record<string, Failure>;

@@ -171,7 +171,7 @@ export class UpstreamClient {
   /**
    * Sends one request and reads its answer to the end. Throws a {@link ProxyError}: `upstream-timeout`,
    * `upstream-unreachable`, `upstream-reset`, `upstream-too-large`, or `upstream-invalid` for a body that was truncated
-   * or does not decompress; `overloaded` if this machine has no descriptor, port or memory for it; `shutting-down` once
+   * or cannot be decompressed; `overloaded` if this machine has no descriptor, port or memory for it; `shutting-down` once
    * the client is closed. `atMostMs`: a shorter timeout for this request.
    */
   async fetch(request: UpstreamRequest, atMostMs = Number.POSITIVE_INFINITY): Promise<UpstreamAnswer> {
