@@ -102,9 +102,7 @@ describe('check-config --connect', () => {
       [
         [
           `indexer ${new URL(much).host}`,
-          expect.stringMatching(
-            /^is \d+ blocks behind the newest of the others: it is asked when no other can answer$/,
-          ),
+          expect.stringMatching(/^is \d+ blocks behind the newest of the others: it is used when no other can answer$/),
           false,
         ],
       ],
@@ -134,7 +132,7 @@ describe('check-config --connect', () => {
     });
     expect(code).toBe(0);
     expect(checks.map(({ isWrong }) => isWrong)).toEqual([true, false, true, true]);
-    expect(warnings.map((warning) => warning.split(' is away: ')[0])).toEqual([
+    expect(warnings.map((warning) => warning.split(' cannot be reached: ')[0])).toEqual([
       `indexer ${NOBODY}`,
       'Redis',
       `stream ${NOBODY}`,
@@ -220,7 +218,9 @@ describe('check-config --connect', () => {
     const env = { UPSTREAM_URL: indexer.url, NETWORK: 'mainnet', REDIS_URL: `redis://${NOBODY}` };
     const { code, stdout } = await runCommand(['check-config', '--connect'], { env });
     expect(code).toBe(0);
-    expect(stdout).toMatch(/^warning: Redis is away: toncache starts without it, and uses it as soon as it answers$/m);
+    expect(stdout).toMatch(
+      /^warning: Redis cannot be reached: toncache starts without it, and uses it as soon as it answers$/m,
+    );
     expect(stdout).toMatch(/^Redis +away +cannot be reached: /m);
     expect(stdout).toMatch(/^indexer \S+ +ok +answers/m);
   });

@@ -129,7 +129,7 @@ describe('a client of the Streaming API', () => {
     await using world = await startWorld({ env: { PASSTHROUGH: 'off' } });
     const refused = await refusedWith(world.proxy.url);
     expect(refused.status).toBe(501);
-    expect(refused.text).toMatch(/PASSTHROUGH=on passes on what lies below \/api\/streaming\//);
+    expect(refused.text).toMatch(/PASSTHROUGH=on passes paths below \/api\/streaming\//);
     expect(await world.ask(SSE, { method: 'POST', body: '{}' })).toMatchObject({ status: 501 });
   });
 

@@ -129,9 +129,11 @@ it('the explanation of a request reports whether it has a cached form', async ()
   expect(JSON.parse(text)).toMatchObject({ operation: 'blocks', target, dropped: [{ input: '_=1' }] });
   expect(await explain('&limit[0]=1')).toMatchObject({
     status: 501,
-    text: expect.stringContaining('is cached with these parameters alone'),
+    text: expect.stringContaining('is cached only with these parameters'),
   });
-  expect((await explain('&limit=0')).text).toMatch(/blocks is not cached so: limit .*; PASSTHROUGH=on passes such/);
+  expect((await explain('&limit=0')).text).toMatch(
+    /blocks is not cached in this form: limit .*; PASSTHROUGH=on passes such/,
+  );
   const passing = await world.addProxy({ env: PASSING });
   for (const more of ['&limit[0]=1', '&limit=0']) {
     const explained = await passing.askAdmin(`/explain?target=${encodeURIComponent(target + more)}`);

@@ -69,7 +69,7 @@ describe('with one indexer, its head is polled', () => {
     const statusOf = async () => JSON.parse((await world.proxy.askAdmin('/status.json')).text).verdict;
     const grouped = (block: number) => block.toLocaleString('en');
     const cause = `the newest block fell from ${grouped(from)} to ${grouped(to)}`;
-    await expect.poll(statusOf).toMatchObject({ level: 'degraded', summary: 'answers from the past', cause });
+    await expect.poll(statusOf).toMatchObject({ level: 'degraded', summary: 'outdated answers', cause });
     expect(world.proxy.log.filter(({ msg }) => msg.startsWith('the newest block of the indexer fell back'))).toEqual([
       expect.objectContaining({ fromSeqno: from, toSeqno: to }),
     ]);

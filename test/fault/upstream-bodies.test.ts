@@ -110,7 +110,7 @@ describe('a compressed body', () => {
     ['gzip cut short', 'gzip', gzipSync(BLOCK_SET).subarray(0, -20)],
     ['gzip with a wrong checksum', 'gzip', withWrongChecksum(gzipSync(BLOCK_SET))],
     ['br, which was not accepted', 'br', brotliCompressSync(BLOCK_SET)],
-    ['an encoding that was not asked for', 'deflate', deflateSync(BLOCK_SET)],
+    ['an encoding that was not requested', 'deflate', deflateSync(BLOCK_SET)],
     ['an unknown encoding', 'x-own', BLOCK_SET],
     ['two encodings', 'gzip, br', brotliCompressSync(gzipSync(BLOCK_SET))],
   ];

@@ -85,7 +85,7 @@ function problemOf({ status, text, bytes, headers }: Answered, target: string): 
 
 /** With a correct checksum the damage is invisible. A body that cannot be decompressed is a 500. */
 function problemOfResealed({ status, text }: Answered): string | undefined {
-  return status === 200 || text.includes('does not unpack') ? undefined : `status ${status}`;
+  return status === 200 || text.includes('cannot be decompressed') ? undefined : `status ${status}`;
 }
 
 /** Damages each entry in some way. Returns a description of the damage. */

@@ -29,6 +29,6 @@ test.each([
 test('a request with a parameter that is not dropped has no cached form', () => {
   expect(refusalOf('masterchainInfo', '_=1&api_key=x&x_timeout=1&x_debug_request=1')).toBeUndefined();
   expect(refusalOf('masterchainInfo', 'seqno=1')).toMatch(
-    /^masterchainInfo is cached with these parameters alone: none;/,
+    /^masterchainInfo is cached only with these parameters: none;/,
   );
 });
