@@ -8,7 +8,7 @@ import type { IndexerWords, UpstreamEvent } from '../indexer/upstream-client.ts'
 import type { OperationName } from '../ton/operation-names.ts';
 
 /** The operations that clients request from the indexer: the cached ones, and pass-through as one. */
-export type UpstreamOperation = OperationName | 'passThrough';
+export type UpstreamOperation = OperationName | 'passthrough';
 
 /** How requests are answered, each in one word. */
 export const REQUEST_OUTCOMES = [

@@ -113,7 +113,7 @@ export function openIndexer(
     ...breaker,
   });
   const pauseOfCached = pause.guard(true);
-  const guards = new Map<string, readonly Guard[]>([['passThrough', [pause.guard(false)]]]);
+  const guards = new Map<string, readonly Guard[]>([['passthrough', [pause.guard(false)]]]);
   const notServed = new Map<OperationName, Guard>();
   for (const operation of operations.names) {
     const onTransition = (isServed: boolean) =>

@@ -82,7 +82,7 @@ export function openIndexers(context: AppContext, { scripting, instances, makeRo
     newestBlock: () => (heads?.isContradicted(route.index) === true ? -1 : (route.newestBlock?.() ?? -1)),
   }));
   const toNewest = context.operations.all.filter(({ routedTo }) => routedTo === 'newest').map(({ name }) => name);
-  const routes = new Routes(random, all, { passThrough: all.map(passThroughRoute) }, new Set(toNewest));
+  const routes = new Routes(random, all, { passthrough: all.map(passThroughRoute) }, new Set(toNewest));
   const patience = { patienceMs, shortPatienceMs: Math.min(OVERLOADED_PATIENCE_MS, patienceMs) };
   const backlog = new Backlog({
     now: monotonic,
@@ -97,7 +97,7 @@ export function openIndexers(context: AppContext, { scripting, instances, makeRo
       ...route,
       slots: new Slots({ now: monotonic, max: FOLLOWER_SLOTS, shares: {}, patienceMs }),
       rate: undefined,
-      guards: new Map(FOLLOWED.map(({ name }) => [name, route.guards.get('passThrough') ?? []])),
+      guards: new Map(FOLLOWED.map(({ name }) => [name, route.guards.get('passthrough') ?? []])),
     })),
     {},
     new Set(toNewest),

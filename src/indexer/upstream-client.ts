@@ -120,7 +120,7 @@ export type UpstreamEvent = {
 );
 
 /** Its requests are reported as one operation. */
-const PASS_THROUGH: ReportedRequest = { operation: 'passThrough' };
+const PASS_THROUGH: ReportedRequest = { operation: 'passthrough' };
 
 /** The reported part of a request. */
 type ReportedRequest = Pick<UpstreamRequest, 'operation' | 'isForHead'>;

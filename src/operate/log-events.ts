@@ -142,7 +142,7 @@ const answerLines = (
       // operator.
       if (OPERATIONS.has(operation) && event.isForHead !== true) return undefined;
       if (!isRefusedKey) return indexerFails(event, status, { status, ...saidIn(event) });
-      return operation === 'passThrough' ? undefined : keyRefused(event);
+      return operation === 'passthrough' ? undefined : keyRefused(event);
     },
     'upstream-useless': (event) => {
       const { code, status, contentType, begins } = event;
@@ -311,7 +311,7 @@ export function logEvents(
   const isAnswering = (indexer: string) => now() - (answeredAt.get(indexer) ?? Number.NEGATIVE_INFINITY) < ANSWERING_MS;
   events.on('upstream-answered', (event) => {
     if (event.status === 429) refusedBy.set(event.indexer, event);
-    if (event.operation !== 'passThrough' && isAnswer(event.status)) answeredAt.set(event.indexer, now());
+    if (event.operation !== 'passthrough' && isAnswer(event.status)) answeredAt.set(event.indexer, now());
   });
 
   const isNews = ({ topic, cause = '', operation, isGood }: Line): boolean => {

@@ -179,7 +179,7 @@ describe('a miss limit', () => {
     await using world = await startPassThrough(limited({ missesPerSecond: 1 }));
     expect(statusesOf(await askAll(world, '192.0.2.1', times(2, INFO)))).toEqual([200, 429]);
     expect(
-      await world.proxy.metric('toncache_loads_shed_total', { operation: 'passThrough', reason: 'client-limit' }),
+      await world.proxy.metric('toncache_loads_shed_total', { operation: 'passthrough', reason: 'client-limit' }),
     ).toBe(1);
   });
 });

@@ -46,7 +46,7 @@ describe('a passed-through request to a failing indexer', () => {
     expect(await world.ask(INFO)).toMatchObject({ status: 504, headers: { 'cache-control': 'no-store' } });
     expect(await world.ask(MESSAGE, { method: 'POST', body: '{}' })).toMatchObject({ status: 504 });
     expect(arrivedAt(world)).toHaveLength(2);
-    const timeouts = { operation: 'passThrough', result: 'upstream-timeout' };
+    const timeouts = { operation: 'passthrough', result: 'upstream-timeout' };
     expect(await world.proxy.metric('toncache_upstream_requests_total', timeouts)).toBe(2);
   });
 

@@ -74,7 +74,7 @@ it('sheds passed-through requests if no connection can be opened, and opens no c
     const { status, text } = await world.proxy.ask(`/api/v3/blocks?limit=${time}`);
     expect([status, text]).toEqual([503, expect.stringContaining('it can open no more connections')]);
   }
-  expect(await world.proxy.metric('toncache_loads_shed_total', { operation: 'passThrough', reason: 'sockets' })).toBe(
+  expect(await world.proxy.metric('toncache_loads_shed_total', { operation: 'passthrough', reason: 'sockets' })).toBe(
     MANY,
   );
   short.clear();

@@ -21,7 +21,7 @@ import { hasApiKey, hidesOperation, isPassable, pathKey, withoutApiKeys } from '
 /** Methods that are passed through. */
 const PASSED_METHODS = ['GET', 'HEAD', 'POST'] as const;
 const ALLOW = [...PASSED_METHODS, 'OPTIONS'].join(', ');
-const OPERATION = 'passThrough';
+const OPERATION = 'passthrough';
 
 /** The head of an answer. */
 type AnsweredHead = Pick<ForwardedAnswer, 'status' | 'headers' | 'retryAfterMs'>;

@@ -212,7 +212,7 @@ function isAnswering(growth: Growth, indexer: string | undefined): boolean {
   const isKnown = indexer !== undefined && growth.after.of('upstream_requests_total', { upstream: indexer }).length > 0;
   const is: Readonly<Record<string, string>> = isKnown ? { upstream: indexer } : {};
   // A passed-through request may have its client's key.
-  return growth.good(is) > growth.good({ ...is, operation: 'passThrough' });
+  return growth.good(is) > growth.good({ ...is, operation: 'passthrough' });
 }
 
 function refusingStatus(growth: Growth): string {

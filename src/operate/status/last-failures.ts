@@ -29,7 +29,7 @@ export class LastFailures {
     this.#limited = new LimitedClients(monotonic);
     events.on('client-limited', ({ client }) => this.#limited.count(client));
     events.on('upstream-failed', ({ indexer, operation, code, cause }) => {
-      if (operation !== 'passThrough') this.#ofIndexers.set(indexer, { result: code, reason: reasonOf(cause) });
+      if (operation !== 'passthrough') this.#ofIndexers.set(indexer, { result: code, reason: reasonOf(cause) });
     });
     // The meaning of a head poll's answer is not reported.
     events.on('upstream-answered', ({ indexer, isForHead, status, says }) => {

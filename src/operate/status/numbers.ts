@@ -20,7 +20,7 @@ export function countedIn(samples: Samples) {
   return {
     at: samples.at,
     answered: requests() - requests('invalid') - requests('failed'),
-    sent: samples.sum('upstream_requests_total') - samples.sum('upstream_requests_total', { operation: 'passThrough' }),
+    sent: samples.sum('upstream_requests_total') - samples.sum('upstream_requests_total', { operation: 'passthrough' }),
     olderAnswers: samples.sum('older_answers_served_total'),
   };
 }
@@ -37,7 +37,7 @@ export function readNumbers(samples: readonly [Samples, ...Samples[]]) {
   const answered = valid - window.refused - window.failed;
   const hits = window['hit-memory'] + window['hit-redis'] + window['hit-proven'] + window.stale;
   // Includes refreshes, retries and head polls.
-  const passed = growth.perSecond('upstream_requests_total', { operation: 'passThrough' });
+  const passed = growth.perSecond('upstream_requests_total', { operation: 'passthrough' });
   const sent = growth.perSecond('upstream_requests_total') - passed;
   return {
     /** Requests a second since the previous samples. */

@@ -143,7 +143,7 @@ function feltIn(growth: Growth): string {
   if (areSlow(growth)) return 'slow answers';
   if (growth.of('requests_total', { outcome: 'stale' }) > STALE_PART * validIn(growth)) return 'stale answers';
   // Neither head polls nor passed-through answers are cached.
-  const notCached = growth.good({ operation: 'masterchainInfo' }) + growth.good({ operation: 'passThrough' });
+  const notCached = growth.good({ operation: 'masterchainInfo' }) + growth.good({ operation: 'passthrough' });
   return growth.good() === notCached ? 'serving what is cached' : ALL_ANSWERED;
 }
 
@@ -248,7 +248,7 @@ function troubleIn(growth: Growth, failures: Failures): Cause | undefined {
  * indexer. Nor do failures at an indexer that other indexers replaced.
  */
 function countOperations(growth: Growth): { readonly sent: number; readonly failed: number } {
-  const passed = { operation: 'passThrough' };
+  const passed = { operation: 'passthrough' };
   const failures = (labels: Readonly<Record<string, string>> = {}) =>
     growth.of('upstream_requests_total', labels) - growth.good(labels);
   const sent = growth.of('upstream_requests_total') - growth.of('upstream_requests_total', passed);

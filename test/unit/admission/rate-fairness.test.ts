@@ -7,7 +7,7 @@ import { simulatedReservations } from './simulated-redis.ts';
 simulateTime();
 
 const BLOCKS = 'masterchainBlockShards';
-const ALL = [BLOCKS, 'pendingTraces', 'adjacentTransactions', 'passThrough'];
+const ALL = [BLOCKS, 'pendingTraces', 'adjacentTransactions', 'passthrough'];
 const POLITE = 5;
 const CLIENTS = POLITE + 1;
 const FOR_MS = 15_000;
@@ -52,7 +52,7 @@ const GREEDY: readonly (readonly [string, Greedy])[] = [
   ],
   [
     'keeps 100 passed-through requests under way',
-    (load) => load.closedLoop(100, FOR_MS + BEFORE_MS, 'passThrough', 'greedy'),
+    (load) => load.closedLoop(100, FOR_MS + BEFORE_MS, 'passthrough', 'greedy'),
   ],
   [
     'keeps 50 misses of every operation under way',
@@ -101,7 +101,7 @@ test.each([10, 50])(
     const load = openLoad(perSecond);
     load.closedLoop(100, FOR_MS + BEFORE_MS, BLOCKS, 'greedy');
     await load.run(BEFORE_MS);
-    comePolitely(load, perSecond, 'passThrough');
+    comePolitely(load, perSecond, 'passthrough');
     await load.run(FOR_MS);
     expectFair(perSecond, load);
   },

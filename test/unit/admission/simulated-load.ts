@@ -83,7 +83,7 @@ export class SimulatedLoad {
       perSecond === undefined ? undefined : new RateLimit({ now, perSecond, reserveShared, longestWaitMs: patienceMs });
     const route: FleetRoute = { index: 0, isBackup: false, slots: this.slots, rate, guards: new Map() };
     const passThroughSlots = new Slots({ now, max: SHIPPED.passThroughConcurrency, shares: {}, patienceMs });
-    const routes = new Routes(() => 0, [route], { passThrough: [{ ...route, slots: passThroughSlots }] });
+    const routes = new Routes(() => 0, [route], { passthrough: [{ ...route, slots: passThroughSlots }] });
     const backlog = new Backlog({ now, routes, ...SHIPPED, patienceMs });
     this.admission = new Admission({ routes, backlog, memory: { refusesLoads: false } });
   }

@@ -82,7 +82,7 @@ describe('the log', () => {
 
   it('has no line for failures that have lines of their own, or for mistakes of clients', () => {
     const codes = ['upstream-rate-limited', 'not-served'] as const;
-    const passed: ProxyEvent = { ...answered, operation: 'passThrough', status: 401 };
+    const passed: ProxyEvent = { ...answered, operation: 'passthrough', status: 401 };
     expect(levelsOf(passed, ...codes.map((code) => ({ ...useless, code, status: 500 })))).toEqual([]);
     expect(levelsOf({ ...useless, code: 'upstream-error', status: 422 })).toEqual([]);
     expect(levelsOf({ ...answered, status: 500 }, { ...useless, code: 'upstream-error', status: 500 })).toEqual([WARN]);

@@ -27,7 +27,7 @@ describe('the numbers of the status page', () => {
       'request_failures_total code=overloaded 4',
       'request_failures_total code=upstream-timeout 2',
       'upstream_requests_total operation=pendingTraces 35',
-      'upstream_requests_total operation=passThrough 1000',
+      'upstream_requests_total operation=passthrough 1000',
     );
     const { rates, hitRatio, answeredRatio, savedRatio } = readNumbers([oldest, before, newest]);
     expect(rates).toEqual({

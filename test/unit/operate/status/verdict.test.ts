@@ -177,7 +177,7 @@ describe('the verdict', () => {
     ],
     [
       'the indexer refuses API keys of clients in passed-through requests',
-      [ANSWERED, 'upstream_requests_total operation=passThrough result=401 90'],
+      [ANSWERED, 'upstream_requests_total operation=passthrough result=401 90'],
       'serving',
       '',
     ],
