@@ -4,7 +4,10 @@ import { isIPv4, isIPv6 } from 'node:net';
 import { isLoopback } from '../../loopback.ts';
 
 export interface AdminAccessOptions {
-  /** The bearer token that a request must have. Without a token, only a port on loopback answers. */
+  /**
+   * The bearer token of requests that change something or see cached answers. If it is not set, the port accepts them
+   * only on loopback.
+   */
   readonly token: string | undefined;
   /** Host names in addition to `localhost` and IP literals, in lower case. */
   readonly allowedHosts: readonly string[] | undefined;

@@ -23,7 +23,8 @@ export interface AdminPath {
   /** GET includes HEAD. */
   readonly method: 'GET' | 'POST';
   /**
-   * Who may use it: any client; any but web pages of other sites; those who may change something or see cached answers.
+   * The clients that may use it: all; all but web pages of other sites; only those that may change something or see
+   * cached answers.
    */
   readonly access: keyof ReturnType<typeof accessChecksOf>;
   /** Absent for files that only the status page loads. */
@@ -33,7 +34,9 @@ export interface AdminPath {
 }
 
 export interface AdminServerDependencies {
-  /** False from the beginning of the shutdown: load balancers then send no more requests. */
+  /**
+   * False until the public port is open, and from the beginning of the shutdown: load balancers then send no requests.
+   */
   readonly isReady: () => boolean;
   /** The metrics page with its content type. */
   readonly metrics: () => Promise<{ readonly contentType: string; readonly body: string }>;

@@ -28,7 +28,8 @@ const NOT_FORWARDED = [
 ];
 
 /**
- * The headers of a client that a backup gets: those about the form of the answer, and none that identify the client.
+ * The headers of a client that a backup gets: those about the form of request and answer, `traceparent` and
+ * `User-Agent`. None of them contains a credential.
  */
 const FOR_BACKUPS = new Set([
   ...['accept', 'accept-encoding', 'content-encoding', 'content-type', 'traceparent', 'user-agent'],

@@ -150,7 +150,7 @@ export function passOnWith<Answer extends AnsweredHead>(dependencies: PassOnDepe
     } catch (error) {
       throw error instanceof ProxyError && error.details.reason === 'sockets' ? shed(NO_SOCKETS) : error;
     } finally {
-      // The body has no deadline as a whole: only each pause in it is bounded.
+      // The body of the answer has no deadline as a whole: only each pause in it is bounded.
       if ('close' in wait) wait.close();
     }
   };
@@ -217,10 +217,7 @@ export function asksForWebSocket({ headers }: Pick<IncomingMessage, 'headers'>):
   return /\bwebsocket\b/i.test(headers.upgrade ?? '');
 }
 
-/**
- * A client's request with its own key is between client and indexer: only a pause and a 5xx show something about the
- * indexer.
- */
+/** A client may send its own key, so a 401 or 403 shows nothing about the indexer: only a 429 and a 5xx do. */
 function passedOutcome(status: number): Outcome {
   if (status === 429) return 'rate-limited';
   return status >= 500 ? 'failed' : 'answered';

@@ -3,7 +3,7 @@ import { isBlankKey, isKeyName } from './forwarded-headers.ts';
 
 /**
  * The origin form (RFC 9112 3.2.1) with a path of RFC 3986's characters; a query may contain every visible ASCII
- * character except # and \\.
+ * character except `#` and `\`.
  */
 const ORIGIN_FORM = /^\/[A-Za-z0-9\-._~!$&'()*+,;=:@%/]*(?:\?[\x21\x22\x24-\x5b\x5d-\x7e]*)?$/;
 

@@ -12,15 +12,16 @@ interface Mark {
   /** Bytes that had left the process since the beginning of the connection, and bytes that were still to leave. */
   readonly sentBytes: number;
   readonly pendingBytes: number;
-  /** The client has the time for this many bytes, at 16 KiB per interval, before it must take some more. */
+  /** The client has the time for this many bytes, at 16 KiB per `http.sendTimeout`, before it must take some more. */
   readonly allowedBytes: number;
   looks: number;
 }
 
 /**
  * How the client of a connection takes its answers, observed at equal intervals. Bytes leave in whole writes, and the
- * system takes many at once, so a client that reads steadily seems to take nothing for a while. It has as much time as
- * for the pending write, or for the bytes that left at once before, up to a slice of a large body.
+ * system takes many at once, so a client that reads steadily seems to take nothing for a while. It gets the time for
+ * the pending bytes, or for the bytes that left at once before if these are more. Of the latter, at most a slice of a
+ * large body counts.
  */
 export class AnswerProgress {
   /** The number of looks in a row that found no bytes sent since the previous look. */
@@ -50,7 +51,7 @@ export class AnswerProgress {
     } else mark.looks++;
   }
 
-  /** True if the client takes less than 16 KiB of its answers in this number of looks. */
+  /** True if the client has not taken enough in its time: this number of looks for each 16 KiB that it is allowed. */
   isTooSlow(looks: number): boolean {
     const mark = this.#mark;
     return mark !== undefined && mark.looks >= (looks * mark.allowedBytes) / LEAST_BYTES;

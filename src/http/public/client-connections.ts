@@ -32,7 +32,10 @@ export interface ClientConnection {
  * more, because the body of a request must be read during the request, and the next head may arrive with it.
  */
 export class ClientConnections {
-  /** Set by the server when it drains: then each answer closes its connection, unless requests wait behind it. */
+  /**
+   * Set by the server when it drains: then each answer closes its connection, except an answer of the fast lane with
+   * requests waiting behind it.
+   */
   isDraining = false;
   readonly #open = new Map<Socket, ClientConnection>();
   /** The connections that are open at the time of the iteration. */
@@ -115,8 +118,8 @@ export class ClientConnections {
   }
 
   /**
-   * Stops reading until the present request is answered, or, without one, until others were served. `unread` goes back
-   * into the socket.
+   * Stops reading until the present request is answered, or, without one, until other connections were served. `unread`
+   * goes back into the socket.
    */
   pause(connection: ClientConnection, unread?: Buffer): void {
     const { socket } = connection;

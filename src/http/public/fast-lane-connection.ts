@@ -72,7 +72,7 @@ export class FastLaneConnection {
     socket.on('error', onError);
   }
 
-  /** True if every request so far was answered. */
+  /** True if every request was answered, and nothing of another one has arrived. */
   get isIdle(): boolean {
     const { unanswered, isPaused } = this.connection;
     return unanswered === 0 && !isPaused && !this.hasPartOfHead;
@@ -219,7 +219,7 @@ export class FastLaneConnection {
     this.#dependencies.leaveToNode(this, unread);
   }
 
-  /** An answer that is not ready at the end is lost, as with Node's HTTP server. */
+  /** The client has closed its side. An answer that is not ready by then is lost, as with Node's HTTP server. */
   readonly #onEnd = (): void => {
     const { socket } = this.connection;
     if (this.hasPartOfHead) this.#dependencies.sendRefusal(socket, 'bad-request');

@@ -93,7 +93,7 @@ export class PublicServer {
       this.server.on('upgrade', (request, socket, first) => this.#upgrade(request, socket as Socket, first));
     }
     this.server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
-      // Node itself would send it immediately: into the answer to the previous request.
+      // Node itself would send `100 Continue` immediately: into the answer to the previous request.
       onceFirst(response, () => {
         response.writeContinue();
         this.#serve(request, response);
@@ -147,10 +147,10 @@ export class PublicServer {
   }
 
   /**
-   * From now on each answer has `Connection: close`. New connections are still accepted for `delayMs`, or for a moment
-   * if there are clients. Then idle connections are closed, those without a first request a moment later, and this
-   * resolves when all have ended. Requests that still wait after `limitMs` more get 503, and their connections are cut
-   * soon after.
+   * From now on each answer has `Connection: close`, except one of the fast lane with requests waiting behind it. New
+   * connections are still accepted for `delayMs`, and at least for a moment if there are clients. Then idle connections
+   * are closed, those without a first request a moment later, and this resolves when all have ended. Requests that
+   * still wait after `limitMs` more get 503, and their connections are cut soon after.
    */
   async drain(limitMs: Ms, delayMs: Ms = 0): Promise<void> {
     this.#connections.isDraining = true;

@@ -33,7 +33,10 @@ export interface ResponderDependencies {
   readonly report: Report;
   /** Called with the client of each request that memory does not answer, or that is above its limit. */
   readonly onClient: (client: string) => void;
-  /** Called for each answer of an operation except the fast lane's memory hits; absent if requests are not logged. */
+  /**
+   * Called for each answer of an operation, except the fast lane's memory hits and refusals by `requestLimit`; absent
+   * if requests are not logged.
+   */
   readonly onAnswered: ((request: AnsweredRequest) => void) | undefined;
 }
 
@@ -224,7 +227,7 @@ function undecodable(cause: unknown): never {
   throw failure('internal', { text: 'stored', cause });
 }
 
-/** An unchanged request. */
+/** A request for an operation, before it has a wait and an id. */
 type AnswerableRequest = Omit<ProxyRequest, 'openWait' | 'requestId'>;
 
 /** A request from its beginning to its answer. */

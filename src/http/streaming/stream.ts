@@ -53,7 +53,7 @@ export class ClientStream {
     sides.client.pipe(sides.upstream);
   }
 
-  /** Ends it. Bytes that were sent to the client still leave, unless it is too slow. */
+  /** Ends it. At a shutdown, bytes that were written to the client still leave; `idle` and `slow` discard them. */
   end(reason: StreamEnd): void {
     this.#reason ??= reason;
     const { client, kind } = this.#sides;

@@ -28,9 +28,9 @@ export interface ClientStreaming {
 }
 
 /**
- * Passes the Streaming API through: WebSockets, server-sent events, and its other answers. Until the head of an answer
- * arrives, it is an ordinary request that is passed through to the first indexer, with its slots and its rate; then a
- * stream holds neither.
+ * Passes the Streaming API through: WebSockets, server-sent events, and its other answers. Until the head of its answer
+ * arrives, a request counts as one that is passed through to the first indexer, with its slots and its rate, even if
+ * `stream.url` names another server. Then the stream holds neither.
  */
 export function openStreaming(dependencies: StreamingDependencies): ClientStreaming {
   const { upstream, report } = dependencies;

@@ -129,8 +129,7 @@ export class Client {
   }
 
   /**
-   * Sends a request to the proxy; `undefined` for a wrong answer, which ends the sequence. Rejects at the client's end,
-   * and without an answer.
+   * Sends a request to the proxy; `undefined` for a wrong answer. Rejects at the client's end, and without an answer.
    */
   async ask(call: ClientCall): Promise<HeardAnswer | undefined> {
     const { name: client, spelling, proxyUrl, signal, heard } = this.#options;

@@ -33,7 +33,7 @@ export interface FirstSteps {
 const BASE64: Spelling = { address: 'bounceable', hash: 'base64', style: 'encoded' };
 const BASE64URL: Spelling = { address: 'bounceableUrl', hash: 'base64urlUnpadded', style: 'raw' };
 
-// In these the standard form of base64 differs from the one for URLs.
+// A text with one of these characters differs between standard base64 and base64url.
 const HAS_SPECIAL = /[+/]/;
 
 /** Some wallets that will be looked at often. */

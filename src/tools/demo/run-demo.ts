@@ -68,7 +68,7 @@ export async function runDemo(options: DemoOptions): Promise<boolean> {
     screen.commands('Further operations', examples.further.flatMap(commandsOf));
     await showCrowd(steps, options.forMs);
   } catch (error) {
-    // The crowd can end itself; everything before it is just interrupted.
+    // The signal ends the crowd without an error, but interrupts everything before it.
     if (!signal.aborted) throw error;
   }
   return score.wrong === 0;

@@ -1,7 +1,7 @@
 import type { HeardAnswer } from './client.ts';
 import { excerpt } from './difference.ts';
 
-/** The number of answers, of those that the proxy gave without going forward, and of requests that it sent. */
+/** The number of answers, of hits among them (fresh or stale), and of requests to the indexer. */
 export interface CrowdCounts {
   readonly answers: number;
   readonly hits: number;

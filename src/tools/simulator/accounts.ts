@@ -3,7 +3,7 @@ import { addressSpellings } from './spellings.ts';
 
 /** An account of the simulated chain. */
 export interface Account {
-  /** Canonical form, `0:UPPERCASE HEX`. */
+  /** Canonical form, `WORKCHAIN:UPPERCASE HEX`. */
   readonly address: string;
   readonly workchain: number;
   readonly hash: Buffer;

@@ -113,7 +113,7 @@ export class Chain {
     return this.#now;
   }
 
-  /** The newest indexed masterchain block. */
+  /** The newest committed masterchain block. The indexer may get it later, see {@link delay}. */
   get headSeqno(): number {
     return this.#begun;
   }

@@ -9,7 +9,7 @@ export class DatabaseFall {
 
   /**
    * @param lostMs The lost part of the chain's time.
-   * @param speed The ratio of its catching up to the chain's speed: more than 1.
+   * @param speed The speed at which it commits again, as a multiple of the chain's speed: more than 1.
    */
   constructor(at: number, lostMs: number, speed: number) {
     this.at = at;

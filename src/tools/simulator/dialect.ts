@@ -8,7 +8,8 @@ export interface DialectTraits {
   readonly shards: 'transactions' | 'blocks';
   readonly limitTooLargeStatus: 422 | 500;
   /**
-   * How `masterchainBlockShards` reads `seqno`: like all parameters, or the first one, and as 0 if it is not a number.
+   * How operations read the `seqno` of a masterchain block: like all parameters, or only the first value, with 0 for a
+   * text that is not a number.
    */
   readonly seqno: 'decoded' | 'byItself';
   /** True if `masterchainBlockShards` reads `sort`. */

@@ -67,7 +67,7 @@ export function readHash(text: string, dialect: Dialect): string | undefined {
   return decodeHash(text.trim())?.toString('base64');
 }
 
-/** 64 hex digits, with `0x` but not `0X`, or any 44 characters of base64, for any number of bytes. */
+/** 64 hex digits, perhaps after `0x` (not `0X`), or any 44 characters of base64, for any number of bytes. */
 function readHashOf12(text: string): string | undefined {
   if (/^(?:0x)?[0-9a-fA-F]{64}$/.test(text)) return decodeHash(text)?.toString('base64');
   const isBase64 = text.length === 44 && /^(?:[A-Za-z0-9+/]+|[\w-]+)={0,2}$/.test(text);

@@ -58,7 +58,7 @@ export class SimulatorQuestion {
     this.#headers = headers;
   }
 
-  /** The rows of a statement; empty if the client asks for a tiny timeout, which most operations do not notice. */
+  /** The rows of a statement; empty if the client asks for a tiny timeout, which some operations do not notice. */
   select<Row>(rows: readonly Row[]): readonly Row[] {
     const timeoutMs = readInt32(this.setting('X-Timeout') ?? '') ?? Number.POSITIVE_INFINITY;
     return timeoutMs < SHORTEST_USEFUL_TIMEOUT_MS ? [] : rows;

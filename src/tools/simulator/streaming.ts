@@ -15,7 +15,10 @@ const EVENTS_PATH = '/api/streaming/v2/sse';
 /** A client, by WebSocket or by server-sent events. */
 type StreamingConnection = WebSocketConnection | EventSourceConnection;
 
-/** The interval at which it looks for progress of the chain: events come this much after the data, and never before. */
+/**
+ * The interval at which it looks for progress of the chain: events come at most about this much after the data, and
+ * never before.
+ */
 const LOOK_EVERY_MS = 3;
 
 function isAt(path: string, { url = '' }: Pick<IncomingMessage, 'url'>): boolean {

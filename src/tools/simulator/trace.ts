@@ -35,7 +35,7 @@ export interface Transaction {
 /** A masterchain block with the shard blocks that it commits, and every transaction in them. */
 export interface BlockSet {
   readonly seqno: number;
-  /** When it is committed and indexed, epoch ms. */
+  /** When it is committed, epoch ms. The indexer may get it later, see `Chain.delay`. */
   readonly committedAt: number;
   /** The masterchain block first, then the shard blocks. */
   readonly blocks: readonly BlockId[];
@@ -125,7 +125,8 @@ export function planTrace(seed: TraceSeed, clock: BlockClock, accounts: Accounts
   for (let place = 0; place < size; place++) {
     const parent = place === 0 ? undefined : transactions[parents[place - 1] ?? 0];
     const delay = place === delayedPlace ? random.int(6, 20) : random.chance(0.6) ? 0 : random.int(1, 2);
-    // An external message is in a committed masterchain block two block times after it was sent.
+    // An external message is in the first masterchain block that is committed at least two block times after it was
+    // sent.
     const seqno = parent === undefined ? clock.seqnoFrom(seed.sentAt + 2 * blockMs) : parent.seqno + delay;
     const committedAt = clock.committedAt(seqno);
     const isAfterDelay = place === delayedPlace || (parent !== undefined && parent.emulatedAt > emulatedAt);
@@ -184,7 +185,8 @@ export function changesOf(trace: Trace): readonly number[] {
 }
 
 /**
- * The instant (epoch ms) of a trace's actions, as they are at another instant; `undefined` before its classification.
+ * The instant (epoch ms) of the last change of a trace that is classified by `instant`: its actions are those of then.
+ * `undefined` before the first classification.
  */
 export function classifiedOf(trace: Trace, instant: number): number | undefined {
   const classified = changesOfTransactions(trace).filter((at) => at + trace.classifierDelayMs <= instant);

@@ -7,8 +7,9 @@ import { examine, type Run, unkeepable } from './examine.ts';
 import type { VerifiedOperation } from './operation.ts';
 
 /**
- * Checks that bad parameters are refused by name, without a request to the indexer, and that the indexer refuses them
- * too: with 422, or with 501 if they only mean that this form of a further operation is not cached.
+ * Checks that toncache refuses bad parameters without a request to the indexer, and names them in its error: with 422,
+ * or with 501 for a further operation, because it caches only one form of that. The indexer must not answer them with
+ * 200.
  */
 export async function checkBadInput({ toncache, indexer, report }: Run, operation: VerifiedOperation): Promise<void> {
   const refusal = OPERATIONS.get(operation.name)?.isFurther === true ? 501 : 422;

@@ -7,7 +7,7 @@ function answer(question: SimulatorQuestion): object {
   const { chain, databaseAt } = question;
   const hash = question.hash('hash');
   if (hash === undefined) throw new IndexerRefusal(question.traits.noHashStatus, 'adjacent transactions not found');
-  // The indexer reads every other word as both, like no word.
+  // The indexer reads any word except `in` and `out` as both directions, as if there were no `direction`.
   const direction = question.scalar('direction');
   const parent = direction === 'out' ? undefined : chain.parent(hash, databaseAt);
   const children =

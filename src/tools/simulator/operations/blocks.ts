@@ -5,7 +5,10 @@ import { IndexerRefusal } from '../query.ts';
 import type { SimulatorQuestion } from '../question.ts';
 import { hashesOfBlock, renderBlock } from '../render-transaction.ts';
 
-/** The masterchain seqnos of the block sets that may contain the requested blocks, the newest first. */
+/**
+ * The masterchain seqnos of the block sets that may contain the requested blocks; without a filter by seqno or hash all
+ * of them, the newest first.
+ */
 function seqnosFor(question: SimulatorQuestion): readonly number[] {
   const seqno = question.integer('mc_seqno');
   if (seqno !== undefined) return [seqno];

@@ -9,8 +9,8 @@ import type { Trace, Transaction } from '../trace.ts';
 const FILTERS = ['account', 'trace_id', 'tx_hash', 'msg_hash'] as const;
 
 /**
- * The transactions that match the question's filter, if the database has them; without a filter those of all recent
- * traces. A trace is found by one of its transactions or messages only after the commit of its round.
+ * The transactions that match the question's filter. By a hash, they must be committed: for a message, its sender or
+ * its receiver. By an account or without a filter, they are those of all recent traces.
  */
 function named(question: SimulatorQuestion): readonly Transaction[] {
   const { chain, databaseAt, query } = question;
@@ -42,8 +42,8 @@ function tracesOf(question: SimulatorQuestion): readonly Trace[] {
 }
 
 /**
- * A trace is written with the round that ends it, even if earlier rounds are missing; with its first round if the chain
- * lists pending ones.
+ * A trace is written with the masterchain block that ends it, even if earlier blocks are missing; with its first block
+ * if the chain lists pending traces.
  */
 function committedIn({ transactions }: Trace, { chain, databaseAt }: SimulatorQuestion): readonly Transaction[] {
   const committed = transactions.filter(({ hash }) => chain.transaction(hash, databaseAt) !== undefined);
@@ -51,7 +51,10 @@ function committedIn({ transactions }: Trace, { chain, databaseAt }: SimulatorQu
   return chain.listsUnderWay || committed.some(({ seqno }) => seqno === last) ? committed : [];
 }
 
-/** By one of the transactions of the trace. */
+/**
+ * The actions of a trace in the database: an empty list before its classification, `undefined` if they are not
+ * requested.
+ */
 function actionsOf(trace: Trace, question: SimulatorQuestion): readonly object[] | undefined {
   const { query, databaseAt, chain } = question;
   if (!question.decodedFlag('include_actions')) return undefined;

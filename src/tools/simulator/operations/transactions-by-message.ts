@@ -4,7 +4,7 @@ import type { SimulatorQuestion } from '../question.ts';
 import { renderTransactions } from '../render-transaction.ts';
 import type { Transaction } from '../trace.ts';
 
-/** The transactions that have sent or received messages, the newest first. */
+/** The transactions that have sent or received the messages, the newest first by default. */
 function answer(question: SimulatorQuestion): object {
   const hashes = question.hashFilter('msg_hash') ?? [];
   if (hashes.length === 0)

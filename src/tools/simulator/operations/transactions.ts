@@ -10,7 +10,7 @@ function answer(question: SimulatorQuestion): object {
   return renderTransactions(question.sortedPage(question.selectAll(rows)), question);
 }
 
-/** The newest first. */
+/** The newest first; by hashes in the order of the hashes. */
 function found(question: SimulatorQuestion): readonly Transaction[] {
   const { chain, databaseAt } = question;
   const hashes = question.hashFilter('hash');
