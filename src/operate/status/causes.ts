@@ -187,9 +187,9 @@ function reasonOf(result: string, after: Samples, failures: Failures): string | 
 
 export function withReason(words: string, reason: string | undefined): string {
   if (reason === undefined) return words;
-  // The words of an indexer begin with its status, which the sentence may already contain.
+  // The words of an indexer begin with its status, which the sentence may already contain. So may a port: 40131.
   const [, status = '', said = ''] = /^(\d{3}): (.*)$/.exec(reason) ?? [];
-  return `${words} (${status !== '' && words.includes(status) ? said : reason})`;
+  return `${words} (${status !== '' && words.split(/\W+/).includes(status) ? said : reason})`;
 }
 
 /** True if requests with this result show a problem of the indexer. */
