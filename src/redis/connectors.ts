@@ -10,7 +10,7 @@ import type { Ms } from '../time-units.ts';
  */
 type Connector = NonNullable<RedisOptions['Connector']>;
 
-/** Members of a `SentinelConnector` that have no public access: the cast of the class gives access to them. */
+/** Members of a `SentinelConnector` that have no public access. */
 interface SentinelMembers {
   connect(onError: (type: string, error: Error) => void): Promise<Socket>;
   connectToSentinel(endpoint: SentinelAddress, options?: RedisOptions): unknown;
@@ -58,6 +58,7 @@ export function connectorsBy(names: Names, connectTimeoutMs: Ms): Record<'toServ
     }
   }
 
+  // The cast: the members that are overridden have no public access in ioredis' types.
   class BySentinels extends (SentinelConnector as unknown as OpenSentinelConnector) {
     readonly #tls: ConnectionOptions | undefined;
 

@@ -40,7 +40,7 @@ interface Pen {
   readonly address: (account: Account) => string;
   readonly hash: (canonical: string) => string;
   readonly value: (text: string) => string;
-  /** The order of elements that have no order. */
+  /** Orders elements whose order means nothing. */
   readonly order: <T>(items: readonly T[]) => readonly T[];
   /** True if an input with both spellings goes into a header. */
   readonly inHeader: () => boolean;

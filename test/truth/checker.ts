@@ -32,12 +32,6 @@ const OVERLOADED_MACHINE_MS = 1000;
  */
 const LONGEST_WAIT_MS = 3000;
 
-/**
- * And this many times the delay of the machine, which is that of one turn of an event loop. A miss takes a turn of the
- * instance to be read, one of the indexer to be read and one to be answered, and one of the instance to be passed on.
- */
-const TURNS_OF_A_MISS = 4;
-
 /** A client remembers the state that it saw of this many calls. */
 const MOST_SEEN = 200;
 
@@ -107,7 +101,7 @@ export class Checker {
     const machineDelayMs = machine.ms;
     tally.granted(machineDelayMs);
     const waitedMs = receivedAt - sentAt;
-    if (excuses.refusals !== true && waitedMs > LONGEST_WAIT_MS + TURNS_OF_A_MISS * machineDelayMs)
+    if (excuses.refusals !== true && waitedMs > LONGEST_WAIT_MS + machineDelayMs)
       this.#found('needless wait', `${waitedMs} ms`, written, received);
     if (received.status !== 200 && received.status !== 404) {
       this.#refused(written, received, excuses, machineDelayMs);

@@ -19,7 +19,7 @@ const DESCRIBED: Described = {
     target: { description: 'The URL or query to explain', required: true, schema: { type: 'string' } },
     header: { description: 'Its headers, each "Name: value"', required: false, schema: { type: 'array' } },
   },
-  refused: { 422: 'The request would be refused' },
+  refused: { 422: 'The request would be refused', 501: 'The request has no cached form' },
 };
 
 /**
