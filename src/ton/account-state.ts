@@ -8,7 +8,7 @@ import type { Finality } from './finality.ts';
 import { WHILE_REPLICAS_LAG } from './lifetime.ts';
 import { readLt } from './lt.ts';
 import type { OperationRules } from './operation.ts';
-import { notCached, onlyAccount } from './parameters.ts';
+import { notCached, onlyAccount, onlyFalse } from './parameters.ts';
 import { tagsOfParameters } from './tags.ts';
 
 /**
@@ -20,7 +20,8 @@ const WITHOUT_NAMES: Pairs = [
   ['X-No-Metadata', 'true'],
 ];
 
-const schema = z.object({ address: onlyAccount }).transform(({ address }, ctx): CanonicalRequest => {
+/** With `use_v2=true` the indexer asks another service, whose answers differ. */
+const schema = z.object({ address: onlyAccount, use_v2: onlyFalse }).transform(({ address }, ctx): CanonicalRequest => {
   if (address === undefined) return notCached(ctx, 'accepted: one address');
   return { query: pairs({ address }), headers: WITHOUT_NAMES };
 });

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { cacheKey } from './cache-key.ts';
-import type { Operation } from './operations.ts';
+import { type Operation, withoutAlias } from './operations.ts';
 import { type Call, hasHeaderOf, parseCall, type RequestHeaders } from './parse-call.ts';
 
 /** A call with its key. */
@@ -37,9 +37,15 @@ export class CallMemo {
     return this.#calls.get(spelling) ?? this.#parse(operation, rawQuery, headers, spelling);
   }
 
-  /** The call of a remembered spelling (`operation?query`), for a request without headers that change the answer. */
+  /**
+   * The call of a remembered spelling (`operation?query`, with the operation's name or an alias), for a request without
+   * headers that change the answer.
+   */
   recall(spelling: string): KeyedCall | undefined {
-    return this.#calls.get(spelling);
+    const known = this.#calls.get(spelling);
+    if (known !== undefined) return known;
+    const named = withoutAlias(spelling);
+    return named === undefined ? undefined : this.#calls.get(named);
   }
 
   /** Remembers the spelling of a call. Call when the cache answered it. */

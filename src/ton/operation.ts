@@ -16,6 +16,8 @@ import type { Watching } from './watchable.ts';
  */
 export interface OperationRules<Name extends string, Rule extends LifetimeRule = LifetimeRule> {
   readonly name: Name;
+  /** Other names of its path in the indexer. Requests are sent to the indexer under `name`. */
+  readonly aliases?: readonly string[];
   /** For the OpenAPI document. */
   readonly summary: string;
   /**
@@ -23,6 +25,11 @@ export interface OperationRules<Name extends string, Rule extends LifetimeRule =
    * names with a hyphen are headers, all others query parameters.
    */
   readonly schema: z.ZodPipe<z.ZodObject, z.ZodTransform<CanonicalRequest>>;
+  /**
+   * Parameters that clients send and no version of the indexer reads, in lower case: a further operation drops them, and
+   * no other unknown ones.
+   */
+  readonly unread?: readonly string[];
   /** How long a 200 can stay true, and its row of the table of lifetimes. */
   readonly finality: ReadFinality<NoInfer<Rule>>;
   /** The rows of the table of lifetimes that `finality` can name for a request. `finality` can name no other row. */
@@ -64,13 +71,18 @@ export interface OperationRules<Name extends string, Rule extends LifetimeRule =
 }
 
 /** One cached operation of the indexer's API. */
-export interface OperationOf<Name extends string> extends Omit<OperationRules<Name>, 'schema' | 'tags'> {
+export interface OperationOf<Name extends string>
+  extends Omit<OperationRules<Name>, 'aliases' | 'schema' | 'tags' | 'unread'> {
+  /** The names of its paths below `/api/v3/`: its own name, then its aliases. */
+  readonly paths: readonly string[];
   readonly tags: ReadTags;
   /** True if it is one of {@link FURTHER}. */
   readonly isFurther: boolean;
   readonly schema: z.ZodType<CanonicalRequest>;
   /** Names of its query parameters, in lower case. */
   readonly queryNames: ReadonlySet<string>;
+  /** Names of the query parameters that are dropped because no version of the indexer reads them, in lower case. */
+  readonly unread: ReadonlySet<string>;
   /** Names of the request headers that change the answer, in lower case; all others are dropped. */
   readonly headerNames: ReadonlySet<string>;
   /** The parameters and headers of both sets, by these names. */
@@ -81,14 +93,18 @@ export interface OperationOf<Name extends string> extends Omit<OperationRules<Na
 
 /** Makes an operation from its rules. */
 export function operation<const Name extends OperationName, const Rule extends LifetimeRule>({
+  aliases = [],
   schema,
   tags,
+  unread = [],
   ...rules
 }: OperationRules<Name, Rule>): OperationOf<Name> {
   const names = Object.keys(schema.in.shape);
   const headers = names.filter((name) => name.includes('-'));
   return {
     ...rules,
+    paths: [rules.name, ...aliases],
+    unread: new Set(unread),
     tags: tags === 'names nothing' ? () => [] : tags,
     isFurther: FURTHER.some((name) => name === rules.name),
     schema: z.compile(schema),

@@ -32,6 +32,17 @@ export type Operation = OperationOf<OperationName>;
 /** All operations that can be cached, by name. */
 export const OPERATIONS: ReadonlyMap<string, Operation> = new Map(Object.entries<Operation>(ALL));
 
+const BY_ALIAS: ReadonlyMap<string, OperationName> = new Map(
+  Object.values<Operation>(ALL).flatMap(({ name, paths: [, ...aliases] }) => aliases.map((alias) => [alias, name])),
+);
+
+/** A spelling (`operation?query`) under the name of its operation; `undefined` if its name is not an alias. */
+export function withoutAlias(spelling: string): string | undefined {
+  const mark = spelling.indexOf('?');
+  const name = mark < 0 ? undefined : BY_ALIAS.get(spelling.slice(0, mark));
+  return name && name + spelling.slice(mark);
+}
+
 /** The percent-encoded path and query of a request to the indexer. */
 export function targetOf(operation: string, query: Pairs): string {
   const pairs = query.map(([name, value]) => `${name}=${encodeURIComponent(value)}`);
@@ -51,11 +62,12 @@ export class OperationsInUse {
     const used = all.filter(({ name, isFurther }) => !isFurther || further.includes(name));
     this.all = used;
     this.names = used.map(({ name }) => name);
-    this.#byName = new Map(used.map((known) => [known.name, known]));
-    this.#byPath = new Map(used.map((known) => [`/api/v3/${known.name}`.toLowerCase(), known]));
+    const byName = used.flatMap((known) => known.paths.map((name) => [name, known] as const));
+    this.#byName = new Map(byName);
+    this.#byPath = new Map(byName.map(([name, known]) => [`/api/v3/${name}`.toLowerCase(), known]));
   }
 
-  /** The operation with exactly this name. */
+  /** The operation with exactly this name or alias. */
   named(name: string): Operation | undefined {
     return this.#byName.get(name);
   }

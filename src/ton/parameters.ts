@@ -237,6 +237,8 @@ export const onlyFlag = only(
   'true or false',
   FLAG,
 );
+/** `false` as Go's strconv.ParseBool reads it, or empty: the same as no value. */
+export const onlyFalse = optional((text) => (FALSE.has(text) ? null : undefined), 'false', { const: false });
 /** The start of a list. The indexer reads an empty value as 0. */
 export const onlyLt = only((text) => (text === '' ? '0' : readLt(text)?.toString()), 'plain digits, below 2^64');
 export const onlySeconds = only(...digitsBetween(0, MAX_INT32));

@@ -26,14 +26,14 @@ export function hasHeaderOf({ headerNames }: Operation, headers: RequestHeaders)
   return false;
 }
 
-/** They do not change the answer. A further operation drops no other parameter. */
+/** They do not change the answer of any operation. */
 const ALWAYS_DROPPED: ReadonlySet<string> = new Set(['_', 'api_key', 'x_timeout', 'x_debug_request']);
 
 /**
  * Validates a client's request and brings it to its canonical form. Throws a {@link ProxyError} `invalid-request` that
  * names every wrong parameter and what is accepted. Drops unknown parameters and headers. But a request for a further
- * operation with an unknown parameter, or with a value outside of its schema, has no cached form: then throws
- * `not-cacheable`, because some version of the indexer may answer it. `isPassed`: such a request is passed through; for
+ * operation with a parameter that some version of the indexer may read, or with a value outside of its schema, has no
+ * cached form: then throws `not-cacheable`. `isPassed`: such a request is passed through; for
  * the message.
  */
 export function parseCall(operation: Operation, rawQuery: string, headers: RequestHeaders, isPassed = false): Call {
@@ -67,7 +67,7 @@ function collect(
     const equals = piece.indexOf('=');
     const name = parameterNameOf(piece);
     if (!operation.queryNames.has(name)) {
-      if (!operation.isFurther || ALWAYS_DROPPED.has(name)) continue;
+      if (!operation.isFurther || ALWAYS_DROPPED.has(name) || operation.unread.has(name)) continue;
       const parameters = [...operation.queryNames].join(', ') || 'none';
       const text = isPassed ? 'parameter-passed' : 'parameter';
       throw failure('not-cacheable', { text, values: { operation: operation.name, parameters } });

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { OPERATION_NAMES } from '../../src/ton/operation-names.ts';
 import { arrivedAt } from './pass-through-world.ts';
+import { purged } from './purge-world.ts';
 import { settledParent, targetOf } from './questions.ts';
 import { ANY_WORLD, World, type WorldProxyOptions } from './world.ts';
 
@@ -118,6 +119,58 @@ describe('a further operation where pass-through is on', () => {
     expect(headers['access-control-allow-methods']).toBe('GET, HEAD, OPTIONS, POST');
     expect(await world.ask(target, { method: 'POST' })).toMatchObject({ cache: { fwd: 'bypass' } });
     expect(await world.ask(target.replace('blocks', 'bl%6Fcks'))).toMatchObject({ status: 400 });
+  });
+});
+
+describe.each(LANES)('an operation under another name of its path, fast lane %s', (fastLane) => {
+  const startAccounts = async (env: Record<string, string> = {}) => {
+    await start({ env: { CACHE_OPERATIONS: 'all', ...env }, ...withLane(fastLane) });
+    return world.indexer.chain.accounts.elector.address;
+  };
+
+  it.each([
+    ['account', 'addressInformation'],
+    ['wallet', 'walletInformation'],
+  ])('%s has the entry of %s, in every spelling of its path', async (alias, name) => {
+    const address = await startAccounts();
+    const query = `?address=${address}`;
+    const first = await world.ask(`/api/v3/${alias}${query}&include_boc=true`);
+    const truth = await world.askIndexer(`/api/v3/${name}${query}`);
+    expect([first.status, first.text]).toEqual([truth.status, truth.text]);
+    expect(world.forwarded.map(({ target }) => decodeURIComponent(target))).toEqual([`/api/v3/${name}${query}`]);
+    const explained = await world.proxy.askAdmin(`/explain?target=${encodeURIComponent(`/api/v3/${alias}${query}`)}`);
+    expect(JSON.parse(explained.text)).toMatchObject({ operation: name });
+    const other = `/api/v3/${alias.toUpperCase()}/${query}`;
+    for (const target of [`/api/v3/${alias}${query}`, other, `/api/v3/${name}${query}&use_v2=0`]) {
+      expect(await world.ask(target)).toMatchObject({ status: first.status, text: first.text });
+    }
+    expect(await world.proxy.metric('toncache_requests_total', { operation: alias })).toBe(0);
+  });
+
+  it('is purged with it', async () => {
+    const address = await startAccounts();
+    const target = `/api/v3/account?address=${address}`;
+    await world.ask(target);
+    expect(await world.ask(target)).toMatchObject({ cache: { hit: true } });
+    await purged(world.proxy, { account: address });
+    expect(await world.ask(target)).toMatchObject({ cache: { fwd: 'miss' } });
+  });
+
+  it('is passed through byte for byte without a cached form, and refused with encoded letters', async () => {
+    const address = await startAccounts({ PASSTHROUGH: 'on' });
+    const target = `/api/v3/account?address=${address}&use_v2=true`;
+    expect(await world.ask(target)).toMatchObject({ status: 500, cache: { fwd: 'bypass' } });
+    expect(arrivedAt(world).map((sent) => sent.target)).toEqual([target]);
+    expect(await world.ask(target.replace('account', 'acc%6Funt'))).toMatchObject({ status: 400 });
+    expect(await world.ask(target.replace('account', 'account;x'))).toMatchObject({ status: 400 });
+  });
+
+  it('is an ordinary path if the operation is not in use', async () => {
+    const address = await startAccounts({ CACHE_OPERATIONS: 'walletInformation', PASSTHROUGH: 'on' });
+    const target = `/api/v3/account?address=${address}`;
+    expect(await world.ask(target)).toMatchObject({ status: 200, cache: { fwd: 'bypass' } });
+    expect(await world.ask(`/api/v3/wallet?address=${address}`)).toMatchObject({ cache: { fwd: 'miss' } });
+    expect(arrivedAt(world)[0]?.target).toBe(target);
   });
 });
 

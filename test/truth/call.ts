@@ -36,6 +36,8 @@ export interface Written {
 
 /** How the parts of a call are spelled. */
 interface Pen {
+  /** The name of the path below `/api/v3/`. */
+  readonly path: (operation: OperationName) => string;
   readonly name: (name: string) => string;
   readonly address: (account: Account) => string;
   readonly hash: (canonical: string) => string;
@@ -44,11 +46,12 @@ interface Pen {
   readonly order: <T>(items: readonly T[]) => readonly T[];
   /** True if an input with both spellings goes into a header. */
   readonly inHeader: () => boolean;
-  /** Parameters that no program reads. */
-  readonly noise: () => readonly string[];
+  /** Parameters that no indexer reads in requests for this operation. */
+  readonly noise: (operation: OperationName) => readonly string[];
 }
 
 const CANONICAL: Pen = {
+  path: (operation) => operation,
   name: (name) => name,
   address: ({ address }) => address,
   hash: (canonical) => canonical,
@@ -76,20 +79,27 @@ export function writeLegibly(call: Call, random: SeededRandom): Written {
 
 function penOf(random: SeededRandom): Pen {
   return {
+    path: (operation) => random.pick(PATHS[operation] ?? [operation]),
     name: (name) => random.pick([name, name, name.toUpperCase(), `${name}[]`]),
     address: (account) => random.pick(Object.values(addressSpellings(account))),
     hash: (canonical) => random.pick(Object.values(hashSpellings(Buffer.from(canonical, 'base64')))),
     value: (text) => random.pick([encodeURIComponent(text), text, text.replaceAll('+', '%20')]),
     order: (items) => (random.chance(0.5) ? items : items.toReversed()),
     inHeader: () => random.chance(0.5),
-    noise: () => random.pick([[], [], [`_=${random.int(0, 1e9)}`], [DROPPED_BY_SOME], ['x_timeout=1']]),
+    noise: (operation) => random.pick([[], [], [`_=${random.int(0, 1e9)}`], unreadBy(operation), ['x_timeout=1']]),
   };
 }
 
-/** Only operations that are always cached drop unknown parameters. */
-const DROPPED_BY_SOME = 'include_actions=true';
+const PATHS: Partial<Record<OperationName, readonly string[]>> = {
+  addressInformation: ['addressInformation', 'account'],
+  walletInformation: ['walletInformation', 'wallet'],
+};
 
-const isFurther = (operation: string) => FURTHER.some((name) => name === operation);
+/** Operations that are always cached drop all unknown parameters; a further operation drops those that it names. */
+function unreadBy(operation: OperationName): readonly string[] {
+  if (operation in PATHS) return ['include_boc=true'];
+  return FURTHER.some((name) => name === operation) ? [] : ['include_actions=true'];
+}
 
 /** Equal for all spellings of a call, and different for every other call. */
 export function nameOf(call: Call): string {
@@ -131,6 +141,5 @@ function write(call: Call, pen: Pen): Written {
   set('X-Actions-Version', 'supported_action_types', actionsVersion);
   set('X-No-Address-Book', 'x_no_address_book', call.noAddressBook === true ? 'true' : undefined);
   set('X-No-Metadata', 'x_no_metadata', call.noMetadata === true ? 'true' : undefined);
-  const noise = pen.noise().filter((piece) => piece !== DROPPED_BY_SOME || !isFurther(operation));
-  return { target: `/api/v3/${operation}?${[...parameters, ...noise].join('&')}`, headers };
+  return { target: `/api/v3/${pen.path(operation)}?${[...parameters, ...pen.noise(operation)].join('&')}`, headers };
 }

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { loadSettings, SETTINGS } from '../../src/config/load.ts';
 import { CACHED_ALWAYS, FURTHER } from '../../src/ton/operation-names.ts';
+import { OPERATIONS } from '../../src/ton/operations.ts';
 import { codeBlocksOf, commandsOf, PAGES, readPage } from '../support/documented-commands.ts';
 
 // Examples that no test can run: Docker, nginx, Kubernetes. Those of config/deploy/ have tests of their own.
@@ -25,7 +26,8 @@ test('the variables in `docker run` are settings, and the image exposes the publ
 test.each([
   ['of the operations that are always cached', 0, CACHED_ALWAYS],
   ['of the further operations', 1, FURTHER],
-])('the routes to toncache are the paths %s', (_, place, operations) => {
+])('the routes to toncache are the paths %s', (_, place, names) => {
+  const operations = names.flatMap((name) => OPERATIONS.get(name)?.paths ?? []);
   const namesIn = (nginx = '') => [...nginx.matchAll(/\^\/api\/v3\/\((.+?)\)/g)].map(([, names]) => names);
   expect(namesIn(textsIn('nginx')[place])).toEqual([operations.join('|')]);
   expect(namesIn(readPage('config/deploy/nginx.conf'))[place]).toBe(operations.join('|'));

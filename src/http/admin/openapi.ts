@@ -50,7 +50,9 @@ const REFUSED = Object.fromEntries(
  * paths. The bodies of the indexer are not described.
  */
 export function openApi({ version, operations, publicPort }: OpenApiOptions) {
-  const publicPaths = operations.map((each) => [`/api/v3/${each.name}`, { get: describeOperation(each) }]);
+  const publicPaths = operations.flatMap((each) =>
+    each.paths.map((path) => [`/api/v3/${path}`, { get: describeOperation(each, path) }]),
+  );
   const variables = { host: { default: 'localhost' }, port: { default: String(publicPort) } };
   return (adminPaths: ReadonlyMap<string, AdminPath>): object => ({
     openapi: '3.1.1',
@@ -65,10 +67,10 @@ export function openApi({ version, operations, publicPort }: OpenApiOptions) {
   });
 }
 
-function describeOperation({ name, summary, parameters, headerNames }: Operation): object {
+function describeOperation({ name, summary, parameters, headerNames }: Operation, path: string): object {
   return {
-    operationId: name,
-    summary,
+    operationId: path,
+    summary: path === name ? summary : `${summary} (another name of ${name})`,
     parameters: describeParameters(parameters, headerNames),
     responses: {
       200: fromPublicPort({ description: 'The answer of the indexer, byte for byte', ...content({ type: 'object' }) }),

@@ -6,6 +6,8 @@ import type { SimulatorQuestion } from './question.ts';
  */
 export interface SimulatedOperation {
   readonly name: string;
+  /** Other names of its path. */
+  readonly aliases?: readonly string[];
   /** The accepted methods, if they are not GET and HEAD. */
   readonly methods?: readonly string[];
   /** The body of the answer at the question's instant. Throws an `IndexerRefusal`. */

@@ -30,7 +30,10 @@ const ALL = [
 /** The operations of the simulated indexer; `other` for unknown paths. */
 export type IndexerOperation = (typeof ALL)[number]['name'] | 'other';
 
-const BY_PATH = new Map(ALL.map((known) => [`/api/v3/${known.name}`.toLowerCase(), known]));
+const pathsOf = ({ name, aliases = [] }: SimulatedOperation) =>
+  [name, ...aliases].map((path) => `/api/v3/${path}`.toLowerCase());
+
+const BY_PATH = new Map(ALL.flatMap((known) => pathsOf(known).map((path) => [path, known])));
 
 /** The operation of a raw request target (path and query): in any case, with up to two slashes at its end. */
 export function simulatedOperation(target: string): ((typeof ALL)[number] & SimulatedOperation) | undefined {

@@ -1,3 +1,4 @@
+import { OPERATIONS } from '../../ton/operations.ts';
 import { hashSpellings } from '../simulator/spellings.ts';
 import { excuseFor, inspect, type Run } from './examine.ts';
 import type { VerifiedOperation } from './operation.ts';
@@ -19,14 +20,18 @@ function capitalized(word: string): string {
   return word.slice(0, 1).toUpperCase() + word.slice(1);
 }
 
-/** Checks that queries with the same meaning give one answer, and cost one request to the indexer. */
+/**
+ * Checks that queries with the same meaning give one answer under all names of their path, and cost one request to the
+ * indexer.
+ */
 export async function checkSet(
   run: Run,
   { name, rowsIn }: VerifiedOperation,
   queries: readonly string[],
   statuses: readonly number[] = [200, 404],
 ): Promise<void> {
-  const answers = await run.toncache.askAtOnce(queries.map((query) => `${name}?${query}`));
+  const paths = OPERATIONS.get(name)?.paths ?? [name];
+  const answers = await run.toncache.askAtOnce(queries.map((query, at) => `${paths[at % paths.length]}?${query}`));
   const upstreamRequests = Math.max(...answers.map((answer) => answer.upstreamRequests));
   const [first] = answers;
   if (first === undefined) return;

@@ -1,10 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { ProxyError } from '../../../src/errors.ts';
 import type { JsonObject } from '../../../src/json-object.ts';
+import { cacheKey } from '../../../src/ton/cache-key.ts';
 import { showsRow } from '../../../src/ton/evidence.ts';
 import { rulesOf } from '../../../src/ton/explain-call.ts';
 import { finalityOf } from '../../../src/ton/finality.ts';
-import { ACCOUNT, callOf, operationNamed, requestOf } from './requests.ts';
+import { FURTHER } from '../../../src/ton/operation-names.ts';
+import { ACCOUNT, callOf, EXAMPLES, operationNamed, requestOf } from './requests.ts';
 
 const OPERATIONS = ['addressInformation', 'walletInformation'] as const;
 const rowAt = (lt: bigint) => ({ lt, hash: 'hash', now: 0 });
@@ -60,6 +62,34 @@ describe.each(OPERATIONS)('%s', (name) => {
     },
   );
 
+  test.each([
+    'include_boc=true',
+    'include_boc=false',
+    'include_boc=yes&include_boc[]=%zz',
+    'INCLUDE%5fBOC',
+    'use_v2=',
+    'use_v2',
+    ...['0', 'f', 'F', 'false', 'False', 'FALSE', '%66alse'].map((value) => `use_v2=${value}`),
+    'use_v2=false&Use_V2[]=0',
+  ])('has the same key with %s', (more) => {
+    const plain = cacheKey('mainnet', callOf(name, `address=${ACCOUNT}`));
+    for (const query of [`${more}&address=${ACCOUNT}`, `address=${ACCOUNT}&${more}`]) {
+      expect(cacheKey('mainnet', callOf(name, query))).toBe(plain);
+    }
+  });
+
+  test.each([
+    ...['true', '1', 'T', 'on', 'no', 'fALSE', 'false,false', '+false', '%zz'].map((value) => `use_v2=${value}`),
+    'use_v2=false&use_v2=true',
+    'use_v2=true&use_v2=false',
+    'use_v2[0]=true',
+    'include_bocs=true',
+    'include_boc[0]=1',
+    'include_boc[=1',
+  ])('has no cached form with %s', (more) => {
+    expect(codeOf(() => callOf(name, `address=${ACCOUNT}&${more}`))).toBe('not-cacheable');
+  });
+
   test.each(['', 'use_v2=true', `address=${ACCOUNT}&use_v2=true`, `address=${ACCOUNT},${ACCOUNT}`, 'address=x'])(
     'has no cached form for %j',
     (query) => {
@@ -70,6 +100,12 @@ describe.each(OPERATIONS)('%s', (name) => {
 
 test.each(['account=', 'account=,,', `account=&account=${ACCOUNT}`])('transactions refuses %s', (query) => {
   expect(codeOf(() => callOf('transactions', query))).toBe('invalid-request');
+});
+
+test.each(FURTHER)('%s drops include_boc only if no version of the indexer reads it', (name) => {
+  const [query = ''] = EXAMPLES[name].queries;
+  const code = codeOf(() => callOf(name, `${query}&include_boc=true`));
+  expect(code).toBe(OPERATIONS.some((state) => state === name) ? 'accepted' : 'not-cacheable');
 });
 
 test.each([`account=${ACCOUNT}&offset=1`, `account=${ACCOUNT}&end_lt=7`, `account=${ACCOUNT}&hash=x`, 'start_lt=7'])(

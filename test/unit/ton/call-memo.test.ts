@@ -25,6 +25,15 @@ describe('a remembered spelling', () => {
     expect(memo.read(traces, `account=${ACCOUNT}`, {}).key).toBe(plain.key);
   });
 
+  test('is recalled under each name of its operation', () => {
+    const memo = new CallMemo('mainnet');
+    const query = `address=${ACCOUNT}&include_boc=true`;
+    const read = memo.read(operationNamed('addressInformation'), query, {});
+    memo.remember(read);
+    for (const name of ['addressInformation', 'account']) expect(memo.recall(`${name}?${query}`)?.key).toBe(read.key);
+    for (const name of ['wallet', 'walletInformation']) expect(memo.recall(`${name}?${query}`)).toBe(undefined);
+  });
+
   test('is not kept for a query of more than 300 characters', () => {
     const memo = new CallMemo('mainnet');
     for (const [more, isKnown] of [

@@ -26,6 +26,11 @@ const NOISE_OF_FURTHER = [
   '_[]=1',
   '',
 ];
+/** Parameters of account states that no indexer reads, and spellings of `use_v2` that mean the same as no value. */
+const NOISE_OF_STATES = [
+  ...['include_boc=true', 'include_boc=0', 'Include_BOC[]=', 'include%5Fboc=%zz', 'include_boc'],
+  ...['use_v2=false', 'use_v2=FALSE', 'USE_V2=0', 'use%5Fv2=%66', 'use_v2[]=F', 'use_v2=', 'use_v2'],
+];
 const FOREIGN_HEADERS: RequestHeaders = { cookie: 'a=b', 'x-api-key': 'secret', 'x-timeout': '1', accept: '*/*' };
 const YES = ['true', 'True', 'TRUE', '1', 't', 'T'];
 /** Values that mean false: a value that is not a boolean is ignored, which means false. */
@@ -76,7 +81,9 @@ class Speller {
         this.#further(meaning);
     }
     const isFurther = FURTHER.some((name) => name === meaning.operation);
-    for (const noise of this.#gen(fc.subarray, isFurther ? NOISE_OF_FURTHER : NOISE)) this.#insert(noise);
+    const isState = 'account' in meaning && meaning.operation !== 'transactions';
+    const noise = isFurther ? [...NOISE_OF_FURTHER, ...(isState ? NOISE_OF_STATES : [])] : NOISE;
+    for (const piece of this.#gen(fc.subarray, noise)) this.#insert(piece);
     return {
       rawQuery: this.#pieces.join('&'),
       headers: { ...this.#headers, ...(this.#gen(fc.boolean) ? FOREIGN_HEADERS : {}) },

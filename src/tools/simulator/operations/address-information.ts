@@ -13,6 +13,7 @@ function answer(question: SimulatorQuestion): object {
 
 export const addressInformation = {
   name: 'addressInformation',
+  aliases: ['account'],
   answer,
   changes: changesOfState,
 } as const satisfies SimulatedOperation;

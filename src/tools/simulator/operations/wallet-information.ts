@@ -18,6 +18,7 @@ function answer(question: SimulatorQuestion): object {
 
 export const walletInformation = {
   name: 'walletInformation',
+  aliases: ['wallet'],
   answer,
   changes: changesOfState,
 } as const satisfies SimulatedOperation;

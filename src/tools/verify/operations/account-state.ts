@@ -21,7 +21,8 @@ export function stateOperation(name: OperationName, statuses: readonly number[])
     check: async (run, { chosen, transactions }) => {
       const account = decodeAddress(chosen?.account ?? '');
       if (account === undefined) return run.report.notAsked('state', `${name}?address=`, 'no transaction was found');
-      const queries = Object.values(addressSpellings(account)).map((spelling) => `address=${spelling}`);
+      const [query = '', ...others] = Object.values(addressSpellings(account)).map((each) => `address=${each}`);
+      const queries = [query, ...others, `include_boc=true&${query}`, `${query}&use_v2=false`];
       await checkSet(run, operation, queries, statuses);
       for (const each of transactions) {
         const target = `${name}?address=${each.account}`;

@@ -138,6 +138,18 @@ describe.each(['addressInformation', 'walletInformation'])('%s', (operation) => 
   });
 });
 
+it.each([
+  ['addressInformation', 'account'],
+  ['walletInformation', 'wallet'],
+])('%s is also answered as %s, and reads neither include_boc nor use_v2=false', (operation, alias) => {
+  const plain = ask(`${operation}?address=${X}`);
+  expect(plain.status).toBe(200);
+  for (const query of [`address=${X}`, `include_boc=no&address=${X}`, `address=${X}&use_v2=F`]) {
+    expect(ask(`${alias}?${query}`)).toEqual(plain);
+  }
+  expect(ask(`${alias}?address=${X}&use_v2=1`).status).toBe(500);
+});
+
 describe('a block', () => {
   const filled = chainOf();
   const at = NOW + 3 * BLOCK_MS;
