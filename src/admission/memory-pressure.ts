@@ -114,6 +114,9 @@ export function containerLimitBytes(constrainedBytes: number, machineBytes: numb
 /** The memory limit of the container of this process in bytes; `undefined` without a limit. */
 export const containerLimit = (): number | undefined => containerLimitBytes(process.constrainedMemory(), os.totalmem());
 
+/** V8's limit of the heap of this process in bytes: the old generation, and three semi-spaces. */
+export const heapLimit = (): number => getHeapStatistics().heap_size_limit;
+
 /**
  * The usable part of V8's old generation. Above it V8 ends the process after four collections in a row that took most
  * of the time (`CheckIneffectiveMarkCompact`).
@@ -128,7 +131,7 @@ function usableHeapBytes(): number {
   // These are options of Node itself, not settings, so they are read here.
   const options = [process.env['NODE_OPTIONS'], ...process.execArgv].join(' ');
   const semiSpaceMib = Number(/--max[-_]semi[-_]space[-_]size[= ](\d+)/.exec(options)?.[1] ?? 64);
-  return USABLE * (getHeapStatistics().heap_size_limit - 3 * semiSpaceMib * 1024 * 1024);
+  return USABLE * (heapLimit() - 3 * semiSpaceMib * 1024 * 1024);
 }
 
 function sampler(): () => ProcessLoad {

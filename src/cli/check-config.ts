@@ -1,4 +1,4 @@
-import { containerLimit } from '../admission/memory-pressure.ts';
+import { containerLimit, heapLimit } from '../admission/memory-pressure.ts';
 import { loadSettings, SettingsError } from '../config/load.ts';
 import { clientRoom, openFilesLimit } from '../config/open-files.ts';
 import type { Sourced } from '../config/setting-source.ts';
@@ -42,7 +42,7 @@ refused, 78 wrong settings. If Redis, the stream or some of several indexers can
       const warnings = [
         ...ofSettings,
         ...ofProcess,
-        ...memoryWarning(settings, containerLimit()),
+        ...memoryWarning(settings, containerLimit(), heapLimit()),
         ...missing.map(({ service }) => `${service} cannot be reached: ${STARTS_WITHOUT}`),
       ];
       const shown = values.all ? sources : sources.filter(({ from }) => from !== 'default');

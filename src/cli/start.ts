@@ -1,4 +1,4 @@
-import { containerLimit } from '../admission/memory-pressure.ts';
+import { containerLimit, heapLimit } from '../admission/memory-pressure.ts';
 import { createApp } from '../app.ts';
 import { loadSettings } from '../config/load.ts';
 import { shownUrl } from '../config/shown-url.ts';
@@ -33,7 +33,7 @@ exit codes: 0 ended by a signal, 1 cannot listen, 64 wrong command line, 78 wron
   async run(args, { env }) {
     readOptions(args, {});
     const { settings, warnings: ofSettings } = loadSettings(env);
-    const warnings = [...ofSettings, ...memoryWarning(settings, containerLimit())];
+    const warnings = [...ofSettings, ...memoryWarning(settings, containerLimit(), heapLimit())];
     // The first use of `process.stdout` makes Node's stream, which sets a pipe to non-blocking: LogDestination needs
     // that.
     const output = new LogDestination(process.stdout.fd);

@@ -29,15 +29,25 @@ const NEEDS: readonly (readonly [names: RegExp, need: string, isMet: (settings: 
   [/^logRequestsSample$/, 'LOG_REQUESTS=slow or all', ({ logRequests }) => /slow|all/.test(logRequests)],
 ];
 
-/** The memory of a process in addition to the memory tier, as measured (docs/background/benchmarks.md): 450 MiB. */
-const BESIDE_TIER_MIB = 450;
-
 const MIB = 1024 * 1024;
 
-/** The problem of `MEMORY_MAX_SIZE` in a container with this limit (`undefined`: no limit), if there is one. */
-export function memoryWarning({ memory }: Settings, limitBytes: number | undefined): string[] {
-  if (limitBytes === undefined || memory.maxSize <= limitBytes - BESIDE_TIER_MIB * MIB) return [];
-  const [size, limit, needed] = [memory.maxSize, limitBytes, memory.maxSize + BESIDE_TIER_MIB * MIB].map(
+/**
+ * The memory of a process in addition to the memory tier, as measured (docs/background/benchmarks.md): with V8's own
+ * limits, and with those of a sidecar (`--max-old-space-size=128 --max-semi-space-size=8`).
+ */
+const [BESIDE_TIER, BESIDE_TIER_OF_SIDECAR] = [450 * MIB, 320 * MIB];
+
+/** V8's limit of the heap of a sidecar: the old generation, and three semi-spaces. */
+const HEAP_OF_SIDECAR = (128 + 3 * 8) * MIB;
+
+/**
+ * The problem of `MEMORY_MAX_SIZE` in a container with this limit (`undefined`: no limit), if there is one. `heapBytes`:
+ * V8's limit of the heap.
+ */
+export function memoryWarning({ memory }: Settings, limitBytes: number | undefined, heapBytes: number): string[] {
+  const besideTier = heapBytes <= HEAP_OF_SIDECAR ? BESIDE_TIER_OF_SIDECAR : BESIDE_TIER;
+  if (limitBytes === undefined || memory.maxSize <= limitBytes - besideTier) return [];
+  const [size, limit, needed] = [memory.maxSize, limitBytes, memory.maxSize + besideTier].map(
     (bytes) => `${Math.ceil(bytes / MIB)} MiB`,
   );
   return [

@@ -8,7 +8,8 @@ export interface Case {
   readonly asks: readonly Asked[];
   /** How often each client polls, ms. */
   readonly everyMs: number;
-  /** True if a client stays with one instance. */
+  readonly instances: number;
+  /** True if all requests of a client go to one instance, as with a hash of the account at the load balancer. */
   readonly keepsToInstance: boolean;
   /** The number of scanners that read each block, and the form of their pages. */
   readonly scanners: number;
@@ -23,6 +24,7 @@ const USUAL: Omit<Case, 'name'> = {
   accounts: 600,
   asks: ['transactions'],
   everyMs: 3000,
+  instances: 2,
   keepsToInstance: true,
   scanners: 0,
   scannersAsk: DOCUMENTED,
@@ -33,11 +35,11 @@ const UNNAMED: Case['asks'] = ['transactions, no address book', 'addressInformat
 
 /** Unless a case differs, 600 clients poll the transactions of one account each, every 3 s. */
 export const CASES: readonly Case[] = [
+  ...[1, 2, 4, 8].map((instances) => ({ name: `hashed, ${instances}`, ...USUAL, instances })),
+  ...[2, 4, 8].map((instances) => ({ name: `round robin, ${instances}`, ...USUAL, instances, keepsToInstance: false })),
   { name: '600, passed through', ...USUAL, settings: { PASSTHROUGH: 'on' } },
-  { name: '600, with address book', ...USUAL },
   { name: '600, states and no address book', ...USUAL, asks: UNNAMED },
   { name: '1000, states and no address book', ...USUAL, accounts: 1000, asks: UNNAMED },
-  { name: '600, clients alternate between the instances', ...USUAL, keepsToInstance: false },
   { name: '600, every 30 s', ...USUAL, everyMs: 30_000 },
   { name: '20', ...USUAL, accounts: 20 },
   { name: '20 scanners alone', ...USUAL, accounts: 0, scanners: 20 },

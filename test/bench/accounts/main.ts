@@ -4,8 +4,8 @@ import { describeMachine, markdownTable } from '../support/report.ts';
 import { CASES } from './cases.ts';
 import { measure } from './measure.ts';
 
-// `npm run bench:accounts`: clients that each poll their own account, through two instances with one Redis in front of
-// a simulated indexer, and the share of the requests that reaches the indexer. Three minutes a case. `--case 20` runs
+// `npm run bench:accounts`: clients that each poll their own account, through instances with one Redis in
+// front of a simulated indexer, and the share of the requests that reaches the indexer. Three minutes a case. `--case 20` runs
 // the case of that name, or the cases whose name contains the word; `--seconds 20` measures for a shorter time.
 // Everything on 127.0.0.1.
 

@@ -8,7 +8,6 @@ import type { Case } from './cases.ts';
 import { PolledAccount } from './polled-account.ts';
 import { scan } from './scan.ts';
 
-const INSTANCES = 2;
 const BLOCK_MS = 400;
 const LATENCY_MS = 20;
 /** The average time between the transactions of an account, ms. */
@@ -55,7 +54,7 @@ export async function measure(one: Case, seconds: number): Promise<Measured> {
   all.defer(() => indexer.close());
   Object.assign(indexer.faults, { latencyMs: LATENCY_MS, jitterMs: LATENCY_MS });
   const settings = { UPSTREAM_URL: indexer.url, REDIS_URL: redis.url, ...one.settings };
-  const starting = Array.from({ length: INSTANCES }, async () => all.use(await startToncache(settings)));
+  const starting = Array.from({ length: one.instances }, async () => all.use(await startToncache(settings)));
   const connections = (await Promise.all(starting)).map(({ port }) => new Connections(port));
   all.defer(() => {
     for (const each of connections) each.close();
@@ -66,7 +65,7 @@ export async function measure(one: Case, seconds: number): Promise<Measured> {
   const clients = [
     ...polled.map((account) => account.poll(connections, { countedAt, untilAt })),
     ...Array.from({ length: one.scanners }, (_, place) =>
-      scan(connections[place % INSTANCES], one.scannersAsk, place, untilAt),
+      scan(connections[place % one.instances], one.scannersAsk, place, untilAt),
     ),
   ];
   await delay(countedAt - Date.now());

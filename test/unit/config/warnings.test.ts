@@ -161,6 +161,16 @@ describe('a warning about a probable mistake', () => {
 });
 
 const MIB = 1024 * 1024;
+
+/** V8's limit of the heap on a machine of 24 GiB. */
+const DEFAULT_HEAP = 4192 * MIB;
+
+/** V8's limit of the heap with the options in a deployment file: the old generation, and three semi-spaces. */
+function heapOf(file: string): number {
+  const [, old] = /--max-old-space-size=(\d+)/.exec(file) ?? [];
+  const [, young] = /--max-semi-space-size=(\d+)/.exec(file) ?? [];
+  return old === undefined ? DEFAULT_HEAP : (Number(old) + 3 * Number(young)) * MIB;
+}
 const fileOf = (path: string) => readFileSync(new URL(`../../../config/${path}`, import.meta.url), 'utf8');
 
 test.each<[string, number | undefined, string[]]>([
@@ -176,8 +186,20 @@ test.each<[string, number | undefined, string[]]>([
   ['1GiB', 256 * MIB, [expect.stringContaining('is 1024 MiB and the memory limit of the container 256 MiB')]],
 ])('MEMORY_MAX_SIZE=%s is compared with the memory limit of the container, %s bytes', (size, limitBytes, warnings) => {
   const { settings } = load({ ...REQUIRED, MEMORY_MAX_SIZE: size });
-  expect(memoryWarning(settings, limitBytes)).toEqual(warnings);
+  expect(memoryWarning(settings, limitBytes, DEFAULT_HEAP)).toEqual(warnings);
 });
+
+test.each([
+  [152 * MIB, 384, []],
+  [152 * MIB, 383, [expect.stringContaining('give it 384 MiB')]],
+  [153 * MIB, 384, [expect.stringContaining('give it 514 MiB')]],
+])(
+  'with a heap of at most %s bytes, a container of %s MiB is compared with 64 MiB of entries',
+  (heap, limit, warnings) => {
+    const { settings } = load({ ...REQUIRED, MEMORY_MAX_SIZE: '64MiB' });
+    expect(memoryWarning(settings, limit * MIB, heap)).toEqual(warnings);
+  },
+);
 
 test.each([
   ['shared.json', 'deploy/compose.yaml', /450 MiB\.\n +mem_limit: (\d+)m/],
@@ -190,7 +212,8 @@ test.each([
   const size = /(?:"maxSize": "|MEMORY_MAX_SIZE[:=] ?)(\w+)/.exec(fileOf(tier))?.[1] ?? '';
   const limitBytes = Number(limit.exec(fileOf(container))?.[1]) * MIB;
   expect(limitBytes).toBeGreaterThan(0);
-  expect(memoryWarning(load({ ...REQUIRED, MEMORY_MAX_SIZE: size }).settings, limitBytes)).toEqual([]);
+  const heap = heapOf(fileOf(container));
+  expect(memoryWarning(load({ ...REQUIRED, MEMORY_MAX_SIZE: size }).settings, limitBytes, heap)).toEqual([]);
 });
 
 test.each([

@@ -57,6 +57,9 @@ livenessProbe:
   env:
     # Only this pod reaches the public port; the kubelet asks the admin port from outside.
     - { name: HOST, value: 127.0.0.1 }
+    # Limits of V8, and of the C library: by default each thread has a pool of freed memory of its own.
+    - { name: NODE_OPTIONS, value: "--max-old-space-size=128 --max-semi-space-size=8" }
+    - { name: MALLOC_ARENA_MAX, value: "2" }
     {{- include "toncache.env" . | nindent 4 }}
   {{- include "toncache.probes" . | nindent 2 }}
   resources:
