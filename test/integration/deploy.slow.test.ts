@@ -10,6 +10,7 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { startIndexer } from '../../src/tools/simulator/indexer.ts';
 import { debianProgram } from '../support/apt.ts';
 import { freePort } from '../support/free-port.ts';
+import { metricAt } from '../support/metric.ts';
 import { ProxyProcess } from '../support/proxy-process.ts';
 import { selfSignedCertificate } from '../support/self-signed-certificate.ts';
 import { startProxy } from '../support/start-proxy.ts';
@@ -140,6 +141,36 @@ describe('the configuration of nginx', () => {
     expect(status).toBe(400);
   });
 
+  it('sends all requests for one account to one instance, and spreads accounts and hashes over both', async () => {
+    await using indexer = await startedIndexer();
+    const start = () => startProxy({ upstreamUrl: indexer.url, env: { CACHE_OPERATIONS: 'all' } });
+    await using one = await start();
+    await using other = await start();
+    const folder = aFolder();
+    const port = await freePort();
+    const config = nginxConfig(folder, { port, proxyUrls: [one.url, other.url], indexerUrl: indexer.url });
+    const ask = await startNginx(folder, config, port);
+    /** The instances, 0 and 1, that have loaded something for requests of this form with 16 values. */
+    const used = async (form: (value: string) => readonly string[]) => {
+      const found = [];
+      for (let value = 0; value < 16; value++) {
+        const before = await Promise.all([one, other].map(missesOf));
+        for (const path of form(value.toString(16).repeat(64))) await ask('change-me-1', `/api/v3/${path}`);
+        const after = await Promise.all([one, other].map(missesOf));
+        found.push(after.flatMap((misses, place) => (misses > (before[place] ?? 0) ? [place] : [])));
+      }
+      return found;
+    };
+    const ofAccounts = await used((hex) => [
+      `transactions?account=0:${hex}`,
+      `addressInformation?address=0:${hex}`,
+      `wallet?address=0:${hex}&use_v2=false`,
+    ]);
+    expect(ofAccounts.map(({ length }) => length)).toEqual(Array.from({ length: 16 }, () => 1));
+    expect(new Set(ofAccounts.flat())).toEqual(new Set([0, 1]));
+    expect(new Set((await used((hex) => [`transactions?hash=${hex}`])).flat())).toEqual(new Set([0, 1]));
+  });
+
   it('answers every request while two instances are restarted one after the other', async () => {
     await using indexer = await startedIndexer();
     const folder = aFolder();
@@ -211,6 +242,13 @@ interface NginxPlaces {
 }
 
 /** The unchanged file, with the ports and paths of this test. */
+/** The requests that an instance has sent to its indexer for operations about accounts. */
+async function missesOf({ adminUrl }: { readonly adminUrl: string }): Promise<number> {
+  const operations = ['transactions', 'addressInformation', 'walletInformation'];
+  const counts = operations.map((operation) => metricAt(adminUrl, 'toncache_upstream_requests_total', { operation }));
+  return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0);
+}
+
 function nginxConfig(folder: string, at: NginxPlaces): string {
   const { key, cert } = selfSignedCertificate('ton.example', '127.0.0.1');
   writeFileSync(join(folder, 'ton.example.key'), key);
@@ -226,7 +264,7 @@ function nginxConfig(folder: string, at: NginxPlaces): string {
     .replace('listen 443', `listen 127.0.0.1:${at.port}`)
     .replaceAll('/etc/nginx/tls/', `${folder}/`)
     .replaceAll('/var/log/nginx/', `${folder}/`)
-    .replace(/server 127\.0\.0\.1:8080(.*;)/, (_, options: string) =>
+    .replace(/server 127\.0\.0\.1:8080(.*;)/g, (_, options: string) =>
       at.proxyUrls.map((url) => `server ${new URL(url).host}${options}`).join('\n'),
     )
     .replace('rate=500r/s', 'rate=100000r/s')
