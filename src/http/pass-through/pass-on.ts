@@ -143,7 +143,7 @@ export function passOnWith<Answer extends AnsweredHead>(dependencies: PassOnDepe
       const { index, isBackup } = ticket.route;
       const upstream = upstreams[index] as PassedTo<Answer>;
       const ourKey = !hasItsOwn && sharesOurKey && upstream.apiKey !== undefined ? ['x-api-key', upstream.apiKey] : [];
-      const its = isBackup ? headersForBackup(request.headers) : forwardedHeaders(request.headers, ourKey.length > 0);
+      const its = isBackup ? headersForBackup(request) : forwardedHeaders(request, ourKey.length > 0);
       const headers = [...its, 'x-request-id', requestId, ...ourKey];
       const sent = ourKey.length > 0 ? withoutApiKeys(target) : target;
       return await forward({ method, target: sent, headers, body, isUpgrade, signal }, upstream, ticket);
