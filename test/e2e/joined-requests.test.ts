@@ -136,20 +136,48 @@ describe('equal requests for the rest of the API', () => {
     expect(await world.ask('/api/v3/nft/items')).toMatchObject({ status: 200 });
   });
 
-  it('are sent in the same form as without joining', async () => {
-    await start({ CACHE_OPERATIONS: '' });
-    const headers = {
-      'X-Any': '1',
-      'X-Actions-Version': 'v1',
-      'Accept-Encoding': 'br',
-      Origin: 'https://x',
-      'X-Request-Id': 'a',
-    };
-    await world.ask(`${PAGE}&b=%20&a[]=1`, { headers });
-    await world.proxy.close();
+  it.each([
+    ['gzip, deflate, br, zstd', 'gzip'],
+    ['gzip;q=0.1, br', 'gzip'],
+    ['x-gzip', 'gzip'],
+    ['*', 'gzip'],
+    ['br', 'identity'],
+    ['gzip;q=0, br', 'identity'],
+    [['deflate', 'gzip'], 'gzip'],
+    [undefined, 'identity'],
+  ])('with Accept-Encoding %j are sent with %j', async (accepted, sent) => {
     await start();
-    await world.ask(`${PAGE}&b=%20&a[]=1`, { headers });
-    expect(arrived[1]).toEqual(arrived[0]);
+    for (const [target, asking] of [
+      [`${PAGE}&b=%20&a[]=1`, {}],
+      [RUN, post('{}')],
+    ] as const) {
+      const headers = { ...('headers' in asking && asking.headers), ...(accepted && { 'Accept-Encoding': accepted }) };
+      await world.ask(target, { ...asking, headers });
+      const { lines = [], target: asked } = arrived.at(-1) ?? {};
+      expect([asked, lines.filter(([name]) => name === 'accept-encoding')]).toEqual([
+        target,
+        [['accept-encoding', sent]],
+      ]);
+    }
+  });
+
+  it('are sent with the headers that they share, and with the trace and the id of the first one', async () => {
+    await start();
+    const shared = { 'X-Actions-Version': 'v1', 'X-No-Metadata': ['1', 'x'], 'Content-Encoding': 'identity' };
+    const traceparent = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`;
+    const others = ['Accept', 'Accept-Language', 'User-Agent', 'Origin', 'X-Any', 'X-Forwarded-For', 'CF-Ray'];
+    const own = Object.fromEntries(
+      ['X-Api-Key', 'Cookie', ...others].map((name) => [name, name === 'X-Api-Key' ? ' ' : 'x']),
+    );
+    await world.ask(PAGE, { headers: { ...own, ...shared, traceparent, 'X-Request-Id': 'first' } });
+    const names = arrived[0]?.lines.map(([name]) => name).filter((name) => !['host', 'connection'].includes(name));
+    expect(names?.toSorted()).toEqual(
+      ['accept-encoding', 'content-encoding', 'traceparent', 'x-actions-version']
+        .concat(['x-no-metadata', 'x-no-metadata', 'x-request-id'])
+        .toSorted(),
+    );
+    expect(arrived[0]?.headers).toMatchObject({ traceparent, 'x-request-id': 'first' });
+    expect(await world.ask(PAGE, { headers: shared })).toMatchObject({ cache: { hit: true } });
   });
 
   it.each([

@@ -117,13 +117,18 @@ export class JoinedRequests {
     const body = passed.request.method === 'POST' ? await bodies.read(passed.request) : undefined;
     const asked = { ...passed, body };
     if (body !== undefined && body.length > MOST_BODY_BYTES) return passThrough.pass(asked);
-    const key = `${this.#purges} ${keyOf(asked)}`;
+    const lines = sharedLines(asked.request);
+    const key = `${this.#purges} ${keyOf(asked, lines)}`;
     const kept = this.#kept.get(key);
     if (kept !== undefined && now() < kept.until) return this.#send(kept.answer, passed, 'hit');
     const wait = passed.openWait();
     try {
       const end = await this.#flights.join(key, wait, (flight) =>
-        this.#load(asked, flight, key, () => wait.reason === undefined),
+        this.#load(
+          { ...asked, flight, lines: [...lines, ...tracesOf(asked.request)] },
+          key,
+          () => wait.reason === undefined,
+        ),
       );
       if (end.state === 'left') throw wait.reason ?? failure('internal');
       const { value, collapsed } = end;
@@ -137,9 +142,13 @@ export class JoinedRequests {
   };
 
   /** `isWaiting`: true while the client that began it waits. Rejects only with bugs. */
-  #load(asked: PassedRequest, flight: Flight, key: string, isWaiting: () => boolean): Promise<SharedLoad> {
+  #load(
+    asked: PassedRequest & { readonly flight: Flight },
+    key: string,
+    isWaiting: () => boolean,
+  ): Promise<SharedLoad> {
     return new Promise((resolve, reject) => {
-      const load = this.#dependencies.passThrough.take({ ...asked, flight }, async (answer) => {
+      const load = this.#dependencies.passThrough.take(asked, async (answer) => {
         // A body that is destroyed before its end emits an error, which nobody reads after its client has left.
         answer.body.on('error', () => {});
         const body = await this.#readWhole(answer);
@@ -155,7 +164,7 @@ export class JoinedRequests {
       });
       load.catch((error: unknown) => {
         if (error instanceof ProxyError) resolve(error);
-        else if (flight.isAbandoned) resolve('alone');
+        else if (asked.flight.isAbandoned) resolve('alone');
         else reject(error as Error);
       });
     });
@@ -232,13 +241,27 @@ function isOfOperation({ target }: PassedRequest): boolean {
   return KNOWN.at(path) !== undefined || hidesOperation(path, KNOWN);
 }
 
-/** A client that accepts no gzip does not join one that does. */
-function keyOf({ request, target, body }: PassedRequest): string {
-  const { method, headers } = request;
-  const sent = forwardedHeaders(request);
-  const named = sent.filter((_, index) => IN_KEY.has(sent[index - (index % 2)] ?? ''));
-  const bytes = body?.toString('latin1') ?? '';
-  return JSON.stringify([method, questionIn(target), acceptsGzip(headers['accept-encoding']), named, bytes]);
+/**
+ * The header lines of a request that distinguish answers, which are all that its load sends: a client that did not send
+ * the others gets the answer, too. Of the codings only gzip is requested, if the clients that share the answer accept it.
+ */
+function sharedLines(request: PassedRequest['request']): string[] {
+  const coding = acceptsGzip(request.headers['accept-encoding']) ? 'gzip' : 'identity';
+  return ['accept-encoding', coding, ...linesNamed(request, IN_KEY)];
+}
+
+/** The trace of the request that a load is sent for. It changes no answer. */
+function tracesOf(request: PassedRequest['request']): string[] {
+  return linesNamed(request, new Set(['traceparent']));
+}
+
+function linesNamed(request: PassedRequest['request'], names: ReadonlySet<string>): string[] {
+  const lines = forwardedHeaders(request);
+  return lines.filter((_, index) => names.has(lines[index - (index % 2)] ?? ''));
+}
+
+function keyOf({ request: { method }, target, body }: PassedRequest, lines: readonly string[]): string {
+  return JSON.stringify([method, questionIn(target), lines, body?.toString('latin1') ?? '']);
 }
 
 /**
