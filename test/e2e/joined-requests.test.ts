@@ -21,6 +21,8 @@ interface Arrived {
   readonly method: string;
   readonly target: string;
   readonly headers: IncomingMessage['headers'];
+  /** The lines of its head, with names in lower case. */
+  readonly lines: readonly (readonly [name: string, value: string])[];
   readonly body: string;
 }
 
@@ -51,7 +53,11 @@ async function serve(request: IncomingMessage, response: ServerResponse): Promis
     response.writeHead(200, JSON_TYPE).end(JSON.stringify(headAt(Date.now()).body));
     return;
   }
-  const one = { method, target, headers, body: await text(request) };
+  const { rawHeaders } = request;
+  const lines = rawHeaders.flatMap((name, at) =>
+    at % 2 === 0 ? [[name.toLowerCase(), rawHeaders[at + 1] ?? ''] as const] : [],
+  );
+  const one = { method, target, headers, lines, body: await text(request) };
   arrived.push(one);
   const go = () => answer(one, response);
   if (waiting === undefined) go();
@@ -130,20 +136,48 @@ describe('equal requests for the rest of the API', () => {
     expect(await world.ask('/api/v3/nft/items')).toMatchObject({ status: 200 });
   });
 
-  it('are sent in the same form as without joining', async () => {
-    await start({ CACHE_OPERATIONS: '' });
-    const headers = {
-      'X-Any': '1',
-      'X-Actions-Version': 'v1',
-      'Accept-Encoding': 'br',
-      Origin: 'https://x',
-      'X-Request-Id': 'a',
-    };
-    await world.ask(`${PAGE}&b=%20&a[]=1`, { headers });
-    await world.proxy.close();
+  it.each([
+    ['gzip, deflate, br, zstd', 'gzip'],
+    ['gzip;q=0.1, br', 'gzip'],
+    ['x-gzip', 'gzip'],
+    ['*', 'gzip'],
+    ['br', 'identity'],
+    ['gzip;q=0, br', 'identity'],
+    [['deflate', 'gzip'], 'gzip'],
+    [undefined, 'identity'],
+  ])('with Accept-Encoding %j are sent with %j', async (accepted, sent) => {
     await start();
-    await world.ask(`${PAGE}&b=%20&a[]=1`, { headers });
-    expect(arrived[1]).toEqual(arrived[0]);
+    for (const [target, asking] of [
+      [`${PAGE}&b=%20&a[]=1`, {}],
+      [RUN, post('{}')],
+    ] as const) {
+      const headers = { ...('headers' in asking && asking.headers), ...(accepted && { 'Accept-Encoding': accepted }) };
+      await world.ask(target, { ...asking, headers });
+      const { lines = [], target: asked } = arrived.at(-1) ?? {};
+      expect([asked, lines.filter(([name]) => name === 'accept-encoding')]).toEqual([
+        target,
+        [['accept-encoding', sent]],
+      ]);
+    }
+  });
+
+  it('are sent with the headers that they share, and with the trace and the id of the first one', async () => {
+    await start();
+    const shared = { 'X-Actions-Version': 'v1', 'X-No-Metadata': ['1', 'x'], 'Content-Encoding': 'identity' };
+    const traceparent = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`;
+    const others = ['Accept', 'Accept-Language', 'User-Agent', 'Origin', 'X-Any', 'X-Forwarded-For', 'CF-Ray'];
+    const own = Object.fromEntries(
+      ['X-Api-Key', 'Cookie', ...others].map((name) => [name, name === 'X-Api-Key' ? ' ' : 'x']),
+    );
+    await world.ask(PAGE, { headers: { ...own, ...shared, traceparent, 'X-Request-Id': 'first' } });
+    const names = arrived[0]?.lines.map(([name]) => name).filter((name) => !['host', 'connection'].includes(name));
+    expect(names?.toSorted()).toEqual(
+      ['accept-encoding', 'content-encoding', 'traceparent', 'x-actions-version']
+        .concat(['x-no-metadata', 'x-no-metadata', 'x-request-id'])
+        .toSorted(),
+    );
+    expect(arrived[0]?.headers).toMatchObject({ traceparent, 'x-request-id': 'first' });
+    expect(await world.ask(PAGE, { headers: shared })).toMatchObject({ cache: { hit: true } });
   });
 
   it.each([
@@ -185,22 +219,79 @@ describe('equal requests for the rest of the API', () => {
     expect(arrived).toHaveLength(2);
   });
 
-  it.each([
+  it.each<[what: string, target: string, headers: Record<string, string | string[]>]>([
     ['a key of their own', PAGE, { 'X-Api-Key': 'mine' }],
     ['a key in the query', `${PAGE}&api_key=mine`, {}],
     ['Authorization', PAGE, { Authorization: 'Bearer x' }],
     ['a condition', PAGE, { 'If-None-Match': '"x"' }],
     ['a range', PAGE, { Range: 'bytes=0-1' }],
-    ['an operation that is not in use', '/api/v3/traces?tx_hash=x', {}],
-    ['an operation that is in use, in a form that is not cached', '/api/v3/blocks?start_lt=1', {}],
+    ...['Api-Key', 'apikey', 'X-ApiKey', 'X_Api_Key'].map((name): [string, string, Record<string, string[]>] => [
+      `a key in the header ${name}`,
+      PAGE,
+      { [name]: ['', 'mine'] },
+    ]),
+    ['a key in the query, after a semicolon', `${PAGE};API-KEY=mine`, {}],
     ['another prefix', '/api/v2/x', {}],
   ])('are each sent to the indexer: %s', async (_, target, headers) => {
     await start({ CACHE_OPERATIONS: 'blocks,passthrough', PASSTHROUGH_PREFIXES: '/api/v3/,/api/v2/' });
     for (let time = 0; time < 3; time++) {
-      expect(await world.ask(target, { headers })).toMatchObject({ status: 200, cache: { fwd: 'bypass' } });
+      expect(await world.ask(target, { headers })).toMatchObject({
+        status: 200,
+        cache: { fwd: 'bypass' },
+      });
     }
     expect(arrived).toHaveLength(3);
     expect(arrived[2]?.target).toBe(target);
+  });
+
+  it.each([
+    ['that is not in use', '/api/v3/traces?account=x&limit=20'],
+    ['that is in use, in a form that is not cached', '/api/v3/blocks?start_lt=1'],
+    ['with a slash at its end', '/api/v3/Blocks/?start_lt=1'],
+    ['under another name', '/api/v3/account?address=x&use_v2=true'],
+    ['with an encoded letter', '/api/v3/tr%61ces?account=x'],
+  ])('for the path of an operation %s are joined during the first one, and not kept', async (_, target) => {
+    await start({ CACHE_OPERATIONS: 'blocks,passthrough' });
+    const answers = await herd(50, target);
+    expect(new Set(answers.map((each) => each.text))).toEqual(new Set(['{"count":1}']));
+    expect(arrived).toMatchObject([{ target }]);
+    expect(await countOf('collapsed')).toBe(49);
+    expect(await world.ask(target)).toMatchObject({ text: '{"count":2}', cache: { fwd: 'miss' } });
+    expect((await world.ask(target)).cache).not.toHaveProperty('stored');
+  });
+
+  it.each([
+    ['_=1', '_=2'],
+    ['_', '_=%zz'],
+    ['_=1', 'api_key='],
+    ['_=1&api_key=&_', 'api_key='],
+  ])('are equal with %s and with %s, which are sent as they came', async (one, other) => {
+    await start();
+    const targets = ['/api/v3/x?', '/api/v3/x?a=1&'].flatMap((target) => [target + one, target + other]);
+    for (const target of targets) await world.ask(target);
+    expect(arrived.map(({ target }) => target)).toEqual([targets[0], targets[2]]);
+    expect(await world.ask('/api/v3/x')).toMatchObject({ text: '{"count":1}', cache: { hit: true } });
+    expect(await world.ask(`/api/v3/x?${one}&a=1&${other}`)).toMatchObject({ text: '{"count":2}' });
+  });
+
+  it.each(['__=1', '_[]=1', '%5F=1', 'a_=1', 'api_key', 'API_KEY=', 'apikey=', '_=1;b=2', 'a=1;&_=1'])(
+    'are distinguished by %s',
+    async (piece) => {
+      await start();
+      await world.ask(PAGE);
+      expect(await world.ask(`${PAGE}&${piece}`)).toMatchObject({ text: '{"count":2}' });
+    },
+  );
+
+  it.each(['passthrough', ''])('are sent with each line of a header, with CACHE_OPERATIONS=%s', async (operations) => {
+    await start({ CACHE_OPERATIONS: operations });
+    await world.ask(PAGE, { headers: { 'X-No-Metadata': ['true', 'true'] } });
+    expect(arrived[0]?.lines.filter(([name]) => name === 'x-no-metadata')).toEqual([
+      ['x-no-metadata', 'true'],
+      ['x-no-metadata', 'true'],
+    ]);
+    for (const line of ['true', 'true, true']) await world.ask(PAGE, { headers: { 'X-No-Metadata': line } });
+    expect(arrived).toHaveLength(3);
   });
 
   it('never share an answer between a key of the client and the key of toncache', async () => {

@@ -1,7 +1,11 @@
+import type { IncomingMessage } from 'node:http';
 import { OPERATIONS } from '../../ton/operations.ts';
 
 /** Header values by lower-case name. */
 type Headers = Readonly<Record<string, string | string[] | undefined>>;
+
+/** The header lines of a request. Node's `headers` joins several lines of one name, which the indexer reads as one word. */
+export type RequestLines = Pick<IncomingMessage, 'headers' | 'rawHeaders'>;
 
 /** Headers about one connection (RFC 9110 7.6.1), and headers that only make sense on that connection. */
 const HOP_BY_HOP = [
@@ -53,31 +57,44 @@ const NOT_RETURNED = [
   'x-request-id',
 ];
 
-/** A client's headers for the indexer, in the flat form; without its credentials if our API key is sent. */
-export function forwardedHeaders(headers: Headers, withOurKey = false): string[] {
-  const dropped = droppedOf(headers, NOT_FORWARDED);
+/** A client's headers for the indexer, in the flat form, line by line; without its credentials if our API key is sent. */
+export function forwardedHeaders(request: RequestLines, withOurKey = false): string[] {
+  const dropped = droppedOf(request.headers, NOT_FORWARDED);
   const isCredential = (name: string) => name === 'authorization' || isKeyName(name);
-  return flat(headers, (name) => !dropped.has(name) && !(withOurKey && isCredential(name)));
+  return linesOf(request, (name) => !dropped.has(name) && !(withOurKey && isCredential(name)));
 }
 
 /**
- * A client's headers for a backup, in the flat form. A backup belongs to another operator, so only known headers are
- * sent: a client may have credentials in headers of any name.
+ * A client's headers for a backup, in the flat form, line by line. A backup belongs to another operator, so only known
+ * headers are sent: a client may have credentials in headers of any name.
  */
-export function headersForBackup(headers: Headers): string[] {
-  const dropped = droppedOf(headers, []);
-  return flat(headers, (name) => FOR_BACKUPS.has(name) && !dropped.has(name));
+export function headersForBackup(request: RequestLines): string[] {
+  const dropped = droppedOf(request.headers, []);
+  return linesOf(request, (name) => FOR_BACKUPS.has(name) && !dropped.has(name));
 }
 
 /** The indexer's headers for the client, in the flat form. */
 export function returnedHeaders(headers: Headers): string[] {
   const dropped = droppedOf(headers, NOT_RETURNED);
-  return flat(headers, (name) => !dropped.has(name));
+  return Object.entries(headers).flatMap(([name, value]) =>
+    dropped.has(name) ? [] : [value ?? []].flat().flatMap((item) => [name, item]),
+  );
 }
 
 /** True if a client sends an API key: not blank, and not dropped because `Connection` names it. */
 export function hasKeyHeader(headers: Headers): boolean {
   return !isBlankKey([headers['x-api-key'] ?? ''].flat().join()) && !droppedOf(headers, []).has('x-api-key');
+}
+
+/**
+ * The same for a header with any name that some server may read as that of an API key ({@link isKeyName}). The indexer
+ * reads only `X-Api-Key`.
+ */
+export function mayHaveKeyHeader({ headers }: RequestLines): boolean {
+  const dropped = droppedOf(headers, []);
+  return Object.entries(headers).some(
+    ([name, value]) => isKeyName(name) && !isBlankKey([value ?? ''].flat().join()) && !dropped.has(name),
+  );
 }
 
 /**
@@ -99,8 +116,12 @@ function droppedOf(headers: Headers, names: readonly string[]): ReadonlySet<stri
   return new Set([...HOP_BY_HOP, ...names, ...named.map((name) => name.trim())]);
 }
 
-function flat(headers: Headers, isPassed: (name: string) => boolean): string[] {
-  return Object.entries(headers).flatMap(([name, value]) =>
-    isPassed(name) ? [value ?? []].flat().flatMap((item) => [name, item]) : [],
-  );
+/** Names in lower case and values, alternating. */
+function linesOf({ rawHeaders }: RequestLines, isPassed: (name: string) => boolean): string[] {
+  const lines: string[] = [];
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = (rawHeaders[at] ?? '').toLowerCase();
+    if (isPassed(name)) lines.push(name, rawHeaders[at + 1] ?? '');
+  }
+  return lines;
 }

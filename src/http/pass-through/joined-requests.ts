@@ -8,7 +8,7 @@ import { OPERATION_NAMES } from '../../ton/operation-names.ts';
 import { OPERATIONS, OperationsInUse } from '../../ton/operations.ts';
 import { acceptsGzip, isBelow, parseTarget } from '../parse-request.ts';
 import { sendMessage } from '../public/response-message.ts';
-import { forwardedHeaders, hasKeyHeader } from './forwarded-headers.ts';
+import { forwardedHeaders, mayHaveKeyHeader } from './forwarded-headers.ts';
 import { asksForWebSocket, type PassedRequest, type PassOnParts, type PassThrough, passedHeaders } from './pass-on.ts';
 import { type OpenPassThrough, transfer } from './pass-through.ts';
 import { hasApiKey, hidesOperation } from './passable-target.ts';
@@ -16,7 +16,7 @@ import { hasApiKey, hidesOperation } from './passable-target.ts';
 /** Kept answers use at most this part of the memory tier. */
 export const REST_SHARE_OF_MEMORY = 1 / 10;
 
-/** The time for which an answer is kept after its arrival. */
+/** The time for which an answer is kept after its arrival, if its path is not that of an operation. */
 const KEPT_MS: Ms = 400;
 
 /** The largest body of a request that can be joined. */
@@ -29,7 +29,7 @@ const API = ['/api/v3/'];
 const RUN_GET_METHOD = /^\/api\/v3\/rungetmethod\/?$/i;
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json\b/i;
 
-/** All operations, including those not in use: their answers have lifetimes of their own, or none. */
+/** All operations, including those not in use. */
 const KNOWN = new OperationsInUse(OPERATION_NAMES);
 
 /** Headers of a request that distinguish answers: those of the operations, and those about the form of its body. */
@@ -66,7 +66,7 @@ export interface JoinedRequestsDependencies extends Pick<PassOnParts, 'bodies' |
 }
 
 /** An answer that was read whole. */
-type WholeAnswer = Omit<ForwardedAnswer, 'body'> & { readonly body: Buffer };
+type WholeAnswer = Omit<ForwardedAnswer, 'body'> & { readonly body: Buffer; readonly isKept: boolean };
 
 /**
  * The result of a load. `alone`: each waiting request must be sent by itself, but the one that began the load has the
@@ -80,9 +80,9 @@ interface Kept {
 }
 
 /**
- * Joins equal requests for the rest of the API: `GET` below `/api/v3/` of paths that are not operations, and `POST
- * runGetMethod`. Requests that arrive during the first one get its answer, whatever its status. Requests within 400 ms
- * after it get the answer too, if it is a 200. The first one is sent like any passed-through request.
+ * Joins equal requests for the rest of the API: `GET` below `/api/v3/`, and `POST runGetMethod`. Requests that arrive
+ * during the first one get its answer, whatever its status. Requests within 400 ms after it get the answer too, if it is
+ * a 200 and the path is not that of an operation. The first one is sent like any passed-through request.
  */
 export class JoinedRequests {
   readonly #dependencies: JoinedRequestsDependencies;
@@ -117,13 +117,18 @@ export class JoinedRequests {
     const body = passed.request.method === 'POST' ? await bodies.read(passed.request) : undefined;
     const asked = { ...passed, body };
     if (body !== undefined && body.length > MOST_BODY_BYTES) return passThrough.pass(asked);
-    const key = `${this.#purges} ${keyOf(asked)}`;
+    const lines = sharedLines(asked.request);
+    const key = `${this.#purges} ${keyOf(asked, lines)}`;
     const kept = this.#kept.get(key);
     if (kept !== undefined && now() < kept.until) return this.#send(kept.answer, passed, 'hit');
     const wait = passed.openWait();
     try {
       const end = await this.#flights.join(key, wait, (flight) =>
-        this.#load(asked, flight, key, () => wait.reason === undefined),
+        this.#load(
+          { ...asked, flight, lines: [...lines, ...tracesOf(asked.request)] },
+          key,
+          () => wait.reason === undefined,
+        ),
       );
       if (end.state === 'left') throw wait.reason ?? failure('internal');
       const { value, collapsed } = end;
@@ -137,14 +142,18 @@ export class JoinedRequests {
   };
 
   /** `isWaiting`: true while the client that began it waits. Rejects only with bugs. */
-  #load(asked: PassedRequest, flight: Flight, key: string, isWaiting: () => boolean): Promise<SharedLoad> {
+  #load(
+    asked: PassedRequest & { readonly flight: Flight },
+    key: string,
+    isWaiting: () => boolean,
+  ): Promise<SharedLoad> {
     return new Promise((resolve, reject) => {
-      const load = this.#dependencies.passThrough.take({ ...asked, flight }, async (answer) => {
+      const load = this.#dependencies.passThrough.take(asked, async (answer) => {
         // A body that is destroyed before its end emits an error, which nobody reads after its client has left.
         answer.body.on('error', () => {});
         const body = await this.#readWhole(answer);
         if (Buffer.isBuffer(body)) {
-          resolve(this.#keep({ ...answer, body }, key));
+          resolve(this.#keep({ ...answer, body }, asked, key));
           return;
         }
         resolve('alone');
@@ -155,7 +164,7 @@ export class JoinedRequests {
       });
       load.catch((error: unknown) => {
         if (error instanceof ProxyError) resolve(error);
-        else if (flight.isAbandoned) resolve('alone');
+        else if (asked.flight.isAbandoned) resolve('alone');
         else reject(error as Error);
       });
     });
@@ -186,24 +195,23 @@ export class JoinedRequests {
     }
   }
 
-  /** Keeps a 200, unless a purge has come since its request. */
-  #keep(answer: WholeAnswer, key: string): WholeAnswer {
+  /** Keeps a 200, unless its path is that of an operation, or a purge has come since its request. */
+  #keep(whole: Omit<WholeAnswer, 'isKept'>, asked: PassedRequest, key: string): WholeAnswer {
     const isCurrent = key.startsWith(`${this.#purges} `);
-    if (answer.status === 200 && isCurrent) {
-      this.#kept.set(key, { answer, until: this.#dependencies.now() + KEPT_MS });
-    }
+    const answer = { ...whole, isKept: whole.status === 200 && isCurrent && !isOfOperation(asked) };
+    if (answer.isKept) this.#kept.set(key, { answer, until: this.#dependencies.now() + KEPT_MS });
     return answer;
   }
 
   #send(answer: WholeAnswer, { request, response, requestId }: PassedRequest, result: JoinedResult): void {
     this.#dependencies.report({ name: 'rest-answered', result });
     if (response.destroyed) return;
-    const { status, body } = answer;
+    const { status, body, isKept: stored } = answer;
     const headers = { ...answer.headers, 'content-length': String(body.length) };
     const cacheStatus =
       result === 'hit'
         ? ({ hit: true, ttl: 0, detail: 'memory' } as const)
-        : ({ fwd: 'miss', fwdStatus: status, stored: status === 200, collapsed: result === 'collapsed' } as const);
+        : ({ fwd: 'miss', fwdStatus: status, stored, collapsed: result === 'collapsed' } as const);
     sendMessage(request, response, {
       status,
       headers: passedHeaders({ status, headers }, requestId, cacheStatus),
@@ -218,18 +226,55 @@ function mayJoin({ request, target }: PassedRequest): boolean {
   const { path } = parseTarget(target);
   const isJoined =
     method === 'GET'
-      ? isBelow(API, parseTarget(target)) && KNOWN.at(path) === undefined && !hidesOperation(path, KNOWN)
+      ? isBelow(API, parseTarget(target))
       : method === 'POST' && RUN_GET_METHOD.test(path) && Number(headers['content-length'] ?? 0) <= MOST_BODY_BYTES;
-  const isItsOwn = hasKeyHeader(headers) || hasApiKey(target) || ALONE.some((name) => headers[name] !== undefined);
+  const isItsOwn = mayHaveKeyHeader(request) || hasApiKey(target) || ALONE.some((name) => headers[name] !== undefined);
   return isJoined && !isItsOwn && !asksForWebSocket(request);
 }
 
-/** A client that accepts no gzip does not join one that does. */
-function keyOf({ request: { method, headers }, target, body }: PassedRequest): string {
-  const sent = forwardedHeaders(headers);
-  const named = sent.filter((_, index) => IN_KEY.has(sent[index - (index % 2)] ?? ''));
-  const bytes = body?.toString('latin1') ?? '';
-  return JSON.stringify([method, target, acceptsGzip(headers['accept-encoding']), named, bytes]);
+/**
+ * True for a path that some server may read as that of an operation. Its answers are not kept: a wallet that no longer
+ * finds a pending trace requests `traces`, where an empty list of the time before would be a gap between the two.
+ */
+function isOfOperation({ target }: PassedRequest): boolean {
+  const { path } = parseTarget(target);
+  return KNOWN.at(path) !== undefined || hidesOperation(path, KNOWN);
+}
+
+/**
+ * The header lines of a request that distinguish answers, which are all that its load sends: a client that did not send
+ * the others gets the answer, too. Of the codings only gzip is requested, if the clients that share the answer accept it.
+ */
+function sharedLines(request: PassedRequest['request']): string[] {
+  const coding = acceptsGzip(request.headers['accept-encoding']) ? 'gzip' : 'identity';
+  return ['accept-encoding', coding, ...linesNamed(request, IN_KEY)];
+}
+
+/** The trace of the request that a load is sent for. It changes no answer. */
+function tracesOf(request: PassedRequest['request']): string[] {
+  return linesNamed(request, new Set(['traceparent']));
+}
+
+function linesNamed(request: PassedRequest['request'], names: ReadonlySet<string>): string[] {
+  const lines = forwardedHeaders(request);
+  return lines.filter((_, index) => names.has(lines[index - (index % 2)] ?? ''));
+}
+
+function keyOf({ request: { method }, target, body }: PassedRequest, lines: readonly string[]): string {
+  return JSON.stringify([method, questionIn(target), lines, body?.toString('latin1') ?? '']);
+}
+
+/**
+ * A target without the pieces of its query that ask for nothing: `_` and `_=...`, which clients add against caches, and
+ * an empty `api_key=`. A query with a semicolon stays as it is: the indexer takes it as part of a value, other servers as
+ * a separator.
+ */
+function questionIn(target: string): string {
+  const mark = target.indexOf('?');
+  if (mark < 0 || target.includes(';', mark)) return target;
+  const pieces = target.slice(mark + 1).split('&');
+  const asking = pieces.filter((piece) => piece !== '_' && !piece.startsWith('_=') && piece !== 'api_key=');
+  return asking.length === 0 ? target.slice(0, mark) : `${target.slice(0, mark)}?${asking.join('&')}`;
 }
 
 /** The read part of a body, then the rest of it. */

@@ -83,6 +83,8 @@ export interface PassedRequest {
   readonly body?: Buffer | undefined;
   /** The flight for which it is sent, instead of its own wait. */
   readonly flight?: Flight;
+  /** The header lines that are sent instead of the client's, in the flat form, without credentials. */
+  readonly lines?: readonly string[];
 }
 
 /** Passes a request through. Rejects with a {@link ProxyError} while nothing was sent to the client. */
@@ -104,7 +106,7 @@ export function passOnWith<Answer extends AnsweredHead>(dependencies: PassOnDepe
   const { hasOurKey, sharesOurKey } = dependencies;
   const withoutKey = firstTry(at);
   const withKey = withClientKey(withoutKey);
-  return async ({ request, target, isUpgrade, client, openWait, requestId, flight, ...passed }, takeRoom) => {
+  return async ({ request, target, isUpgrade, client, openWait, requestId, flight, lines, ...passed }, takeRoom) => {
     const method = methodOf(request, target, operations, isUpgrade);
     const limited = missLimit?.take(client);
     if (limited !== undefined) {
@@ -143,8 +145,8 @@ export function passOnWith<Answer extends AnsweredHead>(dependencies: PassOnDepe
       const { index, isBackup } = ticket.route;
       const upstream = upstreams[index] as PassedTo<Answer>;
       const ourKey = !hasItsOwn && sharesOurKey && upstream.apiKey !== undefined ? ['x-api-key', upstream.apiKey] : [];
-      const its = isBackup ? headersForBackup(request.headers) : forwardedHeaders(request.headers, ourKey.length > 0);
-      const headers = [...its, 'x-request-id', requestId, ...ourKey];
+      const its = () => (isBackup ? headersForBackup(request) : forwardedHeaders(request, ourKey.length > 0));
+      const headers = [...(lines ?? its()), 'x-request-id', requestId, ...ourKey];
       const sent = ourKey.length > 0 ? withoutApiKeys(target) : target;
       return await forward({ method, target: sent, headers, body, isUpgrade, signal }, upstream, ticket);
     } catch (error) {
