@@ -21,7 +21,6 @@ import { EventHub } from './event-hub.ts';
 import { adminExplain } from './http/admin/admin-explain.ts';
 import { adminPurge } from './http/admin/admin-purge.ts';
 import { createAdminServer } from './http/admin/admin-server.ts';
-import { openApi } from './http/admin/openapi.ts';
 import { listen } from './http/listen.ts';
 import { type AskResolver, Names } from './names/names.ts';
 import { accessLog } from './operate/access-log.ts';
@@ -234,7 +233,6 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
   const adminServer = createAdminServer({
     isReady: () => ready,
     metrics: () => metrics.page(),
-    document: openApi({ version: VERSION, operations: operations.all, publicPort: http.port }),
     paths: {
       ...status,
       '/purge': adminPurge(purges.purge, monotonic),
