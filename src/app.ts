@@ -8,7 +8,7 @@ import { OlderAnswers } from './cache/older-answers.ts';
 import { banKeysOf } from './cache/redis-keys.ts';
 import { TieredCache } from './cache/tiered-cache.ts';
 import { shortened } from './clients/client-addresses.ts';
-import { countWaiting, watchGreedy } from './clients/waiting-clients.ts';
+import { countWaiting } from './clients/waiting-clients.ts';
 import { Clock } from './clock.ts';
 import { openBlockProof } from './compose/block-proof.ts';
 import type { AppContext } from './compose/context.ts';
@@ -21,7 +21,6 @@ import { EventHub } from './event-hub.ts';
 import { adminExplain } from './http/admin/admin-explain.ts';
 import { adminPurge } from './http/admin/admin-purge.ts';
 import { createAdminServer } from './http/admin/admin-server.ts';
-import { openApi } from './http/admin/openapi.ts';
 import { listen } from './http/listen.ts';
 import { type AskResolver, Names } from './names/names.ts';
 import { accessLog } from './operate/access-log.ts';
@@ -34,7 +33,6 @@ import { statusPages } from './operate/status/status-pages.ts';
 import { TopKeys } from './operate/status/top-keys.ts';
 import { EVERY_ENTRY } from './purge/bans.ts';
 import { Purges } from './purge/purges.ts';
-import { isBulkyKey } from './ton/cache-key.ts';
 import { longestUseMs } from './ton/lifetime.ts';
 import { OperationsInUse } from './ton/operations.ts';
 import { VERSION } from './version.ts';
@@ -116,7 +114,6 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
     maxSizeBytes: bounds.maxSize - restBytesOf(settings),
     maxEntries: bounds.maxEntries,
     onEvicted: () => events.report({ name: 'evicted' }),
-    isBulky: isBulkyKey,
   });
   const gzip = new Gzip({
     onChange: (entry) => memory.resize(entry),
@@ -172,9 +169,6 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
   const topClients = new TopKeys(random, monotonic);
   const waitingClients = () => countWaiting(indexers.admission.backlog.clients());
   const shownClient = settings.clients.showAddresses ? (client: string) => client : shortened;
-  const endGreedyWatch = watchGreedy(waitingClients, ({ client, share }) =>
-    events.report({ name: 'greedy-client', client: shownClient(client), share }),
-  );
   const { logRequests: requests, logRequestsSample: sample } = settings;
   const port = openPublicPort(context, {
     cache,
@@ -239,7 +233,6 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
   const adminServer = createAdminServer({
     isReady: () => ready,
     metrics: () => metrics.page(),
-    document: openApi({ version: VERSION, operations: operations.all, publicPort: http.port }),
     paths: {
       ...status,
       '/purge': adminPurge(purges.purge, monotonic),
@@ -270,7 +263,6 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
       // Load balancers send requests until their next check of /readyz.
       await publicServer.drain(http.drainTimeout, http.shutdownDelay);
       history.close();
-      endGreedyWatch();
       endLog();
       push?.close();
       proof?.close();

@@ -21,8 +21,6 @@ export type AppEvent =
   | { readonly name: 'proxy-not-trusted'; readonly address: string }
   /** The trusted proxy at this address names clients only in a header that is not read. */
   | { readonly name: 'client-not-named'; readonly address: string; readonly header: string }
-  /** One client had more than half of the backlog for 10 s; its address as operators may see it. */
-  | { readonly name: 'greedy-client'; readonly client: string; readonly share: number }
   /** A request was refused because its client exceeds its limit; the address as operators may see it. */
   | { readonly name: 'client-limited'; readonly client: string }
   /** A client's connection was refused: the maximum number is open. */

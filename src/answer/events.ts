@@ -81,8 +81,6 @@ export type ProxyEvent =
     }
   /** The head of an indexer has fallen back, or has recovered (`undefined`). */
   | { readonly name: 'head-fell'; readonly indexer: string; readonly fall: Fall | undefined }
-  /** The history of an indexer is shorter than that of another: `first` is its oldest block. */
-  | { readonly name: 'shorter-history'; readonly indexer: string; readonly first: number }
   /** True if the rate limit is now shared through Redis; false if this instance counts for itself. */
   | { readonly name: 'rate-shared'; readonly shared: boolean }
   /** A request for the rest of the API that may be joined with others got its answer. */

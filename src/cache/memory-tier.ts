@@ -31,9 +31,6 @@ const MOST_LOOKED_AT = 4096;
 /** If at least this part has expired, evicting those is enough. */
 const ENOUGH_SHARE = 1 / 64;
 
-/** Bulky entries, see {@link MemoryTierDependencies.isBulky}, use at most this part of the memory. */
-const BULKY_SHARE = 1 / 4;
-
 /** What a `MemoryTier` is built from. */
 export interface MemoryTierDependencies {
   readonly now: () => EpochMs;
@@ -43,23 +40,14 @@ export interface MemoryTierDependencies {
   readonly maxEntries: number;
   /** Called for each entry that is evicted while it is fresh: with more memory it would have been a hit. */
   readonly onEvicted?: (() => void) | undefined;
-  /**
-   * True if the entry of a key may be large and is seldom requested again: such entries must not evict the others.
-   * Absent if no entry is bulky.
-   */
-  readonly isBulky?: (key: string) => boolean;
 }
 
 /**
  * The tier in this process, bounded by bytes and by number of entries; evicts the least recently used entry. Does not
- * keep an entry larger than a sixteenth of the bound. Bulky entries may use a quarter of it: above that, the oldest of
- * them is evicted. Whether an entry replaces another one is decided before it is set.
+ * keep an entry larger than a sixteenth of the bound. Whether an entry replaces another one is decided before it is set.
  */
 export class MemoryTier {
   readonly #entries: LRUCache<string, Entry>;
-  /** The sizes of the bulky entries. */
-  readonly #bulky: LRUCache<string, number>;
-  readonly #isBulky: (key: string) => boolean;
   readonly #maxEntries: number;
   readonly #longKeyWeight: number;
   readonly #now: () => EpochMs;
@@ -70,28 +58,13 @@ export class MemoryTier {
     this.#maxEntries = dependencies.maxEntries;
     this.#longKeyWeight = Math.ceil(dependencies.maxSizeBytes / LONG_KEYS_BYTES);
     const { onEvicted } = dependencies;
-    const onEvict = (entry: Entry) => {
-      if (onEvicted !== undefined && this.#now() < entry.freshUntil) onEvicted();
-    };
-    this.#isBulky = dependencies.isBulky ?? (() => false);
     this.#entries = new LRUCache({
       maxSize: dependencies.maxSizeBytes,
       maxEntrySize: Math.max(1, Math.floor(dependencies.maxSizeBytes * MAX_ENTRY_SHARE)),
       sizeCalculation: (entry) => this.#sizeOf(entry),
-      disposeAfter: (entry, key, reason) => {
+      disposeAfter: (entry, _, reason) => {
         if (entry.proof !== undefined) this.#provable--;
-        if (reason === 'evict') onEvict(entry);
-        if (reason !== 'set' && this.#bulky.size > 0) this.#bulky.delete(key);
-      },
-    });
-    this.#bulky = new LRUCache({
-      maxSize: Math.max(1, Math.floor(dependencies.maxSizeBytes * BULKY_SHARE)),
-      sizeCalculation: (bytes) => bytes,
-      disposeAfter: (_, key, reason) => {
-        const entry = reason === 'evict' ? this.#entries.peek(key) : undefined;
-        if (entry === undefined) return;
-        onEvict(entry);
-        this.#entries.delete(key);
+        if (onEvicted !== undefined && reason === 'evict' && this.#now() < entry.freshUntil) onEvicted();
       },
     });
   }
@@ -168,13 +141,8 @@ export class MemoryTier {
   }
 
   #put(entry: Entry): void {
-    // Before the entry takes its room, so that another bulky entry gives way.
-    const isBulky = this.#isBulky(entry.key);
-    if (isBulky) this.#bulky.set(entry.key, this.#sizeOf(entry));
     this.#entries.set(entry.key, entry);
     if (entry.proof !== undefined && this.#entries.peek(entry.key) === entry) this.#provable++;
-    // An entry that is too large was not kept.
-    if (isBulky && !this.#entries.has(entry.key)) this.#bulky.delete(entry.key);
   }
 
   /** The bytes of an entry that count towards `maxSizeBytes`. */

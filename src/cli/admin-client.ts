@@ -16,7 +16,6 @@ interface AdminRequest {
   /** Sent as JSON by a POST; without it a GET is sent. */
   readonly body?: object;
   readonly headers?: Readonly<Record<string, string>>;
-  readonly signal?: AbortSignal;
 }
 
 const TIMEOUT_MS = 10_000;
@@ -40,7 +39,7 @@ export class AdminClient {
 
   /**
    * Resolves with a 200, or with one of {@link ANSWERS}. Rejects with an {@link UnavailableError} for any other status,
-   * without an answer, if another program answers, or when `signal` aborts it.
+   * without an answer, or if another program answers.
    */
   async ask(path: string, asked: AdminRequest = {}): Promise<AdminAnswer> {
     const { status, text } = await this.#send(path, asked).catch((error: unknown) => {
@@ -64,8 +63,7 @@ export class AdminClient {
     return { ...answer, reply: reply as T };
   }
 
-  async #send(path: string, { body, headers, signal }: AdminRequest): Promise<AdminAnswer> {
-    const timeout = AbortSignal.timeout(TIMEOUT_MS);
+  async #send(path: string, { body, headers }: AdminRequest): Promise<AdminAnswer> {
     // Not `fetch`, which refuses some ports.
     const response = await request(this.url + path, {
       dispatcher: this.#dispatcher,
@@ -75,7 +73,7 @@ export class AdminClient {
         ...(body && { 'Content-Type': 'application/json' }),
       },
       ...(body && { method: 'POST', body: JSON.stringify(body) }),
-      signal: signal === undefined ? timeout : AbortSignal.any([timeout, signal]),
+      signal: AbortSignal.timeout(TIMEOUT_MS),
     });
     return { status: response.statusCode, text: await response.body.text() };
   }

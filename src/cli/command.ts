@@ -1,5 +1,3 @@
-import type { ReadStream } from 'node:tty';
-
 /** Where a command writes: a stream of the process, or a string in a test. */
 export interface Output {
   write(text: string): unknown;
@@ -12,8 +10,6 @@ export interface Context {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly stdout: Output;
   readonly stderr: Output;
-  /** Absent in a test. */
-  readonly stdin?: ReadStream;
   /**
    * Aborted when the user ends the command; its reason describes the cause. Its first use installs the handlers of the
    * signals.

@@ -20,7 +20,6 @@ process.exitCode = await run(process.argv.slice(2), {
   env: process.env,
   stdout: process.stdout,
   stderr: process.stderr,
-  stdin: process.stdin,
   get signal() {
     if (!handlesSignals) handleSignals();
     return stopping.signal;

@@ -18,7 +18,6 @@ export const COMMANDS: ReadonlyMap<string, ListedCommand> = new Map([
   ],
   ['explain', { summary: 'show how a request is cached', load: async () => (await import('./explain.ts')).explain }],
   ['purge', { summary: 'end stored answers', load: async () => (await import('./purge.ts')).purge }],
-  ['top', { summary: 'watch a running instance', load: async () => (await import('./top.ts')).top }],
   ['verify', { summary: 'check toncache against an indexer', load: async () => (await import('./verify.ts')).verify }],
   ['simulator', { summary: 'run a simulated indexer', load: async () => (await import('./simulator.ts')).simulator }],
   ['demo', { summary: 'see it at work, without an indexer', load: async () => (await import('./demo.ts')).demo }],

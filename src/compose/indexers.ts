@@ -166,8 +166,6 @@ function openHeads(
       const state = isBehind ? 'behind' : 'caught-up';
       events.report({ name: 'indexer-state', indexer: replicas[index]?.name ?? '', state });
     },
-    onShorterHistory: (index, first) =>
-      events.report({ name: 'shorter-history', indexer: replicas[index]?.name ?? '', first }),
     askEveryMs: () => headEveryMs(shortestMs, requestsPerSecond, instances()),
     maxLag,
   });

@@ -21,7 +21,7 @@ export const http = group({
   }),
   adminPort: setting(
     integer(0, 65_535).prefault(9464),
-    'The admin port: the status page at `/`, `/healthz`, `/readyz`, `/metrics`, `POST /purge`, `GET /explain`, `/openapi.json`.',
+    'The admin port: the status page at `/`, `/healthz`, `/readyz`, `/metrics`, `POST /purge`, `GET /explain`.',
     { env: 'ADMIN_PORT' },
   ),
   adminToken: setting(

@@ -2,7 +2,6 @@ import { mostBlocksIn } from '../chain/head-judge.ts';
 import type { IndexerHead } from '../chain/indexer-head.ts';
 import type { MonotonicMs, Ms } from '../time-units.ts';
 import type { ChainHead } from '../ton/chain-point.ts';
-import { shorterHistories } from '../ton/histories.ts';
 
 /** A round ends after this time: an indexer that has not answered by then cannot be the newest. */
 const ROUND_MS: Ms = 1000;
@@ -19,8 +18,6 @@ export interface HeadsDependencies {
   readonly now: () => MonotonicMs;
   /** Called when an indexer falls behind, and when it has caught up. */
   readonly onBehind: (index: number, isBehind: boolean) => void;
-  /** Called with the first block of an indexer whose history is shorter than that of another. */
-  readonly onShorterHistory?: (index: number, first: number) => void;
   /** While requests are sent, the heads are polled this often. */
   readonly askEveryMs: () => Ms;
   /** The maximum number of blocks by which an indexer's head may be older than the newest head. */
@@ -43,9 +40,6 @@ export class Heads {
   readonly #lags: readonly number[][];
   /** The indexers whose last head most others contradicted. */
   readonly #contradicted = new Set<number>();
-  /** The first block of each indexer, if it reports one and its head counts. */
-  readonly #firstBlocks = new Map<number, number>();
-  #shorterHistories: ReadonlyMap<number, number> = new Map();
   #askedAt: MonotonicMs = Number.NEGATIVE_INFINITY;
 
   constructor(dependencies: HeadsDependencies) {
@@ -94,7 +88,6 @@ export class Heads {
     // Compared when all have answered: the first to answer would look newest until the others do.
     newest = this.#newest(said);
     for (const [index, { seqno }] of said) this.#addLag(index, newest - seqno);
-    this.#compareHistories(said);
   }
 
   /** The newest head that counts; 0 if none does. */
@@ -109,17 +102,6 @@ export class Heads {
       else newest = Math.max(newest, head.seqno);
     }
     return newest;
-  }
-
-  #compareHistories(said: Round): void {
-    const { heads, onShorterHistory } = this.#dependencies;
-    for (const [index, { first }] of said) {
-      if (first > 0 && heads[index]?.fault === undefined) this.#firstBlocks.set(index, first);
-      else this.#firstBlocks.delete(index);
-    }
-    const known = this.#shorterHistories;
-    this.#shorterHistories = shorterHistories(this.#firstBlocks);
-    for (const [index, first] of this.#shorterHistories) if (!known.has(index)) onShorterHistory?.(index, first);
   }
 
   #addLag(index: number, lag: number): void {

@@ -8,7 +8,6 @@ import { CLIENT_MISTAKES, outcomeOfStatus } from '../outcomes.ts';
 import { reasonOf } from '../reason-of.ts';
 import type { MonotonicMs } from '../time-units.ts';
 import { loggedKey } from '../ton/cache-key.ts';
-import { shorterHistoryText } from '../ton/histories.ts';
 import { notServedText } from '../ton/not-served.ts';
 import { OPERATIONS } from '../ton/operations.ts';
 import { sayingOf } from './saying.ts';
@@ -188,8 +187,6 @@ const LINES: ByEvent<Line | undefined> = {
             toSeqno: fall.to,
           }),
         ),
-  'shorter-history': ({ indexer, first }) =>
-    warn(shorterHistoryText(indexer, first), { upstream: indexer, firstSeqno: first }),
   breaker: ({ indexer, operation, state }) =>
     state === 'open'
       ? warn('circuit breaker opened', { upstream: indexer, operation })
@@ -255,11 +252,6 @@ const LINES: ByEvent<Line | undefined> = {
     ),
   'client-limited': ({ client }) =>
     about('limits of clients', '', warn('a client exceeds its limit and gets 429', { client })),
-  'greedy-client': ({ client, share }) =>
-    warn('one client has more than half of the backlog: other clients go first and are served', {
-      client,
-      share: Number(share.toFixed(2)),
-    }),
   'block-follower': ({ state }) =>
     ({
       resting: warn('the block follower rests for 10 minutes: it read blocks too slowly to prove answers'),

@@ -112,8 +112,7 @@ async function connected<T>(client: Redis | Cluster, command: () => Promise<T>):
     return await command();
   } catch (error) {
     const lost = error instanceof Error && (error.name === 'MaxRetriesPerRequestError' || LOST.test(error.message));
-    // The reply may never come, because the rest of Redis' output is taken for an earlier reply. An overdue reply would
-    // end the connection anyway.
+    // If the reply never comes, ioredis would take the next one for it.
     if (!(client instanceof Cluster) && error instanceof Error && error.message === 'Command timed out') {
       client.stream.destroy(new Error('a command was not answered in time'));
     }

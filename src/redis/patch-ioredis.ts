@@ -7,16 +7,11 @@ interface DataHandler {
     readonly condition?: { readonly handshake?: boolean } | null;
     emit(name: typeof REFUSAL, refusal: Error): void;
     readonly stream: { destroy(error: Error): void };
-    readonly commandQueue: { peekFront(): QueuedCommand | undefined; shift(): QueuedCommand | undefined };
+    readonly commandQueue: { peekFront(): { readonly command: { readonly name: string } } | undefined };
   };
   dispatch(deliver: () => void): void;
   returnFatalError(error: Error): void;
-  shiftCommand(reply: unknown): QueuedCommand;
-  returnPush(reply: unknown): void;
-}
-
-interface QueuedCommand {
-  readonly command: { readonly name: string; readonly isSettled: boolean };
+  shiftCommand(reply: unknown): unknown;
 }
 
 /** The event of a client when the server refuses a command of the handshake, or is not ready. */
@@ -34,51 +29,39 @@ const require = createRequire(import.meta.url);
 let isPatched = false;
 
 /**
- * Makes replies that break the Redis protocol end the connection. Without the patch, ioredis 6 throws errors caused by
- * a reply in `process.nextTick`, which ends the process, and takes an overdue reply for the reply to the next command.
- * Its warnings are not written. Patches the whole process, once.
+ * Reports refusals of the handshake, and makes a reply that cannot be read end the connection: ioredis 6 throws some of
+ * these errors in `process.nextTick`, which ends the process. Its warnings are not written. Patches the whole process,
+ * once.
  */
 export function patchIoredis(): void {
   if (isPatched) return;
   isPatched = true;
   silenceWarnings();
-  endConnectionAtGarbage(require('ioredis/built/DataHandler.js').default.prototype);
+  const handler: DataHandler = require('ioredis/built/DataHandler.js').default.prototype;
+  endConnectionAtUnreadable(handler);
+  reportRefusals(handler);
 }
 
-function endConnectionAtGarbage(handler: DataHandler): void {
-  // An error caused by a reply passes through the decoder to the caller that gave it the bytes, which calls
+function endConnectionAtUnreadable(handler: DataHandler): void {
+  // An error caused by a reply passes through the decoder to the listener of the socket's data, which calls
   // `returnFatalError`.
   handler.dispatch = (deliver) => deliver();
   handler.returnFatalError = function (error) {
     const isRefused = error.message.startsWith(DENIED);
     this.redis.stream.destroy(isRefused ? error : new Error(`Redis broke the protocol: ${error.message}`));
   };
-  handler.shiftCommand = function (reply) {
-    const { commandQueue } = this.redis;
-    // Only looked at: commands that are still in the queue are rejected when the connection ends.
-    const item = commandQueue.peekFront();
-    if (item === undefined) throw new Error('a reply without a command');
-    // The reply is overdue, or belongs to the next command; every following command would then get a wrong reply.
-    if (item.command.isSettled) throw new Error('a reply to a command that has timed out');
-    if (!canAnswer(reply, item.command.name)) throw new Error('a reply to another command');
-    const refusal = this.redis.condition?.handshake === true ? refusalIn(reply, item.command.name) : undefined;
-    if (refusal !== undefined) this.redis.emit(REFUSAL, refusal);
-    commandQueue.shift();
-    return item;
-  };
-  // There are no subscriptions. A confirmation of a subscription would make ioredis refuse all other commands.
-  handler.returnPush = () => {
-    throw new Error('an unexpected push message');
-  };
 }
 
-/**
- * True if a reply has a type that a read can get; other commands, which are scripts, can get any type. ioredis takes a
- * length that is not a number for a large one, and then takes the following replies for part of this one: every later
- * command gets the reply to another command, and with steady traffic none of them times out.
- */
-function canAnswer(reply: unknown, command: string): boolean {
-  return command !== 'get' || Buffer.isBuffer(reply) || reply instanceof Error || reply === null;
+function reportRefusals(handler: DataHandler): void {
+  const shiftCommand = handler.shiftCommand;
+  handler.shiftCommand = function (reply) {
+    const { commandQueue, condition } = this.redis;
+    // Only looked at: commands that are still in the queue are rejected when the connection ends.
+    const name = condition?.handshake === true ? commandQueue.peekFront()?.command.name : undefined;
+    const refusal = name === undefined ? undefined : refusalIn(reply, name);
+    if (refusal !== undefined) this.redis.emit(REFUSAL, refusal);
+    return shiftCommand.call(this, reply);
+  };
 }
 
 /** The reply of a server in protected mode, which then closes the connection. */

@@ -1,5 +1,4 @@
 import { hash } from 'node:crypto';
-import { OPERATIONS } from './operations.ts';
 import type { Call } from './parse-call.ts';
 
 /**
@@ -26,12 +25,6 @@ export function loggedKey(key: string): string {
 /** A key of a network without the network, for people. */
 export function withoutNetwork(key: string, network: string): string {
   return key.slice(network.length + 1);
-}
-
-/** True if the answers of a key's operation may have megabytes and are seldom requested when they are old. */
-export function isBulkyKey(key: string): boolean {
-  const operation = key.slice(key.indexOf(' ') + 1, key.indexOf('?'));
-  return OPERATIONS.get(operation)?.isBulky === true;
 }
 
 /**

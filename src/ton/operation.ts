@@ -58,10 +58,6 @@ export interface OperationRules<Name extends string, Rule extends LifetimeRule =
    * do.
    */
   readonly routedTo?: 'newest';
-  /**
-   * Set if answers may have megabytes and old ones are seldom requested: they may use only a part of the memory tier.
-   */
-  readonly isBulky?: true;
   /** A query with a cheap answer: it shows whether an indexer serves the operation at all. */
   readonly cheapQuery: Pairs;
   /** The remedy for an indexer that does not serve it; absent if every indexer does. */

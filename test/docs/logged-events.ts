@@ -24,7 +24,6 @@ export const LOGGED_EVENTS: readonly (readonly AppEvent[])[] = [
   ...states.map((state): AppEvent[] => [{ name: 'indexer-state', indexer, state }]),
   [{ name: 'head-fell', indexer, fall: { from: 62_000_145, to: 61_000_000 } }],
   [{ name: 'head-fell', indexer, fall: undefined }],
-  [{ name: 'shorter-history', indexer, first: 61_000_000 }],
   [{ name: 'breaker', ...of, state: 'open' }],
   [{ name: 'breaker', ...of, state: 'closed' }],
   [
@@ -59,7 +58,6 @@ export const LOGGED_EVENTS: readonly (readonly AppEvent[])[] = [
   [{ name: 'proxy-not-trusted', address: '10.0.0.7' }],
   [{ name: 'client-not-named', address: '10.0.0.7', header: 'Forwarded' }],
   [{ name: 'client-limited', client: '10.0.7.0/24' }],
-  [{ name: 'greedy-client', client: '10.0.7.0/24', share: 0.6 }],
   ...(['resting', 'idle', 'alive'] as const).map((state): AppEvent[] => [{ name: 'block-follower', state }]),
   [{ name: 'stream-connected' }],
   [{ name: 'stream-disconnected', reason: 'connection lost' }],

@@ -7,6 +7,7 @@ import { FAILURES } from '../../src/failures/codes.ts';
 import { SHED } from '../../src/failures/shed-reasons.ts';
 import type { AnsweredRequest } from '../../src/http/public/responder.ts';
 import { accessLog } from '../../src/operate/access-log.ts';
+import type { DescribedMetric } from '../../src/operate/event-counters.ts';
 import { logEvents } from '../../src/operate/log-events.ts';
 import { createLogger } from '../../src/operate/logger.ts';
 import { Metrics, type MetricsDependencies } from '../../src/operate/metrics.ts';
@@ -90,7 +91,8 @@ const TABLES: Readonly<Record<string, () => string>> = {
     ),
 };
 
-function everyMetric() {
+/** Every metric of toncache itself, by name. */
+export function everyMetric(): readonly DescribedMetric[] {
   // The cast: none of these is read before a scrape.
   const sources = { operations: [], indexers: {}, redis: {}, push: {}, streams: {}, proof: {}, events: new EventHub() };
   return new Metrics(sources as unknown as MetricsDependencies).described.toSorted((a, b) =>

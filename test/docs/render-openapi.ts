@@ -1,7 +1,8 @@
 import { writeFileSync } from 'node:fs';
-import { createApp } from '../../src/app.ts';
 import { loadSettings } from '../../src/config/load.ts';
-import { createLogger } from '../../src/operate/logger.ts';
+import { type Operation, OperationsInUse } from '../../src/ton/operations.ts';
+import { VERSION } from '../../src/version.ts';
+import { openApi } from './openapi.ts';
 
 export const OPENAPI_FILE = new URL('../../config/openapi.json', import.meta.url);
 
@@ -45,25 +46,16 @@ export interface OpenApiDocument {
   readonly paths: Readonly<Record<string, DescribedPath>>;
 }
 
-/** The `/openapi.json` of an instance with default settings, except for these, and the paths of its admin port. */
-export async function servedDocument(env: Readonly<Record<string, string>> = {}) {
-  // No program listens on port 1 of this machine.
-  const needed = { UPSTREAM_URL: 'http://127.0.0.1:1', ...env };
-  const { settings } = loadSettings({ ...needed, PORT: '0', ADMIN_PORT: '0' });
-  const app = await createApp({ logger: createLogger('silent', { write: () => {} }) }, settings);
-  const { adminUrl } = await app.listen();
-  const ask = async (path: string) => (await fetch(adminUrl + path)).text();
-  const document: OpenApiDocument = JSON.parse(await ask('/openapi.json'));
-  const { error }: { error: string } = JSON.parse(await ask('/no/such/path'));
-  await app.close();
-  document.servers[0].variables.port.default = String(loadSettings(needed).settings.http.port);
-  return { document, adminPaths: error.replace('accepted: ', '').split(', ') };
+/** The document of these operations, and of the default port. */
+export function documentOf(operations: readonly Operation[]): OpenApiDocument {
+  const { settings } = loadSettings({ UPSTREAM_URL: 'http://127.0.0.1:1' });
+  // The cast: by its types the document may have any members.
+  return openApi({ version: VERSION, operations, publicPort: settings.http.port }) as OpenApiDocument;
 }
 
 /** The expected document in the package. */
-export async function renderOpenApi(): Promise<string> {
-  const { document } = await servedDocument();
-  return `${JSON.stringify(document, undefined, 2)}\n`;
+export function renderOpenApi(): string {
+  return `${JSON.stringify(documentOf(new OperationsInUse().all), undefined, 2)}\n`;
 }
 
-if (import.meta.main) writeFileSync(OPENAPI_FILE, await renderOpenApi());
+if (import.meta.main) writeFileSync(OPENAPI_FILE, renderOpenApi());

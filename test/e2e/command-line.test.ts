@@ -48,13 +48,16 @@ describe('toncache explain', () => {
   });
 });
 
+it('commands connect to ports that browsers refuse, too', async () => {
+  await using blocked = await startProxy({ upstreamUrl: world.indexer.url, env: { ADMIN_PORT: '10080' } });
+  expect((await toncache(['purge', '--all', '--admin', blocked.adminUrl])).code).toBe(0);
+});
+
 describe('an address of another program', () => {
   it.each([
     [['explain', 'x'], 501],
     [['purge', '--all'], 501],
     [['purge', '--all'], 200],
-    [['top', '--count', '1'], 501],
-    [['top', '--count', '1'], 200],
   ])('makes %j exit 69 if it answers %i', async (args, status) => {
     const other = createServer((_, response) => void response.writeHead(status).end('<h1>Not for you</h1>'));
     await once(other.listen(0, '127.0.0.1'), 'listening');
@@ -151,71 +154,6 @@ describe('toncache purge', () => {
     expect(await toncache(admin)).toMatchObject({ code: 69, stderr: expect.stringContaining('ADMIN_TOKEN') });
     expect((await toncache(admin, { env: { ADMIN_TOKEN: 'correct' } })).code).toBe(0);
     expect((await toncache([...admin, '--json'], { env: { ADMIN_TOKEN: 'correct' } })).stdout).toMatch(/^\{"purged":/);
-  });
-});
-
-describe('toncache top', () => {
-  it('shows the numbers of the status page, only once if the output is not a terminal', async () => {
-    await world.ask(newestBlock(world));
-    const { code, stdout } = await toncache(['top']);
-    expect(code).toBe(0);
-    expect(stdout).toMatch(/^toncache 0\.1\.0 on .*\nserving\n/);
-    expect(stdout).toMatch(/^hit-memory +\d+\.\d +\d+\.\d % +hits, saved +\S/m);
-    expect(stdout).toMatch(/memory tier +0\.0 MiB, 1 entries$/m);
-    expect(stdout).not.toContain('\x1b');
-    const lines = stdout.split('\n');
-    expect([lines.length <= 24, Math.max(...lines.slice(1).map(({ length }) => length)) <= 80]).toEqual([true, true]);
-  });
-
-  it('connects to ports that browsers refuse, too', async () => {
-    await using blocked = await startProxy({ upstreamUrl: world.indexer.url, env: { ADMIN_PORT: '10080' } });
-    expect((await toncache(['top', '--admin', blocked.adminUrl])).code).toBe(0);
-  });
-
-  it.each([
-    [['top'], true],
-    [['top', '--json'], false],
-  ])('%j runs until it is stopped', async (args, isTTY) => {
-    const stopping = new AbortController();
-    let looks = 0;
-    const onOutput = () => {
-      if (++looks === 2) stopping.abort();
-    };
-    const { code } = await toncache(args, { isTTY, signal: stopping.signal, onOutput });
-    expect([code, looks]).toEqual([0, 2]);
-  });
-
-  it('ends immediately when it is stopped while the instance does not answer', async () => {
-    const asked = Promise.withResolvers<void>();
-    const silent = createServer(() => asked.resolve()).listen(0, '127.0.0.1');
-    await once(silent, 'listening');
-    const stopping = new AbortController();
-    const { port } = silent.address() as AddressInfo;
-    const ended = toncache(['top', '--admin', `http://127.0.0.1:${port}`], { signal: stopping.signal });
-    await asked.promise;
-    const stoppedAt = performance.now();
-    stopping.abort();
-    expect(await ended).toMatchObject({ code: 0, stdout: '', stderr: '' });
-    // Ten times the need of a busy machine, and half of the time after which it gives up by itself.
-    expect(performance.now() - stoppedAt).toBeLessThan(5000);
-    silent.closeAllConnections();
-    silent.close();
-  });
-
-  it('prints one line of JSON per second', async () => {
-    const stopping = new AbortController();
-    const asking = (async () => {
-      while (!stopping.signal.aborted) await world.ask(newestBlock(world));
-    })();
-    const { code, stdout } = await toncache(['top', '--json', '--count', '2']);
-    stopping.abort();
-    await asking;
-    expect(code).toBe(0);
-    const [first, second, ...more] = stdout.split('\n').map((line) => (line === '' ? undefined : JSON.parse(line)));
-    expect(more).toEqual([undefined]);
-    expect(first).toMatchObject({ memory: { entries: 1 }, redis: 'not configured', stream: 'not configured' });
-    expect(first.rates['hit-memory']).toBeGreaterThan(0);
-    expect(second.hitRatio).toBeGreaterThan(0.5);
   });
 });
 

@@ -1,5 +1,5 @@
 import { type RequestOptions, request } from 'node:http';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { unknownTransaction } from '../e2e/questions.ts';
 import { startFaultyWorld } from './faulty-world.ts';
 
@@ -81,8 +81,7 @@ describe('the client with the most waiting requests', () => {
   it.each([
     ['by its network', {}, '192.0.2.0/24'],
     ['by its address, if addresses may be shown', { showAddresses: true }, '192.0.2.2'],
-  ])('is counted by metrics, and shown on the status page and in the log %s', async (_, clients, shown) => {
-    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  ])('is counted by metrics, and shown on the status page %s', async (_, clients, shown) => {
     await using world = await startFaultyWorld({
       env: { TRUSTED_PROXIES: '127.0.0.1' },
       overrides: { upstream: { maxConcurrency: 1 }, http: { drainTimeout: 100 }, clients },
@@ -104,9 +103,6 @@ describe('the client with the most waiting requests', () => {
     const status = JSON.parse((await world.proxy.askAdmin('/status.json')).text);
     expect(status.clients[0]).toMatchObject({ client: shown, waiting: 12 });
     expect(status.clients).toHaveLength(4);
-    vi.advanceTimersByTime(20_000);
-    const lines = world.proxy.log.filter(({ msg }) => msg.startsWith('one client has more than half'));
-    expect(lines).toEqual([expect.objectContaining({ client: shown, share: 0.8 })]);
     gate.release();
     await Promise.all(all);
   });

@@ -78,19 +78,16 @@ describe('of two indexers, one with the newest head', () => {
   });
 });
 
-it('if the history of one of two indexers is shorter, log and status page name it and its first block', async () => {
+it('if the history of one of two indexers is shorter, the status page names it and its first block', async () => {
   const prepare = ([first, second]: Indexer[]) => {
     first?.faults.inject({ kind: 'head', first: 1 }, info);
     second?.faults.inject({ kind: 'head', first: 1002 }, info);
   };
   await using replicas = await Replicas.start({ prepare });
   const said = `127.0.0.1:${replicas.ports[1]}'s history begins at block 1002: give all indexers the same history`;
-  expect(replicas.proxy.log.filter(({ msg }) => msg === said)).toHaveLength(1);
   await expect
     .poll(async () => JSON.parse((await replicas.proxy.askAdmin('/status.json')).text).verdict, { timeout: 20_000 })
     .toMatchObject({ level: 'degraded', cause: said, runbook: 'an-indexer-has-a-shorter-history' });
-  await untilCompared(replicas, async () => (await replicas.metricOf(1, 'first_seqno')) === 1002);
-  expect(replicas.proxy.log.filter(({ msg }) => msg === said)).toHaveLength(1);
 });
 
 it('a block that no indexer has is requested once: below all histories, and beyond all heads', async () => {

@@ -51,7 +51,6 @@ describe('a program of toncache whose environment names a proxy that Node would 
     ["the image's health check", 'src/healthcheck.ts', []],
     ['purge', 'src/cli/main.ts', ['purge', '--all']],
     ['explain', 'src/cli/main.ts', ['explain', 'masterchainBlockShards?seqno=7']],
-    ['top', 'src/cli/main.ts', ['top', '--json', '--count', '1']],
     ['check-config --connect', 'src/cli/main.ts', ['check-config', '--connect']],
     ['the demo', 'src/cli/main.ts', ['demo', '--for', '1s']],
   ])('sends its requests directly: %s', async (_, file, args) => {

@@ -3,7 +3,7 @@ import { ProxyError } from '../../errors.ts';
 import { readHeaderLines } from '../../ton/explain-call.ts';
 import type { RequestHeaders } from '../../ton/parse-call.ts';
 import { parseTarget } from '../parse-request.ts';
-import { type AdminPath, type Described, sendJson, sendText } from './admin-server.ts';
+import { type AdminPath, sendJson, sendText } from './admin-server.ts';
 
 export interface AdminExplainDependencies {
   /** Rejects with a {@link ProxyError} for a request that would be refused. */
@@ -13,15 +13,6 @@ export interface AdminExplainDependencies {
 
 const ACCEPTED = 'target, the URL or query to explain, and any number of header, each "Name: value"';
 
-const DESCRIBED: Described = {
-  summary: 'How toncache reads a request, and the answers that are cached for it',
-  query: {
-    target: { description: 'The URL or query to explain', required: true, schema: { type: 'string' } },
-    header: { description: 'Its headers, each "Name: value"', required: false, schema: { type: 'array' } },
-  },
-  refused: { 422: 'The request would be refused', 501: 'The request has no cached form' },
-};
-
 /**
  * `GET /explain?target=...&header=...`: how toncache reads a request, and its cached answers, as JSON, or as the text
  * of `describe` for clients that accept `text/plain`. Changes nothing.
@@ -30,7 +21,6 @@ export function adminExplain({ explain, describe }: AdminExplainDependencies): A
   return {
     method: 'GET',
     access: 'operators',
-    described: DESCRIBED,
     serve: async (request, response) => {
       const parameters = new URLSearchParams(parseTarget(request.url ?? '').rawQuery);
       const target = parameters.get('target');

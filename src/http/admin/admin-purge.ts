@@ -3,28 +3,9 @@ import type { PurgeOutcome } from '../../purge/purges.ts';
 import type { MonotonicMs } from '../../time-units.ts';
 import { type PurgeRequest, parsePurge } from '../../ton/purge-selector.ts';
 import { BodyReader } from '../body-reader.ts';
-import { type AdminPath, type Described, sendJson } from './admin-server.ts';
+import { type AdminPath, sendJson } from './admin-server.ts';
 
 const MAX_BODY_BYTES = 4096;
-
-const DESCRIBED: Described = {
-  summary: 'Ends stored answers: those that name a seqno, a hash or an account, or all',
-  body: {
-    type: 'object',
-    properties: {
-      seqno: { type: 'integer' },
-      hash: { type: 'string' },
-      account: { type: 'string' },
-      all: { const: true },
-    },
-    minProperties: 1,
-    maxProperties: 1,
-  },
-  refused: {
-    422: 'The body names nothing that can be purged, or several',
-    503: 'This instance is purged, but Redis did not accept the purge',
-  },
-};
 
 /**
  * `POST /purge`; {@link parsePurge} defines what can be purged. `purge` purges this process in any case; it never
@@ -39,7 +20,6 @@ export function adminPurge(
   return {
     method: 'POST',
     access: 'operators',
-    described: DESCRIBED,
     serve: async (request, response) => {
       const asked = parsePurge(parsed(await bodies.read(request)));
       const { at, notReached, instances } = await purge(asked);

@@ -2,21 +2,9 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { ProxyError } from '../../errors.ts';
 import { FAILURES } from '../../failures/codes.ts';
 import type { Ms } from '../../time-units.ts';
-import type { DescribedParameter, JsonSchema } from '../../ton/parameters.ts';
 import { HEALTH } from '../health.ts';
 import { parseTarget } from '../parse-request.ts';
 import { type AdminAccessOptions, adminAccess, readingAccess } from './admin-access.ts';
-
-/** The description of a path of the admin port in the OpenAPI document. */
-export interface Described {
-  readonly summary: string;
-  readonly query?: Readonly<Record<string, DescribedParameter>>;
-  readonly body?: JsonSchema;
-  /** Of the answer; absent for JSON. */
-  readonly contentType?: string;
-  /** The reasons of refusals by status, in addition to any 4xx. */
-  readonly refused?: Readonly<Record<number, string>>;
-}
 
 /** One path of the admin port. */
 export interface AdminPath {
@@ -27,8 +15,6 @@ export interface AdminPath {
    * cached answers.
    */
   readonly access: keyof ReturnType<typeof accessChecksOf>;
-  /** Absent for files that only the status page loads. */
-  readonly described?: Described;
   /** Rejects with a {@link ProxyError} for a request that is wrong; any other rejection is a bug. */
   readonly serve: (request: IncomingMessage, response: ServerResponse) => Promise<void> | void;
 }
@@ -40,12 +26,8 @@ export interface AdminServerDependencies {
   readonly isReady: () => boolean;
   /** The metrics page with its content type. */
   readonly metrics: () => Promise<{ readonly contentType: string; readonly body: string }>;
-  /**
-   * The paths in addition to {@link HEALTH}, `/metrics` and `/openapi.json`; below `/status/`, the files of the page.
-   */
+  /** The paths in addition to {@link HEALTH} and `/metrics`; below `/status/`, the files of the page. */
   readonly paths: Readonly<Record<string, AdminPath>>;
-  /** Makes the OpenAPI document of all paths of this port. */
-  readonly document: (paths: ReadonlyMap<string, AdminPath>) => object;
   readonly access: AdminAccessOptions;
   readonly onBug: (error: unknown) => void;
   /** The time in which a client must send its request. */
@@ -58,30 +40,25 @@ const accessChecksOf = (access: AdminAccessOptions) => ({
   operators: adminAccess(access),
 });
 
-const METRICS: Described = { summary: 'The metrics, for Prometheus', contentType: 'text/plain' };
-const OPENAPI: Described = { summary: 'This document' };
-
 /** The admin port. */
 export function createAdminServer(dependencies: AdminServerDependencies): Server {
   const { isReady, metrics, onBug, requestTimeoutMs } = dependencies;
-  const get = { method: 'GET', access: 'any' } as const;
-  const forAny = (described: Described, serve: AdminPath['serve']): AdminPath => ({ ...get, described, serve });
-  const health = [...HEALTH].map(([path, { answer, ...described }]) => {
+  const forAny = (serve: AdminPath['serve']): AdminPath => ({ method: 'GET', access: 'any', serve });
+  const health = [...HEALTH].map(([path, { answer }]) => {
     const serve = (_: IncomingMessage, response: ServerResponse) => {
       const { status, body } = answer(isReady());
       sendJson(response, status, body);
     };
-    return [path, forAny(described, serve)] as const;
+    return [path, forAny(serve)] as const;
   });
   const paths: ReadonlyMap<string, AdminPath> = new Map(
     Object.entries({
       ...dependencies.paths,
       ...Object.fromEntries(health),
-      '/metrics': forAny(METRICS, async (_, response) => {
+      '/metrics': forAny(async (_, response) => {
         const { contentType, body } = await metrics();
         sendText(response, 200, contentType, body);
       }),
-      '/openapi.json': forAny(OPENAPI, (_, response) => sendJson(response, 200, dependencies.document(paths))),
     }),
   );
   const checks = accessChecksOf(dependencies.access);
@@ -93,7 +70,7 @@ export function createAdminServer(dependencies: AdminServerDependencies): Server
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const path = paths.get(parseTarget(request.url ?? '').path);
     if (path === undefined) {
-      const accepted = [...paths].flatMap(([each, { described }]) => (described === undefined ? [] : each));
+      const accepted = [...paths.keys()].filter((each) => !each.startsWith('/status/'));
       sendJson(response, 404, { error: `accepted: ${accepted.join(', ')}` });
       return;
     }

@@ -8,7 +8,7 @@ type Rates = Readonly<Record<RequestOutcome | 'refused', number>>;
 /** The codes of failures that are refusals by this process, not failures of the indexer. */
 const REFUSALS = ['overloaded', 'shutting-down', 'too-many-requests'];
 
-/** The numbers of the status page and of `toncache top`. Rates, ratios and quantiles are undefined without requests. */
+/** The numbers of the status page. Rates, ratios and quantiles are undefined without requests. */
 export type StatusNumbers = ReturnType<typeof readNumbers>;
 
 /** The counts up to an instant. */

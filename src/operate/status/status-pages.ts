@@ -4,7 +4,7 @@ import { dirname, extname, join } from 'node:path';
 import type { Entry } from '../../cache/entry.ts';
 import type { WaitingClient } from '../../clients/waiting-clients.ts';
 import { type AdminAccessOptions, adminAccess } from '../../http/admin/admin-access.ts';
-import { type AdminPath, type Described, sendJson, sendText } from '../../http/admin/admin-server.ts';
+import { type AdminPath, sendJson, sendText } from '../../http/admin/admin-server.ts';
 import { parseTarget } from '../../http/parse-request.ts';
 import type { EpochMs } from '../../time-units.ts';
 import { withoutNetwork } from '../../ton/cache-key.ts';
@@ -47,13 +47,6 @@ export interface StatusMessage extends StatusMoment {
   readonly clients?: ReturnType<typeof shownClients>;
 }
 
-const STATUS: Described = {
-  summary: 'The data of the status page: the last moment',
-  query: {
-    since: { description: 'Epoch milliseconds: also the moments after', required: false, schema: { type: 'integer' } },
-  },
-};
-
 const SHOWN_KEYS = 15;
 const SHOWN_CLIENTS = 5;
 const LONGEST_REQUEST = 300;
@@ -90,7 +83,7 @@ export function statusPages(dependencies: StatusPagesDependencies): Record<strin
     };
     sendJson(response, 200, message, ['Cache-Control', 'no-store']);
   };
-  return { ...pageFiles(), '/status.json': { method: 'GET', access: 'ownPages', described: STATUS, serve } };
+  return { ...pageFiles(), '/status.json': { method: 'GET', access: 'ownPages', serve } };
 }
 
 /** The most requested keys, without the network, with their entries in memory. */
@@ -145,7 +138,7 @@ function pageFiles(): Record<string, AdminPath> {
     };
   };
   return {
-    '/': { ...file(join(page, 'index.html')), described: { summary: 'The status page', contentType: 'text/html' } },
+    '/': file(join(page, 'index.html')),
     ...Object.fromEntries(readdirSync(page).map((name) => [`/status/${name}`, file(join(page, name))])),
     '/status/uplot.js': file(join(uplot, 'uPlot.esm.js')),
     '/status/uplot.css': file(join(uplot, 'uPlot.min.css')),

@@ -38,7 +38,6 @@ export const transactionsByMasterchainBlock = operation({
   chainPoint: pointOfLists('transactions'),
   tags: (request) => tagsOfParameters(request, { seqno: 'seqno' }),
   masterchainSeqno: seqnoOf,
-  isBulky: true,
   cheapQuery: [
     ['seqno', '1'],
     ['limit', '1'],

@@ -11,57 +11,6 @@ function tierAt(startAt = ASKED_AT, maxSizeBytes = MIB) {
   return { clock, tier: new MemoryTier({ now: () => clock.now, maxEntries: 100_000, maxSizeBytes }) };
 }
 
-describe('bulky entries', () => {
-  const isBulky = (key: string) => key.startsWith('page');
-  const bulkyTier = (maxSizeBytes: number) =>
-    new MemoryTier({ now: () => ASKED_AT, maxEntries: 500_000, maxSizeBytes, isBulky });
-
-  test('leave at least 95 % of the others in memory while 20 scanners walk 400 blocks of 4 MiB', () => {
-    const tier = bulkyTier(256 * MIB);
-    const small = Array.from({ length: 15_000 }, (_, n) => anEntry({ key: `key ${n}`, body: Buffer.alloc(10_000) }));
-    for (const entry of small) tier.set(entry);
-    const page = Buffer.alloc(4 * MIB);
-    let hits = 0;
-    for (let block = 0; block < 400; block++) {
-      for (let scanner = 0; scanner < 20; scanner++) {
-        const key = `page ${block}`;
-        if (tier.get(key) === undefined) tier.set(anEntry({ key, body: page }));
-        else hits++;
-      }
-    }
-    expect(hits).toBe(19 * 400);
-    expect(small.filter(({ key }) => tier.peek(key) !== undefined).length).toBeGreaterThanOrEqual(0.95 * small.length);
-    expect(tier.peek('page 399')).toBeDefined();
-    expect(tier.sizeBytes).toBeLessThanOrEqual(256 * MIB);
-  });
-
-  test('use at most a quarter of the memory, for any stores, look-ups, deletions and sizes', () => {
-    const change = fc.record({
-      kind: fc.nat(99).map((n) => (n === 0 ? 'clear' : n < 10 ? 'delete' : n < 20 ? 'get' : 'set')),
-      key: fc.tuple(fc.constantFrom('page', 'key'), fc.nat(30)).map(([kind, n]) => `${kind} ${n}`),
-      size: fc.integer({ min: 0, max: 9000 }),
-    });
-    fc.assert(
-      fc.property(fc.array(change, { minLength: 50, maxLength: 150 }), (changes) => {
-        const tier = bulkyTier(128 * 1024);
-        const pages = () =>
-          Array.from({ length: 31 }, (_, n) => tier.peek(`page ${n}`)).flatMap((entry) => (entry ? [entry] : []));
-        for (const { kind, key, size } of changes) {
-          if (kind === 'delete') tier.delete(key);
-          else if (kind === 'clear') tier.clear();
-          else if (kind === 'get') tier.get(key);
-          else {
-            const isKept = tier.set(anEntry({ key, body: Buffer.alloc(size) }));
-            expect(isKept).toBe(size + key.length + 800 <= 8 * 1024);
-          }
-          const bytes = pages().reduce((sum, { content, key: { length } }) => sum + content.bytes + length + 800, 0);
-          expect(bytes).toBeLessThanOrEqual(32 * 1024);
-        }
-      }),
-    );
-  });
-});
-
 describe('the size limit', () => {
   test('is never exceeded, and counts at least 800 bytes for each entry', () => {
     const set = fc.record({ key: fc.integer({ min: 0, max: 40 }), size: fc.integer({ min: 0, max: 9000 }) });

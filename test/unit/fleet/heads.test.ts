@@ -35,16 +35,14 @@ const silent = () => new FakeHead(() => new Promise(() => {}));
 
 function compared(...heads: FakeHead[]) {
   const changes: string[] = [];
-  const histories: string[] = [];
   const all = new Heads({
     heads,
     now: () => performance.now(),
     onBehind: (index, isBehind) => changes.push(`${index} ${isBehind}`),
-    onShorterHistory: (index, first) => histories.push(`${index} ${first}`),
     askEveryMs: () => 500,
     maxLag: MAX_LAG,
   });
-  return { all, changes, histories, lags: () => heads.map((_, index) => all.lag(index)) };
+  return { all, changes, lags: () => heads.map((_, index) => all.lag(index)) };
 }
 
 beforeEach(() => void vi.useFakeTimers());
@@ -174,35 +172,6 @@ describe('an impossible head', () => {
     expect(lags()).toEqual([0, 0]);
   });
 });
-
-describe('a history', () => {
-  const from = (first: number, fault?: HeadFault) => {
-    const head = saying({ ...behindBy(0), first });
-    head.fault = fault;
-    return head;
-  };
-
-  test('that is shorter than another is reported once, and again after it was long enough in between', async () => {
-    const [one, other] = [from(5), from(1006)];
-    const { all, histories } = compared(one, other);
-    for (let round = 0; round < 3; round++) await all.ask();
-    expect(histories).toEqual(['1 1006']);
-    other.says = async () => ({ ...behindBy(0), first: 1005 });
-    await all.ask();
-    other.says = async () => undefined;
-    await all.ask();
-    other.says = async () => ({ ...behindBy(0), first: 2000 });
-    await all.ask();
-    expect(histories).toEqual(['1 1006', '1 2000']);
-  });
-
-  test('is not compared if it is not reported, or if the head of its indexer does not count', async () => {
-    const { all, histories } = compared(from(0), from(5000), from(1, 'lacks-block'));
-    await all.ask();
-    expect(histories).toEqual([]);
-  });
-});
-
 test('the heads are polled while requests are sent, at the given interval', async () => {
   const head = saying(behindBy(0));
   const { all } = compared(head, saying(behindBy(0)));

@@ -1,12 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { cacheKey, isBulkyKey, withoutNetwork } from '../../../src/ton/cache-key.ts';
+import { cacheKey, withoutNetwork } from '../../../src/ton/cache-key.ts';
 import type { CanonicalRequest } from '../../../src/ton/canonical-request.ts';
-import { OPERATION_NAMES } from '../../../src/ton/operation-names.ts';
 import { cases } from '../../support/property-runs.ts';
 import { CACHED_NAMES, furtherMeanings } from './further-meanings.ts';
 import { identityOf, meaningPairs, meanings } from './meaning.ts';
-import { callOf, EXAMPLES, rendered, requestOf } from './requests.ts';
+import { callOf, rendered, requestOf } from './requests.ts';
 import { sentMeaning } from './sent-meaning.ts';
 import { spell } from './spell.ts';
 
@@ -22,13 +21,6 @@ function readKey(key: string): { network: string; operation: string } & Canonica
   const pairsWith = (separator: string) => parts.filter((part) => part.separator === separator).map(({ pair }) => pair);
   return { network, operation, query: pairsWith('='), headers: pairsWith(':') };
 }
-
-test('only the keys of transactionsByMasterchainBlock are bulky', () => {
-  const bulky = OPERATION_NAMES.filter((name) =>
-    isBulkyKey(cacheKey('main-net', callOf(name, EXAMPLES[name].queries[0]))),
-  );
-  expect(bulky).toEqual(['transactionsByMasterchainBlock']);
-});
 
 describe('the key of a call', () => {
   test('is shown without its network, for any name of the network', () => {

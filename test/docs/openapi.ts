@@ -1,7 +1,7 @@
-import type { ErrorCode } from '../../errors.ts';
-import { FAILURES } from '../../failures/codes.ts';
-import type { Operation } from '../../ton/operations.ts';
-import type { AdminPath } from './admin-server.ts';
+import type { ErrorCode } from '../../src/errors.ts';
+import { FAILURES } from '../../src/failures/codes.ts';
+import type { Operation } from '../../src/ton/operations.ts';
+import type { DescribedParameter, JsonSchema } from '../../src/ton/parameters.ts';
 
 export interface OpenApiOptions {
   readonly version: string;
@@ -9,6 +9,65 @@ export interface OpenApiOptions {
   readonly operations: readonly Operation[];
   readonly publicPort: number;
 }
+
+/** The description of a path of the admin port. */
+interface DescribedAdminPath {
+  readonly summary: string;
+  readonly query?: Readonly<Record<string, DescribedParameter>>;
+  /** Of a POST; a path without it is read by GET. */
+  readonly body?: JsonSchema;
+  /** Of the answer; absent for JSON. */
+  readonly contentType?: string;
+  /** The reasons of refusals by status, in addition to any 4xx. */
+  readonly refused?: Readonly<Record<number, string>>;
+  readonly needsToken?: true;
+}
+
+/** In the order in which the admin port names its paths. */
+const ADMIN_PATHS: Readonly<Record<string, DescribedAdminPath>> = {
+  '/': { summary: 'The status page', contentType: 'text/html' },
+  '/status.json': {
+    summary: 'The data of the status page: the last moment',
+    query: {
+      since: {
+        description: 'Epoch milliseconds: also the moments after',
+        required: false,
+        schema: { type: 'integer' },
+      },
+    },
+  },
+  '/purge': {
+    summary: 'Ends stored answers: those that name a seqno, a hash or an account, or all',
+    body: {
+      type: 'object',
+      properties: {
+        seqno: { type: 'integer' },
+        hash: { type: 'string' },
+        account: { type: 'string' },
+        all: { const: true },
+      },
+      minProperties: 1,
+      maxProperties: 1,
+    },
+    refused: {
+      422: 'The body names nothing that can be purged, or several',
+      503: 'This instance is purged, but Redis did not accept the purge',
+    },
+    needsToken: true,
+  },
+  '/explain': {
+    summary: 'How toncache reads a request, and the answers that are cached for it',
+    query: {
+      target: { description: 'The URL or query to explain', required: true, schema: { type: 'string' } },
+      header: { description: 'Its headers, each "Name: value"', required: false, schema: { type: 'array' } },
+    },
+    refused: { 422: 'The request would be refused', 501: 'The request has no cached form' },
+    needsToken: true,
+  },
+  '/healthz': { summary: 'Liveness: 200 while the process runs' },
+  '/readyz': { summary: 'Readiness: 503 after a signal to end', refused: { 503: 'Not yet, or no more' } },
+  '/metrics': { summary: 'The metrics, for Prometheus', contentType: 'text/plain' },
+};
 
 const ABOUT =
   'A cache in front of the TON indexer API, and its admin port. Of each parameter one spelling is described. Others are ' +
@@ -49,22 +108,22 @@ const REFUSED = Object.fromEntries(
  * The OpenAPI 3.1 document of both ports, made from the operations, the failures, and the descriptions of the admin
  * paths. The bodies of the indexer are not described.
  */
-export function openApi({ version, operations, publicPort }: OpenApiOptions) {
+export function openApi({ version, operations, publicPort }: OpenApiOptions): object {
   const publicPaths = operations.flatMap((each) =>
     each.paths.map((path) => [`/api/v3/${path}`, { get: describeOperation(each, path) }]),
   );
   const variables = { host: { default: 'localhost' }, port: { default: String(publicPort) } };
-  return (adminPaths: ReadonlyMap<string, AdminPath>): object => ({
+  return {
     openapi: '3.1.1',
     info: { title: 'toncache', version, description: ABOUT, license: { name: 'MIT', identifier: 'MIT' } },
     servers: [{ url: 'http://{host}:{port}', description: 'The public port', variables }],
     security: [],
-    paths: Object.fromEntries([...publicPaths, ...[...adminPaths].flatMap(describeAdminPath)]),
+    paths: Object.fromEntries([...publicPaths, ...Object.entries(ADMIN_PATHS).map(describeAdminPath)]),
     components: {
       schemas: { Error: { type: 'object', properties: { error: TEXT } } },
       securitySchemes: { adminToken: { type: 'http', scheme: 'bearer', description: 'ADMIN_TOKEN, where it is set' } },
     },
-  });
+  };
 }
 
 function describeOperation({ name, summary, parameters, headerNames }: Operation, path: string): object {
@@ -87,9 +146,8 @@ function describeParameters(parameters: Operation['parameters'], headers?: Reado
   return Object.entries(parameters).map(([name, described]) => ({ name, in: place(name), ...described }));
 }
 
-function describeAdminPath([path, { method, access, described }]: readonly [string, AdminPath]): [string, object][] {
-  if (described === undefined) return [];
-  const { summary, query = {}, body, contentType, refused = {} } = described;
+function describeAdminPath([path, described]: readonly [string, DescribedAdminPath]): [string, object] {
+  const { summary, query = {}, body, contentType, refused = {}, needsToken } = described;
   const answer = contentType === undefined ? content({ type: 'object' }) : content(TEXT, contentType);
   const operation = {
     operationId: path.replaceAll(/\W/g, '') || 'page',
@@ -101,8 +159,8 @@ function describeAdminPath([path, { method, access, described }]: readonly [stri
       ...Object.fromEntries(Object.entries(refused).map(([status, why]) => [status, refuses(why)])),
       '4XX': refuses('Another method, or a request of the wrong form, site, Host or token'),
     },
-    ...(access === 'operators' && { security: [{ adminToken: [] }, {}] }),
+    ...(needsToken && { security: [{ adminToken: [] }, {}] }),
   };
-  const servers = [{ url: '/', description: 'The admin port, which serves this document' }];
-  return [[path, { servers, [method.toLowerCase()]: operation }]];
+  const servers = [{ url: '/', description: 'The admin port' }];
+  return [path, { servers, [body === undefined ? 'get' : 'post']: operation }];
 }
