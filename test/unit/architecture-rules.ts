@@ -111,7 +111,7 @@ export const MAY_IMPORT: Record<string, readonly string[]> = {
 export const PACKAGE_PLACES: Record<string, readonly string[]> = {
   ioredis: ['redis'],
   undici: ['indexer', 'names/connector.ts', 'push/socket.ts', 'cli', 'tools/verify/asker.ts', 'healthcheck.ts'],
-  zod: ['config', 'ton', 'answer/shared-failure.ts', 'cache/entry-codec.ts'],
+  zod: ['config', 'ton', 'cache/entry-codec.ts'],
   'prom-client': ['operate'],
   pino: ['operate', 'app.ts'],
   // A new file with a bounded memo must be added here.
