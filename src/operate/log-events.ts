@@ -174,20 +174,6 @@ const LINES: ByEvent<Line | undefined> = {
           },
         ),
   'indexer-state': ({ indexer, state }) => STATES[state](indexer),
-  'head-fell': ({ indexer, fall }) =>
-    fall === undefined
-      ? info('the indexer has reached the block again from which its head fell back', {
-          upstream: indexer,
-        })
-      : about(
-          `head of ${indexer}`,
-          '',
-          warn('the newest block of the indexer fell back: clients get older answers than before', {
-            upstream: indexer,
-            fromSeqno: fall.from,
-            toSeqno: fall.to,
-          }),
-        ),
   'shorter-history': ({ indexer, first }) =>
     warn(shorterHistoryText(indexer, first), { upstream: indexer, firstSeqno: first }),
   breaker: ({ indexer, operation, state }) =>

@@ -83,8 +83,6 @@ export function besides(worst: Impairment, others: readonly Impairment[]): reado
     .map((it) => (ANSWERED.includes(it.summary) ? { ...it, summary: '' } : it));
 }
 
-const grouped = (seqno: number) => seqno.toLocaleString('en');
-
 const SERVING: Verdict = { level: 'serving', summary: 'serving', cause: '', runbook: '', also: [] };
 
 /** All causes while every client gets an answer, the worst first. */
@@ -114,10 +112,7 @@ function pastIn(after: Samples): Impairment | undefined {
   const blocks = ofReplicas(after, 'upstream_head_rollback_blocks').map(({ value }) => value);
   const fallen = blocks.length === 0 ? 0 : Math.min(...blocks);
   if (fallen > 0) {
-    const { value: from = 0, labels } =
-      ofReplicas(after, 'upstream_head_rollback_from_seqno')[blocks.indexOf(fallen)] ?? {};
-    const of = blocks.length > 1 ? ` of ${labels?.['upstream']}` : '';
-    const cause = `the newest block${of} fell from ${grouped(from)} to ${grouped(from - fallen)}`;
+    const cause = `the newest block fell back by ${fallen.toLocaleString('en')} blocks`;
     return { summary: 'outdated answers', cause, runbook: 'the-newest-block-fell-back' };
   }
   const same = ofReplicas(after, 'upstream_head_unchanged_seconds').map(({ value }) => value);

@@ -584,22 +584,19 @@ describe('the verdict', () => {
       [
         ANSWERED,
         'upstream_head_rollback_blocks upstream=a 1250',
-        'upstream_head_rollback_from_seqno upstream=a 62000000',
       ],
       'outdated answers',
-      'the newest block fell from 62,000,000 to 61,998,750',
+      'the newest block fell back by 1,250 blocks',
     ],
     [
       'the heads of both indexers fell back',
       [
         ANSWERED,
         'upstream_head_rollback_blocks upstream=a 1250',
-        'upstream_head_rollback_from_seqno upstream=a 62000000',
         'upstream_head_rollback_blocks upstream=b 1240',
-        'upstream_head_rollback_from_seqno upstream=b 62000000',
       ],
       'outdated answers',
-      'the newest block of b fell from 62,000,000 to 61,998,760',
+      'the newest block fell back by 1,240 blocks',
     ],
     [
       'the head of one of two indexers fell back',
