@@ -29,8 +29,6 @@ export interface ErrorDetails {
   readonly upstreamStatus?: number | undefined;
   /** The indexer that failed, if there are several. */
   readonly indexer?: string | undefined;
-  /** True if this indexer was known to follow another chain than this process. */
-  readonly isOfOtherChain?: boolean;
   /** Why this proxy sent no request to the indexer, in one word for the log. */
   readonly reason?: ShedReason | undefined;
   /** The indexer's own error body, passed on unchanged: at most `LONGEST_ERROR_BYTES`. Only for `upstream-error`. */

@@ -42,11 +42,6 @@ export interface Meaning {
   /** How it is kept: stored for a lifetime, or `briefly`, for the failure TTL. */
   readonly kept: 'stored' | 'briefly' | 'no';
   /**
-   * `yes`: other instances serve it too, through Redis. `own words`: they do if its body is the indexer's own error.
-   * Other failures may concern only this instance: its key, its route, its proxy.
-   */
-  readonly shared: 'yes' | 'own words' | 'no';
-  /**
    * Where it counts as a failure, see {@link resultIn}. `all`: in all operations of this indexer. `unknown`: nowhere.
    */
   readonly failureOf: BreakerKind | 'all' | 'none' | 'unknown';
@@ -71,34 +66,33 @@ export type BreakerKind = 'not-served' | 'pause' | 'operation';
  * of its own.
  */
 export const OUTCOMES: Readonly<Record<Outcome, Meaning>> = {
-  //             clients get, kept, shared, failure of, health, again
-  answered: row('its answer', 'stored', 'yes', 'none', 'success', 'if doubtful'),
-  absent: row('its answer', 'stored', 'yes', 'none', 'success', 'if doubtful'),
-  'client-error': row('upstream-error', 'briefly', 'own words', 'none', 'success', 'if doubtful'),
-  'too-large': row('upstream-too-large', 'briefly', 'yes', 'none', 'success', 'nowhere'),
-  'refused-key': row('upstream-unauthorized', 'briefly', 'no', 'none', 'failure', 'elsewhere'),
-  redirect: row('upstream-redirect', 'briefly', 'no', 'none', 'failure', 'elsewhere'),
-  'not-served': row('not-served', 'briefly', 'no', 'not-served', 'success', 'elsewhere'),
-  'rate-limited': row('upstream-rate-limited', 'briefly', 'no', 'pause', 'success', 'elsewhere'),
-  failed: row('upstream-error', 'briefly', 'own words', 'operation', 'failure', 'elsewhere'),
-  invalid: row('upstream-invalid', 'briefly', 'no', 'operation', 'failure', 'elsewhere'),
-  timeout: row('upstream-timeout', 'briefly', 'no', 'operation', 'failure', 'elsewhere'),
-  broken: row('upstream-reset', 'briefly', 'no', 'operation', 'failure', 'anywhere'),
-  'idle-broken': row('upstream-reset', 'no', 'no', 'unknown', 'unknown', 'here'),
-  unreachable: row('upstream-unreachable', 'briefly', 'no', 'all', 'failure', 'anywhere'),
-  refused: row('overloaded', 'no', 'no', 'unknown', 'unknown', 'elsewhere'),
-  unknown: row('internal', 'no', 'no', 'unknown', 'unknown', 'nowhere'),
+  //             clients get, kept, failure of, health, again
+  answered: row('its answer', 'stored', 'none', 'success', 'if doubtful'),
+  absent: row('its answer', 'stored', 'none', 'success', 'if doubtful'),
+  'client-error': row('upstream-error', 'briefly', 'none', 'success', 'if doubtful'),
+  'too-large': row('upstream-too-large', 'briefly', 'none', 'success', 'nowhere'),
+  'refused-key': row('upstream-unauthorized', 'briefly', 'none', 'failure', 'elsewhere'),
+  redirect: row('upstream-redirect', 'briefly', 'none', 'failure', 'elsewhere'),
+  'not-served': row('not-served', 'briefly', 'not-served', 'success', 'elsewhere'),
+  'rate-limited': row('upstream-rate-limited', 'briefly', 'pause', 'success', 'elsewhere'),
+  failed: row('upstream-error', 'briefly', 'operation', 'failure', 'elsewhere'),
+  invalid: row('upstream-invalid', 'briefly', 'operation', 'failure', 'elsewhere'),
+  timeout: row('upstream-timeout', 'briefly', 'operation', 'failure', 'elsewhere'),
+  broken: row('upstream-reset', 'briefly', 'operation', 'failure', 'anywhere'),
+  'idle-broken': row('upstream-reset', 'no', 'unknown', 'unknown', 'here'),
+  unreachable: row('upstream-unreachable', 'briefly', 'all', 'failure', 'anywhere'),
+  refused: row('overloaded', 'no', 'unknown', 'unknown', 'elsewhere'),
+  unknown: row('internal', 'no', 'unknown', 'unknown', 'nowhere'),
 };
 
 function row(
   client: Meaning['client'],
   kept: Meaning['kept'],
-  shared: Meaning['shared'],
   failureOf: Meaning['failureOf'],
   health: Meaning['health'],
   again: Meaning['again'],
 ): Meaning {
-  return { client, kept, shared, failureOf, health, again };
+  return { client, kept, failureOf, health, again };
 }
 
 /**

@@ -1,5 +1,4 @@
 import type { KeyPaused } from '../admission/pause.ts';
-import type { Fall } from '../chain/fallen-head.ts';
 import type { FollowerState } from '../chain/follower-switch.ts';
 import type { HeadFault } from '../chain/indexer-head.ts';
 import type { ErrorCode } from '../errors.ts';
@@ -79,8 +78,6 @@ export type ProxyEvent =
       readonly indexer: string;
       readonly state: 'unhealthy' | 'healthy' | 'behind' | 'caught-up' | HeadFault | 'head-accepted';
     }
-  /** The head of an indexer has fallen back, or has recovered (`undefined`). */
-  | { readonly name: 'head-fell'; readonly indexer: string; readonly fall: Fall | undefined }
   /** True if the rate limit is now shared through Redis; false if this instance counts for itself. */
   | { readonly name: 'rate-shared'; readonly shared: boolean }
   /** A request for the rest of the API that may be joined with others got its answer. */

@@ -171,11 +171,7 @@ export class Indexers {
     const seqno = seqnoOf(call);
     const indexer = indexers[ticket.route.index] as AskableIndexer;
     let answered: IndexerAnswer | undefined;
-    const by = (error: ProxyError) => {
-      const { name, head } = indexer;
-      const named = indexers.length === 1 ? error : error.with({ indexer: name });
-      return head.fault === 'other-chain' ? named.with({ isOfOtherChain: true }) : named;
-    };
+    const by = (error: ProxyError) => (indexers.length === 1 ? error : error.with({ indexer: indexer.name }));
     try {
       const go = ticket.send();
       if (go !== 'go') return refusalError(request, go);

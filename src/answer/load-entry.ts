@@ -7,13 +7,12 @@ import type { Acquisition, Lease, Leases } from '../once/lease.ts';
 import type { Flight, FlightEnd } from '../once/single-flight.ts';
 import { OUTCOMES, outcomeOf } from '../outcomes.ts';
 import type { EventEffects } from '../push/apply-events.ts';
-import type { EpochMs, MonotonicMs, Ms } from '../time-units.ts';
+import type { MonotonicMs, Ms } from '../time-units.ts';
 import type { Pairs } from '../ton/canonical-request.ts';
 import { type Call, seqnoOf } from '../ton/parse-call.ts';
 import type { Report } from './events.ts';
 import type { IndexerAnswer, Indexers, Question } from './indexers.ts';
 import { type RefusalErrorOf, reportShed } from './refusal-error.ts';
-import { decodeFailure, encodeFailure, type SharedFailure } from './shared-failure.ts';
 
 /** The result of one flight. */
 export type Load =
@@ -82,8 +81,6 @@ export interface EntryLoaderDependencies {
   readonly refusalError: RefusalErrorOf;
   /** Absent without `stream.url`. */
   readonly pushed: EventEffects | undefined;
-  /** The clock of Redis, if there is one. */
-  readonly now: () => EpochMs;
   readonly monotonic: () => MonotonicMs;
   readonly report: Report;
   /** The time that all Redis work of one load shares. */
@@ -141,12 +138,7 @@ export class EntryLoader {
       report({ name: 'followed', operation });
       const { found } = loaded;
       const landing = await loaded.landed(flight.signal);
-      const failure = landing.state === 'failed' ? decodeFailure(landing.failure) : undefined;
-      if (failure !== undefined) {
-        return this.#failed(call, key, failure.error, found, false, this.#remainingTtlOf(call, failure));
-      }
-      // If Redis fails, or a failure concerns only its own instance, another wait could end in the same way: load
-      // without a lease.
+      // After a failure, of the holder or of Redis, another wait could end in the same way: load without a lease.
       look = landing.state === 'over' ? await this.#lookUp(call, key) : { found, remainingBudgetMs: 0 };
     }
   }
@@ -195,7 +187,7 @@ export class EntryLoader {
     if (!(result instanceof ProxyError)) return result;
     reportShed(question.request, result, this.#dependencies.report);
     // A local refusal (overload, shutdown) ends the lease by its release.
-    if (lease !== undefined && isKept(result)) this.#share(question.call, result, lease);
+    if (isKept(result)) lease?.fail();
     return this.#failed(question.call, question.request.key, result, found, isRefresh);
   }
 
@@ -221,27 +213,12 @@ export class EntryLoader {
     return looked.then((found) => ({ found, remainingBudgetMs: redisBudgetMs - (monotonic() - startedAt) }));
   }
 
-  #failed(
-    call: Call,
-    key: string,
-    error: ProxyError,
-    found: Lookup,
-    isRefresh = false,
-    ttlMs = isKept(error) ? this.#ttlOf(call, error) : 0,
-  ): Load {
+  #failed(call: Call, key: string, error: ProxyError, found: Lookup, isRefresh: boolean): Load {
     const inMemory = this.#dependencies.cache.lookInMemory(key, call.tags);
     // `found` is the fallback if memory has none: an entry that is too large for memory is only in Redis.
     const isDropped = isRefresh && error.code === 'overloaded';
     const fallback = inMemory.state === 'miss' ? found : inMemory;
-    return { from: 'nowhere', error, isDropped, fallback, ttlMs };
-  }
-
-  /** Ends the lease with a failure: other instances serve it as long as this one does, or load immediately. */
-  #share(call: Call, error: ProxyError, lease: Lease): void {
-    const ttlMs = this.#ttlOf(call, error);
-    const failure = encodeFailure(error, this.#dependencies.now() + ttlMs);
-    if (failure === undefined) lease.failAlone();
-    else lease.fail(failure, ttlMs);
+    return { from: 'nowhere', error, isDropped, fallback, ttlMs: isKept(error) ? this.#ttlOf(call, error) : 0 };
   }
 
   /** The time for which a kept failure answers new requests. */
@@ -250,14 +227,6 @@ export class EntryLoader {
     // another.
     const isLasting = code === 'upstream-too-large' && operation.isFurther && operation.queryNames.size > 0;
     return isLasting ? TOO_LARGE_TTL_MS : this.#dependencies.failureTtlMs;
-  }
-
-  /**
-   * The time for which a failure that another instance shared still answers new requests. 0 if the other instance did
-   * not report its end: then the next request looks into Redis again.
-   */
-  #remainingTtlOf(call: Call, { error, until = 0 }: SharedFailure): Ms {
-    return Math.min(Math.max(0, until - this.#dependencies.now()), this.#ttlOf(call, error));
   }
 }
 

@@ -155,7 +155,7 @@ export function keptBody(content: Content): CodedBody {
  * The plain body of a content, immediately. `undefined` if only its gzip is kept, and that is invalid or of more than
  * 64 KiB when unpacked.
  */
-export function plainBody(content: Content): Buffer | undefined {
+function plainBody(content: Content): Buffer | undefined {
   const { coding, body } = keptBody(content);
   if (coding === 'identity' || content.bytes > QUICK_BYTES) return bodyIn(content, 'identity');
   try {

@@ -1,6 +1,6 @@
 import type { EpochMs, Ms } from '../time-units.ts';
 import type { ChainHead, ChainPoint } from '../ton/chain-point.ts';
-import { type Fall, FallenHead } from './fallen-head.ts';
+import { FallenHead } from './fallen-head.ts';
 import { HeadCheck } from './head-check.ts';
 import { HeadJudge } from './head-judge.ts';
 import { HeadPoll, type HeadPollDependencies } from './head-poll.ts';
@@ -20,8 +20,6 @@ export interface IndexerHeadDependencies extends HeadPollDependencies {
   readonly isOurChain: (globalId: number) => boolean;
   /** Called when its head fails the check, or passes again (`undefined`). */
   readonly onFault: (fault: HeadFault | undefined) => void;
-  /** Called when its head has fallen back, and when it has recovered, or an hour is over (`undefined`). */
-  readonly onFall: (fall: Fall | undefined) => void;
   /** The shortest time between two head polls. */
   readonly askEveryMs: () => Ms;
 }
@@ -90,9 +88,9 @@ export class IndexerHead {
     return this.#fault;
   }
 
-  /** The block that its head has fallen back from, and the new one; `undefined` while it has not fallen. */
-  get fall(): Fall | undefined {
-    return this.#fallen.fall;
+  /** See {@link FallenHead.blocks}. */
+  get fallenBlocks(): number {
+    return this.#fallen.blocks;
   }
 
   /** For operators; `undefined` if no answer has shown the newest block in the last 60 s. */
@@ -112,8 +110,8 @@ export class IndexerHead {
 
   /**
    * Call when a request is sent, if no other heads are compared with this one: polls the head in the background if it
-   * is time. Does not poll if an answer has shown the newest block in the meantime, unless the head is too low or has
-   * fallen back.
+   * is time. Does not poll if an answer has shown the newest block in the meantime, unless the head is too
+   * low.
    */
   pollIfDue(): void {
     if (this.#fallen.isLow || !this.#shown.isNewestShown(this.#dependencies.askEveryMs())) this.askIfDue();
@@ -185,7 +183,7 @@ export class IndexerHead {
     this.#shown.name(head);
     if (head.seqno < 0) return undefined;
     this.#poll.accepted();
-    this.#compare(head.seqno);
+    this.#fallen.named(head.seqno);
     // A time in the future is garbage here too: heads are compared by it.
     return isPlausible(head.at, this.#dependencies.now()) ? head : { ...head, at: 0 };
   }
@@ -212,13 +210,6 @@ export class IndexerHead {
   async #askForNamed(seqno: number): Promise<void> {
     this.#endCheck(await this.#poll.hasBlock(seqno));
     this.#isAsking = false;
-  }
-
-  #compare(seqno: number): void {
-    const had = this.#fallen.fall;
-    this.#fallen.named(seqno);
-    const { fall } = this.#fallen;
-    if ((had === undefined) !== (fall === undefined)) this.#dependencies.onFall(fall);
   }
 
   #endCheck(isThere: boolean | undefined): void {

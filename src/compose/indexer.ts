@@ -131,7 +131,6 @@ export function openIndexer(
     onRateLimited: (retryAfterMs) => passBy(pauseOfCached, headKey)?.('rate-limited', retryAfterMs),
     isOurChain,
     askEveryMs: () => headEveryMs(HEAD_EVERY_MS, indexer.requestsPerSecond, instances()),
-    onFall: (fall) => report({ name: 'head-fell', indexer: name, fall }),
     onFault: (fault) => report({ name: 'indexer-state', indexer: name, state: fault ?? 'head-accepted' }),
     now,
   });

@@ -97,7 +97,6 @@ export function openPublicPort(context: AppContext, parts: PublicPortDependencie
         pollBudgetMs: settings.redis.budget,
       }),
     refusalError,
-    now,
     monotonic,
     report,
     redisBudgetMs: settings.redis.budget,

@@ -9,13 +9,10 @@ import type { MonotonicMs, Ms } from '../time-units.ts';
 
 /** The right to load a key for all instances. Ends once: by the write of its answer, by a failure, or by its release. */
 export interface Lease extends WritersLease {
-  /** The indexer failed: other instances serve this failure for this time. */
-  fail(failure: string, ms: Ms): void;
   /**
-   * The load failed in a way that may concern only this instance: instances that wait for it load immediately, without
-   * a lease.
+   * The load failed, perhaps for this instance only: instances that wait for it load immediately, without a lease.
    */
-  failAlone(): void;
+  fail(): void;
   /**
    * No request was sent (shed, shutdown): another instance takes the lease. Does nothing if the lease has ended, or a
    * write ends it.
@@ -27,9 +24,7 @@ export interface Lease extends WritersLease {
 export type Landing =
   /** The lease is over. Its holder has stored an answer, has released the lease, or is dead: look again. */
   | { readonly state: 'over' }
-  /** The load failed; `failure` is what the holder shared, otherwise any other text. */
-  | { readonly state: 'failed'; readonly failure: string }
-  /** Redis fails, or the lease does not end: load without it. */
+  /** The holder's load has failed, Redis fails, or the lease does not end: load without it. */
   | { readonly state: 'unavailable' };
 
 /** The result of an attempt to get the lease, and the cached entry at that time. */
@@ -59,8 +54,8 @@ export interface LeasesDependencies {
 /** Milliseconds between polls of another instance's lease; the last one repeats. */
 const POLLS_MS = [10, 20, 40, 80];
 
-/** For this time waiters can see that a load failed for its holder alone: a few polls. */
-const FAILED_ALONE_MS = 250;
+/** For this time waiters can see that a load has failed: a few polls. */
+const FAILED_MS = 250;
 
 /**
  * One load per key among the instances on one Redis. Races between A, which holds or asks for the lease, and B:
@@ -70,7 +65,7 @@ const FAILED_ALONE_MS = 250;
  * - Holder dies. 1. B waits. 2. A is killed. 3. The lease expires. 4. B polls, looks again, and acquires.
  * - Holder stalls. 1. A stalls for longer than its lease. 2. B acquires and loads. 3. A answers its own clients; its
  *   store finds that the lease is not its own, and never overwrites what it has not read.
- * - Holder fails alone. 1. B and C wait. 2. The key of A is wrong, or its route is cut. 3. B and C load at once: if all
+ * - Holder fails. 1. B and C wait. 2. The key of A is wrong, or its route is cut. 3. B and C load at once: if all
  *   are cut, nobody has waited for one after the other.
  * - Slow load. 1. The lease of A ends before its load. 2. B loads too.
  * - Reply lost. 1. A's acquisition is executed, its reply is overdue. 2. A loads without a lease, and releases what it
@@ -109,9 +104,8 @@ export class Leases {
         isOpen = false;
         void write.then((isStored) => isStored || this.#end(key, token, '', 0));
       },
-      fail: (failure, ms) => end(FAILED + failure, ms),
-      // The token is not a failure, and makes the value different from any other.
-      failAlone: () => end(FAILED + token, FAILED_ALONE_MS),
+      // The token makes the value different from any other.
+      fail: () => end(FAILED + token, FAILED_MS),
       release: () => end('', 0),
     };
   }
@@ -122,7 +116,7 @@ export class Leases {
     try {
       let value = holder;
       for (let poll = 0; ; poll++) {
-        if (value.startsWith(FAILED)) return { state: 'failed', failure: value.slice(FAILED.length) };
+        if (value.startsWith(FAILED)) return { state: 'unavailable' };
         if (value !== holder) return { state: 'over' };
         // No lease lasts longer: this one is garbage.
         if (now() - startedAt > leaseMs) return { state: 'unavailable' };

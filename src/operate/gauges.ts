@@ -160,13 +160,8 @@ export function addGauges(registry: Registry, sources: GaugeSources): void {
   );
   ofIndexer(
     'upstream_head_rollback_blocks',
-    'Blocks between the head of an indexer and the higher head that it had before, as after a restored database; else 0.',
-    ({ head: { fall } }) => (fall === undefined ? 0 : fall.from - fall.to),
-  );
-  ofIndexer(
-    'upstream_head_rollback_from_seqno',
-    'The head that an indexer had before its head fell back; else 0.',
-    ({ head: { fall } }) => fall?.from ?? 0,
+    'Blocks by which the head of an indexer is below its highest of the last hour, as after a restored database: 0 unless two polls in a row name more than 100.',
+    ({ head }) => head.fallenBlocks,
   );
   ofIndexer(
     'upstream_unresponsive',

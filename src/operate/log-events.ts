@@ -173,20 +173,6 @@ const LINES: ByEvent<Line | undefined> = {
           },
         ),
   'indexer-state': ({ indexer, state }) => STATES[state](indexer),
-  'head-fell': ({ indexer, fall }) =>
-    fall === undefined
-      ? info('the indexer has reached the block again from which its head fell back', {
-          upstream: indexer,
-        })
-      : about(
-          `head of ${indexer}`,
-          '',
-          warn('the newest block of the indexer fell back: clients get older answers than before', {
-            upstream: indexer,
-            fromSeqno: fall.from,
-            toSeqno: fall.to,
-          }),
-        ),
   breaker: ({ indexer, operation, state }) =>
     state === 'open'
       ? warn('circuit breaker opened', { upstream: indexer, operation })

@@ -72,7 +72,7 @@ export function finalityOf({ operation, request }: Classifiable, status: number,
 /**
  * Errors of gateways and frameworks have other members, or additional ones: the indexer's own have exactly this one.
  */
-export function isOwnError(body: unknown): boolean {
+function isOwnError(body: unknown): boolean {
   return isObject(body) && typeof body['error'] === 'string' && Object.keys(body).length === 1;
 }
 

@@ -22,8 +22,6 @@ export const LOGGED_EVENTS: readonly (readonly AppEvent[])[] = [
   [{ name: 'operation-served', ...of, isServed: false }],
   [{ name: 'operation-served', ...of, isServed: true }],
   ...states.map((state): AppEvent[] => [{ name: 'indexer-state', indexer, state }]),
-  [{ name: 'head-fell', indexer, fall: { from: 62_000_145, to: 61_000_000 } }],
-  [{ name: 'head-fell', indexer, fall: undefined }],
   [{ name: 'breaker', ...of, state: 'open' }],
   [{ name: 'breaker', ...of, state: 'closed' }],
   [

@@ -67,12 +67,8 @@ describe('with one indexer, its head is polled', () => {
     let seqno = to - 100;
     await askEachSecond(25, () => targetAt(seqno++));
     const statusOf = async () => JSON.parse((await world.proxy.askAdmin('/status.json')).text).verdict;
-    const grouped = (block: number) => block.toLocaleString('en');
-    const cause = `the newest block fell from ${grouped(from)} to ${grouped(to)}`;
+    const cause = `the newest block fell back by ${(from - to).toLocaleString('en')} blocks`;
     await expect.poll(statusOf).toMatchObject({ level: 'degraded', summary: 'outdated answers', cause });
-    expect(world.proxy.log.filter(({ msg }) => msg.startsWith('the newest block of the indexer fell back'))).toEqual([
-      expect.objectContaining({ fromSeqno: from, toSeqno: to }),
-    ]);
     fallen.remove();
     // Three answers in a row, because that is a jump.
     await askEachSecond(35, unknownTransaction);

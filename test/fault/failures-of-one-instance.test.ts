@@ -60,6 +60,9 @@ async function faultyWay(fault: Fault): Promise<Indexer> {
   return indexer;
 }
 
+/** A failure in the indexer's own words. */
+const own = (status: number) => failed(status, 'json', undefined, { error: 'in its own words' });
+
 /** A block that no instance requests by itself. */
 const seqno = ({ indexer }: World) => indexer.chain.headSeqno - 20;
 const block = (of: World) => targetOf(OPERATION, { seqno: seqno(of) });
@@ -83,7 +86,7 @@ async function failing(proxy: RunningProxy, status: number, detail?: string): Pr
   return target;
 }
 
-describe('a failure that may concern only one instance is not returned to clients of another one', () => {
+describe('a failure of one instance is not returned to clients of another one', () => {
   const gateway = { 'Content-Type': 'text/html' };
 
   it.each<[string, Fault, number, string]>([
@@ -105,9 +108,13 @@ describe('a failure that may concern only one instance is not returned to client
     ['407 of an egress proxy, in HTML', answering('<h1>407</h1>', gateway, 407), 407, 'upstream-error'],
     ['402 of a provider', failed(402, 'json', undefined, { ok: false, error: 'no plan' }), 402, 'upstream-error'],
     ['a reset', { kind: 'reset' }, 502, 'upstream-reset'],
+    ["the indexer's own 500", own(500), 500, 'upstream-error'],
+    ["the indexer's own 422", own(422), 422, 'upstream-error'],
+    ['an answer that is too large', { kind: 'huge', bytes: 100_000 }, 502, 'upstream-too-large'],
   ])('%s', async (_, fault, status, detail) => {
     const way = await faultyWay(fault);
-    const cut = await addInstance({ upstreamUrl: way.url });
+    const overrides = { ...OPTIONS.overrides, upstream: { maxBodySize: 64 * 1024 } };
+    const cut = await addInstance({ upstreamUrl: way.url, overrides });
     const target = await failing(cut, status, detail);
     await expectRight(target, world.proxy);
     expect(await world.proxy.metric('toncache_request_failures_total', { code: detail })).toBe(0);
@@ -189,99 +196,40 @@ async function storedBy(asking: Promise<Reply>): Promise<string> {
   return entry;
 }
 
-/** Shared failures are kept for 60 s. Then Redis, whose clock a test cannot move, has dropped them. */
-async function advancePast(ms: number): Promise<void> {
-  world.advance(ms);
-  const gone = await leases();
-  if (gone.length > 0) await redis.del(gone);
-}
-
-describe('a failure that every instance would get', () => {
-  const own = (status: number) => failed(status, 'json', undefined, { error: 'in its own words' });
-  const shared: [string, Fault, number][] = [
-    ['500', own(500), 500],
-    ['503', own(503), 503],
-    ['422', own(422), 422],
-    ['400', own(400), 400],
-    ['a body that is too large', { kind: 'huge', bytes: 100_000 }, 502],
-  ];
-
-  it.each(shared)('costs one request: %s', async (_, fault, status) => {
-    const upstream = { maxBodySize: 64 * 1024 };
-    const [one, other] = [
-      await addInstance({ overrides: { ...OPTIONS.overrides, upstream } }),
-      await addInstance({ overrides: { ...OPTIONS.overrides, upstream } }),
-    ];
-    world.indexer.faults.inject(fault, scope());
-    const target = block(world);
-    const [first, second] = [await world.ask(target, {}, one), await world.ask(target, {}, other)];
-    expect([first.status, second.status, second.text]).toEqual([status, status, first.text]);
-    expect(world.forwardedFor(target)).toHaveLength(1);
-  });
-
-  it('ends at an instance that got it through Redis when it ends at the one that got it from the indexer', async () => {
-    const other = await addInstance();
-    const target = block(world);
-    world.indexer.faults.inject(own(500), { ...scope(), times: 1 });
-    expect((await world.ask(target)).status).toBe(500);
-    world.advance(30_000);
-    expect((await world.ask(target, {}, other)).status).toBe(500);
-    await advancePast(29_999);
-    expect((await world.ask(target, {}, other)).status).toBe(500);
-    await advancePast(1);
-    await expectRight(target, other);
-  });
-
-  it('is never kept for longer than the failure TTL, whatever end another instance names', async () => {
-    const target = block(world);
-    const lease = await leaseOf(target);
-    await redis.set(lease, `failed ${JSON.stringify({ ...OLD_FAILURE, until: world.now + 1e9 })}`);
-    expect((await world.ask(target)).status).toBe(500);
-    await advancePast(60_000);
-    await expectRight(target, world.proxy);
-  });
+it('a failure costs each instance one request for its key until the failure TTL ends', async () => {
+  const other = await addInstance();
+  const target = block(world);
+  world.indexer.faults.inject(own(500), scope());
+  for (let time = 0; time < 3; time++) {
+    for (const proxy of [world.proxy, other]) expect((await world.ask(target, {}, proxy)).status).toBe(500);
+    expect(world.forwardedFor(target)).toHaveLength(2);
+    world.advance(29_999);
+  }
+  world.advance(3);
+  for (const proxy of [world.proxy, other]) expect((await world.ask(target, {}, proxy)).status).toBe(500);
+  expect(world.forwardedFor(target)).toHaveLength(4);
 });
 
-const OLD_FAILURE = {
-  code: 'upstream-error',
-  message: 'the indexer answered with status 500',
-  upstreamStatus: 500,
-  upstreamBody: Buffer.from('{"error":"x"}').toString('base64'),
-};
-
-/** The key in Redis of the lease of a target, which has failed before and has no requests now. */
-async function leaseOf(target: string): Promise<string> {
-  world.indexer.faults.inject(failed(500, 'text'), { ...scope(), times: 1 });
-  const gate = world.indexer.hold(OPERATION);
-  const other = await addInstance();
-  const asking = world.ask(target, {}, other);
+it('a failure that an instance of an older version put into Redis is returned by no other instance', async () => {
+  const target = block(world);
+  const way = await faultyWay(own(500));
+  const cut = await addInstance({ upstreamUrl: way.url });
+  const gate = way.hold(OPERATION);
+  const asking = world.ask(target, {}, cut);
   await gate.arrived(1);
   const [lease = ''] = await leases();
+  const body = Buffer.from('{"error":"x"}').toString('base64');
+  const older = {
+    code: 'upstream-error',
+    message: 'x',
+    upstreamStatus: 500,
+    upstreamBody: body,
+    until: world.now + 1e9,
+  };
+  await redis.set(lease, `failed ${JSON.stringify(older)}`, 'PX', 60_000);
+  await expectRight(target, world.proxy);
   gate.release();
   expect((await asking).status).toBe(500);
-  return lease;
-}
-
-describe('a failure that an instance of an older version shared', () => {
-  it.each([
-    ['a refused key', { code: 'upstream-unauthorized', message: 'x', upstreamStatus: 401 }],
-    ['no connection', { code: 'upstream-unreachable', message: 'x' }],
-    ["a gateway's 502", { code: 'upstream-error', message: 'x', upstreamStatus: 502 }],
-  ])('is not returned to clients of other instances if it may concern only that one: %s', async (_, failure) => {
-    const target = block(world);
-    await redis.set(await leaseOf(target), `failed ${JSON.stringify(failure)}`, 'PX', 60_000);
-    await expectRight(target, world.proxy);
-  });
-
-  it('is returned while Redis has it, because it does not state its end', async () => {
-    const target = block(world);
-    const lease = await leaseOf(target);
-    await redis.set(lease, `failed ${JSON.stringify(OLD_FAILURE)}`, 'PX', 60_000);
-    expect((await world.ask(target)).status).toBe(500);
-    expect((await world.ask(target)).status).toBe(500);
-    await redis.del(lease);
-    await expectRight(target, world.proxy);
-  });
 });
 
 const followed = (proxy: RunningProxy) => proxy.metric('toncache_lease_waits_total');

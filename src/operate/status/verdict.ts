@@ -62,6 +62,9 @@ const FAILING = [FAILS, WITHOUT_ONE, BY_BACKUP];
 /** A newest block that has not changed for longer than this stands still. */
 const STILL_SECONDS = 120;
 
+/** A newest block that is older than this is outdated, although newer ones follow: the indexer catches up. */
+const OLD_SECONDS = 600;
+
 /** Judges the time between two instants by the growth of the counters, and the last minute by its refusals. */
 export function verdictOf(before: Samples, after: Samples, failures: Failures, minute?: LastMinute): Verdict {
   const growth = new Growth(before, after);
@@ -82,8 +85,6 @@ export function besides(worst: Impairment, others: readonly Impairment[]): reado
     .filter(({ runbook }) => !FAILING.includes(worst.runbook) || runbook !== UNRESPONSIVE)
     .map((it) => (ANSWERED.includes(it.summary) ? { ...it, summary: '' } : it));
 }
-
-const grouped = (seqno: number) => seqno.toLocaleString('en');
 
 const SERVING: Verdict = { level: 'serving', summary: 'serving', cause: '', runbook: '', also: [] };
 
@@ -114,16 +115,18 @@ function pastIn(after: Samples): Impairment | undefined {
   const blocks = ofReplicas(after, 'upstream_head_rollback_blocks').map(({ value }) => value);
   const fallen = blocks.length === 0 ? 0 : Math.min(...blocks);
   if (fallen > 0) {
-    const { value: from = 0, labels } =
-      ofReplicas(after, 'upstream_head_rollback_from_seqno')[blocks.indexOf(fallen)] ?? {};
-    const of = blocks.length > 1 ? ` of ${labels?.['upstream']}` : '';
-    const cause = `the newest block${of} fell from ${grouped(from)} to ${grouped(from - fallen)}`;
+    const cause = `the newest block fell back by ${fallen.toLocaleString('en')} blocks`;
     return { summary: 'outdated answers', cause, runbook: 'the-newest-block-fell-back' };
   }
   const same = ofReplicas(after, 'upstream_head_unchanged_seconds').map(({ value }) => value);
-  if (same.length === 0 || Math.min(...same) <= STILL_SECONDS) return undefined;
-  const cause = `the newest block has been the same for ${duration(1000 * Math.min(...same))}`;
-  return { summary: 'outdated answers', cause, runbook: 'the-newest-block-stands-still' };
+  if (same.length > 0 && Math.min(...same) > STILL_SECONDS) {
+    const cause = `the newest block has been the same for ${duration(1000 * Math.min(...same))}`;
+    return { summary: 'outdated answers', cause, runbook: 'the-newest-block-stands-still' };
+  }
+  const ages = ofReplicas(after, 'upstream_head_age_seconds').map(({ value }) => value);
+  if (ages.length === 0 || Math.min(...ages) <= OLD_SECONDS) return undefined;
+  const cause = `the newest block is ${duration(1000 * Math.min(...ages))} old`;
+  return { summary: 'outdated answers', cause, runbook: 'the-newest-block-is-old' };
 }
 
 function withoutRedisIn(after: Samples, failures: Failures): Impairment | undefined {

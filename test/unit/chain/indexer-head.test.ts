@@ -74,7 +74,6 @@ function oneHead({
     onRateLimited: (ms) => void paused.push(ms),
     isOurChain: (globalId) => globalId === -239,
     onFault: (fault) => void faults.push(fault),
-    onFall: () => {},
     askEveryMs: () => askEveryMs,
     now: Date.now,
   });
