@@ -82,9 +82,9 @@ export function openIndexer(
   { scripting, onReading, isOurChain, instances }: OpenIndexerDependencies,
   indexer: IndexerSettings,
 ) {
-  const { settings, operations, events, now, monotonic, random } = context;
+  const { settings, constants, operations, events, now, monotonic, random } = context;
   const { report } = events;
-  const { upstream, admission, breaker } = settings;
+  const { upstream, admission } = settings;
   // Without a slot, and ahead of the backlog.
   const mayTakeNext = async (isPaused: () => boolean, isWanted?: () => boolean): Promise<boolean> =>
     !isPaused() && (rate === undefined || (await rate.takeNext(isWanted))) && !isPaused();
@@ -110,7 +110,7 @@ export function openIndexer(
     now: monotonic,
     random,
     onTransition: (operation, state) => report({ name: 'breaker', indexer: name, operation, state }),
-    ...breaker,
+    ...constants.breaker,
   });
   const pauseOfCached = pause.guard(true);
   const guards = new Map<string, readonly Guard[]>([['passthrough', [pause.guard(false)]]]);

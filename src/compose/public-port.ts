@@ -56,9 +56,10 @@ export interface PublicPortDependencies {
  * loader.
  */
 export function openPublicPort(context: AppContext, parts: PublicPortDependencies) {
-  const { settings, events, now, monotonic, random } = context;
+  const { settings, constants, events, now, monotonic, random } = context;
   const { cache, gzip, redis, indexers, push, proof } = parts;
-  const { upstream, coalescing, network } = settings;
+  const { upstream, network } = settings;
+  const { collapseWindow, failureTtl } = constants.coalescing;
   const { admission, heads, pollHeads } = indexers;
   const { report } = events;
   const refusalError = refusalErrorWith(random);
@@ -93,7 +94,7 @@ export function openPublicPort(context: AppContext, parts: PublicPortDependencie
         leaseKey: redis.leaseKey,
         now: monotonic,
         // Requests that wait for a killed instance still have half of their time for their own load.
-        leaseMs: Math.min(coalescing.collapseWindow, Math.ceil(upstream.timeout / 2)),
+        leaseMs: Math.min(collapseWindow, Math.ceil(upstream.timeout / 2)),
         pollBudgetMs: settings.redis.budget,
       }),
     refusalError,
@@ -101,14 +102,14 @@ export function openPublicPort(context: AppContext, parts: PublicPortDependencie
     monotonic,
     report,
     redisBudgetMs: settings.redis.budget,
-    failureTtlMs: coalescing.failureTtl,
+    failureTtlMs: failureTtl,
   };
   const loader = new EntryLoader(load);
   const flights = new SingleFlight<Load>({
     onFollowed: (flight, client) => admission.backlog.join(flight, client),
     keptMs: failureTtlOf,
     now: monotonic,
-    collapseWindowMs: coalescing.collapseWindow,
+    collapseWindowMs: collapseWindow,
   });
   const refreshStale = refreshStaleWith({ flights, loader, onBug: events.reportBug, timeoutMs: upstream.timeout });
   const { missesPerSecond } = settings.clients;
@@ -207,7 +208,7 @@ export function restBytesOf({ operations, passThrough, memory }: AppContext['set
 
 /** The rest of the API: pass-through, and the Streaming API. */
 function openRest(context: AppContext, indexers: OpenIndexers, missLimit: PerClientLimit | undefined) {
-  const { settings, operations, events, monotonic, random, names, now } = context;
+  const { settings, constants, operations, events, monotonic, random, names, now } = context;
   const { passThrough, upstream, stream } = settings;
   const parts: PassOnParts = {
     operations,
@@ -240,7 +241,7 @@ function openRest(context: AppContext, indexers: OpenIndexers, missLimit: PerCli
           ...parts,
           passThrough: alone,
           now: monotonic,
-          collapseWindowMs: settings.coalescing.collapseWindow,
+          collapseWindowMs: constants.coalescing.collapseWindow,
           maxKeptBytes,
           maxAnswerBytes: Math.min(upstream.maxBodySize, maxKeptBytes),
           onReading: indexers.memory.onReading,

@@ -12,7 +12,8 @@ interface RemovedSetting {
 /** Every removed setting. It causes a warning and never a refusal: an upgrade must not stop at an old file. */
 export const REMOVED_SETTINGS: readonly RemovedSetting[] = [
   { path: 'admission.overloadedPatience', instead: 'it is fixed at 100ms' },
-  { path: 'breaker.longestOpenDuration', instead: 'it is fixed at two and a half times the open duration' },
+  { path: 'breaker', instead: 'an operation needs 20 keys in 10s to open its breaker, which is open for 2s to 5s' },
+  { path: 'coalescing', instead: 'a load can be joined for 1s, and a failure answers its key for 250ms' },
   { path: 'http.maxWaiting', instead: 'http.maxConnections bounds waiting requests, one of each connection' },
   {
     path: 'redis.maxPendingWrites',

@@ -101,17 +101,6 @@ const admission = group({
   ),
 });
 
-const breaker = group({
-  minimumThroughput: setting(
-    integer(1, 100_000).prefault(20),
-    'Minimum number of keys of an operation in 10 s. With fewer keys its circuit breaker stays closed; with more it opens if half of them fail.',
-  ),
-  openDuration: setting(
-    duration('10ms', '5min').prefault('2s'),
-    'Time for which the circuit breaker stays open before one trial, less a random part of up to half. Each failed trial doubles it, up to two and a half times this value.',
-  ),
-});
-
 const passThrough = group({
   enabled: setting(
     flag.prefault(false),
@@ -174,17 +163,6 @@ const compression = group({
   }),
 });
 
-const coalescing = group({
-  collapseWindow: setting(
-    duration('1ms', '1min').prefault('1s'),
-    'Time after the start of a load in which requests for the same key can join it; after it a second load may begin.',
-  ),
-  failureTtl: setting(
-    duration('0ms', '1min').prefault('250ms'),
-    'Time for which a failed load answers requests for the same key.',
-  ),
-});
-
 const all = z.strictObject({
   $schema: setting(z.string().optional(), 'For editors.'),
   network: setting(word.prefault('mainnet'), 'The TON network, such as `mainnet` or `testnet`: part of every key.', {
@@ -210,7 +188,6 @@ const all = z.strictObject({
   operations: setting(furtherOperations.optional(), OPERATIONS_DESCRIPTION, { env: 'CACHE_OPERATIONS' }),
   upstream,
   admission,
-  breaker,
   redis,
   memory,
   compression,
@@ -218,7 +195,6 @@ const all = z.strictObject({
   http,
   clients,
   passThrough,
-  coalescing,
   lifetimes,
   proof,
 });
