@@ -10,6 +10,7 @@ import { shortened } from './clients/client-addresses.ts';
 import { countWaiting } from './clients/waiting-clients.ts';
 import { Clock } from './clock.ts';
 import { openBlockProof } from './compose/block-proof.ts';
+import { CONSTANTS, type Constants } from './compose/constants.ts';
 import type { AppContext } from './compose/context.ts';
 import { openIndexers } from './compose/indexers.ts';
 import { openPublicPort, restBytesOf } from './compose/public-port.ts';
@@ -47,6 +48,8 @@ export interface AppDependencies {
   readonly wall?: () => number;
   /** 0 to 1, for jitter and `Retry-After`. */
   readonly random?: () => number;
+  /** Default: {@link CONSTANTS}. */
+  readonly constants?: Constants;
   /** Instead of the system's resolver. */
   readonly askResolver?: AskResolver;
   /** The destination of the log, which may be full. */
@@ -81,6 +84,7 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
     wall = Date.now,
     monotonic = performance.now.bind(performance),
     random = Math.random,
+    constants = CONSTANTS,
     askResolver = lookup,
     logOutput = { dropped: 0, waitingBytes: 0 },
   } = dependencies;
@@ -106,7 +110,7 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
   const now = dependencies.now ?? clock.now;
   const names = new Names({ askResolver, now: monotonic });
   const operations = new OperationsInUse(settings.operations);
-  const context: AppContext = { settings, operations, events, names, now, monotonic, random };
+  const context: AppContext = { settings, constants, operations, events, names, now, monotonic, random };
   const { memory: bounds, compression } = settings;
   const memory = new MemoryTier({
     now,
@@ -217,7 +221,7 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
   const about = { version: VERSION, host: hostname(), network, upstreams: indexers.all.map(({ name }) => name) };
   const status = statusPages({
     history,
-    about: { ...about, startedAt: now(), breakerMinimumKeys: settings.breaker.minimumThroughput },
+    about: { ...about, startedAt: now(), breakerMinimumKeys: constants.breaker.minimumThroughput },
     topKeys,
     topClients,
     waitingClients,

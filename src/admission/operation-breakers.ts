@@ -69,6 +69,12 @@ export class FailedKeys implements FailureCount {
 /** A breaker opens if half of an operation's keys of the last 10 s failed. */
 const [FAILURE_RATE, WINDOW_MS] = [0.5, 10_000];
 
+/** With fewer keys, two or three broken ones would stop an operation that answers all others. */
+export const MINIMUM_THROUGHPUT = 20;
+
+/** An indexer that restarts is back after seconds, and one trial in 2 s is no load for one that struggles. */
+export const OPEN_DURATION_MS: Ms = 2000;
+
 /** The longest open duration is this multiple of the first. */
 const LONGEST_FACTOR = 2.5;
 

@@ -61,6 +61,9 @@ export function failureTtlOf(load: Load): Ms {
   return load.from === 'nowhere' ? (load.ttlMs ?? 0) : 0;
 }
 
+/** Clients retry after 100 ms at the earliest: a key that fails gets at most four requests a second of each instance. */
+export const FAILURE_TTL_MS: Ms = 250;
+
 /** A large answer usually stays large for a while, and finding this out again costs the same bytes again. */
 const TOO_LARGE_TTL_MS: Ms = 5000;
 

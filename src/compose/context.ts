@@ -3,10 +3,12 @@ import type { EventHub } from '../event-hub.ts';
 import type { Names } from '../names/names.ts';
 import type { EpochMs, MonotonicMs } from '../time-units.ts';
 import type { OperationsInUse } from '../ton/operations.ts';
+import type { Constants } from './constants.ts';
 
 /** The common context of all components of one app. */
 export interface AppContext {
   readonly settings: Settings;
+  readonly constants: Constants;
   /** The cached operations. */
   readonly operations: OperationsInUse;
   readonly events: EventHub;

@@ -17,7 +17,7 @@ import type { RedisScripting } from '../redis/connect.ts';
 import { withinBudget } from '../redis/within-budget.ts';
 import type { Ms } from '../time-units.ts';
 import { cacheKey } from '../ton/cache-key.ts';
-import type { OperationName } from '../ton/operation-names.ts';
+import { OPERATION_NAMES, type OperationName } from '../ton/operation-names.ts';
 import { masterchainInfo } from '../ton/operations/masterchain-info.ts';
 import { targetOf } from '../ton/operations.ts';
 import { parseCall } from '../ton/parse-call.ts';
@@ -38,8 +38,16 @@ const HEAD_EVERY_MS: Ms = 10_000;
 /** All instances on one Redis together use at most this part of a rate for head polls. */
 const HEAD_POLLS_OF_RATE = 1 / 10;
 
-/** The share of the slots of each operation without a setting. */
-const SHARE_OF_ANOTHER = 0.1;
+/**
+ * The shares of the slots by which operations are kept from each other; three quarters of a share are lent while unused.
+ * Wallets poll pending traces most, then children, and blocks are few.
+ */
+export const SHARES: Readonly<Record<string, number>> = {
+  ...Object.fromEntries(OPERATION_NAMES.map((operation) => [operation, 0.1])),
+  pendingTraces: 0.4,
+  adjacentTransactions: 0.3,
+  masterchainBlockShards: 0.2,
+};
 
 /** The settings of one indexer. */
 export interface IndexerSettings {
@@ -82,9 +90,9 @@ export function openIndexer(
   { scripting, onReading, isOurChain, instances }: OpenIndexerDependencies,
   indexer: IndexerSettings,
 ) {
-  const { settings, operations, events, now, monotonic, random } = context;
+  const { settings, constants, operations, events, now, monotonic, random } = context;
   const { report } = events;
-  const { upstream, admission, breaker } = settings;
+  const { upstream, admission } = settings;
   // Without a slot, and ahead of the backlog.
   const mayTakeNext = async (isPaused: () => boolean, isWanted?: () => boolean): Promise<boolean> =>
     !isPaused() && (rate === undefined || (await rate.takeNext(isWanted))) && !isPaused();
@@ -110,7 +118,7 @@ export function openIndexer(
     now: monotonic,
     random,
     onTransition: (operation, state) => report({ name: 'breaker', indexer: name, operation, state }),
-    ...breaker,
+    ...constants.breaker,
   });
   const pauseOfCached = pause.guard(true);
   const guards = new Map<string, readonly Guard[]>([['passthrough', [pause.guard(false)]]]);
@@ -134,7 +142,6 @@ export function openIndexer(
     onFault: (fault) => report({ name: 'indexer-state', indexer: name, state: fault ?? 'head-accepted' }),
     now,
   });
-  const shares = Object.fromEntries(operations.names.map((operation) => [operation, SHARE_OF_ANOTHER]));
   const onTransition = (state: 'unhealthy' | 'healthy') => report({ name: 'indexer-state', indexer: name, state });
   const route: FleetRoute = {
     index: indexer.index,
@@ -142,7 +149,7 @@ export function openIndexer(
     slots: new Slots({
       now: monotonic,
       max: indexer.maxConcurrency,
-      shares: { ...shares, ...admission.shares },
+      shares: SHARES,
       patienceMs,
     }),
     rate,
@@ -202,12 +209,13 @@ function openClient(
 }
 
 function openRateLimit(
-  { settings, monotonic, events }: AppContext,
+  { settings, constants, monotonic, events }: AppContext,
   { url, requestsPerSecond }: IndexerSettings,
   scripting: RedisScripting | undefined,
   longestWaitMs: Ms,
 ): RateLimit | undefined {
   const { redis, network } = settings;
+  const { failuresToOpen, openDuration } = constants.redis;
   if (requestsPerSecond === undefined) return undefined;
   const stepMs = 1000 / requestsPerSecond;
   const reserveShared =
@@ -216,7 +224,7 @@ function openRateLimit(
       runScript: (...script) => withinBudget(redis.budget, () => scripting.runScript(...script)),
       call: redisBreaker({
         monotonic,
-        breaker: { faults: redis.failuresToOpen, openMs: redis.openDuration },
+        breaker: { faults: failuresToOpen, openMs: openDuration },
         // Several calls for reservations are under way: a single stall of Redis must not end the sharing.
         togetherMs: redis.budget,
         onAvailable: (shared) => events.report({ name: 'rate-shared', shared }),

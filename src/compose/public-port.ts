@@ -56,9 +56,10 @@ export interface PublicPortDependencies {
  * loader.
  */
 export function openPublicPort(context: AppContext, parts: PublicPortDependencies) {
-  const { settings, events, now, monotonic, random } = context;
+  const { settings, constants, events, now, monotonic, random } = context;
   const { cache, gzip, redis, indexers, push, proof } = parts;
-  const { upstream, coalescing, network } = settings;
+  const { upstream, network } = settings;
+  const { collapseWindow, failureTtl } = constants.coalescing;
   const { admission, heads, pollHeads } = indexers;
   const { report } = events;
   const refusalError = refusalErrorWith(random);
@@ -93,25 +94,25 @@ export function openPublicPort(context: AppContext, parts: PublicPortDependencie
         leaseKey: redis.leaseKey,
         now: monotonic,
         // Requests that wait for a killed instance still have half of their time for their own load.
-        leaseMs: Math.min(coalescing.collapseWindow, Math.ceil(upstream.timeout / 2)),
+        leaseMs: Math.min(collapseWindow, Math.ceil(upstream.timeout / 2)),
         pollBudgetMs: settings.redis.budget,
       }),
     refusalError,
     monotonic,
     report,
     redisBudgetMs: settings.redis.budget,
-    failureTtlMs: coalescing.failureTtl,
+    failureTtlMs: failureTtl,
   };
   const loader = new EntryLoader(load);
   const flights = new SingleFlight<Load>({
     onFollowed: (flight, client) => admission.backlog.join(flight, client),
     keptMs: failureTtlOf,
     now: monotonic,
-    collapseWindowMs: coalescing.collapseWindow,
+    collapseWindowMs: collapseWindow,
   });
   const refreshStale = refreshStaleWith({ flights, loader, onBug: events.reportBug, timeoutMs: upstream.timeout });
   const { missesPerSecond } = settings.clients;
-  const missLimit = openLimit(context, parts, 'misses', missesPerSecond, missesPerSecond);
+  const missLimit = openLimit(context, parts, 'misses', missesPerSecond);
   const handler = new RequestHandler({
     calls: new CallMemo(network),
     cache,
@@ -157,7 +158,7 @@ function openServer(
 ): PublicServer {
   const { settings, events, now, monotonic } = context;
   const { http, upstream } = settings;
-  const { requestsPerSecond, burst = requestsPerSecond, trustedProxies = [] } = settings.clients;
+  const { requestsPerSecond, trustedProxies = [] } = settings.clients;
   const addresses = new ClientAddresses({
     onUntrustedProxy: (address) => events.report({ name: 'proxy-not-trusted', address }),
     onUnreadHeader: (address, header) => events.report({ name: 'client-not-named', address, header }),
@@ -173,7 +174,7 @@ function openServer(
     gzip: parts.gzip,
     onClient: parts.onClient,
     onAnswered: parts.onAnswered,
-    requestLimit: openLimit(context, parts, 'requests', requestsPerSecond, burst),
+    requestLimit: openLimit(context, parts, 'requests', requestsPerSecond),
     clientOf: addresses.of,
     countRequest: addresses.count,
     now,
@@ -193,9 +194,8 @@ function openLimit(
   { onLimited: onRefused }: PublicPortDependencies,
   name: string,
   perSecond: number | undefined,
-  burst: number | undefined,
 ): PerClientLimit | undefined {
-  return perSecond && burst ? new PerClientLimit({ name, perSecond, burst, now, onRefused }) : undefined;
+  return perSecond ? new PerClientLimit({ name, perSecond, now, onRefused }) : undefined;
 }
 
 /** The memory for answers of the rest of the API; 0 if equal requests for it are not joined. */
@@ -206,7 +206,7 @@ export function restBytesOf({ operations, passThrough, memory }: AppContext['set
 
 /** The rest of the API: pass-through, and the Streaming API. */
 function openRest(context: AppContext, indexers: OpenIndexers, missLimit: PerClientLimit | undefined) {
-  const { settings, operations, events, monotonic, random, names, now } = context;
+  const { settings, constants, operations, events, monotonic, random, names, now } = context;
   const { passThrough, upstream, stream } = settings;
   const parts: PassOnParts = {
     operations,
@@ -215,7 +215,7 @@ function openRest(context: AppContext, indexers: OpenIndexers, missLimit: PerCli
     missLimit,
     bodies: new BodyReader({
       maxBodyBytes: passThrough.maxBodySize,
-      maxReadingBytes: passThrough.maxBufferedSize,
+      maxReadingBytes: constants.passThrough.maxBufferedSize,
       now: monotonic,
     }),
     refusalError: refusalErrorWith(random),
@@ -228,7 +228,7 @@ function openRest(context: AppContext, indexers: OpenIndexers, missLimit: PerCli
     ...parts,
     indexers: indexers.all,
     pollHeads: indexers.pollHeads,
-    maxTransfers: passThrough.maxTransfers,
+    maxTransfers: constants.passThrough.maxTransfers,
     hasOurKey: upstream.apiKey !== undefined,
   });
   const maxKeptBytes = restBytesOf(settings);
@@ -239,7 +239,7 @@ function openRest(context: AppContext, indexers: OpenIndexers, missLimit: PerCli
           ...parts,
           passThrough: alone,
           now: monotonic,
-          collapseWindowMs: settings.coalescing.collapseWindow,
+          collapseWindowMs: constants.coalescing.collapseWindow,
           maxKeptBytes,
           maxAnswerBytes: Math.min(upstream.maxBodySize, maxKeptBytes),
           onReading: indexers.memory.onReading,

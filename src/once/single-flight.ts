@@ -32,6 +32,12 @@ export type FlightEnd<T> = {
   readonly joined?: string | undefined;
 } & ({ readonly state: 'landed'; readonly value: T } | { readonly state: 'left'; readonly departed: boolean });
 
+/**
+ * Clients that poll come every 2 to 4 s, so nobody gets an answer that was requested before its own last one. Most loads
+ * take less, and a slow one is sent at most once a second for each key.
+ */
+export const COLLAPSE_WINDOW_MS: Ms = 1000;
+
 export interface SingleFlightDependencies<T> {
   /** Called with each client that joins a flight which another request has started. */
   readonly onFollowed: (flight: Flight, client: string) => void;

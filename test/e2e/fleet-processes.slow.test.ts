@@ -2,6 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { constantsInEnvironment } from '../support/constants-in-environment.ts';
 import { distinctAnswers, someChildren } from '../support/fleet.ts';
 import { ask } from '../support/http-client.ts';
 import { answeringJson, children, GatedAnswers, type JsonAnswer } from '../support/json-upstream.ts';
@@ -10,10 +11,11 @@ import { startScriptedUpstream } from '../support/scripted-upstream.ts';
 import { someNetwork } from '../support/some-network.ts';
 
 /** A busy machine must not look like a failed Redis, or like a load that is too old. */
-const PATIENT = {
-  redis: { budget: '10s', commandTimeout: '10s' },
-  coalescing: { collapseWindow: '10s' },
-};
+const PATIENT = { redis: { budget: '10s' } };
+const PATIENT_CONSTANTS = constantsInEnvironment({
+  redis: { commandTimeout: 10_000 },
+  coalescing: { collapseWindow: 10_000 },
+});
 
 /** Three times the lease of a killed instance. */
 const TAKEN_OVER_GUARD_MS = 30_000;
@@ -45,6 +47,7 @@ async function startFleet() {
     REDIS_URL: inject('redisUrl'),
     CONFIG_FILE: join(dir, 'patient.json'),
     UPSTREAM_TIMEOUT: '60s',
+    ...PATIENT_CONSTANTS,
   };
   const start = async () => stack.use(await ProxyProcess.start(environment));
   const processes = await Promise.all([start(), start(), start(), start()]);

@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
+import { constantsInEnvironment } from '../support/constants-in-environment.ts';
 import { type Answered, ask } from '../support/http-client.ts';
 import type { ProxyProcess } from '../support/proxy-process.ts';
 import { startScriptedUpstream } from '../support/scripted-upstream.ts';
@@ -38,11 +39,11 @@ async function run(arena: Arena): Promise<void> {
   const env = {
     UPSTREAM_URL: upstream.url,
     UPSTREAM_TIMEOUT: `${TIMEOUT_MS}ms`,
-    NODE_OPTIONS: '--max-old-space-size=256',
+    ...constantsInEnvironment({ breaker: { minimumThroughput: 100_000 } }, '--max-old-space-size=256'),
   };
   // toncache would grant a pause to a hostile indexer, or open its circuit breaker. Here either would only end the
   // attack.
-  const config = { upstream: { defaultPause: '1ms', maxPause: '1ms' }, breaker: { minimumThroughput: 100_000 } };
+  const config = { upstream: { defaultPause: '1ms', maxPause: '1ms' } };
   await withVictim(arena, { env, config }, async (proxy) => {
     await ask(proxy.url, HIT);
     let mostRss = 0;

@@ -1,6 +1,7 @@
 import { levels } from 'pino';
 import { expect } from 'vitest';
 import { type App, createApp, type Listening } from '../../src/app.ts';
+import { CONSTANTS, type Constants } from '../../src/compose/constants.ts';
 import { loadSettings } from '../../src/config/load.ts';
 import type { Settings } from '../../src/config/schema.ts';
 import type { AskResolver } from '../../src/names/names.ts';
@@ -11,8 +12,11 @@ import { metricAt } from './metric.ts';
 
 type Group = Exclude<{ [N in keyof Settings]: Settings[N] extends object ? N : never }[keyof Settings], undefined>;
 
-/** Settings by group, in the form after loading: milliseconds and bytes. */
-export type Overrides = { readonly [N in Group]?: Partial<Settings[N]> };
+/** Settings in the form after loading, and constants, by group: milliseconds and bytes. */
+export type Overrides = {
+  readonly [N in Group | keyof Constants]?: Partial<N extends Group ? Settings[N] : unknown> &
+    Partial<N extends keyof Constants ? Constants[N] : unknown>;
+};
 
 /** The options of a test's proxy. */
 export interface ProxyOptions {
@@ -54,13 +58,16 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
   const logger = createLogger('info', { write: (line) => void lines.push(line) });
   const clocks = { ...(now && { now }), ...(monotonic && { monotonic }), ...(wall && { wall }) };
   const resolver = askResolver && { askResolver };
-  const app = await createApp({ logger, ...clocks, ...resolver, random }, withOverrides(settings, overrides));
+  const constants = withOverrides(CONSTANTS, overrides);
+  const world = { logger, ...clocks, ...resolver, random, constants };
+  const app = await createApp(world, withOverrides(settings, overrides));
   return new RunningProxy(app, await app.listen(), lines);
 }
 
-function withOverrides(settings: Settings, overrides: Overrides): Settings {
-  const groups = Object.entries(overrides).map(([name, group]) => [name, { ...settings[name as Group], ...group }]);
-  return { ...settings, ...Object.fromEntries(groups) };
+/** A group has settings and constants, so each of the two also gets the values of the other, which nothing reads. */
+function withOverrides<T extends Settings | Constants>(values: T, overrides: Overrides): T {
+  const groups = Object.entries(overrides).map(([name, group]) => [name, { ...values[name as keyof T], ...group }]);
+  return { ...values, ...Object.fromEntries(groups) };
 }
 
 /** A proxy as its clients and its operator see it. */

@@ -14,7 +14,6 @@ describe('defaults', () => {
       redis: { budget: 50 },
       memory: { maxSize: 256 * 1024 ** 2 },
       http: { host: '127.0.0.1', port: 8080, adminHost: '127.0.0.1', adminPort: 9464 },
-      coalescing: { collapseWindow: 1000, failureTtl: 250 },
     });
     expect(settings.upstream.apiKey).toBeUndefined();
     expect(settings.redis.url).toBeUndefined();

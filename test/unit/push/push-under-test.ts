@@ -1,5 +1,6 @@
 import { vi } from 'vitest';
 import type { Entry } from '../../../src/cache/entry.ts';
+import { CONSTANTS } from '../../../src/compose/constants.ts';
 import { openPush } from '../../../src/compose/push.ts';
 import { loadSettings } from '../../../src/config/load.ts';
 import { type AppEvent, EventHub } from '../../../src/event-hub.ts';
@@ -45,6 +46,7 @@ export class PushUnderTest implements Disposable {
     const push = openPush(
       {
         settings: { ...settings, stream: { ...settings.stream, maxAddresses } },
+        constants: CONSTANTS,
         operations: new OperationsInUse(),
         events,
         names: systemNames(),
