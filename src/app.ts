@@ -15,7 +15,7 @@ import type { AppContext } from './compose/context.ts';
 import { openIndexers } from './compose/indexers.ts';
 import { openPublicPort, restBytesOf } from './compose/public-port.ts';
 import { openPush } from './compose/push.ts';
-import { openRedis } from './compose/redis.ts';
+import { loadRedisClient, openRedis } from './compose/redis.ts';
 import type { Settings } from './config/schema.ts';
 import { EventHub } from './event-hub.ts';
 import { adminExplain } from './http/admin/admin-explain.ts';
@@ -90,6 +90,9 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
   } = dependencies;
   const { http, network } = settings;
 
+  // Components are given functions that use others, which are built later. So nothing below waits: no timer and no
+  // connection calls such a function before everything is built.
+  const connect = await loadRedisClient(settings);
   const events = new EventHub();
   const { url, backup } = settings.upstream;
   const backups = (backup.url ?? []).map((each) => new URL(each).host);
@@ -123,7 +126,8 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
     onPacked: () => events.report({ name: 'compressed' }),
     enabled: compression.enabled,
   });
-  const redis = await openRedis(context, {
+  const redis = openRedis(context, {
+    connect,
     gzip,
     onTransition: (transition) => purges.onRedisTransition(transition),
   });

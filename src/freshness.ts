@@ -53,6 +53,20 @@ export interface Retained extends Instants {
   readonly proof: Proof | undefined;
 }
 
+/** The clocks of two instances on one Redis differ by less than this, in milliseconds. */
+const CLOCKS_DIFFER_BY_MS = 1000;
+
+/**
+ * True if an answer was dated by another clock, which was ahead: then its age is unknown, and it counts as absent. An
+ * extended answer is also dated by its last extension. Redis' clock dates all answers of its instances, and may be set
+ * back.
+ */
+export function isDatedAhead(answer: Instants & { readonly regressedSince: number | undefined }, now: number): boolean {
+  const { askedAt, freshUntil, lifetime, regressedSince } = answer;
+  const latest = now + CLOCKS_DIFFER_BY_MS;
+  return askedAt > latest || (regressedSince !== undefined && freshUntil - lifetime > latest);
+}
+
 /** The use of an answer at an instant: the first of these that holds. */
 export type Freshness = 'fresh' | 'stale-while-revalidate' | 'stale-if-error' | 'expired';
 

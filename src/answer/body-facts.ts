@@ -58,7 +58,7 @@ export function factsOf(call: Readable, status: number, bytes: Buffer, isWatchin
     const isNotServed = status === 500 && saysNotServed(call.operation.name, body);
     return { ...NO_FACTS, isObject: true, saysNotServed: isNotServed };
   }
-  const { hashes, tentativeHashes, ...completeness } = call.operation.completeness(finality, body);
+  const { hashes, tentativeHashes, ...completeness } = call.operation.completeness(finality, body, call.request);
   return {
     finality,
     completeness: completenessOf({

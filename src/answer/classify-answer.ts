@@ -61,9 +61,9 @@ export function classifyAnswer(
     maxAgeSeconds: lifetime.maxAgeSeconds,
     indexer,
     ...(isOfOtherChain && { isOfOtherChain }),
-    // The state of an account names no block, only the transaction that it follows.
+    // The state of an account names no block, only the transaction that it follows, if there is one.
     retention:
-      isCommitted(facts.chainPoint) || completeness.order !== undefined ? read.call.operation.retention : undefined,
+      isCommitted(facts.chainPoint) || (completeness.order ?? 0n) > 0n ? read.call.operation.retention : undefined,
   });
   const content = contentOf(ownedBytes(answer.body));
   return newEntry({

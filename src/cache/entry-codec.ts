@@ -87,7 +87,6 @@ const STORED_META = z.object({
     .default(0),
   awaitedBlock: z.int().min(0).optional(),
   completeness: z.object({
-    /** Absent for 0. */
     order: order.optional(),
     rank: z.int().min(0).max(HIGHEST_RANK),
     members: fingerprints,

@@ -78,7 +78,7 @@ export function newEntry(fields: Entry): Entry {
 export interface Completeness {
   /**
    * How new the state or page in the answer is, up to {@link HIGHEST_ORDER}: the greater order is more complete, before
-   * all other criteria. Absent for 0, and if an answer has none.
+   * all other criteria. Absent if an answer has none, or it could not be read.
    */
   readonly order?: bigint;
   /**
@@ -166,14 +166,14 @@ export interface CompletenessParts {
  * share one object.
  */
 export function completenessOf({
-  order = 0n,
+  order,
   rank,
   members,
   tentative,
   lacksStates = false,
 }: CompletenessParts): Completeness {
-  if (order > 0n || lacksStates) {
-    return { ...(order > 0n && { order }), rank, members, tentative, ...(lacksStates && { lacksStates }) };
+  if (order !== undefined || lacksStates) {
+    return { ...(order !== undefined && { order }), rank, members, tentative, ...(lacksStates && { lacksStates }) };
   }
   const nothing = members.length === 0 && tentative.length === 0 ? NOTHING_LISTED[rank] : undefined;
   return nothing ?? { rank, members, tentative };

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { keptUntil, usableUntil } from '../freshness.ts';
+import { isDatedAhead, keptUntil, usableUntil } from '../freshness.ts';
 import type { EpochMs } from '../time-units.ts';
 import { type Entry, keptBytes, newEntry } from './entry.ts';
 
@@ -69,11 +69,12 @@ export class MemoryTier {
     });
   }
 
-  /** The entry of a key, until its `keptUntil`, or as long as it can be proven. Counts as a use. */
+  /**
+   * The entry of a key, until its `keptUntil`, or as long as it can be proven, unless it is dated ahead. Counts as a use.
+   */
   get(key: string, now = this.#now()): Entry | undefined {
     const entry = this.#entries.get(key);
-    // Most entries are fresh, and no entry ends before its freshness.
-    if (entry === undefined || now < entry.freshUntil || now < inMemoryUntil(entry)) return entry;
+    if (entry === undefined || isIn(entry, now)) return entry;
     this.#entries.delete(key);
     return undefined;
   }
@@ -81,12 +82,12 @@ export class MemoryTier {
   /** The same, without counting as a use. */
   peek(key: string): Entry | undefined {
     const entry = this.#entries.peek(key);
-    return entry !== undefined && this.#now() < inMemoryUntil(entry) ? entry : undefined;
+    return entry !== undefined && isIn(entry, this.#now()) ? entry : undefined;
   }
 
   /** Returns true if the entry is kept. */
   set(entry: Entry): boolean {
-    if (inMemoryUntil(entry) <= this.#now()) return false;
+    if (!isIn(entry, this.#now())) return false;
     this.#put(entry);
     // The LRU's own `max` is not used: it allocates 36 bytes for each possible entry at the start.
     if (this.#entries.size > this.#maxEntries) this.#entries.pop();
@@ -152,8 +153,9 @@ export class MemoryTier {
   }
 }
 
-function inMemoryUntil(entry: Entry): EpochMs {
-  return provableUntil(entry, keptUntil(entry));
+/** True if the tier has an entry at this instant. Most entries are fresh, and no entry ends before its freshness. */
+function isIn(entry: Entry, now: EpochMs): boolean {
+  return (now < entry.freshUntil || now < provableUntil(entry, keptUntil(entry))) && !isDatedAhead(entry, now);
 }
 
 /** `until`, or the end of the time in which an entry can be proven if that is later. */

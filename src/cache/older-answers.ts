@@ -35,8 +35,8 @@ export class OlderAnswers {
     const before = this.#served.get(key);
     if (before !== undefined && compareCompleteness(completeness, before) === 'less') this.#onOlder();
     // Nothing is less complete than an answer without rows.
-    const { order = 0n, rank, members } = completeness;
-    if (order === 0n && rank === 0 && members.length === 0) this.#served.delete(key);
+    const { order, rank, members } = completeness;
+    if (order === undefined && rank === 0 && members.length === 0) this.#served.delete(key);
     else this.#served.set(key, completeness);
   }
 }

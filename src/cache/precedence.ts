@@ -72,15 +72,17 @@ function endAfterUse(kept: Entry, since: number): number | undefined {
 export type Comparison = 'more' | 'equal' | 'less';
 
 /**
- * The order counts first: an older state never replaces a newer one. If the orders are equal, the listed rows count,
- * then the rank: an answer with one more child is not less complete because that child is pending. If two answers
+ * The order counts first: an older state never replaces a newer one. If the orders are equal, or one of the answers has
+ * none, because it could not be read, the listed rows count, then the rank: an answer with one more child is not less complete because that child is pending. If two answers
  * differ only in tentative rows, neither is more complete: a pending child can appear and can be invalidated. If one of
  * them has no rows (a 404, a block list), only the rank decides. If everything so far is equal, the answer with a row
  * that lacks the state of its account is less complete.
  */
 export function compareCompleteness(next: Completeness, kept: Completeness): Comparison {
-  const [order, knownOrder] = [next.order ?? 0n, kept.order ?? 0n];
-  if (order !== knownOrder) return order > knownOrder ? 'more' : 'less';
+  const { order } = next;
+  const { order: knownOrder } = kept;
+  if (order !== undefined && knownOrder !== undefined && order !== knownOrder)
+    return order > knownOrder ? 'more' : 'less';
   // Nearly always both have the same rows.
   const isSameList = next.members.equals(kept.members) && next.tentative.equals(kept.tentative);
   const [listed, known] = isSameList ? [NOTHING, NOTHING] : [listOf(next), listOf(kept)];

@@ -7,7 +7,7 @@ import { hash } from 'node:crypto';
  * the keys in Redis and of the first bytes of a value, so that old and new instances miss each other's entries. Raise
  * it whenever a key, the layout, or the meaning of stored data changes.
  */
-export const SCHEMA_VERSION = 14;
+export const SCHEMA_VERSION = 15;
 
 /**
  * The Redis key of an entry, by its key. The braces make the digest the hash tag, so that everything else that belongs to

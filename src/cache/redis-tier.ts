@@ -1,6 +1,6 @@
 // eslint-disable-next-line no-restricted-syntax -- a token only has to differ from those of all instances
 import { randomUUID } from 'node:crypto';
-import { keptUntil } from '../freshness.ts';
+import { isDatedAhead, keptUntil } from '../freshness.ts';
 import { type RedisBreaker, type RedisBreakerDependencies, type RedisFault, redisBreaker } from '../redis/breaker.ts';
 import type { ConnectedRedis } from '../redis/connect.ts';
 import { NodeLost } from '../redis/node-lost.ts';
@@ -121,7 +121,7 @@ export class RedisTier {
     this.#writing = breakerOf('write', () => tryWriting(connection, redisKey));
   }
 
-  /** The entry of a key, until its `keptUntil`. Never rejects. */
+  /** The entry of a key, until its `keptUntil`, unless it is dated ahead. Never rejects. */
   async get(key: string): Promise<RedisRead> {
     const { report, monotonic, budgetMs } = this.#dependencies;
     const startedAt = monotonic();
@@ -189,7 +189,8 @@ export class RedisTier {
   #decoded(bytes: Buffer, key: string): Entry | 'absent' | 'corrupt' {
     const entry = decodeEntry(bytes, key);
     if (entry === undefined) return 'corrupt';
-    return keptUntil(entry) <= this.#dependencies.now() ? 'absent' : entry;
+    const at = this.#dependencies.now();
+    return keptUntil(entry) <= at || isDatedAhead(entry, at) ? 'absent' : entry;
   }
 
   async #acquire(key: string, { token, leaseMs }: Omit<LeaseRequest, 'budgetMs'>): Promise<Acquired> {

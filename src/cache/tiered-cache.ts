@@ -1,4 +1,4 @@
-import { type Freshness, freshnessOf, keptUntil, type Proof, usableUntil } from '../freshness.ts';
+import { type Freshness, freshnessOf, isDatedAhead, keptUntil, type Proof, usableUntil } from '../freshness.ts';
 import type { EpochMs } from '../time-units.ts';
 import { type Entry, HIGHEST_CLASS_RANK } from './entry.ts';
 import type { MemoryTier } from './memory-tier.ts';
@@ -166,7 +166,7 @@ export class TieredCache {
     }
     olderAnswers.look(entry);
     // After the comparison: an answer that is not kept is served too, and may come from a lagging replica.
-    if (keptUntil(entry) <= now()) return { outcome: 'expired' };
+    if (keptUntil(entry) <= now() || isDatedAhead(entry, now())) return { outcome: 'expired' };
     const isUsable = now() < usableUntil(entry);
     const isInMemory = memory.set(inMemory);
     const isInRedis = this.#share(entry, lease);
@@ -200,7 +200,9 @@ export class TieredCache {
   #keptEntry(key: string, tags: readonly string[], known?: Entry): Entry | undefined {
     const { memory, now } = this.#dependencies;
     const entry = memory.get(key) ?? known;
-    return entry === undefined || keptUntil(entry) <= now() || this.isPurged(entry, tags) ? undefined : entry;
+    const at = now();
+    if (entry === undefined || keptUntil(entry) <= at || isDatedAhead(entry, at)) return undefined;
+    return this.isPurged(entry, tags) ? undefined : entry;
   }
 
   /** `answer`: the less complete one. */

@@ -2,6 +2,8 @@ import type { Gzip } from '../cache/gzip.ts';
 import { entryKeysOf, leaseKeyOf } from '../cache/redis-keys.ts';
 import { RedisTier } from '../cache/redis-tier.ts';
 import { tryRedis } from '../cache/redis-trial.ts';
+import type { Settings } from '../config/schema.ts';
+import type { connectRedis } from '../redis/connect.ts';
 import type { RedisTransition } from '../redis/transitions.ts';
 import type { AppContext } from './context.ts';
 
@@ -12,25 +14,30 @@ import type { AppContext } from './context.ts';
 const PENDING_WRITES_SHARE = 1 / 16;
 
 /** The parts that the instances on one Redis share. */
-export type SharedRedis = NonNullable<Awaited<ReturnType<typeof openRedis>>>;
+export type SharedRedis = NonNullable<ReturnType<typeof openRedis>>;
+
+/** Loads the client of Redis only for an app that uses it: ioredis takes 5 MiB of memory. */
+export async function loadRedisClient({ redis }: Settings): Promise<typeof connectRedis | undefined> {
+  return redis.url === undefined ? undefined : (await import('../redis/connect.ts')).connectRedis;
+}
 
 export interface OpenRedisDependencies {
+  /** See {@link loadRedisClient}. */
+  readonly connect: typeof connectRedis | undefined;
   readonly gzip: Gzip;
   readonly onTransition: (transition: RedisTransition) => void;
 }
 
 /** Starts connecting and waits for no reply; `undefined` without Redis. */
-export async function openRedis(
+export function openRedis(
   { settings, constants, events, names, now, monotonic }: AppContext,
-  { gzip, onTransition }: OpenRedisDependencies,
+  { connect, gzip, onTransition }: OpenRedisDependencies,
 ) {
   const { redis, network, memory } = settings;
   const { connectTimeout, commandTimeout, failuresToOpen, openDuration } = constants.redis;
-  if (redis.url === undefined) return undefined;
-  // Loaded only on use: ioredis takes 5 MiB of memory.
-  const { connectRedis } = await import('../redis/connect.ts');
+  if (redis.url === undefined || connect === undefined) return undefined;
   const redisKey = entryKeysOf(network);
-  const connection = connectRedis({
+  const connection = connect({
     names,
     tryOut: (redis) => tryRedis(redis, redisKey),
     url: redis.url,

@@ -30,7 +30,8 @@ export class Bans {
   readonly #dependencies: BansDependencies;
   readonly #atByTag = new Map<string, EpochMs>();
   #newestAt: EpochMs = 0;
-  #latestAskedAt: EpochMs = 0;
+  /** The latest instant that this process knows of: entries may have been requested until then. */
+  #latestAt: EpochMs = 0;
   /** Entries that no ban covers. Without this set, each hit on a key with a hundred tags would cost microseconds. */
   #untouched = new WeakSet<Bannable>();
 
@@ -40,11 +41,11 @@ export class Bans {
 
   /**
    * The instant of a new purge: now, but not before the last known entry was requested, because the clock may have been
-   * set back slightly since.
+   * set back since.
    */
   nextAt(): EpochMs {
     const now = this.#dependencies.now();
-    return Math.ceil(Math.max(now, Math.min(this.#latestAskedAt, now + FURTHEST_AHEAD_MS)));
+    return Math.ceil(Math.max(now, Math.min(this.#latestAt, now + FURTHEST_AHEAD_MS)));
   }
 
   /** The latest purge of a tag; 0 if there is none. */
@@ -63,7 +64,7 @@ export class Bans {
 
   /** The entry with these tags, or `undefined` if a ban covers it. */
   applyBans<E extends Bannable>(entry: E, tags: readonly string[]): E | undefined {
-    if (entry.askedAt > this.#latestAskedAt) this.#latestAskedAt = entry.askedAt;
+    if (entry.askedAt > this.#latestAt) this.#latestAt = entry.askedAt;
     if (entry.askedAt > this.#newestAt || this.#untouched.has(entry)) return entry;
     if (entry.askedAt <= this.purgedUntil(tags)) return undefined;
     this.#untouched.add(entry);
@@ -78,14 +79,15 @@ export class Bans {
 
   /**
    * Forgets bans that are older than `keptMs`. Sets bans of a clock that was far ahead back to `now`: they would purge
-   * answers requested long after the purge.
+   * answers requested long after the purge. Call it often: a purge also covers the entries of other instances that were
+   * requested before the clock was set back by less than {@link FURTHEST_AHEAD_MS}, up to the last call.
    */
   trim(now: EpochMs, keptMs: Ms): void {
     for (const { tag, at } of this.all()) {
       if (at < now - keptMs) this.#atByTag.delete(tag);
       else if (at > now + FURTHEST_AHEAD_MS) this.#atByTag.set(tag, Math.floor(now));
     }
-    if (this.#latestAskedAt > now + FURTHEST_AHEAD_MS) this.#latestAskedAt = now;
+    this.#latestAt = this.#latestAt > now + FURTHEST_AHEAD_MS ? now : Math.max(this.#latestAt, now);
   }
 
   *all(): Generator<Ban> {

@@ -3,7 +3,7 @@ import { type CanonicalRequest, parameterOf } from './canonical-request.ts';
 import { type AnswerCompleteness, orderOfPage } from './completeness.ts';
 import type { Evidence } from './evidence.ts';
 import { type Finality, isFinal } from './finality.ts';
-import { isShort } from './lists.ts';
+import { isAscending, isShort } from './lists.ts';
 import { readLt } from './lt.ts';
 
 /** A row of a page of an account's transactions. */
@@ -19,10 +19,10 @@ export function finalityOfAccountPage({ transactions }: JsonObject): Finality<'a
   return isPage ? { answerClass: 'live', rule: 'accountLive' } : undefined;
 }
 
-/** A page is more complete by its newest transaction first, then by its number of rows, then by its oldest one. */
-export function completenessOfAccountPage({ transactions }: JsonObject): AnswerCompleteness {
-  const lts = rowsOf(transactions)?.map(({ lt }) => lt) ?? [];
-  return { order: orderOfPage(lts), rank: 1, hashes: [], tentativeHashes: [] };
+/** A page is more complete by {@link orderOfPage}. It has no order if {@link rowsOf} cannot read its rows. */
+export function completenessOfAccountPage({ transactions }: JsonObject, isAscending = false): AnswerCompleteness {
+  const lts = rowsOf(transactions)?.map(({ lt }) => lt);
+  return { order: lts && orderOfPage(lts, isAscending), rank: 1, hashes: [], tentativeHashes: [] };
 }
 
 /**
@@ -33,11 +33,11 @@ export function completenessOfAccountPage({ transactions }: JsonObject): AnswerC
 export function evidenceOfAccountPage(request: CanonicalRequest, body: JsonObject): Evidence | undefined {
   const rows = rowsOf(body['transactions']);
   if (rows === undefined) return undefined;
-  const isAscending = parameterOf(request, 'sort') === 'asc';
-  const newestFirst = isAscending ? rows.toReversed() : rows;
+  const isOldestFirst = isAscending(request);
+  const newestFirst = isOldestFirst ? rows.toReversed() : rows;
   const isWhole = isShort(rows, request);
   if (!newestFirst.every((row, at) => isNextBefore(row, newestFirst[at + 1]))) return undefined;
-  if (isAscending && !isWhole) return undefined;
+  if (isOldestFirst && !isWhole) return undefined;
   const startLt = BigInt(parameterOf(request, 'start_lt') ?? 0);
   const oldest = newestFirst.at(-1);
   if (isWhole && oldest !== undefined && startLt > 0n && oldest.previousLt >= startLt) return undefined;

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { JsonObject } from '../json-object.ts';
 import { type CanonicalRequest, type Pairs, pairs, parameterOf } from './canonical-request.ts';
 import { NO_POINT } from './chain-point.ts';
-import type { AnswerCompleteness } from './completeness.ts';
+import { type AnswerCompleteness, completenessByClass } from './completeness.ts';
 import type { Evidence } from './evidence.ts';
 import type { Finality } from './finality.ts';
 import { WHILE_REPLICAS_LAG } from './lifetime.ts';
@@ -30,9 +30,9 @@ function finalityOfState(body: JsonObject): Finality<'accountLive'> | undefined 
   return typeof body['balance'] === 'string' ? { answerClass: 'live', rule: 'accountLive' } : undefined;
 }
 
-/** The state after a later transaction is more complete. */
-function completenessOfState(_: Finality, body: JsonObject): AnswerCompleteness {
-  return { order: lastLtIn(body) ?? 0n, rank: 1, hashes: [], tentativeHashes: [] };
+/** The state after a later transaction is more complete. The state of an unused account has the logical time 0. */
+function completenessOfState(finality: Finality, body: JsonObject): AnswerCompleteness {
+  return { ...completenessByClass(finality), order: lastLtIn(body) };
 }
 
 function evidenceOfState(request: CanonicalRequest, body: JsonObject): Evidence | undefined {

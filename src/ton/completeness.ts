@@ -1,14 +1,17 @@
 import { isObject, type JsonObject } from '../json-object.ts';
+import type { CanonicalRequest } from './canonical-request.ts';
 import { lacksStateBefore } from './final-rows.ts';
 import { type AnswerClass, type Finality, isFinal } from './finality.ts';
+import { isAscending, isFull } from './lists.ts';
+import { readLt } from './lt.ts';
 
 /** How complete an answer is, to compare two answers to one call: by order, then by its rows, then by rank. */
 export interface AnswerCompleteness {
   /**
-   * How new the state or page in the answer is: a logical time of 64 bits, or {@link orderOfPage}. Absent for 0, and if
-   * answers have none.
+   * How new the state or page in the answer is: a logical time of 64 bits, or {@link orderOfPage}. `undefined` if it
+   * cannot be read, and if answers have none.
    */
-  readonly order?: bigint;
+  readonly order?: bigint | undefined;
   /** 0 to 3, by the answer's class; or the seqno of its newest block. */
   readonly rank: number;
   /** Hashes of the final transactions of a list that only ever gains rows; empty for all other answers. */
@@ -19,24 +22,33 @@ export interface AnswerCompleteness {
   readonly lacksStates?: boolean;
 }
 
-/** How an operation reads the completeness of an answer, a 200 or a 404, from its finality and its body. */
-export type ReadCompleteness = (finality: Finality, body: JsonObject) => AnswerCompleteness;
+/** How an operation reads the completeness of an answer to a request, a 200 or a 404, from its finality and its body. */
+export type ReadCompleteness = (finality: Finality, body: JsonObject, request: CanonicalRequest) => AnswerCompleteness;
 
 const LT_BITS = 64n;
 const COUNT_BITS = 16n;
 
+const HIGHEST_LT = 2n ** LT_BITS - 1n;
+
 /**
- * The order of a page of the newest rows, by their logical times: the newest one counts first, then the number of rows,
- * then the oldest one. Rows are committed out of order, so a page can gain a row below its newest. Then it has one more
- * row, or, if it is full, its oldest row is newer.
+ * The order of the first page of rows that `sort` puts in order, by their logical times. Rows are committed out of
+ * order, so a page can gain a row between its others. Then it has one more row, or, if it is full, it loses the last
+ * one.
+ *
+ * - The newest rows first: the newest row counts first, then the number of rows, then the oldest row. A full page loses
+ *   its oldest row.
+ * - `sort=asc`: the number of rows counts first, then the newest row, where the lower one is more complete. A full page
+ *   loses its newest row.
  */
-export function orderOfPage(lts: readonly bigint[]): bigint {
+export function orderOfPage(lts: readonly bigint[], isAscending = false): bigint {
   if (lts.length === 0) return 0n;
   const [oldest, newest] = lts.reduce(
     ([least, greatest], lt) => [lt < least ? lt : least, lt > greatest ? lt : greatest],
     [lts[0] ?? 0n, 0n],
   );
-  return (((newest << COUNT_BITS) + BigInt(lts.length)) << LT_BITS) + oldest;
+  const count = BigInt(lts.length);
+  if (isAscending) return (count << LT_BITS) + HIGHEST_LT - newest;
+  return (((newest << COUNT_BITS) + count) << LT_BITS) + oldest;
 }
 
 const RANKS: Record<AnswerClass, number> = { absent: 0, live: 1, 'final-page': 2, growing: 2, final: 3 };
@@ -58,7 +70,22 @@ export function completenessOfGrowingList(name: string): ReadCompleteness {
   return completenessOfGrowingRows(({ [name]: list }) => (Array.isArray(list) ? list : []));
 }
 
-/** The same for rows anywhere in a body. */
+/** The same for the first page of such a list, of transactions: a full page that gains a row loses another one. */
+export function completenessOfGrowingPage(name: string): ReadCompleteness {
+  const completenessOfList = completenessOfGrowingList(name);
+  return (finality, body, request) => {
+    const { [name]: list } = body;
+    const isCut = Array.isArray(list) && isFull(list, request);
+    return { ...completenessOfList(finality, body, request), order: isCut ? orderOfRows(list, request) : undefined };
+  };
+}
+
+function orderOfRows(rows: readonly unknown[], request: CanonicalRequest): bigint | undefined {
+  const lts = rows.map((row) => (isFinal(row) ? readLt(row['lt']) : undefined));
+  return lts.every((lt) => lt !== undefined) ? orderOfPage(lts, isAscending(request)) : undefined;
+}
+
+/** As {@link completenessOfGrowingList}, for rows anywhere in a body. */
 export function completenessOfGrowingRows(rowsIn: (body: JsonObject) => readonly unknown[]): ReadCompleteness {
   return (finality, body) => {
     const isOpen = finality.answerClass === 'growing' || finality.answerClass === 'live';

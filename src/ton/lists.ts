@@ -24,6 +24,11 @@ export function finalityOfLists<Rule extends LifetimeRule, Empty extends Finalit
   };
 }
 
+/** True if a request demands the oldest rows first. */
+export function isAscending(request: CanonicalRequest): boolean {
+  return parameterOf(request, 'sort') === 'asc';
+}
+
 /** Page sizes that could be the indexer's default: 100 in its code, 10 in its document. */
 const POSSIBLE_DEFAULT_LIMITS: readonly number[] = [10, 100];
 

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { afterAll, describe, expect, inject, test } from 'vitest';
 import type { Entry } from '../../src/cache/entry.ts';
 import { MemoryTier } from '../../src/cache/memory-tier.ts';
+import { extended } from '../../src/cache/precedence.ts';
 import { redisKeyFor } from '../../src/cache/redis-keys.ts';
 import { RedisTier } from '../../src/cache/redis-tier.ts';
 import { keptUntil, usableUntil } from '../../src/freshness.ts';
@@ -93,6 +94,29 @@ describe.each([
     subject.clock.now = usableUntil(entry);
     await keep(subject, entry);
     subject.clock.now = entry.askedAt;
+    expect(await subject.tier.get(entry.key)).toMatchObject({ state: 'absent' });
+  });
+
+  test.each([
+    ['finds', 'requested', 1000, 'found'],
+    ['does not find', 'requested', 1001, 'absent'],
+    ['does not find', 'requested', 7_200_000, 'absent'],
+    ['finds', 'extended', 1000, 'found'],
+    ['does not find', 'extended', 1001, 'absent'],
+  ])('%s an entry that was %s %i ms after now, because the clock was set back', async (_, last, byMs, state) => {
+    const subject = start();
+    const requested = anEntry({ askedAt: subject.clock.now });
+    subject.clock.now += last === 'requested' ? 0 : 50_000;
+    const entry = last === 'requested' ? requested : extended(requested, subject.clock.now);
+    await keep(subject, entry);
+    subject.clock.now -= byMs;
+    expect(await subject.tier.get(entry.key)).toMatchObject({ state });
+  });
+
+  test('does not store an entry that was requested more than 1 s after now', async () => {
+    const subject = start();
+    const entry = anEntry({ askedAt: subject.clock.now + 1001 });
+    await keep(subject, entry);
     expect(await subject.tier.get(entry.key)).toMatchObject({ state: 'absent' });
   });
 

@@ -1,4 +1,7 @@
-import { expect, it } from 'vitest';
+import { expect, inject, it, onTestFinished, vi } from 'vitest';
+import { createApp } from '../../src/app.ts';
+import { loadSettings } from '../../src/config/load.ts';
+import { createLogger } from '../../src/operate/logger.ts';
 import { parseCacheStatus } from '../support/cache-status.ts';
 import { someParent } from '../support/fleet.ts';
 import { answeringJson, children } from '../support/json-upstream.ts';
@@ -18,4 +21,18 @@ it.each([HOUR_MS, -HOUR_MS])('an answer from before a clock jump of %s ms is not
   setBy = ms;
   await expect.poll(isHit, { timeout: 20_000, interval: 20 }).toBe(false);
   expect(await isHit()).toBe(true);
+});
+
+it.each([HOUR_MS, -HOUR_MS])('a clock jump of %s ms while the client of Redis is loaded throws nothing', async (ms) => {
+  let setBy = 0;
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const env = { UPSTREAM_URL: 'http://127.0.0.1:1', PORT: '0', ADMIN_PORT: '0', REDIS_URL: inject('redisUrl') };
+  const logger = createLogger('info', { write: () => {} });
+  const creating = createApp({ logger, wall: () => Date.now() + setBy }, loadSettings(env).settings);
+  for (const by of [ms, 0]) {
+    setBy = by;
+    expect(() => vi.advanceTimersByTime(1000)).not.toThrow();
+  }
+  await (await creating).close();
 });

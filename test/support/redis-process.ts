@@ -28,16 +28,26 @@ export interface Launch {
   readonly args: readonly string[];
   /** The contents of a configuration file, in `dir`; a sentinel needs one, to write to. */
   readonly config?: string | undefined;
+  /** Added to the environment of the server. */
+  readonly environment?: Readonly<Record<string, string>> | undefined;
 }
 
 /** Starts a server on 127.0.0.1 and resolves when it accepts connections; rejects with its output if it never does. */
-export async function launchRedisProcess({ program, port, dir, args, config }: Launch): Promise<RunningRedis> {
+export async function launchRedisProcess({
+  program,
+  port,
+  dir,
+  args,
+  config,
+  environment,
+}: Launch): Promise<RunningRedis> {
   const file = join(dir, 'redis.conf');
   if (config !== undefined) await writeFile(file, config);
   const settings = ['--bind', '127.0.0.1', '--port', String(port), '--dir', dir, '--save', '', '--appendonly', 'no'];
   const child = spawn(program, [...(config === undefined ? [] : [file]), ...settings, ...args], {
     argv0: 'redis-server',
     stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, ...environment },
   });
   await once(child, 'spawn');
   const pid = child.pid ?? 0;

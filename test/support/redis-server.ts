@@ -17,14 +17,22 @@ export interface RedisOptions {
   readonly config?: string;
   /** Its certificate for clients, which must then use TLS, and the one that it and its peers trust. */
   readonly certificate?: Certificate;
+  /** Added to its environment. */
+  readonly environment?: Readonly<Record<string, string>>;
 }
 
 /**
  * Starts a Redis server that belongs to the caller: it keeps nothing on disk, and ends with this process at the latest.
  * Resolves when it accepts connections; rejects with its own words if it does not start.
  */
-export async function startRedis({ port, args = [], config, certificate }: RedisOptions = {}): Promise<RedisServer> {
-  const hasFiles = config !== undefined || certificate !== undefined;
+export async function startRedis({
+  port,
+  args = [],
+  config,
+  certificate,
+  environment,
+}: RedisOptions = {}): Promise<RedisServer> {
+  const hasFiles = [config, certificate, environment].some((file) => file !== undefined);
   const program = hasFiles ? await redisProgramFor('A Redis with files of its own') : await findRedisServer();
   const dir = await mkdtemp(join(tmpdir(), 'toncache-redis-'));
   const tls = certificate === undefined ? [] : await tlsArguments(dir, certificate);
@@ -39,6 +47,7 @@ export async function startRedis({ port, args = [], config, certificate }: Redis
             dir,
             args: [...(certificate ? ['--port', '0', '--tls-port', String(chosen)] : []), ...tls, ...args],
             config,
+            environment,
           });
     try {
       return new RedisServer(certificate ? 'rediss' : 'redis', chosen, dir, launch, await launch());

@@ -38,7 +38,7 @@ export const LASTS_MS = 3500;
 export interface Fault {
   readonly name: string;
   /** The Redis that it needs; by default a server for this run. */
-  readonly redis?: 'sentinels';
+  readonly redis?: 'sentinels' | 'with a clock to set';
   /** True if it needs two indexers with different addresses, instead of two replicas behind one address. */
   readonly twoIndexers?: true;
   /** True if it needs the stream. */

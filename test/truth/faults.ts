@@ -16,6 +16,9 @@ const LAG_MS = 3000;
 /** Longer than the slowest clients pause. */
 const LONG_LAG_MS = 6000;
 
+/** The clock of Redis is set back by this much. Longer than any client pauses, so that keys are requested again meanwhile. */
+const CLOCK_BACK_S = 8;
+
 /** Longer than the circuit breaker stays open after a trial that failed during a fault. */
 const BREAKER_MS = 8000;
 
@@ -64,6 +67,16 @@ export const FAULTS: readonly Fault[] = [
       const primary = await primaryOf(redis);
       await primary.kill();
       return () => primary.restart();
+    },
+  },
+  {
+    name: 'redis-clock-back',
+    redis: 'with a clock to set',
+    lastsMs: CLOCK_BACK_S * 1000 + 2000,
+    settlesMs: 2000,
+    begin: async ({ redisClock }) => {
+      await redisClock?.setAhead(-CLOCK_BACK_S);
+      return () => redisClock?.setAhead(0);
     },
   },
   {

@@ -151,8 +151,16 @@ const MUTANTS: readonly Mutant[] = [
     finding: 'regression',
     fault: 'answers-lag',
     file: 'ton/account-state.ts',
-    from: 'order: lastLtIn(body) ?? 0n',
+    from: 'order: lastLtIn(body)',
     to: 'order: 0n',
+  },
+  {
+    rule: 'an answer that is dated ahead is served',
+    finding: 'lie',
+    fault: 'redis-clock-back',
+    file: 'freshness.ts',
+    from: 'return askedAt > latest ||',
+    to: 'return',
   },
 ];
 
@@ -176,7 +184,9 @@ test.each(MUTANTS)('the checker notices that $rule', async ({ finding, fault, st
   const tally = new Tally(() => {});
   const faults = FAULTS.filter(({ name }) => name === fault);
   const twoIndexers = faults.some((each) => each.twoIndexers);
-  await runChecker(world(source.root, tally, { faults, streams, twoIndexers, endsAt: finding }));
+  const [needed] = faults.flatMap(({ redis }) => redis ?? []);
+  const sharing = needed === undefined ? {} : { redis: needed, instances: 2 };
+  await runChecker(world(source.root, tally, { faults, streams, twoIndexers, ...sharing, endsAt: finding }));
   expect(tally.findings.map(({ kind }) => kind)).toContain(finding);
 });
 

@@ -5,6 +5,7 @@ import { type Indexer, startIndexer } from '../../src/tools/simulator/indexer.ts
 import type { Trace } from '../../src/tools/simulator/trace.ts';
 import { type RedisSentinels, startRedisSentinels } from '../support/redis-sentinels.ts';
 import { type RedisServer, startRedis } from '../support/redis-server.ts';
+import { ShiftedClock } from '../support/shifted-clock.ts';
 import { settableClock } from '../support/skewed-clock.ts';
 import { someNetwork } from '../support/some-network.ts';
 import { Instance } from './instance.ts';
@@ -19,7 +20,7 @@ export interface WorldOptions {
   /** The duration, ms: the chain keeps this much history. */
   readonly forMs: number;
   /** The Redis that the instances share. */
-  readonly redis: 'none' | 'single' | 'sentinels';
+  readonly redis: 'none' | 'single' | 'sentinels' | 'with a clock to set';
   /** True if the instances are connected to the stream of the indexer. */
   readonly streams: boolean;
   /**
@@ -63,6 +64,8 @@ export class World implements AsyncDisposable {
   readonly indexers: readonly [Indexer, ...Indexer[]];
   readonly instances: Instance[];
   readonly redis: RedisServer | RedisSentinels | undefined;
+  /** The clock of Redis, if it can be set. */
+  readonly redisClock: ShiftedClock | undefined;
   /** The falls of the databases of all replicas, the last one at the end. */
   readonly falls: DatabaseFall[] = [];
   readonly #chain: Chain;
@@ -72,12 +75,14 @@ export class World implements AsyncDisposable {
     chain: Chain,
     indexers: readonly [Indexer, ...Indexer[]],
     redis: RedisServer | RedisSentinels | undefined,
+    redisClock: ShiftedClock | undefined,
     instances: Instance[],
     startInstance: () => Promise<Instance>,
   ) {
     this.#chain = chain;
     this.indexers = indexers;
     this.redis = redis;
+    this.redisClock = redisClock;
     this.instances = instances;
     this.#startInstance = startInstance;
   }
@@ -112,8 +117,8 @@ export class World implements AsyncDisposable {
       // A chain creates its history when it is first read.
       for (const replica of replicas) void replica.chain;
     }
-    const redis =
-      kind === 'none' ? undefined : kind === 'single' ? await startRedis(BOUNDED) : await startRedisSentinels(BOUNDED);
+    const redisClock = kind === 'with a clock to set' ? starting.use(await ShiftedClock.make()) : undefined;
+    const redis = await startSharedRedis(kind, redisClock);
     if (redis !== undefined) starting.use(redis);
     const environment = {
       UPSTREAM_URL: indexers.map(({ url }) => url).join(),
@@ -126,7 +131,7 @@ export class World implements AsyncDisposable {
     const start = () => Instance.start(root, environment);
     const started = await Promise.all(Array.from({ length: instances }, start));
     starting.move();
-    return new World(chain(), indexers, redis, started, start);
+    return new World(chain(), indexers, redis, redisClock, started, start);
   }
 
   /** The first indexer; the only one if there are not two. */
@@ -224,8 +229,15 @@ export class World implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.all(this.instances.map((instance) => instance[Symbol.asyncDispose]()));
     await this.redis?.[Symbol.asyncDispose]();
+    await this.redisClock?.[Symbol.asyncDispose]();
     await Promise.all(this.indexers.map((indexer) => indexer.close()));
   }
+}
+
+async function startSharedRedis(kind: WorldOptions['redis'], clock: ShiftedClock | undefined) {
+  if (kind === 'none') return undefined;
+  if (kind === 'sentinels') return startRedisSentinels(BOUNDED);
+  return startRedis({ ...BOUNDED, ...(clock && { environment: clock.environment }) });
 }
 
 const BOUNDED = { args: ['--maxmemory', '256mb', '--maxmemory-policy', 'allkeys-lru'] };

@@ -138,8 +138,8 @@ const completenessOfRows = completenessOfGrowingRows(rowsIn);
 /**
  * By the transactions first; of two growing answers with the same transactions, the one with actions is more complete.
  */
-function completenessOfTraces(finality: Finality, body: JsonObject): AnswerCompleteness {
-  const listed = completenessOfRows(finality, body);
+function completenessOfTraces(finality: Finality, body: JsonObject, request: CanonicalRequest): AnswerCompleteness {
+  const listed = completenessOfRows(finality, body, request);
   const isClassified = tracesIn(body).some((trace) => isObject(trace) && hasSome(trace['actions']));
   return finality.answerClass === 'growing' && isClassified ? { ...listed, rank: listed.rank + 1 } : listed;
 }

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { JsonObject } from '../../json-object.ts';
 import { type CanonicalRequest, flagHeader, pairs, parameterOf } from '../canonical-request.ts';
 import { pointOfLists } from '../chain-point.ts';
-import { completenessOfGrowingList } from '../completeness.ts';
+import { completenessOfGrowingPage } from '../completeness.ts';
 import { finalityOfFinalRows } from '../final-rows.ts';
 import { type Finality, isFinal, newestNowOf } from '../finality.ts';
 import { NO_HASH } from '../hash.ts';
@@ -76,7 +76,7 @@ export const transactionsByMessage = operation({
   finality: finalityOfLists({ transactions: finalityOfSides }, 'empty'),
   lifetimeRules: () => ['byHashFinal', 'byHashGrowing', 'byHashLive', 'empty'],
   // A final answer gains no more rows.
-  completeness: completenessOfGrowingList('transactions'),
+  completeness: completenessOfGrowingPage('transactions'),
   retention: WHILE_REPLICAS_LAG,
   chainPoint: pointOfLists('transactions'),
   tags: (request) => tagsOfParameters(request, { msg_hash: 'hash' }),

@@ -8,7 +8,7 @@ import { finalityOfFinalRows } from '../final-rows.ts';
 import { type Finality, isFinal } from '../finality.ts';
 import { NO_HASH } from '../hash.ts';
 import { WHILE_REPLICAS_LAG } from '../lifetime.ts';
-import { finalityOfLists } from '../lists.ts';
+import { finalityOfLists, isAscending } from '../lists.ts';
 import { operation } from '../operation.ts';
 import {
   flag,
@@ -72,8 +72,10 @@ export const transactions = operation({
   finality: (body, request) => (isOfAccount(request) ? finalityOfAccountPage(body) : finalityByHash(body, request)),
   lifetimeRules: (request) =>
     isOfAccount(request) ? ['accountLive'] : ['byHashFinal', 'byHashGrowing', 'byHashLive', 'empty'],
-  completeness: (finality, body) =>
-    finality.rule === 'accountLive' ? completenessOfAccountPage(body) : completenessByHash(finality, body),
+  completeness: (finality, body, request) =>
+    finality.rule === 'accountLive'
+      ? completenessOfAccountPage(body, isAscending(request))
+      : completenessByHash(finality, body, request),
   evidence: (request, body) => (isOfAccount(request) ? evidenceOfAccountPage(request, body) : undefined),
   retention: WHILE_REPLICAS_LAG,
   chainPoint: pointOfLists('transactions'),

@@ -53,7 +53,7 @@ const entries: fc.Arbitrary<Entry> = fc
       members: fc.array(fc.string(), { maxLength: 5 }).map(fingerprints),
       tentative: fc.array(fc.string(), { maxLength: 5 }).map(fingerprints),
     }),
-    order: fc.option(fc.bigInt({ min: 1n, max: HIGHEST_ORDER }), { nil: undefined }),
+    order: fc.option(fc.bigInt({ min: 0n, max: HIGHEST_ORDER }), { nil: undefined }),
     lacksStates: fc.boolean(),
     meta: fc.record({
       status: fc.constantFrom(200, 404),
@@ -67,7 +67,7 @@ const entries: fc.Arbitrary<Entry> = fc
   })
   .map(({ freshMs, order, lacksStates, completeness, ...entry }) => ({
     ...entry,
-    completeness: { ...(order && { order }), ...completeness, ...(lacksStates && { lacksStates }) },
+    completeness: { ...(order !== undefined && { order }), ...completeness, ...(lacksStates && { lacksStates }) },
     freshUntil: entry.askedAt + freshMs,
   }));
 

@@ -133,8 +133,9 @@ describe('compared with a kept answer', () => {
 });
 
 describe('of two answers that show how new their state is', () => {
-  const ordered = (order: bigint, askedAt: number, members: readonly string[] = []) => {
-    const completeness = { order, rank: 1, members: fingerprints(members), tentative: Buffer.alloc(0) };
+  const ordered = (order: bigint | undefined, askedAt: number, members: readonly string[] = []) => {
+    const parts = { rank: 1, members: fingerprints(members), tentative: Buffer.alloc(0) };
+    const completeness = order === undefined ? parts : { order, ...parts };
     return anEntry({ askedAt, completeness });
   };
   /** Any logical times, many of them near the limits of exact doubles (2^53) and signed integers (2^63). */
@@ -156,13 +157,24 @@ describe('of two answers that show how new their state is', () => {
     );
   });
 
-  test('the one that was requested later replaces the other if both states are equally new', () => {
+  test.each([
+    ['both states are equally new', (lt: bigint) => [lt, lt] as const],
+    ['only the kept state can be read', (lt: bigint) => [lt, undefined] as const],
+    ['only the next state can be read', (lt: bigint) => [undefined, lt] as const],
+    ['neither state can be read', () => [undefined, undefined] as const],
+  ])('the one that was requested later replaces the other if %s', (_, pair) => {
     fc.assert(
       fc.property(lts, (lt) => {
-        expect(precedenceOver(ordered(lt, NOW), ordered(lt, NOW + 1), NOW + 1)).toBe('replaces');
-        expect(precedenceOver(ordered(lt, NOW + 1), ordered(lt, NOW), NOW + 1)).toBe('older');
+        const [kept, next] = pair(lt);
+        expect(precedenceOver(ordered(kept, NOW), ordered(next, NOW + 1), NOW + 1)).toBe('replaces');
+        expect(precedenceOver(ordered(kept, NOW + 1), ordered(next, NOW), NOW + 1)).toBe('older');
       }),
     );
+  });
+
+  test('a state of order 0 is older than any other, and is no unreadable one', () => {
+    expect(precedenceOver(ordered(1n, NOW), ordered(0n, NOW + 1), NOW + 1)).toBe('regressed');
+    expect(precedenceOver(ordered(0n, NOW), ordered(1n, NOW + 1), NOW + 1)).toBe('replaces');
   });
 });
 

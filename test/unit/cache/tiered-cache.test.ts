@@ -114,3 +114,26 @@ test('an answer that blocks have proven is compared with the next one for a minu
   clock.now = 61_000;
   expect(cache.set(olderAt(61_000), []).outcome).toBe('stored');
 });
+
+test('an answer that is dated more than 1 s ahead is served to its client, but is neither stored nor compared', () => {
+  const clock = { now: 50_000 };
+  const now = () => clock.now;
+  const set = vi.fn(() => undefined);
+  const cache = new TieredCache({
+    memory: new MemoryTier({ now, maxSizeBytes: 1_000_000, maxEntries: 10 }),
+    // The cast: a store uses only `set`.
+    redis: { set } as unknown as RedisTier,
+    purges: NOTHING_PURGED,
+    applyEvents: undefined,
+    hasReached: () => false,
+    olderAnswers: { look: () => {} },
+    now,
+  });
+  const ahead = anEntry({ askedAt: now() + 1001, completeness: ranked(3) });
+  expect(cache.set(ahead, [])).toEqual({ outcome: 'expired' });
+  expect(set).not.toHaveBeenCalled();
+  expect(cache.lookInMemory(ahead.key, [])).toEqual({ state: 'miss' });
+  const less = anEntry({ askedAt: now(), completeness: ranked(0) });
+  expect(cache.set(less, [], { known: ahead })).toMatchObject({ outcome: 'stored' });
+  expect(cache.lookInMemory(less.key, [])).toMatchObject({ state: 'fresh', entry: less });
+});

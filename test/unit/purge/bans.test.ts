@@ -69,6 +69,19 @@ describe('a new purge', () => {
     expect(bans.applyBans(early, tagsOf(early))).toBeUndefined();
   });
 
+  test.each([
+    [20_000, true],
+    [59_999, true],
+    [60_001, false],
+  ])('covers the entries of other instances after the clock was set back by %i ms: %s', (byMs, isCovered) => {
+    const bans = bansOf([], { now });
+    bans.trim(now() + byMs, 1e9);
+    bans.trim(now(), 1e9);
+    bans.raise({ tag: 'a', at: bans.nextAt() });
+    const early = anEntry({ key: 'a', askedAt: now() + byMs });
+    expect(bans.applyBans(early, tagsOf(early)) === undefined).toBe(isCovered);
+  });
+
   test('is dated at most a minute ahead, even after an entry from a clock far ahead', () => {
     const bans = bansOf([], { now });
     bans.applyBans(anEntry({ key: 'b', askedAt: now() + 1e9, freshUntil: now() + 2e9 }), ['b']);

@@ -41,11 +41,11 @@ test('a masterchain block requested without a shard is final, and so is a block 
 });
 
 test('the requested block ranks above another block and above none, and gives the chain point', () => {
-  const { operation } = callOf('blocks', 'workchain=-1&seqno=9');
+  const { operation, request } = callOf('blocks', 'workchain=-1&seqno=9');
   const blocks = [{ ...BLOCK, workchain: -1 }];
   const rankOf = (list: readonly unknown[]) => {
     const finality = classify('workchain=-1&seqno=9', ...list);
-    return finality && operation.completeness(finality, { blocks: list }).rank;
+    return finality && operation.completeness(finality, { blocks: list }, request).rank;
   };
   expect([rankOf([]), rankOf([BLOCK]), rankOf(blocks)]).toEqual([0, 1, 3]);
   expect(operation.chainPoint({ blocks })).toEqual({ at: 1_700_000_000_000, seqno: 9 });

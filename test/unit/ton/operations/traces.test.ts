@@ -139,7 +139,7 @@ describe('completeness', () => {
     const call = callOf('traces', query);
     const finality = finalityOf(call, 200, { traces: [trace] });
     if (finality === undefined) throw new Error('no answer');
-    return call.operation.completeness(finality, { traces: [trace] });
+    return call.operation.completeness(finality, { traces: [trace] }, call.request);
   };
 
   test('lists the transactions of a trace that is not final', () => {

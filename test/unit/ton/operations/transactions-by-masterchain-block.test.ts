@@ -23,10 +23,10 @@ test('an empty page is absent, because it does not show that its block exists', 
 });
 
 test('a final page ranks above a live one and above an empty one, and gives the chain point', () => {
-  const { operation } = callOf('transactionsByMasterchainBlock', 'seqno=7');
+  const { operation, request } = callOf('transactionsByMasterchainBlock', 'seqno=7');
   const rankOf = (...transactions: readonly unknown[]) => {
     const finality = classify(...transactions);
-    return finality && operation.completeness(finality, { transactions }).rank;
+    return finality && operation.completeness(finality, { transactions }, request).rank;
   };
   expect([rankOf(), rankOf({ ...ROW, mc_block_seqno: 8 }), rankOf(ROW)]).toEqual([0, 1, 2]);
   expect(operation.chainPoint({ transactions: [ROW] })).toEqual({ at: 1000, seqno: 7 });

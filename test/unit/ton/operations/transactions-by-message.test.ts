@@ -72,11 +72,11 @@ test('a list of the transactions of a message is live while one of its rows is n
 });
 
 test('the completeness of a growing list contains its hashes, and its chain point is that of the newest row', () => {
-  const { operation } = callOf('transactionsByMessage', `msg_hash=${HASH_HEX}`);
+  const { operation, request } = callOf('transactionsByMessage', `msg_hash=${HASH_HEX}`);
   const transactions = [received(EXTERNAL, NOW - 5), received(EXTERNAL)];
   const finality = rated('', ...transactions);
   const hashes = transactions.map(({ hash }) => hash);
-  expect(finality && operation.completeness(finality, { transactions })).toMatchObject({ hashes, rank: 2 });
+  expect(finality && operation.completeness(finality, { transactions }, request)).toMatchObject({ hashes, rank: 2 });
   expect(operation.chainPoint({ transactions })).toEqual({ at: NOW * 1000, seqno: 7 });
 });
 

@@ -28,10 +28,10 @@ describe('a transaction by its hash', () => {
 });
 
 test('a final transaction ranks above a pending one and above none, and gives the chain point', () => {
-  const { operation } = callOf('transactions', `hash=${HASH_HEX}`);
+  const { operation, request } = callOf('transactions', `hash=${HASH_HEX}`);
   const rankOf = (...transactions: readonly JsonObject[]) => {
     const finality = rated(...transactions);
-    return finality && operation.completeness(finality, { transactions }).rank;
+    return finality && operation.completeness(finality, { transactions }, request).rank;
   };
   expect([rankOf(), rankOf({ ...ROW, finality: 'pending' }), rankOf(ROW)]).toEqual([0, 1, 3]);
   expect(operation.chainPoint({ transactions: [ROW] })).toEqual({ at: NOW * 1000, seqno: 7 });
