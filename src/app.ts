@@ -1,7 +1,6 @@
 import { lookup } from 'node:dns';
 import { hostname } from 'node:os';
 import type { Logger } from 'pino';
-import { SharedEntries } from './answer/shared-entries.ts';
 import { Gzip } from './cache/gzip.ts';
 import { MemoryTier } from './cache/memory-tier.ts';
 import { OlderAnswers } from './cache/older-answers.ts';
@@ -125,7 +124,6 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
   });
   const redis = await openRedis(context, {
     gzip,
-    accepts: (entry) => sharedEntries.accepts(entry),
     onTransition: (transition) => purges.onRedisTransition(transition),
   });
   const purges = new Purges({
@@ -153,7 +151,6 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
       memory.makeRoom();
     },
   });
-  const sharedEntries = new SharedEntries(indexers.chain);
   const proof = openBlockProof(context);
   const push = openPush(context, (call, key) => port.refreshStale(call, key));
   const cache = new TieredCache({
@@ -162,8 +159,7 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
     purges,
     applyEvents: push && ((entry) => push.effects.applyTo(entry)),
     hasReached: (seqno) => indexers.chain.hasReached(seqno),
-    accepts: (entry) => sharedEntries.accepts(entry),
-    learn: (entry, tags) => sharedEntries.learn(entry, tags),
+    onHead: (seqno) => indexers.chain.learn(seqno),
     isProven: proof && ((kept) => proof.proofs.doubtOf(kept) === undefined),
     olderAnswers: new OlderAnswers(() => events.report({ name: 'older-answer' })),
     now,

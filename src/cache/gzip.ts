@@ -151,20 +151,6 @@ export function keptBody(content: Content): CodedBody {
   return { coding, body: bodyIn(content, coding) as Buffer };
 }
 
-/**
- * The plain body of a content, immediately. `undefined` if only its gzip is kept, and that is invalid or of more than
- * 64 KiB when unpacked.
- */
-export function plainBody(content: Content): Buffer | undefined {
-  const { coding, body } = keptBody(content);
-  if (coding === 'identity' || content.bytes > QUICK_BYTES) return bodyIn(content, 'identity');
-  try {
-    return gunzipSync(body, { maxOutputLength: Math.max(1, content.bytes) });
-  } catch {
-    return undefined;
-  }
-}
-
 const [gzipAsync, gunzipAsync] = [promisify(gzip), promisify(gunzip)];
 
 /**

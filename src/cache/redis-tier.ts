@@ -51,8 +51,6 @@ export interface RedisTierDependencies {
   readonly redisKey: (key: string) => string;
   /** The body of an entry as it is stored. Never rejects. */
   readonly toStore: (entry: Entry) => Promise<CodedBody>;
-  /** True if an entry in Redis may be used; otherwise it counts as absent. Absent if every entry may. */
-  readonly accepts?: (entry: Entry) => boolean;
   readonly now: () => EpochMs;
   readonly monotonic: () => MonotonicMs;
   readonly report: (event: RedisTierEvent) => void;
@@ -188,8 +186,7 @@ export class RedisTier {
   #decoded(bytes: Buffer, key: string): Entry | 'absent' | 'corrupt' {
     const entry = decodeEntry(bytes, key);
     if (entry === undefined) return 'corrupt';
-    const { accepts, now } = this.#dependencies;
-    return keptUntil(entry) <= now() || accepts?.(entry) === false ? 'absent' : entry;
+    return keptUntil(entry) <= this.#dependencies.now() ? 'absent' : entry;
   }
 
   async #acquire(key: string, { token, leaseMs }: Omit<LeaseRequest, 'budgetMs'>): Promise<Acquired> {

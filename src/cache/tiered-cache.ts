@@ -1,6 +1,6 @@
 import { type Freshness, freshnessOf, keptUntil, type Proof, usableUntil } from '../freshness.ts';
 import type { EpochMs } from '../time-units.ts';
-import type { Entry } from './entry.ts';
+import { type Entry, HIGHEST_CLASS_RANK } from './entry.ts';
 import type { MemoryTier } from './memory-tier.ts';
 import type { OlderAnswers } from './older-answers.ts';
 import { extended, precedenceOver } from './precedence.ts';
@@ -72,15 +72,8 @@ export interface TieredCacheDependencies {
   readonly applyEvents: ((entry: Entry) => Entry) | undefined;
   /** True if the chain is known to have reached a masterchain block. */
   readonly hasReached: (seqno: number) => boolean;
-  /**
-   * True if a new answer is compared with an entry; an impossible entry gives way immediately. Absent if every entry is
-   * compared.
-   */
-  readonly accepts?: (entry: Entry) => boolean;
-  /**
-   * Called with each entry that Redis returns and no purge covers, and its tags: it may show how far the chain has got.
-   */
-  readonly learn?: (entry: Entry, tags: readonly string[]) => void;
+  /** Called with the block of each head that Redis returns and no purge covers: clients may read it. */
+  readonly onHead?: (seqno: number) => void;
   readonly olderAnswers: Pick<OlderAnswers, 'look'>;
   /** True if blocks prove that a kept answer is still true. Absent if no answers are proven. */
   readonly isProven?: ((proof: Proof) => boolean) | undefined;
@@ -183,9 +176,10 @@ export class TieredCache {
 
   /** Takes the entry from Redis into memory, unless memory holds a better one. */
   #takeFromRedis(entry: Entry, tags: readonly string[]): Lookup {
-    const { memory, learn, olderAnswers, now } = this.#dependencies;
+    const { memory, onHead, olderAnswers, now } = this.#dependencies;
     if (this.isPurged(entry, tags)) return this.lookInMemory(entry.key, tags);
-    learn?.(entry, tags);
+    const { rank } = entry.completeness;
+    if (rank > HIGHEST_CLASS_RANK) onHead?.(rank);
     const at = now();
     const isUsable = at < usableUntil(entry);
     const kept = this.#keptEntry(entry.key, tags);
@@ -202,12 +196,11 @@ export class TieredCache {
     return this.#lookupOf(precedence === 'regressed' && isUsable ? this.#extend(kept) : kept, tags, 'memory');
   }
 
-  /** The entry that a new answer is compared with: kept, not purged, and possible. */
+  /** The entry that a new answer is compared with: kept, and not purged. */
   #keptEntry(key: string, tags: readonly string[], known?: Entry): Entry | undefined {
-    const { memory, accepts, now } = this.#dependencies;
+    const { memory, now } = this.#dependencies;
     const entry = memory.get(key) ?? known;
-    if (entry === undefined || keptUntil(entry) <= now() || this.isPurged(entry, tags)) return undefined;
-    return accepts?.(entry) === false ? undefined : entry;
+    return entry === undefined || keptUntil(entry) <= now() || this.isPurged(entry, tags) ? undefined : entry;
   }
 
   /** `answer`: the less complete one. */

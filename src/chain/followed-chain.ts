@@ -16,10 +16,4 @@ export class FollowedChain {
     if (this.#followed === undefined || globalId === this.#ofNetwork) this.#followed = globalId;
     return globalId === this.#followed;
   };
-
-  /** True if a `global_id` that another instance stored is certainly that of another chain. */
-  isOther(globalId: number | undefined): boolean {
-    if (globalId === undefined || globalId === this.#ofNetwork) return false;
-    return this.#followed !== undefined && globalId !== this.#followed;
-  }
 }

@@ -67,7 +67,10 @@ export function openIndexers(context: AppContext, { scripting, instances, makeRo
   const indexers = indexersOf(context).map((indexer) =>
     openIndexer(context, { scripting, onReading, isOurChain: followed.isOurs, instances }, indexer),
   );
-  const chain = new KnownChain({ heads: indexers.map(({ head }) => head), chain: followed, now: context.now });
+  const chain = new KnownChain(
+    indexers.map(({ head }) => head),
+    context.now,
+  );
   const replicas = indexers.filter(({ route }) => !route.isBackup);
   const heads = replicas.length > 1 ? openHeads(context, instances, replicas) : undefined;
   // Clients' requests to the rest of the API show nothing about the operations: it has its own slots and health.

@@ -1,4 +1,3 @@
-import type { Entry } from '../cache/entry.ts';
 import type { Gzip } from '../cache/gzip.ts';
 import { entryKeysOf, leaseKeyOf } from '../cache/redis-keys.ts';
 import { RedisTier } from '../cache/redis-tier.ts';
@@ -11,15 +10,13 @@ export type SharedRedis = NonNullable<Awaited<ReturnType<typeof openRedis>>>;
 
 export interface OpenRedisDependencies {
   readonly gzip: Gzip;
-  /** True if an entry in Redis may be used. */
-  readonly accepts: (entry: Entry) => boolean;
   readonly onTransition: (transition: RedisTransition) => void;
 }
 
 /** Starts connecting and waits for no reply; `undefined` without Redis. */
 export async function openRedis(
   { settings, events, names, now, monotonic }: AppContext,
-  { gzip, accepts, onTransition }: OpenRedisDependencies,
+  { gzip, onTransition }: OpenRedisDependencies,
 ) {
   const { redis, network } = settings;
   if (redis.url === undefined) return undefined;
@@ -44,7 +41,6 @@ export async function openRedis(
     connection,
     redisKey,
     toStore: (entry) => gzip.toStore(entry),
-    accepts,
     now,
     monotonic,
     report: events.report,

@@ -11,12 +11,6 @@ export function tagOf(named: Named, value: string | number): string {
   return `${named}:${value}`;
 }
 
-/** The masterchain block that entries with these tags are about; `undefined` if they are about none. */
-export function seqnoIn(tags: readonly string[]): number | undefined {
-  const tag = tags.find((each) => each.startsWith('seqno:'));
-  return tag === undefined ? undefined : Number(tag.slice('seqno:'.length));
-}
-
 /** The tags of a request, from its parameters that a purge can name. */
 export function tagsOfParameters(
   { query }: CanonicalRequest,

@@ -84,23 +84,6 @@ describe.each([
     // The failure may be shared for a moment, but the head is not.
     await expect.poll(() => headOf(other)).toBe(newest());
   });
-
-  it('and was stored by an instance without an earlier head is ignored by an instance that has one', async () => {
-    await shared();
-    expect(await headOf()).toBe(newest());
-    outlive();
-    const second = await world.addProxy(CACHED);
-    lie(fault, { times: 1 });
-    expect(JSON.parse((await world.ask(INFO, {}, second)).text).last).toMatchObject(
-      fault === MAD ? { seqno: fault.seqno } : { global_id: -3 },
-    );
-    await second.untilRedisHasAll();
-    expect(await headOf()).toBe(newest());
-    // The head that this instance has stored instead helps all other instances.
-    await world.proxy.untilRedisHasAll();
-    const third = await world.addProxy(CACHED);
-    expect(await headOf(third)).toBe(newest());
-  });
 });
 
 it('a first head that is far too low is not served for longer than two more answers', async () => {
@@ -114,18 +97,6 @@ it('a first head that is far too low is not served for longer than two more answ
   }
   outlive();
   expect(await headOf()).toBe(newest());
-});
-
-it('a first head that is far too high is replaced by the next one', async () => {
-  await shared();
-  lie(MAD, { times: 1 });
-  expect(await headOf()).toBe(MAD.seqno);
-  await world.proxy.untilRedisHasAll();
-  world.advance(2 * BLOCK_MS);
-  // The copy is stale, so it is refreshed in the background.
-  await expect.poll(() => headOf()).toBe(newest());
-  await world.proxy.untilRedisHasAll();
-  expect(await headOf(await world.addProxy(CACHED))).toBe(newest());
 });
 
 it('an indexer with a new database is followed immediately, and while it catches up', async () => {

@@ -98,7 +98,8 @@ describe('the metrics page', () => {
     }
     // A checkout has no address to link to: the release adds each `runbook_url`.
     expect(ALERTS).not.toContain('runbook_url: ');
-    for (const part of ['summary', 'description']) expect(ALERTS.split(`\n          ${part}: `)).toHaveLength(alerts.length + 1);
+    for (const part of ['summary', 'description'])
+      expect(ALERTS.split(`\n          ${part}: `)).toHaveLength(alerts.length + 1);
   });
 });
 
