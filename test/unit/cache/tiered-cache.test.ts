@@ -120,7 +120,7 @@ test('an answer that is dated more than 1 s ahead is served to its client, but i
   const now = () => clock.now;
   const set = vi.fn(() => undefined);
   const cache = new TieredCache({
-    memory: new MemoryTier({ now, maxSizeBytes: 1_000_000, maxEntries: 10 }),
+    memory: new MemoryTier({ now, maxSizeBytes: 1_000_000 }),
     // The cast: a store uses only `set`.
     redis: { set } as unknown as RedisTier,
     purges: NOTHING_PURGED,
