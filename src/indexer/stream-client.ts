@@ -5,6 +5,7 @@ import { failure } from '../errors.ts';
 import { connectorBy } from '../names/connector.ts';
 import type { Names } from '../names/names.ts';
 import type { EpochMs, Ms } from '../time-units.ts';
+import { USER_AGENT } from '../version.ts';
 import { unanswered } from './read-answer.ts';
 import { retryAfterMs } from './retry-after.ts';
 import { type ForwardRequest, MAX_HEAD_BYTES } from './upstream-client.ts';
@@ -47,9 +48,9 @@ export class StreamClient {
   }
 
   /**
-   * Sends a request unchanged and resolves when the head of its answer is there. The caller reads all data without a
-   * pause. Rejects with a `ProxyError` (`upstream-unreachable`, `upstream-reset`, `upstream-invalid`, or `overloaded`
-   * if this machine lacks a resource) or with the signal's reason.
+   * Sends a request unchanged, with our `User-Agent`, and resolves when the head of its answer is there. The caller
+   * reads all data without a pause. Rejects with a `ProxyError` (`upstream-unreachable`, `upstream-reset`,
+   * `upstream-invalid`, or `overloaded` if this machine lacks a resource) or with the signal's reason.
    */
   readonly forward = (asked: ForwardRequest): Promise<StreamAnswer> => {
     const { now, baseUrl } = this.#dependencies;
@@ -60,7 +61,7 @@ export class StreamClient {
       method,
       path: this.#basePath + target.slice(API.length),
       headers: [
-        ...['host', baseUrl.host, ...asked.headers],
+        ...['host', baseUrl.host, 'user-agent', USER_AGENT, ...asked.headers],
         ...(isUpgrade ? ['connection', 'Upgrade', 'upgrade', 'websocket'] : ['connection', 'close']),
         ...(body === undefined ? [] : ['content-length', String(body.length)]),
       ],

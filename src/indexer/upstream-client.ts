@@ -7,7 +7,7 @@ import type { Names } from '../names/names.ts';
 import type { EpochMs, MonotonicMs, Ms } from '../time-units.ts';
 import type { Pairs } from '../ton/canonical-request.ts';
 import { targetOf } from '../ton/operations.ts';
-import { VERSION } from '../version.ts';
+import { USER_AGENT } from '../version.ts';
 import { ageValueSeconds } from './age.ts';
 import { Connection } from './connection.ts';
 import { decoded, type MayRepeat, type RawAnswer, readAnswer, timedOut, unanswered } from './read-answer.ts';
@@ -88,7 +88,7 @@ export interface ForwardRequest {
   readonly method: 'GET' | 'HEAD' | 'POST';
   /** Path and query, byte for byte. */
   readonly target: string;
-  /** In the flat form. */
+  /** In the flat form, without `User-Agent`. */
   readonly headers: readonly string[];
   readonly body: Buffer | undefined;
   /** True if it asks to continue with WebSocket on its connection. Only streams do. */
@@ -135,7 +135,8 @@ export const MAX_HEAD_BYTES = 64 * 1024;
 // eslint-disable-next-line no-restricted-syntax -- what is measured is a socket, which has no other clock
 const monotonic = (): MonotonicMs => performance.now();
 
-const FIXED_HEADERS = ['accept', 'application/json', 'accept-encoding', 'gzip', 'user-agent', `toncache/${VERSION}`];
+const OUR_AGENT = ['user-agent', USER_AGENT];
+const FIXED_HEADERS = ['accept', 'application/json', 'accept-encoding', 'gzip', ...OUR_AGENT];
 
 /**
  * The indexer's API over two pools of persistent connections, one for the operations and one for pass-through. Does not
@@ -215,7 +216,7 @@ export class UpstreamClient {
   }
 
   /**
-   * Sends a request unchanged and returns when the head of its answer is there. `UPSTREAM_TIMEOUT` bounds the wait for
+   * Sends a request unchanged, with our `User-Agent`, and returns when the head of its answer is there. `UPSTREAM_TIMEOUT` bounds the wait for
    * the head and every pause of the body. Throws a {@link ProxyError} or the signal's reason.
    */
   async forward({ method, target, headers, body, signal }: ForwardRequest): Promise<ForwardedAnswer> {
@@ -225,7 +226,7 @@ export class UpstreamClient {
       const response = await this.#forwardPool.request({
         method,
         path: this.#basePath + target,
-        headers: [...headers],
+        headers: [...headers, ...OUR_AGENT],
         body: body ?? null,
         signal,
         headersTimeout: timeoutMs,

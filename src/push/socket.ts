@@ -1,6 +1,6 @@
 import { Agent, type buildConnector, WebSocket } from 'undici';
 import { reasonOf } from '../reason-of.ts';
-import { VERSION } from '../version.ts';
+import { USER_AGENT } from '../version.ts';
 
 /** One WebSocket, from its opening to its end. */
 export interface Socket {
@@ -42,7 +42,7 @@ export function socketOpener({ url, apiKey, connect }: SocketOpenerOptions): Ope
       allowH2: false,
       webSocket: { maxPayloadSize: LARGEST_MESSAGE_BYTES },
     });
-    const headers: Record<string, string> = { 'User-Agent': `toncache/${VERSION}` };
+    const headers: Record<string, string> = { 'User-Agent': USER_AGENT };
     if (apiKey !== undefined) headers['X-API-Key'] = apiKey;
     const socket = new WebSocket(url, { dispatcher, headers });
     let reason = '';

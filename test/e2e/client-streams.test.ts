@@ -4,6 +4,7 @@ import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { describe, expect, it } from 'vitest';
 import { WebSocket, WebSocketServer } from 'ws';
+import { USER_AGENT } from '../../src/version.ts';
 import { selfSignedCertificate } from '../support/self-signed-certificate.ts';
 import type { RunningProxy } from '../support/start-proxy.ts';
 import { EventsClient, refusedWith, SSE, WebSocketClient, WS } from '../support/stream-clients.ts';
@@ -249,6 +250,21 @@ describe('the server of the stream', () => {
 describe('the key of a stream', () => {
   const OURS = { UPSTREAM_API_KEY: 'ours', STREAM_API_KEY: 'ours-of-stream', PASSTHROUGH_SHARED_KEY: 'on' };
   const withStream = (world: World) => ({ STREAM_URL: world.indexer.streamUrl });
+
+  it('sends no headers of the edge in front of toncache to the server of streams', async () => {
+    await using world = await startWorld();
+    const edge = { 'CF-Connecting-IP': '192.0.2.1', 'X-Forwarded-For': '192.0.2.1', Origin: 'https://x', Cookie: 'a' };
+    const passed = { 'Sec-WebSocket-Protocol': 'x', 'Last-Event-ID': '7', Authorization: 'Bearer x' };
+    using _socket = await WebSocketClient.open(world.proxy.url, { ...edge, ...passed }).catch(() => undefined);
+    using _events = await EventsClient.open(world.proxy.url, subscription(accountOf(world)), { ...edge, ...passed });
+    const sent = world.indexer.streaming.requests.map(({ headers }) => headers);
+    expect(sent).toHaveLength(2);
+    for (const headers of sent) {
+      for (const [name, value] of Object.entries(passed)) expect(headers[name.toLowerCase()]).toContain(value);
+      for (const name of Object.keys(edge)) expect(headers).not.toHaveProperty(name.toLowerCase());
+      expect(headers['user-agent']).toBe(USER_AGENT);
+    }
+  });
 
   /** The keys in requests to the server, as headers and in targets. */
   async function keysOf(world: World, proxy: RunningProxy, headers: Record<string, string>, query = '') {

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { USER_AGENT } from '../../src/version.ts';
 import { connectTo, send } from '../support/http-client.ts';
 import { asksForHead, headAt } from '../support/json-upstream.ts';
 import type { Overrides } from '../support/start-proxy.ts';
@@ -173,10 +174,10 @@ describe('equal requests for the rest of the API', () => {
     const names = arrived[0]?.lines.map(([name]) => name).filter((name) => !['host', 'connection'].includes(name));
     expect(names?.toSorted()).toEqual(
       ['accept-encoding', 'content-encoding', 'traceparent', 'x-actions-version']
-        .concat(['x-no-metadata', 'x-no-metadata', 'x-request-id'])
+        .concat(['user-agent', 'x-no-metadata', 'x-no-metadata', 'x-request-id'])
         .toSorted(),
     );
-    expect(arrived[0]?.headers).toMatchObject({ traceparent, 'x-request-id': 'first' });
+    expect(arrived[0]?.headers).toMatchObject({ traceparent, 'x-request-id': 'first', 'user-agent': USER_AGENT });
     expect(await world.ask(PAGE, { headers: shared })).toMatchObject({ cache: { hit: true } });
   });
 

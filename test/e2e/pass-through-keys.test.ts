@@ -61,9 +61,9 @@ describe('a request without a key of its own', () => {
 
 it.each(['X-HTTP-Method-Override', 'x-http-method', 'X-Method-Override'])('%s is never passed on', async (name) => {
   await using world = await startPassThrough();
-  await world.ask(INFO, { headers: { [name]: 'DELETE', 'X-Other': 'passed' } });
+  await world.ask(INFO, { headers: { [name]: 'DELETE', Accept: 'text/plain' } });
   const [{ headers } = { headers: {} }] = arrivedAt(world);
-  expect(headers).toMatchObject({ 'x-other': 'passed' });
+  expect(headers).toMatchObject({ accept: 'text/plain' });
   expect(headers).not.toHaveProperty(name.toLowerCase());
 });
 

@@ -1,6 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import { failed, rateLimited, redirected, refusedKey } from '../../src/tools/simulator/faults.ts';
 import type { Indexer } from '../../src/tools/simulator/indexer.ts';
+import { USER_AGENT } from '../../src/version.ts';
 import type { Answered } from '../support/http-client.ts';
 import { Replicas } from './replicas.ts';
 
@@ -273,14 +274,15 @@ describe('a backup', () => {
     await replica.close();
     const known = {
       ...{ accept: 'application/json', 'accept-encoding': 'gzip', 'content-type': 'application/json' },
-      ...{ 'user-agent': 'wallet', 'x-actions-version': 'v1', 'x-no-address-book': 'true', 'x-no-metadata': 'true' },
+      ...{ 'x-actions-version': 'v1', 'x-no-address-book': 'true', 'x-no-metadata': 'true' },
       ...{ traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-00`, 'content-encoding': 'identity' },
+      ...{ range: 'bytes=0-9', 'if-none-match': '"a"' },
     };
     const secret = 'of-a-client';
     const credentials = {
       ...{ Authorization: `Bearer ${secret}`, Cookie: `session=${secret}`, 'X-Auth-Token': secret, 'Api-Key': secret },
       ...{ 'X-Toncenter-Key': secret, 'X-Forwarded-For': secret, 'CF-Access-Client-Secret': secret, Referer: secret },
-      ...{ 'X-Api-Key': '', 'X-Nobody-Knows': secret, 'If-None-Match': `"${secret}"` },
+      ...{ 'X-Api-Key': '', 'X-Nobody-Knows': secret, 'User-Agent': secret },
     };
     const ask = () =>
       replicas.proxy.ask('/api/v3/message', { method: 'POST', body: '{}', headers: { ...known, ...credentials } });
@@ -291,6 +293,7 @@ describe('a backup', () => {
     expect(headers).toEqual({
       ...known,
       'x-request-id': expect.any(String),
+      'user-agent': USER_AGENT,
       'content-length': '2',
       ...(key !== undefined && { 'x-api-key': key }),
     });

@@ -22,23 +22,18 @@ const HOP_BY_HOP = [
 ];
 
 /**
- * The indexer has no sessions and chooses its own timeouts. Host, content length and request id are set anew. The last
- * ones name a method or path that this process has not checked.
+ * The headers of a client that are passed on, in addition to {@link PASSED_KINDS} and its credentials: those about the
+ * form of request and answer. All others stay here: they belong to the edge and the gateways in front of toncache, name
+ * clients, or name a method or path that this process has not checked. Another edge refuses some of them.
  */
-const NOT_FORWARDED = [
-  ...['host', 'content-length', 'expect', 'cookie', 'x-timeout', 'x-request-id'],
-  ...['x-http-method', 'x-http-method-override', 'x-method-override'],
-  ...['x-original-url', 'x-rewrite-url'],
-];
-
-/**
- * The headers of a client that a backup gets: those about the form of request and answer, `traceparent` and
- * `User-Agent`. None of them contains a credential.
- */
-const FOR_BACKUPS = new Set([
-  ...['accept', 'accept-encoding', 'content-encoding', 'content-type', 'traceparent', 'user-agent'],
+const PASSED: ReadonlySet<string> = new Set([
+  ...['accept', 'accept-encoding', 'content-encoding', 'content-type'],
+  ...['last-event-id', 'range', 'traceparent'],
   ...[...OPERATIONS.values()].flatMap(({ headerNames }) => [...headerNames]),
 ]);
+
+/** Conditions, and the handshake of a WebSocket. */
+const PASSED_KINDS = /^(?:if|sec-websocket)-/;
 
 /** A port shared by many clients sets no cookies, and only this proxy sets headers about its origin. */
 const NOT_RETURNED = [
@@ -57,21 +52,18 @@ const NOT_RETURNED = [
   'x-request-id',
 ];
 
-/** A client's headers for the indexer, in the flat form, line by line; without its credentials if our API key is sent. */
-export function forwardedHeaders(request: RequestLines, withOurKey = false): string[] {
-  const dropped = droppedOf(request.headers, NOT_FORWARDED);
-  const isCredential = (name: string) => name === 'authorization' || isKeyName(name);
-  return linesOf(request, (name) => !dropped.has(name) && !(withOurKey && isCredential(name)));
+/**
+ * The headers of a client that are passed on, in the flat form, line by line. Credentials are only for the indexer that
+ * the client means: not for a backup, and not next to our API key.
+ */
+export function clientHeaders(request: RequestLines, withCredentials: boolean): string[] {
+  const dropped = droppedOf(request.headers, []);
+  const isPassed = (name: string) =>
+    PASSED.has(name) || PASSED_KINDS.test(name) || (withCredentials && isCredential(name));
+  return linesOf(request, (name) => isPassed(name) && !dropped.has(name));
 }
 
-/**
- * A client's headers for a backup, in the flat form, line by line. A backup belongs to another operator, so only known
- * headers are sent: a client may have credentials in headers of any name.
- */
-export function headersForBackup(request: RequestLines): string[] {
-  const dropped = droppedOf(request.headers, []);
-  return linesOf(request, (name) => FOR_BACKUPS.has(name) && !dropped.has(name));
-}
+const isCredential = (name: string) => name === 'authorization' || isKeyName(name);
 
 /** The indexer's headers for the client, in the flat form. */
 export function returnedHeaders(headers: Headers): string[] {

@@ -8,7 +8,7 @@ import { OPERATION_NAMES } from '../../ton/operation-names.ts';
 import { OPERATIONS, OperationsInUse } from '../../ton/operations.ts';
 import { acceptsGzip, isBelow, parseTarget } from '../parse-request.ts';
 import { sendMessage } from '../public/response-message.ts';
-import { forwardedHeaders, mayHaveKeyHeader } from './forwarded-headers.ts';
+import { clientHeaders, mayHaveKeyHeader } from './forwarded-headers.ts';
 import { asksForWebSocket, type PassedRequest, type PassOnParts, type PassThrough, passedHeaders } from './pass-on.ts';
 import { type OpenPassThrough, transfer } from './pass-through.ts';
 import { hasApiKey, hidesOperation } from './passable-target.ts';
@@ -38,16 +38,8 @@ const IN_KEY = new Set([
   ...[...OPERATIONS.values()].flatMap(({ headerNames }) => [...headerNames]),
 ]);
 
-/** A request with one of these headers is never joined. */
-const ALONE = [
-  'authorization',
-  'range',
-  'if-range',
-  'if-match',
-  'if-none-match',
-  'if-modified-since',
-  'if-unmodified-since',
-];
+/** A request with one of these headers is never joined: it asks for an answer of its own. */
+const ALONE = /^(?:authorization|last-event-id|range|if-.*)$/;
 
 /** How a request that may be joined was answered. */
 export type JoinedResult = 'hit' | 'collapsed' | 'miss' | 'passed';
@@ -228,7 +220,8 @@ function mayJoin({ request, target }: PassedRequest): boolean {
     method === 'GET'
       ? isBelow(API, parseTarget(target))
       : method === 'POST' && RUN_GET_METHOD.test(path) && Number(headers['content-length'] ?? 0) <= MOST_BODY_BYTES;
-  const isItsOwn = mayHaveKeyHeader(request) || hasApiKey(target) || ALONE.some((name) => headers[name] !== undefined);
+  const isItsOwn =
+    mayHaveKeyHeader(request) || hasApiKey(target) || Object.keys(headers).some((name) => ALONE.test(name));
   return isJoined && !isItsOwn && !asksForWebSocket(request);
 }
 
@@ -256,7 +249,7 @@ function tracesOf(request: PassedRequest['request']): string[] {
 }
 
 function linesNamed(request: PassedRequest['request'], names: ReadonlySet<string>): string[] {
-  const lines = forwardedHeaders(request);
+  const lines = clientHeaders(request, false);
   return lines.filter((_, index) => names.has(lines[index - (index % 2)] ?? ''));
 }
 

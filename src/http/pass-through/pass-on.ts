@@ -15,7 +15,7 @@ import { type Outcome, outcomeOf } from '../../outcomes.ts';
 import type { OperationsInUse } from '../../ton/operations.ts';
 import type { BodyReader } from '../body-reader.ts';
 import { commonHeaders } from '../public/response-message.ts';
-import { forwardedHeaders, hasKeyHeader, headersForBackup, returnedHeaders } from './forwarded-headers.ts';
+import { clientHeaders, hasKeyHeader, returnedHeaders } from './forwarded-headers.ts';
 import { hasApiKey, hidesOperation, isPassable, pathKey, withoutApiKeys } from './passable-target.ts';
 
 /** Methods that are passed through. */
@@ -145,8 +145,8 @@ export function passOnWith<Answer extends AnsweredHead>(dependencies: PassOnDepe
       const { index, isBackup } = ticket.route;
       const upstream = upstreams[index] as PassedTo<Answer>;
       const ourKey = !hasItsOwn && sharesOurKey && upstream.apiKey !== undefined ? ['x-api-key', upstream.apiKey] : [];
-      const its = () => (isBackup ? headersForBackup(request) : forwardedHeaders(request, ourKey.length > 0));
-      const headers = [...(lines ?? its()), 'x-request-id', requestId, ...ourKey];
+      const its = lines ?? clientHeaders(request, !isBackup && ourKey.length === 0);
+      const headers = [...its, 'x-request-id', requestId, ...ourKey];
       const sent = ourKey.length > 0 ? withoutApiKeys(target) : target;
       return await forward({ method, target: sent, headers, body, isUpgrade, signal }, upstream, ticket);
     } catch (error) {
