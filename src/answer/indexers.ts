@@ -139,20 +139,20 @@ export class Indexers {
     const lane = this.#secondTries.laneAfter(first, request.lane, index, known !== undefined);
     if (lane === undefined) return first;
     const other = { ...request, lane };
-    if (!(first instanceof ProxyError)) first.ticket.free();
-    const entered = await admission.enter(other);
-    const second =
-      'reason' in entered ? refusalError(other, entered) : await this.#send({ ...question, request: other }, entered);
-    if (second instanceof ProxyError) {
-      // If both fail, the second failure counts, unless it only reports that the indexer does not serve the operation.
-      return first instanceof ProxyError && second.wentForward && second.code !== 'not-served' ? second : first;
+    let chosen: SendResult | undefined;
+    try {
+      // After an answer, the second try never waits for a slot: the first one may keep its slot meanwhile.
+      const entered = await admission.enter(other);
+      const second =
+        'reason' in entered ? refusalError(other, entered) : await this.#send({ ...question, request: other }, entered);
+      chosen = betterOf(first, second);
+      if (second instanceof ProxyError) return chosen;
+      if (chosen === second) this.#secondTries.compare(first, second, [request.lane, lane], index);
+      else second.ticket.free();
+      return chosen;
+    } finally {
+      if (chosen !== first && !(first instanceof ProxyError)) first.ticket.free();
     }
-    if (!(first instanceof ProxyError) && isLess(second.entry, first.entry)) {
-      second.ticket.free();
-      return first;
-    }
-    this.#secondTries.compare(first, second, [request.lane, lane], index);
-    return second;
   }
 
   /** A ticket for a hedge at another indexer; `undefined` if no slot is free or the limit of hedges is reached. */
@@ -245,4 +245,15 @@ export class Indexers {
 
 function isLess(next: Entry, known: Entry): boolean {
   return compareCompleteness(next.completeness, known.completeness) === 'less';
+}
+
+/**
+ * The first of two results if it is an answer and the second one is less complete or failed. If both failed, the second
+ * failure counts, unless it only reports that the indexer does not serve the operation.
+ */
+function betterOf(first: SendResult, second: SendResult): SendResult {
+  if (!(first instanceof ProxyError))
+    return second instanceof ProxyError || isLess(second.entry, first.entry) ? first : second;
+  if (!(second instanceof ProxyError)) return second;
+  return second.wentForward && second.code !== 'not-served' ? second : first;
 }

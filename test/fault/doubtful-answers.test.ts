@@ -1,8 +1,22 @@
 import { expect, it } from 'vitest';
 import { someChildren } from '../support/fleet.ts';
-import { answeringJson, children, GatedAnswers, NOT_FOUND } from '../support/json-upstream.ts';
+import {
+  answeringJson,
+  children,
+  GatedAnswers,
+  type JsonAnswer,
+  NO_DATABASE,
+  NOT_FOUND,
+} from '../support/json-upstream.ts';
 import { startScriptedUpstream } from '../support/scripted-upstream.ts';
 import { startProxy } from '../support/start-proxy.ts';
+
+/** Children, and one more that is pending: of use for 2.4 s, and kept for 10 s more. */
+function underWay(...hashes: string[]): JsonAnswer {
+  const { body } = children(...hashes) as { readonly body: { readonly transactions: readonly object[] } };
+  const pending = { hash: 'pending', mc_block_seqno: null, emulated: true };
+  return { status: 200, body: { transactions: [...body.transactions, pending] } };
+}
 
 it('a hedge to an indexer whose head is older does not win with its 404', async () => {
   const gated = new GatedAnswers();
@@ -38,4 +52,38 @@ it('after a 404 of an indexer with an older head, the newest indexer gets the re
   expect((await busy.ask(someChildren())).status).toBe(404);
   gated.give(children('a'));
   expect((await first).status).toBe(200);
+});
+
+it.each([
+  ['fails', NO_DATABASE],
+  ['is less complete', NOT_FOUND],
+])('the first answer keeps its slot until it is stored if a second try %s', async (_, second) => {
+  let now = 1_800_000_000_000;
+  const gated = new GatedAnswers();
+  let answer = underWay('a', 'b');
+  let ungated = 1;
+  // Whichever indexer gets the first request.
+  const answerNext = () => (ungated-- > 0 ? answer : gated.answer());
+  await using one = await startScriptedUpstream(answeringJson(answerNext));
+  await using other = await startScriptedUpstream(answeringJson(answerNext));
+  await using proxy = await startProxy({
+    upstreamUrl: `${one.url},${other.url}`,
+    env: { UPSTREAM_TIMEOUT: '5min' },
+    now: () => now,
+  });
+  const target = someChildren();
+  await proxy.ask(target);
+  now += 5000;
+  answer = underWay('a');
+  ungated = 1;
+  const sentTo = () => one.asked.length + other.asked.length;
+  const before = sentTo();
+  const inFlight = () => proxy.metric('toncache_upstream_requests_in_flight');
+  const asked = proxy.reply(target);
+  await expect.poll(inFlight, { timeout: 20_000 }).toBe(2);
+  gated.give(second);
+  const { text } = await asked;
+  expect(await proxy.reply(target)).toMatchObject({ text, cache: { hit: true } });
+  expect(sentTo() - before).toBe(2);
+  expect(await inFlight()).toBe(0);
 });
