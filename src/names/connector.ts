@@ -1,33 +1,39 @@
-import { buildConnector } from 'undici';
+import type { Socket } from 'node:net';
+import { buildConnector, errors } from 'undici';
+import { isShortage } from '../shortage.ts';
 import type { Ms } from '../time-units.ts';
-import { connectByName } from './connect.ts';
 import type { Names } from './names.ts';
-
-/** The same as for undici's own connections. */
-const KEEP_ALIVE_PROBE_MS: Ms = 60_000;
 
 /**
  * How undici connects to a host by its name, plain or with TLS: the `connect` of a `Pool` or an `Agent`. `timeoutMs` is
- * the timeout of opening a connection, and of a TLS handshake in addition.
+ * the timeout of opening a connection, the look-up and the TLS handshake included. A connection that fails at all
+ * remembered addresses is opened once more if the resolver then names another one: no request fails because of a
+ * changed address.
  */
 export function connectorBy(names: Names, timeoutMs: Ms): buildConnector.connector {
-  const secure = buildConnector({ allowH2: false, timeout: timeoutMs });
-  return (options, done) => {
-    const { hostname, protocol } = options;
-    const isSecure = protocol === 'https:';
-    const port = Number(options.port || (isSecure ? 443 : 80));
-    connectByName(names, { host: hostname, port, timeoutMs }).then(
-      ({ socket, address }) => {
-        const ready: buildConnector.Callback = (...outcome) => {
-          // The certificate of another host also shows that the address is no longer right.
-          if (outcome[0] === null) names.worked(hostname, address);
-          else names.failed(hostname, address);
-          done(...outcome);
-        };
-        if (isSecure) secure({ ...options, httpSocket: socket }, ready);
-        else ready(null, socket.setNoDelay(true).setKeepAlive(true, KEEP_ALIVE_PROBE_MS));
-      },
-      (error: Error) => done(error, null),
-    );
+  const open = buildConnector({ allowH2: false, timeout: timeoutMs, ...names.optionsOf(timeoutMs) });
+  const attempt = (options: buildConnector.Options, done: buildConnector.Callback, isFirst: boolean): void => {
+    const tried: string[] = [];
+    const ended: buildConnector.Callback = (...outcome) => {
+      const [error] = outcome;
+      if (error === null || tried.length === 0 || isShortage(error)) {
+        done(...outcome);
+        return;
+      }
+      names.failed(options.hostname, tried);
+      // After a timeout the request has given up.
+      if (!isFirst || error instanceof errors.ConnectTimeoutError) done(...outcome);
+      else {
+        const isNew = ({ address }: { readonly address: string }) => !tried.includes(address);
+        names.find(options.hostname).then(
+          (found) => (found.some(isNew) ? attempt(options, done, false) : done(...outcome)),
+          () => done(...outcome),
+        );
+      }
+    };
+    // The cast: by its type it returns nothing.
+    const socket = open(options, ended) as unknown as Socket;
+    socket.on('lookup', (error, address) => error === null && tried.push(address));
   };
+  return (options, done) => attempt(options, done, true);
 }

@@ -1,8 +1,8 @@
 import { ADDRCONFIG, type LookupAddress, type LookupAllOptions, lookup } from 'node:dns';
 import { isIP, type LookupFunction, type Socket } from 'node:net';
 import { isShortage, shortageOfFiles } from '../shortage.ts';
-import type { MonotonicMs } from '../time-units.ts';
-import { type FoundAddresses, Name } from './name.ts';
+import type { MonotonicMs, Ms } from '../time-units.ts';
+import { Name } from './name.ts';
 
 /** Asks the resolver, as `dns.lookup` does: search domains and `/etc/hosts` count. */
 export type AskResolver = (
@@ -37,27 +37,31 @@ export class Names {
   }
 
   /** The addresses of a host, which may be an address itself. Rejects with the resolver's error. */
-  async find(host: string): Promise<FoundAddresses> {
+  async find(host: string): Promise<readonly LookupAddress[]> {
     const family = isIP(host);
-    if (family !== 0) return { addresses: [{ address: host, family }], isRemembered: false };
-    if (host.toLowerCase() === 'localhost') return { addresses: LOCALHOST, isRemembered: false };
+    if (family !== 0) return [{ address: host, family }];
+    if (host.toLowerCase() === 'localhost') return LOCALHOST;
     return this.#nameOf(host).find();
   }
 
   /** See {@link Name}. */
-  worked(host: string, address: string): void {
-    this.#nameOf(host).worked(address);
+  failed(host: string, addresses: readonly string[]): void {
+    this.#nameOf(host).failed(addresses);
   }
 
-  /** See {@link Name}. */
-  failed(host: string, address: string): void {
-    this.#nameOf(host).failed(address);
+  /**
+   * Options of `net.connect` and `tls.connect` to find a host. Each of two addresses gets half of `timeoutMs`, the
+   * timeout of opening a connection: by default Node gives up the first one after 250 ms.
+   */
+  optionsOf(timeoutMs: Ms) {
+    const half = Math.ceil(timeoutMs / 2);
+    return { lookup: this.lookup, autoSelectFamily: true, autoSelectFamilyAttemptTimeout: half };
   }
 
   /** {@link find} in the form that `net.connect` and `tls.connect` take. */
   readonly lookup: LookupFunction = (host, { all, family = 0 }, done) => {
     const wanted = Number(String(family).replace('IPv', ''));
-    const answer = ({ addresses }: FoundAddresses) => {
+    const answer = (addresses: readonly LookupAddress[]) => {
       const fitting = addresses.filter((each) => wanted === 0 || each.family === wanted);
       const [first] = fitting;
       if (first === undefined) done(notFound(host), '');
@@ -76,22 +80,19 @@ export class Names {
    * `readyEvent`: the event at the end of the handshake, including that of TLS.
    */
   watch(socket: Socket, readyEvent: 'connect' | 'secureConnect'): void {
+    const tried: string[] = [];
+    let name: Name | undefined;
+    let cause: unknown;
     // Emitted once for each address, and never if the host is an address itself.
-    socket.once('lookup', (_error, _address, _family, host: string) => {
-      const name = this.#nameOf(host);
-      let error: unknown;
-      const failed = (address: string, _port?: number, _family?: number, cause?: unknown) =>
-        isShortage(cause) || name.failed(address);
-      const lost = () => isShortage(error) || name.forget();
-      socket.on('connectionAttemptFailed', failed).on('connectionAttemptTimeout', failed).once('close', lost);
-      socket.once('error', (cause) => {
-        error = cause;
-      });
-      socket.once(readyEvent, () => {
-        name.worked(socket.remoteAddress ?? '');
-        socket.off('close', lost).once('close', () => name.doubt());
-      });
+    socket.on('lookup', (error, address, _family, host: string) => {
+      name = this.#nameOf(host);
+      if (error === null) tried.push(address);
     });
+    const lost = () => isShortage(cause) || name?.failed(tried);
+    socket.once('close', lost).once('error', (error) => {
+      cause = error;
+    });
+    socket.once(readyEvent, () => socket.off('close', lost).once('close', () => name?.doubt()));
   }
 
   #nameOf(host: string): Name {

@@ -26,11 +26,7 @@ type OpenSentinelConnector = new (options: RedisOptions) => SentinelMembers;
  * process.
  */
 export function connectorsBy(names: Names, connectTimeoutMs: Ms): Record<'toServer' | 'bySentinels', Connector> {
-  const how = {
-    lookup: names.lookup,
-    // Each of two addresses gets half of the time; by default Node gives up the first one after 250 ms.
-    autoSelectFamilyAttemptTimeout: Math.ceil(connectTimeoutMs / 2),
-  };
+  const how = names.optionsOf(connectTimeoutMs);
   const watched = <S extends Socket>(stream: S, tls: ConnectionOptions | undefined): S => {
     const connected = tls === undefined ? 'connect' : 'secureConnect';
     names.watch(stream, connected);
