@@ -1,3 +1,4 @@
+import { containerLimit } from '../admission/memory-pressure.ts';
 import { explainWith } from '../answer/explain.ts';
 import { RequestHandler } from '../answer/handle-request.ts';
 import { Indexers, type IndexersDependencies } from '../answer/indexers.ts';
@@ -129,10 +130,16 @@ export function openPublicPort(context: AppContext, parts: PublicPortDependencie
     random,
     report,
   });
-  const rest = settings.passThrough.enabled ? openRest(context, indexers, missLimit) : undefined;
+  const { trustedProxies = [] } = settings.clients;
+  const addresses = new ClientAddresses({
+    onUntrustedProxy: (address) => report({ name: 'proxy-not-trusted', address }),
+    onUnreadHeader: (address, header) => report({ name: 'client-not-named', address, header }),
+    trustedProxies,
+  });
+  const rest = settings.passThrough.enabled ? openRest(context, indexers, missLimit, addresses) : undefined;
   proof?.start({ indexers, ask, load, flights, instances: parts.instances });
   return {
-    server: openServer(context, parts, handler, rest),
+    server: openServer(context, parts, handler, addresses, rest),
     /** The streams of clients; absent without pass-through. */
     streams: rest?.streaming.streams,
     /** Ends the kept answers of the rest of the API. */
@@ -154,16 +161,12 @@ function openServer(
   context: AppContext,
   parts: PublicPortDependencies,
   handler: RequestHandler,
+  addresses: ClientAddresses,
   rest: ReturnType<typeof openRest> | undefined,
 ): PublicServer {
   const { settings, events, now, monotonic } = context;
   const { http, upstream } = settings;
-  const { requestsPerSecond, burst = requestsPerSecond, trustedProxies = [] } = settings.clients;
-  const addresses = new ClientAddresses({
-    onUntrustedProxy: (address) => events.report({ name: 'proxy-not-trusted', address }),
-    onUnreadHeader: (address, header) => events.report({ name: 'client-not-named', address, header }),
-    trustedProxies,
-  });
+  const { requestsPerSecond, burst = requestsPerSecond } = settings.clients;
   return new PublicServer({
     operations: context.operations,
     passThrough: rest?.passThrough,
@@ -205,8 +208,22 @@ export function restBytesOf({ operations, passThrough, memory }: AppContext['set
   return isJoined ? Math.floor(memory.maxSize * REST_SHARE_OF_MEMORY) : 0;
 }
 
+/** The maximum number of bytes that wait in all streams of clients, if the container has no memory limit. */
+const MOST_WAITING_BYTES = 64 * 1024 * 1024;
+
+/** The maximum number of bytes that wait in all streams of clients: a sixteenth of the memory that may be used. */
+function waitingBytesOf({ admission }: AppContext['settings']): number {
+  const limitBytes = containerLimit();
+  return limitBytes === undefined ? MOST_WAITING_BYTES : (limitBytes * admission.maxMemoryShare) / 16;
+}
+
 /** The rest of the API: pass-through, and the Streaming API. */
-function openRest(context: AppContext, indexers: OpenIndexers, missLimit: PerClientLimit | undefined) {
+function openRest(
+  context: AppContext,
+  indexers: OpenIndexers,
+  missLimit: PerClientLimit | undefined,
+  addresses: ClientAddresses,
+) {
   const { settings, operations, events, monotonic, random, names, now } = context;
   const { passThrough, upstream, stream } = settings;
   const parts: PassOnParts = {
@@ -251,10 +268,12 @@ function openRest(context: AppContext, indexers: OpenIndexers, missLimit: PerCli
     streaming: openStreaming({
       ...parts,
       upstream: { forward: client.forward, apiKey },
+      unreadHeaderOf: ({ socket, headers }) => addresses.unreadHeaderOf(socket, headers),
       most: passThrough.maxStreams,
       mostPerClient: passThrough.maxStreamsPerClient,
       // One of the plan's connections is for our own stream.
       mostWithOurKey: passThrough.maxStreams - Number(stream.url !== undefined),
+      mostWaitingBytes: waitingBytesOf(settings),
     }),
   };
 }

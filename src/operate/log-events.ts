@@ -253,6 +253,11 @@ const LINES: ByEvent<Line | undefined> = {
       `a trusted proxy sends ${header} without X-Forwarded-For, so its clients count as one: let it send X-Forwarded-For`,
       { address, header },
     ),
+  'streams-of-proxy': ({ address, header }) =>
+    warn(
+      `a client has its maximum of streams (passThrough.maxStreamsPerClient) and gets 429, and ${header} names others: if its address is your proxy, set TRUSTED_PROXIES, and let it send X-Forwarded-For`,
+      { address, header },
+    ),
   'client-limited': ({ client }) =>
     about('limits of clients', '', warn('a client exceeds its limit and gets 429', { client })),
   'greedy-client': ({ client, share }) =>

@@ -58,6 +58,7 @@ export const LOGGED_EVENTS: readonly (readonly AppEvent[])[] = [
   [{ name: 'purges-available', available: true, reason: undefined }],
   [{ name: 'proxy-not-trusted', address: '10.0.0.7' }],
   [{ name: 'client-not-named', address: '10.0.0.7', header: 'Forwarded' }],
+  [{ name: 'streams-of-proxy', address: '10.0.0.7', header: 'X-Forwarded-For' }],
   [{ name: 'client-limited', client: '10.0.7.0/24' }],
   [{ name: 'greedy-client', client: '10.0.7.0/24', share: 0.6 }],
   ...(['resting', 'idle', 'alive'] as const).map((state): AppEvent[] => [{ name: 'block-follower', state }]),

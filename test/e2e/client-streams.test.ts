@@ -332,10 +332,42 @@ describe('the bounds of streams', () => {
     const refused = await refusedWith(world.proxy.url, from(0));
     expect(refused).toMatchObject({ status: 429, headers: { 'retry-after': '60' } });
     expect(refused.text).toContain('8 at once are accepted');
-    expect(await refusedWith(world.proxy.url, from(8))).toMatchObject({ status: 503 });
+    const full = await refusedWith(world.proxy.url, from(8));
+    expect(full).toMatchObject({ status: 503 });
+    expect(full.text).toContain('all places for streams are taken (passThrough.maxStreams)');
     for (const client of clients) client[Symbol.dispose]();
     await expect.poll(() => open(world, 'websocket'), PATIENCE).toBe(0);
     using _again = await WebSocketClient.open(world.proxy.url, from(0));
+  });
+
+  it.each([
+    ['X-Forwarded-For', '192.0.2.1'],
+    ['X-Real-IP', '192.0.2.1'],
+    ['Forwarded', 'for=192.0.2.1'],
+  ])('are logged once with TRUSTED_PROXIES if a refused client names others: %s', async (header, value) => {
+    await using world = await startWorld({ overrides: { passThrough: { maxStreamsPerClient: 1 } } });
+    const lines = () => world.proxy.log.filter(({ msg }) => msg.includes('TRUSTED_PROXIES'));
+    using _socket = await WebSocketClient.open(world.proxy.url, { [header]: value });
+    expect(await refusedWith(world.proxy.url)).toMatchObject({ status: 429 });
+    expect(lines()).toEqual([]);
+    for (let time = 0; time < 2; time++) {
+      expect(await refusedWith(world.proxy.url, { [header]: value })).toMatchObject({ status: 429 });
+      expect(await world.ask(SSE, { method: 'POST', body: '{}', headers: { [header]: value } })).toMatchObject({
+        status: 429,
+      });
+    }
+    expect(lines()).toMatchObject([{ header, address: expect.stringContaining('127.0.0.1') }]);
+  });
+
+  it('are not logged if the client is known by a trusted proxy', async () => {
+    await using world = await startWorld({
+      env: { TRUSTED_PROXIES: '127.0.0.1' },
+      overrides: { passThrough: { maxStreamsPerClient: 1 } },
+    });
+    const headers = { 'X-Forwarded-For': '192.0.2.1' };
+    using _socket = await WebSocketClient.open(world.proxy.url, headers);
+    expect(await refusedWith(world.proxy.url, headers)).toMatchObject({ status: 429 });
+    expect(world.proxy.log.filter(({ msg }) => msg.includes('TRUSTED_PROXIES'))).toEqual([]);
   });
 
   it('are not used up by requests that fail', async () => {

@@ -122,8 +122,8 @@ export function passOnWith<Answer extends AnsweredHead>(dependencies: PassOnDepe
       lane: withoutOurKey ? withKey : withoutKey,
     };
     memory.makeRoomIfFull();
-    // Before the client's body is read.
-    const refusal = takeRoom(hasOurKey && !withoutOurKey) ?? admission.refusal(entering);
+    // Before the client's body is read. Room that was taken may have cost another client its own.
+    const refusal = admission.refusal(entering) ?? takeRoom(hasOurKey && !withoutOurKey);
     const shed = (why: Refusal) => {
       const error = refusalError(entering, why);
       reportShed(entering, error, report);

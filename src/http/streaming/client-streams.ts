@@ -1,7 +1,7 @@
 import type { Refusal } from '../../admission/guard.ts';
 import { failure } from '../../errors.ts';
 import type { Ms } from '../../time-units.ts';
-import { ClientStream, type StreamEnd, type StreamSides } from './stream.ts';
+import { ClientStream, MOST_QUIET_LOOKS, type StreamEnd, type StreamSides } from './stream.ts';
 
 export interface ClientStreamsOptions {
   /** The maximum number of streams, in all and of one client. */
@@ -9,37 +9,43 @@ export interface ClientStreamsOptions {
   readonly mostPerClient: number;
   /** The maximum number of streams with our API key. */
   readonly mostWithOurKey: number;
+  /** The maximum number of bytes that wait for clients in all streams together. */
+  readonly mostWaitingBytes: number;
   readonly onEnd: (kind: StreamSides['kind'], reason: StreamEnd) => void;
 }
 
+/** The place of a stream, from its request until it has ended. */
+export interface Place {
+  readonly client: string;
+  /** True if it is opened with our API key. */
+  withOurKey: boolean;
+  /** Set with the head of its answer. */
+  stream?: ClientStream;
+}
+
+/** Looks are counted instead of time: a process that stood still cuts nobody when it continues. */
 const LOOK_EVERY_MS: Ms = 1000;
 
-/**
- * A stream is cut after this many looks without any bytes. Clients ping every 15 s, and a server of events writes a
- * comment as often. Looks are counted instead of time: a process that stood still cuts nobody when it continues.
- */
-const MOST_QUIET_LOOKS = 60;
-
-const NO_PLACE: Refusal = { reason: 'queue-full', retryAfterMs: 0 };
+const NO_PLACE: Refusal = { reason: 'streams-full', retryAfterMs: 0 };
 
 /** The open streams of clients, and their limits. */
 export class ClientStreams {
   readonly #options: ClientStreamsOptions;
-  readonly #open = new Set<ClientStream>();
-  readonly #placesOf = new Map<string, number>();
-  #places = 0;
-  #placesWithOurKey = 0;
+  readonly #places = new Set<Place>();
+  #waitingBytes = 0;
   #isClosed = false;
   readonly #timer: NodeJS.Timeout;
 
   constructor(options: ClientStreamsOptions) {
     this.#options = options;
-    this.#timer = setInterval(() => this.#look(), LOOK_EVERY_MS).unref();
+    this.#timer = setInterval(() => {
+      for (const { stream } of this.#places) stream?.look();
+    }, LOOK_EVERY_MS).unref();
   }
 
   /** The number of open streams of a kind. */
   count(kind: StreamSides['kind']): number {
-    return [...this.#open].filter((stream) => stream.kind === kind).length;
+    return [...this.#places].filter(({ stream }) => stream?.kind === kind).length;
   }
 
   /** The number of streams that do not end by themselves. */
@@ -47,60 +53,84 @@ export class ClientStreams {
     return this.count('websocket') + this.count('sse');
   }
 
-  /** Why a client gets no place for a stream now. Throws a `ProxyError` if it has its maximum. */
-  refusal(client: string, withOurKey: boolean): Refusal | undefined {
+  /**
+   * Takes a place; the caller gives it back, or joins a stream in it. If all places that it could be are taken, the WebSocket
+   * in them whose client has been silent longest gives way, if that is more than 60 s: its client may have disappeared.
+   * Without such a one, returns the refusal, or throws a `ProxyError` if the client has its maximum.
+   */
+  take(place: Place): Refusal | undefined {
+    const { client, withOurKey } = place;
     const { most, mostPerClient, mostWithOurKey } = this.#options;
-    if ((this.#placesOf.get(client) ?? 0) >= mostPerClient) {
-      // By then a stream whose client has disappeared is cut.
+    const leaving = new Set<Place>();
+    const hasRoom = (limit: number, counts: (each: Place) => boolean): boolean => {
+      const taken = [...this.#places].filter((each) => counts(each) && !leaving.has(each));
+      if (taken.length < limit) return true;
+      const [silent] = taken.sort((a, b) => silenceOf(b) - silenceOf(a));
+      if (silent === undefined || silenceOf(silent) <= MOST_QUIET_LOOKS) return false;
+      leaving.add(silent);
+      return true;
+    };
+    if (!hasRoom(mostPerClient, (each) => each.client === client)) {
+      // By then a WebSocket whose client has disappeared gives way.
       const waitMs = MOST_QUIET_LOOKS * LOOK_EVERY_MS;
       throw failure('too-many-requests', { text: 'streams', values: { most: mostPerClient }, waitMs });
     }
-    const isFull = this.#places >= most || (withOurKey && this.#placesWithOurKey >= mostWithOurKey);
-    return isFull ? NO_PLACE : undefined;
+    if (withOurKey && !hasRoom(mostWithOurKey, (each) => each.withOurKey)) return NO_PLACE;
+    if (!hasRoom(most, () => true)) return NO_PLACE;
+    for (const each of leaving) {
+      this.give(each);
+      each.stream?.end('idle');
+    }
+    this.#places.add(place);
+    return undefined;
   }
 
-  /** Takes a place for a stream of a client. Call the returned function to give it back. */
-  take(client: string, withOurKey: boolean): () => void {
-    this.#places++;
-    this.#placesWithOurKey += Number(withOurKey);
-    this.#placesOf.set(client, (this.#placesOf.get(client) ?? 0) + 1);
-    return () => {
-      this.#places--;
-      this.#placesWithOurKey -= Number(withOurKey);
-      const left = (this.#placesOf.get(client) ?? 0) - 1;
-      if (left > 0) this.#placesOf.set(client, left);
-      else this.#placesOf.delete(client);
-    };
+  /** Gives a place back, if it was taken. */
+  give(place: Place): void {
+    this.#places.delete(place);
   }
 
-  /** Passes bytes between the two sides until one of them ends; calls `onEnd` then. */
-  join(sides: StreamSides, onEnd: () => void): void {
+  /** Passes bytes between the two sides until one of them ends, and gives the place back then. */
+  join(place: Place, sides: StreamSides): void {
     if (sides.client.destroyed) {
       sides.upstream.destroy();
-      onEnd();
+      this.give(place);
       return;
     }
-    const stream: ClientStream = new ClientStream(sides, (reason) => {
-      onEnd();
-      this.#open.delete(stream);
-      this.#options.onEnd(sides.kind, reason);
+    place.stream = new ClientStream(sides, {
+      onWaiting: (change) => this.#onWaiting(change),
+      onEnd: (reason) => {
+        this.give(place);
+        this.#options.onEnd(sides.kind, reason);
+      },
     });
-    this.#open.add(stream);
-    if (this.#isClosed) this.#endIfLasting(stream);
+    if (this.#isClosed) endIfLasting(place);
   }
 
   /** Ends all streams that do not end by themselves, and each later one. */
   close(): void {
     this.#isClosed = true;
     clearInterval(this.#timer);
-    for (const stream of this.#open) this.#endIfLasting(stream);
+    for (const place of this.#places) endIfLasting(place);
   }
 
-  #endIfLasting(stream: ClientStream): void {
-    if (stream.kind !== 'answer') stream.end('shutting-down');
+  /** The stream for which most bytes wait goes first. */
+  #onWaiting(change: number): void {
+    this.#waitingBytes += change;
+    while (this.#waitingBytes > this.#options.mostWaitingBytes) {
+      const streams = [...this.#places].flatMap(({ stream }) => stream ?? []);
+      const [fullest] = streams.sort((a, b) => b.waitingBytes - a.waitingBytes);
+      if (fullest === undefined) return;
+      fullest.end('slow');
+    }
   }
+}
 
-  #look(): void {
-    for (const stream of this.#open) if (++stream.quietLooks > MOST_QUIET_LOOKS) stream.end('idle');
-  }
+/** The looks for which the client of a WebSocket has been silent; 0 for all other streams. */
+function silenceOf({ stream }: Place): number {
+  return stream?.kind === 'websocket' ? stream.quietLooks : 0;
+}
+
+function endIfLasting({ stream }: Place): void {
+  if (stream !== undefined && stream.kind !== 'answer') stream.end('shutting-down');
 }
