@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { z } from 'zod';
 import { isObject, type JsonObject } from '../json-object.ts';
 import { nearestTo } from './nearest-name.ts';
+import { withoutRemoved } from './removed-settings.ts';
 import { type Settings, settingsSchema } from './schema.ts';
 import { type Environment, type Setting, type Sourced, setAt, sourceOf, valueAt } from './setting-source.ts';
 import type { SettingMeta } from './values.ts';
@@ -36,9 +37,10 @@ export interface LoadedSettings {
  * SettingsError}; its problems never contain a secret.
  */
 export function loadSettings(variables: Environment): LoadedSettings {
-  const environment = withoutLineEnds(variables);
   const problems: string[] = [];
-  const inFile = readFile(environment['CONFIG_FILE'], problems);
+  const set = withoutLineEnds(variables);
+  const read = { environment: set, inFile: readFile(set['CONFIG_FILE'], problems) };
+  const { environment, inFile, warnings: ofRemoved } = withoutRemoved(read);
   const isFileRead = problems.length === 0;
   // `upstream` has a required member, so it has no default of its own.
   const given = { upstream: {}, ...structuredClone(inFile) };
@@ -63,7 +65,7 @@ export function loadSettings(variables: Environment): LoadedSettings {
   }
   const settings = parsed.data;
   const sources = SETTINGS.map((setting) => sourceOf(setting, environment, inFile));
-  return { settings, sources, warnings: warningsOf({ settings, sources }, environment, known) };
+  return { settings, sources, warnings: [...ofRemoved, ...warningsOf({ settings, sources }, environment, known)] };
 }
 
 const REQUIRED = 'is required';

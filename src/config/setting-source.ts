@@ -81,3 +81,10 @@ export function setAt(nested: Record<string, unknown>, path: readonly string[], 
   // The cast: `isObject` finds read-only objects, and this one is a copy that is being filled.
   if (isObject(child)) setAt(child as Record<string, unknown>, rest, value);
 }
+
+/** Removes the value at a path of names, if there is one. */
+export function removeAt(nested: JsonObject, path: readonly string[]): void {
+  const parent = valueAt(nested, path.slice(0, -1));
+  // The cast: as in `setAt`.
+  if (isObject(parent)) delete (parent as Record<string, unknown>)[path.at(-1) ?? ''];
+}

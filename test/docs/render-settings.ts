@@ -1,11 +1,13 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { z } from 'zod';
 import { SETTINGS } from '../../src/config/load.ts';
+import { REMOVED_SETTINGS } from '../../src/config/removed-settings.ts';
 import { settingsSchema } from '../../src/config/schema.ts';
 import type { Setting } from '../../src/config/setting-source.ts';
 import { between, table } from './marked-tables.ts';
 
 const SETTINGS_PAGE = new URL('../../docs/reference/settings.md', import.meta.url);
+const UPGRADE_PAGE = new URL('../../docs/how-to/upgrade.md', import.meta.url);
 const JSON_SCHEMA = new URL('../../config/settings.schema.json', import.meta.url);
 
 /** A file that is generated from the schema: its expected and its actual text. */
@@ -15,7 +17,10 @@ export interface RenderedDoc {
   readonly actual: string;
 }
 
-/** Renders the settings page with its three tables, and the JSON Schema with which editors check a settings file. */
+/**
+ * Renders the settings page with its three tables, the removed settings in the page about upgrades, and the JSON Schema
+ * with which editors check a settings file.
+ */
 export function renderDocs(): RenderedDoc[] {
   const page = readFileSync(SETTINGS_PAGE, 'utf8');
   const environment = SETTINGS.filter(({ env }) => env !== undefined);
@@ -35,6 +40,8 @@ export function renderDocs(): RenderedDoc[] {
     (text, [name, content]) => between(text, `settings:${name}`, content),
     page,
   );
+  const upgrade = readFileSync(UPGRADE_PAGE, 'utf8');
+  const removedTable = table(['Removed', 'Instead'], REMOVED_SETTINGS.map(removedRow));
   return [
     { file: SETTINGS_PAGE, expected: filled, actual: page },
     {
@@ -42,6 +49,7 @@ export function renderDocs(): RenderedDoc[] {
       expected: `${JSON.stringify(schema, undefined, 2)}\n`,
       actual: readFileSync(JSON_SCHEMA, 'utf8'),
     },
+    { file: UPGRADE_PAGE, expected: between(upgrade, 'settings:removed', removedTable), actual: upgrade },
   ];
 }
 
@@ -60,6 +68,10 @@ function environmentRow({ env, envOnly, path, description, schema }: Setting): s
 
 function fileRow({ path, description, schema }: Setting): string[] {
   return [`\`${path.join('.')}\``, defaultOf(schema), description];
+}
+
+function removedRow({ path, env, instead }: (typeof REMOVED_SETTINGS)[number]): string[] {
+  return [[env, path].flatMap((name) => (name === undefined ? [] : `\`${name}\``)).join(', '), instead];
 }
 
 /** A row for each kind of answer, its windows side by side. */

@@ -73,6 +73,14 @@ describe('toncache check-config', () => {
     expect(await check(env)).toMatchObject({ code: 78, problems: expect.arrayContaining([expect.any(String)]) });
   });
 
+  it('warns about a removed setting, and exits 0', async () => {
+    const env = { UPSTREAM_URL, CONFIG_FILE: aFile({ http: { maxWaiting: 5 } }) };
+    const { code, stdout } = await runCommand(['check-config'], { env });
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^warning: http\.maxWaiting is no longer a setting: http\.maxConnections /m);
+    expect(await check(env, '--all')).toMatchObject({ code: 0, warnings: [expect.stringContaining('maxWaiting')] });
+  });
+
   it('lists only changed settings unless all are requested', async () => {
     const { stdout } = await runCommand(['check-config'], { env: { UPSTREAM_URL } });
     expect(stdout).toMatch(/^upstream\.url +http:\/\/indexer:8081 +environment UPSTREAM_URL$/m);

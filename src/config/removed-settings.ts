@@ -1,0 +1,50 @@
+import { isObject, type JsonObject } from '../json-object.ts';
+import { type Environment, removeAt, valueAt } from './setting-source.ts';
+
+/** A setting that earlier versions had: a path in the file, with everything below it, or a variable, or both. */
+interface RemovedSetting {
+  readonly path?: string;
+  readonly env?: string;
+  /** Completes "is no longer a setting: ": what replaces it, or the reason why nothing does. */
+  readonly instead: string;
+}
+
+/** Every removed setting. It causes a warning and never a refusal: an upgrade must not stop at an old file. */
+export const REMOVED_SETTINGS: readonly RemovedSetting[] = [
+  { path: 'admission.overloadedPatience', instead: 'it is fixed at 100ms' },
+  { path: 'breaker.longestOpenDuration', instead: 'it is fixed at two and a half times the open duration' },
+  { path: 'http.maxWaiting', instead: 'http.maxConnections bounds waiting requests, one of each connection' },
+  {
+    path: 'redis.maxPendingWrites',
+    instead: 'the bytes of pending writes are bounded, each counted as at least 64 KiB',
+  },
+];
+
+interface Given {
+  readonly environment: Environment;
+  readonly inFile: JsonObject;
+}
+
+/** Takes the removed settings out of the environment and the file, with a warning for each that has a value. */
+export function withoutRemoved(given: Given, removed = REMOVED_SETTINGS): Given & { readonly warnings: string[] } {
+  const environment = { ...given.environment };
+  const inFile = structuredClone(given.inFile);
+  const warnings = removed.flatMap(({ path: dotted, env, instead }) => {
+    const path = dotted?.split('.') ?? [];
+    const inThis = dotted === undefined ? [] : namesBelow(dotted, valueAt(inFile, path));
+
+    if (dotted !== undefined) removeAt(inFile, path);
+    const names = env !== undefined && environment[env] ? [env, ...inThis] : inThis;
+    if (env !== undefined) delete environment[env];
+    if (names.length === 0) return [];
+    return `${names.join(', ')} ${names.length === 1 ? 'is no longer a setting' : 'are no longer settings'}: ${instead}`;
+  });
+  return { environment, inFile, warnings };
+}
+
+/** The names that the file has at this path and below it. */
+function namesBelow(name: string, value: unknown): string[] {
+  if (value === undefined) return [];
+  if (!isObject(value) || Object.keys(value).length === 0) return [name];
+  return Object.entries(value).flatMap(([child, inner]) => namesBelow(`${name}.${child}`, inner));
+}
