@@ -78,7 +78,7 @@ function endedByKey(stdin: Context['stdin']): Disposable & { readonly signal: Ab
 
 /** At most 80 columns and 24 lines, the most important first. */
 function screen(url: string, message: StatusMessage): string {
-  const { about, at, verdict, hitRatio, savedRatio, latency, upstream, memory, process, redis, stream } = message;
+  const { about, at, verdict, hitRatio, savedRatio, latency, upstream, memory, process, redis } = message;
   const rates: Readonly<Record<string, number>> = message.rates ?? {};
   const all = Object.values(rates).reduce((sum, rate) => sum + rate, 0);
   const outcomes = Object.entries(rates).map(([outcome, rate]) => [outcome, rate.toFixed(1), share(rate / (all || 1))]);
@@ -89,7 +89,7 @@ function screen(url: string, message: StatusMessage): string {
     ['slots, waiting', `${upstream.inFlight} of ${upstream.limit}, ${upstream.queued}`],
     ['breakers, pause', closedIn(message)],
     ['newest block', blockOf(message.newestSeqno, message.newestAgeSeconds)],
-    ['Redis, stream', `${redis}, ${stream}`],
+    ['Redis', redis],
     ['memory tier', `${mebibytes(memory.bytes)}, ${memory.entries.toLocaleString('en')} entries`],
     ['evicted a second', memory.evictedPerSecond.toFixed(1)],
     ['process RSS, heap', `${mebibytes(process.rssBytes)}, ${mebibytes(process.heapBytes)}`],

@@ -27,7 +27,6 @@ import type { BlockProof } from './block-proof.ts';
 import { openClientRoom } from './client-room.ts';
 import type { AppContext } from './context.ts';
 import type { OpenIndexers } from './indexers.ts';
-import type { OpenPush } from './push.ts';
 import type { SharedRedis } from './redis.ts';
 
 export interface PublicPortDependencies {
@@ -36,8 +35,6 @@ export interface PublicPortDependencies {
   /** Absent when the proxy runs on memory alone. */
   readonly redis: SharedRedis | undefined;
   readonly indexers: OpenIndexers;
-  /** Absent without `stream.url`. */
-  readonly push: OpenPush | undefined;
   /** Absent if no answers are proven. */
   readonly proof: BlockProof | undefined;
   /** The number of instances on one Redis, including this one. */
@@ -58,7 +55,7 @@ export interface PublicPortDependencies {
  */
 export function openPublicPort(context: AppContext, parts: PublicPortDependencies) {
   const { settings, events, now, monotonic, random } = context;
-  const { cache, gzip, redis, indexers, push, proof } = parts;
+  const { cache, gzip, redis, indexers, proof } = parts;
   const { upstream, coalescing, network } = settings;
   const { admission, heads, pollHeads } = indexers;
   const { report } = events;
@@ -85,7 +82,6 @@ export function openPublicPort(context: AppContext, parts: PublicPortDependencie
     cache,
     admission,
     indexers: new Indexers(ask),
-    pushed: push?.effects,
     leases:
       redis &&
       new Leases({
@@ -124,7 +120,6 @@ export function openPublicPort(context: AppContext, parts: PublicPortDependencie
     missLimit,
     memory: indexers.memory,
     onTouch: parts.onTouch,
-    watches: push?.watches,
     demand: proof?.demand,
     now,
     random,
@@ -144,7 +139,6 @@ export function openPublicPort(context: AppContext, parts: PublicPortDependencie
     streams: rest?.streaming.streams,
     /** Ends the kept answers of the rest of the API. */
     forgetRest: () => rest?.joined?.forget(),
-    refreshStale,
     explain: explainWith({
       cache,
       operations: context.operations,
@@ -225,7 +219,7 @@ function openRest(
   addresses: ClientAddresses,
 ) {
   const { settings, operations, events, monotonic, random, names, now } = context;
-  const { passThrough, upstream, stream } = settings;
+  const { passThrough, upstream } = settings;
   const parts: PassOnParts = {
     operations,
     admission: indexers.admission,
@@ -271,8 +265,6 @@ function openRest(
       unreadHeaderOf: ({ socket, headers }) => addresses.unreadHeaderOf(socket, headers),
       most: passThrough.maxStreams,
       mostPerClient: passThrough.maxStreamsPerClient,
-      // One of the plan's connections is for our own stream.
-      mostWithOurKey: passThrough.maxStreams - Number(stream.url !== undefined),
       mostWaitingBytes: waitingBytesOf(settings),
     }),
   };

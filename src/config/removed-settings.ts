@@ -15,8 +15,16 @@ export const REMOVED_SETTINGS: readonly RemovedSetting[] = [
   { path: 'breaker.longestOpenDuration', instead: 'it is fixed at two and a half times the open duration' },
   { path: 'http.maxWaiting', instead: 'http.maxConnections bounds waiting requests, one of each connection' },
   {
+    path: 'lifetimes.emptyWatched',
+    instead: 'the freshness by push is gone: an empty list of pending traces lives like any other',
+  },
+  {
     path: 'redis.maxPendingWrites',
     instead: 'the bytes of pending writes are bounded, each counted as at least 64 KiB',
+  },
+  {
+    path: 'stream.maxAddresses',
+    instead: 'the freshness by push is gone: clients subscribe themselves, through the same port',
   },
 ];
 

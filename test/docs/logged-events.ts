@@ -62,10 +62,6 @@ export const LOGGED_EVENTS: readonly (readonly AppEvent[])[] = [
   [{ name: 'client-limited', client: '10.0.7.0/24' }],
   [{ name: 'greedy-client', client: '10.0.7.0/24', share: 0.6 }],
   ...(['resting', 'idle', 'alive'] as const).map((state): AppEvent[] => [{ name: 'block-follower', state }]),
-  [{ name: 'stream-connected' }],
-  [{ name: 'stream-disconnected', reason: 'connection lost' }],
-  [{ name: 'stream-refused', error: 'unauthorized' }],
-  [{ name: 'stream-bad-frame' }],
   [{ name: 'client-stream', result: 'upstream-unreachable' }],
   [{ name: 'bug', error: cause }],
 ];

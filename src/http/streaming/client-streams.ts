@@ -7,8 +7,6 @@ export interface ClientStreamsOptions {
   /** The maximum number of streams, in all and of one client. */
   readonly most: number;
   readonly mostPerClient: number;
-  /** The maximum number of streams with our API key. */
-  readonly mostWithOurKey: number;
   /** The maximum number of bytes that wait for clients in all streams together. */
   readonly mostWaitingBytes: number;
   readonly onEnd: (kind: StreamSides['kind'], reason: StreamEnd) => void;
@@ -17,8 +15,6 @@ export interface ClientStreamsOptions {
 /** The place of a stream, from its request until it has ended. */
 export interface Place {
   readonly client: string;
-  /** True if it is opened with our API key. */
-  withOurKey: boolean;
   /** Set with the head of its answer. */
   stream?: ClientStream;
 }
@@ -59,27 +55,20 @@ export class ClientStreams {
    * Without such a one, returns the refusal, or throws a `ProxyError` if the client has its maximum.
    */
   take(place: Place): Refusal | undefined {
-    const { client, withOurKey } = place;
-    const { most, mostPerClient, mostWithOurKey } = this.#options;
-    const leaving = new Set<Place>();
-    const hasRoom = (limit: number, counts: (each: Place) => boolean): boolean => {
-      const taken = [...this.#places].filter((each) => counts(each) && !leaving.has(each));
-      if (taken.length < limit) return true;
-      const [silent] = taken.sort((a, b) => silenceOf(b) - silenceOf(a));
-      if (silent === undefined || silenceOf(silent) <= MOST_QUIET_LOOKS) return false;
-      leaving.add(silent);
-      return true;
-    };
-    if (!hasRoom(mostPerClient, (each) => each.client === client)) {
-      // By then a WebSocket whose client has disappeared gives way.
-      const waitMs = MOST_QUIET_LOOKS * LOOK_EVERY_MS;
-      throw failure('too-many-requests', { text: 'streams', values: { most: mostPerClient }, waitMs });
-    }
-    if (withOurKey && !hasRoom(mostWithOurKey, (each) => each.withOurKey)) return NO_PLACE;
-    if (!hasRoom(most, () => true)) return NO_PLACE;
-    for (const each of leaving) {
-      this.give(each);
-      each.stream?.end('idle');
+    const { most, mostPerClient } = this.#options;
+    const all = [...this.#places];
+    const ofClient = all.filter(({ client }) => client === place.client);
+    const isAtMaximum = ofClient.length >= mostPerClient;
+    if (isAtMaximum || all.length >= most) {
+      const silent = longestSilent(isAtMaximum ? ofClient : all);
+      if (silent !== undefined) {
+        this.give(silent);
+        silent.stream?.end('idle');
+      } else if (isAtMaximum) {
+        // By then a WebSocket whose client has disappeared gives way.
+        const waitMs = MOST_QUIET_LOOKS * LOOK_EVERY_MS;
+        throw failure('too-many-requests', { text: 'streams', values: { most: mostPerClient }, waitMs });
+      } else return NO_PLACE;
     }
     this.#places.add(place);
     return undefined;
@@ -126,9 +115,10 @@ export class ClientStreams {
   }
 }
 
-/** The looks for which the client of a WebSocket has been silent; 0 for all other streams. */
-function silenceOf({ stream }: Place): number {
-  return stream?.kind === 'websocket' ? stream.quietLooks : 0;
+/** The WebSocket whose client has been silent longest, above 60 s. */
+function longestSilent(places: readonly Place[]): Place | undefined {
+  const silent = places.filter(({ stream }) => stream?.kind === 'websocket' && stream.quietLooks > MOST_QUIET_LOOKS);
+  return silent.sort((a, b) => (b.stream?.quietLooks ?? 0) - (a.stream?.quietLooks ?? 0))[0];
 }
 
 function endIfLasting({ stream }: Place): void {

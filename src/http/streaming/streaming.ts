@@ -56,10 +56,9 @@ export function openStreaming(dependencies: StreamingDependencies): ClientStream
     report({ name: 'streams-of-proxy', address: request.socket.remoteAddress ?? '', header });
   };
   const pass: PassThrough = async (passed) => {
-    const place: Place = { client: passed.client, withOurKey: false };
+    const place: Place = { client: passed.client };
     try {
-      const answer = await passOn(passed, (withOurKey) => {
-        place.withOurKey = withOurKey;
+      const answer = await passOn(passed, () => {
         try {
           return streams.take(place);
         } catch (error) {

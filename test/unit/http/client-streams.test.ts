@@ -63,18 +63,18 @@ const settle = () => new Promise((resolve) => setImmediate(resolve));
 
 function openStreams(options: Partial<ClientStreamsOptions> = {}) {
   const ended: string[] = [];
-  const most = { most: 64, mostPerClient: 8, mostWithOurKey: 64, mostWaitingBytes: 1024 * KIB };
+  const most = { most: 64, mostPerClient: 8, mostWaitingBytes: 1024 * KIB };
   const onEnd = (kind: string, reason: string) => void ended.push(`${kind} ${reason}`);
   const streams = new ClientStreams({ ...most, onEnd, ...options });
   onTestFinished(() => streams.close());
-  const placeOf = (client: string, withOurKey = false): Place => ({ client, withOurKey });
+  const placeOf = (client: string): Place => ({ client });
   return {
     streams,
     ended,
-    take: (client: string, withOurKey = false) => streams.take(placeOf(client, withOurKey)),
+    take: (client: string) => streams.take(placeOf(client)),
     /** Opens a WebSocket in a place of its own. */
-    open: (client = 'a', withOurKey = false) => {
-      const place = placeOf(client, withOurKey);
+    open: (client = 'a') => {
+      const place = placeOf(client);
       expect(streams.take(place)).toBeUndefined();
       const [side, server] = [new Side(), new Side()];
       streams.join(place, {
@@ -241,15 +241,6 @@ describe('a place that is needed', () => {
     expect([other, first, second].map(({ client }) => client.destroyed)).toEqual([false, false, true]);
   });
 
-  it('is one with our key if all of these are taken', async () => {
-    const { open, take } = openStreams({ mostWithOurKey: 2 });
-    const [other, first, second] = [open('b'), open('a', true), open('b', true)];
-    expect(take('d', true)).toEqual(refused);
-    await look(61);
-    expect(take('d', true)).toBeUndefined();
-    expect([other, first, second].map(({ client }) => client.destroyed)).toEqual([false, true, false]);
-  });
-
   it('is free for each limit at once if one silent stream counts for several', async () => {
     const { open, take } = openStreams({ most: 3, mostPerClient: 2 });
     const other = open('b');
@@ -258,15 +249,6 @@ describe('a place that is needed', () => {
     await look(61);
     expect(take('a')).toBeUndefined();
     expect([other, first, second].map(({ client }) => client.destroyed)).toEqual([false, true, false]);
-  });
-
-  it('is not taken from anybody if another limit refuses the stream', async () => {
-    const { open, take } = openStreams({ mostPerClient: 1, mostWithOurKey: 1 });
-    const [first, second] = [open('a'), open('b', true)];
-    await look(61);
-    await speak(second);
-    expect(take('a', true)).toEqual(refused);
-    expect([first, second].map(({ client }) => client.destroyed)).toEqual([false, false]);
   });
 
   it('is not that of an event stream, nor one whose answer has not begun', async () => {
@@ -284,7 +266,7 @@ describe('a place that is needed', () => {
 
 it('a stream that was joined after its client has left takes no place', () => {
   const { streams } = openStreams({ most: 1 });
-  const place: Place = { client: 'a', withOurKey: false };
+  const place: Place = { client: 'a' };
   streams.take(place);
   const [client, upstream] = [new Side().destroy(), new Side()];
   streams.join(place, {

@@ -90,7 +90,7 @@ describe('the metrics page', () => {
 
   it('is watched by alerts that each have a firing test and a section in docs/incidents.md', () => {
     const alerts = [...ALERTS.matchAll(/alert: (\w+)/g)].map(([, name = '']) => name);
-    expect(alerts.length).toBe(18);
+    expect(alerts.length).toBe(16);
     const headings = read('docs/incidents.md').match(/^#+ \S+$/gm) ?? [];
     for (const alert of alerts) {
       expect(ALERT_TESTS).toContain(`alertname: ${alert}\n        exp_alerts:`);
@@ -98,7 +98,7 @@ describe('the metrics page', () => {
     }
     // A checkout has no address to link to: the release adds each `runbook_url`.
     expect(ALERTS).not.toContain('runbook_url: ');
-    for (const part of ['summary', 'description']) expect(ALERTS.split(`\n          ${part}: `)).toHaveLength(19);
+    for (const part of ['summary', 'description']) expect(ALERTS.split(`\n          ${part}: `)).toHaveLength(17);
   });
 });
 
