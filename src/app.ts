@@ -14,7 +14,6 @@ import { CONSTANTS, type Constants } from './compose/constants.ts';
 import type { AppContext } from './compose/context.ts';
 import { openIndexers } from './compose/indexers.ts';
 import { openPublicPort, restBytesOf } from './compose/public-port.ts';
-import { openPush } from './compose/push.ts';
 import { loadRedisClient, openRedis } from './compose/redis.ts';
 import type { Settings } from './config/schema.ts';
 import { EventHub } from './event-hub.ts';
@@ -105,8 +104,6 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
     indexers.forget();
     proof?.forget();
     void purges.exchange();
-    // Keys that are still polled are watched again.
-    push?.watches.clear();
   };
   const clock = new Clock({ wall, monotonic, onJump: onClockJump });
   const failures = new LastFailures(events, monotonic);
@@ -156,12 +153,10 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
     },
   });
   const proof = openBlockProof(context);
-  const push = openPush(context, (call, key) => port.refreshStale(call, key));
   const cache = new TieredCache({
     memory,
     redis: redis?.tier,
     purges,
-    applyEvents: push && ((entry) => push.effects.applyTo(entry)),
     hasReached: (seqno) => indexers.chain.hasReached(seqno),
     onHead: (seqno) => indexers.chain.learn(seqno),
     isProven: proof && ((kept) => proof.proofs.doubtOf(kept) === undefined),
@@ -178,7 +173,6 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
     gzip,
     redis,
     indexers,
-    push,
     proof,
     instances,
     onTouch: topKeys.count,
@@ -203,7 +197,6 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
     topClients,
     clock,
     redis,
-    push,
     proof,
     streams: port.streams,
     maxMemoryBytes: bounds.maxSize,
@@ -251,7 +244,6 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
       // ends after at most the timeouts of its Redis commands, and after 1 s for the heads.
       await redis?.connection.ready();
       await Promise.all([purges.exchange(), indexers.ready()]);
-      push?.connection.start();
       const adminUrl = await listen(adminServer, http.adminHost, http.adminPort);
       const publicUrl = await listen(publicServer.server, http.host, http.port, http.reusePort);
       // Without a listener, an `error` event would end the process.
@@ -267,7 +259,6 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
       await publicServer.drain(http.drainTimeout, http.shutdownDelay);
       history.close();
       endLog();
-      push?.close();
       proof?.close();
       purges.close();
       clock.close();

@@ -1,7 +1,6 @@
 import type { ProxyEvent } from './answer/events.ts';
 import type { RedisTierEvent } from './cache/redis-tier.ts';
 import type { PurgeEvent } from './purge/purges.ts';
-import type { StreamEvent } from './push/reports.ts';
 import type { EvictionProblem } from './redis/eviction.ts';
 import type { RedisTransition } from './redis/transitions.ts';
 
@@ -10,7 +9,6 @@ export type AppEvent =
   | ProxyEvent
   | RedisTierEvent
   | PurgeEvent
-  | StreamEvent
   | ({ readonly name: 'redis-transition' } & RedisTransition)
   /** Why Redis, or a node of it, refused something or could not be reached. Reported each time. */
   | { readonly name: 'redis-error'; readonly reason: string }

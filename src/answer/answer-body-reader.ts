@@ -21,8 +21,6 @@ export interface AnswerBodyReaderDependencies {
   readonly onBug: (error: unknown) => void;
   /** Called with the change in the number of bytes that wait for the worker or are being read there. */
   readonly onReading: (change: number) => void;
-  /** True with a stream of events, which needs the accounts and hashes in bodies. */
-  readonly isWatching: boolean;
 }
 
 /**
@@ -43,9 +41,8 @@ export class AnswerBodyReader {
 
   /** Never rejects: a body that cannot be read is an invalid answer ({@link NO_FACTS}). */
   read({ operation, request }: Call, { status, body }: UpstreamAnswer): BodyFacts | Promise<BodyFacts> {
-    const { isWatching } = this.#dependencies;
-    if (body.length <= AT_ONCE_BYTES) return factsOf({ operation, request }, status, body, isWatching);
-    const job = { operation: operation.name, request, status, isWatching, body, isForBlocks: false };
+    if (body.length <= AT_ONCE_BYTES) return factsOf({ operation, request }, status, body);
+    const job = { operation: operation.name, request, status, body, isForBlocks: false };
     return this.#readInTurn<BodyFacts>(job, NO_FACTS).then((facts) => {
       // A Buffer arrives as a plain Uint8Array.
       const { members, tentative } = facts.completeness;
@@ -57,7 +54,7 @@ export class AnswerBodyReader {
   /** What a body shows about blocks. Never rejects: an unreadable body shows nothing. */
   async readBlocks({ operation, request }: Call, body: Buffer): Promise<BlockFacts> {
     if (body.length <= AT_ONCE_BYTES) return blockFactsIn(body);
-    const job = { operation: operation.name, request, status: 200, isWatching: false, body, isForBlocks: true };
+    const job = { operation: operation.name, request, status: 200, body, isForBlocks: true };
     return this.#readInTurn(job, NO_BLOCK_FACTS);
   }
 

@@ -11,18 +11,16 @@ export interface BodyJob {
   readonly operation: OperationName;
   readonly request: Call['request'];
   readonly status: number;
-  /** True with a stream of events. */
-  readonly isWatching: boolean;
   readonly body: Uint8Array;
   /** True if it is read for the blocks that it shows. */
   readonly isForBlocks: boolean;
 }
 
-parentPort?.on('message', ({ operation: name, request, status, isWatching, body, isForBlocks }: BodyJob) => {
+parentPort?.on('message', ({ operation: name, request, status, body, isForBlocks }: BodyJob) => {
   const operation = OPERATIONS.get(name);
   const isReadable = operation !== undefined && !costsTooMuch(body);
   // A Buffer arrives as a plain Uint8Array.
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.length);
   if (isForBlocks) parentPort?.postMessage(isReadable ? blockFactsIn(bytes) : NO_BLOCK_FACTS);
-  else parentPort?.postMessage(isReadable ? factsOf({ operation, request }, status, bytes, isWatching) : NO_FACTS);
+  else parentPort?.postMessage(isReadable ? factsOf({ operation, request }, status, bytes) : NO_FACTS);
 });

@@ -7,7 +7,6 @@ import { type Finality, finalityOf } from '../ton/finality.ts';
 import { saysNotServed } from '../ton/not-served.ts';
 import { parseAnswer } from '../ton/parse-answer.ts';
 import type { Call } from '../ton/parse-call.ts';
-import type { Watchable } from '../ton/watchable.ts';
 
 /** Everything that is read from the body of an answer. Small, whatever the size of the body. */
 export interface BodyFacts {
@@ -18,8 +17,6 @@ export interface BodyFacts {
   readonly evidence: Evidence | undefined;
   /** The point of the indexer's chain that this body shows. */
   readonly chainPoint: ChainPoint;
-  /** What a stream of events can watch; only read if there is a stream. */
-  readonly watchable: Watchable | undefined;
   /** Strong entity tag over the bytes, with its quotes. */
   readonly etag: string;
   /** True if the body is a JSON object: such an error is passed on to the client unchanged. */
@@ -34,7 +31,6 @@ export const NO_FACTS: BodyFacts = {
   completeness: completenessOf({ rank: 0, members: NO_MEMBERS, tentative: NO_MEMBERS }),
   evidence: undefined,
   chainPoint: NO_POINT,
-  watchable: undefined,
   etag: '',
   isObject: false,
   saysNotServed: false,
@@ -50,7 +46,7 @@ export function blockFactsIn(bytes: Buffer): BlockFacts {
 type Readable = Pick<Call, 'operation' | 'request'>;
 
 /** Reads a body. Pure, never throws. {@link parseAnswer} states its cost in time and memory. */
-export function factsOf(call: Readable, status: number, bytes: Buffer, isWatching = false): BodyFacts {
+export function factsOf(call: Readable, status: number, bytes: Buffer): BodyFacts {
   const body = parseAnswer(bytes);
   if (!isObject(body)) return NO_FACTS;
   const finality = status === 200 || status === 404 ? finalityOf(call, status, body) : undefined;
@@ -68,7 +64,6 @@ export function factsOf(call: Readable, status: number, bytes: Buffer, isWatchin
     }),
     evidence: status === 200 ? call.operation.evidence?.(call.request, body) : undefined,
     chainPoint: call.operation.chainPoint(body),
-    watchable: isWatching ? call.operation.watching?.watchableIn(body) : undefined,
     etag: entityTagOf(bytes),
     isObject: true,
     saysNotServed: false,

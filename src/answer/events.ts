@@ -84,6 +84,11 @@ export type ProxyEvent =
   | { readonly name: 'rest-answered'; readonly result: 'hit' | 'collapsed' | 'miss' | 'passed' }
   /** A client's request to the Streaming API got the head of its answer, or failed. */
   | { readonly name: 'client-stream'; readonly result: number | ErrorCode }
+  /**
+   * A client was refused because it has its maximum of streams, and its request names a client in a header that is not
+   * read; reported once.
+   */
+  | { readonly name: 'streams-of-proxy'; readonly address: string; readonly header: string }
   /** A stream of a client ended. */
   | { readonly name: 'client-stream-ended'; readonly kind: string; readonly reason: string }
   /** The following of blocks started or stopped. */

@@ -9,7 +9,6 @@ import type { ShedReason } from '../failures/shed-reasons.ts';
 import { freshnessOf } from '../freshness.ts';
 import type { FlightEnd, SingleFlight } from '../once/single-flight.ts';
 import { CLIENT_MISTAKES } from '../outcomes.ts';
-import type { Watches } from '../push/watches.ts';
 import type { EpochMs } from '../time-units.ts';
 import type { CallMemo, KeyedCall } from '../ton/call-memo.ts';
 import { OPERATION_NAMES, type OperationName } from '../ton/operation-names.ts';
@@ -49,8 +48,6 @@ export interface RequestHandlerDependencies {
   readonly memory: Pick<MemoryPressure, 'isFull' | 'makeRoomIfFull'>;
   /** Called with the key of each request that can be answered. */
   readonly onTouch: (key: string) => void;
-  /** Absent without `stream.url`. */
-  readonly watches: Pick<Watches, 'touch'> | undefined;
   /** Counts polls that blocks can prove. Absent if no answers are proven. */
   readonly demand: Pick<ProofDemand, 'answered'> | undefined;
   readonly now: () => EpochMs;
@@ -74,7 +71,7 @@ export class RequestHandler {
     const { calls, cache, memory, refreshStale } = this.#dependencies;
     const keyed = this.#read(request);
     const { call, key } = keyed;
-    this.#touch(call, key);
+    this.#dependencies.onTouch(key);
     const found = cache.lookInMemory(key, call.tags);
     if (found.state !== 'fresh') memory.makeRoomIfFull();
     if (found.state === 'miss' || found.state === 'stale-if-error') {
@@ -114,15 +111,9 @@ export class RequestHandler {
 
   /** Call for each hit that is sent. A hit that is not sent is counted when `handle` answers it. */
   countHit({ call, key, state, entry }: MemoryHit): void {
-    this.#touch(call, key);
+    this.#dependencies.onTouch(key);
     this.#countPoll(call, entry);
     this.#dependencies.report((state === 'proven' ? PROVEN_HITS : MEMORY_HITS)[call.operation.name]);
-  }
-
-  #touch(call: Call, key: string): void {
-    const { onTouch, watches } = this.#dependencies;
-    onTouch(key);
-    watches?.touch(call, key);
   }
 
   /** Counts the poll for the block follower. */

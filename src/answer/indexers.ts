@@ -23,7 +23,6 @@ import { isHead } from '../ton/chain-point.ts';
 import type { LifetimePolicies } from '../ton/lifetime.ts';
 import { type Call, seqnoOf } from '../ton/parse-call.ts';
 import type { AnswerBodyReader } from './answer-body-reader.ts';
-import type { BodyFacts } from './body-facts.ts';
 import { classifyAnswer, type ReadAnswer, untrueAnswer } from './classify-answer.ts';
 import type { Report } from './events.ts';
 import { NO_SOCKETS, type RefusalErrorOf } from './refusal-error.ts';
@@ -84,8 +83,6 @@ export interface Question {
 /** An answer that may be cached. */
 export interface IndexerAnswer extends TriedAnswer {
   readonly entry: Entry;
-  /** The facts in the body. */
-  readonly facts: BodyFacts;
   /** Holds its slot until the answer is stored, or will certainly not be stored. */
   readonly ticket: Ticket;
 }
@@ -201,7 +198,7 @@ export class Indexers {
       ticket.learn(isAbsent ? 'absent' : 'answered');
       const isDoubtful = this.#doubt.isDoubtful(facts.finality, seqno, ticket.route.index);
       const isRegressed = known !== undefined && isLess(entry, known);
-      answered = { entry, facts, isAbsent, isDoubtful, isRegressed, ticket };
+      answered = { entry, isAbsent, isDoubtful, isRegressed, ticket };
       return answered;
     } catch (error) {
       if (!(error instanceof ProxyError)) throw error;

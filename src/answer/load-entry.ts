@@ -6,7 +6,6 @@ import { ofLoad } from '../fleet/lanes.ts';
 import type { Acquisition, Lease, Leases } from '../once/lease.ts';
 import type { Flight, FlightEnd } from '../once/single-flight.ts';
 import { OUTCOMES, outcomeOf } from '../outcomes.ts';
-import type { EventEffects } from '../push/apply-events.ts';
 import type { MonotonicMs, Ms } from '../time-units.ts';
 import type { Pairs } from '../ton/canonical-request.ts';
 import { type Call, seqnoOf } from '../ton/parse-call.ts';
@@ -82,8 +81,6 @@ export interface EntryLoaderDependencies {
   /** Absent when the proxy runs on memory alone. */
   readonly leases: Leases | undefined;
   readonly refusalError: RefusalErrorOf;
-  /** Absent without `stream.url`. */
-  readonly pushed: EventEffects | undefined;
   readonly monotonic: () => MonotonicMs;
   readonly report: Report;
   /** The time that all Redis work of one load shares. */
@@ -195,11 +192,10 @@ export class EntryLoader {
   }
 
   /** Stores the answer while it still has its slot: the request that gets the slot next may then find it in memory. */
-  #keep({ call, known }: Question, { entry, facts }: IndexerAnswer, lease: Lease | undefined, replaced: boolean): Load {
-    const { cache, pushed, report } = this.#dependencies;
+  #keep({ call, known }: Question, { entry }: IndexerAnswer, lease: Lease | undefined, replaced: boolean): Load {
+    const { cache, report } = this.#dependencies;
     const operation = call.operation.name;
-    const inMemory = pushed?.answered(entry, facts.watchable);
-    const stored = cache.set(entry, call.tags, { known, lease, inMemory });
+    const stored = cache.set(entry, call.tags, { known, lease });
     const { status, answerClass } = entry.meta;
     if (stored.outcome === 'stored') report({ name: 'stored', operation, answerClass });
     if (stored.outcome === 'regressed') report({ name: 'regressed', operation });

@@ -59,8 +59,6 @@ export interface StoreHints {
   readonly known?: Entry | undefined;
   /** The lease under which `known` was read. Its holder must still end it if no write begins. */
   readonly lease?: WritersLease | undefined;
-  /** The entry for memory, if it differs from the one for Redis: the same bytes with other instants. */
-  readonly inMemory?: Entry | undefined;
 }
 
 export interface TieredCacheDependencies {
@@ -68,8 +66,6 @@ export interface TieredCacheDependencies {
   /** Absent when the proxy runs on memory alone. */
   readonly redis: RedisTier | undefined;
   readonly purges: KnownPurges;
-  /** The entry after the events of the stream; absent without a stream. */
-  readonly applyEvents: ((entry: Entry) => Entry) | undefined;
   /** True if the chain is known to have reached a masterchain block. */
   readonly hasReached: (seqno: number) => boolean;
   /** Called with the block of each head that Redis returns and no purge covers: clients may read it. */
@@ -155,7 +151,7 @@ export class TieredCache {
   }
 
   /** Stores in both tiers, in Redis in the background. A regressed answer is not stored, but extends the kept entry. */
-  set(entry: Entry, tags: readonly string[], { known, lease, inMemory = entry }: StoreHints = {}): StoreOutcome {
+  set(entry: Entry, tags: readonly string[], { known, lease }: StoreHints = {}): StoreOutcome {
     const { memory, olderAnswers, now } = this.#dependencies;
     if (this.isPurged(entry, tags)) return { outcome: 'purged' };
     const kept = this.#keptEntry(entry.key, tags, known);
@@ -168,7 +164,7 @@ export class TieredCache {
     // After the comparison: an answer that is not kept is served too, and may come from a lagging replica.
     if (keptUntil(entry) <= now() || isDatedAhead(entry, now())) return { outcome: 'expired' };
     const isUsable = now() < usableUntil(entry);
-    const isInMemory = memory.set(inMemory);
+    const isInMemory = memory.set(entry);
     const isInRedis = this.#share(entry, lease);
     if (!isUsable) return { outcome: 'expired' };
     return { outcome: isInMemory || isInRedis ? 'stored' : 'too-large' };
@@ -246,7 +242,7 @@ export class TieredCache {
   }
 
   #lookupOf(entry: Entry, tags: readonly string[], tier: 'memory' | 'redis', now = this.#dependencies.now()): Lookup {
-    const current = this.#afterPurgesAndEvents(entry, tags);
+    const current = this.#afterPurges(entry, tags);
     if (current === undefined) return { state: 'miss' };
     const state = freshnessOf(current, now);
     if (state !== 'fresh' && tier === 'memory' && this.#isProven(current))
@@ -263,11 +259,9 @@ export class TieredCache {
     return awaitedBlock !== undefined && this.#dependencies.hasReached(awaitedBlock);
   }
 
-  /** The entry after purges, events and the chain, or `undefined` if they end it. */
-  #afterPurgesAndEvents(entry: Entry, tags: readonly string[]): Entry | undefined {
+  /** The entry after purges and the chain, or `undefined` if they end it. */
+  #afterPurges(entry: Entry, tags: readonly string[]): Entry | undefined {
     if (this.#isOvertaken(entry)) return undefined;
-    const { purges, applyEvents } = this.#dependencies;
-    const unpurged = purges.bans.applyBans(entry, tags);
-    return unpurged && (applyEvents?.(unpurged) ?? unpurged);
+    return this.#dependencies.purges.bans.applyBans(entry, tags);
   }
 }

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Agent, request } from 'undici';
+import { Agent, request, WebSocket } from 'undici';
 import { banKeysOf, checkedKey } from '../cache/redis-keys.ts';
 import { tryRedis } from '../cache/redis-trial.ts';
 import { blockQuestion, showsBlock } from '../chain/head-check.ts';
@@ -9,7 +9,6 @@ import { systemNames } from '../names/names.ts';
 import { betterReason } from '../operate/best-reason.ts';
 import { duration } from '../operate/text-table.ts';
 import { exchangeBans } from '../purge/exchange-bans.ts';
-import { socketOpener } from '../push/socket.ts';
 import { reasonOf } from '../reason-of.ts';
 import { connectRedis } from '../redis/connect.ts';
 import { CONNECT_TIMEOUT_MS } from '../redis/timeouts.ts';
@@ -227,15 +226,17 @@ function redisError(reason: string): Error {
 
 function openStream({ stream, upstream }: Settings, url: string): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>();
-  const open = socketOpener({ url, apiKey: stream.apiKey, connect: connectorBy(names, upstream.timeout) });
-  const socket = open({
-    onOpen: () => {
-      socket.close();
-      resolve('answers');
-    },
-    onMessage: () => {},
-    // A refused key looks the same; without the stream all requests are still answered.
-    onClose: (reason) => reject(new Away(`cannot be reached: ${reason}`)),
+  const { timeout } = upstream;
+  const dispatcher = new Agent({ connect: connectorBy(names, timeout), allowH2: false, headersTimeout: timeout });
+  const headers = stream.apiKey === undefined ? {} : { 'X-API-Key': stream.apiKey };
+  const socket = new WebSocket(url, { dispatcher, headers });
+  socket.addEventListener('open', () => resolve('answers'));
+  // A refused key looks the same, and for a refused connection undici gives no reason. All requests are still answered.
+  socket.addEventListener('error', ({ message, error }) =>
+    reject(new Away(`cannot be reached: ${reasonOf(error) ?? (message || 'it could not be opened')}`)),
+  );
+  return promise.finally(() => {
+    socket.close();
+    dispatcher.destroy().catch(() => {});
   });
-  return promise;
 }

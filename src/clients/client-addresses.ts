@@ -58,6 +58,12 @@ export class ClientAddresses {
     return clientOf(address);
   };
 
+  /** The header by which a request names its client, if that header does not count. */
+  readonly unreadHeaderOf = ({ remoteAddress = '' }: From, headers: ClientHeaders): string | undefined => {
+    const header = namingHeaderOf(headers);
+    return header === 'X-Forwarded-For' && this.#isTrusted(plain(remoteAddress)) ? undefined : header;
+  };
+
   /** Call once for each request of a client, not for health checks. Looks for proxies whose clients count as one. */
   readonly count = ({ remoteAddress = '' }: From, headers: ClientHeaders): void => {
     const { onUntrustedProxy, onUnreadHeader } = this.#dependencies;

@@ -56,11 +56,7 @@ export function openIndexers(context: AppContext, { scripting, instances, makeRo
     maxReadingBytes: upstream.maxBufferedSize,
   });
   const { onReading } = memory;
-  const answerBodies = new AnswerBodyReader({
-    onBug: events.reportBug,
-    onReading,
-    isWatching: settings.stream.url !== undefined,
-  });
+  const answerBodies = new AnswerBodyReader({ onBug: events.reportBug, onReading });
   // A request may spend half of its timeout in the backlog; the other half is for the indexer's answer.
   const patienceMs = Math.min(admission.patience, upstream.timeout / 2);
   const followed = new FollowedChain(GLOBAL_IDS[settings.network]);

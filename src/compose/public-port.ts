@@ -1,3 +1,4 @@
+import { containerLimit } from '../admission/memory-pressure.ts';
 import { explainWith } from '../answer/explain.ts';
 import { RequestHandler } from '../answer/handle-request.ts';
 import { Indexers, type IndexersDependencies } from '../answer/indexers.ts';
@@ -26,7 +27,6 @@ import type { BlockProof } from './block-proof.ts';
 import { openClientRoom } from './client-room.ts';
 import type { AppContext } from './context.ts';
 import type { OpenIndexers } from './indexers.ts';
-import type { OpenPush } from './push.ts';
 import type { SharedRedis } from './redis.ts';
 
 export interface PublicPortDependencies {
@@ -35,8 +35,6 @@ export interface PublicPortDependencies {
   /** Absent when the proxy runs on memory alone. */
   readonly redis: SharedRedis | undefined;
   readonly indexers: OpenIndexers;
-  /** Absent without `stream.url`. */
-  readonly push: OpenPush | undefined;
   /** Absent if no answers are proven. */
   readonly proof: BlockProof | undefined;
   /** The number of instances on one Redis, including this one. */
@@ -57,7 +55,7 @@ export interface PublicPortDependencies {
  */
 export function openPublicPort(context: AppContext, parts: PublicPortDependencies) {
   const { settings, constants, events, now, monotonic, random } = context;
-  const { cache, gzip, redis, indexers, push, proof } = parts;
+  const { cache, gzip, redis, indexers, proof } = parts;
   const { upstream, network } = settings;
   const { collapseWindow, failureTtl } = constants.coalescing;
   const { admission, heads, pollHeads } = indexers;
@@ -85,7 +83,6 @@ export function openPublicPort(context: AppContext, parts: PublicPortDependencie
     cache,
     admission,
     indexers: new Indexers(ask),
-    pushed: push?.effects,
     leases:
       redis &&
       new Leases({
@@ -123,21 +120,25 @@ export function openPublicPort(context: AppContext, parts: PublicPortDependencie
     missLimit,
     memory: indexers.memory,
     onTouch: parts.onTouch,
-    watches: push?.watches,
     demand: proof?.demand,
     now,
     random,
     report,
   });
-  const rest = settings.passThrough.enabled ? openRest(context, indexers, missLimit) : undefined;
+  const { trustedProxies = [] } = settings.clients;
+  const addresses = new ClientAddresses({
+    onUntrustedProxy: (address) => report({ name: 'proxy-not-trusted', address }),
+    onUnreadHeader: (address, header) => report({ name: 'client-not-named', address, header }),
+    trustedProxies,
+  });
+  const rest = settings.passThrough.enabled ? openRest(context, indexers, missLimit, addresses) : undefined;
   proof?.start({ indexers, ask, load, flights, instances: parts.instances });
   return {
-    server: openServer(context, parts, handler, rest),
+    server: openServer(context, parts, handler, addresses, rest),
     /** The streams of clients; absent without pass-through. */
     streams: rest?.streaming.streams,
     /** Ends the kept answers of the rest of the API. */
     forgetRest: () => rest?.joined?.forget(),
-    refreshStale,
     explain: explainWith({
       cache,
       operations: context.operations,
@@ -154,16 +155,12 @@ function openServer(
   context: AppContext,
   parts: PublicPortDependencies,
   handler: RequestHandler,
+  addresses: ClientAddresses,
   rest: ReturnType<typeof openRest> | undefined,
 ): PublicServer {
   const { settings, events, now, monotonic } = context;
   const { http, upstream } = settings;
-  const { requestsPerSecond, trustedProxies = [] } = settings.clients;
-  const addresses = new ClientAddresses({
-    onUntrustedProxy: (address) => events.report({ name: 'proxy-not-trusted', address }),
-    onUnreadHeader: (address, header) => events.report({ name: 'client-not-named', address, header }),
-    trustedProxies,
-  });
+  const { requestsPerSecond } = settings.clients;
   return new PublicServer({
     operations: context.operations,
     passThrough: rest?.passThrough,
@@ -204,10 +201,24 @@ export function restBytesOf({ operations, passThrough, memory }: AppContext['set
   return isJoined ? Math.floor(memory.maxSize * REST_SHARE_OF_MEMORY) : 0;
 }
 
+/** The maximum number of bytes that wait in all streams of clients, if the container has no memory limit. */
+const MOST_WAITING_BYTES = 64 * 1024 * 1024;
+
+/** The maximum number of bytes that wait in all streams of clients: a sixteenth of the memory that may be used. */
+function waitingBytesOf({ admission }: AppContext['settings']): number {
+  const limitBytes = containerLimit();
+  return limitBytes === undefined ? MOST_WAITING_BYTES : (limitBytes * admission.maxMemoryShare) / 16;
+}
+
 /** The rest of the API: pass-through, and the Streaming API. */
-function openRest(context: AppContext, indexers: OpenIndexers, missLimit: PerClientLimit | undefined) {
+function openRest(
+  context: AppContext,
+  indexers: OpenIndexers,
+  missLimit: PerClientLimit | undefined,
+  addresses: ClientAddresses,
+) {
   const { settings, constants, operations, events, monotonic, random, names, now } = context;
-  const { passThrough, upstream, stream } = settings;
+  const { passThrough, upstream } = settings;
   const parts: PassOnParts = {
     operations,
     admission: indexers.admission,
@@ -250,10 +261,10 @@ function openRest(context: AppContext, indexers: OpenIndexers, missLimit: PerCli
     streaming: openStreaming({
       ...parts,
       upstream: { forward: client.forward, apiKey },
+      unreadHeaderOf: ({ socket, headers }) => addresses.unreadHeaderOf(socket, headers),
       most: passThrough.maxStreams,
       mostPerClient: passThrough.maxStreamsPerClient,
-      // One of the plan's connections is for our own stream.
-      mostWithOurKey: passThrough.maxStreams - Number(stream.url !== undefined),
+      mostWaitingBytes: waitingBytesOf(settings),
     }),
   };
 }

@@ -71,10 +71,6 @@ export const lifetimes = setting(
       '0s',
       '0s',
     ]),
-    emptyWatched: setting(
-      duration('1ms', '10s').prefault('2s'),
-      'Time for which an empty list of pending traces is fresh in memory, if clients poll its account and the stream announces the next trace. It has no effect if it is shorter than the lifetime of an empty list.',
-    ),
     notFound: rule('A 404.', ['300ms', '0s', '0s']),
   }),
   'How long answers live, by kind (see the table of lifetimes).',

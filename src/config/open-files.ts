@@ -66,7 +66,7 @@ export function clientRoom(settings: Settings, openFiles: number | undefined): C
 }
 
 function othersThanClients(settings: Settings): number {
-  const { upstream, passThrough, redis, stream } = settings;
+  const { upstream, passThrough, redis } = settings;
   const { url, backup } = upstream;
   const slots = [...url.map(() => upstream.maxConcurrency), ...(backup.url ?? []).map(() => backup.maxConcurrency)];
   const pools = slots.reduce((sum, maxConcurrency) => {
@@ -75,6 +75,6 @@ function othersThanClients(settings: Settings): number {
   }, 0);
   const toRedis = redis.url === undefined ? 0 : REDIS[parseRedisUrl(redis.url).topology];
   // Each stream of a client has two connections: the client's is one of the client connections.
-  const toStream = Number(stream.url !== undefined) + (passThrough.enabled ? passThrough.maxStreams : 0);
-  return pools + toRedis + toStream + ADMIN + OTHERS;
+  const toStreams = passThrough.enabled ? passThrough.maxStreams : 0;
+  return pools + toRedis + toStreams + ADMIN + OTHERS;
 }

@@ -19,6 +19,10 @@ export const REMOVED_SETTINGS: readonly RemovedSetting[] = [
   { path: 'clients.burst', instead: 'it is the requests of one second' },
   { path: 'http.maxWaiting', instead: 'http.maxConnections bounds waiting requests, one of each connection' },
   {
+    path: 'lifetimes.emptyWatched',
+    instead: 'the freshness by push is gone: an empty list of pending traces lives like any other',
+  },
+  {
     path: 'memory.maxEntries',
     instead: 'MEMORY_MAX_SIZE (memory.maxSize) bounds them, each with 800 bytes on top of its body',
   },
@@ -30,6 +34,10 @@ export const REMOVED_SETTINGS: readonly RemovedSetting[] = [
   { path: 'redis.maxPendingWriteSize', instead: 'it is a sixteenth of MEMORY_MAX_SIZE (memory.maxSize)' },
   { path: 'redis.maxPendingWrites', instead: 'a sixteenth of MEMORY_MAX_SIZE (memory.maxSize) bounds their bytes' },
   { path: 'redis.openDuration', instead: 'it is fixed at 1s' },
+  {
+    path: 'stream.maxAddresses',
+    instead: 'the freshness by push is gone: clients subscribe themselves, through the same port',
+  },
 ];
 
 interface Given {

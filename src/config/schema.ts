@@ -52,20 +52,20 @@ const proof = group({
   ),
 });
 
-/** The group `stream`: the Streaming API v2 next to the indexer. */
+/** The group `stream`: the Streaming API v2, for streams of clients. */
 const stream = group({
   url: setting(
     streamUrl.optional(),
-    'The Streaming API v2 of the same chain, `ws://` or `wss://`; without a path `/api/streaming/v2/ws` is added. No stream if not set.',
+    'The Streaming API v2 for streams of clients, `ws://` or `wss://`; without a path `/api/streaming/v2/ws` is added. If not set, the first indexer.',
     { env: 'STREAM_URL' },
   ),
-  apiKey: setting(headerValue.optional(), 'Sent to the stream as `X-API-Key`.', {
-    env: 'STREAM_API_KEY',
-    envOnly: true,
-  }),
-  maxAddresses: setting(
-    integer(1, 100_000).prefault(1000),
-    'Maximum number of subscribed addresses: the limit of your provider. Keys that are no longer polled make room for new ones. Above the limit, polled keys live as long as without a stream.',
+  apiKey: setting(
+    headerValue.optional(),
+    'Sent to `STREAM_URL` as `X-API-Key`, for clients without a key; see `PASSTHROUGH_SHARED_KEY`.',
+    {
+      env: 'STREAM_API_KEY',
+      envOnly: true,
+    },
   ),
 });
 
@@ -108,7 +108,7 @@ const passThrough = group({
   ),
   maxStreams: setting(
     integer(1, 100_000).prefault(64),
-    'Maximum concurrent requests to the Streaming API (streams of clients); above it they get 503. With `PASSTHROUGH_SHARED_KEY` each uses one of the parallel connections of your plan, and one is reserved for `STREAM_URL`.',
+    'Maximum concurrent requests to the Streaming API (streams of clients); above it they get 503. With `PASSTHROUGH_SHARED_KEY` each uses one of the parallel connections of your plan.',
   ),
   maxStreamsPerClient: setting(
     integer(1, 100_000).prefault(8),

@@ -20,11 +20,15 @@ const ENDS_IN_API =
 /** Settings without effect unless another one is set: their names, what they need, and whether that is set. */
 const NEEDS: readonly (readonly [names: RegExp, need: string, isMet: (settings: Settings) => boolean])[] = [
   [/^redis\./, 'REDIS_URL', ({ redis }) => redis.url !== undefined],
-  [/^stream\.|^lifetimes\.emptyWatched$/, 'STREAM_URL', ({ stream }) => stream.url !== undefined],
+  [/^stream\.apiKey$/, 'STREAM_URL', ({ stream }) => stream.url !== undefined],
   [/^upstream\.backup\./, 'UPSTREAM_BACKUP_URL', ({ upstream }) => upstream.backup.url !== undefined],
   [/^upstream\.maxLag$/, 'a second indexer in UPSTREAM_URL', ({ upstream }) => upstream.url.length > 1],
-  [/^passThrough\./, 'PASSTHROUGH=on', ({ passThrough }) => passThrough.enabled],
-  [/^passThrough\.sharedKey$/, 'UPSTREAM_API_KEY', ({ upstream }) => hasKey(upstream) || hasKey(upstream.backup)],
+  [/^passThrough\.|^stream\.url$/, 'PASSTHROUGH=on', ({ passThrough }) => passThrough.enabled],
+  [
+    /^passThrough\.sharedKey$/,
+    'UPSTREAM_API_KEY',
+    ({ upstream, stream }) => [upstream, upstream.backup, stream].some(hasKey),
+  ],
   [/^logRequestsSample$/, 'LOG_REQUESTS=slow or all', ({ logRequests }) => /slow|all/.test(logRequests)],
 ];
 

@@ -50,8 +50,18 @@ export const SHED = {
     clientReads: FAILURES['upstream-rate-limited'].clientReads.usual,
     operatorReads: '{indexer} asked for a pause (429)',
   },
-  /** The backlog is full, or the maximum number of passed-through answers or of clients' streams is reached. */
+  /** The backlog is full. */
   'queue-full': crowded('too many requests wait for the indexer'),
+  /** The maximum number of clients' streams is reached. */
+  'streams-full': {
+    clientReads: `${overloaded.clientReads.usual}: all places for streams are taken (passThrough.maxStreams)`,
+    operatorReads: 'all places for streams of clients are taken (passThrough.maxStreams)',
+  },
+  /** The maximum number of passed-through answers is on the way to clients. */
+  'transfers-full': {
+    clientReads: `${overloaded.clientReads.usual}: too many passed-through answers are being sent`,
+    operatorReads: 'too many passed-through answers are being sent',
+  },
   /** The wait for a reservation of the rate would be, or became, longer than the client's patience. */
   'rate-limit': {
     clientReads: 'the rate limit of the indexer is used up',

@@ -1,6 +1,5 @@
 import { request as httpRequest, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Duplex } from 'node:stream';
 import { failure } from '../errors.ts';
 import { connectorBy } from '../names/connector.ts';
 import type { Names } from '../names/names.ts';
@@ -27,7 +26,7 @@ export type StreamAnswer = {
 } & (
   | { readonly isUpgraded: false; readonly body: IncomingMessage }
   /** The connection speaks another protocol from here on, in both directions. */
-  | { readonly isUpgraded: true; readonly body: Duplex }
+  | { readonly isUpgraded: true; readonly body: Socket }
 );
 
 const API = '/api';
@@ -89,7 +88,7 @@ export class StreamClient {
         return;
       }
       if (first.length > 0) socket.unshift(first);
-      resolve({ ...answer(response), isUpgraded: true, body: socket });
+      resolve({ ...answer(response), isUpgraded: true, body: socket as Socket });
     });
     sending.on('error', (cause) => reject(signal.aborted ? signal.reason : unanswered(cause, !isConnected)));
     // Without a connection, an aborted request emits nothing.

@@ -17,9 +17,6 @@ import { SHED } from '../failures/shed-reasons.ts';
 import type { Heads } from '../fleet/heads.ts';
 import type { PublicServer } from '../http/public/public-server.ts';
 import type { ClientStreaming } from '../http/streaming/streaming.ts';
-import type { StreamConnection } from '../push/connection.ts';
-import type { Subscription } from '../push/subscription.ts';
-import type { Watches } from '../push/watches.ts';
 import type { Ms } from '../time-units.ts';
 import type { OperationName } from '../ton/operation-names.ts';
 import { addMetric, type LabeledValue } from './event-counters.ts';
@@ -58,10 +55,6 @@ export interface GaugeSources {
   readonly clock: Clock;
   /** Absent without Redis. */
   readonly redis: { readonly tier: RedisTier } | undefined;
-  /** Absent without `stream.url`. */
-  readonly push:
-    | { readonly connection: StreamConnection; readonly watches: Watches; readonly subscription: Subscription }
-    | undefined;
   /** Absent if no answers are proven. */
   readonly proof:
     | {
@@ -78,7 +71,7 @@ const FOLLOWER_STATES = Object.keys({ alive: 1, behind: 1, idle: 1, resting: 1 }
 
 /** Adds gauges to the page, which are read at each scrape. */
 export function addGauges(registry: Registry, sources: GaugeSources): void {
-  const { operations, memory, maxMemoryBytes, server, indexers, waitingClients, clock, redis, push } = sources;
+  const { operations, memory, maxMemoryBytes, server, indexers, waitingClients, clock, redis } = sources;
   const { admission, all, heads } = indexers;
   const add = (name: string, help: string, labelNames: readonly string[], read: () => readonly LabeledValue[]) =>
     addMetric(registry, name, help, 'gauge', labelNames, read);
@@ -245,9 +238,4 @@ export function addGauges(registry: Registry, sources: GaugeSources): void {
       (['websocket', 'sse'] as const).map((kind) => ({ value: streams.count(kind), labels: { kind } })),
     );
   }
-  if (push === undefined) return;
-  const { connection, watches, subscription } = push;
-  gauge('stream_connected', '1 while the stream is connected; else 0.', () => Number(connection.isUp));
-  gauge('stream_watched_keys', 'Keys that clients poll and that the stream watches.', () => watches.polled().length);
-  gauge('stream_subscribed_addresses', 'Addresses that the stream is subscribed to.', () => subscription.addresses);
 }

@@ -41,7 +41,6 @@ const warn = (message: string, fields: object = {}): Line => ({ level: 'warn', m
 const error = (message: string, fields: object): Line => ({ level: 'error', message, fields });
 const about = (topic: string, cause: string, line: Line): Line => ({ ...line, topic, cause });
 
-const STREAM = 'stream';
 const CLIENT_STREAMS = 'streams of clients';
 const topicOf = (indexer: string) => `indexer ${indexer}`;
 const indexerFails = (
@@ -236,6 +235,11 @@ const LINES: ByEvent<Line | undefined> = {
       `a trusted proxy sends ${header} without X-Forwarded-For, so its clients count as one: let it send X-Forwarded-For`,
       { address, header },
     ),
+  'streams-of-proxy': ({ address, header }) =>
+    warn(
+      `a client has its maximum of streams (passThrough.maxStreamsPerClient) and gets 429, and ${header} names others: if its address is your proxy, set TRUSTED_PROXIES, and let it send X-Forwarded-For`,
+      { address, header },
+    ),
   'client-limited': ({ client }) =>
     about('limits of clients', '', warn('a client exceeds its limit and gets 429', { client })),
   'block-follower': ({ state }) =>
@@ -245,13 +249,6 @@ const LINES: ByEvent<Line | undefined> = {
       behind: info('the block follower started: it can prove answers about accounts'),
       alive: info('the block follower started: it can prove answers about accounts'),
     })[state],
-  'stream-connected': () => info('connected to the stream'),
-  'stream-disconnected': ({ name, reason }) =>
-    about(STREAM, name, warn('no connection to the stream: pending traces are polled', { reason })),
-  'stream-refused': ({ name, error }) =>
-    about(STREAM, name, warn('the stream refused a subscription: its accounts are polled', { error })),
-  'stream-bad-frame': ({ name }) =>
-    about(STREAM, name, warn('the stream sent a message that cannot be read: it is ignored')),
   'client-stream': ({ result }) =>
     typeof result === 'string' && result.startsWith('upstream-')
       ? about(CLIENT_STREAMS, result, warn('no stream can be opened for clients: wallets poll', { code: result }))
@@ -318,8 +315,6 @@ export function logEvents(
     // clients will get.
     if ('isForHead' in event && heardOf.has(event.indexer)) return;
     if ('indexer' in event) heardOf.add(event.indexer);
-    // Each connection reports its problems again.
-    if (event.name === 'stream-connected') saidOf.delete(STREAM);
     if (line !== undefined && isNews(line))
       logger[line.level]({ ...line.fields, ...(refused && saidIn(refused)) }, line.message);
   });

@@ -39,7 +39,6 @@ export class Metrics {
     countUpstream(counters, timeoutMs);
     countRedis(counters);
     if (sources.redis !== undefined) showRedis(counters, purges);
-    if (sources.push !== undefined) countStream(counters);
     if (sources.streams !== undefined) countClientStreams(counters);
     countRest(counters);
     addGauges(this.#registry, sources);
@@ -230,15 +229,4 @@ function countClientStreams(counters: EventCounters): void {
   counters.count('client_streams_ended_total', 'Streams of clients that ended, by reason.', ['kind', 'reason'], {
     'client-stream-ended': ({ kind, reason }) => [kind, reason],
   });
-}
-
-function countStream(counters: EventCounters): void {
-  counters.count('stream_events_total', 'Events received from the stream.', [], { 'stream-event': () => [] });
-  counters.count('stream_missed_events_total', 'Traces that no event of the stream announced.', [], {
-    'stream-missed-event': () => [],
-  });
-  counters.count('stream_invalid_messages_total', 'Messages of the stream that could not be read.', [], {
-    'stream-bad-frame': () => [],
-  });
-  counters.count('stream_errors_total', 'Errors that the stream answered.', [], { 'stream-refused': () => [] });
 }

@@ -25,12 +25,6 @@ export interface GrowingPolicy extends Omit<LifetimePolicy, 'lifetime'> {
 export type LifetimePolicies = Readonly<
   Record<Exclude<LifetimeRule, GrowingRule>, LifetimePolicy> & {
     readonly [rule in GrowingRule]: GrowingPolicy;
-  } & {
-    /**
-     * The time for which an empty list of pending traces is fresh in memory while a stream would announce the next
-     * trace.
-     */
-    readonly emptyWatched: number;
   }
 >;
 
@@ -126,9 +120,8 @@ export function lifetimeOf(
 }
 
 /** The longest time after its receipt for which any answer is of use, in milliseconds. */
-export function longestUseMs({ emptyWatched, ...policies }: LifetimePolicies): number {
+export function longestUseMs(policies: LifetimePolicies): number {
   return Math.max(
-    emptyWatched,
     ...Object.values(policies).map((policy) => {
       const lifetime = 'ageDivisor' in policy ? policy.maxLifetime : policy.lifetime;
       return lifetime + Math.max(policy.staleWhileRevalidate, policy.staleIfError);

@@ -8,7 +8,6 @@ import type { LifetimeRule, ReadFinality } from './finality.ts';
 import { FURTHER, type OperationName } from './operation-names.ts';
 import { type DescribedParameter, describeParameters } from './parameters.ts';
 import type { ReadTags } from './tags.ts';
-import type { Watching } from './watchable.ts';
 
 /**
  * The rules of one operation, from its file in `operations/`: its parameters, and the meaning of an answer's whole
@@ -62,8 +61,6 @@ export interface OperationRules<Name extends string, Rule extends LifetimeRule =
   readonly cheapQuery: Pairs;
   /** The remedy for an indexer that does not serve it; absent if every indexer does. */
   readonly remedy?: string;
-  /** Absent if the stream of events announces nothing about the answers. */
-  readonly watching?: Watching;
 }
 
 /** One cached operation of the indexer's API. */

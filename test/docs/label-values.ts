@@ -97,8 +97,8 @@ export const LABEL_VALUES: readonly (readonly [metric: string, label: string, Re
     valuesOf<StreamEnd>({
       'client-closed-request': 'the client closed it',
       'upstream-ended': 'the server closed it',
-      idle: 'no byte for 60 s',
-      slow: 'the client did not read',
+      idle: 'an event stream without a byte for 60 s, or a silent WebSocket whose place was needed',
+      slow: 'the client took nothing for 10 s, or had most of too many waiting bytes',
       'shutting-down': 'this instance ended',
     }),
   ],

@@ -55,12 +55,9 @@ export const LOGGED_EVENTS: readonly (readonly AppEvent[])[] = [
   [{ name: 'purges-available', available: true, reason: undefined }],
   [{ name: 'proxy-not-trusted', address: '10.0.0.7' }],
   [{ name: 'client-not-named', address: '10.0.0.7', header: 'Forwarded' }],
+  [{ name: 'streams-of-proxy', address: '10.0.0.7', header: 'X-Forwarded-For' }],
   [{ name: 'client-limited', client: '10.0.7.0/24' }],
   ...(['resting', 'idle', 'alive'] as const).map((state): AppEvent[] => [{ name: 'block-follower', state }]),
-  [{ name: 'stream-connected' }],
-  [{ name: 'stream-disconnected', reason: 'connection lost' }],
-  [{ name: 'stream-refused', error: 'unauthorized' }],
-  [{ name: 'stream-bad-frame' }],
   [{ name: 'client-stream', result: 'upstream-unreachable' }],
   [{ name: 'bug', error: cause }],
 ];

@@ -128,6 +128,7 @@ describe('check-config --connect', () => {
       UPSTREAM_URL: `http://${NOBODY}`,
       UPSTREAM_BACKUP_URL: indexer.url,
       REDIS_URL: `redis://${NOBODY}`,
+      PASSTHROUGH: 'on',
       STREAM_URL: `ws://${NOBODY}`,
     });
     expect(code).toBe(0);

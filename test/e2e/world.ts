@@ -29,8 +29,6 @@ export const ANY_WORLD: WorldKind = { dialect: '1.3', tiers: 'memory alone' };
 export type WorldProxyOptions = Omit<Partial<ProxyOptions>, 'now' | 'monotonic' | 'wall'> & {
   /** Durations also stand still until the test advances the clock. */
   readonly stopsTime?: boolean;
-  /** True if it is connected to the stream of the indexer. */
-  readonly streams?: boolean;
 };
 
 export interface WorldOptions extends WorldKind {
@@ -93,19 +91,12 @@ export class World implements AsyncDisposable {
   }
 
   /** Another proxy of this world's network, by default in front of this world's indexer. */
-  async addProxy({
-    env,
-    overrides,
-    stopsTime = false,
-    streams = false,
-    ...options
-  }: WorldProxyOptions = {}): Promise<RunningProxy> {
+  async addProxy({ env, overrides, stopsTime = false, ...options }: WorldProxyOptions = {}): Promise<RunningProxy> {
     const redis = this.kind.tiers === 'memory alone' ? {} : { REDIS_URL: inject('redisUrl') };
-    const stream = streams ? { STREAM_URL: this.indexer.streamUrl } : {};
     const proxy = await startProxy({
       upstreamUrl: this.indexer.url,
       ...options,
-      env: { NETWORK: this.network, ...redis, ...stream, ...env },
+      env: { NETWORK: this.network, ...redis, ...env },
       overrides: {
         ...overrides,
         redis: { ...PATIENT_REDIS, ...overrides?.redis },

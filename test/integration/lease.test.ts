@@ -43,7 +43,6 @@ function instance({ leaseMs = 60_000 } = {}) {
     memory,
     redis: observed.tier,
     purges: NOTHING_PURGED,
-    applyEvents: undefined,
     hasReached: () => false,
     olderAnswers: { look: () => {} },
     now: Date.now,

@@ -26,7 +26,7 @@ function verdictOfAccount(more: Partial<Call>, sinceMs: number, cacheStatus: str
   const call: Call = { operation: 'transactions', accounts: [ACCOUNT], ...more };
   const [before, after] = ['{"transactions":[]}', '{"transactions":[{}]}'];
   const answer = { call, sentAt: NOW, receivedAt: NOW + 5, status: 200, text: before, age, cacheStatus };
-  const granted = { machineDelayMs: 0, lagMs, staleIfError: true, emptyWatchedMs: 0, falls: [] };
+  const granted = { machineDelayMs: 0, lagMs, staleIfError: true, falls: [] };
   const seen = { notBefore: Number.NEGATIVE_INFINITY, seenFrom: Number.NEGATIVE_INFINITY };
   return checkAnswer(answer, statesOf([before, Number.POSITIVE_INFINITY], [after, sinceMs]), { ...granted, ...seen })
     .verdict;
@@ -36,7 +36,7 @@ function verdictOfAccount(more: Partial<Call>, sinceMs: number, cacheStatus: str
 function verdictOn(states: readonly State[], seenSinceMs: number) {
   const call: Call = { operation: 'pendingTraces', hashes: ['x'] };
   const answer = { call, sentAt: NOW - 5, receivedAt: NOW, status: 200, text: NOTHING, age: '0' };
-  const granted = { machineDelayMs: 0, lagMs: 0, staleIfError: false, emptyWatchedMs: 0, falls: [] };
+  const granted = { machineDelayMs: 0, lagMs: 0, staleIfError: false, falls: [] };
   const seen = { notBefore: Number.NEGATIVE_INFINITY, seenFrom: NOW - seenSinceMs };
   return checkAnswer({ ...answer, cacheStatus: 'toncache; hit; ttl=0; detail=memory' }, states, {
     ...granted,

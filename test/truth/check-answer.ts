@@ -2,7 +2,6 @@ import { differenceFrom } from '../../src/tools/demo/difference.ts';
 import type { DatabaseFall } from '../../src/tools/simulator/database-fall.ts';
 import type { Said } from '../../src/tools/simulator/past-answers.ts';
 import { type CacheStatus, parseCacheStatus } from '../support/cache-status.ts';
-import { TABLE } from '../unit/ton/table-of-lifetimes.ts';
 import type { Call } from './call.ts';
 import { type Shown, shownBy } from './fallen-states.ts';
 import type { State } from './states.ts';
@@ -29,8 +28,6 @@ export interface Allowance {
   readonly falls: readonly DatabaseFall[];
   /** True if the indexer fails or is overloaded: stale copies are served then. */
   readonly staleIfError: boolean;
-  /** How long an empty list of pending traces may be fresh, ms, because no event announces the next trace. */
-  readonly emptyWatchedMs: number;
   /** The request to the indexer must have been sent after this instant: a purge. */
   readonly notBefore: number;
   /** The beginning of the state that this client saw before, epoch ms. */
@@ -143,10 +140,8 @@ function allowedAge(
   allowance: Allowance,
 ): number {
   const { sentAt } = answer;
-  const { machineDelayMs, lagMs, notBefore, emptyWatchedMs } = allowance;
-  const unwatched = windowOf(answer.call, said, untilAt + machineDelayMs);
-  const window =
-    unwatched === TABLE.empty ? { ...unwatched, lifetime: Math.max(unwatched.lifetime, emptyWatchedMs) } : unwatched;
+  const { machineDelayMs, lagMs, notBefore } = allowance;
+  const window = windowOf(answer.call, said, untilAt + machineDelayMs);
   const byStatus = allowedByStatus(window, cache, allowance);
   // After a fall of the database, an answer that could still be served at the fall is served instead of less complete
   // ones.

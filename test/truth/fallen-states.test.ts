@@ -60,7 +60,7 @@ describe('the checker', () => {
     const at = FELL_AT + second * SECOND;
     const cacheStatus = `toncache; fwd=stale; fwd-status=200; detail=${detail}`;
     const answer = { call, sentAt: at - 5, receivedAt: at, status, text, age: undefined, cacheStatus };
-    const granted = { machineDelayMs: 0, lagMs: 0, staleIfError: false, emptyWatchedMs: 0, falls };
+    const granted = { machineDelayMs: 0, lagMs: 0, staleIfError: false, falls };
     const seen = { notBefore: Number.NEGATIVE_INFINITY, seenFrom: Number.NEGATIVE_INFINITY };
     return checkAnswer(answer, states, { ...granted, ...seen }).verdict;
   }

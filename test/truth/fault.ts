@@ -24,11 +24,6 @@ export interface Excuses {
   readonly overlaps?: boolean;
   /** Instances cannot tell each other about purges. */
   readonly cutOff?: boolean;
-  /**
-   * Events do not arrive, or the indexer lacks what they announce. Only the maximum lifetime of an empty answer is
-   * guaranteed.
-   */
-  readonly losesEvents?: boolean;
 }
 
 /** The default duration of a fault, ms. */
@@ -41,8 +36,6 @@ export interface Fault {
   readonly redis?: 'sentinels' | 'with a clock to set';
   /** True if it needs two indexers with different addresses, instead of two replicas behind one address. */
   readonly twoIndexers?: true;
-  /** True if it needs the stream. */
-  readonly streams?: true;
   readonly excuses?: Excuses;
   /** Its duration, ms; by default {@link LASTS_MS}. */
   readonly lastsMs?: number;

@@ -5,13 +5,19 @@ import { RedisServer } from '../support/redis-server.ts';
 import { FAULTS_OF_ACCOUNTS } from './account-faults.ts';
 import { type Fault, LASTS_MS } from './fault.ts';
 import { REST_MS } from './fault-cycle.ts';
-import { FAULTS_OF_STREAM } from './stream-faults.ts';
 import { ALWAYS_LAGS_MS, BLOCK_MS, FALL_LASTS_MS, type World } from './world.ts';
 
 /** The lags of the database, in blocks, one after the other. */
 const DATABASE_LAGS = [1, 5, 12, 3, 8];
 
 const LAG_MS = 3000;
+
+const VANISH_EVERY_MS = 150;
+
+/** An answer takes this long. */
+const DELAY_MS = 300;
+/** More bytes than any answer has: each answer is sent in one piece. */
+const WHOLE_BYTES = 2 ** 30;
 
 /** Longer than the slowest clients pause. */
 const LONG_LAG_MS = 6000;
@@ -43,7 +49,7 @@ export const FAULTS: readonly Fault[] = [
   },
   {
     name: 'redis-stutters',
-    excuses: { cutOff: true, lagMs: LAG_MS, losesEvents: true },
+    excuses: { cutOff: true, lagMs: LAG_MS },
     settlesMs: 2 * LAG_MS,
     begin: async (world) => {
       const [, replica] = world.indexer.replicas;
@@ -117,7 +123,7 @@ export const FAULTS: readonly Fault[] = [
   },
   {
     name: 'replica-lag',
-    excuses: { lagMs: LAG_MS, losesEvents: true },
+    excuses: { lagMs: LAG_MS },
     settlesMs: 2 * LAG_MS,
     begin: async ({ indexer }) => {
       const [, replica] = indexer.replicas;
@@ -127,7 +133,7 @@ export const FAULTS: readonly Fault[] = [
   },
   {
     name: 'replica-lag-by-connection',
-    excuses: { lagMs: LONG_LAG_MS, losesEvents: true },
+    excuses: { lagMs: LONG_LAG_MS },
     lastsMs: 2 * LONG_LAG_MS,
     settlesMs: LONG_LAG_MS,
     begin: async ({ indexer }) => {
@@ -188,7 +194,27 @@ export const FAULTS: readonly Fault[] = [
       return () => {};
     },
   },
-  ...FAULTS_OF_STREAM,
+  {
+    name: 'answers-late',
+    excuses: { lagMs: DELAY_MS },
+    settlesMs: 2 * DELAY_MS,
+    begin: async ({ indexer: { faults } }) => {
+      const slow = { kind: 'slow', chunkBytes: WHOLE_BYTES, pauseMs: DELAY_MS } as const;
+      const slowness = faults.inject(slow, { operation: 'pendingTraces' });
+      return () => slowness.remove();
+    },
+  },
+  {
+    name: 'traces-vanish',
+    begin: async (world) => {
+      const vanishing = setInterval(() => {
+        const pending = world.indexer.chain.pendingTraces();
+        const trace = pending[Math.floor(pending.length / 2)];
+        if (trace !== undefined) world.vanish(trace.externalHash);
+      }, VANISH_EVERY_MS);
+      return () => clearInterval(vanishing);
+    },
+  },
   ...FAULTS_OF_ACCOUNTS,
 ];
 

@@ -13,14 +13,13 @@ import type { WorldOptions } from './world.ts';
 // or a needless wait.
 
 const SECONDS = 20;
-const USAGE = `usage: npm run truth -- [--minutes 10] [--faults all] [--seed 1] [--instances 2] [--dialect 1.3] [--stream] [--memory-alone]
+const USAGE = `usage: npm run truth -- [--minutes 10] [--faults all] [--seed 1] [--instances 2] [--dialect 1.3] [--memory-alone]
 --minutes: how long clients ask; without it ${SECONDS} s
 --faults: none (the default), all, or some of these, separated by commas, or two at once with a + between them: ${FAULTS.map(({ name }) => name).join(', ')}
 --dialect: the version of the indexer that is simulated, 1.2 or 1.3
---stream: with the stream of the indexer; faults of the stream are always with it
 --memory-alone: without Redis, and therefore without faults of Redis`;
 
-const { forMs, faults, redis, streams, ...options } = readOptions();
+const { forMs, faults, redis, ...options } = readOptions();
 const startedAt = performance.now();
 const report = (line: string) => console.log(`${((performance.now() - startedAt) / 1000).toFixed(1)} s  ${line}`);
 const tally = new Tally(({ text }) => report(text));
@@ -36,17 +35,16 @@ console.log(`\n${markdownTable(['', 'count'], tally.rows)}\n\nseed ${options.see
 process.exit(tally.findings.length > 0 || tally.of('answers') === 0 ? 1 : 0);
 
 /** One run for each Redis and each number of indexers that the faults need. The runs share the time. */
-function legs(): readonly (Pick<WorldOptions, 'redis' | 'forMs' | 'streams' | 'twoIndexers'> & {
+function legs(): readonly (Pick<WorldOptions, 'redis' | 'forMs' | 'twoIndexers'> & {
   readonly faults: readonly Fault[];
 })[] {
-  if (faults.length === 0) return [{ redis, forMs, streams, twoIndexers: false, faults }];
-  const streaming = streams || faults.some((fault) => fault.streams);
+  if (faults.length === 0) return [{ redis, forMs, twoIndexers: false, faults }];
   return [true, false].flatMap((twoIndexers) => {
     const ofThese = faults.filter((fault) => (fault.twoIndexers ?? false) === twoIndexers);
     const byRedis = Map.groupBy(ofThese, (fault) => (redis === 'none' ? redis : (fault.redis ?? redis)));
     return [...byRedis].map(([kind, some]) => {
       const share = some.length / faults.length;
-      return { redis: kind, forMs: forMs * share, streams: streaming, twoIndexers, faults: some };
+      return { redis: kind, forMs: forMs * share, twoIndexers, faults: some };
     });
   });
 }
@@ -60,7 +58,6 @@ function readValues() {
         seed: { type: 'string', default: String(randomInt(2 ** 31)) },
         instances: { type: 'string', default: '2' },
         dialect: { type: 'string', default: '1.3' },
-        stream: { type: 'boolean', default: false },
         'memory-alone': { type: 'boolean', default: false },
       },
     }).values;
@@ -86,7 +83,7 @@ function readOptions() {
   if (killed && instances < 2)
     return refuse('instance-killed needs --instances 2 or more: somebody must be left to ask');
   const redis: WorldOptions['redis'] = memoryAlone ? 'none' : 'single';
-  return { forMs: minutes * 60_000, faults: chosen, seed, instances, dialect, redis, streams: values.stream } as const;
+  return { forMs: minutes * 60_000, faults: chosen, seed, instances, dialect, redis } as const;
 }
 
 function refuse(problem: string): never {

@@ -12,7 +12,6 @@ interface Mutant extends Patch {
   readonly finding: 'lie' | 'regression' | 'needless wait';
   /** The faults without which the rule has no effect. */
   readonly fault?: string;
-  readonly streams?: boolean;
 }
 
 const MUTANTS: readonly Mutant[] = [
@@ -116,14 +115,6 @@ const MUTANTS: readonly Mutant[] = [
     to: "if (now < freshUntil + staleIfError + 10_000) return 'stale-if-error';",
   },
   {
-    rule: 'an event does not end the longer life of an empty answer',
-    finding: 'lie',
-    streams: true,
-    file: 'push/apply-events.ts',
-    from: 'if (this.#gathering.has(watch)) continue;',
-    to: 'continue;',
-  },
-  {
     rule: 'a block that shows a transaction does not end the proof of its account',
     finding: 'lie',
     file: 'chain/proofs.ts',
@@ -172,35 +163,31 @@ function world(root: URL, tally: Tally, more: Partial<RunOptions> = {}): RunOpti
     seed: 1,
     instances: 1,
     redis: 'none',
-    streams: false,
     twoIndexers: false,
     faults: [],
   } as const;
   return { ...options, forMs: PATIENCE_MS, report: () => {}, ...more };
 }
 
-test.each(MUTANTS)('the checker notices that $rule', async ({ finding, fault, streams = false, ...patch }) => {
+test.each(MUTANTS)('the checker notices that $rule', async ({ finding, fault, ...patch }) => {
   await using source = await PatchedSource.make(patch);
   const tally = new Tally(() => {});
   const faults = FAULTS.filter(({ name }) => name === fault);
   const twoIndexers = faults.some((each) => each.twoIndexers);
   const [needed] = faults.flatMap(({ redis }) => redis ?? []);
   const sharing = needed === undefined ? {} : { redis: needed, instances: 2 };
-  await runChecker(world(source.root, tally, { faults, streams, twoIndexers, ...sharing, endsAt: finding }));
+  await runChecker(world(source.root, tally, { faults, twoIndexers, ...sharing, endsAt: finding }));
   expect(tally.findings.map(({ kind }) => kind)).toContain(finding);
 });
 
-test.each([false, true])(
-  'the checker finds nothing in an unchanged copy of the source, with streams: %s',
-  async (streams) => {
-    const nothing = { file: 'freshness.ts', from: "return 'expired';", to: "return 'expired';" };
-    await using source = await PatchedSource.make(nothing);
-    const tally = new Tally(() => {});
-    await runChecker(world(source.root, tally, { forMs: 10_000, streams }));
-    expect(tally.findings).toEqual([]);
-    expect(tally.of('answers')).toBeGreaterThan(100);
-  },
-);
+test('the checker finds nothing in an unchanged copy of the source', async () => {
+  const nothing = { file: 'freshness.ts', from: "return 'expired';", to: "return 'expired';" };
+  await using source = await PatchedSource.make(nothing);
+  const tally = new Tally(() => {});
+  await runChecker(world(source.root, tally, { forMs: 10_000 }));
+  expect(tally.findings).toEqual([]);
+  expect(tally.of('answers')).toBeGreaterThan(100);
+});
 
 test.each([
   ['does not occur in the file', 'no such text anywhere'],

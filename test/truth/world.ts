@@ -21,8 +21,6 @@ export interface WorldOptions {
   readonly forMs: number;
   /** The Redis that the instances share. */
   readonly redis: 'none' | 'single' | 'sentinels' | 'with a clock to set';
-  /** True if the instances are connected to the stream of the indexer. */
-  readonly streams: boolean;
   /**
    * True for two indexers with different addresses, instead of two replicas behind one address. The database of the
    * second one is always a little behind.
@@ -89,7 +87,7 @@ export class World implements AsyncDisposable {
 
   /** Resolves when every instance listens. */
   static async start(options: WorldOptions): Promise<World> {
-    const { root, dialect, seed, instances, forMs, redis: kind, streams, twoIndexers } = options;
+    const { root, dialect, seed, instances, forMs, redis: kind, twoIndexers } = options;
     const historyBlocks = 2 * PAST_BLOCKS + Math.ceil((2 * forMs) / BLOCK_MS);
     const startAt = Date.now() - PAST_BLOCKS * BLOCK_MS;
     const chain = () =>
@@ -125,7 +123,6 @@ export class World implements AsyncDisposable {
       NETWORK: someNetwork(),
       CACHE_OPERATIONS: 'all',
       ...(redis === undefined ? {} : { REDIS_URL: redis.url }),
-      ...(streams ? { STREAM_URL: indexer.streamUrl } : {}),
       ...settableClock(CLOCK_STEP_MS),
     };
     const start = () => Instance.start(root, environment);

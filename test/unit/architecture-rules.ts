@@ -27,7 +27,6 @@ const parts = [
   'chain',
   'fleet',
   'purge',
-  'push',
   'answer',
   'http',
 ];
@@ -69,12 +68,10 @@ export const MAY_IMPORT: Record<string, readonly string[]> = {
     ...['admission', 'indexer (types)'],
   ],
   purge: ['freshness.ts', 'reason-of.ts', 'time-units.ts', 'ton (types)'],
-  push: ['version.ts', 'reason-of.ts', 'time-units.ts', 'cache (types)', 'ton'],
   answer: [
     ...['errors.ts', 'outcomes.ts', 'freshness.ts', 'time-units.ts', 'sliced-strings.ts', 'json-object.ts'],
     'failures (types)',
     ...['admission', 'once', 'cache', 'ton', 'indexer', 'chain', 'fleet'],
-    'push (types)',
     'clients (types)',
   ],
   http: [
@@ -96,7 +93,7 @@ export const MAY_IMPORT: Record<string, readonly string[]> = {
     ...['answer', 'http', 'ton', 'errors.ts', 'failures', 'outcomes.ts', 'version.ts', 'reason-of.ts'],
     ...[...parts, 'event-hub.ts'].map(typesOf),
   ],
-  'event-hub.ts': ['answer (types)', 'cache (types)', 'purge (types)', 'redis (types)', 'push (types)'],
+  'event-hub.ts': ['answer (types)', 'cache (types)', 'purge (types)', 'redis (types)'],
   compose: [...parts, 'config', 'event-hub.ts (types)'],
   'app.ts': [...parts, 'event-hub.ts', 'compose', 'config', 'operate'],
   'healthcheck.ts': ['config'],
@@ -116,7 +113,7 @@ export const CEILINGS = { lines: 25_482, settings: 127, metrics: 71, events: 52 
  */
 export const PACKAGE_PLACES: Record<string, readonly string[]> = {
   ioredis: ['redis'],
-  undici: ['indexer', 'names/connector.ts', 'push/socket.ts', 'cli', 'tools/verify/asker.ts', 'healthcheck.ts'],
+  undici: ['indexer', 'names/connector.ts', 'cli', 'tools/verify/asker.ts', 'healthcheck.ts'],
   zod: ['config', 'ton', 'cache/entry-codec.ts'],
   'prom-client': ['operate'],
   pino: ['operate', 'app.ts'],

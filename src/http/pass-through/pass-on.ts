@@ -93,12 +93,9 @@ export type PassThrough = (passed: PassedRequest) => Promise<void>;
 /**
  * Sends a request on, never twice, and resolves with the head of its answer, when its slot is free. Rejects with a
  * {@link ProxyError}. `takeRoom` is called before any wait: it returns why there is no room for the answer, or throws a
- * {@link ProxyError}. Its argument is true if our API key will be sent.
+ * {@link ProxyError}.
  */
-export type PassOn<Answer> = (
-  passed: PassedRequest,
-  takeRoom: (withOurKey: boolean) => Refusal | undefined,
-) => Promise<Answer>;
+export type PassOn<Answer> = (passed: PassedRequest, takeRoom: () => Refusal | undefined) => Promise<Answer>;
 
 /** Builds {@link PassOn}. */
 export function passOnWith<Answer extends AnsweredHead>(dependencies: PassOnDependencies<Answer>): PassOn<Answer> {
@@ -124,8 +121,8 @@ export function passOnWith<Answer extends AnsweredHead>(dependencies: PassOnDepe
       lane: withoutOurKey ? withKey : withoutKey,
     };
     memory.makeRoomIfFull();
-    // Before the client's body is read.
-    const refusal = takeRoom(hasOurKey && !withoutOurKey) ?? admission.refusal(entering);
+    // Before the client's body is read. Room that was taken may have cost another client its own.
+    const refusal = admission.refusal(entering) ?? takeRoom();
     const shed = (why: Refusal) => {
       const error = refusalError(entering, why);
       reportShed(entering, error, report);

@@ -66,7 +66,7 @@ export function openPassThrough(dependencies: PassThroughDependencies): OpenPass
   return { pass, take };
 }
 
-const TOO_MANY_TRANSFERS: Refusal = { reason: 'queue-full', retryAfterMs: 0 };
+const TOO_MANY_TRANSFERS: Refusal = { reason: 'transfers-full', retryAfterMs: 0 };
 
 function upstreamOf({ client, head, apiKey }: PassedToIndexer, pollHeads: () => void): PassedTo<ForwardedAnswer> {
   return {

@@ -5,7 +5,7 @@ import { SLICE_BYTES } from './response-message.ts';
 export type WrittenSocket = Pick<Socket, 'bytesWritten' | 'writableLength'>;
 
 /** A client must take at least this many bytes of its answers within the time. */
-const LEAST_BYTES = 16 * 1024;
+export const LEAST_BYTES = 16 * 1024;
 
 /** The state of a connection when its client had last taken enough. */
 interface Mark {
@@ -49,6 +49,11 @@ export class AnswerProgress {
       const allowedBytes = Math.max(LEAST_BYTES, pendingBytes, Math.min(takenBytes, SLICE_BYTES));
       this.#mark = { sentBytes, pendingBytes, allowedBytes, looks: 0 };
     } else mark.looks++;
+  }
+
+  /** The number of looks for which bytes have been pending since the client last took 16 KiB of them, or all. */
+  get stuckLooks(): number {
+    return this.#mark?.looks ?? 0;
   }
 
   /** True if the client has not taken enough in its time: this number of looks for each 16 KiB that it is allowed. */

@@ -15,8 +15,8 @@ import type { FastLaneConnection } from './fast-lane-connection.ts';
 // | is idle after an answer | the fast lane | `http.keepAliveTimeout` and 1 s | a close | a look |
 // | takes its answer slowly, or not at all | either | `http.sendTimeout` for each 16 KiB: `AnswerProgress` | a reset | a look |
 // | gets a passed-through answer that pauses | Node | `UPSTREAM_TIMEOUT` | a close | `UpstreamClient.forward` |
-// | has a stream with more than 64 KiB waiting for it | Node, or nobody | no time | a reset | `http/streaming` |
-// | has a WebSocket and sends nothing | nobody | 60 s | a close | `http/streaming` |
+// | takes nothing of its stream while bytes wait | Node, or nobody | 10 s | a reset | `http/streaming` |
+// | has a WebSocket, sends nothing, and its place is needed | nobody | 60 s | a close | `http/streaming` |
 // | has another stream, which brings nothing | Node | 60 s | a close | `http/streaming` |
 //
 // A look comes once a second, or four times in `http.sendTimeout` if that is more often; Node's come once a second.

@@ -142,11 +142,16 @@ export function isOneSlice(body: Buffer): boolean {
  * Writes a large body in slices, each when the previous one has left the process, so that `AnswerProgress` sees whether
  * the client reads. Calls `onLast` with the last slice instead of writing it. Stops when the connection ends.
  */
-export function writeInSlices(target: Socket | ServerResponse, body: Buffer, onLast: (slice: Buffer) => void): void {
+export function writeInSlices(
+  target: Socket | ServerResponse,
+  body: Buffer,
+  onLast: (slice: Buffer) => void,
+  sliceBytes = SLICE_BYTES,
+): void {
   let sent = 0;
   const sendNext = (error?: Error | null) => {
     if (error) return;
-    const slice = body.subarray(sent, sent + SLICE_BYTES);
+    const slice = body.subarray(sent, sent + sliceBytes);
     sent += slice.length;
     if (sent < body.length) target.write(slice, sendNext);
     else onLast(slice);

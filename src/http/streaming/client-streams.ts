@@ -1,45 +1,47 @@
 import type { Refusal } from '../../admission/guard.ts';
 import { failure } from '../../errors.ts';
 import type { Ms } from '../../time-units.ts';
-import { ClientStream, type StreamEnd, type StreamSides } from './stream.ts';
+import { ClientStream, MOST_QUIET_LOOKS, type StreamEnd, type StreamSides } from './stream.ts';
 
 export interface ClientStreamsOptions {
   /** The maximum number of streams, in all and of one client. */
   readonly most: number;
   readonly mostPerClient: number;
-  /** The maximum number of streams with our API key. */
-  readonly mostWithOurKey: number;
+  /** The maximum number of bytes that wait for clients in all streams together. */
+  readonly mostWaitingBytes: number;
   readonly onEnd: (kind: StreamSides['kind'], reason: StreamEnd) => void;
 }
 
+/** The place of a stream, from its request until it has ended. */
+export interface Place {
+  readonly client: string;
+  /** Set with the head of its answer. */
+  stream?: ClientStream;
+}
+
+/** Looks are counted instead of time: a process that stood still cuts nobody when it continues. */
 const LOOK_EVERY_MS: Ms = 1000;
 
-/**
- * A stream is cut after this many looks without any bytes. Clients ping every 15 s, and a server of events writes a
- * comment as often. Looks are counted instead of time: a process that stood still cuts nobody when it continues.
- */
-const MOST_QUIET_LOOKS = 60;
-
-const NO_PLACE: Refusal = { reason: 'queue-full', retryAfterMs: 0 };
+const NO_PLACE: Refusal = { reason: 'streams-full', retryAfterMs: 0 };
 
 /** The open streams of clients, and their limits. */
 export class ClientStreams {
   readonly #options: ClientStreamsOptions;
-  readonly #open = new Set<ClientStream>();
-  readonly #placesOf = new Map<string, number>();
-  #places = 0;
-  #placesWithOurKey = 0;
+  readonly #places = new Set<Place>();
+  #waitingBytes = 0;
   #isClosed = false;
   readonly #timer: NodeJS.Timeout;
 
   constructor(options: ClientStreamsOptions) {
     this.#options = options;
-    this.#timer = setInterval(() => this.#look(), LOOK_EVERY_MS).unref();
+    this.#timer = setInterval(() => {
+      for (const { stream } of this.#places) stream?.look();
+    }, LOOK_EVERY_MS).unref();
   }
 
   /** The number of open streams of a kind. */
   count(kind: StreamSides['kind']): number {
-    return [...this.#open].filter((stream) => stream.kind === kind).length;
+    return [...this.#places].filter(({ stream }) => stream?.kind === kind).length;
   }
 
   /** The number of streams that do not end by themselves. */
@@ -47,60 +49,78 @@ export class ClientStreams {
     return this.count('websocket') + this.count('sse');
   }
 
-  /** Why a client gets no place for a stream now. Throws a `ProxyError` if it has its maximum. */
-  refusal(client: string, withOurKey: boolean): Refusal | undefined {
-    const { most, mostPerClient, mostWithOurKey } = this.#options;
-    if ((this.#placesOf.get(client) ?? 0) >= mostPerClient) {
-      // By then a stream whose client has disappeared is cut.
-      const waitMs = MOST_QUIET_LOOKS * LOOK_EVERY_MS;
-      throw failure('too-many-requests', { text: 'streams', values: { most: mostPerClient }, waitMs });
+  /**
+   * Takes a place; the caller gives it back, or joins a stream in it. If all places that it could be are taken, the WebSocket
+   * in them whose client has been silent longest gives way, if that is more than 60 s: its client may have disappeared.
+   * Without such a one, returns the refusal, or throws a `ProxyError` if the client has its maximum.
+   */
+  take(place: Place): Refusal | undefined {
+    const { most, mostPerClient } = this.#options;
+    const all = [...this.#places];
+    const ofClient = all.filter(({ client }) => client === place.client);
+    const isAtMaximum = ofClient.length >= mostPerClient;
+    if (isAtMaximum || all.length >= most) {
+      const silent = longestSilent(isAtMaximum ? ofClient : all);
+      if (silent !== undefined) {
+        this.give(silent);
+        silent.stream?.end('idle');
+      } else if (isAtMaximum) {
+        // By then a WebSocket whose client has disappeared gives way.
+        const waitMs = MOST_QUIET_LOOKS * LOOK_EVERY_MS;
+        throw failure('too-many-requests', { text: 'streams', values: { most: mostPerClient }, waitMs });
+      } else return NO_PLACE;
     }
-    const isFull = this.#places >= most || (withOurKey && this.#placesWithOurKey >= mostWithOurKey);
-    return isFull ? NO_PLACE : undefined;
+    this.#places.add(place);
+    return undefined;
   }
 
-  /** Takes a place for a stream of a client. Call the returned function to give it back. */
-  take(client: string, withOurKey: boolean): () => void {
-    this.#places++;
-    this.#placesWithOurKey += Number(withOurKey);
-    this.#placesOf.set(client, (this.#placesOf.get(client) ?? 0) + 1);
-    return () => {
-      this.#places--;
-      this.#placesWithOurKey -= Number(withOurKey);
-      const left = (this.#placesOf.get(client) ?? 0) - 1;
-      if (left > 0) this.#placesOf.set(client, left);
-      else this.#placesOf.delete(client);
-    };
+  /** Gives a place back, if it was taken. */
+  give(place: Place): void {
+    this.#places.delete(place);
   }
 
-  /** Passes bytes between the two sides until one of them ends; calls `onEnd` then. */
-  join(sides: StreamSides, onEnd: () => void): void {
+  /** Passes bytes between the two sides until one of them ends, and gives the place back then. */
+  join(place: Place, sides: StreamSides): void {
     if (sides.client.destroyed) {
       sides.upstream.destroy();
-      onEnd();
+      this.give(place);
       return;
     }
-    const stream: ClientStream = new ClientStream(sides, (reason) => {
-      onEnd();
-      this.#open.delete(stream);
-      this.#options.onEnd(sides.kind, reason);
+    place.stream = new ClientStream(sides, {
+      onWaiting: (change) => this.#onWaiting(change),
+      onEnd: (reason) => {
+        this.give(place);
+        this.#options.onEnd(sides.kind, reason);
+      },
     });
-    this.#open.add(stream);
-    if (this.#isClosed) this.#endIfLasting(stream);
+    if (this.#isClosed) endIfLasting(place);
   }
 
   /** Ends all streams that do not end by themselves, and each later one. */
   close(): void {
     this.#isClosed = true;
     clearInterval(this.#timer);
-    for (const stream of this.#open) this.#endIfLasting(stream);
+    for (const place of this.#places) endIfLasting(place);
   }
 
-  #endIfLasting(stream: ClientStream): void {
-    if (stream.kind !== 'answer') stream.end('shutting-down');
+  /** The stream for which most bytes wait goes first. */
+  #onWaiting(change: number): void {
+    this.#waitingBytes += change;
+    while (this.#waitingBytes > this.#options.mostWaitingBytes) {
+      const streams = [...this.#places].flatMap(({ stream }) => stream ?? []);
+      const [fullest] = streams.sort((a, b) => b.waitingBytes - a.waitingBytes);
+      if (fullest === undefined) return;
+      fullest.end('slow');
+    }
   }
+}
 
-  #look(): void {
-    for (const stream of this.#open) if (++stream.quietLooks > MOST_QUIET_LOOKS) stream.end('idle');
-  }
+/** The WebSocket whose client has been silent longest, above 60 s. */
+function longestSilent(places: readonly Place[]): Place | undefined {
+  const silent = places.filter(({ stream }) => stream?.kind === 'websocket' && stream.quietLooks > MOST_QUIET_LOOKS);
+  return silent.sort((a, b) => (b.stream?.quietLooks ?? 0) - (a.stream?.quietLooks ?? 0))[0];
+}
+
+function endIfLasting({ stream }: Place): void {
+  if (stream !== undefined && stream.kind !== 'answer') stream.end('shutting-down');
 }

@@ -1,4 +1,4 @@
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { ProxyError } from '../../errors.ts';
 import type { StreamAnswer } from '../../indexer/stream-client.ts';
@@ -11,7 +11,8 @@ import {
   passOnWith,
 } from '../pass-through/pass-on.ts';
 import { messageHead } from '../public/response-message.ts';
-import { ClientStreams, type ClientStreamsOptions } from './client-streams.ts';
+import { ClientStreams, type ClientStreamsOptions, type Place } from './client-streams.ts';
+import type { StreamSides } from './stream.ts';
 
 /** The paths below these belong to the Streaming API. */
 export const STREAM_PATHS: readonly string[] = ['/api/streaming/'];
@@ -19,6 +20,8 @@ export const STREAM_PATHS: readonly string[] = ['/api/streaming/'];
 export interface StreamingDependencies extends PassOnParts, Omit<ClientStreamsOptions, 'onEnd'> {
   /** The server of the Streaming API. */
   readonly upstream: PassedTo<StreamAnswer>;
+  /** The header by which a request names its client, if that is not read. */
+  readonly unreadHeaderOf: (request: IncomingMessage) => string | undefined;
 }
 
 /** The Streaming API, passed through to its server. */
@@ -33,7 +36,7 @@ export interface ClientStreaming {
  * `stream.url` names another server. Then the stream holds neither.
  */
 export function openStreaming(dependencies: StreamingDependencies): ClientStreaming {
-  const { upstream, report } = dependencies;
+  const { upstream, unreadHeaderOf, report } = dependencies;
   const passOn = passOnWith({
     ...dependencies,
     upstreams: [upstream],
@@ -44,18 +47,29 @@ export function openStreaming(dependencies: StreamingDependencies): ClientStream
     ...dependencies,
     onEnd: (kind, reason) => report({ name: 'client-stream-ended', kind, reason }),
   });
+  let isProxyReported = false;
+  /** A client has its maximum of streams. If its request names another one, clients of a proxy may count as one. */
+  const onMaximum = (request: IncomingMessage) => {
+    const header = unreadHeaderOf(request);
+    if (header === undefined || isProxyReported) return;
+    isProxyReported = true;
+    report({ name: 'streams-of-proxy', address: request.socket.remoteAddress ?? '', header });
+  };
   const pass: PassThrough = async (passed) => {
-    let giveBack = () => {};
+    const place: Place = { client: passed.client };
     try {
-      const answer = await passOn(passed, (withOurKey) => {
-        const refusal = streams.refusal(passed.client, withOurKey);
-        if (refusal === undefined) giveBack = streams.take(passed.client, withOurKey);
-        return refusal;
+      const answer = await passOn(passed, () => {
+        try {
+          return streams.take(place);
+        } catch (error) {
+          onMaximum(passed.request);
+          throw error;
+        }
       });
       report({ name: 'client-stream', result: answer.status });
-      begin(answer, passed, streams, giveBack);
+      streams.join(place, begin(answer, passed));
     } catch (error) {
-      giveBack();
+      streams.give(place);
       if (error instanceof ProxyError) report({ name: 'client-stream', result: error.code });
       throw error;
     }
@@ -63,17 +77,15 @@ export function openStreaming(dependencies: StreamingDependencies): ClientStream
   return { streams, pass };
 }
 
-function begin(answer: StreamAnswer, passed: PassedRequest, streams: ClientStreams, onEnd: () => void): void {
-  const { response, requestId } = passed;
+/** Sends the head of an answer. */
+function begin(answer: StreamAnswer, { response, requestId }: PassedRequest): StreamSides {
   if (answer.isUpgraded) {
-    const client = switchProtocols(response, answer, requestId);
-    streams.join({ kind: 'websocket', client, upstream: answer.body }, onEnd);
-    return;
+    return { kind: 'websocket', client: switchProtocols(response, answer, requestId), upstream: answer.body };
   }
   const { body, headers, status } = answer;
   if (!response.destroyed) response.writeHead(status, passedHeaders(answer, requestId)).flushHeaders();
   const kind = /^text\/event-stream\b/i.test(headers['content-type'] ?? '') ? 'sse' : 'answer';
-  streams.join({ kind, client: response, upstream: body, isComplete: () => body.complete }, onEnd);
+  return { kind, client: response, upstream: body, isComplete: () => body.complete };
 }
 
 /** Answers an Upgrade, and returns the connection that the answer was written to. */

@@ -79,7 +79,6 @@ export function readNumbers(samples: readonly [Samples, ...Samples[]]) {
     /** The proof of answers about accounts; `undefined` without one. */
     proof: proofIn(newest),
     redis: stateOf(valuesOf(newest, 'redis_available'), 'used', 'failed'),
-    stream: stateOf(valuesOf(newest, 'stream_connected'), 'connected', 'lost'),
     /** Open streams of clients; `undefined` without pass-through. */
     clientStreams: sumOf(valuesOf(newest, 'client_streams')),
     /** The newest known masterchain block of all indexers. */

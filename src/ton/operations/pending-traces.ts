@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isObject, type JsonObject } from '../../json-object.ts';
+import { isObject } from '../../json-object.ts';
 import { actionsInput } from '../actions-input.ts';
 import { type CanonicalRequest, flagHeader, pairs } from '../canonical-request.ts';
 import { NO_POINT } from '../chain-point.ts';
@@ -10,7 +10,6 @@ import { finalityOfLists } from '../lists.ts';
 import { operation } from '../operation.ts';
 import { accounts, actionsVersion, actionTypes, flag, hashSet } from '../parameters.ts';
 import { tagsOfParameters } from '../tags.ts';
-import type { Watchable } from '../watchable.ts';
 
 const schema = z
   .object({
@@ -50,45 +49,6 @@ function finalityOfTraces(traces: readonly unknown[]): Finality<'pendingFinalize
   return { answerClass: 'live', rule: traces.every(isSettled) ? 'pendingFinalized' : 'pendingLive' };
 }
 
-const MOST_ACCOUNTS = 20;
-
-/** An answer with more traces is not watched: they would be too many for a subscription. */
-const MOST_TRACES = 32;
-
-/** `undefined` if a trace does not contain its normalized hash, and for more than {@link MOST_TRACES}. */
-function watchableIn(body: JsonObject): Watchable | undefined {
-  const listed = Array.isArray(body['traces']) ? body['traces'].filter(isObject) : [];
-  if (listed.length > MOST_TRACES) return undefined;
-  const traces = listed.flatMap((trace) => normalizedHash(trace) ?? []);
-  if (traces.length < listed.length) return undefined;
-  return { accounts: [...new Set(listed.flatMap(firstAccounts))], traces };
-}
-
-/**
- * The indexer's `external_hash` is the hash that was sent. The normalized hash is in the root transaction's message and
- * in actions.
- */
-function normalizedHash({ trace, transactions, actions }: JsonObject): string | undefined {
-  const rootHash = isObject(trace) ? trace['tx_hash'] : undefined;
-  const root = isObject(transactions) && typeof rootHash === 'string' ? transactions[rootHash] : undefined;
-  const message = isObject(root) ? root['in_msg'] : undefined;
-  const [action] = Array.isArray(actions) ? actions.filter(isObject) : [];
-  const found = (isObject(message) ? message['hash_norm'] : undefined) ?? action?.['trace_external_hash_norm'];
-  return typeof found === 'string' && found.length <= 64 && found !== '' ? found : undefined;
-}
-
-function firstAccounts({ transactions }: JsonObject): string[] {
-  const rows = isObject(transactions) ? Object.values(transactions) : [];
-  const accounts = rows.flatMap((row) => (isObject(row) && typeof row['account'] === 'string' ? [row['account']] : []));
-  return [...new Set(accounts)].slice(0, MOST_ACCOUNTS);
-}
-
-/** Empty if a request also names hashes, whose normalized form is unknown before the answer lists them. */
-function accountsIn({ query }: CanonicalRequest): readonly string[] {
-  if (query.some(([name]) => name === 'ext_msg_hash')) return [];
-  return query.flatMap(([name, value]) => (name === 'account' ? [value] : []));
-}
-
 /** The pending traces of accounts, or of external messages. */
 export const pendingTraces = operation({
   name: 'pendingTraces',
@@ -104,5 +64,4 @@ export const pendingTraces = operation({
   tags: (request) => tagsOfParameters(request, { account: 'account', ext_msg_hash: 'hash' }),
   cheapQuery: [['ext_msg_hash', NO_HASH]],
   remedy: 'start its API with -redis, together with the emulator',
-  watching: { watchableIn, accountsIn },
 });

@@ -105,26 +105,8 @@ export class Faults {
 export class StreamFaults {
   /** Handshakes are ended by TCP: the server restarts. */
   refusesConnections = false;
-  /** More addresses in a subscription are refused. Hashes never count. */
-  maxAddresses = Number.POSITIVE_INFINITY;
   /** The key that a handshake must have as `X-API-Key`, otherwise 401. */
   apiKey: string | undefined;
-  /** Refused types of events, in addition to those that no server knows. */
-  readonly refusedTypes = new Set<string>();
-  /** If false, subscriptions are not answered; pings always are. */
-  answersSubscriptions = true;
-  /**
-   * Pings and subscriptions are answered, but no event is sent until it ends; then those of the remaining traces are.
-   */
-  stalled = false;
-  /** Shares (0..1) of events that are lost without a sign, and that are sent twice. */
-  lostShare = 0;
-  duplicatedShare = 0;
-  /**
-   * The time from a step of a trace to its classification, ms; `undefined` for never: then there are no `trace` and
-   * `actions` events.
-   */
-  classifierDelayMs: number | undefined = 100;
 }
 
 /** An answer with this status, in the indexer's own form or as plain text. */

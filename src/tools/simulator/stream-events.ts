@@ -1,5 +1,4 @@
 import type { Dialect } from './dialect.ts';
-import type { StreamFaults } from './faults.ts';
 import { expandActionTypes, renderActions, renderTrace } from './render-trace.ts';
 import { renderTransaction } from './render-transaction.ts';
 import {
@@ -33,11 +32,6 @@ export class StreamSubscription {
   /** Traces of which the client got an event that was not final. */
   readonly sentNonFinal = new Set<string>();
   #minFinality: SimulatedFinality = 'finalized';
-  readonly #faults: StreamFaults;
-
-  constructor(faults: StreamFaults) {
-    this.#faults = faults;
-  }
 
   /** True if an event of this finality is wanted. */
   wants(finality: SimulatedFinality): boolean {
@@ -65,16 +59,13 @@ export class StreamSubscription {
   }
 
   #problemOf(types: readonly string[], addresses: number, hashes: number): string | undefined {
-    const { refusedTypes, maxAddresses } = this.#faults;
-    const wrong = types.find((type) => !TYPES.includes(type) || refusedTypes.has(type));
+    const wrong = types.find((type) => !TYPES.includes(type));
     if (wrong !== undefined) return `invalid event type: ${wrong}`;
     const asksForTraces = types.includes('trace');
     if (hashes > 0 && !asksForTraces) return 'trace_external_hash_norms requires type "trace"';
     if (hashes === 0 && asksForTraces) return 'trace_external_hash_norms are required for trace subscription';
     if (addresses === 0 && types.some((type) => type !== 'trace')) return 'addresses are required';
-    return addresses > maxAddresses
-      ? `address limit exceeded: current 0 + new ${addresses} > max ${maxAddresses}`
-      : undefined;
+    return undefined;
   }
 }
 
@@ -91,18 +82,19 @@ export interface StreamStep {
  */
 const INVALIDATION_LEAD_MS = 400;
 
+/** The time from a step of a trace to its classification, if the chain has none of its own. */
+const CLASSIFIER_DELAY_MS = 100;
+
 const EVERY_TYPE = expandActionTypes(['latest']);
 
 /** The steps of a trace after `from`, up to `to` (epoch ms), in no order. */
-export function stepsBetween(trace: Trace, from: number, to: number, faults: StreamFaults): StreamStep[] {
+export function stepsBetween(trace: Trace, from: number, to: number): StreamStep[] {
   const { transactions, emulatedAt, goneAt, invalidated } = trace;
   const steps = (kind: StreamStep['kind'], instants: readonly number[]) =>
     [...new Set(instants)].map((at) => ({ kind, trace, at }));
   const emulated = transactions.map((it) => it.emulatedAt);
   const executed = transactions.flatMap((it) => [it.confirmedAt, it.finalizedAt]);
-  const { classifierDelayMs } = faults;
-  const changed = classifierDelayMs === undefined ? [] : [...emulated, ...executed];
-  const classified = changed.map((at) => at + (trace.classifierDelayMs || (classifierDelayMs ?? 0)));
+  const classified = [...emulated, ...executed].map((at) => at + (trace.classifierDelayMs || CLASSIFIER_DELAY_MS));
   return [
     ...steps('executed', executed),
     ...steps('emulated', emulated),

@@ -4,7 +4,6 @@ import type { Chain } from './chain.ts';
 import type { Dialect } from './dialect.ts';
 import { EventSourceConnection } from './event-source.ts';
 import { StreamFaults } from './faults.ts';
-import { SeededRandom } from './seeded-random.ts';
 import { eventsOf, type StreamStep, StreamSubscription, stepsBetween } from './stream-events.ts';
 import type { Trace } from './trace.ts';
 import { WebSocketConnection } from './web-socket.ts';
@@ -35,13 +34,10 @@ export interface StreamingOptions {
 /** The Streaming API v2 with the behaviour of the real server: no replay, no sequence numbers, no pings of its own. */
 export class Streaming {
   readonly faults = new StreamFaults();
-  /** Every message of every client, unchanged. */
-  readonly messages: string[] = [];
   /** The requests of all clients, handshakes included. */
   readonly requests: Pick<IncomingMessage, 'url' | 'headers'>[] = [];
   readonly #options: StreamingOptions;
   readonly #subscriptions = new Map<StreamingConnection, StreamSubscription>();
-  readonly #random = new SeededRandom('streaming');
   #looking: NodeJS.Timeout | undefined;
   #lookedAt = 0;
   #traces: ReadonlySet<Trace> = new Set();
@@ -52,11 +48,6 @@ export class Streaming {
 
   get connections(): number {
     return this.#subscriptions.size;
-  }
-
-  /** All addresses and hashes that are subscribed to. */
-  get subscribed(): ReadonlySet<string> {
-    return new Set([...this.#subscriptions.values()].flatMap((it) => [...it.addresses, ...it.hashes]));
   }
 
   /** Takes the handshake of a client over. */
@@ -97,24 +88,20 @@ export class Streaming {
       const hash = Buffer.alloc(32, n % 251).toString('base64');
       const message = { type: 'transactions', finality: 'pending', trace_external_hash_norm: hash };
       const event = { ...message, transactions: [{ account, hash, emulated: true }] };
-      for (const [socket, { addresses }] of this.#subscriptions) if (addresses.has(account)) this.#send(socket, event);
+      for (const [socket, { addresses }] of this.#subscriptions)
+        if (addresses.has(account)) socket.send(JSON.stringify(event));
     }
   }
 
   #addSocket(socket: WebSocketConnection): void {
-    const subscription = new StreamSubscription(this.faults);
+    const subscription = new StreamSubscription();
     this.#add(socket, subscription);
-    socket.onMessage = (text) => {
-      this.messages.push(text);
-      const reply = subscription.take(text);
-      if (this.faults.answersSubscriptions || reply['status'] === 'pong') socket.send(JSON.stringify(reply));
-    };
+    socket.onMessage = (text) => socket.send(JSON.stringify(subscription.take(text)));
   }
 
   /** The body of the request is the only subscription. */
   #addEvents(text: string, response: ServerResponse): void {
-    const subscription = new StreamSubscription(this.faults);
-    this.messages.push(text);
+    const subscription = new StreamSubscription();
     const reply = subscription.take(text);
     if ('error' in reply) response.writeHead(400).end(JSON.stringify(reply));
     else {
@@ -143,11 +130,10 @@ export class Streaming {
 
   /** Publishes the progress of the chain since the last look. */
   #look(): void {
-    if (this.faults.stalled) return;
     const chain = this.#options.chain();
     const pending = new Set(chain.pendingTraces());
     const traces = [...this.#traces.union(pending)];
-    const steps = traces.flatMap((trace) => stepsBetween(trace, this.#lookedAt, chain.now, this.faults));
+    const steps = traces.flatMap((trace) => stepsBetween(trace, this.#lookedAt, chain.now));
     for (const step of steps.sort((one, other) => one.at - other.at)) this.#publish(step);
     this.#lookedAt = chain.now;
     this.#traces = pending;
@@ -158,19 +144,11 @@ export class Streaming {
     for (const [socket, subscription] of this.#subscriptions) {
       for (const event of eventsOf(step, subscription, this.#options.dialect)) {
         if (event.finality !== 'finalized') subscription.sentNonFinal.add(externalHash);
-        this.#send(socket, event);
+        socket.send(JSON.stringify(event));
       }
       if (step.kind === 'invalidated' && subscription.sentNonFinal.delete(externalHash)) {
-        this.#send(socket, { type: 'trace_invalidated', trace_external_hash_norm: externalHash });
+        socket.send(JSON.stringify({ type: 'trace_invalidated', trace_external_hash_norm: externalHash }));
       }
     }
-  }
-
-  #send(socket: StreamingConnection, event: object): void {
-    const { lostShare, duplicatedShare } = this.faults;
-    if (this.#random.chance(lostShare)) return;
-    const text = JSON.stringify(event);
-    socket.send(text);
-    if (this.#random.chance(duplicatedShare)) socket.send(text);
   }
 }

@@ -8,16 +8,12 @@ import { type Server, startToncache } from '../support/processes.ts';
 /** Starts a server in front of the indexer at a port. */
 export type StartServer = (indexerPort: number) => Promise<Server>;
 
-/** By their names in the table; toncache with its defaults, and with the streaming API of the indexer. */
+/** By their names in the table; toncache with its defaults. */
 export const SERVERS: Readonly<Record<string, StartServer | undefined>> = {
   direct: undefined,
   nginx: (indexerPort) => startNginx((port, folder) => nginxConfiguration(folder, indexerPort, port)),
   Varnish: (indexerPort) => startVarnish(varnishConfiguration(indexerPort)),
   toncache: (indexerPort) => startToncache({ UPSTREAM_URL: `http://127.0.0.1:${indexerPort}` }),
-  'toncache, stream': (indexerPort) => {
-    const at = `127.0.0.1:${indexerPort}`;
-    return startToncache({ UPSTREAM_URL: `http://${at}`, STREAM_URL: `ws://${at}` });
-  },
 };
 
 /** The `http` block of nginx, whose shortest lifetime is one second. */

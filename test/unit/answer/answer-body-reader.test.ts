@@ -23,7 +23,6 @@ beforeEach(() => {
     onReading: (change) => {
       readingBytes += change;
     },
-    isWatching: false,
   });
 });
 

@@ -17,7 +17,6 @@ test.each([true, false])(
       // The cast: a store uses only `set`.
       redis: { set } as unknown as RedisTier,
       purges: { ...NOTHING_PURGED, isCurrent },
-      applyEvents: undefined,
       hasReached: () => false,
       olderAnswers: { look: () => {} },
       now,
@@ -36,7 +35,6 @@ test('an answer whose use is over when it has been read is kept only for compari
     memory: new MemoryTier({ now, maxSizeBytes: 1_000_000 }),
     redis: undefined,
     purges: NOTHING_PURGED,
-    applyEvents: undefined,
     hasReached: () => false,
     olderAnswers: { look: () => {} },
     now,
@@ -65,7 +63,6 @@ test.each([
       // The cast: a store uses only `set`.
       redis: { set } as unknown as RedisTier,
       purges: NOTHING_PURGED,
-      applyEvents: undefined,
       hasReached: () => false,
       olderAnswers: { look: () => {} },
       now,
@@ -90,7 +87,6 @@ test('an answer that blocks have proven is compared with the next one for a minu
     // The cast: a store uses only `set`.
     redis: { set } as unknown as RedisTier,
     purges: NOTHING_PURGED,
-    applyEvents: undefined,
     hasReached: () => false,
     olderAnswers: { look: () => {} },
     isProven: () => isProven,
@@ -124,7 +120,6 @@ test('an answer that is dated more than 1 s ahead is served to its client, but i
     // The cast: a store uses only `set`.
     redis: { set } as unknown as RedisTier,
     purges: NOTHING_PURGED,
-    applyEvents: undefined,
     hasReached: () => false,
     olderAnswers: { look: () => {} },
     now,

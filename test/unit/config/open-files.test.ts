@@ -57,7 +57,6 @@ describe('the maximum number of client connections', () => {
     ['a Redis server', { REDIS_URL: 'redis://r' }, {}, 1],
     ['sentinels', { REDIS_URL: 'redis-sentinel://a,b/0?name=primary' }, {}, 2],
     ['a Redis Cluster', { REDIS_URL: 'redis-cluster://a,b' }, {}, 32],
-    ['the stream of the indexer', { STREAM_URL: 'ws://s' }, {}, 1],
   ])('leaves room for %s', (_, environment, file, more) => {
     expect(kept(environment, file) - kept()).toBe(more);
   });

@@ -31,13 +31,13 @@ describe('every setting', () => {
 
   test('of a lifetime can be set in the file only', () => {
     const policies = SETTINGS.filter(({ path }) => path[0] === 'lifetimes');
-    expect(policies).toHaveLength(14 * 3 + 2 * 5 + 1);
+    expect(policies).toHaveLength(14 * 3 + 2 * 5);
     expect(policies.filter(({ env }) => env !== undefined)).toEqual([]);
   });
 });
 
 describe('a lifetime', () => {
-  const rules = Object.keys(settings.lifetimes).filter((rule) => !rule.endsWith('Growing') && rule !== 'emptyWatched');
+  const rules = Object.keys(settings.lifetimes).filter((rule) => !rule.endsWith('Growing'));
   const problems = (rule: string, times: object) => problemsOf(REQUIRED, { lifetimes: { [rule]: times } });
 
   test.each(rules)('of %s must be from 1 ms to 30 days', (rule) => {
@@ -48,14 +48,6 @@ describe('a lifetime', () => {
     }
     expect(problems(rule, { lifetime: '1ms' })).toEqual([]);
     expect(problems(rule, { lifetime: '30d' })).toEqual([]);
-  });
-
-  test('of a watched answer must be at most 10 s, because events get lost', () => {
-    const watched = (emptyWatched: string) => problemsOf(REQUIRED, { lifetimes: { emptyWatched } });
-    for (const lifetime of ['0s', 'forever', '11s']) {
-      expect(watched(lifetime)).toEqual([expect.stringMatching(/^lifetimes\.emptyWatched: must be 1ms to 10s/)]);
-    }
-    expect(watched('10s')).toEqual([]);
   });
 
   test('of a growing answer is bounded, and its minimum must not exceed its maximum', () => {

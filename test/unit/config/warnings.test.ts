@@ -16,7 +16,7 @@ describe('a warning about a setting without effect', () => {
   test.each<[string, Environment, object | undefined]>([
     ['redis.budget has no effect without REDIS_URL', {}, { redis: { budget: '9ms' } }],
     ['STREAM_API_KEY has no effect without STREAM_URL', { STREAM_API_KEY: 'k' }, undefined],
-    ['lifetimes.emptyWatched has no effect without STREAM_URL', {}, { lifetimes: { emptyWatched: '1s' } }],
+    ['STREAM_URL has no effect without PASSTHROUGH=on', { STREAM_URL: 'ws://s' }, undefined],
     [
       'UPSTREAM_BACKUP_API_KEY, UPSTREAM_BACKUP_RPS have no effect without UPSTREAM_BACKUP_URL',
       { UPSTREAM_BACKUP_API_KEY: 'k', UPSTREAM_BACKUP_RPS: '5' },
@@ -52,9 +52,9 @@ describe('a warning about a setting without effect', () => {
   test.each<[string, Environment, object | undefined]>([
     ['Redis', { REDIS_URL: 'redis://r', NETWORK: 'mainnet' }, { redis: { budget: '9ms' } }],
     [
-      'the settings of the stream with STREAM_URL',
-      { STREAM_URL: 'ws://s', STREAM_API_KEY: 'k' },
-      { lifetimes: { emptyWatched: '1s' } },
+      'the settings of the stream with STREAM_URL and PASSTHROUGH=on',
+      { PASSTHROUGH: 'on', STREAM_URL: 'ws://s', STREAM_API_KEY: 'k', PASSTHROUGH_SHARED_KEY: 'on' },
+      undefined,
     ],
     ['the settings of the backup with UPSTREAM_BACKUP_URL', { ...BACKUP, UPSTREAM_BACKUP_RPS: '5' }, undefined],
     ['upstream.maxLag with several indexers', { UPSTREAM_URL: 'http://a,http://b' }, { upstream: { maxLag: 5 } }],
@@ -73,7 +73,7 @@ describe('a warning about a setting without effect', () => {
         PASSTHROUGH_PREFIXES: '/api/v3/',
         LOG_REQUESTS_SAMPLE: '1.0',
       },
-      { redis: { budget: '0.05s' }, stream: { maxAddresses: 1000 } },
+      { redis: { budget: '0.05s' }, passThrough: { maxStreams: 64 } },
     ],
   ])('is not given for %s', (_, environment, file) => {
     expect(warningsOf(environment, file)).toEqual([]);

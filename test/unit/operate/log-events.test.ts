@@ -128,12 +128,4 @@ describe('the log', () => {
       INFO,
     ]);
   });
-
-  it('reports each kind of fault of the stream once per connection', () => {
-    const lost = { name: 'stream-disconnected', reason: 'reset' } as const;
-    const refused = ['one', 'other'].map((error) => ({ name: 'stream-refused', error }) as const);
-    const once = [{ name: 'stream-connected' } as const, ...refused, lost, lost];
-    for (const event of [...once, ...once]) events.report(event);
-    expect(said.map(({ level }) => level)).toEqual([INFO, WARN, WARN, INFO, WARN, WARN]);
-  });
 });

@@ -90,7 +90,7 @@ describe('the metrics page', () => {
 
   it('is watched by alerts that each have a firing test and a section in docs/incidents.md', () => {
     const alerts = [...ALERTS.matchAll(/alert: (\w+)/g)].map(([, name = '']) => name);
-    expect(alerts.length).toBe(19);
+    expect(alerts.length).toBe(17);
     const headings = read('docs/incidents.md').match(/^#+ \S+$/gm) ?? [];
     for (const alert of alerts) {
       expect(ALERT_TESTS).toContain(`alertname: ${alert}\n        exp_alerts:`);

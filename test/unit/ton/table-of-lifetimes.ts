@@ -34,7 +34,6 @@ export const TABLE: LifetimePolicies = {
   pendingLive: row(400, 400, 2 * SECOND),
   head: row(400, 400, 2 * SECOND),
   emptyOfBlock: row(2 * SECOND, 0, 0),
-  emptyWatched: 2 * SECOND,
   empty: row(250, 0, 0),
   notFound: row(300, 0, 0),
 };

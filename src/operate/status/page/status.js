@@ -136,7 +136,7 @@ function proofOf(proof) {
 }
 
 /** The tiles next to figures and charts: each with its name, its text and its class. */
-function tilesOf({ newestSeqno, newestAgeSeconds, hitRatio, upstream, memory, process, redis, stream, proof }) {
+function tilesOf({ newestSeqno, newestAgeSeconds, hitRatio, upstream, memory, process, redis, proof }) {
   return [
     ['Newest block', blockOf(newestSeqno, newestAgeSeconds), warnIf(newestAgeSeconds > 120)],
     ['Waiting', waitingOf(upstream), warnIf(upstream.queued > 0)],
@@ -146,7 +146,6 @@ function tilesOf({ newestSeqno, newestAgeSeconds, hitRatio, upstream, memory, pr
     ['Evicted/s', rate(memory.evictedPerSecond), warnIf(memory.evictedPerSecond > 0)],
     ['Redis', redis, { used: 'good', failed: 'bad' }[redis]],
     ['Proof', proofOf(proof), { alive: 'good', resting: 'warn' }[proof?.state]],
-    ['Stream', stream, { connected: 'good', lost: 'warn' }[stream]],
     ['Loop lag p99', duration(process.loopLagSeconds), warnIf(process.loopLagSeconds > 0.1)],
   ];
 }

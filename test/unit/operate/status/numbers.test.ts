@@ -54,11 +54,11 @@ describe('the numbers of the status page', () => {
     expect(numbers.hitRatio).toBeUndefined();
     expect(numbers.answeredRatio).toBeUndefined();
     expect(numbers.upstream.p50Seconds).toBeUndefined();
-    expect(numbers).toMatchObject({ redis: 'not configured', stream: 'not configured' });
+    expect(numbers).toMatchObject({ redis: 'not configured' });
   });
 
-  it('show open circuit breakers, operations that are not served, a pause, a failed Redis and a lost stream', () => {
-    const { upstream, operations, redis, stream } = readNumbers([
+  it('show open circuit breakers, operations that are not served, a pause and a failed Redis', () => {
+    const { upstream, operations, redis } = readNumbers([
       samplesAt(
         0,
         'requests_total operation=pendingTraces outcome=miss 0',
@@ -69,7 +69,6 @@ describe('the numbers of the status page', () => {
         'upstream_paused 1',
         'redis_available call=read 1',
         'redis_available call=write 0',
-        'stream_connected 0',
       ),
     ]);
     expect(operations).toMatchObject([
@@ -77,7 +76,7 @@ describe('the numbers of the status page', () => {
       { operation: 'other', breakersOpenAt: [], notServedBy: ['a'] },
     ]);
     expect(upstream.paused).toBe(true);
-    expect([redis, stream]).toEqual(['failed', 'lost']);
+    expect(redis).toBe('failed');
   });
 
   it.each([
