@@ -1,8 +1,6 @@
 import { parentPort } from 'node:worker_threads';
-import { NO_BLOCK_FACTS } from '../ton/block-facts.ts';
 import type { OperationName } from '../ton/operation-names.ts';
 import { OPERATIONS } from '../ton/operations.ts';
-import { costsTooMuch } from '../ton/parse-answer.ts';
 import type { Call } from '../ton/parse-call.ts';
 import { blockFactsIn, factsOf, NO_FACTS } from './body-facts.ts';
 
@@ -17,10 +15,12 @@ export interface BodyJob {
 }
 
 parentPort?.on('message', ({ operation: name, request, status, body, isForBlocks }: BodyJob) => {
-  const operation = OPERATIONS.get(name);
-  const isReadable = operation !== undefined && !costsTooMuch(body);
   // A Buffer arrives as a plain Uint8Array.
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.length);
-  if (isForBlocks) parentPort?.postMessage(isReadable ? blockFactsIn(bytes) : NO_BLOCK_FACTS);
-  else parentPort?.postMessage(isReadable ? factsOf({ operation, request }, status, bytes) : NO_FACTS);
+  if (isForBlocks) {
+    parentPort?.postMessage(blockFactsIn(bytes));
+    return;
+  }
+  const operation = OPERATIONS.get(name);
+  parentPort?.postMessage(operation === undefined ? NO_FACTS : factsOf({ operation, request }, status, bytes));
 });

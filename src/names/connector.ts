@@ -16,20 +16,20 @@ export function connectorBy(names: Names, timeoutMs: Ms): buildConnector.connect
     const tried: string[] = [];
     const ended: buildConnector.Callback = (...outcome) => {
       const [error] = outcome;
-      if (error === null || tried.length === 0 || isShortage(error)) {
+      const isFailure = error !== null && tried.length > 0 && !isShortage(error);
+      if (isFailure) names.failed(options.hostname, tried);
+      // After a timeout the request has given up.
+      if (!isFailure || !isFirst || error instanceof errors.ConnectTimeoutError) {
         done(...outcome);
         return;
       }
-      names.failed(options.hostname, tried);
-      // After a timeout the request has given up.
-      if (!isFirst || error instanceof errors.ConnectTimeoutError) done(...outcome);
-      else {
-        const isNew = ({ address }: { readonly address: string }) => !tried.includes(address);
-        names.find(options.hostname).then(
-          (found) => (found.some(isNew) ? attempt(options, done, false) : done(...outcome)),
-          () => done(...outcome),
-        );
-      }
+      names.find(options.hostname).then(
+        (found) => {
+          if (found.every(({ address }) => tried.includes(address))) done(...outcome);
+          else attempt(options, done, false);
+        },
+        () => done(...outcome),
+      );
     };
     // The cast: by its type it returns nothing.
     const socket = open(options, ended) as unknown as Socket;

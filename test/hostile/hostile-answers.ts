@@ -27,12 +27,7 @@ const chunk = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`;
 
 // Large answers are built once.
 const BOMB = gzipSync(`{"blocks":[],"padding":"${'a'.repeat(64 * MIB)}"}`);
-const ROWS_BOMB = gzipSync(`{"blocks":[${'{},'.repeat(2 * MIB)}{}]}`, { level: 1 });
 const LARGE: readonly (readonly [string, string])[] = [
-  ['brackets that only open', '['.repeat(7 * MIB)],
-  ['lists in lists', `{"blocks":${'['.repeat(3 * MIB)}${']'.repeat(3 * MIB)}}`],
-  ['objects in objects', `{"blocks":[${'{"a":'.repeat(MIB)}1${'}'.repeat(MIB)}]}`],
-  ['empty objects', `{"blocks":[${'{},'.repeat(2 * MIB)}{}]}`],
   ['a long number', `{"blocks":[],"a":${'1'.repeat(6 * MIB)}}`],
   ['a long string', `{"blocks":[],"a":"${'\\u0041'.repeat(MIB)}"}`],
 ];
@@ -64,7 +59,7 @@ const MAKERS: Readonly<Record<string, Maker>> = {
     ]);
     return { parts: answer(random.pick([`{"blocks":${value}}`, value, `{"__proto__":{"blocks":${value}}}`])) };
   },
-  'large and slow to read': (random) => {
+  large: (random) => {
     const [, body] = random.pick(LARGE);
     return {
       parts: random.chance(0.5) ? answer(body) : answer(gzipSync(body, { level: 1 }), 'Content-Encoding: gzip\r\n'),
@@ -76,7 +71,7 @@ const MAKERS: Readonly<Record<string, Maker>> = {
   'without an end': () => ({
     parts: [`${OK}Transfer-Encoding: chunked\r\n\r\n`, ...Array.from({ length: 12 }, () => chunk('x'.repeat(MIB)))],
   }),
-  'a gzip bomb': (random) => ({ parts: answer(random.pick([BOMB, ROWS_BOMB]), 'Content-Encoding: gzip\r\n') }),
+  'a gzip bomb': () => ({ parts: answer(BOMB, 'Content-Encoding: gzip\r\n') }),
   'gzip that is broken': (random) => {
     const packed = gzipSync(BODY);
     packed[random.int(0, packed.length - 1)] = random.int(0, 255);

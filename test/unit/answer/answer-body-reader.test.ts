@@ -129,14 +129,10 @@ describe('a larger body', () => {
     expect(readingBytes).toBe(0);
   });
 
-  const MIB8 = 8 * KIB * KIB;
   test.each([
-    ['empty objects', `{"blocks":[${'{},'.repeat(MIB8 / 3 - 10)}{}]}`],
-    ['opening brackets', '['.repeat(MIB8)],
-    ['nested objects', '{"":'.repeat(MIB8 / 4)],
-    ['keys', `{${Array.from({ length: 600_000 }, (_, index) => `"${index}":1`).join()}}`],
-    ['more rows than a list may have', `{"blocks":[${`{"padding":"${' '.repeat(110)}"},`.repeat(10_000)}{}]}`],
-  ])('is an invalid answer if it is built to be slow, and the next body is read: %s', async (_, body) => {
+    ['it is no JSON', '['.repeat(LARGE)],
+    ['it has more rows than a list may have', `{"blocks":[${`{"padding":"${' '.repeat(110)}"},`.repeat(10_000)}{}]}`],
+  ])('is an invalid answer if %s, and the next body is read', async (_, body) => {
     expect((await reader.read(SHARDS, answerOf(body))).finality).toBeUndefined();
     expect((await reader.read(SHARDS, answerOf(blockSetOf(LARGE)))).finality?.answerClass).toBe('final');
   });
