@@ -26,6 +26,9 @@ class FakeSource implements BlockSource {
   /** When the head was polled. */
   readonly headsAt: number[] = [];
   isSilent = false;
+  /** Answers to looks come at the next step of the time. */
+  isSlow = false;
+  readonly held: (() => void)[] = [];
 
   get newestSeqno(): number {
     return FIRST + Math.floor(now / BLOCK_MS) - this.fellBy + this.aheadBy;
@@ -47,6 +50,7 @@ class FakeSource implements BlockSource {
   async look(seqno: number, pastCache: boolean) {
     if (this.isSilent) return undefined;
     this.asked.push(`look ${seqno}${pastCache ? ' past cache' : ''}`);
+    if (this.isSlow) await new Promise<void>((resolve) => this.held.push(resolve));
     const isThere = seqno <= this.newestSeqno && !this.missing.has(seqno);
     return isThere
       ? ({ state: 'there', askedAt: now, transactions: this.rowsOfBlock } as const)
@@ -70,6 +74,7 @@ class FakeSource implements BlockSource {
 /** Advances the time in steps of the follower's timer, with a tick at each step. */
 async function pass(ms: number): Promise<void> {
   for (const end = now + ms; now < end; now += 50) {
+    for (const release of source.held.splice(0)) release();
     follower.tick();
     await settle();
   }
@@ -187,13 +192,15 @@ describe('the follower', () => {
     expect(source.asked.filter((what) => what === 'newest')).toHaveLength(1);
   });
 
-  test('requests each of many gaps again, the one that has waited longest first', async () => {
+  test('requests each of many gaps again, the one that has waited longest first, after new blocks', async () => {
     const gaps = Array.from({ length: 400 }, (_, n) => source.newestSeqno - 900 + n);
     for (const gap of gaps) source.missing.add(gap);
-    await pass(20_000);
+    source.isSlow = true;
+    await pass(30_000);
     const looked = gaps.map((gap) => source.asked.filter((what) => what.startsWith(`look ${gap}`)).length);
+    expect(Math.max(...looked)).toBeGreaterThan(1);
     expect(Math.min(...looked)).toBeGreaterThanOrEqual(Math.max(...looked) - 1);
-    expect(blocks.newestRead).toBe(blocks.head);
+    expect(blocks.newestRead).toBeGreaterThanOrEqual(blocks.head - 1);
     expect(source.asked.filter((what) => what === 'newest')).toHaveLength(1);
   });
 
