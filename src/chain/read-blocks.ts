@@ -25,8 +25,8 @@ const NEVER: MonotonicMs = Number.NEGATIVE_INFINITY;
 
 interface UnreadBlock {
   /**
-   * `shown`: a newer block is there. `there`: it is there itself. `gap`: the indexer lacks it, although it has a newer
-   * one: rounds are committed out of order. `given-up`: a gap that nobody looks for any more.
+   * `shown`: it or a newer block is there. `there`: it is there itself. `gap`: the indexer lacks it nevertheless.
+   * `given-up`: a gap that nobody looks for any more.
    */
   readonly state: 'shown' | 'there' | 'gap' | 'given-up';
   /** When it was first missed. */
@@ -42,7 +42,8 @@ interface UnreadBlock {
  *   mark = the oldest of the instants at which the indexer reported that a block is not there:
  *     blocks above the head: the last head poll,
  *     a block that is there and not read yet: the last answer that did not show it,
- *     a missing block below the head (a gap): never, because it may be there a moment later
+ *     a missing block above all blocks that were read (a replica that lags): its last 404,
+ *     a missing block below one that was read (rounds are committed out of order): never
  *
  * Instants are those of the requests, by the monotonic clock: an answer shows nothing about later blocks.
  */
@@ -88,7 +89,10 @@ export class ReadBlocks {
   get mark(): MonotonicMs {
     if (this.#isLost) return NEVER;
     let mark = this.#headAskedAt;
-    for (const block of this.#unread.values()) mark = Math.min(mark, block.mark);
+    for (const [seqno, block] of this.#unread) {
+      if (block.state === 'gap' && seqno < this.#newestRead) return NEVER;
+      mark = Math.min(mark, block.mark);
+    }
     return mark;
   }
 
@@ -203,7 +207,7 @@ export class ReadBlocks {
 /** A block that an answer to a request of `askedAt` lacks. */
 function missing(since: MonotonicMs, askedAt: MonotonicMs): UnreadBlock {
   return askedAt - since < PATIENCE_MS
-    ? { state: 'gap', since, mark: NEVER }
+    ? { state: 'gap', since, mark: askedAt }
     : { state: 'given-up', since, mark: Number.POSITIVE_INFINITY };
 }
 

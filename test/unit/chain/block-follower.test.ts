@@ -28,7 +28,7 @@ class FakeSource implements BlockSource {
   isSilent = false;
   /** Answers to looks come at the next step of the time. */
   isSlow = false;
-  readonly held: (() => void)[] = [];
+  readonly delayed: (() => void)[] = [];
 
   get newestSeqno(): number {
     return FIRST + Math.floor(now / BLOCK_MS) - this.fellBy + this.aheadBy;
@@ -50,7 +50,7 @@ class FakeSource implements BlockSource {
   async look(seqno: number, pastCache: boolean) {
     if (this.isSilent) return undefined;
     this.asked.push(`look ${seqno}${pastCache ? ' past cache' : ''}`);
-    if (this.isSlow) await new Promise<void>((resolve) => this.held.push(resolve));
+    if (this.isSlow) await new Promise<void>((resolve) => this.delayed.push(resolve));
     const isThere = seqno <= this.newestSeqno && !this.missing.has(seqno);
     return isThere
       ? ({ state: 'there', askedAt: now, transactions: this.rowsOfBlock } as const)
@@ -74,7 +74,7 @@ class FakeSource implements BlockSource {
 /** Advances the time in steps of the follower's timer, with a tick at each step. */
 async function pass(ms: number): Promise<void> {
   for (const end = now + ms; now < end; now += 50) {
-    for (const release of source.held.splice(0)) release();
+    for (const release of source.delayed.splice(0)) release();
     follower.tick();
     await settle();
   }

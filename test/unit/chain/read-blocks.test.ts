@@ -15,16 +15,23 @@ beforeEach(() => {
 });
 
 describe('a gap', () => {
-  test('holds the mark back until it is read', () => {
+  test('below a block that was read lets nothing be proven until it is there, and holds the mark back until it is read', () => {
     blocks.headIs(HEAD + 2, 1000);
     blocks.isRead(HEAD + 2);
     blocks.isAbsent(HEAD + 1, 1100);
     blocks.headIs(HEAD + 2, 1500);
     expect(blocks.mark).toBe(Number.NEGATIVE_INFINITY);
     blocks.isThere(HEAD + 1, 1600);
-    expect(blocks.mark).toBe(Number.NEGATIVE_INFINITY);
+    expect(blocks.mark).toBe(1100);
     blocks.isRead(HEAD + 1);
     expect(blocks.mark).toBe(1500);
+  });
+
+  test('above all blocks that were read holds the mark back to its last absence: a replica lags', () => {
+    blocks.headIs(HEAD + 1, 1000);
+    blocks.isAbsent(HEAD + 1, 1010);
+    blocks.headIs(HEAD + 1, 1450);
+    expect(blocks.mark).toBe(1010);
   });
 
   test('is given up by an answer of 60 s after it was first missed, however old its number is', () => {
