@@ -27,6 +27,12 @@ import { Wait } from './wait.ts';
  */
 const LATEST_MS: Ms = 100;
 
+/** An answer, and whether it was requested from the indexer for the follower. */
+interface Got {
+  readonly entry: Entry;
+  readonly isLoaded: boolean;
+}
+
 /** The newest blocks, for the start. This call has no cached form. */
 const NEWEST: Call = {
   operation: blocks,
@@ -34,7 +40,7 @@ const NEWEST: Call = {
     query: [
       ['workchain', '-1'],
       ['sort', 'desc'],
-      ['limit', '150'],
+      ['limit', '1000'],
     ],
     headers: [],
   },
@@ -43,8 +49,8 @@ const NEWEST: Call = {
 
 export interface IndexerBlocksDependencies {
   readonly network: string;
-  readonly cache: TieredCache;
-  readonly flights: SingleFlight<Load>;
+  readonly cache: Pick<TieredCache, 'lookInMemory' | 'set'>;
+  readonly flights: Pick<SingleFlight<Load>, 'join' | 'hasWaitingFlight'>;
   /** Loads with the admission of the follower. */
   readonly loader: Loader;
   /** The same, past the cache. */
@@ -55,6 +61,8 @@ export interface IndexerBlocksDependencies {
   readonly timeoutMs: Ms;
   /** Called for each answer of the indexer that is not a failure. */
   readonly onAnswered: () => void;
+  /** Called for each list and page that was requested from the indexer for the follower, with the number of its rows. */
+  readonly onRows: (rows: number) => void;
   readonly now: () => EpochMs;
   readonly monotonic: () => MonotonicMs;
 }
@@ -81,62 +89,78 @@ export class IndexerBlocks implements BlockSource {
   async newest(): Promise<{ readonly blocks: readonly ListedBlock[]; readonly askedAt: MonotonicMs } | undefined> {
     const entry = await this.#ask(NEWEST);
     if (entry === undefined || entry instanceof ProxyError) return undefined;
-    const facts = await this.#factsOf(NEWEST, entry);
-    return { blocks: facts.blocks, askedAt: this.#askedAt(entry) };
+    const { blocks: listed } = await this.#factsOf(NEWEST, entry);
+    this.#dependencies.onRows(listed.length);
+    return { blocks: listed, askedAt: this.#askedAt(entry) };
   }
 
   async look(seqno: number, pastCache: boolean): Promise<Looked | undefined> {
-    const call = parseCall(masterchainBlockShards, `seqno=${seqno}`, {});
-    const entry = await this.#get(call, pastCache);
-    if (entry === undefined || entry instanceof ProxyError) return undefined;
-    const askedAt = this.#askedAt(entry);
-    const { answerClass } = entry.meta;
-    if (answerClass === 'absent') {
-      return this.#dependencies.monotonic() - askedAt > LATEST_MS && !pastCache
-        ? this.look(seqno, true)
-        : { state: 'absent', askedAt };
-    }
-    // A list that may be incomplete does not show the number of transactions.
-    const { transactions } = answerClass === 'final' ? await this.#factsOf(call, entry) : { transactions: undefined };
-    return { state: 'there', askedAt, transactions };
+    return this.#look(seqno, '', pastCache);
   }
 
   async page(seqno: number, offset: number, limit: number, pastCache: boolean): Promise<Page | undefined> {
     const from = offset === 0 ? '' : `&offset=${offset}`;
     const query = `seqno=${seqno}&limit=${limit}&sort=asc${from}`;
     const call = parseCall(transactionsByMasterchainBlock, query, { 'x-no-address-book': 'true' });
-    const entry = await this.#get(call, pastCache);
-    if (entry === undefined) return undefined;
-    if (entry instanceof ProxyError) {
-      return CLIENT_MISTAKES.includes(entry.details.upstreamStatus ?? 0) ? 'refused' : undefined;
+    const got = await this.#get(call, pastCache);
+    if (got === undefined) return undefined;
+    if (got instanceof ProxyError) {
+      return CLIENT_MISTAKES.includes(got.details.upstreamStatus ?? 0) ? 'refused' : undefined;
     }
-    return (await this.#factsOf(call, entry)).rows;
+    const { rows } = await this.#factsOf(call, got.entry);
+    if (got.isLoaded) this.#dependencies.onRows(rows?.length ?? 0);
+    return rows && { rows, askedAt: this.#askedAt(got.entry) };
+  }
+
+  /** `limit`: absent in the first request, because clients mostly send it so. */
+  async #look(seqno: number, limit: '' | '&limit=1000', pastCache: boolean): Promise<Looked | undefined> {
+    const call = parseCall(masterchainBlockShards, `seqno=${seqno}${limit}`, {});
+    const got = await this.#get(call, pastCache);
+    if (got === undefined || got instanceof ProxyError) return undefined;
+    const { entry } = got;
+    const askedAt = this.#askedAt(entry);
+    const { answerClass } = entry.meta;
+    if (answerClass === 'absent') {
+      return this.#dependencies.monotonic() - askedAt > LATEST_MS && !pastCache
+        ? this.#look(seqno, limit, true)
+        : { state: 'absent', askedAt };
+    }
+    // The list has as many blocks as one of the possible default limits, which may have cut it.
+    if (answerClass === 'final-page' && limit === '') return this.#look(seqno, '&limit=1000', pastCache);
+    // A list that may be incomplete does not show the number of transactions.
+    const { transactions } = answerClass === 'final' ? await this.#factsOf(call, entry) : { transactions: undefined };
+    return { state: 'there', askedAt, transactions };
   }
 
   /** The entry of a call from the cache, or loaded. A failure that the indexer reported is a {@link ProxyError}. */
-  async #get(call: Call, pastCache: boolean): Promise<Entry | ProxyError | undefined> {
+  async #get(call: Call, pastCache: boolean): Promise<Got | ProxyError | undefined> {
     const { network, cache, flights, loader, timeoutMs } = this.#dependencies;
     const key = cacheKey(network, call);
-    if (pastCache) return this.#ask(call);
     const found = cache.lookInMemory(key, call.tags);
-    if (found.state === 'fresh') return found.entry;
+    if (!pastCache && found.state === 'fresh' && isOfOurChain(found.entry))
+      return { entry: found.entry, isLoaded: false };
     // Does not wait for a client's flight in the backlog: the follower goes first.
-    if (flights.hasWaitingFlight(key)) return this.#ask(call);
+    if (pastCache || found.state === 'fresh' || flights.hasWaitingFlight(key)) {
+      const entry = await this.#ask(call);
+      return entry === undefined || entry instanceof ProxyError ? entry : { entry, isLoaded: true };
+    }
     const wait = new Wait(timeoutMs);
     const end = await flights.join(key, wait, (flight) => loader.load(call, key, flight, false));
     wait.close();
     if (end.state === 'left') return undefined;
     const load = end.value;
     if (load.from === 'nowhere') return load.error;
+    if (!isOfOurChain(load.entry)) return undefined;
     if (load.from === 'upstream') this.#dependencies.onAnswered();
-    return load.entry;
+    return { entry: load.entry, isLoaded: load.from === 'upstream' && !end.collapsed };
   }
 
   /** A cached answer that was requested a moment ago. */
   #latest(call: Call): Entry | undefined {
     const { network, cache, monotonic } = this.#dependencies;
     const found = cache.lookInMemory(cacheKey(network, call), call.tags);
-    return found.state === 'fresh' && monotonic() - this.#askedAt(found.entry) <= LATEST_MS ? found.entry : undefined;
+    if (found.state !== 'fresh' || !isOfOurChain(found.entry)) return undefined;
+    return monotonic() - this.#askedAt(found.entry) <= LATEST_MS ? found.entry : undefined;
   }
 
   /** Sends the request to the indexer, whatever the cache holds, and keeps the answer. */
@@ -153,7 +177,9 @@ export class IndexerBlocks implements BlockSource {
       if (call !== NEWEST) cache.set(entry, call.tags);
       return entry;
     });
-    if (!(answer instanceof ProxyError)) onAnswered();
+    if (answer instanceof ProxyError) return answer;
+    if (!isOfOurChain(answer)) return undefined;
+    onAnswered();
     return answer;
   }
 
@@ -161,11 +187,16 @@ export class IndexerBlocks implements BlockSource {
     return this.#dependencies.bodies.readBlocks(call, await plainBodyOf(entry));
   }
 
-  /** The instant of an answer's request, by the monotonic clock. */
-  #askedAt({ askedAt }: Entry): MonotonicMs {
+  /** The instant of an answer's request, by the monotonic clock. The time in caches before the indexer counts. */
+  #askedAt({ askedAt, ageValueSeconds }: Entry): MonotonicMs {
     const { now, monotonic } = this.#dependencies;
-    return monotonic() - (now() - askedAt);
+    return monotonic() - (now() - askedAt) - ageValueSeconds * 1000;
   }
+}
+
+/** An answer of an indexer that was known to follow another chain shows nothing about ours. */
+function isOfOurChain({ meta }: Entry): boolean {
+  return meta.isOfOtherChain !== true;
 }
 
 /** The body as the indexer sent it. Reading it here does not count as a client's choice of encoding. */

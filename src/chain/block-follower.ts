@@ -13,7 +13,7 @@ export type Looked =
   | { readonly state: 'absent'; readonly askedAt: MonotonicMs };
 
 /** A page of the transactions of a block: `refused` if the indexer refuses its size. */
-export type Page = readonly BlockRow[] | 'refused';
+export type Page = { readonly rows: readonly BlockRow[]; readonly askedAt: MonotonicMs } | 'refused';
 
 /**
  * Where the follower reads blocks. Each function resolves with `undefined` without a usable answer, and never rejects.
@@ -22,18 +22,18 @@ export type Page = readonly BlockRow[] | 'refused';
 export interface BlockSource {
   /** The newest block that the indexers have. */
   head(): Promise<{ readonly seqno: number; readonly askedAt: MonotonicMs } | undefined>;
-  /** The newest masterchain blocks, at least 10 s of them. */
+  /** The newest 1000 masterchain blocks. */
   newest(): Promise<{ readonly blocks: readonly ListedBlock[]; readonly askedAt: MonotonicMs } | undefined>;
   /** `pastCache`: sends the request to the indexer, whatever the cache holds. */
   look(seqno: number, pastCache: boolean): Promise<Looked | undefined>;
-  /** Final rows in their order; `undefined` if any of them is not final. */
+  /** Final rows in their order; no page if any of them is not final. */
   page(seqno: number, offset: number, limit: number, pastCache: boolean): Promise<Page | undefined>;
 }
 
 /** The head is polled this often: with a round trip, well below the second for which a mark counts as young. */
 const HEAD_EVERY_MS: Ms = 450;
 
-/** After a head poll without an answer, the next one follows after this. */
+/** After a head poll without an answer, or whose answer is below the known head, the next one follows after this. */
 const HEAD_AGAIN_MS: Ms = 150;
 
 /** A gap, or a block that could not be read, is requested again after this. */
@@ -42,7 +42,7 @@ const AGAIN_AFTER_MS: Ms = 250;
 /** A block whose pages are not whole is loaded past the cache at most this often. */
 const INCOMPLETE_AGAIN_MS: Ms = 1000;
 
-/** After a start that failed, the next one follows after this. */
+/** A start that failed is repeated after this. */
 const BEGIN_AGAIN_MS: Ms = 500;
 
 /** A start reads the blocks of this time, in seconds by the time of blocks, to cover a replica that lags by less. */
@@ -65,8 +65,8 @@ export interface BlockFollowerDependencies {
   readonly onBug: (error: unknown) => void;
 }
 
-/** The follower's knowledge of a block that it has to read. */
-interface UnreadBlock {
+/** The state of the reading of one block. */
+interface BlockReading {
   isUnderWay: boolean;
   notBefore: MonotonicMs;
   /** A kept 404 would hide a new block for a while. */
@@ -82,7 +82,7 @@ interface UnreadBlock {
  */
 export class BlockFollower {
   readonly #dependencies: BlockFollowerDependencies;
-  readonly #readings = new Map<number, UnreadBlock>();
+  readonly #readings = new Map<number, BlockReading>();
   #isBegun = false;
   #isBeginning = false;
   #isAskingHead = false;
@@ -113,8 +113,8 @@ export class BlockFollower {
   }
 
   /**
-   * Call when blocks may be skipped, or nothing that was read counts any more: it is off, everything was purged, the
-   * clock has jumped. Answers requested so far are not proven, and the next {@link tick} reads the blocks of the last
+   * Call when blocks may be skipped, or nothing that was read counts any more: everything was purged, the clock has
+   * jumped. Answers requested so far are not proven, and the next {@link tick} reads the blocks of the last
    * 10 s again.
    */
   beginAnew(): void {
@@ -124,6 +124,12 @@ export class BlockFollower {
     this.#isAskingHead = false;
     this.#readings.clear();
     this.#dependencies.proofs.skipped();
+  }
+
+  /** Call when blocks are no longer followed. */
+  stop(): void {
+    this.beginAnew();
+    this.#dependencies.blocks.forgetHead();
   }
 
   #begin(): void {
@@ -137,11 +143,12 @@ export class BlockFollower {
       const newestAt = Math.max(...newest.blocks.map(({ at }) => at));
       const toRead = newest.blocks.filter(({ at }) => at >= newestAt - READ_BACK_SECONDS);
       const from = Math.min(...toRead.map(({ seqno }) => seqno));
-      blocks.begin(
-        newest.blocks.map(({ seqno }) => seqno),
-        from,
-        newest.askedAt,
-      );
+      const seqnos = newest.blocks.map(({ seqno }) => seqno);
+      const waitMs = blocks.begin(seqnos, from, newest.askedAt);
+      if (waitMs > 0) {
+        this.#nextBeginAt = now() + waitMs;
+        return;
+      }
       this.#isBegun = true;
       this.#nextHeadAt = Number.NEGATIVE_INFINITY;
     });
@@ -154,24 +161,22 @@ export class BlockFollower {
     this.#nextHeadAt = now() + HEAD_EVERY_MS;
     this.#run(source.head(), (head) => {
       this.#isAskingHead = false;
-      if (head === undefined) this.#nextHeadAt = now() + HEAD_AGAIN_MS;
-      else blocks.headIs(head.seqno, head.askedAt);
+      if (head === undefined || head.seqno < blocks.head) this.#nextHeadAt = now() + HEAD_AGAIN_MS;
+      if (head !== undefined) blocks.headIs(head.seqno, head.askedAt);
     });
   }
 
   #readNext(): void {
     const { blocks, now } = this.#dependencies;
-    blocks.giveUpOldGaps();
-    const unread = blocks.unread;
-    for (const seqno of this.#readings.keys()) if (!unread.includes(seqno)) this.#readings.delete(seqno);
-    let free = AT_ONCE - [...this.#readings.values()].filter(({ isUnderWay }) => isUnderWay).length;
-    // The newest first: while an older block is a gap, the others are still read.
-    for (const seqno of unread.toReversed()) {
-      if (free <= 0) break;
-      const reading = this.#readings.get(seqno) ?? newUnreadBlock();
-      this.#readings.set(seqno, reading);
-      if (reading.isUnderWay || now() < reading.notBefore) continue;
-      free--;
+    for (const seqno of this.#readings.keys()) if (!blocks.isUnread(seqno)) this.#readings.delete(seqno);
+    for (const seqno of blocks.unread) if (!this.#readings.has(seqno)) this.#readings.set(seqno, newBlockReading());
+    const readings = [...this.#readings];
+    const free = AT_ONCE - readings.filter(([, { isUnderWay }]) => isUnderWay).length;
+    // Those that were not requested yet come first, and of these the newest: while a block is a gap, others are read.
+    const due = readings
+      .filter(([, { isUnderWay, notBefore }]) => !isUnderWay && notBefore <= now())
+      .toSorted(([seqno, one], [otherSeqno, other]) => one.notBefore - other.notBefore || otherSeqno - seqno);
+    for (const [seqno, reading] of due.slice(0, Math.max(0, free))) {
       reading.isUnderWay = true;
       this.#run(this.#read(seqno, reading, this.#era), () => {
         reading.isUnderWay = false;
@@ -179,7 +184,7 @@ export class BlockFollower {
     }
   }
 
-  async #read(seqno: number, reading: UnreadBlock, era: number): Promise<void> {
+  async #read(seqno: number, reading: BlockReading, era: number): Promise<void> {
     const { source, blocks, proofs, now } = this.#dependencies;
     reading.notBefore = now() + AGAIN_AFTER_MS;
     const looked = await source.look(seqno, reading.looksPastCache);
@@ -190,7 +195,8 @@ export class BlockFollower {
       return;
     }
     blocks.isThere(seqno, looked.askedAt);
-    const rows = looked.transactions === undefined ? undefined : await this.#pages(seqno, looked.transactions, reading);
+    const rows =
+      looked.transactions === undefined ? undefined : await this.#pages(seqno, looked.transactions, reading, era);
     if (era !== this.#era) return;
     if (rows === undefined || rows.length !== looked.transactions) {
       reading.readsPastCache ||= rows !== undefined;
@@ -206,15 +212,18 @@ export class BlockFollower {
   async #pages(
     seqno: number,
     count: number,
-    { readsPastCache }: UnreadBlock,
+    { readsPastCache }: BlockReading,
+    era: number,
   ): Promise<readonly BlockRow[] | undefined> {
+    const { source, blocks } = this.#dependencies;
     const rows: BlockRow[] = [];
     do {
-      const page = await this.#dependencies.source.page(seqno, rows.length, this.#pageRows, readsPastCache);
+      const page = await source.page(seqno, rows.length, this.#pageRows, readsPastCache);
       if (page === 'refused') this.#pageRows = SMALL_PAGE_ROWS;
-      if (page === undefined || page === 'refused') return undefined;
-      rows.push(...page);
-      if (page.length < this.#pageRows) break;
+      if (page === undefined || page === 'refused' || era !== this.#era) return undefined;
+      blocks.isThere(seqno, page.askedAt);
+      rows.push(...page.rows);
+      if (page.rows.length < this.#pageRows) break;
     } while (rows.length < count);
     return rows;
   }
@@ -235,6 +244,6 @@ export class BlockFollower {
   }
 }
 
-function newUnreadBlock(): UnreadBlock {
-  return { isUnderWay: false, notBefore: Number.NEGATIVE_INFINITY, looksPastCache: false, readsPastCache: false };
+function newBlockReading(): BlockReading {
+  return { isUnderWay: false, notBefore: 0, looksPastCache: false, readsPastCache: false };
 }

@@ -12,8 +12,20 @@ const EXPECTED_COST = 8;
 /** It starts when polls exceed its cost by this factor, and stops when they fall below its cost. */
 const WORTH = 2;
 
-/** After it was alive for less than half of the time, it stays off for this long. */
-const REST_MS: Ms = 10 * 60_000;
+/**
+ * After it was alive for less than half of the time, it stays off for the first, twice as long each next time, and at
+ * most for the second.
+ */
+const [SHORTEST_REST_MS, LONGEST_REST_MS]: readonly [Ms, Ms] = [20_000, 10 * 60_000];
+
+/** After it was alive for this time, its next rest is the shortest. */
+const RECOVERED_SECONDS = 60;
+
+/** After it stopped because it cost more than it saved, this cost is expected of it for this long. */
+const COST_KNOWN_MS: Ms = 10 * 60_000;
+
+/** The database needs as much time for this many rows of a block as for a poll. */
+const ROWS_OF_POLL = 50;
 
 /**
  * `alive`: answers can be proven. `behind`: it is on, but behind. `idle`: it is off, because too few polls would be
@@ -37,16 +49,22 @@ interface Second {
 
 /**
  * Decides whether following the blocks pays. It starts when the polls that a proof would have answered exceed twice its
- * cost, and stops when they fall below its cost. It also stops, for 10 minutes, when it was alive for less than half of
- * 30 s. While it is on, a second in which the indexer answered nothing does not count: an outage is no reason to stop.
+ * cost, and stops when they fall below its cost. Its cost is the number of its requests, and of rows in the pages of
+ * blocks by {@link ROWS_OF_POLL}. It also stops, for 20 s to 10 minutes, when it was alive for less than half of 30 s.
+ * While it is on, a second in which the indexer answered nothing does not count: an outage is no reason to stop.
  */
 export class FollowerSwitch {
   readonly #dependencies: FollowerSwitchDependencies;
   readonly #seconds: Second[] = [];
   #isOn = false;
   #restsUntil: MonotonicMs = Number.NEGATIVE_INFINITY;
-  #sent = 0;
+  #restMs = SHORTEST_REST_MS;
+  /** Since its last rest. */
+  #aliveSeconds = 0;
+  #cost = 0;
   #answered = 0;
+  /** A second, when it last stopped for its cost. */
+  #lastCost = { perSecond: EXPECTED_COST, until: Number.NEGATIVE_INFINITY };
 
   constructor(dependencies: FollowerSwitchDependencies) {
     this.#dependencies = dependencies;
@@ -64,7 +82,12 @@ export class FollowerSwitch {
 
   /** Call when a request of the follower is sent to the indexer. */
   sent(): void {
-    this.#sent++;
+    this.#cost++;
+  }
+
+  /** Call when a page of a block that was requested from the indexer for the follower has come. */
+  loadedRows(rows: number): void {
+    this.#cost += rows / ROWS_OF_POLL;
   }
 
   /** Call when the indexer has answered the follower, also with "no such block". */
@@ -75,24 +98,38 @@ export class FollowerSwitch {
   /** Call every second: may start or stop the following of blocks. */
   tick(): void {
     const { takePolls, isAlive } = this.#dependencies;
-    const second = { polls: takePolls(), cost: this.#isOn ? this.#sent : EXPECTED_COST, wasAlive: isAlive() };
+    const second = { polls: takePolls(), cost: this.#cost, wasAlive: isAlive() };
     const counts = !this.#isOn || this.#answered > 0;
-    this.#sent = 0;
+    this.#cost = 0;
     this.#answered = 0;
     if (!counts) return;
+    if (second.wasAlive && ++this.#aliveSeconds >= RECOVERED_SECONDS) this.#restMs = SHORTEST_REST_MS;
     this.#seconds.push(second);
     if (this.#seconds.length > SECONDS) this.#seconds.shift();
     if (this.#isOn) this.#endIfNotWorthIt();
-    else if (this.state !== 'resting' && this.#sum('polls') > WORTH * EXPECTED_COST * SECONDS) this.#turn(true);
+    else if (this.state !== 'resting' && this.#sum('polls') > WORTH * this.#expectedCost * SECONDS) this.#turn(true);
   }
 
   #endIfNotWorthIt(): void {
     if (this.#seconds.length < SECONDS) return;
-    const alive = this.#seconds.filter(({ wasAlive }) => wasAlive).length;
-    if (alive < SECONDS / 2) {
-      this.#restsUntil = this.#dependencies.now() + REST_MS;
+    const alive = this.#seconds.filter(({ wasAlive }) => wasAlive);
+    if (alive.length < SECONDS / 2) {
+      this.#restsUntil = this.#dependencies.now() + this.#restMs;
+      this.#restMs = Math.min(2 * this.#restMs, LONGEST_REST_MS);
+      this.#aliveSeconds = 0;
       this.#turn(false);
-    } else if (this.#sum('polls') < this.#sum('cost')) this.#turn(false);
+    } else if (this.#sum('polls') < this.#sum('cost')) {
+      // Without the seconds in which it was catching up.
+      const perSecond = alive.reduce((sum, { cost }) => sum + cost, 0) / alive.length;
+      this.#lastCost = { perSecond, until: this.#dependencies.now() + COST_KNOWN_MS };
+      this.#turn(false);
+    }
+  }
+
+  /** In polls a second. */
+  get #expectedCost(): number {
+    const { perSecond, until } = this.#lastCost;
+    return this.#dependencies.now() < until ? Math.max(EXPECTED_COST, perSecond) : EXPECTED_COST;
   }
 
   #turn(isOn: boolean): void {

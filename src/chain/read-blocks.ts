@@ -1,22 +1,39 @@
 import type { MonotonicMs, Ms } from '../time-units.ts';
 
-/**
- * A missing block is given up when it is more than this many blocks below the newest block that was read. With more
- * unread blocks than this, or a head that jumps by more, the follower starts again.
- */
-const MOST_BEHIND_BLOCKS = 150;
+/** With more blocks to read than this, the follower starts again: to read them all would take longer. */
+const MOST_TO_READ = 150;
 
 /**
- * A head that is lower by more than this in two polls in a row belongs to a database that fell back; otherwise to a
- * replica.
+ * A gap is given up after this time. A block that is there and could not be read for this long, or a head that could
+ * not be polled, begins anew.
  */
-const MOST_FALLEN_BLOCKS = 100;
-const FALLEN_POLLS = 2;
+const PATIENCE_MS: Ms = 60_000;
 
 /**
- * A follower that is this far behind starts again: reading everything would take longer than reading the newest blocks.
+ * After more blocks were committed at once than can be read, nothing is proven for this long: a replica that lags may
+ * not have them yet.
  */
-const MOST_BEHIND_MS: Ms = 60_000;
+const AFTER_JUMP_MS: Ms = 10_000;
+
+/**
+ * The same after a jump of the head beyond the list of a start. Batches of blocks are committed in any order, and those
+ * below the list are not looked for.
+ */
+const AFTER_JUMP_BEYOND_LIST_MS: Ms = 60_000;
+
+const NEVER: MonotonicMs = Number.NEGATIVE_INFINITY;
+
+interface UnreadBlock {
+  /**
+   * `shown`: it or a newer block is there. `there`: it is there itself. `gap`: the indexer lacks it nevertheless.
+   * `given-up`: a gap that nobody looks for any more.
+   */
+  readonly state: 'shown' | 'there' | 'gap' | 'given-up';
+  /** When it was first missed. */
+  readonly since: MonotonicMs;
+  /** It holds the mark back to this instant. */
+  readonly mark: MonotonicMs;
+}
 
 /**
  * Which masterchain blocks the follower has read, and which are missing. This yields the mark: the latest instant for
@@ -24,27 +41,29 @@ const MOST_BEHIND_MS: Ms = 60_000;
  *
  *   mark = the oldest of the instants at which the indexer reported that a block is not there:
  *     blocks above the head: the last head poll,
- *     a missing block below the head (a gap: rounds are committed out of order): its last 404,
- *     a block that is there and not read yet: the last answer that did not show it
+ *     a block that is there and not read yet: the last answer that did not show it,
+ *     a missing block above all blocks that were read (a replica that lags): its last 404,
+ *     a missing block below one that was read (rounds are committed out of order): never
  *
  * Instants are those of the requests, by the monotonic clock: an answer shows nothing about later blocks.
  */
 export class ReadBlocks {
-  /** The unread blocks up to the head, with the instant of the last answer that did not show them. */
-  readonly #unread = new Map<number, MonotonicMs>();
-  /** The newest block in any answer. */
+  /** The unread blocks up to the head. */
+  readonly #unread = new Map<number, UnreadBlock>();
+  /** The newest block in any answer; -1 while it is not known. */
   #head = -1;
   /**
    * The instant of the last head poll whose answer was not below the known head: then no block above {@link head} was
    * there.
    */
-  #headAskedAt: MonotonicMs = Number.NEGATIVE_INFINITY;
-  /** The unread blocks that an answer has shown: they are not gaps. */
-  readonly #there = new Set<number>();
+  #headAskedAt: MonotonicMs = NEVER;
+  /** The last head poll, if its answer was below the known head, and the newest block in answers to later requests. */
+  #low: { readonly askedAt: MonotonicMs; shown: number } | undefined;
+  /** The database has committed more blocks at once than can be read, or it has fallen back. */
+  #isLost = false;
   #newestRead = -1;
-  #hasJumped = false;
-  /** The number of polls in a row with a much lower head than the known one. */
-  #fallenPolls = 0;
+  /** Nothing can be proven before this. */
+  #waitsUntil: MonotonicMs = NEVER;
 
   /** The newest block that was read; -1 before the first. */
   get newestRead(): number {
@@ -58,87 +77,140 @@ export class ReadBlocks {
 
   /** The blocks to look for, the oldest first: unread blocks and gaps. */
   get unread(): readonly number[] {
-    return [...this.#unread.keys()].toSorted((one, other) => one - other);
+    return [...this.#unread.keys()].filter((seqno) => this.isUnread(seqno)).toSorted((one, other) => one - other);
+  }
+
+  /** True for a block to look for. */
+  isUnread(seqno: number): boolean {
+    return (this.#unread.get(seqno)?.state ?? 'given-up') !== 'given-up';
   }
 
   /** The instant for which every existing block is read; -Infinity while unknown. */
   get mark(): MonotonicMs {
-    if (this.#hasJumped) return Number.NEGATIVE_INFINITY;
-    return Math.min(this.#headAskedAt, ...this.#unread.values());
-  }
-
-  /** True if the follower is too far behind to read all missed blocks, or the database has fallen back. */
-  mustBeginAnew(now: MonotonicMs): boolean {
-    if (this.#hasJumped || this.#fallenPolls >= FALLEN_POLLS) return true;
-    if (this.#unread.size > MOST_BEHIND_BLOCKS || now - this.#headAskedAt > MOST_BEHIND_MS) return true;
-    return [...this.#there].some((seqno) => this.#isOld(seqno));
+    if (this.#isLost) return NEVER;
+    let mark = this.#headAskedAt;
+    for (const [seqno, block] of this.#unread) {
+      if (block.state === 'gap' && seqno < this.#newestRead) return NEVER;
+      mark = Math.min(mark, block.mark);
+    }
+    return mark;
   }
 
   /**
-   * Starts again with a list of the newest blocks, requested at `askedAt`. The blocks from `from` on are to be read.
-   * Blocks that the list lacks are gaps.
+   * True if the follower is too far behind to read all missed blocks, or the database has fallen back. Gaps do not
+   * count, however many they are.
    */
-  begin(listed: readonly number[], from: number, askedAt: MonotonicMs): void {
+  mustBeginAnew(now: MonotonicMs): boolean {
+    if (this.#isLost || now - this.#headAskedAt > PATIENCE_MS) return true;
+    const toRead = [...this.#unread.values()].filter((block) => !isMissing(block));
+    return toRead.length > MOST_TO_READ || toRead.some(({ since }) => now - since > PATIENCE_MS);
+  }
+
+  /**
+   * Starts again with a list of the newest blocks, requested at `askedAt`. The blocks from `from` on are to be read,
+   * and those that were gaps. Blocks that the list lacks are gaps, or stay given up. If more blocks were committed than
+   * can be read, nothing can be proven for a while: returns the time after which to start again, or 0.
+   */
+  begin(listed: readonly number[], from: number, askedAt: MonotonicMs): Ms {
     const [oldest, head] = [Math.min(...listed), Math.max(...listed)];
     const there = new Set(listed);
+    const missed = new Map([...this.#unread].filter(([, block]) => isMissing(block)));
+    const known = this.#known;
+    if (this.#head >= 0 && head - known > MOST_TO_READ)
+      this.#wait(askedAt + (oldest > known + 1 ? AFTER_JUMP_BEYOND_LIST_MS : AFTER_JUMP_MS));
+    if (listed.filter((seqno) => missed.has(seqno)).length > MOST_TO_READ) this.#wait(askedAt + AFTER_JUMP_MS);
+    const waitMs = Math.max(0, this.#waitsUntil - askedAt);
     this.#unread.clear();
-    this.#there.clear();
-    this.#newestRead = -1;
-    this.#hasJumped = false;
-    this.#fallenPolls = 0;
     for (let seqno = oldest; seqno <= head; seqno++) {
-      if (!there.has(seqno)) this.#unread.set(seqno, askedAt);
-      else if (seqno >= from) this.#unread.set(seqno, Number.NEGATIVE_INFINITY);
+      const missedBlock = missed.get(seqno);
+      if (!there.has(seqno)) this.#unread.set(seqno, missing(missedBlock?.since ?? askedAt, askedAt));
+      else if (waitMs === 0 && (seqno >= from || missedBlock !== undefined))
+        this.#unread.set(seqno, { state: 'there', since: askedAt, mark: NEVER });
     }
+    this.#newestRead = -1;
+    this.#low = undefined;
+    this.#isLost = false;
     this.#head = head;
     this.#headAskedAt = askedAt;
+    // In steps that are too short for the chain to jump by itself.
+    return Math.min(waitMs, AFTER_JUMP_MS);
+  }
+
+  /** Call when blocks are no longer followed: a later head is no jump. */
+  forgetHead(): void {
+    this.#head = -1;
   }
 
   /**
-   * Takes a head that was requested at `askedAt`. A head older than the known one comes from a replica that lags: it
-   * shows nothing about blocks above the known head.
+   * Takes a head that was requested at `askedAt`. A head below the known one comes from a replica that lags, and shows
+   * nothing about blocks above the known head. But after two of them in a row, the database has fallen back, or the
+   * known head was never there: unless a request between them was answered with a block above the second head.
    */
   headIs(seqno: number, askedAt: MonotonicMs): void {
-    this.#fallenPolls = seqno < this.#head - MOST_FALLEN_BLOCKS ? this.#fallenPolls + 1 : 0;
-    if (seqno < this.#head) return;
+    if (seqno < this.#head) {
+      this.#isLost ||= this.#low !== undefined && this.#low.shown <= seqno;
+      this.#low = { askedAt, shown: -1 };
+      return;
+    }
+    this.#low = undefined;
     this.#show(seqno, askedAt);
     this.#headAskedAt = Math.max(this.#headAskedAt, askedAt);
   }
 
-  /** The indexer answered a request of `askedAt` that it does not have this block. */
+  /** The indexer answered a request of `askedAt` that it does not have this block: gives up a gap that is too old. */
   isAbsent(seqno: number, askedAt: MonotonicMs): void {
-    const known = this.#unread.get(seqno);
-    if (known !== undefined) this.#unread.set(seqno, Math.max(known, askedAt));
+    const block = this.#unread.get(seqno);
+    // If it was there before, this replica lags, or the answer is older than the one that showed it.
+    if (block === undefined || block.state === 'there' || askedAt <= block.since) return;
+    this.#unread.set(seqno, missing(block.since, askedAt));
   }
 
   /** An answer to a request of `askedAt` has shown that this block is there. */
   isThere(seqno: number, askedAt: MonotonicMs): void {
+    if (this.#low !== undefined && askedAt > this.#low.askedAt) this.#low.shown = Math.max(this.#low.shown, seqno);
     this.#show(seqno, askedAt);
-    if (this.#unread.has(seqno)) this.#there.add(seqno);
+    const block = this.#unread.get(seqno);
+    if (block === undefined) return;
+    // The batch that this gap belongs to has been committed.
+    this.#isLost ||= block.state === 'gap' && [...this.#unread.values()].filter(isMissing).length > MOST_TO_READ;
+    this.#unread.set(seqno, { ...block, state: 'there' });
   }
 
   /** This block has been read completely. */
   isRead(seqno: number): void {
     this.#unread.delete(seqno);
-    this.#there.delete(seqno);
     this.#newestRead = Math.max(this.#newestRead, seqno);
   }
 
-  /** Gives up gaps that are too old: if such a block appears later, it is never read. */
-  giveUpOldGaps(): void {
-    for (const seqno of this.unread) if (this.#isOld(seqno) && !this.#there.has(seqno)) this.#unread.delete(seqno);
+  #wait(until: MonotonicMs): void {
+    this.#waitsUntil = Math.max(this.#waitsUntil, until);
   }
 
-  #isOld(seqno: number): boolean {
-    return seqno < this.#newestRead - MOST_BEHIND_BLOCKS;
+  /** Everything up to this block is read, or a gap. */
+  get #known(): number {
+    let known = this.#head;
+    for (const [seqno, block] of this.#unread) if (!isMissing(block)) known = Math.min(known, seqno - 1);
+    return known;
   }
 
   /** A new block also shows those below it. At the last head poll none of them was there, as far as is known. */
   #show(seqno: number, askedAt: MonotonicMs): void {
-    this.#hasJumped ||= seqno - this.#head > MOST_BEHIND_BLOCKS;
-    if (this.#hasJumped) return;
-    const absentAt = Math.min(this.#headAskedAt, askedAt);
-    for (let shown = this.#head + 1; shown <= seqno; shown++) this.#unread.set(shown, absentAt);
+    this.#isLost ||= seqno - this.#head > MOST_TO_READ;
+    if (this.#isLost) return;
+    const mark = Math.min(this.#headAskedAt, askedAt);
+    for (let shown = this.#head + 1; shown <= seqno; shown++)
+      this.#unread.set(shown, { state: 'shown', since: askedAt, mark });
     this.#head = Math.max(this.#head, seqno);
   }
+}
+
+/** A block that an answer to a request of `askedAt` lacks. */
+function missing(since: MonotonicMs, askedAt: MonotonicMs): UnreadBlock {
+  return askedAt - since < PATIENCE_MS
+    ? { state: 'gap', since, mark: askedAt }
+    : { state: 'given-up', since, mark: Number.POSITIVE_INFINITY };
+}
+
+function isMissing({ state }: UnreadBlock): boolean {
+  return state === 'gap' || state === 'given-up';
 }

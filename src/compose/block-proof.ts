@@ -64,7 +64,7 @@ export function openBlockProof(context: AppContext) {
     const { isOn } = worth;
     worth.tick();
     if (worth.isOn === isOn) return;
-    follower?.beginAnew();
+    if (isOn) follower?.stop();
     events.report({ name: 'block-follower', state: worth.state });
   };
   return {
@@ -118,6 +118,7 @@ function openSource(
     bodies: indexers.answerBodies,
     timeoutMs,
     onAnswered: () => worth.answered(),
+    onRows: (rows) => worth.loadedRows(rows),
     now,
     monotonic,
   });

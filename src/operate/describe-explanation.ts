@@ -40,7 +40,7 @@ const FOLLOWERS: Readonly<Record<FollowerState, string>> = {
   alive: 'all blocks are read',
   behind: 'blocks are being read',
   idle: 'blocks are not followed, because too few polls would be answered',
-  resting: 'blocks are not followed for 10 minutes, because they were read too slowly to prove answers',
+  resting: 'blocks are not followed for a while, because they were read too slowly to prove answers',
 };
 
 function describeProof(proof: ExplainedProof): string {

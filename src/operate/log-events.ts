@@ -244,7 +244,7 @@ const LINES: ByEvent<Line | undefined> = {
     about('limits of clients', '', warn('a client exceeds its limit and gets 429', { client })),
   'block-follower': ({ state }) =>
     ({
-      resting: warn('the block follower rests for 10 minutes: it read blocks too slowly to prove answers'),
+      resting: warn('the block follower rests for 20 s to 10 minutes: it read blocks too slowly to prove answers'),
       idle: info('the block follower stopped: it would answer too few polls of accounts'),
       behind: info('the block follower started: it can prove answers about accounts'),
       alive: info('the block follower started: it can prove answers about accounts'),

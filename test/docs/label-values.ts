@@ -79,7 +79,7 @@ export const LABEL_VALUES: readonly (readonly [metric: string, label: string, Re
       alive: 'every block has been read: answers are proven',
       behind: 'blocks are missing: nothing is proven',
       idle: 'off: reading blocks would cost more than it saves',
-      resting: 'off for some minutes: blocks could not be read',
+      resting: 'off for 20 s to 10 minutes: blocks could not be read',
     }),
   ],
   [

@@ -22,19 +22,26 @@ class FakeSource implements BlockSource {
   largestPage = 1000;
   rowsOfBlock = 2;
   fellBy = 0;
+  aheadBy = 0;
+  /** When the head was polled. */
+  readonly headsAt: number[] = [];
   isSilent = false;
+  /** Answers to looks come at the next step of the time. */
+  isSlow = false;
+  readonly delayed: (() => void)[] = [];
 
   get newestSeqno(): number {
-    return FIRST + Math.floor(now / BLOCK_MS) - this.fellBy;
+    return FIRST + Math.floor(now / BLOCK_MS) - this.fellBy + this.aheadBy;
   }
 
   async head() {
+    this.headsAt.push(now);
     return this.isSilent ? undefined : { seqno: this.newestSeqno, askedAt: now };
   }
 
   async newest() {
     this.asked.push('newest');
-    const seqnos = Array.from({ length: 150 }, (_, n) => this.newestSeqno - n).filter(
+    const seqnos = Array.from({ length: 1000 }, (_, n) => this.newestSeqno - n).filter(
       (each) => !this.missing.has(each),
     );
     return { blocks: seqnos.map((seqno) => ({ seqno, at: (seqno * BLOCK_MS) / 1000 })), askedAt: now };
@@ -43,6 +50,7 @@ class FakeSource implements BlockSource {
   async look(seqno: number, pastCache: boolean) {
     if (this.isSilent) return undefined;
     this.asked.push(`look ${seqno}${pastCache ? ' past cache' : ''}`);
+    if (this.isSlow) await new Promise<void>((resolve) => this.delayed.push(resolve));
     const isThere = seqno <= this.newestSeqno && !this.missing.has(seqno);
     return isThere
       ? ({ state: 'there', askedAt: now, transactions: this.rowsOfBlock } as const)
@@ -58,13 +66,15 @@ class FakeSource implements BlockSource {
       hash: `${seqno}-${n}`,
       now: 0,
     }));
-    return rows.slice(0, pastCache ? undefined : rows.length - this.cut).slice(offset, offset + limit);
+    const shown = rows.slice(0, pastCache ? undefined : rows.length - this.cut).slice(offset, offset + limit);
+    return { rows: shown, askedAt: now };
   }
 }
 
 /** Advances the time in steps of the follower's timer, with a tick at each step. */
 async function pass(ms: number): Promise<void> {
   for (const end = now + ms; now < end; now += 50) {
+    for (const release of source.delayed.splice(0)) release();
     follower.tick();
     await settle();
   }
@@ -144,8 +154,8 @@ describe('the follower', () => {
     const gap = source.newestSeqno + 1;
     source.missing.add(gap);
     await pass(4000);
-    expect(proofs.isAlive).toBe(true);
     expect(blocks.unread).toEqual([gap]);
+    expect(blocks.newestRead).toBe(blocks.head);
     expect(source.asked.filter((what) => what === `look ${gap} past cache`).length).toBeGreaterThan(10);
     source.missing.delete(gap);
     await pass(500);
@@ -153,11 +163,62 @@ describe('the follower', () => {
     expect(source.asked).toContain(`page ${gap} 0 1000`);
   });
 
-  test('finds a gap among the blocks before its start', async () => {
-    const gap = source.newestSeqno - 100;
-    source.missing.add(gap);
+  test('is not alive while a gap is open, and skips no block', async () => {
     await pass(50);
-    expect(blocks.unread).toEqual([gap]);
+    const { position } = proofs;
+    const gap = source.newestSeqno + 1;
+    source.missing.add(gap);
+    await pass(4000);
+    expect(proofs.isAlive).toBe(false);
+    source.missing.delete(gap);
+    await pass(500);
+    expect(proofs.isAlive).toBe(true);
+    const proof = { askedFrom: position, accounts: ['other'], until: now + 1000, keptMs: 0 };
+    expect(proofs.doubtOf(proof)).toBe(undefined);
+  });
+
+  test('reads each block of a batch that is committed after newer blocks', async () => {
+    await pass(50);
+    const [first, last] = [source.newestSeqno + 1, source.newestSeqno + 100];
+    for (let seqno = first; seqno <= last; seqno++) source.missing.add(seqno);
+    source.aheadBy = 140;
+    await pass(6000);
+    expect(proofs.isAlive).toBe(false);
+    source.missing.clear();
+    await pass(10_000);
+    expect(proofs.isAlive).toBe(true);
+    const read = Array.from({ length: 100 }, (_, n) => `page ${first + n} 0 1000`);
+    expect(source.asked).toEqual(expect.arrayContaining(read));
+    expect(source.asked.filter((what) => what === 'newest')).toHaveLength(1);
+  });
+
+  test('requests each of many gaps again, the one that has waited longest first, after new blocks', async () => {
+    const gaps = Array.from({ length: 400 }, (_, n) => source.newestSeqno - 900 + n);
+    for (const gap of gaps) source.missing.add(gap);
+    source.isSlow = true;
+    await pass(30_000);
+    const looked = gaps.map((gap) => source.asked.filter((what) => what.startsWith(`look ${gap}`)).length);
+    expect(Math.max(...looked)).toBeGreaterThan(1);
+    expect(Math.min(...looked)).toBeGreaterThanOrEqual(Math.max(...looked) - 1);
+    expect(blocks.newestRead).toBeGreaterThanOrEqual(blocks.head - 1);
+    expect(source.asked.filter((what) => what === 'newest')).toHaveLength(1);
+  });
+
+  test('finds a gap among the 1000 blocks before its start, and gives it up after 60 s', async () => {
+    const gap = source.newestSeqno - 998;
+    source.missing.add(gap);
+    await pass(59_900);
+    expect([blocks.unread, proofs.isAlive]).toEqual([[gap], false]);
+    await pass(500);
+    expect([blocks.unread, proofs.isAlive]).toEqual([[], true]);
+  });
+
+  test('is not alive for 60 s after a jump of more than 1000 blocks', async () => {
+    await pass(50);
+    source.aheadBy = 1001;
+    await pass(59_900);
+    expect([blocks.unread, proofs.isAlive]).toEqual([[], false]);
+    await pass(1000);
     expect(proofs.isAlive).toBe(true);
   });
 
@@ -192,21 +253,47 @@ describe('the follower', () => {
     expect(source.asked).toContain(`page ${blocks.newestRead} 100 100`);
   });
 
-  test('starts again when the head has fallen by more than 100 blocks in two polls', async () => {
+  test.each([150, 50, 2])('starts again when the head has fallen by %i blocks in two polls', async (fellBy) => {
     await pass(50);
     const { position } = proofs;
-    source.fellBy = 150;
-    await pass(3000);
-    expect(blocks.head).toBeLessThan(FIRST + 150);
+    source.headsAt.length = 0;
+    source.fellBy = fellBy;
+    await pass(2000);
+    expect(source.asked.filter((what) => what === 'newest')).toHaveLength(2);
+    const [first = 0, second = 0] = source.headsAt;
+    expect(second - first).toBe(150);
     const proof = { askedFrom: position, accounts: ['other'], until: now + 1000, keptMs: 0 };
     expect([proofs.isAlive, proofs.doubtOf(proof) === undefined]).toEqual([true, false]);
   });
 
-  test('does not start again, but is not alive, when a replica lags by a few blocks', async () => {
+  test.each([60, 90, 150, 5000])('is alive again soon after one head that is %i blocks too high', async (aheadBy) => {
+    await pass(50);
+    source.headsAt.length = 0;
+    source.aheadBy = aheadBy;
+    while (source.headsAt.length === 0) await pass(50);
+    source.aheadBy = 0;
+    await pass(2500);
+    expect(proofs.isAlive).toBe(true);
+    expect(blocks.head).toBeLessThanOrEqual(source.newestSeqno);
+  });
+
+  test('does not start again when one poll is answered by a replica that lags', async () => {
     await pass(50);
     source.fellBy = 5;
+    source.headsAt.length = 0;
+    while (source.headsAt.length === 0) await pass(50);
+    source.fellBy = 0;
     await pass(1500);
     expect(source.asked.filter((what) => what === 'newest')).toHaveLength(1);
+    expect(proofs.isAlive).toBe(true);
+  });
+
+  test('after a stop reads the blocks of the last 10 s, and takes no later head for a jump', async () => {
+    await pass(50);
+    follower.stop();
+    now += 600_000;
     expect(proofs.isAlive).toBe(false);
+    await pass(50);
+    expect(proofs.isAlive).toBe(true);
   });
 });

@@ -1,8 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { FollowerSwitch } from '../../../src/chain/follower-switch.ts';
 
-const TEN_MINUTES_MS = 10 * 60_000;
-
 let now: number;
 let polls: number;
 let isAlive: boolean;
@@ -61,6 +59,53 @@ describe('the follower stops', () => {
     expect(follower.state).toBe('idle');
   });
 
+  test('when polls are below its cost in rows: 50 rows of a block cost as much as a poll', () => {
+    begin();
+    const passWithRows = (seconds: number, rows: number) => {
+      for (let second = 0; second < seconds; second++) {
+        follower.loadedRows(rows);
+        pass(1, 8);
+      }
+    };
+    polls = 20;
+    passWithRows(60, 600);
+    expect(follower.isOn).toBe(true);
+    passWithRows(1, 650);
+    expect(follower.state).toBe('idle');
+  });
+
+  test('when it cost more than it saved: for 10 minutes polls must exceed twice this cost', () => {
+    begin();
+    polls = 11;
+    pass(30, 12);
+    expect(follower.state).toBe('idle');
+    polls = 24;
+    pass(599);
+    expect(follower.state).toBe('idle');
+    pass(1);
+    expect(follower.isOn).toBe(true);
+  });
+
+  test('when it cost more than it saved while it caught up: then the higher cost is not expected again', () => {
+    begin();
+    polls = 17;
+    pass(16, 8);
+    isAlive = false;
+    pass(14, 60);
+    expect(follower.state).toBe('idle');
+    pass(30);
+    expect(follower.isOn).toBe(true);
+  });
+
+  test('when it cost more than it saved, and starts again as soon as polls exceed twice this cost', () => {
+    begin();
+    polls = 11;
+    pass(30, 12);
+    polls = 26;
+    pass(30);
+    expect(follower.isOn).toBe(true);
+  });
+
   test('not while polls equal its cost, which is low if scanners load the blocks anyway', () => {
     begin();
     polls = 3;
@@ -68,17 +113,40 @@ describe('the follower stops', () => {
     expect(follower.isOn).toBe(true);
   });
 
-  test('for 10 minutes when it was alive for less than half of 30 s', () => {
+  test('when it was alive for less than half of 30 s', () => {
     begin();
     isAlive = false;
     pass(16, 8);
     isAlive = true;
-    pass(14, 8);
-    expect(follower.state).toBe('resting');
-    pass(TEN_MINUTES_MS / 1000 - 1);
-    expect(follower.state).toBe('resting');
-    pass(1);
+    pass(13, 8);
     expect(follower.isOn).toBe(true);
+    pass(1, 8);
+    expect(follower.state).toBe('resting');
+  });
+
+  /** Is behind until it stops, and returns the seconds of its rest. */
+  const restOf = () => {
+    isAlive = false;
+    while (follower.isOn) pass(1, 8);
+    let seconds = 0;
+    for (; !follower.isOn; seconds++) pass(1);
+    return seconds;
+  };
+
+  test('for 20 s, twice as long each time that it is not alive, and at most for 10 minutes', () => {
+    begin();
+    expect(Array.from({ length: 7 }, restOf)).toEqual([20, 40, 80, 160, 320, 600, 600]);
+  });
+
+  test('for 20 s again after it was alive for a minute', () => {
+    begin();
+    restOf();
+    isAlive = true;
+    pass(59, 8);
+    expect(restOf()).toBe(40);
+    isAlive = true;
+    pass(60, 8);
+    expect(restOf()).toBe(20);
   });
 
   test('not when it was alive for half of 30 s', () => {

@@ -131,7 +131,7 @@ function usedOf({ bytes, maxBytes }) {
 function proofOf(proof) {
   if (proof === undefined) return 'not configured';
   const { state, block, entries } = proof;
-  const off = { idle: 'off: few polls', resting: 'off for 10 min', behind: 'behind' }[state];
+  const off = { idle: 'off: few polls', resting: 'off for a while', behind: 'behind' }[state];
   return off ?? `${entries.toLocaleString('en')} to ${block.toLocaleString('en')}`;
 }
 
