@@ -18,6 +18,7 @@ import { openPassThrough } from '../http/pass-through/pass-through.ts';
 import { PublicServer } from '../http/public/public-server.ts';
 import type { AnsweredRequest } from '../http/public/responder.ts';
 import { openStreaming } from '../http/streaming/streaming.ts';
+import { pathAt } from '../indexer/path-at.ts';
 import { HEDGES, RETRIES, RetryBudget } from '../indexer/retry-budget.ts';
 import { StreamClient } from '../indexer/stream-client.ts';
 import { Leases } from '../once/lease.ts';
@@ -279,6 +280,6 @@ function streamServerOf({ stream, upstream }: AppContext['settings']) {
     const [, base = '/api'] = /^(.*)\/streaming\/v2\/ws\/?$/.exec(url.pathname) ?? [];
     return { baseUrl: new URL(`${url.origin}${base}`), apiKey: stream.apiKey };
   }
-  const [first = ''] = upstream.url;
-  return { baseUrl: new URL(`${first}/api`), apiKey: upstream.apiKey };
+  const { origin, pathname } = new URL(upstream.url[0]);
+  return { baseUrl: new URL(pathAt(pathname, '/api'), origin), apiKey: upstream.apiKey };
 }

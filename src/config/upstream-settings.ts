@@ -28,7 +28,7 @@ const backup = group({
 export const upstream = z.strictObject({
   url: setting(
     upstreamUrls,
-    'The indexer, with or without `/api/v3`; several equal ones of one chain are separated by commas.',
+    'The indexer, with or without `/api/v3`. If it ends in `/v3` alone, that is the place of API v3, and all other paths are requested at the root of its host. Several equal ones of one chain are separated by commas.',
     { env: 'UPSTREAM_URL' },
   ),
   apiKey: setting(headerValue.optional(), 'Sent to each indexer of `UPSTREAM_URL` as `X-Api-Key`.', {

@@ -89,7 +89,8 @@ function plainUrl(
 }
 
 /**
- * The address of an indexer: with or without a trailing `/api/v3`, which is removed. That of another API is refused.
+ * The address of an indexer: with or without a trailing `/api/v3`, which is removed. That of another API is refused. An
+ * address that ends in `/v3` alone is the place of API v3, and stays (`indexer/path-at.ts`).
  */
 const upstreamUrl = plainUrl(
   ['http', 'https'],

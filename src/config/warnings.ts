@@ -12,7 +12,7 @@ const SHORTEST_CHECKED = 8;
 const PROXY_VARIABLES = ['HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY'].flatMap((name) => [name, name.toLowerCase()]);
 
 /** The end of an indexer's address to which `/api/v3` should probably not be added. */
-const END_OF_API = /\/(?:api|v[0-9]+|api\/v[0-9]+\/[a-z]+)$/i;
+const END_OF_API = /\/(?:api|v(?!3$)[0-9]+|api\/v[0-9]+\/[a-z]+)$/i;
 
 const ENDS_IN_API =
   'the address of an indexer ends like the path of an API, and /api/v3 is added to it: is this intended?';

@@ -10,6 +10,7 @@ import { targetOf } from '../ton/operations.ts';
 import { USER_AGENT } from '../version.ts';
 import { ageValueSeconds } from './age.ts';
 import { Connection } from './connection.ts';
+import { pathAt } from './path-at.ts';
 import { decoded, type MayRepeat, type RawAnswer, readAnswer, timedOut, unanswered } from './read-answer.ts';
 import { retryAfterMs } from './retry-after.ts';
 import { shownWords } from './shown-words.ts';
@@ -17,7 +18,7 @@ import { shownWords } from './shown-words.ts';
 export interface UpstreamClientDependencies {
   readonly now: () => EpochMs;
   readonly names: Names;
-  /** The indexer's address, without `/api/v3`. */
+  /** The indexer's address, without `/api/v3`; one that ends in `/v3` as {@link pathAt} reads it. */
   readonly baseUrl: URL;
   /** Sent as `X-Api-Key` if given. */
   readonly apiKey: string | undefined;
@@ -160,7 +161,7 @@ export class UpstreamClient {
   constructor(dependencies: UpstreamClientDependencies) {
     this.#dependencies = dependencies;
     this.name = dependencies.baseUrl.host;
-    this.#basePath = dependencies.baseUrl.pathname.replace(/\/$/, '');
+    this.#basePath = dependencies.baseUrl.pathname;
     const ourKey = dependencies.apiKey === undefined ? [] : ['x-api-key', dependencies.apiKey];
     this.#fixedHeaders = [...FIXED_HEADERS, ...ourKey];
     const factory = (origin: URL, options: object) => new Connection(origin, options);
@@ -182,7 +183,7 @@ export class UpstreamClient {
     const timeoutMs = Math.min(this.#dependencies.timeoutMs, atMostMs);
     try {
       const sent = {
-        path: this.#basePath + targetOf(request.operation, request.query),
+        path: pathAt(this.#basePath, targetOf(request.operation, request.query)),
         // In the flat form, which undici reads without building an object.
         headers: [...this.#fixedHeaders, ...request.headers.flat()],
       };
@@ -225,7 +226,7 @@ export class UpstreamClient {
     try {
       const response = await this.#forwardPool.request({
         method,
-        path: this.#basePath + target,
+        path: pathAt(this.#basePath, target),
         headers: [...headers, ...OUR_AGENT],
         body: body ?? null,
         signal,

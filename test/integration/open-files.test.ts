@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startIndexer } from '../../src/tools/simulator/indexer.ts';
 import { answerTo, ask, connectTo } from '../support/http-client.ts';
-import { COMMAND_OF_START, ProxyProcess } from '../support/proxy-process.ts';
+import { COMMAND_OF_DEV, ProxyProcess } from '../support/proxy-process.ts';
 import { ProcessWorld } from './process-world.ts';
 
 const HAS_LIMITS = process.platform === 'linux' && spawnSync('prlimit', ['--version']).status === 0;
@@ -30,7 +30,7 @@ afterEach(async () => {
 
 const startWith = (openFiles?: number) =>
   ProxyProcess.start({ UPSTREAM_URL: world.indexer.url, NETWORK: 'mainnet' }, undefined, {
-    ...COMMAND_OF_START,
+    ...COMMAND_OF_DEV,
     ...(openFiles !== undefined && { openFiles }),
   });
 

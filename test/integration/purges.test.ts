@@ -1,6 +1,9 @@
 import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { MemoryTier } from '../../src/cache/memory-tier.ts';
 import { banKeysOf } from '../../src/cache/redis-keys.ts';
+import type { RedisTier } from '../../src/cache/redis-tier.ts';
+import { TieredCache } from '../../src/cache/tiered-cache.ts';
 import { systemNames } from '../../src/names/names.ts';
 import { type PurgeEvent, Purges } from '../../src/purge/purges.ts';
 import { type ConnectedRedis, connectRedis } from '../../src/redis/connect.ts';
@@ -259,3 +262,26 @@ it.each([null, 'OK', [], [1, '', null, []], ['x', '', '', []], [Number.NaN, '', 
     expect(purges.isCurrent).toBe(false);
   },
 );
+
+it('a connected instance that can no longer read bans serves nothing from Redis, until it can again', async () => {
+  const instance = new Instance();
+  await instance.connect();
+  const now = () => Date.now();
+  const entry = anEntry({ askedAt: now() });
+  const cache = new TieredCache({
+    memory: new MemoryTier({ now, maxSizeBytes: 1_000_000, maxEntries: 10 }),
+    // The cast: a look-up uses only `get`.
+    redis: { get: async () => ({ state: 'found', entry }) } as unknown as RedisTier,
+    purges: instance.purges,
+    applyEvents: undefined,
+    hasReached: () => false,
+    olderAnswers: { look: () => {} },
+    now,
+  });
+  instance.isReached = false;
+  await instance.purges.exchange();
+  expect(await cache.lookUp(entry.key, [])).toEqual({ state: 'miss' });
+  instance.isReached = true;
+  await instance.purges.exchange();
+  expect(await cache.lookUp(entry.key, [])).toMatchObject({ state: 'fresh', tier: 'redis' });
+});

@@ -9,8 +9,8 @@ import { metricAt } from './metric.ts';
 import { readLogLine } from './start-proxy.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-/** Node's arguments in `npm start`. */
-const COMMAND = manifest.scripts.start.replace('exec node ', '').split(' ');
+/** Node's arguments in `npm run dev`: those of `npm start`, but for the sources. Tests need no build. */
+const COMMAND = manifest.scripts.dev.replace('exec node ', '').split(' ');
 const GUARD_MS = 120_000;
 
 /** A line of the log, parsed. */
@@ -23,7 +23,7 @@ export interface LoggedLine {
   readonly err?: { readonly message: string; readonly code?: string };
 }
 
-/** The program, run by the Node of the tests; the command behind `npm start` by default. */
+/** The program, run by the Node of the tests; the command behind `npm run dev` by default. */
 export interface Program {
   readonly args: readonly string[];
   readonly cwd: string;
@@ -33,8 +33,8 @@ export interface Program {
   readonly openFiles?: number;
 }
 
-/** The command behind `npm start`. */
-export const COMMAND_OF_START: Program = { args: COMMAND, cwd: ROOT };
+/** The command behind `npm run dev`. */
+export const COMMAND_OF_DEV: Program = { args: COMMAND, cwd: ROOT };
 
 /** The exit of a process, with its standard error. */
 export interface Ended {
@@ -42,7 +42,7 @@ export interface Ended {
   readonly signal: NodeJS.Signals | null;
 }
 
-/** The command behind `npm start`, in a separate process with only the given environment. */
+/** The command behind `npm run dev`, in a separate process with only the given environment. */
 export class ProxyProcess implements AsyncDisposable {
   readonly ended: Promise<Ended>;
   readonly #child: ChildProcessByStdio<null, Readable, Readable>;
@@ -54,7 +54,7 @@ export class ProxyProcess implements AsyncDisposable {
   constructor(
     environment: Readonly<Record<string, string>>,
     guardMs = GUARD_MS,
-    { args, openFiles, ...how }: Program = COMMAND_OF_START,
+    { args, openFiles, ...how }: Program = COMMAND_OF_DEV,
   ) {
     const command = [process.execPath, ...args];
     const limited = openFiles === undefined ? [] : ['sh', '-c', `ulimit -n ${openFiles} && exec "$@"`, 'sh'];

@@ -1,5 +1,6 @@
 import { Agent, request } from 'undici';
 import { shownUrl } from '../../config/shown-url.ts';
+import { pathAt } from '../../indexer/path-at.ts';
 import { connectorBy } from '../../names/connector.ts';
 import { systemNames } from '../../names/names.ts';
 import { reasonOf } from '../../reason-of.ts';
@@ -73,7 +74,8 @@ export class Asker {
     const before = traffic.answersCount;
     try {
       // Not `fetch`, which refuses some ports.
-      const response = await request(`${baseUrl}/api/v3/${target}`, {
+      const { origin, pathname } = new URL(baseUrl);
+      const response = await request(origin + pathAt(pathname, `/api/v3/${target}`), {
         // Encodings differ in length and tag, and the choice depends on earlier requests.
         headers: { 'Accept-Encoding': 'identity', ...sent },
         signal: AbortSignal.timeout(TIMEOUT_MS),

@@ -100,6 +100,7 @@ describe('the URL of an indexer', () => {
     ['http://indexer:8081/api/v3/', 'http://indexer:8081'],
     ['https://toncenter.example/API/V3', 'https://toncenter.example'],
     ['https://host/behind/a/path/api/v3', 'https://host/behind/a/path'],
+    ['https://host/toncenter/v3/', 'https://host/toncenter/v3'],
     ['https://host/api/v3x', 'https://host/api/v3x'],
     ['http://[::1]:8081', 'http://[::1]:8081'],
     ['http://10.0.0.1', 'http://10.0.0.1'],

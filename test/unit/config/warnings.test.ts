@@ -95,8 +95,8 @@ describe('a warning about a probable mistake', () => {
     ],
     ['an indexer URL that ends in /api', { UPSTREAM_URL: 'http://indexer/api' }, /\/api\/v3 is added to it/],
     [
-      'an indexer URL that ends in /v3',
-      { UPSTREAM_URL: 'http://a,https://b/toncenter/v3/' },
+      'an indexer URL that ends in /v2',
+      { UPSTREAM_URL: 'http://a,https://b/toncenter/v2/' },
       /\/api\/v3 is added to it/,
     ],
     [
@@ -138,6 +138,7 @@ describe('a warning about a probable mistake', () => {
   test.each<[string, Environment]>([
     ['an explicit PASSTHROUGH_SHARED_KEY=off', { ...PASSED, PASSTHROUGH_SHARED_KEY: 'off' }],
     ['an empty proxy variable', { HTTP_PROXY: '' }],
+    ['an indexer URL that ends in /v3', { UPSTREAM_URL: 'https://host/toncenter/v3' }],
     ['an indexer URL with a path in front of /api/v3', { UPSTREAM_URL: 'https://host/ton/mainnet/api/v3' }],
     ['an indexer URL with an API key as its path', { UPSTREAM_URL: 'https://host/0123456789abcdef' }],
     [
