@@ -269,11 +269,10 @@ it('a connected instance that can no longer read bans serves nothing from Redis,
   const now = () => Date.now();
   const entry = anEntry({ askedAt: now() });
   const cache = new TieredCache({
-    memory: new MemoryTier({ now, maxSizeBytes: 1_000_000, maxEntries: 10 }),
+    memory: new MemoryTier({ now, maxSizeBytes: 1_000_000 }),
     // The cast: a look-up uses only `get`.
     redis: { get: async () => ({ state: 'found', entry }) } as unknown as RedisTier,
     purges: instance.purges,
-    applyEvents: undefined,
     hasReached: () => false,
     olderAnswers: { look: () => {} },
     now,
