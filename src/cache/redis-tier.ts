@@ -60,7 +60,10 @@ export interface RedisTierDependencies {
   readonly budgetMs: Ms;
   /** Reads and writes have separate circuit breakers. */
   readonly breaker: RedisBreakerDependencies['breaker'];
-  /** The bound on the bytes of entries being written; an entry above it is dropped. */
+  /**
+   * The bound on the bytes of entries being written; an entry above it is dropped. An entry that is larger is written
+   * alone.
+   */
   readonly maxPendingWriteBytes: number;
 }
 
@@ -148,7 +151,7 @@ export class RedisTier {
     const { report, now, maxPendingWriteBytes } = this.#dependencies;
     const sizeBytes = Math.max(LEAST_WRITE_BYTES, keptBytes(entry.content));
     const isExpired = keptUntil(entry) <= now();
-    const tooMuch = this.#pendingBytes + sizeBytes > maxPendingWriteBytes;
+    const tooMuch = this.#pendingBytes > 0 && this.#pendingBytes + sizeBytes > maxPendingWriteBytes;
     if (isExpired || tooMuch || entry.content.bytes > MAX_BODY_BYTES) {
       report({ name: 'redis-write', outcome: isExpired ? 'expired' : 'dropped', durationMs: 0 });
       return undefined;

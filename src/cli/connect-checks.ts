@@ -12,6 +12,7 @@ import { exchangeBans } from '../purge/exchange-bans.ts';
 import { socketOpener } from '../push/socket.ts';
 import { reasonOf } from '../reason-of.ts';
 import { connectRedis } from '../redis/connect.ts';
+import { CONNECT_TIMEOUT_MS } from '../redis/timeouts.ts';
 import type { Ms } from '../time-units.ts';
 import { type ChainHead, GLOBAL_IDS, headIn } from '../ton/chain-point.ts';
 import { shorterHistories, shorterHistoryText } from '../ton/histories.ts';
@@ -192,8 +193,8 @@ async function askRedis({ redis, network }: Settings, url: string): Promise<stri
     names,
     url,
     tlsCa: redis.tlsCaFile,
-    connectTimeoutMs: redis.connectTimeout,
-    commandTimeoutMs: redis.connectTimeout,
+    connectTimeoutMs: CONNECT_TIMEOUT_MS,
+    commandTimeoutMs: CONNECT_TIMEOUT_MS,
     tryOut: (connected) => tryRedis(connected, checkedKey),
     onTransition: (transition) => {
       reason = transition.state === 'connected' ? '' : transition.reason;

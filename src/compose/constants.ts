@@ -1,11 +1,19 @@
 import { MINIMUM_THROUGHPUT, OPEN_DURATION_MS } from '../admission/operation-breakers.ts';
 import { FAILURE_TTL_MS } from '../answer/load-entry.ts';
 import { COLLAPSE_WINDOW_MS } from '../once/single-flight.ts';
+import { FAULTS_TO_OPEN, OPEN_MS } from '../redis/breaker.ts';
+import { COMMAND_TIMEOUT_MS, CONNECT_TIMEOUT_MS } from '../redis/timeouts.ts';
 
 /** The constants of components that tests replace, in groups like those of settings: milliseconds and bytes. */
 export const CONSTANTS = {
   breaker: { minimumThroughput: MINIMUM_THROUGHPUT, openDuration: OPEN_DURATION_MS },
   coalescing: { collapseWindow: COLLAPSE_WINDOW_MS, failureTtl: FAILURE_TTL_MS },
+  redis: {
+    connectTimeout: CONNECT_TIMEOUT_MS,
+    commandTimeout: COMMAND_TIMEOUT_MS,
+    failuresToOpen: FAULTS_TO_OPEN,
+    openDuration: OPEN_MS,
+  },
 };
 
 export type Constants = Readonly<typeof CONSTANTS>;

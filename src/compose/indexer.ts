@@ -203,12 +203,13 @@ function openClient(
 }
 
 function openRateLimit(
-  { settings, monotonic, events }: AppContext,
+  { settings, constants, monotonic, events }: AppContext,
   { url, requestsPerSecond }: IndexerSettings,
   scripting: RedisScripting | undefined,
   longestWaitMs: Ms,
 ): RateLimit | undefined {
   const { redis, network } = settings;
+  const { failuresToOpen, openDuration } = constants.redis;
   if (requestsPerSecond === undefined) return undefined;
   const stepMs = 1000 / requestsPerSecond;
   const reserveShared =
@@ -217,7 +218,7 @@ function openRateLimit(
       runScript: (...script) => withinBudget(redis.budget, () => scripting.runScript(...script)),
       call: redisBreaker({
         monotonic,
-        breaker: { faults: redis.failuresToOpen, openMs: redis.openDuration },
+        breaker: { faults: failuresToOpen, openMs: openDuration },
         // Several calls for reservations are under way: a single stall of Redis must not end the sharing.
         togetherMs: redis.budget,
         onAvailable: (shared) => events.report({ name: 'rate-shared', shared }),

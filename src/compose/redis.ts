@@ -6,6 +6,12 @@ import { tryRedis } from '../cache/redis-trial.ts';
 import type { RedisTransition } from '../redis/transitions.ts';
 import type { AppContext } from './context.ts';
 
+/**
+ * Bodies being written use at most this part of the size of the memory tier, in addition to it: an instance with more
+ * memory has more clients, and so more writes during a stall of Redis.
+ */
+const PENDING_WRITES_SHARE = 1 / 16;
+
 /** The parts that the instances on one Redis share. */
 export type SharedRedis = NonNullable<Awaited<ReturnType<typeof openRedis>>>;
 
@@ -18,10 +24,11 @@ export interface OpenRedisDependencies {
 
 /** Starts connecting and waits for no reply; `undefined` without Redis. */
 export async function openRedis(
-  { settings, events, names, now, monotonic }: AppContext,
+  { settings, constants, events, names, now, monotonic }: AppContext,
   { gzip, accepts, onTransition }: OpenRedisDependencies,
 ) {
-  const { redis, network } = settings;
+  const { redis, network, memory } = settings;
+  const { connectTimeout, commandTimeout, failuresToOpen, openDuration } = constants.redis;
   if (redis.url === undefined) return undefined;
   // Loaded only on use: ioredis takes 5 MiB of memory.
   const { connectRedis } = await import('../redis/connect.ts');
@@ -31,8 +38,8 @@ export async function openRedis(
     tryOut: (redis) => tryRedis(redis, redisKey),
     url: redis.url,
     tlsCa: redis.tlsCaFile,
-    connectTimeoutMs: redis.connectTimeout,
-    commandTimeoutMs: redis.commandTimeout,
+    connectTimeoutMs: connectTimeout,
+    commandTimeoutMs: commandTimeout,
     onTransition: (transition) => {
       events.report({ name: 'redis-transition', ...transition });
       onTransition(transition);
@@ -49,8 +56,8 @@ export async function openRedis(
     monotonic,
     report: events.report,
     budgetMs: redis.budget,
-    breaker: { faults: redis.failuresToOpen, openMs: redis.openDuration },
-    maxPendingWriteBytes: redis.maxPendingWriteSize,
+    breaker: { faults: failuresToOpen, openMs: openDuration },
+    maxPendingWriteBytes: memory.maxSize * PENDING_WRITES_SHARE,
   });
   return {
     connection,

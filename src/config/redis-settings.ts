@@ -1,4 +1,4 @@
-import { certificateFile, duration, group, integer, redisUrl, setting, size } from './values.ts';
+import { certificateFile, duration, group, redisUrl, setting } from './values.ts';
 
 /** The group `redis`: its address, and the longest wait of a request for it. */
 export const redis = group({
@@ -15,23 +15,6 @@ export const redis = group({
   budget: setting(
     duration('1ms', '10s').prefault('50ms'),
     'Time limit for all Redis work of one request; its reservation of `UPSTREAM_RPS` has as much again. Above it the request continues without Redis.',
-  ),
-  connectTimeout: setting(duration('10ms', '1min').prefault('1s'), 'Timeout of opening a connection.'),
-  commandTimeout: setting(
-    duration('1ms', '1min').prefault('1s'),
-    'Timeout of a command; after it the connection is replaced.',
-  ),
-  failuresToOpen: setting(
-    integer(1, 1000).prefault(3),
-    'Number of failures in a row that open the circuit breaker of Redis.',
-  ),
-  openDuration: setting(
-    duration('10ms', '5min').prefault('1s'),
-    'Time for which this circuit breaker stays open before one trial.',
-  ),
-  maxPendingWriteSize: setting(
-    size('64KiB', '1GiB').prefault('16MiB'),
-    'Maximum bytes of bodies that wait to be written, counted as at least 64 KiB each; further bodies are dropped.',
   ),
 }).refine(({ url, tlsCaFile }) => tlsCaFile === undefined || !url?.startsWith('redis://'), {
   path: ['tlsCaFile'],

@@ -15,10 +15,12 @@ export const REMOVED_SETTINGS: readonly RemovedSetting[] = [
   { path: 'breaker', instead: 'an operation needs 20 keys in 10s to open its breaker, which is open for 2s to 5s' },
   { path: 'coalescing', instead: 'a load can be joined for 1s, and a failure answers its key for 250ms' },
   { path: 'http.maxWaiting', instead: 'http.maxConnections bounds waiting requests, one of each connection' },
-  {
-    path: 'redis.maxPendingWrites',
-    instead: 'the bytes of pending writes are bounded, each counted as at least 64 KiB',
-  },
+  { path: 'redis.commandTimeout', instead: 'it is fixed at 1s; requests only wait for redis.budget' },
+  { path: 'redis.connectTimeout', instead: 'it is fixed at 1s' },
+  { path: 'redis.failuresToOpen', instead: 'it is fixed at 3' },
+  { path: 'redis.maxPendingWriteSize', instead: 'it is a sixteenth of MEMORY_MAX_SIZE (memory.maxSize)' },
+  { path: 'redis.maxPendingWrites', instead: 'a sixteenth of MEMORY_MAX_SIZE (memory.maxSize) bounds their bytes' },
+  { path: 'redis.openDuration', instead: 'it is fixed at 1s' },
 ];
 
 interface Given {

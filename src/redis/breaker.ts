@@ -21,6 +21,12 @@ export interface RedisBreakerDependencies {
   readonly trial?: () => Promise<unknown>;
 }
 
+/** One lost packet or one slow command is not an outage; each further failure would cost a request its whole budget. */
+export const FAULTS_TO_OPEN = 3;
+
+/** Then one trial a second: a failover takes 3 to 6 s, so at most a fifth of it is added. */
+export const OPEN_MS: Ms = 1000;
+
 /** Makes calls to Redis, none while its circuit breaker is open. */
 export type RedisBreaker = ReturnType<typeof redisBreaker>;
 

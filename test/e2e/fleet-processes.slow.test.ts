@@ -11,8 +11,11 @@ import { startScriptedUpstream } from '../support/scripted-upstream.ts';
 import { someNetwork } from '../support/some-network.ts';
 
 /** A busy machine must not look like a failed Redis, or like a load that is too old. */
-const PATIENT = { redis: { budget: '10s', commandTimeout: '10s' } };
-const PATIENT_CONSTANTS = constantsInEnvironment({ coalescing: { collapseWindow: 10_000 } });
+const PATIENT = { redis: { budget: '10s' } };
+const PATIENT_CONSTANTS = constantsInEnvironment({
+  redis: { commandTimeout: 10_000 },
+  coalescing: { collapseWindow: 10_000 },
+});
 
 /** Three times the lease of a killed instance. */
 const TAKEN_OVER_GUARD_MS = 30_000;

@@ -92,7 +92,8 @@ describe('a Redis of three instances', () => {
     await using redis = await startRedis({ args: ['--maxmemory-policy', 'noeviction'] });
     await using fleet = await Fleet.start(() => children('a'), {
       redisUrl: redis.url,
-      overrides: { redis: { ...IMPATIENT_REDIS, openDuration: 50, maxPendingWriteSize: 8 * 64 * 1024 } },
+      // A sixteenth of the memory has room for eight writes.
+      overrides: { redis: { ...IMPATIENT_REDIS, openDuration: 50 }, memory: { maxSize: 16 * 8 * 64 * 1024 } },
     });
     await fail(redis);
     let pending = 0;

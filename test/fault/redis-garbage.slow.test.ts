@@ -1,9 +1,7 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { startIndexer } from '../../src/tools/simulator/indexer.ts';
 import { unknownTransaction } from '../e2e/questions.ts';
+import { constantsInEnvironment } from '../support/constants-in-environment.ts';
 import { ask } from '../support/http-client.ts';
 import { ProxyProcess } from '../support/proxy-process.ts';
 import { startRedis } from '../support/redis-server.ts';
@@ -37,18 +35,8 @@ const PLACES: Readonly<Record<string, Place>> = {
   'no command at all': { isGarbled: () => false, unasked: true },
 };
 
-let dir: string;
-let configFile: string;
-
-beforeAll(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'toncache-garbage-'));
-  configFile = join(dir, 'impatient.json');
-  // If the garbage is the beginning of a valid reply, the command ends by its timeout.
-  const redis = { openDuration: '50ms', commandTimeout: '500ms', connectTimeout: '500ms' };
-  await writeFile(configFile, JSON.stringify({ redis }));
-});
-
-afterAll(() => rm(dir, { recursive: true }));
+/** If the garbage is the beginning of a valid reply, the command ends by its timeout. */
+const IMPATIENT = constantsInEnvironment({ redis: { openDuration: 50, commandTimeout: 500, connectTimeout: 500 } });
 
 /** A process in front of a Redis that sends garbage, and the resources of both. */
 async function startGarbled() {
@@ -58,7 +46,7 @@ async function startGarbled() {
   const indexer = await startIndexer();
   stack.defer(() => indexer.close());
   const environment = { UPSTREAM_URL: indexer.url, REDIS_URL: garbling.url, NETWORK: 'garbage' };
-  const proxy = stack.use(new ProxyProcess({ ...environment, CONFIG_FILE: configFile }));
+  const proxy = stack.use(new ProxyProcess({ ...environment, ...IMPATIENT }));
   const calls = (labels: Record<string, string>) => proxy.metric('toncache_redis_calls_total', labels);
   const goodCalls = () =>
     Promise.all([calls({ call: 'read', outcome: 'absent' }), calls({ call: 'write', outcome: 'stored' })]);

@@ -15,13 +15,9 @@ test('sidecar.json sets 64 MiB for the memory tier and 32 slots', () => {
   expect([memory.maxSize, upstream.maxConcurrency]).toEqual([SIDECAR_MEMORY, 32]);
 });
 
-test('shared.json sets 1 GiB for the memory tier, 128 slots and at most 64 MiB of pending Redis writes', () => {
-  const { memory, upstream, redis } = load('shared');
-  expect([memory.maxSize, upstream.maxConcurrency, redis.maxPendingWriteSize]).toEqual([
-    SHARED_MEMORY,
-    128,
-    64 * 1024 * 1024,
-  ]);
+test('shared.json sets 1 GiB for the memory tier and 128 slots', () => {
+  const { memory, upstream } = load('shared');
+  expect([memory.maxSize, upstream.maxConcurrency]).toEqual([SHARED_MEMORY, 128]);
 });
 
 test('public-provider.json limits the request rate, and sets a longer lifetime for live answers', () => {

@@ -20,11 +20,7 @@ describe('a warning about a setting without effect', () => {
       {},
       { clients: { burst: 5, missesPerSecond: 1 } },
     ],
-    [
-      'redis.budget, redis.openDuration have no effect without REDIS_URL',
-      {},
-      { redis: { budget: '9ms', openDuration: '9s' } },
-    ],
+    ['redis.budget has no effect without REDIS_URL', {}, { redis: { budget: '9ms' } }],
     ['STREAM_API_KEY has no effect without STREAM_URL', { STREAM_API_KEY: 'k' }, undefined],
     ['lifetimes.emptyWatched has no effect without STREAM_URL', {}, { lifetimes: { emptyWatched: '1s' } }],
     [
