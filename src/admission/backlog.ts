@@ -6,6 +6,9 @@ import { hasSlot, type Route, rateOf, reservationWaitMs, slotWaitMs } from './ro
 import { ShortPatience } from './short-patience.ts';
 import { type WaitingQueue, WaitingQueues } from './waiting-queues.ts';
 
+/** As many as the default of `http.maxConnections`. The patience refuses earlier, unless the indexer is very fast. */
+export const MAX_WAITING = 10_000;
+
 export interface BacklogDependencies {
   readonly now: () => MonotonicMs;
   readonly routes: Routes;

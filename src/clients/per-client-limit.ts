@@ -8,8 +8,6 @@ export interface PerClientLimitDependencies {
   /** What the limit counts: `requests` or `misses`. */
   readonly name: string;
   readonly perSecond: number;
-  /** The maximum at once. */
-  readonly burst: number;
   readonly now: () => MonotonicMs;
   /** Called with the client of each refused request. */
   readonly onRefused: (client: string) => void;
@@ -20,6 +18,9 @@ export interface PerClientLimitDependencies {
  * belongs to an attacker with more addresses than this, whom no limit by address can hold.
  */
 const MOST_CLIENTS = 50_000;
+
+/** A client may send the requests of this time at once: a page loads with a burst. */
+const BURST_MS: Ms = 1000;
 
 /**
  * Limits the requests of each client to this instance: a token bucket for each, stored as the instant at which it is
@@ -37,10 +38,10 @@ export class PerClientLimit {
 
   /** Counts one request, or returns its refusal with the time after which it would be allowed. */
   take(client: string): ProxyError | undefined {
-    const { burst, onRefused } = this.#dependencies;
+    const { onRefused } = this.#dependencies;
     const now = this.#dependencies.now();
     const fullAt = Math.max(now, this.#fullAt.get(client) ?? 0) + this.#everyMs;
-    const waitMs = fullAt - now - burst * this.#everyMs;
+    const waitMs = fullAt - now - BURST_MS;
     // Half a microsecond is granted: `fullAt` is a sum, and its rounding must not refuse the last request of a burst.
     if (waitMs < 0.0005) {
       this.#fullAt.set(client, fullAt);
@@ -57,12 +58,12 @@ export class PerClientLimit {
   }
 
   #refusal(waitMs: Ms): ProxyError {
-    const { name, perSecond, burst } = this.#dependencies;
+    const { name, perSecond } = this.#dependencies;
     return failure('too-many-requests', {
       values: { what: name, perSecond },
       waitMs,
       rateLimit: {
-        policy: `"${name}";q=${burst};w=${Math.ceil(burst / perSecond)}`,
+        policy: `"${name}";q=${perSecond};w=${BURST_MS / 1000}`,
         state: `"${name}";r=0;t=${retryAfterSeconds(FAILURES['too-many-requests'].retryAfter, waitMs, 0)}`,
       },
     });

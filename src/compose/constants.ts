@@ -1,13 +1,18 @@
+import { MAX_WAITING } from '../admission/backlog.ts';
 import { MINIMUM_THROUGHPUT, OPEN_DURATION_MS } from '../admission/operation-breakers.ts';
 import { FAILURE_TTL_MS } from '../answer/load-entry.ts';
+import { MAX_TRANSFERS } from '../config/open-files.ts';
+import { MAX_READING_BYTES } from '../http/body-reader.ts';
 import { COLLAPSE_WINDOW_MS } from '../once/single-flight.ts';
 import { FAULTS_TO_OPEN, OPEN_MS } from '../redis/breaker.ts';
 import { COMMAND_TIMEOUT_MS, CONNECT_TIMEOUT_MS } from '../redis/timeouts.ts';
 
 /** The constants of components that tests replace, in groups like those of settings: milliseconds and bytes. */
 export const CONSTANTS = {
+  admission: { maxQueue: MAX_WAITING },
   breaker: { minimumThroughput: MINIMUM_THROUGHPUT, openDuration: OPEN_DURATION_MS },
   coalescing: { collapseWindow: COLLAPSE_WINDOW_MS, failureTtl: FAILURE_TTL_MS },
+  passThrough: { maxTransfers: MAX_TRANSFERS, maxBufferedSize: MAX_READING_BYTES },
   redis: {
     connectTimeout: CONNECT_TIMEOUT_MS,
     commandTimeout: COMMAND_TIMEOUT_MS,

@@ -17,7 +17,7 @@ import type { RedisScripting } from '../redis/connect.ts';
 import { withinBudget } from '../redis/within-budget.ts';
 import type { Ms } from '../time-units.ts';
 import { cacheKey } from '../ton/cache-key.ts';
-import type { OperationName } from '../ton/operation-names.ts';
+import { OPERATION_NAMES, type OperationName } from '../ton/operation-names.ts';
 import { masterchainInfo } from '../ton/operations/masterchain-info.ts';
 import { targetOf } from '../ton/operations.ts';
 import { parseCall } from '../ton/parse-call.ts';
@@ -38,8 +38,16 @@ const HEAD_EVERY_MS: Ms = 10_000;
 /** All instances on one Redis together use at most this part of a rate for head polls. */
 const HEAD_POLLS_OF_RATE = 1 / 10;
 
-/** The share of the slots of each operation without a setting. */
-const SHARE_OF_ANOTHER = 0.1;
+/**
+ * The shares of the slots by which operations are kept from each other; three quarters of a share are lent while unused.
+ * Wallets poll pending traces most, then children, and blocks are few.
+ */
+export const SHARES: Readonly<Record<string, number>> = {
+  ...Object.fromEntries(OPERATION_NAMES.map((operation) => [operation, 0.1])),
+  pendingTraces: 0.4,
+  adjacentTransactions: 0.3,
+  masterchainBlockShards: 0.2,
+};
 
 /** The settings of one indexer. */
 export interface IndexerSettings {
@@ -135,7 +143,6 @@ export function openIndexer(
     onFault: (fault) => report({ name: 'indexer-state', indexer: name, state: fault ?? 'head-accepted' }),
     now,
   });
-  const shares = Object.fromEntries(operations.names.map((operation) => [operation, SHARE_OF_ANOTHER]));
   const onTransition = (state: 'unhealthy' | 'healthy') => report({ name: 'indexer-state', indexer: name, state });
   const route: FleetRoute = {
     index: indexer.index,
@@ -143,7 +150,7 @@ export function openIndexer(
     slots: new Slots({
       now: monotonic,
       max: indexer.maxConcurrency,
-      shares: { ...shares, ...admission.shares },
+      shares: SHARES,
       patienceMs,
     }),
     rate,

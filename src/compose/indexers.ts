@@ -47,7 +47,7 @@ export interface OpenIndexersDependencies {
 
 /** Builds the clients and their admissions; nothing connects before the first request. */
 export function openIndexers(context: AppContext, { scripting, instances, makeRoom }: OpenIndexersDependencies) {
-  const { settings, events, monotonic, random } = context;
+  const { settings, constants, events, monotonic, random } = context;
   const { upstream, admission, passThrough } = settings;
   const memory = new MemoryPressure({
     now: monotonic,
@@ -88,7 +88,7 @@ export function openIndexers(context: AppContext, { scripting, instances, makeRo
     now: monotonic,
     routes,
     ...patience,
-    maxWaiting: admission.maxQueue,
+    maxWaiting: constants.admission.maxQueue,
   });
   // The follower waits for no client. Its requests open no circuit breaker of clients; it respects pauses.
   const ofFollower = new Routes(

@@ -113,7 +113,7 @@ export function openPublicPort(context: AppContext, parts: PublicPortDependencie
   });
   const refreshStale = refreshStaleWith({ flights, loader, onBug: events.reportBug, timeoutMs: upstream.timeout });
   const { missesPerSecond } = settings.clients;
-  const missLimit = openLimit(context, parts, 'misses', missesPerSecond, missesPerSecond);
+  const missLimit = openLimit(context, parts, 'misses', missesPerSecond);
   const handler = new RequestHandler({
     calls: new CallMemo(network),
     cache,
@@ -159,7 +159,7 @@ function openServer(
 ): PublicServer {
   const { settings, events, now, monotonic } = context;
   const { http, upstream } = settings;
-  const { requestsPerSecond, burst = requestsPerSecond, trustedProxies = [] } = settings.clients;
+  const { requestsPerSecond, trustedProxies = [] } = settings.clients;
   const addresses = new ClientAddresses({
     onUntrustedProxy: (address) => events.report({ name: 'proxy-not-trusted', address }),
     onUnreadHeader: (address, header) => events.report({ name: 'client-not-named', address, header }),
@@ -175,7 +175,7 @@ function openServer(
     gzip: parts.gzip,
     onClient: parts.onClient,
     onAnswered: parts.onAnswered,
-    requestLimit: openLimit(context, parts, 'requests', requestsPerSecond, burst),
+    requestLimit: openLimit(context, parts, 'requests', requestsPerSecond),
     clientOf: addresses.of,
     countRequest: addresses.count,
     now,
@@ -195,9 +195,8 @@ function openLimit(
   { onLimited: onRefused }: PublicPortDependencies,
   name: string,
   perSecond: number | undefined,
-  burst: number | undefined,
 ): PerClientLimit | undefined {
-  return perSecond && burst ? new PerClientLimit({ name, perSecond, burst, now, onRefused }) : undefined;
+  return perSecond ? new PerClientLimit({ name, perSecond, now, onRefused }) : undefined;
 }
 
 /** The memory for answers of the rest of the API; 0 if equal requests for it are not joined. */
@@ -217,7 +216,7 @@ function openRest(context: AppContext, indexers: OpenIndexers, missLimit: PerCli
     missLimit,
     bodies: new BodyReader({
       maxBodyBytes: passThrough.maxBodySize,
-      maxReadingBytes: passThrough.maxBufferedSize,
+      maxReadingBytes: constants.passThrough.maxBufferedSize,
       now: monotonic,
     }),
     refusalError: refusalErrorWith(random),
@@ -230,7 +229,7 @@ function openRest(context: AppContext, indexers: OpenIndexers, missLimit: PerCli
     ...parts,
     indexers: indexers.all,
     pollHeads: indexers.pollHeads,
-    maxTransfers: passThrough.maxTransfers,
+    maxTransfers: constants.passThrough.maxTransfers,
     hasOurKey: upstream.apiKey !== undefined,
   });
   const maxKeptBytes = restBytesOf(settings);

@@ -17,6 +17,12 @@ const REDIS = { server: 1, sentinel: 2, cluster: 32 };
 /** This many clients are accepted whatever the limit: below it, toncache is of no use to anybody. */
 const FEWEST_CLIENTS = 64;
 
+/**
+ * The maximum number of passed-through answers on their way to clients. A slot is free once an answer begins, so slow
+ * clients hold only these: each is a connection to the indexer, and part of the limit of open files.
+ */
+export const MAX_TRANSFERS = 256;
+
 /** The number of client connections that are accepted, and the reason. */
 export interface ClientRoom {
   readonly maxConnections: number;
@@ -29,7 +35,7 @@ export function poolsOf({ passThrough }: Settings, maxConcurrency: number) {
   return {
     // One for each slot, and one for the head poll, which takes no slot.
     maxConnections: maxConcurrency + 1,
-    maxForwardConnections: passThrough.maxConcurrency + passThrough.maxTransfers,
+    maxForwardConnections: passThrough.maxConcurrency + MAX_TRANSFERS,
   };
 }
 

@@ -12,9 +12,14 @@ interface RemovedSetting {
 /** Every removed setting. It causes a warning and never a refusal: an upgrade must not stop at an old file. */
 export const REMOVED_SETTINGS: readonly RemovedSetting[] = [
   { path: 'admission.overloadedPatience', instead: 'it is fixed at 100ms' },
+  { path: 'admission.maxQueue', instead: 'it is fixed at 10000' },
+  { path: 'admission.shares', instead: 'they are fixed, by operation' },
   { path: 'breaker', instead: 'an operation needs 20 keys in 10s to open its breaker, which is open for 2s to 5s' },
   { path: 'coalescing', instead: 'a load can be joined for 1s, and a failure answers its key for 250ms' },
+  { path: 'clients.burst', instead: 'it is the requests of one second' },
   { path: 'http.maxWaiting', instead: 'http.maxConnections bounds waiting requests, one of each connection' },
+  { path: 'passThrough.maxBufferedSize', instead: 'it is fixed at 64MiB' },
+  { path: 'passThrough.maxTransfers', instead: 'it is fixed at 256' },
   { path: 'redis.commandTimeout', instead: 'it is fixed at 1s; requests only wait for redis.budget' },
   { path: 'redis.connectTimeout', instead: 'it is fixed at 1s' },
   { path: 'redis.failuresToOpen', instead: 'it is fixed at 3' },

@@ -28,15 +28,11 @@ const clients = group({
   ),
   requestsPerSecond: setting(
     integer(1, 1_000_000).optional(),
-    'Maximum requests of one client a second, hits included; above it they get 429. No limit if not set.',
-  ),
-  burst: setting(
-    integer(1, 1_000_000).optional(),
-    'Maximum burst of one client; by default the requests of one second.',
+    'Maximum requests of one client a second, hits included, and at once; above it they get 429. No limit if not set.',
   ),
   missesPerSecond: setting(
     integer(1, 1_000_000).optional(),
-    'Maximum misses of one client a second; above it they get 429, or a stale answer. Hits are always answered. No limit if not set.',
+    'Maximum misses of one client a second, and at once; above it they get 429, or a stale answer. Hits are always answered. No limit if not set.',
   ),
   showAddresses: setting(
     flag.prefault(false),
@@ -73,28 +69,11 @@ const stream = group({
   ),
 });
 
-const operationShare = (fraction: number) =>
-  setting(
-    share.prefault(fraction),
-    'Share of the slots for this operation, 0 to 1. Three quarters of it are lent to other operations while unused.',
-  );
-
 const admission = group({
   patience: setting(
     duration('1ms', '5min').prefault('1.5s'),
     'Maximum wait of a request for a slot at the indexer. A request that would wait longer is refused immediately.',
   ),
-  maxQueue: setting(
-    integer(0, 1_000_000).prefault(10_000),
-    'Maximum number of requests that wait for a slot; above it requests are refused.',
-  ),
-  shares: group({
-    pendingTraces: operationShare(0.4),
-    adjacentTransactions: operationShare(0.3),
-    masterchainBlockShards: operationShare(0.2),
-  }).refine((shares) => Object.values(shares).reduce((sum, part) => sum + part, 0) <= 1.000_001, {
-    error: 'must not add up to more than 1',
-  }),
   maxMemoryShare: setting(
     share.refine((part) => part > 0, { error: 'must be more than 0: at 0 every miss is refused' }).prefault(0.9),
     "Share of the container's memory limit (RSS), or of the usable old generation of V8. Above it misses are refused; hits are still answered.",
@@ -123,17 +102,9 @@ const passThrough = group({
     size('1KiB', '64MiB').prefault('1MiB'),
     'Maximum size of the body of a passed-through request; above it clients get 413.',
   ),
-  maxBufferedSize: setting(
-    size('1KiB', '16GiB').prefault('64MiB'),
-    'Maximum bytes of all request bodies being read; above it requests with a body get 503, first those without a byte for 2 s.',
-  ),
   maxConcurrency: setting(
     integer(1, 10_000).prefault(32),
     'Maximum concurrent passed-through requests at the indexer, in addition to `upstream.maxConcurrency`; above it requests wait.',
-  ),
-  maxTransfers: setting(
-    integer(1, 100_000).prefault(256),
-    'Maximum number of answers on their way to clients; above it requests get 503.',
   ),
   maxStreams: setting(
     integer(1, 100_000).prefault(64),

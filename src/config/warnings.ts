@@ -23,7 +23,6 @@ const NEEDS: readonly (readonly [names: RegExp, need: string, isMet: (settings: 
   [/^stream\.|^lifetimes\.emptyWatched$/, 'STREAM_URL', ({ stream }) => stream.url !== undefined],
   [/^upstream\.backup\./, 'UPSTREAM_BACKUP_URL', ({ upstream }) => upstream.backup.url !== undefined],
   [/^upstream\.maxLag$/, 'a second indexer in UPSTREAM_URL', ({ upstream }) => upstream.url.length > 1],
-  [/^clients\.burst$/, 'clients.requestsPerSecond', ({ clients }) => clients.requestsPerSecond !== undefined],
   [/^passThrough\./, 'PASSTHROUGH=on', ({ passThrough }) => passThrough.enabled],
   [/^passThrough\.sharedKey$/, 'UPSTREAM_API_KEY', ({ upstream }) => hasKey(upstream) || hasKey(upstream.backup)],
   [/^logRequestsSample$/, 'LOG_REQUESTS=slow or all', ({ logRequests }) => /slow|all/.test(logRequests)],

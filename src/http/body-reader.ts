@@ -12,6 +12,9 @@ export interface BodyReaderOptions {
   readonly now: () => MonotonicMs;
 }
 
+/** Room for 64 bodies of the default `passThrough.maxBodySize`. */
+export const MAX_READING_BYTES = 64 * 1024 * 1024;
+
 /** When there is no room for others, a body that has received nothing for this long gives way. */
 const IDLE_MS: Ms = 2000;
 

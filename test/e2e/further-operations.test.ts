@@ -102,7 +102,7 @@ describe.each(LANES)('a further operation in use, fast lane %s', (fastLane) => {
   it('counts once towards the limit of its client, also when it is passed through', async () => {
     const target = await start({
       env: PASSING,
-      overrides: { http: { fastLane }, clients: { requestsPerSecond: 1, burst: 4 } },
+      overrides: { http: { fastLane }, clients: { requestsPerSecond: 4 } },
       stopsTime: true,
     });
     const statuses: number[] = [];

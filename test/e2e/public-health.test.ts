@@ -18,7 +18,7 @@ describe('the health of an instance on the public port', () => {
 
   describe('with a limit of one request for each client', () => {
     beforeEach(async () => {
-      const overrides = { clients: { requestsPerSecond: 1, burst: 1 } };
+      const overrides = { clients: { requestsPerSecond: 1 } };
       const env = { LOG_REQUESTS: 'all', PASSTHROUGH: 'on' };
       world = await World.start({ ...ANY_WORLD, proxy: { env, overrides, stopsTime: true } });
     });

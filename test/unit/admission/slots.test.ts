@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { Slots } from '../../../src/admission/slots.ts';
-import { FURTHER, OPERATION_NAMES } from '../../../src/ton/operation-names.ts';
-import { load, REQUIRED } from '../config/configured.ts';
+import { SHARES as OF_OPERATIONS } from '../../../src/compose/indexer.ts';
+import { OPERATION_NAMES } from '../../../src/ton/operation-names.ts';
 
 const MINUTE_MS = 60_000;
 const SHARES = { pending: 0.4, adjacent: 0.3, shards: 0.2 };
@@ -92,14 +92,12 @@ test('with any number of slots, each operation may take a slot while all are fre
 test.each([4, 9, 64])(
   'of %i slots, a hanging operation leaves one to each of two others while all operations are in use',
   (max) => {
-    const further = FURTHER.map((name) => [name, 0.1] as const);
-    const shares = { ...Object.fromEntries(further), ...load(REQUIRED).settings.admission.shares };
     for (const hanging of OPERATION_NAMES) {
       for (const one of OPERATION_NAMES) {
         const others = [one, OPERATION_NAMES[OPERATION_NAMES.indexOf(one) + 1] ?? OPERATION_NAMES[0]];
         if (others.includes(hanging)) continue;
         now = 0;
-        const slots = new Slots({ now: () => now, max, shares, patienceMs: 1500 });
+        const slots = new Slots({ now: () => now, max, shares: OF_OPERATIONS, patienceMs: 1500 });
         for (const operation of OPERATION_NAMES) slots.touch(operation);
         while (slots.mayTake(hanging)) slots.take(hanging);
         for (const other of others) {

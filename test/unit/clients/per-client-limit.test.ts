@@ -7,15 +7,15 @@ beforeEach(() => {
   now = 1_000_000;
 });
 
-const limitOf = (perSecond: number, burst: number) =>
-  new PerClientLimit({ name: 'requests', now: () => now, onRefused: () => {}, perSecond, burst });
-const rates = { perSecond: integer({ min: 1, max: 2000 }), burst: integer({ min: 1, max: 50 }) };
+const limitOf = (perSecond: number) =>
+  new PerClientLimit({ name: 'requests', now: () => now, onRefused: () => {}, perSecond });
+const rates = integer({ min: 1, max: 200 });
 
 describe('a limit for each client', () => {
-  test('allows a burst, and in any period at most the burst plus the rate', () => {
+  test('allows the requests of a second at once, and in any period at most these and the rate', () => {
     assert(
-      property(rates.perSecond, rates.burst, listOf(integer({ min: 0, max: 300 })), (rate, burst, gaps) => {
-        const limit = limitOf(rate, burst);
+      property(rates, listOf(integer({ min: 0, max: 300 })), (rate, gaps) => {
+        const limit = limitOf(rate);
         const allowed: number[] = [];
         for (const gap of gaps) {
           now += gap;
@@ -24,18 +24,19 @@ describe('a limit for each client', () => {
         for (const [first, from] of allowed.entries()) {
           for (const [last, to] of allowed.entries()) {
             if (last < first) continue;
-            expect(last - first + 1).toBeLessThanOrEqual(burst + ((to - from) * rate) / 1000 + 1e-6);
+            expect(last - first + 1).toBeLessThanOrEqual(rate + ((to - from) * rate) / 1000 + 1e-6);
           }
         }
-        expect(allowed.length).toBeGreaterThanOrEqual(Math.min(gaps.length, burst));
+        expect(allowed.length).toBeGreaterThanOrEqual(Math.min(gaps.length, rate));
       }),
     );
   });
 
-  test('never refuses a client that keeps to the rate', () => {
+  test('never refuses a client that keeps to the rate, even after a burst', () => {
     assert(
-      property(rates.perSecond, listOf(integer({ min: 0, max: 100 })), (rate, later) => {
-        const limit = limitOf(rate, 1);
+      property(rates, listOf(integer({ min: 0, max: 100 })), (rate, later) => {
+        const limit = limitOf(rate);
+        for (let i = 0; i < rate; i++) limit.take('a');
         for (const extra of later) {
           now += 1000 / rate + extra;
           expect(limit.take('a')).toBeUndefined();
@@ -46,14 +47,14 @@ describe('a limit for each client', () => {
 
   test('returns the time after which the next request is allowed, and allows it then', () => {
     assert(
-      property(rates.perSecond, rates.burst, (rate, burst) => {
-        const limit = limitOf(rate, burst);
-        for (let i = 0; i < burst; i++) expect(limit.take('a')).toBeUndefined();
+      property(rates, (rate) => {
+        const limit = limitOf(rate);
+        for (let i = 0; i < rate; i++) expect(limit.take('a')).toBeUndefined();
         const refused = limit.take('a');
         const { retryAfterSeconds = 0, rateLimit } = refused?.details ?? {};
         expect(refused?.code).toBe('too-many-requests');
         expect(rateLimit).toEqual({
-          policy: `"requests";q=${burst};w=${Math.ceil(burst / rate)}`,
+          policy: `"requests";q=${rate};w=1`,
           state: `"requests";r=0;t=${retryAfterSeconds}`,
         });
         now += 1000 * retryAfterSeconds;
@@ -63,7 +64,7 @@ describe('a limit for each client', () => {
   });
 
   test('counts each client separately', () => {
-    const limit = limitOf(1, 1);
+    const limit = limitOf(1);
     expect(['a', 'a', 'b', 'b'].map((client) => limit.take(client)?.code)).toEqual([
       undefined,
       'too-many-requests',
@@ -74,7 +75,7 @@ describe('a limit for each client', () => {
 });
 
 test('a limit does not count requests that were given back', () => {
-  const limit = limitOf(2, 2);
+  const limit = limitOf(2);
   for (let i = 0; i < 10; i++) {
     expect(limit.take('a')).toBeUndefined();
     limit.giveBack('a');

@@ -115,7 +115,7 @@ describe('invalid settings', () => {
     const file = {
       typo: 1,
       lifetimes: { empty: { lifetime: '0s', typo: 1 }, shardsFinal: { lifetime: 'forever' } },
-      admission: { maxQueue: -1 },
+      admission: { patience: '0s' },
     };
     const problems = problemsOf(BAD_ENVIRONMENT, file).join('\n');
     for (const name of Object.keys(BAD_ENVIRONMENT)) expect(problems).toMatch(new RegExp(`^${name} `, 'm'));
@@ -124,7 +124,7 @@ describe('invalid settings', () => {
       'lifetimes.empty.lifetime',
       'lifetimes.empty.typo',
       'lifetimes.shardsFinal.lifetime',
-      'admission.maxQueue',
+      'admission.patience',
     ]) {
       expect(problems).toMatch(new RegExp(`^${name}: `, 'm'));
     }

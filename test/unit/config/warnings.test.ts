@@ -14,12 +14,6 @@ const warningsOf = (environment: Environment, file?: object) => load({ ...REQUIR
 
 describe('a warning about a setting without effect', () => {
   test.each<[string, Environment, object | undefined]>([
-    ['clients.burst has no effect without clients.requestsPerSecond', {}, { clients: { burst: 5 } }],
-    [
-      'clients.burst has no effect without clients.requestsPerSecond',
-      {},
-      { clients: { burst: 5, missesPerSecond: 1 } },
-    ],
     ['redis.budget has no effect without REDIS_URL', {}, { redis: { budget: '9ms' } }],
     ['STREAM_API_KEY has no effect without STREAM_URL', { STREAM_API_KEY: 'k' }, undefined],
     ['lifetimes.emptyWatched has no effect without STREAM_URL', {}, { lifetimes: { emptyWatched: '1s' } }],
@@ -29,7 +23,7 @@ describe('a warning about a setting without effect', () => {
       undefined,
     ],
     ['upstream.maxLag has no effect without a second indexer in UPSTREAM_URL', BACKUP, { upstream: { maxLag: 5 } }],
-    ['passThrough.maxTransfers has no effect without PASSTHROUGH=on', {}, { passThrough: { maxTransfers: 5 } }],
+    ['passThrough.maxStreams has no effect without PASSTHROUGH=on', {}, { passThrough: { maxStreams: 5 } }],
     [
       'PASSTHROUGH_SHARED_KEY has no effect without PASSTHROUGH=on',
       { ...KEY, PASSTHROUGH_SHARED_KEY: 'on' },
@@ -56,7 +50,6 @@ describe('a warning about a setting without effect', () => {
   });
 
   test.each<[string, Environment, object | undefined]>([
-    ['a burst with its rate', {}, { clients: { requestsPerSecond: 1, burst: 5 } }],
     ['Redis', { REDIS_URL: 'redis://r', NETWORK: 'mainnet' }, { redis: { budget: '9ms' } }],
     [
       'the settings of the stream with STREAM_URL',
