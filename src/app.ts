@@ -118,7 +118,6 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
   const memory = new MemoryTier({
     now,
     maxSizeBytes: bounds.maxSize - restBytesOf(settings),
-    maxEntries: bounds.maxEntries,
     onEvicted: () => events.report({ name: 'evicted' }),
     isBulky: isBulkyKey,
   });

@@ -18,6 +18,10 @@ export const REMOVED_SETTINGS: readonly RemovedSetting[] = [
   { path: 'coalescing', instead: 'a load can be joined for 1s, and a failure answers its key for 250ms' },
   { path: 'clients.burst', instead: 'it is the requests of one second' },
   { path: 'http.maxWaiting', instead: 'http.maxConnections bounds waiting requests, one of each connection' },
+  {
+    path: 'memory.maxEntries',
+    instead: 'MEMORY_MAX_SIZE (memory.maxSize) bounds them, each with 800 bytes on top of its body',
+  },
   { path: 'passThrough.maxBufferedSize', instead: 'it is fixed at 64MiB' },
   { path: 'passThrough.maxTransfers', instead: 'it is fixed at 256' },
   { path: 'redis.commandTimeout', instead: 'it is fixed at 1s; requests only wait for redis.budget' },

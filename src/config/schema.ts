@@ -122,10 +122,6 @@ const memory = group({
     'Maximum size of the memory tier, overhead included; above it the least recently used entries are evicted.',
     { env: 'MEMORY_MAX_SIZE' },
   ),
-  maxEntries: setting(
-    integer(1, 10_000_000).prefault(500_000),
-    'Maximum number of entries in the memory tier; above it the least recently used entries are evicted. A full garbage collection pauses for about 40 ms per 100 000.',
-  ),
 });
 
 const compression = group({

@@ -26,7 +26,7 @@ afterAll(() => connection.close());
 
 function memoryTier(): Subject {
   const clock = { now: Date.now() };
-  const tier = new MemoryTier({ now: () => clock.now, maxSizeBytes: 256 * 1024 * 1024, maxEntries: 1000 });
+  const tier = new MemoryTier({ now: () => clock.now, maxSizeBytes: 256 * 1024 * 1024 });
   const get = (key: string) => {
     const entry = tier.get(key);
     return entry === undefined ? { state: 'absent' } : { state: 'found', entry };

@@ -38,7 +38,7 @@ const listing = (key: string, members: readonly string[], more: Partial<Entry> =
 
 /** One instance, with a memory of its own. */
 function instance({ leaseMs = 60_000 } = {}) {
-  const memory = new MemoryTier({ now: Date.now, maxSizeBytes: 1e6, maxEntries: 100 });
+  const memory = new MemoryTier({ now: Date.now, maxSizeBytes: 1e6 });
   const cache = new TieredCache({
     memory,
     redis: observed.tier,

@@ -22,8 +22,9 @@ const SERVER_CORE = 0;
 const GENERATOR_CORE = 1;
 /** Core of the indexer and of Redis, which are not measured. */
 const REST_CORE = String(availableParallelism() > 2 ? 2 : GENERATOR_CORE);
-/** With these settings every hit reads Redis, with a budget that is never exceeded: memory holds next to nothing. */
-const REDIS_SETTINGS = { redis: { budget: '1s' }, memory: { maxEntries: 1 } };
+/** A budget that is never exceeded: every hit is read from Redis. */
+const REDIS_SETTINGS = { redis: { budget: '1s' } };
+const WITHOUT_MEMORY = `--import ${new URL('without-memory.ts', import.meta.url).href}`;
 
 exitOnSignals();
 
@@ -65,7 +66,7 @@ for (const source of values.toncache) {
   if (kinds.includes('redis')) {
     const { url, pid } = stack.use(await startRedis());
     await promisify(execFile)('taskset', ['-a', '-p', '-c', REST_CORE, String(pid)]);
-    const options = { name, source, env: { REDIS_URL: url, CONFIG_FILE: configFile } };
+    const options = { name, source, env: { REDIS_URL: url, CONFIG_FILE: configFile, NODE_OPTIONS: WITHOUT_MEMORY } };
     peers.push(stack.use(await toncachePeer(...setting, options, ({ load }) => load === 'redis')));
   }
 }

@@ -1,20 +1,19 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { MemoryTier } from '../../../src/cache/memory-tier.ts';
-import { anEntry } from '../../support/entry.ts';
+import { anEntry, type EntryOptions } from '../../support/entry.ts';
 
 const ASKED_AT = 1_700_000_000_000;
 const MIB = 1024 * 1024;
 
 function tierAt(startAt = ASKED_AT, maxSizeBytes = MIB) {
   const clock = { now: startAt };
-  return { clock, tier: new MemoryTier({ now: () => clock.now, maxEntries: 100_000, maxSizeBytes }) };
+  return { clock, tier: new MemoryTier({ now: () => clock.now, maxSizeBytes }) };
 }
 
 describe('bulky entries', () => {
   const isBulky = (key: string) => key.startsWith('page');
-  const bulkyTier = (maxSizeBytes: number) =>
-    new MemoryTier({ now: () => ASKED_AT, maxEntries: 500_000, maxSizeBytes, isBulky });
+  const bulkyTier = (maxSizeBytes: number) => new MemoryTier({ now: () => ASKED_AT, maxSizeBytes, isBulky });
 
   test('leave at least 95 % of the others in memory while 20 scanners walk 400 blocks of 4 MiB', () => {
     const tier = bulkyTier(256 * MIB);
@@ -89,25 +88,30 @@ describe('the size limit', () => {
   });
 });
 
-test('the number of entries is bounded, and the least recently used one is evicted first', () => {
-  const tier = new MemoryTier({ now: () => ASKED_AT, maxEntries: 3, maxSizeBytes: MIB });
-  for (const key of ['a', 'b', 'c']) tier.set(anEntry({ key }));
+/** The keys of as many entries as fit into {@link SIXTEEN_FIT}. */
+const SIXTEEN = [...'abcdefghijklmnop'];
+const SIXTEEN_FIT = 160_000;
+const aSixteenth = (key: string, options: EntryOptions = {}) =>
+  anEntry({ ...options, key, body: Buffer.alloc(SIXTEEN_FIT / 16 - 800 - key.length) });
+
+test('the least recently used entry is evicted first', () => {
+  const { tier } = tierAt(ASKED_AT, SIXTEEN_FIT);
+  for (const key of SIXTEEN) tier.set(aSixteenth(key));
   tier.get('a');
-  tier.set(anEntry({ key: 'd' }));
-  expect(['a', 'b', 'c', 'd'].filter((key) => tier.get(key) !== undefined)).toEqual(['a', 'c', 'd']);
-  expect(tier.count).toBe(3);
+  tier.set(aSixteenth('q'));
+  expect([...SIXTEEN, 'q'].filter((key) => tier.get(key) === undefined)).toEqual(['b']);
 });
 
 test('an eviction is reported only of a fresh entry; replacing, deleting and clearing are not reported', () => {
   const clock = { now: ASKED_AT };
   let evicted = 0;
   const onEvicted = () => void evicted++;
-  const tier = new MemoryTier({ now: () => clock.now, maxEntries: 2, maxSizeBytes: MIB, onEvicted });
-  for (const key of ['a', 'b', 'b', 'c']) tier.set(anEntry({ key }));
+  const tier = new MemoryTier({ now: () => clock.now, maxSizeBytes: SIXTEEN_FIT, onEvicted });
+  for (const key of [...SIXTEEN, 'b', 'q']) tier.set(aSixteenth(key));
   expect(evicted).toBe(1);
   clock.now += 60_000;
-  tier.set(anEntry({ key: 'd', askedAt: clock.now }));
-  tier.delete('d');
+  tier.set(aSixteenth('r', { askedAt: clock.now }));
+  tier.delete('r');
   tier.clear();
   expect(evicted).toBe(1);
 });
@@ -119,11 +123,11 @@ test('peeking at an entry does not count as a use', () => {
   clock.now += 3_600_000;
   expect([tier.peek('a'), tier.count]).toEqual([undefined, 2]);
   clock.now = ASKED_AT;
-  const few = new MemoryTier({ now: () => ASKED_AT, maxEntries: 2, maxSizeBytes: MIB });
-  for (const key of ['a', 'b']) few.set(anEntry({ key }));
-  few.peek('a');
-  few.set(anEntry({ key: 'c' }));
-  expect(['a', 'b', 'c'].filter((key) => few.peek(key) !== undefined)).toEqual(['b', 'c']);
+  const { tier: full } = tierAt(ASKED_AT, SIXTEEN_FIT);
+  for (const key of SIXTEEN) full.set(aSixteenth(key));
+  full.peek('a');
+  full.set(aSixteenth('q'));
+  expect([...SIXTEEN, 'q'].filter((key) => full.peek(key) === undefined)).toEqual(['a']);
 });
 
 test('makeRoom evicts expired entries, or else the least recently used sixteenth', () => {
@@ -201,7 +205,7 @@ describe('makeRoom in a tier of 20 000 entries', () => {
 });
 
 test('long keys use at most 64 MiB, also with a size limit of 1 GiB', () => {
-  const tier = new MemoryTier({ now: () => ASKED_AT, maxEntries: 1e6, maxSizeBytes: 1024 * MIB });
+  const tier = new MemoryTier({ now: () => ASKED_AT, maxSizeBytes: 1024 * MIB });
   for (let index = 0; index < 200; index++) tier.set(anEntry({ key: `${index} `.padEnd(MIB, 'k') }));
   expect(tier.count).toBeGreaterThan(50);
   expect(tier.count).toBeLessThanOrEqual(64);

@@ -13,7 +13,7 @@ test.each([true, false])(
     const now = () => 1000;
     const set = vi.fn(() => undefined);
     const cache = new TieredCache({
-      memory: new MemoryTier({ now, maxSizeBytes: 1_000_000, maxEntries: 10 }),
+      memory: new MemoryTier({ now, maxSizeBytes: 1_000_000 }),
       // The cast: a store uses only `set`.
       redis: { set } as unknown as RedisTier,
       purges: { ...NOTHING_PURGED, isCurrent },
@@ -33,7 +33,7 @@ test('an answer whose use is over when it has been read is kept only for compari
   const clock = { now: 1000 };
   const now = () => clock.now;
   const cache = new TieredCache({
-    memory: new MemoryTier({ now, maxSizeBytes: 1_000_000, maxEntries: 10 }),
+    memory: new MemoryTier({ now, maxSizeBytes: 1_000_000 }),
     redis: undefined,
     purges: NOTHING_PURGED,
     applyEvents: undefined,
@@ -61,7 +61,7 @@ test.each([
     const now = () => 1000;
     const set = vi.fn(async () => 'older');
     const cache = new TieredCache({
-      memory: new MemoryTier({ now, maxSizeBytes: 1_000_000, maxEntries: 10 }),
+      memory: new MemoryTier({ now, maxSizeBytes: 1_000_000 }),
       // The cast: a store uses only `set`.
       redis: { set } as unknown as RedisTier,
       purges: NOTHING_PURGED,
@@ -86,7 +86,7 @@ test('an answer that blocks have proven is compared with the next one for a minu
   let isProven = true;
   const set = vi.fn<RedisTier['set']>(() => undefined);
   const cache = new TieredCache({
-    memory: new MemoryTier({ now, maxSizeBytes: 1_000_000, maxEntries: 10 }),
+    memory: new MemoryTier({ now, maxSizeBytes: 1_000_000 }),
     // The cast: a store uses only `set`.
     redis: { set } as unknown as RedisTier,
     purges: NOTHING_PURGED,

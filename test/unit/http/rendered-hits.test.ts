@@ -11,7 +11,7 @@ const SPELLING = 'masterchainBlockShards?seqno=1';
 /** One fresh entry in memory, requested at times that the test sets. */
 function oneHit(bodyBytes: number) {
   const entry = anEntry({ body: Buffer.alloc(bodyBytes, 'x'), askedAt: NOW, freshUntil: NOW + 600_000 });
-  const memory = new MemoryTier({ now: () => NOW, maxEntries: 10, maxSizeBytes: 16 * 1024 * 1024 });
+  const memory = new MemoryTier({ now: () => NOW, maxSizeBytes: 16 * 1024 * 1024 });
   memory.set(entry);
   const gzip = someGzip({ onChange: (changed) => memory.resize(changed) });
   const clock = { now: NOW };
