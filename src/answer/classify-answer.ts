@@ -7,7 +7,8 @@ import { unsliced } from '../sliced-strings.ts';
 import type { EpochMs } from '../time-units.ts';
 import { isCommitted } from '../ton/chain-point.ts';
 import type { Finality } from '../ton/finality.ts';
-import { finalityAtAge, type LifetimePolicies, lifetimeOf } from '../ton/lifetime.ts';
+import { finalityAtAge, lifetimeOf } from '../ton/lifetime.ts';
+import { type LifetimePolicies, ROWS } from '../ton/lifetime-table.ts';
 import { notServed } from '../ton/not-served.ts';
 import type { Call } from '../ton/parse-call.ts';
 import type { BodyFacts } from './body-facts.ts';
@@ -91,8 +92,8 @@ export function untrueAnswer(read: ReadAnswer): ProxyError {
  * any empty list.
  */
 function withBlock(finality: Finality, awaitedBlock: number | undefined): Finality {
-  const isOfUnknown = finality.rule === 'emptyOfBlock' && awaitedBlock !== undefined;
-  return isOfUnknown ? { ...finality, rule: 'empty' } : finality;
+  const { ifBlockUnknown: rule } = ROWS[finality.rule];
+  return rule === undefined || awaitedBlock === undefined ? finality : { ...finality, rule };
 }
 
 /** The outcome of a complete answer that is not an entry. */

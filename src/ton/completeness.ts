@@ -1,6 +1,7 @@
 import { isObject, type JsonObject } from '../json-object.ts';
 import { lacksStateBefore } from './final-rows.ts';
-import { type AnswerClass, type Finality, isFinal } from './finality.ts';
+import { type Finality, isFinal } from './finality.ts';
+import type { AnswerClass } from './lifetime-table.ts';
 
 /** How complete an answer is, to compare two answers to one call: by order, then by its rows, then by rank. */
 export interface AnswerCompleteness {

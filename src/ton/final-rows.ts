@@ -1,5 +1,6 @@
 import { isObject, type JsonObject } from '../json-object.ts';
-import { type Finality, type GrowingRule, type LifetimeRule, newestNowOf } from './finality.ts';
+import { type Finality, newestNowOf } from './finality.ts';
+import type { GrowingRule, LifetimeRule } from './lifetime-table.ts';
 
 /**
  * The finality of an answer that consists of final transactions. The indexer commits the state of an account after a

@@ -1,34 +1,6 @@
 import { isObject, type JsonObject } from '../json-object.ts';
 import type { CanonicalRequest } from './canonical-request.ts';
-
-/**
- * How long an answer can stay true. `final`: immutable; `final-page`: immutable rows, but the database chooses the rows
- * of a page; `growing`: can gain rows, actions or states of accounts; `live`: changes from block to block; `absent`:
- * nothing is there yet.
- */
-export type AnswerClass = 'final' | 'final-page' | 'growing' | 'live' | 'absent';
-
-/** The row of the table of lifetimes that an answer falls under. */
-export type LifetimeRule =
-  | 'shardsFinal'
-  | 'shardsFinalPage'
-  | 'shardsLive'
-  | 'adjacentFinal'
-  | 'adjacentGrowing'
-  | 'adjacentLive'
-  | 'byHashFinal'
-  | 'byHashGrowing'
-  | 'byHashLive'
-  | 'accountLive'
-  | 'pendingFinalized'
-  | 'pendingLive'
-  | 'head'
-  | 'empty'
-  | 'emptyOfBlock'
-  | 'notFound';
-
-/** The rows of the table whose lifetime is a fraction of the age of an answer's data. */
-export type GrowingRule = 'adjacentGrowing' | 'byHashGrowing';
+import type { AnswerClass, GrowingRule, LifetimeRule } from './lifetime-table.ts';
 
 /** How final one answer is, and which of an operation's lifetime rules follows from it. */
 export interface Finality<Rule extends LifetimeRule = LifetimeRule> {

@@ -1,41 +1,6 @@
 import type { Instants, Retention } from '../freshness.ts';
-import type { AnswerClass, Finality, GrowingRule, LifetimeRule } from './finality.ts';
-
-/** The settings of one rule, in milliseconds. Both stale windows begin when the lifetime ends. */
-export interface LifetimePolicy {
-  readonly lifetime: number;
-  /** The time for which a stale copy is served while it is refreshed (RFC 5861 3); never longer than the lifetime. */
-  readonly staleWhileRevalidate: number;
-  /** The time for which a stale copy is served when the indexer fails (RFC 5861 4) or a request is shed. */
-  readonly staleIfError: number;
-}
-
-/**
- * The lifetime of a growing answer is a fraction of its age: the older its youngest row, the less likely is another
- * row.
- */
-export interface GrowingPolicy extends Omit<LifetimePolicy, 'lifetime'> {
-  readonly minLifetime: number;
-  readonly maxLifetime: number;
-  /** The lifetime is the age divided by this. */
-  readonly ageDivisor: number;
-}
-
-/** The table of lifetimes: one row per rule. */
-export type LifetimePolicies = Readonly<
-  Record<Exclude<LifetimeRule, GrowingRule>, LifetimePolicy> & {
-    readonly [rule in GrowingRule]: GrowingPolicy;
-  } & {
-    /**
-     * The time for which an empty list of pending traces is fresh in memory while a stream would announce the next
-     * trace.
-     */
-    readonly emptyWatched: number;
-  }
->;
-
-/** For answers that are not in the table: without a lifetime, no tier stores them. */
-const NOT_KEPT: LifetimePolicy = { lifetime: 0, staleWhileRevalidate: 0, staleIfError: 0 };
+import type { Finality } from './finality.ts';
+import type { AnswerClass, GrowingPolicy, LifetimePolicies } from './lifetime-table.ts';
 
 /**
  * For operations where a replica may lag. Clients poll every 2 to 4 s and come back within 10 s, and an overtaken
@@ -109,7 +74,7 @@ export function lifetimeOf(
   random: () => number,
 ): Lifetime {
   const { receivedAt, chainAt, ageValueSeconds } = instants;
-  const windows = finality.rule === 'notKept' ? NOT_KEPT : policies[finality.rule];
+  const windows = policies[finality.rule];
   const whole =
     'ageDivisor' in windows ? grownLifetime(windows, ageOf(finality, receivedAt, chainAt)) : windows.lifetime;
   const lifetime = Math.max(whole - ageValueSeconds * 1000, Math.min(whole, LEAST_REMAINING_MS));
@@ -126,9 +91,8 @@ export function lifetimeOf(
 }
 
 /** The longest time after its receipt for which any answer is of use, in milliseconds. */
-export function longestUseMs({ emptyWatched, ...policies }: LifetimePolicies): number {
+export function longestUseMs(policies: LifetimePolicies): number {
   return Math.max(
-    emptyWatched,
     ...Object.values(policies).map((policy) => {
       const lifetime = 'ageDivisor' in policy ? policy.maxLifetime : policy.lifetime;
       return lifetime + Math.max(policy.staleWhileRevalidate, policy.staleIfError);

@@ -1,5 +1,6 @@
 import { type CanonicalRequest, parameterOf } from './canonical-request.ts';
-import type { Finality, LifetimeRule, ReadFinality } from './finality.ts';
+import type { Finality, ReadFinality } from './finality.ts';
+import type { LifetimeRule } from './lifetime-table.ts';
 
 /** Reads the finality from the rows of a list with at least one row. */
 type ReadRows<Rule extends LifetimeRule> = (rows: readonly unknown[], request: CanonicalRequest) => Finality<Rule>;

@@ -128,7 +128,7 @@ test('a busy account that is polled under 30 keys is refreshed at most once per 
 
 /** Redis counts in real time: it keeps stale entries long enough to be read on a busy machine. */
 const KEPT_IN_REDIS = {
-  lifetimes: { empty: { lifetime: 250, staleWhileRevalidate: 0, staleIfError: 60_000 } },
+  rows: { empty: { lifetime: 250, staleWhileRevalidate: 0, staleIfError: 60_000 } },
 };
 
 test('entries in Redis live as long as without a stream, because other instances do not know of the watch', async () => {

@@ -1,8 +1,8 @@
+import { POLICIES } from '../../src/ton/lifetime-table.ts';
 import { differenceFrom } from '../../src/tools/demo/difference.ts';
 import type { DatabaseFall } from '../../src/tools/simulator/database-fall.ts';
 import type { Said } from '../../src/tools/simulator/past-answers.ts';
 import { type CacheStatus, parseCacheStatus } from '../support/cache-status.ts';
-import { TABLE } from '../unit/ton/table-of-lifetimes.ts';
 import type { Call } from './call.ts';
 import { type Shown, shownBy } from './fallen-states.ts';
 import type { State } from './states.ts';
@@ -146,7 +146,7 @@ function allowedAge(
   const { machineDelayMs, lagMs, notBefore, emptyWatchedMs } = allowance;
   const unwatched = windowOf(answer.call, said, untilAt + machineDelayMs);
   const window =
-    unwatched === TABLE.empty ? { ...unwatched, lifetime: Math.max(unwatched.lifetime, emptyWatchedMs) } : unwatched;
+    unwatched === POLICIES.empty ? { ...unwatched, lifetime: Math.max(unwatched.lifetime, emptyWatchedMs) } : unwatched;
   const byStatus = allowedByStatus(window, cache, allowance);
   // After a fall of the database, an answer that could still be served at the fall is served instead of less complete
   // ones.

@@ -1,5 +1,4 @@
 import type { SeededRandom } from '../../src/tools/simulator/seeded-random.ts';
-import { TABLE } from '../unit/ton/table-of-lifetimes.ts';
 import { type Call, nameOf, type Written, writeSomehow } from './call.ts';
 import { checkAnswer } from './check-answer.ts';
 import { HEAD_LOADS_MS, HEAD_REGRESSED_MS } from './fallen-states.ts';
@@ -10,7 +9,7 @@ import type { MachineDelay } from './machine-delay.ts';
 import type { Purges } from './purges.ts';
 import type { States } from './states.ts';
 import type { Finding, Tally } from './tally.ts';
-import { comparedForMs, isMixed, isOfAccount, showsFinalRowsOf } from './windows.ts';
+import { comparedForMs, EMPTY_WATCHED_MS, isMixed, isOfAccount, showsFinalRowsOf } from './windows.ts';
 import type { World } from './world.ts';
 
 /** The objects that the clients of one run share. */
@@ -128,7 +127,7 @@ export class Checker {
         lagMs: excuses.lagMs ?? (isPending ? 0 : (excuses.databaseLagMs ?? 0)),
         falls: isPending ? [] : world.falls,
         staleIfError: excuses.refusals === true || machineDelayMs > OVERLOADED_MACHINE_MS,
-        emptyWatchedMs: excuses.losesEvents === true ? TABLE.emptyWatched : 0,
+        emptyWatchedMs: excuses.losesEvents === true ? EMPTY_WATCHED_MS : 0,
         notBefore: purges.notBefore(call, instance, sentAt, excuses.cutOff === true, machineDelayMs),
         seenFrom: this.#seenFrom(call, name, { ...received, receivedAt }, excuses, machineDelayMs),
       },

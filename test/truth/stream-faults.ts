@@ -1,8 +1,8 @@
-import { TABLE } from '../unit/ton/table-of-lifetimes.ts';
 import type { Fault } from './fault.ts';
+import { EMPTY_WATCHED_MS } from './windows.ts';
 
 /** A little longer than the longest life of an empty answer that no event ends. */
-const EMPTY_MS = TABLE.emptyWatched + 500;
+const EMPTY_MS = EMPTY_WATCHED_MS + 500;
 
 /** The share of lost events, and the size of the flood: this many events at once for each subscribed account. */
 const LOST_SHARE = 0.7;

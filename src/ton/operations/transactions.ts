@@ -8,6 +8,7 @@ import { finalityOfFinalRows } from '../final-rows.ts';
 import { type Finality, isFinal } from '../finality.ts';
 import { NO_HASH } from '../hash.ts';
 import { WHILE_REPLICAS_LAG } from '../lifetime.ts';
+import { ROWS } from '../lifetime-table.ts';
 import { finalityOfLists } from '../lists.ts';
 import { operation } from '../operation.ts';
 import {
@@ -73,7 +74,7 @@ export const transactions = operation({
   lifetimeRules: (request) =>
     isOfAccount(request) ? ['accountLive'] : ['byHashFinal', 'byHashGrowing', 'byHashLive', 'empty'],
   completeness: (finality, body) =>
-    finality.rule === 'accountLive' ? completenessOfAccountPage(body) : completenessByHash(finality, body),
+    ROWS[finality.rule].isOfAccount ? completenessOfAccountPage(body) : completenessByHash(finality, body),
   evidence: (request, body) => (isOfAccount(request) ? evidenceOfAccountPage(request, body) : undefined),
   retention: WHILE_REPLICAS_LAG,
   chainPoint: pointOfLists('transactions'),

@@ -6,6 +6,7 @@ import { loadSettings } from '../../../src/config/load.ts';
 import { type AppEvent, EventHub } from '../../../src/event-hub.ts';
 import { freshnessOf } from '../../../src/freshness.ts';
 import { systemNames } from '../../../src/names/names.ts';
+import { POLICIES } from '../../../src/ton/lifetime-table.ts';
 import { OperationsInUse } from '../../../src/ton/operations.ts';
 import type { Watchable } from '../../../src/ton/watchable.ts';
 import { anEntry } from '../../support/entry.ts';
@@ -47,6 +48,7 @@ export class PushUnderTest implements Disposable {
       {
         settings: { ...settings, stream: { ...settings.stream, maxAddresses } },
         constants: CONSTANTS,
+        lifetimes: POLICIES,
         operations: new OperationsInUse(),
         events,
         names: systemNames(),

@@ -1,17 +1,15 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type AnswerClass, finalityOf } from '../../../src/ton/finality.ts';
+import { finalityOf } from '../../../src/ton/finality.ts';
+import { POLICIES, ROWS } from '../../../src/ton/lifetime-table.ts';
 import { OPERATION_NAMES } from '../../../src/ton/operation-names.ts';
 import { cases } from '../../support/property-runs.ts';
 import { callOf, EXAMPLES } from './requests.ts';
-import { CLASSES, TABLE } from './table-of-lifetimes.ts';
 
 /** Every query of the examples, with every list that its answer may hold. */
 const CASES = OPERATION_NAMES.flatMap((name) =>
   EXAMPLES[name].lists.flatMap((list) => EXAMPLES[name].queries.map((query) => [name, list, query] as const)),
 );
-
-const CLASS_OF: Readonly<Record<string, AnswerClass>> = { ...CLASSES, notKept: 'absent' };
 
 describe.each(CASES)('%s, list `%s`, requested by %s', (name, list, query) => {
   const call = callOf(name, query);
@@ -72,8 +70,8 @@ describe.each(CASES)('%s, list `%s`, requested by %s', (name, list, query) => {
 
   test('a list with rows has the class that belongs to its rule', () => {
     for (const row of [{}, { finality: 'finalized' }, { emulated: false, mc_block_seqno: 7, now: 1 }]) {
-      const { answerClass, rule } = classify({ [list]: [row] }) ?? {};
-      expect([rule, answerClass]).toEqual([rule, CLASS_OF[rule ?? ''] ?? 'growing']);
+      const { answerClass, rule = 'notKept' } = classify({ [list]: [row] }) ?? {};
+      expect([rule, answerClass]).toEqual([rule, ROWS[rule].answerClass]);
     }
   });
 
@@ -84,7 +82,7 @@ describe.each(CASES)('%s, list `%s`, requested by %s', (name, list, query) => {
     fc.assert(
       fc.property(body, fc.constantFrom(200, 404), (parsed, status) => {
         const finality = classify(parsed, status);
-        if (finality !== undefined && finality.rule !== 'notKept') expect(TABLE).toHaveProperty(finality.rule);
+        if (finality !== undefined && finality.rule !== 'notKept') expect(POLICIES).toHaveProperty(finality.rule);
       }),
       cases(500),
     );

@@ -37,6 +37,17 @@ test('a final transaction ranks above a pending one and above none, and gives th
   expect(operation.chainPoint({ transactions: [ROW] })).toEqual({ at: NOW * 1000, seqno: 7 });
 });
 
+test('a page of an account is ordered by its rows, and a transaction by its hash is not', () => {
+  const orderOf = (query: string) => {
+    const { operation, request } = callOf('transactions', query);
+    const body = { transactions: [ROW] };
+    const finality = operation.finality(body, request);
+    return finality && operation.completeness(finality, body).order;
+  };
+  expect(orderOf(`account=0:${HASH_HEX}`)).toBeDefined();
+  expect(orderOf(`hash=${HASH_HEX}`)).toBeUndefined();
+});
+
 test('the cached form by hash has one hash and no other filter', () => {
   expect(requestOf('transactions', `HASH=${HASH_HEX}&offset=&limit=5`).query).toEqual([
     ['hash', HASH],
