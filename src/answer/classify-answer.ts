@@ -53,12 +53,13 @@ export function classifyAnswer(
   const chainAt = facts.finality.newestNow === undefined ? undefined : chainTime;
   const instants = { askedAt, receivedAt, chainAt, ageValueSeconds };
   const finality = withBlock(finalityAtAge(facts.finality, instants), awaitedBlock);
+  const { answerClass } = ROWS[finality.rule];
   const lifetime = lifetimeOf(finality, policies, instants, random);
   const meta = sharedMeta({
     status: answer.status,
     contentType: headerText(answer.contentType) ?? 'application/json',
     apiVersion: headerText(answer.apiVersion),
-    answerClass: finality.answerClass,
+    answerClass,
     maxAgeSeconds: lifetime.maxAgeSeconds,
     indexer,
     ...(isOfOtherChain && { isOfOtherChain }),
@@ -76,7 +77,7 @@ export function classifyAnswer(
     completeness,
     regressedSince: undefined,
     ageValueSeconds,
-    awaitedBlock: finality.answerClass === 'absent' ? awaitedBlock : undefined,
+    awaitedBlock: answerClass === 'absent' ? awaitedBlock : undefined,
     // The follower reads the blocks of our chain.
     proof: isOfOtherChain ? undefined : proof,
   });

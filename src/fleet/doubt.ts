@@ -39,8 +39,8 @@ export class Doubt {
   /** Judges an answer by its finality. `seqno`: the block that it is about; `index`: the indexer. */
   isDoubtful(finality: Finality | undefined, seqno: number | undefined, index: number): boolean {
     if (finality === undefined) return false;
-    const { ifBlockUnknown, endsOnceCommitted } = ROWS[finality.rule];
-    const isAbsent = finality.answerClass === 'absent';
+    const { answerClass, ifBlockUnknown, endsOnceCommitted } = ROWS[finality.rule];
+    const isAbsent = answerClass === 'absent';
     if (seqno !== undefined) return isAbsent && ifBlockUnknown === undefined && this.#hasWhatAnotherHas(seqno, index);
     return (isAbsent || endsOnceCommitted === true) && (this.#heads?.lag(index) ?? 0) > 0;
   }

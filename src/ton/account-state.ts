@@ -26,7 +26,7 @@ const schema = z.object({ address: onlyAccount }).transform(({ address }, ctx): 
 });
 
 function finalityOfState(body: JsonObject): Finality<'accountLive'> | undefined {
-  return typeof body['balance'] === 'string' ? { answerClass: 'live', rule: 'accountLive' } : undefined;
+  return typeof body['balance'] === 'string' ? { rule: 'accountLive' } : undefined;
 }
 
 /** The state after a later transaction is more complete. */

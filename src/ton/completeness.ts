@@ -1,7 +1,7 @@
 import { isObject, type JsonObject } from '../json-object.ts';
 import { lacksStateBefore } from './final-rows.ts';
 import { type Finality, isFinal } from './finality.ts';
-import type { AnswerClass } from './lifetime-table.ts';
+import { type AnswerClass, ROWS } from './lifetime-table.ts';
 
 /** How complete an answer is, to compare two answers to one call: by order, then by its rows, then by rank. */
 export interface AnswerCompleteness {
@@ -43,8 +43,8 @@ export function orderOfPage(lts: readonly bigint[]): bigint {
 const RANKS: Record<AnswerClass, number> = { absent: 0, live: 1, 'final-page': 2, growing: 2, final: 3 };
 
 /** For operations where only the class counts. */
-export function completenessByClass({ answerClass }: Finality): AnswerCompleteness {
-  return { rank: RANKS[answerClass], hashes: [], tentativeHashes: [] };
+export function completenessByClass({ rule }: Finality): AnswerCompleteness {
+  return { rank: RANKS[ROWS[rule].answerClass], hashes: [], tentativeHashes: [] };
 }
 
 /** For operations where the latest answer is right, whatever its rows. */
@@ -62,7 +62,8 @@ export function completenessOfGrowingList(name: string): ReadCompleteness {
 /** The same for rows anywhere in a body. */
 export function completenessOfGrowingRows(rowsIn: (body: JsonObject) => readonly unknown[]): ReadCompleteness {
   return (finality, body) => {
-    const isOpen = finality.answerClass === 'growing' || finality.answerClass === 'live';
+    const { answerClass } = ROWS[finality.rule];
+    const isOpen = answerClass === 'growing' || answerClass === 'live';
     const listed = rowsIn(body);
     const rows = isOpen ? listed : [];
     return {

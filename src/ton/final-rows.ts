@@ -13,8 +13,8 @@ export function finalityOfFinalRows<Rule extends LifetimeRule, Young extends Gro
   whileYoung: Young,
 ): Finality<Rule | Young> {
   const lacking = rows.filter(lacksStateBefore).map(({ now }) => now);
-  if (lacking.length === 0) return { answerClass: 'final', rule };
-  return { answerClass: 'final', rule, whileYoung, ...newestNowOf(lacking) };
+  if (lacking.length === 0) return { rule };
+  return { rule, whileYoung, ...newestNowOf(lacking) };
 }
 
 /** True if `account_state_before` contains only its hash. */

@@ -1,10 +1,9 @@
 import { isObject, type JsonObject } from '../json-object.ts';
 import type { CanonicalRequest } from './canonical-request.ts';
-import type { AnswerClass, GrowingRule, LifetimeRule } from './lifetime-table.ts';
+import type { GrowingRule, LifetimeRule } from './lifetime-table.ts';
 
-/** How final one answer is, and which of an operation's lifetime rules follows from it. */
+/** How final one answer is: its row of the table of lifetimes, and the facts on which its lifetime depends. */
 export interface Finality<Rule extends LifetimeRule = LifetimeRule> {
-  readonly answerClass: AnswerClass;
   /** `notKept`: only for the clients that wait for it. */
   readonly rule: Rule | 'notKept';
   /**
@@ -36,7 +35,7 @@ export function finalityOf({ operation, request }: Classifiable, status: number,
   if (!isObject(body)) return undefined;
   if (status === 404) {
     if (!isOwnError(body)) return undefined;
-    return { answerClass: 'absent', rule: operation.keepsNotFound === false ? 'notKept' : 'notFound' };
+    return { rule: operation.keepsNotFound === false ? 'notKept' : 'notFound' };
   }
   return operation.finality(body, request);
 }

@@ -1,6 +1,6 @@
 import type { Instants, Retention } from '../freshness.ts';
 import type { Finality } from './finality.ts';
-import type { AnswerClass, GrowingPolicy, LifetimePolicies } from './lifetime-table.ts';
+import { type AnswerClass, type GrowingPolicy, type LifetimePolicies, ROWS } from './lifetime-table.ts';
 
 /**
  * For operations where a replica may lag. Clients poll every 2 to 4 s and come back within 10 s, and an overtaken
@@ -59,7 +59,7 @@ const LONGEST_KEPT_BY_CLIENTS_SECONDS: Record<AnswerClass, number> = {
 export function finalityAtAge(finality: Finality, { receivedAt, chainAt }: AnswerInstants): Finality {
   const { whileYoung: rule } = finality;
   const isYoung = rule !== undefined && ageOf(finality, receivedAt, chainAt) < OUT_OF_ORDER_MS;
-  return isYoung ? { ...finality, answerClass: 'growing', rule } : finality;
+  return isYoung ? { ...finality, rule } : finality;
 }
 
 /**
@@ -86,7 +86,10 @@ export function lifetimeOf(
     staleWhileRevalidate: Math.min(windows.staleWhileRevalidate, lifetime),
     staleIfError: windows.staleIfError,
     lifetime: keptMs,
-    maxAgeSeconds: Math.min(Math.floor(keptMs / 1000), LONGEST_KEPT_BY_CLIENTS_SECONDS[finality.answerClass]),
+    maxAgeSeconds: Math.min(
+      Math.floor(keptMs / 1000),
+      LONGEST_KEPT_BY_CLIENTS_SECONDS[ROWS[finality.rule].answerClass],
+    ),
   };
 }
 

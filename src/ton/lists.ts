@@ -13,7 +13,7 @@ export function finalityOfLists<Rule extends LifetimeRule, Empty extends Finalit
   lists: Readonly<Record<string, ReadRows<Rule>>>,
   whenEmpty: Empty,
 ): ReadFinality<Rule | Exclude<Empty, 'notKept'>> {
-  const absent = { answerClass: 'absent', rule: whenEmpty as Exclude<Empty, 'notKept'> | 'notKept' } as const;
+  const absent = { rule: whenEmpty as Exclude<Empty, 'notKept'> | 'notKept' } as const;
   const known = Object.entries(lists);
   return (body, request) => {
     const found = known.find(([name]) => name in body);

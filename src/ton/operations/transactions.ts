@@ -57,7 +57,7 @@ function finalityOfTransaction(
   const isAskedFor = transactions.length === 1 && isObject(transactions[0]) && transactions[0]['hash'] === hash;
   return isAskedFor && transactions.every(isFinal)
     ? finalityOfFinalRows(transactions, 'byHashFinal', 'byHashGrowing')
-    : { answerClass: 'live', rule: 'byHashLive' };
+    : { rule: 'byHashLive' };
 }
 
 const finalityByHash = finalityOfLists({ transactions: finalityOfTransaction }, 'empty');

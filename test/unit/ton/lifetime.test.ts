@@ -26,7 +26,6 @@ function windowsOf(finality: Finality, chainAt: number | undefined = ASKED_AT, r
 type FixedRule = Exclude<LifetimeRule, GrowingRule | 'notKept'>;
 const FIXED = Object.keys(ROWS).filter((rule) => rule !== 'notKept' && !rule.endsWith('Growing')) as FixedRule[];
 const growing = (ageMs: number): Finality => ({
-  answerClass: 'growing',
   rule: 'adjacentGrowing',
   newestNow: (ASKED_AT - ageMs) / 1000,
 });
@@ -37,7 +36,7 @@ describe('a growing answer', () => {
   test('has the shortest lifetime if the chain time or the time of its newest row is unknown', () => {
     const unknown = lifetimeOf(growing(1e9), POLICIES, { ...instants, chainAt: undefined }, never);
     expect(unknown.freshUntil - RECEIVED_AT).toBe(1000);
-    expect(windowsOf({ answerClass: 'growing', rule: 'adjacentGrowing' }).lifetime).toBe(1000);
+    expect(windowsOf({ rule: 'adjacentGrowing' }).lifetime).toBe(1000);
   });
 
   test('has a lifetime that never falls as the answer gets older', () => {
@@ -54,7 +53,7 @@ describe('a growing answer', () => {
 describe('an answer that other caches have stored', () => {
   const seconds = fc.nat(2 ** 31);
   const finality = fc.oneof(
-    fc.constantFrom(...FIXED).map((rule): Finality => ({ answerClass: ROWS[rule].answerClass, rule })),
+    fc.constantFrom(...FIXED).map((rule): Finality => ({ rule })),
     fc.integer({ min: -1e6, max: 1e9 }).map(growing),
   );
 
@@ -82,7 +81,7 @@ describe('jitter', () => {
   test('shortens lifetimes of 10 s and more by at most a tenth', () => {
     fc.assert(
       fc.property(fc.constantFrom(...FIXED), random, (rule, value) => {
-        const { lifetime } = windowsOf({ answerClass: ROWS[rule].answerClass, rule }, undefined, () => value);
+        const { lifetime } = windowsOf({ rule }, undefined, () => value);
         const whole = POLICIES[rule].lifetime;
         expect(lifetime).toBeLessThanOrEqual(whole);
         expect(lifetime).toBeGreaterThanOrEqual(whole >= 10_000 ? whole * 0.9 : whole);
@@ -93,7 +92,7 @@ describe('jitter', () => {
 
 describe('the instants of any answer', () => {
   const finality: fc.Arbitrary<Finality> = fc.oneof(
-    fc.constantFrom(...FIXED).map((rule) => ({ answerClass: ROWS[rule].answerClass, rule })),
+    fc.constantFrom(...FIXED).map((rule) => ({ rule })),
     fc.integer({ min: -1e6, max: 1e9 }).map(growing),
   );
   const lifetimes = fc

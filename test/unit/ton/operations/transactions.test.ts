@@ -5,17 +5,17 @@ import { callOf, HASH, HASH_HEX, requestOf } from '../requests.ts';
 
 const NOW = 1_760_000_000;
 const ROW = { hash: HASH, now: NOW, emulated: false, finality: 'finalized', mc_block_seqno: 7 };
-const LIVE = { answerClass: 'live', rule: 'byHashLive' };
+const LIVE = { rule: 'byHashLive' };
 
 const rated = (...transactions: readonly JsonObject[]) =>
   finalityOf(callOf('transactions', `hash=${HASH_HEX}`), 200, { transactions });
 
 describe('a transaction by its hash', () => {
-  test('is final', () => expect(rated(ROW)).toEqual({ answerClass: 'final', rule: 'byHashFinal' }));
+  test('is final', () => expect(rated(ROW)).toEqual({ rule: 'byHashFinal' }));
 
   test('that lacks the account state before it is final, but growing while it is young', () => {
     const lacking = { ...ROW, account_state_before: { hash: 'x', balance: null } };
-    const expected = { answerClass: 'final', rule: 'byHashFinal', whileYoung: 'byHashGrowing', newestNow: NOW };
+    const expected = { rule: 'byHashFinal', whileYoung: 'byHashGrowing', newestNow: NOW };
     expect(rated(lacking)).toEqual(expected);
   });
 
