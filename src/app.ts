@@ -33,6 +33,7 @@ import { TopKeys } from './operate/status/top-keys.ts';
 import { EVERY_ENTRY } from './purge/bans.ts';
 import { Purges } from './purge/purges.ts';
 import { longestUseMs } from './ton/lifetime.ts';
+import { lifetimesWith } from './ton/lifetime-table.ts';
 import { OperationsInUse } from './ton/operations.ts';
 import { VERSION } from './version.ts';
 
@@ -110,7 +111,8 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
   const now = dependencies.now ?? clock.now;
   const names = new Names({ askResolver, now: monotonic });
   const operations = new OperationsInUse(settings.operations);
-  const context: AppContext = { settings, constants, operations, events, names, now, monotonic, random };
+  const lifetimes = lifetimesWith(settings.lifetimes, constants.rows);
+  const context: AppContext = { settings, constants, lifetimes, operations, events, names, now, monotonic, random };
   const { memory: bounds, compression } = settings;
   const memory = new MemoryTier({
     now,
@@ -140,7 +142,7 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
     onServerTime: dependencies.now === undefined ? clock.learn : () => {},
     report: events.report,
     keys: banKeysOf(network),
-    usableMs: longestUseMs(settings.lifetimes),
+    usableMs: longestUseMs(lifetimes),
   });
 
   const instances = () => purges.instances;

@@ -7,7 +7,8 @@ import { unsliced } from '../sliced-strings.ts';
 import type { EpochMs } from '../time-units.ts';
 import { isCommitted } from '../ton/chain-point.ts';
 import type { Finality } from '../ton/finality.ts';
-import { finalityAtAge, type LifetimePolicies, lifetimeOf } from '../ton/lifetime.ts';
+import { finalityAtAge, lifetimeOf } from '../ton/lifetime.ts';
+import { type LifetimePolicies, ROWS } from '../ton/lifetime-table.ts';
 import { notServed } from '../ton/not-served.ts';
 import type { Call } from '../ton/parse-call.ts';
 import type { BodyFacts } from './body-facts.ts';
@@ -52,12 +53,13 @@ export function classifyAnswer(
   const chainAt = facts.finality.newestNow === undefined ? undefined : chainTime;
   const instants = { askedAt, receivedAt, chainAt, ageValueSeconds };
   const finality = withBlock(finalityAtAge(facts.finality, instants), awaitedBlock);
+  const { answerClass } = ROWS[finality.rule];
   const lifetime = lifetimeOf(finality, policies, instants, random);
   const meta = sharedMeta({
     status: answer.status,
     contentType: headerText(answer.contentType) ?? 'application/json',
     apiVersion: headerText(answer.apiVersion),
-    answerClass: finality.answerClass,
+    answerClass,
     maxAgeSeconds: lifetime.maxAgeSeconds,
     indexer,
     ...(isOfOtherChain && { isOfOtherChain }),
@@ -75,7 +77,7 @@ export function classifyAnswer(
     completeness,
     regressedSince: undefined,
     ageValueSeconds,
-    awaitedBlock: finality.answerClass === 'absent' ? awaitedBlock : undefined,
+    awaitedBlock: answerClass === 'absent' ? awaitedBlock : undefined,
     // The follower reads the blocks of our chain.
     proof: isOfOtherChain ? undefined : proof,
   });
@@ -91,8 +93,8 @@ export function untrueAnswer(read: ReadAnswer): ProxyError {
  * any empty list.
  */
 function withBlock(finality: Finality, awaitedBlock: number | undefined): Finality {
-  const isOfUnknown = finality.rule === 'emptyOfBlock' && awaitedBlock !== undefined;
-  return isOfUnknown ? { ...finality, rule: 'empty' } : finality;
+  const { ifBlockUnknown: rule } = ROWS[finality.rule];
+  return rule === undefined || awaitedBlock === undefined ? finality : { ...finality, rule };
 }
 
 /** The outcome of a complete answer that is not an entry. */

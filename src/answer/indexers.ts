@@ -20,7 +20,7 @@ import { outcomeOf } from '../outcomes.ts';
 import type { MonotonicMs } from '../time-units.ts';
 import type { Pairs } from '../ton/canonical-request.ts';
 import { isHead } from '../ton/chain-point.ts';
-import type { LifetimePolicies } from '../ton/lifetime.ts';
+import type { LifetimePolicies } from '../ton/lifetime-table.ts';
 import { type Call, seqnoOf } from '../ton/parse-call.ts';
 import type { AnswerBodyReader } from './answer-body-reader.ts';
 import { classifyAnswer, type ReadAnswer, untrueAnswer } from './classify-answer.ts';

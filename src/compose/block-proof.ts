@@ -51,7 +51,7 @@ export function openBlockProof(context: AppContext) {
   const touches = new Touches({ now: monotonic, keptMs: Math.max(...bounds), maxBytes: MAX_TOUCH_BYTES });
   const blocks = new ReadBlocks();
   const proofs = new Proofs({ touches, blocks, now: monotonic, boundsMs });
-  const { lifetime: liveMs } = settings.lifetimes.accountLive;
+  const { lifetime: liveMs } = context.lifetimes.accountLive;
   const demand = new ProofDemand({ now: monotonic, liveMs, boundMs: Math.min(...bounds) });
   const worth = new FollowerSwitch({
     now: monotonic,

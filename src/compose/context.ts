@@ -2,6 +2,7 @@ import type { Settings } from '../config/schema.ts';
 import type { EventHub } from '../event-hub.ts';
 import type { Names } from '../names/names.ts';
 import type { EpochMs, MonotonicMs } from '../time-units.ts';
+import type { LifetimePolicies } from '../ton/lifetime-table.ts';
 import type { OperationsInUse } from '../ton/operations.ts';
 import type { Constants } from './constants.ts';
 
@@ -9,6 +10,8 @@ import type { Constants } from './constants.ts';
 export interface AppContext {
   readonly settings: Settings;
   readonly constants: Constants;
+  /** The table of lifetimes with the settings. */
+  readonly lifetimes: LifetimePolicies;
   /** The cached operations. */
   readonly operations: OperationsInUse;
   readonly events: EventHub;

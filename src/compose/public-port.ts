@@ -78,7 +78,7 @@ export function openPublicPort(context: AppContext, parts: PublicPortDependencie
     report,
     proofs: proof?.proofs,
     reportBug: events.reportBug,
-    policies: settings.lifetimes,
+    policies: context.lifetimes,
   };
   const load: EntryLoaderDependencies = {
     cache,
@@ -145,7 +145,7 @@ export function openPublicPort(context: AppContext, parts: PublicPortDependencie
       operations: context.operations,
       network,
       passesThrough: settings.passThrough.enabled,
-      policies: settings.lifetimes,
+      policies: context.lifetimes,
       proof,
       now,
     }),

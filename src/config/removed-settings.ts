@@ -1,4 +1,5 @@
 import { isObject, type JsonObject } from '../json-object.ts';
+import { POLICIES, ROWS } from '../ton/lifetime-table.ts';
 import { type Environment, removeAt, valueAt } from './setting-source.ts';
 
 /** A setting that earlier versions had: a path in the file, with everything below it, or a variable, or both. */
@@ -18,6 +19,7 @@ export const REMOVED_SETTINGS: readonly RemovedSetting[] = [
   { path: 'coalescing', instead: 'a load can be joined for 1s, and a failure answers its key for 250ms' },
   { path: 'clients.burst', instead: 'it is the requests of one second' },
   { path: 'http.maxWaiting', instead: 'http.maxConnections bounds waiting requests, one of each connection' },
+  ...removedRows(),
   {
     path: 'lifetimes.emptyWatched',
     instead: 'the freshness by push is gone: an empty list of pending traces lives like any other',
@@ -40,6 +42,20 @@ export const REMOVED_SETTINGS: readonly RemovedSetting[] = [
   },
 ];
 
+/** Each row of the table of lifetimes was a group of settings, for its lifetime and its stale windows. */
+function removedRows(): RemovedSetting[] {
+  const { notKept: _, ...rows } = ROWS;
+  return Object.entries(rows).flatMap(([rule, { setBy }]): RemovedSetting | RemovedSetting[] => {
+    const path = `lifetimes.${rule}`;
+    if (setBy === undefined) return { path, instead: 'the row is fixed' };
+    const names = setBy === 'growing' ? 'lifetimes.growingMin and lifetimes.growingMax set' : `lifetimes.${setBy} sets`;
+    const instead = `${names} its lifetime; the rest of the row is fixed`;
+    // These two rows have the names of settings.
+    if (rule === setBy) return Object.keys(POLICIES.head).map((time) => ({ path: `${path}.${time}`, instead }));
+    return { path, instead };
+  });
+}
+
 interface Given {
   readonly environment: Environment;
   readonly inFile: JsonObject;
@@ -52,7 +68,6 @@ export function withoutRemoved(given: Given, removed = REMOVED_SETTINGS): Given 
   const warnings = removed.flatMap(({ path: dotted, env, instead }) => {
     const path = dotted?.split('.') ?? [];
     const inThis = dotted === undefined ? [] : namesBelow(dotted, valueAt(inFile, path));
-
     if (dotted !== undefined) removeAt(inFile, path);
     const names = env !== undefined && environment[env] ? [env, ...inThis] : inThis;
     if (env !== undefined) delete environment[env];

@@ -82,9 +82,12 @@ export function setAt(nested: Record<string, unknown>, path: readonly string[], 
   if (isObject(child)) setAt(child as Record<string, unknown>, rest, value);
 }
 
-/** Removes the value at a path of names, if there is one. */
+/** Removes the value at a path of names, if there is one, and objects on the way that are empty then. */
 export function removeAt(nested: JsonObject, path: readonly string[]): void {
-  const parent = valueAt(nested, path.slice(0, -1));
+  const [name = '', ...rest] = path;
+  const child = nested[name];
+  if (rest.length > 0 && isObject(child)) removeAt(child, rest);
+  const isEmpty = isObject(child) && Object.keys(child).length === 0;
   // The cast: as in `setAt`.
-  if (isObject(parent)) delete (parent as Record<string, unknown>)[path.at(-1) ?? ''];
+  if (rest.length === 0 || isEmpty) delete (nested as Record<string, unknown>)[name];
 }

@@ -3,6 +3,7 @@ import type { IndexerHead } from '../chain/indexer-head.ts';
 import type { ProxyError } from '../errors.ts';
 import { OUTCOMES, outcomeOf } from '../outcomes.ts';
 import type { Finality } from '../ton/finality.ts';
+import { ROWS } from '../ton/lifetime-table.ts';
 import type { Heads } from './heads.ts';
 import { aboutBlock, besides } from './lanes.ts';
 
@@ -37,11 +38,11 @@ export class Doubt {
 
   /** Judges an answer by its finality. `seqno`: the block that it is about; `index`: the indexer. */
   isDoubtful(finality: Finality | undefined, seqno: number | undefined, index: number): boolean {
-    const isAbsent = finality?.answerClass === 'absent';
-    if (seqno !== undefined) {
-      return isAbsent && finality?.rule !== 'emptyOfBlock' && this.#hasWhatAnotherHas(seqno, index);
-    }
-    return (isAbsent || finality?.rule === 'pendingFinalized') && (this.#heads?.lag(index) ?? 0) > 0;
+    if (finality === undefined) return false;
+    const { answerClass, ifBlockUnknown, endsOnceCommitted } = ROWS[finality.rule];
+    const isAbsent = answerClass === 'absent';
+    if (seqno !== undefined) return isAbsent && ifBlockUnknown === undefined && this.#hasWhatAnotherHas(seqno, index);
+    return (isAbsent || endsOnceCommitted === true) && (this.#heads?.lag(index) ?? 0) > 0;
   }
 
   /** Judges a failure, with the same parameters. */

@@ -58,7 +58,7 @@ function describeLifetimes(lifetimes: Explanation['lifetimes']): string {
     duration(policy.staleWhileRevalidate),
     duration(policy.staleIfError),
   ]);
-  return textTable(['  rule (lifetimes.*)', 'fresh for', 'then stale while revalidating', 'stale if error'], rows);
+  return textTable(['  row', 'fresh for', 'then stale while revalidating', 'stale if error'], rows);
 }
 
 function cut(text: string): string {

@@ -16,7 +16,7 @@ interface PageRow {
 /** The finality of a page of an account's transactions. An empty page is an answer like any other. */
 export function finalityOfAccountPage({ transactions }: JsonObject): Finality<'accountLive'> | undefined {
   const isPage = transactions === null || Array.isArray(transactions);
-  return isPage ? { answerClass: 'live', rule: 'accountLive' } : undefined;
+  return isPage ? { rule: 'accountLive' } : undefined;
 }
 
 /** A page is more complete by {@link orderOfPage}. It has no order if {@link rowsOf} cannot read its rows. */

@@ -27,7 +27,7 @@ const schema = z.object({ address: onlyAccount, use_v2: onlyFalse }).transform((
 });
 
 function finalityOfState(body: JsonObject): Finality<'accountLive'> | undefined {
-  return typeof body['balance'] === 'string' ? { answerClass: 'live', rule: 'accountLive' } : undefined;
+  return typeof body['balance'] === 'string' ? { rule: 'accountLive' } : undefined;
 }
 
 /** The state after a later transaction is more complete. The state of an unused account has the logical time 0. */

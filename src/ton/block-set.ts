@@ -20,14 +20,14 @@ export function finalityOfBlockSet(
 ): Finality<'shardsFinal' | 'shardsFinalPage' | 'shardsLive'> {
   const isFirstPage = Number(parameterOf(request, 'offset') ?? 0) === 0;
   if (isFirstPage && isShort(blocks, request) && blocks.some((block) => isMasterchainBlock(block, seqno))) {
-    return { answerClass: 'final', rule: 'shardsFinal' };
+    return { rule: 'shardsFinal' };
   }
   const isOfBlock = (block: unknown) =>
     isMasterchainBlock(block, seqno) ||
     (isObject(block) && isObject(block['masterchain_block_ref']) && block['masterchain_block_ref']['seqno'] === seqno);
   return (!isFirstPage || isFull(blocks, request)) && blocks.every(isOfBlock)
-    ? { answerClass: 'final-page', rule: 'shardsFinalPage' }
-    : { answerClass: 'live', rule: 'shardsLive' };
+    ? { rule: 'shardsFinalPage' }
+    : { rule: 'shardsLive' };
 }
 
 /**
@@ -39,6 +39,6 @@ export function finalityOfBlockTransactions(
   seqno: number,
 ): Finality<'shardsFinalPage' | 'shardsLive'> {
   return transactions.every((row) => isFinal(row) && row['mc_block_seqno'] === seqno)
-    ? { answerClass: 'final-page', rule: 'shardsFinalPage' }
-    : { answerClass: 'live', rule: 'shardsLive' };
+    ? { rule: 'shardsFinalPage' }
+    : { rule: 'shardsLive' };
 }

@@ -1,7 +1,8 @@
 import { isObject, type JsonObject } from '../json-object.ts';
 import type { CanonicalRequest } from './canonical-request.ts';
 import { lacksStateBefore } from './final-rows.ts';
-import { type AnswerClass, type Finality, isFinal } from './finality.ts';
+import { type Finality, isFinal } from './finality.ts';
+import { type AnswerClass, ROWS } from './lifetime-table.ts';
 import { isAscending, isFull } from './lists.ts';
 import { readLt } from './lt.ts';
 
@@ -54,8 +55,8 @@ export function orderOfPage(lts: readonly bigint[], isAscending = false): bigint
 const RANKS: Record<AnswerClass, number> = { absent: 0, live: 1, 'final-page': 2, growing: 2, final: 3 };
 
 /** For operations where only the class counts. */
-export function completenessByClass({ answerClass }: Finality): AnswerCompleteness {
-  return { rank: RANKS[answerClass], hashes: [], tentativeHashes: [] };
+export function completenessByClass({ rule }: Finality): AnswerCompleteness {
+  return { rank: RANKS[ROWS[rule].answerClass], hashes: [], tentativeHashes: [] };
 }
 
 /** For operations where the latest answer is right, whatever its rows. */
@@ -88,7 +89,8 @@ function orderOfRows(rows: readonly unknown[], request: CanonicalRequest): bigin
 /** As {@link completenessOfGrowingList}, for rows anywhere in a body. */
 export function completenessOfGrowingRows(rowsIn: (body: JsonObject) => readonly unknown[]): ReadCompleteness {
   return (finality, body) => {
-    const isOpen = finality.answerClass === 'growing' || finality.answerClass === 'live';
+    const { answerClass } = ROWS[finality.rule];
+    const isOpen = answerClass === 'growing' || answerClass === 'live';
     const listed = rowsIn(body);
     const rows = isOpen ? listed : [];
     return {

@@ -1,5 +1,5 @@
 import { ProxyError } from '../errors.ts';
-import type { LifetimeRule } from './finality.ts';
+import type { LifetimeRule } from './lifetime-table.ts';
 import type { Operation, OperationsInUse } from './operations.ts';
 import { type Call, parameterNameOf, type RequestHeaders } from './parse-call.ts';
 

@@ -1,5 +1,6 @@
 import { isObject, type JsonObject } from '../json-object.ts';
-import { type Finality, type GrowingRule, type LifetimeRule, newestNowOf } from './finality.ts';
+import { type Finality, newestNowOf } from './finality.ts';
+import type { GrowingRule, LifetimeRule } from './lifetime-table.ts';
 
 /**
  * The finality of an answer that consists of final transactions. The indexer commits the state of an account after a
@@ -12,8 +13,8 @@ export function finalityOfFinalRows<Rule extends LifetimeRule, Young extends Gro
   whileYoung: Young,
 ): Finality<Rule | Young> {
   const lacking = rows.filter(lacksStateBefore).map(({ now }) => now);
-  if (lacking.length === 0) return { answerClass: 'final', rule };
-  return { answerClass: 'final', rule, whileYoung, ...newestNowOf(lacking) };
+  if (lacking.length === 0) return { rule };
+  return { rule, whileYoung, ...newestNowOf(lacking) };
 }
 
 /** True if `account_state_before` contains only its hash. */

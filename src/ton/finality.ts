@@ -1,38 +1,9 @@
 import { isObject, type JsonObject } from '../json-object.ts';
 import type { CanonicalRequest } from './canonical-request.ts';
+import type { GrowingRule, LifetimeRule } from './lifetime-table.ts';
 
-/**
- * How long an answer can stay true. `final`: immutable; `final-page`: immutable rows, but the database chooses the rows
- * of a page; `growing`: can gain rows, actions or states of accounts; `live`: changes from block to block; `absent`:
- * nothing is there yet.
- */
-export type AnswerClass = 'final' | 'final-page' | 'growing' | 'live' | 'absent';
-
-/** The row of the table of lifetimes that an answer falls under. */
-export type LifetimeRule =
-  | 'shardsFinal'
-  | 'shardsFinalPage'
-  | 'shardsLive'
-  | 'adjacentFinal'
-  | 'adjacentGrowing'
-  | 'adjacentLive'
-  | 'byHashFinal'
-  | 'byHashGrowing'
-  | 'byHashLive'
-  | 'accountLive'
-  | 'pendingFinalized'
-  | 'pendingLive'
-  | 'head'
-  | 'empty'
-  | 'emptyOfBlock'
-  | 'notFound';
-
-/** The rows of the table whose lifetime is a fraction of the age of an answer's data. */
-export type GrowingRule = 'adjacentGrowing' | 'byHashGrowing';
-
-/** How final one answer is, and which of an operation's lifetime rules follows from it. */
+/** How final one answer is: its row of the table of lifetimes, and the facts on which its lifetime depends. */
 export interface Finality<Rule extends LifetimeRule = LifetimeRule> {
-  readonly answerClass: AnswerClass;
   /** `notKept`: only for the clients that wait for it. */
   readonly rule: Rule | 'notKept';
   /**
@@ -64,7 +35,7 @@ export function finalityOf({ operation, request }: Classifiable, status: number,
   if (!isObject(body)) return undefined;
   if (status === 404) {
     if (!isOwnError(body)) return undefined;
-    return { answerClass: 'absent', rule: operation.keepsNotFound === false ? 'notKept' : 'notFound' };
+    return { rule: operation.keepsNotFound === false ? 'notKept' : 'notFound' };
   }
   return operation.finality(body, request);
 }

@@ -1,35 +1,6 @@
 import type { Instants, Retention } from '../freshness.ts';
-import type { AnswerClass, Finality, GrowingRule, LifetimeRule } from './finality.ts';
-
-/** The settings of one rule, in milliseconds. Both stale windows begin when the lifetime ends. */
-export interface LifetimePolicy {
-  readonly lifetime: number;
-  /** The time for which a stale copy is served while it is refreshed (RFC 5861 3); never longer than the lifetime. */
-  readonly staleWhileRevalidate: number;
-  /** The time for which a stale copy is served when the indexer fails (RFC 5861 4) or a request is shed. */
-  readonly staleIfError: number;
-}
-
-/**
- * The lifetime of a growing answer is a fraction of its age: the older its youngest row, the less likely is another
- * row.
- */
-export interface GrowingPolicy extends Omit<LifetimePolicy, 'lifetime'> {
-  readonly minLifetime: number;
-  readonly maxLifetime: number;
-  /** The lifetime is the age divided by this. */
-  readonly ageDivisor: number;
-}
-
-/** The table of lifetimes: one row per rule. */
-export type LifetimePolicies = Readonly<
-  Record<Exclude<LifetimeRule, GrowingRule>, LifetimePolicy> & {
-    readonly [rule in GrowingRule]: GrowingPolicy;
-  }
->;
-
-/** For answers that are not in the table: without a lifetime, no tier stores them. */
-const NOT_KEPT: LifetimePolicy = { lifetime: 0, staleWhileRevalidate: 0, staleIfError: 0 };
+import type { Finality } from './finality.ts';
+import { type AnswerClass, type GrowingPolicy, type LifetimePolicies, ROWS } from './lifetime-table.ts';
 
 /**
  * For operations where a replica may lag. Clients poll every 2 to 4 s and come back within 10 s, and an overtaken
@@ -88,7 +59,7 @@ const LONGEST_KEPT_BY_CLIENTS_SECONDS: Record<AnswerClass, number> = {
 export function finalityAtAge(finality: Finality, { receivedAt, chainAt }: AnswerInstants): Finality {
   const { whileYoung: rule } = finality;
   const isYoung = rule !== undefined && ageOf(finality, receivedAt, chainAt) < OUT_OF_ORDER_MS;
-  return isYoung ? { ...finality, answerClass: 'growing', rule } : finality;
+  return isYoung ? { ...finality, rule } : finality;
 }
 
 /**
@@ -103,7 +74,7 @@ export function lifetimeOf(
   random: () => number,
 ): Lifetime {
   const { receivedAt, chainAt, ageValueSeconds } = instants;
-  const windows = finality.rule === 'notKept' ? NOT_KEPT : policies[finality.rule];
+  const windows = policies[finality.rule];
   const whole =
     'ageDivisor' in windows ? grownLifetime(windows, ageOf(finality, receivedAt, chainAt)) : windows.lifetime;
   const lifetime = Math.max(whole - ageValueSeconds * 1000, Math.min(whole, LEAST_REMAINING_MS));
@@ -115,7 +86,10 @@ export function lifetimeOf(
     staleWhileRevalidate: Math.min(windows.staleWhileRevalidate, lifetime),
     staleIfError: windows.staleIfError,
     lifetime: keptMs,
-    maxAgeSeconds: Math.min(Math.floor(keptMs / 1000), LONGEST_KEPT_BY_CLIENTS_SECONDS[finality.answerClass]),
+    maxAgeSeconds: Math.min(
+      Math.floor(keptMs / 1000),
+      LONGEST_KEPT_BY_CLIENTS_SECONDS[ROWS[finality.rule].answerClass],
+    ),
   };
 }
 

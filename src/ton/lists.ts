@@ -1,5 +1,6 @@
 import { type CanonicalRequest, parameterOf } from './canonical-request.ts';
-import type { Finality, LifetimeRule, ReadFinality } from './finality.ts';
+import type { Finality, ReadFinality } from './finality.ts';
+import type { LifetimeRule } from './lifetime-table.ts';
 
 /** Reads the finality from the rows of a list with at least one row. */
 type ReadRows<Rule extends LifetimeRule> = (rows: readonly unknown[], request: CanonicalRequest) => Finality<Rule>;
@@ -12,7 +13,7 @@ export function finalityOfLists<Rule extends LifetimeRule, Empty extends Finalit
   lists: Readonly<Record<string, ReadRows<Rule>>>,
   whenEmpty: Empty,
 ): ReadFinality<Rule | Exclude<Empty, 'notKept'>> {
-  const absent = { answerClass: 'absent', rule: whenEmpty as Exclude<Empty, 'notKept'> | 'notKept' } as const;
+  const absent = { rule: whenEmpty as Exclude<Empty, 'notKept'> | 'notKept' } as const;
   const known = Object.entries(lists);
   return (body, request) => {
     const found = known.find(([name]) => name in body);

@@ -3,7 +3,7 @@ import type { FollowerState } from '../../src/chain/follower-switch.ts';
 import type { HeadFault } from '../../src/chain/indexer-head.ts';
 import type { AppEvent } from '../../src/event-hub.ts';
 import type { StreamEnd, StreamSides } from '../../src/http/streaming/stream.ts';
-import type { AnswerClass } from '../../src/ton/finality.ts';
+import type { AnswerClass } from '../../src/ton/lifetime-table.ts';
 import type { Selector } from '../../src/ton/purge-selector.ts';
 
 type EventNamed<N extends AppEvent['name']> = Extract<AppEvent, { readonly name: N }>;

@@ -4,10 +4,13 @@ import { SETTINGS } from '../../src/config/load.ts';
 import { REMOVED_SETTINGS } from '../../src/config/removed-settings.ts';
 import { settingsSchema } from '../../src/config/schema.ts';
 import type { Setting } from '../../src/config/setting-source.ts';
+import { duration } from '../../src/operate/text-table.ts';
+import { ROWS } from '../../src/ton/lifetime-table.ts';
 import { between, table } from './marked-tables.ts';
 
 const SETTINGS_PAGE = new URL('../../docs/reference/settings.md', import.meta.url);
 const UPGRADE_PAGE = new URL('../../docs/how-to/upgrade.md', import.meta.url);
+const ANSWERS_PAGE = new URL('../../docs/reference/answers.md', import.meta.url);
 const JSON_SCHEMA = new URL('../../config/settings.schema.json', import.meta.url);
 
 /** A file that is generated from the schema: its expected and its actual text. */
@@ -18,30 +21,39 @@ export interface RenderedDoc {
 }
 
 /**
- * Renders the settings page with its three tables, the removed settings in the page about upgrades, and the JSON Schema
- * with which editors check a settings file.
+ * Renders the settings page with its two tables, the removed settings in the page about upgrades, the table of
+ * lifetimes in the page about answers, and the JSON Schema with which editors check a settings file.
  */
 export function renderDocs(): RenderedDoc[] {
   const page = readFileSync(SETTINGS_PAGE, 'utf8');
   const environment = SETTINGS.filter(({ env }) => env !== undefined);
-  const fileOnly = SETTINGS.filter(({ env, path }) => env === undefined && path[0] !== 'lifetimes');
+  const fileOnly = SETTINGS.filter(({ env }) => env === undefined);
   const schema = z.toJSONSchema(settingsSchema, { io: 'input', unrepresentable: 'any', override: onlyTheFile });
   const environmentTable = table(
     ['Variable', 'Default', 'In the file', 'Meaning'],
     [...environment.map(environmentRow), ['`CONFIG_FILE`', '', '', 'The JSON file with all other settings.']],
   );
   const fileTable = table(['Name', 'Default', 'Meaning'], fileOnly.map(fileRow));
-  const lifetimesTable = table(
-    ['Name', '`lifetime`', '`staleWhileRevalidate`', '`staleIfError`', 'Answer'],
-    lifetimeRows(schema),
-  );
-  const tables = { environment: environmentTable, file: fileTable, lifetimes: lifetimesTable };
+  const tables = { environment: environmentTable, file: fileTable };
   const filled = Object.entries(tables).reduce(
     (text, [name, content]) => between(text, `settings:${name}`, content),
     page,
   );
   const upgrade = readFileSync(UPGRADE_PAGE, 'utf8');
-  const removedTable = table(['Removed', 'Instead'], REMOVED_SETTINGS.map(removedRow));
+  const removedTable = table(['Removed', 'Instead'], removedRows());
+  const answers = readFileSync(ANSWERS_PAGE, 'utf8');
+  const lifetimesTable = table(
+    [
+      'Row',
+      'Answer',
+      'Class',
+      'Fresh',
+      'Stale while revalidating',
+      'Stale if failed or shed',
+      'Setting of the lifetime',
+    ],
+    lifetimeRows(),
+  );
   return [
     { file: SETTINGS_PAGE, expected: filled, actual: page },
     {
@@ -50,6 +62,7 @@ export function renderDocs(): RenderedDoc[] {
       actual: readFileSync(JSON_SCHEMA, 'utf8'),
     },
     { file: UPGRADE_PAGE, expected: between(upgrade, 'settings:removed', removedTable), actual: upgrade },
+    { file: ANSWERS_PAGE, expected: between(answers, 'answers:lifetimes', lifetimesTable), actual: answers },
   ];
 }
 
@@ -70,27 +83,27 @@ function fileRow({ path, description, schema }: Setting): string[] {
   return [`\`${path.join('.')}\``, defaultOf(schema), description];
 }
 
-function removedRow({ path, env, instead }: (typeof REMOVED_SETTINGS)[number]): string[] {
-  return [[env, path].flatMap((name) => (name === undefined ? [] : `\`${name}\``)).join(', '), instead];
+/** The removed settings, those with the same replacement in one row. */
+function removedRows(): string[][] {
+  const byInstead = Object.groupBy(REMOVED_SETTINGS, ({ instead }) => instead);
+  return Object.entries(byInstead).map(([instead, removed = []]) => {
+    const names = removed.flatMap(({ env, path }) => [env, path].filter((name) => name !== undefined));
+    return [names.map((name) => `\`${name}\``).join(', '), instead];
+  });
 }
 
-/** A row for each kind of answer, its windows side by side. */
-function lifetimeRows({ properties = {} }: z.core.JSONSchema.BaseSchema): string[][] {
-  const { lifetimes: group } = properties;
-  const kinds = typeof group === 'object' ? (group.properties ?? {}) : {};
-  return Object.entries(kinds).map(([kind, of]) => {
-    const defaults = new Map(
-      SETTINGS.filter(({ path }) => path[0] === 'lifetimes' && path[1] === kind).map(({ path, schema }) => [
-        path[2] ?? 'lifetime',
-        defaultOf(schema),
-      ]),
-    );
-    const at = (name: string) => defaults.get(name) ?? '';
-    const fresh = defaults.has('ageDivisor')
-      ? `the age / ${at('ageDivisor')}, ${at('minLifetime')} to ${at('maxLifetime')}`
-      : at('lifetime');
-    const description = typeof of === 'object' ? (of.description ?? '') : '';
-    return [`\`lifetimes.${kind}\``, fresh, at('staleWhileRevalidate'), at('staleIfError'), description];
+/** A row for each kind of answer that is kept, in the order of the table in code. */
+function lifetimeRows(): string[][] {
+  const { notKept: _, ...rows } = ROWS;
+  return Object.entries(rows).map(([rule, { answerClass, policy, setBy, answer }]) => {
+    const fresh =
+      'ageDivisor' in policy
+        ? `the age / ${policy.ageDivisor}, ${duration(policy.minLifetime)} to ${duration(policy.maxLifetime)}`
+        : duration(policy.lifetime);
+    const names = setBy === 'growing' ? ['growingMin', 'growingMax'] : [setBy ?? []].flat();
+    const settings = names.map((name) => `\`lifetimes.${name}\``).join(', ');
+    const [stale, failed] = [policy.staleWhileRevalidate, policy.staleIfError].map((ms) => (ms ? duration(ms) : ''));
+    return [`\`${rule}\``, answer, answerClass.replace('-', ' '), fresh, stale ?? '', failed ?? '', settings];
   });
 }
 

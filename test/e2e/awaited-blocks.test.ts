@@ -53,7 +53,7 @@ describe('a cached 404 for a block', () => {
   it('is served neither from Redis nor from its copy in memory once the instance has seen the head', async () => {
     // Redis counts real time.
     const notFound = { lifetime: 600_000, staleWhileRevalidate: 0, staleIfError: 0 };
-    const proxy = { env: { PASSTHROUGH: 'on' }, overrides: { lifetimes: { notFound } } };
+    const proxy = { env: { PASSTHROUGH: 'on' }, overrides: { rows: { notFound } } };
     const target = await awaitBlock({ tiers: 'memory and Redis', proxy });
     await world.proxy.untilRedisHasAll();
     const [other, third] = [await world.addProxy(proxy), await world.addProxy(proxy)];
@@ -70,7 +70,7 @@ describe('a cached 404 for a block', () => {
 
   it('is not served stale once the head has reached the block', async () => {
     const notFound = { lifetime: 300, staleWhileRevalidate: 0, staleIfError: 10_000 };
-    const target = await awaitBlock({ proxy: { env: { PASSTHROUGH: 'on' }, overrides: { lifetimes: { notFound } } } });
+    const target = await awaitBlock({ proxy: { env: { PASSTHROUGH: 'on' }, overrides: { rows: { notFound } } } });
     world.advance(300);
     world.indexer.faults.inject({ kind: 'reset' }, { operation: 'masterchainBlockShards' });
     expect((await world.ask(target)).status).toBe(404);
@@ -112,7 +112,7 @@ describe('a head that an instance reads from Redis', () => {
   const env = { CACHE_OPERATIONS: 'all' };
   /** Redis counts real time: a minute of the test's clock passes immediately. */
   const notFound = { lifetime: 600_000, staleWhileRevalidate: 0, staleIfError: 0 };
-  const shared = { tiers: 'memory and Redis', proxy: { env, overrides: { lifetimes: { notFound } } } } as const;
+  const shared = { tiers: 'memory and Redis', proxy: { env, overrides: { rows: { notFound } } } } as const;
 
   /** Two instances that have seen the head, one of which has the 404 for the next block, which exists by now. */
   async function awaitInBoth(): Promise<[target: string, one: RunningProxy]> {

@@ -65,7 +65,7 @@ export class PurgeWorld implements AsyncDisposable {
       overrides: {
         redis: PATIENT_REDIS,
         coalescing: { ...PATIENT_COALESCING, failureTtl: 0 },
-        lifetimes: { adjacentLive: LASTING, pendingLive: LASTING, pendingFinalized: LASTING, empty: LASTING },
+        rows: { adjacentLive: LASTING, pendingLive: LASTING, pendingFinalized: LASTING, empty: LASTING },
       },
     });
     this.#proxies.push(proxy);

@@ -179,7 +179,7 @@ describe.each(['one instance', 'two instances'] as const)('on %s, an answer', (k
 
 it('an answer that is not stored is counted as an older answer, too', async () => {
   now = START;
-  const overrides = { lifetimes: { notFound: { lifetime: 0, staleWhileRevalidate: 0, staleIfError: 0 } } };
+  const overrides = { rows: { notFound: { lifetime: 0, staleWhileRevalidate: 0, staleIfError: 0 } } };
   fleet = await Fleet.start(() => answer, { instances: 1, memoryAlone: true, overrides, now: () => now });
   const target = someChildren();
   answer = children('a');
@@ -217,7 +217,7 @@ describe.each(['memory alone', 'memory and Redis'] as const)('ten minutes of reg
     now = Date.now() - ACCEPTED_AFTER_MS - MINUTE;
     // And a 404 expires there by the clock of Redis: not before a busy machine reaches the next line.
     const notFound = { lifetime: MINUTE, staleWhileRevalidate: 0, staleIfError: 0 };
-    const overrides = { lifetimes: { notFound } };
+    const overrides = { rows: { notFound } };
     const memoryAlone = tiers === 'memory alone';
     fleet = await Fleet.start(() => answer, { instances: 1, memoryAlone, overrides, now: () => now });
   });

@@ -63,7 +63,7 @@ test('a process whose memory is full of expired entries answers misses again', a
   const UPSTREAM_URL = `http://127.0.0.1:${(upstream.address() as AddressInfo).port}`;
   const proxy = await startProxy(
     { UPSTREAM_URL, MEMORY_MAX_SIZE: '512MiB', NODE_OPTIONS: '--max-old-space-size=481' },
-    { lifetimes: { empty }, admission: { maxMemoryShare: 0.2 } },
+    { rows: { empty }, admission: { maxMemoryShare: 0.2 } },
   );
   const statuses = await askWithRandomHashes(proxy.url, 4000);
   expect(statuses.get(503)).toBeGreaterThan(0);

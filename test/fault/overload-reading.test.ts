@@ -29,7 +29,7 @@ describe('bytes of answers being read', () => {
       env: NEVER.env,
       overrides: {
         admission: { ...PATIENT_ADMISSION, maxQueue },
-        lifetimes: { empty: times(600_000, 0, 0) },
+        rows: { empty: times(600_000, 0, 0) },
         upstream: { maxBufferedSize: MIB, maxConcurrency },
         http: { drainTimeout: 100 },
       },

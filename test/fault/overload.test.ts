@@ -41,8 +41,8 @@ describe('an indexer that hangs', () => {
 
 describe('a refresh', () => {
   it('is dropped while no slot is free, and the client that needs it then begins a miss', async () => {
-    const lifetimes = { shardsFinal: times(1000, 1000, 0) };
-    await using world = await startEndingWorld({ ...NEVER, overrides: { lifetimes, upstream: { maxConcurrency: 1 } } });
+    const rows = { shardsFinal: times(1000, 1000, 0) };
+    await using world = await startEndingWorld({ ...NEVER, overrides: { rows, upstream: { maxConcurrency: 1 } } });
     const refreshed = newestBlock(world);
     await world.ask(refreshed);
     world.advance(1500);
@@ -89,10 +89,10 @@ describe('a process that is nearly out of memory', () => {
     vi.spyOn(process, 'constrainedMemory').mockReturnValue(limitBytes);
     vi.spyOn(os, 'totalmem').mockReturnValue(2 * limitBytes);
     const adjacentGrowing = { ...times(1000, 0, 0), minLifetime: 1000, maxLifetime: 1000, ageDivisor: 10 };
-    const lifetimes = { adjacentFinal: times(1000, 0, 60_000), adjacentGrowing };
+    const rows = { adjacentFinal: times(1000, 0, 60_000), adjacentGrowing };
     await using world = await startEndingWorld({
       stopsTime: true,
-      overrides: { lifetimes, admission: { maxMemoryShare: 0.9 } },
+      overrides: { rows, admission: { maxMemoryShare: 0.9 } },
     });
     const [fresh, stale, tooOld] = [newestBlock(world), parentOfSettled(world), childrenOfSettled(world)];
     // The first is evicted to make room.

@@ -164,8 +164,8 @@ describe('of two indexers', () => {
   });
 
   it('one answers 429 for one key: the other one answers it, and both get requests for other keys', async () => {
-    const lifetimes = { shardsFinal: { lifetime: 0, staleWhileRevalidate: 0, staleIfError: 0 } };
-    await using replicas = await Replicas.start({}, { overrides: { lifetimes } });
+    const rows = { shardsFinal: { lifetime: 0, staleWhileRevalidate: 0, staleIfError: 0 } };
+    await using replicas = await Replicas.start({}, { overrides: { rows } });
     const bad = replicas.freshPage();
     const query = bad.slice(bad.indexOf('limit='));
     const [limited, answered] = replicas.indexers.map(({ faults }, index) =>

@@ -73,7 +73,7 @@ describe('when the queue is full', () => {
 
   it('fresh and stale hits in memory are served, and take no place in the queue', async () => {
     const times = { lifetime: 1000, staleWhileRevalidate: 1000, staleIfError: 10_000 };
-    await using world = await start(1, 1, { overrides: { lifetimes: { adjacentFinal: times } } });
+    await using world = await start(1, 1, { overrides: { rows: { adjacentFinal: times } } });
     const fresh = newestBlock(world);
     const stale = parentOfSettled(world);
     const { text } = await world.ask(stale);

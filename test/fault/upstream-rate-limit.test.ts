@@ -245,7 +245,7 @@ describe('while the indexer is paused', () => {
   it('stale answers are served if their class allows it', async () => {
     await world[Symbol.asyncDispose]();
     const times = { lifetime: 1000, staleWhileRevalidate: 0, staleIfError: 5000 };
-    world = await startFaultyWorld({ stopsTime: true, overrides: { lifetimes: { shardsFinal: times } } });
+    world = await startFaultyWorld({ stopsTime: true, overrides: { rows: { shardsFinal: times } } });
     const target = newestBlock(world);
     const { text } = await world.ask(target);
     world.advance(2000);

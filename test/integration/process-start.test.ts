@@ -27,7 +27,7 @@ async function usedPort() {
 describe('wrong settings', () => {
   it('are reported together by name, and end the process with status 78 before it listens', async () => {
     const file = world.file('wrong.json');
-    const wrongInFile = { lifetimes: { adjacentLive: { lifetime: 'forever' } }, upstreem: {}, redis: { budget: 50 } };
+    const wrongInFile = { lifetimes: { live: 'forever' }, upstreem: {}, redis: { budget: 50 } };
     await writeFile(file, JSON.stringify(wrongInFile));
     // If it had tried to listen, it would have ended for that reason.
     await using used = await usedPort();
@@ -56,7 +56,7 @@ describe('wrong settings', () => {
       'HOST',
       'REDIS_URL',
       'UPSTREAM_API_KEY',
-      'lifetimes.adjacentLive.lifetime',
+      'lifetimes.live',
       'upstreem',
       'redis.budget',
     ];

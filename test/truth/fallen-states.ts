@@ -1,5 +1,5 @@
+import { POLICIES } from '../../src/ton/lifetime-table.ts';
 import type { DatabaseFall } from '../../src/tools/simulator/database-fall.ts';
-import { TABLE } from '../unit/ton/table-of-lifetimes.ts';
 import type { Call } from './call.ts';
 import type { State } from './states.ts';
 import { isOfAccount, KEPT_AFTER_USE_MS, KEPT_SINCE_GIVEN_MS } from './windows.ts';
@@ -14,7 +14,7 @@ export const HEAD_REGRESSED_MS = 60_000;
  * That time counts between two loads of the head. The second comes when the answer of the first may not be served any
  * more.
  */
-export const HEAD_LOADS_MS = 2 * (TABLE.head.lifetime + TABLE.head.staleWhileRevalidate);
+export const HEAD_LOADS_MS = 2 * (POLICIES.head.lifetime + POLICIES.head.staleWhileRevalidate);
 
 /** After a fall of the database its earlier answers may be served for this long, ms. */
 function servedMs({ operation }: Call): number {

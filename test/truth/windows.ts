@@ -1,6 +1,6 @@
-import type { LifetimePolicy } from '../../src/ton/lifetime.ts';
+import type { LifetimePolicy } from '../../src/ton/lifetime-table.ts';
+import { POLICIES } from '../../src/ton/lifetime-table.ts';
 import type { Said } from '../../src/tools/simulator/past-answers.ts';
-import { TABLE } from '../unit/ton/table-of-lifetimes.ts';
 import type { Call } from './call.ts';
 
 /**
@@ -28,28 +28,28 @@ export function isOfAccount({ operation, accounts = [] }: Call): boolean {
  */
 export function windowOf(call: Call, { status, text }: Said, receivedBy: number): Window {
   const { operation, direction } = call;
-  if (status === 404) return TABLE.notFound;
+  if (status === 404) return POLICIES.notFound;
   const body = JSON.parse(text);
   switch (operation) {
     case 'masterchainInfo':
-      return TABLE.head;
+      return POLICIES.head;
     case 'blocks':
-      return body.blocks.length === 0 ? TABLE.empty : TABLE.shardsFinal;
+      return body.blocks.length === 0 ? POLICIES.empty : POLICIES.shardsFinal;
     case 'transactionsByMasterchainBlock':
-      return body.transactions.length === 0 ? TABLE.emptyOfBlock : TABLE.shardsFinalPage;
+      return body.transactions.length === 0 ? POLICIES.emptyOfBlock : POLICIES.shardsFinalPage;
     case 'masterchainBlockShards':
-      return TABLE.shardsFinal;
+      return POLICIES.shardsFinal;
     case 'adjacentTransactions':
-      if (!body.transactions.every(isFinal)) return TABLE.adjacentLive;
-      return direction === 'in' ? TABLE.adjacentFinal : growing(newestOf(body.transactions), receivedBy);
+      if (!body.transactions.every(isFinal)) return POLICIES.adjacentLive;
+      return direction === 'in' ? POLICIES.adjacentFinal : growing(newestOf(body.transactions), receivedBy);
     case 'traces':
       return windowOfTraces(call, body.traces, receivedBy);
     case 'addressInformation':
     case 'walletInformation':
-      return TABLE.accountLive;
+      return POLICIES.accountLive;
     case 'transactions':
-      if (isOfAccount(call)) return TABLE.accountLive;
-      return body.transactions.length === 0 ? TABLE.empty : TABLE.byHashFinal;
+      if (isOfAccount(call)) return POLICIES.accountLive;
+      return body.transactions.length === 0 ? POLICIES.empty : POLICIES.byHashFinal;
     case 'transactionsByMessage':
       return windowOfMessage(call, body.transactions, receivedBy);
     case 'pendingTraces':
@@ -60,9 +60,9 @@ export function windowOf(call: Call, { status, text }: Said, receivedBy: number)
 type PendingTraces = readonly { readonly transactions: Readonly<Record<string, Row>> }[];
 
 function windowOfPendingTraces(traces: PendingTraces): Window {
-  if (traces.length === 0) return TABLE.empty;
+  if (traces.length === 0) return POLICIES.empty;
   const isSettled = traces.flatMap(({ transactions }) => Object.values(transactions)).every(isFinal);
-  return isSettled ? TABLE.pendingFinalized : TABLE.pendingLive;
+  return isSettled ? POLICIES.pendingFinalized : POLICIES.pendingLive;
 }
 
 /** True if a list of pending traces contains both final and other traces. */
@@ -121,7 +121,7 @@ function newestOf(rows: readonly Row[]): number {
 
 /** @param newestAt The instant from which the age counts, unix seconds. */
 function growing(newestAt: number, receivedBy: number): Window {
-  const { minLifetime, maxLifetime, ageDivisor, ...windows } = TABLE.adjacentGrowing;
+  const { minLifetime, maxLifetime, ageDivisor, ...windows } = POLICIES.adjacentGrowing;
   const ageMs = receivedBy - newestAt * 1000;
   return { ...windows, lifetime: Math.min(Math.max(ageMs / ageDivisor, minLifetime), maxLifetime) };
 }
@@ -150,16 +150,16 @@ function windowOfTraces({ by, hashes, includeActions }: Call, traces: readonly T
   if (trace === undefined) return { lifetime: 0, staleWhileRevalidate: 0, staleIfError: 0 };
   const isWhole = traces.every((each) => each.trace_info.transactions === each.transactions_order.length);
   const isExternal = by === 'msg_hash' && hashes?.includes(trace.external_hash ?? '') === true;
-  if (!isWhole || (others.length > 0 && !isExternal)) return TABLE.byHashLive;
+  if (!isWhole || (others.length > 0 && !isExternal)) return POLICIES.byHashLive;
   const lacksActions = includeActions === true && trace.actions?.length === 0;
   const endedAt = Math.max(...traces.map(({ end_utime }) => end_utime));
-  return isExternal || lacksActions ? growing(endedAt, receivedBy) : TABLE.byHashFinal;
+  return isExternal || lacksActions ? growing(endedAt, receivedBy) : POLICIES.byHashFinal;
 }
 
 function windowOfMessage({ direction, hashes }: Call, rows: readonly Sides[], receivedBy: number): Window {
-  if (rows.length === 0) return TABLE.empty;
+  if (rows.length === 0) return POLICIES.empty;
   const [hash] = hashes ?? [];
   const isInternal = rows.every(({ in_msg: message }) => message?.hash !== hash || message?.source !== null);
   const sides = direction === undefined ? 2 : 1;
-  return isInternal && rows.length === sides ? TABLE.byHashFinal : growing(newestOf(rows), receivedBy);
+  return isInternal && rows.length === sides ? POLICIES.byHashFinal : growing(newestOf(rows), receivedBy);
 }

@@ -24,14 +24,14 @@ function finalityOfAdjacent(
   transactions: readonly unknown[],
   request: CanonicalRequest,
 ): Finality<'adjacentFinal' | 'adjacentGrowing' | 'adjacentLive'> {
-  const live = { answerClass: 'live', rule: 'adjacentLive' } as const;
+  const live = { rule: 'adjacentLive' } as const;
   if (!transactions.every(isFinal)) return live;
   if (parameterOf(request, 'direction') === 'in') {
     return transactions.length === 1 ? finalityOfFinalRows(transactions, 'adjacentFinal', 'adjacentGrowing') : live;
   }
   const newest = newestNowOf(transactions.map(({ now }) => now));
   if (newest.newestNow === undefined) return live;
-  return { answerClass: 'growing', rule: 'adjacentGrowing', ...(hasChild(transactions, request) && newest) };
+  return { rule: 'adjacentGrowing', ...(hasChild(transactions, request) && newest) };
 }
 
 /**

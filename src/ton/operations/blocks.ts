@@ -67,9 +67,7 @@ function finalityOfBlocks(
 ): Finality<'shardsFinal' | 'shardsFinalPage' | 'shardsLive'> {
   const setOf = parameterOf(request, 'mc_seqno');
   if (setOf !== undefined) return finalityOfBlockSet(blocks, Number(setOf), request);
-  return blocks.length === 1 && isAsked(blocks[0], request)
-    ? { answerClass: 'final', rule: 'shardsFinal' }
-    : { answerClass: 'live', rule: 'shardsLive' };
+  return blocks.length === 1 && isAsked(blocks[0], request) ? { rule: 'shardsFinal' } : { rule: 'shardsLive' };
 }
 
 function isAsked(block: unknown, { query }: CanonicalRequest): boolean {

@@ -13,7 +13,7 @@ function finalityOfHead(body: JsonObject): Finality<'head'> | undefined {
   const { last, first } = body;
   const hasFirst = isObject(first) && Number.isInteger(first['seqno']);
   const isHead = headOf(body).seqno >= 0 && hasFirst && isObject(last) && last['workchain'] === -1;
-  return isHead ? { answerClass: 'live', rule: 'head' } : undefined;
+  return isHead ? { rule: 'head' } : undefined;
 }
 
 /** The newest and the oldest masterchain block of the indexer. */

@@ -46,7 +46,7 @@ function finalityOfTraces(traces: readonly unknown[]): Finality<'pendingFinalize
     const transactions = Object.values(trace['transactions']);
     return transactions.length > 0 && transactions.every(isFinal);
   };
-  return { answerClass: 'live', rule: traces.every(isSettled) ? 'pendingFinalized' : 'pendingLive' };
+  return { rule: traces.every(isSettled) ? 'pendingFinalized' : 'pendingLive' };
 }
 
 /** The pending traces of accounts, or of external messages. */

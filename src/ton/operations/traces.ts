@@ -8,6 +8,7 @@ import { finalityOfFinalRows } from '../final-rows.ts';
 import { type Finality, isFinal, newestNowOf } from '../finality.ts';
 import { NO_HASH } from '../hash.ts';
 import { WHILE_REPLICAS_LAG } from '../lifetime.ts';
+import { ROWS } from '../lifetime-table.ts';
 import { finalityOfLists } from '../lists.ts';
 import { isInternal, receivedMessages, sentMessages } from '../messages.ts';
 import { operation } from '../operation.ts';
@@ -74,12 +75,11 @@ function finalityOfTraces(
   );
   const isWhole = whole.length === traces.length && whole.every(({ rows }) => rows !== undefined);
   const isAsked = isExternal || (others.length === 0 && first !== undefined && isAskedFor(first.trace, request));
-  if (!isWhole || !isAsked) return { answerClass: 'live', rule: 'byHashLive' };
+  if (!isWhole || !isAsked) return { rule: 'byHashLive' };
   if (!isExternal && first?.rows !== undefined && !lacksActions(first.trace, first.rows, request)) {
     return finalityOfFinalRows(first.rows, 'byHashFinal', 'byHashGrowing');
   }
   return {
-    answerClass: 'growing',
     rule: 'byHashGrowing',
     ...newestNowOf(whole.map(({ trace }) => trace['end_utime'])),
   };
@@ -141,7 +141,7 @@ const completenessOfRows = completenessOfGrowingRows(rowsIn);
 function completenessOfTraces(finality: Finality, body: JsonObject, request: CanonicalRequest): AnswerCompleteness {
   const listed = completenessOfRows(finality, body, request);
   const isClassified = tracesIn(body).some((trace) => isObject(trace) && hasSome(trace['actions']));
-  return finality.answerClass === 'growing' && isClassified ? { ...listed, rank: listed.rank + 1 } : listed;
+  return ROWS[finality.rule].answerClass === 'growing' && isClassified ? { ...listed, rank: listed.rank + 1 } : listed;
 }
 
 /** The trace of a transaction, of a message, or by its own hash. */

@@ -40,11 +40,11 @@ function finalityOfSides(
   rows: readonly unknown[],
   request: CanonicalRequest,
 ): Finality<'byHashFinal' | 'byHashGrowing' | 'byHashLive'> {
-  if (!rows.every(isFinal)) return { answerClass: 'live', rule: 'byHashLive' };
+  if (!rows.every(isFinal)) return { rule: 'byHashLive' };
   if (isShort(rows, request) && areAllSides(rows, request)) {
     return finalityOfFinalRows(rows, 'byHashFinal', 'byHashGrowing');
   }
-  return { answerClass: 'growing', rule: 'byHashGrowing', ...newestNowOf(rows.map(({ now }) => now)) };
+  return { rule: 'byHashGrowing', ...newestNowOf(rows.map(({ now }) => now)) };
 }
 
 /** True if no other transaction can send or receive the message. */

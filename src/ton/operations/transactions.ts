@@ -8,6 +8,7 @@ import { finalityOfFinalRows } from '../final-rows.ts';
 import { type Finality, isFinal } from '../finality.ts';
 import { NO_HASH } from '../hash.ts';
 import { WHILE_REPLICAS_LAG } from '../lifetime.ts';
+import { ROWS } from '../lifetime-table.ts';
 import { finalityOfLists, isAscending } from '../lists.ts';
 import { operation } from '../operation.ts';
 import {
@@ -56,7 +57,7 @@ function finalityOfTransaction(
   const isAskedFor = transactions.length === 1 && isObject(transactions[0]) && transactions[0]['hash'] === hash;
   return isAskedFor && transactions.every(isFinal)
     ? finalityOfFinalRows(transactions, 'byHashFinal', 'byHashGrowing')
-    : { answerClass: 'live', rule: 'byHashLive' };
+    : { rule: 'byHashLive' };
 }
 
 const finalityByHash = finalityOfLists({ transactions: finalityOfTransaction }, 'empty');
@@ -73,7 +74,7 @@ export const transactions = operation({
   lifetimeRules: (request) =>
     isOfAccount(request) ? ['accountLive'] : ['byHashFinal', 'byHashGrowing', 'byHashLive', 'empty'],
   completeness: (finality, body, request) =>
-    finality.rule === 'accountLive'
+    ROWS[finality.rule].isOfAccount
       ? completenessOfAccountPage(body, isAscending(request))
       : completenessByHash(finality, body, request),
   evidence: (request, body) => (isOfAccount(request) ? evidenceOfAccountPage(request, body) : undefined),

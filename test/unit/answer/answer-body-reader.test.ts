@@ -124,7 +124,7 @@ describe('a larger body', () => {
       return next;
     });
     expect(await reads[0]).toEqual(NO_FACTS);
-    expect((await reads[1])?.finality?.answerClass).toBe('final');
+    expect((await reads[1])?.finality?.rule).toBe('shardsFinal');
     expect(await second).not.toBe(await first);
     expect(readingBytes).toBe(0);
   });
@@ -134,6 +134,6 @@ describe('a larger body', () => {
     ['it has more rows than a list may have', `{"blocks":[${`{"padding":"${' '.repeat(110)}"},`.repeat(10_000)}{}]}`],
   ])('is an invalid answer if %s, and the next body is read', async (_, body) => {
     expect((await reader.read(SHARDS, answerOf(body))).finality).toBeUndefined();
-    expect((await reader.read(SHARDS, answerOf(blockSetOf(LARGE)))).finality?.answerClass).toBe('final');
+    expect((await reader.read(SHARDS, answerOf(blockSetOf(LARGE)))).finality?.rule).toBe('shardsFinal');
   });
 });

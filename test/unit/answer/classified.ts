@@ -3,9 +3,9 @@ import { classifyAnswer } from '../../../src/answer/classify-answer.ts';
 import type { Entry } from '../../../src/cache/entry.ts';
 import { ProxyError } from '../../../src/errors.ts';
 import type { UpstreamAnswer } from '../../../src/indexer/upstream-client.ts';
+import { POLICIES } from '../../../src/ton/lifetime-table.ts';
 import type { Call } from '../../../src/ton/parse-call.ts';
 import { callOf, HASH_HEX } from '../ton/requests.ts';
-import { TABLE } from '../ton/table-of-lifetimes.ts';
 
 /** The instant of the request to the indexer, which answers 300 ms later. */
 export const ASKED_AT = 1_780_000_000_000;
@@ -19,11 +19,13 @@ export interface Sent extends Partial<Omit<UpstreamAnswer, 'body'>> {
   readonly body?: string | Buffer;
   /** The chain time; `undefined` if it is unknown. Default: the instant at which the answer was received. */
   readonly chainAt?: number | undefined;
+  /** See `ReadAnswer`. */
+  readonly awaitedBlock?: number | undefined;
 }
 
-/** Classifies an answer without jitter, with the lifetimes of `TABLE`. */
+/** Classifies an answer without jitter, with the lifetimes of `POLICIES`. */
 export function classify(call: Call, sent: Sent = {}): Entry | ProxyError {
-  const { body = BLOCK_SET, chainAt, ...more } = { chainAt: ASKED_AT + 300, ...sent };
+  const { body = BLOCK_SET, chainAt, awaitedBlock, ...more } = { chainAt: ASKED_AT + 300, ...sent };
   const answer: UpstreamAnswer = {
     status: 200,
     contentType: 'application/json',
@@ -37,9 +39,9 @@ export function classify(call: Call, sent: Sent = {}): Entry | ProxyError {
   };
   const facts = factsOf(call, answer.status, answer.body);
   return classifyAnswer(
-    { call, key: 'the key', answer, facts },
+    { call, key: 'the key', answer, facts, awaitedBlock },
     { indexer: '', isOfOtherChain: false, random: () => 0, chainTime: chainAt },
-    TABLE,
+    POLICIES,
   );
 }
 

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { callOf } from '../ton/requests.ts';
 import { entryOf, failureOf, SHARDS } from './classified.ts';
 
 describe('an answer', () => {
@@ -18,6 +19,12 @@ describe('an answer', () => {
       apiVersion: undefined,
     });
   });
+});
+
+test('an empty page of a block lives for 2 s if the block was known before the request, and otherwise as any empty list', () => {
+  const page = callOf('transactionsByMasterchainBlock', 'seqno=7');
+  const lifetimeOf = (awaitedBlock?: number) => entryOf(page, { body: '{"transactions":[]}', awaitedBlock }).lifetime;
+  expect([lifetimeOf(), lifetimeOf(7)]).toEqual([2000, 250]);
 });
 
 describe('a response that is not an answer', () => {

@@ -6,8 +6,8 @@ import type { Entry } from '../../../src/cache/entry.ts';
 import type { Flight } from '../../../src/once/single-flight.ts';
 import { blockFactsOf } from '../../../src/ton/block-facts.ts';
 import { cacheKey } from '../../../src/ton/cache-key.ts';
+import { POLICIES } from '../../../src/ton/lifetime-table.ts';
 import type { Call } from '../../../src/ton/parse-call.ts';
-import { TABLE } from '../ton/table-of-lifetimes.ts';
 import { ASKED_AT } from './classified.ts';
 
 /** The seqno of the block, and the number of its transactions. */
@@ -67,7 +67,7 @@ function answerTo(call: Call): Entry {
   const answer = { status: 200, contentType, apiVersion: undefined, retryAfterMs: undefined, askedAt, receivedAt };
   const read = { call, key: cacheKey('main', call), answer: { ...answer, ageValueSeconds, body } };
   const by = { indexer: '', ...from, random: () => 0, chainTime: ASKED_AT };
-  const entry = classifyAnswer({ ...read, facts: factsOf(call, 200, body) }, by, TABLE);
+  const entry = classifyAnswer({ ...read, facts: factsOf(call, 200, body) }, by, POLICIES);
   if (!('meta' in entry)) throw entry;
   return entry;
 }

@@ -114,18 +114,12 @@ describe('invalid settings', () => {
   test('are reported together, each with its name', () => {
     const file = {
       typo: 1,
-      lifetimes: { empty: { lifetime: '0s', typo: 1 }, shardsFinal: { lifetime: 'forever' } },
+      lifetimes: { final: 'forever', live: '0s', typo: 1 },
       admission: { patience: '0s' },
     };
     const problems = problemsOf(BAD_ENVIRONMENT, file).join('\n');
     for (const name of Object.keys(BAD_ENVIRONMENT)) expect(problems).toMatch(new RegExp(`^${name} `, 'm'));
-    for (const name of [
-      'typo',
-      'lifetimes.empty.lifetime',
-      'lifetimes.empty.typo',
-      'lifetimes.shardsFinal.lifetime',
-      'admission.patience',
-    ]) {
+    for (const name of ['typo', 'lifetimes.final', 'lifetimes.live', 'lifetimes.typo', 'admission.patience']) {
       expect(problems).toMatch(new RegExp(`^${name}: `, 'm'));
     }
   });
@@ -160,10 +154,10 @@ describe('invalid settings', () => {
     [{ redis: 7 }, 'redis'],
     [{ upstream: 'http://x' }, 'upstream'],
     [{ http: [8080] }, 'http'],
-    [{ lifetimes: { empty: '1s' } }, 'lifetimes.empty'],
+    [{ lifetimes: '1s' }, 'lifetimes'],
     [{ memory: { maxSize: 268435456 } }, 'MEMORY_MAX_SIZE'],
     [{ upstream: { timeout: 5000 } }, 'UPSTREAM_TIMEOUT'],
-    [{ lifetimes: { empty: { lifetime: 250 } } }, 'lifetimes.empty.lifetime'],
+    [{ lifetimes: { notFound: 250 } }, 'lifetimes.notFound'],
     [{ network: null }, 'NETWORK'],
   ])('of the wrong type are not reported as missing: %j', (file, name) => {
     const [problem, ...others] = problemsOf({}, { upstream: { url: 'http://x' }, ...file }).filter(

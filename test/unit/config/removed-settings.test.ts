@@ -28,6 +28,24 @@ describe('a removed setting', () => {
     }
   });
 
+  test('of a row of the table of lifetimes is named, with the setting for its lifetime', () => {
+    const lifetimes = {
+      shardsFinal: { lifetime: '1h', staleIfError: '1h' },
+      head: { lifetime: '1s', staleWhileRevalidate: '1s' },
+      empty: { lifetime: '1s' },
+      notFound: '1s',
+    };
+    const { settings, warnings } = load(REQUIRED, { lifetimes });
+    expect(settings.lifetimes).toMatchObject({ notFound: 1000 });
+    expect(settings.lifetimes.head).toBeUndefined();
+    expect(warnings).toEqual([
+      'lifetimes.shardsFinal.lifetime, lifetimes.shardsFinal.staleIfError are no longer settings: lifetimes.final sets its lifetime; the rest of the row is fixed',
+      'lifetimes.head.lifetime is no longer a setting: lifetimes.head sets its lifetime; the rest of the row is fixed',
+      'lifetimes.head.staleWhileRevalidate is no longer a setting: lifetimes.head sets its lifetime; the rest of the row is fixed',
+      'lifetimes.empty.lifetime is no longer a setting: the row is fixed',
+    ]);
+  });
+
   test('does not hide the problems of other settings', () => {
     const file = { http: { maxWaiting: 5, maxWating: 5, port: -1 } };
     expect(problemsOf(REQUIRED, file)).toEqual([expect.stringMatching(/^PORT /), 'http.maxWating: is not a setting']);
@@ -67,6 +85,7 @@ describe('settings without the removed ones', () => {
   });
 
   test('keep a value where the file should have a group, and the given objects are unchanged', () => {
+    expect(without({}, { old: { both: 1 } }).inFile).toEqual({});
     expect(without({}, { old: 7 })).toMatchObject({ inFile: { old: 7 }, warnings: [] });
     const inFile = { old: { group: 1 } };
     without({}, inFile);

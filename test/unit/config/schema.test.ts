@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { SETTINGS } from '../../../src/config/load.ts';
-import { TABLE } from '../ton/table-of-lifetimes.ts';
+import { lifetimesWith, POLICIES } from '../../../src/ton/lifetime-table.ts';
 import { load, problemsOf, REQUIRED } from './configured.ts';
 
 const { settings } = load(REQUIRED);
@@ -19,8 +19,8 @@ describe('defaults', () => {
     expect(settings.redis.url).toBeUndefined();
   });
 
-  test('of lifetimes equal the table', () => {
-    expect(settings.lifetimes).toEqual(TABLE);
+  test('replace no lifetime of the table', () => {
+    expect(lifetimesWith(settings.lifetimes)).toEqual(POLICIES);
   });
 });
 
@@ -31,38 +31,60 @@ describe('every setting', () => {
 
   test('of a lifetime can be set in the file only', () => {
     const policies = SETTINGS.filter(({ path }) => path[0] === 'lifetimes');
-    expect(policies).toHaveLength(14 * 3 + 2 * 5);
+    expect(policies).toHaveLength(8);
     expect(policies.filter(({ env }) => env !== undefined)).toEqual([]);
   });
 });
 
 describe('a lifetime', () => {
-  const rules = Object.keys(settings.lifetimes).filter((rule) => !rule.endsWith('Growing'));
-  const problems = (rule: string, times: object) => problemsOf(REQUIRED, { lifetimes: { [rule]: times } });
+  const problems = (lifetimes: object) => problemsOf(REQUIRED, { lifetimes });
+  const NAMES = ['final', 'page', 'growingMin', 'growingMax', 'live', 'pending', 'head', 'notFound'];
 
-  test.each(rules)('of %s must be from 1 ms to 30 days', (rule) => {
+  test.each(NAMES)('%s must be from 1 ms to 30 days', (name) => {
     for (const lifetime of ['0s', '0ms', '0.1ms', '-1s', 'forever', 'Infinity', '', '31d', '1000000h']) {
-      expect(problems(rule, { lifetime }), lifetime).toEqual([
-        expect.stringMatching(new RegExp(`^lifetimes\\.${rule}\\.lifetime: must be 1ms to 30d`)),
+      expect(problems({ [name]: lifetime }), lifetime).toEqual([
+        expect.stringMatching(new RegExp(`^lifetimes\\.${name}: must be 1ms to 30d`)),
       ]);
     }
-    expect(problems(rule, { lifetime: '1ms' })).toEqual([]);
-    expect(problems(rule, { lifetime: '30d' })).toEqual([]);
+    const bounds = name === 'growingMin' ? ['1ms', '1h'] : name === 'growingMax' ? ['1s', '30d'] : ['1ms', '30d'];
+    for (const bound of bounds) expect(problems({ [name]: bound }), bound).toEqual([]);
   });
 
-  test('of a growing answer is bounded, and its minimum must not exceed its maximum', () => {
-    const growing = (times: object) => problems('adjacentGrowing', times);
-    for (const name of ['minLifetime', 'maxLifetime']) {
-      for (const text of ['0s', 'forever', '31d']) expect(growing({ [name]: text })).toHaveLength(1);
-    }
-    expect(growing({ ageDivisor: 0 })).toHaveLength(1);
-    expect(growing({ minLifetime: '2s', maxLifetime: '2s' })).toEqual([]);
-    expect(growing({ minLifetime: '2h' })).toEqual([
-      'lifetimes.adjacentGrowing: minLifetime must not be longer than maxLifetime',
+  test.each<[string, string[]]>([
+    ['final', ['shardsFinal', 'adjacentFinal', 'byHashFinal']],
+    ['page', ['shardsFinalPage']],
+    ['live', ['shardsLive', 'adjacentLive', 'byHashLive', 'accountLive']],
+    ['pending', ['pendingFinalized', 'pendingLive']],
+    ['head', ['head']],
+    ['notFound', ['notFound']],
+  ])('%s replaces the lifetime of its rows, and nothing else', (name, rows) => {
+    const { lifetimes } = load(REQUIRED, { lifetimes: { [name]: '7s' } }).settings;
+    const replaced = Object.entries(POLICIES).map(([rule, policy]) => [
+      rule,
+      rows.includes(rule) ? { ...policy, lifetime: 7000 } : policy,
     ]);
+    expect(lifetimesWith(lifetimes)).toEqual(Object.fromEntries(replaced));
   });
 
-  test('of an unknown rule is refused', () => {
-    expect(problems('shards', {})).toEqual(['lifetimes.shards: is not a setting']);
+  test('of growing answers is bounded by growingMin and growingMax, each alone or both', () => {
+    const grown = (given: object) => {
+      const { adjacentGrowing, byHashGrowing, ...others } = lifetimesWith(
+        load(REQUIRED, { lifetimes: given }).settings.lifetimes,
+      );
+      expect(POLICIES).toMatchObject(others);
+      expect(adjacentGrowing).toEqual(byHashGrowing);
+      return adjacentGrowing;
+    };
+    expect(grown({ growingMin: '2s' })).toEqual({ ...POLICIES.byHashGrowing, minLifetime: 2000 });
+    expect(grown({ growingMax: '2s' })).toEqual({ ...POLICIES.byHashGrowing, maxLifetime: 2000 });
+    expect(grown({ growingMin: '2s', growingMax: '2s' })).toMatchObject({ minLifetime: 2000, maxLifetime: 2000 });
+    const refused = ['lifetimes.growingMin: must not be longer than growingMax (1s and 1h if not set)'];
+    expect(problems({ growingMin: '2h' })).toEqual(refused);
+    expect(problems({ growingMax: '999ms' })).toEqual(refused);
+    expect(problems({ growingMin: '3s', growingMax: '2s' })).toEqual(refused);
+  });
+
+  test('of an unknown kind is refused', () => {
+    expect(problems({ shards: '1s' })).toEqual(['lifetimes.shards: is not a setting']);
   });
 });

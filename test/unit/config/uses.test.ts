@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { loadSettings } from '../../../src/config/load.ts';
+import { lifetimesWith } from '../../../src/ton/lifetime-table.ts';
 
 const SIDECAR_MEMORY = 64 * 1024 ** 2;
 const SHARED_MEMORY = 1024 ** 3;
@@ -23,7 +24,9 @@ test('shared.json sets 1 GiB for the memory tier and 128 slots', () => {
 test('public-provider.json limits the request rate, and sets a longer lifetime for live answers', () => {
   const { upstream, lifetimes } = load('public-provider');
   expect([upstream.requestsPerSecond, upstream.timeout]).toEqual([10, 10_000]);
-  expect(lifetimes.pendingLive.lifetime).toBeGreaterThan(loadDefaults().lifetimes.pendingLive.lifetime);
+  const { pendingLive, adjacentLive, byHashGrowing, notFound } = lifetimesWith(lifetimes);
+  expect([pendingLive.lifetime, adjacentLive.lifetime, byHashGrowing.minLifetime]).toEqual([1000, 1000, 2000]);
+  expect(notFound.lifetime).toBe(400);
 });
 
 test('shutdownDelay is 5 s in shared.json and public-provider.json, for load balancers, and 0 otherwise', () => {

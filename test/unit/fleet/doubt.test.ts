@@ -4,13 +4,13 @@ import { Doubt } from '../../../src/fleet/doubt.ts';
 import { aboutBlock, besides, firstTry } from '../../../src/fleet/lanes.ts';
 import type { Finality } from '../../../src/ton/finality.ts';
 
-const NOT_FOUND: Finality = { answerClass: 'absent', rule: 'notFound' };
-const EMPTY: Finality = { answerClass: 'absent', rule: 'empty' };
-const EMPTY_PAGE: Finality = { answerClass: 'absent', rule: 'emptyOfBlock' };
-const SETTLED: Finality = { answerClass: 'live', rule: 'pendingFinalized' };
-const UNDER_WAY: Finality = { answerClass: 'live', rule: 'pendingLive' };
-const GROWING: Finality = { answerClass: 'growing', rule: 'adjacentGrowing' };
-const BLOCK: Finality = { answerClass: 'final', rule: 'shardsFinal' };
+const NOT_FOUND: Finality = { rule: 'notFound' };
+const EMPTY: Finality = { rule: 'empty' };
+const EMPTY_PAGE: Finality = { rule: 'emptyOfBlock' };
+const SETTLED: Finality = { rule: 'pendingFinalized' };
+const UNDER_WAY: Finality = { rule: 'pendingLive' };
+const GROWING: Finality = { rule: 'adjacentGrowing' };
+const BLOCK: Finality = { rule: 'shardsFinal' };
 
 /** Replicas with these blocks, of which the first lags by `lagOfFirst`, and a backup with all blocks. */
 function doubtAmong(replicas: readonly (readonly [first: number, last: number])[], lagOfFirst = 0) {

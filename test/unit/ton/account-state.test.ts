@@ -45,7 +45,7 @@ describe.each(OPERATIONS)('%s', (name) => {
 
   test('is live, but a body without a balance is not an answer', () => {
     const call = callOf(name, `address=${ACCOUNT}`);
-    expect(finalityOf(call, 200, { balance: '0' })).toEqual({ answerClass: 'live', rule: 'accountLive' });
+    expect(finalityOf(call, 200, { balance: '0' })).toEqual({ rule: 'accountLive' });
     expect(finalityOf(call, 200, { address_book: {} })).toBe(undefined);
   });
 

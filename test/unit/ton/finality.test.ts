@@ -1,24 +1,23 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type AnswerClass, finalityOf } from '../../../src/ton/finality.ts';
+import { finalityOf } from '../../../src/ton/finality.ts';
+import { POLICIES, ROWS } from '../../../src/ton/lifetime-table.ts';
 import { OPERATION_NAMES } from '../../../src/ton/operation-names.ts';
 import { cases } from '../../support/property-runs.ts';
 import { callOf, EXAMPLES } from './requests.ts';
-import { CLASSES, TABLE } from './table-of-lifetimes.ts';
 
 /** Every query of the examples, with every list that its answer may hold. */
 const CASES = OPERATION_NAMES.flatMap((name) =>
   EXAMPLES[name].lists.flatMap((list) => EXAMPLES[name].queries.map((query) => [name, list, query] as const)),
 );
 
-const CLASS_OF: Readonly<Record<string, AnswerClass>> = { ...CLASSES, notKept: 'absent' };
-
 describe.each(CASES)('%s, list `%s`, requested by %s', (name, list, query) => {
   const call = callOf(name, query);
   const classify = (body: unknown, status = 200) => finalityOf(call, status, body);
+  const classOf = (body: unknown) => ROWS[classify(body)?.rule ?? 'notKept'].answerClass;
 
   test('a null or empty list is absent', () => {
-    const absent = { answerClass: 'absent', rule: EXAMPLES[name].whenEmpty ?? 'empty' };
+    const absent = { rule: EXAMPLES[name].whenEmpty ?? 'empty' };
     expect(classify({ address_book: {}, [list]: null })).toEqual(absent);
     expect(classify({ address_book: {}, [list]: [] })).toEqual(absent);
   });
@@ -40,8 +39,8 @@ describe.each(CASES)('%s, list `%s`, requested by %s', (name, list, query) => {
   ])('a body %s is not an answer', (_, body) => expect(classify(body)).toBeUndefined());
 
   test("a 404 is absent if it has the indexer's error form, and otherwise not an answer", () => {
-    expect(classify({ error: 'not found' }, 404)).toEqual({ answerClass: 'absent', rule: 'notFound' });
-    expect(classify({ error: '' }, 404)).toEqual({ answerClass: 'absent', rule: 'notFound' });
+    expect(classify({ error: 'not found' }, 404)).toEqual({ rule: 'notFound' });
+    expect(classify({ error: '' }, 404)).toEqual({ rule: 'notFound' });
     const foreign = [
       { error: 'Not Found', statusCode: 404, message: 'no such route' },
       { error: 'not found', ok: false },
@@ -65,15 +64,8 @@ describe.each(CASES)('%s, list `%s`, requested by %s', (name, list, query) => {
 
   test('rows of an unexpected form make an answer live without throwing', () => {
     for (const row of [null, 0, '', 'finalized', true, [], [[]], {}]) {
-      expect(classify({ [list]: [row] })?.answerClass).toBe('live');
-      expect(classify({ [list]: [row, row] })?.answerClass).toBe('live');
-    }
-  });
-
-  test('a list with rows has the class that belongs to its rule', () => {
-    for (const row of [{}, { finality: 'finalized' }, { emulated: false, mc_block_seqno: 7, now: 1 }]) {
-      const { answerClass, rule } = classify({ [list]: [row] }) ?? {};
-      expect([rule, answerClass]).toEqual([rule, CLASS_OF[rule ?? ''] ?? 'growing']);
+      expect(classOf({ [list]: [row] })).toBe('live');
+      expect(classOf({ [list]: [row, row] })).toBe('live');
     }
   });
 
@@ -84,7 +76,7 @@ describe.each(CASES)('%s, list `%s`, requested by %s', (name, list, query) => {
     fc.assert(
       fc.property(body, fc.constantFrom(200, 404), (parsed, status) => {
         const finality = classify(parsed, status);
-        if (finality !== undefined && finality.rule !== 'notKept') expect(TABLE).toHaveProperty(finality.rule);
+        if (finality !== undefined && finality.rule !== 'notKept') expect(POLICIES).toHaveProperty(finality.rule);
       }),
       cases(500),
     );
@@ -95,7 +87,7 @@ test('masterchainBlockShards is classified by its blocks, or by its transactions
   const row = { hash: 'x', emulated: false, mc_block_seqno: 7 };
   const call = callOf('masterchainBlockShards', 'seqno=7');
   const classified = finalityOf(call, 200, { address_book: {}, transactions: [row] });
-  expect(classified).toEqual({ answerClass: 'final-page', rule: 'shardsFinalPage' });
+  expect(classified).toEqual({ rule: 'shardsFinalPage' });
   const blocks = [{ workchain: -1, seqno: 7 }];
   expect(finalityOf(call, 200, { blocks, transactions: [] })?.rule).toBe('shardsFinal');
 });

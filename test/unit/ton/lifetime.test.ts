@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest';
 import { type Freshness, freshnessOf, usableUntil } from '../../../src/freshness.ts';
 import type { Finality } from '../../../src/ton/finality.ts';
 import { lifetimeOf } from '../../../src/ton/lifetime.ts';
+import { type GrowingRule, type LifetimeRule, POLICIES, ROWS } from '../../../src/ton/lifetime-table.ts';
 import { anEntry } from '../../support/entry.ts';
-import { CLASSES, TABLE } from './table-of-lifetimes.ts';
 
 const ASKED_AT = 1_780_000_000_000;
 const RECEIVED_AT = ASKED_AT + 300;
@@ -14,7 +14,7 @@ const never = () => 0;
 
 /** The windows of an answer, each as a duration from its own start. Without `random` there is no jitter. */
 function windowsOf(finality: Finality, chainAt: number | undefined = ASKED_AT, random: () => number = never) {
-  const lifetime = lifetimeOf(finality, TABLE, { ...instants, chainAt }, random);
+  const lifetime = lifetimeOf(finality, POLICIES, { ...instants, chainAt }, random);
   return {
     lifetime: lifetime.freshUntil - RECEIVED_AT,
     staleWhileRevalidate: lifetime.staleWhileRevalidate,
@@ -23,9 +23,9 @@ function windowsOf(finality: Finality, chainAt: number | undefined = ASKED_AT, r
   };
 }
 
-const FIXED = Object.keys(CLASSES) as (keyof typeof CLASSES)[];
+type FixedRule = Exclude<LifetimeRule, GrowingRule | 'notKept'>;
+const FIXED = Object.keys(ROWS).filter((rule) => rule !== 'notKept' && !rule.endsWith('Growing')) as FixedRule[];
 const growing = (ageMs: number): Finality => ({
-  answerClass: 'growing',
   rule: 'adjacentGrowing',
   newestNow: (ASKED_AT - ageMs) / 1000,
 });
@@ -34,9 +34,9 @@ describe('a growing answer', () => {
   const at = (ageMs: number, chainAt = ASKED_AT) => windowsOf(growing(ageMs), chainAt);
 
   test('has the shortest lifetime if the chain time or the time of its newest row is unknown', () => {
-    const unknown = lifetimeOf(growing(1e9), TABLE, { ...instants, chainAt: undefined }, never);
+    const unknown = lifetimeOf(growing(1e9), POLICIES, { ...instants, chainAt: undefined }, never);
     expect(unknown.freshUntil - RECEIVED_AT).toBe(1000);
-    expect(windowsOf({ answerClass: 'growing', rule: 'adjacentGrowing' }).lifetime).toBe(1000);
+    expect(windowsOf({ rule: 'adjacentGrowing' }).lifetime).toBe(1000);
   });
 
   test('has a lifetime that never falls as the answer gets older', () => {
@@ -53,15 +53,15 @@ describe('a growing answer', () => {
 describe('an answer that other caches have stored', () => {
   const seconds = fc.nat(2 ** 31);
   const finality = fc.oneof(
-    fc.constantFrom(...FIXED).map((rule): Finality => ({ answerClass: CLASSES[rule], rule })),
+    fc.constantFrom(...FIXED).map((rule): Finality => ({ rule })),
     fc.integer({ min: -1e6, max: 1e9 }).map(growing),
   );
 
   test("has the rest of its rule's lifetime, and at least 1 s unless the whole lifetime is shorter", () => {
     fc.assert(
       fc.property(finality, seconds, (given, ageValueSeconds) => {
-        const whole = lifetimeOf(given, TABLE, instants, never);
-        const shortened = lifetimeOf(given, TABLE, { ...instants, ageValueSeconds }, never);
+        const whole = lifetimeOf(given, POLICIES, instants, never);
+        const shortened = lifetimeOf(given, POLICIES, { ...instants, ageValueSeconds }, never);
         expect(shortened.lifetime).toBe(
           Math.max(Math.min(whole.lifetime, 1000), whole.lifetime - ageValueSeconds * 1000),
         );
@@ -81,8 +81,8 @@ describe('jitter', () => {
   test('shortens lifetimes of 10 s and more by at most a tenth', () => {
     fc.assert(
       fc.property(fc.constantFrom(...FIXED), random, (rule, value) => {
-        const { lifetime } = windowsOf({ answerClass: CLASSES[rule], rule }, undefined, () => value);
-        const whole = TABLE[rule].lifetime;
+        const { lifetime } = windowsOf({ rule }, undefined, () => value);
+        const whole = POLICIES[rule].lifetime;
         expect(lifetime).toBeLessThanOrEqual(whole);
         expect(lifetime).toBeGreaterThanOrEqual(whole >= 10_000 ? whole * 0.9 : whole);
       }),
@@ -92,14 +92,14 @@ describe('jitter', () => {
 
 describe('the instants of any answer', () => {
   const finality: fc.Arbitrary<Finality> = fc.oneof(
-    fc.constantFrom(...FIXED).map((rule) => ({ answerClass: CLASSES[rule], rule })),
+    fc.constantFrom(...FIXED).map((rule) => ({ rule })),
     fc.integer({ min: -1e6, max: 1e9 }).map(growing),
   );
   const lifetimes = fc
     .tuple(finality, fc.double({ min: 0, max: 1, noNaN: true }), fc.option(fc.integer(), { nil: undefined }))
     .map(([classified, jitter, skew]) => {
       const chainAt = skew === undefined ? undefined : ASKED_AT + skew;
-      return lifetimeOf(classified, TABLE, { ...instants, chainAt }, () => jitter);
+      return lifetimeOf(classified, POLICIES, { ...instants, chainAt }, () => jitter);
     });
   const ORDER: readonly Freshness[] = ['fresh', 'stale-while-revalidate', 'stale-if-error', 'expired'];
 

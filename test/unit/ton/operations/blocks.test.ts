@@ -4,8 +4,8 @@ import { seqnoOf } from '../../../../src/ton/parse-call.ts';
 import { callOf, HASH, HASH_HEX, refusalOf, requestOf } from '../requests.ts';
 
 const SHARD = '6000000000000000';
-const FINAL = { answerClass: 'final', rule: 'shardsFinal' };
-const LIVE = { answerClass: 'live', rule: 'shardsLive' };
+const FINAL = { rule: 'shardsFinal' };
+const LIVE = { rule: 'shardsLive' };
 
 const BLOCK = { workchain: 0, shard: SHARD, seqno: 9, root_hash: HASH, file_hash: HASH, gen_utime: '1700000000' };
 const classify = (query: string, ...blocks: readonly unknown[]) => finalityOf(callOf('blocks', query), 200, { blocks });
@@ -25,7 +25,7 @@ test.each([
     null,
   ];
   for (const other of others) expect(classify(query, other)).toEqual(LIVE);
-  expect(classify(query)).toEqual({ answerClass: 'absent', rule: 'empty' });
+  expect(classify(query)).toEqual({ rule: 'empty' });
 });
 
 test('an answer with a block of another shard, seqno or workchain is live', () => {
@@ -56,7 +56,7 @@ test('the blocks of a masterchain block are final if the list is complete and co
   const shard = { workchain: 0, seqno: 9, masterchain_block_ref: { seqno: 7 } };
   expect(classify('mc_seqno=7', master, shard)).toEqual(FINAL);
   expect(classify('mc_seqno=7', shard)).toEqual(LIVE);
-  expect(classify('mc_seqno=7&limit=2', master, shard)).toEqual({ answerClass: 'final-page', rule: 'shardsFinalPage' });
+  expect(classify('mc_seqno=7&limit=2', master, shard)).toEqual({ rule: 'shardsFinalPage' });
   expect(classify('mc_seqno=8', master, shard)).toEqual(LIVE);
 });
 

@@ -40,9 +40,9 @@ function rated(query: string, traces: readonly unknown[]) {
   return finalityOf(callOf('traces', query.replaceAll('+', '%2B')), 200, { traces });
 }
 
-const FINAL = { answerClass: 'final', rule: 'byHashFinal' };
-const GROWING = { answerClass: 'growing', rule: 'byHashGrowing', newestNow: END };
-const LIVE = { answerClass: 'live', rule: 'byHashLive' };
+const FINAL = { rule: 'byHashFinal' };
+const GROWING = { rule: 'byHashGrowing', newestNow: END };
+const LIVE = { rule: 'byHashLive' };
 
 describe('a complete trace', () => {
   test.each([`tx_hash=${ROOT}`, `tx_hash=${CHILD}`, `trace_id=${ROOT}`, `msg_hash=${INTERNAL}`])(
@@ -131,7 +131,7 @@ describe('a trace that is requested with actions', () => {
 });
 
 test('an empty list of traces is absent and not kept', () => {
-  expect(rated(`tx_hash=${ROOT}`, [])).toEqual({ answerClass: 'absent', rule: 'notKept' });
+  expect(rated(`tx_hash=${ROOT}`, [])).toEqual({ rule: 'notKept' });
 });
 
 describe('completeness', () => {

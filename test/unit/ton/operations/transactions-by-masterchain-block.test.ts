@@ -4,8 +4,8 @@ import { seqnoOf } from '../../../../src/ton/parse-call.ts';
 import { callOf, refusalOf, requestOf } from '../requests.ts';
 
 const ROW = { hash: 'x', emulated: false, mc_block_seqno: 7, finality: 'finalized', now: 1 };
-const PAGE = { answerClass: 'final-page', rule: 'shardsFinalPage' };
-const LIVE = { answerClass: 'live', rule: 'shardsLive' };
+const PAGE = { rule: 'shardsFinalPage' };
+const LIVE = { rule: 'shardsLive' };
 
 const classify = (...transactions: readonly unknown[]) =>
   finalityOf(callOf('transactionsByMasterchainBlock', 'seqno=7'), 200, { transactions });
@@ -19,7 +19,7 @@ test('a list is a final page if all of its rows are final and belong to the bloc
 });
 
 test('an empty page is absent, because it does not show that its block exists', () => {
-  expect(classify()).toEqual({ answerClass: 'absent', rule: 'emptyOfBlock' });
+  expect(classify()).toEqual({ rule: 'emptyOfBlock' });
 });
 
 test('a final page ranks above a live one and above an empty one, and gives the chain point', () => {

@@ -16,8 +16,8 @@ const row = (inMsg: JsonObject | null, outMsgs: readonly JsonObject[], now = NOW
 const received = (message: JsonObject, now?: number) => row(message, [], now);
 const sent = (message: JsonObject) => row(null, [{ ...message, hash: 'other' }, message]);
 
-const FINAL = { answerClass: 'final', rule: 'byHashFinal' };
-const GROWING = { answerClass: 'growing', rule: 'byHashGrowing', newestNow: NOW };
+const FINAL = { rule: 'byHashFinal' };
+const GROWING = { rule: 'byHashGrowing', newestNow: NOW };
 
 const rated = (more: string, ...transactions: readonly JsonObject[]) =>
   finalityOf(callOf('transactionsByMessage', `msg_hash=${HASH_HEX}${more}`), 200, { transactions });
@@ -62,13 +62,13 @@ describe('a list of the transactions of a message is growing', () => {
 
   test('with an unknown age if a row has no time', () => {
     const undated = { ...received(EXTERNAL), now: undefined };
-    expect(rated('', undated, received(EXTERNAL))).toEqual({ answerClass: 'growing', rule: 'byHashGrowing' });
+    expect(rated('', undated, received(EXTERNAL))).toEqual({ rule: 'byHashGrowing' });
   });
 });
 
 test('a list of the transactions of a message is live while one of its rows is not final', () => {
   const pending = { ...received(INTERNAL), mc_block_seqno: null };
-  expect(rated('&direction=in', pending)).toEqual({ answerClass: 'live', rule: 'byHashLive' });
+  expect(rated('&direction=in', pending)).toEqual({ rule: 'byHashLive' });
 });
 
 test('the completeness of a growing list contains its hashes, and its chain point is that of the newest row', () => {

@@ -5,17 +5,17 @@ import { callOf, HASH, HASH_HEX, requestOf } from '../requests.ts';
 
 const NOW = 1_760_000_000;
 const ROW = { hash: HASH, now: NOW, emulated: false, finality: 'finalized', mc_block_seqno: 7 };
-const LIVE = { answerClass: 'live', rule: 'byHashLive' };
+const LIVE = { rule: 'byHashLive' };
 
 const rated = (...transactions: readonly JsonObject[]) =>
   finalityOf(callOf('transactions', `hash=${HASH_HEX}`), 200, { transactions });
 
 describe('a transaction by its hash', () => {
-  test('is final', () => expect(rated(ROW)).toEqual({ answerClass: 'final', rule: 'byHashFinal' }));
+  test('is final', () => expect(rated(ROW)).toEqual({ rule: 'byHashFinal' }));
 
   test('that lacks the account state before it is final, but growing while it is young', () => {
     const lacking = { ...ROW, account_state_before: { hash: 'x', balance: null } };
-    const expected = { answerClass: 'final', rule: 'byHashFinal', whileYoung: 'byHashGrowing', newestNow: NOW };
+    const expected = { rule: 'byHashFinal', whileYoung: 'byHashGrowing', newestNow: NOW };
     expect(rated(lacking)).toEqual(expected);
   });
 
@@ -35,6 +35,17 @@ test('a final transaction ranks above a pending one and above none, and gives th
   };
   expect([rankOf(), rankOf({ ...ROW, finality: 'pending' }), rankOf(ROW)]).toEqual([0, 1, 3]);
   expect(operation.chainPoint({ transactions: [ROW] })).toEqual({ at: NOW * 1000, seqno: 7 });
+});
+
+test('a page of an account is ordered by its rows, and a transaction by its hash is not', () => {
+  const orderOf = (query: string) => {
+    const { operation, request } = callOf('transactions', query);
+    const body = { transactions: [ROW] };
+    const finality = operation.finality(body, request);
+    return finality && operation.completeness(finality, body, request).order;
+  };
+  expect(orderOf(`account=0:${HASH_HEX}`)).toBeDefined();
+  expect(orderOf(`hash=${HASH_HEX}`)).toBeUndefined();
 });
 
 test('the cached form by hash has one hash and no other filter', () => {
