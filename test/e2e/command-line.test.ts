@@ -213,7 +213,7 @@ describe('toncache top', () => {
     expect(code).toBe(0);
     const [first, second, ...more] = stdout.split('\n').map((line) => (line === '' ? undefined : JSON.parse(line)));
     expect(more).toEqual([undefined]);
-    expect(first).toMatchObject({ memory: { entries: 1 }, redis: 'not configured', stream: 'not configured' });
+    expect(first).toMatchObject({ memory: { entries: 1 }, redis: 'not configured' });
     expect(first.rates['hit-memory']).toBeGreaterThan(0);
     expect(second.hitRatio).toBeGreaterThan(0.5);
   });
