@@ -16,7 +16,6 @@ test('docs/reference/names.md has a line for each event that is logged', () => {
 test('the metrics page has the labels that docs/reference/names.md lists', async () => {
   const env = {
     REDIS_URL: 'redis://127.0.0.1:1',
-    STREAM_URL: 'ws://127.0.0.1:1',
     PASSTHROUGH: 'on',
     CACHE_OPERATIONS: 'all',
   };

@@ -58,17 +58,16 @@ const say = (tried: string, came: unknown) => console.log(JSON.stringify({ tried
 
 const [first, second] = [await startIndexer('127.0.0.1'), await startIndexer('127.0.0.2')];
 
-zone.set('a.test', ['127.0.0.1']).set('b.test', ['127.0.0.2']).set('redis.test', 'silent').set('stream.test', 'silent');
+zone.set('a.test', ['127.0.0.1']).set('b.test', ['127.0.0.2']).set('redis.test', 'silent');
 {
   const { url, launched } = await start({
     UPSTREAM_URL: `http://a.test:${port},http://b.test:${port}`,
     REDIS_URL: 'redis://redis.test',
-    STREAM_URL: 'ws://stream.test:8085',
   });
   await using _ = launched;
   await misses(url, 2, 0);
   zone.set('b.test', 'silent');
-  say('names that hang: of an indexer, of Redis, of the stream', await misses(url, 10, 2000));
+  say('names that hang: of an indexer and of Redis', await misses(url, 10, 2000));
 }
 {
   const { url, launched } = await start({ UPSTREAM_URL: `http://hosts.test:${port}` });

@@ -4,6 +4,7 @@ import { someParent } from '../support/fleet.ts';
 import { answeringJson, children } from '../support/json-upstream.ts';
 import { type ScriptedUpstream, startScriptedUpstream } from '../support/scripted-upstream.ts';
 import { type RunningProxy, startProxy } from '../support/start-proxy.ts';
+import { WebSocketClient } from '../support/stream-clients.ts';
 
 const HERE = ['127.0.0.1'];
 
@@ -66,10 +67,13 @@ describe('if the resolver does not answer for the name', () => {
     expect(resolver.asked.filter((host) => host === 'redis.test')).toHaveLength(1);
   });
 
-  it('of the stream, the indexer answers every miss', async () => {
+  it('of the server of streams, the indexer answers every miss', async () => {
     await using a = await startIndexer();
     resolver.say('b.test', 'silent');
-    await using proxy = await start(urlOf('a.test', a), { STREAM_URL: 'ws://b.test:8085' });
+    await using proxy = await start(urlOf('a.test', a), { PASSTHROUGH: 'on', STREAM_URL: 'ws://b.test:8085' });
+    const opening = WebSocketClient.open(proxy.url);
+    opening.catch(() => {});
+    await expect.poll(() => resolver.asked).toContain('b.test');
     expect(await tenMisses(proxy)).toEqual(ALL_ANSWERED);
     expect(resolver.asked.filter((host) => host === 'b.test')).toHaveLength(1);
   });

@@ -100,8 +100,9 @@ describe('a start', () => {
       STREAM_URL: `ws://127.0.0.1:1/${key}`,
       PASSTHROUGH: 'on',
     });
-    await started.untilLogged('the stream');
     const said = [await ask(started.url, TARGET), await ask(started.url, '/api/v3/masterchainInfo')];
+    said.push(await ask(started.url, '/api/streaming/v2/sse', { method: 'POST', body: '{}' }));
+    await started.untilLogged('no stream can be opened');
     for (const path of ['/', '/metrics', '/status.json', `/explain?target=${encodeURIComponent(TARGET)}`]) {
       said.push(await ask(started.adminUrl, path));
     }

@@ -1,4 +1,3 @@
-import { POLICIES } from '../../src/ton/lifetime-table.ts';
 import { differenceFrom } from '../../src/tools/demo/difference.ts';
 import type { DatabaseFall } from '../../src/tools/simulator/database-fall.ts';
 import type { Said } from '../../src/tools/simulator/past-answers.ts';

@@ -16,7 +16,7 @@ const DASHBOARD = read('config/grafana/toncache.json');
 
 /** The names of all series on the metrics page of a proxy that has had no requests. */
 async function seriesOfPage(): Promise<Set<string>> {
-  const env = { REDIS_URL: 'redis://127.0.0.1:1', STREAM_URL: 'ws://127.0.0.1:1' };
+  const env = { REDIS_URL: 'redis://127.0.0.1:1' };
   await using proxy = await startProxy({ upstreamUrl: 'http://127.0.0.1:1', env });
   const { text } = await proxy.askAdmin('/metrics');
   const types = [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)];
