@@ -12,9 +12,14 @@ export function targetOf(operation: string, values: Values = {}): string {
   return `/api/v3/${operation}${pairs.length === 0 ? '' : `?${pairs.join('&')}`}`;
 }
 
-/** The newest masterchain block: a final answer in every dialect. */
-export function newestBlock({ indexer }: World): string {
-  return targetOf('masterchainBlockShards', { seqno: indexer.chain.headSeqno });
+/** A list of so many blocks may have been cut. */
+const POSSIBLE_DEFAULT_LIMITS = [10, 100];
+
+/** The newest masterchain block whose list is certainly complete: a final answer in every dialect. */
+export function newestBlock({ indexer: { chain } }: World): string {
+  let seqno = chain.headSeqno;
+  while (POSSIBLE_DEFAULT_LIMITS.includes(chain.block(seqno)?.blocks.length ?? 0)) seqno--;
+  return targetOf('masterchainBlockShards', { seqno });
 }
 
 /** A masterchain block that does not exist yet: 404. */
