@@ -1,6 +1,7 @@
 import { lookup } from 'node:dns';
 import { hostname } from 'node:os';
 import type { Logger } from 'pino';
+import { judgeFromRedis } from './answer/redis-judge.ts';
 import { SharedEntries } from './answer/shared-entries.ts';
 import { Gzip } from './cache/gzip.ts';
 import { MemoryTier } from './cache/memory-tier.ts';
@@ -164,7 +165,7 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
     hasReached: (seqno) => indexers.chain.hasReached(seqno),
     accepts: (entry) => sharedEntries.accepts(entry),
     learn: (entry, tags) => sharedEntries.learn(entry, tags),
-    isProven: proof && ((kept) => proof.proofs.doubtOf(kept) === undefined),
+    judge: proof && judgeFromRedis({ proofs: proof.proofs, bodies: indexers.answerBodies, now, monotonic }),
     olderAnswers: new OlderAnswers(() => events.report({ name: 'older-answer' })),
     now,
   });

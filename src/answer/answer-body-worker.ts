@@ -4,25 +4,38 @@ import type { OperationName } from '../ton/operation-names.ts';
 import { OPERATIONS } from '../ton/operations.ts';
 import { costsTooMuch } from '../ton/parse-answer.ts';
 import type { Call } from '../ton/parse-call.ts';
-import { blockFactsIn, factsOf, NO_FACTS } from './body-facts.ts';
+import { blockFactsIn, type FurtherFacts, factsOf, finalRowsInBody, NO_FACTS } from './body-facts.ts';
 
 /** A body to be read. */
-export interface BodyJob {
-  readonly operation: OperationName;
-  readonly request: Call['request'];
-  readonly status: number;
-  /** True with a stream of events. */
-  readonly isWatching: boolean;
-  readonly body: Uint8Array;
-  /** True if it is read for the blocks that it shows. */
-  readonly isForBlocks: boolean;
-}
+export type BodyJob = { readonly body: Uint8Array } & (
+  | {
+      readonly reads: 'facts';
+      readonly operation: OperationName;
+      readonly request: Call['request'];
+      readonly status: number;
+      readonly further: FurtherFacts;
+    }
+  | { readonly reads: 'block-facts' }
+  /** The final transactions of the masterchain block `from` and later ones. */
+  | { readonly reads: 'rows'; readonly from: number }
+);
 
-parentPort?.on('message', ({ operation: name, request, status, isWatching, body, isForBlocks }: BodyJob) => {
-  const operation = OPERATIONS.get(name);
-  const isReadable = operation !== undefined && !costsTooMuch(body);
+parentPort?.on('message', (job: BodyJob) => parentPort?.postMessage(resultOf(job)));
+
+function resultOf(job: BodyJob) {
+  const { body } = job;
+  const isReadable = !costsTooMuch(body);
   // A Buffer arrives as a plain Uint8Array.
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.length);
-  if (isForBlocks) parentPort?.postMessage(isReadable ? blockFactsIn(bytes) : NO_BLOCK_FACTS);
-  else parentPort?.postMessage(isReadable ? factsOf({ operation, request }, status, bytes, isWatching) : NO_FACTS);
-});
+  switch (job.reads) {
+    case 'block-facts':
+      return isReadable ? blockFactsIn(bytes) : NO_BLOCK_FACTS;
+    case 'rows':
+      return isReadable ? finalRowsInBody(bytes, job.from) : [];
+    case 'facts': {
+      const operation = OPERATIONS.get(job.operation);
+      if (operation === undefined || !isReadable) return NO_FACTS;
+      return factsOf({ operation, request: job.request }, job.status, bytes, job.further);
+    }
+  }
+}

@@ -1,7 +1,7 @@
 import { type Completeness, completenessOf, entityTagOf, fingerprints, NO_MEMBERS } from '../cache/entry.ts';
 import { isObject } from '../json-object.ts';
-import { type BlockFacts, blockFactsOf, NO_BLOCK_FACTS } from '../ton/block-facts.ts';
-import { type ChainPoint, NO_POINT } from '../ton/chain-point.ts';
+import { type BlockFacts, type BlockRow, blockFactsOf, finalRowsIn, NO_BLOCK_FACTS } from '../ton/block-facts.ts';
+import { type ChainPoint, isHead, NO_POINT } from '../ton/chain-point.ts';
 import type { Evidence } from '../ton/evidence.ts';
 import { type Finality, finalityOf } from '../ton/finality.ts';
 import { saysNotServed } from '../ton/not-served.ts';
@@ -18,6 +18,8 @@ export interface BodyFacts {
   readonly evidence: Evidence | undefined;
   /** The point of the indexer's chain that this body shows. */
   readonly chainPoint: ChainPoint;
+  /** The final transactions in it, of the block that the reader asked for and later ones. */
+  readonly rows: readonly BlockRow[];
   /** What a stream of events can watch; only read if there is a stream. */
   readonly watchable: Watchable | undefined;
   /** Strong entity tag over the bytes, with its quotes. */
@@ -34,6 +36,7 @@ export const NO_FACTS: BodyFacts = {
   completeness: completenessOf({ rank: 0, members: NO_MEMBERS, tentative: NO_MEMBERS }),
   evidence: undefined,
   chainPoint: NO_POINT,
+  rows: [],
   watchable: undefined,
   etag: '',
   isObject: false,
@@ -49,8 +52,29 @@ export function blockFactsIn(bytes: Buffer): BlockFacts {
 /** The part of a call that decides how its bodies are read. */
 type Readable = Pick<Call, 'operation' | 'request'>;
 
+/** The final transactions in a body, of the masterchain block `from` and later ones. Pure, never throws. */
+export function finalRowsInBody(bytes: Buffer, from: number): readonly BlockRow[] {
+  const body = parseAnswer(bytes);
+  return isObject(body) ? finalRowsIn(body, from) : [];
+}
+
+/** The facts that are read only if they are of use. */
+export interface FurtherFacts {
+  /** True with a stream of events. */
+  readonly isWatching: boolean;
+  /** Final transactions of this masterchain block and later ones; infinite for none. */
+  readonly rowsFrom: number;
+}
+
+const NOTHING_FURTHER: FurtherFacts = { isWatching: false, rowsFrom: Number.POSITIVE_INFINITY };
+
 /** Reads a body. Pure, never throws. {@link parseAnswer} states its cost in time and memory. */
-export function factsOf(call: Readable, status: number, bytes: Buffer, isWatching = false): BodyFacts {
+export function factsOf(
+  call: Readable,
+  status: number,
+  bytes: Buffer,
+  { isWatching, rowsFrom }: FurtherFacts = NOTHING_FURTHER,
+): BodyFacts {
   const body = parseAnswer(bytes);
   if (!isObject(body)) return NO_FACTS;
   const finality = status === 200 || status === 404 ? finalityOf(call, status, body) : undefined;
@@ -58,6 +82,7 @@ export function factsOf(call: Readable, status: number, bytes: Buffer, isWatchin
     const isNotServed = status === 500 && saysNotServed(call.operation.name, body);
     return { ...NO_FACTS, isObject: true, saysNotServed: isNotServed };
   }
+  const chainPoint = call.operation.chainPoint(body);
   const { hashes, tentativeHashes, ...completeness } = call.operation.completeness(finality, body);
   return {
     finality,
@@ -67,7 +92,8 @@ export function factsOf(call: Readable, status: number, bytes: Buffer, isWatchin
       tentative: fingerprints(tentativeHashes),
     }),
     evidence: status === 200 ? call.operation.evidence?.(call.request, body) : undefined,
-    chainPoint: call.operation.chainPoint(body),
+    chainPoint,
+    rows: !isHead(chainPoint) && chainPoint.seqno >= rowsFrom ? finalRowsIn(body, rowsFrom) : [],
     watchable: isWatching ? call.operation.watching?.watchableIn(body) : undefined,
     etag: entityTagOf(bytes),
     isObject: true,

@@ -1,6 +1,6 @@
 import type { Admission } from '../admission/admission.ts';
 import type { Entry } from '../cache/entry.ts';
-import { decompress, keptBody } from '../cache/gzip.ts';
+import { plainBodyOf } from '../cache/gzip.ts';
 import type { TieredCache } from '../cache/tiered-cache.ts';
 import type { BlockSource, Looked, Page } from '../chain/block-follower.ts';
 import { ProxyError } from '../errors.ts';
@@ -74,14 +74,14 @@ export class IndexerBlocks implements BlockSource {
     const call = parseCall(masterchainInfo, '', {});
     const entry = this.#latest(call) ?? (await this.#ask(call));
     if (entry === undefined || entry instanceof ProxyError) return undefined;
-    const { seqno } = headIn(await plainBodyOf(entry));
+    const { seqno } = headIn(await plainBodyOf(entry.content));
     return seqno < 0 ? undefined : { seqno, askedAt: this.#askedAt(entry) };
   }
 
   async newest(): Promise<{ readonly blocks: readonly ListedBlock[]; readonly askedAt: MonotonicMs } | undefined> {
     const entry = await this.#ask(NEWEST);
     if (entry === undefined || entry instanceof ProxyError) return undefined;
-    const facts = await this.#factsOf(NEWEST, entry);
+    const facts = await this.#factsOf(entry);
     return { blocks: facts.blocks, askedAt: this.#askedAt(entry) };
   }
 
@@ -97,7 +97,7 @@ export class IndexerBlocks implements BlockSource {
         : { state: 'absent', askedAt };
     }
     // A list that may be incomplete does not show the number of transactions.
-    const { transactions } = answerClass === 'final' ? await this.#factsOf(call, entry) : { transactions: undefined };
+    const { transactions } = answerClass === 'final' ? await this.#factsOf(entry) : { transactions: undefined };
     return { state: 'there', askedAt, transactions };
   }
 
@@ -110,7 +110,7 @@ export class IndexerBlocks implements BlockSource {
     if (entry instanceof ProxyError) {
       return CLIENT_MISTAKES.includes(entry.details.upstreamStatus ?? 0) ? 'refused' : undefined;
     }
-    return (await this.#factsOf(call, entry)).rows;
+    return (await this.#factsOf(entry)).rows;
   }
 
   /** The entry of a call from the cache, or loaded. A failure that the indexer reported is a {@link ProxyError}. */
@@ -157,21 +157,18 @@ export class IndexerBlocks implements BlockSource {
     return answer;
   }
 
-  async #factsOf(call: Call, entry: Entry): Promise<BlockFacts> {
-    return this.#dependencies.bodies.readBlocks(call, await plainBodyOf(entry));
+  async #factsOf(entry: Entry): Promise<BlockFacts> {
+    return this.#dependencies.bodies.readBlocks(await plainBodyOf(entry.content));
   }
 
-  /** The instant of an answer's request, by the monotonic clock. */
-  #askedAt({ askedAt }: Entry): MonotonicMs {
+  /**
+   * The instant of an answer's request, less its time in other caches, by the monotonic clock. Never later than now,
+   * whatever the clock of the instance that requested it.
+   */
+  #askedAt({ askedAt, ageValueSeconds }: Entry): MonotonicMs {
     const { now, monotonic } = this.#dependencies;
-    return monotonic() - (now() - askedAt);
+    return monotonic() - Math.max(0, now() - askedAt) - ageValueSeconds * 1000;
   }
-}
-
-/** The body as the indexer sent it. Reading it here does not count as a client's choice of encoding. */
-async function plainBodyOf({ content }: Entry): Promise<Buffer> {
-  const { coding, body } = keptBody(content);
-  return coding === 'identity' ? body : decompress(body, content.bytes);
 }
 
 /** A load that nobody follows. */

@@ -47,7 +47,10 @@ export interface Entry extends Instants {
    * then. Once the chain has reached it, this answer is not served. `undefined` for all other answers.
    */
   readonly awaitedBlock: number | undefined;
-  /** Why it may be served after its lifetime. Not stored in Redis: an entry from Redis is never proven. */
+  /**
+   * Judges an answer about accounts by the transactions that this instance has seen; `undefined` if it is not judged. Not
+   * stored in Redis: an entry from Redis is never proven.
+   */
   readonly proof: Proof | undefined;
 }
 

@@ -37,7 +37,7 @@ const BULKY_SHARE = 1 / 4;
 /** What a `MemoryTier` is built from. */
 export interface MemoryTierDependencies {
   readonly now: () => EpochMs;
-  /** The bound over all entries: bodies, heads of hits, keys (long ones count more) and overhead. */
+  /** The bound over all entries: bodies, heads of hits, keys (long ones count more), proofs and overhead. */
   readonly maxSizeBytes: number;
   /** The bound on the number of entries: each entry makes garbage collections longer. */
   readonly maxEntries: number;
@@ -79,7 +79,7 @@ export class MemoryTier {
       maxEntrySize: Math.max(1, Math.floor(dependencies.maxSizeBytes * MAX_ENTRY_SHARE)),
       sizeCalculation: (entry) => this.#sizeOf(entry),
       disposeAfter: (entry, key, reason) => {
-        if (entry.proof !== undefined) this.#provable--;
+        if (isProvable(entry)) this.#provable--;
         if (reason === 'evict') onEvict(entry);
         if (reason !== 'set' && this.#bulky.size > 0) this.#bulky.delete(key);
       },
@@ -172,16 +172,22 @@ export class MemoryTier {
     const isBulky = this.#isBulky(entry.key);
     if (isBulky) this.#bulky.set(entry.key, this.#sizeOf(entry));
     this.#entries.set(entry.key, entry);
-    if (entry.proof !== undefined && this.#entries.peek(entry.key) === entry) this.#provable++;
+    if (isProvable(entry) && this.#entries.peek(entry.key) === entry) this.#provable++;
     // An entry that is too large was not kept.
     if (isBulky && !this.#entries.has(entry.key)) this.#bulky.delete(entry.key);
   }
 
   /** The bytes of an entry that count towards `maxSizeBytes`. */
-  #sizeOf({ key, content, completeness: { members, tentative } }: Entry): number {
+  #sizeOf({ key, content, completeness: { members, tentative }, proof }: Entry): number {
     const keyBytes = key.length + this.#longKeyWeight * Math.max(0, key.length - SHORT_KEY);
-    return keptBytes(content) + members.byteLength + tentative.byteLength + keyBytes + OVERHEAD_BYTES;
+    const factBytes = members.byteLength + tentative.byteLength + (proof?.bytes ?? 0);
+    return keptBytes(content) + factBytes + keyBytes + OVERHEAD_BYTES;
   }
+}
+
+/** True if blocks may prove the entry. */
+function isProvable({ proof }: Entry): boolean {
+  return proof !== undefined && proof.keptMs > 0;
 }
 
 function inMemoryUntil(entry: Entry): EpochMs {

@@ -61,6 +61,16 @@ export class ReadBlocks {
     return [...this.#unread.keys()].toSorted((one, other) => one - other);
   }
 
+  /** True if this block is not read, and may be read later. Blocks from before the start never are. */
+  isUnread(seqno: number): boolean {
+    return this.#unread.has(seqno) || seqno >= this.#firstUnknown;
+  }
+
+  /** The oldest block that {@link isUnread}; infinite before the start. */
+  get oldestUnread(): number {
+    return Math.min(this.#firstUnknown, ...this.#unread.keys());
+  }
+
   /** The instant for which every existing block is read; -Infinity while unknown. */
   get mark(): MonotonicMs {
     if (this.#hasJumped) return Number.NEGATIVE_INFINITY;
@@ -127,6 +137,10 @@ export class ReadBlocks {
   /** Gives up gaps that are too old: if such a block appears later, it is never read. */
   giveUpOldGaps(): void {
     for (const seqno of this.unread) if (this.#isOld(seqno) && !this.#there.has(seqno)) this.#unread.delete(seqno);
+  }
+
+  get #firstUnknown(): number {
+    return this.#head < 0 ? Number.POSITIVE_INFINITY : this.#head + 1;
   }
 
   #isOld(seqno: number): boolean {

@@ -126,6 +126,7 @@ export function openPublicPort(context: AppContext, parts: PublicPortDependencie
     watches: push?.watches,
     demand: proof?.demand,
     now,
+    monotonic,
     random,
     report,
   });

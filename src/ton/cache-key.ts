@@ -30,8 +30,12 @@ export function withoutNetwork(key: string, network: string): string {
 
 /** True if the answers of a key's operation may have megabytes and are seldom requested when they are old. */
 export function isBulkyKey(key: string): boolean {
-  const operation = key.slice(key.indexOf(' ') + 1, key.indexOf('?'));
-  return OPERATIONS.get(operation)?.isBulky === true;
+  return operationOf(key)?.isBulky === true;
+}
+
+/** The operation of a key. */
+export function operationOf(key: string): Call['operation'] | undefined {
+  return OPERATIONS.get(key.slice(key.indexOf(' ') + 1, key.indexOf('?')));
 }
 
 /**

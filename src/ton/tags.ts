@@ -17,6 +17,11 @@ export function seqnoIn(tags: readonly string[]): number | undefined {
   return tag === undefined ? undefined : Number(tag.slice('seqno:'.length));
 }
 
+/** The accounts that the requests of entries with these tags name. */
+export function accountsIn(tags: readonly string[]): readonly string[] {
+  return tags.flatMap((tag) => (tag.startsWith('account:') ? [tag.slice('account:'.length)] : []));
+}
+
 /** The tags of a request, from its parameters that a purge can name. */
 export function tagsOfParameters(
   { query }: CanonicalRequest,

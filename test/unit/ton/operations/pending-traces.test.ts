@@ -6,10 +6,12 @@ import { callOf } from '../requests.ts';
 const A = `0:${'A'.repeat(64)}`;
 const HASH = Buffer.alloc(32, 1).toString('base64');
 
+const WATCHING = { isWatching: true, rowsFrom: Number.POSITIVE_INFINITY };
+
 const callFor = (query: string) => callOf('pendingTraces', query);
 const accountsAskedFor = ({ operation, request }: Call) => operation.watching?.accountsIn(request);
 const watchableOf = (call: Call, body: unknown) =>
-  factsOf(call, 200, Buffer.from(JSON.stringify(body)), true).watchable;
+  factsOf(call, 200, Buffer.from(JSON.stringify(body)), WATCHING).watchable;
 
 test('at most 20 accounts of a trace are watched', () => {
   const rows = Array.from({ length: 30 }, (_, n) => [`t${n}`, { account: `0:${n}`, in_msg: { hash_norm: HASH } }]);
