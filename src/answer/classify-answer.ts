@@ -61,6 +61,7 @@ export function classifyAnswer(
     maxAgeSeconds: lifetime.maxAgeSeconds,
     indexer,
     ...(isOfOtherChain && { isOfOtherChain }),
+    ...(answer.isAged && { isAged: true }),
     // The state of an account names no block, only the transaction that it follows.
     retention:
       isCommitted(facts.chainPoint) || completeness.order !== undefined ? read.call.operation.retention : undefined,

@@ -162,12 +162,13 @@ export class IndexerBlocks implements BlockSource {
   }
 
   /**
-   * The instant of an answer's request, less its time in other caches, by the monotonic clock. Never later than now,
-   * whatever the clock of the instance that requested it.
+   * The instant of an answer's request, less its longest time in other caches, by the monotonic clock. Never later than
+   * now, whatever the clock of the instance that requested it.
    */
-  #askedAt({ askedAt, ageValueSeconds }: Entry): MonotonicMs {
+  #askedAt({ askedAt, ageValueSeconds, meta }: Entry): MonotonicMs {
     const { now, monotonic } = this.#dependencies;
-    return monotonic() - Math.max(0, now() - askedAt) - ageValueSeconds * 1000;
+    const elsewhereMs = meta.isAged === true ? (ageValueSeconds + 1) * 1000 : 0;
+    return monotonic() - Math.max(0, now() - askedAt) - elsewhereMs;
   }
 }
 

@@ -62,6 +62,7 @@ const entries: fc.Arbitrary<Entry> = fc
       answerClass: text,
       maxAgeSeconds: fc.nat(),
       indexer: fc.string(),
+      isAged: fc.constantFrom(true, undefined),
       retention: fc.option(fc.record({ afterUse: spanMs, sinceGiven: spanMs }), { nil: undefined }),
     }),
   })
