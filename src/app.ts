@@ -1,6 +1,7 @@
 import { lookup } from 'node:dns';
 import { hostname } from 'node:os';
 import type { Logger } from 'pino';
+import { judgeFromRedis } from './answer/redis-judge.ts';
 import { Gzip } from './cache/gzip.ts';
 import { MemoryTier } from './cache/memory-tier.ts';
 import { OlderAnswers } from './cache/older-answers.ts';
@@ -161,7 +162,7 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
     purges,
     hasReached: (seqno) => indexers.chain.hasReached(seqno),
     onHead: (seqno) => indexers.chain.learn(seqno),
-    isProven: proof && ((kept) => proof.proofs.doubtOf(kept) === undefined),
+    judge: proof && judgeFromRedis({ proofs: proof.proofs, bodies: indexers.answerBodies, now, monotonic }),
     olderAnswers: new OlderAnswers(() => events.report({ name: 'older-answer' })),
     now,
   });

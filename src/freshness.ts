@@ -28,20 +28,29 @@ export interface Retention {
 }
 
 /**
- * The second reason to serve a kept answer, after its lifetime: no block has shown a transaction of its accounts since
- * its request. Kept only in memory; {@link Proofs.doubtOf} (`chain/proofs.ts`) judges it at each look-up.
+ * Why a kept answer is not proven. `not-checked`: its transactions could not be read, or it came from Redis.
+ * `not-alive`: not all blocks that existed a second ago are known to be read. `too-old`: it is older than its bound.
+ * `asked-too-early`: blocks were skipped, or transactions forgotten, since its request or shortly before. `touched`: it
+ * lacks a transaction of its accounts that was seen since then.
+ */
+export type ProofDoubt = 'not-checked' | 'not-alive' | 'too-old' | 'asked-too-early' | 'touched';
+
+/**
+ * The judge of a kept answer about accounts, by the transactions that this instance has seen in blocks and answers
+ * (`chain/proofs.ts`). Kept only in memory, and asked at each look-up.
  */
 export interface Proof {
+  /** The reason why the answer is not proven now; `undefined` if it is: then it is served after its lifetime, too. */
+  readonly doubt: ProofDoubt | undefined;
   /**
-   * The follower's position in the blocks when the request for the answer was sent (`chain/touches.ts`), not a time.
+   * True if a transaction was seen since its request, and by `at` (monotonic, by default now), that it lacks: then it
+   * is not served within its lifetime either.
    */
-  readonly askedFrom: number;
-  /** The accounts whose own rows the answer consists of: raw, in upper case. */
-  readonly accounts: readonly string[];
-  /** The latest instant at which the answer may be served, by the monotonic clock. */
-  readonly until: number;
-  /** The same as a time since its request, in milliseconds: the answer is kept for this long. */
+  isOutdated(at?: number): boolean;
+  /** It is never proven for longer than this after its request, in milliseconds: it is kept for this long. */
   readonly keptMs: number;
+  /** The memory that it takes. */
+  readonly bytes: number;
 }
 
 /** The parts of an answer that decide how long it is kept. */

@@ -2,10 +2,10 @@ import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { completenessOf } from '../cache/entry.ts';
 import type { UpstreamAnswer } from '../indexer/upstream-client.ts';
-import { type BlockFacts, NO_BLOCK_FACTS } from '../ton/block-facts.ts';
+import { type BlockFacts, type BlockRow, NO_BLOCK_FACTS } from '../ton/block-facts.ts';
 import type { Call } from '../ton/parse-call.ts';
 import type { BodyJob } from './answer-body-worker.ts';
-import { type BodyFacts, blockFactsIn, factsOf, NO_FACTS } from './body-facts.ts';
+import { type BodyFacts, blockFactsIn, factsOf, finalRowsInBody, NO_FACTS } from './body-facts.ts';
 
 /** Bodies up to this length are read on the main thread: that takes 2 ms. */
 const AT_ONCE_BYTES = 256 * 1024;
@@ -39,10 +39,17 @@ export class AnswerBodyReader {
     this.#dependencies = dependencies;
   }
 
-  /** Never rejects: a body that cannot be read is an invalid answer ({@link NO_FACTS}). */
-  read({ operation, request }: Call, { status, body }: UpstreamAnswer): BodyFacts | Promise<BodyFacts> {
-    if (body.length <= AT_ONCE_BYTES) return factsOf({ operation, request }, status, body);
-    const job = { operation: operation.name, request, status, body, isForBlocks: false };
+  /**
+   * Never rejects: a body that cannot be read is an invalid answer ({@link NO_FACTS}). `rowsFrom`: the first masterchain
+   * block whose final transactions are of interest.
+   */
+  read(
+    { operation, request }: Call,
+    { status, body }: UpstreamAnswer,
+    rowsFrom = Number.POSITIVE_INFINITY,
+  ): BodyFacts | Promise<BodyFacts> {
+    if (body.length <= AT_ONCE_BYTES) return factsOf({ operation, request }, status, body, rowsFrom);
+    const job: BodyJob = { reads: 'facts', operation: operation.name, request, status, rowsFrom, body };
     return this.#readInTurn<BodyFacts>(job, NO_FACTS).then((facts) => {
       // A Buffer arrives as a plain Uint8Array.
       const { members, tentative } = facts.completeness;
@@ -52,10 +59,18 @@ export class AnswerBodyReader {
   }
 
   /** What a body shows about blocks. Never rejects: an unreadable body shows nothing. */
-  async readBlocks({ operation, request }: Call, body: Buffer): Promise<BlockFacts> {
+  async readBlocks(body: Buffer): Promise<BlockFacts> {
     if (body.length <= AT_ONCE_BYTES) return blockFactsIn(body);
-    const job = { operation: operation.name, request, status: 200, body, isForBlocks: true };
-    return this.#readInTurn(job, NO_BLOCK_FACTS);
+    return this.#readInTurn<BlockFacts>({ reads: 'block-facts', body }, NO_BLOCK_FACTS);
+  }
+
+  /**
+   * The final transactions that a body shows, of the masterchain block `from` and later ones. Never rejects: an
+   * unreadable body shows none.
+   */
+  async readRows(body: Buffer, from: number): Promise<readonly BlockRow[]> {
+    if (body.length <= AT_ONCE_BYTES) return finalRowsInBody(body, from);
+    return this.#readInTurn<readonly BlockRow[]>({ reads: 'rows', from, body }, []);
   }
 
   /** Ends the worker. The body that it is reading counts as an invalid answer. */

@@ -2,25 +2,37 @@ import { parentPort } from 'node:worker_threads';
 import type { OperationName } from '../ton/operation-names.ts';
 import { OPERATIONS } from '../ton/operations.ts';
 import type { Call } from '../ton/parse-call.ts';
-import { blockFactsIn, factsOf, NO_FACTS } from './body-facts.ts';
+import { blockFactsIn, factsOf, finalRowsInBody, NO_FACTS } from './body-facts.ts';
 
 /** A body to be read. */
-export interface BodyJob {
-  readonly operation: OperationName;
-  readonly request: Call['request'];
-  readonly status: number;
-  readonly body: Uint8Array;
-  /** True if it is read for the blocks that it shows. */
-  readonly isForBlocks: boolean;
-}
+export type BodyJob = { readonly body: Uint8Array } & (
+  | {
+      readonly reads: 'facts';
+      readonly operation: OperationName;
+      readonly request: Call['request'];
+      readonly status: number;
+      readonly rowsFrom: number;
+    }
+  | { readonly reads: 'block-facts' }
+  /** The final transactions of the masterchain block `from` and later ones. */
+  | { readonly reads: 'rows'; readonly from: number }
+);
 
-parentPort?.on('message', ({ operation: name, request, status, body, isForBlocks }: BodyJob) => {
+parentPort?.on('message', (job: BodyJob) => parentPort?.postMessage(resultOf(job)));
+
+function resultOf(job: BodyJob) {
+  const { body } = job;
   // A Buffer arrives as a plain Uint8Array.
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.length);
-  if (isForBlocks) {
-    parentPort?.postMessage(blockFactsIn(bytes));
-    return;
+  switch (job.reads) {
+    case 'block-facts':
+      return blockFactsIn(bytes);
+    case 'rows':
+      return finalRowsInBody(bytes, job.from);
+    case 'facts': {
+      const operation = OPERATIONS.get(job.operation);
+      if (operation === undefined) return NO_FACTS;
+      return factsOf({ operation, request: job.request }, job.status, bytes, job.rowsFrom);
+    }
   }
-  const operation = OPERATIONS.get(name);
-  parentPort?.postMessage(operation === undefined ? NO_FACTS : factsOf({ operation, request }, status, bytes));
-});
+}

@@ -1,7 +1,7 @@
 import { type Completeness, completenessOf, entityTagOf, fingerprints, NO_MEMBERS } from '../cache/entry.ts';
 import { isObject } from '../json-object.ts';
-import { type BlockFacts, blockFactsOf, NO_BLOCK_FACTS } from '../ton/block-facts.ts';
-import { type ChainPoint, NO_POINT } from '../ton/chain-point.ts';
+import { type BlockFacts, type BlockRow, blockFactsOf, finalRowsIn, NO_BLOCK_FACTS } from '../ton/block-facts.ts';
+import { type ChainPoint, isHead, NO_POINT } from '../ton/chain-point.ts';
 import type { Evidence } from '../ton/evidence.ts';
 import { type Finality, finalityOf } from '../ton/finality.ts';
 import { saysNotServed } from '../ton/not-served.ts';
@@ -17,6 +17,8 @@ export interface BodyFacts {
   readonly evidence: Evidence | undefined;
   /** The point of the indexer's chain that this body shows. */
   readonly chainPoint: ChainPoint;
+  /** The final transactions in it, of the block that the reader asked for and later ones. */
+  readonly rows: readonly BlockRow[];
   /** Strong entity tag over the bytes, with its quotes. */
   readonly etag: string;
   /** True if the body is a JSON object: such an error is passed on to the client unchanged. */
@@ -31,6 +33,7 @@ export const NO_FACTS: BodyFacts = {
   completeness: completenessOf({ rank: 0, members: NO_MEMBERS, tentative: NO_MEMBERS }),
   evidence: undefined,
   chainPoint: NO_POINT,
+  rows: [],
   etag: '',
   isObject: false,
   saysNotServed: false,
@@ -45,8 +48,14 @@ export function blockFactsIn(bytes: Buffer): BlockFacts {
 /** The part of a call that decides how its bodies are read. */
 type Readable = Pick<Call, 'operation' | 'request'>;
 
+/** The final transactions in a body, of the masterchain block `from` and later ones. Pure, never throws. */
+export function finalRowsInBody(bytes: Buffer, from: number): readonly BlockRow[] {
+  const body = parseAnswer(bytes);
+  return isObject(body) ? finalRowsIn(body, from) : [];
+}
+
 /** Reads a body. Pure, never throws. {@link parseAnswer} states its cost in time and memory. */
-export function factsOf(call: Readable, status: number, bytes: Buffer): BodyFacts {
+export function factsOf(call: Readable, status: number, bytes: Buffer, rowsFrom = Number.POSITIVE_INFINITY): BodyFacts {
   const body = parseAnswer(bytes);
   if (!isObject(body)) return NO_FACTS;
   const finality = status === 200 || status === 404 ? finalityOf(call, status, body) : undefined;
@@ -54,6 +63,7 @@ export function factsOf(call: Readable, status: number, bytes: Buffer): BodyFact
     const isNotServed = status === 500 && saysNotServed(call.operation.name, body);
     return { ...NO_FACTS, isObject: true, saysNotServed: isNotServed };
   }
+  const chainPoint = call.operation.chainPoint(body);
   const { hashes, tentativeHashes, ...completeness } = call.operation.completeness(finality, body, call.request);
   return {
     finality,
@@ -63,7 +73,8 @@ export function factsOf(call: Readable, status: number, bytes: Buffer): BodyFact
       tentative: fingerprints(tentativeHashes),
     }),
     evidence: status === 200 ? call.operation.evidence?.(call.request, body) : undefined,
-    chainPoint: call.operation.chainPoint(body),
+    chainPoint,
+    rows: !isHead(chainPoint) && chainPoint.seqno >= rowsFrom ? finalRowsIn(body, rowsFrom) : [],
     etag: entityTagOf(bytes),
     isObject: true,
     saysNotServed: false,

@@ -63,6 +63,7 @@ export function classifyAnswer(
     maxAgeSeconds: lifetime.maxAgeSeconds,
     indexer,
     ...(isOfOtherChain && { isOfOtherChain }),
+    ...(answer.isAged && { isAged: true }),
     // The state of an account names no block, only the transaction that it follows, if there is one.
     retention:
       isCommitted(facts.chainPoint) || (completeness.order ?? 0n) > 0n ? read.call.operation.retention : undefined,

@@ -1,9 +1,8 @@
 import type { Entry } from '../cache/entry.ts';
 import type { TieredCache } from '../cache/tiered-cache.ts';
 import type { FollowerState } from '../chain/follower-switch.ts';
-import type { ProofDoubt, Proofs } from '../chain/proofs.ts';
 import type { ReadBlocks } from '../chain/read-blocks.ts';
-import { type Freshness, freshnessOf, usableUntil } from '../freshness.ts';
+import { type Freshness, freshnessOf, type ProofDoubt, usableUntil } from '../freshness.ts';
 import type { EpochMs, Ms } from '../time-units.ts';
 import { cacheKey, loggedKey } from '../ton/cache-key.ts';
 import { type DroppedInput, droppedInputs, readPasted, rulesOf } from '../ton/explain-call.ts';
@@ -50,7 +49,7 @@ export type ExplainedProof =
   | { readonly isProven: true; readonly upToBlock: number }
   | {
       readonly isProven: false;
-      readonly why: ProofDoubt | 'not-checked' | 'not-kept';
+      readonly why: ProofDoubt | 'not-kept';
       readonly follower: FollowerState;
     };
 
@@ -64,7 +63,6 @@ export interface ExplainDependencies {
   /** Absent if no answers are proven. */
   readonly proof:
     | {
-        readonly proofs: Pick<Proofs, 'doubtOf'>;
         readonly blocks: Pick<ReadBlocks, 'newestRead'>;
         readonly state: FollowerState;
       }
@@ -98,7 +96,7 @@ export function explainWith({
   const explainProof = (kept: Entry | undefined): ExplainedProof | undefined => {
     if (proof === undefined) return undefined;
     const unchecked = kept === undefined ? 'not-kept' : 'not-checked';
-    const why = kept?.proof === undefined ? unchecked : proof.proofs.doubtOf(kept.proof);
+    const why = kept?.proof === undefined ? unchecked : kept.proof.doubt;
     return why === undefined
       ? { isProven: true, upToBlock: proof.blocks.newestRead }
       : { isProven: false, why, follower: proof.state };

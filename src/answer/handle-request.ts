@@ -9,14 +9,14 @@ import type { ShedReason } from '../failures/shed-reasons.ts';
 import { freshnessOf } from '../freshness.ts';
 import type { FlightEnd, SingleFlight } from '../once/single-flight.ts';
 import { CLIENT_MISTAKES } from '../outcomes.ts';
-import type { EpochMs } from '../time-units.ts';
+import type { EpochMs, MonotonicMs } from '../time-units.ts';
 import type { CallMemo, KeyedCall } from '../ton/call-memo.ts';
 import { OPERATION_NAMES, type OperationName } from '../ton/operation-names.ts';
 import type { Call } from '../ton/parse-call.ts';
 import type { Answer, ProxyRequest } from './answer.ts';
 import { type CacheStatus, hitStatus, PROVEN_STATUS, ttlOf } from './cache-status.ts';
 import type { ProxyEvent, Report, RequestOutcome } from './events.ts';
-import { askedIndexer, type Load, type Loader, mustLoadAgain } from './load-entry.ts';
+import { askedIndexer, isOutdated, type Load, type Loader, mustLoadAgain } from './load-entry.ts';
 import type { RefreshStale } from './refresh-stale.ts';
 import { traceOf } from './request-trace.ts';
 import type { Wait } from './wait.ts';
@@ -51,6 +51,7 @@ export interface RequestHandlerDependencies {
   /** Counts polls that blocks can prove. Absent if no answers are proven. */
   readonly demand: Pick<ProofDemand, 'answered'> | undefined;
   readonly now: () => EpochMs;
+  readonly monotonic: () => MonotonicMs;
   readonly random: () => number;
   readonly report: Report;
 }
@@ -143,13 +144,17 @@ export class RequestHandler {
 
   /** `isCounted`: the client's limit of misses counts it, unless no request is sent after all. */
   async #join(keyed: KeyedCall, wait: Wait, { headers, requestId }: ProxyRequest, isCounted: boolean): Promise<Answer> {
-    const { flights, loader, cache, missLimit } = this.#dependencies;
+    const { flights, loader, cache, missLimit, monotonic } = this.#dependencies;
     const { call, key } = keyed;
     const trace = traceOf(headers, requestId());
     const join = () => flights.join(key, wait, (flight) => loader.load(call, key, flight, true, trace));
+    const joinedAt = monotonic();
     let end: FlightEnd<Load>;
     try {
       end = await join();
+      // Once: 1. The flight sends its request. 2. Another answer shows a transaction. 3. This client has read that answer,
+      // and joins the flight.
+      if (end.collapsed && end.state === 'landed' && isOutdated(end.value, joinedAt)) end = await join();
       // The purge, or the block, may have come before this request. A new flight requests the answer after both.
       while (end.collapsed && end.state === 'landed' && mustLoadAgain(end.value, call, cache)) end = await join();
     } finally {

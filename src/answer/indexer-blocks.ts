@@ -1,6 +1,6 @@
 import type { Admission } from '../admission/admission.ts';
 import type { Entry } from '../cache/entry.ts';
-import { decompress, keptBody } from '../cache/gzip.ts';
+import { plainBodyOf } from '../cache/gzip.ts';
 import type { TieredCache } from '../cache/tiered-cache.ts';
 import type { BlockSource, Looked, Page } from '../chain/block-follower.ts';
 import { ProxyError } from '../errors.ts';
@@ -82,14 +82,14 @@ export class IndexerBlocks implements BlockSource {
     const call = parseCall(masterchainInfo, '', {});
     const entry = this.#latest(call) ?? (await this.#ask(call));
     if (entry === undefined || entry instanceof ProxyError) return undefined;
-    const { seqno } = headIn(await plainBodyOf(entry));
+    const { seqno } = headIn(await plainBodyOf(entry.content));
     return seqno < 0 ? undefined : { seqno, askedAt: this.#askedAt(entry) };
   }
 
   async newest(): Promise<{ readonly blocks: readonly ListedBlock[]; readonly askedAt: MonotonicMs } | undefined> {
     const entry = await this.#ask(NEWEST);
     if (entry === undefined || entry instanceof ProxyError) return undefined;
-    const { blocks: listed } = await this.#factsOf(NEWEST, entry);
+    const { blocks: listed } = await this.#factsOf(entry);
     this.#dependencies.onRows(listed.length);
     return { blocks: listed, askedAt: this.#askedAt(entry) };
   }
@@ -107,7 +107,7 @@ export class IndexerBlocks implements BlockSource {
     if (got instanceof ProxyError) {
       return CLIENT_MISTAKES.includes(got.details.upstreamStatus ?? 0) ? 'refused' : undefined;
     }
-    const { rows } = await this.#factsOf(call, got.entry);
+    const { rows } = await this.#factsOf(got.entry);
     if (got.isLoaded) this.#dependencies.onRows(rows?.length ?? 0);
     return rows && { rows, askedAt: this.#askedAt(got.entry) };
   }
@@ -128,7 +128,7 @@ export class IndexerBlocks implements BlockSource {
     // The list has as many blocks as one of the possible default limits, which may have cut it.
     if (answerClass === 'final-page' && limit === '') return this.#look(seqno, '&limit=1000', pastCache);
     // A list that may be incomplete does not show the number of transactions.
-    const { transactions } = answerClass === 'final' ? await this.#factsOf(call, entry) : { transactions: undefined };
+    const { transactions } = answerClass === 'final' ? await this.#factsOf(entry) : { transactions: undefined };
     return { state: 'there', askedAt, transactions };
   }
 
@@ -183,26 +183,24 @@ export class IndexerBlocks implements BlockSource {
     return answer;
   }
 
-  async #factsOf(call: Call, entry: Entry): Promise<BlockFacts> {
-    return this.#dependencies.bodies.readBlocks(call, await plainBodyOf(entry));
+  async #factsOf(entry: Entry): Promise<BlockFacts> {
+    return this.#dependencies.bodies.readBlocks(await plainBodyOf(entry.content));
   }
 
-  /** The instant of an answer's request, by the monotonic clock. The time in caches before the indexer counts. */
-  #askedAt({ askedAt, ageValueSeconds }: Entry): MonotonicMs {
+  /**
+   * The instant of an answer's request, less its longest time in other caches, by the monotonic clock. Never later than
+   * now, whatever the clock of the instance that requested it.
+   */
+  #askedAt({ askedAt, ageValueSeconds, meta }: Entry): MonotonicMs {
     const { now, monotonic } = this.#dependencies;
-    return monotonic() - (now() - askedAt) - ageValueSeconds * 1000;
+    const elsewhereMs = meta.isAged === true ? (ageValueSeconds + 1) * 1000 : 0;
+    return monotonic() - Math.max(0, now() - askedAt) - elsewhereMs;
   }
 }
 
 /** An answer of an indexer that was known to follow another chain shows nothing about ours. */
 function isOfOurChain({ meta }: Entry): boolean {
   return meta.isOfOtherChain !== true;
-}
-
-/** The body as the indexer sent it. Reading it here does not count as a client's choice of encoding. */
-async function plainBodyOf({ content }: Entry): Promise<Buffer> {
-  const { coding, body } = keptBody(content);
-  return coding === 'identity' ? body : decompress(body, content.bytes);
 }
 
 /** A load that nobody follows. */

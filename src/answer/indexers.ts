@@ -22,6 +22,7 @@ import type { Pairs } from '../ton/canonical-request.ts';
 import { isHead } from '../ton/chain-point.ts';
 import type { LifetimePolicies } from '../ton/lifetime-table.ts';
 import { type Call, seqnoOf } from '../ton/parse-call.ts';
+import { accountsIn } from '../ton/tags.ts';
 import type { AnswerBodyReader } from './answer-body-reader.ts';
 import { classifyAnswer, type ReadAnswer, untrueAnswer } from './classify-answer.ts';
 import type { Report } from './events.ts';
@@ -61,8 +62,8 @@ export interface IndexersDependencies {
   readonly random: () => number;
   readonly monotonic: () => MonotonicMs;
   readonly report: Report;
-  /** Decides which answers blocks prove. Absent if no answers are proven. */
-  readonly proofs: Pick<Proofs, 'position' | 'proofOf'> | undefined;
+  /** Judges answers about accounts, by the transactions in all answers. Absent if no answers are proven. */
+  readonly proofs: Pick<Proofs, 'unreadFrom' | 'shown' | 'proofOf'> | undefined;
   /** Gets anything that a bug throws in a request that nobody waits for any more. */
   readonly reportBug: (bug: unknown) => void;
   readonly policies: LifetimePolicies;
@@ -178,15 +179,14 @@ export class Indexers {
       // Read before the request is sent: anything that is seen of the chain during the request is newer than the
       // answer.
       const awaitedBlock = seqno === undefined || hasReached(seqno) ? undefined : seqno;
-      // Also read before it is sent: blocks that are read during the request may be newer than the answer.
-      const askedFrom = proofs?.position ?? 0;
       const { query, headers } = call.request;
       const answer = await indexer.client.fetch({ operation, query, headers: [...headers, ...trace] });
       hedging?.answered(operation, monotonic() - startedAt);
-      const reading = bodies.read(call, answer);
+      const reading = bodies.read(call, answer, proofs?.unreadFrom);
       const facts = reading instanceof Promise ? await reading : reading;
-      const { evidence } = facts;
-      const proof = evidence && proofs?.proofOf(evidence, askedFrom, startedAt);
+      if (facts.rows.length > 0) proofs?.shown(facts.rows);
+      const givenAt = startedAt - answer.ageValueSeconds * 1000;
+      const proof = call.operation.evidence && proofs?.proofOf(facts.evidence, accountsIn(call.tags), givenAt);
       const entry = this.#classify({ call, key: request.key, answer, facts, awaitedBlock, proof }, indexer);
       if (entry instanceof ProxyError) {
         ticket.learn(outcomeOf(entry), answer.retryAfterMs);

@@ -74,6 +74,11 @@ export function mustLoadAgain(load: Load, { tags }: Call, cache: TieredCache): b
   return load.from === 'nowhere' ? load.isDropped === true : cache.isOver(load.entry, tags);
 }
 
+/** True if the answer of a load lacks a transaction that this instance had seen by an instant. */
+export function isOutdated(load: Load, at: MonotonicMs): boolean {
+  return load.from !== 'nowhere' && load.entry.proof?.isOutdated(at) === true;
+}
+
 export interface EntryLoaderDependencies {
   readonly cache: TieredCache;
   readonly admission: Pick<Admission, 'enter'>;

@@ -71,6 +71,7 @@ const STORED_META = z.object({
       .min(0)
       .max(2 ** 32),
     indexer: z.string(),
+    isAged: z.literal(true).optional(),
     retention: z.object({ afterUse: spanMs, sinceGiven: spanMs }).optional(),
   }),
   askedAt: epochMs,

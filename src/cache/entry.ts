@@ -19,6 +19,8 @@ export interface Meta {
    * True if this indexer was known to follow another chain than this process: then no other instance gets the answer.
    */
   readonly isOfOtherChain?: boolean;
+  /** Set if it came with an `Age`: other caches may have had it for up to a second longer than that. */
+  readonly isAged?: true | undefined;
   /** The time for which the answer is kept after its use; `undefined` if it is not. */
   readonly retention?: Retention | undefined;
 }
@@ -47,7 +49,10 @@ export interface Entry extends Instants {
    * then. Once the chain has reached it, this answer is not served. `undefined` for all other answers.
    */
   readonly awaitedBlock: number | undefined;
-  /** Why it may be served after its lifetime. Not stored in Redis: an entry from Redis is never proven. */
+  /**
+   * Judges an answer about accounts by the transactions that this instance has seen; `undefined` if it is not judged. Not
+   * stored in Redis: an entry from Redis is never proven.
+   */
   readonly proof: Proof | undefined;
 }
 
@@ -124,10 +129,11 @@ export function sharedMeta(meta: Meta): Meta {
     maxAgeSeconds,
     indexer,
     isOfOtherChain = false,
+    isAged = false,
     retention,
   } = meta;
   const kept = retention === undefined ? '' : `${retention.afterUse}+${retention.sinceGiven}`;
-  const name = `${status} ${maxAgeSeconds} ${answerClass} ${indexer} ${isOfOtherChain} ${kept} ${apiVersion === undefined ? '' : `v${apiVersion}`}\n${contentType}`;
+  const name = `${status} ${maxAgeSeconds} ${answerClass} ${indexer} ${isOfOtherChain} ${isAged} ${kept} ${apiVersion === undefined ? '' : `v${apiVersion}`}\n${contentType}`;
   const known = shared.get(name);
   if (known !== undefined) return known;
   // Foreign bytes in Redis must not fill the memory with metadata.

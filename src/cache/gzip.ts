@@ -151,6 +151,15 @@ export function keptBody(content: Content): CodedBody {
   return { coding, body: bodyIn(content, coding) as Buffer };
 }
 
+/**
+ * The body as the indexer sent it. Reading it here does not count as a client's choice of encoding. Rejects if the kept
+ * gzip is invalid.
+ */
+export async function plainBodyOf(content: Content): Promise<Buffer> {
+  const { coding, body } = keptBody(content);
+  return coding === 'identity' ? body : decompress(body, content.bytes);
+}
+
 const [gzipAsync, gunzipAsync] = [promisify(gzip), promisify(gunzip)];
 
 /**

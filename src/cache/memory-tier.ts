@@ -34,7 +34,7 @@ const ENOUGH_SHARE = 1 / 64;
 /** What a `MemoryTier` is built from. */
 export interface MemoryTierDependencies {
   readonly now: () => EpochMs;
-  /** The bound over all entries: bodies, heads of hits, keys (long ones count more) and overhead. */
+  /** The bound over all entries: bodies, heads of hits, keys (long ones count more), proofs and overhead. */
   readonly maxSizeBytes: number;
   /** Called for each entry that is evicted while it is fresh: with more memory it would have been a hit. */
   readonly onEvicted?: (() => void) | undefined;
@@ -61,7 +61,7 @@ export class MemoryTier {
       maxEntrySize: Math.max(1, Math.floor(dependencies.maxSizeBytes * MAX_ENTRY_SHARE)),
       sizeCalculation: (entry) => this.#sizeOf(entry),
       disposeAfter: (entry, _, reason) => {
-        if (entry.proof !== undefined) this.#provable--;
+        if (isProvable(entry)) this.#provable--;
         if (onEvicted !== undefined && reason === 'evict' && this.#now() < entry.freshUntil) onEvicted();
       },
     });
@@ -139,19 +139,25 @@ export class MemoryTier {
 
   #put(entry: Entry): void {
     this.#entries.set(entry.key, entry);
-    if (entry.proof !== undefined && this.#entries.peek(entry.key) === entry) this.#provable++;
+    if (isProvable(entry) && this.#entries.peek(entry.key) === entry) this.#provable++;
   }
 
   /** The bytes of an entry that count towards `maxSizeBytes`. */
-  #sizeOf({ key, content, completeness: { members, tentative } }: Entry): number {
+  #sizeOf({ key, content, completeness: { members, tentative }, proof }: Entry): number {
     const keyBytes = key.length + this.#longKeyWeight * Math.max(0, key.length - SHORT_KEY);
-    return keptBytes(content) + members.byteLength + tentative.byteLength + keyBytes + OVERHEAD_BYTES;
+    const factBytes = members.byteLength + tentative.byteLength + (proof?.bytes ?? 0);
+    return keptBytes(content) + factBytes + keyBytes + OVERHEAD_BYTES;
   }
 }
 
 /** True if the tier has an entry at this instant. Most entries are fresh, and no entry ends before its freshness. */
 function isIn(entry: Entry, now: EpochMs): boolean {
   return (now < entry.freshUntil || now < provableUntil(entry, keptUntil(entry))) && !isDatedAhead(entry, now);
+}
+
+/** True if blocks may prove the entry. */
+function isProvable({ proof }: Entry): boolean {
+  return proof !== undefined && proof.keptMs > 0;
 }
 
 /** `until`, or the end of the time in which an entry can be proven if that is later. */

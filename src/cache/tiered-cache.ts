@@ -1,4 +1,4 @@
-import { type Freshness, freshnessOf, isDatedAhead, keptUntil, type Proof, usableUntil } from '../freshness.ts';
+import { type Freshness, freshnessOf, isDatedAhead, keptUntil, usableUntil } from '../freshness.ts';
 import type { EpochMs } from '../time-units.ts';
 import { type Entry, HIGHEST_CLASS_RANK } from './entry.ts';
 import type { MemoryTier } from './memory-tier.ts';
@@ -71,8 +71,11 @@ export interface TieredCacheDependencies {
   /** Called with the block of each head that Redis returns and no purge covers: clients may read it. */
   readonly onHead?: (seqno: number) => void;
   readonly olderAnswers: Pick<OlderAnswers, 'look'>;
-  /** True if blocks prove that a kept answer is still true. Absent if no answers are proven. */
-  readonly isProven?: ((proof: Proof) => boolean) | undefined;
+  /**
+   * Takes the transactions in an entry from Redis before it is kept or served, and returns the entry with its judge.
+   * Absent if no answers are proven.
+   */
+  readonly judge?: ((entry: Entry, tags: readonly string[]) => Entry | Promise<Entry>) | undefined;
   readonly now: () => EpochMs;
 }
 
@@ -122,7 +125,9 @@ export class TieredCache {
     const acquired = await redis?.acquire(key, request);
     if (acquired === undefined || !purges.isCurrent) return undefined;
     const { holder, found } = acquired;
-    return { holder, found: found === undefined ? this.lookInMemory(key, tags) : this.#takeFromRedis(found, tags) };
+    if (found === undefined) return { holder, found: this.lookInMemory(key, tags) };
+    const taken = this.#takeFromRedis(found, tags);
+    return { holder, found: taken instanceof Promise ? await taken : taken };
   }
 
   /** The usable entry of each tier, for `GET /explain`. */
@@ -171,7 +176,14 @@ export class TieredCache {
   }
 
   /** Takes the entry from Redis into memory, unless memory holds a better one. */
-  #takeFromRedis(entry: Entry, tags: readonly string[]): Lookup {
+  #takeFromRedis(entry: Entry, tags: readonly string[]): Lookup | Promise<Lookup> {
+    const judged = this.#dependencies.judge?.(entry, tags) ?? entry;
+    return judged instanceof Promise
+      ? judged.then((read) => this.#takeJudged(read, tags))
+      : this.#takeJudged(judged, tags);
+  }
+
+  #takeJudged(entry: Entry, tags: readonly string[]): Lookup {
     const { memory, onHead, olderAnswers, now } = this.#dependencies;
     if (this.isPurged(entry, tags)) return this.lookInMemory(entry.key, tags);
     const { rank } = entry.completeness;
@@ -244,15 +256,11 @@ export class TieredCache {
   #lookupOf(entry: Entry, tags: readonly string[], tier: 'memory' | 'redis', now = this.#dependencies.now()): Lookup {
     const current = this.#afterPurges(entry, tags);
     if (current === undefined) return { state: 'miss' };
-    const state = freshnessOf(current, now);
-    if (state !== 'fresh' && tier === 'memory' && this.#isProven(current))
+    const state = judgedFreshness(current, now);
+    if (state !== 'fresh' && tier === 'memory' && current.proof !== undefined && current.proof.doubt === undefined)
       return { state: 'proven', entry: current, tier };
     if (state !== 'expired') return { state, entry: current, tier };
     return current.meta.retention === undefined ? { state: 'miss' } : { state: 'miss', kept: current };
-  }
-
-  #isProven({ proof }: Entry): boolean {
-    return proof !== undefined && this.#dependencies.isProven?.(proof) === true;
   }
 
   #isOvertaken({ awaitedBlock }: Entry): boolean {
@@ -264,4 +272,11 @@ export class TieredCache {
     if (this.#isOvertaken(entry)) return undefined;
     return this.#dependencies.purges.bans.applyBans(entry, tags);
   }
+}
+
+/** The freshness of an entry. An outdated one answers only if the indexer fails. */
+function judgedFreshness(entry: Entry, now: EpochMs): Freshness {
+  const state = freshnessOf(entry, now);
+  if (state === 'expired' || entry.proof?.isOutdated() !== true) return state;
+  return entry.staleIfError > 0 && now < entry.freshUntil + entry.staleIfError ? 'stale-if-error' : 'expired';
 }

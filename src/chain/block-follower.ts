@@ -168,8 +168,9 @@ export class BlockFollower {
 
   #readNext(): void {
     const { blocks, now } = this.#dependencies;
-    for (const seqno of this.#readings.keys()) if (!blocks.isUnread(seqno)) this.#readings.delete(seqno);
-    for (const seqno of blocks.unread) if (!this.#readings.has(seqno)) this.#readings.set(seqno, newBlockReading());
+    const unread = new Set(blocks.unread);
+    for (const seqno of this.#readings.keys()) if (!unread.has(seqno)) this.#readings.delete(seqno);
+    for (const seqno of unread) if (!this.#readings.has(seqno)) this.#readings.set(seqno, newBlockReading());
     const readings = [...this.#readings];
     const free = AT_ONCE - readings.filter(([, { isUnderWay }]) => isUnderWay).length;
     // Those that were not requested yet come first, and of these the newest: while a block is a gap, others are read.

@@ -1,25 +1,29 @@
-import type { Proof } from '../freshness.ts';
+import type { Proof, ProofDoubt } from '../freshness.ts';
 import type { MonotonicMs, Ms } from '../time-units.ts';
-import { type Evidence, showsRow } from '../ton/evidence.ts';
+import type { BlockRow } from '../ton/block-facts.ts';
+import { type Evidence, type ShownRow, showsRow } from '../ton/evidence.ts';
 import type { ReadBlocks } from './read-blocks.ts';
-import type { Position, Touches } from './touches.ts';
+import type { Touches } from './touches.ts';
 
 /** The follower is alive while its mark is younger than this. */
 const ALIVE_MS: Ms = 1000;
 
-/** A shorter window does not cover a replica that lags. */
-const SHORTEST_WINDOW_MS: Ms = 10_000;
-
 /**
- * Why a kept answer is not proven. `not-alive`: not all blocks that existed a second ago are known to be read.
- * `too-old`: it is older than its bound. `asked-too-early`: blocks were skipped or forgotten since its request.
- * `window-too-short`: touches are kept for too short a time. `touched`: a block touched its accounts.
+ * A body must show the transactions that were seen up to this long before its request: by then a replica may lag, and a
+ * database may have fallen back. The follower starts again after 60 s without an answer.
  */
-export type ProofDoubt = 'not-alive' | 'too-old' | 'asked-too-early' | 'window-too-short' | 'touched';
+export const SEEN_BEFORE_MS: Ms = 62_000;
+
+/** Above this number, hashes of shown transactions are forgotten: then they are kept twice once their block is read. */
+const MOST_SHOWN = 50_000;
+
+/** The memory of a proof, and of each hash in it. */
+const [PROOF_BYTES, HASH_BYTES] = [300, 110];
 
 export interface ProofsDependencies {
-  readonly touches: Pick<Touches, 'lastOf' | 'rowsOf' | 'windowFrom' | 'windowMs' | 'add'>;
-  readonly blocks: Pick<ReadBlocks, 'mark'>;
+  /** It keeps touches for {@link SEEN_BEFORE_MS} longer than the longest bound. */
+  readonly touches: Pick<Touches, 'lastOf' | 'since' | 'forgottenUntil' | 'add'>;
+  readonly blocks: Pick<ReadBlocks, 'mark' | 'isUnread' | 'oldestUnread'>;
   readonly now: () => MonotonicMs;
   /**
    * The longest time for which an answer may be proven: one whose body has data that changes without a block, and any
@@ -30,81 +34,171 @@ export interface ProofsDependencies {
 
 /**
  * Decides which kept answers the blocks prove. An answer about accounts' own rows stays true until the indexer commits
- * a block with a transaction of one of these accounts. At look-up it is proven if all of this holds:
+ * a block with a transaction of one of these accounts. At each look-up it is proven if all of this holds:
  *
  * 1. The follower is alive: it has read every block that existed a second ago.
- * 2. At the answer's request, the blocks of the 10 s before had been read, and no block was skipped since.
- * 3. No touch of its accounts was read after its request.
- * 4. Its body showed every touch of its accounts that was read before: the replica that answers may lag behind the
- *    replica from which blocks are read.
- * 5. It is younger than its bound: some data in bodies changes without a block.
+ * 2. It was requested after the blocks of the 10 s before had been read, and no block was skipped since.
+ * 3. It shows every transaction of its accounts that was seen since its request, or in the 62 s before.
+ * 4. It is younger than its bound: some data in bodies changes without a block.
  *
- * The order counts, not the time. Races between the commit C of a transaction, the read R of its block, and a request
- * Q:
- *
- * - 1. C. 2. R. 3. Q is sent. Its answer holds C, or comes from a replica that lags, and fails 4.
- * - 1. Q is sent. 2. C. 3. R. The answer may lack C. It was requested before R, and fails 3.
- * - 1. C. 2. Q is sent. 3. R. The same: whether the answer holds C does not matter.
+ * This gives up the answers that a lagging replica makes look incomplete; they are live. In return the order of commit,
+ * read and request does not matter: a body that shows every transaction is true, and one from an older state lacks one.
  */
 export class Proofs {
   readonly #dependencies: ProofsDependencies;
-  #position: Position = 0;
+  #isOn = false;
   /** No answer requested before this is proven; infinite until the blocks of the last 10 s are read. */
-  #validFrom: Position = Number.POSITIVE_INFINITY;
+  #validFrom: MonotonicMs = Number.POSITIVE_INFINITY;
+  /** The hashes of transactions that answers have shown, and whose blocks have not been read since. */
+  readonly #shown = new Set<string>();
 
   constructor(dependencies: ProofsDependencies) {
     this.#dependencies = dependencies;
   }
 
-  /** The follower's position in the blocks. Take it when a request is sent. */
-  get position(): Position {
-    return this.#position;
-  }
-
   get isAlive(): boolean {
     const { blocks, now } = this.#dependencies;
-    return this.#validFrom <= this.#position && now() - blocks.mark < ALIVE_MS;
+    return this.#validFrom < Number.POSITIVE_INFINITY && now() - blocks.mark < ALIVE_MS;
+  }
+
+  /**
+   * The oldest block that is not read: transactions in answers are of interest from this block on. Infinite while
+   * blocks are not followed.
+   */
+  get unreadFrom(): number {
+    return this.#isOn ? this.#dependencies.blocks.oldestUnread : Number.POSITIVE_INFINITY;
+  }
+
+  /**
+   * Every transaction up to this instant is in a block that was read, or in one that is listed as unread; -Infinity
+   * while unknown.
+   */
+  get mark(): MonotonicMs {
+    return this.#dependencies.blocks.mark;
+  }
+
+  /** Call when the follower is switched on or off. */
+  switched(isOn: boolean): void {
+    this.#isOn = isOn;
   }
 
   /** Takes the rows of a whole block. Call before the block counts as read. */
-  read(rows: Parameters<Touches['add']>[0]): void {
-    this.#dependencies.touches.add(rows, ++this.#position);
+  read(rows: readonly BlockRow[]): void {
+    this.#dependencies.touches.add(rows.filter(({ hash }) => !this.#shown.delete(hash)));
+  }
+
+  /**
+   * Takes the final transactions of an answer. Call before the answer is served or kept. Those of blocks that were read
+   * are known.
+   */
+  shown(rows: readonly BlockRow[]): void {
+    if (!this.#isOn) return;
+    const { touches, blocks } = this.#dependencies;
+    const unread = rows.filter(({ hash, seqno }) => blocks.isUnread(seqno) && !this.#shown.has(hash));
+    if (this.#shown.size + unread.length > MOST_SHOWN) this.#shown.clear();
+    for (const { hash } of unread) this.#shown.add(hash);
+    touches.add(unread);
   }
 
   /** Blocks may have been skipped: no answer requested so far is proven, nor any other before {@link caughtUp}. */
   skipped(): void {
-    this.#position++;
     this.#validFrom = Number.POSITIVE_INFINITY;
+    this.#shown.clear();
   }
 
   /** The blocks of the last 10 s are read. Later calls do nothing, until blocks are skipped. */
   caughtUp(): void {
-    this.#validFrom = Math.min(this.#validFrom, this.#position);
+    this.#validFrom = Math.min(this.#validFrom, this.#dependencies.now());
   }
 
   /**
-   * The proof of an answer that has just arrived; `undefined` if its body fails the check, or earlier blocks were not
-   * read.
-   * @param askedFrom The {@link position} at its request.
-   * @param askedAt The instant of its request.
+   * The judge of an answer about accounts; `undefined` if it is about none, and while blocks are not followed.
+   * @param evidence Without it the answer is never proven, and every later transaction of the accounts outdates it.
+   * @param askedAt The instant of its request to the indexer, less its time in other caches.
    */
-  proofOf(evidence: Evidence, askedFrom: Position, askedAt: MonotonicMs): Proof | undefined {
-    const { touches, boundsMs } = this.#dependencies;
-    const { accounts, hasNames } = evidence;
-    if (askedFrom < this.#validFrom) return undefined;
-    const rows = accounts.flatMap((account) => touches.rowsOf(account));
-    if (!rows.every((row) => showsRow(evidence, row))) return undefined;
-    const keptMs = hasNames ? boundsMs.withNames : boundsMs.plain;
-    return { askedFrom, accounts, until: askedAt + keptMs, keptMs };
+  proofOf(evidence: Evidence | undefined, accounts: readonly string[], askedAt: MonotonicMs): Proof | undefined {
+    const judged = evidence?.accounts ?? accounts;
+    if (!this.#isOn || judged.length === 0) return undefined;
+    return new AnswerProof(this, this.#dependencies, evidence, judged, askedAt);
   }
 
-  /** The reason why a kept answer is not proven now; `undefined` if it is. */
-  doubtOf({ askedFrom, accounts, until }: Proof): ProofDoubt | undefined {
+  /** True if the blocks of the 10 s before this instant had been read then, and none was skipped since. */
+  areReadSince(instant: MonotonicMs): boolean {
+    return instant >= this.#validFrom;
+  }
+}
+
+/** The judge of one answer. Each transaction is compared once: for a look-up without a new one, a map is read. */
+class AnswerProof implements Proof {
+  readonly keptMs: Ms;
+  readonly bytes: number;
+  readonly #proofs: Proofs;
+  readonly #dependencies: ProofsDependencies;
+  readonly #evidence: Evidence | undefined;
+  readonly #accounts: readonly string[];
+  readonly #askedAt: MonotonicMs;
+  /** The transactions that were seen before this instant are compared. */
+  #comparedUntil: MonotonicMs;
+  #lacksOne = false;
+  /** When the first transaction was seen, since the request, that the body lacks. */
+  #lacksSince: MonotonicMs = Number.POSITIVE_INFINITY;
+
+  constructor(
+    proofs: Proofs,
+    dependencies: ProofsDependencies,
+    evidence: Evidence | undefined,
+    accounts: readonly string[],
+    askedAt: MonotonicMs,
+  ) {
+    const { withNames, plain } = dependencies.boundsMs;
+    this.#proofs = proofs;
+    this.#dependencies = dependencies;
+    this.#evidence = evidence;
+    this.#accounts = accounts;
+    this.#askedAt = askedAt;
+    this.#comparedUntil = askedAt - SEEN_BEFORE_MS;
+    this.keptMs = evidence === undefined ? 0 : evidence.hasNames ? withNames : plain;
+    this.bytes = PROOF_BYTES + (evidence?.kind === 'page' ? evidence.hashes.size * HASH_BYTES : 0);
+  }
+
+  get doubt(): ProofDoubt | undefined {
     const { touches, now } = this.#dependencies;
-    if (!this.isAlive) return 'not-alive';
-    if (now() >= until) return 'too-old';
-    if (askedFrom < this.#validFrom || askedFrom < touches.windowFrom) return 'asked-too-early';
-    if (touches.windowMs < SHORTEST_WINDOW_MS) return 'window-too-short';
-    return accounts.every((account) => (touches.lastOf(account) ?? 0) <= askedFrom) ? undefined : 'touched';
+    if (this.#evidence === undefined) return 'not-checked';
+    if (!this.#proofs.isAlive) return 'not-alive';
+    if (now() >= this.#askedAt + this.keptMs) return 'too-old';
+    const isKnown = touches.forgottenUntil < this.#askedAt - SEEN_BEFORE_MS;
+    if (!isKnown || !this.#proofs.areReadSince(this.#askedAt)) return 'asked-too-early';
+    this.#compare();
+    return this.#lacksOne ? 'touched' : undefined;
+  }
+
+  isOutdated(at: MonotonicMs = Number.MAX_VALUE): boolean {
+    this.#compare();
+    return this.#lacksSince <= at;
+  }
+
+  #compare(): void {
+    const { touches, now } = this.#dependencies;
+    // A later transaction changes nothing any more.
+    if (this.#lacksSince < Number.POSITIVE_INFINITY) return;
+    const from = this.#comparedUntil;
+    let isNew = false;
+    for (const account of this.#accounts) isNew ||= (touches.lastOf(account) ?? Number.NEGATIVE_INFINITY) >= from;
+    if (!isNew) return;
+    this.#comparedUntil = now();
+    for (const account of this.#accounts) {
+      for (const touch of touches.since(account, from)) {
+        if (!this.#shows(touch)) this.#lacks(touch.batch.seenAt);
+      }
+    }
+  }
+
+  #shows(row: ShownRow): boolean {
+    return this.#evidence !== undefined && showsRow(this.#evidence, row);
+  }
+
+  #lacks(seenAt: MonotonicMs): void {
+    this.#lacksOne = true;
+    if (seenAt >= this.#askedAt) this.#lacksSince = Math.min(this.#lacksSince, seenAt);
   }
 }

@@ -77,12 +77,20 @@ export class ReadBlocks {
 
   /** The blocks to look for, the oldest first: unread blocks and gaps. */
   get unread(): readonly number[] {
-    return [...this.#unread.keys()].filter((seqno) => this.isUnread(seqno)).toSorted((one, other) => one - other);
+    const toRead = [...this.#unread].filter(([, { state }]) => state !== 'given-up');
+    return toRead.map(([seqno]) => seqno).toSorted((one, other) => one - other);
   }
 
-  /** True for a block to look for. */
+  /** True if this block is not read, given up or not. Blocks from before the list of the start count as read. */
   isUnread(seqno: number): boolean {
-    return (this.#unread.get(seqno)?.state ?? 'given-up') !== 'given-up';
+    return this.#unread.has(seqno) || seqno >= this.#firstUnknown;
+  }
+
+  /** The oldest block that {@link isUnread}; infinite before the start. */
+  get oldestUnread(): number {
+    let oldest = this.#firstUnknown;
+    for (const seqno of this.#unread.keys()) oldest = Math.min(oldest, seqno);
+    return oldest;
   }
 
   /** The instant for which every existing block is read; -Infinity while unknown. */
@@ -191,6 +199,10 @@ export class ReadBlocks {
     let known = this.#head;
     for (const [seqno, block] of this.#unread) if (!isMissing(block)) known = Math.min(known, seqno - 1);
     return known;
+  }
+
+  get #firstUnknown(): number {
+    return this.#head < 0 ? Number.POSITIVE_INFINITY : this.#head + 1;
   }
 
   /** A new block also shows those below it. At the last head poll none of them was there, as far as is known. */

@@ -6,7 +6,7 @@ import { EntryLoader, type EntryLoaderDependencies, type Load } from '../answer/
 import { BlockFollower } from '../chain/block-follower.ts';
 import { FollowerSwitch } from '../chain/follower-switch.ts';
 import { ProofDemand } from '../chain/proof-demand.ts';
-import { Proofs } from '../chain/proofs.ts';
+import { Proofs, SEEN_BEFORE_MS } from '../chain/proofs.ts';
 import { ReadBlocks } from '../chain/read-blocks.ts';
 import { Touches } from '../chain/touches.ts';
 import { RETRIES, RetryBudget } from '../indexer/retry-budget.ts';
@@ -48,7 +48,8 @@ export function openBlockProof(context: AppContext) {
   if (!operations.all.some(({ evidence }) => evidence !== undefined)) return undefined;
   const boundsMs = { withNames: settings.proof.maxAge, plain: settings.proof.maxAgePlain };
   const bounds = Object.values(boundsMs);
-  const touches = new Touches({ now: monotonic, keptMs: Math.max(...bounds), maxBytes: MAX_TOUCH_BYTES });
+  const keptMs = Math.max(...bounds) + SEEN_BEFORE_MS;
+  const touches = new Touches({ now: monotonic, keptMs, maxBytes: MAX_TOUCH_BYTES });
   const blocks = new ReadBlocks();
   const proofs = new Proofs({ touches, blocks, now: monotonic, boundsMs });
   const { lifetime: liveMs } = context.lifetimes.accountLive;
@@ -64,6 +65,7 @@ export function openBlockProof(context: AppContext) {
     const { isOn } = worth;
     worth.tick();
     if (worth.isOn === isOn) return;
+    proofs.switched(worth.isOn);
     if (isOn) follower?.stop();
     events.report({ name: 'block-follower', state: worth.state });
   };
@@ -107,7 +109,7 @@ function openSource(
   });
   const report = (event: ProxyEvent) => event.name === 'upstream-useless' && events.report(event);
   const retries = new RetryBudget({ now: monotonic }, RETRIES);
-  const askable = new Indexers({ ...ask, admission, retries, report, hedging: undefined, proofs: undefined });
+  const askable = new Indexers({ ...ask, admission, retries, report, hedging: undefined });
   return new IndexerBlocks({
     network: settings.network,
     cache: load.cache,

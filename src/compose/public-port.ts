@@ -123,6 +123,7 @@ export function openPublicPort(context: AppContext, parts: PublicPortDependencie
     onTouch: parts.onTouch,
     demand: proof?.demand,
     now,
+    monotonic,
     random,
     report,
   });

@@ -6,7 +6,16 @@ const GREATEST_SECONDS = 2 ** 31;
  * counts, and a value that is not a number is ignored (RFC 9111 5.1). 0 without one.
  */
 export function ageValueSeconds(header: string | undefined): number {
+  return Math.min(secondsIn(header) ?? 0, GREATEST_SECONDS);
+}
+
+/** True if caches on the way may have had an answer: for up to a second longer than its `Age`, which is rounded down. */
+export function isAged(header: string | undefined): boolean {
+  return secondsIn(header) !== undefined;
+}
+
+function secondsIn(header: string | undefined): number | undefined {
   const [first = ''] = (header ?? '').split(',', 1);
   const text = first.trim();
-  return /^\d+$/.test(text) ? Math.min(Number(text), GREATEST_SECONDS) : 0;
+  return /^\d+$/.test(text) ? Number(text) : undefined;
 }

@@ -8,7 +8,7 @@ import type { EpochMs, MonotonicMs, Ms } from '../time-units.ts';
 import type { Pairs } from '../ton/canonical-request.ts';
 import { targetOf } from '../ton/operations.ts';
 import { USER_AGENT } from '../version.ts';
-import { ageValueSeconds } from './age.ts';
+import { ageValueSeconds, isAged } from './age.ts';
 import { Connection } from './connection.ts';
 import { pathAt } from './path-at.ts';
 import { decoded, type MayRepeat, type RawAnswer, readAnswer, timedOut, unanswered } from './read-answer.ts';
@@ -68,6 +68,8 @@ export interface UpstreamAnswer {
   readonly says?: IndexerWords | undefined;
   /** Its `Age`, in whole seconds: how long other caches have had it, 0 where it comes from the indexer itself. */
   readonly ageValueSeconds: number;
+  /** Set if it has an `Age`: other caches may have had it for up to a second longer. */
+  readonly isAged?: true;
   /** Absent where it was not sent. */
   readonly cacheStatus?: string | undefined;
   /** Complete and decompressed; empty if the status decides alone. */
@@ -205,6 +207,7 @@ export class UpstreamClient {
         retryAfterMs: waitMs,
         says,
         ageValueSeconds: ageValueSeconds(header(answer, 'age')),
+        ...(isAged(header(answer, 'age')) && { isAged: true }),
         body,
         // The clock may have been set back between the two.
         askedAt: Math.min(askedAt, receivedAt),

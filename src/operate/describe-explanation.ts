@@ -28,12 +28,11 @@ function describeAnswer(answer: CachedAnswer | string): string {
 
 const DOUBTS: Readonly<Record<Extract<ExplainedProof, { isProven: false }>['why'], string>> = {
   'not-kept': 'no answer is kept',
-  'not-checked': 'when it was asked for, blocks were not followed, or it lacked a transaction that they had shown',
+  'not-checked': 'blocks were not followed when it was asked for, its list may be incomplete, or it came from Redis',
   'not-alive': 'the newest blocks are not read',
   'too-old': 'it is older than the setting proof allows',
-  'asked-too-early': 'blocks were skipped or forgotten since it was asked for',
-  'window-too-short': 'the memory for touches holds less than 10 s',
-  touched: 'a block shows a transaction of its accounts since it was asked for',
+  'asked-too-early': 'blocks were skipped or forgotten since it was asked for, or shortly before',
+  touched: 'it lacks a transaction of its accounts that a block or an answer has shown',
 };
 
 const FOLLOWERS: Readonly<Record<FollowerState, string>> = {

@@ -7,6 +7,8 @@ import { readLt } from './lt.ts';
 export interface BlockRow extends ShownRow {
   /** Raw, in upper case. */
   readonly account: string;
+  /** The masterchain block. */
+  readonly seqno: number;
 }
 
 /** A masterchain block in a list of blocks. */
@@ -53,12 +55,29 @@ function rowsOf(transactions: readonly unknown[]): readonly BlockRow[] | undefin
   return rows.every((row) => row !== undefined) ? rows : undefined;
 }
 
+/**
+ * The final transactions that a body shows, in lists of transactions and in traces, of the masterchain block `from` and
+ * later ones.
+ */
+export function finalRowsIn({ transactions, traces }: JsonObject, from: number): readonly BlockRow[] {
+  const listed = Array.isArray(transactions) ? transactions : [];
+  const inTraces = (Array.isArray(traces) ? traces : []).flatMap((trace: unknown) =>
+    isObject(trace) && isObject(trace['transactions']) ? Object.values(trace['transactions']) : [],
+  );
+  return [...listed, ...inTraces].flatMap((row: unknown) => {
+    const isAsked = isObject(row) && Number(row['mc_block_seqno']) >= from;
+    const final = isAsked ? rowOf(row) : undefined;
+    return final === undefined ? [] : [final];
+  });
+}
+
 function rowOf(row: unknown): BlockRow | undefined {
   if (!isFinal(row)) return undefined;
-  const { account, hash, now } = row;
+  const { account, hash, now, mc_block_seqno: seqno } = row;
   const lt = readLt(row['lt']);
   const isRow = typeof account === 'string' && typeof hash === 'string' && typeof now === 'number';
-  return isRow && lt !== undefined ? { account: account.toUpperCase(), lt, hash, now } : undefined;
+  if (!isRow || lt === undefined) return undefined;
+  return { account: account.toUpperCase(), lt, hash, now, seqno: Number(seqno) };
 }
 
 function listedBlock(block: unknown): ListedBlock[] {

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { OPERATIONS } from './operations.ts';
 import type { Call } from './parse-call.ts';
 
 /**
@@ -25,6 +26,11 @@ export function loggedKey(key: string): string {
 /** A key of a network without the network, for people. */
 export function withoutNetwork(key: string, network: string): string {
   return key.slice(network.length + 1);
+}
+
+/** The operation of a key. */
+export function operationOf(key: string): Call['operation'] | undefined {
+  return OPERATIONS.get(key.slice(key.indexOf(' ') + 1, key.indexOf('?')));
 }
 
 /**

@@ -11,6 +11,11 @@ export function tagOf(named: Named, value: string | number): string {
   return `${named}:${value}`;
 }
 
+/** The accounts that the requests of entries with these tags name. */
+export function accountsIn(tags: readonly string[]): readonly string[] {
+  return tags.flatMap((tag) => (tag.startsWith('account:') ? [tag.slice('account:'.length)] : []));
+}
+
 /** The tags of a request, from its parameters that a purge can name. */
 export function tagsOfParameters(
   { query }: CanonicalRequest,

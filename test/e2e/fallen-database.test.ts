@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { DatabaseFall } from '../../src/tools/simulator/database-fall.ts';
+import { Restore } from '../../src/tools/simulator/database-fall.ts';
 import { ANY_WORLD, World } from './world.ts';
 
 const BLOCK_MS = 400;
@@ -19,7 +19,7 @@ beforeEach(async () => {
 afterEach(() => world[Symbol.asyncDispose]());
 
 const fallBack = () => {
-  const fall = new DatabaseFall(world.now, LOST_BLOCKS * BLOCK_MS, 3);
+  const fall = new Restore(world.now, LOST_BLOCKS * BLOCK_MS, 3);
   world.indexer.replicas[0].fallBack(fall);
   return fall;
 };

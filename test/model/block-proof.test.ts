@@ -7,8 +7,10 @@ const RUNS = cases(300);
 
 /** Each rule of the proof, and the schedules that need it. */
 const RULES: readonly Rule[] = [
-  'the body shows every touch, by hash',
-  'a touch that is read later ends the proof',
+  'a body shows each transaction, by hash',
+  'transactions seen since the request count',
+  'transactions seen before the request count',
+  'an answer is proven only as far back as transactions are kept',
   'a gap holds back the mark',
   'a block counts as read when it is whole',
   'the mark is the time of a request',

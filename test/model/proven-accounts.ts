@@ -1,15 +1,17 @@
 import fc from 'fast-check';
-import { Proofs } from '../../src/chain/proofs.ts';
+import { Proofs, type ProofsDependencies } from '../../src/chain/proofs.ts';
 import { ReadBlocks } from '../../src/chain/read-blocks.ts';
-import { Touches } from '../../src/chain/touches.ts';
+import { type Touch, Touches } from '../../src/chain/touches.ts';
 import type { Proof } from '../../src/freshness.ts';
 import type { BlockRow } from '../../src/ton/block-facts.ts';
 import type { Evidence } from '../../src/ton/evidence.ts';
 
 /** A rule that the model can omit, to show that it is needed. */
 export type Rule =
-  | 'the body shows every touch, by hash'
-  | 'a touch that is read later ends the proof'
+  | 'a body shows each transaction, by hash'
+  | 'transactions seen since the request count'
+  | 'transactions seen before the request count'
+  | 'an answer is proven only as far back as transactions are kept'
   | 'a gap holds back the mark'
   | 'a block counts as read when it is whole'
   | 'the mark is the time of a request'
@@ -27,6 +29,10 @@ export interface Schedule {
   readonly answers: readonly { readonly isLagging: boolean; readonly takesMs: number }[];
   /** The time in which the follower does nothing. */
   readonly pause: { readonly fromMs: number; readonly forMs: number };
+  /** A failover: the database does not answer, then shows the state before its last commits, then everything. */
+  readonly failover: { readonly silentMs: number; readonly olderMs: number };
+  /** The bound on the memory of touches. */
+  readonly touchBytes: number;
 }
 
 const STEP_MS = 100;
@@ -36,6 +42,8 @@ const ACCOUNTS = [0, 1, 2];
 const RUN_MS = ROUND_MS * ROUNDS;
 /** The follower starts then, and reads the blocks of the 10 s before. */
 const BEGINS_AT_MS = 12_000;
+/** A failover begins then, and loses the commits of this time before. */
+const [FAILS_AT_MS, LOST_MS] = [16_000, 3000];
 
 const delay = fc.oneof(
   { arbitrary: fc.constant(0), weight: 8 },
@@ -54,6 +62,14 @@ export const schedules: fc.Arbitrary<Schedule> = fc.record({
     fromMs: fc.constantFrom(14_000, 17_000),
     forMs: fc.constantFrom(0, 0, 800, 3000),
   }),
+  failover: fc.oneof(
+    { arbitrary: fc.constant({ silentMs: 0, olderMs: 0 }), weight: 2 },
+    {
+      arbitrary: fc.record({ silentMs: fc.constantFrom(0, 600, 2500), olderMs: fc.constantFrom(300, 900, 1800) }),
+      weight: 1,
+    },
+  ),
+  touchBytes: fc.constantFrom(2 ** 30, 2 ** 30, 4000),
 });
 
 interface Commit extends BlockRow {
@@ -74,10 +90,14 @@ class World {
   readonly #without: Rule | undefined;
   readonly #commits: readonly Commit[];
   readonly #roundsAt: readonly number[];
+  /** The end of the failover. */
+  readonly #backAt: number;
   readonly #touches: Touches;
   readonly #blocks = new ReadBlocks();
   readonly #proofs: Proofs;
   readonly #kept = new Map<number, { readonly proof: Proof; readonly hashes: ReadonlySet<string> }>();
+  /** The instants of the requests for the kept answers, by account. */
+  readonly #askedAt = new Map<string, number>();
   readonly #due: { readonly at: number; readonly run: () => void }[] = [];
   readonly #asking = new Set<string>();
   readonly #outdated: string[] = [];
@@ -88,7 +108,12 @@ class World {
   constructor(schedule: Schedule, without: Rule | undefined) {
     this.#schedule = schedule;
     this.#without = without;
-    this.#roundsAt = schedule.commitDelays.map((delayMs, seqno) => seqno * ROUND_MS + delayMs);
+    const { silentMs, olderMs } = schedule.failover;
+    this.#backAt = FAILS_AT_MS + silentMs + olderMs;
+    this.#roundsAt = schedule.commitDelays.map((delayMs, seqno) => {
+      const at = seqno * ROUND_MS + delayMs;
+      return at > FAILS_AT_MS ? Math.max(at, this.#backAt) : at;
+    });
     this.#commits = schedule.touched.flatMap((accounts, seqno) =>
       accounts.map((account) => ({
         account: String(account),
@@ -100,15 +125,14 @@ class World {
       })),
     );
     const now = () => this.#now;
-    this.#touches = new Touches({ now, keptMs: RUN_MS, maxBytes: 2 ** 30 });
+    this.#touches = new Touches({ now, keptMs: 2 * RUN_MS, maxBytes: schedule.touchBytes });
     this.#proofs = new Proofs({
-      touches: this.#leavesOut('a touch that is read later ends the proof')
-        ? { ...bound(this.#touches), lastOf: () => undefined }
-        : this.#touches,
+      touches: this.#touchesAsUsed(),
       blocks: this.#blocks,
       now,
       boundsMs: { withNames: RUN_MS, plain: RUN_MS },
     });
+    this.#proofs.switched(true);
   }
 
   run(): { readonly outdated: string[]; readonly proven: number } {
@@ -127,6 +151,24 @@ class World {
     return this.#without === rule;
   }
 
+  /** The touches, without those that a missing rule ignores. */
+  #touchesAsUsed(): ProofsDependencies['touches'] {
+    const touches = this.#touches;
+    const isIgnored = ({ batch }: Touch, account: string) => {
+      const isLater = batch.seenAt >= (this.#askedAt.get(account) ?? 0);
+      return this.#leavesOut(`transactions seen ${isLater ? 'since' : 'before'} the request count`);
+    };
+    const keepsAll = this.#leavesOut('an answer is proven only as far back as transactions are kept');
+    return {
+      lastOf: (account) => touches.lastOf(account),
+      since: (account, from) => [...touches.since(account, from)].filter((touch) => !isIgnored(touch, account)),
+      add: (rows) => touches.add(rows),
+      get forgottenUntil() {
+        return keepsAll ? Number.NEGATIVE_INFINITY : touches.forgottenUntil;
+      },
+    };
+  }
+
   /** Sends a request: a replica answers from its state after half of the time. */
   #ask<T>(name: string, look: (shows: (at: number) => boolean, lagMs: number) => T, take: (seen: T) => void): void {
     if (this.#asking.has(name)) return;
@@ -135,10 +177,13 @@ class World {
     const { isLagging, takesMs } = answers[this.#answered++ % answers.length] ?? { isLagging: false, takesMs: 0 };
     const behindMs = isLagging ? lagMs : 0;
     const looksAt = this.#now + takesMs / 2;
-    const seen = look((at) => at <= looksAt - behindMs, behindMs);
+    const isDown = looksAt >= FAILS_AT_MS && looksAt < this.#backAt;
+    const showsUntil = isDown ? FAILS_AT_MS - LOST_MS : looksAt;
+    const isSilent = isDown && looksAt < FAILS_AT_MS + this.#schedule.failover.silentMs;
+    const seen = look((at) => at <= showsUntil - behindMs, behindMs);
     const end = () => {
       this.#asking.delete(name);
-      take(seen);
+      if (!isSilent) take(seen);
     };
     if (takesMs === 0) end();
     else this.#due.push({ at: this.#now + takesMs, run: end });
@@ -187,12 +232,12 @@ class World {
   /** A client polls: it gets the kept answer if that is proven, otherwise a new one. */
   #poll(account: number): void {
     const kept = this.#kept.get(account);
-    if (kept !== undefined && this.#proofs.doubtOf(kept.proof) === undefined) {
+    if (kept !== undefined && kept.proof.doubt === undefined) {
       this.#proven++;
       this.#judge(account, kept.hashes);
       return;
     }
-    const [askedAt, position] = [this.#now, this.#proofs.position];
+    const askedAt = this.#now;
     this.#ask(
       `account ${account}`,
       (shows) => this.#commits.filter((row) => row.account === String(account) && shows(row.committedAt)),
@@ -200,11 +245,12 @@ class World {
         const hashes = new Set(rows.map(({ hash }) => hash));
         const newest = rows.reduce((lt, row) => (row.lt > lt ? row.lt : lt), -1n);
         const shown = { accounts: [String(account)], hasNames: false };
-        const evidence: Evidence = this.#leavesOut('the body shows every touch, by hash')
+        const evidence: Evidence = this.#leavesOut('a body shows each transaction, by hash')
           ? { ...shown, kind: 'state', lastLt: newest }
           : { ...shown, kind: 'page', hashes, window: { fromLt: 0n, fromNow: 0 } };
-        const proof = this.#proofs.proofOf(evidence, position, askedAt);
+        const proof = this.#proofs.proofOf(evidence, shown.accounts, askedAt);
         if (proof !== undefined) this.#kept.set(account, { proof, hashes });
+        this.#askedAt.set(String(account), askedAt);
       },
     );
   }
@@ -217,18 +263,4 @@ class World {
     );
     for (const { hash } of lacks) this.#outdated.push(`${hash} at ${this.#now}`);
   }
-}
-
-function bound(touches: Touches) {
-  return {
-    lastOf: touches.lastOf.bind(touches),
-    rowsOf: touches.rowsOf.bind(touches),
-    add: touches.add.bind(touches),
-    get windowFrom() {
-      return touches.windowFrom;
-    },
-    get windowMs() {
-      return touches.windowMs;
-    },
-  };
 }

@@ -1,6 +1,7 @@
 import { bodyIn, contentOf, type Entry, ownedBytes } from '../../src/cache/entry.ts';
 import { Gzip, type GzipDependencies, keptBody } from '../../src/cache/gzip.ts';
 import type { KnownPurges } from '../../src/cache/tiered-cache.ts';
+import type { Proof, ProofDoubt } from '../../src/freshness.ts';
 
 /** The options of `anEntry`; by default it is a small, final answer. */
 export interface EntryOptions extends Partial<Omit<Entry, 'meta'>> {
@@ -35,6 +36,25 @@ export function anEntry({ body = Buffer.from('{"transactions":[]}'), ...options 
       maxAgeSeconds: 60,
       indexer: '',
       ...options.meta,
+    },
+  };
+}
+
+/** A judge with these answers; by default the answer is proven for a minute. */
+export function aProof({
+  doubt,
+  isOutdated = () => false,
+  ...sizes
+}: Partial<Pick<Proof, 'isOutdated' | 'keptMs' | 'bytes'>> & {
+  readonly doubt?: () => ProofDoubt | undefined;
+} = {}): Proof {
+  return {
+    keptMs: 60_000,
+    bytes: 0,
+    ...sizes,
+    isOutdated,
+    get doubt() {
+      return doubt?.();
     },
   };
 }

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Faults } from '../../src/tools/simulator/faults.ts';
 import type { DatabasePart } from '../../src/tools/simulator/indexer.ts';
 import type { Fault } from './fault.ts';
@@ -14,6 +15,19 @@ const [MISSING_MS, OUT_OF_ORDER_MS] = [4000, 1400];
 const SEEN_AFTER_MS = AHEAD_MS + 3000;
 
 const HANGS_MS = 4000;
+
+/** The course of a failover. */
+interface FailoverCourse {
+  /** Before it, so that answers are proven. */
+  readonly calmMs: number;
+  readonly lostBlocks: number;
+  /** No indexer answers. */
+  readonly silentMs: number;
+  /** Then the database stands still for this long. */
+  readonly olderMs: number;
+}
+
+const FAILOVER: FailoverCourse = { calmMs: 12_000, lostBlocks: 90, silentMs: 46_000, olderMs: 8000 };
 
 /**
  * The rest after a fault during which no blocks can be read. An instance that cannot read blocks for half of the time
@@ -41,12 +55,40 @@ function lagOf(part: DatabasePart, balances: Faults['balances']): Fault {
   };
 }
 
+/** A failover. What blocks proved of the older state is outdated as soon as the database has everything again. */
+function failover({ calmMs, lostBlocks, silentMs, olderMs }: FailoverCourse): Fault {
+  return {
+    name: 'failover',
+    excuses: { refusals: true, overlaps: true },
+    lastsMs: calmMs + silentMs + olderMs,
+    restMs: NOT_READ_REST_MS,
+    settlesMs: 2 * HANGS_MS,
+    begin: async (world) => {
+      const ending = new AbortController();
+      const course = async ({ signal } = ending) => {
+        await delay(calmMs, undefined, { signal });
+        world.failOver(lostBlocks, silentMs + olderMs);
+        const silences = world.indexers.map(({ faults }) => faults.inject({ kind: 'reset' }));
+        await delay(silentMs, undefined, { signal }).finally(() => {
+          for (const silence of silences) silence.remove();
+        });
+      };
+      const ended = course().catch(() => {});
+      return () => {
+        ending.abort();
+        return ended;
+      };
+    },
+  };
+}
+
 /** Faults of the blocks, and of the answers about accounts that they prove. */
 export const FAULTS_OF_ACCOUNTS: readonly Fault[] = [
   lagOf('accounts', 'requests'),
   lagOf('accounts', 'connections'),
   lagOf('blocks', 'requests'),
   lagOf('blocks', 'connections'),
+  failover(FAILOVER),
   {
     name: 'rounds-of-accounts-out-of-order',
     lastsMs: SEEN_AFTER_MS + OUT_OF_ORDER_MS,

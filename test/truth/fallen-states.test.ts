@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { makeAccount } from '../../src/tools/simulator/accounts.ts';
-import { DatabaseFall } from '../../src/tools/simulator/database-fall.ts';
+import { Failover, Restore } from '../../src/tools/simulator/database-fall.ts';
 import type { Call } from './call.ts';
 import { checkAnswer } from './check-answer.ts';
 import type { State } from './states.ts';
@@ -9,7 +9,7 @@ import type { State } from './states.ts';
 const SECOND = 1000;
 /** The database falls back by 200 s at this instant, and catches up within 100 s. */
 const FELL_AT = Date.UTC(2026, 0, 1);
-const FALL = new DatabaseFall(FELL_AT, 200 * SECOND, 3);
+const FALL = new Restore(FELL_AT, 200 * SECOND, 3);
 
 describe('a database that falls back', () => {
   test("has the chain's state before the fall and after it has caught up, and less in between", () => {
@@ -29,6 +29,17 @@ describe('a database that falls back', () => {
       }),
     );
   });
+});
+
+test('a failover has an older state until it has everything at once', () => {
+  const failover = new Failover(FELL_AT, 36 * SECOND, 54 * SECOND);
+  const lacksMs = (second: number) => {
+    const instant = FELL_AT + second * SECOND;
+    return (instant - failover.databaseAt(instant)) / SECOND;
+  };
+  expect([-1, 0, 53, 54].map(lacksMs)).toEqual([0, 36, 89, 0]);
+  const againAt = (second: number) => (failover.committedAgainAt(FELL_AT + second * SECOND) - FELL_AT) / SECOND;
+  expect([-36, -35, 53, 54].map(againAt)).toEqual([-36, 54, 54, 54]);
 });
 
 describe('the checker', () => {
@@ -124,7 +135,7 @@ describe('the checker', () => {
   });
 
   test('counts from when the database last showed a state, even if that was after an earlier fall', () => {
-    const again = new DatabaseFall(FELL_AT + 110 * SECOND, 200 * SECOND, 3);
+    const again = new Restore(FELL_AT + 110 * SECOND, 200 * SECOND, 3);
     // Committed again 65 s after the first fall, which is 55 s before the answer.
     const states = balances(-5, -20);
     expect(verdictOn(ACCOUNT, states, 0, 120, { falls: [FALL, again] })).toBe('true');

@@ -1,5 +1,5 @@
 import { Chain } from '../../src/tools/simulator/chain.ts';
-import { DatabaseFall } from '../../src/tools/simulator/database-fall.ts';
+import { type DatabaseFall, Failover, Restore } from '../../src/tools/simulator/database-fall.ts';
 import type { Dialect } from '../../src/tools/simulator/dialect.ts';
 import { type Indexer, startIndexer } from '../../src/tools/simulator/indexer.ts';
 import type { Trace } from '../../src/tools/simulator/trace.ts';
@@ -206,7 +206,15 @@ export class World implements AsyncDisposable {
 
   /** The databases of all replicas lose their newest blocks, and commit them again. */
   fallBack(): void {
-    const fall = new DatabaseFall(Date.now(), LOST_BLOCKS * BLOCK_MS, CATCHING_UP);
+    this.#fall(new Restore(Date.now(), LOST_BLOCKS * BLOCK_MS, CATCHING_UP));
+  }
+
+  /** The databases of all replicas lose their newest blocks, and stand still until they have everything again. */
+  failOver(lostBlocks: number, lastsMs: number): void {
+    this.#fall(new Failover(Date.now(), lostBlocks * BLOCK_MS, lastsMs));
+  }
+
+  #fall(fall: DatabaseFall): void {
     this.falls.push(fall);
     for (const { replicas } of this.indexers) for (const replica of replicas) replica.fallBack(fall);
   }

@@ -100,6 +100,20 @@ describe('a larger body', () => {
     expect(answer.body.equals(Buffer.from(body))).toBe(true);
   });
 
+  test('shows the same final transactions in the worker as on the main thread, of the given block and later ones', async () => {
+    const row = (seqno: number) => ({ account: '0:ab', lt: '5', hash: `${seqno}`, now: 1, mc_block_seqno: seqno });
+    const body = (padding: string) => JSON.stringify({ transactions: [row(6), row(7), row(8)], padding });
+    const [small, large] = ['', 'p'.repeat(LARGE)].map((padding) => answerOf(body(padding)));
+    if (small === undefined || large === undefined) throw new Error('no answers');
+    const expected = [7, 8].map((seqno) => ({ account: '0:AB', lt: 5n, hash: `${seqno}`, now: 1, seqno }));
+    for (const answer of [small, large]) {
+      expect((await reader.read(OUT, answer, 7)).rows).toEqual(expected);
+      expect((await reader.read(OUT, answer, 9)).rows).toEqual([]);
+      expect((await reader.read(OUT, answer)).rows).toEqual([]);
+      expect(await reader.readRows(answer.body, 7)).toEqual(expected);
+    }
+  });
+
   test('is parsed after earlier ones, by the same worker, and its bytes count until then', async () => {
     const started = vi.fn();
     process.on('worker', started);

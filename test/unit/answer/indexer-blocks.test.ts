@@ -1,13 +1,14 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { factsOf } from '../../../src/answer/body-facts.ts';
+import { blockFactsIn, factsOf } from '../../../src/answer/body-facts.ts';
 import { classifyAnswer } from '../../../src/answer/classify-answer.ts';
-import { IndexerBlocks } from '../../../src/answer/indexer-blocks.ts';
+import { IndexerBlocks, type IndexerBlocksDependencies } from '../../../src/answer/indexer-blocks.ts';
 import type { Entry } from '../../../src/cache/entry.ts';
 import type { Flight } from '../../../src/once/single-flight.ts';
 import { blockFactsOf } from '../../../src/ton/block-facts.ts';
 import { cacheKey } from '../../../src/ton/cache-key.ts';
 import { POLICIES } from '../../../src/ton/lifetime-table.ts';
 import type { Call } from '../../../src/ton/parse-call.ts';
+import { anEntry } from '../../support/entry.ts';
 import { ASKED_AT } from './classified.ts';
 
 /** The seqno of the block, and the number of its transactions. */
@@ -104,7 +105,7 @@ function newSource(): IndexerBlocks {
       ask: async ({ call }, keep) => keep({ entry: answerTo(call) } as Parameters<typeof keep>[0]),
     },
     admission: { enter: async () => ({ free }) as never },
-    bodies: { readBlocks: async (_, body) => blockFactsOf(JSON.parse(body.toString())) },
+    bodies: { readBlocks: async (body) => blockFactsOf(JSON.parse(body.toString())) },
     timeoutMs: 1000,
     onAnswered: free,
     onRows: (count) => rows.push(count),
@@ -157,13 +158,6 @@ describe('an answer of an indexer that follows another chain is no answer', () =
   });
 });
 
-test('the time that an answer was in other caches counts', async () => {
-  ageValueSeconds = 4;
-  expect(await source.head()).toEqual({ seqno: SEQNO, askedAt: 46_000 });
-  expect(await source.look(SEQNO, false)).toMatchObject({ askedAt: 46_000 });
-  expect(await source.page(SEQNO, 0, 1000, false)).toMatchObject({ askedAt: 46_000 });
-});
-
 describe('the rows of a page count', () => {
   test('when it was requested for the follower', async () => {
     await source.page(SEQNO, 0, 1000, false);
@@ -178,4 +172,41 @@ describe('the rows of a page count', () => {
     await source.page(SEQNO, 0, 1000, false);
     expect(rows).toEqual([TRANSACTIONS]);
   });
+});
+
+const EPOCH_MS = 1_700_000_000_000;
+const NOW_MS = 100_000;
+const BODY = Buffer.from('{"blocks":[{"workchain":-1,"seqno":7,"gen_utime":"1700000000","tx_count":3}]}');
+
+/** A block that the follower finds in the cache. */
+const lookedFor = (entry: Partial<Entry>, meta: Partial<Entry['meta']> = {}) => {
+  const cached = anEntry({ body: BODY, meta, ...entry });
+  const used = {
+    network: 'mainnet',
+    cache: { lookInMemory: () => ({ state: 'fresh', tier: 'memory', entry: cached }) },
+    bodies: { readBlocks: async (body: Buffer) => blockFactsIn(body) },
+    now: () => EPOCH_MS + NOW_MS,
+    monotonic: () => NOW_MS,
+  };
+  // The cast: an answer in the cache needs only these dependencies.
+  return new IndexerBlocks(used as unknown as IndexerBlocksDependencies).look(7, false);
+};
+
+test.each([
+  ['of its request', { askedAt: EPOCH_MS + NOW_MS - 300 }, {}, NOW_MS - 300],
+  ['of now, if its request is dated ahead', { askedAt: EPOCH_MS + NOW_MS + 900 }, {}, NOW_MS],
+  [
+    'of its request less the longest time in other caches',
+    { askedAt: EPOCH_MS + NOW_MS - 300, ageValueSeconds: 5 },
+    { isAged: true },
+    NOW_MS - 300 - 6000,
+  ],
+  [
+    'of its request less a second, if its Age is 0',
+    { askedAt: EPOCH_MS + NOW_MS - 300 },
+    { isAged: true },
+    NOW_MS - 1300,
+  ],
+] as const)('the follower gets an answer with the instant %s', async (_, entry, meta, askedAt) => {
+  expect(await lookedFor(entry, meta)).toEqual({ state: 'there', askedAt, transactions: 3 });
 });

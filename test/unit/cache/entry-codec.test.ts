@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { contentOf, type Entry, fingerprints, HIGHEST_ORDER, ownedBytes } from '../../../src/cache/entry.ts';
 import { AT, decodeEntry, encodeEntry } from '../../../src/cache/entry-codec.ts';
 import { keptBody } from '../../../src/cache/gzip.ts';
-import { anEntry } from '../../support/entry.ts';
+import { anEntry, aProof } from '../../support/entry.ts';
 
 /** A copy of the bytes, changed by `tamper`, with a correct checksum. */
 function resealed(bytes: Buffer, tamper: (bytes: Buffer) => void): Buffer {
@@ -62,6 +62,7 @@ const entries: fc.Arbitrary<Entry> = fc
       answerClass: text,
       maxAgeSeconds: fc.nat(),
       indexer: fc.string(),
+      isAged: fc.constantFrom(true, undefined),
       retention: fc.option(fc.record({ afterUse: spanMs, sinceGiven: spanMs }), { nil: undefined }),
     }),
   })
@@ -93,7 +94,7 @@ test('an entry that no other cache had is stored without ageValueSeconds, as by 
 });
 
 test('a proof is not stored: blocks that one instance has read prove nothing to another one', () => {
-  const proof = { askedFrom: 7, accounts: ['0:AB'], until: 60_000, keptMs: 60_000 };
+  const proof = aProof();
   expect(encoded({ ...small, proof })).toEqual(encoded(small));
   expect(decodeEntry(encoded({ ...small, proof }), small.key)?.proof).toBe(undefined);
 });

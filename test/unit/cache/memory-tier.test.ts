@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { MemoryTier } from '../../../src/cache/memory-tier.ts';
-import { anEntry, type EntryOptions } from '../../support/entry.ts';
+import { anEntry, aProof, type EntryOptions } from '../../support/entry.ts';
 
 const ASKED_AT = 1_700_000_000_000;
 const MIB = 1024 * 1024;
@@ -162,10 +162,23 @@ test('long keys use at most 64 MiB, also with a size limit of 1 GiB', () => {
 });
 
 describe('an entry that blocks may prove', () => {
-  const provenFor = (keptMs: number) => ({ askedFrom: 1, accounts: ['0:AB'], until: 0, keptMs });
   /** Usable for 10 s, and provable for a minute. */
-  const aProvable = (key: string) =>
-    anEntry({ key, freshUntil: ASKED_AT + 10_000, staleWhileRevalidate: 0, staleIfError: 0, proof: provenFor(60_000) });
+  const aProvable = (key: string, proof = aProof({ keptMs: 60_000 })) =>
+    anEntry({ key, freshUntil: ASKED_AT + 10_000, staleWhileRevalidate: 0, staleIfError: 0, proof });
+
+  test('counts with the memory of its proof', () => {
+    const { tier } = tierAt();
+    tier.set(aProvable('one'));
+    const before = tier.sizeBytes;
+    tier.set(aProvable('one', aProof({ bytes: 5000 })));
+    expect(tier.sizeBytes).toBe(before + 5000);
+  });
+
+  test('is not counted as provable if its proof only judges whether it is outdated', () => {
+    const { tier } = tierAt();
+    tier.set(aProvable('one', aProof({ keptMs: 0 })));
+    expect(tier.provable).toBe(0);
+  });
 
   test('is kept until it can no longer be proven, also when memory is freed', () => {
     const { clock, tier } = tierAt();

@@ -10,6 +10,7 @@ const BLOCK_MS = 400;
 let now: number;
 let source: FakeSource;
 let blocks: ReadBlocks;
+let touches: Touches;
 let proofs: Proofs;
 let follower: BlockFollower;
 
@@ -65,6 +66,7 @@ class FakeSource implements BlockSource {
       lt: BigInt(seqno),
       hash: `${seqno}-${n}`,
       now: 0,
+      seqno,
     }));
     const shown = rows.slice(0, pastCache ? undefined : rows.length - this.cut).slice(offset, offset + limit);
     return { rows: shown, askedAt: now };
@@ -84,14 +86,22 @@ async function settle(): Promise<void> {
   for (let n = 0; n < 400; n++) await Promise.resolve();
 }
 
+/** Judges an answer that is requested now, about an account without transactions. */
+function doubtOfAnswer() {
+  const evidence = { kind: 'state', accounts: ['other'], hasNames: false, lastLt: 0n } as const;
+  const proof = proofs.proofOf(evidence, evidence.accounts, now);
+  return () => proof?.doubt;
+}
+
 beforeEach(() => {
   now = 100_000;
   source = new FakeSource();
   blocks = new ReadBlocks();
   const clock = () => now;
-  const touches = new Touches({ now: clock, keptMs: 300_000, maxBytes: 2 ** 25 });
+  touches = new Touches({ now: clock, keptMs: 362_000, maxBytes: 2 ** 25 });
   const boundsMs = { withNames: 60_000, plain: 300_000 };
   proofs = new Proofs({ touches, blocks, now: clock, boundsMs });
+  proofs.switched(true);
   follower = new BlockFollower({
     source,
     blocks,
@@ -125,7 +135,7 @@ describe('the follower', () => {
 
   test('is not alive from a second after the last answer until it has read the missed blocks', async () => {
     await pass(50);
-    const { position } = proofs;
+    const doubt = doubtOfAnswer();
     source.isSilent = true;
     await pass(1100);
     expect(proofs.isAlive).toBe(false);
@@ -134,18 +144,17 @@ describe('the follower', () => {
     await pass(1000);
     expect(proofs.isAlive).toBe(true);
     // No block was skipped: an answer that was requested before the outage is still proven.
-    const proof = { askedFrom: position, accounts: ['other'], until: now + 1000, keptMs: 0 };
-    expect(proofs.doubtOf(proof)).toBe(undefined);
+    expect(doubt()).toBe(undefined);
   });
 
   test('starts again after a minute without answers: earlier answers are not proven', async () => {
     await pass(50);
-    const proof = { askedFrom: proofs.position, accounts: ['other'], until: now + 300_000, keptMs: 0 };
+    const doubt = doubtOfAnswer();
     source.isSilent = true;
     await pass(61_000);
     source.isSilent = false;
     await pass(2000);
-    expect([proofs.isAlive, proofs.doubtOf(proof) === undefined]).toEqual([true, false]);
+    expect([proofs.isAlive, doubt()]).toEqual([true, 'asked-too-early']);
     expect(source.asked.filter((what) => what === 'newest').length).toBeGreaterThan(1);
   });
 
@@ -163,9 +172,25 @@ describe('the follower', () => {
     expect(source.asked).toContain(`page ${gap} 0 1000`);
   });
 
+  test('counts a gap and the blocks above the head as unread, and neither blocks that were read nor any before its start', async () => {
+    expect([blocks.isUnread(source.newestSeqno), blocks.oldestUnread]).toEqual([false, Number.POSITIVE_INFINITY]);
+    const gap = source.newestSeqno - 100;
+    source.missing.add(gap);
+    await pass(50);
+    const { head } = blocks;
+    expect([gap - 1, gap, gap + 1, head, head + 1].map((seqno) => blocks.isUnread(seqno))).toEqual([
+      ...[false, true, false],
+      ...[false, true],
+    ]);
+    expect(blocks.oldestUnread).toBe(gap);
+    source.missing.delete(gap);
+    await pass(500);
+    expect(blocks.oldestUnread).toBe(blocks.head + 1);
+  });
+
   test('is not alive while a gap is open, and skips no block', async () => {
     await pass(50);
-    const { position } = proofs;
+    const doubt = doubtOfAnswer();
     const gap = source.newestSeqno + 1;
     source.missing.add(gap);
     await pass(4000);
@@ -173,8 +198,7 @@ describe('the follower', () => {
     source.missing.delete(gap);
     await pass(500);
     expect(proofs.isAlive).toBe(true);
-    const proof = { askedFrom: position, accounts: ['other'], until: now + 1000, keptMs: 0 };
-    expect(proofs.doubtOf(proof)).toBe(undefined);
+    expect(doubt()).toBe(undefined);
   });
 
   test('reads each block of a batch that is committed after newer blocks', async () => {
@@ -242,7 +266,7 @@ describe('the follower', () => {
     expect(source.asked.filter((what) => what.startsWith(`page ${seqno} `))).toEqual(
       [0, 1000, 2000].map((offset) => `page ${seqno} ${offset} 1000`),
     );
-    expect(proofs.position).toBe(26);
+    expect([...touches.since('2399', 0)]).toHaveLength(26);
   });
 
   test('reads smaller pages if the indexer refuses the page size', async () => {
@@ -255,15 +279,14 @@ describe('the follower', () => {
 
   test.each([150, 50, 2])('starts again when the head has fallen by %i blocks in two polls', async (fellBy) => {
     await pass(50);
-    const { position } = proofs;
+    const doubt = doubtOfAnswer();
     source.headsAt.length = 0;
     source.fellBy = fellBy;
     await pass(2000);
     expect(source.asked.filter((what) => what === 'newest')).toHaveLength(2);
     const [first = 0, second = 0] = source.headsAt;
     expect(second - first).toBe(150);
-    const proof = { askedFrom: position, accounts: ['other'], until: now + 1000, keptMs: 0 };
-    expect([proofs.isAlive, proofs.doubtOf(proof) === undefined]).toEqual([true, false]);
+    expect([proofs.isAlive, doubt()]).toEqual([true, 'asked-too-early']);
   });
 
   test.each([60, 90, 150, 5000])('is alive again soon after one head that is %i blocks too high', async (aheadBy) => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ageValueSeconds } from '../../../src/indexer/age.ts';
+import { ageValueSeconds, isAged } from '../../../src/indexer/age.ts';
 
 test.each<[string, string | undefined, number]>([
   ['seconds', '7', 7],
@@ -20,4 +20,13 @@ test.each<[string, string | undefined, number]>([
   ['digits of another script', '٧', 0],
 ])('an Age header with %s is read as its seconds, or as 0 if it is invalid', (_, header, seconds) => {
   expect(ageValueSeconds(header)).toBe(seconds);
+});
+
+test.each([
+  ['0', true],
+  ['7', true],
+  [undefined, false],
+  ['x', false],
+])('an answer with the Age %s may have been in another cache: %s', (header, expected) => {
+  expect(isAged(header)).toBe(expected);
 });

@@ -1,5 +1,6 @@
-import { expect, test } from 'vitest';
-import { blockFactsOf } from '../../../src/ton/block-facts.ts';
+import { describe, expect, test } from 'vitest';
+import type { JsonObject } from '../../../src/json-object.ts';
+import { blockFactsOf, finalRowsIn } from '../../../src/ton/block-facts.ts';
 
 const ACCOUNT = `0:${'ab'.repeat(32)}`;
 const row = (changes: object = {}) => ({
@@ -36,7 +37,9 @@ test.each([undefined, '3', -1, 1.5, null])(
 
 test('reads rows, with the account in upper case and all 64 bits of the lt', () => {
   const { rows } = blockFactsOf({ transactions: [row({ lt: '18446744073709551615' })] });
-  expect(rows).toEqual([{ account: ACCOUNT.toUpperCase(), lt: 2n ** 64n - 1n, hash: 'aGFzaA==', now: 1_700_000_000 }]);
+  expect(rows).toEqual([
+    { account: ACCOUNT.toUpperCase(), lt: 2n ** 64n - 1n, hash: 'aGFzaA==', now: 1_700_000_000, seqno: 7 },
+  ]);
 });
 
 test.each([
@@ -52,4 +55,28 @@ test.each([
 
 test('returns no facts for a body without lists', () => {
   expect(blockFactsOf({ error: 'not found' })).toEqual({ transactions: undefined, rows: undefined, blocks: [] });
+});
+
+describe('the final transactions of a body', () => {
+  const hashes = (body: JsonObject, from = 7) => finalRowsIn(body, from).map(({ hash }) => hash);
+  const [one, two, three] = ['b25l', 'dHdv', 'dGhyZWU='].map((hash) => row({ hash }));
+
+  test('are those of its list of transactions and of its traces', () => {
+    const traces = [{ transactions: { two } }, { transactions: { three } }];
+    expect(hashes({ transactions: [one], traces })).toEqual(['b25l', 'dHdv', 'dGhyZWU=']);
+  });
+
+  test('are those of the given block and later ones', () => {
+    const rows = [6, 7, 8].map((seqno) => row({ hash: `${seqno}`, mc_block_seqno: seqno }));
+    expect(hashes({ transactions: rows })).toEqual(['7', '8']);
+  });
+
+  test('do not include rows that are not final, or lack a field', () => {
+    const rows = [row({ emulated: true }), row({ finality: 'pending' }), row({ hash: null }), null, 'row', one];
+    expect(hashes({ transactions: rows, traces: [null, { transactions: null }] })).toEqual(['b25l']);
+  });
+
+  test.each([{}, { transactions: 'none', traces: {} }])('are none in %j', (body) => {
+    expect(hashes(body)).toEqual([]);
+  });
 });
