@@ -1,6 +1,7 @@
 import { containerLimit } from '../admission/memory-pressure.ts';
 import { loadSettings, SettingsError } from '../config/load.ts';
 import { clientRoom, openFilesLimit } from '../config/open-files.ts';
+import { shownPaths } from '../config/passed-paths.ts';
 import type { Sourced } from '../config/setting-source.ts';
 import { memoryWarning } from '../config/warnings.ts';
 import { textTable } from '../operate/text-table.ts';
@@ -50,6 +51,8 @@ refused, 78 wrong settings. If Redis, the stream or some of several indexers can
         stdout.write(`${JSON.stringify({ settings: shown, warnings, ...(values.connect && { checks }) })}\n`);
       } else {
         stdout.write(textTable(['setting', 'value', 'from'], shown.map(row)));
+        const { enabled, prefixes } = settings.passThrough;
+        stdout.write(`passed through: ${shownPaths(enabled, prefixes)}\n`);
         if (!values.all)
           stdout.write(`${sources.length - shown.length} others have their defaults (--all shows them)\n`);
         for (const warning of warnings) stdout.write(`warning: ${warning}\n`);

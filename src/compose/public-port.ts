@@ -9,9 +9,11 @@ import type { TieredCache } from '../cache/tiered-cache.ts';
 import { ClientAddresses } from '../clients/client-addresses.ts';
 import { PerClientLimit } from '../clients/per-client-limit.ts';
 import { PASS_THROUGH } from '../config/operations-setting.ts';
+import { namedPaths, passesStreams } from '../config/passed-paths.ts';
 import { Hedging } from '../fleet/hedging.ts';
 import { BodyReader } from '../http/body-reader.ts';
 import { JoinedRequests, REST_SHARE_OF_MEMORY } from '../http/pass-through/joined-requests.ts';
+import { openPaths } from '../http/pass-through/open-paths.ts';
 import type { PassOnParts } from '../http/pass-through/pass-on.ts';
 import { openPassThrough } from '../http/pass-through/pass-through.ts';
 import { PublicServer } from '../http/public/public-server.ts';
@@ -129,12 +131,13 @@ export function openPublicPort(context: AppContext, parts: PublicPortDependencie
     random,
     report,
   });
-  const rest = settings.passThrough.enabled ? openRest(context, indexers, missLimit) : undefined;
+  const isPassed = isPassedBy(settings);
+  const rest = isPassed && openRest(context, indexers, missLimit);
   proof?.start({ indexers, ask, load, flights, instances: parts.instances });
   return {
-    server: openServer(context, parts, handler, rest),
+    server: openServer(context, parts, handler, rest, isPassed),
     /** The streams of clients; absent without pass-through. */
-    streams: rest?.streaming.streams,
+    streams: rest?.streaming?.streams,
     /** Ends the kept answers of the rest of the API. */
     forgetRest: () => rest?.joined?.forget(),
     refreshStale,
@@ -142,7 +145,7 @@ export function openPublicPort(context: AppContext, parts: PublicPortDependencie
       cache,
       operations: context.operations,
       network,
-      passesThrough: settings.passThrough.enabled,
+      isPassed: (operation) => isPassed?.(`/api/v3/${operation}`) ?? false,
       policies: settings.lifetimes,
       proof,
       now,
@@ -155,6 +158,7 @@ function openServer(
   parts: PublicPortDependencies,
   handler: RequestHandler,
   rest: ReturnType<typeof openRest> | undefined,
+  isPassed: ((path: string) => boolean) | undefined,
 ): PublicServer {
   const { settings, events, now, monotonic } = context;
   const { http, upstream } = settings;
@@ -169,6 +173,8 @@ function openServer(
     passThrough: rest?.passThrough,
     streaming: rest?.streaming,
     passedPrefixes: settings.passThrough.prefixes,
+    isPassed,
+    passedPaths: Array.isArray(settings.passThrough.enabled) ? settings.passThrough.enabled : undefined,
     handler,
     hits: http.fastLane && settings.logRequests !== 'all' ? handler : undefined,
     gzip: parts.gzip,
@@ -199,9 +205,15 @@ function openLimit(
   return perSecond && burst ? new PerClientLimit({ name, perSecond, burst, now, onRefused }) : undefined;
 }
 
+/** Returns whether requests for a path may be passed through, apart from its prefix; `undefined` if none may. */
+function isPassedBy({ passThrough: { enabled } }: AppContext['settings']): ((path: string) => boolean) | undefined {
+  if (Array.isArray(enabled)) return openPaths(namedPaths(enabled));
+  return enabled === true ? () => true : undefined;
+}
+
 /** The memory for answers of the rest of the API; 0 if equal requests for it are not joined. */
 export function restBytesOf({ operations, passThrough, memory }: AppContext['settings']): number {
-  const isJoined = passThrough.enabled && operations?.includes(PASS_THROUGH) === true;
+  const isJoined = passThrough.enabled !== false && operations?.includes(PASS_THROUGH) === true;
   return isJoined ? Math.floor(memory.maxSize * REST_SHARE_OF_MEMORY) : 0;
 }
 
@@ -248,14 +260,16 @@ function openRest(context: AppContext, indexers: OpenIndexers, missLimit: PerCli
   return {
     joined,
     passThrough: joined?.pass ?? alone.pass,
-    streaming: openStreaming({
-      ...parts,
-      upstream: { forward: client.forward, apiKey },
-      most: passThrough.maxStreams,
-      mostPerClient: passThrough.maxStreamsPerClient,
-      // One of the plan's connections is for our own stream.
-      mostWithOurKey: passThrough.maxStreams - Number(stream.url !== undefined),
-    }),
+    streaming: passesStreams(passThrough.enabled)
+      ? openStreaming({
+          ...parts,
+          upstream: { forward: client.forward, apiKey },
+          most: passThrough.maxStreams,
+          mostPerClient: passThrough.maxStreamsPerClient,
+          // One of the plan's connections is for our own stream.
+          mostWithOurKey: passThrough.maxStreams - Number(stream.url !== undefined),
+        })
+      : undefined,
   };
 }
 

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { parseRedisUrl } from '../redis-url.ts';
+import { passesStreams } from './passed-paths.ts';
 import type { Settings } from './schema.ts';
 
 /**
@@ -69,6 +70,6 @@ function othersThanClients(settings: Settings): number {
   }, 0);
   const toRedis = redis.url === undefined ? 0 : REDIS[parseRedisUrl(redis.url).topology];
   // Each stream of a client has two connections: the client's is one of the client connections.
-  const toStream = Number(stream.url !== undefined) + (passThrough.enabled ? passThrough.maxStreams : 0);
+  const toStream = Number(stream.url !== undefined) + (passesStreams(passThrough.enabled) ? passThrough.maxStreams : 0);
   return pools + toRedis + toStream + ADMIN + OTHERS;
 }

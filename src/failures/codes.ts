@@ -92,6 +92,7 @@ export const FAILURES = {
       usual: 'the indexer does not serve {operation}: {remedy} (docs/incidents.md, not-served)',
       'not-passed':
         'only {operations} are served here; PASSTHROUGH=on passes paths below {prefixes} through, and PASSTHROUGH_PREFIXES (passThrough.prefixes) names more',
+      'not-listed': 'only {served} are served here; PASSTHROUGH (passThrough.enabled) names more',
       'not-below':
         'only {operations} and paths below {prefixes} are served here; PASSTHROUGH_PREFIXES (passThrough.prefixes) names more',
     },

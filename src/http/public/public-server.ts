@@ -34,6 +34,10 @@ export interface PublicServerDependencies extends Omit<ResponderDependencies, 'c
   readonly streaming?: ClientStreaming | undefined;
   /** In lower case, each with a slash at both ends. */
   readonly passedPrefixes: readonly string[];
+  /** True if requests for a path below them may be passed through; absent if all may. */
+  readonly isPassed?: ((path: string) => boolean) | undefined;
+  /** The names of the only paths that are passed through, if there are such; for the text of refusals. */
+  readonly passedPaths?: readonly string[] | undefined;
   /** The hits that the fast lane may answer by itself; without them there is no fast lane. */
   readonly hits?: MemoryHits | undefined;
   readonly gzip: Pick<Gzip, 'bodyFor' | 'move'>;
@@ -249,9 +253,9 @@ export class PublicServer {
       this.#send(request, response, refusal);
       return;
     }
-    const { operations, passedPrefixes } = this.#dependencies;
+    const { operations, passedPrefixes, isPassed = () => true } = this.#dependencies;
     const operation = operations.at(target.path);
-    const isPassable = operation?.isFurther ?? isBelow(passedPrefixes, target);
+    const isPassable = (operation?.isFurther ?? isBelow(passedPrefixes, target)) && isPassed(target.path);
     const passThrough = isBelow(STREAM_PATHS, target)
       ? this.#dependencies.streaming?.pass
       : isPassable
@@ -312,9 +316,13 @@ export class PublicServer {
 
   /** No 404 within the API: wallets read that as "nothing there". */
   #notServed(target: Target): ProxyError {
-    const { operations, passThrough, passedPrefixes } = this.#dependencies;
+    const { operations, passThrough, passedPrefixes, passedPaths } = this.#dependencies;
     if (HEALTH.has(target.path)) return methodNotAllowed();
     if (!isBelow(['/api/'], target)) return failure('not-found');
+    if (passedPaths !== undefined) {
+      const served = [...operations.names, ...passedPaths].join(', ');
+      return failure('not-served', { text: 'not-listed', values: { served } });
+    }
     const prefixes = isBelow(STREAM_PATHS, target) ? STREAM_PATHS : passedPrefixes;
     const values = { operations: operations.names.join(', '), prefixes: prefixes.join(', ') };
     return failure('not-served', { text: passThrough === undefined ? 'not-passed' : 'not-below', values });
