@@ -16,6 +16,7 @@ import { JoinedRequests, REST_SHARE_OF_MEMORY } from '../http/pass-through/joine
 import { openPaths } from '../http/pass-through/open-paths.ts';
 import type { PassOnParts } from '../http/pass-through/pass-on.ts';
 import { openPassThrough } from '../http/pass-through/pass-through.ts';
+import { Origins } from '../http/public/origins.ts';
 import { PublicServer } from '../http/public/public-server.ts';
 import type { AnsweredRequest } from '../http/public/responder.ts';
 import { openStreaming } from '../http/streaming/streaming.ts';
@@ -132,10 +133,11 @@ export function openPublicPort(context: AppContext, parts: PublicPortDependencie
     report,
   });
   const isPassed = isPassedBy(settings);
-  const rest = isPassed && openRest(context, indexers, missLimit);
+  const origins = new Origins(settings.http.allowedOrigins);
+  const rest = isPassed && openRest(context, indexers, missLimit, origins);
   proof?.start({ indexers, ask, load, flights, instances: parts.instances });
   return {
-    server: openServer(context, parts, handler, rest, isPassed),
+    server: openServer(context, parts, handler, rest, isPassed, origins),
     /** The streams of clients; absent without pass-through. */
     streams: rest?.streaming?.streams,
     /** Ends the kept answers of the rest of the API. */
@@ -159,6 +161,7 @@ function openServer(
   handler: RequestHandler,
   rest: ReturnType<typeof openRest> | undefined,
   isPassed: ((path: string) => boolean) | undefined,
+  origins: Origins,
 ): PublicServer {
   const { settings, events, now, monotonic } = context;
   const { http, upstream } = settings;
@@ -174,6 +177,7 @@ function openServer(
     streaming: rest?.streaming,
     passedPrefixes: settings.passThrough.prefixes,
     isPassed,
+    origins,
     passedPaths: Array.isArray(settings.passThrough.enabled) ? settings.passThrough.enabled : undefined,
     handler,
     hits: http.fastLane && settings.logRequests !== 'all' ? handler : undefined,
@@ -218,7 +222,12 @@ export function restBytesOf({ operations, passThrough, memory }: AppContext['set
 }
 
 /** The rest of the API: pass-through, and the Streaming API. */
-function openRest(context: AppContext, indexers: OpenIndexers, missLimit: PerClientLimit | undefined) {
+function openRest(
+  context: AppContext,
+  indexers: OpenIndexers,
+  missLimit: PerClientLimit | undefined,
+  origins: Origins,
+) {
   const { settings, operations, events, monotonic, random, names, now } = context;
   const { passThrough, upstream, stream } = settings;
   const parts: PassOnParts = {
@@ -263,6 +272,7 @@ function openRest(context: AppContext, indexers: OpenIndexers, missLimit: PerCli
     streaming: passesStreams(passThrough.enabled)
       ? openStreaming({
           ...parts,
+          origins,
           upstream: { forward: client.forward, apiKey },
           most: passThrough.maxStreams,
           mostPerClient: passThrough.maxStreamsPerClient,

@@ -112,6 +112,14 @@ export const FAILURES = {
         '{operation} is cached only with these parameters: {parameters}; this instance passes such a request through',
     },
   },
+  'origin-not-allowed': {
+    status: 403,
+    retryAfter: 'none',
+    operatorReads: 'pages of origins that ALLOWED_ORIGINS does not list send requests',
+    clientReads: {
+      usual: 'pages of this origin may not send this request; ALLOWED_ORIGINS (http.allowedOrigins) lists others',
+    },
+  },
   'method-not-allowed': {
     status: 405,
     retryAfter: 'none',

@@ -10,6 +10,7 @@ import {
   passedHeaders,
   passOnWith,
 } from '../pass-through/pass-on.ts';
+import type { Origins } from '../public/origins.ts';
 import { messageHead } from '../public/response-message.ts';
 import { ClientStreams, type ClientStreamsOptions } from './client-streams.ts';
 
@@ -19,6 +20,7 @@ export const STREAM_PATHS: readonly string[] = ['/api/streaming/'];
 export interface StreamingDependencies extends PassOnParts, Omit<ClientStreamsOptions, 'onEnd'> {
   /** The server of the Streaming API. */
   readonly upstream: PassedTo<StreamAnswer>;
+  readonly origins: Origins;
 }
 
 /** The Streaming API, passed through to its server. */
@@ -33,7 +35,7 @@ export interface ClientStreaming {
  * `stream.url` names another server. Then the stream holds neither.
  */
 export function openStreaming(dependencies: StreamingDependencies): ClientStreaming {
-  const { upstream, report } = dependencies;
+  const { upstream, report, origins } = dependencies;
   const passOn = passOnWith({
     ...dependencies,
     upstreams: [upstream],
@@ -53,7 +55,7 @@ export function openStreaming(dependencies: StreamingDependencies): ClientStream
         return refusal;
       });
       report({ name: 'client-stream', result: answer.status });
-      begin(answer, passed, streams, giveBack);
+      begin(answer, passed, streams, giveBack, origins);
     } catch (error) {
       giveBack();
       if (error instanceof ProxyError) report({ name: 'client-stream', result: error.code });
@@ -63,10 +65,16 @@ export function openStreaming(dependencies: StreamingDependencies): ClientStream
   return { streams, pass };
 }
 
-function begin(answer: StreamAnswer, passed: PassedRequest, streams: ClientStreams, onEnd: () => void): void {
+function begin(
+  answer: StreamAnswer,
+  passed: PassedRequest,
+  streams: ClientStreams,
+  onEnd: () => void,
+  origins: Origins,
+): void {
   const { response, requestId } = passed;
   if (answer.isUpgraded) {
-    const client = switchProtocols(response, answer, requestId);
+    const client = switchProtocols(response, answer, requestId, origins);
     streams.join({ kind: 'websocket', client, upstream: answer.body }, onEnd);
     return;
   }
@@ -77,13 +85,14 @@ function begin(answer: StreamAnswer, passed: PassedRequest, streams: ClientStrea
 }
 
 /** Answers an Upgrade, and returns the connection that the answer was written to. */
-function switchProtocols(response: ServerResponse, answer: StreamAnswer, requestId: string): Socket {
+function switchProtocols(response: ServerResponse, answer: StreamAnswer, requestId: string, origins: Origins): Socket {
   const socket = response.req.socket;
   if (response.destroyed || socket.destroyed) return socket;
   response.detachSocket(socket);
   // While there is such a listener no data flows.
   socket.removeAllListeners('readable');
-  const headers = ['Connection', 'Upgrade', 'Upgrade', 'websocket', ...passedHeaders(answer, requestId)];
+  const passed = origins.headersFor(response.req.headers.origin, passedHeaders(answer, requestId));
+  const headers = ['Connection', 'Upgrade', 'Upgrade', 'websocket', ...passed];
   socket.write(`${messageHead({ status: 101, headers, body: undefined })}\r\n`, 'latin1');
   return socket;
 }
