@@ -1,7 +1,11 @@
+import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
 import { afterEach, describe, expect, it } from 'vitest';
+import { WebSocket } from 'ws';
 import { rateLimited } from '../../src/tools/simulator/faults.ts';
 import type { Answered } from '../support/http-client.ts';
-import { refusedWith, SSE, WebSocketClient } from '../support/stream-clients.ts';
+import { EventsClient, refusedWith, SSE, WS } from '../support/stream-clients.ts';
+import { accountOf } from '../support/streaming-world.ts';
 import { arrivedAt } from './pass-through-world.ts';
 import { newestBlock, nothingPending } from './questions.ts';
 import { head } from './raw-requests.ts';
@@ -30,6 +34,21 @@ function corsOf({ headers }: Pick<Answered, 'headers'>) {
 }
 const LISTED = (origin: string) => [origin, true, 1];
 const NONE = [undefined, false, 1];
+
+/** A WebSocket with the answer that opened it. */
+class WebSocketHandle implements Disposable {
+  readonly #socket: WebSocket;
+  readonly opened: Promise<IncomingMessage>;
+
+  constructor(origin: string, { headers }: ReturnType<typeof from>) {
+    this.#socket = new WebSocket(origin.replace('http', 'ws') + WS, { headers });
+    this.opened = once(this.#socket, 'upgrade').then(([response]) => response);
+  }
+
+  [Symbol.dispose](): void {
+    this.#socket.terminate();
+  }
+}
 
 describe.each([true, false])('with ALLOWED_ORIGINS, fast lane %s', (fastLane) => {
   const overrides = { http: { fastLane } };
@@ -145,9 +164,19 @@ describe.each(['', 'passthrough', 'all,passthrough'])('with ALLOWED_ORIGINS and 
     const preflight = await world.ask(PASSED, { method: 'OPTIONS', ...from(SITE) });
     expect([preflight.status, corsOf(preflight)]).toEqual([204, LISTED(SITE)]);
     expect(preflight.headers['access-control-allow-methods']).toBe('GET, HEAD, OPTIONS, POST');
-    using _socket = await WebSocketClient.open(world.proxy.url, { Origin: SITE });
-    using _other = await WebSocketClient.open(world.proxy.url);
-    expect(world.indexer.streaming.requests).toHaveLength(2);
+  });
+
+  it('a stream of a listed page, or without an origin, is opened for its own origin', async () => {
+    await start({ env });
+    for (const [origin, cors] of [
+      [SITE, LISTED(SITE)],
+      [undefined, NONE],
+    ] as const) {
+      using socket = new WebSocketHandle(world.proxy.url, from(origin));
+      expect(corsOf(await socket.opened)).toEqual(cors);
+      using events = await EventsClient.open(world.proxy.url, { addresses: [accountOf(world)] }, from(origin).headers);
+      expect(corsOf({ headers: Object.fromEntries(events.response.headers) })).toEqual(cors);
+    }
   });
 
   it('a refusal by the indexer is for the origin of its request', async () => {
