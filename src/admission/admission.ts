@@ -197,7 +197,7 @@ function takePasses(request: EntryRequest, route: Route): readonly EndPass[] | R
       for (const endPass of passes) endPass('unknown');
       return refusalOf(guard);
     }
-    passes.push(pass);
+    passes.push(request.lane.isOurs ? pass : () => pass('unknown'));
   }
   if (route.health !== undefined) passes.push(route.health.begin());
   return passes;

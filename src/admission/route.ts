@@ -40,12 +40,12 @@ export function reservationWaitMs(routes: readonly Route[], request: RouteReques
   return Math.min(...rates.map((rate) => rate.expectedWaitMs(each)));
 }
 
-/** The guards that apply to a request: none for a request with the client's own API key. */
+/** The guards that apply to a request: none for a request that only its client's API key counts. */
 export function guardsOf({ guards }: Route, { operation, lane }: RouteRequest): readonly Guard[] {
   return lane.rate === 'none' ? [] : (guards.get(operation) ?? []);
 }
 
-/** The rate that limits a request; `undefined` for a request with the client's own API key. */
+/** The rate that limits a request; `undefined` for a request that only its client's API key counts. */
 export function rateOf({ rate }: Route, { lane }: RouteRequest): RateLimit | undefined {
   return lane.rate === 'none' ? undefined : rate;
 }

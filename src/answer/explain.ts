@@ -57,8 +57,8 @@ export interface ExplainDependencies {
   readonly cache: TieredCache;
   readonly operations: OperationsInUse;
   readonly network: string;
-  /** True if the rest of the API is passed through. */
-  readonly passesThrough: boolean;
+  /** True if requests for an operation are passed through if they have no cached form. */
+  readonly isPassed: (operation: OperationName) => boolean;
   readonly policies: LifetimePolicies;
   /** Absent if no answers are proven. */
   readonly proof:
@@ -78,7 +78,7 @@ export function explainWith({
   cache,
   operations,
   network,
-  passesThrough,
+  isPassed,
   policies,
   proof,
   now,
@@ -103,7 +103,7 @@ export function explainWith({
   };
   return async (text, headers) => {
     const { operation, rawQuery } = readPasted(text, operations);
-    const call = parseCall(operation, rawQuery, headers, passesThrough);
+    const call = parseCall(operation, rawQuery, headers, isPassed(operation.name));
     const key = cacheKey(network, call);
     const { memory, redis } = await cache.inspect(key, call.tags);
     const explained = operation.evidence && explainProof(memory);

@@ -1,6 +1,7 @@
 import { containerLimit, heapLimit } from '../admission/memory-pressure.ts';
 import { loadSettings, SettingsError } from '../config/load.ts';
 import { clientRoom, openFilesLimit } from '../config/open-files.ts';
+import { shownPaths } from '../config/passed-paths.ts';
 import type { Sourced } from '../config/setting-source.ts';
 import { memoryWarning } from '../config/warnings.ts';
 import { textTable } from '../operate/text-table.ts';
@@ -19,7 +20,7 @@ with their values and sources. Secrets are not shown. Without --connect, no conn
   --all      prints the defaults too
   --connect  connects to each indexer (key, chain, newest block, operations), to Redis (and reads its clock) and to the stream.
              LACKS: an indexer can be used, but does not serve an operation, or is behind
-  --json     {"settings":[{"name","value","from","source"}],"warnings":[],"checks":[]}, or {"problems":[]}
+  --json     {"settings":[{"name","value","from","source"}],"passedThrough","warnings":[],"checks":[]}, or {"problems":[]}
 
 example:
   CONFIG_FILE=config/shared.json UPSTREAM_URL=http://indexer:8081 toncache check-config
@@ -45,11 +46,16 @@ refused, 78 wrong settings. If Redis, the stream or some of several indexers can
         ...memoryWarning(settings, containerLimit(), heapLimit()),
         ...missing.map(({ service }) => `${service} cannot be reached: ${STARTS_WITHOUT}`),
       ];
+      const { enabled, prefixes } = settings.passThrough;
+      const passedThrough = shownPaths(enabled, prefixes);
       const shown = values.all ? sources : sources.filter(({ from }) => from !== 'default');
       if (values.json) {
-        stdout.write(`${JSON.stringify({ settings: shown, warnings, ...(values.connect && { checks }) })}\n`);
+        stdout.write(
+          `${JSON.stringify({ settings: shown, passedThrough, warnings, ...(values.connect && { checks }) })}\n`,
+        );
       } else {
         stdout.write(textTable(['setting', 'value', 'from'], shown.map(row)));
+        stdout.write(`passed through: ${passedThrough}\n`);
         if (!values.all)
           stdout.write(`${sources.length - shown.length} others have their defaults (--all shows them)\n`);
         for (const warning of warnings) stdout.write(`warning: ${warning}\n`);

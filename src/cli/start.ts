@@ -1,6 +1,7 @@
 import { containerLimit, heapLimit } from '../admission/memory-pressure.ts';
 import { createApp } from '../app.ts';
 import { loadSettings } from '../config/load.ts';
+import { shownPaths } from '../config/passed-paths.ts';
 import { shownUrl } from '../config/shown-url.ts';
 import { memoryWarning } from '../config/warnings.ts';
 import { onEndingSignal } from '../ending-signals.ts';
@@ -53,10 +54,11 @@ exit codes: 0 ended by a signal, 1 cannot listen, 64 wrong command line, 78 wron
     for (const warning of warnings) logger.warn(warning);
     try {
       const { publicUrl, adminUrl } = await app.listen();
-      const { network, upstream } = settings;
+      const { network, upstream, passThrough } = settings;
+      const passedThrough = shownPaths(passThrough.enabled, passThrough.prefixes);
       const redis = settings.redis.url === undefined ? 'not configured' : 'configured';
       logger.info(
-        { version: VERSION, publicUrl, adminUrl, upstream: upstream.url.map(shownUrl), network, redis },
+        { version: VERSION, publicUrl, adminUrl, upstream: upstream.url.map(shownUrl), network, redis, passedThrough },
         'toncache is ready',
       );
       // Not awaited: hits are served whatever the indexer does.

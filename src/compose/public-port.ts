@@ -10,11 +10,14 @@ import type { TieredCache } from '../cache/tiered-cache.ts';
 import { ClientAddresses } from '../clients/client-addresses.ts';
 import { PerClientLimit } from '../clients/per-client-limit.ts';
 import { PASS_THROUGH } from '../config/operations-setting.ts';
+import { namedPaths, passesStreams } from '../config/passed-paths.ts';
 import { Hedging } from '../fleet/hedging.ts';
 import { BodyReader } from '../http/body-reader.ts';
 import { JoinedRequests, REST_SHARE_OF_MEMORY } from '../http/pass-through/joined-requests.ts';
+import { openPaths } from '../http/pass-through/open-paths.ts';
 import type { PassOnParts } from '../http/pass-through/pass-on.ts';
 import { openPassThrough } from '../http/pass-through/pass-through.ts';
+import { Origins } from '../http/public/origins.ts';
 import { PublicServer } from '../http/public/public-server.ts';
 import type { AnsweredRequest } from '../http/public/responder.ts';
 import { openStreaming } from '../http/streaming/streaming.ts';
@@ -133,19 +136,21 @@ export function openPublicPort(context: AppContext, parts: PublicPortDependencie
     onUnreadHeader: (address, header) => report({ name: 'client-not-named', address, header }),
     trustedProxies,
   });
-  const rest = settings.passThrough.enabled ? openRest(context, indexers, missLimit, addresses) : undefined;
+  const isPassed = isPassedBy(settings);
+  const origins = new Origins(settings.http.allowedOrigins);
+  const rest = isPassed && openRest(context, indexers, { missLimit, addresses, origins });
   proof?.start({ indexers, ask, load, flights, instances: parts.instances });
   return {
-    server: openServer(context, parts, handler, addresses, rest),
+    server: openServer(context, parts, { handler, addresses, rest, isPassed, origins }),
     /** The streams of clients; absent without pass-through. */
-    streams: rest?.streaming.streams,
+    streams: rest?.streaming?.streams,
     /** Ends the kept answers of the rest of the API. */
     forgetRest: () => rest?.joined?.forget(),
     explain: explainWith({
       cache,
       operations: context.operations,
       network,
-      passesThrough: settings.passThrough.enabled,
+      isPassed: (operation) => isPassed?.(`/api/v3/${operation}`) ?? false,
       policies: context.lifetimes,
       proof,
       now,
@@ -153,12 +158,24 @@ export function openPublicPort(context: AppContext, parts: PublicPortDependencie
   };
 }
 
+/** The parts of the rest of the API that other requests use as well. */
+interface RestParts {
+  readonly missLimit: PerClientLimit | undefined;
+  readonly addresses: ClientAddresses;
+  readonly origins: Origins;
+}
+
+interface ServerParts extends Omit<RestParts, 'missLimit'> {
+  readonly handler: RequestHandler;
+  readonly rest: ReturnType<typeof openRest> | undefined;
+  /** See {@link isPassedBy}. */
+  readonly isPassed: ((path: string) => boolean) | undefined;
+}
+
 function openServer(
   context: AppContext,
   parts: PublicPortDependencies,
-  handler: RequestHandler,
-  addresses: ClientAddresses,
-  rest: ReturnType<typeof openRest> | undefined,
+  { handler, addresses, rest, isPassed, origins }: ServerParts,
 ): PublicServer {
   const { settings, events, now, monotonic } = context;
   const { http, upstream } = settings;
@@ -168,6 +185,9 @@ function openServer(
     passThrough: rest?.passThrough,
     streaming: rest?.streaming,
     passedPrefixes: settings.passThrough.prefixes,
+    isPassed,
+    origins,
+    passedPaths: Array.isArray(settings.passThrough.enabled) ? settings.passThrough.enabled : undefined,
     handler,
     hits: http.fastLane && settings.logRequests !== 'all' ? handler : undefined,
     gzip: parts.gzip,
@@ -197,9 +217,15 @@ function openLimit(
   return perSecond ? new PerClientLimit({ name, perSecond, now, onRefused }) : undefined;
 }
 
+/** Returns whether requests for a path may be passed through, apart from its prefix; `undefined` if none may. */
+function isPassedBy({ passThrough: { enabled } }: AppContext['settings']): ((path: string) => boolean) | undefined {
+  if (Array.isArray(enabled)) return openPaths(namedPaths(enabled));
+  return enabled === true ? () => true : undefined;
+}
+
 /** The memory for answers of the rest of the API; 0 if equal requests for it are not joined. */
 export function restBytesOf({ operations, passThrough, memory }: AppContext['settings']): number {
-  const isJoined = passThrough.enabled && operations?.includes(PASS_THROUGH) === true;
+  const isJoined = passThrough.enabled !== false && operations?.includes(PASS_THROUGH) === true;
   return isJoined ? Math.floor(memory.maxSize * REST_SHARE_OF_MEMORY) : 0;
 }
 
@@ -213,12 +239,7 @@ function waitingBytesOf({ admission }: AppContext['settings']): number {
 }
 
 /** The rest of the API: pass-through, and the Streaming API. */
-function openRest(
-  context: AppContext,
-  indexers: OpenIndexers,
-  missLimit: PerClientLimit | undefined,
-  addresses: ClientAddresses,
-) {
+function openRest(context: AppContext, indexers: OpenIndexers, { missLimit, addresses, origins }: RestParts) {
   const { settings, constants, operations, events, monotonic, random, names, now } = context;
   const { passThrough, upstream } = settings;
   const parts: PassOnParts = {
@@ -260,14 +281,17 @@ function openRest(
   return {
     joined,
     passThrough: joined?.pass ?? alone.pass,
-    streaming: openStreaming({
-      ...parts,
-      upstream: { forward: client.forward, apiKey },
-      unreadHeaderOf: ({ socket, headers }) => addresses.unreadHeaderOf(socket, headers),
-      most: passThrough.maxStreams,
-      mostPerClient: passThrough.maxStreamsPerClient,
-      mostWaitingBytes: waitingBytesOf(settings),
-    }),
+    streaming: passesStreams(passThrough.enabled)
+      ? openStreaming({
+          ...parts,
+          origins,
+          upstream: { forward: client.forward, apiKey },
+          unreadHeaderOf: ({ socket, headers }) => addresses.unreadHeaderOf(socket, headers),
+          most: passThrough.maxStreams,
+          mostPerClient: passThrough.maxStreamsPerClient,
+          mostWaitingBytes: waitingBytesOf(settings),
+        })
+      : undefined,
   };
 }
 

@@ -1,7 +1,18 @@
 import { isIPv6 } from 'node:net';
 import type { z } from 'zod';
 import { isLoopback } from '../loopback.ts';
-import { duration, flag, group, headerValue, hostNames, integer, listenHost, setting, size } from './values.ts';
+import {
+  duration,
+  flag,
+  group,
+  headerValue,
+  hostNames,
+  integer,
+  listenHost,
+  origins,
+  setting,
+  size,
+} from './values.ts';
 
 /** The group `http`: the two ports, and the cost of clients. */
 export const http = group({
@@ -33,6 +44,11 @@ export const http = group({
     hostNames.optional(),
     'Host names under which the admin port accepts requests to purge, explain or show live status, comma-separated; `localhost` and IP addresses are always accepted.',
     { env: 'ADMIN_ALLOWED_HOSTS' },
+  ),
+  allowedOrigins: setting(
+    origins.optional(),
+    'Origins whose pages may read answers, comma-separated, like `https://app.example`. Pages of other origins get no CORS headers, and 403 for preflights, passed-through requests and streams. Requests without `Origin` are served. Any origin if not set.',
+    { env: 'ALLOWED_ORIGINS' },
   ),
   maxHeaderSize: setting(
     size('1KiB', '1MiB').prefault('16KiB'),

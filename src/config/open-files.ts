@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { parseRedisUrl } from '../redis-url.ts';
+import { passesStreams } from './passed-paths.ts';
 import type { Settings } from './schema.ts';
 
 /**
@@ -75,6 +76,6 @@ function othersThanClients(settings: Settings): number {
   }, 0);
   const toRedis = redis.url === undefined ? 0 : REDIS[parseRedisUrl(redis.url).topology];
   // Each stream of a client has two connections: the client's is one of the client connections.
-  const toStreams = passThrough.enabled ? passThrough.maxStreams : 0;
+  const toStreams = passesStreams(passThrough.enabled) ? passThrough.maxStreams : 0;
   return pools + toRedis + toStreams + ADMIN + OTHERS;
 }

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { http, isOwnUrl } from './http-settings.ts';
 import { lifetimes } from './lifetime-settings.ts';
 import { furtherOperations, OPERATIONS_DESCRIPTION } from './operations-setting.ts';
+import { passedPaths } from './passed-paths.ts';
 import { redis } from './redis-settings.ts';
 import { upstream } from './upstream-settings.ts';
 import {
@@ -82,8 +83,8 @@ const admission = group({
 
 const passThrough = group({
   enabled: setting(
-    flag.prefault(false),
-    'If on, the rest of the API (all paths below `passThrough.prefixes`) is passed through, uncached, and so is the Streaming API below `/api/streaming/`.',
+    passedPaths.prefault(false),
+    'If on, the rest of the API (all paths below `passThrough.prefixes`) is passed through, uncached, and so is the Streaming API below `/api/streaming/`. Or the names of the paths below `/api/v3/` that are passed through, separated by commas, like `message,jetton/wallets`; `streaming` names the Streaming API.',
     {
       env: 'PASSTHROUGH',
     },
@@ -170,13 +171,18 @@ const all = z.strictObject({
  * All settings: type, default, bounds, unit and description are defined here and nowhere else. The JSON Schema for
  * editors and docs/reference/settings.md are generated from it.
  */
-export const settingsSchema = all.refine(
-  ({ http: own, upstream: { url, backup } }) => ![...url, ...(backup.url ?? [])].some((each) => isOwnUrl(own, each)),
-  {
-    path: ['upstream', 'url'],
-    error: 'must not lead to toncache itself (PORT or ADMIN_PORT), nor must that of the backup',
-  },
-);
+export const settingsSchema = all
+  .refine(
+    ({ http: own, upstream: { url, backup } }) => ![...url, ...(backup.url ?? [])].some((each) => isOwnUrl(own, each)),
+    {
+      path: ['upstream', 'url'],
+      error: 'must not lead to toncache itself (PORT or ADMIN_PORT), nor must that of the backup',
+    },
+  )
+  .refine(({ passThrough: { enabled, prefixes } }) => !Array.isArray(enabled) || prefixes.join() === '/api/v3/', {
+    path: ['passThrough', 'prefixes'],
+    error: 'must be /api/v3/ if PASSTHROUGH names paths, which are below it',
+  });
 
 /** All settings, validated: durations in milliseconds, sizes in bytes. */
 export type Settings = z.output<typeof settingsSchema>;

@@ -180,6 +180,21 @@ export const hostNames = listOf(
     }),
 );
 
+/** A browser's `Origin` (RFC 6454 6.2), byte for byte: in lower case, without a path, a slash at its end or a usual port. */
+const origin = z.string().refine(
+  (text) => {
+    if (!/^[a-z][a-z0-9+.-]*:\/\/[a-z0-9._~:[\]-]+$/.test(text) || !URL.canParse(text)) return false;
+    return !/^https?:/.test(text) || new URL(text).origin === text;
+  },
+  {
+    error:
+      'must be origins as browsers send them, separated by commas, like "https://app.example, capacitor://localhost": in lower case, without a path, a slash at the end or the usual port',
+  },
+);
+
+/** Origins, to a list. */
+export const origins = listOf(origin);
+
 /** IP addresses and networks, to a list. */
 export const networks = listOf(
   z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()], {

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { isLoopback } from '../loopback.ts';
 import { nearestTo } from './nearest-name.ts';
 import { PASS_THROUGH } from './operations-setting.ts';
+import { warningsOfPaths } from './passed-paths.ts';
 import { type Settings, settingsSchema } from './schema.ts';
 import { type Environment, type Sourced, valueAt } from './setting-source.ts';
 
@@ -23,7 +24,7 @@ const NEEDS: readonly (readonly [names: RegExp, need: string, isMet: (settings: 
   [/^stream\.apiKey$/, 'STREAM_URL', ({ stream }) => stream.url !== undefined],
   [/^upstream\.backup\./, 'UPSTREAM_BACKUP_URL', ({ upstream }) => upstream.backup.url !== undefined],
   [/^upstream\.maxLag$/, 'a second indexer in UPSTREAM_URL', ({ upstream }) => upstream.url.length > 1],
-  [/^passThrough\.|^stream\.url$/, 'PASSTHROUGH=on', ({ passThrough }) => passThrough.enabled],
+  [/^passThrough\.|^stream\.url$/, 'PASSTHROUGH=on', ({ passThrough }) => passThrough.enabled !== false],
   [
     /^passThrough\.sharedKey$/,
     'UPSTREAM_API_KEY',
@@ -78,11 +79,11 @@ export function warningsOf(loaded: Loaded, environment: Environment, known: read
       'ADMIN_TOKEN is not set and the admin port is not on loopback: purges and explanations are refused',
     ],
     [
-      passThrough.enabled && hasKey(upstream) && isByDefault('passThrough.sharedKey'),
+      passThrough.enabled !== false && hasKey(upstream) && isByDefault('passThrough.sharedKey'),
       'PASSTHROUGH is on and PASSTHROUGH_SHARED_KEY is not set: passed-through requests use only keys of clients, never UPSTREAM_API_KEY (set it to on or off)',
     ],
     [
-      operations?.includes(PASS_THROUGH) === true && !passThrough.enabled,
+      operations?.includes(PASS_THROUGH) === true && passThrough.enabled === false,
       `CACHE_OPERATIONS names ${PASS_THROUGH}, which has no effect without PASSTHROUGH=on`,
     ],
     [
@@ -106,6 +107,7 @@ export function warningsOf(loaded: Loaded, environment: Environment, known: read
   return [
     ...misspelt(environment, known),
     ...found.filter(([isSo]) => isSo).map(([, warning]) => warning),
+    ...warningsOfPaths(passThrough.enabled),
     ...withoutEffect(loaded),
     ...PROXY_VARIABLES.filter((name) => environment[name]).map(
       (name) => `${name} is not used: toncache connects to indexers, the stream and Redis directly`,

@@ -92,6 +92,7 @@ export const FAILURES = {
       usual: 'the indexer does not serve {operation}: {remedy} (docs/incidents.md, not-served)',
       'not-passed':
         'only {operations} are served here; PASSTHROUGH=on passes paths below {prefixes} through, and PASSTHROUGH_PREFIXES (passThrough.prefixes) names more',
+      'not-listed': 'only {served} are served here; PASSTHROUGH (passThrough.enabled) names more',
       'not-below':
         'only {operations} and paths below {prefixes} are served here; PASSTHROUGH_PREFIXES (passThrough.prefixes) names more',
     },
@@ -109,6 +110,14 @@ export const FAILURES = {
       passed: '{operation} is not cached in this form: {issues}; this instance passes such a request through',
       'parameter-passed':
         '{operation} is cached only with these parameters: {parameters}; this instance passes such a request through',
+    },
+  },
+  'origin-not-allowed': {
+    status: 403,
+    retryAfter: 'none',
+    operatorReads: 'pages of origins that ALLOWED_ORIGINS does not list send requests',
+    clientReads: {
+      usual: 'pages of this origin may not send this request; ALLOWED_ORIGINS (http.allowedOrigins) lists others',
     },
   },
   'method-not-allowed': {

@@ -6,12 +6,13 @@ function changed(lane: Lane, rules: Partial<Omit<Lane, 'name'>>): Lane {
   return { ...next, name: nameOf(next) };
 }
 
-function nameOf({ isSecondTry, rate, to: { not, at } }: Lane): string {
+function nameOf({ isSecondTry, rate, isOurs, to: { not, at } }: Lane): string {
   const parts = [
     isSecondTry && 'again',
     not !== undefined && `not ${not}`,
     rate === 'backup' && 'to a backup',
-    rate === 'none' && 'with its own key',
+    !isOurs && 'without our key',
+    rate === 'none' && 'not counted',
     at !== undefined && `at ${at}`,
   ];
   return parts.map((part) => (part === false ? '' : `, ${part}`)).join('');
@@ -22,9 +23,14 @@ export function firstTry(at?: number): Lane {
   return at === undefined ? FIRST_TRY : changed(FIRST_TRY, { to: { at } });
 }
 
-/** The lane of a request that is sent with the client's own API key. No backup gets it. */
+/** The lane of a request that is sent without our API key, and counts for our rate nevertheless. */
+export function withoutOurKey(lane: Lane): Lane {
+  return changed(lane, { isOurs: false });
+}
+
+/** The lane of a request that is sent with the client's own API key, and counts only for that. */
 export function withClientKey(lane: Lane): Lane {
-  return changed(lane, { rate: 'none' });
+  return changed(lane, { isOurs: false, rate: 'none' });
 }
 
 const REFRESH = changed(FIRST_TRY, { waits: false });

@@ -60,12 +60,12 @@ export class Routes {
     const open: FleetRoute[] = [];
     let refusal: Refusal | undefined;
     const routes = this.of(request.operation);
-    const { rate, to } = request.lane;
+    const { rate, isOurs, to } = request.lane;
     const isKnown = routes.some((route) => !route.isBackup && hasIt(route, request));
     for (const route of routes) {
       if (route.index === to.not || (rate === 'backup' && !route.isBackup)) continue;
       if (to.at !== undefined && route.index !== to.at) continue;
-      if (route.isBackup && rate === 'none') continue;
+      if (route.isBackup && !isOurs) continue;
       if (isKnown && isGone(route, request)) continue;
       const its = refusalBy(route, request);
       if (its === undefined) open.push(route);
@@ -95,7 +95,7 @@ export class Routes {
    */
   overflow<Request extends RouteRequest>(request: Request, open: readonly FleetRoute[]): Request | undefined {
     const { lane, operation } = request;
-    if (lane.rate !== 'own' || lane.to.at !== undefined) return undefined;
+    if (lane.rate !== 'own' || !lane.isOurs || lane.to.at !== undefined) return undefined;
     const isOffered = open.every(({ isBackup }) => isBackup) || !this.of(operation).some(({ isBackup }) => isBackup);
     return isOffered ? undefined : { ...request, lane: overflow(lane) };
   }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { rateLimited } from '../../src/tools/simulator/faults.ts';
 import { arrivedAt, startPassThrough } from './pass-through-world.ts';
+import { newestBlock } from './questions.ts';
 import { head, INFO, statuses } from './raw-requests.ts';
 import type { World } from './world.ts';
 
@@ -89,5 +90,76 @@ describe('the key of a client', () => {
       `${INFO}${query}`,
       lines.includes('Authorization: Bearer b') ? 'Bearer b' : undefined,
     ]);
+  });
+});
+
+describe('where our key is shared, a request with a key of its client', () => {
+  const SHARED = { UPSTREAM_API_KEY: OURS, PASSTHROUGH_SHARED_KEY: 'on' };
+  const ITS_OWN = [
+    ['in the header', INFO, { 'X-Api-Key': 'invented' }],
+    ['in the query', `${INFO}?api_key=invented`, {}],
+  ] as const;
+
+  it.each(ITS_OWN)('counts for UPSTREAM_RPS, together with all others: %s', async (_, target, headers) => {
+    await using world = await startPassThrough({
+      stopsTime: true,
+      env: { ...SHARED, UPSTREAM_RPS: '1' },
+      overrides: { admission: { patience: 1 } },
+    });
+    expect((await world.ask(target, { headers })).status).toBe(200);
+    for (const own of [headers, { 'X-Api-Key': 'another' }, {}]) {
+      expect((await world.ask(INFO, { headers: own })).status).toBe(503);
+    }
+    world.advance(1000);
+    expect((await world.ask(INFO)).status).toBe(200);
+    expect((await world.ask(target, { headers })).status).toBe(503);
+    expect(keysIn(world)).toEqual([target === INFO ? 'invented' : undefined, OURS]);
+  });
+
+  it.each(ITS_OWN)('keeps a pause of our key, and begins none: %s', async (_, target, headers) => {
+    await using world = await startPassThrough({ stopsTime: true, env: SHARED });
+    world.indexer.faults.inject(rateLimited('json', '60'), { times: 1 });
+    expect((await world.ask(target, { headers })).status).toBe(429);
+    expect((await world.ask(target, { headers })).status).toBe(200);
+    world.indexer.faults.inject(rateLimited('json', '60'), { times: 1 });
+    expect((await world.ask(INFO)).status).toBe(429);
+    expect(await world.ask(target, { headers })).toMatchObject({ status: 503, headers: { 'retry-after': '60' } });
+    expect(arrivedAt(world)).toHaveLength(3);
+    world.advance(60_000);
+    expect((await world.ask(target, { headers })).status).toBe(200);
+  });
+
+  it('neither ends a pause of everything nor keeps others from ending it', async () => {
+    await using world = await startPassThrough({ stopsTime: true, env: SHARED });
+    const keyed = () => world.ask(INFO, { headers: { 'X-Api-Key': 'invented' } });
+    world.indexer.faults.inject(rateLimited('json', '60'), { times: 2 });
+    for (const target of [INFO, newestBlock(world)]) await world.ask(target);
+    expect((await keyed()).status).toBe(503);
+    world.advance(60_000);
+    expect((await keyed()).status).toBe(200);
+    expect(await world.proxy.metric('toncache_upstream_paused')).toBe(1);
+    expect((await world.ask(newestBlock(world))).status).toBe(200);
+    expect(await world.proxy.metric('toncache_upstream_paused')).toBe(0);
+  });
+});
+
+describe('where our key is not shared', () => {
+  const NOT_SHARED = { UPSTREAM_API_KEY: OURS, PASSTHROUGH_SHARED_KEY: 'off' };
+
+  it('a request without a key counts for UPSTREAM_RPS, and one with a key of its client does not', async () => {
+    await using world = await startPassThrough({
+      stopsTime: true,
+      env: { ...NOT_SHARED, UPSTREAM_RPS: '1' },
+      overrides: { admission: { patience: 1 } },
+    });
+    expect([(await world.ask(INFO)).status, (await world.ask(INFO)).status]).toEqual([200, 503]);
+    expect((await world.ask(INFO, { headers: { 'X-Api-Key': 'of-the-client' } })).status).toBe(200);
+    expect(keysIn(world)).toEqual([undefined, 'of-the-client']);
+  });
+
+  it('a 429 to a request without a key pauses nothing', async () => {
+    await using world = await startPassThrough({ stopsTime: true, env: NOT_SHARED });
+    world.indexer.faults.inject(rateLimited('json', '60'), { times: 1 });
+    expect([(await world.ask(INFO)).status, (await world.ask(INFO)).status]).toEqual([429, 200]);
   });
 });

@@ -107,7 +107,10 @@ describe('a start', () => {
       said.push(await ask(started.adminUrl, path));
     }
     expect(said.map(({ text }) => text).join() + started.output + started.errors).not.toContain(key);
-    expect(await started.untilLogged('toncache is ready')).toMatchObject({ upstream: ['http://127.0.0.1:1/(secret)'] });
+    expect(await started.untilLogged('toncache is ready')).toMatchObject({
+      upstream: ['http://127.0.0.1:1/(secret)'],
+      passedThrough: 'all paths below /api/v3/, streams',
+    });
   });
 
   it.runIf(platform === 'linux')(

@@ -8,7 +8,7 @@ import { NO_SOCKETS, type RefusalErrorOf, reportShed } from '../../answer/refusa
 import type { Wait } from '../../answer/wait.ts';
 import type { PerClientLimit } from '../../clients/per-client-limit.ts';
 import { failure, ProxyError } from '../../errors.ts';
-import { firstTry, withClientKey } from '../../fleet/lanes.ts';
+import { firstTry, withClientKey, withoutOurKey } from '../../fleet/lanes.ts';
 import type { ForwardedAnswer, ForwardRequest } from '../../indexer/upstream-client.ts';
 import type { Flight } from '../../once/single-flight.ts';
 import { type Outcome, outcomeOf } from '../../outcomes.ts';
@@ -56,10 +56,7 @@ export interface PassOnDependencies<Answer extends AnsweredHead> extends PassOnP
   readonly upstreams: readonly PassedTo<Answer>[];
   /** The place of the only route that is used; absent for all. */
   readonly at?: number;
-  /**
-   * True if we have a key. If it is not shared, a request without a key does not count for our rate: the other side
-   * refuses it.
-   */
+  /** True if we have a key. */
   readonly hasOurKey: boolean;
 }
 
@@ -101,8 +98,10 @@ export type PassOn<Answer> = (passed: PassedRequest, takeRoom: () => Refusal | u
 export function passOnWith<Answer extends AnsweredHead>(dependencies: PassOnDependencies<Answer>): PassOn<Answer> {
   const { operations, admission, bodies, upstreams, at, memory, missLimit, refusalError, report } = dependencies;
   const { hasOurKey, sharesOurKey } = dependencies;
-  const withoutKey = firstTry(at);
-  const withKey = withClientKey(withoutKey);
+  const ours = firstTry(at);
+  // Where our key is shared, a client that invents a key must not escape its limits: the other side sees our address.
+  const ofClient = sharesOurKey ? withoutOurKey(ours) : withClientKey(ours);
+  const ofNobody = hasOurKey && !sharesOurKey ? withoutOurKey(ours) : ours;
   return async ({ request, target, isUpgrade, client, openWait, requestId, flight, lines, ...passed }, takeRoom) => {
     const method = methodOf(request, target, operations, isUpgrade);
     const limited = missLimit?.take(client);
@@ -112,13 +111,12 @@ export function passOnWith<Answer extends AnsweredHead>(dependencies: PassOnDepe
     }
     // The client's own key, as header or parameter, takes precedence over ours.
     const hasItsOwn = hasKeyHeader(request.headers) || hasApiKey(target);
-    const withoutOurKey = hasItsOwn || (hasOurKey && !sharesOurKey);
     const key = pathKey(method, target);
     const entering = {
       operation: OPERATION,
       key,
       clients: flight?.clients ?? [client],
-      lane: withoutOurKey ? withKey : withoutKey,
+      lane: hasItsOwn ? ofClient : ofNobody,
     };
     memory.makeRoomIfFull();
     // Before the client's body is read. Room that was taken may have cost another client its own.

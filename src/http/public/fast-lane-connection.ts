@@ -3,6 +3,7 @@ import { unsliced } from '../../sliced-strings.ts';
 import type { Ms } from '../../time-units.ts';
 import type { OperationsInUse } from '../../ton/operations.ts';
 import type { ClientConnection, ClientConnections } from './client-connections.ts';
+import type { Origins } from './origins.ts';
 import type { RenderedHit, RenderedHits } from './rendered-hits.ts';
 import {
   ownedHeaders,
@@ -29,6 +30,8 @@ export interface FastLaneConnectionDependencies {
   readonly sendRefusal: (socket: Socket, code: 'bad-request') => void;
   /** Hands the connection over to Node's HTTP server, with the bytes that were read and not served. */
   readonly leaveToNode: (lane: FastLaneConnection, unread: Buffer) => void;
+  /** If origins are listed, Node's HTTP server answers each request with an `Origin`. */
+  readonly origins: Origins;
   readonly maxHeaderBytes: number;
   readonly keepAliveMs: Ms;
   /** True if there is a limit of requests per client: only then a hit must know its client. */
@@ -128,8 +131,8 @@ export class FastLaneConnection {
   /** Answers a request, now or later; returns `false` for a request that the fast lane does not understand. */
   #serve({ spelling, fields: text }: RequestHead): boolean {
     const fields = text === this.#lastText ? this.#lastFields : this.#readFields(text);
-    if (fields === undefined) return false;
-    const { operations, hasLimits } = this.#dependencies;
+    const { operations, hasLimits, origins } = this.#dependencies;
+    if (fields === undefined || (fields.hasOrigin && origins.areListed)) return false;
     if (hasLimits) {
       if (readSpelling(spelling, operations) === undefined) return false;
       if (this.#sendLimited(fields)) return true;
@@ -186,9 +189,10 @@ export class FastLaneConnection {
   readonly #send = (message: ResponseMessage): void => {
     const { connection } = this;
     const { socket } = connection;
-    const { connections, keepAliveMs } = this.#dependencies;
+    const { connections, keepAliveMs, origins } = this.#dependencies;
     this.#isLast = connections.isDraining && !connection.isPaused;
-    const head = messageHead(message) + (this.#isLast ? CLOSE_END : keepAliveEnd(keepAliveMs));
+    const headers = origins.headersFor(undefined, message.headers);
+    const head = messageHead({ ...message, headers }) + (this.#isLast ? CLOSE_END : keepAliveEnd(keepAliveMs));
     if (!socket.writable) return;
     const { body = NO_BYTES } = message;
     if (body.length <= LARGEST_JOINED_BYTES) {

@@ -27,10 +27,10 @@ export class FastLane {
 
   constructor(dependencies: FastLaneDependencies) {
     this.#dependencies = dependencies;
-    const { hits, gzip, keepAliveMs } = dependencies;
+    const { hits, gzip, keepAliveMs, origins } = dependencies;
     this.#perConnection = {
       ...dependencies,
-      hits: new RenderedHits({ hits, gzip, keepAliveMs }),
+      hits: new RenderedHits({ hits, gzip, keepAliveMs, origins }),
       leaveToNode: (lane, unread) => this.#leaveToNode(lane, unread),
     };
   }

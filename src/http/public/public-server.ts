@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage, type Server, ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { MemoryHits } from '../../answer/handle-request.ts';
@@ -15,6 +15,7 @@ import { ClientConnections } from './client-connections.ts';
 import { type ClientTimeoutSettings, ClientTimeouts, nodeTimeouts } from './client-timeouts.ts';
 import { FastLane } from './fast-lane.ts';
 import { MOST_FIELDS, refusedFraming, type UnparsedCode, unparsed, unparsedCodeOf } from './framing.ts';
+import { Origins, responsesFor } from './origins.ts';
 import { Responder, type ResponderDependencies } from './responder.ts';
 import {
   ALLOWED_METHODS,
@@ -34,10 +35,16 @@ export interface PublicServerDependencies extends Omit<ResponderDependencies, 'c
   readonly streaming?: ClientStreaming | undefined;
   /** In lower case, each with a slash at both ends. */
   readonly passedPrefixes: readonly string[];
+  /** True if requests for a path below them may be passed through; absent if all may. */
+  readonly isPassed?: ((path: string) => boolean) | undefined;
+  /** The names of the only paths that are passed through, if there are such; for the text of refusals. */
+  readonly passedPaths?: readonly string[] | undefined;
   /** The hits that the fast lane may answer by itself; without them there is no fast lane. */
   readonly hits?: MemoryHits | undefined;
   readonly gzip: Pick<Gzip, 'bodyFor' | 'move'>;
   readonly maxHeaderBytes: number;
+  /** Default: any. */
+  readonly origins?: Origins | undefined;
   /** The maximum number of open client connections, read for each new one. */
   readonly maxConnections: () => number;
 }
@@ -65,17 +72,22 @@ export class PublicServer {
   readonly #responder: Responder;
   readonly #fastLane: FastLane | undefined;
   readonly #timeouts: ClientTimeouts;
+  readonly #origins: Origins;
+  readonly #Response: ReturnType<typeof responsesFor>;
 
   constructor(dependencies: PublicServerDependencies) {
     this.#dependencies = dependencies;
     const connections = new ClientConnections();
     this.#connections = connections;
     this.#responder = new Responder({ ...dependencies, connections });
+    this.#origins = dependencies.origins ?? new Origins();
+    const Response = responsesFor(this.#origins);
+    this.#Response = Response;
     this.server = createServer(
       {
         // Also counts the requests that Node answers by itself, such as one with an unknown `Expect`.
-        ServerResponse: class<R extends IncomingMessage> extends ServerResponse<R> {
-          constructor(...given: ConstructorParameters<typeof ServerResponse<R>>) {
+        ServerResponse: class<R extends IncomingMessage> extends Response<R> {
+          constructor(...given: ConstructorParameters<typeof Response<R>>) {
             super(...given);
             connections.onResponse(given[0].socket, this);
           }
@@ -127,6 +139,7 @@ export class PublicServer {
     const lane = new FastLane({
       ...this.#dependencies,
       hits,
+      origins: this.#origins,
       // Any other request for a further operation may be one to pass through, which needs Node's HTTP server.
       operations: passThrough === undefined ? operations : new OperationsInUse(),
       connections,
@@ -217,7 +230,7 @@ export class PublicServer {
     socket.on('readable', () => {
       if (socket.readableLength === 0) socket.read();
     });
-    const response = new ServerResponse(request);
+    const response = new this.#Response(request);
     response.shouldKeepAlive = false;
     response.assignSocket(socket);
     response.once('finish', () => socket.destroySoon());
@@ -249,17 +262,23 @@ export class PublicServer {
       this.#send(request, response, refusal);
       return;
     }
-    const { operations, passedPrefixes } = this.#dependencies;
+    const { operations, passedPrefixes, isPassed = () => true } = this.#dependencies;
     const operation = operations.at(target.path);
-    const isPassable = operation?.isFurther ?? isBelow(passedPrefixes, target);
+    const isPassable = (operation?.isFurther ?? isBelow(passedPrefixes, target)) && isPassed(target.path);
     const passThrough = isBelow(STREAM_PATHS, target)
       ? this.#dependencies.streaming?.pass
       : isPassable
         ? this.#dependencies.passThrough
         : undefined;
-    const passOn = passThrough && (() => this.#passThrough(request, response, target, passThrough, isUpgrade));
+    const isRefused = this.#origins.refuses(headers);
+    const refuse = () => this.#sendFailure(request, response, operation?.vary ?? '', failure('origin-not-allowed'));
+    const pass = passThrough && (() => this.#passThrough(request, response, target, passThrough, isUpgrade));
+    // The rules of browsers do not cover WebSockets, and a page may send a simple POST without asking.
+    const passOn = pass && isRefused ? refuse : pass;
     if (operation === undefined && passOn === undefined) {
       this.#sendFailure(request, response, '', this.#notServed(target));
+    } else if (method === 'OPTIONS' && isRefused) {
+      refuse();
     } else if (method === 'OPTIONS') {
       this.#send(request, response, preflightMessage(passOn !== undefined, requestIdOf(headers)));
     } else if (passOn !== undefined && (operation === undefined || !isCacheable)) {
@@ -306,15 +325,20 @@ export class PublicServer {
   #sendRefusal(socket: Socket, code: UnparsedCode): void {
     this.#dependencies.report({ name: 'refused', code });
     const message = this.#responder.failure(unparsed(code), '', {});
-    socket.write(`${messageHead(message)}${CLOSE_END}${message.body}`, 'latin1');
+    const headers = this.#origins.headersFor(undefined, message.headers);
+    socket.write(`${messageHead({ ...message, headers })}${CLOSE_END}${message.body}`, 'latin1');
     socket.destroy();
   }
 
   /** No 404 within the API: wallets read that as "nothing there". */
   #notServed(target: Target): ProxyError {
-    const { operations, passThrough, passedPrefixes } = this.#dependencies;
+    const { operations, passThrough, passedPrefixes, passedPaths } = this.#dependencies;
     if (HEALTH.has(target.path)) return methodNotAllowed();
     if (!isBelow(['/api/'], target)) return failure('not-found');
+    if (passedPaths !== undefined) {
+      const served = [...operations.names, ...passedPaths].join(', ');
+      return failure('not-served', { text: 'not-listed', values: { served } });
+    }
     const prefixes = isBelow(STREAM_PATHS, target) ? STREAM_PATHS : passedPrefixes;
     const values = { operations: operations.names.join(', '), prefixes: prefixes.join(', ') };
     return failure('not-served', { text: passThrough === undefined ? 'not-passed' : 'not-below', values });

@@ -3,6 +3,7 @@ import type { MemoryHit, MemoryHits } from '../../answer/handle-request.ts';
 import type { Gzip } from '../../cache/gzip.ts';
 import type { Ms } from '../../time-units.ts';
 import { ageOf, entryMessage } from './entry-message.ts';
+import type { Origins } from './origins.ts';
 import { httpDate, isOneSlice, keepAliveEnd, messageHead } from './response-message.ts';
 
 /** Room for the head in front of the body: heads have about 600 bytes. A longer one gets the room that it needs. */
@@ -27,6 +28,7 @@ export interface RenderedHitsDependencies {
   readonly hits: MemoryHits;
   readonly gzip: Pick<Gzip, 'move'>;
   readonly keepAliveMs: Ms;
+  readonly origins: Origins;
 }
 
 /**
@@ -98,7 +100,9 @@ export class RenderedHits {
     const cacheStatus = state === 'proven' ? PROVEN_STATUS : hitStatus(entry, 'memory', at);
     const context = { cacheStatus, vary, requestId: undefined, isPrivate: false };
     try {
-      return messageHead(entryMessage({}, entry, sent, context, at)) + this.#headEnd;
+      const message = entryMessage({}, entry, sent, context, at);
+      const headers = this.#dependencies.origins.headersFor(undefined, message.headers);
+      return messageHead({ ...message, headers }) + this.#headEnd;
     } catch {
       // This head cannot be sent. The ordinary path is used instead, which fails as well and reports why.
       return undefined;

@@ -58,6 +58,8 @@ export interface RequestFields {
   readonly headers: RequestHeaders;
   /** True if the client gets gzip, by its `Accept-Encoding`. */
   readonly acceptsGzip: boolean;
+  /** True if it comes from a page in a browser. */
+  readonly hasOrigin: boolean;
   /** True if no field but `Accept-Encoding` changes the bytes of a hit. */
   readonly isPlain: boolean;
 }
@@ -86,12 +88,14 @@ export function readHead(text: string, start: number, maxBytes: number): Request
 export function readFields(text: string): RequestFields | undefined {
   const headers: Record<string, string> = {};
   let [hosts, connections, count] = [0, 0, 0];
+  let hasOrigin = false;
   FIELD.lastIndex = 0;
   for (let at = 0; at < text.length; at = FIELD.lastIndex) {
     const [, given = '', value = ''] = FIELD.exec(text) ?? [];
     if (given === '' || ++count > MOST_FIELDS) return undefined;
     const name = given.toLowerCase();
     if (name === 'host') hosts++;
+    else if (name === 'origin') hasOrigin = true;
     else if (name === 'connection') {
       connections++;
       if (value.trim().toLowerCase() !== 'keep-alive') return undefined;
@@ -103,7 +107,7 @@ export function readFields(text: string): RequestFields | undefined {
   }
   if (hosts !== 1 || connections > 1) return undefined;
   const isPlain = Object.keys(headers).every((name) => PLAIN.has(name));
-  return { headers, acceptsGzip: acceptsGzip(headers['accept-encoding']), isPlain };
+  return { headers, hasOrigin, acceptsGzip: acceptsGzip(headers['accept-encoding']), isPlain };
 }
 
 /** The same headers, without the text that they were parsed from; see {@link unsliced}. */

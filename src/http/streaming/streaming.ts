@@ -10,6 +10,7 @@ import {
   passedHeaders,
   passOnWith,
 } from '../pass-through/pass-on.ts';
+import type { Origins } from '../public/origins.ts';
 import { messageHead } from '../public/response-message.ts';
 import { ClientStreams, type ClientStreamsOptions, type Place } from './client-streams.ts';
 import type { StreamSides } from './stream.ts';
@@ -22,6 +23,7 @@ export interface StreamingDependencies extends PassOnParts, Omit<ClientStreamsOp
   readonly upstream: PassedTo<StreamAnswer>;
   /** The header by which a request names its client, if that is not read. */
   readonly unreadHeaderOf: (request: IncomingMessage) => string | undefined;
+  readonly origins: Origins;
 }
 
 /** The Streaming API, passed through to its server. */
@@ -36,7 +38,7 @@ export interface ClientStreaming {
  * `stream.url` names another server. Then the stream holds neither.
  */
 export function openStreaming(dependencies: StreamingDependencies): ClientStreaming {
-  const { upstream, unreadHeaderOf, report } = dependencies;
+  const { upstream, unreadHeaderOf, report, origins } = dependencies;
   const passOn = passOnWith({
     ...dependencies,
     upstreams: [upstream],
@@ -67,7 +69,7 @@ export function openStreaming(dependencies: StreamingDependencies): ClientStream
         }
       });
       report({ name: 'client-stream', result: answer.status });
-      streams.join(place, begin(answer, passed));
+      streams.join(place, begin(answer, passed, origins));
     } catch (error) {
       streams.give(place);
       if (error instanceof ProxyError) report({ name: 'client-stream', result: error.code });
@@ -78,9 +80,10 @@ export function openStreaming(dependencies: StreamingDependencies): ClientStream
 }
 
 /** Sends the head of an answer. */
-function begin(answer: StreamAnswer, { response, requestId }: PassedRequest): StreamSides {
+function begin(answer: StreamAnswer, { response, requestId }: PassedRequest, origins: Origins): StreamSides {
   if (answer.isUpgraded) {
-    return { kind: 'websocket', client: switchProtocols(response, answer, requestId), upstream: answer.body };
+    const client = switchProtocols(response, answer, requestId, origins);
+    return { kind: 'websocket', client, upstream: answer.body };
   }
   const { body, headers, status } = answer;
   if (!response.destroyed) response.writeHead(status, passedHeaders(answer, requestId)).flushHeaders();
@@ -89,13 +92,14 @@ function begin(answer: StreamAnswer, { response, requestId }: PassedRequest): St
 }
 
 /** Answers an Upgrade, and returns the connection that the answer was written to. */
-function switchProtocols(response: ServerResponse, answer: StreamAnswer, requestId: string): Socket {
+function switchProtocols(response: ServerResponse, answer: StreamAnswer, requestId: string, origins: Origins): Socket {
   const socket = response.req.socket;
   if (response.destroyed || socket.destroyed) return socket;
   response.detachSocket(socket);
   // While there is such a listener no data flows.
   socket.removeAllListeners('readable');
-  const headers = ['Connection', 'Upgrade', 'Upgrade', 'websocket', ...passedHeaders(answer, requestId)];
+  const passed = origins.headersFor(response.req.headers.origin, passedHeaders(answer, requestId));
+  const headers = ['Connection', 'Upgrade', 'Upgrade', 'websocket', ...passed];
   socket.write(`${messageHead({ status: 101, headers, body: undefined })}\r\n`, 'latin1');
   return socket;
 }

@@ -35,6 +35,16 @@ describe('toncache check-config', () => {
     );
   });
 
+  it.each([
+    ['off', 'nothing'],
+    ['on', 'all paths below /api/v3/, streams'],
+    ['message,jetton/wallets', 'message, jetton/wallets, no streams'],
+  ])('shows which paths are open with PASSTHROUGH=%s', async (PASSTHROUGH, shown) => {
+    const env = { UPSTREAM_URL, PASSTHROUGH };
+    expect(await check(env)).toMatchObject({ code: 0, passedThrough: shown });
+    expect((await runCommand(['check-config'], { env })).stdout).toContain(`\npassed through: ${shown}\n`);
+  });
+
   it('shows no secret', async () => {
     const env = {
       UPSTREAM_URL,

@@ -7,6 +7,7 @@ import {
   integer,
   listenHost,
   networks,
+  origins,
   pathPrefixes,
   size,
   streamUrl,
@@ -201,5 +202,35 @@ describe('the path prefixes for pass-through', () => {
   test('have an example in their error message', () => {
     const { error } = pathPrefixes.safeParse('/api/v2');
     expect(error?.issues[0]?.message).toMatch(/^must be paths with a slash at both ends.* "\/api\/v3\/, \/api\/v2\/"$/);
+  });
+});
+
+describe('origins', () => {
+  test.each([
+    'https://app.example',
+    'http://localhost:3000',
+    'https://app.example:8443',
+    'http://[::1]:3000',
+    'capacitor://localhost',
+    'chrome-extension://abcdefghijklmnop',
+    'https://xn--e1afmkfd.example',
+  ])('as browsers send them are accepted: %s', (text) => {
+    expect(read(origins, `${text}, https://b.example`)).toEqual([text, 'https://b.example']);
+  });
+
+  test.each([
+    ...[
+      'null',
+      '*',
+      'app.example',
+      'https://',
+      'https://app.example/',
+      'https://app.example/path',
+      'https://App.example',
+    ],
+    ...['HTTPS://app.example', 'https://app.example:443', 'http://app.example:80', 'https://*.example', 'https://a b'],
+    ...['https://user@app.example', 'https://app.example?x', 'https://app.example#x', 'https://пример.example', ''],
+  ])('in another form are refused: %s', (text) => {
+    expect(read(origins, text)).toBeUndefined();
   });
 });

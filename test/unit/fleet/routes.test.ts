@@ -7,7 +7,16 @@ import { Pause } from '../../../src/admission/pause.ts';
 import { RateLimit } from '../../../src/admission/rate-limit.ts';
 import { Slots } from '../../../src/admission/slots.ts';
 import type { Health } from '../../../src/fleet/health.ts';
-import { aboutBlock, again, besides, elsewhere, firstTry, ofLoad, withClientKey } from '../../../src/fleet/lanes.ts';
+import {
+  aboutBlock,
+  again,
+  besides,
+  elsewhere,
+  firstTry,
+  ofLoad,
+  withClientKey,
+  withoutOurKey,
+} from '../../../src/fleet/lanes.ts';
 import { type FleetRoute, Routes } from '../../../src/fleet/routes.ts';
 import { sentFor } from '../../support/sent-for.ts';
 import { MUCH_MEMORY, PATIENCE_MS } from '../admission/open-admission.ts';
@@ -102,6 +111,7 @@ test('a second try after a failed backup goes to another backup, and is refused 
 
 test.each([
   ['with the API key of its client', withClientKey(firstTry())],
+  ['without our API key', withoutOurKey(firstTry())],
   ['for one indexer only', firstTry(0)],
 ])('a request %s is refused while its queue is full, and is not sent to a backup', async (_, lane) => {
   const full = new Slots({ now, max: 1, shares: {}, patienceMs: PATIENCE_MS });

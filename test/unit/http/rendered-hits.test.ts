@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { MemoryHit } from '../../../src/answer/handle-request.ts';
 import { MemoryTier } from '../../../src/cache/memory-tier.ts';
+import { Origins } from '../../../src/http/public/origins.ts';
 import { type RenderedHit, RenderedHits } from '../../../src/http/public/rendered-hits.ts';
 import { anEntry, bodyOf, someGzip } from '../../support/entry.ts';
 import { callOf } from '../ton/requests.ts';
@@ -22,7 +23,7 @@ function oneHit(bodyBytes: number) {
     return { state: 'fresh', entry, sent, call, key: entry.key, at: clock.now };
   };
   const countHit = (hit: MemoryHit) => void counted.push(hit);
-  const hits = new RenderedHits({ hits: { findHit, countHit }, gzip, keepAliveMs: 5000 });
+  const hits = new RenderedHits({ hits: { findHit, countHit }, gzip, keepAliveMs: 5000, origins: new Origins() });
   return { entry, clock, counted, find: () => hits.find(SPELLING, false) };
 }
 
