@@ -16,9 +16,9 @@ export interface Meta {
   /** Host and port of the indexer that answered; empty with a single indexer. */
   readonly indexer: string;
   /**
-   * True if this indexer was known to follow another chain than this process: then no other instance gets the answer.
+   * True if this indexer had not named its chain yet: then no other instance gets the answer.
    */
-  readonly isOfOtherChain?: boolean;
+  readonly isLocal?: boolean;
   /** The time for which the answer is kept after its use; `undefined` if it is not. */
   readonly retention?: Retention | undefined;
 }
@@ -116,18 +116,9 @@ const shared = new Map<string, Meta>();
  * The single object that all entries with this metadata share. Otherwise 100 000 entries would have 100 000 of them.
  */
 export function sharedMeta(meta: Meta): Meta {
-  const {
-    status,
-    contentType,
-    apiVersion,
-    answerClass,
-    maxAgeSeconds,
-    indexer,
-    isOfOtherChain = false,
-    retention,
-  } = meta;
+  const { status, contentType, apiVersion, answerClass, maxAgeSeconds, indexer, isLocal = false, retention } = meta;
   const kept = retention === undefined ? '' : `${retention.afterUse}+${retention.sinceGiven}`;
-  const name = `${status} ${maxAgeSeconds} ${answerClass} ${indexer} ${isOfOtherChain} ${kept} ${apiVersion === undefined ? '' : `v${apiVersion}`}\n${contentType}`;
+  const name = `${status} ${maxAgeSeconds} ${answerClass} ${indexer} ${isLocal} ${kept} ${apiVersion === undefined ? '' : `v${apiVersion}`}\n${contentType}`;
   const known = shared.get(name);
   if (known !== undefined) return known;
   // Foreign bytes in Redis must not fill the memory with metadata.
