@@ -130,12 +130,15 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
     gzip,
     onTransition: (transition) => purges.onRedisTransition(transition),
   });
+  const forgetAnswers = () => {
+    port.forgetRest();
+    memory.clear();
+    proof?.forget();
+  };
   const purges = new Purges({
     onPurged: (tag) => {
-      port.forgetRest();
-      if (tag !== EVERY_ENTRY) return;
-      memory.clear();
-      proof?.forget();
+      if (tag === EVERY_ENTRY) forgetAnswers();
+      else port.forgetRest();
     },
     runScript: redis?.connection.runScript,
     now,
@@ -154,6 +157,7 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
       port.forgetRest();
       memory.makeRoom();
     },
+    onOtherChain: forgetAnswers,
   });
   const proof = openBlockProof(context);
   const cache = new TieredCache({

@@ -13,6 +13,11 @@ export interface Route {
   readonly slots: Slots;
   /** Absent when its rate is not limited. */
   readonly rate: RateLimit | undefined;
+  /**
+   * Why it gets no requests at all, whatever the request; `undefined` while it gets some. Call it for each request that
+   * it could get. Absent if it always does.
+   */
+  readonly refusal?: () => Refusal | undefined;
   /** By operation: the guards that apply to its requests, in the order of their checks. */
   readonly guards: ReadonlyMap<string, readonly Guard[]>;
   /** Absent with one indexer, which gets requests even while it fails. */
@@ -55,8 +60,10 @@ export function hasSlot({ slots }: Route, operation: string, client: string | un
   return slots.mayTake(operation) && slots.mayHold(operation, client);
 }
 
-/** The refusal by the first guard that does not let a request through; `undefined` if all do. */
+/** The refusal of a route, or by the first guard that does not let a request through; `undefined` if all do. */
 export function refusalBy(route: Route, request: RouteRequest): Refusal | undefined {
+  const ofAll = route.refusal?.();
+  if (ofAll !== undefined) return ofAll;
   for (const guard of guardsOf(route, request)) {
     const refusal = refusalNow(guard, request.key);
     if (refusal !== undefined) return refusal;

@@ -28,7 +28,8 @@ export interface ReadAnswer {
 interface ClassifyDependencies {
   /** See `Meta.indexer`. */
   readonly indexer: string;
-  readonly isOfOtherChain: boolean;
+  /** See `Meta.isLocal`. */
+  readonly isLocal: boolean;
   /** 0 to 1, for jitter. */
   readonly random: () => number;
   /** See `IndexerHead.chainTime`. The age of a growing answer counts up to it. */
@@ -42,7 +43,7 @@ interface ClassifyDependencies {
  */
 export function classifyAnswer(
   read: ReadAnswer,
-  { indexer, isOfOtherChain, chainTime, random }: ClassifyDependencies,
+  { indexer, isLocal, chainTime, random }: ClassifyDependencies,
   policies: LifetimePolicies,
 ): Entry | ProxyError {
   const { key, answer, facts, awaitedBlock, proof } = read;
@@ -62,7 +63,7 @@ export function classifyAnswer(
     answerClass,
     maxAgeSeconds: lifetime.maxAgeSeconds,
     indexer,
-    ...(isOfOtherChain && { isOfOtherChain }),
+    ...(isLocal && { isLocal }),
     ...(answer.isAged && { isAged: true }),
     // The state of an account names no block, only the transaction that it follows, if there is one.
     retention:
@@ -79,12 +80,12 @@ export function classifyAnswer(
     regressedSince: undefined,
     ageValueSeconds,
     awaitedBlock: answerClass === 'absent' ? awaitedBlock : undefined,
-    // The follower reads the blocks of our chain.
-    proof: isOfOtherChain ? undefined : proof,
+    // The follower reads the blocks of our chain, and this may be another one.
+    proof: isLocal ? undefined : proof,
   });
 }
 
-/** The failure for an answer of the right form that cannot be true. */
+/** The failure for a head that names no block. */
 export function untrueAnswer(read: ReadAnswer): ProxyError {
   return failureOf(read, 'invalid');
 }

@@ -198,9 +198,9 @@ export class IndexerBlocks implements BlockSource {
   }
 }
 
-/** An answer of an indexer that was known to follow another chain shows nothing about ours. */
+/** An indexer that had not named its chain may follow another one. One that follows another gives no answers. */
 function isOfOurChain({ meta }: Entry): boolean {
-  return meta.isOfOtherChain !== true;
+  return meta.isLocal !== true;
 }
 
 /** A load that nobody follows. */

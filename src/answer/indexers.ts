@@ -37,7 +37,7 @@ export interface AskableIndexer {
   readonly client: Pick<UpstreamClient, 'fetch'>;
   readonly head: Pick<
     IndexerHead,
-    'learn' | 'hear' | 'chainTime' | 'askIfDue' | 'newestBlock' | 'hasBlock' | 'refute' | 'fault'
+    'learn' | 'hear' | 'chainTime' | 'askIfDue' | 'newestBlock' | 'hasBlock' | 'refute' | 'isOfOurChain'
   >;
   /** The pauses that it demanded. */
   readonly pause: Pick<Pause, 'refusal'>;
@@ -184,6 +184,10 @@ export class Indexers {
       hedging?.answered(operation, monotonic() - startedAt);
       const reading = bodies.read(call, answer, proofs?.unreadFrom);
       const facts = reading instanceof Promise ? await reading : reading;
+      if (isHead(facts.chainPoint)) indexer.head.hear(facts.chainPoint);
+      // Its head may have come in the meantime, or in this answer.
+      const refusal = ticket.route.refusal?.();
+      if (refusal !== undefined) return refusalError(request, refusal);
       if (facts.rows.length > 0) proofs?.shown(facts.rows);
       const givenAt = startedAt - answer.ageValueSeconds * 1000;
       const proof = call.operation.evidence && proofs?.proofOf(facts.evidence, accountsIn(call.tags), givenAt);
@@ -210,17 +214,18 @@ export class Indexers {
   }
 
   /** Classifies an answer as an entry, or as the failure that clients get. Learns the indexer's chain from an entry. */
-  #classify(read: ReadAnswer, { head, name: indexer }: AskableIndexer): Entry | ProxyError {
+  #classify(read: ReadAnswer, { head, name: indexer, route }: AskableIndexer): Entry | ProxyError {
     const { indexers, random, report, policies } = this.#dependencies;
-    if (read.facts.finality?.newestNow !== undefined) head.askIfDue();
-    const { chainTime, fault } = head;
+    const { chainTime, isOfOurChain } = head;
+    // Nothing else polls a backup, whose chain may not be known since the start.
+    if (read.facts.finality?.newestNow !== undefined || (route.isBackup && !isOfOurChain)) head.askIfDue();
     const name = indexers.length === 1 ? '' : indexer;
-    const by = { indexer: name, isOfOtherChain: fault === 'other-chain', random, chainTime };
+    const by = { indexer: name, isLocal: !isOfOurChain, random, chainTime };
     let classified = classifyAnswer(read, by, policies);
     if (!(classified instanceof ProxyError)) {
       const { chainPoint } = read.facts;
       if (!isHead(chainPoint)) head.learn(chainPoint);
-      else if (head.hear(chainPoint) === undefined) classified = untrueAnswer(read);
+      else if (chainPoint.seqno < 0) classified = untrueAnswer(read);
     }
     if (!(classified instanceof ProxyError)) return classified;
     const { call, answer } = read;

@@ -16,9 +16,9 @@ export interface Meta {
   /** Host and port of the indexer that answered; empty with a single indexer. */
   readonly indexer: string;
   /**
-   * True if this indexer was known to follow another chain than this process: then no other instance gets the answer.
+   * True if this indexer had not named its chain yet: then no other instance gets the answer.
    */
-  readonly isOfOtherChain?: boolean;
+  readonly isLocal?: boolean;
   /** Set if it came with an `Age`: other caches may have had it for up to a second longer than that. */
   readonly isAged?: true | undefined;
   /** The time for which the answer is kept after its use; `undefined` if it is not. */
@@ -128,12 +128,12 @@ export function sharedMeta(meta: Meta): Meta {
     answerClass,
     maxAgeSeconds,
     indexer,
-    isOfOtherChain = false,
+    isLocal = false,
     isAged = false,
     retention,
   } = meta;
   const kept = retention === undefined ? '' : `${retention.afterUse}+${retention.sinceGiven}`;
-  const name = `${status} ${maxAgeSeconds} ${answerClass} ${indexer} ${isOfOtherChain} ${isAged} ${kept} ${apiVersion === undefined ? '' : `v${apiVersion}`}\n${contentType}`;
+  const name = `${status} ${maxAgeSeconds} ${answerClass} ${indexer} ${isLocal} ${isAged} ${kept} ${apiVersion === undefined ? '' : `v${apiVersion}`}\n${contentType}`;
   const known = shared.get(name);
   if (known !== undefined) return known;
   // Foreign bytes in Redis must not fill the memory with metadata.

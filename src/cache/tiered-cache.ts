@@ -217,14 +217,14 @@ export class TieredCache {
   #extend(kept: Entry, lease?: WritersLease, answer = kept): Entry {
     const entry = extended(kept, this.#dependencies.now());
     this.#dependencies.memory.set(entry);
-    if (answer.meta.isOfOtherChain !== true) this.#share(entry, lease);
+    if (answer.meta.isLocal !== true) this.#share(entry, lease);
     return entry;
   }
 
   /** Begins to write an entry to Redis; returns true if it has begun. */
   #share(entry: Entry, lease: WritersLease | undefined): boolean {
     const { memory, redis, purges } = this.#dependencies;
-    if (entry.meta.isOfOtherChain === true) return false;
+    if (entry.meta.isLocal === true) return false;
     // Until bans and Redis' time are known, the entry may be dated by a wrong clock.
     const shared = entry.proof === undefined ? entry : { ...entry, proof: undefined };
     const write = purges.isCurrent ? redis?.set(shared, lease?.token) : undefined;

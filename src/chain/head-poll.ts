@@ -1,16 +1,40 @@
 import { ProxyError } from '../errors.ts';
 import type { UpstreamAnswer, UpstreamClient, UpstreamRequest } from '../indexer/upstream-client.ts';
+import { isObject } from '../json-object.ts';
 import type { EpochMs, Ms } from '../time-units.ts';
 import { type ChainHead, headIn } from '../ton/chain-point.ts';
-import { blockQuestion, showsBlock } from './head-check.ts';
+import { masterchainBlockShards } from '../ton/operations/masterchain-block-shards.ts';
+import { parseAnswer } from '../ton/parse-answer.ts';
 
 const HEAD_QUESTION: UpstreamRequest = { operation: 'masterchainInfo', query: [], headers: [], isForHead: true };
 
 /** On a big database a head poll can take 40 s, and head polls must not pile up. */
 const TIMEOUT_MS: Ms = 5000;
 
+/** A longer answer is not read, because that would block the event loop. A real answer has 5 KB. */
+const LONGEST_BYTES = 256 * 1024;
+
 /** An indexer that has not answered a head poll for this long is unresponsive. */
 const UNRESPONSIVE_AFTER_MS: Ms = 1000;
+
+/** The request for the block list of a masterchain block. */
+export function blockQuestion(seqno: number): UpstreamRequest {
+  return { operation: masterchainBlockShards.name, query: [['seqno', String(seqno)]], headers: [] };
+}
+
+/**
+ * True if an answer to {@link blockQuestion} shows the block; `undefined` if that is unknown: a failure, or an answer
+ * that is too long. Any 404 shows that the block is missing, also one of a gateway.
+ */
+export function showsBlock(
+  { status, body }: Pick<UpstreamAnswer, 'status' | 'body'>,
+  seqno: number,
+): boolean | undefined {
+  if (status === 404) return false;
+  if (status !== 200 || body.length > LONGEST_BYTES) return undefined;
+  const answer = parseAnswer(body);
+  return isObject(answer) && masterchainBlockShards.chainPoint(answer).seqno === seqno;
+}
 
 export interface HeadPollDependencies {
   readonly upstream: Pick<UpstreamClient, 'fetch'>;

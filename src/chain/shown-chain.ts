@@ -16,7 +16,7 @@ export interface LastWord {
 }
 
 /** True if the time of a block can be true, by our clock. */
-export function isPlausible(at: EpochMs, now: EpochMs): boolean {
+function isPlausible(at: EpochMs, now: EpochMs): boolean {
   return at <= now + FURTHEST_AHEAD_MS;
 }
 

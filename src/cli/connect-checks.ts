@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Agent, request, WebSocket } from 'undici';
 import { banKeysOf, checkedKey } from '../cache/redis-keys.ts';
 import { tryRedis } from '../cache/redis-trial.ts';
-import { blockQuestion, showsBlock } from '../chain/head-check.ts';
+import { blockQuestion, showsBlock } from '../chain/head-poll.ts';
 import type { Settings } from '../config/schema.ts';
 import { connectorBy } from '../names/connector.ts';
 import { systemNames } from '../names/names.ts';

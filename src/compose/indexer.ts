@@ -1,4 +1,4 @@
-import { type Guard, passBy } from '../admission/guard.ts';
+import { type Guard, passBy, type Refusal } from '../admission/guard.ts';
 import { notServedGuard } from '../admission/not-served.ts';
 import { operationBreakers } from '../admission/operation-breakers.ts';
 import { Pause } from '../admission/pause.ts';
@@ -32,11 +32,14 @@ const KEEP_ALIVE_MS = 4000;
  */
 const CONNECTION_LIFETIME_MS = 60_000;
 
-/** The shortest interval between head polls of a single indexer. */
+/** The shortest interval between head polls of a single indexer, and of one whose head does not count. */
 const HEAD_EVERY_MS: Ms = 10_000;
 
 /** All instances on one Redis together use at most this part of a rate for head polls. */
 const HEAD_POLLS_OF_RATE = 1 / 10;
+
+/** The refusal of an indexer that follows another chain, until its next head poll. */
+const OTHER_CHAIN: Refusal = { reason: 'other-chain', retryAfterMs: HEAD_EVERY_MS };
 
 /**
  * The shares of the slots by which operations are kept from each other; three quarters of a share are lent while unused.
@@ -69,6 +72,8 @@ export interface OpenIndexerDependencies {
   readonly onReading: (change: number) => void;
   /** True if this process follows the chain of a `global_id`. */
   readonly isOurChain: (globalId: number) => boolean;
+  /** Called when it is found to follow another chain: its earlier answers must not be served. */
+  readonly onOtherChain: () => void;
   /** The number of instances on one Redis, including this one. */
   readonly instances: () => number;
 }
@@ -87,7 +92,7 @@ export type OpenIndexer = ReturnType<typeof openIndexer>;
 /** Builds the client of one indexer and its guards; nothing connects before the first request. */
 export function openIndexer(
   context: AppContext,
-  { scripting, onReading, isOurChain, instances }: OpenIndexerDependencies,
+  { scripting, onReading, isOurChain, onOtherChain, instances }: OpenIndexerDependencies,
   indexer: IndexerSettings,
 ) {
   const { settings, constants, operations, events, now, monotonic, random } = context;
@@ -139,7 +144,10 @@ export function openIndexer(
     onRateLimited: (retryAfterMs) => passBy(pauseOfCached, headKey)?.('rate-limited', retryAfterMs),
     isOurChain,
     askEveryMs: () => headEveryMs(HEAD_EVERY_MS, indexer.requestsPerSecond, instances()),
-    onFault: (fault) => report({ name: 'indexer-state', indexer: name, state: fault ?? 'head-accepted' }),
+    onFault: (fault) => {
+      report({ name: 'indexer-state', indexer: name, state: fault ?? 'head-accepted' });
+      if (fault === 'other-chain') onOtherChain();
+    },
     now,
   });
   const onTransition = (state: 'unhealthy' | 'healthy') => report({ name: 'indexer-state', indexer: name, state });
@@ -153,6 +161,12 @@ export function openIndexer(
       patienceMs,
     }),
     rate,
+    refusal: () => {
+      if (head.fault !== 'other-chain') return undefined;
+      // Polled here, because nothing is sent to it: so it is used again when it is corrected.
+      head.askIfDue();
+      return OTHER_CHAIN;
+    },
     guards,
     health: indexer.isOne ? undefined : new Health({ now: monotonic, onTransition }),
     isBehind: () => head.fault !== undefined,

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { Admission } from '../admission/admission.ts';
 import { Backlog } from '../admission/backlog.ts';
 import { MemoryPressure } from '../admission/memory-pressure.ts';
@@ -24,6 +25,9 @@ const [HEADS_EVERY_MS, HEADS_EVERY_MS_OF_FEW]: [Ms, Ms] = [500, 2000];
 /** Below this rate, in requests a second, each request counts. */
 const FEW_PER_SECOND = 40;
 
+/** The start waits this long for the heads of the indexers. */
+const READY_MS: Ms = 1000;
+
 /** The patience of a request while others are being refused: the backlog drains, and latency falls. */
 const OVERLOADED_PATIENCE_MS = 100;
 
@@ -43,10 +47,15 @@ export interface OpenIndexersDependencies {
   readonly instances: () => number;
   /** Frees memory; called while the process is nearly out of it. */
   readonly makeRoom: () => void;
+  /** Called when an indexer is found to follow another chain: its earlier answers must not be served. */
+  readonly onOtherChain: () => void;
 }
 
 /** Builds the clients and their admissions; nothing connects before the first request. */
-export function openIndexers(context: AppContext, { scripting, instances, makeRoom }: OpenIndexersDependencies) {
+export function openIndexers(
+  context: AppContext,
+  { scripting, instances, makeRoom, onOtherChain }: OpenIndexersDependencies,
+) {
   const { settings, constants, events, monotonic, random } = context;
   const { upstream, admission, passThrough } = settings;
   const memory = new MemoryPressure({
@@ -61,7 +70,7 @@ export function openIndexers(context: AppContext, { scripting, instances, makeRo
   const patienceMs = Math.min(admission.patience, upstream.timeout / 2);
   const followed = new FollowedChain(GLOBAL_IDS[settings.network]);
   const indexers = indexersOf(context).map((indexer) =>
-    openIndexer(context, { scripting, onReading, isOurChain: followed.isOurs, instances }, indexer),
+    openIndexer(context, { scripting, onReading, isOurChain: followed.isOurs, onOtherChain, instances }, indexer),
   );
   const chain = new KnownChain(
     indexers.map(({ head }) => head),
@@ -78,7 +87,6 @@ export function openIndexers(context: AppContext, { scripting, instances, makeRo
   const all = indexers.map(({ route }) => ({
     ...route,
     isBehind: () => route.isBehind?.() === true || heads?.isBehind(route.index) === true,
-    newestBlock: () => (heads?.isContradicted(route.index) === true ? -1 : (route.newestBlock?.() ?? -1)),
   }));
   const toNewest = context.operations.all.filter(({ routedTo }) => routedTo === 'newest').map(({ name }) => name);
   const routes = new Routes(random, all, { passthrough: all.map(passThroughRoute) }, new Set(toNewest));
@@ -126,14 +134,24 @@ export function openIndexers(context: AppContext, { scripting, instances, makeRo
       chain.forget();
     },
     /**
-     * Polls the heads of all but backups and requests the blocks that they name: the log reports indexers that cannot
-     * be used, and those that lack the block that they name. Takes up to 3 s longer than their answers. Never rejects.
+     * Polls the heads of all indexers, and requests the blocks that all but backups name: the log reports indexers that
+     * cannot be used, and those that lack the block that they name. Takes up to 3 s longer than their answers. Never
+     * rejects.
      */
-    checkHeads: async (): Promise<void> => void (await Promise.all(replicas.map(({ head }) => head.check()))),
+    checkHeads: async (): Promise<void> => {
+      await Promise.all(indexers.map(({ head, route }) => (route.isBackup ? head.ask() : head.check())));
+    },
     /**
-     * Resolves when the heads of several replicas are known, after at most 1 s, so that no outdated replica answers.
+     * Resolves when the heads of several replicas are known, after at most 1 s, so that no outdated replica answers. With
+     * Redis also those of all others: nothing goes to Redis before them.
      */
-    ready: async (): Promise<void> => heads?.ask(),
+    ready: async (): Promise<void> => {
+      const alone =
+        scripting === undefined ? [] : indexers.filter(({ route }) => heads === undefined || route.isBackup);
+      const polls: Promise<unknown>[] = alone.map(({ head }) => head.ask());
+      if (heads !== undefined) polls.push(heads.ask());
+      await Promise.race([Promise.all(polls), delay(READY_MS, undefined, { ref: false })]);
+    },
     /** Closes all connections; requests under way fail. */
     close: async (): Promise<void> => {
       await Promise.all(indexers.map(({ client }) => client.close()));

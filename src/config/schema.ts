@@ -133,9 +133,13 @@ const compression = group({
 
 const all = z.strictObject({
   $schema: setting(z.string().optional(), 'For editors.'),
-  network: setting(word.prefault('mainnet'), 'The TON network, such as `mainnet` or `testnet`: part of every key.', {
-    env: 'NETWORK',
-  }),
+  network: setting(
+    word.prefault('mainnet'),
+    'The TON network, such as `mainnet` or `testnet`: part of every key. An indexer of another network gets no requests.',
+    {
+      env: 'NETWORK',
+    },
+  ),
   logLevel: setting(
     z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).prefault('info'),
     'The lowest level that is logged.',

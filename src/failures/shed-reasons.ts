@@ -45,6 +45,11 @@ export const SHED = {
   },
   /** No slot is free, or others wait, and a refresh does not wait. */
   'no-free-slot': crowded('no slot is free for a refresh'),
+  /** Each indexer that may get the request follows another chain. */
+  'other-chain': {
+    clientReads: 'the indexer follows another chain than NETWORK of this proxy',
+    operatorReads: '{indexer} follows another chain than NETWORK (global_id)',
+  },
   /** The same words as for the request that met the 429. */
   paused: {
     clientReads: FAILURES['upstream-rate-limited'].clientReads.usual,

@@ -1,4 +1,3 @@
-import { mostBlocksIn } from '../chain/head-judge.ts';
 import type { IndexerHead } from '../chain/indexer-head.ts';
 import type { MonotonicMs, Ms } from '../time-units.ts';
 import type { ChainHead } from '../ton/chain-point.ts';
@@ -38,8 +37,6 @@ export class Heads {
   readonly #dependencies: HeadsDependencies;
   /** Of each indexer, in its last rounds. */
   readonly #lags: readonly number[][];
-  /** The indexers whose last head most others contradicted. */
-  readonly #contradicted = new Set<number>();
   #askedAt: MonotonicMs = Number.NEGATIVE_INFINITY;
 
   constructor(dependencies: HeadsDependencies) {
@@ -54,11 +51,6 @@ export class Heads {
 
   isBehind(index: number): boolean {
     return this.lag(index) > this.#dependencies.maxLag;
-  }
-
-  /** True if the indexer's last head is not used as a reference, because most others contradict it. */
-  isContradicted(index: number): boolean {
-    return this.#contradicted.has(index);
   }
 
   /** Call when a request is sent: polls the heads in the background if it is time. */
@@ -94,14 +86,7 @@ export class Heads {
   #newest(said: Round): number {
     const { heads } = this.#dependencies;
     const counting = [...said].filter(([index]) => heads[index]?.fault === undefined);
-    const all = counting.map(([, head]) => head);
-    let newest = 0;
-    for (const [index, head] of counting) {
-      this.#contradicted.delete(index);
-      if (isContradicted(head, all)) this.#contradicted.add(index);
-      else newest = Math.max(newest, head.seqno);
-    }
-    return newest;
+    return Math.max(0, ...counting.map(([, { seqno }]) => seqno));
   }
 
   #addLag(index: number, lag: number): void {
@@ -111,18 +96,4 @@ export class Heads {
     if (lags !== undefined && lags.length > ROUNDS) lags.shift();
     if (this.isBehind(index) !== was) this.#dependencies.onBehind(index, !was);
   }
-}
-
-/** True if most of the other heads contradict this one; of two heads that contradict each other, neither counts. */
-function isContradicted(head: ChainHead, all: readonly ChainHead[]): boolean {
-  return all.filter((other) => contradict(head, other)).length * 2 > all.length - 1;
-}
-
-/**
- * True if two heads cannot be of one chain: one has more blocks than the chain can have made since the time of the
- * other.
- */
-function contradict(one: ChainHead, other: ChainHead): boolean {
-  const [older, newer] = one.seqno < other.seqno ? [one, other] : [other, one];
-  return newer.seqno - older.seqno > mostBlocksIn(newer.at - older.at);
 }

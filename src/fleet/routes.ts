@@ -112,10 +112,15 @@ export class Routes {
   }
 }
 
-/** True if a refusal ends sooner than another. "Not served" counts only if all indexers report it. */
+/** These refusals count only if no indexer has another one; the first of them only if all indexers have it. */
+const LAST: readonly Refusal['reason'][] = ['other-chain', 'not-served'];
+
+/** True if a refusal ends sooner than another. */
 function isSooner(one: Refusal, other: Refusal): boolean {
-  if (one.reason === 'not-served' || other.reason === 'not-served') return one.reason !== 'not-served';
-  return one.retryAfterMs < other.retryAfterMs;
+  const [ofOne, ofOther] = [LAST.indexOf(one.reason), LAST.indexOf(other.reason)].map((place) =>
+    place < 0 ? 2 : place,
+  );
+  return ofOne === ofOther ? one.retryAfterMs < other.retryAfterMs : Number(ofOne) > Number(ofOther);
 }
 
 function bestOf(open: readonly FleetRoute[], request: RouteRequest): readonly FleetRoute[] {

@@ -172,7 +172,7 @@ export function addGauges(registry: Registry, sources: GaugeSources): void {
   );
   add(
     'upstream_head_check_failed',
-    '1 while an indexer fails its head check, because it lacks a block that it named or follows another chain; else 0.',
+    '1 while the head of an indexer does not count, because it lacks a block that it named or follows another chain; else 0.',
     ['upstream', 'reason'],
     () =>
       all.flatMap(({ name, head }) =>

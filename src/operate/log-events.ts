@@ -76,7 +76,7 @@ const STATES = {
     ),
   'other-chain': (upstream: string) =>
     warn(
-      'the indexer failed its head check: it follows another chain (global_id). Its head is refused; other indexers are used if there are any',
+      `${sentenceOf(SHED['other-chain'])}: it gets no requests until that is corrected; other indexers are used if there are any`,
       { upstream },
     ),
   'head-accepted': (upstream: string) => info('the indexer passes its head check again', { upstream }),

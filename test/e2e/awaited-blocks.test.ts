@@ -13,20 +13,23 @@ afterEach(() => world[Symbol.asyncDispose]());
 
 /**
  * A world 200 ms before its next block, which has a 404 in the cache, and then this block. Returns the target of the
- * request.
+ * request, and as many other instances.
  */
-async function awaitBlock(options: Partial<WorldOptions> = {}): Promise<string> {
+async function awaitBlock(options: Partial<WorldOptions> = {}, others = 0): Promise<[string, ...RunningProxy[]]> {
   world = await World.start({
     ...ANY_WORLD,
     ...options,
     proxy: { env: { PASSTHROUGH: 'on' }, ...options.proxy },
   });
+  // Each learns the head at its start.
+  const proxies: RunningProxy[] = [];
+  for (let other = 0; other < others; other++) proxies.push(await world.addProxy(options.proxy));
   world.advance(BLOCK_MS / 2);
   const target = targetOf('masterchainBlockShards', { seqno: world.indexer.chain.headSeqno + 1 });
   expect((await world.ask(target)).status).toBe(404);
   world.advance(BLOCK_MS / 2);
   expect((await world.askIndexer(target)).status).toBe(200);
-  return target;
+  return [target, ...proxies];
 }
 
 /** Lets a proxy see the newest block, as by a client's request. */
@@ -37,14 +40,14 @@ async function seeHead(proxy: RunningProxy = world.proxy): Promise<void> {
 
 describe('a cached 404 for a block', () => {
   it.each([true, false])('is not served once the head has reached the block, fast lane %s', async (fastLane) => {
-    const target = await awaitBlock({ proxy: { env: { PASSTHROUGH: 'on' }, overrides: { http: { fastLane } } } });
+    const [target] = await awaitBlock({ proxy: { env: { PASSTHROUGH: 'on' }, overrides: { http: { fastLane } } } });
     expect(await world.ask(target)).toMatchObject({ status: 404, cache: { hit: true } });
     await seeHead();
     expect((await world.ask(target)).status).toBe(200);
   });
 
   it('is not served once another answer has shown the block', async () => {
-    const target = await awaitBlock();
+    const [target] = await awaitBlock();
     const { headSeqno } = world.indexer.chain;
     expect((await world.ask(targetOf('masterchainBlockShards', { seqno: headSeqno, limit: 50 }))).status).toBe(200);
     expect((await world.ask(target)).status).toBe(200);
@@ -54,9 +57,8 @@ describe('a cached 404 for a block', () => {
     // Redis counts real time.
     const notFound = { lifetime: 600_000, staleWhileRevalidate: 0, staleIfError: 0 };
     const proxy = { env: { PASSTHROUGH: 'on' }, overrides: { rows: { notFound } } };
-    const target = await awaitBlock({ tiers: 'memory and Redis', proxy });
+    const [target, other, third] = await awaitBlock({ tiers: 'memory and Redis', proxy }, 2);
     await world.proxy.untilRedisHasAll();
-    const [other, third] = [await world.addProxy(proxy), await world.addProxy(proxy)];
     const fromRedis = { status: 404, cache: { hit: true, detail: 'redis' } };
     expect(await world.ask(target, {}, other)).toMatchObject(fromRedis);
     await seeHead(other);
@@ -70,7 +72,9 @@ describe('a cached 404 for a block', () => {
 
   it('is not served stale once the head has reached the block', async () => {
     const notFound = { lifetime: 300, staleWhileRevalidate: 0, staleIfError: 10_000 };
-    const target = await awaitBlock({ proxy: { env: { PASSTHROUGH: 'on' }, overrides: { rows: { notFound } } } });
+    const [target] = await awaitBlock({
+      proxy: { env: { PASSTHROUGH: 'on' }, overrides: { rows: { notFound } } },
+    });
     world.advance(300);
     world.indexer.faults.inject({ kind: 'reset' }, { operation: 'masterchainBlockShards' });
     expect((await world.ask(target)).status).toBe(404);

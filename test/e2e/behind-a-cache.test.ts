@@ -20,7 +20,8 @@ describe.each<WorldKind>([ANY_WORLD, { ...ANY_WORLD, tiers: 'memory and Redis' }
     const asOuter = () => ({ upstreamUrl: world.proxy.url, env: { NETWORK: `${world.network}-outer` } });
 
     beforeEach(async () => {
-      world = await World.start(kind);
+      // Nothing goes to Redis of a server that does not name its head.
+      world = await World.start({ ...kind, proxy: { env: { CACHE_OPERATIONS: 'masterchainInfo' } } });
       outer = await world.addProxy(asOuter());
     });
 

@@ -1,30 +1,34 @@
 import { Redis } from 'ioredis';
-import { afterEach, beforeEach, expect, inject, it } from 'vitest';
-import { failed } from '../../src/tools/simulator/faults.ts';
+import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
+import { withoutBlocks } from '../../src/tools/simulator/faults.ts';
 import { type Indexer, startIndexer } from '../../src/tools/simulator/indexer.ts';
-import { childrenOfSettled, newestBlock, settledParent, targetOf, unknownTransaction } from '../e2e/questions.ts';
-import { World } from '../e2e/world.ts';
+import { childrenOfSettled, newestBlock, targetOf, unknownTransaction } from '../e2e/questions.ts';
+import { World, type WorldProxyOptions } from '../e2e/world.ts';
 import type { RunningProxy } from '../support/start-proxy.ts';
 import { PATIENT_ADMISSION } from './faulty-world.ts';
 
 const OPTIONS = {
   stopsTime: true,
-  overrides: { admission: PATIENT_ADMISSION, coalescing: { failureTtl: 60_000 } },
+  env: { PASSTHROUGH: 'on', CACHE_OPERATIONS: 'all' },
+  overrides: { admission: PATIENT_ADMISSION },
 };
+const INFO = '/api/v3/masterchainInfo';
+/** Other files of tests use networks of their own. */
+const OF_MAINNET = 'toncache:1*mainnet*';
+const REFUSED = { status: 503, cache: { detail: 'overloaded' } };
 
 let world: World;
 let redis: Redis;
-/** An indexer for one instance, which follows another chain than the instance after `changeChain`. */
+/** An indexer that names another chain than that of the world. */
 let foreign: Indexer;
-let lost: RunningProxy;
 
 beforeEach(async () => {
   redis = new Redis(inject('redisUrl'));
+  const earlier = await redis.keys(OF_MAINNET);
+  if (earlier.length > 0) await redis.del(earlier);
   world = await World.start({ dialect: '1.3', tiers: 'memory and Redis', proxy: OPTIONS });
   foreign = await startIndexer({ chain: world.indexer.chain, now: () => world.now });
-  lost = await world.addProxy({ ...OPTIONS, upstreamUrl: foreign.url });
-  await lost.ask(childrenOfSettled(world));
-  await world.untilHeadKnown(lost);
+  nameAnother();
 });
 
 afterEach(async () => {
@@ -33,98 +37,144 @@ afterEach(async () => {
   redis.disconnect();
 });
 
-/** The contents of Redis, by key, without entries that expire within a second. */
-async function inRedis(): Promise<Map<string, string>> {
-  await Promise.all([world.proxy, lost].map((proxy) => proxy.untilRedisHasAll()));
-  const keys = (await redis.keys(`toncache:1*${world.network}*`)).filter((key) => !key.endsWith(':lease'));
-  const values = await Promise.all(keys.map((key) => redis.getBuffer(key)));
-  return new Map(keys.map((key, place) => [key, String(values[place]?.toString('base64'))]));
-}
+/** An instance of the mainnet with Redis, in front of the foreign indexer. */
+const addLost = (options: WorldProxyOptions = {}) =>
+  world.addProxy({
+    ...OPTIONS,
+    upstreamUrl: foreign.url,
+    ...options,
+    env: { ...OPTIONS.env, NETWORK: 'mainnet', ...options.env },
+  });
 
-/** From now on its `masterchainInfo` names another chain, and the instance knows. */
-async function changeChain(): Promise<void> {
-  foreign.faults.inject({ kind: 'head', globalId: -3 }, { operation: 'masterchainInfo' });
-  const indexer = new URL(foreign.url).host;
-  await expect
-    .poll(async () => {
-      world.advance(10_000);
-      await lost.ask(childrenOfSettled(world));
-      return await lost.metric('toncache_upstream_head_check_failed', { upstream: indexer, reason: 'other-chain' });
-    })
-    .toBe(1);
-}
+const nameAnother = () => foreign.faults.inject({ kind: 'head', globalId: -3 }, { operation: 'masterchainInfo' });
 
-it('an answer of an indexer that follows another chain stays in the memory of its instance', async () => {
-  await changeChain();
-  const before = await inRedis();
-  const target = newestBlock(world);
-  expect(await world.ask(target, {}, lost)).toMatchObject({ status: 200, cache: { stored: true } });
-  expect((await world.ask(target, {}, lost)).cache).toMatchObject({ hit: true, detail: 'memory' });
-  expect([...(await inRedis()).keys()].filter((key) => !before.has(key))).toEqual([]);
-  expect((await world.ask(target)).cache).toMatchObject({ fwd: 'miss', 'fwd-status': 200, stored: true });
-});
-
-it.each([400, 500])(
-  'a failure (%i) of an indexer that follows another chain is not shared with other instances',
-  async (status) => {
-    await changeChain();
-    const fault = failed(status, 'json', undefined, { error: 'of this chain' });
-    foreign.faults.inject(fault, { operation: 'masterchainBlockShards' });
-    const target = newestBlock(world);
-    expect((await world.ask(target, {}, lost)).status).toBe(status);
-    expect((await world.ask(target)).status).toBe(200);
-  },
-);
-
-it('an instance that waits for the load of an instance on another chain loads its own answer', async () => {
-  await changeChain();
-  const target = newestBlock(world);
-  const gate = foreign.hold('masterchainBlockShards');
-  const asking = world.ask(target, {}, lost);
-  await gate.arrived(1);
-  const waiting = world.ask(target);
-  await expect.poll(() => world.proxy.metric('toncache_lease_waits_total')).toBe(1);
-  gate.release();
-  expect((await asking).status).toBe(200);
-  expect((await waiting).cache).toMatchObject({ fwd: 'miss', 'fwd-status': 200, stored: true });
-});
-
-it('the kept answer is served instead of a regressed one of an indexer on another chain, and Redis is unchanged', async () => {
-  const others = await inRedis();
-  const target = targetOf('adjacentTransactions', { hash: settledParent(world).hash });
-  await world.ask(target);
-  const [key = ''] = [...(await inRedis()).keys()].filter((each) => !others.has(each));
-  expect((await world.ask(target, {}, lost)).cache).toMatchObject({ hit: true, detail: 'redis' });
-  await changeChain();
-  const before = (await inRedis()).get(key);
-  foreign.faults.inject(failed(404), { operation: 'adjacentTransactions' });
-  const regressed = () => lost.metric('toncache_answers_regressed_total', { operation: 'adjacentTransactions' });
-  await expect
-    .poll(async () => {
-      world.advance(1000);
-      expect((await world.ask(target, {}, lost)).status).toBe(200);
-      return await regressed();
-    })
-    .toBeGreaterThan(0);
-  expect((await inRedis()).get(key)).toEqual(before);
-});
-
-it('once an indexer follows the right chain again, its new answers are shared', async () => {
-  await changeChain();
-  const target = newestBlock(world);
-  await lost.ask(target);
+/** From now on its head polls fail. */
+function withoutHead() {
   foreign.faults.clear();
-  await expect
-    .poll(async () => {
-      world.advance(10_000);
-      await lost.ask(unknownTransaction());
-      await lost.ask(childrenOfSettled(world));
-      return await lost.metric('toncache_upstream_head_check_failed', { upstream: new URL(foreign.url).host });
-    })
-    .toBe(0);
-  const next = newestBlock(world);
-  await lost.ask(next);
-  await lost.untilRedisHasAll();
-  expect((await world.ask(next)).cache).toMatchObject({ hit: true, detail: 'redis' });
-  expect((await world.ask(target)).cache).toMatchObject({ fwd: 'miss' });
+  return foreign.faults.inject({ kind: 'reset' }, { operation: 'masterchainInfo' });
+}
+
+/** The number of requests to the foreign indexer, without head polls. */
+const askedForeign = () => foreign.requests.total - foreign.requests.count('masterchainInfo');
+
+/** The entries of the mainnet in Redis. */
+async function inRedis(proxy: RunningProxy): Promise<string[]> {
+  await proxy.untilRedisHasAll();
+  return (await redis.keys(OF_MAINNET)).filter((key) => !key.endsWith(':lease'));
+}
+
+describe('an indexer that follows another chain than NETWORK', () => {
+  it('gets nothing but its head poll: no loads, no passed requests, no streams, with any key', async () => {
+    const lost = await addLost();
+    const before = askedForeign();
+    for (const target of [newestBlock(world), unknownTransaction(), childrenOfSettled(world), INFO]) {
+      expect(await world.ask(target, {}, lost)).toMatchObject(REFUSED);
+    }
+    const passed = ['/api/v3/addressBook?address=x', '/api/streaming/v2/sse'];
+    for (const target of passed) {
+      for (const headers of [{}, { 'X-Api-Key': 'of the client' }]) {
+        const { status, text } = await lost.ask(target, { headers });
+        expect([target, status, text]).toEqual([target, 503, expect.stringContaining('NETWORK')]);
+      }
+    }
+    expect(askedForeign()).toBe(before);
+    expect(await inRedis(lost)).toEqual([]);
+  });
+
+  it('is named with NETWORK by the status page, the log and the failures of clients', async () => {
+    const lost = await addLost({ stopsTime: false });
+    const cause = 'the indexer follows another chain than NETWORK (global_id)';
+    await expect
+      .poll(
+        async () => {
+          for (let time = 0; time < 10; time++) {
+            const { text } = await lost.ask(unknownTransaction());
+            expect(text).toBe('{"error":"the indexer follows another chain than NETWORK of this proxy"}');
+          }
+          return JSON.parse((await lost.askAdmin('/status.json')).text).verdict;
+        },
+        { timeout: 20_000, interval: 200 },
+      )
+      .toMatchObject({ level: 'refusing', cause, runbook: 'the-indexer-follows-another-chain' });
+    expect(lost.log.map(({ msg }) => msg)).toContainEqual(expect.stringContaining(cause));
+    expect(await lost.metric('toncache_upstream_head_check_failed', { reason: 'other-chain' })).toBe(1);
+  });
+
+  it('is polled every 10 s while clients send requests, and used again once it is corrected', async () => {
+    const lost = await addLost();
+    const polls = () => foreign.requests.count('masterchainInfo');
+    const before = polls();
+    for (let second = 0; second < 25; second++) {
+      world.advance(1000);
+      expect((await lost.ask(unknownTransaction())).status).toBe(503);
+    }
+    await expect.poll(() => polls() - before).toBe(2);
+    world.advance(600_000);
+    expect(polls() - before).toBe(2);
+    foreign.faults.clear();
+    expect((await lost.ask(unknownTransaction())).status).toBe(503);
+    await expect.poll(async () => (await lost.ask(newestBlock(world))).status).toBe(200);
+    expect((await inRedis(lost)).length).toBeGreaterThan(0);
+    expect(polls() - before).toBe(3);
+  });
+});
+
+describe('an indexer that has not named its head yet', () => {
+  it('answers from the memory of its instance alone; nothing of it remains once it names another chain', async () => {
+    const unknown = withoutHead();
+    const lost = await addLost();
+    const target = newestBlock(world);
+    expect(await world.ask(target, {}, lost)).toMatchObject({ status: 200, cache: { stored: true } });
+    expect((await world.ask(target, {}, lost)).cache).toMatchObject({ hit: true, detail: 'memory' });
+    expect(await inRedis(lost)).toEqual([]);
+    unknown.remove();
+    nameAnother();
+    expect((await lost.ask(INFO)).status).toBe(503);
+    expect(await world.ask(target, {}, lost)).toMatchObject(REFUSED);
+  });
+
+  it('writes to Redis once it has named the chain of NETWORK', async () => {
+    const unknown = withoutHead();
+    const one = await world.addProxy({ ...OPTIONS, upstreamUrl: foreign.url });
+    const target = targetOf('masterchainBlockShards', { seqno: world.indexer.chain.headSeqno - 10 });
+    expect((await one.ask(target)).status).toBe(200);
+    await one.untilRedisHasAll();
+    expect((await world.ask(target)).cache).toMatchObject({ fwd: 'miss' });
+    unknown.remove();
+    expect((await one.ask(INFO)).status).toBe(200);
+    const next = targetOf('masterchainBlockShards', { seqno: world.indexer.chain.headSeqno - 11 });
+    expect((await one.ask(next)).status).toBe(200);
+    await one.untilRedisHasAll();
+    expect((await world.ask(next)).cache).toMatchObject({ hit: true, detail: 'redis' });
+  });
+});
+
+it('an answer that arrives after its indexer has named another chain reaches no client', async () => {
+  const unknown = withoutHead();
+  const lost = await addLost();
+  const gate = foreign.hold('masterchainBlockShards');
+  const asking = world.ask(newestBlock(world), {}, lost);
+  await gate.arrived(1);
+  unknown.remove();
+  nameAnother();
+  expect((await lost.ask(INFO)).status).toBe(503);
+  gate.release();
+  expect(await asking).toMatchObject(REFUSED);
+});
+
+it('a backup of another chain is not used, even if the indexer fails', async () => {
+  world.indexer.faults.inject(withoutBlocks(422), { operation: 'masterchainBlockShards' });
+  const proxy = await world.addProxy({
+    ...OPTIONS,
+    upstreamUrl: 'http://127.0.0.1:9',
+    env: { ...OPTIONS.env, NETWORK: 'mainnet', UPSTREAM_BACKUP_URL: foreign.url },
+  });
+  const before = askedForeign();
+  expect((await proxy.ask(newestBlock(world))).status).toBe(502);
+  expect(askedForeign()).toBe(before);
+});
+
+it('of another network than mainnet and testnet, the chain is that of the first indexer that names one', async () => {
+  const proxy = await world.addProxy({ ...OPTIONS, upstreamUrl: foreign.url });
+  expect((await proxy.ask(newestBlock(world))).status).toBe(200);
 });

@@ -140,14 +140,13 @@ export class RunningProxy implements AsyncDisposable {
   }
 
   /**
-   * Lets it learn the head of the chain by a request for children: until then growing answers live for 1 s. Call when
-   * 10 s have passed since the last head poll.
+   * Lets it learn the head of the chain by a request for children, unless it did at its start: until then growing answers
+   * live for 1 s. Call when 10 s have passed since the start.
    */
   async learnHead(children: string): Promise<void> {
     const heads = () => this.metric('toncache_upstream_requests_total', { operation: 'masterchainInfo' });
-    const before = await heads();
     await this.ask(children);
-    await expect.poll(heads, { interval: 2 }).toBe(before + 1);
+    await expect.poll(heads, { interval: 2 }).toBeGreaterThan(0);
   }
 
   close(): Promise<void> {

@@ -42,6 +42,7 @@ const SECTIONS: Readonly<Record<string, string>> = {
   paused: 'the-indexer-asked-for-a-pause',
   'key-paused': 'the-indexer-asked-for-a-pause',
   'upstream-rate-limited': 'the-indexer-asked-for-a-pause',
+  'other-chain': 'the-indexer-follows-another-chain',
 };
 
 /** For heads that failed their check: of the only indexer, or of all. */
@@ -51,7 +52,7 @@ export const FAILED_HEAD_CHECK: Readonly<Record<HeadFault, Cause>> = {
     runbook: 'the-indexer-lacks-blocks',
   },
   'other-chain': {
-    cause: 'the indexer follows another chain than before (global_id)',
+    cause: sentenceOf(SHED['other-chain']),
     runbook: 'the-indexer-follows-another-chain',
   },
 };

@@ -40,7 +40,7 @@ export function classify(call: Call, sent: Sent = {}): Entry | ProxyError {
   const facts = factsOf(call, answer.status, answer.body);
   return classifyAnswer(
     { call, key: 'the key', answer, facts, awaitedBlock },
-    { indexer: '', isOfOtherChain: false, random: () => 0, chainTime: chainAt },
+    { indexer: '', isLocal: false, random: () => 0, chainTime: chainAt },
     POLICIES,
   );
 }

@@ -13,13 +13,13 @@ import { ASKED_AT } from './classified.ts';
 
 /** The seqno of the block, and the number of its transactions. */
 const [SEQNO, TRANSACTIONS] = [7, 3];
-const [OURS, OTHER] = [{ isOfOtherChain: false }, { isOfOtherChain: true }];
+const [OURS, UNNAMED] = [{ isLocal: false }, { isLocal: true }];
 
 let asked: string[];
 let rows: number[];
 /** The number of blocks in the round. */
 let roundBlocks: number;
-let from: { isOfOtherChain: boolean };
+let from: { isLocal: boolean };
 let ageValueSeconds: number;
 let memory: Map<string, Entry>;
 let isJoined: boolean;
@@ -133,9 +133,9 @@ describe('the list of a round', () => {
   });
 });
 
-describe('an answer of an indexer that follows another chain is no answer', () => {
+describe('an answer of an indexer that has not named its chain is no answer', () => {
   test('when it is a head, a list of the newest blocks, a block, or a page', async () => {
-    from = OTHER;
+    from = UNNAMED;
     const answers = [
       await source.head(),
       await source.newest(),
@@ -149,7 +149,7 @@ describe('an answer of an indexer that follows another chain is no answer', () =
   });
 
   test('when it is in memory: the indexer is asked again', async () => {
-    from = OTHER;
+    from = UNNAMED;
     await source.look(SEQNO, true);
     await source.head();
     from = OURS;

@@ -90,17 +90,12 @@ function oneHead({
 const secondsOf = (asked: readonly (readonly [number, unknown])[]) => asked.map(([seconds]) => seconds);
 
 describe('a named block', () => {
-  test.each([500, 2000, 10_000])(
-    'is requested every 30 s, 10 s after it was named, with head polls every %i ms',
-    async (everyMs) => {
-      const { blocksAsked, faults, look } = oneHead();
-      await look(95, everyMs);
-      expect(blocksAsked()).toEqual(
-        [30, 60, 90].map((seconds) => [seconds, NEWEST + ((seconds - 10) * 1000) / BLOCK_MS]),
-      );
-      expect(faults).toEqual([]);
-    },
-  );
+  test('is requested at the start only', async () => {
+    const { head, blocksAsked, faults, look } = oneHead();
+    await head.check();
+    await look(95);
+    expect([blocksAsked(), faults]).toEqual([[[0, NEWEST]], []]);
+  });
 
   test.each<[string, Said]>([
     ['the indexer’s own 404', NOT_FOUND],
@@ -108,18 +103,28 @@ describe('a named block', () => {
     ['an empty list', { status: 200, body: { blocks: [] } }],
     ['the list of another block', { status: 200, body: listOf(5) }],
     ['HTML', { status: 200, body: '<html>' }],
-  ])('counts as missing if the answer is %s, and another block is requested 10 s later', async (_, said) => {
-    const { head, indexer, blocksAsked, faults, look } = oneHead();
+  ])('counts as missing if the answer is %s; every 10 s the block of the poll before is requested', async (_, said) => {
+    const { head, indexer, asked, blocksAsked, faults, look } = oneHead();
     indexer.block = () => said;
-    await look(31);
+    const checked = head.check();
+    await vi.advanceTimersByTimeAsync(3000);
+    await checked;
     expect([head.fault, faults]).toEqual(['lacks-block', ['lacks-block']]);
-    expect([head.hasBlock(NEWEST), head.newestBlock]).toEqual([false, -1]);
-    await look(11);
-    expect(blocksAsked()).toHaveLength(2);
+    expect([head.hasBlock(NEWEST), head.newestBlock, head.oldestBlock]).toEqual([false, -1, undefined]);
+    asked.length = 0;
+    await look(21);
+    expect(asked.map(([seconds, what]) => [seconds, what === 'head' ? what : what - NEWEST])).toEqual([
+      [10, 'head'],
+      [10, 0],
+      [20, 'head'],
+      [20, 25],
+    ]);
     indexer.block = () => undefined;
-    await look(11);
+    await look(10);
     expect([head.fault, faults, head.hasBlock(NEWEST)]).toEqual([undefined, ['lacks-block', undefined], true]);
-    expect(new Set(blocksAsked().map(([, seqno]) => seqno)).size).toBe(3);
+    const before = blocksAsked().length;
+    await look(30);
+    expect(blocksAsked()).toHaveLength(before);
   });
 
   test.each<[string, Said]>([
@@ -128,34 +133,26 @@ describe('a named block', () => {
     ['a 429', { status: 429, body: {} }],
     ['a timeout', new ProxyError('upstream-timeout', '')],
   ])('counts neither as there nor as missing if its request ends with %s', async (_, said) => {
-    const { head, indexer, blocksAsked, look } = oneHead();
+    const { head, indexer, faults } = oneHead();
     indexer.block = () => said;
-    await look(41);
-    expect([head.fault, secondsOf(blocksAsked())]).toEqual([undefined, [30, 40.5]]);
-  });
-
-  test('is forgotten if the head falls back below it', async () => {
-    const { head, indexer, blocksAsked, look } = oneHead();
-    await look(25);
-    const restored = indexer.seqno() - 500;
-    indexer.seqno = () => restored;
-    await look(9);
-    expect(blocksAsked()).toEqual([]);
-    await look(2);
-    expect(blocksAsked().map(([, seqno]) => seqno)).toEqual([restored]);
-    expect(head.newestBlock).toBe(restored);
+    await head.check();
+    expect(faults).toEqual([]);
+    await head.ask();
+    head.refute(NEWEST - 100);
+    await vi.advanceTimersByTimeAsync(10_000);
+    await head.ask();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(head.fault).toBe('lacks-block');
   });
 
   test('is not requested while no request may be sent, and a 429 is reported with its Retry-After', async () => {
-    let mayStill = Number.POSITIVE_INFINITY;
-    const { indexer, asked, paused, look } = oneHead({ maySend: () => mayStill-- > 0 });
-    await look(30);
+    let mayStill = 1;
+    const { head, indexer, asked, paused } = oneHead({ maySend: () => mayStill-- > 0 });
+    await head.check();
+    expect(asked.map(([, what]) => what)).toEqual(['head']);
     mayStill = 1;
-    await look(0.5);
-    expect(asked.at(-1)?.[1]).toBe('head');
-    mayStill = Number.POSITIVE_INFINITY;
     indexer.block = () => ({ status: 429, body: {} });
-    await look(11);
+    await head.check();
     expect(paused).toEqual([7000]);
   });
 
@@ -201,21 +198,38 @@ describe('the blocks of an indexer', () => {
     expect(head.hasBlock(NEWEST + 1)).toBe(true);
   });
 
-  test('do not count, and are not learned, while it follows another chain', async () => {
-    const { head, indexer, faults } = oneHead();
+  test('do not count while it follows another chain, and its head is polled every 10 s', async () => {
+    const { head, indexer, asked, faults, look } = oneHead();
+    expect(head.isOfOurChain).toBe(false);
     indexer.globalId = -3;
     expect(await head.ask()).toBeUndefined();
-    head.learn({ at: START, seqno: NEWEST });
-    expect([faults, head.hasBlock(NEWEST), head.seqno, head.chainTime]).toEqual([
+    expect([faults, head.hasBlock(NEWEST), head.seqno, head.chainTime, head.isOfOurChain]).toEqual([
       ['other-chain'],
       false,
       -1,
       undefined,
+      false,
     ]);
+    await look(25);
+    expect(asked).toEqual([0, 10, 20].map((seconds) => [seconds, 'head']));
     indexer.globalId = -239;
-    expect((await head.ask())?.seqno).toBe(NEWEST);
-    expect([faults, head.hasBlock(NEWEST)]).toEqual([['other-chain', undefined], true]);
+    await look(6);
+    expect([faults, head.hasBlock(NEWEST), head.isOfOurChain]).toEqual([['other-chain', undefined], true, true]);
   });
+
+  test('count if it names no chain', async () => {
+    const { head, indexer } = oneHead();
+    indexer.globalId = undefined;
+    await head.ask();
+    expect([head.hasBlock(NEWEST), head.isOfOurChain]).toEqual([true, true]);
+  });
+});
+
+test.each([2_000_000_000, 5])('a head of %i is believed', async (seqno) => {
+  const { head, indexer } = oneHead();
+  await head.ask();
+  indexer.seqno = () => seqno;
+  expect([(await head.ask())?.seqno, head.newestBlock]).toEqual([seqno, seqno]);
 });
 
 test('a head of 2 000 000 000 that was named once is forgotten within a minute', async () => {
@@ -229,36 +243,6 @@ test('a head of 2 000 000 000 that was named once is forgotten within a minute',
   await look(61);
   expect(head.hasReached(seqno() + 100)).toBe(false);
   expect([head.seqno <= seqno(), head.hasReached(head.seqno)]).toEqual([true, true]);
-});
-
-describe('a head that the chain cannot have reached', () => {
-  test('is not learned if it was named once or twice, and counts as no answer', async () => {
-    const { head, indexer, look } = oneHead();
-    await look(1);
-    const { seqno } = indexer;
-    indexer.seqno = () => 2_000_000_000;
-    expect([await head.ask(), await head.ask()]).toEqual([undefined, undefined]);
-    await vi.advanceTimersByTimeAsync(1001);
-    expect([head.seqno < seqno(), head.hasReached(seqno() + 100), head.isUnresponsive]).toEqual([true, false, true]);
-    indexer.seqno = seqno;
-    expect([(await head.ask())?.seqno, head.isUnresponsive]).toEqual([seqno(), false]);
-  });
-
-  test('is learned when it was named three times in a row, by requests of any kind', async () => {
-    const { head, indexer } = oneHead();
-    await head.ask();
-    indexer.seqno = () => NEWEST + 5000;
-    const said = { seqno: NEWEST + 5000, at: Date.now(), first: 0, globalId: -239 };
-    expect([await head.ask(), head.hear(said), head.seqno]).toEqual([undefined, undefined, NEWEST]);
-    expect([(await head.ask())?.seqno, head.newestBlock]).toEqual([NEWEST + 5000, NEWEST + 5000]);
-  });
-
-  test('is never learned from other answers', async () => {
-    const { head } = oneHead();
-    await head.ask();
-    for (let time = 0; time < 5; time++) head.learn({ at: Date.now(), seqno: 2_000_000_000 });
-    expect([head.seqno, head.hasBlock(NEWEST + 1)]).toEqual([NEWEST, false]);
-  });
 });
 
 test('a block counts as reached for a minute after it, or a later one, was last shown', async () => {
@@ -421,7 +405,7 @@ describe('a head poll that is due when a request is sent', () => {
     expect(pollsOf(one)).toEqual([10, 20, 30, 40]);
   });
 
-  test('that fails is sent again 10 s later; after recovery, a named block is requested every 30 s', async () => {
+  test('that fails is sent again 10 s later, also after recovery', async () => {
     const one = oneHead();
     one.indexer.head = () => ({ status: 500, body: {} });
     await sendFor(one, 25);
@@ -429,6 +413,5 @@ describe('a head poll that is due when a request is sent', () => {
     one.indexer.head = (said) => said;
     await sendFor(one, 90);
     expect(pollsOf(one)).toEqual([10, 20, 30, 40, 50, 60, 70, 80, 90, 100, 110]);
-    expect(secondsOf(one.blocksAsked())).toEqual([60, 90]);
   });
 });

@@ -125,52 +125,14 @@ describe('the heads of one round', () => {
   });
 });
 
-describe('an impossible head', () => {
-  const mad = () => headAt(2_000_000_000);
-
-  test.each([
-    ['next to one other head', [behindBy(0)], [0]],
-    ['next to two others, one of which is behind,', [behindBy(0), behindBy(40)], [0, 40]],
-    ['with a time one hour ahead', [behindBy(0)], [0], { ...mad(), at: NOW + 3_600_000 }],
-    ['without a time', [behindBy(0)], [0], { ...mad(), at: 0 }],
-  ])('%s is not used as a reference', async (_, others, lagsOfOthers, said = mad()) => {
-    const { all, lags, changes } = compared(...others.map(saying), saying(said));
-    for (let round = 0; round < 3; round++) await all.ask();
-    expect(lags()).toEqual([...lagsOfOthers, 0]);
-    expect(changes).toEqual(lagsOfOthers.flatMap((lag, index) => (lag > MAX_LAG ? [`${index} true`] : [])));
-  });
-
-  test('stays contradicted until its indexer reports another head; of two that contradict each other, both are contradicted', async () => {
-    const liar = saying(mad());
-    const heads = [saying(behindBy(0)), saying(behindBy(3)), liar];
-    const { all } = compared(...heads);
-    const contradicted = () => heads.map((_, index) => all.isContradicted(index));
-    await all.ask();
-    expect(contradicted()).toEqual([false, false, true]);
-    liar.says = async () => undefined;
-    await all.ask();
-    expect(contradicted()).toEqual([false, false, true]);
-    liar.says = async () => behindBy(1);
-    await all.ask();
-    expect(contradicted()).toEqual([false, false, false]);
-    const two = compared(saying(behindBy(0)), saying(mad())).all;
-    await two.ask();
-    expect([two.isContradicted(0), two.isContradicted(1)]).toEqual([true, true]);
-  });
-
-  test('that is far too old for its time does not hide an indexer that is behind', async () => {
-    const { all, lags } = compared(saying(behindBy(0)), saying(behindBy(40)), saying(headAt(5)));
-    await all.ask();
-    expect(lags().slice(0, 2)).toEqual([0, 40]);
-  });
-
-  test('whose block is missing at its own indexer is not used as a reference', async () => {
-    const liar = saying(headAt(NEWEST + 900));
-    liar.fault = 'lacks-block';
-    const { all, lags } = compared(saying(behindBy(0)), liar);
+test('a head that does not count is not a reference', async () => {
+  for (const fault of ['lacks-block', 'other-chain'] as const) {
+    const other = saying(headAt(NEWEST + 900));
+    other.fault = fault;
+    const { all, lags } = compared(saying(behindBy(0)), other);
     await all.ask();
     expect(lags()).toEqual([0, 0]);
-  });
+  }
 });
 test('the heads are polled while requests are sent, at the given interval', async () => {
   const head = saying(behindBy(0));

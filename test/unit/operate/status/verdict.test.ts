@@ -215,7 +215,7 @@ describe('the verdict', () => {
       'the indexer follows another chain',
       [ANSWERED, 'upstream_head_check_failed upstream=a reason=other-chain 1'],
       'serving what is cached',
-      'the indexer follows another chain than before (global_id)',
+      'the indexer follows another chain than NETWORK (global_id)',
     ],
     [
       'one of two indexers lacks a block that it named',
