@@ -36,7 +36,9 @@ function build(): number {
       ownInfo,
     ];
     const compiler = join(root, 'node_modules/typescript/bin/tsc');
-    const { status } = spawnSync(process.execPath, [compiler, ...options], { cwd: root, stdio: ['ignore', 2, 2] });
+    // Without NODE_OPTIONS: the limits of a small toncache are too low for the compiler.
+    const how = { cwd: root, env: {}, stdio: ['ignore', 2, 2] } as const;
+    const { status } = spawnSync(process.execPath, [compiler, ...options], how);
     if (status !== 0) {
       console.error('src/ was not compiled: correct the errors above. If the compiler is missing, run "npm ci".');
       return status ?? 1;

@@ -78,7 +78,7 @@ describe.each([true, false])('with ALLOWED_ORIGINS, fast lane %s', (fastLane) =>
   });
 
   it('a 304, a 429 and an unreadable request vary by it, too', async () => {
-    await start({ overrides: { ...overrides, clients: { requestsPerSecond: 1 } }, stopsTime: true });
+    await start({ overrides: { ...overrides, clients: { requestsPerSecond: 3 } }, stopsTime: true });
     const { headers } = await world.ask(newestBlock(world));
     for (const [origin, cors] of [
       [SITE, LISTED(SITE)],

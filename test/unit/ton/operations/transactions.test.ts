@@ -40,7 +40,7 @@ test('a final transaction ranks above a pending one and above none, and gives th
 test('a page of an account is ordered by its rows, and a transaction by its hash is not', () => {
   const orderOf = (query: string) => {
     const { operation, request } = callOf('transactions', query);
-    const body = { transactions: [ROW] };
+    const body = { transactions: [{ ...ROW, lt: '2', prev_trans_lt: '1' }] };
     const finality = operation.finality(body, request);
     return finality && operation.completeness(finality, body, request).order;
   };
