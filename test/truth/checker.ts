@@ -38,6 +38,8 @@ const MOST_SEEN = 200;
 interface Seen {
   readonly fromAt: number;
   readonly answeredAt: number;
+  /** The earliest instant at which it can have been loaded, epoch ms. */
+  readonly loadedAt: number;
   readonly text: string;
   /** Until then a less complete answer is compared with this one, epoch ms. */
   readonly comparedUntil: number;
@@ -142,14 +144,15 @@ export class Checker {
     const comparedUntil = receivedAt + comparedMs;
     const before = this.#seen.get(name);
     const fromAt = Math.max(verdict.fromAt, before?.text === received.text ? before.fromAt : verdict.fromAt);
-    this.#remember(name, { fromAt, answeredAt: receivedAt, text: received.text, comparedUntil });
+    const loadedAt = sentAt - (Number(age ?? 0) + 1) * 1000 - machineDelayMs;
+    this.#remember(name, { fromAt, answeredAt: receivedAt, loadedAt, text: received.text, comparedUntil });
     return verdict.isOver;
   }
 
   /**
    * Some regressions cannot be prevented. Pending traces go back and forth between replicas that differ and loads that
-   * overlap, since a trace that is over leaves the list. Neither can an answer be compared with one that was purged or
-   * seen too long ago, nor pending transactions with anything.
+   * overlap, since a trace that is over leaves the list. Neither can an answer be compared with one that was purged, seen
+   * too long ago, or lost by both tiers, nor pending transactions with anything.
    */
   #seenFrom(
     call: Call,
@@ -175,6 +178,7 @@ export class Checker {
       !isPending &&
       receivedAt <= seen.comparedUntil &&
       !showsFinalRowsOf(call, seen.text, text) &&
+      !world.lost.include({ loadedAt: seen.loadedAt, servedAt: seen.answeredAt }) &&
       !purges.mayHaveDeleted(call, seen.answeredAt, machineDelayMs);
     const goesBack =
       lagMs !== undefined ||

@@ -35,7 +35,10 @@ export const FAULTS: readonly Fault[] = [
     settlesMs: 2000,
     begin: async (world) => {
       await single(world).kill();
-      return () => single(world).restart();
+      return async () => {
+        await single(world).restart();
+        world.lost.ofRedis(Date.now());
+      };
     },
   },
   {
@@ -160,9 +163,9 @@ export const FAULTS: readonly Fault[] = [
   },
   {
     name: 'clock-step',
-    begin: async ({ instances }) => {
+    begin: async ({ instances, lost }) => {
       for (const instance of instances) instance.stepClock();
-      return () => {};
+      return () => lost.ofMemory(Date.now());
     },
   },
   {

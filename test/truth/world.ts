@@ -9,6 +9,7 @@ import { ShiftedClock } from '../support/shifted-clock.ts';
 import { settableClock } from '../support/skewed-clock.ts';
 import { someNetwork } from '../support/some-network.ts';
 import { Instance } from './instance.ts';
+import { LostAnswers } from './lost-answers.ts';
 
 /** The options of a world. */
 export interface WorldOptions {
@@ -66,6 +67,7 @@ export class World implements AsyncDisposable {
   readonly redisClock: ShiftedClock | undefined;
   /** The falls of the databases of all replicas, the last one at the end. */
   readonly falls: DatabaseFall[] = [];
+  readonly lost = new LostAnswers();
   readonly #chain: Chain;
   readonly #startInstance: () => Promise<Instance>;
 
