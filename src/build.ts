@@ -37,8 +37,11 @@ function build(): number {
     ];
     const compiler = join(root, 'node_modules/typescript/bin/tsc');
     // Without NODE_OPTIONS: the limits of a small toncache are too low for the compiler.
-    const how = { cwd: root, env: {}, stdio: ['ignore', 2, 2] } as const;
-    const { status } = spawnSync(process.execPath, [compiler, ...options], how);
+    const { status } = spawnSync(process.execPath, [compiler, ...options], {
+      cwd: root,
+      env: {},
+      stdio: ['ignore', 2, 2],
+    });
     if (status !== 0) {
       console.error('src/ was not compiled: correct the errors above. If the compiler is missing, run "npm ci".');
       return status ?? 1;
