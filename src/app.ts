@@ -27,14 +27,23 @@ import { describeExplanation } from './operate/describe-explanation.ts';
 import { logEvents } from './operate/log-events.ts';
 import { Metrics, type MetricsDependencies } from './operate/metrics.ts';
 import { StatusHistory } from './operate/status/history.ts';
-import { LastFailures } from './operate/status/last-failures.ts';
 import { statusPages } from './operate/status/status-pages.ts';
 import { TopKeys } from './operate/status/top-keys.ts';
 import { EVERY_ENTRY } from './purge/bans.ts';
 import { Purges } from './purge/purges.ts';
+import { reasonOf } from './reason-of.ts';
+import { Conditions } from './tell/conditions.ts';
+import { IndexerErrors } from './tell/indexer-errors.ts';
+import { conditionLog } from './tell/log.ts';
+import { tellRedis } from './tell/redis-outage.ts';
+import { Served } from './tell/served.ts';
+import { statesTeller } from './tell/states.ts';
 import { longestUseMs } from './ton/lifetime.ts';
 import { OperationsInUse } from './ton/operations.ts';
 import { VERSION } from './version.ts';
+
+/** The conditions are told this often, and whenever somebody looks. */
+const TELL_EVERY_MS = 1000;
 
 /** The world of an app; tests replace parts of it. */
 export interface AppDependencies {
@@ -95,7 +104,15 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
   const events = new EventHub();
   const { url, backup } = settings.upstream;
   const backups = (backup.url ?? []).map((each) => new URL(each).host);
-  const endLog = logEvents(logger, monotonic, events, { isOne: url.length + backups.length === 1, backups });
+  const named = [
+    ...url.map((each) => ({ name: new URL(each).host, isBackup: false })),
+    ...backups.map((name) => ({ name, isBackup: true })),
+  ];
+  const endLog = logEvents(logger, monotonic, events);
+  const conditions = new Conditions({ now: monotonic, indexers: named, ...conditionLog(logger) });
+  const errors = new IndexerErrors({ events, conditions, now: monotonic, backups });
+  tellRedis(events, conditions, monotonic);
+  events.on('bug', ({ error }) => conditions.set('bug', {}, reasonOf(error)));
 
   const onClockJump = () => {
     events.report({ name: 'clock-jump' });
@@ -106,11 +123,21 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
     void purges.exchange();
   };
   const clock = new Clock({ wall, monotonic, onJump: onClockJump });
-  const failures = new LastFailures(events, monotonic);
   const now = dependencies.now ?? clock.now;
   const names = new Names({ askResolver, now: monotonic });
   const operations = new OperationsInUse(settings.operations);
-  const context: AppContext = { settings, constants, operations, events, names, now, monotonic, random };
+  const context: AppContext = {
+    settings,
+    constants,
+    operations,
+    events,
+    conditions,
+    errors,
+    names,
+    now,
+    monotonic,
+    random,
+  };
   const { memory: bounds, compression } = settings;
   const memory = new MemoryTier({
     now,
@@ -160,7 +187,10 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
     hasReached: (seqno) => indexers.chain.hasReached(seqno),
     onHead: (seqno) => indexers.chain.learn(seqno),
     isProven: proof && ((kept) => proof.proofs.doubtOf(kept) === undefined),
-    olderAnswers: new OlderAnswers(() => events.report({ name: 'older-answer' })),
+    olderAnswers: new OlderAnswers(() => {
+      events.report({ name: 'older-answer' });
+      conditions.set('older-answers');
+    }),
     now,
   });
   const topKeys = new TopKeys(random, monotonic);
@@ -184,7 +214,41 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
         : accessLog({ logger, shown: shownClient, random, now: monotonic, requests, sample }),
   });
   const { server: publicServer, explain } = port;
-  publicServer.server.on('drop', () => events.report({ name: 'connection-refused' }));
+  publicServer.server.on('drop', () => conditions.set('connections-refused'));
+  const served = new Served({
+    events,
+    conditions,
+    errors,
+    now: monotonic,
+    indexers: named,
+    timeoutMs: settings.upstream.timeout,
+    crowd: () => {
+      const waiting = waitingClients();
+      const [first, second] = topClients.top(2);
+      return {
+        waiting: indexers.admission.backlog.size,
+        waitingClients: waiting.length,
+        waitingShare: waiting[0]?.share ?? 0,
+        askingShare: second === undefined ? 0 : (first?.share ?? 0),
+      };
+    },
+  });
+  const tellStates = statesTeller({
+    conditions,
+    errors,
+    served,
+    indexers: indexers.all,
+    clock,
+    hasRedis: redis !== undefined,
+    logOutput,
+    now: monotonic,
+  });
+  const tell = () => {
+    tellStates();
+    served.tell();
+    conditions.tick();
+  };
+  const telling = setInterval(tell, TELL_EVERY_MS).unref();
   const metrics = new Metrics({
     events,
     operations: operations.names,
@@ -201,7 +265,7 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
     streams: port.streams,
     maxMemoryBytes: bounds.maxSize,
     timeoutMs: settings.upstream.timeout,
-    verdict: () => history.level,
+    conditions,
   });
   let ready = false;
   const { adminToken: token, adminAllowedHosts: allowedHosts, adminHost: listensOn } = http;
@@ -211,8 +275,8 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
     now,
     monotonic,
     onBug: events.reportBug,
-    failures,
-    onVerdict: ({ summary, cause, runbook }) => events.report({ name: 'verdict', summary, cause, runbook }),
+    conditions,
+    tell,
   });
   const about = { version: VERSION, host: hostname(), network, upstreams: indexers.all.map(({ name }) => name) };
   const status = statusPages({
@@ -255,9 +319,11 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
     askIndexers: indexers.checkHeads,
     close: async () => {
       ready = false;
+      conditions.set('shutting-down', {}, '', { lasts: true });
       // Load balancers send requests until their next check of /readyz.
       await publicServer.drain(http.drainTimeout, http.shutdownDelay);
       history.close();
+      clearInterval(telling);
       endLog();
       proof?.close();
       purges.close();

@@ -3,7 +3,7 @@ import { loadSettings, SettingsError } from '../config/load.ts';
 import { clientRoom, openFilesLimit } from '../config/open-files.ts';
 import type { Sourced } from '../config/setting-source.ts';
 import { memoryWarning } from '../config/warnings.ts';
-import { textTable } from '../operate/text-table.ts';
+import { textTable } from '../tell/text-table.ts';
 import { type Command, EXIT } from './command.ts';
 import { type ConnectCheck, connectChecks } from './connect-checks.ts';
 import { readOptions } from './options.ts';
