@@ -28,15 +28,24 @@ import { describeExplanation } from './operate/describe-explanation.ts';
 import { logEvents } from './operate/log-events.ts';
 import { Metrics, type MetricsDependencies } from './operate/metrics.ts';
 import { StatusHistory } from './operate/status/history.ts';
-import { LastFailures } from './operate/status/last-failures.ts';
 import { statusPages } from './operate/status/status-pages.ts';
 import { TopKeys } from './operate/status/top-keys.ts';
 import { EVERY_ENTRY } from './purge/bans.ts';
 import { Purges } from './purge/purges.ts';
+import { reasonOf } from './reason-of.ts';
+import { Conditions } from './tell/conditions.ts';
+import { IndexerErrors } from './tell/indexer-errors.ts';
+import { conditionLog } from './tell/log.ts';
+import { tellRedis } from './tell/redis-outage.ts';
+import { Served } from './tell/served.ts';
+import { statesTeller } from './tell/states.ts';
 import { longestUseMs } from './ton/lifetime.ts';
 import { lifetimesWith } from './ton/lifetime-table.ts';
 import { OperationsInUse } from './ton/operations.ts';
 import { VERSION } from './version.ts';
+
+/** The conditions are told this often, and whenever somebody looks. */
+const TELL_EVERY_MS = 1000;
 
 /** The world of an app; tests replace parts of it. */
 export interface AppDependencies {
@@ -97,7 +106,15 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
   const events = new EventHub();
   const { url, backup } = settings.upstream;
   const backups = (backup.url ?? []).map((each) => new URL(each).host);
-  const endLog = logEvents(logger, monotonic, events, { isOne: url.length + backups.length === 1, backups });
+  const named = [
+    ...url.map((each) => ({ name: new URL(each).host, isBackup: false })),
+    ...backups.map((name) => ({ name, isBackup: true })),
+  ];
+  const endLog = logEvents(logger, monotonic, events);
+  const conditions = new Conditions({ now: monotonic, indexers: named, ...conditionLog(logger) });
+  const errors = new IndexerErrors({ events, conditions, now: monotonic, backups });
+  tellRedis(events, conditions, monotonic);
+  events.on('bug', ({ error }) => conditions.set('bug', {}, reasonOf(error)));
 
   const onClockJump = () => {
     events.report({ name: 'clock-jump' });
@@ -108,12 +125,23 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
     void purges.exchange();
   };
   const clock = new Clock({ wall, monotonic, onJump: onClockJump });
-  const failures = new LastFailures(events, monotonic);
   const now = dependencies.now ?? clock.now;
   const names = new Names({ askResolver, now: monotonic });
   const operations = new OperationsInUse(settings.operations);
   const lifetimes = lifetimesWith(settings.lifetimes, constants.rows);
-  const context: AppContext = { settings, constants, lifetimes, operations, events, names, now, monotonic, random };
+  const context: AppContext = {
+    settings,
+    constants,
+    lifetimes,
+    operations,
+    events,
+    conditions,
+    errors,
+    names,
+    now,
+    monotonic,
+    random,
+  };
   const { memory: bounds, compression } = settings;
   const memory = new MemoryTier({
     now,
@@ -167,7 +195,10 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
     hasReached: (seqno) => indexers.chain.hasReached(seqno),
     onHead: (seqno) => indexers.chain.learn(seqno),
     judge: proof && judgeFromRedis({ proofs: proof.proofs, bodies: indexers.answerBodies, now, monotonic }),
-    olderAnswers: new OlderAnswers(() => events.report({ name: 'older-answer' })),
+    olderAnswers: new OlderAnswers(() => {
+      events.report({ name: 'older-answer' });
+      conditions.set('older-answers');
+    }),
     now,
   });
   const topKeys = new TopKeys(random, monotonic);
@@ -191,7 +222,41 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
         : accessLog({ logger, shown: shownClient, random, now: monotonic, requests, sample }),
   });
   const { server: publicServer, explain } = port;
-  publicServer.server.on('drop', () => events.report({ name: 'connection-refused' }));
+  publicServer.server.on('drop', () => conditions.set('connections-refused'));
+  const served = new Served({
+    events,
+    conditions,
+    errors,
+    now: monotonic,
+    indexers: named,
+    timeoutMs: settings.upstream.timeout,
+    crowd: () => {
+      const waiting = waitingClients();
+      const [first, second] = topClients.top(2);
+      return {
+        waiting: indexers.admission.backlog.size,
+        waitingClients: waiting.length,
+        waitingShare: waiting[0]?.share ?? 0,
+        askingShare: second === undefined ? 0 : (first?.share ?? 0),
+      };
+    },
+  });
+  const tellStates = statesTeller({
+    conditions,
+    errors,
+    served,
+    indexers: indexers.all,
+    clock,
+    hasRedis: redis !== undefined,
+    logOutput,
+    now: monotonic,
+  });
+  const tell = () => {
+    tellStates();
+    served.tell();
+    conditions.tick();
+  };
+  const telling = setInterval(tell, TELL_EVERY_MS).unref();
   const metrics = new Metrics({
     events,
     operations: operations.names,
@@ -208,7 +273,7 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
     streams: port.streams,
     maxMemoryBytes: bounds.maxSize,
     timeoutMs: settings.upstream.timeout,
-    verdict: () => history.level,
+    conditions,
   });
   let ready = false;
   const { adminToken: token, adminAllowedHosts: allowedHosts, adminHost: listensOn } = http;
@@ -218,8 +283,8 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
     now,
     monotonic,
     onBug: events.reportBug,
-    failures,
-    onVerdict: ({ summary, cause, runbook }) => events.report({ name: 'verdict', summary, cause, runbook }),
+    conditions,
+    tell,
   });
   const about = { version: VERSION, host: hostname(), network, upstreams: indexers.all.map(({ name }) => name) };
   const status = statusPages({
@@ -262,9 +327,11 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
     askIndexers: indexers.checkHeads,
     close: async () => {
       ready = false;
+      conditions.set('shutting-down', {}, '', { lasts: true });
       // Load balancers send requests until their next check of /readyz.
       await publicServer.drain(http.drainTimeout, http.shutdownDelay);
       history.close();
+      clearInterval(telling);
       endLog();
       proof?.close();
       purges.close();

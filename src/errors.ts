@@ -1,16 +1,13 @@
 import { FAILURES } from './failures/codes.ts';
+import type { ExplainedBy } from './failures/explained-by.ts';
+import { REFUSED, type RefusedReason } from './failures/refusals.ts';
 import { retryAfterSeconds } from './failures/retry-after.ts';
-import { filled } from './failures/sentence.ts';
-import { SHED, type ShedReason } from './failures/shed-reasons.ts';
+import { filled, sentenceOf } from './failures/sentence.ts';
+
 import type { Ms } from './time-units.ts';
 
 /** A way a request can fail. */
 export type ErrorCode = keyof typeof FAILURES;
-
-/** True if a text, such as the label of a metric, is a code. */
-export function isErrorCode(text: string): text is ErrorCode {
-  return Object.hasOwn(FAILURES, text);
-}
 
 /** The failures that the indexer can cause. */
 export const UPSTREAM_FAILURES = (Object.keys(FAILURES) as ErrorCode[]).filter(isUpstreamFailure);
@@ -30,7 +27,7 @@ export interface ErrorDetails {
   /** The indexer that failed, if there are several. */
   readonly indexer?: string | undefined;
   /** Why this proxy sent no request to the indexer, in one word for the log. */
-  readonly reason?: ShedReason | undefined;
+  readonly reason?: RefusedReason | undefined;
   /** The indexer's own error body, passed on unchanged: at most `LONGEST_ERROR_BYTES`. Only for `upstream-error`. */
   readonly upstreamBody?: Buffer | undefined;
   /** The indexer's `X-API-Version`, if it sent one. */
@@ -78,6 +75,14 @@ export class ProxyError extends Error {
     return this.with({ retryAfterSeconds: retryAfterSeconds(FAILURES[this.code].retryAfter, waitMs, chance) });
   }
 
+  /** The condition that explains it to operators, and its words without that condition. */
+  get why(): { readonly condition: ExplainedBy; readonly says: string } {
+    const { reason, indexer } = this.details;
+    const its: { readonly condition?: ExplainedBy; readonly operatorReads: string } =
+      this.code === 'overloaded' && reason !== undefined ? REFUSED[reason] : FAILURES[this.code];
+    return { condition: its.condition ?? 'bug', says: sentenceOf(its, indexer) };
+  }
+
   /** True if a request was sent to the indexer (or it could not be reached), as opposed to a refusal by this proxy. */
   get wentForward(): boolean {
     return isUpstreamFailure(this.code) || this.details.upstreamStatus !== undefined;
@@ -111,9 +116,9 @@ export function failure<Code extends ErrorCode>(code: Code, told: Told<Code> = {
 }
 
 /** The failure of a request that is shed. `waitMs` and `chance` as in {@link Told}. */
-export function overloaded(reason: Exclude<ShedReason, 'client-limit'>, chance: number, waitMs: Ms = 0): ProxyError {
+export function overloaded(reason: Exclude<RefusedReason, 'client-limit'>, chance: number, waitMs: Ms = 0): ProxyError {
   const seconds = retryAfterSeconds(FAILURES.overloaded.retryAfter, waitMs, chance);
-  return new ProxyError('overloaded', SHED[reason].clientReads, { retryAfterSeconds: seconds, reason });
+  return new ProxyError('overloaded', REFUSED[reason].clientReads, { retryAfterSeconds: seconds, reason });
 }
 
 /** True if the request may still be passed through after this failure. Then it is counted when its answer is sent. */

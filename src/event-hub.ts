@@ -12,8 +12,6 @@ export type AppEvent =
   | ({ readonly name: 'redis-transition' } & RedisTransition)
   /** Why Redis, or a node of it, refused something or could not be reached. Reported each time. */
   | { readonly name: 'redis-error'; readonly reason: string }
-  /** The best known reason for an outage of Redis has changed. */
-  | { readonly name: 'redis-reason'; readonly reason: string }
   | { readonly name: 'redis-evicts-nothing'; readonly problem: EvictionProblem }
   /** Many requests in a row came from this address, which forwards requests of others and is not trusted. */
   | { readonly name: 'proxy-not-trusted'; readonly address: string }
@@ -21,14 +19,10 @@ export type AppEvent =
   | { readonly name: 'client-not-named'; readonly address: string; readonly header: string }
   /** A request was refused because its client exceeds its limit; the address as operators may see it. */
   | { readonly name: 'client-limited'; readonly client: string }
-  /** A client's connection was refused: the maximum number is open. */
-  | { readonly name: 'connection-refused' }
   /** A connection to one of our ports could not be accepted, for example without a free descriptor. */
   | { readonly name: 'not-accepted'; readonly cause: unknown }
   /** The limit of open files has no room for `http.maxConnections`. */
   | { readonly name: 'few-open-files'; readonly warning: string }
-  /** How clients are served has changed for better or worse. */
-  | { readonly name: 'verdict'; readonly summary: string; readonly cause: string; readonly runbook: string }
   /** An entry was evicted from memory while it was fresh. */
   | { readonly name: 'evicted' }
   /** A served answer was less complete than an earlier one. */

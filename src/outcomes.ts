@@ -149,3 +149,13 @@ export function outcomeOfResult(result: string): Outcome {
   if (status === 200 || status === 404) return 'answered';
   return outcomeOfStatus(status) ?? (status >= 500 ? 'failed' : status >= 400 ? 'client-error' : 'invalid');
 }
+
+/** True if a status shows that the indexer works: an answer, or the report of a mistake in the request. */
+export function isGoodStatus(status: number): boolean {
+  return status === 200 || status === 404 || CLIENT_MISTAKES.includes(status);
+}
+
+/** True if requests with this result show a problem of the indexer. */
+export function isBadResult(result: string): boolean {
+  return OUTCOMES[outcomeOfResult(result)].kept === 'briefly' && !CLIENT_MISTAKES.includes(Number(result));
+}

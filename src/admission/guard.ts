@@ -1,5 +1,5 @@
 import type { CircuitBreaker, EndCall } from '../circuit-breaker.ts';
-import type { ShedReason } from '../failures/shed-reasons.ts';
+import type { RefusedReason } from '../failures/refusals.ts';
 import type { Outcome } from '../outcomes.ts';
 import type { Ms } from '../time-units.ts';
 import type { Lane } from './lane.ts';
@@ -8,7 +8,7 @@ import type { Lane } from './lane.ts';
  * Why a request is not sent to the indexer: nobody waits for it any more, the indexer does not serve the operation, or
  * overload.
  */
-export type RefusalReason = 'abandoned' | 'not-served' | Exclude<ShedReason, 'client-limit' | 'deadline'>;
+export type RefusalReason = 'abandoned' | 'not-served' | Exclude<RefusedReason, 'client-limit' | 'deadline'>;
 
 export interface Refusal {
   readonly reason: RefusalReason;

@@ -1,8 +1,7 @@
 import type { KeyPaused } from '../admission/pause.ts';
 import type { FollowerState } from '../chain/follower-switch.ts';
-import type { HeadFault } from '../chain/indexer-head.ts';
-import type { ErrorCode } from '../errors.ts';
-import type { ShedReason } from '../failures/shed-reasons.ts';
+import type { ErrorCode, ProxyError } from '../errors.ts';
+import type { RefusedReason } from '../failures/refusals.ts';
 import type { IndexerWords, UpstreamEvent } from '../indexer/upstream-client.ts';
 import type { OperationName } from '../ton/operation-names.ts';
 
@@ -30,20 +29,14 @@ export type ProxyEvent =
       readonly outcome: RequestOutcome;
       readonly ms: number;
     }
-  | { readonly name: 'failed'; readonly operation: OperationName; readonly code: ErrorCode }
+  | { readonly name: 'failed'; readonly operation: OperationName; readonly error: ProxyError }
   /** Refused before its operation and parameters were read. */
   | { readonly name: 'refused'; readonly code: ErrorCode }
-  | { readonly name: 'shed'; readonly operation: UpstreamOperation; readonly reason: ShedReason }
+  | { readonly name: 'shed'; readonly operation: UpstreamOperation; readonly reason: RefusedReason }
   | UpstreamEvent
   | { readonly name: 'stored'; readonly operation: OperationName; readonly answerClass: string }
   | { readonly name: 'regressed'; readonly operation: OperationName }
   | { readonly name: 'followed'; readonly operation: OperationName }
-  | {
-      readonly name: 'breaker';
-      readonly indexer: string;
-      readonly operation: UpstreamOperation;
-      readonly state: 'open' | 'closed';
-    }
   /** The indexer's answer could not be used. */
   | {
       readonly name: 'upstream-useless';
@@ -57,29 +50,8 @@ export type ProxyEvent =
       readonly contentType?: string | undefined;
       readonly begins?: string;
     }
-  /** The indexer reported that it does not serve an operation, or serves it again. */
-  | {
-      readonly name: 'operation-served';
-      readonly indexer: string;
-      readonly operation: OperationName;
-      readonly isServed: boolean;
-    }
-  /** The indexer asked for a pause of everything, in milliseconds (429), or answered again after one. */
-  | { readonly name: 'pause'; readonly indexer: string; readonly state: 'begun'; readonly ms: number }
-  | { readonly name: 'pause'; readonly indexer: string; readonly state: 'ended' }
   /** The indexer answered 429 for this key only. */
-  | ({ readonly name: 'key-paused'; readonly indexer: string } & KeyPaused)
-  /**
-   * An indexer is used less because there are others, or used as before; its head failed the head check, or is accepted
-   * again.
-   */
-  | {
-      readonly name: 'indexer-state';
-      readonly indexer: string;
-      readonly state: 'unhealthy' | 'healthy' | 'behind' | 'caught-up' | HeadFault | 'head-accepted';
-    }
-  /** True if the rate limit is now shared through Redis; false if this instance counts for itself. */
-  | { readonly name: 'rate-shared'; readonly shared: boolean }
+  | ({ readonly name: 'key-paused'; readonly indexer: string; readonly says: string } & KeyPaused)
   /** A request for the rest of the API that may be joined with others got its answer. */
   | { readonly name: 'rest-answered'; readonly result: 'hit' | 'collapsed' | 'miss' | 'passed' }
   /** A client's request to the Streaming API got the head of its answer, or failed. */

@@ -5,7 +5,7 @@ import type { Lookup, TieredCache } from '../cache/tiered-cache.ts';
 import type { ProofDemand } from '../chain/proof-demand.ts';
 import type { PerClientLimit } from '../clients/per-client-limit.ts';
 import { failure, mayBePassedOn, overloaded, type ProxyError } from '../errors.ts';
-import type { ShedReason } from '../failures/shed-reasons.ts';
+import type { RefusedReason } from '../failures/refusals.ts';
 import { freshnessOf } from '../freshness.ts';
 import type { FlightEnd, SingleFlight } from '../once/single-flight.ts';
 import { CLIENT_MISTAKES } from '../outcomes.ts';
@@ -134,7 +134,7 @@ export class RequestHandler {
   }
 
   /** Answers without waiting: with a stale copy from memory if there is one, otherwise with the failure. */
-  #shed(call: Call, key: string, reason: ShedReason, error: ProxyError): Answer {
+  #shed(call: Call, key: string, reason: RefusedReason, error: ProxyError): Answer {
     const { cache, report } = this.#dependencies;
     report({ name: 'shed', operation: call.operation.name, reason });
     return (
@@ -247,7 +247,7 @@ export class RequestHandler {
     if (outcome === 'client-closed-request') report({ name: outcome, operation });
     else if (!mayBePassedOn(error)) {
       report({ name: 'answered', operation, outcome });
-      if (outcome === 'failed') report({ name: 'failed', operation, code: error.code });
+      if (outcome === 'failed') report({ name: 'failed', operation, error });
     }
     const { upstreamStatus: fwdStatus } = error.details;
     const { code: detail } = error;

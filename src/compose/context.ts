@@ -1,6 +1,8 @@
 import type { Settings } from '../config/schema.ts';
 import type { EventHub } from '../event-hub.ts';
 import type { Names } from '../names/names.ts';
+import type { Conditions } from '../tell/conditions.ts';
+import type { IndexerErrors } from '../tell/indexer-errors.ts';
 import type { EpochMs, MonotonicMs } from '../time-units.ts';
 import type { LifetimePolicies } from '../ton/lifetime-table.ts';
 import type { OperationsInUse } from '../ton/operations.ts';
@@ -15,6 +17,9 @@ export interface AppContext {
   /** The cached operations. */
   readonly operations: OperationsInUse;
   readonly events: EventHub;
+  readonly conditions: Conditions;
+  /** How requests to each indexer fail. */
+  readonly errors: IndexerErrors;
   readonly names: Names;
   readonly now: () => EpochMs;
   readonly monotonic: () => MonotonicMs;

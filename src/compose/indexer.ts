@@ -17,6 +17,7 @@ import type { RedisScripting } from '../redis/connect.ts';
 import { withinBudget } from '../redis/within-budget.ts';
 import type { Ms } from '../time-units.ts';
 import { cacheKey } from '../ton/cache-key.ts';
+import { notServed as remedyOf } from '../ton/not-served.ts';
 import { OPERATION_NAMES, type OperationName } from '../ton/operation-names.ts';
 import { masterchainInfo } from '../ton/operations/masterchain-info.ts';
 import { targetOf } from '../ton/operations.ts';
@@ -31,6 +32,9 @@ const KEEP_ALIVE_MS = 4000;
  * moved. An address is used for up to 10 s after its look-up, so all connections follow within 70 s.
  */
 const CONNECTION_LIFETIME_MS = 60_000;
+
+/** Whatever sets these conditions also reports their end. */
+const LASTS = { lasts: true };
 
 /** The shortest interval between head polls of a single indexer, and of one whose head does not count. */
 const HEAD_EVERY_MS: Ms = 10_000;
@@ -95,8 +99,7 @@ export function openIndexer(
   { scripting, onReading, isOurChain, onOtherChain, instances }: OpenIndexerDependencies,
   indexer: IndexerSettings,
 ) {
-  const { settings, constants, operations, events, now, monotonic, random } = context;
-  const { report } = events;
+  const { settings, constants, operations, events, conditions, errors, now, monotonic, random } = context;
   const { upstream, admission } = settings;
   // Without a slot, and ahead of the backlog.
   const mayTakeNext = async (isPaused: () => boolean, isWanted?: () => boolean): Promise<boolean> =>
@@ -107,22 +110,23 @@ export function openIndexer(
       : (isWanted: () => boolean) => mayTakeNext(() => pause.breaker.isOpen, isWanted);
   const client = openClient(context, { onReading, mayRepeat }, indexer);
   const { name } = client;
+  const who = { upstream: name };
   const pause = new Pause({
     now: monotonic,
-    onTransition: (transition) =>
-      report(
-        transition.state === 'open'
-          ? { name: 'pause', indexer: name, state: 'begun', ms: transition.openMs }
-          : { name: 'pause', indexer: name, state: 'ended' },
-      ),
-    onKeyPaused: (paused) => report({ name: 'key-paused', indexer: name, ...paused }),
+    onTransition: ({ state }) => conditions.turn(state === 'open', 'paused', who, errors.lastLimit(name), LASTS),
+    onKeyPaused: (paused) => {
+      const says = errors.lastLimit(name);
+      conditions.set('key-paused', who, says);
+      events.report({ name: 'key-paused', indexer: name, says, ...paused });
+    },
     defaultMs: upstream.defaultPause,
     longestMs: upstream.maxPause,
   });
   const breakers = operationBreakers(operations.names, {
     now: monotonic,
     random,
-    onTransition: (operation, state) => report({ name: 'breaker', indexer: name, operation, state }),
+    onTransition: (operation, state) =>
+      conditions.turn(state === 'open', 'breaker-open', { ...who, operation }, errors.last(name), LASTS),
     ...constants.breaker,
   });
   const pauseOfCached = pause.guard(true);
@@ -130,7 +134,7 @@ export function openIndexer(
   const notServed = new Map<OperationName, Guard>();
   for (const operation of operations.names) {
     const onTransition = (isServed: boolean) =>
-      report({ name: 'operation-served', indexer: name, operation, isServed });
+      conditions.turn(!isServed, 'not-served', { ...who, operation }, remedyOf(operation).remedy, LASTS);
     const guard = notServedGuard({ now: monotonic, onTransition });
     notServed.set(operation, guard);
     guards.set(operation, [guard, pauseOfCached, breakers.get(operation) as Guard]);
@@ -145,12 +149,13 @@ export function openIndexer(
     isOurChain,
     askEveryMs: () => headEveryMs(HEAD_EVERY_MS, indexer.requestsPerSecond, instances()),
     onFault: (fault) => {
-      report({ name: 'indexer-state', indexer: name, state: fault ?? 'head-accepted' });
+      for (const each of ['lacks-block', 'other-chain'] as const) conditions.turn(fault === each, each, who, '', LASTS);
       if (fault === 'other-chain') onOtherChain();
     },
     now,
   });
-  const onTransition = (state: 'unhealthy' | 'healthy') => report({ name: 'indexer-state', indexer: name, state });
+  const onTransition = (state: 'unhealthy' | 'healthy') =>
+    conditions.turn(state === 'unhealthy', 'indexer-fails', who, errors.last(name), LASTS);
   const route: FleetRoute = {
     index: indexer.index,
     isBackup: indexer.isBackup,
@@ -223,7 +228,7 @@ function openClient(
 }
 
 function openRateLimit(
-  { settings, constants, monotonic, events }: AppContext,
+  { settings, constants, monotonic, conditions }: AppContext,
   { url, requestsPerSecond }: IndexerSettings,
   scripting: RedisScripting | undefined,
   longestWaitMs: Ms,
@@ -232,6 +237,7 @@ function openRateLimit(
   const { failuresToOpen, openDuration } = constants.redis;
   if (requestsPerSecond === undefined) return undefined;
   const stepMs = 1000 / requestsPerSecond;
+  const { host } = new URL(url);
   const reserveShared =
     scripting &&
     sharedReservations({
@@ -241,9 +247,9 @@ function openRateLimit(
         breaker: { faults: failuresToOpen, openMs: openDuration },
         // Several calls for reservations are under way: a single stall of Redis must not end the sharing.
         togetherMs: redis.budget,
-        onAvailable: (shared) => events.report({ name: 'rate-shared', shared }),
+        onAvailable: (isShared) => conditions.turn(!isShared, 'rate-not-shared', { upstream: host }, '', LASTS),
       }).call,
-      key: rateKeyOf(network, new URL(url).host),
+      key: rateKeyOf(network, host),
       // The longest wait, the reservations made while Redis answers, and the step after the last one.
       furthestMs: longestWaitMs + (mostReserved(stepMs, redis.budget) + 1) * stepMs,
     });

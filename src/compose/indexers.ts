@@ -170,7 +170,7 @@ function indexersOf({ settings: { upstream } }: AppContext): IndexerSettings[] {
 }
 
 function openHeads(
-  { settings, events, monotonic }: AppContext,
+  { settings, conditions, monotonic }: AppContext,
   instances: () => number,
   replicas: readonly OpenIndexer[],
 ): Heads {
@@ -179,10 +179,8 @@ function openHeads(
   return new Heads({
     heads: replicas.map(({ head }) => head),
     now: monotonic,
-    onBehind: (index, isBehind) => {
-      const state = isBehind ? 'behind' : 'caught-up';
-      events.report({ name: 'indexer-state', indexer: replicas[index]?.name ?? '', state });
-    },
+    onBehind: (index, isBehind) =>
+      conditions.turn(isBehind, 'behind', { upstream: replicas[index]?.name }, '', { lasts: true }),
     askEveryMs: () => headEveryMs(shortestMs, requestsPerSecond, instances()),
     maxLag,
   });

@@ -1,3 +1,4 @@
+import type { ExplainedBy } from './explained-by.ts';
 import type { RetryAfterRule } from './retry-after.ts';
 
 /** One way in which a request can fail. */
@@ -5,7 +6,9 @@ interface Failure {
   /** The status that the client gets. */
   readonly status: number;
   readonly retryAfter: RetryAfterRule;
-  /** The words of the verdict and the log. `{indexer}` stands for its name, or for "the indexer". */
+  /** The condition that explains it to operators, if one does. */
+  readonly condition?: ExplainedBy;
+  /** The words for operators. `{indexer}` stands for its name, or for "the indexer". */
   readonly operatorReads: string;
   /** The texts that clients get, by cause; `usual` is the default. Placeholders are in braces. */
   readonly clientReads: Readonly<Record<'usual', string>> & Readonly<Record<string, string>>;
@@ -87,6 +90,7 @@ export const FAILURES = {
   'not-served': {
     status: 501,
     retryAfter: 'none',
+    condition: 'not-served',
     operatorReads: '{indexer} does not serve this operation',
     clientReads: {
       usual: 'the indexer does not serve {operation}: {remedy} (docs/incidents.md, not-served)',
@@ -129,16 +133,18 @@ export const FAILURES = {
   'too-many-requests': {
     status: 429,
     retryAfter: 'the wait',
+    condition: 'client-limited',
     operatorReads: 'clients exceed their limit',
     clientReads: {
       usual: 'too many {what} of one client: {perSecond} a second are answered',
       streams: 'too many streams of one client: {most} at once are accepted',
     },
   },
-  // For the reasons and their texts see SHED.
+  // For the reasons and their texts see REFUSED.
   overloaded: {
     status: 503,
     retryAfter: 'the wait, or 1 to 3 s',
+    condition: 'overloaded',
     operatorReads: 'there are more requests than the indexer can answer',
     clientReads: {
       usual: 'the proxy is overloaded',
@@ -148,12 +154,14 @@ export const FAILURES = {
   'shutting-down': {
     status: 503,
     retryAfter: '1 s',
+    condition: 'shutting-down',
     operatorReads: 'this instance is shutting down',
     clientReads: { usual: 'the proxy is shutting down' },
   },
   'upstream-reset': {
     status: 502,
     retryAfter: 'none',
+    condition: 'indexer-error',
     operatorReads: '{indexer} closes the connection before it answers',
     clientReads: {
       usual: 'the connection to the indexer broke before it answered',
@@ -164,12 +172,14 @@ export const FAILURES = {
   'upstream-error': {
     status: 502,
     retryAfter: "the indexer's",
+    condition: 'indexer-error',
     operatorReads: '{indexer} answers with errors',
     clientReads: { usual: 'the indexer answered with status {status}' },
   },
   'upstream-invalid': {
     status: 502,
     retryAfter: 'none',
+    condition: 'indexer-error',
     operatorReads: '{indexer} sends answers that its API does not describe',
     clientReads: {
       usual: 'the answer of the indexer is not what its API describes',
@@ -181,36 +191,42 @@ export const FAILURES = {
   'upstream-rate-limited': {
     status: 503,
     retryAfter: 'the wait, or 1 to 3 s',
+    condition: 'paused',
     operatorReads: '{indexer} answers 429',
     clientReads: { usual: 'the indexer asked for a pause (429)' },
   },
   'upstream-redirect': {
     status: 502,
     retryAfter: 'none',
+    condition: 'indexer-error',
     operatorReads: '{indexer} answers with a redirect',
     clientReads: { usual: 'the indexer answered with a redirect' },
   },
   'upstream-unauthorized': {
     status: 502,
     retryAfter: 'none',
+    condition: 'key-refused',
     operatorReads: '{indexer} refuses our API key',
     clientReads: { usual: 'the indexer refuses the API key of this proxy' },
   },
   'upstream-timeout': {
     status: 504,
     retryAfter: 'none',
+    condition: 'indexer-error',
     operatorReads: '{indexer} does not answer in time',
     clientReads: { usual: 'the indexer did not answer in time' },
   },
   'upstream-too-large': {
     status: 502,
     retryAfter: 'none',
+    condition: 'indexer-error',
     operatorReads: '{indexer} sends answers that are too large',
     clientReads: { usual: 'the answer of the indexer is larger than {bytes} bytes (upstream.maxBodySize)' },
   },
   'upstream-unreachable': {
     status: 502,
     retryAfter: 'none',
+    condition: 'not-reached',
     operatorReads: '{indexer} cannot be reached',
     clientReads: { usual: 'the indexer cannot be reached' },
   },
@@ -228,6 +244,7 @@ export const FAILURES = {
   internal: {
     status: 500,
     retryAfter: 'none',
+    condition: 'bug',
     operatorReads: 'requests fail (internal)',
     clientReads: { usual: 'internal error', stored: 'the stored answer cannot be decompressed' },
   },

@@ -12,11 +12,12 @@ import type { LastWord } from '../chain/shown-chain.ts';
 import type { Touches } from '../chain/touches.ts';
 import type { WaitingClient } from '../clients/waiting-clients.ts';
 import type { Clock } from '../clock.ts';
+import { REFUSED } from '../failures/refusals.ts';
 import { sentenceOf } from '../failures/sentence.ts';
-import { SHED } from '../failures/shed-reasons.ts';
 import type { Heads } from '../fleet/heads.ts';
 import type { PublicServer } from '../http/public/public-server.ts';
 import type { ClientStreaming } from '../http/streaming/streaming.ts';
+import type { Conditions } from '../tell/conditions.ts';
 import type { Ms } from '../time-units.ts';
 import type { OperationName } from '../ton/operation-names.ts';
 import { addMetric, type LabeledValue } from './event-counters.ts';
@@ -50,8 +51,7 @@ export interface GaugeSources {
   readonly waitingClients: () => readonly WaitingClient[];
   /** The clients of the requests that memory did not answer. */
   readonly topClients: TopKeys;
-  /** The index of the verdict's level. */
-  readonly verdict: () => number;
+  readonly conditions: Pick<Conditions, 'level' | 'samples'>;
   readonly clock: Clock;
   /** Absent without Redis. */
   readonly redis: { readonly tier: RedisTier } | undefined;
@@ -82,7 +82,7 @@ export function addGauges(registry: Registry, sources: GaugeSources): void {
     add(name, help, ['upstream'], () =>
       all.map((indexer) => ({ value: read(indexer), labels: { upstream: indexer.name } })),
     );
-  gauge('verdict', 'How clients are served: 0 as usual, 1 degraded, 2 some are refused.', sources.verdict);
+  gauge('verdict', 'How clients are served: 0 OK, 1 DEGRADED, 2 FAILING.', () => sources.conditions.level);
   gauge('memory_tier_bytes', 'Bytes in the memory tier, overhead included.', () => memory.sizeBytes);
   gauge('memory_tier_max_bytes', 'The most bytes that the memory tier may hold.', () => maxMemoryBytes);
   gauge('memory_tier_entries', 'Entries in the memory tier.', () => memory.count);
@@ -188,7 +188,7 @@ export function addGauges(registry: Registry, sources: GaugeSources): void {
   ofIndexer('upstream_unhealthy', '1 while requests to an indexer fail, so that the others are used; else 0.', (it) =>
     Number(it.route.health?.isHealthy === false),
   );
-  ofIndexer('upstream_paused', `1 after ${sentenceOf(SHED.paused)}, until it answers again; else 0.`, ({ pause }) =>
+  ofIndexer('upstream_paused', `1 after ${sentenceOf(REFUSED.paused)}, until it answers again; else 0.`, ({ pause }) =>
     Number(!pause.breaker.isClosed),
   );
   add(

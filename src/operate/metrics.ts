@@ -3,7 +3,7 @@ import { REQUEST_OUTCOMES } from '../answer/events.ts';
 import type { KnownPurges } from '../cache/tiered-cache.ts';
 import { type ErrorCode, UPSTREAM_FAILURES } from '../errors.ts';
 import type { EventHub } from '../event-hub.ts';
-import { SHED_REASONS } from '../failures/shed-reasons.ts';
+import { REFUSED_REASONS } from '../failures/refusals.ts';
 import type { Ms } from '../time-units.ts';
 import { addMetric, boundsUpTo, type DescribedMetric, EventCounters } from './event-counters.ts';
 import { addGauges, type GaugeSources } from './gauges.ts';
@@ -42,6 +42,9 @@ export class Metrics {
     if (sources.streams !== undefined) countClientStreams(counters);
     countRest(counters);
     addGauges(this.#registry, sources);
+    const present = '1 while a condition is present, 0 once it is over: docs/reference/status-page.md lists them.';
+    const labels = ['name', 'level', 'upstream', 'operation'];
+    addMetric(this.#registry, 'condition', present, 'gauge', labels, () => sources.conditions.samples);
     addMetric(this.#registry, 'upstream_timeout_seconds', 'The setting UPSTREAM_TIMEOUT.', 'gauge', [], () => [
       { value: timeoutMs / 1000, labels: {} },
     ]);
@@ -95,12 +98,12 @@ function countRequests(counters: EventCounters, operations: readonly string[], t
     'Requests for cached operations that failed, by error code.',
     ['operation', 'code'],
     {
-      failed: ({ operation, code }) => [operation, code],
+      failed: ({ operation, error }) => [operation, error.code],
     },
   );
   // The requests of these loads may still get a stale answer.
   const shed = counters.count(
-    'loads_shed_total',
+    'loads_refused_total',
     'Loads that were shed: not sent to an indexer.',
     ['operation', 'reason'],
     {
@@ -119,7 +122,7 @@ function countRequests(counters: EventCounters, operations: readonly string[], t
     left.of(operation);
     for (const outcome of REQUEST_OUTCOMES) answered.of(operation, outcome);
     for (const code of COUNTED_FAILURES) failed.of(operation, code);
-    for (const reason of SHED_REASONS) shed.of(operation, reason);
+    for (const reason of REFUSED_REASONS) shed.of(operation, reason);
   }
   // Not part of `requests_total`: their operation is unknown.
   counters.count('requests_refused_total', 'Requests refused before their operation was known.', ['code'], {
@@ -151,8 +154,6 @@ function countRequests(counters: EventCounters, operations: readonly string[], t
   const evicted = 'Fresh entries evicted from the memory tier: with more memory they would have been hits.';
   counters.count('memory_tier_fresh_evictions_total', evicted, [], { evicted: () => [] });
   counters.count('bodies_compressed_total', 'Answer bodies compressed with gzip.', [], { compressed: () => [] });
-  const tooMany = 'Connections of clients refused because too many were open.';
-  counters.count('client_connections_refused_total', tooMany, [], { 'connection-refused': () => [] });
 }
 
 /** Every request that reached an indexer or tried to. */

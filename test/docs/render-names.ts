@@ -4,13 +4,15 @@ import { EXIT } from '../../src/cli/command.ts';
 import { SETTINGS } from '../../src/config/load.ts';
 import { type AppEvent, EventHub } from '../../src/event-hub.ts';
 import { FAILURES } from '../../src/failures/codes.ts';
-import { SHED } from '../../src/failures/shed-reasons.ts';
+import { REFUSED } from '../../src/failures/refusals.ts';
 import type { AnsweredRequest } from '../../src/http/public/responder.ts';
 import { accessLog } from '../../src/operate/access-log.ts';
 import type { DescribedMetric } from '../../src/operate/event-counters.ts';
 import { logEvents } from '../../src/operate/log-events.ts';
 import { createLogger } from '../../src/operate/logger.ts';
 import { Metrics, type MetricsDependencies } from '../../src/operate/metrics.ts';
+import { CONDITIONS } from '../../src/tell/conditions.ts';
+import { conditionLog } from '../../src/tell/log.ts';
 import { LABEL_VALUES } from './label-values.ts';
 import { LOGGED_EVENTS } from './logged-events.ts';
 import { between, table } from './marked-tables.ts';
@@ -58,6 +60,16 @@ const TABLES: Readonly<Record<string, () => string>> = {
       ['Level', 'Message', 'Fields'],
       everyLine().map(({ level, msg, time: _, ...fields }) => [level, msg, listed(Object.keys(fields))]),
     ),
+  conditions: () =>
+    table(
+      ['Condition', 'Level', 'Words', 'Alert'],
+      Object.entries(CONDITIONS).map(([name, { level, says, ...row }]) => [
+        code(name),
+        'ifAll' in row ? `${level}; ${row.ifAll} if true of every indexer but backups` : level,
+        says.replace(/\{(\w+)\}/g, '<$1>'),
+        'alert' in row ? code(row.alert) : '',
+      ]),
+    ),
   details: () =>
     table(
       ['Detail', 'Meaning'],
@@ -77,7 +89,7 @@ const TABLES: Readonly<Record<string, () => string>> = {
   reasons: () =>
     table(
       ['Reason', 'The client reads'],
-      Object.entries(SHED).map(([reason, { clientReads }]) => [code(reason), clientReads.replace(/\{\w+\}/g, '…')]),
+      Object.entries(REFUSED).map(([reason, { clientReads }]) => [code(reason), clientReads.replace(/\{\w+\}/g, '…')]),
     ),
   exits: () =>
     table(
@@ -121,7 +133,17 @@ function loggerTo(lines: Line[]) {
 }
 
 function everyLine(): readonly Line[] {
-  return [...startLines(), requestLine(), ...LOGGED_EVENTS.map((events) => lineOf(events))];
+  return [...startLines(), requestLine(), ...conditionLines(), ...LOGGED_EVENTS.map((events) => lineOf(events))];
+}
+
+/** The lines at the beginning and at the end of a condition, which are the same for all. */
+function conditionLines(): Line[] {
+  const lines: Line[] = [];
+  const { onBegin, onEnd } = conditionLog(loggerTo(lines));
+  const about = { name: 'breaker-open', upstream: 'a', operation: 'b', section: 'c', since: 0 } as const;
+  for (const level of ['failing', 'degraded', 'note'] as const) onBegin({ ...about, level, says: '...' });
+  onEnd({ ...about, level: 'note', says: '...' }, 20_000);
+  return lines;
 }
 
 /** The lines of `toncache start` from its source: it runs as a separate process. */

@@ -4,7 +4,7 @@ import { SETTINGS } from '../../src/config/load.ts';
 import { REMOVED_SETTINGS } from '../../src/config/removed-settings.ts';
 import { settingsSchema } from '../../src/config/schema.ts';
 import type { Setting } from '../../src/config/setting-source.ts';
-import { duration } from '../../src/operate/text-table.ts';
+import { duration } from '../../src/tell/text-table.ts';
 import { ROWS } from '../../src/ton/lifetime-table.ts';
 import { between, table } from './marked-tables.ts';
 

@@ -27,7 +27,7 @@ describe('a client that disconnects before its answer', () => {
       'requests_total',
       'request_duration_seconds_count',
       'request_failures_total',
-      'loads_shed_total',
+      'loads_refused_total',
     ]) {
       expect([name, await proxy.metric(`toncache_${name}`)]).toEqual([name, 0]);
     }

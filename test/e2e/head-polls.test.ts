@@ -66,9 +66,9 @@ describe('with one indexer, its head is polled', () => {
     const fallen = world.indexer.faults.inject({ kind: 'head', seqno: to }, { operation: 'masterchainInfo' });
     let seqno = to - 100;
     await askEachSecond(25, () => targetAt(seqno++));
-    const statusOf = async () => JSON.parse((await world.proxy.askAdmin('/status.json')).text).verdict;
-    const cause = `the newest block fell back by ${(from - to).toLocaleString('en')} blocks`;
-    await expect.poll(statusOf).toMatchObject({ level: 'degraded', summary: 'outdated answers', cause });
+    const statusOf = async () => JSON.parse((await world.proxy.askAdmin('/status.json')).text);
+    const says = `outdated answers: the newest block of the indexer fell back by ${(from - to).toLocaleString('en')} blocks`;
+    await expect.poll(statusOf).toMatchObject({ level: 'FAILING', conditions: [{ name: 'head-fell', says }] });
     fallen.remove();
     await askEachSecond(35, unknownTransaction);
     expect(await world.proxy.metric('toncache_upstream_head_rollback_blocks')).toBe(0);

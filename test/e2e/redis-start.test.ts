@@ -56,10 +56,9 @@ describe.each([
     const first = await Promise.race([starting, twice]);
     await using proxy = await starting;
     expect(first).not.toBe('twice');
-    await expect.poll(() => warnings(proxy)).toEqual(['no connection to Redis']);
-    expect(proxy.log.find(({ msg }) => msg === 'no connection to Redis')).toMatchObject({
-      reason: expect.stringContaining(reason),
-    });
+    await expect.poll(() => warnings(proxy)).toEqual([expect.stringMatching(/^DEGRADED: .*Redis is away/)]);
+    const { conditions } = JSON.parse((await proxy.askAdmin('/status.json')).text);
+    expect(conditions[0]).toMatchObject({ name: 'redis-unavailable', says: expect.stringContaining(reason) });
     await comeBack(redis);
     await untilStoredInRedis(proxy);
   });

@@ -86,8 +86,7 @@ describe('a request', () => {
     await world.ask(unknownTransaction());
     expect(world.proxy.log).toContainEqual(
       expect.objectContaining({
-        msg: 'the indexer fails',
-        code: 'upstream-invalid',
+        msg: 'the answer of the indexer is not what its API describes',
         status: 200,
         contentType: 'text/html',
         bodyStart: body.slice(0, 100),

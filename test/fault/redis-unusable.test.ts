@@ -11,9 +11,13 @@ import { type RunningProxy, startProxy } from '../support/start-proxy.ts';
 
 const BOUNDED = ['--maxmemory', '100mb', '--maxmemory-policy', 'allkeys-lru'];
 
-/** Redis' availability for reads and writes, by the metric. */
-const availability = (proxy: RunningProxy) =>
-  Promise.all((['read', 'write'] as const).map((call) => proxy.metric('toncache_redis_available', { call })));
+const statusOf = async (proxy: RunningProxy) => JSON.parse((await proxy.askAdmin('/status.json')).text);
+
+/** Why Redis cannot be used, by the condition; empty while it can be. */
+const whyUnusable = async (proxy: RunningProxy): Promise<string> =>
+  (await statusOf(proxy)).conditions.find(({ name }: { name: string }) => name === 'redis-unavailable')?.says ?? '';
+
+const untilUsed = (proxy: RunningProxy) => expect.poll(async () => (await statusOf(proxy)).redis).toBe('used');
 
 let upstream: ScriptedUpstream;
 
@@ -35,13 +39,13 @@ async function checked(redisUrl: string) {
 }
 
 describe('a node of a Cluster under redis://', () => {
-  it('is not used, and metric, log and check-config report it and name the right form of the URL', async () => {
+  it('is not used, and condition, log and check-config report it and name the right form of the URL', async () => {
     await using cluster = await startRedisCluster({ args: BOUNDED });
     for (const { url } of cluster.masters) {
       await using proxy = await start(url);
-      expect(await availability(proxy)).toEqual([0, 0]);
       const reason = expect.stringContaining('redis-cluster://');
-      expect(proxy.log).toContainEqual(expect.objectContaining({ msg: 'no connection to Redis', reason }));
+      expect(await whyUnusable(proxy)).toEqual(reason);
+      expect(proxy.log).toContainEqual(expect.objectContaining({ condition: 'redis-unavailable', msg: reason }));
       expect(await checked(url)).toMatchObject({ isWrong: true, found: reason });
     }
     expect(await checked(cluster.url)).toMatchObject({ isWrong: false });
@@ -51,7 +55,7 @@ describe('a node of a Cluster under redis://', () => {
     await using cluster = await startRedisCluster({ masters: 1, args: BOUNDED });
     const [{ url } = { url: '' }] = cluster.masters;
     await using proxy = await start(url);
-    await expect.poll(() => availability(proxy)).toEqual([1, 1]);
+    await untilUsed(proxy);
   });
 });
 
@@ -71,11 +75,12 @@ describe('a Redis user', () => {
       const url = redis.url.replace('://', `://${CREDENTIALS}@`);
       await using proxy = await start(url);
       await using other = await start(url);
-      expect((await availability(proxy))[0]).toBe(0);
-      expect(proxy.log).toContainEqual(expect.objectContaining({ reason: expect.stringMatching(/NOPERM|can't run/) }));
+      const reason = expect.stringMatching(/NOPERM|can't run/);
+      expect(await whyUnusable(proxy)).toEqual(reason);
+      expect(proxy.log).toContainEqual(expect.objectContaining({ condition: 'redis-unavailable', msg: reason }));
       expect(await checked(url)).toMatchObject({ isWrong: true });
       await asAdmin(redis, (admin) => admin.acl('SETUSER', 'toncache', ...given.split(' ')));
-      for (const each of [proxy, other]) await expect.poll(() => availability(each)).toEqual([1, 1]);
+      for (const each of [proxy, other]) await untilUsed(each);
       const target = someParent();
       await proxy.reply(target);
       await proxy.untilRedisHasAll();
@@ -86,19 +91,19 @@ describe('a Redis user', () => {
   it('that loses a right later makes Redis unusable from then on, even without requests', async () => {
     await using redis = await startRedis({ args: [...redisUser(LEAST_RIGHTS), ...BOUNDED] });
     await using proxy = await start(redis.url.replace('://', `://${CREDENTIALS}@`));
-    await expect.poll(() => availability(proxy)).toEqual([1, 1]);
+    await untilUsed(proxy);
     await asAdmin(redis, (admin) => admin.acl('SETUSER', 'toncache', '-@scripting'));
-    await expect.poll(async () => (await availability(proxy))[0]).toBe(0);
+    await expect.poll(() => whyUnusable(proxy)).toContain('NOPERM');
   });
 });
 
 it('a Redis that hung is used again when it answers, even without requests', async () => {
   await using redis = await startRedis({ args: BOUNDED });
   await using proxy = await start(redis.url);
-  await expect.poll(() => availability(proxy)).toEqual([1, 1]);
+  await untilUsed(proxy);
   await redis.pause();
   for (let time = 0; time < 5; time++) await proxy.reply(someParent());
-  await expect.poll(() => availability(proxy)).toEqual([0, 0]);
+  await expect.poll(() => whyUnusable(proxy)).not.toBe('');
   await redis.resume();
-  await expect.poll(() => availability(proxy)).toEqual([1, 1]);
+  await untilUsed(proxy);
 });

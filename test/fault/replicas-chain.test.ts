@@ -85,8 +85,8 @@ it('if the history of one of two indexers is shorter, the status page names it a
   await using replicas = await Replicas.start({ prepare });
   const said = `127.0.0.1:${replicas.ports[1]}'s history begins at block 1002: give all indexers the same history`;
   await expect
-    .poll(async () => JSON.parse((await replicas.proxy.askAdmin('/status.json')).text).verdict, { timeout: 20_000 })
-    .toMatchObject({ level: 'degraded', cause: said, runbook: 'an-indexer-has-a-shorter-history' });
+    .poll(async () => JSON.parse((await replicas.proxy.askAdmin('/status.json')).text).conditions, { timeout: 20_000 })
+    .toContainEqual(expect.objectContaining({ name: 'short-history', level: 'note', says: said }));
 });
 
 it('a block that no indexer has is requested once: below all histories, and beyond all heads', async () => {

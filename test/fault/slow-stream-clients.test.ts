@@ -119,7 +119,7 @@ describe('an idle stream', () => {
       headers: { 'retry-after': '1' },
       text: expect.stringContaining('all places for streams are taken (passThrough.maxStreams)'),
     });
-    expect(await world.proxy.metric('toncache_loads_shed_total', { reason: 'streams-full' })).toBe(1);
+    expect(await world.proxy.metric('toncache_loads_refused_total', { reason: 'streams-full' })).toBe(1);
     await pinging.ask({ operation: 'ping', id: '2' });
   });
 

@@ -162,7 +162,7 @@ describe('an answer with an unexpected status', () => {
 });
 
 describe('an API key that the indexer refuses', () => {
-  it.each([401, 403] as const)('(%i) leads to 502 for clients and one line in the log', async (status) => {
+  it.each([401, 403] as const)('(%i) leads to 502 for clients, and the log names the setting', async (status) => {
     const refusal = world.indexer.faults.inject(refusedKey(status));
     for (const target of [newestBlock(world), unknownTransaction(), nothingPending(), newestBlock(world)]) {
       const reply = await world.ask(target);
@@ -173,9 +173,11 @@ describe('an API key that the indexer refuses', () => {
     }
     expect(refusal.hits).toBe(4);
     const warnings = world.proxy.log.filter(({ level }) => level >= 40);
-    expect(warnings).toEqual([
-      expect.objectContaining({ level: 50, status, msg: expect.stringContaining('UPSTREAM_API_KEY') }),
+    const refused = warnings.filter((line) => 'condition' in line && line.condition === 'key-refused');
+    expect(refused.map(({ msg }) => msg)).toEqual([
+      `DEGRADED: the indexer refuses our API key (${status}: API key does not exist): check UPSTREAM_API_KEY`,
     ]);
+    for (const { msg } of warnings) expect(msg).toContain('UPSTREAM_API_KEY');
     refusal.remove();
     await expectNotKept(world, newestBlock(world));
   });

@@ -57,7 +57,7 @@ const statusesOf = async (proxy: ProxyProcess, count: number) => {
 /** Connects clients that send nothing, until no more are accepted. */
 async function fillWithIdleClients(proxy: ProxyProcess, count: number): Promise<void> {
   for (let index = 0; index < count; index++) idle.push(connectTo(proxy.url));
-  await expect.poll(() => proxy.metric('toncache_client_connections_refused_total')).toBeGreaterThan(0);
+  await expect.poll(() => proxy.metric('toncache_condition', { name: 'connections-refused' })).toBeGreaterThan(0);
 }
 
 describe.runIf(HAS_LIMITS)('a process that may open few files', () => {
@@ -97,14 +97,14 @@ describe.runIf(HAS_LIMITS)('a process that may open few files', () => {
     expect(JSON.parse(text)).toEqual({ error: 'the proxy is overloaded: it can open no more connections' });
     expect(headers).toMatchObject({ 'retry-after': expect.stringMatching(/^[1-3]$/) });
     for (let index = 0; index < 20; index++) idle.push(connectTo(proxy.url), connectTo(proxy.adminUrl));
-    await proxy.untilLogged('no connection to the indexer can be opened');
+    await proxy.untilLogged('can open no more connections');
     expect(await statusesOf(proxy, 5)).toEqual([503]);
 
     limit(proxy, 1000);
     expect(await statusesOf(proxy, 5)).toEqual([404]);
     expect(await proxy.metric('toncache_circuit_breaker_open')).toBe(0);
     expect(await proxy.metric('toncache_upstream_unresponsive')).toBe(0);
-    expect(await proxy.metric('toncache_loads_shed_total', { reason: 'sockets' })).toBe(66);
+    expect(await proxy.metric('toncache_loads_refused_total', { reason: 'sockets' })).toBe(66);
     expect(await proxy.metric('toncache_upstream_requests_total', { result: 'upstream-unreachable' })).toBe(0);
     await again.close();
   });

@@ -70,7 +70,7 @@ describe('wrong settings', () => {
 describe('an indexer that cannot be reached or refuses the key', () => {
   it('is reported immediately, and the process keeps running', async () => {
     await using started = await ProxyProcess.start({ UPSTREAM_URL: 'http://127.0.0.1:1' });
-    await started.untilLogged('the indexer fails');
+    await started.untilLogged('FAILING: no request can be answered: the indexer cannot be reached');
     expect((await ask(started.adminUrl, '/readyz')).status).toBe(200);
     world.indexer.faults.inject(refusedKey(403));
     await using refused = await ProxyProcess.start({ UPSTREAM_URL: world.indexer.url });

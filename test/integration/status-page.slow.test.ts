@@ -211,7 +211,7 @@ describe('the status page in Chromium', () => {
   it('shows at the top how clients are served, for how long and why, and the last minutes after a reload', async () => {
     const verdict = () => page.locator('#verdict').textContent();
     await load(5);
-    await expect.poll(verdict, PATIENT).toBe('serving');
+    await expect.poll(verdict, PATIENT).toBe('OK: serving as usual');
     world.indexer.faults.inject(refusedKey(401));
     // An indexer that has just answered other requests does not refuse the key.
     const verdictOfNow = async () => {
@@ -220,8 +220,10 @@ describe('the status page in Chromium', () => {
     };
     await expect
       .poll(verdictOfNow, PATIENT)
-      .toMatch(/^refusing \d+ %(?: \(\w+\))? for [\d.]+ m?s: the indexer refuses our API key \(401: .+\) What to do$/);
-    expect(await page.title()).toMatch(/^refusing \d+ %(?: \(\w+\))? – toncache$/);
+      .toMatch(
+        /^FAILING for [\d.]+ m?s: \d+ % of requests get no answer.*: the indexer refuses our API key \(401: .+\).* What to do$/,
+      );
+    expect(await page.title()).toMatch(/^FAILING: .* – toncache$/);
     await page.reload();
     const outcomes = () => page.locator('#chart-requests').getAttribute('aria-label');
     await expect.poll(outcomes, PATIENT).toMatch(/hit-memory .*failed/);

@@ -5,16 +5,16 @@ import { ask } from '../support/http-client.ts';
 import type { ProxyProcess } from '../support/proxy-process.ts';
 import { ProcessWorld, TARGET } from './process-world.ts';
 
-const REFUSED = 'the indexer refuses our API key (401: API key does not exist)';
+const REFUSED = 'the indexer refuses our API key (401: API key does not exist): check UPSTREAM_API_KEY';
 
-const verdictOf = async (proxy: ProxyProcess) => JSON.parse((await ask(proxy.adminUrl, '/status.json')).text).verdict;
+const statusOf = async (proxy: ProxyProcess) => JSON.parse((await ask(proxy.adminUrl, '/status.json')).text);
 
-/** The causes on the page one after the other, until it names the key. */
+/** The first lines of the page one after the other, until it names the key. */
 async function saidUntilRefused(proxy: ProxyProcess) {
   for (const said = new Set<string>(); ; await delay(20)) {
-    const { summary, cause } = await verdictOf(proxy);
-    if (cause !== '') said.add(`${summary}: ${cause}`);
-    if (cause === REFUSED) return [...said];
+    const { level, says } = await statusOf(proxy);
+    if (level !== 'OK') said.add(says.replace(/ for \S+ \S+?:/, ':'));
+    if (says.includes(REFUSED)) return [...said];
   }
 }
 
@@ -24,7 +24,7 @@ describe('if the only indexer refuses the key of a process that has just started
     world.indexer.faults.inject(refusedKey(401));
     await using proxy = await world.startProcess({ UPSTREAM_API_KEY: 'of-another' });
     for (let asked = 0; asked < requests; asked++) await ask(proxy.url, TARGET);
-    expect(await saidUntilRefused(proxy)).toEqual([`serving what is cached: ${REFUSED}`]);
+    expect(await saidUntilRefused(proxy)).toEqual([`FAILING: no request can be answered: ${REFUSED}`]);
   });
 
   it('clients get 502, and the log names the setting once', async () => {
@@ -33,9 +33,10 @@ describe('if the only indexer refuses the key of a process that has just started
     await using proxy = await world.startProcess({ UPSTREAM_API_KEY: 'of-another' });
     const { status, text } = await ask(proxy.url, TARGET);
     expect([status, text]).toEqual([502, '{"error":"the indexer refuses the API key of this proxy"}']);
-    await proxy.untilLogged('the indexer refuses our API key: check UPSTREAM_API_KEY (clients get 502)');
+    await proxy.untilLogged(`DEGRADED: ${REFUSED}`);
     const bad = proxy.log.filter(({ level }) => level >= 40).map((line) => ({ ...line }));
-    expect(bad).toEqual([expect.objectContaining({ level: 50, upstreamMessage: '401: API key does not exist' })]);
+    for (const { msg } of bad) expect(msg).toContain(REFUSED);
+    expect(bad.filter(({ level }) => level < 50)).toHaveLength(1);
     expect(proxy.output).not.toContain('of-another');
   });
 });

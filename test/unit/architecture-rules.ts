@@ -89,15 +89,20 @@ export const MAY_IMPORT: Record<string, readonly string[]> = {
   ],
   // The check of a setting and the connection use the same parser, so that they agree about valid values.
   config: ['redis-url.ts', 'loopback.ts', 'json-object.ts', 'ton'],
+  tell: [
+    ...['errors.ts (types)', 'failures', 'outcomes.ts', 'reason-of.ts', 'time-units.ts', 'ton'],
+    ...[...parts, 'event-hub.ts'].map(typesOf),
+  ],
   operate: [
+    'tell',
     ...['answer', 'http', 'ton', 'errors.ts', 'failures', 'outcomes.ts', 'version.ts', 'reason-of.ts'],
     ...[...parts, 'event-hub.ts'].map(typesOf),
   ],
   'event-hub.ts': ['answer (types)', 'cache (types)', 'purge (types)', 'redis (types)'],
-  compose: [...parts, 'config', 'event-hub.ts (types)'],
-  'app.ts': [...parts, 'event-hub.ts', 'compose', 'config', 'operate'],
+  compose: [...parts, 'config', 'event-hub.ts (types)', 'tell (types)'],
+  'app.ts': [...parts, 'event-hub.ts', 'compose', 'config', 'operate', 'tell'],
   'healthcheck.ts': ['config'],
-  cli: [...parts, 'config', 'operate', 'app.ts', 'require-node-24.cjs', 'tools'],
+  cli: [...parts, 'config', 'operate', 'app.ts', 'require-node-24.cjs', 'tools', 'tell'],
   tools: [...parts, 'config', 'operate', 'app.ts'],
 };
 
@@ -116,7 +121,7 @@ export const PACKAGE_PLACES: Record<string, readonly string[]> = {
   undici: ['indexer', 'names/connector.ts', 'cli', 'tools/verify/asker.ts', 'healthcheck.ts'],
   zod: ['config', 'ton', 'cache/entry-codec.ts'],
   'prom-client': ['operate'],
-  pino: ['operate', 'app.ts'],
+  pino: ['operate', 'tell', 'app.ts'],
   // A new file with a bounded memo must be added here.
   'lru-cache': [
     'cache/memory-tier.ts',

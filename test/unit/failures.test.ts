@@ -2,15 +2,15 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it, test } from 'vitest';
 import { type ErrorCode, failure, overloaded } from '../../src/errors.ts';
 import { FAILURES } from '../../src/failures/codes.ts';
+import { REFUSED, REFUSED_REASONS } from '../../src/failures/refusals.ts';
 import { retryAfterSeconds } from '../../src/failures/retry-after.ts';
 import { sentenceOf } from '../../src/failures/sentence.ts';
-import { SHED, SHED_REASONS } from '../../src/failures/shed-reasons.ts';
 import { readPage } from '../support/documented-commands.ts';
 
 const CODES = Object.keys(FAILURES) as ErrorCode[];
 const TEXTS = [
   ...CODES.flatMap((code) => Object.values<string>(FAILURES[code].clientReads)),
-  ...SHED_REASONS.map((reason) => SHED[reason].clientReads),
+  ...REFUSED_REASONS.map((reason) => REFUSED[reason].clientReads),
 ];
 
 /** A text as the documentation shows it: with … in place of each placeholder. */
@@ -30,7 +30,7 @@ function rowsOf(heading: string): string[][] {
 
 describe('the registry of failures', () => {
   it('has a sentence for clients and one for the operator, for each code and each reason', () => {
-    const all = [...CODES.map((code) => FAILURES[code]), ...SHED_REASONS.map((reason) => SHED[reason])];
+    const all = [...CODES.map((code) => FAILURES[code]), ...REFUSED_REASONS.map((reason) => REFUSED[reason])];
     expect(all.filter((row) => sentenceOf(row) === '' || /[{}]/.test(sentenceOf(row)))).toEqual([]);
     expect(TEXTS.filter((text) => text === '')).toEqual([]);
   });
@@ -52,10 +52,10 @@ test('docs/incidents.md has the texts, the status and the Retry-After of each co
 });
 
 test('docs/incidents.md has the texts for clients and operators of each reason for shedding', () => {
-  const expected = SHED_REASONS.map((reason) => [
+  const expected = REFUSED_REASONS.map((reason) => [
     reason,
-    documented(SHED[reason].clientReads),
-    sentenceOf(SHED[reason]),
+    documented(REFUSED[reason].clientReads),
+    sentenceOf(REFUSED[reason]),
   ]);
   expect(rowsOf('Why a request is shed')).toEqual(expected);
 });
@@ -72,7 +72,7 @@ describe('the rest of the source', () => {
 
   it('contains no text of a failure', () => {
     const fixed = TEXTS.flatMap((text) => text.split(/\{\w+\}/)).filter((part) => part.length > 15);
-    const operators = [...CODES.map((code) => FAILURES[code]), ...SHED_REASONS.map((reason) => SHED[reason])]
+    const operators = [...CODES.map((code) => FAILURES[code]), ...REFUSED_REASONS.map((reason) => REFUSED[reason])]
       .flatMap(({ operatorReads }) => operatorReads.split('{indexer}'))
       .filter((part) => part.length > 15);
     expect(fixed.length).toBeGreaterThan(40);
@@ -116,9 +116,9 @@ test.each([
 );
 
 test('a shed request gets the text of its reason and a Retry-After', () => {
-  for (const reason of SHED_REASONS) {
+  for (const reason of REFUSED_REASONS) {
     if (reason === 'client-limit') continue;
     const { code, message, details } = overloaded(reason, 0.5);
-    expect([code, message, details.retryAfterSeconds]).toEqual(['overloaded', SHED[reason].clientReads, 2]);
+    expect([code, message, details.retryAfterSeconds]).toEqual(['overloaded', REFUSED[reason].clientReads, 2]);
   }
 });

@@ -142,7 +142,7 @@ export class Responder {
     if (mayBePassedOn(error)) this.#dependencies.report({ name: 'answered', operation, outcome: 'invalid' });
     if (known !== error) {
       this.#dependencies.report({ name: 'answered', operation, outcome: 'failed' });
-      this.#dependencies.report({ name: 'failed', operation, code: known.code });
+      this.#dependencies.report({ name: 'failed', operation, error: known });
     }
     const context = { cacheStatus: { detail: known.code }, vary, requestId: begun.id() };
     return this.#logged(begun, errorMessage(known, context), context);
@@ -200,7 +200,7 @@ export class Responder {
       if (begun.isPassable) throw error;
       const { name: operation } = begun.asked.operation;
       this.#dependencies.report({ name: 'answered', operation, outcome: 'failed' });
-      this.#dependencies.report({ name: 'failed', operation, code: error.code });
+      this.#dependencies.report({ name: 'failed', operation, error });
     }
     return this.#logged(begun, errorMessage(error, context), context, answer);
   }

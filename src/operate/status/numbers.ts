@@ -1,6 +1,6 @@
 import { REQUEST_OUTCOMES, type RequestOutcome } from '../../answer/events.ts';
 import { OUTCOMES, outcomeOfResult } from '../../outcomes.ts';
-import { Growth, type MetricSample, type Samples } from '../samples.ts';
+import { Growth, type Samples } from '../samples.ts';
 
 /** Requests a second by outcome; refused requests are separate from failed ones. */
 type Rates = Readonly<Record<RequestOutcome | 'refused', number>>;
@@ -93,7 +93,7 @@ export function readNumbers(samples: readonly [Samples, ...Samples[]]) {
 }
 
 /** A quantile of the latency of clients. Hits in memory are not timed: they count as faster than all timed requests. */
-export function latencyIn(growth: Growth, labels: Readonly<Record<string, string>>, part: number): number | undefined {
+function latencyIn(growth: Growth, labels: Readonly<Record<string, string>>, part: number): number | undefined {
   const atOnce =
     growth.of('requests_total', { ...labels, outcome: 'hit-memory' }) +
     growth.of('requests_total', { ...labels, outcome: 'hit-proven' });
@@ -156,7 +156,7 @@ function closedDespiteIn(growth: Growth, lately: Growth, operation: string) {
 }
 
 /** Valid requests a second, and the hits and unanswered ones among them. */
-export function partsOf(growth: Growth, labels: Readonly<Record<string, string>> = {}) {
+function partsOf(growth: Growth, labels: Readonly<Record<string, string>> = {}) {
   const rate = (outcome: RequestOutcome) => growth.perSecond('requests_total', { ...labels, outcome });
   return {
     valid: growth.perSecond('requests_total', labels) - rate('invalid'),
@@ -166,16 +166,10 @@ export function partsOf(growth: Growth, labels: Readonly<Record<string, string>>
 }
 
 /** The labels of all backups. */
-export function backupsOf(samples: Samples) {
+function backupsOf(samples: Samples) {
   return samples
     .of('upstream_backup')
     .flatMap(({ value, labels }) => (value > 0 ? [{ upstream: String(labels['upstream']) }] : []));
-}
-
-/** The samples of all indexers but backups. */
-export function ofReplicas(after: Samples, name: string): readonly MetricSample[] {
-  const backups = backupsOf(after).map(({ upstream }) => upstream);
-  return after.of(name).filter(({ labels }) => !backups.includes(String(labels['upstream'])));
 }
 
 function indexersIn(growth: Growth) {

@@ -48,7 +48,7 @@ test.each([
     events: [
       { name: 'bug', error: bug },
       { name: 'answered', operation: 'pendingTraces', outcome: 'failed' },
-      { name: 'failed', operation: 'pendingTraces', code: 'internal' },
+      { name: 'failed', operation: 'pendingTraces', error: expect.objectContaining({ code: 'internal' }) },
     ],
   });
 });

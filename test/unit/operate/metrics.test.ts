@@ -54,7 +54,7 @@ describe('the metrics page', () => {
   ])('counts from zero for %s, so that the first event is an increase', async (_, env, operations) => {
     await using proxy = await startProxy({ upstreamUrl: 'http://127.0.0.1:1', env });
     const { text } = await proxy.askAdmin('/metrics');
-    const counted = [...text.matchAll(/^toncache_loads_shed_total\{operation="(\w+)",reason="client-limit"\} 0$/gm)];
+    const counted = [...text.matchAll(/^toncache_loads_refused_total\{operation="(\w+)",reason="client-limit"\} 0$/gm)];
     expect(counted.map(([, operation]) => operation).toSorted()).toEqual([...operations].toSorted());
   });
 
@@ -63,7 +63,7 @@ describe('the metrics page', () => {
     ['the dashboard', DASHBOARD],
   ])('is read by %s so that proven hits count as hits in memory', (_, text) => {
     const matchers = matchersOfHits(text);
-    expect(matchers.length).toBeGreaterThan(1);
+    expect(matchers.length).toBeGreaterThan(0);
     expect(matchers.filter((outcomes) => !outcomes.split('|').includes('hit-proven'))).toEqual([]);
   });
 
@@ -73,7 +73,7 @@ describe('the metrics page', () => {
     ['the dashboard', DASHBOARD],
   ])('has every series named in %s', async (_, text) => {
     const named = seriesNamedIn(text);
-    expect(named.length).toBeGreaterThan(5);
+    expect(named.length).toBeGreaterThan(4);
     const series = await seriesOfPage();
     expect(named.filter((name) => !series.has(name))).toEqual([]);
   });
@@ -90,7 +90,7 @@ describe('the metrics page', () => {
 
   it('is watched by alerts that each have a firing test and a section in docs/incidents.md', () => {
     const alerts = [...ALERTS.matchAll(/alert: (\w+)/g)].map(([, name = '']) => name);
-    expect(alerts.length).toBe(17);
+    expect(alerts.length).toBe(15);
     const headings = read('docs/incidents.md').match(/^#+ \S+$/gm) ?? [];
     for (const alert of alerts) {
       expect(ALERT_TESTS).toContain(`alertname: ${alert}\n        exp_alerts:`);

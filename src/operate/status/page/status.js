@@ -63,18 +63,37 @@ function make(tag, properties, ...children) {
 /** The class of an element: `good`, `warn`, `bad` or none. */
 const warnIf = (isSo) => (isSo ? 'warn' : '');
 
-const VERDICT_STATES = { serving: 'good', degraded: 'warn', refusing: 'bad' };
+const LEVEL_STATES = { OK: 'good', DEGRADED: 'warn', FAILING: 'bad' };
 
-function showVerdict({ at, verdict: { level, summary, cause, since, runbook, also } }) {
-  const words = cause === '' ? summary : `${summary} for ${duration(Math.round((at - since) / 1000))}: ${cause}`;
-  // The link shows the Markdown source of the incident guide, which has no anchors: a text fragment leads to the
-  // heading.
-  const heading = encodeURIComponent(`## ${runbook.replaceAll('-', ' ')}`);
-  const link = make('a', { href: `status/incidents.md#:~:text=${heading}`, target: '_blank' }, 'What to do');
-  const others = also.map((other) => ` Also ${other.summary === '' ? '' : `${other.summary}: `}${other.cause}.`);
-  byId('verdict').replaceChildren(words, ...(runbook === '' ? [] : [' ', link]), ...others);
-  byId('verdict').className = VERDICT_STATES[level];
-  document.title = level === 'serving' ? 'toncache' : `${summary} – toncache`;
+/** The link shows the Markdown source of the incident guide, which has no anchors: a text fragment leads to the heading. */
+function stepsFor({ section }) {
+  const heading = encodeURIComponent(`# ${section.replaceAll('-', ' ')}`);
+  return make('a', { href: `status/incidents.md#:~:text=${heading}`, target: '_blank' }, 'What to do');
+}
+
+/** The first line; below it all other conditions, of one indexer only one with the same steps. */
+function showLevel({ at, level, says, conditions }) {
+  const shown = new Set();
+  const distinct = conditions.filter(({ section, upstream }) => {
+    const key = `${section} ${upstream}`;
+    return !shown.has(key) && shown.add(key);
+  });
+  const [worst] = distinct;
+  const others = level === 'OK' ? distinct : distinct.slice(1);
+  byId('verdict').replaceChildren(says, ...(level === 'OK' ? [] : [' ', stepsFor(worst)]));
+  byId('verdict').className = LEVEL_STATES[level];
+  byId('conditions').replaceChildren(
+    ...others.map((each) => {
+      const age = duration(Math.round((at - each.since) / 1000));
+      return make(
+        'li',
+        { className: LEVEL_STATES[each.level.toUpperCase()] ?? '' },
+        `Also for ${age}: ${each.says} `,
+        stepsFor(each),
+      );
+    }),
+  );
+  document.title = level === 'OK' ? 'toncache' : `${level}: ${worst.says} – toncache`;
 }
 
 function showHour({ hour: { seconds, requests, saved, olderAnswers } }) {
@@ -95,12 +114,12 @@ function showAbout({ about, at }) {
 
 /** The four large figures: their text and their class. */
 function showFigures(message) {
-  const { answeredRatio: answered, savedRatio, latency, verdict } = message;
+  const { answeredRatio: answered, savedRatio, latency, level } = message;
   // One failure among thousands is less than all answered.
   const shown = answered < 1 ? Math.min(answered, 0.999) : answered;
   const figures = {
     'spark-requests': [message.rates === undefined ? '–' : rate(perSecondOf(message))],
-    'spark-answered': [percent(shown), answered < 1 ? (verdict.level === 'refusing' ? 'bad' : 'warn') : ''],
+    'spark-answered': [percent(shown), answered < 1 ? (level === 'FAILING' ? 'bad' : 'warn') : ''],
     'spark-saved': [percent(savedRatio)],
     'spark-p99': [duration(latency.p99Seconds), warnIf(latency.p99Seconds > 2)],
   };
@@ -178,7 +197,7 @@ function showTable(id, head, rows, ifEmpty = '') {
 /** Highlighted text for a problem. */
 const marked = (text, className) => (className === '' ? text : make('strong', { className }, text));
 
-/** By the rule of the verdict: more than 1 % is an outage. */
+/** By the rule of the first line: more than 1 % is an outage. */
 const failingState = ({ perSecond, failedPerSecond }) =>
   failedPerSecond > 0.01 * perSecond ? 'bad' : warnIf(failedPerSecond > 0);
 
@@ -303,7 +322,7 @@ byId('explain').addEventListener('submit', (event) => {
 watchNumbers(
   (message) => {
     for (const chart of charts) chart.show(message.history);
-    showVerdict(message);
+    showLevel(message);
     showFigures(message);
     showHour(message);
     showAbout(message);
@@ -320,5 +339,6 @@ watchNumbers(
     document.title = 'gone – toncache';
     byId('verdict').textContent = 'this instance does not answer: the numbers are old';
     byId('verdict').className = '';
+    byId('conditions').replaceChildren();
   },
 );

@@ -1,4 +1,4 @@
-import type { MonotonicMs, Ms } from '../../time-units.ts';
+import type { MonotonicMs, Ms } from '../time-units.ts';
 
 /** Clients are counted in spans of this length: the present and the previous one count. */
 const SPAN_MS: Ms = 10_000;

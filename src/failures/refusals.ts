@@ -1,29 +1,34 @@
 import { FAILURES } from './codes.ts';
+import type { ExplainedBy } from './explained-by.ts';
 
 /** One reason for which a load is not sent to the indexer. */
-interface Shed {
+interface RefusalWords {
   readonly clientReads: string;
   /** As for a failure. */
   readonly operatorReads: string;
+  /** The condition that explains it to operators. */
+  readonly condition: ExplainedBy;
 }
 
 const { overloaded, 'too-many-requests': limited } = FAILURES;
 
 /** A reason for which operators only read that there are too many requests. */
-const crowded = (what: string): Shed => ({
+const crowded = (what: string): RefusalWords => ({
   clientReads: `${overloaded.clientReads.usual}: ${what}`,
   operatorReads: overloaded.operatorReads,
+  condition: overloaded.condition,
 });
 
 /**
- * The reasons for which a load is shed, as the metric and the log name them. The client gets a stale copy or the failure
+ * The reasons for which a load is refused, as the metric and the log name them. The client gets a stale copy or the failure
  * `overloaded`; for `client-limit`, `too-many-requests`.
  */
-export const SHED = {
+export const REFUSED = {
   /** The circuit breaker of the operation is open. */
   'breaker-open': {
     clientReads: 'circuit breaker open: the indexer is failing',
     operatorReads: '{indexer} fails, and its circuit breaker is open',
+    condition: 'breaker-open',
   },
   /** The client's time ended before a request could be sent. */
   deadline: crowded('the deadline passed before the request could be sent'),
@@ -33,15 +38,18 @@ export const SHED = {
   'key-paused': {
     clientReads: 'the indexer asked for a pause for this request (429)',
     operatorReads: '{indexer} answers 429 for one key or path',
+    condition: 'key-paused',
   },
   memory: {
     clientReads: `${overloaded.clientReads.usual}: it is nearly out of memory`,
     operatorReads: 'this process has hardly any memory left',
+    condition: 'process-memory',
   },
   /** No connection to the indexer can be opened: descriptors, local ports or memory of this machine are used up. */
   sockets: {
     clientReads: `${overloaded.clientReads.usual}: it can open no more connections`,
     operatorReads: 'this process can open no more connections',
+    condition: 'no-sockets',
   },
   /** No slot is free, or others wait, and a refresh does not wait. */
   'no-free-slot': crowded('no slot is free for a refresh'),
@@ -49,11 +57,13 @@ export const SHED = {
   'other-chain': {
     clientReads: 'the indexer follows another chain than NETWORK of this proxy',
     operatorReads: '{indexer} follows another chain than NETWORK (global_id)',
+    condition: 'other-chain',
   },
   /** The same words as for the request that met the 429. */
   paused: {
     clientReads: FAILURES['upstream-rate-limited'].clientReads.usual,
     operatorReads: '{indexer} asked for a pause (429)',
+    condition: 'paused',
   },
   /** The backlog is full. */
   'queue-full': crowded('too many requests wait for the indexer'),
@@ -61,30 +71,32 @@ export const SHED = {
   'streams-full': {
     clientReads: `${overloaded.clientReads.usual}: all places for streams are taken (passThrough.maxStreams)`,
     operatorReads: 'all places for streams of clients are taken (passThrough.maxStreams)',
+    condition: 'overloaded',
   },
   /** The maximum number of passed-through answers is on the way to clients. */
   'transfers-full': {
     clientReads: `${overloaded.clientReads.usual}: too many passed-through answers are being sent`,
     operatorReads: 'too many passed-through answers are being sent',
+    condition: 'overloaded',
   },
   /** The wait for a reservation of the rate would be, or became, longer than the client's patience. */
   'rate-limit': {
     clientReads: 'the rate limit of the indexer is used up',
     operatorReads: 'the rate limit of {indexer} is used up',
+    condition: 'overloaded',
   },
   /** The request waited in the backlog until the client's patience was over. */
   'waited-too-long': crowded('the indexer became slower and the wait too long'),
   /** The client has used up its own limit of misses. */
-  'client-limit': { clientReads: limited.clientReads.usual, operatorReads: limited.operatorReads },
-} as const satisfies Record<string, Shed>;
+  'client-limit': {
+    clientReads: limited.clientReads.usual,
+    operatorReads: limited.operatorReads,
+    condition: limited.condition,
+  },
+} as const satisfies Record<string, RefusalWords>;
 
 /** Why a load was not sent to the indexer. */
-export type ShedReason = keyof typeof SHED;
-
-/** True if a text, such as the label of a metric, is a reason. */
-export function isShedReason(text: string): text is ShedReason {
-  return Object.hasOwn(SHED, text);
-}
+export type RefusedReason = keyof typeof REFUSED;
 
 /** All reasons, in the order in which the metric lists them. */
-export const SHED_REASONS = Object.keys(SHED) as readonly ShedReason[];
+export const REFUSED_REASONS = Object.keys(REFUSED) as readonly RefusedReason[];

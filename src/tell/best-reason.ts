@@ -5,9 +5,6 @@ const OF_SERVER = /^[A-Z]{2,}\S* \S/;
 const GENERIC =
   /^(connection closed|Connection is closed|not connected|the connection to Redis was lost|a node of the Cluster is away|no answer|Command timed out|Failed to refresh slots cache|None of startup nodes|Cluster is|All sentinels are unreachable)/i;
 
-/** True if a reason explains more than that there is no connection. */
-export const tellsWhy = (reason: string): boolean => rankOf(reason) > 0;
-
 /** How much a reason explains: the server's words most, then the system's, then "no connection". */
 function rankOf(reason: string): number {
   if (OF_SERVER.test(reason)) return 2;
