@@ -89,15 +89,15 @@ function plainUrl(
 }
 
 /**
- * The address of an indexer: with or without a trailing `/api/v3`, which is removed. That of another API is refused. An
- * address that ends in `/v3` alone is the place of API v3, and stays (`indexer/path-at.ts`).
+ * The address of an indexer: with or without a trailing `/api/v3`, which is removed, but where the rest would end in
+ * `/v3`: such an address is the place of API v3, and stays (`indexer/path-at.ts`). That of another API is refused.
  */
 const upstreamUrl = plainUrl(
   ['http', 'https'],
   'http://indexer:8081',
   'UPSTREAM_API_KEY',
-  ({ origin, pathname }) => origin + pathname.replace(/\/+$/, '').replace(/\/api\/v3$/i, ''),
-).refine((url) => !/\/api\/v[0-9]+$/i.test(url), {
+  ({ origin, pathname }) => origin + pathname.replace(/\/+$/, '').replace(/(?<!\/v3)\/api\/v3$/i, ''),
+).refine((url) => !/\/api\/v(?!3$)[0-9]+$|\/api\/v3\/api\/v3$/i.test(url), {
   error: 'must lead to API v3: give the URL with /api/v3 at its end, or without it',
 });
 
