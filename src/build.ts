@@ -1,4 +1,4 @@
-import { spawnSync } from 'node:child_process';
+import { type SpawnSyncOptions, spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, utimesSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -37,7 +37,7 @@ function build(): number {
     ];
     const compiler = join(root, 'node_modules/typescript/bin/tsc');
     // Without NODE_OPTIONS: the limits of a small toncache are too low for the compiler.
-    const how = { cwd: root, env: {}, stdio: ['ignore', 2, 2] } as const;
+    const how: SpawnSyncOptions = { cwd: root, env: {}, stdio: ['ignore', 2, 2] };
     const { status } = spawnSync(process.execPath, [compiler, ...options], how);
     if (status !== 0) {
       console.error('src/ was not compiled: correct the errors above. If the compiler is missing, run "npm ci".');
