@@ -4,6 +4,7 @@ import { SETTINGS } from '../../src/config/load.ts';
 import { REMOVED_SETTINGS } from '../../src/config/removed-settings.ts';
 import { settingsSchema } from '../../src/config/schema.ts';
 import type { Setting } from '../../src/config/setting-source.ts';
+import { onOrOff } from '../../src/config/values.ts';
 import { duration } from '../../src/operate/text-table.ts';
 import { ROWS } from '../../src/ton/lifetime-table.ts';
 import { between, table } from './marked-tables.ts';
@@ -108,7 +109,9 @@ function lifetimeRows(): string[][] {
 }
 
 function defaultOf(schema: z.ZodType): string {
-  return schema instanceof z.ZodPrefault ? `\`${String(schema.def.defaultValue)}\`` : '';
+  if (!(schema instanceof z.ZodPrefault)) return '';
+  const { defaultValue } = schema.def;
+  return `\`${typeof defaultValue === 'boolean' ? onOrOff(defaultValue) : String(defaultValue)}\``;
 }
 
 if (import.meta.main) {
