@@ -19,7 +19,7 @@ if (process.argv[2] === 'start') {
 if (path === undefined) process.exit(0);
 const failing = path.endsWith('again.json') ? 0 : ${failing};
 const results = (count, status) =>
-  Array.from({ length: count }, (_, at) => ({ fullName: status + ' ' + at, status, failureMessages: ['late'] }));
+  Array.from({ length: count }, (_, at) => ({ fullName: status + ' ' + at, status, failureMessages: ['too slow'] }));
 const assertionResults = [...results(5000, 'passed'), ...results(failing, 'failed')];
 require('node:fs').writeFileSync(path, JSON.stringify({
   testResults: [{ name: 'a.test.ts', assertionResults }],
@@ -49,7 +49,7 @@ describe('.ci/run', () => {
     expect([actual, lines.at(-1)]).toEqual([status, expect.stringMatching(last)]);
     // Four are not run again.
     const flaky = failing > 3 ? 0 : failing;
-    const names = Array.from({ length: flaky }, (_, at) => `a.test.ts: failed ${at}: late`);
+    const names = Array.from({ length: flaky }, (_, at) => `a.test.ts: failed ${at}: too slow`);
     const from = lines.indexOf(`flaky: ${flaky}`);
     expect(lines.slice(from + 1, from + 1 + flaky)).toEqual(names);
   });
