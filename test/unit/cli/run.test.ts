@@ -39,7 +39,7 @@ describe('toncache', () => {
     expect(stdout.split('\n').filter((line) => line.includes(name)).length, 'an example').toBeGreaterThan(0);
   });
 
-  it.each([...COMMANDS.keys()])('help %s prints the help of %s', async (name) => {
+  it.each([...COMMANDS.keys()])('prints the help of a command with help %s', async (name) => {
     const { stdout } = await runCommand([name, '--help']);
     expect(await runCommand(['help', name])).toEqual({ code: 0, stdout, stderr: '' });
   });
