@@ -4,6 +4,7 @@ import { SETTINGS } from '../../src/config/load.ts';
 import { REMOVED_SETTINGS } from '../../src/config/removed-settings.ts';
 import { settingsSchema } from '../../src/config/schema.ts';
 import type { Setting } from '../../src/config/setting-source.ts';
+import { onOrOff } from '../../src/config/values.ts';
 import { duration } from '../../src/operate/text-table.ts';
 import { ROWS } from '../../src/ton/lifetime-table.ts';
 import { CENSUS, type CensusRow } from '../clients/census.ts';
@@ -122,7 +123,9 @@ function clientRow({ client, use, everySeconds, path, body, fate, why }: CensusR
 }
 
 function defaultOf(schema: z.ZodType): string {
-  return schema instanceof z.ZodPrefault ? `\`${String(schema.def.defaultValue)}\`` : '';
+  if (!(schema instanceof z.ZodPrefault)) return '';
+  const { defaultValue } = schema.def;
+  return `\`${typeof defaultValue === 'boolean' ? onOrOff(defaultValue) : String(defaultValue)}\``;
 }
 
 if (import.meta.main) {

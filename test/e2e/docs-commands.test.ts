@@ -67,6 +67,9 @@ describe('the documented commands', () => {
   });
 });
 
+const BALANCE = readPage('docs/how-to/wrong-balance.md');
+const [EXPLAIN_BALANCE = '', PURGE_BALANCE = ''] = commandsOf(BALANCE).filter((line) => line.startsWith('toncache '));
+
 /** Commands of docs/how-to/ that other tests run, with the name of the test. */
 const RUN_ELSEWHERE: Readonly<Record<string, string>> = {
   'UPSTREAM_URL=https://provider.example/api/v3 UPSTREAM_API_KEY=change-me UPSTREAM_RPS=10 CONFIG_FILE=settings.json CACHE_OPERATIONS=all,passthrough PASSTHROUGH=message,estimateFee,jetton/wallets,runGetMethod PASSTHROUGH_SHARED_KEY=on ALLOWED_ORIGINS=https://app.example TRUSTED_PROXIES=127.0.0.1 npm start':
@@ -86,7 +89,10 @@ const RUN_ELSEWHERE: Readonly<Record<string, string>> = {
   "redis-cli ACL SETUSER toncache '<old-password'": 'test/e2e/rotate-keys.test.ts',
   'UPSTREAM_URL=http://indexer:8081 UPSTREAM_API_KEY=new-key REDIS_URL=redis://toncache:new-password@redis:6379 npm run toncache -- check-config --connect':
     'test/e2e/rotate-keys.test.ts',
-  'npm run toncache -- verify http://indexer:8081/api/v3': 'test/integration/verify.test.ts',
+  'toncache verify http://indexer:8081/api/v3': 'test/integration/verify.test.ts',
+  [EXPLAIN_BALANCE]: 'test/e2e/docs-commands.test.ts',
+  [PURGE_BALANCE]: 'test/e2e/docs-commands.test.ts',
+
   'REUSE_PORT=on ADMIN_PORT=9464 UPSTREAM_URL=http://indexer:8081 REDIS_URL=redis://redis:6379 npm start':
     'test/e2e/reuse-port.slow.test.ts',
   'REUSE_PORT=on ADMIN_PORT=9465 UPSTREAM_URL=http://indexer:8081 REDIS_URL=redis://redis:6379 npm start':
@@ -102,7 +108,6 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   'for round in $(seq 60); do for n in $(seq 40); do curl -s "http://127.0.0.1:8080/api/v3/addressInformation?address=0:$(printf %064d $n)" > /dev/null; done; sleep 0.5; done':
     'takes a minute; test/e2e/block-proof.test.ts has such a crowd',
   'npm run bench:peers': 'takes fifteen minutes',
-  'npm run verify -- https://indexer.example/api/v3': 'needs an indexer; test/integration/verify.test.ts runs it',
   'kubectl rollout restart -n ton deployment/toncache': 'needs a cluster',
   'kubectl rollout undo -n ton deployment/toncache': 'needs a cluster',
   'helm upgrade toncache config/deploy/helm --namespace ton --reset-then-reuse-values': 'needs a cluster',
@@ -111,6 +116,20 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   'docker compose -f config/deploy/compose.yaml up -d --build toncache': 'needs Docker and a registry',
   'systemctl restart toncache@9464': 'needs systemd as the first process',
 };
+
+it('the commands of docs/how-to/wrong-balance.md show one balance, explain it and purge it', async () => {
+  await using world = await World.start(ANY_WORLD);
+  const proxy = await world.addProxy({ env: { CACHE_OPERATIONS: 'addressInformation' } });
+  const [atToncache = '', atIndexer = ''] = commandsOf(BALANCE).filter((line) => line.startsWith('curl '));
+  const answer = await curl(atToncache, proxy.url);
+  expect([answer.status, answer.headers['cache-status']]).toEqual([200, expect.stringContaining('fwd=miss')]);
+  expect(answer.text).toBe((await curl(atIndexer, world.indexer.url)).text);
+  const env = { ADMIN_PORT: new URL(proxy.adminUrl).port };
+  const run = (command: string) => runCommand(command.replaceAll("'", '').split(' ').slice(1), { env });
+  expect(await run(EXPLAIN_BALANCE)).toMatchObject({ code: 0, stdout: expect.stringMatching(/^memory +live/m) });
+  expect((await run(PURGE_BALANCE)).code).toBe(0);
+  expect((await run(EXPLAIN_BALANCE)).stdout).toMatch(/^memory +absent/m);
+});
 
 describe('the commands of docs/how-to/', () => {
   const commands = PAGES.filter((page) => page.startsWith('docs/how-to/')).flatMap((page) =>
@@ -121,7 +140,7 @@ describe('the commands of docs/how-to/', () => {
   it('are run by a test, or listed with the reason why they are not', () => {
     const known = [...Object.keys(RUN_ELSEWHERE), ...Object.keys(NOT_RUN)];
     const others = commands.filter((command) => !command.startsWith('curl '));
-    expect(others.toSorted()).toEqual(known.toSorted());
+    expect([...new Set(others)].toSorted()).toEqual(known.toSorted());
     for (const file of Object.values(RUN_ELSEWHERE)) expect(existsSync(file), file).toBe(true);
   });
 
