@@ -3,10 +3,7 @@ import type { MonotonicMs, Ms } from '../time-units.ts';
 /** Polls and cost are compared over this many seconds. */
 const SECONDS = 30;
 
-/**
- * The assumed cost of following while it is off, in requests a second: the limit of a follower that is not catching up
- * (`compose/block-proof.ts`).
- */
+/** The assumed cost of following while it is off, in requests a second: 2.5 blocks of two requests, and the head polls. */
 const EXPECTED_COST = 8;
 
 /** It starts when polls exceed its cost by this factor, and stops when they fall below its cost. */
@@ -50,7 +47,7 @@ interface Second {
 /**
  * Decides whether following the blocks pays. It starts when the polls that a proof would have answered exceed twice its
  * cost, and stops when they fall below its cost. Its cost is the number of its requests, and of rows in the pages of
- * blocks by {@link ROWS_OF_POLL}. It also stops, for 20 s to 10 minutes, when it was alive for less than half of 30 s.
+ * blocks by {@link ROWS_OF_POLL}. It also stops, for 20 s to 10 minutes, when it is behind and was alive for less than half of 30 s.
  * While it is on, a second in which the indexer answered nothing does not count: an outage is no reason to stop.
  */
 export class FollowerSwitch {
@@ -106,14 +103,15 @@ export class FollowerSwitch {
     if (second.wasAlive && ++this.#aliveSeconds >= RECOVERED_SECONDS) this.#restMs = SHORTEST_REST_MS;
     this.#seconds.push(second);
     if (this.#seconds.length > SECONDS) this.#seconds.shift();
-    if (this.#isOn) this.#endIfNotWorthIt();
+    if (this.#isOn) this.#endIfNotWorthIt(second.wasAlive);
     else if (this.state !== 'resting' && this.#sum('polls') > WORTH * this.#expectedCost * SECONDS) this.#turn(true);
   }
 
-  #endIfNotWorthIt(): void {
+  #endIfNotWorthIt(isAlive: boolean): void {
     if (this.#seconds.length < SECONDS) return;
     const alive = this.#seconds.filter(({ wasAlive }) => wasAlive);
     if (alive.length < SECONDS / 2) {
+      if (isAlive) return;
       this.#restsUntil = this.#dependencies.now() + this.#restMs;
       this.#restMs = Math.min(2 * this.#restMs, LONGEST_REST_MS);
       this.#aliveSeconds = 0;

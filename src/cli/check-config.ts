@@ -3,6 +3,7 @@ import { loadSettings, SettingsError } from '../config/load.ts';
 import { clientRoom, openFilesLimit } from '../config/open-files.ts';
 import { shownPaths } from '../config/passed-paths.ts';
 import type { Sourced } from '../config/setting-source.ts';
+import { onOrOff } from '../config/values.ts';
 import { memoryWarning } from '../config/warnings.ts';
 import { textTable } from '../tell/text-table.ts';
 import { type Command, EXIT } from './command.ts';
@@ -77,5 +78,6 @@ function checkRow({ service, found, isWrong, isFatal, isLacking }: ConnectCheck)
 }
 
 function row({ name, value, from, source }: Sourced): string[] {
-  return [name, value === undefined ? 'not set' : String(value), source === undefined ? from : `${from} ${source}`];
+  const shown = typeof value === 'boolean' ? onOrOff(value) : String(value ?? 'not set');
+  return [name, shown, source === undefined ? from : `${from} ${source}`];
 }

@@ -1,3 +1,5 @@
+import { ProxyError } from '../errors.ts';
+import { parsePurge } from '../ton/purge-selector.ts';
 import { AdminClient } from './admin-client.ts';
 import { type Command, EXIT, UsageError } from './command.ts';
 import { readOptions, readSettings } from './options.ts';
@@ -13,7 +15,8 @@ interface Reply {
 export const purge: Command = {
   help: `usage: toncache purge (--seqno N | --account A | --hash H | --all) [--admin URL] [--json]
 
-Ends every stored answer to requests with this value, in any spelling, in all instances on the same Redis.
+Ends every stored answer to requests with this value, in any spelling, in all instances on the same Redis. Without Redis
+it reaches one instance.
 
   --seqno, --account, --hash   the value: of a masterchain block, an account, or a transaction or message
   --all                        every stored answer
@@ -35,6 +38,7 @@ exit codes: 0 purged, 1 purged in this instance only, 64 wrong command line, 69 
       json: { type: 'boolean', default: false },
     });
     const { admin, json, ...body } = values;
+    checkSelector(body);
     const client = new AdminClient(admin, readSettings(context));
     const { status, text, reply } = await client.askJson<Reply>('/purge', { body });
     if (status === 422) throw new UsageError(reply.error);
@@ -44,6 +48,15 @@ exit codes: 0 purged, 1 purged in this instance only, 64 wrong command line, 69 
     return status === 200 ? EXIT.ok : EXIT.failed;
   },
 };
+
+/** Throws a {@link UsageError} if the admin port would refuse these options. */
+function checkSelector(options: object): void {
+  try {
+    parsePurge(options);
+  } catch (error) {
+    throw error instanceof ProxyError ? new UsageError(error.message) : error;
+  }
+}
 
 function inWords({ purged = {}, at = 0, instances }: Reply): string {
   const [[selector, value] = []] = Object.entries(purged);

@@ -25,7 +25,8 @@ export const COMMANDS: ReadonlyMap<string, ListedCommand> = new Map([
 
 /** Runs the command in the arguments and returns its exit code. Rejects only for a bug. */
 export async function run(args: readonly string[], context: Context): Promise<number> {
-  const [name, ...rest] = args;
+  // `help purge` is `purge --help`.
+  const [name, ...rest] = args[0] === 'help' && args.length > 1 ? [...args.slice(1), '--help'] : args;
   if (name === undefined || name === 'help' || isHelp(name)) {
     (name === undefined ? context.stderr : context.stdout).write(listOfCommands());
     return name === undefined ? EXIT.usage : EXIT.ok;
@@ -82,6 +83,6 @@ function listOfCommands(): string {
   const lines = [...COMMANDS].map(([name, { summary }]) => `  ${name.padEnd(13)} ${summary}\n`);
   return (
     `usage: toncache <command> [options]\n\n${lines.join('')}\n` +
-    `toncache --version (-v) shows the version, toncache <command> --help the options of a command and an example. In a checkout: npm run toncache -- <command>\n`
+    `toncache --version (-v) shows the version, toncache help <command> the options of a command and an example. In a checkout: npm run toncache -- <command>\n`
   );
 }

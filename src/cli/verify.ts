@@ -6,10 +6,10 @@ import { type Command, EXIT, UnavailableError, UsageError } from './command.ts';
 import { optionOf, readOptions } from './options.ts';
 
 export const verify: Command = {
-  help: `usage: toncache verify https://indexer.example/api/v3 [--rate 1] [--samples 5]
+  help: `usage: toncache verify http://indexer:8081/api/v3 [--rate 1] [--samples 5]
 
 Sends requests to an indexer through toncache, which runs in this process, and compares its answers with the indexer's own.
-Sends only GET, at most at --rate. UPSTREAM_API_KEY is the key of the indexer. In a checkout: npm run verify -- <address>.
+Sends only GET, at most at --rate. UPSTREAM_API_KEY is the key of the indexer. 
 
   --rate     requests to the indexer per second, 0.01 to 1000 (1)
   --samples  the number of blocks, transactions and accounts, 1 to 100 (5)

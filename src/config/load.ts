@@ -34,7 +34,7 @@ export interface LoadedSettings {
 
 /**
  * Reads the settings: defaults, then the JSON file in `CONFIG_FILE`, then the environment. Throws a {@link
- * SettingsError}; its problems never contain a secret.
+ * SettingsError}; its problems never contain the value of a secret or of a URL.
  */
 export function loadSettings(variables: Environment): LoadedSettings {
   const problems: string[] = [];
@@ -127,19 +127,35 @@ function describe(issue: z.core.$ZodIssue, given: JsonObject, environment: Envir
       return `${[...path, key].join('.')}: is not a setting${nearest === undefined ? '' : `: did you mean ${nearest}?`}`;
     });
   }
-  const env = SETTINGS.find((setting) => setting.path.join('.') === path.join('.'))?.env;
-  const name = env === undefined ? path.join('.') : `${env} (${path.join('.')})`;
-  const isGiven = valueAt(given, path) !== undefined;
+  const inFile = path.join('.');
+  const setting = SETTINGS.find((each) => each.path.join('.') === inFile);
+  const env = setting?.env;
+  const value = valueAt(given, path);
+  const isGiven = value !== undefined;
   // A setting without a variable can only be in the file.
   const isInFile = isGiven && env !== undefined && !environment[env];
   // A rule of our own may be about a setting that has its default.
-  const isMissing = !isGiven && issue.code !== 'custom';
-  return [`${name}${isInFile ? ` in ${environment['CONFIG_FILE']}` : ''}: ${isMissing ? REQUIRED : wording(issue)}`];
+  const problem = !isGiven && issue.code !== 'custom' ? REQUIRED : wording(issue);
+  const names = env === undefined ? inFile : `${env} (${inFile})`;
+  const asWritten = `${isInFile ? inFile : (env ?? inFile)}=${JSON.stringify(value)}`;
+  const subject = setting !== undefined && mayBeShown(setting, value) ? asWritten : names;
+  return [`${subject}${isInFile ? ` in ${environment['CONFIG_FILE']}` : ''}: ${problem}`];
+}
+
+/**
+ * True if a wrong value may be shown: it is that of a single setting, neither a secret nor a URL, which may contain a
+ * key, and nothing in it looks like one of them.
+ */
+function mayBeShown({ path, envOnly }: Setting, value: unknown): boolean {
+  if (envOnly || path.at(-1) === 'url') return false;
+  if (typeof value === 'string') return !/:\/\/|@|[^/,\s]{32,}/.test(value);
+  return value === null || typeof value === 'number' || typeof value === 'boolean';
 }
 
 /** The values of the schema state what is accepted; in these two cases zod's own text is replaced. */
 function wording(issue: z.core.$ZodIssue): string {
-  if (issue.code === 'invalid_type') return `must be ${EXPECTED[issue.expected] ?? issue.expected}`;
+  if (issue.code === 'invalid_type' && issue.message.startsWith('Invalid input'))
+    return `must be ${EXPECTED[issue.expected] ?? issue.expected}`;
   return issue.code === 'invalid_value' ? `must be one of ${issue.values.join(', ')}` : issue.message;
 }
 

@@ -21,10 +21,12 @@ const KNOWN = [...OPERATION_NAMES.flatMap((name) => OPERATIONS.get(name)?.paths 
 const ACCEPTED =
   'must be on, off, or paths below /api/v3/ without a slash at either end, separated by commas, like "message, jetton/wallets, streaming"';
 
+const SEGMENT = /(?!\.{1,2}(?:\/|$))[A-Za-z0-9._~-]+/.source;
+
 /** A path below `/api/v3/`. A word of a flag among several names is a mistake. */
 const pathName = z
   .string()
-  .regex(/^[A-Za-z0-9._~-]+(?:\/[A-Za-z0-9._~-]+)*$/, ACCEPTED)
+  .regex(new RegExp(`^${SEGMENT}(?:/${SEGMENT})*$`), ACCEPTED)
   .refine((name) => !flag.safeParse(name).success, ACCEPTED);
 
 /** On, off, or the names of the paths below `/api/v3/` that are passed through, separated by commas. */

@@ -33,6 +33,8 @@ export function group<T extends z.ZodRawShape>(settings: T): z.ZodPrefault<z.Zod
 function quantity<U extends string>(
   units: Readonly<Record<U, number>>,
   example: string,
+  /** The units that a number without one probably has, the smallest first. */
+  meant: readonly NoInfer<U>[],
   minimum: string,
   maximum: string,
 ) {
@@ -43,22 +45,41 @@ function quantity<U extends string>(
     return amount === undefined ? undefined : Math.round(Number(amount) * units[unit as U]);
   };
   const [least = 0, most = Number.POSITIVE_INFINITY] = [read(minimum), read(maximum)];
-  return z.string().transform((text, ctx): number => {
-    const value = read(text.trim());
-    if (value !== undefined && value >= least && value <= most) return value;
-    ctx.addIssue(`must be ${minimum} to ${maximum}, written like "${example}" (units: ${names.join(', ')})`);
-    return z.NEVER;
-  });
+  const isAccepted = (value: number | undefined) => value !== undefined && value >= least && value <= most;
+  const problem = (text: string): string => {
+    const accepted = `must be ${minimum} to ${maximum}, written like "${example}" (units: ${names.join(', ')})`;
+    if (!/^[0-9]+(?:\.[0-9]+)?$/.test(text)) return accepted;
+    const suggested = meant
+      .map((unit) => Number(text) * units[unit])
+      .filter((value) => Number.isInteger(value) && isAccepted(value))
+      .map((value) => inLargestUnit(units, value));
+    return `has no unit; ${suggested.length > 0 ? `write ${suggested.join(' or ')}` : accepted}`;
+  };
+  // A number in the file is the same mistake as digits in a variable.
+  return z
+    .string({ error: ({ input }) => (typeof input === 'number' ? problem(String(input)) : undefined) })
+    .transform((text, ctx): number => {
+      const value = read(text.trim());
+      if (value !== undefined && isAccepted(value)) return value;
+      ctx.addIssue(problem(text.trim()));
+      return z.NEVER;
+    });
+}
+
+/** A quantity in the largest unit in which it is a whole number, as people write it. */
+function inLargestUnit(units: Readonly<Record<string, number>>, value: number): string {
+  const [unit, amount] = Object.entries(units).findLast(([, each]) => value % each === 0) ?? ['', 1];
+  return `${value / amount}${unit}`;
 }
 
 /** A duration as people write it, such as `400ms`; parsed to milliseconds. The bounds are inclusive. */
 export function duration(minimum: string, maximum: string) {
-  return quantity(MS_BY_UNIT, '400ms', minimum, maximum);
+  return quantity(MS_BY_UNIT, '400ms', ['ms', 's'], minimum, maximum);
 }
 
 /** A size as people write it, such as `256MiB`; parsed to bytes. The bounds are inclusive. */
 export function size(minimum: string, maximum: string) {
-  return quantity(BYTES_BY_UNIT, '256MiB', minimum, maximum);
+  return quantity(BYTES_BY_UNIT, '256MiB', ['B', 'MiB'], minimum, maximum);
 }
 
 /** A whole number, as a JSON number in the file or as digits in the environment. */
@@ -89,15 +110,15 @@ function plainUrl(
 }
 
 /**
- * The address of an indexer: with or without a trailing `/api/v3`, which is removed. That of another API is refused. An
- * address that ends in `/v3` alone is the place of API v3, and stays (`indexer/path-at.ts`).
+ * The address of an indexer: with or without a trailing `/api/v3`, which is removed, but where the rest would end in
+ * `/v3`: such an address is the place of API v3, and stays (`indexer/path-at.ts`). That of another API is refused.
  */
 const upstreamUrl = plainUrl(
   ['http', 'https'],
   'http://indexer:8081',
   'UPSTREAM_API_KEY',
-  ({ origin, pathname }) => origin + pathname.replace(/\/+$/, '').replace(/\/api\/v3$/i, ''),
-).refine((url) => !/\/api\/v[0-9]+$/i.test(url), {
+  ({ origin, pathname }) => origin + pathname.replace(/\/+$/, '').replace(/(?<!\/v3)\/api\/v3$/i, ''),
+).refine((url) => !/\/api\/v(?!3$)[0-9]+$|\/api\/v3\/api\/v3$/i.test(url), {
   error: 'must lead to API v3: give the URL with /api/v3 at its end, or without it',
 });
 
@@ -204,6 +225,9 @@ export const networks = listOf(
 
 /** On or off: a JSON boolean in the file, a word in the environment. */
 export const flag = z.union([z.boolean(), z.stringbool()], { error: 'must be on or off (or true or false)' });
+
+/** A flag as people write it. */
+export const onOrOff = (isOn: boolean): string => (isOn ? 'on' : 'off');
 
 const SHARE_ERROR = 'must be a number from 0 to 1';
 

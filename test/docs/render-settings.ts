@@ -4,13 +4,16 @@ import { SETTINGS } from '../../src/config/load.ts';
 import { REMOVED_SETTINGS } from '../../src/config/removed-settings.ts';
 import { settingsSchema } from '../../src/config/schema.ts';
 import type { Setting } from '../../src/config/setting-source.ts';
+import { onOrOff } from '../../src/config/values.ts';
 import { duration } from '../../src/tell/text-table.ts';
 import { ROWS } from '../../src/ton/lifetime-table.ts';
+import { CENSUS, type CensusRow } from '../clients/census.ts';
 import { between, table } from './marked-tables.ts';
 
 const SETTINGS_PAGE = new URL('../../docs/reference/settings.md', import.meta.url);
 const UPGRADE_PAGE = new URL('../../docs/how-to/upgrade.md', import.meta.url);
 const ANSWERS_PAGE = new URL('../../docs/reference/answers.md', import.meta.url);
+const CLIENTS_PAGE = new URL('../../docs/start/your-clients.md', import.meta.url);
 const JSON_SCHEMA = new URL('../../config/settings.schema.json', import.meta.url);
 
 /** A file that is generated from the schema: its expected and its actual text. */
@@ -22,7 +25,8 @@ export interface RenderedDoc {
 
 /**
  * Renders the settings page with its two tables, the removed settings in the page about upgrades, the table of
- * lifetimes in the page about answers, and the JSON Schema with which editors check a settings file.
+ * lifetimes in the page about answers, the requests of clients in their page, and the JSON Schema with which editors
+ * check a settings file.
  */
 export function renderDocs(): RenderedDoc[] {
   const page = readFileSync(SETTINGS_PAGE, 'utf8');
@@ -54,6 +58,11 @@ export function renderDocs(): RenderedDoc[] {
     ],
     lifetimeRows(),
   );
+  const clients = readFileSync(CLIENTS_PAGE, 'utf8');
+  const clientsTable = table(
+    ['Client', 'Request', 'Every', 'With these settings', 'Why'],
+    Object.values<CensusRow>(CENSUS).map(clientRow),
+  );
   return [
     { file: SETTINGS_PAGE, expected: filled, actual: page },
     {
@@ -63,6 +72,7 @@ export function renderDocs(): RenderedDoc[] {
     },
     { file: UPGRADE_PAGE, expected: between(upgrade, 'settings:removed', removedTable), actual: upgrade },
     { file: ANSWERS_PAGE, expected: between(answers, 'answers:lifetimes', lifetimesTable), actual: answers },
+    { file: CLIENTS_PAGE, expected: between(clients, 'clients:census', clientsTable), actual: clients },
   ];
 }
 
@@ -107,8 +117,15 @@ function lifetimeRows(): string[][] {
   });
 }
 
+function clientRow({ client, use, everySeconds, path, body, fate, why }: CensusRow): string[] {
+  const request = `${use}: \`${path}\`${body === undefined ? '' : ' (`POST`)'}`;
+  return [client, request, everySeconds === undefined ? '' : `${everySeconds} s`, `**${fate}**`, why];
+}
+
 function defaultOf(schema: z.ZodType): string {
-  return schema instanceof z.ZodPrefault ? `\`${String(schema.def.defaultValue)}\`` : '';
+  if (!(schema instanceof z.ZodPrefault)) return '';
+  const { defaultValue } = schema.def;
+  return `\`${typeof defaultValue === 'boolean' ? onOrOff(defaultValue) : String(defaultValue)}\``;
 }
 
 if (import.meta.main) {

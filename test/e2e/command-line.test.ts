@@ -138,16 +138,6 @@ describe('toncache purge', () => {
     expect(JSON.parse(stdout)).toMatchObject({ purged: { seqno: 7 }, instances: 2 });
   });
 
-  it.each([
-    [[], /^nothing is named/],
-    [['--seqno', 'x'], /^seqno is not valid/],
-    [['--seqno', '1', '--all'], /^seqno and all are given together/],
-  ])('%j exits 64 with the error of the instance', async (args, words) => {
-    const { code, stdout, stderr } = await toncache(['purge', ...args]);
-    expect([code, stdout]).toEqual([64, '']);
-    expect(stderr).toMatch(words);
-  });
-
   it('sends ADMIN_TOKEN; without it, exits 69 and names the setting', async () => {
     await using guarded = await startProxy({ upstreamUrl: world.indexer.url, env: { ADMIN_TOKEN: 'correct' } });
     const admin = ['purge', '--all', '--admin', guarded.adminUrl];

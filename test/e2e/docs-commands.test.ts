@@ -5,7 +5,8 @@ import manifest from '../../package.json' with { type: 'json' };
 import { readOptions } from '../bench/overload/options.ts';
 import { runCommand } from '../support/command-output.ts';
 import { commandsOf, PAGES, readPage } from '../support/documented-commands.ts';
-import { type Answered, ask } from '../support/http-client.ts';
+import { curl } from '../support/documented-curl.ts';
+import { ask } from '../support/http-client.ts';
 import { ANY_WORLD, World } from './world.ts';
 
 /** Commands of npm that are not scripts of the project. */
@@ -13,35 +14,9 @@ const OF_NPM = ['ci', 'install', 'pack', 'publish', 'version'];
 
 const documented = [...new Set(PAGES.flatMap((page) => commandsOf(readPage(page))))];
 
-/** The arguments as the shell passes them to curl, which not every machine has. */
-function curlArguments(command: string): string[] {
-  const shell = `curl() { printf '%s\\n' "$@"; }\n${command}`;
-  return execFileSync('/bin/sh', ['-c', shell], { encoding: 'utf8' }).trimEnd().split('\n');
-}
-
 /** The path in a documented command of curl. */
 function curlTarget(command: string): string {
   return new URL(/http:\S+/.exec(command)?.[0] ?? '').pathname;
-}
-
-/** Sends the request of a documented curl command, to this port instead of its own. */
-function curl(command: string, origin: string): Promise<Answered> {
-  const rest = curlArguments(command);
-  let [method, target, body]: [string, string, string | undefined] = ['GET', '', undefined];
-  const headers: Record<string, string> = {};
-  for (let word = rest.shift(); word !== undefined; word = rest.shift()) {
-    if (word === '-i') continue;
-    if (word === '-X') method = rest.shift() ?? '';
-    else if (word === '-d') body = rest.shift() ?? '';
-    else if (word === '-H') {
-      const [name = '', value = ''] = (rest.shift() ?? '').split(': ');
-      headers[name] = value;
-    } else {
-      const { pathname, search } = new URL(word);
-      target = pathname + search;
-    }
-  }
-  return ask(origin, target, { method, headers, ...(body === undefined ? {} : { body }) });
 }
 
 describe('the documented commands', () => {
@@ -92,13 +67,32 @@ describe('the documented commands', () => {
   });
 });
 
+const BALANCE = readPage('docs/how-to/wrong-balance.md');
+const [EXPLAIN_BALANCE = '', PURGE_BALANCE = ''] = commandsOf(BALANCE).filter((line) => line.startsWith('toncache '));
+
 /** Commands of docs/how-to/ that other tests run, with the name of the test. */
 const RUN_ELSEWHERE: Readonly<Record<string, string>> = {
+  'UPSTREAM_URL=https://provider.example/api/v3 UPSTREAM_API_KEY=change-me UPSTREAM_RPS=10 CONFIG_FILE=settings.json CACHE_OPERATIONS=all,passthrough PASSTHROUGH=message,estimateFee,jetton/wallets,runGetMethod PASSTHROUGH_SHARED_KEY=on ALLOWED_ORIGINS=https://app.example TRUSTED_PROXIES=127.0.0.1 npm start':
+    'test/e2e/how-to.test.ts',
+  'UPSTREAM_URL=http://indexer:8081 CACHE_OPERATIONS=transactions,addressInformation,walletInformation PASSTHROUGH=on npm start':
+    'test/e2e/how-to.test.ts',
+  'UPSTREAM_URL=http://a:8081,http://b:8081 npm run toncache -- check-config --connect':
+    'test/e2e/check-connect.test.ts',
+  'UPSTREAM_URL=http://a:8081,http://b:8081 npm start': 'test/fault/replicas.test.ts',
+  'UPSTREAM_URL=http://indexer:8081 PASSTHROUGH=on STREAM_URL=ws://indexer:8085 npm start':
+    'test/e2e/client-streams.test.ts',
+  'UPSTREAM_URL=http://indexer:8081 REDIS_URL=redis://redis:6379 PORT=8082 ADMIN_PORT=9465 npm start':
+    'test/e2e/shared-redis.test.ts',
+  'npm run toncache -- explain "/api/v3/addressInformation?address=0:$(printf %064d 7)"':
+    'test/e2e/admin-explain.test.ts',
   "redis-cli ACL SETUSER toncache '>new-password'": 'test/e2e/rotate-keys.test.ts',
   "redis-cli ACL SETUSER toncache '<old-password'": 'test/e2e/rotate-keys.test.ts',
   'UPSTREAM_URL=http://indexer:8081 UPSTREAM_API_KEY=new-key REDIS_URL=redis://toncache:new-password@redis:6379 npm run toncache -- check-config --connect':
     'test/e2e/rotate-keys.test.ts',
-  'npm run toncache -- verify http://indexer:8081/api/v3': 'test/integration/verify.test.ts',
+  'toncache verify http://indexer:8081/api/v3': 'test/integration/verify.test.ts',
+  [EXPLAIN_BALANCE]: 'test/e2e/docs-commands.test.ts',
+  [PURGE_BALANCE]: 'test/e2e/docs-commands.test.ts',
+
   'REUSE_PORT=on ADMIN_PORT=9464 UPSTREAM_URL=http://indexer:8081 REDIS_URL=redis://redis:6379 npm start':
     'test/e2e/reuse-port.slow.test.ts',
   'REUSE_PORT=on ADMIN_PORT=9465 UPSTREAM_URL=http://indexer:8081 REDIS_URL=redis://redis:6379 npm start':
@@ -107,8 +101,13 @@ const RUN_ELSEWHERE: Readonly<Record<string, string>> = {
 
 /** Commands that no test runs, with the reason. */
 const NOT_RUN: Readonly<Record<string, string>> = {
+  'UPSTREAM_URL=https://testnet.provider.example/api/v3 UPSTREAM_API_KEY=change-me UPSTREAM_RPS=10 CONFIG_FILE=settings.json NETWORK=testnet PORT=8082 ADMIN_PORT=9465 CACHE_OPERATIONS=all,passthrough PASSTHROUGH=message,estimateFee,jetton/wallets,runGetMethod PASSTHROUGH_SHARED_KEY=on ALLOWED_ORIGINS=https://app.example TRUSTED_PROXIES=127.0.0.1 npm start':
+    'is the command for mainnet with other ports',
+  'UPSTREAM_URL=http://a:8081,http://b:8081 UPSTREAM_BACKUP_URL=https://provider.example/api/v3 UPSTREAM_BACKUP_API_KEY=change-me UPSTREAM_BACKUP_RPS=10 npm start':
+    'needs a provider',
+  'for round in $(seq 60); do for n in $(seq 40); do curl -s "http://127.0.0.1:8080/api/v3/addressInformation?address=0:$(printf %064d $n)" > /dev/null; done; sleep 0.5; done':
+    'takes a minute; test/e2e/block-proof.test.ts has such a crowd',
   'npm run bench:peers': 'takes fifteen minutes',
-  'npm run verify -- https://indexer.example/api/v3': 'needs an indexer; test/integration/verify.test.ts runs it',
   'kubectl rollout restart -n ton deployment/toncache': 'needs a cluster',
   'kubectl rollout undo -n ton deployment/toncache': 'needs a cluster',
   'helm upgrade toncache config/deploy/helm --namespace ton --reset-then-reuse-values': 'needs a cluster',
@@ -118,16 +117,30 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   'systemctl restart toncache@9464': 'needs systemd as the first process',
 };
 
+it('the commands of docs/how-to/wrong-balance.md show one balance, explain it and purge it', async () => {
+  await using world = await World.start(ANY_WORLD);
+  const proxy = await world.addProxy({ env: { CACHE_OPERATIONS: 'addressInformation' } });
+  const [atToncache = '', atIndexer = ''] = commandsOf(BALANCE).filter((line) => line.startsWith('curl '));
+  const answer = await curl(atToncache, proxy.url);
+  expect([answer.status, answer.headers['cache-status']]).toEqual([200, expect.stringContaining('fwd=miss')]);
+  expect(answer.text).toBe((await curl(atIndexer, world.indexer.url)).text);
+  const env = { ADMIN_PORT: new URL(proxy.adminUrl).port };
+  const run = (command: string) => runCommand(command.replaceAll("'", '').split(' ').slice(1), { env });
+  expect(await run(EXPLAIN_BALANCE)).toMatchObject({ code: 0, stdout: expect.stringMatching(/^memory +live/m) });
+  expect((await run(PURGE_BALANCE)).code).toBe(0);
+  expect((await run(EXPLAIN_BALANCE)).stdout).toMatch(/^memory +absent/m);
+});
+
 describe('the commands of docs/how-to/', () => {
   const commands = PAGES.filter((page) => page.startsWith('docs/how-to/')).flatMap((page) =>
     commandsOf(readPage(page)),
   );
-  const isHere = (command: string) => command.startsWith('curl ') && !command.startsWith('curl -X POST ');
+  const isHere = (command: string) => /^curl (?!-X POST ).*:946[45]\//.test(command);
 
   it('are run by a test, or listed with the reason why they are not', () => {
     const known = [...Object.keys(RUN_ELSEWHERE), ...Object.keys(NOT_RUN)];
     const others = commands.filter((command) => !command.startsWith('curl '));
-    expect(others.toSorted()).toEqual(known.toSorted());
+    expect([...new Set(others)].toSorted()).toEqual(known.toSorted());
     for (const file of Object.values(RUN_ELSEWHERE)) expect(existsSync(file), file).toBe(true);
   });
 

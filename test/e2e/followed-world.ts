@@ -10,6 +10,8 @@ const OPERATIONS = 'transactions,addressInformation,walletInformation';
  */
 const ACCOUNTS = 60;
 const POLL_EVERY_MS = 450;
+/** Accounts that the crowd does not poll, after those that it polls. */
+const SPARE_ACCOUNTS = 200;
 export const PATIENCE = { timeout: 30_000, interval: 50 };
 export const HANGS = { kind: 'hang' } as const;
 
@@ -21,6 +23,7 @@ export class FollowedWorld implements AsyncDisposable {
   readonly indexer: Indexer;
   readonly proxy: RunningProxy;
   readonly #crowd: NodeJS.Timeout;
+  #spares = 0;
   /** Requests at the indexer, by their targets in the clients' spelling. */
   readonly #sent = new Map<string, number>();
 
@@ -37,12 +40,12 @@ export class FollowedWorld implements AsyncDisposable {
     this.#crowd = setInterval(poll, POLL_EVERY_MS / ACCOUNTS);
   }
 
-  /** Resolves when the follower has read the blocks. */
-  static async open(): Promise<FollowedWorld> {
+  /** Starts the proxy with these settings. Resolves when the follower has read the blocks. */
+  static async open(env: Readonly<Record<string, string>> = { CACHE_OPERATIONS: OPERATIONS }): Promise<FollowedWorld> {
     const startAt = Date.now() - 60_000;
-    const idle = { count: ACCOUNTS, everyMs: Number.POSITIVE_INFINITY };
+    const idle = { count: ACCOUNTS + SPARE_ACCOUNTS, everyMs: Number.POSITIVE_INFINITY };
     const indexer = await startIndexer({ port: 0, dialect: '1.3', chain: new Chain({ startAt, idle }), now: Date.now });
-    const proxy = await startProxy({ upstreamUrl: indexer.url, env: { CACHE_OPERATIONS: OPERATIONS } });
+    const proxy = await startProxy({ upstreamUrl: indexer.url, env });
     const world = new FollowedWorld(indexer, proxy);
     await vi.waitFor(async () => expect(await world.followerIs('alive')).toBe(1), PATIENCE);
     return world;
@@ -50,6 +53,12 @@ export class FollowedWorld implements AsyncDisposable {
 
   accountAt(place: number): Account {
     return this.indexer.chain.idle.all[place] as Account;
+  }
+
+  /** Another account each time, which nobody has requested yet. */
+  spareAccount(): Account {
+    if (this.#spares === SPARE_ACCOUNTS) throw new Error('every spare account is in use');
+    return this.accountAt(ACCOUNTS + this.#spares++);
   }
 
   sentFor(target: string): number {

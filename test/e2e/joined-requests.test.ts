@@ -124,6 +124,21 @@ describe('equal requests for the rest of the API', () => {
     expect([await countOf('miss'), await countOf('collapsed'), await countOf('hit')]).toEqual([2, 299, 2]);
   });
 
+  it('are equal whatever the order of their header lines', async () => {
+    await start();
+    const [one, other] = [{ 'X-No-Metadata': 'true' }, { 'X-No-Address-Book': 'true' }];
+    await world.ask(PAGE, { headers: { ...one, ...other } });
+    expect(await world.ask(PAGE, { headers: { ...other, ...one } })).toMatchObject({ cache: { hit: true } });
+    expect(arrived).toHaveLength(1);
+  });
+
+  it('get no length for an answer that has no body', async () => {
+    await start();
+    answer = (_, response) => response.writeHead(204, JSON_TYPE).end();
+    const { status, headers } = await world.ask(PAGE);
+    expect([status, headers['content-length']]).toEqual([204, undefined]);
+  });
+
   it.each([404, 429, 500])('are sent once even if the answer is %i, which is not kept', async (status) => {
     await start();
     answer = (_, response) => response.writeHead(status, JSON_TYPE).end('{"error":"x"}');

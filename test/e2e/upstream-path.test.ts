@@ -26,6 +26,14 @@ it.each([
   expect(asked.some((target) => target.includes('/v3/api/'))).toBe(false);
 });
 
+it('an indexer at /mirror/v3/api/v3 gets /api/v3/ there', async () => {
+  await using upstream = await startScriptedUpstream(answeringJson(() => children('a')));
+  await using proxy = await startProxy({ upstreamUrl: `${upstream.url}/mirror/v3/api/v3` });
+  expect((await proxy.ask('/api/v3/masterchainBlockShards?seqno=7')).status).toBe(200);
+  const asked = upstream.heads.map((head) => head.split(' ')[1] ?? '');
+  expect(asked).toContain('/mirror/v3/api/v3/masterchainBlockShards?seqno=7');
+});
+
 it.each([
   ['/a/v3', '/api/v3', '/a/v3'],
   ['/a/v3', '/API/V3/blocks?seqno=1', '/a/v3/blocks?seqno=1'],

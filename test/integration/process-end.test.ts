@@ -1,8 +1,9 @@
 import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
 import { Agent, get, type IncomingMessage } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { ask, connectTo, exchange, send } from '../support/http-client.ts';
+import { type Asking, ask, connectTo, exchange, send } from '../support/http-client.ts';
 import { DRAIN_MS, ProcessWorld, REQUEST, refusal, TARGET } from './process-world.ts';
 
 let world: ProcessWorld;
@@ -54,6 +55,31 @@ describe('a signal to end', () => {
     socket.write(REQUEST.replace('\r\n\r\n', `\r\n${header}\r\n`));
     expect((await answer).toString()).toMatch(/^HTTP\/1\.1 404 (?:.|\s)*connection: close/i);
     expect(await started.ended).toEqual({ code: 0, signal: null });
+  });
+
+  it('lets every answer announce the end of its connection while new connections are accepted', async () => {
+    const config = world.file('draining.json');
+    await writeFile(config, JSON.stringify({ http: { shutdownDelay: '1min' }, passThrough: { enabled: true } }));
+    await using started = await world.startProcess({ CONFIG_FILE: config });
+    const hit = `/api/v3/masterchainBlockShards?seqno=${world.indexer.chain.headSeqno - 10}`;
+    const { headers } = await ask(started.url, hit);
+    expect(headers.connection).not.toBe('close');
+    started.signal('SIGTERM');
+    await started.untilLogged('shutting down');
+    const announced = async (target: string, asking: Asking = {}) => {
+      const { status, headers } = await ask(started.url, target, asking);
+      return [status, headers.connection];
+    };
+    expect(await announced(hit)).toEqual([200, 'close']);
+    expect(await announced(hit, { headers: { TE: 'trailers' } })).toEqual([200, 'close']);
+    expect(await announced(hit, { method: 'HEAD' })).toEqual([200, 'close']);
+    expect(await announced(hit, { headers: { 'If-None-Match': headers.etag ?? '' } })).toEqual([304, 'close']);
+    expect(await announced(TARGET)).toEqual([404, 'close']);
+    expect(await announced(`${TARGET}0`)).toEqual([422, 'close']);
+    expect(await announced('/api/v3/masterchainInfo')).toEqual([200, 'close']);
+    expect(await announced('/no/such/path')).toEqual([404, 'close']);
+    expect(await announced(hit, { method: 'OPTIONS' })).toEqual([204, 'close']);
+    expect(await announced('/readyz')).toEqual([503, 'close']);
   });
 
   it.each(['SIGHUP', 'SIGQUIT', 'SIGALRM'] as const)('may be %s', async (signal) => {

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -38,6 +38,19 @@ describe('below Node 24', () => {
     const { status, stdout, stderr } = runWhereNodeIs('20.20.2', script);
     expect(stderr).toMatch(/^toncache needs Node 24 or newer and this is v20\.20\.2: .*"npm ci".*Node 24\.\n$/);
     expect(stdout).toBe('');
+    expect(status).toBe(78);
+  });
+
+  it.each([
+    ['a checkout', 'one/src', 'run "npm ci" here without --ignore-scripts and --omit=dev'],
+    ['a checkout after npm ci', 'other/src', 'use "npm run toncache -- <command>", which runs the Node 24'],
+    ['an installed package', 'package/dist', 'install Node 24.'],
+  ])('the remedy in %s works there', (_, place, remedy) => {
+    mkdirSync(join(folder, 'other/node_modules/node/bin'), { recursive: true });
+    writeFileSync(join(folder, 'other/node_modules/node/bin/node'), '');
+    cpSync(join(root, 'src/require-node-24.cjs'), join(folder, place, 'require-node-24.cjs'));
+    const { status, stderr } = runWhereNodeIs('20.20.2', `node ${join(folder, place, 'require-node-24.cjs')}`);
+    expect(stderr).toContain(`this is v20.20.2: ${remedy}`);
     expect(status).toBe(78);
   });
 

@@ -1,4 +1,4 @@
-/** The instants at which the tiers of all instances lost everything that they held, epoch ms. */
+/** The instants at which the tiers of all instances lost everything, epoch ms. */
 export class LostAnswers {
   #redisAt = Number.NEGATIVE_INFINITY;
   #memoryAt = Number.NEGATIVE_INFINITY;

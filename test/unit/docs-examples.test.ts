@@ -41,5 +41,5 @@ test.each([
 
 test('every code block is in a language that these tests check', () => {
   const languages = new Set(BLOCKS.map(({ language }) => language));
-  expect([...languages].toSorted()).toEqual(['', 'nginx', 'sh', 'yaml']);
+  expect([...languages].toSorted()).toEqual(['', 'html', 'json', 'nginx', 'sh', 'yaml']);
 });

@@ -39,18 +39,13 @@ const PASSED_KINDS = /^(?:if|sec-websocket)-/;
 const NOT_RETURNED = [
   'set-cookie',
   'set-cookie2',
-  'access-control-allow-credentials',
-  'access-control-allow-headers',
-  'access-control-allow-methods',
-  'access-control-allow-origin',
-  'access-control-expose-headers',
-  'access-control-max-age',
   'alt-svc',
   'cache-status',
   'clear-site-data',
   'strict-transport-security',
   'x-request-id',
 ];
+const OF_ORIGINS = /^access-control-/;
 
 /**
  * The headers of a client that are passed on, in the flat form, line by line. Credentials are only for the indexer that
@@ -69,7 +64,7 @@ const isCredential = (name: string) => name === 'authorization' || isKeyName(nam
 export function returnedHeaders(headers: Headers): string[] {
   const dropped = droppedOf(headers, NOT_RETURNED);
   return Object.entries(headers).flatMap(([name, value]) =>
-    dropped.has(name) ? [] : [value ?? []].flat().flatMap((item) => [name, item]),
+    dropped.has(name) || OF_ORIGINS.test(name) ? [] : [value ?? []].flat().flatMap((item) => [name, item]),
   );
 }
 

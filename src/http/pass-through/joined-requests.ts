@@ -41,6 +41,9 @@ const IN_KEY = new Set([
 /** A request with one of these headers is never joined: it asks for an answer of its own. */
 const ALONE = /^(?:authorization|last-event-id|range|if-.*)$/;
 
+/** Answers without a body, whose `Content-Length` would be wrong (RFC 9110 8.6). */
+const NO_LENGTH: ReadonlySet<number> = new Set([204, 304]);
+
 /** How a request that may be joined was answered. */
 export type JoinedResult = 'hit' | 'collapsed' | 'miss' | 'passed';
 
@@ -199,7 +202,8 @@ export class JoinedRequests {
     this.#dependencies.report({ name: 'rest-answered', result });
     if (response.destroyed) return;
     const { status, body, isKept: stored } = answer;
-    const headers = { ...answer.headers, 'content-length': String(body.length) };
+    const length = NO_LENGTH.has(status) ? undefined : String(body.length);
+    const headers = { ...answer.headers, 'content-length': length };
     const cacheStatus =
       result === 'hit'
         ? ({ hit: true, ttl: 0, detail: 'memory' } as const)
@@ -253,8 +257,11 @@ function linesNamed(request: PassedRequest['request'], names: ReadonlySet<string
   return lines.filter((_, index) => names.has(lines[index - (index % 2)] ?? ''));
 }
 
+/** The order of lines with different names says nothing (RFC 9110 5.3). */
 function keyOf({ request: { method }, target, body }: PassedRequest, lines: readonly string[]): string {
-  return JSON.stringify([method, questionIn(target), lines, body?.toString('latin1') ?? '']);
+  const pairs = lines.flatMap((name, at) => (at % 2 === 0 ? [[name, lines[at + 1]]] : []));
+  const sorted = pairs.toSorted(([one = ''], [other = '']) => (one < other ? -1 : Number(one > other)));
+  return JSON.stringify([method, questionIn(target), sorted, body?.toString('latin1') ?? '']);
 }
 
 /**

@@ -137,7 +137,7 @@ async function showCrowd({ screen, signal, indexer, proxyUrl, score }: FirstStep
   screen.summary(signal.aborted ? `by ${signal.reason}` : `after ${forMs / 1000} s`, groups, score.wrong);
   screen.commands('Next: your own indexer, what it answers against what toncache answers, and how a request is read', [
     'UPSTREAM_URL=http://indexer:8081 npm start',
-    'npm run verify -- http://indexer:8081/api/v3',
+    'npm run toncache -- verify http://indexer:8081/api/v3',
     `npm run toncache -- explain '/api/v3/masterchainBlockShards?SEQNO=${indexer.chain.headSeqno}'`,
   ]);
 }

@@ -113,15 +113,24 @@ describe('the follower stops', () => {
     expect(follower.isOn).toBe(true);
   });
 
-  test('when it was alive for less than half of 30 s', () => {
+  test('when it is behind, and was alive for less than half of 30 s', () => {
     begin();
-    isAlive = false;
-    pass(16, 8);
     isAlive = true;
-    pass(13, 8);
+    pass(14, 8);
+    isAlive = false;
+    pass(15, 8);
     expect(follower.isOn).toBe(true);
     pass(1, 8);
     expect(follower.state).toBe('resting');
+  });
+
+  test('not while it is alive, even if it was behind for more than half of 30 s before', () => {
+    begin();
+    isAlive = false;
+    pass(24, 8);
+    isAlive = true;
+    pass(30, 8);
+    expect(follower.state).toBe('alive');
   });
 
   /** Is behind until it stops, and returns the seconds of its rest. */

@@ -77,7 +77,7 @@ describe('toncache check-config', () => {
     const env = { PORT: 'eighty', CONFIG_FILE: aFile({ memory: { size: '1GiB' }, redis: { url: 'redis://x' } }) };
     const { code, stderr } = await runCommand(['check-config'], { env });
     expect(code).toBe(78);
-    for (const name of ['PORT (http.port)', 'UPSTREAM_URL (upstream.url)', 'memory.size', 'redis.url']) {
+    for (const name of ['PORT="eighty"', 'UPSTREAM_URL (upstream.url)', 'memory.size', 'redis.url']) {
       expect(stderr).toContain(`  ${name}: `);
     }
     expect(await check(env)).toMatchObject({ code: 78, problems: expect.arrayContaining([expect.any(String)]) });

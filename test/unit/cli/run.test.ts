@@ -39,6 +39,11 @@ describe('toncache', () => {
     expect(stdout.split('\n').filter((line) => line.includes(name)).length, 'an example').toBeGreaterThan(0);
   });
 
+  it.each([...COMMANDS.keys()])('prints the help of a command with help %s', async (name) => {
+    const { stdout } = await runCommand([name, '--help']);
+    expect(await runCommand(['help', name])).toEqual({ code: 0, stdout, stderr: '' });
+  });
+
   it.each([...COMMANDS.keys()].filter((name) => name !== 'verify'))(
     '%s rejects an unknown option before it does anything',
     async (name) => {
@@ -52,6 +57,7 @@ describe('toncache', () => {
   it.each([
     ['explain'],
     ['explain', 'a', 'b'],
+    ['help', 'strat'],
     ['purge', '--seqno', '1', '--admin', 'localhost:9464'],
     ['start', 'now'],
     ['demo', '10s'],
@@ -72,16 +78,31 @@ describe('toncache', () => {
     );
   });
 
-  it('demo exits 64 for an invalid time, and names the accepted form', async () => {
-    const { code, stderr } = await runCommand(['demo', '--for', '10']);
+  it.each([
+    [[], /^nothing is named/],
+    [['--seqno', 'x'], /^seqno is not valid/],
+    [['--hash', '00'], /^hash is not valid/],
+    [['--account', 'EQ'], /^account is not valid/],
+    [['--seqno', '1', '--all'], /^seqno and all are given together/],
+  ])('purge %j exits 64 before it looks for a toncache', async (args, words) => {
+    const { code, stdout, stderr } = await runCommand(['purge', ...args], { env: { ADMIN_PORT: '9' } });
+    expect([code, stdout]).toEqual([64, '']);
+    expect(stderr).toMatch(words);
+  });
+
+  it.each([
+    ['ten', /^--for must be 100ms to 24h, written like/],
+    ['10', /^--for has no unit; write 10s$/m],
+  ])('demo --for %s exits 64, and names the accepted form', async (time, words) => {
+    const { code, stderr } = await runCommand(['demo', '--for', time]);
     expect(code).toBe(64);
-    expect(stderr).toMatch(/^--for must be 100ms to 24h, written like/);
+    expect(stderr).toMatch(words);
   });
 
   it.each([[['purge', '--all']], [['demo']]])('%j exits 78 with all problems if settings are invalid', async (args) => {
     const { code, stderr } = await runCommand(args, { env: { ADMIN_PORT: 'x', PORT: 'y' } });
     expect(code).toBe(78);
-    expect(stderr).toContain('ADMIN_PORT (http.adminPort): ');
-    expect(stderr).toContain('PORT (http.port): ');
+    expect(stderr).toContain('ADMIN_PORT="x": ');
+    expect(stderr).toContain('  PORT="y": ');
   });
 });

@@ -17,12 +17,14 @@ test.each([
   ['0.0.0.0', 'my-host'],
   ['my-host', 'my-host'],
 ])('refuses one port for both HOST=%s and ADMIN_HOST=%s', (HOST, ADMIN_HOST) => {
-  const refused = [
-    'ADMIN_PORT (http.adminPort): must not be that of PORT (http.port): one process cannot listen on it twice',
+  const refused = (name: string) => [
+    `${name}: must not be that of PORT (http.port): one process cannot listen on it twice`,
   ];
-  expect(problemsWith({ HOST, ADMIN_HOST }, ONE_PORT)).toEqual(refused);
-  expect(problemsWith({ HOST, ADMIN_HOST }, { PORT: '9464' })).toEqual(refused);
-  expect(problemsWith({ HOST, ADMIN_HOST, REUSE_PORT: 'on' }, { ADMIN_PORT: '8080' })).toEqual(refused);
+  expect(problemsWith({ HOST, ADMIN_HOST }, ONE_PORT)).toEqual(refused(`ADMIN_PORT="${ONE_PORT.ADMIN_PORT}"`));
+  expect(problemsWith({ HOST, ADMIN_HOST }, { PORT: '9464' })).toEqual(refused('ADMIN_PORT (http.adminPort)'));
+  expect(problemsWith({ HOST, ADMIN_HOST, REUSE_PORT: 'on' }, { ADMIN_PORT: '8080' })).toEqual(
+    refused('ADMIN_PORT="8080"'),
+  );
   expect(problemsWith({ HOST, ADMIN_HOST }, { PORT: '0', ADMIN_PORT: '0' })).toEqual([]);
 });
 

@@ -31,7 +31,7 @@ describe('REDIS_TLS_CA_FILE', () => {
 
   test('that cannot be read is reported by the name of the setting', () => {
     expect(problemOf(join(dir, 'missing.pem'))).toEqual([
-      'REDIS_TLS_CA_FILE (redis.tlsCaFile): must name a file that can be read and holds certificates in PEM',
+      `REDIS_TLS_CA_FILE="${join(dir, 'missing.pem')}": must name a file that can be read and holds certificates in PEM`,
     ]);
     expect(problemOf(dir)).toHaveLength(1);
   });
@@ -42,14 +42,16 @@ describe('REDIS_TLS_CA_FILE', () => {
     ['an invalid certificate', cert.replace(/M[A-Z]/, '!!')],
     ['a valid certificate and a truncated one', `${cert}${cert.slice(0, 60)}\n-----END CERTIFICATE-----\n`],
   ])('that holds %s is refused, and the error does not repeat the content', (_, content) => {
-    expect(problemOf(file(content))).toEqual([
-      'REDIS_TLS_CA_FILE (redis.tlsCaFile): must name a file that can be read and holds certificates in PEM',
+    const path = file(content);
+    expect(problemOf(path)).toEqual([
+      `REDIS_TLS_CA_FILE="${path}": must name a file that can be read and holds certificates in PEM`,
     ]);
   });
 
   test('is refused if REDIS_URL does not use TLS', () => {
-    expect(problemOf(file(cert), 'redis://r')).toEqual([
-      'REDIS_TLS_CA_FILE (redis.tlsCaFile): is not for redis://, which is without TLS: use rediss://',
+    const path = file(cert);
+    expect(problemOf(path, 'redis://r')).toEqual([
+      `REDIS_TLS_CA_FILE="${path}": is not for redis://, which is without TLS: use rediss://`,
     ]);
   });
 });

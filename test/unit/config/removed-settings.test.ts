@@ -48,7 +48,10 @@ describe('a removed setting', () => {
 
   test('does not hide the problems of other settings', () => {
     const file = { http: { maxWaiting: 5, maxWating: 5, port: -1 } };
-    expect(problemsOf(REQUIRED, file)).toEqual([expect.stringMatching(/^PORT /), 'http.maxWating: is not a setting']);
+    expect(problemsOf(REQUIRED, file)).toEqual([
+      expect.stringMatching(/^http\.port=-1 in /),
+      'http.maxWating: is not a setting',
+    ]);
   });
 });
 

@@ -43,7 +43,7 @@ describe('a lifetime', () => {
   test.each(NAMES)('%s must be from 1 ms to 30 days', (name) => {
     for (const lifetime of ['0s', '0ms', '0.1ms', '-1s', 'forever', 'Infinity', '', '31d', '1000000h']) {
       expect(problems({ [name]: lifetime }), lifetime).toEqual([
-        expect.stringMatching(new RegExp(`^lifetimes\\.${name}: must be 1ms to 30d`)),
+        expect.stringMatching(new RegExp(`^lifetimes\\.${name}="${lifetime}": must be 1ms to 30d`)),
       ]);
     }
     const bounds = name === 'growingMin' ? ['1ms', '1h'] : name === 'growingMax' ? ['1s', '30d'] : ['1ms', '30d'];
@@ -78,10 +78,12 @@ describe('a lifetime', () => {
     expect(grown({ growingMin: '2s' })).toEqual({ ...POLICIES.byHashGrowing, minLifetime: 2000 });
     expect(grown({ growingMax: '2s' })).toEqual({ ...POLICIES.byHashGrowing, maxLifetime: 2000 });
     expect(grown({ growingMin: '2s', growingMax: '2s' })).toMatchObject({ minLifetime: 2000, maxLifetime: 2000 });
-    const refused = ['lifetimes.growingMin: must not be longer than growingMax (1s and 1h if not set)'];
-    expect(problems({ growingMin: '2h' })).toEqual(refused);
-    expect(problems({ growingMax: '999ms' })).toEqual(refused);
-    expect(problems({ growingMin: '3s', growingMax: '2s' })).toEqual(refused);
+    const refused = (value: string) => [
+      `lifetimes.growingMin${value}: must not be longer than growingMax (1s and 1h if not set)`,
+    ];
+    expect(problems({ growingMin: '2h' })).toEqual(refused('="2h"'));
+    expect(problems({ growingMax: '999ms' })).toEqual(refused(''));
+    expect(problems({ growingMin: '3s', growingMax: '2s' })).toEqual(refused('="3s"'));
   });
 
   test('of an unknown kind is refused', () => {

@@ -38,16 +38,22 @@ describe('an error never shows the secret in', () => {
     ['the URL of a stream with userinfo', { STREAM_URL: `wss://user:${SECRET}@stream` }],
     ['the URL of a stream with a key in its query', { STREAM_URL: `wss://stream?api_key=${SECRET}` }],
     ['the URL of an indexer with another scheme', { UPSTREAM_URL: `ftp://user:${SECRET}@indexer` }],
-    [
-      'a variable that is not for secrets',
-      { LOG_LEVEL: SECRET, PORT: SECRET, HOST: ` ${SECRET}`, NETWORK: `${SECRET}!` },
-    ],
+    ['the URL of an indexer with a key in its path', { UPSTREAM_URL: `indexer:8081/${SECRET}` }],
+    ['the URL of a backup with a key in its path', { UPSTREAM_BACKUP_URL: `ftp://backup/${SECRET}` }],
+    ['the URL of a stream with a key in its path', { STREAM_URL: `https://stream/${SECRET}` }],
+    ['a token with a space', { ADMIN_TOKEN: `${SECRET} ${SECRET}` }],
+    ['a URL in a variable for something else', { NETWORK: `http://indexer/${SECRET}`, HOST: `user:${SECRET}@redis` }],
+    ['an origin with a path', { ALLOWED_ORIGINS: `https://app.example/${SECRET}` }],
+    ['a key in a variable for something else', { PORT: `${SECRET}-${'0'.repeat(32)}`, LOG_LEVEL: SECRET.repeat(5) }],
   ])('%s', (_, environment) => rejected({ ...REQUIRED, ...environment }));
 
   test.each([
     ['an API key', { upstream: { apiKey: SECRET } }],
     ['an API key of the wrong type', { upstream: { apiKey: [SECRET] } }],
     ['a Redis URL', { redis: { url: `redis://:${SECRET}@redis` } }],
+    ['the URL of a backup, with a key in its path', { upstream: { backup: { url: `indexer/${SECRET}` } } }],
+    ['an object in place of a value', { http: { port: { apiKey: SECRET } } }],
+    ['text in place of a group', { http: SECRET }],
     ['a Redis URL in place of the group redis', { redis: `redis://:${SECRET}@redis` }],
     ['the value of an unknown key', { apiKey: SECRET }],
     ['a syntax error at the secret', `{"upstream":{"apiKey":${SECRET}}}`],

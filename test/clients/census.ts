@@ -1,0 +1,327 @@
+/**
+ * The fate of a request with the settings in {@link SETTINGS}:
+ * `cached`: a repetition within the lifetime is a hit; `proven`: also later, while no block touches the account;
+ * `joined`: equal requests at the same moment reach the indexer once; `passed`: each request reaches the indexer.
+ */
+export type Fate = 'cached' | 'proven' | 'joined' | 'passed';
+
+/** A request in the exact form in which public clients send it. */
+export interface CensusRow {
+  readonly client: string;
+  readonly use: string;
+  /** The interval between two polls. `undefined`: on demand. */
+  readonly everySeconds?: number;
+  /**
+   * Path and query below `/api/v3/`. Words in capitals are values: `ACCOUNT`, `OTHER` (a second account), `TX` (in hex:
+   * `HEX`), `MESSAGE`, `EXTERNAL` (the message of a trace), `SEQNO`, `LT`, and `NOW`, which differs in each request.
+   */
+  readonly path: string;
+  /** The body of a `POST`, with the same words; `undefined` for a `GET`. */
+  readonly body?: string;
+  readonly fate: Fate;
+  readonly why: string;
+}
+
+/** The settings of docs/start/your-clients.md. */
+export const SETTINGS = { CACHE_OPERATIONS: 'all,passthrough', PASSTHROUGH: 'on' };
+
+const PROVEN = 'blocks show each change of the account';
+const FINAL = 'a final answer is kept';
+const OWN_PATH = 'no cached operation';
+const NO_FORM = 'the form has no cached answer';
+
+/** The requests of public clients, from their code; intervals as in their code. */
+export const CENSUS = {
+  balance: {
+    client: 'AppKit, walletkit',
+    use: 'balance',
+    everySeconds: 5,
+    path: 'addressInformation?include_boc=true&address=ACCOUNT',
+    fate: 'proven',
+    why: `${PROVEN}; no version reads \`include_boc\``,
+  },
+  history: {
+    client: 'AppKit, walletkit',
+    use: 'transactions',
+    everySeconds: 30,
+    path: 'transactions?account=ACCOUNT&limit=10&offset=0',
+    fate: 'proven',
+    why: PROVEN,
+  },
+  jettons: {
+    client: 'AppKit, walletkit',
+    use: 'jettons',
+    everySeconds: 5,
+    path: 'jetton/wallets?owner_address=ACCOUNT&offset=0&limit=50',
+    fate: 'joined',
+    why: `${OWN_PATH}: transactions of other accounts change it`,
+  },
+  staking: {
+    client: 'AppKit, walletkit',
+    use: 'staking widget',
+    everySeconds: 5,
+    path: 'runGetMethod',
+    body: '{"address":"ACCOUNT","method":"get_pool_full_data","stack":[]}',
+    fate: 'joined',
+    why: 'a method may read the time; kept for 400 ms',
+  },
+  nfts: {
+    client: 'AppKit, walletkit',
+    use: 'NFTs',
+    everySeconds: 10,
+    path: 'nft/items?owner_address=ACCOUNT&limit=10&offset=0',
+    fate: 'joined',
+    why: `${OWN_PATH}: transactions of other accounts change it`,
+  },
+  states: {
+    client: 'AppKit, walletkit',
+    use: 'states of several accounts',
+    path: 'accountStates?address=ACCOUNT&include_boc=true',
+    fate: 'joined',
+    why: OWN_PATH,
+  },
+  jettonMaster: {
+    client: 'AppKit, walletkit',
+    use: 'a jetton',
+    path: 'jetton/masters?address=OTHER&offset=0&limit=1',
+    fate: 'joined',
+    why: OWN_PATH,
+  },
+  names: {
+    client: 'AppKit, walletkit',
+    use: 'a name',
+    path: 'dns/records?domain=alice.ton&limit=1&offset=0',
+    fate: 'joined',
+    why: OWN_PATH,
+  },
+  pendingTransactions: {
+    client: 'AppKit, walletkit',
+    use: 'pending transactions',
+    path: 'pendingTransactions?account=ACCOUNT',
+    fate: 'joined',
+    why: OWN_PATH,
+  },
+  send: {
+    client: 'AppKit, walletkit',
+    use: 'send a message',
+    path: 'message',
+    body: '{"boc":"te6cckEBAQEAAgAAAEysuc0="}',
+    fate: 'passed',
+    why: 'each message is sent once',
+  },
+  trace: {
+    client: 'AppKit, walletkit',
+    use: 'a trace',
+    path: 'traces?tx_hash=TX',
+    fate: 'cached',
+    why: FINAL,
+  },
+  events: {
+    client: 'AppKit, walletkit',
+    use: 'events of an account',
+    path: 'traces?account=ACCOUNT&limit=20&offset=0',
+    fate: 'joined',
+    why: `${NO_FORM}: later transactions in other accounts change a trace`,
+  },
+  byBody: {
+    client: 'AppKit, walletkit',
+    use: 'a message by its body',
+    path: 'transactionsByMessage?body_hash=MESSAGE',
+    fate: 'joined',
+    why: `${NO_FORM}: more messages may have this body`,
+  },
+  walletState: {
+    client: 'MyTonWallet',
+    use: 'wallet',
+    everySeconds: 60,
+    path: 'walletStates?address=ACCOUNT&_=NOW',
+    fate: 'joined',
+    why: OWN_PATH,
+  },
+  walletHistory: {
+    client: 'MyTonWallet',
+    use: 'transactions',
+    path: 'transactions?account=ACCOUNT&limit=100&start_utime=1717185600&sort=desc&_=NOW',
+    fate: 'proven',
+    why: `${PROVEN}; \`_\` is dropped`,
+  },
+  walletActions: {
+    client: 'MyTonWallet',
+    use: 'actions, without a stream',
+    everySeconds: 3,
+    path: 'actions?account=ACCOUNT&limit=60&sort=desc&_=NOW',
+    fate: 'joined',
+    why: `${OWN_PATH}: actions change without a transaction`,
+  },
+  walletPendingActions: {
+    client: 'MyTonWallet',
+    use: 'pending actions, without a stream',
+    everySeconds: 3,
+    path: 'pendingActions?account=ACCOUNT&_=NOW',
+    fate: 'joined',
+    why: OWN_PATH,
+  },
+  walletFee: {
+    client: 'MyTonWallet',
+    use: 'fee',
+    path: 'estimateFee',
+    body: '{"address":"ACCOUNT","body":"te6cckEBAQEAAgAAAEysuc0=","ignore_chksig":true}',
+    fate: 'passed',
+    why: 'a `POST` of other paths than `runGetMethod` is never joined',
+  },
+  walletPendingTrace: {
+    client: 'MyTonWallet',
+    use: 'a pending trace',
+    path: 'pendingTraces?ext_msg_hash=EXTERNAL&include_actions=true&_=NOW',
+    fate: 'cached',
+    why: 'kept for 400 ms until it is final',
+  },
+  walletTrace: {
+    client: 'MyTonWallet',
+    use: 'a trace by its message',
+    path: 'traces?msg_hash=MESSAGE&include_actions=true&_=NOW',
+    fate: 'cached',
+    why: 'kept longer as it gets older',
+  },
+  deposits: {
+    client: 'Deposit bots',
+    use: 'transactions',
+    everySeconds: 5,
+    path: 'transactions?account=ACCOUNT&limit=20',
+    fate: 'proven',
+    why: PROVEN,
+  },
+  depositsSorted: {
+    client: 'Deposit bots',
+    use: 'transactions, sorted',
+    everySeconds: 5,
+    path: 'transactions?account=ACCOUNT&limit=10&sort=desc',
+    fate: 'proven',
+    why: PROVEN,
+  },
+  depositsUnlimited: {
+    client: 'Deposit bots',
+    use: 'transactions without a limit',
+    everySeconds: 5,
+    path: 'transactions?account=ACCOUNT',
+    fate: 'proven',
+    why: PROVEN,
+  },
+  hotWallets: {
+    client: 'Deposit bots',
+    use: 'two accounts in one request',
+    everySeconds: 5,
+    path: 'transactions?account=ACCOUNT&account=OTHER&limit=20',
+    fate: 'joined',
+    why: `${NO_FORM}: ask for each account`,
+  },
+  botBalance: {
+    client: 'Deposit bots',
+    use: 'balance',
+    everySeconds: 5,
+    path: 'addressInformation?address=ACCOUNT',
+    fate: 'proven',
+    why: PROVEN,
+  },
+  jettonBalance: {
+    client: 'Deposit bots',
+    use: 'balance of a jetton',
+    everySeconds: 10,
+    path: 'jetton/wallets?owner_address=ACCOUNT&jetton_address=OTHER&limit=1',
+    fate: 'joined',
+    why: OWN_PATH,
+  },
+  jettonDeposits: {
+    client: 'Deposit bots',
+    use: 'transfers of jettons',
+    everySeconds: 10,
+    path: 'jetton/transfers?owner_address=ACCOUNT&direction=in&limit=50',
+    fate: 'joined',
+    why: OWN_PATH,
+  },
+  headOfChain: {
+    client: 'Block scanners',
+    use: 'head',
+    everySeconds: 1,
+    path: 'masterchainInfo',
+    fate: 'cached',
+    why: 'one request for all, for less than a block',
+  },
+  blockPage: {
+    client: 'Block scanners',
+    use: 'transactions of a block',
+    everySeconds: 1,
+    path: 'transactionsByMasterchainBlock?seqno=SEQNO&limit=256&offset=0',
+    fate: 'cached',
+    why: FINAL,
+  },
+  shardState: {
+    client: 'Block scanners',
+    use: 'shard state (Acton)',
+    path: 'masterchainBlockShardState?seqno=SEQNO',
+    fate: 'joined',
+    why: `${OWN_PATH}; kept for 400 ms`,
+  },
+  explorerBlock: {
+    client: 'Explorers',
+    use: 'a shard block',
+    path: 'transactions?workchain=-1&shard=8000000000000000&seqno=SEQNO&limit=100&offset=100',
+    fate: 'joined',
+    why: `${NO_FORM}: use \`transactionsByMasterchainBlock\``,
+  },
+  explorerPage: {
+    client: 'Explorers',
+    use: 'older transactions',
+    path: 'transactions?account=ACCOUNT&limit=100&sort=desc&end_lt=LT',
+    fate: 'joined',
+    why: `${NO_FORM}: nothing proves an upper bound`,
+  },
+  explorerOffset: {
+    client: 'Explorers',
+    use: 'the next page',
+    path: 'transactions?account=ACCOUNT&limit=100&offset=100&sort=desc',
+    fate: 'joined',
+    why: `${NO_FORM}: each new transaction shifts the page`,
+  },
+  explorerWindow: {
+    client: 'Explorers',
+    use: 'transactions of a period',
+    path: 'transactions?account=ACCOUNT&start_utime=1717185600&end_utime=1718913599&limit=30&offset=0&sort=desc',
+    fate: 'joined',
+    why: `${NO_FORM}: nothing proves an upper bound`,
+  },
+  explorerMessage: {
+    client: 'Explorers',
+    use: 'transactions of a message',
+    path: 'transactionsByMessage?msg_hash=MESSAGE&limit=10&offset=0',
+    fate: 'cached',
+    why: FINAL,
+  },
+  payment: {
+    client: 'Payment pages',
+    use: 'a transaction',
+    path: 'transactions?hash=HEX&limit=1',
+    fate: 'cached',
+    why: FINAL,
+  },
+  paymentActions: {
+    client: 'Payment pages',
+    use: 'transfers to an account',
+    everySeconds: 3,
+    path: 'actions?account=ACCOUNT&action_type=ton_transfer&limit=50&sort=desc',
+    fate: 'joined',
+    why: `${OWN_PATH}: actions change without a transaction`,
+  },
+  anotherService: {
+    client: 'Payment pages',
+    use: 'balance by `use_v2`',
+    path: 'addressInformation?address=ACCOUNT&use_v2=true',
+    fate: 'joined',
+    why: 'the indexer asks another service, which blocks do not prove: leave out `use_v2`',
+  },
+} as const satisfies Readonly<Record<string, CensusRow>>;
+
+/** Replaces the words in capitals. Each value is used as given, so a query needs percent-encoded ones. */
+export function filled(text: string, values: Readonly<Record<string, string>>): string {
+  return text.replaceAll(/\b[A-Z]+\b/g, (word) => values[word] ?? word);
+}
