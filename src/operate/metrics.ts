@@ -9,7 +9,6 @@ import { addMetric, boundsUpTo, type DescribedMetric, EventCounters } from './ev
 import { addGauges, type GaugeSources } from './gauges.ts';
 import type { LogDestination } from './log-destination.ts';
 import { metricsOfProcess } from './process-metrics.ts';
-import type { MetricSample } from './samples.ts';
 
 /** The failures of requests for an operation that the client did not cause. */
 const COUNTED_FAILURES: readonly ErrorCode[] = [
@@ -69,17 +68,6 @@ export class Metrics {
   /** The page in Prometheus' text format. */
   async page(): Promise<{ contentType: string; body: string }> {
     return { contentType: this.#registry.contentType, body: await this.#registry.metrics() };
-  }
-
-  /** The numbers of the page, one by one. */
-  async samples(): Promise<MetricSample[]> {
-    const metrics = await this.#registry.getMetricsAsJSON();
-    return metrics.flatMap(({ name, values }) =>
-      values.map(({ value, labels, ...sample }): MetricSample => {
-        const own = 'metricName' in sample ? sample.metricName : undefined;
-        return { name: typeof own === 'string' ? own : name, labels, value };
-      }),
-    );
   }
 }
 

@@ -90,7 +90,7 @@ export const MAY_IMPORT: Record<string, readonly string[]> = {
   // The check of a setting and the connection use the same parser, so that they agree about valid values.
   config: ['redis-url.ts', 'loopback.ts', 'json-object.ts', 'ton'],
   tell: [
-    ...['errors.ts (types)', 'failures', 'outcomes.ts', 'reason-of.ts', 'time-units.ts', 'ton'],
+    ...['answer', 'errors.ts (types)', 'failures', 'outcomes.ts', 'reason-of.ts', 'time-units.ts', 'ton'],
     ...[...parts, 'event-hub.ts'].map(typesOf),
   ],
   operate: [
