@@ -260,8 +260,6 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
     memory,
     server: publicServer,
     indexers,
-    waitingClients,
-    topClients,
     clock,
     redis,
     proof,
@@ -269,7 +267,7 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
     maxMemoryBytes: bounds.maxSize,
     conditions,
   };
-  const metrics = new Metrics({ ...gauges, events, purges, logOutput, timeoutMs: settings.upstream.timeout });
+  const metrics = new Metrics({ ...gauges, events, logOutput, timeoutMs: settings.upstream.timeout });
   let ready = false;
   const { adminToken: token, adminAllowedHosts: allowedHosts, adminHost: listensOn } = http;
   const access = { token, allowedHosts, listensOn };

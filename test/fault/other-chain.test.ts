@@ -49,7 +49,7 @@ async function changeChain(): Promise<void> {
     .poll(async () => {
       world.advance(10_000);
       await lost.ask(childrenOfSettled(world));
-      return await lost.metric('toncache_upstream_head_check_failed', { upstream: indexer, reason: 'other-chain' });
+      return await lost.metric('toncache_condition', { upstream: indexer, name: 'other-chain' });
     })
     .toBe(1);
 }
@@ -119,7 +119,7 @@ it('once an indexer follows the right chain again, its new answers are shared', 
       world.advance(10_000);
       await lost.ask(unknownTransaction());
       await lost.ask(childrenOfSettled(world));
-      return await lost.metric('toncache_upstream_head_check_failed', { upstream: new URL(foreign.url).host });
+      return await lost.metric('toncache_condition', { upstream: new URL(foreign.url).host, name: 'other-chain' });
     })
     .toBe(0);
   const next = newestBlock(world);

@@ -16,7 +16,7 @@ type Rates = Readonly<Record<RequestOutcome | 'refused', number>>;
 export type StatusNumbers = ReturnType<typeof readNumbers>;
 
 /** The components whose values the page shows. */
-export interface NumberSources extends Omit<GaugeSources, 'conditions' | 'waitingClients' | 'topClients' | 'server'> {
+export interface NumberSources extends Omit<GaugeSources, 'conditions' | 'server'> {
   readonly counted: Pick<Counted, 'within'>;
   /** True while Redis is used; `undefined` without Redis. */
   readonly isRedisUsed: (() => boolean) | undefined;
