@@ -363,5 +363,5 @@ function sentenceOf(template: string, values: { readonly [name in 'who' | 'opera
 export function firstLine(level: number, worst: Condition | undefined, now: MonotonicMs): string {
   const word = LEVELS[level] ?? LEVELS[0];
   if (level === 0 || worst === undefined) return `${word}: serving as usual`;
-  return `${word} for ${duration(1000 * Math.round((now - worst.since) / 1000))}: ${worst.says}`;
+  return `${word} for ${duration(1000 * Math.max(1, Math.round((now - worst.since) / 1000)))}: ${worst.says}`;
 }

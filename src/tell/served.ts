@@ -267,7 +267,7 @@ export class Served {
     const areSlow = slow > Math.max(SLOW_PART * asked, FEWEST - 1);
     const isIndexerSlow = slowSent > SLOW_PART * sent;
     const areStale = stale > STALE_PART * asked;
-    const used = [...lately.operations].filter(([, its]) => its.sent > 0);
+    const used = [...lately.operations].filter(([, its]) => its.sent > 0 && askedOf(its) > 0);
     const names = used.filter(([, its]) => its.slowSent > SLOW_PART * its.sent).map(([name]) => name);
     const some = names.length > 0 && names.length < used.length ? ` (${names.join(', ')})` : '';
     const limit = duration(slowMs);

@@ -110,7 +110,7 @@ export const MAY_IMPORT: Record<string, readonly string[]> = {
  * Ceilings of the size of the product. docs/background/faults.md names the faults that are worth raising one. Lines are
  * those of TypeScript in `src`, without `src/tools`.
  */
-export const CEILINGS = { lines: 25_300, settings: 127, metrics: 60, events: 46 };
+export const CEILINGS = { lines: 24_850, settings: 127, metrics: 50, events: 38 };
 
 /**
  * The places where a package may be imported, its types included. Packages that are not listed may be imported

@@ -316,7 +316,8 @@ const DEGRADED: readonly Situation[] = [
   [
     'the indexer is slow for one operation',
     (it) => [
-      it.answered(100, 'miss'),
+      it.answered(50, 'miss'),
+      it.answered(50, 'miss', 'adjacentTransactions'),
       it.sent(50, 200),
       it.sent(50, 200, { operation: 'adjacentTransactions', ms: 5000 }),
       wait(it, 50),
