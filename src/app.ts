@@ -25,8 +25,10 @@ import { listen } from './http/listen.ts';
 import { type AskResolver, Names } from './names/names.ts';
 import { accessLog } from './operate/access-log.ts';
 import { describeExplanation } from './operate/describe-explanation.ts';
+import type { GaugeSources } from './operate/gauges.ts';
 import { logEvents } from './operate/log-events.ts';
 import { Metrics, type MetricsDependencies } from './operate/metrics.ts';
+import { loopLagSeconds } from './operate/process-metrics.ts';
 import { StatusHistory } from './operate/status/history.ts';
 import { statusPages } from './operate/status/status-pages.ts';
 import { TopKeys } from './operate/status/top-keys.ts';
@@ -34,10 +36,11 @@ import { EVERY_ENTRY } from './purge/bans.ts';
 import { Purges } from './purge/purges.ts';
 import { reasonOf } from './reason-of.ts';
 import { Conditions } from './tell/conditions.ts';
+import { Counted } from './tell/counted.ts';
 import { IndexerErrors } from './tell/indexer-errors.ts';
 import { conditionLog } from './tell/log.ts';
 import { tellRedis } from './tell/redis-outage.ts';
-import { Served } from './tell/served.ts';
+import { Served, slowMsOf } from './tell/served.ts';
 import { statesTeller } from './tell/states.ts';
 import { longestUseMs } from './ton/lifetime.ts';
 import { lifetimesWith } from './ton/lifetime-table.ts';
@@ -113,7 +116,10 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
   const endLog = logEvents(logger, monotonic, events);
   const conditions = new Conditions({ now: monotonic, indexers: named, ...conditionLog(logger) });
   const errors = new IndexerErrors({ events, conditions, now: monotonic, backups });
-  tellRedis(events, conditions, monotonic);
+  const operations = new OperationsInUse(settings.operations);
+  const slowMs = slowMsOf(settings.upstream.timeout);
+  const counted = new Counted({ events, now: monotonic, slowMs, operations: operations.names });
+  const isRedisUsed = tellRedis(events, conditions, monotonic);
   events.on('bug', ({ error }) => conditions.set('bug', {}, reasonOf(error)));
 
   const onClockJump = () => {
@@ -127,7 +133,6 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
   const clock = new Clock({ wall, monotonic, onJump: onClockJump });
   const now = dependencies.now ?? clock.now;
   const names = new Names({ askResolver, now: monotonic });
-  const operations = new OperationsInUse(settings.operations);
   const lifetimes = lifetimesWith(settings.lifetimes, constants.rows);
   const context: AppContext = {
     settings,
@@ -229,7 +234,8 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
     errors,
     now: monotonic,
     indexers: named,
-    timeoutMs: settings.upstream.timeout,
+    counted,
+    slowMs,
     crowd: () => {
       const waiting = waitingClients();
       const [first, second] = topClients.top(2);
@@ -244,7 +250,7 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
   const tellStates = statesTeller({
     conditions,
     errors,
-    served,
+    counted,
     indexers: indexers.all,
     clock,
     hasRedis: redis !== undefined,
@@ -257,29 +263,25 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
     conditions.tick();
   };
   const telling = setInterval(tell, TELL_EVERY_MS).unref();
-  const metrics = new Metrics({
-    events,
+  const gauges: GaugeSources = {
     operations: operations.names,
-    purges,
-    logOutput,
     memory,
     server: publicServer,
     indexers,
-    waitingClients,
-    topClients,
     clock,
     redis,
     proof,
     streams: port.streams,
     maxMemoryBytes: bounds.maxSize,
-    timeoutMs: settings.upstream.timeout,
     conditions,
-  });
+  };
+  const metrics = new Metrics({ ...gauges, events, logOutput, timeoutMs: settings.upstream.timeout });
   let ready = false;
   const { adminToken: token, adminAllowedHosts: allowedHosts, adminHost: listensOn } = http;
   const access = { token, allowedHosts, listensOn };
   const history: StatusHistory = new StatusHistory({
-    samples: () => metrics.samples(),
+    sources: { ...gauges, counted, isRedisUsed: redis && (() => isRedisUsed() && purges.isCurrent) },
+    loopLag: loopLagSeconds,
     now,
     monotonic,
     onBug: events.reportBug,

@@ -6,11 +6,9 @@ import type { Route } from '../admission/route.ts';
 import type { MemoryTier } from '../cache/memory-tier.ts';
 import type { RedisTier } from '../cache/redis-tier.ts';
 import type { FollowerState } from '../chain/follower-switch.ts';
-import type { HeadFault, IndexerHead } from '../chain/indexer-head.ts';
+import type { IndexerHead } from '../chain/indexer-head.ts';
 import type { ReadBlocks } from '../chain/read-blocks.ts';
 import type { LastWord } from '../chain/shown-chain.ts';
-import type { Touches } from '../chain/touches.ts';
-import type { WaitingClient } from '../clients/waiting-clients.ts';
 import type { Clock } from '../clock.ts';
 import { REFUSED } from '../failures/refusals.ts';
 import { sentenceOf } from '../failures/sentence.ts';
@@ -21,9 +19,6 @@ import type { Conditions } from '../tell/conditions.ts';
 import type { Ms } from '../time-units.ts';
 import type { OperationName } from '../ton/operation-names.ts';
 import { addMetric, type LabeledValue } from './event-counters.ts';
-import type { TopKeys } from './status/top-keys.ts';
-
-const HEAD_FAULTS: readonly HeadFault[] = ['lacks-block', 'other-chain'];
 
 /** The components whose values are read at each scrape. */
 export interface GaugeSources {
@@ -47,10 +42,6 @@ export interface GaugeSources {
     /** Absent without two replicas. */
     readonly heads: Heads | undefined;
   };
-  /** By client, most first. */
-  readonly waitingClients: () => readonly WaitingClient[];
-  /** The clients of the requests that memory did not answer. */
-  readonly topClients: TopKeys;
   readonly conditions: Pick<Conditions, 'level' | 'samples'>;
   readonly clock: Clock;
   /** Absent without Redis. */
@@ -60,7 +51,6 @@ export interface GaugeSources {
     | {
         readonly state: FollowerState;
         readonly blocks: Pick<ReadBlocks, 'newestRead'>;
-        readonly touches: Pick<Touches, 'bytes'>;
       }
     | undefined;
   /** The streams of clients; absent without pass-through. */
@@ -71,7 +61,7 @@ const FOLLOWER_STATES = Object.keys({ alive: 1, behind: 1, idle: 1, resting: 1 }
 
 /** Adds gauges to the page, which are read at each scrape. */
 export function addGauges(registry: Registry, sources: GaugeSources): void {
-  const { operations, memory, maxMemoryBytes, server, indexers, waitingClients, clock, redis } = sources;
+  const { operations, memory, maxMemoryBytes, server, indexers, clock, redis } = sources;
   const { admission, all, heads } = indexers;
   const add = (name: string, help: string, labelNames: readonly string[], read: () => readonly LabeledValue[]) =>
     addMetric(registry, name, help, 'gauge', labelNames, read);
@@ -94,20 +84,6 @@ export function addGauges(registry: Registry, sources: GaugeSources): void {
     () => all.reduce((sum, { route }) => sum + (route.isBackup ? 0 : route.slots.max), 0),
   );
   gauge('upstream_requests_queued', 'Requests that wait for a slot at an indexer.', () => admission.backlog.size);
-  gauge('queued_clients', 'Clients whose requests wait for a slot at the indexer.', () => waitingClients().length);
-  gauge(
-    'top_client_queued_ratio',
-    'Share of the queued requests that belong to the client with the most, 0 to 1.',
-    () => waitingClients()[0]?.share ?? 0,
-  );
-  gauge(
-    'top_client_requests_ratio',
-    'Share of the requests not answered from memory that come from the busiest of several clients, 0 to 1; estimated.',
-    () => {
-      const [first, second] = sources.topClients.top(2);
-      return second === undefined ? 0 : (first?.share ?? 0);
-    },
-  );
   add(
     'upstream_expected_wait_seconds',
     'Time that a miss would wait for a slot at an indexer now.',
@@ -124,15 +100,6 @@ export function addGauges(registry: Registry, sources: GaugeSources): void {
   gauge('redis_pending_writes', 'Writes to Redis that are under way.', () => redis?.tier.pendingWrites ?? 0);
   ofIndexer('upstream_head_seqno', 'The newest masterchain block of each indexer; 0 if unknown.', ({ head }) =>
     Math.max(0, head.seqno),
-  );
-  add(
-    'upstream_first_seqno',
-    'The oldest masterchain block that each indexer reports. Absent while unknown.',
-    ['upstream'],
-    () =>
-      all.flatMap(({ name, head: { oldestBlock } }) =>
-        oldestBlock === undefined ? [] : [{ value: oldestBlock, labels: { upstream: name } }],
-      ),
   );
   const said = (name: string, help: string, read: (word: LastWord) => Ms | undefined) =>
     add(name, help, ['upstream'], () =>
@@ -151,16 +118,6 @@ export function addGauges(registry: Registry, sources: GaugeSources): void {
     'Time for which the newest block of each indexer has been the same. Absent without head polls.',
     ({ sameForMs }) => sameForMs,
   );
-  ofIndexer(
-    'upstream_head_rollback_blocks',
-    'Blocks by which the head of an indexer is below its highest of the last hour, as after a restored database: 0 unless two polls in a row name more than 100.',
-    ({ head }) => head.fallenBlocks,
-  );
-  ofIndexer(
-    'upstream_unresponsive',
-    '1 while an indexer does not answer head polls, so that its lag is unknown; else 0.',
-    (it) => Number(it.head.isUnresponsive),
-  );
   ofIndexer('upstream_backup', '1 if the indexer is a backup, else 0.', ({ route }) => Number(route.isBackup));
   ofIndexer(
     'upstream_lag_blocks',
@@ -169,15 +126,6 @@ export function addGauges(registry: Registry, sources: GaugeSources): void {
   );
   ofIndexer('upstream_behind', '1 while an indexer is too far behind to be used; else 0.', (it) =>
     Number(heads?.isBehind(it.route.index) === true),
-  );
-  add(
-    'upstream_head_check_failed',
-    '1 while the head of an indexer does not count, because it lacks a block that it named or follows another chain; else 0.',
-    ['upstream', 'reason'],
-    () =>
-      all.flatMap(({ name, head }) =>
-        HEAD_FAULTS.map((reason) => ({ value: Number(head.fault === reason), labels: { upstream: name, reason } })),
-      ),
   );
   ofIndexer('upstream_slots_in_use', 'Slots in use at each indexer.', ({ route }) => route.slots.inUse);
   ofIndexer(
@@ -203,21 +151,6 @@ export function addGauges(registry: Registry, sources: GaugeSources): void {
         })),
       ),
   );
-  add(
-    'upstream_operation_not_served',
-    '1 while an indexer reports that it does not serve an operation; else 0.',
-    ['upstream', 'operation'],
-    () =>
-      all.flatMap(({ name, notServed }) =>
-        [...notServed].map(([operation, { breaker }]) => ({
-          value: Number(!breaker.isClosed),
-          labels: { upstream: name, operation },
-        })),
-      ),
-  );
-  gauge('newest_masterchain_seqno', 'The newest masterchain block of all indexers; 0 while none is known.', () =>
-    Math.max(0, ...all.map(({ head }) => head.seqno)),
-  );
   const { streams, proof } = sources;
   if (proof !== undefined) {
     add('block_follower_state', '1 for the state of the block follower, 0 for the others.', ['state'], () =>
@@ -227,11 +160,6 @@ export function addGauges(registry: Registry, sources: GaugeSources): void {
       Math.max(0, proof.blocks.newestRead),
     );
     gauge('proof_entries', 'Answers in the memory tier that blocks may prove.', () => memory.provable);
-    gauge(
-      'proof_touch_bytes',
-      'Memory of the accounts and transactions that blocks have shown.',
-      () => proof.touches.bytes,
-    );
   }
   if (streams !== undefined) {
     add('client_streams', 'Streams of clients that are open.', ['kind'], () =>

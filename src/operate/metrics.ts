@@ -1,6 +1,5 @@
 import { Registry } from 'prom-client';
 import { REQUEST_OUTCOMES } from '../answer/events.ts';
-import type { KnownPurges } from '../cache/tiered-cache.ts';
 import { type ErrorCode, UPSTREAM_FAILURES } from '../errors.ts';
 import type { EventHub } from '../event-hub.ts';
 import { REFUSED_REASONS } from '../failures/refusals.ts';
@@ -9,7 +8,6 @@ import { addMetric, boundsUpTo, type DescribedMetric, EventCounters } from './ev
 import { addGauges, type GaugeSources } from './gauges.ts';
 import type { LogDestination } from './log-destination.ts';
 import { metricsOfProcess } from './process-metrics.ts';
-import type { MetricSample } from './samples.ts';
 
 /** The failures of requests for an operation that the client did not cause. */
 const COUNTED_FAILURES: readonly ErrorCode[] = [
@@ -22,7 +20,6 @@ const COUNTED_FAILURES: readonly ErrorCode[] = [
 
 export interface MetricsDependencies extends GaugeSources {
   readonly events: EventHub;
-  readonly purges: KnownPurges;
   readonly logOutput: Pick<LogDestination, 'dropped' | 'waitingBytes'>;
   /** `upstream.timeout`. */
   readonly timeoutMs: Ms;
@@ -32,30 +29,22 @@ export interface MetricsDependencies extends GaugeSources {
 export class Metrics {
   readonly #registry = new Registry();
 
-  constructor({ events, purges, logOutput, timeoutMs, ...sources }: MetricsDependencies) {
+  constructor({ events, logOutput, timeoutMs, ...sources }: MetricsDependencies) {
     for (const metric of metricsOfProcess()) this.#registry.registerMetric(metric);
     const counters = new EventCounters(this.#registry, events);
     countRequests(counters, sources.operations, timeoutMs);
     countUpstream(counters, timeoutMs);
     countRedis(counters);
-    if (sources.redis !== undefined) showRedis(counters, purges);
     if (sources.streams !== undefined) countClientStreams(counters);
     countRest(counters);
     addGauges(this.#registry, sources);
     const present = '1 while a condition is present, 0 once it is over: docs/reference/status-page.md lists them.';
     const labels = ['name', 'level', 'upstream', 'operation'];
     addMetric(this.#registry, 'condition', present, 'gauge', labels, () => sources.conditions.samples);
-    addMetric(this.#registry, 'upstream_timeout_seconds', 'The setting UPSTREAM_TIMEOUT.', 'gauge', [], () => [
-      { value: timeoutMs / 1000, labels: {} },
-    ]);
     const dropped =
       'Log lines dropped because standard output does not take them: a full disk, or a reader that is slow or gone.';
     addMetric(this.#registry, 'log_lines_dropped_total', dropped, 'counter', [], () => [
       { value: logOutput.dropped, labels: {} },
-    ]);
-    const waiting = 'Bytes of the log that wait for standard output: up to 1 MiB, then lines are dropped.';
-    addMetric(this.#registry, 'log_buffered_bytes', waiting, 'gauge', [], () => [
-      { value: logOutput.waitingBytes, labels: {} },
     ]);
   }
 
@@ -69,17 +58,6 @@ export class Metrics {
   /** The page in Prometheus' text format. */
   async page(): Promise<{ contentType: string; body: string }> {
     return { contentType: this.#registry.contentType, body: await this.#registry.metrics() };
-  }
-
-  /** The numbers of the page, one by one. */
-  async samples(): Promise<MetricSample[]> {
-    const metrics = await this.#registry.getMetricsAsJSON();
-    return metrics.flatMap(({ name, values }) =>
-      values.map(({ value, labels, ...sample }): MetricSample => {
-        const own = 'metricName' in sample ? sample.metricName : undefined;
-        return { name: typeof own === 'string' ? own : name, labels, value };
-      }),
-    );
   }
 }
 
@@ -196,22 +174,6 @@ function countRedis(counters: EventCounters): void {
   );
   counters.events.onEach({ 'purges-followed': ({ bans }) => bans }, (bans) => {
     followed.of().value += bans;
-  });
-}
-
-function showRedis(counters: EventCounters, purges: KnownPurges): void {
-  const is = { connected: false, read: true, write: true };
-  const help = '1 while Redis is used; 0 while it is not connected or fails.';
-  addMetric(counters.registry, 'redis_available', help, 'gauge', ['call'], () => [
-    // Entries in Redis are not used while purges of other instances may be unknown.
-    { value: Number(is.connected && is.read && purges.isCurrent), labels: { call: 'read' } },
-    { value: Number(is.connected && is.write), labels: { call: 'write' } },
-  ]);
-  counters.events.onEach({ 'redis-transition': ({ state }) => state }, (state) => {
-    is.connected = state === 'connected';
-  });
-  counters.events.onEach({ 'redis-available': (event) => event }, ({ operation, available }) => {
-    is[operation] = available;
   });
 }
 

@@ -26,3 +26,14 @@ export function metricsOfProcess(): readonly Metric[] {
   ofProcess = registry.getMetricsAsArray().flatMap(({ name }) => registry.getSingleMetric(name) ?? []);
   return ofProcess;
 }
+
+/** The p99 of the delay of the event loop since the last look, in seconds. */
+export async function loopLagSeconds(): Promise<number> {
+  const registry = new Registry();
+  const names = ['nodejs_eventloop_lag_min_seconds', 'nodejs_eventloop_lag_p99_seconds'];
+  for (const metric of metricsOfProcess())
+    if ('name' in metric && names.includes(String(metric.name))) registry.registerMetric(metric);
+  // The first of them reads the histogram for all, and resets it.
+  const [, p99] = await registry.getMetricsAsJSON();
+  return Number(p99?.values[0]?.value ?? 0);
+}

@@ -10,7 +10,7 @@ export type Level = 'failing' | 'degraded' | 'note';
 /** How clients are served, in one word. The metric `toncache_verdict` is the index. */
 export const LEVELS = ['OK', 'DEGRADED', 'FAILING'] as const;
 
-interface Row {
+interface ConditionRow {
   readonly level: Level;
   /**
    * `{who}` is the name of the indexer, or "the indexer" if there is one; `{why}` the reason. A reason without a
@@ -27,7 +27,12 @@ interface Row {
   readonly endsAfterMs?: Ms;
 }
 
-function row(level: Level, says: string, section: string, more: Omit<Row, 'level' | 'says' | 'section'> = {}): Row {
+function row(
+  level: Level,
+  says: string,
+  section: string,
+  more: Omit<ConditionRow, 'level' | 'says' | 'section'> = {},
+): ConditionRow {
   return { level, says, section, ...more };
 }
 
@@ -138,7 +143,7 @@ export const CONDITIONS = {
   'short-history': row('note', '{why}', 'an-indexer-has-a-shorter-history'),
   'key-paused': row('note', wordsOf(REFUSED['key-paused']), 'the-indexer-asked-for-a-pause'),
   'indexer-error': row('note', '{who} {why}', 'the-indexer-fails'),
-} as const satisfies Record<string, Row>;
+} as const satisfies Record<string, ConditionRow>;
 
 /** The name of a row of {@link CONDITIONS}. */
 export type ConditionName = keyof typeof CONDITIONS;
@@ -265,7 +270,7 @@ export class Conditions {
   tick(): void {
     const now = this.#dependencies.now();
     for (const [key, state] of this.#states) {
-      const { endsAfterMs = ENDS_AFTER_MS }: Row = CONDITIONS[state.name];
+      const { endsAfterMs = ENDS_AFTER_MS }: ConditionRow = CONDITIONS[state.name];
       const isClear = state.clearAt !== undefined && now - state.clearAt >= endsAfterMs;
       if (!isClear && (state.lasts || now - state.setAt < FORGOTTEN_AFTER_MS)) {
         const { told } = state;
@@ -331,7 +336,7 @@ export class Conditions {
   }
 
   #levelOf({ name, operation }: State): Level {
-    const { level, ifAll }: Row = CONDITIONS[name];
+    const { level, ifAll }: ConditionRow = CONDITIONS[name];
     if (ifAll === undefined) return level;
     const replicas = this.#dependencies.indexers.filter(({ isBackup }) => !isBackup);
     const isOfAll = replicas.every(({ name: upstream }) => this.#states.has(keyOf(name, { upstream, operation })));
@@ -361,5 +366,5 @@ function sentenceOf(template: string, values: { readonly [name in 'who' | 'opera
 export function firstLine(level: number, worst: Condition | undefined, now: MonotonicMs): string {
   const word = LEVELS[level] ?? LEVELS[0];
   if (level === 0 || worst === undefined) return `${word}: serving as usual`;
-  return `${word} for ${duration(1000 * Math.round((now - worst.since) / 1000))}: ${worst.says}`;
+  return `${word} for ${duration(1000 * Math.max(1, Math.round((now - worst.since) / 1000)))}: ${worst.says}`;
 }

@@ -8,10 +8,12 @@ const BEFORE_MS: Ms = 10_000;
 
 /**
  * Says that Redis cannot be used, until there is a connection and reads, writes and purges work. So an outage continues
- * when the connection is opened again without effect, as to a read-only replica.
+ * when the connection is opened again without effect, as to a read-only replica. Returns a function that is true while
+ * Redis can be used.
  */
-export function tellRedis(events: EventHub, conditions: Conditions, now: () => MonotonicMs): void {
+export function tellRedis(events: EventHub, conditions: Conditions, now: () => MonotonicMs): () => boolean {
   const unavailable = new Set<string>();
+  let isConnected = false;
   let before: { readonly reason: string; readonly at: MonotonicMs } | undefined;
   const learn = (reason: string) => {
     const known = before !== undefined && now() - before.at <= BEFORE_MS ? before.reason : undefined;
@@ -26,12 +28,14 @@ export function tellRedis(events: EventHub, conditions: Conditions, now: () => M
     conditions.turn(unavailable.size > 0, 'redis-unavailable', {}, before?.reason, { lasts: true });
   };
   events.on('redis-error', ({ reason }) => learn(reason));
-  events.on('redis-transition', (event) =>
-    turn('connection', event.state === 'connected', event.state === 'disconnected' ? event.reason : undefined),
-  );
+  events.on('redis-transition', (event) => {
+    isConnected = event.state === 'connected';
+    turn('connection', isConnected, event.state === 'disconnected' ? event.reason : undefined);
+  });
   events.on('redis-available', ({ operation, available, reason }) => turn(operation, available, reason));
   events.on('purges-available', ({ available, reason }) => {
     turn('purges', available, reason);
     conditions.turn(!available, 'purges-missed', {}, reason, { lasts: true });
   });
+  return () => isConnected && unavailable.size === 0;
 }

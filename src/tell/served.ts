@@ -3,9 +3,9 @@ import type { EventHub } from '../event-hub.ts';
 import { FAILURES } from '../failures/codes.ts';
 import { REFUSED } from '../failures/refusals.ts';
 import { sentenceOf } from '../failures/sentence.ts';
-import { isBadResult, isGoodStatus } from '../outcomes.ts';
 import type { MonotonicMs, Ms } from '../time-units.ts';
 import type { ConditionName, Conditions } from './conditions.ts';
+import { askedOf, type Counted, failedOf, hitsOf, type Span } from './counted.ts';
 import type { IndexerErrors } from './indexer-errors.ts';
 import { LimitedClients } from './limited-clients.ts';
 import { duration } from './text-table.ts';
@@ -24,11 +24,8 @@ const WINDOWS: readonly (readonly [Ms, fewest: number])[] = [
   [KEPT_MS, 20],
 ];
 
-/** Counts are kept in spans of at least this length. */
-const SPAN_MS: Ms = 500;
-
 /** Answers that take longer than this are slow, or than half of `UPSTREAM_TIMEOUT`. */
-const SLOW_MS: Ms = 2000;
+export const slowMsOf = (timeoutMs: Ms): Ms => Math.min(2000, timeoutMs / 2);
 
 /** This part of slow answers is reported: the p99 is slow. */
 const SLOW_PART = 0.01;
@@ -76,24 +73,10 @@ export interface ServedDependencies {
   /** All indexers, by host and port. */
   readonly indexers: readonly { readonly name: string; readonly isBackup: boolean }[];
   readonly crowd: () => Crowd;
-  /** `upstream.timeout`. */
-  readonly timeoutMs: Ms;
+  readonly counted: Counted;
+  /** See {@link slowMsOf}. */
+  readonly slowMs: Ms;
 }
-
-/** The counts of one operation, or of one indexer. */
-type Counts = Record<'asked' | 'failed' | 'hits' | 'stale' | 'slow' | 'sent' | 'slowSent' | 'bad' | 'good', number>;
-
-const nothing = (): Counts => ({
-  asked: 0,
-  failed: 0,
-  hits: 0,
-  stale: 0,
-  slow: 0,
-  sent: 0,
-  slowSent: 0,
-  bad: 0,
-  good: 0,
-});
 
 /** Why requests failed, as each of them said when it failed. */
 interface Cause {
@@ -105,160 +88,66 @@ interface Cause {
   count: number;
 }
 
-/** The counts of a second. */
-class Span {
-  until: MonotonicMs = Number.POSITIVE_INFINITY;
-  readonly operations = new Map<string, Counts>();
-  readonly upstreams = new Map<string, Counts>();
-  readonly causes = new Map<string, Cause>();
-  limited = 0;
-  evicted = 0;
-
-  operation(name: string): Counts {
-    return countsIn(this.operations, name);
-  }
-
-  upstream(name: string): Counts {
-    return countsIn(this.upstreams, name);
-  }
-
-  add(other: Span): void {
-    for (const kind of ['operations', 'upstreams'] as const) {
-      for (const [name, its] of other[kind]) {
-        const counts = countsIn(this[kind], name);
-        for (const [count, value] of Object.entries(its)) counts[count as keyof Counts] += value;
-      }
-    }
-    for (const [key, cause] of other.causes) this.addCause(key, cause, cause.count);
-    this.limited += other.limited;
-    this.evicted += other.evicted;
-  }
-
-  addCause(key: string, cause: Omit<Cause, 'count'>, count: number): void {
-    const known = this.causes.get(key);
-    if (known === undefined) this.causes.set(key, { ...cause, count });
-    else known.count += count;
-  }
-
-  sum(count: keyof Counts): number {
-    let sum = 0;
-    for (const counts of this.operations.values()) sum += counts[count];
-    return sum;
-  }
-}
-
-function countsIn(all: Map<string, Counts>, name: string): Counts {
-  let counts = all.get(name);
-  if (counts === undefined) {
-    counts = nothing();
-    all.set(name, counts);
-  }
-  return counts;
+/** The failures of a span of time, by what they said. */
+interface Failures {
+  readonly until: MonotonicMs;
+  readonly causes: Map<string, Cause>;
 }
 
 /**
- * How clients were served in the last five minutes, counted by second, and the conditions that follow from it: no
- * answer, slow answers, limits, a failing indexer, a backup in use, a small memory.
+ * The conditions that follow from how clients were served in the last minutes: no answer, slow answers, limits, a failing
+ * indexer, a backup in use, a small memory.
  */
 export class Served {
   readonly #dependencies: ServedDependencies;
   readonly #limitedClients: LimitedClients;
-  #spans: Span[] = [];
-  #span = new Span();
+  #failures: Failures[] = [];
+  #causes = new Map<string, Cause>();
+  #limitedSeen = 0;
   #failedAt: MonotonicMs = Number.NEGATIVE_INFINITY;
   #limitedAt: MonotonicMs = Number.NEGATIVE_INFINITY;
 
   constructor(dependencies: ServedDependencies) {
     this.#dependencies = dependencies;
-    const { events, now, timeoutMs } = dependencies;
+    const { events, conditions, now } = dependencies;
     this.#limitedClients = new LimitedClients(now);
-    const slowMs = Math.min(SLOW_MS, timeoutMs / 2);
     events.on('client-limited', ({ client }) => this.#limitedClients.count(client));
-    events.on('answered', ({ operation, outcome }) => {
-      if (outcome === 'invalid' || outcome === 'failed') return;
-      const counts = this.#span.operation(operation);
-      counts.asked++;
-      if (outcome === 'stale') counts.stale++;
-      if (outcome === 'stale' || outcome.startsWith('hit-')) counts.hits++;
-    });
     events.on('failed', ({ operation, error }) => this.#fail(operation, error));
-    events.on('refused', ({ code }) => {
-      if (code === 'too-many-requests') this.#span.limited++;
-    });
     events.on('shed', ({ reason }) => {
       const { condition } = REFUSED[reason];
       if (condition === 'overloaded') this.#overloaded(sentenceOf(REFUSED[reason]));
-      if (condition === 'process-memory') dependencies.conditions.set(condition);
+      if (condition === 'process-memory') conditions.set(condition);
     });
-    events.on('waited', ({ operation, ms }) => {
-      if (ms > slowMs) this.#span.operation(operation).slow++;
-    });
-    events.on('evicted', () => void this.#span.evicted++);
-    // A passed-through request concerns only its client and the indexer.
-    const sent = (indexer: string, operation: string, ms: Ms, isBad: boolean, isGood: boolean) => {
-      if (operation === 'passthrough') return;
-      for (const counts of [this.#span.upstream(indexer), this.#span.operation(operation)]) {
-        counts.sent++;
-        if (isBad) counts.bad++;
-        if (isGood) counts.good++;
-        if (ms > slowMs) counts.slowSent++;
-      }
-    };
-    events.on('upstream-answered', ({ indexer, operation, ms, status }) =>
-      sent(indexer, operation, ms, isBadResult(String(status)), isGoodStatus(status)),
-    );
-    events.on('upstream-failed', ({ indexer, operation, ms, code }) =>
-      sent(indexer, operation, ms, isBadResult(code), false),
-    );
-  }
-
-  /** The valid requests for an operation in the last minute. */
-  asked(operation: string): number {
-    return this.#within(MINUTE_MS).operations.get(operation)?.asked ?? 0;
   }
 
   /** Sets and clears the conditions. Call about once a second. */
   tell(): void {
-    const now = this.#dependencies.now();
-    const span = this.#span;
-    if (span.causes.size > 0) this.#failedAt = now;
-    if (span.limited > 0) this.#limitedAt = now;
-    const since = this.#spans.at(-1)?.until ?? Number.NEGATIVE_INFINITY;
-    const isNew = { failure: span.causes.size > 0, limit: span.limited > 0 };
-    if (now - since >= SPAN_MS) {
-      span.until = now;
-      this.#spans.push(span);
-      this.#span = new Span();
+    const { now, counted } = this.#dependencies;
+    counted.turn();
+    const lately = counted.within(NOW_MS);
+    const hasFailed = this.#causes.size > 0;
+    if (hasFailed) {
+      this.#failedAt = now();
+      this.#failures.push({ until: now(), causes: this.#causes });
+      this.#causes = new Map();
     }
-    this.#spans = this.#spans.filter(({ until }) => now - until <= KEPT_MS);
-    const lately = this.#within(NOW_MS);
-    this.#tellNoAnswer(isNew.failure);
-    this.#tellLimited(lately, isNew.limit);
+    this.#failures = this.#failures.filter(({ until }) => now() - until <= KEPT_MS);
+    this.#tellNoAnswer(hasFailed);
+    this.#tellLimited(lately);
     this.#tellSlow(lately);
     this.#tellIndexers(lately);
     this.#tellMemory(lately);
     this.#tellCrowd();
   }
 
-  #within(ms: Ms): Span {
-    const now = this.#dependencies.now();
-    const all = new Span();
-    for (const span of this.#spans) if (now - span.until <= ms) all.add(span);
-    all.add(this.#span);
-    return all;
-  }
-
   #fail(operation: string, error: ProxyError): void {
-    if (error.code === 'too-many-requests') {
-      this.#span.limited++;
-      return;
-    }
-    const counts = this.#span.operation(operation);
-    counts.asked++;
-    counts.failed++;
+    if (error.code === 'too-many-requests') return;
     const { condition, says } = error.why;
     const { indexer: upstream } = error.details;
-    this.#span.addCause(`${upstream} ${operation} ${says}`, { condition, upstream, operation, says }, 1);
+    const key = `${upstream} ${operation} ${says}`;
+    const known = this.#causes.get(key);
+    if (known === undefined) this.#causes.set(key, { condition, upstream, operation, says, count: 1 });
+    else known.count++;
   }
 
   #overloaded(says: string): void {
@@ -275,22 +164,22 @@ export class Served {
    */
   #tellNoAnswer(hasFailed: boolean): void {
     const { conditions } = this.#dependencies;
-    const windows = WINDOWS.map(([ms, fewest]) => ({ ms, fewest, all: this.#within(ms) }));
-    const [, { all: minute } = { all: new Span() }] = windows;
-    const bad = windows.find(({ fewest, all }) => {
-      const failed = all.sum('failed');
-      return failed >= fewest && failed > BAD_PART * all.sum('asked');
+    const { counted } = this.#dependencies;
+    const bad = WINDOWS.find(([ms, fewest]) => {
+      const { asked, failed } = counted.sums(ms);
+      return failed >= fewest && failed > BAD_PART * asked;
     });
-    const nobody = minute.sum('asked') === minute.sum('failed') ? this.#unusable() : undefined;
+    const minute = counted.sums(MINUTE_MS);
+    const nobody = minute.asked === minute.failed ? this.#unusable() : undefined;
     if (bad !== undefined && hasFailed) {
-      const { says, because } = this.#causeOf(bad.all);
-      conditions.set('no-answer', {}, `${this.#shareOf(bad.all, bad.ms)}: ${says}`, { because });
+      const { says, because } = this.#causeIn(bad[0]);
+      conditions.set('no-answer', {}, `${this.#shareIn(bad[0])}: ${says}`, { because });
     } else if (bad === undefined && nobody !== undefined) {
       const { says, name } = nobody;
       conditions.set('no-answer', {}, `no request can be answered: ${says}`, { because: name });
     } else {
-      if (minute.causes.size > 0)
-        conditions.say('no-answer', {}, `${this.#shareOf(minute, MINUTE_MS)}: ${this.#causeOf(minute).says}`);
+      if (minute.failed > 0)
+        conditions.say('no-answer', {}, `${this.#shareIn(MINUTE_MS)}: ${this.#causeIn(MINUTE_MS).says}`);
       conditions.clear('no-answer');
     }
   }
@@ -303,23 +192,27 @@ export class Served {
   }
 
   /** `12 % of requests get no answer (pendingTraces)`. */
-  #shareOf(all: Span, ms: Ms): string {
-    const part = percent(all.sum('failed'), all.sum('asked'));
+  #shareIn(ms: Ms): string {
+    const { counted } = this.#dependencies;
+    const { asked, failed } = counted.sums(ms);
+    const part = percent(failed, asked);
+    const some = operationsOf(counted.within(Math.min(ms, MINUTE_MS)));
     const quietMs = this.#dependencies.now() - this.#failedAt;
     const none = quietMs < 1000 ? '' : `, none for ${duration(1000 * Math.round(quietMs / 1000))}`;
     return ms === NOW_MS
-      ? `${part} of requests get no answer${operationsOf(all)}`
-      : `${part} of the requests of the last ${duration(ms)} got no answer${operationsOf(all)}${none}`;
+      ? `${part} of requests get no answer${some}`
+      : `${part} of the requests of the last ${duration(ms)} got no answer${some}${none}`;
   }
 
   /** What refused or failed most of the requests, in the words of the present condition if there is one. */
-  #causeOf(all: Span): { readonly says: string; readonly because: ConditionName | undefined } {
-    const { conditions } = this.#dependencies;
+  #causeIn(ms: Ms): { readonly says: string; readonly because: ConditionName | undefined } {
+    const { conditions, now } = this.#dependencies;
+    const failures = this.#failures.filter(({ until }) => now() - until <= ms);
+    const all = failures.flatMap(({ causes }) => [...causes.values()]);
     const sums = new Map<ConditionName, number>();
-    for (const { condition, count } of all.causes.values()) sums.set(condition, (sums.get(condition) ?? 0) + count);
+    for (const { condition, count } of all) sums.set(condition, (sums.get(condition) ?? 0) + count);
     const [[because] = []] = [...sums].sort(([, a], [, b]) => b - a);
-    const causes = [...all.causes.values()].filter(({ condition }) => condition === because);
-    const [most] = causes.sort((a, b) => b.count - a.count);
+    const most = all.filter(({ condition }) => condition === because).at(-1);
     if (most === undefined || because === undefined) return { says: 'requests fail', because: undefined };
     const names = because === 'breaker-open' ? [...INDEXER, because] : INDEXER.includes(because) ? INDEXER : [because];
     const rows = conditions
@@ -332,19 +225,22 @@ export class Served {
     return { says: said.size === 0 ? most.says : [...said].join(', '), because: first?.name ?? because };
   }
 
-  #tellLimited(lately: Span, isNew: boolean): void {
-    const { conditions } = this.#dependencies;
-    const { limited } = lately;
-    const asked = lately.sum('asked');
+  #tellLimited(lately: Span): void {
+    const { conditions, counted, now } = this.#dependencies;
+    const limited = limitedIn(lately);
+    const { asked } = lately.sums;
     const isMost = limited >= FEWEST && limited > asked;
-    const share = (of: Span) => percent(of.limited + of.sum('failed'), of.limited + of.sum('asked'));
+    const isNew = counted.totals.limited > this.#limitedSeen;
+    this.#limitedSeen = counted.totals.limited;
+    if (isNew) this.#limitedAt = now();
+    const share = (of: Span) => percent(limitedIn(of) + of.sums.failed, limitedIn(of) + of.sums.asked);
     const who = this.#whoIsLimited();
     if (isMost && isNew) conditions.set('limited-most', {}, `${share(lately)} of requests are limited: ${who}`);
-    else {
-      const minute = this.#within(MINUTE_MS);
-      const quiet = duration(1000 * Math.round((this.#dependencies.now() - this.#limitedAt) / 1000));
+    else if (this.#limitedSeen > 0) {
+      const minute = counted.within(MINUTE_MS);
+      const quiet = duration(1000 * Math.round((now() - this.#limitedAt) / 1000));
       const words = `${share(minute)} of the requests of the last minute were limited, none for ${quiet}: ${who}`;
-      if (minute.limited > 0) conditions.say('limited-most', {}, words);
+      if (limitedIn(minute) > 0) conditions.say('limited-most', {}, words);
       conditions.clear('limited-most');
     }
     conditions.turn(limited >= FEWEST && !isMost, 'client-limited', {}, who);
@@ -365,17 +261,16 @@ export class Served {
 
   /** One in a hundred clients waits long, and not just one or two of few; or the refreshes of stale answers do. */
   #tellSlow(lately: Span): void {
-    const { conditions, timeoutMs } = this.#dependencies;
-    const [asked, slow, sent] = [lately.sum('asked'), lately.sum('slow'), lately.sum('sent')];
+    const { conditions, slowMs } = this.#dependencies;
+    const { all } = lately;
+    const [asked, { slow, sent, slowSent, stale }] = [askedOf(all), all];
     const areSlow = slow > Math.max(SLOW_PART * asked, FEWEST - 1);
-    const isSlow = (its: Counts) => its.slowSent > SLOW_PART * its.sent;
-    const slowSent = lately.sum('slowSent');
     const isIndexerSlow = slowSent > SLOW_PART * sent;
-    const areStale = lately.sum('stale') > STALE_PART * asked;
-    const used = [...lately.operations].filter(([, its]) => its.sent > 0);
-    const names = used.filter(([, its]) => isSlow(its)).map(([name]) => name);
+    const areStale = stale > STALE_PART * asked;
+    const used = [...lately.operations].filter(([, its]) => its.sent > 0 && askedOf(its) > 0);
+    const names = used.filter(([, its]) => its.slowSent > SLOW_PART * its.sent).map(([name]) => name);
     const some = names.length > 0 && names.length < used.length ? ` (${names.join(', ')})` : '';
-    const limit = duration(Math.min(SLOW_MS, timeoutMs / 2));
+    const limit = duration(slowMs);
     const why = isIndexerSlow
       ? `the indexer is slow (${percent(slowSent, sent)} of its answers take more than ${limit})`
       : 'requests wait for a slot at the indexer';
@@ -387,7 +282,7 @@ export class Served {
   #tellIndexers(lately: Span): void {
     const { conditions, errors, indexers } = this.#dependencies;
     for (const { name: upstream, isBackup } of indexers) {
-      const { sent, bad, good } = lately.upstreams.get(upstream) ?? nothing();
+      const { sent, bad, good } = lately.upstream(upstream);
       if (bad >= FEWEST && bad > FAILING_PART * sent)
         conditions.set('indexer-fails', { upstream }, errors.last(upstream));
       // While it is unhealthy it has no good answer.
@@ -409,8 +304,8 @@ export class Served {
   /** Memory evicts fresh entries, and most answers are not in it. */
   #tellMemory(lately: Span): void {
     const seconds = NOW_MS / 1000;
-    const [asked, hits] = [lately.sum('asked'), lately.sum('hits')];
-    const { evicted } = lately;
+    const [asked, hits] = [askedOf(lately.all), hitsOf(lately.all)];
+    const { evicted } = lately.once;
     const isSmall = asked > FEWEST_PER_SECOND * seconds && hits < LOW_RATIO * asked && evicted > (asked - hits) / 2;
     const words = `it evicts ${(evicted / seconds).toFixed(1)} fresh answers a second, and hits are ${percent(hits, asked)}`;
     this.#dependencies.conditions.turn(isSmall, 'memory-small', {}, words);
@@ -431,9 +326,12 @@ const percent = (part: number, all: number) => `${Math.max(1, Math.round((100 * 
  * ` (pendingTraces)` if requests for only some of the operations in use get no answer, and not by chance: the others had
  * enough requests that some of these would have failed as well.
  */
-function operationsOf(all: Span): string {
-  const [asked, failed] = [all.sum('asked'), all.sum('failed')];
-  const failing = [...all.operations].filter(([, its]) => its.failed > 0);
-  const others = asked - failing.reduce((sum, [, its]) => sum + its.asked, 0);
+function operationsOf(span: Span): string {
+  const { asked, failed } = span.sums;
+  const failing = [...span.operations].filter(([, its]) => failedOf(its) > 0);
+  const others = asked - failing.reduce((sum, [, its]) => sum + askedOf(its), 0);
   return (failed / asked) * others >= FEWEST ? ` (${failing.map(([name]) => name).join(', ')})` : '';
 }
+
+/** The requests above the limit of their client, before and after their operation was read. */
+const limitedIn = ({ once, all }: Span): number => once.limited + all.limited;

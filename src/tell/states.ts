@@ -4,8 +4,8 @@ import type { Clock } from '../clock.ts';
 import type { MonotonicMs, Ms } from '../time-units.ts';
 import { shorterHistories, shorterHistoryText } from '../ton/histories.ts';
 import type { Conditions } from './conditions.ts';
+import type { Counted } from './counted.ts';
 import type { IndexerErrors } from './indexer-errors.ts';
-import type { Served } from './served.ts';
 import { duration } from './text-table.ts';
 
 /** A newest block that has not changed for longer than this stands still. */
@@ -23,7 +23,7 @@ const LOG_WAITS_MS: Ms = 60_000;
 export interface StatesDependencies {
   readonly conditions: Conditions;
   readonly errors: Pick<IndexerErrors, 'last' | 'isAnswering'>;
-  readonly served: Pick<Served, 'asked'>;
+  readonly counted: Pick<Counted, 'asked'>;
   readonly indexers: readonly {
     readonly name: string;
     readonly head: Pick<IndexerHead, 'lastWord' | 'fallenBlocks' | 'isUnresponsive' | 'oldestBlock'>;
@@ -68,10 +68,10 @@ function tellHeads({ conditions, indexers }: StatesDependencies): void {
 }
 
 /** The breaker of an operation without requests closes with the next one, even if the indexer is back earlier. */
-function tellBreakers({ conditions, indexers, errors, served }: StatesDependencies): void {
+function tellBreakers({ conditions, indexers, errors, counted }: StatesDependencies): void {
   for (const { name: upstream, breakers } of indexers) {
     for (const [operation, { breaker }] of breakers) {
-      const isOpen = !breaker.isClosed && (served.asked(operation) > 0 || !errors.isAnswering(upstream));
+      const isOpen = !breaker.isClosed && (counted.asked(operation) > 0 || !errors.isAnswering(upstream));
       conditions.turn(isOpen, 'breaker-open', { upstream, operation }, errors.last(upstream), { lasts: true });
     }
   }

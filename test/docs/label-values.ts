@@ -1,6 +1,5 @@
 import type { RequestOutcome } from '../../src/answer/events.ts';
 import type { FollowerState } from '../../src/chain/follower-switch.ts';
-import type { HeadFault } from '../../src/chain/indexer-head.ts';
 import type { AppEvent } from '../../src/event-hub.ts';
 import type { StreamEnd, StreamSides } from '../../src/http/streaming/stream.ts';
 import type { AnswerClass } from '../../src/ton/lifetime-table.ts';
@@ -66,11 +65,6 @@ export const LABEL_VALUES: readonly (readonly [metric: string, label: string, Re
       miss: 'sent to the indexer',
       passed: 'passed through: the answer cannot be shared',
     }),
-  ],
-  [
-    'toncache_upstream_head_check_failed',
-    'reason',
-    valuesOf<HeadFault>({ 'lacks-block': 'lacks a block that it named', 'other-chain': 'follows another chain' }),
   ],
   [
     'toncache_block_follower_state',

@@ -91,7 +91,9 @@ describe('the admin port while the indexer and Redis are unreachable', () => {
   });
 
   it('reports Redis as unavailable from the start', async () => {
-    const { text } = await proxy.askAdmin('/metrics');
-    for (const call of ['read', 'write']) expect(text).toContain(`toncache_redis_available{call="${call}"} 0\n`);
+    const { redis, conditions } = JSON.parse((await proxy.askAdmin('/status.json')).text);
+    expect(redis).toBe('failed');
+    expect(conditions).toContainEqual(expect.objectContaining({ name: 'redis-unavailable', level: 'degraded' }));
+    expect(await proxy.metric('toncache_condition', { name: 'redis-unavailable' })).toBe(1);
   });
 });

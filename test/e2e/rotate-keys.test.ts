@@ -166,8 +166,8 @@ describe('a rotation of the key of the indexer and of the password of Redis, as 
     await moreRequests(100);
     for (const instance of instances) {
       await expect
-        .poll(() => instance.metric('toncache_redis_available', { call: 'read' }), { timeout: 20_000 })
-        .toBe(1);
+        .poll(async () => JSON.parse((await ask(instance.adminUrl, '/status.json')).text).redis, { timeout: 20_000 })
+        .toBe('used');
     }
     isOver = true;
     await running;

@@ -77,7 +77,8 @@ describe('log and status page show the best of the reasons for an outage of Redi
     await using redis = await startRedis();
     await asAdmin(redis, (admin) => admin.acl('SETUSER', 'cache', 'ON', '>secret', '~*', '+@all'));
     await using world = await start(redis.url.replace('//', `//${login}`));
-    await expect.poll(() => world.proxy.metric('toncache_redis_available', { call: 'read' })).toBe(1);
+    const used = async () => JSON.parse((await world.proxy.askAdmin('/status.json')).text).redis;
+    await expect.poll(used).toBe('used');
     await fail(redis);
     await untilTold(world.proxy, reason);
     expect(reasonsIn(world.proxy).join()).not.toContain('secret');

@@ -39,7 +39,7 @@ describe('of two indexers, one with the newest head', () => {
       }
       // After the first answer that the other indexer refutes, it gets no more requests.
       expect(replicas.asked[0]).toBe(1);
-      expect(await replicas.metricOf(0, 'head_check_failed', { reason: 'lacks-block' })).toBe(1);
+      expect(await replicas.conditionOf(0, 'lacks-block')).toBe(1);
       expect(replicas.proxy.log.map(({ msg }) => msg)).toContainEqual(
         expect.stringContaining('lacks a block that it named'),
       );
@@ -226,14 +226,11 @@ describe('when one of two indexers follows another chain', () => {
   it.each([0, 1])('it is not used, at any place in the list (%i), and the log reports it', async (place) => {
     await using replicas = await Replicas.start({ prepare: follow(place) });
     // The indexer that answers first may be accepted as the reference until the other one has answered.
-    await untilCompared(
-      replicas,
-      async () => (await replicas.metricOf(place, 'head_check_failed', { reason: 'other-chain' })) === 1,
-    );
+    await untilCompared(replicas, async () => (await replicas.conditionOf(place, 'other-chain')) === 1);
     const before = replicas.asked[place];
     expect(statuses(await replicas.askAtOnce(20))).toEqual(RIGHT);
     expect(replicas.asked[place]).toBe(before);
-    expect(await replicas.metricOf(1 - place, 'head_check_failed')).toBe(0);
+    expect(await replicas.conditionOf(1 - place, 'other-chain')).toBe(0);
     expect(replicas.proxy.log.map(({ msg }) => msg)).toContainEqual(expect.stringContaining('follows another chain'));
   });
 

@@ -86,6 +86,11 @@ export class Replicas implements AsyncDisposable {
     return this.proxy.metric(`toncache_upstream_${name}`, { ...labels, upstream: `127.0.0.1:${this.ports[index]}` });
   }
 
+  /** 1 while a condition of one indexer is present, or was a moment ago. */
+  conditionOf(index: number, name: string): Promise<number> {
+    return this.proxy.metric('toncache_condition', { name, upstream: `127.0.0.1:${this.ports[index]}` });
+  }
+
   /** The parents of young transactions: at most `newerThan` blocks old. */
   youngParents(newerThan: number): string[] {
     const chain = this.indexers.at(-1)?.chain;

@@ -103,7 +103,7 @@ describe.runIf(HAS_LIMITS)('a process that may open few files', () => {
     limit(proxy, 1000);
     expect(await statusesOf(proxy, 5)).toEqual([404]);
     expect(await proxy.metric('toncache_circuit_breaker_open')).toBe(0);
-    expect(await proxy.metric('toncache_upstream_unresponsive')).toBe(0);
+    expect(await proxy.metric('toncache_condition', { name: 'silent' })).toBe(0);
     expect(await proxy.metric('toncache_loads_refused_total', { reason: 'sockets' })).toBe(66);
     expect(await proxy.metric('toncache_upstream_requests_total', { result: 'upstream-unreachable' })).toBe(0);
     await again.close();

@@ -114,6 +114,6 @@ it('an indexer with an untrusted certificate is refused', async () => {
   const { status, text } = await proxy.ask('/api/v3/masterchainBlockShards?seqno=7');
   expect([status, text]).toEqual([502, '{"error":"the indexer cannot be reached"}']);
   expect(asked).toBe(0);
-  expect(proxy.log).toEqual([expect.objectContaining({ reason: expect.stringMatching(/self.signed/) })]);
+  expect(proxy.log).toEqual([expect.objectContaining({ msg: expect.stringMatching(/self.signed/) })]);
   server.close();
 });

@@ -90,7 +90,7 @@ export const MAY_IMPORT: Record<string, readonly string[]> = {
   // The check of a setting and the connection use the same parser, so that they agree about valid values.
   config: ['redis-url.ts', 'loopback.ts', 'json-object.ts', 'ton'],
   tell: [
-    ...['errors.ts (types)', 'failures', 'outcomes.ts', 'reason-of.ts', 'time-units.ts', 'ton'],
+    ...['answer', 'errors.ts (types)', 'failures', 'outcomes.ts', 'reason-of.ts', 'time-units.ts', 'ton'],
     ...[...parts, 'event-hub.ts'].map(typesOf),
   ],
   operate: [
@@ -110,7 +110,7 @@ export const MAY_IMPORT: Record<string, readonly string[]> = {
  * Ceilings of the size of the product. docs/background/faults.md names the faults that are worth raising one. Lines are
  * those of TypeScript in `src`, without `src/tools`.
  */
-export const CEILINGS = { lines: 25_479, settings: 65, metrics: 63, events: 46 };
+export const CEILINGS = { lines: 25_502, settings: 65, metrics: 50, events: 38 };
 
 /**
  * The places where a package may be imported, its types included. Packages that are not listed may be imported

@@ -1,16 +1,13 @@
 import { type Condition, type Conditions, firstLine, LEVELS } from '../../tell/conditions.ts';
+import type { Counted } from '../../tell/counted.ts';
 import type { EpochMs, MonotonicMs } from '../../time-units.ts';
-import { type MetricSample, Samples } from '../samples.ts';
-import { type Counted, countedIn, readNumbers, type StatusNumbers } from './numbers.ts';
+import { type NumberSources, readNumbers, type StatusNumbers } from './numbers.ts';
 
 /** A moment of this age is replaced by a new one on request: a page that asks every second gets a new one each time. */
 const SHOWN_MS = 900;
 
-/** The interval between looks at the metrics while nobody watches: once a second made hits 5 % more expensive. */
+/** The interval between looks at the numbers while nobody watches. */
 const UNWATCHED_MS = 5000;
-
-/** Ratios and latencies cover this time. */
-const WINDOW_MS = 10_000 + SHOWN_MS / 2;
 
 const KEPT_MS = 5 * 60_000;
 
@@ -37,7 +34,9 @@ export interface StatusMoment extends StatusNumbers {
 type ShownCondition = Omit<Condition, 'since'> & { readonly since: EpochMs };
 
 export interface StatusHistoryDependencies {
-  readonly samples: () => Promise<readonly MetricSample[]>;
+  readonly sources: NumberSources & { readonly counted: Pick<Counted, 'within' | 'totals'> };
+  /** The p99 of the delay of the event loop since the last call, in seconds. */
+  readonly loopLag: () => Promise<number>;
   readonly now: () => EpochMs;
   readonly monotonic: () => MonotonicMs;
   readonly onBug: (error: unknown) => void;
@@ -46,15 +45,14 @@ export interface StatusHistoryDependencies {
   readonly tell: () => void;
 }
 
-/** Looks at the metrics all the time and keeps the last five minutes, so that a new page shows them. */
+/** Looks at the numbers all the time and keeps the last five minutes, so that a new page shows them. */
 export class StatusHistory {
   readonly #dependencies: StatusHistoryDependencies;
   readonly #timer: NodeJS.Timeout;
   readonly #moments: StatusMoment[] = [];
-  /** The samples of the window, oldest first. */
-  #window: readonly Samples[] = [];
+  #lookedAt: MonotonicMs | undefined;
   /** For each minute of the last hour, oldest first. */
-  readonly #minutes: Counted[] = [];
+  readonly #minutes: (Counted['totals'] & { readonly at: MonotonicMs })[] = [];
   #reading: Promise<void> | undefined;
 
   constructor(dependencies: StatusHistoryDependencies) {
@@ -65,7 +63,7 @@ export class StatusHistory {
   /** The kept moments, oldest first; at least one, and the last is of this second. */
   async moments(): Promise<readonly StatusMoment[]> {
     const { monotonic, onBug } = this.#dependencies;
-    const lookedAt = this.#window.at(-1)?.at ?? Number.NEGATIVE_INFINITY;
+    const lookedAt = this.#lookedAt ?? Number.NEGATIVE_INFINITY;
     // Skipped while the previous look is not over: a busy process looks less often.
     if (monotonic() - lookedAt >= SHOWN_MS) {
       this.#reading ??= this.#read()
@@ -83,10 +81,11 @@ export class StatusHistory {
   }
 
   async #read(): Promise<void> {
-    const { samples, monotonic, now, conditions, tell } = this.#dependencies;
-    const newest = new Samples(await samples(), monotonic());
-    const [oldest = newest, ...others] = [...this.#window, newest].filter((each) => newest.at - each.at <= WINDOW_MS);
-    this.#window = [oldest, ...others];
+    const { sources, loopLag, monotonic, now, conditions, tell } = this.#dependencies;
+    const loopLagSeconds = await loopLag();
+    const looksAt = monotonic();
+    const sinceMs = this.#lookedAt === undefined ? undefined : looksAt - this.#lookedAt;
+    this.#lookedAt = looksAt;
     tell();
     const { active, level } = conditions;
     const at = now();
@@ -96,24 +95,25 @@ export class StatusHistory {
       level: LEVELS[level] ?? LEVELS[0],
       says: firstLine(level, active[0], monotonic()),
       conditions: active.map((each) => ({ ...each, since: isAgo(each.since) })),
-      hour: this.#countHour(countedIn(newest)),
-      ...readNumbers([oldest, ...others]),
+      hour: this.#countHour(looksAt),
+      ...readNumbers(sources, sinceMs, loopLagSeconds),
     });
     while (at - (this.#moments[0]?.at ?? at) > KEPT_MS) this.#moments.shift();
   }
 
-  #countHour(now: Counted): StatusMoment['hour'] {
+  #countHour(at: MonotonicMs): StatusMoment['hour'] {
+    const { answered, sent, older } = this.#dependencies.sources.counted.totals;
     const minutes = this.#minutes;
-    if (now.at - (minutes.at(-1)?.at ?? Number.NEGATIVE_INFINITY) >= MINUTE_MS) minutes.push(now);
-    while (now.at - (minutes[0]?.at ?? now.at) > HOUR_MS) minutes.shift();
-    const first = minutes[0] ?? now;
-    const requests = now.answered - first.answered;
-    const saved = Math.max(0, requests - (now.sent - first.sent));
+    const isDue = at - (minutes.at(-1)?.at ?? Number.NEGATIVE_INFINITY) >= MINUTE_MS;
+    if (isDue) minutes.push({ ...this.#dependencies.sources.counted.totals, at });
+    while (at - (minutes[0]?.at ?? at) > HOUR_MS) minutes.shift();
+    const first = minutes[0] ?? { answered, sent, older, at };
+    const requests = answered - first.answered;
     return {
-      seconds: (now.at - first.at) / 1000,
+      seconds: (at - first.at) / 1000,
       requests,
-      saved,
-      olderAnswers: now.olderAnswers - first.olderAnswers,
+      saved: Math.max(0, requests - (sent - first.sent)),
+      olderAnswers: older - first.older,
     };
   }
 }

@@ -203,7 +203,7 @@ const FAILING: readonly Situation[] = [
   [
     'the indexer follows another chain',
     (it) => it.conditions.set('other-chain', { upstream: 'a' }, '', LASTS),
-    'FAILING: the indexer follows another chain than this instance (global_id)',
+    'FAILING: the indexer follows another chain than NETWORK (global_id)',
   ],
 ];
 
@@ -316,7 +316,8 @@ const DEGRADED: readonly Situation[] = [
   [
     'the indexer is slow for one operation',
     (it) => [
-      it.answered(100, 'miss'),
+      it.answered(50, 'miss'),
+      it.answered(50, 'miss', 'adjacentTransactions'),
       it.sent(50, 200),
       it.sent(50, 200, { operation: 'adjacentTransactions', ms: 5000 }),
       wait(it, 50),

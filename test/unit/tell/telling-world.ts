@@ -2,9 +2,10 @@ import { failure, overloaded, type ProxyError } from '../../../src/errors.ts';
 import { EventHub } from '../../../src/event-hub.ts';
 import type { RefusedReason } from '../../../src/failures/refusals.ts';
 import { Conditions, firstLine, LEVELS } from '../../../src/tell/conditions.ts';
+import { Counted } from '../../../src/tell/counted.ts';
 import { IndexerErrors } from '../../../src/tell/indexer-errors.ts';
 import { tellRedis } from '../../../src/tell/redis-outage.ts';
-import { type Crowd, Served } from '../../../src/tell/served.ts';
+import { type Crowd, Served, slowMsOf } from '../../../src/tell/served.ts';
 import { statesTeller } from '../../../src/tell/states.ts';
 import type { OperationName } from '../../../src/ton/operation-names.ts';
 
@@ -61,9 +62,11 @@ export class TellingWorld {
     });
     tellRedis(events, conditions, now);
     const { errors } = this;
-    const served = new Served({ events, conditions, errors, now, indexers, timeoutMs: 5000, crowd: () => this.crowd });
+    const slowMs = slowMsOf(5000);
+    const counted = new Counted({ events, now, slowMs, operations: [] });
+    const served = new Served({ events, conditions, errors, now, indexers, counted, slowMs, crowd: () => this.crowd });
     const states = statesTeller({
-      ...{ conditions, errors, served, now, logOutput: this.logOutput, hasRedis: true },
+      ...{ conditions, errors, counted, now, logOutput: this.logOutput, hasRedis: true },
       ...this.#states(),
     });
     this.#tell = () => {
