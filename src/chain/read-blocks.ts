@@ -21,6 +21,9 @@ const AFTER_JUMP_MS: Ms = 10_000;
  */
 const AFTER_JUMP_BEYOND_LIST_MS: Ms = 60_000;
 
+/** A database that lacks the newest block that was read before is the state of an earlier time, at most for this long. */
+const OLDER_FOR_MS: Ms = 10 * 60_000;
+
 const NEVER: MonotonicMs = Number.NEGATIVE_INFINITY;
 
 interface UnreadBlock {
@@ -44,6 +47,7 @@ interface UnreadBlock {
  *     a block that is there and not read yet: the last answer that did not show it,
  *     a missing block above all blocks that were read (a replica that lags): its last 404,
  *     a missing block below one that was read (rounds are committed out of order): never
+ *     the head is below a block that was read before the last start: never, because the database is an older state
  *
  * Instants are those of the requests, by the monotonic clock: an answer shows nothing about later blocks.
  */
@@ -62,6 +66,8 @@ export class ReadBlocks {
   /** The database has committed more blocks at once than can be read, or it has fallen back. */
   #isLost = false;
   #newestRead = -1;
+  /** The newest block that was read before the last start, and an instant at which the database had it. */
+  #summit = { seqno: -1, at: NEVER };
   /** Nothing can be proven before this. */
   #waitsUntil: MonotonicMs = NEVER;
 
@@ -95,7 +101,7 @@ export class ReadBlocks {
 
   /** The instant for which every existing block is read; -Infinity while unknown. */
   get mark(): MonotonicMs {
-    if (this.#isLost) return NEVER;
+    if (this.#isLost || this.#isOlder) return NEVER;
     let mark = this.#headAskedAt;
     for (const [seqno, block] of this.#unread) {
       if (block.state === 'gap' && seqno < this.#newestRead) return NEVER;
@@ -120,6 +126,7 @@ export class ReadBlocks {
    * can be read, nothing can be proven for a while: returns the time after which to start again, or 0.
    */
   begin(listed: readonly number[], from: number, askedAt: MonotonicMs): Ms {
+    if (this.#newestRead > this.#summit.seqno) this.#summit = { seqno: this.#newestRead, at: this.#headAskedAt };
     const [oldest, head] = [Math.min(...listed), Math.max(...listed)];
     const there = new Set(listed);
     const missed = new Map([...this.#unread].filter(([, block]) => isMissing(block)));
@@ -192,6 +199,10 @@ export class ReadBlocks {
 
   #wait(until: MonotonicMs): void {
     this.#waitsUntil = Math.max(this.#waitsUntil, until);
+  }
+
+  get #isOlder(): boolean {
+    return this.#head < this.#summit.seqno && this.#headAskedAt - this.#summit.at < OLDER_FOR_MS;
   }
 
   /** Everything up to this block is read, or a gap. */

@@ -29,6 +29,8 @@ class FakeSource implements BlockSource {
   isSilent = false;
   /** Answers to looks come at the next step of the time. */
   isSlow = false;
+  /** Its heads name blocks that are not there. */
+  namesAheadBy = 0;
   readonly delayed: (() => void)[] = [];
 
   get newestSeqno(): number {
@@ -37,7 +39,7 @@ class FakeSource implements BlockSource {
 
   async head() {
     this.headsAt.push(now);
-    return this.isSilent ? undefined : { seqno: this.newestSeqno, askedAt: now };
+    return this.isSilent ? undefined : { seqno: this.newestSeqno + this.namesAheadBy, askedAt: now };
   }
 
   async newest() {
@@ -277,24 +279,29 @@ describe('the follower', () => {
     expect(source.asked).toContain(`page ${blocks.newestRead} 100 100`);
   });
 
-  test.each([150, 50, 2])('starts again when the head has fallen by %i blocks in two polls', async (fellBy) => {
-    await pass(50);
-    const doubt = doubtOfAnswer();
-    source.headsAt.length = 0;
-    source.fellBy = fellBy;
-    await pass(2000);
-    expect(source.asked.filter((what) => what === 'newest')).toHaveLength(2);
-    const [first = 0, second = 0] = source.headsAt;
-    expect(second - first).toBe(150);
-    expect([proofs.isAlive, doubt()]).toEqual([true, 'asked-too-early']);
-  });
+  test.each([150, 50, 2])(
+    'starts again when the head has fallen by %i blocks in two polls, and is alive when they are there',
+    async (fellBy) => {
+      await pass(50);
+      const doubt = doubtOfAnswer();
+      source.headsAt.length = 0;
+      source.fellBy = fellBy;
+      await pass(2000);
+      expect(source.asked.filter((what) => what === 'newest')).toHaveLength(2);
+      const [first = 0, second = 0] = source.headsAt;
+      expect(second - first).toBe(150);
+      expect(proofs.isAlive).toBe(fellBy === 2);
+      await pass(fellBy * BLOCK_MS);
+      expect([proofs.isAlive, doubt()]).toEqual([true, 'asked-too-early']);
+    },
+  );
 
   test.each([60, 90, 150, 5000])('is alive again soon after one head that is %i blocks too high', async (aheadBy) => {
     await pass(50);
     source.headsAt.length = 0;
-    source.aheadBy = aheadBy;
+    source.namesAheadBy = aheadBy;
     while (source.headsAt.length === 0) await pass(50);
-    source.aheadBy = 0;
+    source.namesAheadBy = 0;
     await pass(2500);
     expect(proofs.isAlive).toBe(true);
     expect(blocks.head).toBeLessThanOrEqual(source.newestSeqno);

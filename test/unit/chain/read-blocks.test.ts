@@ -204,3 +204,45 @@ describe('a start that finds more blocks than can be read', () => {
     expect(begin(HEAD + 4001, HEAD + 5000, 2000)).toBe(0);
   });
 });
+
+describe('an older state of the database', () => {
+  const READ_TO = HEAD + 90;
+
+  /** Reads 90 blocks, and starts again at a head that is 90 blocks lower. */
+  beforeEach(() => {
+    blocks.headIs(READ_TO, 1000);
+    for (const seqno of range(HEAD + 1, READ_TO)) blocks.isRead(seqno);
+    expect(blocks.mark).toBe(1000);
+    blocks.begin(range(HEAD - 999, HEAD), HEAD + 1, 40_000);
+  });
+
+  const readTo = (seqno: number, askedAt: number) => {
+    blocks.headIs(seqno, askedAt);
+    for (const each of blocks.unread) blocks.isRead(each);
+  };
+
+  test('lets nothing be proven until the newest block that was read is there again', () => {
+    expect(blocks.mark).toBe(Number.NEGATIVE_INFINITY);
+    readTo(READ_TO - 1, 41_000);
+    expect(blocks.mark).toBe(Number.NEGATIVE_INFINITY);
+    readTo(READ_TO, 42_000);
+    expect(blocks.mark).toBe(42_000);
+  });
+
+  test('is remembered over another start, and for 10 minutes', () => {
+    blocks.forgetHead();
+    blocks.begin(range(HEAD - 998, HEAD + 1), HEAD + 2, 50_000);
+    readTo(HEAD + 2, 600_999);
+    expect(blocks.mark).toBe(Number.NEGATIVE_INFINITY);
+    readTo(HEAD + 3, 601_000);
+    expect(blocks.mark).toBe(601_000);
+  });
+
+  test('is none if only a head was named that nobody could read', () => {
+    blocks = new ReadBlocks();
+    blocks.begin(range(HEAD - 999, HEAD), HEAD + 1, 0);
+    blocks.headIs(HEAD + 75, 1000);
+    blocks.begin(range(HEAD - 998, HEAD + 1), HEAD + 2, 2000);
+    expect(blocks.mark).toBe(2000);
+  });
+});
