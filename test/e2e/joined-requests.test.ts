@@ -132,7 +132,7 @@ describe('equal requests for the rest of the API', () => {
     expect(arrived).toHaveLength(1);
   });
 
-  it('get no length for an answer that has no body', async () => {
+  it('get an answer without a body and without Content-Length', async () => {
     await start();
     answer = (_, response) => response.writeHead(204, JSON_TYPE).end();
     const { status, headers } = await world.ask(PAGE);

@@ -12,7 +12,7 @@ export function targetOf(operation: string, values: Values = {}): string {
   return `/api/v3/${operation}${pairs.length === 0 ? '' : `?${pairs.join('&')}`}`;
 }
 
-/** A list of so many blocks may have been cut. */
+/** A list of as many blocks as the default limit of the indexer may be incomplete. */
 const POSSIBLE_DEFAULT_LIMITS = [10, 100];
 
 /** The newest masterchain block whose list is certainly complete: a final answer in every dialect. */

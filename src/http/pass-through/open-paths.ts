@@ -15,7 +15,7 @@ export function openPaths(names: readonly string[]): (path: string) => boolean {
     try {
       return open.has(meant(path));
     } catch {
-      // It does not decode, so it is none of them.
+      // A path that does not decode is not open.
       return false;
     }
   };

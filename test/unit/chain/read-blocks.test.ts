@@ -238,7 +238,7 @@ describe('an older state of the database', () => {
     expect(blocks.mark).toBe(601_000);
   });
 
-  test('is none if only a head was named that nobody could read', () => {
+  test('is not assumed after a head that was named, and that nobody could read', () => {
     blocks = new ReadBlocks();
     blocks.begin(range(HEAD - 999, HEAD), HEAD + 1, 0);
     blocks.headIs(HEAD + 75, 1000);
