@@ -1,5 +1,5 @@
 import type { CachedAnswer, ExplainedProof, Explanation } from '../answer/explain.ts';
-import type { FollowerState } from '../chain/follower-switch.ts';
+import type { FollowerState } from '../proof/follower-switch.ts';
 import { duration, textTable } from '../tell/text-table.ts';
 
 const MOST_CHARACTERS = 200;

@@ -26,6 +26,7 @@ const parts = [
   'indexer',
   'chain',
   'fleet',
+  'proof',
   'purge',
   'answer',
   'http',
@@ -67,12 +68,17 @@ export const MAY_IMPORT: Record<string, readonly string[]> = {
     ...['circuit-breaker.ts', 'errors.ts (types)', 'outcomes.ts', 'time-units.ts', 'chain', 'ton'],
     ...['admission', 'indexer (types)'],
   ],
+  proof: [
+    ...['errors.ts', 'freshness.ts (types)', 'outcomes.ts', 'time-units.ts'],
+    ...['admission', 'answer', 'cache', 'fleet', 'indexer', 'once', 'ton'],
+    'compose (types)',
+  ],
   purge: ['freshness.ts', 'reason-of.ts', 'time-units.ts', 'ton (types)'],
   answer: [
     ...['errors.ts', 'outcomes.ts', 'freshness.ts', 'time-units.ts', 'sliced-strings.ts', 'json-object.ts'],
     'failures (types)',
     ...['admission', 'once', 'cache', 'ton', 'indexer', 'chain', 'fleet'],
-    'clients (types)',
+    ...['clients', 'proof'].map(typesOf),
   ],
   http: [
     ...[
@@ -129,6 +135,6 @@ export const PACKAGE_PLACES: Record<string, readonly string[]> = {
     'http/pass-through/joined-requests.ts',
     'ton/call-memo.ts',
     'clients/per-client-limit.ts',
-    'chain/proof-demand.ts',
+    'proof/proof-demand.ts',
   ],
 };
