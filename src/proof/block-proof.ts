@@ -3,7 +3,7 @@ import { Indexers, type IndexersDependencies } from '../answer/indexers.ts';
 import { EntryLoader, type EntryLoaderDependencies, type Load } from '../answer/load-entry.ts';
 import type { AppContext } from '../compose/context.ts';
 import type { OpenIndexers } from '../compose/indexers.ts';
-import { RETRIES, RetryBudget } from '../indexer/retry-budget.ts';
+import { RETRIES, RetryBudget } from '../fleet/retry-budget.ts';
 import type { SingleFlight } from '../once/single-flight.ts';
 import type { Ms } from '../time-units.ts';
 import { BlockFollower } from './block-follower.ts';
