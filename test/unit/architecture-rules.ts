@@ -3,7 +3,6 @@ const parts = [
   'failures',
   'errors.ts',
   'outcomes.ts',
-  'redis-url.ts',
   'clock.ts',
   'freshness.ts',
   'time-units.ts',
@@ -11,8 +10,6 @@ const parts = [
   'json-object.ts',
   'sliced-strings.ts',
   'version.ts',
-  'loopback.ts',
-  'naming-headers.ts',
   'reason-of.ts',
   'shortage.ts',
   'ending-signals.ts',
@@ -35,14 +32,13 @@ const parts = [
 const typesOf = (part: string) => `${part} (types)`;
 
 /**
- * The folders and files that each part may import. Each part may import from its own folder. `(types)`: by `import
- * type` only.
+ * The folders and files that each part may import; `folder/file.ts`: of a folder only this file. Each part may import
+ * from its own folder. `(types)`: by `import type` only.
  */
 export const MAY_IMPORT: Record<string, readonly string[]> = {
   failures: ['time-units.ts'],
   'errors.ts': ['failures', 'time-units.ts'],
   'outcomes.ts': ['errors.ts (types)', 'circuit-breaker.ts (types)'],
-  'redis-url.ts': [],
   'clock.ts': ['time-units.ts'],
   'freshness.ts': ['time-units.ts'],
   'time-units.ts': [],
@@ -50,15 +46,13 @@ export const MAY_IMPORT: Record<string, readonly string[]> = {
   'json-object.ts': [],
   'sliced-strings.ts': [],
   'version.ts': [],
-  'loopback.ts': [],
-  'naming-headers.ts': [],
   'reason-of.ts': [],
   'shortage.ts': [],
   'ending-signals.ts': [],
   admission: ['circuit-breaker.ts', 'outcomes.ts', 'failures (types)', 'fleet (types)', 'time-units.ts'],
-  clients: ['errors.ts', 'failures', 'naming-headers.ts', 'time-units.ts'],
+  clients: ['errors.ts', 'failures', 'time-units.ts'],
   names: ['shortage.ts', 'time-units.ts'],
-  redis: ['redis-url.ts', 'circuit-breaker.ts', 'reason-of.ts', 'time-units.ts', 'names (types)'],
+  redis: ['circuit-breaker.ts', 'reason-of.ts', 'time-units.ts', 'names (types)'],
   once: ['redis', 'cache', 'time-units.ts'],
   cache: ['redis', 'freshness.ts', 'time-units.ts'],
   ton: ['errors.ts', 'failures', 'freshness.ts', 'time-units.ts', 'json-object.ts'],
@@ -87,14 +81,14 @@ export const MAY_IMPORT: Record<string, readonly string[]> = {
       'outcomes.ts',
       'time-units.ts',
       'sliced-strings.ts',
-      'loopback.ts',
-      'naming-headers.ts',
+      'clients/naming-headers.ts',
+      'config/loopback.ts',
     ],
     ...['answer', 'cache', 'once', 'fleet', 'ton'],
     ...['admission', 'chain', 'clients', 'purge', 'indexer'].map(typesOf),
   ],
   // The check of a setting and the connection use the same parser, so that they agree about valid values.
-  config: ['redis-url.ts', 'loopback.ts', 'json-object.ts', 'ton'],
+  config: ['redis/redis-url.ts', 'json-object.ts', 'ton'],
   tell: [
     ...['answer', 'errors.ts (types)', 'failures', 'outcomes.ts', 'reason-of.ts', 'time-units.ts', 'ton'],
     ...[...parts, 'event-hub.ts'].map(typesOf),

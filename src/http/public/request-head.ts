@@ -1,4 +1,4 @@
-import { NAMING_HEADERS } from '../../naming-headers.ts';
+import { NAMING_HEADERS } from '../../clients/naming-headers.ts';
 import { unsliced } from '../../sliced-strings.ts';
 import { OPERATIONS, type Operation, type OperationsInUse } from '../../ton/operations.ts';
 import type { RequestHeaders } from '../../ton/parse-call.ts';
