@@ -12,7 +12,6 @@ const parts = [
   'version.ts',
   'reason-of.ts',
   'shortage.ts',
-  'ending-signals.ts',
   'names',
   'admission',
   'clients',
@@ -48,7 +47,6 @@ export const MAY_IMPORT: Record<string, readonly string[]> = {
   'version.ts': [],
   'reason-of.ts': [],
   'shortage.ts': [],
-  'ending-signals.ts': [],
   admission: ['circuit-breaker.ts', 'outcomes.ts', 'failures (types)', 'fleet (types)', 'time-units.ts'],
   clients: ['errors.ts', 'failures', 'time-units.ts'],
   names: ['shortage.ts', 'time-units.ts'],
@@ -101,7 +99,6 @@ export const MAY_IMPORT: Record<string, readonly string[]> = {
   'event-hub.ts': ['answer (types)', 'cache (types)', 'purge (types)', 'redis (types)'],
   compose: [...parts, 'config', 'event-hub.ts (types)', 'tell (types)'],
   'app.ts': [...parts, 'event-hub.ts', 'compose', 'config', 'operate', 'tell'],
-  'healthcheck.ts': ['config'],
   cli: [...parts, 'config', 'operate', 'app.ts', 'require-node-24.cjs', 'tools', 'tell'],
   tools: [...parts, 'config', 'operate', 'app.ts'],
 };
@@ -118,7 +115,7 @@ export const CEILINGS = { lines: 25_513, settings: 65, metrics: 50, events: 38 }
  */
 export const PACKAGE_PLACES: Record<string, readonly string[]> = {
   ioredis: ['redis'],
-  undici: ['indexer', 'names/connector.ts', 'cli', 'tools/verify/asker.ts', 'healthcheck.ts'],
+  undici: ['indexer', 'names/connector.ts', 'cli', 'tools/verify/asker.ts'],
   zod: ['config', 'ton', 'cache/entry-codec.ts'],
   'prom-client': ['operate'],
   pino: ['operate', 'tell', 'app.ts'],
