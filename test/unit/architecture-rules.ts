@@ -93,7 +93,7 @@ export const MAY_IMPORT: Record<string, readonly string[]> = {
   ],
   operate: [
     'tell',
-    ...['answer', 'http', 'ton', 'errors.ts', 'failures', 'outcomes.ts', 'version.ts', 'reason-of.ts'],
+    ...['answer', 'http', 'ton', 'errors.ts', 'failures', 'outcomes.ts', 'version.ts', 'reason-of.ts', 'time-units.ts'],
     ...[...parts, 'event-hub.ts'].map(typesOf),
   ],
   'event-hub.ts': ['answer (types)', 'cache (types)', 'purge (types)', 'redis (types)'],
