@@ -14,35 +14,40 @@ const MAY_LACK_MS = 1000;
 
 const UNNAMED = { noAddressBook: true, noMetadata: true };
 
-/** Two clients for each owner of jettons of a chain. One polls its wallets, half of them without names; one transfers. */
+interface OwnerCall {
+  readonly call: Call;
+  readonly everyMs: number;
+}
+
+/** Two clients for each owner of jettons of a chain. */
 export function ownerPolls(chain: Chain, dialect: Dialect, { keepsToInstance }: Case): readonly Poll[] {
   const states = new States(chain, dialect);
   return chain.jettons.owners.flatMap((owner, place) =>
-    [walletsOf(owner, place), transfersTo(owner)].map(([call, everyMs]) => {
+    ownerCalls(owner, place).map(({ call, everyMs }) => {
       const lackedMs = (body: string, sentAt: number) => lackedSince(states, call, body, sentAt);
       return new Poll({ target: targetOf(call), everyMs, place, keepsToInstance, lackedMs });
     }),
   );
 }
 
-function walletsOf(owner: Account, place: number): readonly [Call, everyMs: number] {
+/** The wallets of an owner, without names for every second one, and the transfers to it. */
+export function ownerCalls(owner: Account, place: number): readonly OwnerCall[] {
   const names = place % 2 === 0 ? {} : UNNAMED;
-  return [{ operation: 'jetton/wallets', owner, limit: 50, ...names }, WALLETS_EVERY_MS];
-}
-
-function transfersTo(owner: Account): readonly [Call, everyMs: number] {
-  return [{ operation: 'jetton/transfers', owner, direction: 'in', limit: 50 }, TRANSFERS_EVERY_MS];
+  return [
+    { call: { operation: 'jetton/wallets', owner, limit: 50, ...names }, everyMs: WALLETS_EVERY_MS },
+    { call: { operation: 'jetton/transfers', owner, direction: 'in', limit: 50 }, everyMs: TRANSFERS_EVERY_MS },
+  ];
 }
 
 /** Headers are sent as parameters, which the indexer reads as well. */
-function targetOf(call: Call): string {
+export function targetOf(call: Call): string {
   const { target, headers } = writeCanonically(call);
   const parameters = Object.keys(headers).map((header) => `&${header.toLowerCase().replaceAll('-', '_')}=true`);
   return target + parameters.join('');
 }
 
-/** How long ago the state of an answer ended, if it ended more than a second before the request. */
-function lackedSince(states: States, call: Call, body: string, sentAt: number): number {
+/** How long before the request the state of an answer had ended, ms; 0 if it was a second or less. */
+export function lackedSince(states: States, call: Call, body: string, sentAt: number): number {
   const rows = rowsIn(call, body);
   const shown = states.of(call).findLast((state) => rowsIn(call, state.said().text) === rows);
   const untilAt = shown?.untilAt ?? Number.NEGATIVE_INFINITY;
