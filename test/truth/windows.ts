@@ -66,8 +66,8 @@ export function windowOf(call: Call, { status, text }: Said, receivedBy: number)
     case 'accountStates':
     case 'walletStates':
     case 'jetton/wallets':
-    case 'jetton/transfers':
     case 'jetton/masters':
+    case 'jetton/transfers':
       return POLICIES.accountLive;
     case 'transactions':
       if (isOfAccount(call)) return POLICIES.accountLive;
