@@ -35,7 +35,7 @@ interface FailoverCourse {
 const FAILOVER: FailoverCourse = { calmMs: 12_000, lostBlocks: 90, silentMs: 46_000, olderMs: 8000 };
 
 /**
- * The rest after a fault during which no blocks can be read. An instance that cannot read blocks for half of the time
+ * The rest after a fault during which no blocks can be read or settled. An instance that cannot read blocks for half of the time
  * stops reading them for minutes, and nothing would be proven when the fault comes again.
  */
 const NOT_READ_REST_MS = 16_000;
@@ -48,7 +48,7 @@ function lagOf(part: DatabasePart, balances: Faults['balances']): Fault {
     name: `${NAMES[part]}-lag${balances === 'connections' ? '-by-connection' : ''}`,
     excuses: { lagMs: LAG_MS },
     lastsMs: LAGS_FOR_MS,
-    ...(part === 'blocks' && { restMs: NOT_READ_REST_MS }),
+    ...(part !== 'accounts' && { restMs: NOT_READ_REST_MS }),
     settlesMs: 2 * LAG_MS,
     begin: async ({ indexer: { faults, replicas } }) => {
       const [, replica] = replicas;

@@ -46,13 +46,13 @@ const RAN_BEFORE = 5;
 
 /** The events of an owner, by their shares. */
 const EVENTS = [
-  ['received', 40],
-  ['sent', 18],
+  ['received', 34],
+  ['sent', 16],
   ['emptied', 4],
   ['between owners', 6],
   ['minted', 8],
-  ['became', 4],
-  ['given away', 4],
+  ['became', 10],
+  ['given away', 6],
   ['deleted', 4],
   ['unconfirmed', 4],
   ['ran', 4],
@@ -104,8 +104,8 @@ export class JettonTraffic {
     const someOwners = this.owners.filter((_, n) => n % FIRST_BLOCKS === place - 1);
     return masters.flatMap((account, n) => {
       const first = place === 1 ? this.busyOwners.map((to) => ({ to, amount: BUSY_BALANCE })) : [];
-      // The last jetton is for the wallets that owners get later.
-      const ofOwners = n === masters.length - 1 ? [] : someOwners.map((to) => ({ to, amount: 1000 }));
+      // Half of the jettons are for the wallets that owners get later.
+      const ofOwners = n >= masters.length / 2 ? [] : someOwners.map((to) => ({ to, amount: 1000 }));
       return [...first, ...ofOwners].map((minted) => ({ account, act: { kind: 'mint', ...minted } as const }));
     });
   }
