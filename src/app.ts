@@ -16,8 +16,8 @@ import type { AppContext } from './compose/context.ts';
 import { openIndexers } from './compose/indexers.ts';
 import { openPublicPort, restBytesOf } from './compose/public-port.ts';
 import { loadRedisClient, openRedis } from './compose/redis.ts';
+import { type OpenTellingDependencies, openTelling } from './compose/telling.ts';
 import type { Settings } from './config/schema.ts';
-import { EventHub } from './event-hub.ts';
 import { adminExplain } from './http/admin/admin-explain.ts';
 import { adminPurge } from './http/admin/admin-purge.ts';
 import { createAdminServer } from './http/admin/admin-server.ts';
@@ -25,30 +25,19 @@ import { listen } from './http/listen.ts';
 import { type AskResolver, Names } from './names/names.ts';
 import { accessLog } from './operate/access-log.ts';
 import { describeExplanation } from './operate/describe-explanation.ts';
-import type { GaugeSources } from './operate/gauges.ts';
 import { logEvents } from './operate/log-events.ts';
-import { Metrics, type MetricsDependencies } from './operate/metrics.ts';
+import { metricsPage } from './operate/metrics.ts';
 import { loopLagSeconds } from './operate/process-metrics.ts';
 import { StatusHistory } from './operate/status/history.ts';
 import { statusPages } from './operate/status/status-pages.ts';
 import { TopKeys } from './operate/status/top-keys.ts';
 import { EVERY_ENTRY } from './purge/bans.ts';
 import { Purges } from './purge/purges.ts';
-import { reasonOf } from './reason-of.ts';
-import { Conditions } from './tell/conditions.ts';
-import { Counted } from './tell/counted.ts';
-import { IndexerErrors } from './tell/indexer-errors.ts';
-import { conditionLog } from './tell/log.ts';
-import { tellRedis } from './tell/redis-outage.ts';
-import { Served, slowMsOf } from './tell/served.ts';
-import { statesTeller } from './tell/states.ts';
+import type { DescribedMetric } from './tell/metrics.ts';
 import { longestUseMs } from './ton/lifetime.ts';
 import { lifetimesWith } from './ton/lifetime-table.ts';
 import { OperationsInUse } from './ton/operations.ts';
 import { VERSION } from './version.ts';
-
-/** The conditions are told this often, and whenever somebody looks. */
-const TELL_EVERY_MS = 1000;
 
 /** The world of an app; tests replace parts of it. */
 export interface AppDependencies {
@@ -66,7 +55,7 @@ export interface AppDependencies {
   /** Instead of the system's resolver. */
   readonly askResolver?: AskResolver;
   /** The destination of the log, which may be full. */
-  readonly logOutput?: MetricsDependencies['logOutput'];
+  readonly logOutput?: OpenTellingDependencies['logOutput'];
 }
 
 /** The URLs on which the two ports listen. */
@@ -77,6 +66,8 @@ export interface Listening {
 
 /** The whole proxy as an object: one process has one, tests have many. */
 export interface App {
+  /** Every metric of toncache itself. */
+  readonly metrics: readonly DescribedMetric[];
   /** Opens both ports when Redis is connected or unreachable. Rejects when a port is in use. */
   listen(): Promise<Listening>;
   /**
@@ -106,21 +97,10 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
   // Components are given functions that use others, which are built later. So nothing below waits: no timer and no
   // connection calls such a function before everything is built.
   const connect = await loadRedisClient(settings);
-  const events = new EventHub();
-  const { url, backup } = settings.upstream;
-  const backups = (backup.url ?? []).map((each) => new URL(each).host);
-  const named = [
-    ...url.map((each) => ({ name: new URL(each).host, isBackup: false })),
-    ...backups.map((name) => ({ name, isBackup: true })),
-  ];
-  const endLog = logEvents(logger, monotonic, events);
-  const conditions = new Conditions({ now: monotonic, indexers: named, ...conditionLog(logger) });
-  const errors = new IndexerErrors({ events, conditions, now: monotonic, backups });
   const operations = new OperationsInUse(settings.operations);
-  const slowMs = slowMsOf(settings.upstream.timeout);
-  const counted = new Counted({ events, now: monotonic, slowMs, operations: operations.names });
-  const isRedisUsed = tellRedis(events, conditions, monotonic);
-  events.on('bug', ({ error }) => conditions.set('bug', {}, reasonOf(error)));
+  const telling = openTelling({ settings, operations, logger, logOutput, monotonic });
+  const { events, metrics, conditions, errors } = telling;
+  const endLog = logEvents(logger, monotonic, events);
 
   const onClockJump = () => {
     events.report({ name: 'clock-jump' });
@@ -131,6 +111,9 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
     void purges.exchange();
   };
   const clock = new Clock({ wall, monotonic, onJump: onClockJump });
+  metrics.gauge('redis_clock_offset_seconds', "Time by which the clock of Redis is ahead of this machine's.", () =>
+    redis === undefined ? 0 : clock.aheadOfWallMs / 1000,
+  );
   const now = dependencies.now ?? clock.now;
   const names = new Names({ askResolver, now: monotonic });
   const lifetimes = lifetimesWith(settings.lifetimes, constants.rows);
@@ -140,6 +123,7 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
     lifetimes,
     operations,
     events,
+    metrics,
     conditions,
     errors,
     names,
@@ -153,6 +137,9 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
     maxSizeBytes: bounds.maxSize - restBytesOf(settings),
     onEvicted: () => events.report({ name: 'evicted' }),
   });
+  metrics.gauge('memory_tier_bytes', 'Bytes in the memory tier, overhead included.', () => memory.sizeBytes);
+  metrics.gauge('memory_tier_max_bytes', 'The most bytes that the memory tier may hold.', () => bounds.maxSize);
+  metrics.gauge('memory_tier_entries', 'Entries in the memory tier.', () => memory.count);
   const gzip = new Gzip({
     onChange: (entry) => memory.resize(entry),
     onPacked: () => events.report({ name: 'compressed' }),
@@ -163,6 +150,8 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
     gzip,
     onTransition: (transition) => purges.onRedisTransition(transition),
   });
+  const pendingWrites = () => redis?.tier.pendingWrites ?? 0;
+  metrics.gauge('redis_pending_writes', 'Writes to Redis that are under way.', pendingWrites);
   const forgetAnswers = () => {
     port.forgetRest();
     memory.clear();
@@ -192,7 +181,7 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
     },
     onOtherChain: forgetAnswers,
   });
-  const proof = openBlockProof(context);
+  const proof = openBlockProof(context, () => memory.provable);
   const cache = new TieredCache({
     memory,
     redis: redis?.tier,
@@ -228,14 +217,10 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
   });
   const { server: publicServer, explain } = port;
   publicServer.server.on('drop', () => conditions.set('connections-refused'));
-  const served = new Served({
-    events,
-    conditions,
-    errors,
-    now: monotonic,
-    indexers: named,
-    counted,
-    slowMs,
+  const { tell, end: endTelling } = telling.begin({
+    indexers: indexers.all,
+    clock,
+    hasRedis: redis !== undefined,
     crowd: () => {
       const waiting = waitingClients();
       const [first, second] = topClients.top(2);
@@ -247,40 +232,21 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
       };
     },
   });
-  const tellStates = statesTeller({
-    conditions,
-    errors,
-    counted,
-    indexers: indexers.all,
-    clock,
-    hasRedis: redis !== undefined,
-    logOutput,
-    now: monotonic,
-  });
-  const tell = () => {
-    tellStates();
-    served.tell();
-    conditions.tick();
-  };
-  const telling = setInterval(tell, TELL_EVERY_MS).unref();
-  const gauges: GaugeSources = {
-    operations: operations.names,
-    memory,
-    server: publicServer,
-    indexers,
-    clock,
-    redis,
-    proof,
-    streams: port.streams,
-    maxMemoryBytes: bounds.maxSize,
-    conditions,
-  };
-  const metrics = new Metrics({ ...gauges, events, logOutput, timeoutMs: settings.upstream.timeout });
   let ready = false;
   const { adminToken: token, adminAllowedHosts: allowedHosts, adminHost: listensOn } = http;
   const access = { token, allowedHosts, listensOn };
   const history: StatusHistory = new StatusHistory({
-    sources: { ...gauges, counted, isRedisUsed: redis && (() => isRedisUsed() && purges.isCurrent) },
+    sources: {
+      operations: operations.names,
+      memory,
+      maxMemoryBytes: bounds.maxSize,
+      indexers,
+      clock,
+      proof,
+      streams: port.streams,
+      counted: telling.counted,
+      isRedisUsed: redis && (() => telling.isRedisUsed() && purges.isCurrent),
+    },
     loopLag: loopLagSeconds,
     now,
     monotonic,
@@ -302,7 +268,7 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
   });
   const adminServer = createAdminServer({
     isReady: () => ready,
-    metrics: () => metrics.page(),
+    metrics: metricsPage(metrics),
     paths: {
       ...status,
       '/purge': adminPurge(purges.purge, monotonic),
@@ -313,6 +279,7 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
     requestTimeoutMs: http.requestTimeout,
   });
   return {
+    metrics: metrics.all,
     listen: async () => {
       // Wait for Redis, so that the first requests find its entries, for at most the connect timeout. The second wait
       // ends after at most the timeouts of its Redis commands, and after 1 s for the heads.
@@ -333,7 +300,7 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
       // Load balancers send requests until their next check of /readyz.
       await publicServer.drain(http.drainTimeout, http.shutdownDelay);
       history.close();
-      clearInterval(telling);
+      endTelling();
       endLog();
       proof?.close();
       purges.close();

@@ -4,7 +4,7 @@ import { IndexerBlocks } from '../answer/indexer-blocks.ts';
 import { Indexers, type IndexersDependencies } from '../answer/indexers.ts';
 import { EntryLoader, type EntryLoaderDependencies, type Load } from '../answer/load-entry.ts';
 import { BlockFollower } from '../chain/block-follower.ts';
-import { FollowerSwitch } from '../chain/follower-switch.ts';
+import { type FollowerState, FollowerSwitch } from '../chain/follower-switch.ts';
 import { ProofDemand } from '../chain/proof-demand.ts';
 import { Proofs, SEEN_BEFORE_MS } from '../chain/proofs.ts';
 import { ReadBlocks } from '../chain/read-blocks.ts';
@@ -45,9 +45,14 @@ export interface FollowerParts {
 /** Proves kept answers by blocks. */
 export type BlockProof = NonNullable<ReturnType<typeof openBlockProof>>;
 
-/** Builds it; `undefined` if no operation in use has answers that blocks can prove. */
-export function openBlockProof(context: AppContext) {
-  const { settings, operations, monotonic, events } = context;
+const STATES = Object.keys({ alive: 1, behind: 1, idle: 1, resting: 1 } satisfies Record<FollowerState, 1>);
+
+/**
+ * Builds it; `undefined` if no operation in use has answers that blocks can prove. `provable` returns the number of
+ * kept answers that blocks may prove.
+ */
+export function openBlockProof(context: AppContext, provable: () => number) {
+  const { settings, operations, monotonic, events, metrics } = context;
   if (!operations.all.some(({ evidence }) => evidence !== undefined)) return undefined;
   const boundsMs = { withNames: settings.proof.maxAge, plain: settings.proof.maxAgePlain };
   const bounds = Object.values(boundsMs);
@@ -62,6 +67,13 @@ export function openBlockProof(context: AppContext) {
     takePolls: () => demand.take(),
     isAlive: () => proofs.isAlive,
   });
+  for (const state of STATES) {
+    const help = '1 for the state of the block follower, 0 for the others.';
+    metrics.gauge('block_follower_state', help, () => Number(worth.state === state), { state });
+  }
+  const newest = 'The newest masterchain block that the follower has read; 0 while none is.';
+  metrics.gauge('block_follower_seqno', newest, () => Math.max(0, blocks.newestRead));
+  metrics.gauge('proof_entries', 'Answers in the memory tier that blocks may prove.', provable);
   let follower: BlockFollower | undefined;
   const timers: NodeJS.Timeout[] = [];
   const lookWhetherItPays = () => {

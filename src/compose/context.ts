@@ -3,6 +3,7 @@ import type { EventHub } from '../event-hub.ts';
 import type { Names } from '../names/names.ts';
 import type { Conditions } from '../tell/conditions.ts';
 import type { IndexerErrors } from '../tell/indexer-errors.ts';
+import type { Metrics } from '../tell/metrics.ts';
 import type { EpochMs, MonotonicMs } from '../time-units.ts';
 import type { LifetimePolicies } from '../ton/lifetime-table.ts';
 import type { OperationsInUse } from '../ton/operations.ts';
@@ -17,6 +18,7 @@ export interface AppContext {
   /** The cached operations. */
   readonly operations: OperationsInUse;
   readonly events: EventHub;
+  readonly metrics: Metrics;
   readonly conditions: Conditions;
   /** How requests to each indexer fail. */
   readonly errors: IndexerErrors;

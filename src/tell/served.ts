@@ -5,7 +5,7 @@ import { REFUSED } from '../failures/refusals.ts';
 import { sentenceOf } from '../failures/sentence.ts';
 import type { MonotonicMs, Ms } from '../time-units.ts';
 import type { ConditionName, Conditions } from './conditions.ts';
-import { askedOf, type Counted, failedOf, hitsOf, type Span } from './counted.ts';
+import { askedOf, type Counted, failedOf, hitsOf, limitedIn, type Span } from './counted.ts';
 import type { IndexerErrors } from './indexer-errors.ts';
 import { LimitedClients } from './limited-clients.ts';
 import { duration } from './text-table.ts';
@@ -332,6 +332,3 @@ function operationsOf(span: Span): string {
   const others = asked - failing.reduce((sum, [, its]) => sum + askedOf(its), 0);
   return (failed / asked) * others >= FEWEST ? ` (${failing.map(([name]) => name).join(', ')})` : '';
 }
-
-/** The requests above the limit of their client, before and after their operation was read. */
-const limitedIn = ({ once, all }: Span): number => once.limited + all.limited;

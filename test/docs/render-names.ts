@@ -1,18 +1,18 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { DETAILS } from '../../src/answer/cache-status.ts';
+import { createApp } from '../../src/app.ts';
 import { EXIT } from '../../src/cli/command.ts';
-import { SETTINGS } from '../../src/config/load.ts';
+import { loadSettings, SETTINGS } from '../../src/config/load.ts';
 import { type AppEvent, EventHub } from '../../src/event-hub.ts';
 import { FAILURES } from '../../src/failures/codes.ts';
 import { REFUSED } from '../../src/failures/refusals.ts';
 import type { AnsweredRequest } from '../../src/http/public/responder.ts';
 import { accessLog } from '../../src/operate/access-log.ts';
-import type { DescribedMetric } from '../../src/operate/event-counters.ts';
 import { logEvents } from '../../src/operate/log-events.ts';
 import { createLogger } from '../../src/operate/logger.ts';
-import { Metrics, type MetricsDependencies } from '../../src/operate/metrics.ts';
 import { CONDITIONS } from '../../src/tell/conditions.ts';
 import { conditionLog } from '../../src/tell/log.ts';
+import type { DescribedMetric } from '../../src/tell/metrics.ts';
 import { LABEL_VALUES } from './label-values.ts';
 import { LOGGED_EVENTS } from './logged-events.ts';
 import { between, table } from './marked-tables.ts';
@@ -23,6 +23,9 @@ const START = new URL('../../src/cli/start.ts', import.meta.url);
 
 const code = (text: string | number) => `\`${text}\``;
 const listed = (names: readonly string[]) => names.map(code).join(', ');
+
+/** Every metric of toncache itself, by name: those of an app with all its parts, which does not listen. */
+export const EVERY_METRIC = await readMetrics();
 
 /** The page of all public names: its expected and its actual text. */
 export function renderNames(): { readonly expected: string; readonly actual: string } {
@@ -46,7 +49,7 @@ const TABLES: Readonly<Record<string, () => string>> = {
   metrics: () =>
     table(
       ['Metric', 'Type', 'Labels', 'Meaning'],
-      everyMetric().map(({ name, type, labelNames, help }) => [code(name), type, listed(labelNames), help]),
+      EVERY_METRIC.map(({ name, type, labelNames, help }) => [code(name), type, listed(labelNames), help]),
     ),
   labels: () =>
     table(
@@ -103,13 +106,16 @@ const TABLES: Readonly<Record<string, () => string>> = {
     ),
 };
 
-/** Every metric of toncache itself, by name. */
-export function everyMetric(): readonly DescribedMetric[] {
-  // The cast: none of these is read before a scrape.
-  const sources = { operations: [], indexers: {}, redis: {}, push: {}, streams: {}, proof: {}, events: new EventHub() };
-  return new Metrics(sources as unknown as MetricsDependencies).described.toSorted((a, b) =>
-    a.name < b.name ? -1 : 1,
-  );
+async function readMetrics(): Promise<readonly DescribedMetric[]> {
+  const { settings } = loadSettings({
+    UPSTREAM_URL: 'http://127.0.0.1:1',
+    REDIS_URL: 'redis://127.0.0.1:1',
+    CACHE_OPERATIONS: 'all',
+    PASSTHROUGH: 'on',
+  });
+  const app = await createApp({ logger: loggerTo([]) }, settings);
+  await app.close();
+  return app.metrics.toSorted((a, b) => (a.name < b.name ? -1 : 1));
 }
 
 interface Line {

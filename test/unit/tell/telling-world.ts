@@ -3,7 +3,9 @@ import { EventHub } from '../../../src/event-hub.ts';
 import type { RefusedReason } from '../../../src/failures/refusals.ts';
 import { Conditions, firstLine, LEVELS } from '../../../src/tell/conditions.ts';
 import { Counted } from '../../../src/tell/counted.ts';
+import { countEvents } from '../../../src/tell/event-counts.ts';
 import { IndexerErrors } from '../../../src/tell/indexer-errors.ts';
+import { Metrics } from '../../../src/tell/metrics.ts';
 import { tellRedis } from '../../../src/tell/redis-outage.ts';
 import { type Crowd, Served, slowMsOf } from '../../../src/tell/served.ts';
 import { statesTeller } from '../../../src/tell/states.ts';
@@ -36,6 +38,7 @@ export class TellingWorld {
   readonly conditions: Conditions;
   readonly indexers: readonly Told[];
   readonly errors: IndexerErrors;
+  readonly counted: Counted;
   readonly #tell: () => void;
 
   /** Names of indexers; one that begins with `backup` is a backup. */
@@ -62,8 +65,11 @@ export class TellingWorld {
     });
     tellRedis(events, conditions, now);
     const { errors } = this;
-    const slowMs = slowMsOf(5000);
-    const counted = new Counted({ events, now, slowMs, operations: [] });
+    const timeoutMs = 5000;
+    const slowMs = slowMsOf(timeoutMs);
+    const metrics = new Metrics(events);
+    const counted = new Counted({ counts: countEvents({ metrics, events, operations: [], timeoutMs, slowMs }), now });
+    this.counted = counted;
     const served = new Served({ events, conditions, errors, now, indexers, counted, slowMs, crowd: () => this.crowd });
     const states = statesTeller({
       ...{ conditions, errors, counted, now, logOutput: this.logOutput, hasRedis: true },
