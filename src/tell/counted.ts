@@ -4,7 +4,11 @@ import type { MonotonicMs, Ms } from '../time-units.ts';
 import type { EventCounts } from './event-counts.ts';
 
 /** Readings are at least this far apart. They are kept in detail for a minute, and as two sums for five. */
-const [SPAN_MS, DETAILED_MS, KEPT_MS]: [Ms, Ms, Ms] = [500, 60_000, 300_000];
+const SPAN_MS: Ms = 500;
+export const [NOW_MS, MINUTE_MS, KEPT_MS]: [Ms, Ms, Ms] = [10_000, 60_000, 300_000];
+
+/** Fewer of anything in 10 s than this mean nothing. */
+export const FEWEST = 3;
 
 /** The codes of failures that are refusals by this process, not failures of the indexer. */
 const REFUSALS: readonly string[] = ['overloaded', 'shutting-down'];
@@ -152,7 +156,7 @@ export class Counted {
     if (until - (this.#readings.at(-1)?.until ?? 0) < SPAN_MS) return;
     this.#readings.push(reading);
     this.#sums.push({ until, ...reading.sums });
-    forget(this.#readings, until - DETAILED_MS);
+    forget(this.#readings, until - MINUTE_MS);
     forget(this.#sums, until - KEPT_MS);
   }
 
@@ -165,7 +169,7 @@ export class Counted {
 
   /** The valid requests for an operation in the last minute. */
   asked(operation: string): number {
-    return askedOf(this.within(DETAILED_MS).operation(operation));
+    return askedOf(this.within(MINUTE_MS).operation(operation));
   }
 
   /** The counts of the last time of this length, at most a minute. */

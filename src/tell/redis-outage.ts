@@ -1,7 +1,7 @@
 import type { EventHub } from '../event-hub.ts';
 import type { MonotonicMs, Ms } from '../time-units.ts';
 import { betterReason } from './best-reason.ts';
-import type { Conditions } from './conditions.ts';
+import type { Conditions } from './present-conditions.ts';
 
 /** A reason up to this long before an outage belongs to it: the error comes before the end of the connection. */
 const BEFORE_MS: Ms = 10_000;

@@ -3,9 +3,9 @@ import type { IndexerHead } from '../chain/indexer-head.ts';
 import type { Clock } from '../clock.ts';
 import type { MonotonicMs, Ms } from '../time-units.ts';
 import { shorterHistories, shorterHistoryText } from '../ton/histories.ts';
-import type { Conditions } from './conditions.ts';
 import type { Counted } from './counted.ts';
 import type { IndexerErrors } from './indexer-errors.ts';
+import type { Conditions } from './present-conditions.ts';
 import { duration } from './text-table.ts';
 
 /** A newest block that has not changed for longer than this stands still. */

@@ -30,3 +30,7 @@ export function duration(ms: number): string {
   const [, size, unit] = UNITS.find(([least]) => Math.abs(ms) >= least) ?? [0, 1, 'ms'];
   return `${Number((ms / size).toFixed(1))} ${unit}`;
 }
+
+/** A part of all as a percentage for people, at least 1. */
+export const percent = (part: number, all: number): string =>
+  `${Math.max(1, Math.round((100 * part) / Math.max(1, all)))} %`;

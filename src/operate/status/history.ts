@@ -1,5 +1,6 @@
-import { type Condition, type Conditions, firstLine, LEVELS } from '../../tell/conditions.ts';
+import { LEVELS } from '../../tell/conditions.ts';
 import type { Counted } from '../../tell/counted.ts';
+import { type Condition, type Conditions, firstLine } from '../../tell/present-conditions.ts';
 import type { EpochMs, MonotonicMs } from '../../time-units.ts';
 import { type NumberSources, readNumbers, type StatusNumbers } from './numbers.ts';
 

@@ -1,11 +1,12 @@
 import { failure, overloaded, type ProxyError } from '../../../src/errors.ts';
 import { EventHub } from '../../../src/event-hub.ts';
 import type { RefusedReason } from '../../../src/failures/refusals.ts';
-import { Conditions, firstLine, LEVELS } from '../../../src/tell/conditions.ts';
+import { LEVELS } from '../../../src/tell/conditions.ts';
 import { Counted } from '../../../src/tell/counted.ts';
 import { countEvents } from '../../../src/tell/event-counts.ts';
 import { IndexerErrors } from '../../../src/tell/indexer-errors.ts';
 import { Metrics } from '../../../src/tell/metrics.ts';
+import { Conditions, firstLine } from '../../../src/tell/present-conditions.ts';
 import { tellRedis } from '../../../src/tell/redis-outage.ts';
 import { type Crowd, Served, slowMsOf } from '../../../src/tell/served.ts';
 import { statesTeller } from '../../../src/tell/states.ts';
