@@ -187,7 +187,7 @@ async function operationsNotServed({ upstream, operations }: Settings, url: stri
 
 async function askRedis({ redis, network }: Settings, url: string): Promise<string> {
   let reason = 'no answer';
-  let best: string | undefined;
+  let best = '';
   const connection = connectRedis({
     names,
     url,

@@ -1,5 +1,5 @@
 import type { MonotonicMs, Ms } from '../time-units.ts';
-import { betterReason } from './best-reason.ts';
+import { betterReason, explainsMore } from './best-reason.ts';
 import { CONDITIONS, type ConditionName, type ConditionRow, LEVELS, type Level } from './conditions.ts';
 import { duration } from './text-table.ts';
 
@@ -35,6 +35,8 @@ interface State extends Who {
   readonly name: ConditionName;
   readonly since: MonotonicMs;
   why: string;
+  /** In place of the reason, since it was last set. */
+  shown: string | undefined;
   because: ConditionName;
   lasts: boolean;
   /** The level that {@link ConditionsDependencies.onBegin} was called with. */
@@ -55,7 +57,10 @@ export interface ConditionsDependencies {
   readonly now: () => MonotonicMs;
   /** All indexers, by host and port. */
   readonly indexers: readonly { readonly name: string; readonly isBackup: boolean }[];
-  /** Called at the beginning, and when it becomes worse because it is now true of every indexer. */
+  /**
+   * Called at the beginning, when it becomes worse because it is now true of every indexer, and when a reason is learnt
+   * that explains more.
+   */
   readonly onBegin: (condition: Condition) => void;
   /** Called at the end. */
   readonly onEnd: (condition: Condition, lastedMs: Ms) => void;
@@ -79,9 +84,11 @@ export class Conditions {
     const key = keyOf(name, who);
     const known = this.#states.get(key);
     if (known !== undefined) {
-      if (why !== '') known.why = betterReason(known.why || undefined, why);
+      const isLearnt = explainsMore(known.why, why);
+      known.why = betterReason(known.why, why);
       known.lasts = lasts || (known.lasts && known.clearAt === undefined);
-      Object.assign(known, { because, setAt: now, clearAt: undefined });
+      Object.assign(known, { because, setAt: now, clearAt: undefined, shown: undefined });
+      if (isLearnt) this.#dependencies.onBegin(this.#shown(known));
       return;
     }
     const { level } = CONDITIONS[name];
@@ -89,6 +96,7 @@ export class Conditions {
       name,
       ...who,
       why,
+      shown: undefined,
       because,
       lasts,
       told: level,
@@ -109,10 +117,10 @@ export class Conditions {
     this.tick();
   }
 
-  /** Changes the reason of a present condition, and neither its beginning nor its end. */
-  say(name: ConditionName, who: Who, why: string): void {
+  /** Shows other words for its reason until it is set again. Its end is told with the reason. */
+  say(name: ConditionName, who: Who, words: string): void {
     const known = this.#states.get(keyOf(name, who));
-    if (known !== undefined) known.why = why;
+    if (known !== undefined) known.shown = words;
   }
 
   /** Sets or clears it. */
@@ -134,7 +142,7 @@ export class Conditions {
         continue;
       }
       this.#states.delete(key);
-      this.#dependencies.onEnd(this.#shown(state), now - state.since);
+      this.#dependencies.onEnd(this.#shown({ ...state, shown: undefined }), now - state.since);
     }
   }
 
@@ -174,7 +182,8 @@ export class Conditions {
   }
 
   #shown(state: State): Condition {
-    const { name, upstream, operation, why, because, since } = state;
+    const { name, upstream, operation, because, since } = state;
+    const why = state.shown ?? state.why;
     return {
       name,
       level: this.#levelOf(state),

@@ -16,7 +16,7 @@ export function tellRedis(events: EventHub, conditions: Conditions, now: () => M
   let isConnected = false;
   let before: { readonly reason: string; readonly at: MonotonicMs } | undefined;
   const learn = (reason: string) => {
-    const known = before !== undefined && now() - before.at <= BEFORE_MS ? before.reason : undefined;
+    const known = before !== undefined && now() - before.at <= BEFORE_MS ? before.reason : '';
     before = { reason: betterReason(known, reason), at: now() };
     if (unavailable.size > 0) conditions.set('redis-unavailable', {}, before.reason, { lasts: true });
   };
