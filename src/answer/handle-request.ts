@@ -78,12 +78,12 @@ export class RequestHandler {
     if (found.state === 'miss' || found.state === 'stale-if-error') {
       const { flights, missLimit, random } = this.#dependencies;
       const follows = flights.hasFlightToFollow(key);
-      if (memory.isFull && follows) return this.#shed(call, key, 'memory', overloaded('memory', random()));
+      if (memory.isFull && follows) return this.#refuse(call, key, 'memory', overloaded('memory', random()));
       const wait = request.openWait();
       const limited = follows ? undefined : missLimit?.take(wait.client ?? '');
       if (limited !== undefined) {
         wait.close();
-        return this.#shed(call, key, 'client-limit', limited);
+        return this.#refuse(call, key, 'client-limit', limited);
       }
       return this.#join(keyed, wait, request, !follows);
     }
@@ -134,9 +134,9 @@ export class RequestHandler {
   }
 
   /** Answers without waiting: with a stale copy from memory if there is one, otherwise with the failure. */
-  #shed(call: Call, key: string, reason: RefusedReason, error: ProxyError): Answer {
+  #refuse(call: Call, key: string, reason: RefusedReason, error: ProxyError): Answer {
     const { cache, report } = this.#dependencies;
-    report({ name: 'shed', operation: call.operation.name, reason });
+    report({ name: 'load-refused', operation: call.operation.name, reason });
     return (
       this.#fallBack(call, cache.lookInMemory(key, call.tags), error, false) ?? this.#fail(call, key, error, false)
     );
@@ -196,7 +196,7 @@ export class RequestHandler {
     let error = reason ?? failure('internal');
     if (error.code === 'upstream-timeout' && !end.departed) {
       // No request was sent: this one spent all its time in the queue.
-      report({ name: 'shed', operation: call.operation.name, reason: 'deadline' });
+      report({ name: 'load-refused', operation: call.operation.name, reason: 'deadline' });
       error = overloaded('deadline', random());
     }
     return { from: 'nowhere', error, fallback: cache.lookInMemory(key, call.tags) };

@@ -63,7 +63,7 @@ export const upstream = z.strictObject({
   ),
   maxBufferedSize: setting(
     size('1MiB', '16GiB').prefault('128MiB'),
-    'Maximum bytes of all answers being read; above it misses are shed.',
+    'Maximum bytes of all answers being read; above it misses are refused.',
   ),
   defaultPause: setting(
     duration('1ms', '10min').prefault('1s'),

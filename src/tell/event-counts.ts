@@ -67,7 +67,7 @@ function countRequests({ metrics, operations }: EventCountsDependencies, bounds:
     'loads_refused_total',
     'Loads that were refused: not sent to an indexer.',
     ['operation', 'reason'],
-    { shed: ({ operation, reason }) => [operation, reason] },
+    { 'load-refused': ({ operation, reason }) => [operation, reason] },
   );
   const left = metrics.count(
     'client_closed_requests_total',

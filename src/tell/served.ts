@@ -72,7 +72,7 @@ export class Served {
     this.#noAnswer = new NoAnswer(dependencies);
     this.#limits = new Limits(dependencies);
     const { events, conditions } = dependencies;
-    events.on('shed', ({ reason }) => {
+    events.on('load-refused', ({ reason }) => {
       const { condition } = REFUSED[reason];
       if (condition === 'overloaded') this.#overloaded(sentenceOf(REFUSED[reason]));
       if (condition === 'process-memory') conditions.set(condition);

@@ -53,7 +53,7 @@ export function renderDocs(): RenderedDoc[] {
       'Class',
       'Fresh',
       'Stale while revalidating',
-      'Stale if failed or shed',
+      'Stale if failed or refused',
       'Setting of the lifetime',
     ],
     lifetimeRows(),

@@ -58,7 +58,7 @@ async function damageAndAsk(
   await inTurns(targets, async (target) => {
     const answered = await ask(reader.url, target);
     if (answered.status === 503) {
-      tally.count('shed');
+      tally.count('refused');
       return;
     }
     const problem = isResealed ? problemOfResealed(answered) : problemOf(answered, target);

@@ -56,7 +56,7 @@ async function askAndCompare({ tally }: Arena, url: string, questions: Generator
   const answered = await ask(url, target, { headers: Object.fromEntries(sent) });
   tally.count('requests');
   if (answered.status === 503 || answered.status === 504) {
-    tally.count('shed');
+    tally.count('refused');
     return;
   }
   if (String(answered.headers['cache-status']).includes('hit')) tally.count('hits');

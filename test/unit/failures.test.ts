@@ -51,13 +51,13 @@ test('docs/incidents.md has the texts, the status and the Retry-After of each co
   expect(rowsOf('What clients read')).toEqual(expected);
 });
 
-test('docs/incidents.md has the texts for clients and operators of each reason for shedding', () => {
+test('docs/incidents.md has the texts for clients and operators of each reason for a refusal', () => {
   const expected = REFUSED_REASONS.map((reason) => [
     reason,
     documented(REFUSED[reason].clientReads),
     sentenceOf(REFUSED[reason]),
   ]);
-  expect(rowsOf('Why a request is shed')).toEqual(expected);
+  expect(rowsOf('Why a request is refused')).toEqual(expected);
 });
 
 describe('the rest of the source', () => {
@@ -115,7 +115,7 @@ test.each([
   },
 );
 
-test('a shed request gets the text of its reason and a Retry-After', () => {
+test('a refused request gets the text of its reason and a Retry-After', () => {
   for (const reason of REFUSED_REASONS) {
     if (reason === 'client-limit') continue;
     const { code, message, details } = overloaded(reason, 0.5);

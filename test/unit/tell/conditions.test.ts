@@ -353,7 +353,7 @@ const DEGRADED: readonly Situation[] = [
     'refusals get stale copies',
     (it) => [
       it.answered(90, 'stale'),
-      it.events.report({ name: 'shed', operation: 'pendingTraces', reason: 'queue-full' }),
+      it.events.report({ name: 'load-refused', operation: 'pendingTraces', reason: 'queue-full' }),
     ],
     'DEGRADED: there are more requests than the indexer can answer',
   ],

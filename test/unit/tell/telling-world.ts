@@ -139,7 +139,7 @@ export class TellingWorld {
     reason: Exclude<RefusedReason, 'client-limit'>,
     operation: OperationName = 'pendingTraces',
   ): void {
-    for (let time = 0; time < count; time++) this.events.report({ name: 'shed', operation, reason });
+    for (let time = 0; time < count; time++) this.events.report({ name: 'load-refused', operation, reason });
     this.failed(count, overloaded(reason, 0), operation);
   }
 
