@@ -32,10 +32,9 @@ export function tellRedis(events: EventHub, conditions: Conditions, now: () => M
     isConnected = event.state === 'connected';
     turn('connection', isConnected, event.state === 'disconnected' ? event.reason : undefined);
   });
-  events.on('redis-available', ({ operation, available, reason }) => turn(operation, available, reason));
-  events.on('purges-available', ({ available, reason }) => {
-    turn('purges', available, reason);
-    conditions.turn(!available, 'purges-missed', {}, reason, { lasts: true });
+  events.on('redis-available', ({ operation, available, reason }) => {
+    turn(operation, available, reason);
+    if (operation === 'purges') conditions.turn(!available, 'purges-missed', {}, reason, { lasts: true });
   });
   return () => isConnected && unavailable.size === 0;
 }

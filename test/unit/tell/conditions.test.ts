@@ -336,7 +336,13 @@ const DEGRADED: readonly Situation[] = [
   ],
   [
     'purges cannot be read',
-    (it) => it.events.report({ name: 'purges-available', available: false, reason: 'NOPERM no rights' }),
+    (it) =>
+      it.events.report({
+        name: 'redis-available',
+        operation: 'purges',
+        available: false,
+        reason: 'NOPERM no rights',
+      }),
     'DEGRADED: serving from memory alone: Redis is away (NOPERM no rights)',
   ],
   [
