@@ -221,6 +221,7 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
     indexers: indexers.all,
     clock,
     hasRedis: redis !== undefined,
+    askHeads: indexers.askHeads,
     crowd: () => {
       const waiting = waitingClients();
       const [first, second] = topClients.top(2);

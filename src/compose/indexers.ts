@@ -139,6 +139,10 @@ export function openIndexers(
     chain,
     /** Call when a request is sent: polls the heads of all but backups in the background, if it is time. */
     pollHeads: (): void => (heads === undefined ? replicas[0]?.head.pollIfDue() : heads.askIfDue()),
+    /** Polls the heads of all but backups in the background, if it is time, whether requests are sent or not. */
+    askHeads: (): void => {
+      for (const { head } of replicas) head.askIfDue();
+    },
     /** For the cached operations and for pass-through. */
     admission: ofClients,
     /** For the block follower: its own slots, and no rate. */

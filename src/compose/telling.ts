@@ -28,7 +28,8 @@ export interface OpenTellingDependencies {
 }
 
 /** The components that tell operators by themselves nothing about states that grow with time. */
-type ToldParts = Pick<StatesDependencies, 'indexers' | 'clock' | 'hasRedis'> & Pick<ServedDependencies, 'crowd'>;
+type ToldParts = Pick<StatesDependencies, 'indexers' | 'clock' | 'hasRedis'> &
+  Pick<ServedDependencies, 'crowd' | 'askHeads'>;
 
 /** Builds the parts that tell operators the state of the others, to which they are given: events, metrics, conditions. */
 export function openTelling({ settings, operations, logger, logOutput, monotonic: now }: OpenTellingDependencies) {
@@ -73,9 +74,9 @@ export function openTelling({ settings, operations, logger, logOutput, monotonic
     errors,
     isRedisUsed: tellRedis(events, conditions, now),
     /** Call once everything is built: from then on the states that grow with time are told. */
-    begin: ({ crowd, ...told }: ToldParts) => {
+    begin: ({ crowd, askHeads, ...told }: ToldParts) => {
       const tellStates = statesTeller({ conditions, errors, counted, logOutput, now, ...told });
-      const served = new Served({ events, conditions, errors, now, indexers, counted, slowMs, crowd });
+      const served = new Served({ events, conditions, errors, now, indexers, counted, slowMs, crowd, askHeads });
       /** Brings the conditions up to date. */
       const tell = (): void => {
         tellStates();

@@ -26,6 +26,8 @@ export interface NoAnswerDependencies {
   readonly now: () => MonotonicMs;
   /** All indexers, by host and port. */
   readonly indexers: readonly { readonly name: string }[];
+  /** Polls the heads of indexers, if it is time. */
+  readonly askHeads: () => void;
 }
 
 /** Why requests failed, as each of them said when it failed. */
@@ -61,7 +63,7 @@ export class NoAnswer {
    * no indexer can be used. Call about once a second.
    */
   tell(): void {
-    const { conditions, counted, now } = this.#dependencies;
+    const { conditions, counted, now, askHeads } = this.#dependencies;
     const hasFailed = this.#causes.size > 0;
     if (hasFailed) {
       this.#failedAt = now();
@@ -79,6 +81,8 @@ export class NoAnswer {
       const { says, because } = this.#causeIn(bad[0]);
       conditions.set('no-answer', {}, `${this.#shareIn(bad[0])}: ${says}`, { because });
     } else if (bad === undefined && nobody !== undefined) {
+      // Without requests, nothing else finds that an indexer is back.
+      askHeads();
       const { says, name } = nobody;
       conditions.set('no-answer', {}, `no request can be answered: ${says}`, { because: name });
     } else {

@@ -56,6 +56,8 @@ export interface ServedDependencies {
   readonly counted: Counted;
   /** See {@link slowMsOf}. */
   readonly slowMs: Ms;
+  /** See {@link NoAnswer}. */
+  readonly askHeads: () => void;
 }
 
 /**

@@ -71,7 +71,17 @@ export class TellingWorld {
     const metrics = new Metrics(events);
     const counted = new Counted({ counts: countEvents({ metrics, events, operations: [], timeoutMs, slowMs }), now });
     this.counted = counted;
-    const served = new Served({ events, conditions, errors, now, indexers, counted, slowMs, crowd: () => this.crowd });
+    const served = new Served({
+      events,
+      conditions,
+      errors,
+      now,
+      indexers,
+      counted,
+      slowMs,
+      crowd: () => this.crowd,
+      askHeads: () => {},
+    });
     const states = statesTeller({
       ...{ conditions, errors, counted, now, logOutput: this.logOutput, hasRedis: true },
       ...this.#states(),
