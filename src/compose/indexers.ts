@@ -4,11 +4,11 @@ import { Backlog } from '../admission/backlog.ts';
 import { MemoryPressure } from '../admission/memory-pressure.ts';
 import { Slots } from '../admission/slots.ts';
 import { AnswerBodyReader } from '../answer/answer-body-reader.ts';
-import { FollowedChain } from '../chain/followed-chain.ts';
-import { KnownChain } from '../chain/known-chain.ts';
 import { Heads } from '../fleet/heads.ts';
 import { Health } from '../fleet/health.ts';
+import { KnownChain } from '../fleet/known-chain.ts';
 import { type FleetRoute, Routes } from '../fleet/routes.ts';
+import { FollowedChain } from '../indexer/followed-chain.ts';
 import type { RedisScripting } from '../redis/connect.ts';
 import type { Ms } from '../time-units.ts';
 import { GLOBAL_IDS } from '../ton/chain-point.ts';
@@ -117,7 +117,7 @@ export function openIndexers(
     /** How far the chain is known to have got. */
     chain,
     /** Call when a request is sent: polls the heads of all but backups in the background, if it is time. */
-    pollHeads: (): void => (heads === undefined ? replicas[0]?.head.pollIfDue() : heads.askIfDue()),
+    pollHeads: (): void => (heads === undefined ? replicas[0]?.polls.pollIfDue() : heads.askIfDue()),
     /** For the cached operations and for pass-through. */
     admission: new Admission({ memory, routes, backlog }),
     /** For the block follower: its own slots, and no rate. */
@@ -130,7 +130,7 @@ export function openIndexers(
     memory,
     /** Call when the clock has jumped: earlier instants then mean nothing. */
     forget: (): void => {
-      for (const { head } of indexers) head.forget();
+      for (const { polls } of indexers) polls.forget();
       chain.forget();
     },
     /**
@@ -139,7 +139,7 @@ export function openIndexers(
      * rejects.
      */
     checkHeads: async (): Promise<void> => {
-      await Promise.all(indexers.map(({ head, route }) => (route.isBackup ? head.ask() : head.check())));
+      await Promise.all(indexers.map(({ polls, route }) => (route.isBackup ? polls.ask() : polls.check())));
     },
     /**
      * Resolves when the heads of several replicas are known, after at most 1 s, so that no outdated replica answers. With
@@ -148,7 +148,7 @@ export function openIndexers(
     ready: async (): Promise<void> => {
       const alone =
         scripting === undefined ? [] : indexers.filter(({ route }) => heads === undefined || route.isBackup);
-      const polls: Promise<unknown>[] = alone.map(({ head }) => head.ask());
+      const polls: Promise<unknown>[] = alone.map(({ polls }) => polls.ask());
       if (heads !== undefined) polls.push(heads.ask());
       await Promise.race([Promise.all(polls), delay(READY_MS, undefined, { ref: false })]);
     },
@@ -177,7 +177,7 @@ function openHeads(
   const { maxLag, requestsPerSecond } = settings.upstream;
   const shortestMs = (requestsPerSecond ?? FEW_PER_SECOND) < FEW_PER_SECOND ? HEADS_EVERY_MS_OF_FEW : HEADS_EVERY_MS;
   return new Heads({
-    heads: replicas.map(({ head }) => head),
+    replicas,
     now: monotonic,
     onBehind: (index, isBehind) =>
       conditions.turn(isBehind, 'behind', { upstream: replicas[index]?.name }, '', { lasts: true }),
