@@ -2,7 +2,7 @@ import type { Registry } from 'prom-client';
 import type { Admission } from '../admission/admission.ts';
 import type { Guard } from '../admission/guard.ts';
 import type { Pause } from '../admission/pause.ts';
-import type { Route } from '../admission/route.ts';
+import type { FollowerState, ShownFollower } from '../answer/block-proof.ts';
 import type { MemoryTier } from '../cache/memory-tier.ts';
 import type { RedisTier } from '../cache/redis-tier.ts';
 import type { IndexerHead } from '../chain/indexer-head.ts';
@@ -11,10 +11,9 @@ import type { Clock } from '../clock.ts';
 import { REFUSED } from '../failures/refusals.ts';
 import { sentenceOf } from '../failures/sentence.ts';
 import type { Heads } from '../fleet/heads.ts';
+import type { FleetRoute } from '../fleet/routes.ts';
 import type { PublicServer } from '../http/public/public-server.ts';
 import type { ClientStreaming } from '../http/streaming/streaming.ts';
-import type { FollowerState } from '../proof/follower-switch.ts';
-import type { ReadBlocks } from '../proof/read-blocks.ts';
 import type { Conditions } from '../tell/conditions.ts';
 import type { Ms } from '../time-units.ts';
 import type { OperationName } from '../ton/operation-names.ts';
@@ -33,7 +32,7 @@ export interface GaugeSources {
     readonly all: readonly {
       readonly name: string;
       readonly head: IndexerHead;
-      readonly route: Route;
+      readonly route: FleetRoute;
       readonly pause: Pick<Pause, 'breaker'>;
       /** By operation. */
       readonly breakers: ReadonlyMap<string, Guard>;
@@ -47,12 +46,7 @@ export interface GaugeSources {
   /** Absent without Redis. */
   readonly redis: { readonly tier: RedisTier } | undefined;
   /** Absent if no answers are proven. */
-  readonly proof:
-    | {
-        readonly state: FollowerState;
-        readonly blocks: Pick<ReadBlocks, 'newestRead'>;
-      }
-    | undefined;
+  readonly proof: ShownFollower | undefined;
   /** The streams of clients; absent without pass-through. */
   readonly streams: ClientStreaming['streams'] | undefined;
 }

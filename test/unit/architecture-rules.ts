@@ -22,7 +22,6 @@ const parts = [
   'indexer',
   'chain',
   'fleet',
-  'proof',
   'purge',
   'answer',
   'http',
@@ -70,7 +69,7 @@ export const MAY_IMPORT: Record<string, readonly string[]> = {
     ...['errors.ts', 'outcomes.ts', 'freshness.ts', 'time-units.ts', 'sliced-strings.ts', 'json-object.ts'],
     'failures (types)',
     ...['admission', 'once', 'cache', 'ton', 'indexer', 'chain', 'fleet'],
-    ...['clients', 'proof'].map(typesOf),
+    'clients (types)',
   ],
   http: [
     ...[
@@ -98,7 +97,8 @@ export const MAY_IMPORT: Record<string, readonly string[]> = {
   ],
   'event-hub.ts': ['answer (types)', 'cache (types)', 'purge (types)', 'redis (types)'],
   compose: [...parts, 'config', 'event-hub.ts (types)', 'tell (types)'],
-  'app.ts': [...parts, 'event-hub.ts', 'compose', 'config', 'operate', 'tell'],
+  // Nothing else imports `proof`, so that it can be left out.
+  'app.ts': [...parts, 'proof', 'event-hub.ts', 'compose', 'config', 'operate', 'tell'],
   cli: [...parts, 'config', 'operate', 'app.ts', 'require-node-24.cjs', 'tools', 'tell'],
   tools: [...parts, 'config', 'operate', 'app.ts'],
 };
@@ -107,7 +107,7 @@ export const MAY_IMPORT: Record<string, readonly string[]> = {
  * Ceilings of the size of the product. docs/background/faults.md names the faults that are worth raising one. Lines are
  * those of TypeScript in `src`, without `src/tools`.
  */
-export const CEILINGS = { lines: 25_514, settings: 65, metrics: 50, events: 38 };
+export const CEILINGS = { lines: 25_541, settings: 65, metrics: 50, events: 38 };
 
 /**
  * The places where a package may be imported, its types included. Packages that are not listed may be imported
