@@ -8,7 +8,7 @@ import type { Ms } from '../time-units.ts';
 import { BlockFollower } from './block-follower.ts';
 import { FollowerAdmission } from './follower-admission.ts';
 import { FollowerSwitch } from './follower-switch.ts';
-import { IndexerBlocks } from './indexer-blocks.ts';
+import { FOLLOWED, IndexerBlocks } from './indexer-blocks.ts';
 import { ProofDemand } from './proof-demand.ts';
 import { Proofs, SEEN_BEFORE_MS } from './proofs.ts';
 import { ReadBlocks } from './read-blocks.ts';
@@ -27,6 +27,9 @@ const SECOND_MS: Ms = 1000;
  * requests, as many as its list can hide; 2.5 such rounds and the head polls are 9.7 a second.
  */
 const [PER_SECOND, CATCHING_UP_PER_SECOND] = [12, 24];
+
+/** The follower has this many requests under way at each indexer, and this many more may wait. */
+const [SLOTS, MOST_WAITING] = [2, 2];
 
 /** The followers of all instances together use at most this part of the rate of an indexer. */
 const SHARE_OF_RATE = 1 / 2;
@@ -85,7 +88,7 @@ function openSource(
 ): IndexerBlocks {
   const { requestsPerSecond = Number.POSITIVE_INFINITY, timeout: timeoutMs } = settings.upstream;
   const admission = new FollowerAdmission({
-    admission: indexers.followerAdmission,
+    admission: indexers.admissionAhead(FOLLOWED, SLOTS, MOST_WAITING),
     perSecond: () =>
       Math.min(isCatchingUp() ? CATCHING_UP_PER_SECOND : PER_SECOND, (SHARE_OF_RATE * requestsPerSecond) / instances()),
     takeNext: async (index) => (await indexers.all[index]?.takeNext()) === true,
