@@ -1,7 +1,6 @@
 import type { Admission, Ticket } from '../admission/admission.ts';
 import type { EntryRequest } from '../admission/guard.ts';
 import type { Pause } from '../admission/pause.ts';
-import type { Route } from '../admission/route.ts';
 import type { Entry } from '../cache/entry.ts';
 import { compareCompleteness } from '../cache/precedence.ts';
 import { ProxyError } from '../errors.ts';
@@ -11,13 +10,13 @@ import type { Hedging } from '../fleet/hedging.ts';
 import { besides, mayBeHedged } from '../fleet/lanes.ts';
 import { raced } from '../fleet/race.ts';
 import type { RetryBudget } from '../fleet/retry-budget.ts';
+import type { FleetRoute } from '../fleet/routes.ts';
 import { SecondTries, type TriedAnswer } from '../fleet/second-tries.ts';
 import type { Head } from '../indexer/head.ts';
 import type { HeadPolls } from '../indexer/head-polls.ts';
 import type { UpstreamClient } from '../indexer/upstream-client.ts';
 import type { Flight } from '../once/single-flight.ts';
 import { outcomeOf } from '../outcomes.ts';
-import type { Proofs } from '../proof/proofs.ts';
 import type { MonotonicMs } from '../time-units.ts';
 import type { Pairs } from '../ton/canonical-request.ts';
 import { isHead } from '../ton/chain-point.ts';
@@ -25,6 +24,7 @@ import type { LifetimePolicies } from '../ton/lifetime-table.ts';
 import { type Call, seqnoOf } from '../ton/parse-call.ts';
 import { accountsIn } from '../ton/tags.ts';
 import type { AnswerBodyReader } from './answer-body-reader.ts';
+import type { BlockJudge } from './block-proof.ts';
 import { classifyAnswer, type ReadAnswer, untrueAnswer } from './classify-answer.ts';
 import type { Report } from './events.ts';
 import { NO_SOCKETS, type RefusalErrorOf } from './refusal-error.ts';
@@ -40,7 +40,7 @@ export interface AskableIndexer {
   readonly polls: Pick<HeadPolls, 'hear' | 'askIfDue'>;
   /** The pauses that it demanded. */
   readonly pause: Pick<Pause, 'refusal'>;
-  readonly route: Pick<Route, 'health' | 'isBackup'>;
+  readonly route: Pick<FleetRoute, 'health' | 'isBackup'>;
 }
 
 export interface IndexersDependencies {
@@ -62,7 +62,7 @@ export interface IndexersDependencies {
   readonly monotonic: () => MonotonicMs;
   readonly report: Report;
   /** Judges answers about accounts, by the transactions in all answers. Absent if no answers are proven. */
-  readonly proofs: Pick<Proofs, 'unreadFrom' | 'shown' | 'proofOf'> | undefined;
+  readonly proofs: BlockJudge | undefined;
   /** Gets anything that a bug throws in a request that nobody waits for any more. */
   readonly reportBug: (bug: unknown) => void;
   readonly policies: LifetimePolicies;

@@ -12,10 +12,7 @@ import { FollowedChain } from '../indexer/followed-chain.ts';
 import type { RedisScripting } from '../redis/connect.ts';
 import type { Ms } from '../time-units.ts';
 import { GLOBAL_IDS } from '../ton/chain-point.ts';
-import { blocks } from '../ton/operations/blocks.ts';
-import { masterchainBlockShards } from '../ton/operations/masterchain-block-shards.ts';
-import { masterchainInfo } from '../ton/operations/masterchain-info.ts';
-import { transactionsByMasterchainBlock } from '../ton/operations/transactions-by-masterchain-block.ts';
+import type { Operation } from '../ton/operations.ts';
 import type { AppContext } from './context.ts';
 import { headEveryMs, type IndexerSettings, type OpenIndexer, openIndexer } from './indexer.ts';
 
@@ -30,12 +27,6 @@ const READY_MS: Ms = 1000;
 
 /** The patience of a request while others are being refused: the backlog drains, and latency falls. */
 const OVERLOADED_PATIENCE_MS = 100;
-
-/** The block follower has this many requests under way at each indexer, and this many more may wait. */
-const [FOLLOWER_SLOTS, FOLLOWER_WAITING] = [2, 2];
-
-/** The operations that it requests. */
-const FOLLOWED = [masterchainInfo, blocks, masterchainBlockShards, transactionsByMasterchainBlock];
 
 /** Access to the indexers. */
 export type OpenIndexers = ReturnType<typeof openIndexers>;
@@ -97,18 +88,6 @@ export function openIndexers(
     ...patience,
     maxWaiting: constants.admission.maxQueue,
   });
-  // The follower waits for no client. Its requests open no circuit breaker of clients; it respects pauses.
-  const ofFollower = new Routes(
-    random,
-    all.map((route) => ({
-      ...route,
-      slots: new Slots({ now: monotonic, max: FOLLOWER_SLOTS, shares: {}, patienceMs }),
-      rate: undefined,
-      guards: new Map(FOLLOWED.map(({ name }) => [name, route.guards.get('passthrough') ?? []])),
-    })),
-    {},
-    new Set(toNewest),
-  );
   return {
     /** In the order of the settings, backups last. */
     all: indexers,
@@ -120,12 +99,24 @@ export function openIndexers(
     pollHeads: (): void => (heads === undefined ? replicas[0]?.polls.pollIfDue() : heads.askIfDue()),
     /** For the cached operations and for pass-through. */
     admission: new Admission({ memory, routes, backlog }),
-    /** For the block follower: its own slots, and no rate. */
-    followerAdmission: new Admission({
-      memory,
-      routes: ofFollower,
-      backlog: new Backlog({ now: monotonic, routes: ofFollower, ...patience, maxWaiting: FOLLOWER_WAITING }),
-    }),
+    /**
+     * Builds an admission for these operations that waits for no client: its own slots at each indexer, and no rate. Its
+     * requests open no circuit breaker of clients; it respects pauses.
+     */
+    admissionAhead: (operations: readonly Operation[], max: number, maxWaiting: number): Admission => {
+      const ahead = all.map((route) => ({
+        ...route,
+        slots: new Slots({ now: monotonic, max, shares: {}, patienceMs }),
+        rate: undefined,
+        guards: new Map(operations.map(({ name }) => [name, route.guards.get('passthrough') ?? []])),
+      }));
+      const own = new Routes(random, ahead, {}, new Set(toNewest));
+      return new Admission({
+        memory,
+        routes: own,
+        backlog: new Backlog({ now: monotonic, routes: own, ...patience, maxWaiting }),
+      });
+    },
     answerBodies,
     memory,
     /** Call when the clock has jumped: earlier instants then mean nothing. */

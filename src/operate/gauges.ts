@@ -2,19 +2,18 @@ import type { Registry } from 'prom-client';
 import type { Admission } from '../admission/admission.ts';
 import type { Guard } from '../admission/guard.ts';
 import type { Pause } from '../admission/pause.ts';
-import type { Route } from '../admission/route.ts';
+import type { FollowerState, ShownFollower } from '../answer/block-proof.ts';
 import type { MemoryTier } from '../cache/memory-tier.ts';
 import type { RedisTier } from '../cache/redis-tier.ts';
 import type { Clock } from '../clock.ts';
 import { REFUSED } from '../failures/refusals.ts';
 import { sentenceOf } from '../failures/sentence.ts';
 import type { Heads } from '../fleet/heads.ts';
+import type { FleetRoute } from '../fleet/routes.ts';
 import type { PublicServer } from '../http/public/public-server.ts';
 import type { ClientStreaming } from '../http/streaming/streaming.ts';
 import type { Head, LastWord } from '../indexer/head.ts';
 import type { HeadPolls } from '../indexer/head-polls.ts';
-import type { FollowerState } from '../proof/follower-switch.ts';
-import type { ReadBlocks } from '../proof/read-blocks.ts';
 import type { Conditions } from '../tell/conditions.ts';
 import type { Ms } from '../time-units.ts';
 import type { OperationName } from '../ton/operation-names.ts';
@@ -34,7 +33,7 @@ export interface GaugeSources {
       readonly name: string;
       readonly head: Head;
       readonly polls: Pick<HeadPolls, 'isUnresponsive'>;
-      readonly route: Route;
+      readonly route: FleetRoute;
       readonly pause: Pick<Pause, 'breaker'>;
       /** By operation. */
       readonly breakers: ReadonlyMap<string, Guard>;
@@ -48,12 +47,7 @@ export interface GaugeSources {
   /** Absent without Redis. */
   readonly redis: { readonly tier: RedisTier } | undefined;
   /** Absent if no answers are proven. */
-  readonly proof:
-    | {
-        readonly state: FollowerState;
-        readonly blocks: Pick<ReadBlocks, 'newestRead'>;
-      }
-    | undefined;
+  readonly proof: ShownFollower | undefined;
   /** The streams of clients; absent without pass-through. */
   readonly streams: ClientStreaming['streams'] | undefined;
 }

@@ -21,7 +21,6 @@ const parts = [
   'ton',
   'indexer',
   'fleet',
-  'proof',
   'purge',
   'answer',
   'http',
@@ -46,7 +45,7 @@ export const MAY_IMPORT: Record<string, readonly string[]> = {
   'version.ts': [],
   'reason-of.ts': [],
   'shortage.ts': [],
-  admission: ['circuit-breaker.ts', 'outcomes.ts', 'failures (types)', 'fleet (types)', 'time-units.ts'],
+  admission: ['circuit-breaker.ts', 'outcomes.ts', 'failures (types)', 'time-units.ts'],
   clients: ['errors.ts', 'failures', 'time-units.ts'],
   names: ['shortage.ts', 'time-units.ts'],
   redis: ['circuit-breaker.ts', 'reason-of.ts', 'time-units.ts', 'names (types)'],
@@ -68,7 +67,7 @@ export const MAY_IMPORT: Record<string, readonly string[]> = {
     ...['errors.ts', 'outcomes.ts', 'freshness.ts', 'time-units.ts', 'sliced-strings.ts', 'json-object.ts'],
     'failures (types)',
     ...['admission', 'once', 'cache', 'ton', 'indexer', 'fleet'],
-    ...['clients', 'proof'].map(typesOf),
+    'clients (types)',
   ],
   http: [
     ...[
@@ -96,7 +95,8 @@ export const MAY_IMPORT: Record<string, readonly string[]> = {
   ],
   'event-hub.ts': ['answer (types)', 'cache (types)', 'purge (types)', 'redis (types)'],
   compose: [...parts, 'config', 'event-hub.ts (types)', 'tell (types)'],
-  'app.ts': [...parts, 'event-hub.ts', 'compose', 'config', 'operate', 'tell'],
+  // Nothing else imports `proof`, so that it can be left out.
+  'app.ts': [...parts, 'proof', 'event-hub.ts', 'compose', 'config', 'operate', 'tell'],
   cli: [...parts, 'config', 'operate', 'app.ts', 'require-node-24.cjs', 'tools', 'tell'],
   tools: [...parts, 'config', 'operate', 'app.ts'],
 };
@@ -105,7 +105,7 @@ export const MAY_IMPORT: Record<string, readonly string[]> = {
  * Ceilings of the size of the product. docs/background/faults.md names the faults that are worth raising one. Lines are
  * those of TypeScript in `src`, without `src/tools`.
  */
-export const CEILINGS = { lines: 25_482, settings: 65, metrics: 50, events: 38 };
+export const CEILINGS = { lines: 25_515, settings: 65, metrics: 50, events: 38 };
 
 /**
  * The places where a package may be imported, its types included. Packages that are not listed may be imported
