@@ -104,6 +104,7 @@ async function shoot(
   await page.setViewportSize({ width, height: 900 });
   await page.emulateMedia({ colorScheme });
   await delay(500);
+  await page.evaluate('scrollTo(0, 0)');
   const operations = await page.locator('section:has(> * > #operations)').boundingBox();
   const height = Math.ceil((operations?.y ?? 0) + (operations?.height ?? 0)) + 8;
   if (isTop && height > MAX_HEIGHT) throw new Error(`${path} would be ${height} pixels high; accepted: ${MAX_HEIGHT}`);

@@ -10,7 +10,7 @@ export const whole = (value) => Math.round(value).toLocaleString('en');
 export function duration(seconds) {
   if (seconds === undefined) return '–';
   const size = Math.abs(seconds);
-  if (size < 1) return `${Number((seconds * 1000).toPrecision(2))} ms`;
+  if (size < 0.995) return `${Number((seconds * 1000).toPrecision(2))} ms`;
   if (size < 120) return `${Number(seconds.toFixed(1))} s`;
   return size < 7200 ? `${(seconds / 60).toFixed(0)} min` : `${(seconds / 3600).toFixed(1)} h`;
 }

@@ -39,6 +39,8 @@ test.each([
   ['proofOf', { state: 'alive', block: 62_000_331, entries: 1203 }, '1,203 to 62,000,331'],
   ['statusesOf', {}, '–'],
   ['statusesOf', { 200: 9.1, 'upstream-timeout': 0.2, 500: 120 }, '500: 120, 200: 9.1, timeout: 0.2'],
+  ['duration', 0.9949, '990 ms'],
+  ['duration', 0.9996, '1 s'],
   ['percent', undefined, '–'],
   ['percent', 0.5, '50.0 %'],
 ] as const)('%s of %j is %s', (name, value, text) => {
