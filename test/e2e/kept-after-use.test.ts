@@ -124,7 +124,7 @@ async function ask(target: string, instance = 0) {
   return { status, text, age: Number(headers['age']), cache };
 }
 
-const olderAnswers = (instance = 0) => instanceAt(instance).metric('toncache_older_answers_served_total');
+const olderAnswers = (instance = 0) => instanceAt(instance).metric('olderAnswers');
 
 afterEach(async () => {
   await fleet?.[Symbol.asyncDispose]();

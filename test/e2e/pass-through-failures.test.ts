@@ -31,7 +31,7 @@ describe('a passed-through request to a failing indexer', () => {
       await using world = await startPassThrough();
       world.indexer.faults.inject({ kind: 'cut', framing });
       await expect(world.ask(INFO)).rejects.toThrow();
-      expect(await world.proxy.metric('toncache_upstream_requests_in_flight')).toBe(0);
+      expect(await world.proxy.metric('upstreamInFlight')).toBe(0);
       expect(arrivedAt(world)).toHaveLength(1);
     },
   );
@@ -51,7 +51,7 @@ describe('a passed-through request to a failing indexer', () => {
     expect(await world.ask(MESSAGE, { method: 'POST', body: '{}' })).toMatchObject({ status: 504 });
     expect(arrivedAt(world)).toHaveLength(2);
     const timeouts = { operation: 'passthrough', result: 'upstream-timeout' };
-    expect(await world.proxy.metric('toncache_upstream_requests_total', timeouts)).toBe(2);
+    expect(await world.proxy.metric('upstreamRequests', timeouts)).toBe(2);
   });
 
   it.each([

@@ -27,10 +27,10 @@ async function leap(ms: number): Promise<void> {
 }
 
 function regressedAnswers(operation: string, proxy = fleet.get(0)): Promise<number> {
-  return proxy.metric('toncache_answers_regressed_total', { operation });
+  return proxy.metric('answersRegressed', { operation });
 }
 
-const olderAnswersOf = (proxy = fleet.get(0)) => proxy.metric('toncache_older_answers_served_total');
+const olderAnswersOf = (proxy = fleet.get(0)) => proxy.metric('olderAnswers');
 
 const BLOCK_SET = 62_000_000;
 const masterchainBlock = { workchain: -1, seqno: BLOCK_SET };

@@ -150,7 +150,7 @@ export class World implements AsyncDisposable {
 
   /** Resolves when a proxy has learned the head of the chain, after an earlier poll. */
   async untilHeadKnown(proxy = this.proxy): Promise<void> {
-    const answered = () => proxy.metric('toncache_upstream_requests_total', { operation: 'masterchainInfo' });
+    const answered = () => proxy.metric('upstreamRequests', { operation: 'masterchainInfo' });
     await vi.waitFor(async () => expect(await answered()).toBeGreaterThan(0), { timeout: 20_000, interval: 2 });
   }
 
@@ -194,7 +194,7 @@ async function untilRedisIsUsed(proxy: RunningProxy): Promise<void> {
   await vi.waitFor(
     async () => {
       await proxy.ask(WARM_UP + String(attempt++).padStart(64, '0'));
-      expect(await proxy.metric('toncache_redis_calls_total', { call: 'read', outcome: 'absent' })).toBeGreaterThan(0);
+      expect(await proxy.metric('redisCalls', { call: 'read', outcome: 'absent' })).toBeGreaterThan(0);
     },
     { timeout: 20_000, interval: 2 },
   );

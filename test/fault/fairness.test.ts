@@ -58,7 +58,7 @@ async function orderOf({ env = {}, options }: Telling): Promise<{ sent: string[]
   all.push(ask('127.0.0.3', polite));
   await world.proxy.untilQueued(31);
   all.push(ask('127.0.0.4', greedy.at(-1) ?? ''));
-  await expect.poll(() => world.proxy.metric('toncache_requests_in_flight')).toBe(33);
+  await expect.poll(() => world.proxy.metric('requestsInFlight')).toBe(33);
   gate.release();
   await Promise.all(all);
   const hashOf = (target = '') => new URLSearchParams(target.split('?')[1]).get('hash') ?? '';

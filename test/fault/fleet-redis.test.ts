@@ -45,7 +45,7 @@ describe('while two instances wait for a third one, a Redis', () => {
     expect(fleet.asked).toBe(3);
     // The budget of Redis is used up: neither the loading instance nor the waiting ones sent it more commands.
     for (const proxy of fleet.proxies) {
-      expect(await proxy.metric('toncache_redis_calls_total', { call: 'read' })).toBe(1);
+      expect(await proxy.metric('redisCalls', { call: 'read' })).toBe(1);
     }
     await redis.kill();
   });
@@ -99,7 +99,7 @@ describe('a Redis of three instances', () => {
       const replies = await Promise.all(targets.map((target) => fleet.ask(target)));
       expect(distinctAnswers(replies.flat())).toEqual(RIGHT);
       for (const proxy of fleet.proxies) {
-        pending = Math.max(pending, await proxy.metric('toncache_redis_pending_writes'));
+        pending = Math.max(pending, await proxy.metric('redisPendingWrites'));
       }
     }
     expect(pending).toBeLessThanOrEqual(8);
@@ -134,10 +134,10 @@ describe('a Redis of three instances', () => {
     }
     for (const instance of fleet.proxies) {
       // Up to three look-ups that overran their budget, then none: not even once the purges cannot be read.
-      const reads = (outcome: string) => instance.metric('toncache_redis_calls_total', { call: 'read', outcome });
+      const reads = (outcome: string) => instance.metric('redisCalls', { call: 'read', outcome });
       expect([1, 2, 3]).toContain(await reads('failed'));
       expect([await reads('absent'), await reads('found')]).toEqual([0, 0]);
-      expect(await instance.metric('toncache_lease_waits_total')).toBe(0);
+      expect(await instance.metric('leaseWaits')).toBe(0);
     }
     expectTransitionsOnly(fleet);
   });

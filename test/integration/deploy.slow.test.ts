@@ -239,7 +239,7 @@ interface NginxPlaces {
 /** The requests that an instance has sent to its indexer for operations about accounts. */
 async function missesOf({ adminUrl }: { readonly adminUrl: string }): Promise<number> {
   const operations = ['transactions', 'addressInformation', 'walletInformation'];
-  const counts = operations.map((operation) => metricAt(adminUrl, 'toncache_upstream_requests_total', { operation }));
+  const counts = operations.map((operation) => metricAt(adminUrl, 'upstreamRequests', { operation }));
   return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0);
 }
 
