@@ -75,8 +75,8 @@ export const REFUSED = {
   },
   /** The maximum number of passed-through answers is on the way to clients. */
   'transfers-full': {
-    clientReads: `${overloaded.clientReads.usual}: too many passed-through answers are being sent`,
-    operatorReads: 'too many passed-through answers are being sent',
+    clientReads: `${overloaded.clientReads.usual}: too many passed-through responses are being sent`,
+    operatorReads: 'too many passed-through responses are being sent',
     condition: 'overloaded',
   },
   /** The wait for a reservation of the rate would be, or became, longer than the client's patience. */
