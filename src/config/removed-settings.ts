@@ -22,7 +22,7 @@ export const REMOVED_SETTINGS: readonly RemovedSetting[] = [
   ...removedRows(),
   {
     path: 'lifetimes.emptyWatched',
-    instead: 'the freshness by push is gone: an empty list of pending traces lives like any other',
+    instead: 'the freshness by push is gone: an empty list of pending traces is kept like any other',
   },
   {
     path: 'memory.maxEntries',
