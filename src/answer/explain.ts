@@ -1,8 +1,8 @@
 import type { Entry } from '../cache/entry.ts';
 import type { TieredCache } from '../cache/tiered-cache.ts';
-import type { FollowerState } from '../chain/follower-switch.ts';
-import type { ReadBlocks } from '../chain/read-blocks.ts';
 import { type Freshness, freshnessOf, type ProofDoubt, usableUntil } from '../freshness.ts';
+import type { FollowerState } from '../proof/follower-switch.ts';
+import type { ReadBlocks } from '../proof/read-blocks.ts';
 import type { EpochMs, Ms } from '../time-units.ts';
 import { cacheKey, loggedKey } from '../ton/cache-key.ts';
 import { type DroppedInput, droppedInputs, readPasted, rulesOf } from '../ton/explain-call.ts';

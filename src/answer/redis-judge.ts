@@ -1,6 +1,6 @@
 import { type Entry, newEntry } from '../cache/entry.ts';
 import { plainBodyOf } from '../cache/gzip.ts';
-import type { Proofs } from '../chain/proofs.ts';
+import type { Proofs } from '../proof/proofs.ts';
 import type { EpochMs, MonotonicMs, Ms } from '../time-units.ts';
 import { operationOf } from '../ton/cache-key.ts';
 import { accountsIn } from '../ton/tags.ts';

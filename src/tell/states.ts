@@ -1,12 +1,11 @@
 import type { Guard } from '../admission/guard.ts';
 import type { IndexerHead } from '../chain/indexer-head.ts';
 import type { Clock } from '../clock.ts';
-import type { MonotonicMs, Ms } from '../time-units.ts';
+import { duration, type MonotonicMs, type Ms } from '../time-units.ts';
 import { shorterHistories, shorterHistoryText } from '../ton/histories.ts';
 import type { Conditions } from './conditions.ts';
 import type { Counted } from './counted.ts';
 import type { IndexerErrors } from './indexer-errors.ts';
-import { duration } from './text-table.ts';
 
 /** A newest block that has not changed for longer than this stands still. */
 const STILL_MS: Ms = 120_000;

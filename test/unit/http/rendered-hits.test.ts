@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { MemoryHit } from '../../../src/answer/handle-request.ts';
 import { MemoryTier } from '../../../src/cache/memory-tier.ts';
+import { type RenderedHit, RenderedHits } from '../../../src/http/fast/rendered-hits.ts';
 import { Origins } from '../../../src/http/public/origins.ts';
-import { type RenderedHit, RenderedHits } from '../../../src/http/public/rendered-hits.ts';
 import { anEntry, bodyOf, someGzip } from '../../support/entry.ts';
 import { callOf } from '../ton/requests.ts';
 

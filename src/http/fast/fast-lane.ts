@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import type { MemoryHits } from '../../answer/handle-request.ts';
-import type { ClientConnection } from './client-connections.ts';
+import type { ClientConnection } from '../public/client-connections.ts';
 import { partsOf } from './cut-at-heads.ts';
 import { FastLaneConnection, type FastLaneConnectionDependencies } from './fast-lane-connection.ts';
 import { RenderedHits, type RenderedHitsDependencies } from './rendered-hits.ts';

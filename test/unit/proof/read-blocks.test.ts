@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { ReadBlocks } from '../../../src/chain/read-blocks.ts';
+import { ReadBlocks } from '../../../src/proof/read-blocks.ts';
 
 const HEAD = 5000;
 

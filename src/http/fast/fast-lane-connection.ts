@@ -2,8 +2,16 @@ import type { Socket } from 'node:net';
 import { unsliced } from '../../sliced-strings.ts';
 import type { Ms } from '../../time-units.ts';
 import type { OperationsInUse } from '../../ton/operations.ts';
-import type { ClientConnection, ClientConnections } from './client-connections.ts';
-import type { Origins } from './origins.ts';
+import type { ClientConnection, ClientConnections } from '../public/client-connections.ts';
+import type { Origins } from '../public/origins.ts';
+import type { Responder } from '../public/responder.ts';
+import {
+  CLOSE_END,
+  keepAliveEnd,
+  messageHead,
+  type ResponseMessage,
+  writeInSlices,
+} from '../public/response-message.ts';
 import type { RenderedHit, RenderedHits } from './rendered-hits.ts';
 import {
   ownedHeaders,
@@ -13,8 +21,6 @@ import {
   readHead,
   readSpelling,
 } from './request-head.ts';
-import type { Responder } from './responder.ts';
-import { CLOSE_END, keepAliveEnd, messageHead, type ResponseMessage, writeInSlices } from './response-message.ts';
 
 /** The maximum number of requests of a connection in a row before other connections are served. */
 const MOST_AT_ONCE = 16;

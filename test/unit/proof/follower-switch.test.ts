@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { FollowerSwitch } from '../../../src/chain/follower-switch.ts';
+import { FollowerSwitch } from '../../../src/proof/follower-switch.ts';
 
 let now: number;
 let polls: number;

@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from 'vitest';
-import { Touches } from '../../../src/chain/touches.ts';
+import { Touches } from '../../../src/proof/touches.ts';
 import type { BlockRow } from '../../../src/ton/block-facts.ts';
 
 const KEPT_MS = 362_000;

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { BlockFollower, type BlockSource, type Page } from '../../../src/chain/block-follower.ts';
-import { Proofs } from '../../../src/chain/proofs.ts';
-import { ReadBlocks } from '../../../src/chain/read-blocks.ts';
-import { Touches } from '../../../src/chain/touches.ts';
+import { BlockFollower, type BlockSource, type Page } from '../../../src/proof/block-follower.ts';
+import { Proofs } from '../../../src/proof/proofs.ts';
+import { ReadBlocks } from '../../../src/proof/read-blocks.ts';
+import { Touches } from '../../../src/proof/touches.ts';
 
 const FIRST = 1000;
 const BLOCK_MS = 400;

@@ -1,7 +1,6 @@
 /** Two signals within this time are one: npm repeats a Ctrl-C that the terminal has already sent to every process. */
 const SAME_SIGNAL_MS = 500;
 
-// eslint-disable-next-line no-restricted-syntax -- a program calls this before it builds anything
 const monotonic = (): number => performance.now();
 
 /** Calls `end` at the first of these signals. A second one ends the process immediately, with status 1. */

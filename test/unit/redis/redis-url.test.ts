@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { describeRedisUrl, parseRedisUrl } from '../../src/redis-url.ts';
+import { describeRedisUrl, parseRedisUrl } from '../../../src/redis/redis-url.ts';
 
 const nobody = { username: undefined, password: undefined };
 

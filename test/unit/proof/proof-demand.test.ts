@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ProofDemand } from '../../../src/chain/proof-demand.ts';
+import { ProofDemand } from '../../../src/proof/proof-demand.ts';
 
 const LIVE_MS = 400;
 const BOUND_MS = 60_000;

@@ -2,9 +2,9 @@ import { hitStatus, PROVEN_STATUS } from '../../answer/cache-status.ts';
 import type { MemoryHit, MemoryHits } from '../../answer/handle-request.ts';
 import type { Gzip } from '../../cache/gzip.ts';
 import type { Ms } from '../../time-units.ts';
-import { ageOf, entryMessage } from './entry-message.ts';
-import type { Origins } from './origins.ts';
-import { httpDate, isOneSlice, keepAliveEnd, messageHead } from './response-message.ts';
+import { ageOf, entryMessage } from '../public/entry-message.ts';
+import type { Origins } from '../public/origins.ts';
+import { httpDate, isOneSlice, keepAliveEnd, messageHead } from '../public/response-message.ts';
 
 /** Room for the head in front of the body: heads have about 600 bytes. A longer one gets the room that it needs. */
 const ROOM_BYTES = 640;

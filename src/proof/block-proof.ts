@@ -1,19 +1,19 @@
-import { FollowerAdmission } from '../admission/follower-admission.ts';
 import type { ProxyEvent } from '../answer/events.ts';
-import { IndexerBlocks } from '../answer/indexer-blocks.ts';
 import { Indexers, type IndexersDependencies } from '../answer/indexers.ts';
 import { EntryLoader, type EntryLoaderDependencies, type Load } from '../answer/load-entry.ts';
-import { BlockFollower } from '../chain/block-follower.ts';
-import { FollowerSwitch } from '../chain/follower-switch.ts';
-import { ProofDemand } from '../chain/proof-demand.ts';
-import { Proofs, SEEN_BEFORE_MS } from '../chain/proofs.ts';
-import { ReadBlocks } from '../chain/read-blocks.ts';
-import { Touches } from '../chain/touches.ts';
-import { RETRIES, RetryBudget } from '../indexer/retry-budget.ts';
+import type { AppContext } from '../compose/context.ts';
+import type { OpenIndexers } from '../compose/indexers.ts';
+import { RETRIES, RetryBudget } from '../fleet/retry-budget.ts';
 import type { SingleFlight } from '../once/single-flight.ts';
 import type { Ms } from '../time-units.ts';
-import type { AppContext } from './context.ts';
-import type { OpenIndexers } from './indexers.ts';
+import { BlockFollower } from './block-follower.ts';
+import { FollowerAdmission } from './follower-admission.ts';
+import { FollowerSwitch } from './follower-switch.ts';
+import { IndexerBlocks } from './indexer-blocks.ts';
+import { ProofDemand } from './proof-demand.ts';
+import { Proofs, SEEN_BEFORE_MS } from './proofs.ts';
+import { ReadBlocks } from './read-blocks.ts';
+import { Touches } from './touches.ts';
 
 /** The bound on the memory of touches. */
 const MAX_TOUCH_BYTES = 64 * 1024 * 1024;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { beforeEach, expect, test } from 'vitest';
-import { RETRIES, RetryBudget } from '../../../src/indexer/retry-budget.ts';
+import { RETRIES, RetryBudget } from '../../../src/fleet/retry-budget.ts';
 
 let now = 0;
 let budget: RetryBudget;

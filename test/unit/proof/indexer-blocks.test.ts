@@ -1,15 +1,15 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { blockFactsIn, factsOf } from '../../../src/answer/body-facts.ts';
 import { classifyAnswer } from '../../../src/answer/classify-answer.ts';
-import { IndexerBlocks, type IndexerBlocksDependencies } from '../../../src/answer/indexer-blocks.ts';
 import type { Entry } from '../../../src/cache/entry.ts';
 import type { Flight } from '../../../src/once/single-flight.ts';
+import { IndexerBlocks, type IndexerBlocksDependencies } from '../../../src/proof/indexer-blocks.ts';
 import { blockFactsOf } from '../../../src/ton/block-facts.ts';
 import { cacheKey } from '../../../src/ton/cache-key.ts';
 import { POLICIES } from '../../../src/ton/lifetime-table.ts';
 import type { Call } from '../../../src/ton/parse-call.ts';
 import { anEntry } from '../../support/entry.ts';
-import { ASKED_AT } from './classified.ts';
+import { ASKED_AT } from '../answer/classified.ts';
 
 /** The seqno of the block, and the number of its transactions. */
 const [SEQNO, TRANSACTIONS] = [7, 3];

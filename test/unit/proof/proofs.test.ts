@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { Proofs, SEEN_BEFORE_MS } from '../../../src/chain/proofs.ts';
-import { Touches } from '../../../src/chain/touches.ts';
+import { Proofs, SEEN_BEFORE_MS } from '../../../src/proof/proofs.ts';
+import { Touches } from '../../../src/proof/touches.ts';
 import type { BlockRow } from '../../../src/ton/block-facts.ts';
 import type { Evidence } from '../../../src/ton/evidence.ts';
 

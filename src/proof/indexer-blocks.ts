@@ -1,8 +1,11 @@
 import type { Admission } from '../admission/admission.ts';
+import type { AnswerBodyReader } from '../answer/answer-body-reader.ts';
+import type { Indexers } from '../answer/indexers.ts';
+import type { Load, Loader } from '../answer/load-entry.ts';
+import { Wait } from '../answer/wait.ts';
 import type { Entry } from '../cache/entry.ts';
 import { plainBodyOf } from '../cache/gzip.ts';
 import type { TieredCache } from '../cache/tiered-cache.ts';
-import type { BlockSource, Looked, Page } from '../chain/block-follower.ts';
 import { ProxyError } from '../errors.ts';
 import { ofLoad } from '../fleet/lanes.ts';
 import type { Flight, SingleFlight } from '../once/single-flight.ts';
@@ -16,10 +19,7 @@ import { masterchainBlockShards } from '../ton/operations/masterchain-block-shar
 import { masterchainInfo } from '../ton/operations/masterchain-info.ts';
 import { transactionsByMasterchainBlock } from '../ton/operations/transactions-by-masterchain-block.ts';
 import { type Call, parseCall, seqnoOf } from '../ton/parse-call.ts';
-import type { AnswerBodyReader } from './answer-body-reader.ts';
-import type { Indexers } from './indexers.ts';
-import type { Load, Loader } from './load-entry.ts';
-import { Wait } from './wait.ts';
+import type { BlockSource, Looked, Page } from './block-follower.ts';
 
 /**
  * A kept head, or a kept answer that a block is not there, is not used if it is older than this: newer blocks may

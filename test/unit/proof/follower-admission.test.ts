@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { Ticket } from '../../../src/admission/admission.ts';
-import { FollowerAdmission } from '../../../src/admission/follower-admission.ts';
 import type { EntryRequest } from '../../../src/admission/guard.ts';
 import { FIRST_TRY } from '../../../src/admission/lane.ts';
+import { FollowerAdmission } from '../../../src/proof/follower-admission.ts';
 
 const NOBODY = { isAbandoned: false, signal: new AbortController().signal };
 const REQUEST: EntryRequest = { operation: 'blocks', key: 'key', clients: [], sentFor: NOBODY, lane: FIRST_TRY };

@@ -1,6 +1,6 @@
+import type { Admission, Entered } from '../admission/admission.ts';
+import type { EntryRequest, Refusal } from '../admission/guard.ts';
 import type { MonotonicMs, Ms } from '../time-units.ts';
-import type { Admission, Entered } from './admission.ts';
-import type { EntryRequest, Refusal } from './guard.ts';
 
 /** After an idle time, as many requests as the rate allows within this time may be sent at once. */
 const BURST_MS: Ms = 500;

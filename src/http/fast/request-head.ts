@@ -1,9 +1,9 @@
-import { NAMING_HEADERS } from '../../naming-headers.ts';
+import { NAMING_HEADERS } from '../../clients/naming-headers.ts';
 import { unsliced } from '../../sliced-strings.ts';
 import { OPERATIONS, type Operation, type OperationsInUse } from '../../ton/operations.ts';
 import type { RequestHeaders } from '../../ton/parse-call.ts';
 import { acceptsGzip } from '../parse-request.ts';
-import { MOST_FIELDS } from './framing.ts';
+import { MOST_FIELDS } from '../public/framing.ts';
 
 const BEGINNING = 'GET /api/v3/';
 const VERSION = ' HTTP/1.1\r\n';
