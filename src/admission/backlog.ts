@@ -27,7 +27,6 @@ export interface Grant {
   readonly client: string | undefined;
 }
 
-/** The result of a wait. */
 type Waited = Grant | Refusal;
 
 interface Waiter {

@@ -14,7 +14,6 @@ export const REQUEST_OUTCOMES = [
   ...(['miss', 'invalid', 'failed'] as const),
 ] as const;
 
-/** One of {@link REQUEST_OUTCOMES}. */
 export type RequestOutcome = (typeof REQUEST_OUTCOMES)[number];
 
 /** Events of a request, for metrics and log. */
@@ -61,7 +60,6 @@ export type ProxyEvent =
    * read; reported once.
    */
   | { readonly name: 'streams-of-proxy'; readonly address: string; readonly header: string }
-  /** A stream of a client ended. */
   | { readonly name: 'client-stream-ended'; readonly kind: string; readonly reason: string }
   /** The following of blocks started or stopped. */
   | { readonly name: 'block-follower'; readonly state: FollowerState }

@@ -37,7 +37,6 @@ const [FOLLOWER_SLOTS, FOLLOWER_WAITING] = [2, 2];
 /** The operations that it requests. */
 const FOLLOWED = [masterchainInfo, blocks, masterchainBlockShards, transactionsByMasterchainBlock];
 
-/** Access to the indexers. */
 export type OpenIndexers = ReturnType<typeof openIndexers>;
 
 export interface OpenIndexersDependencies {

@@ -24,7 +24,6 @@ const backup = group({
   }),
 });
 
-/** The indexers. */
 export const upstream = z.strictObject({
   url: setting(
     upstreamUrls,

@@ -65,7 +65,6 @@ export const REFUSED = {
     operatorReads: '{indexer} asked for a pause (429)',
     condition: 'paused',
   },
-  /** The backlog is full. */
   'queue-full': crowded('too many requests wait for the indexer'),
   /** The maximum number of clients' streams is reached. */
   'streams-full': {

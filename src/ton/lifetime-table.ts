@@ -102,7 +102,6 @@ export const ROWS = {
   notKept: row('absent', [0, 0, 0]),
 };
 
-/** A row of the table of lifetimes. */
 export type LifetimeRule = keyof typeof ROWS;
 
 /** The rows whose lifetime is a fraction of the age of an answer's data. */
@@ -110,7 +109,6 @@ export type GrowingRule = {
   [Rule in LifetimeRule]: (typeof ROWS)[Rule] extends Row<GrowingPolicy> ? Rule : never;
 }[LifetimeRule];
 
-/** The times of all rows. */
 export type LifetimePolicies = { readonly [Rule in LifetimeRule]: (typeof ROWS)[Rule]['policy'] };
 
 /** The table as it is without settings. */

@@ -5,7 +5,6 @@ import type { DescribedParameter, JsonSchema } from '../../src/ton/parameters.ts
 
 export interface OpenApiOptions {
   readonly version: string;
-  /** The cached operations. */
   readonly operations: readonly Operation[];
   readonly publicPort: number;
 }
