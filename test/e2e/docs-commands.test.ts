@@ -90,6 +90,7 @@ const RUN_ELSEWHERE: Readonly<Record<string, string>> = {
   'UPSTREAM_URL=http://indexer:8081 UPSTREAM_API_KEY=new-key REDIS_URL=redis://toncache:new-password@redis:6379 npm run toncache -- check-config --connect':
     'test/e2e/rotate-keys.test.ts',
   'toncache verify http://indexer:8081/api/v3': 'test/integration/verify.test.ts',
+  'promtool check rules config/prometheus/alerts.yml': 'test/integration/promtool.slow.test.ts',
   'npm run demo': 'test/integration/demo.slow.test.ts',
   'UPSTREAM_URL=http://indexer:8081 PASSTHROUGH=on npm start': 'test/e2e/docs-commands.test.ts',
   [EXPLAIN_BALANCE]: 'test/e2e/docs-commands.test.ts',
@@ -161,7 +162,7 @@ it('the curl of README.md prints what the page shows, when it is sent again', as
 describe('the commands of README.md and docs/how-to/', () => {
   const pages = PAGES.filter((page) => page === 'README.md' || page.startsWith('docs/how-to/'));
   const commands = pages.flatMap((page) => commandsOf(readPage(page)));
-  const isHere = (command: string) => /^curl (?!-X POST ).*:946[45]\//.test(command);
+  const isHere = (command: string) => /^curl (?!-X POST ).*:946[45]\/status.json/.test(command);
 
   it('are run by a test, or listed with the reason why they are not', () => {
     const known = [...Object.keys(RUN_ELSEWHERE), ...Object.keys(NOT_RUN)];
