@@ -1,8 +1,7 @@
-import type { Routes } from '../fleet/routes.ts';
 import type { MonotonicMs, Ms } from '../time-units.ts';
 import { ABANDONED, type Abandonable, type EntryRequest, type Refusal, type RouteRequest } from './guard.ts';
 import { FIRST_TRY } from './lane.ts';
-import { hasSlot, type Route, rateOf, reservationWaitMs, slotWaitMs } from './route.ts';
+import { hasSlot, type Route, type RouteChoice, rateOf, reservationWaitMs, slotWaitMs } from './route.ts';
 import { ShortPatience } from './short-patience.ts';
 import { type WaitingQueue, WaitingQueues } from './waiting-queues.ts';
 
@@ -11,7 +10,7 @@ export const MAX_WAITING = 10_000;
 
 export interface BacklogDependencies {
   readonly now: () => MonotonicMs;
-  readonly routes: Routes;
+  readonly routes: RouteChoice;
   /** The time for which a client waits for a slot and a reservation. */
   readonly patienceMs: Ms;
   /** The same for new requests under overload. */

@@ -2,8 +2,8 @@ import type { KeyPaused } from '../admission/pause.ts';
 import type { ErrorCode, ProxyError } from '../errors.ts';
 import type { RefusedReason } from '../failures/refusals.ts';
 import type { IndexerWords, UpstreamEvent } from '../indexer/upstream-client.ts';
-import type { FollowerState } from '../proof/follower-switch.ts';
 import type { OperationName } from '../ton/operation-names.ts';
+import type { FollowerState } from './block-proof.ts';
 
 /** The operations that clients request from the indexer: the cached ones, and pass-through as one. */
 export type UpstreamOperation = OperationName | 'passthrough';

@@ -8,12 +8,12 @@ import type { RefusedReason } from '../failures/refusals.ts';
 import { freshnessOf } from '../freshness.ts';
 import type { FlightEnd, SingleFlight } from '../once/single-flight.ts';
 import { CLIENT_MISTAKES } from '../outcomes.ts';
-import type { ProofDemand } from '../proof/proof-demand.ts';
 import type { EpochMs, MonotonicMs } from '../time-units.ts';
 import type { CallMemo, KeyedCall } from '../ton/call-memo.ts';
 import { OPERATION_NAMES, type OperationName } from '../ton/operation-names.ts';
 import type { Call } from '../ton/parse-call.ts';
 import type { Answer, ProxyRequest } from './answer.ts';
+import type { PollCount } from './block-proof.ts';
 import { type CacheStatus, hitStatus, PROVEN_STATUS, ttlOf } from './cache-status.ts';
 import type { ProxyEvent, Report, RequestOutcome } from './events.ts';
 import { askedIndexer, isOutdated, type Load, type Loader, mustLoadAgain } from './load-entry.ts';
@@ -49,7 +49,7 @@ export interface RequestHandlerDependencies {
   /** Called with the key of each request that can be answered. */
   readonly onTouch: (key: string) => void;
   /** Counts polls that blocks can prove. Absent if no answers are proven. */
-  readonly demand: Pick<ProofDemand, 'answered'> | undefined;
+  readonly demand: PollCount | undefined;
   readonly now: () => EpochMs;
   readonly monotonic: () => MonotonicMs;
   readonly random: () => number;

@@ -11,7 +11,7 @@ export type Precedence = 'replaces' | 'older' | 'regressed';
  */
 export const ACCEPTED_AFTER_MS = 10 * 60_000;
 
-/** The newest named block counts for 60 s, as in `IndexerHead`: the indexer may have been restored. */
+/** The newest named block counts for 60 s, as in `Head`: the indexer may have been restored. */
 export const HEAD_ACCEPTED_AFTER_MS = 60_000;
 
 /**

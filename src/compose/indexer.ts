@@ -6,11 +6,12 @@ import { mostReserved, RateLimit } from '../admission/rate-limit.ts';
 import { sharedReservations } from '../admission/shared-reservations.ts';
 import { Slots } from '../admission/slots.ts';
 import { rateKeyOf } from '../cache/redis-keys.ts';
-import { IndexerHead } from '../chain/indexer-head.ts';
 import { poolsOf } from '../config/open-files.ts';
 import { Health } from '../fleet/health.ts';
 import type { FleetRoute } from '../fleet/routes.ts';
 import { pathKey } from '../http/pass-through/passable-target.ts';
+import { Head } from '../indexer/head.ts';
+import { HeadPolls } from '../indexer/head-polls.ts';
 import { UpstreamClient, type UpstreamClientDependencies } from '../indexer/upstream-client.ts';
 import { redisBreaker } from '../redis/breaker.ts';
 import type { RedisScripting } from '../redis/connect.ts';
@@ -139,16 +140,22 @@ export function openIndexer(
   const patienceMs = Math.min(admission.patience, upstream.timeout / 2);
   const rate = openRateLimit(context, indexer, scripting, patienceMs);
   const headKey = keyOfHead(context);
-  const head = new IndexerHead({
-    upstream: client,
-    maySend: () => mayTakeNext(() => pause.refusal(headKey) !== undefined),
-    onRateLimited: (retryAfterMs) => passBy(pauseOfCached, headKey)?.('rate-limited', retryAfterMs),
+  const askEveryMs = () => headEveryMs(HEAD_EVERY_MS, indexer.requestsPerSecond, instances());
+  const head = new Head({
+    now,
     isOurChain,
-    askEveryMs: () => headEveryMs(HEAD_EVERY_MS, indexer.requestsPerSecond, instances()),
+    askEveryMs,
     onFault: (fault) => {
       for (const each of ['lacks-block', 'other-chain'] as const) conditions.turn(fault === each, each, who, '', LASTS);
       if (fault === 'other-chain') onOtherChain();
     },
+  });
+  const polls = new HeadPolls({
+    head,
+    askEveryMs,
+    upstream: client,
+    maySend: () => mayTakeNext(() => pause.refusal(headKey) !== undefined),
+    onRateLimited: (retryAfterMs) => passBy(pauseOfCached, headKey)?.('rate-limited', retryAfterMs),
     now,
   });
   const onTransition = (state: 'unhealthy' | 'healthy') =>
@@ -166,7 +173,7 @@ export function openIndexer(
     refusal: () => {
       if (head.fault !== 'other-chain') return undefined;
       // Polled here, because nothing is sent to it: so it is used again when it is corrected.
-      head.askIfDue();
+      polls.askIfDue();
       return OTHER_CHAIN;
     },
     guards,
@@ -181,6 +188,7 @@ export function openIndexer(
     /** `undefined` without a key. */
     apiKey: indexer.apiKey,
     head,
+    polls,
     /** Its route for the cached operations. */
     route,
     /** Takes the next reservation of its rate, ahead of the backlog; `false` while it demands a pause. */

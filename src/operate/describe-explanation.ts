@@ -1,5 +1,5 @@
+import type { FollowerState } from '../answer/block-proof.ts';
 import type { CachedAnswer, ExplainedProof, Explanation } from '../answer/explain.ts';
-import type { FollowerState } from '../proof/follower-switch.ts';
 import { duration } from '../time-units.ts';
 import { textTable } from './text-table.ts';
 

@@ -27,6 +27,9 @@ import type { BlockSource, Looked, Page } from './block-follower.ts';
  */
 const LATEST_MS: Ms = 100;
 
+/** The operations that are requested. */
+export const FOLLOWED = [masterchainInfo, blocks, masterchainBlockShards, transactionsByMasterchainBlock];
+
 /** An answer, and whether it was requested from the indexer for the follower. */
 interface Got {
   readonly entry: Entry;

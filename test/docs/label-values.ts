@@ -1,7 +1,7 @@
+import type { FollowerState } from '../../src/answer/block-proof.ts';
 import type { RequestOutcome } from '../../src/answer/events.ts';
 import type { AppEvent } from '../../src/event-hub.ts';
 import type { StreamEnd, StreamSides } from '../../src/http/streaming/stream.ts';
-import type { FollowerState } from '../../src/proof/follower-switch.ts';
 import type { AnswerClass } from '../../src/ton/lifetime-table.ts';
 import type { Selector } from '../../src/ton/purge-selector.ts';
 

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { type HeadFault, IndexerHead } from '../../../src/chain/indexer-head.ts';
 import { overloaded, ProxyError } from '../../../src/errors.ts';
+import { Head, type HeadFault } from '../../../src/indexer/head.ts';
+import { HeadPolls } from '../../../src/indexer/head-polls.ts';
 import type { UpstreamAnswer, UpstreamRequest } from '../../../src/indexer/upstream-client.ts';
 
 const START = 1_800_000_000_000;
@@ -68,31 +69,36 @@ function oneHead({
       ageValueSeconds: 0,
     };
   };
-  const head = new IndexerHead({
-    upstream: { fetch },
-    maySend: async () => maySend(),
-    onRateLimited: (ms) => void paused.push(ms),
+  const head = new Head({
     isOurChain: (globalId) => globalId === -239,
     onFault: (fault) => void faults.push(fault),
     askEveryMs: () => askEveryMs,
     now: Date.now,
   });
+  const polls = new HeadPolls({
+    head,
+    upstream: { fetch },
+    maySend: async () => maySend(),
+    onRateLimited: (ms) => void paused.push(ms),
+    askEveryMs: () => askEveryMs,
+    now: Date.now,
+  });
   const look = async (seconds: number, everyMs = 500) => {
     for (let ms = 0; ms < seconds * 1000; ms += everyMs) {
-      await head.ask();
+      await polls.ask();
       await vi.advanceTimersByTimeAsync(everyMs);
     }
   };
   const blocksAsked = () => asked.filter(([, what]) => what !== 'head');
-  return { head, indexer, asked, blocksAsked, faults, paused, look };
+  return { head, polls, indexer, asked, blocksAsked, faults, paused, look };
 }
 
 const secondsOf = (asked: readonly (readonly [number, unknown])[]) => asked.map(([seconds]) => seconds);
 
 describe('a named block', () => {
   test('is requested at the start only', async () => {
-    const { head, blocksAsked, faults, look } = oneHead();
-    await head.check();
+    const { blocksAsked, faults, look, polls } = oneHead();
+    await polls.check();
     await look(95);
     expect([blocksAsked(), faults]).toEqual([[[0, NEWEST]], []]);
   });
@@ -104,9 +110,9 @@ describe('a named block', () => {
     ['the list of another block', { status: 200, body: listOf(5) }],
     ['HTML', { status: 200, body: '<html>' }],
   ])('counts as missing if the answer is %s; every 10 s the block of the poll before is requested', async (_, said) => {
-    const { head, indexer, asked, blocksAsked, faults, look } = oneHead();
+    const { head, indexer, asked, blocksAsked, faults, look, polls } = oneHead();
     indexer.block = () => said;
-    const checked = head.check();
+    const checked = polls.check();
     await vi.advanceTimersByTimeAsync(3000);
     await checked;
     expect([head.fault, faults]).toEqual(['lacks-block', ['lacks-block']]);
@@ -133,41 +139,41 @@ describe('a named block', () => {
     ['a 429', { status: 429, body: {} }],
     ['a timeout', new ProxyError('upstream-timeout', '')],
   ])('counts neither as there nor as missing if its request ends with %s', async (_, said) => {
-    const { head, indexer, faults } = oneHead();
+    const { head, indexer, faults, polls } = oneHead();
     indexer.block = () => said;
-    await head.check();
+    await polls.check();
     expect(faults).toEqual([]);
-    await head.ask();
+    await polls.ask();
     head.refute(NEWEST - 100);
     await vi.advanceTimersByTimeAsync(10_000);
-    await head.ask();
+    await polls.ask();
     await vi.advanceTimersByTimeAsync(0);
     expect(head.fault).toBe('lacks-block');
   });
 
   test('is not requested while no request may be sent, and a 429 is reported with its Retry-After', async () => {
     let mayStill = 1;
-    const { head, indexer, asked, paused } = oneHead({ maySend: () => mayStill-- > 0 });
-    await head.check();
+    const { indexer, asked, paused, polls } = oneHead({ maySend: () => mayStill-- > 0 });
+    await polls.check();
     expect(asked.map(([, what]) => what)).toEqual(['head']);
     mayStill = 1;
     indexer.block = () => ({ status: 429, body: {} });
-    await head.check();
+    await polls.check();
     expect(paused).toEqual([7000]);
   });
 
   test('is requested again for 3 s at the start, and counts as missing only after that', async () => {
-    const { head, indexer, blocksAsked, faults } = oneHead();
+    const { indexer, blocksAsked, faults, polls } = oneHead();
     let missing = 3;
     indexer.block = () => (missing-- > 0 ? NOT_FOUND : undefined);
-    const checked = head.check();
+    const checked = polls.check();
     await vi.advanceTimersByTimeAsync(3000);
     await checked;
     expect([faults, blocksAsked()]).toEqual([[], [0, 0.5, 1, 1.5].map((seconds) => [seconds, NEWEST])]);
 
     const other = oneHead();
     other.indexer.block = () => NOT_FOUND;
-    const asked = other.head.check();
+    const asked = other.polls.check();
     await vi.advanceTimersByTimeAsync(2999);
     expect(other.faults).toEqual([]);
     await vi.advanceTimersByTimeAsync(1);
@@ -176,8 +182,8 @@ describe('a named block', () => {
   });
 
   test('counts as missing if another indexer has it, unless it is less than 100 blocks below the head', async () => {
-    const { head, faults } = oneHead();
-    await head.ask();
+    const { head, faults, polls } = oneHead();
+    await polls.ask();
     head.refute(NEWEST - 99);
     expect(faults).toEqual([]);
     head.refute(NEWEST - 100);
@@ -190,20 +196,20 @@ describe('the blocks of an indexer', () => {
     [undefined, [true, true, true, false]],
     [NEWEST - 10, [false, true, true, false]],
   ])('reach from the first one that it names (%s) to the newest', async (first, has) => {
-    const { head } = oneHead(first === undefined ? {} : { first });
+    const { head, polls } = oneHead(first === undefined ? {} : { first });
     expect(head.hasBlock(NEWEST)).toBe(false);
-    await head.ask();
+    await polls.ask();
     expect([NEWEST - 11, NEWEST - 10, NEWEST, NEWEST + 1].map((seqno) => head.hasBlock(seqno))).toEqual(has);
-    head.learn({ at: 0, seqno: NEWEST + 1 });
+    head.show({ at: 0, seqno: NEWEST + 1 });
     expect(head.hasBlock(NEWEST + 1)).toBe(true);
   });
 
   test('do not count while it follows another chain, and its head is polled every 10 s', async () => {
-    const { head, indexer, asked, faults, look } = oneHead();
+    const { head, indexer, asked, faults, look, polls } = oneHead();
     expect(head.isOfOurChain).toBe(false);
     indexer.globalId = -3;
-    expect(await head.ask()).toBeUndefined();
-    expect([faults, head.hasBlock(NEWEST), head.seqno, head.chainTime, head.isOfOurChain]).toEqual([
+    expect(await polls.ask()).toBeUndefined();
+    expect([faults, head.hasBlock(NEWEST), head.highestBlock, head.chainTime, head.isOfOurChain]).toEqual([
       ['other-chain'],
       false,
       -1,
@@ -218,18 +224,18 @@ describe('the blocks of an indexer', () => {
   });
 
   test('count if it names no chain', async () => {
-    const { head, indexer } = oneHead();
+    const { head, indexer, polls } = oneHead();
     indexer.globalId = undefined;
-    await head.ask();
+    await polls.ask();
     expect([head.hasBlock(NEWEST), head.isOfOurChain]).toEqual([true, true]);
   });
 });
 
 test.each([2_000_000_000, 5])('a head of %i is believed', async (seqno) => {
-  const { head, indexer } = oneHead();
-  await head.ask();
+  const { head, indexer, polls } = oneHead();
+  await polls.ask();
   indexer.seqno = () => seqno;
-  expect([(await head.ask())?.seqno, head.newestBlock]).toEqual([seqno, seqno]);
+  expect([(await polls.ask())?.seqno, head.newestBlock]).toEqual([seqno, seqno]);
 });
 
 test('a head of 2 000 000 000 that was named once is forgotten within a minute', async () => {
@@ -239,15 +245,15 @@ test('a head of 2 000 000 000 that was named once is forgotten within a minute',
   await look(0.5);
   indexer.seqno = seqno;
   await look(1);
-  expect([head.seqno, head.newestBlock]).toEqual([2_000_000_000, seqno() - 1]);
+  expect([head.highestBlock, head.newestBlock]).toEqual([2_000_000_000, seqno() - 1]);
   await look(61);
   expect(head.hasReached(seqno() + 100)).toBe(false);
-  expect([head.seqno <= seqno(), head.hasReached(head.seqno)]).toEqual([true, true]);
+  expect([head.highestBlock <= seqno(), head.hasReached(head.highestBlock)]).toEqual([true, true]);
 });
 
 test('a block counts as reached for a minute after it, or a later one, was last shown', async () => {
-  const { head } = oneHead();
-  await head.ask();
+  const { head, polls } = oneHead();
+  await polls.ask();
   await vi.advanceTimersByTimeAsync(60_000);
   expect(head.hasReached(NEWEST)).toBe(true);
   await vi.advanceTimersByTimeAsync(1);
@@ -255,13 +261,13 @@ test('a block counts as reached for a minute after it, or a later one, was last 
 });
 
 test('one indexer never gets two head polls at the same time', async () => {
-  const { head, indexer, asked } = oneHead();
+  const { head, indexer, asked, polls } = oneHead();
   const said = Promise.withResolvers<Said>();
   indexer.head = () => said.promise;
-  const first = head.ask();
-  expect(await head.ask()).toBeUndefined();
-  await head.check();
-  head.askIfDue();
+  const first = polls.ask();
+  expect(await polls.ask()).toBeUndefined();
+  await polls.check();
+  polls.askIfDue();
   expect(head.chainTime).toBeUndefined();
   expect(asked).toHaveLength(1);
   said.resolve({ status: 200, body: { last: { seqno: 7 } } });
@@ -270,7 +276,7 @@ test('one indexer never gets two head polls at the same time', async () => {
 
 describe('the last head poll', () => {
   test('shows for how long the newest block has been the same', async () => {
-    const { head, indexer, look } = oneHead();
+    const { head, indexer, look, polls } = oneHead();
     expect(head.lastWord).toBeUndefined();
     await look(10);
     expect(head.lastWord?.sameForMs).toBeLessThanOrEqual(BLOCK_MS);
@@ -279,30 +285,30 @@ describe('the last head poll', () => {
     await look(130, 10_000);
     expect(head.lastWord?.sameForMs).toBeGreaterThanOrEqual(120_000);
     indexer.seqno = () => still + 1;
-    await head.ask();
+    await polls.ask();
     expect(head.lastWord?.sameForMs).toBe(0);
   });
 
   test.each([-120_000, 7_200_000])(
     'distinguishes a clock that is off by %i ms from a chain that stands still',
     async (offMs) => {
-      const { head, indexer } = oneHead();
+      const { head, indexer, polls } = oneHead();
       indexer.head = () => {
         const last = { seqno: indexer.seqno(), gen_utime: String((Date.now() + offMs) / 1000) };
         return { status: 200, body: { last } };
       };
-      await head.ask();
+      await polls.ask();
       expect(head.lastWord).toMatchObject({ ageMs: -offMs, sameForMs: 0 });
     },
   );
 
   test('is forgotten after a minute without polls, and when the clock jumps', async () => {
-    const { head } = oneHead();
-    await head.ask();
+    const { head, polls } = oneHead();
+    await polls.ask();
     await vi.advanceTimersByTimeAsync(61_000);
-    expect([head.lastWord, head.isUnresponsive]).toEqual([undefined, false]);
-    await head.ask();
-    head.forget();
+    expect([head.lastWord, polls.isUnresponsive]).toEqual([undefined, false]);
+    await polls.ask();
+    polls.forget();
     expect(head.lastWord).toBeUndefined();
   });
 
@@ -312,48 +318,48 @@ describe('the last head poll', () => {
     ['is answered with HTML', { status: 200, body: '<html>' }],
     ['hangs', 'hangs'],
   ])('makes the indexer unresponsive after a second if it %s', async (_, said) => {
-    const { head, indexer, look } = oneHead();
+    const { head, indexer, look, polls } = oneHead();
     await look(2);
     indexer.head = () => (said === 'hangs' ? new Promise(() => {}) : said);
-    void head.ask();
+    void polls.ask();
     await vi.advanceTimersByTimeAsync(900);
-    expect(head.isUnresponsive).toBe(false);
+    expect(polls.isUnresponsive).toBe(false);
     await vi.advanceTimersByTimeAsync(200);
-    expect(head.isUnresponsive).toBe(true);
+    expect(polls.isUnresponsive).toBe(true);
     if (said === 'hangs') return;
     indexer.head = (truth) => truth;
-    await head.ask();
-    expect(head.isUnresponsive).toBe(false);
+    await polls.ask();
+    expect(polls.isUnresponsive).toBe(false);
   });
 
   test('neither makes the indexer unresponsive nor ends that state if no connection can be opened here', async () => {
-    const { head, indexer, look } = oneHead();
+    const { head, indexer, look, polls } = oneHead();
     await look(2);
     indexer.head = () => overloaded('sockets', 0);
     await look(5);
-    expect(head.isUnresponsive).toBe(false);
+    expect(polls.isUnresponsive).toBe(false);
     indexer.head = () => new ProxyError('upstream-timeout', '');
     await look(2);
     indexer.head = () => overloaded('sockets', 0);
     await look(2);
-    expect(head.isUnresponsive).toBe(true);
+    expect(polls.isUnresponsive).toBe(true);
   });
 
   test('does not make the indexer unresponsive if it may not be sent', async () => {
     let may = true;
-    const { head, look } = oneHead({ maySend: () => may });
+    const { head, look, polls } = oneHead({ maySend: () => may });
     await look(2);
     may = false;
     await look(5);
-    expect(head.isUnresponsive).toBe(false);
+    expect(polls.isUnresponsive).toBe(false);
   });
 });
 
 describe('a head poll that is due when a request is sent', () => {
   /** Sends a request every half second for this time. `onRequest` stands for the effect of the answer. */
-  async function sendFor({ head }: ReturnType<typeof oneHead>, seconds: number, onRequest = () => {}): Promise<void> {
+  async function sendFor({ polls }: ReturnType<typeof oneHead>, seconds: number, onRequest = () => {}): Promise<void> {
     for (let ms = 0; ms < seconds * 1000; ms += 500) {
-      head.pollIfDue();
+      polls.pollIfDue();
       onRequest();
       await vi.advanceTimersByTimeAsync(500);
     }
@@ -379,7 +385,7 @@ describe('a head poll that is due when a request is sent', () => {
   test('is not sent while answers to masterchainInfo show the head', async () => {
     const one = oneHead();
     const pass = () =>
-      void one.head.hear({ at: Date.now() - 1000, seqno: one.indexer.seqno(), first: 7, globalId: -239 });
+      void one.polls.hear({ at: Date.now() - 1000, seqno: one.indexer.seqno(), first: 7, globalId: -239 });
     await sendFor(one, 60, pass);
     expect([pollsOf(one), one.head.lastWord]).toEqual([[], { at: expect.any(Number), ageMs: 1000, sameForMs: 0 }]);
     expect([one.head.newestBlock >= NEWEST, one.head.hasBlock(6), one.head.hasBlock(7)]).toEqual([true, false, true]);
@@ -389,7 +395,7 @@ describe('a head poll that is due when a request is sent', () => {
 
   test('is sent once, and not again while other answers show ever newer blocks', async () => {
     const one = oneHead();
-    const show = () => one.head.learn({ at: Date.now() - 1000, seqno: one.indexer.seqno() });
+    const show = () => one.head.show({ at: Date.now() - 1000, seqno: one.indexer.seqno() });
     await sendFor(one, 60, show);
     expect([pollsOf(one), one.head.lastWord]).toEqual([[10], { at: expect.any(Number), ageMs: 1000, sameForMs: 0 }]);
   });
@@ -401,7 +407,7 @@ describe('a head poll that is due when a request is sent', () => {
     const one = oneHead();
     const seqnoNow = one.indexer.seqno;
     if (shown(0) === NEWEST) one.indexer.seqno = () => NEWEST;
-    await sendFor(one, 45, () => one.head.learn({ at: Date.now(), seqno: shown(seqnoNow()) }));
+    await sendFor(one, 45, () => one.head.show({ at: Date.now(), seqno: shown(seqnoNow()) }));
     expect(pollsOf(one)).toEqual([10, 20, 30, 40]);
   });
 
@@ -409,7 +415,7 @@ describe('a head poll that is due when a request is sent', () => {
     const one = oneHead();
     one.indexer.head = () => ({ status: 500, body: {} });
     await sendFor(one, 25);
-    expect([pollsOf(one), one.head.isUnresponsive]).toEqual([[10, 20], true]);
+    expect([pollsOf(one), one.polls.isUnresponsive]).toEqual([[10, 20], true]);
     one.indexer.head = (said) => said;
     await sendFor(one, 90);
     expect(pollsOf(one)).toEqual([10, 20, 30, 40, 50, 60, 70, 80, 90, 100, 110]);

@@ -1,20 +1,19 @@
+import { type Head, SHOWN_HOLDS_MS } from '../indexer/head.ts';
 import type { EpochMs } from '../time-units.ts';
-import type { IndexerHead } from './indexer-head.ts';
-import { SHOWN_HOLDS_MS } from './shown-chain.ts';
 
 /**
  * How far this instance knows that its chain has got: from its indexers, and from heads in Redis, which its clients
- * read. Those do not show where an indexer of this instance is, so they are not part of any {@link IndexerHead}.
+ * read. Those do not show where an indexer of this instance is, so they are not part of any {@link Head}.
  */
 export class KnownChain {
-  readonly #heads: readonly Pick<IndexerHead, 'hasReached'>[];
+  readonly #heads: readonly Pick<Head, 'hasReached'>[];
   readonly #now: () => EpochMs;
   #seqno = -1;
   /** When a head in Redis last named this block or a newer one. */
   #namedAt = Number.NEGATIVE_INFINITY;
 
   /** `heads`: of all indexers of this instance. */
-  constructor(heads: readonly Pick<IndexerHead, 'hasReached'>[], now: () => EpochMs) {
+  constructor(heads: readonly Pick<Head, 'hasReached'>[], now: () => EpochMs) {
     this.#heads = heads;
     this.#now = now;
   }

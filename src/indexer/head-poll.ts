@@ -1,10 +1,10 @@
 import { ProxyError } from '../errors.ts';
-import type { UpstreamAnswer, UpstreamClient, UpstreamRequest } from '../indexer/upstream-client.ts';
 import { isObject } from '../json-object.ts';
 import type { EpochMs, Ms } from '../time-units.ts';
 import { type ChainHead, headIn } from '../ton/chain-point.ts';
 import { masterchainBlockShards } from '../ton/operations/masterchain-block-shards.ts';
 import { parseAnswer } from '../ton/parse-answer.ts';
+import type { UpstreamAnswer, UpstreamClient, UpstreamRequest } from './upstream-client.ts';
 
 const HEAD_QUESTION: UpstreamRequest = { operation: 'masterchainInfo', query: [], headers: [], isForHead: true };
 

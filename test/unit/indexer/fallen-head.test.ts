@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { FallenHead } from '../../../src/chain/fallen-head.ts';
+import { Head } from '../../../src/indexer/head.ts';
 
 /** A polled head. `poll` names a block some seconds after the last poll, and returns the blocks that it has fallen. */
 function polledHead() {
   let now = 0;
-  const head = new FallenHead(() => now);
+  const head = new Head({ now: () => now, isOurChain: () => true, onFault: () => {}, askEveryMs: () => 10_000 });
   const poll = (seqno: number, seconds = 10) => {
     now += 1000 * seconds;
-    head.named(seqno);
-    return head.blocks;
+    head.name({ seqno, at: 0, first: 0, globalId: undefined });
+    return head.fallenBlocks;
   };
   return { head, poll };
 }
@@ -21,7 +21,7 @@ describe('a head has fallen', () => {
 
   it('also if only an answer showed the higher block', () => {
     const { head, poll } = polledHead();
-    head.shown(62_000);
+    head.show({ seqno: 62_000, at: 0 });
     expect([poll(60_750), poll(60_751)]).toEqual([0, 1249]);
   });
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { KnownChain } from '../../../src/chain/known-chain.ts';
+import { KnownChain } from '../../../src/fleet/known-chain.ts';
 
 const SEQNO = 62_000_000;
 
