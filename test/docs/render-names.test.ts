@@ -4,11 +4,9 @@ import { readPage } from '../support/documented-commands.ts';
 import { startProxy } from '../support/start-proxy.ts';
 import { loggedNames, renderNames } from './render-names.ts';
 
-test.each(renderNames())(
-  '$file.pathname has the names of the code; "npm run docs" renders them',
-  ({ expected, actual }) => {
-    expect(actual).toBe(expected);
-  },
+test.each(renderNames().map((page) => [page.file.pathname.split('/docs/').at(-1), page] as const))(
+  'docs/%s has the names of the code; "npm run docs" renders them',
+  (_, { expected, actual }) => expect(actual).toBe(expected),
 );
 
 test('docs/reference/logs.md has a line for each event that is logged', () => {
