@@ -84,7 +84,7 @@ const TABLES: Readonly<Record<string, () => string>> = {
         const { cause, help } = FAILURE_HELP[name as ErrorCode];
         // Its status is that of the indexer's response.
         const sent = name === 'upstream-error' ? "the indexer's" : String(status);
-        const texts = Object.values(clientReads).map(shown).join('<br>');
+        const texts = listed(Object.values(clientReads).map(shown));
         return [code(name), sent, retryAfter, cause, help, name === 'client-closed-request' ? '' : texts];
       }),
     ),
@@ -93,7 +93,7 @@ const TABLES: Readonly<Record<string, () => string>> = {
       ['Reason', 'What happened', 'What helps', 'The client reads'],
       REFUSED_REASONS.map((reason) => {
         const { cause, help } = REASON_HELP[reason];
-        return [code(reason), cause, help, shown(REFUSED[reason].clientReads)];
+        return [code(reason), cause, help, code(shown(REFUSED[reason].clientReads))];
       }),
     ),
   'answers:details': () =>
