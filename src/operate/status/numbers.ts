@@ -1,4 +1,4 @@
-import { REQUEST_OUTCOMES, type RequestOutcome } from '../../answer/events.ts';
+import { REQUEST_OUTCOMES, type RequestOutcome } from '../../answer/phase.ts';
 import { askedOf, type Counted, failedOf, hitsOf, quantileOf, type Requests, type Span } from '../../tell/counted.ts';
 import type { Ms } from '../../time-units.ts';
 import type { GaugeSources } from '../gauges.ts';
