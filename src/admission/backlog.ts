@@ -56,6 +56,11 @@ const [RESERVATION_DUE, RESERVATION_HAD, SECOND_TRY] = [2, 3, 4];
 const LONGEST_ROUND = 1 / 3;
 
 /**
+ * Gives up requests that would have been answered: a wait that is expected to be too long is refused at once, by an
+ * estimate that may be wrong. Gives up the order of arrival. For that a refused client learns it in a millisecond and
+ * gets a `Retry-After`, nobody waits in vain for most of a timeout, and one client with a thousand requests delays the
+ * others by one request each, not by a thousand.
+ *
  * The requests that wait for a slot, and for a reservation if the rate is limited. Each operation has a queue that is
  * fair between clients. A new request is refused immediately, or waits:
  *

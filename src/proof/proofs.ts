@@ -34,6 +34,11 @@ export interface ProofsDependencies {
 }
 
 /**
+ * Gives up every answer in doubt: a block that is read late, a replica that lags or a missing row makes answers live,
+ * and they are requested like misses. Gives up requests for blocks, which pay only from some polls a second on. For
+ * that a proven answer is true without asking: none lacks a transaction older than a second, in whatever order commits,
+ * reads and requests come (`test/model`). A lifetime alone would be wrong for that time, or save nothing.
+ *
  * Decides which kept answers the blocks prove. An answer about accounts' own rows stays true until the indexer commits
  * a block with a transaction of one of these accounts. At each look-up it is proven if all of this holds:
  *
