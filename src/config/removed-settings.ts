@@ -19,7 +19,7 @@ const INSTEAD: Readonly<Record<string, string>> = {
   coalescing: 'a load can be joined for 1s, and a failure answers its key for 250ms',
   'clients.burst': 'it is the requests of one second',
   'http.maxWaiting': 'http.maxConnections bounds waiting requests, one of each connection',
-  'lifetimes.emptyWatched': 'the freshness by push is gone: an empty list of pending traces lives like any other',
+  'lifetimes.emptyWatched': 'the freshness by push is gone: an empty list of pending traces is kept like any other',
   'memory.maxEntries': 'MEMORY_MAX_SIZE (memory.maxSize) bounds them, each with 800 bytes on top of its body',
   'passThrough.maxBufferedSize': 'it is fixed at 64MiB',
   'passThrough.maxTransfers': 'it is fixed at 256',

@@ -136,7 +136,7 @@ describe('a miss limit', () => {
     expect(statusesOf(await askAll(world, '192.0.2.2', [unknownTransaction()]))).toEqual([404]);
   });
 
-  it('does not count the followers of a load', async () => {
+  it('does not count the waiters of a load', async () => {
     await using world = await start({ missesPerSecond: 1 });
     const gate = world.indexer.hold();
     const target = unknownTransaction();

@@ -51,7 +51,6 @@ function shownIn(status: number, text: string): ReadonlySet<string> {
   return new Set([...blocks, ...rows.filter(({ emulated }) => !emulated).map(({ hash }) => hash)]);
 }
 
-/** The screens of a trace. */
 function screensOf({ id, externalHash }: Trace): readonly string[] {
   return [
     `traces?trace_id=${encodeURIComponent(id)}`,

@@ -81,7 +81,6 @@ export class Replicas implements AsyncDisposable {
     return revived;
   }
 
-  /** A metric of one indexer. */
   metricOf(index: number, name: string, labels: Readonly<Record<string, string>> = {}): Promise<number> {
     return this.proxy.metric(`toncache_upstream_${name}`, { ...labels, upstream: `127.0.0.1:${this.ports[index]}` });
   }

@@ -18,7 +18,6 @@ import { startProxy } from '../support/start-proxy.ts';
 const run = promisify(execFile);
 const DEPLOY = new URL('../../config/deploy/', import.meta.url).pathname;
 
-/** A file of `config/deploy/`. */
 const deployFile = (path: string) => readFileSync(join(DEPLOY, path), 'utf8');
 
 function aFolder(): string {

@@ -8,7 +8,6 @@ import { type Overrides, type RunningProxy, startProxy } from './start-proxy.ts'
 
 const POLL = { timeout: 20_000, interval: 5 };
 
-/** The options of a fleet. */
 export interface FleetOptions {
   readonly instances?: number;
   readonly redisUrl?: string;

@@ -18,7 +18,6 @@ export type Overrides = {
     Partial<N extends keyof Constants ? Constants[N] : unknown>;
 };
 
-/** The options of a test's proxy. */
 export interface ProxyOptions {
   readonly upstreamUrl: string;
   /** Environment in addition to `UPSTREAM_URL` and the ports, which are free ones. */
@@ -37,7 +36,6 @@ export interface Reply extends Answered {
   readonly cache: CacheStatus;
 }
 
-/** A line of the log, parsed. */
 export interface LogLine {
   /** In pino's numbers: 30 for info, 40 for warn. */
   readonly level: number;
@@ -84,7 +82,6 @@ export class RunningProxy implements AsyncDisposable {
     this.#lines = lines;
   }
 
-  /** Its whole log. */
   get log(): readonly LogLine[] {
     return this.#lines.map(readLogLine);
   }
