@@ -56,7 +56,6 @@ export interface ExplainDependencies {
   readonly cache: TieredCache;
   readonly operations: OperationsInUse;
   readonly network: string;
-  /** True if requests for an operation are passed through if they have no cached form. */
   readonly isPassed: (operation: OperationName) => boolean;
   readonly policies: LifetimePolicies;
   /** Absent if no answers are proven. */
