@@ -7,7 +7,7 @@ WORKDIR /build
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --ignore-scripts
 COPY tsconfig.json LICENSE ./
-COPY docs/incidents.md ./docs/
+COPY docs ./docs
 COPY src ./src
 RUN mkdir /app && npm pack --pack-destination /app && tar -xzf /app/toncache-*.tgz -C /app --strip-components=1 && rm /app/*.tgz
 RUN cp package-lock.json .npmrc /app && cd /app && npm ci --omit=dev --ignore-scripts
@@ -35,6 +35,6 @@ COPY config/*.json ./config/
 USER node
 EXPOSE 8080 9464
 HEALTHCHECK --interval=10s --timeout=3s --start-period=5s \
-  CMD ["node", "dist/healthcheck.js"]
+  CMD ["node", "dist/cli/healthcheck.js"]
 ENTRYPOINT ["node", "dist/cli/main.js"]
 CMD ["start"]

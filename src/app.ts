@@ -10,7 +10,7 @@ import { TieredCache } from './cache/tiered-cache.ts';
 import { shortened } from './clients/client-addresses.ts';
 import { countWaiting } from './clients/waiting-clients.ts';
 import { Clock } from './clock.ts';
-import { openBlockProof } from './compose/block-proof.ts';
+import type { BlockProof } from './compose/attached-proof.ts';
 import { CONSTANTS, type Constants } from './compose/constants.ts';
 import type { AppContext } from './compose/context.ts';
 import { openIndexers } from './compose/indexers.ts';
@@ -31,6 +31,7 @@ import { loopLagSeconds } from './operate/process-metrics.ts';
 import { StatusHistory } from './operate/status/history.ts';
 import { statusPages } from './operate/status/status-pages.ts';
 import { TopKeys } from './operate/status/top-keys.ts';
+import { openBlockProof } from './proof/block-proof.ts';
 import { EVERY_ENTRY } from './purge/bans.ts';
 import { Purges } from './purge/purges.ts';
 import type { DescribedMetric } from './tell/metrics.ts';
@@ -181,7 +182,12 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
     },
     onOtherChain: forgetAnswers,
   });
-  const proof = openBlockProof(context, () => memory.provable);
+  // May be left out, as the folder `proof/`: then no answers are proven, and nothing else changes.
+  const { proof }: { readonly proof?: BlockProof | undefined } = {
+    proof: openBlockProof(context),
+  };
+  if (proof !== undefined)
+    metrics.gauge('proof_entries', 'Answers in the memory tier that blocks may prove.', () => memory.provable);
   const cache = new TieredCache({
     memory,
     redis: redis?.tier,

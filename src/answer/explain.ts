@@ -1,7 +1,5 @@
 import type { Entry } from '../cache/entry.ts';
 import type { TieredCache } from '../cache/tiered-cache.ts';
-import type { FollowerState } from '../chain/follower-switch.ts';
-import type { ReadBlocks } from '../chain/read-blocks.ts';
 import { type Freshness, freshnessOf, type ProofDoubt, usableUntil } from '../freshness.ts';
 import type { EpochMs, Ms } from '../time-units.ts';
 import { cacheKey, loggedKey } from '../ton/cache-key.ts';
@@ -10,6 +8,7 @@ import type { GrowingPolicy, LifetimePolicies, LifetimePolicy, LifetimeRule } fr
 import type { OperationName } from '../ton/operation-names.ts';
 import { type OperationsInUse, targetOf } from '../ton/operations.ts';
 import { parseCall, type RequestHeaders } from '../ton/parse-call.ts';
+import type { FollowerState, ShownFollower } from './block-proof.ts';
 
 /** A cached answer in one tier. Durations in milliseconds; negative ones have passed. */
 export interface CachedAnswer {
@@ -57,16 +56,10 @@ export interface ExplainDependencies {
   readonly cache: TieredCache;
   readonly operations: OperationsInUse;
   readonly network: string;
-  /** True if requests for an operation are passed through if they have no cached form. */
   readonly isPassed: (operation: OperationName) => boolean;
   readonly policies: LifetimePolicies;
   /** Absent if no answers are proven. */
-  readonly proof:
-    | {
-        readonly blocks: Pick<ReadBlocks, 'newestRead'>;
-        readonly state: FollowerState;
-      }
-    | undefined;
+  readonly proof: ShownFollower | undefined;
   readonly now: () => EpochMs;
 }
 

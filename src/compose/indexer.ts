@@ -6,13 +6,14 @@ import { mostReserved, RateLimit } from '../admission/rate-limit.ts';
 import { sharedReservations } from '../admission/shared-reservations.ts';
 import { Slots } from '../admission/slots.ts';
 import { rateKeyOf } from '../cache/redis-keys.ts';
-import { IndexerHead } from '../chain/indexer-head.ts';
 import { poolsOf } from '../config/open-files.ts';
 import { REFUSED } from '../failures/refusals.ts';
 import { sentenceOf } from '../failures/sentence.ts';
 import { Health } from '../fleet/health.ts';
 import type { FleetRoute } from '../fleet/routes.ts';
 import { pathKey } from '../http/pass-through/passable-target.ts';
+import { Head } from '../indexer/head.ts';
+import { HeadPolls } from '../indexer/head-polls.ts';
 import { UpstreamClient, type UpstreamClientDependencies } from '../indexer/upstream-client.ts';
 import { redisBreaker } from '../redis/breaker.ts';
 import type { RedisScripting } from '../redis/connect.ts';
@@ -58,7 +59,6 @@ export const SHARES: Readonly<Record<string, number>> = {
   masterchainBlockShards: 0.2,
 };
 
-/** The settings of one indexer. */
 export interface IndexerSettings {
   readonly url: string;
   readonly apiKey?: string | undefined;
@@ -67,7 +67,6 @@ export interface IndexerSettings {
   readonly isBackup: boolean;
   /** Its place in the settings, backups last. */
   readonly index: number;
-  /** True if there is no other. */
   readonly isOne: boolean;
 }
 
@@ -76,7 +75,6 @@ export interface OpenIndexerDependencies {
   readonly scripting: RedisScripting | undefined;
   /** Called with the change in the number of answer bytes that are being read. */
   readonly onReading: (change: number) => void;
-  /** True if this process follows the chain of a `global_id`. */
   readonly isOurChain: (globalId: number) => boolean;
   /** Called when it is found to follow another chain: its earlier answers must not be served. */
   readonly onOtherChain: () => void;
@@ -144,16 +142,22 @@ export function openIndexer(
   const patienceMs = Math.min(admission.patience, upstream.timeout / 2);
   const rate = openRateLimit(context, indexer, scripting, patienceMs);
   const headKey = keyOfHead(context);
-  const head = new IndexerHead({
-    upstream: client,
-    maySend: () => mayTakeNext(() => pause.refusal(headKey) !== undefined),
-    onRateLimited: (retryAfterMs) => passBy(pauseOfCached, headKey)?.('rate-limited', retryAfterMs),
+  const askEveryMs = () => headEveryMs(HEAD_EVERY_MS, indexer.requestsPerSecond, instances());
+  const head = new Head({
+    now,
     isOurChain,
-    askEveryMs: () => headEveryMs(HEAD_EVERY_MS, indexer.requestsPerSecond, instances()),
+    askEveryMs,
     onFault: (fault) => {
       for (const each of ['lacks-block', 'other-chain'] as const) conditions.turn(fault === each, each, who, '', LASTS);
       if (fault === 'other-chain') onOtherChain();
     },
+  });
+  const polls = new HeadPolls({
+    head,
+    askEveryMs,
+    upstream: client,
+    maySend: () => mayTakeNext(() => pause.refusal(headKey) !== undefined),
+    onRateLimited: (retryAfterMs) => passBy(pauseOfCached, headKey)?.('rate-limited', retryAfterMs),
     now,
   });
   const onTransition = (state: 'unhealthy' | 'healthy') =>
@@ -171,7 +175,7 @@ export function openIndexer(
     refusal: () => {
       if (head.fault !== 'other-chain') return undefined;
       // Polled here, because nothing is sent to it: so it is used again when it is corrected.
-      head.askIfDue();
+      polls.askIfDue();
       return OTHER_CHAIN;
     },
     guards,
@@ -187,6 +191,7 @@ export function openIndexer(
     /** `undefined` without a key. */
     apiKey: indexer.apiKey,
     head,
+    polls,
     /** Its route for the cached operations. */
     route,
     /** Takes the next reservation of its rate, ahead of the backlog; `false` while it demands a pause. */
@@ -210,7 +215,7 @@ function addGauges(
     metrics.gauge(name, help, read, { upstream });
   const seconds = (ms: Ms | undefined) => (ms === undefined ? undefined : ms / 1000);
   gauge('upstream_head_seqno', 'The newest masterchain block of each indexer; 0 if unknown.', () =>
-    Math.max(0, head.seqno),
+    Math.max(0, head.highestBlock),
   );
   gauge(
     'upstream_head_age_seconds',

@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
-import { parseRedisUrl } from '../redis-url.ts';
+import { parseRedisUrl } from '../redis/redis-url.ts';
 
 const MS_BY_UNIT = { ms: 1, s: 1000, m: 60_000, min: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 const BYTES_BY_UNIT = { B: 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 } as const;
@@ -24,7 +24,6 @@ export function setting<T extends z.ZodType>(
   return type.meta({ description, ...rest });
 }
 
-/** A group of optional settings. */
 export function group<T extends z.ZodRawShape>(settings: T): z.ZodPrefault<z.ZodObject<T, z.core.$strict>> {
   // zod expects a whole object here, and reads `{}` like a file: the members have defaults of their own.
   return z.strictObject(settings).prefault({} as never);
@@ -186,7 +185,6 @@ export const word = z.string().regex(/^[a-z0-9][a-z0-9-]{0,31}$/, {
 /** A value that can be sent in a header, without spaces. */
 export const headerValue = z.string().regex(/^[\x21-\x7e]+$/, { error: 'must be printable ASCII without spaces' });
 
-/** An address to listen on. */
 export const listenHost = z.union([z.ipv4(), z.ipv6(), z.hostname()], {
   error: 'must be an IP address or a host name',
 });
@@ -213,7 +211,6 @@ const origin = z.string().refine(
   },
 );
 
-/** Origins, to a list. */
 export const origins = listOf(origin);
 
 /** IP addresses and networks, to a list. */

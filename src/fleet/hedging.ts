@@ -1,5 +1,5 @@
-import type { RetryBudget } from '../indexer/retry-budget.ts';
 import type { Ms } from '../time-units.ts';
+import type { RetryBudget } from './retry-budget.ts';
 
 /**
  * The times of this many answers of an operation are kept. The quantile is computed again when a quarter of them is
@@ -29,7 +29,6 @@ interface AnswerTimes {
  * Decides when a request has taken so long that it is also sent to another indexer: longer than 95 % of the answers.
  */
 export class Hedging {
-  /** Pays for hedges. */
   readonly budget: RetryBudget;
   readonly #unknownMs: Ms;
   readonly #times = new Map<string, AnswerTimes>();

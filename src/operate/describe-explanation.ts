@@ -1,6 +1,7 @@
+import type { FollowerState } from '../answer/block-proof.ts';
 import type { CachedAnswer, ExplainedProof, Explanation } from '../answer/explain.ts';
-import type { FollowerState } from '../chain/follower-switch.ts';
-import { duration, textTable } from '../tell/text-table.ts';
+import { duration } from '../time-units.ts';
+import { textTable } from './text-table.ts';
 
 const MOST_CHARACTERS = 200;
 

@@ -1,4 +1,4 @@
-import { REQUEST_OUTCOMES, type RequestOutcome } from '../answer/events.ts';
+import { REQUEST_OUTCOMES, type RequestOutcome } from '../answer/phase.ts';
 import { isBadResult, isGoodStatus, OUTCOMES, outcomeOfResult } from '../outcomes.ts';
 import type { MonotonicMs, Ms } from '../time-units.ts';
 import type { EventCounts } from './event-counts.ts';
@@ -33,10 +33,19 @@ const noRequests = () => ({
 });
 
 /** The requests to one indexer: with passed-through ones, and without. */
-const noSent = () => ({ all: 0, allGood: 0, sent: 0, good: 0, bad: 0 });
+type SentCounts = {
+  all: number;
+  allGood: number;
+  sent: number;
+  good: number;
+  bad: number;
+  /** All of them, by status or by the code of a failure. */
+  readonly results: Record<string, number>;
+};
+
+const noSent = (): SentCounts => ({ all: 0, allGood: 0, sent: 0, good: 0, bad: 0, results: {} });
 
 export type Requests = ReturnType<typeof noRequests>;
-type SentCounts = ReturnType<typeof noSent>;
 
 /** The valid requests of a span, and those without an answer. */
 export interface Sums {
@@ -101,16 +110,16 @@ function inMap<T>(all: Map<string, T>, name: string, create: () => T): T {
   return value;
 }
 
-type Numbers = Record<string, number | number[]> | number[];
+type Numbers = { [name in string]?: number | Numbers } | number[];
 
 /** Adds to each number that of the other, so many times. */
 function add(sum: Numbers, other: Numbers, times = 1): void {
   // The casts: both have the same members.
-  const [into, from] = [sum as Record<string, number | number[]>, other as Record<string, number | number[]>];
+  const [into, from] = [sum as Record<string, number | Numbers>, other as Record<string, number | Numbers>];
   for (const name in from) {
     const value = from[name];
     if (typeof value === 'number') into[name] = ((into[name] as number | undefined) ?? 0) + times * value;
-    else if (value !== undefined) add(into[name] as number[], value, times);
+    else if (value !== undefined) add(into[name] as Numbers, value, times);
   }
 }
 
@@ -230,6 +239,7 @@ export class Counted {
       const isGood = typeof answered === 'number' && isGoodStatus(answered);
       its.all += value;
       if (isGood) its.allGood += value;
+      its.results[result] = (its.results[result] ?? 0) + value;
       if (operation === PASSED) continue;
       its.sent += value;
       if (isGood) its.good += value;

@@ -1,4 +1,4 @@
-import { REQUEST_OUTCOMES } from '../answer/events.ts';
+import { REQUEST_OUTCOMES } from '../answer/phase.ts';
 import { type ErrorCode, UPSTREAM_FAILURES } from '../errors.ts';
 import type { EventHub } from '../event-hub.ts';
 import { REFUSED_REASONS } from '../failures/refusals.ts';

@@ -1,11 +1,11 @@
 import type { EventHub } from '../event-hub.ts';
 import { FAILURES } from '../failures/codes.ts';
 import { sentenceOf } from '../failures/sentence.ts';
-import type { MonotonicMs } from '../time-units.ts';
+import { duration, type MonotonicMs } from '../time-units.ts';
 import { type Counted, FEWEST, limitedIn, MINUTE_MS, type Span } from './counted.ts';
 import { LimitedClients } from './limited-clients.ts';
+import { percent } from './percent.ts';
 import type { Conditions } from './present-conditions.ts';
-import { duration, percent } from './text-table.ts';
 
 /** The maximum number of limited networks that are named. */
 const MOST_NETWORKS = 3;

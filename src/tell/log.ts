@@ -1,8 +1,7 @@
 import type { Logger } from 'pino';
-import type { Ms } from '../time-units.ts';
+import { duration, type Ms } from '../time-units.ts';
 import type { ConditionName } from './conditions.ts';
 import type { Condition } from './present-conditions.ts';
-import { duration } from './text-table.ts';
 
 const WORDS = { failing: 'FAILING', degraded: 'DEGRADED', note: 'NOTE' } as const;
 

@@ -1,10 +1,10 @@
 import type { ProxyError } from '../errors.ts';
 import type { EventHub } from '../event-hub.ts';
-import type { MonotonicMs, Ms } from '../time-units.ts';
+import { duration, type MonotonicMs, type Ms } from '../time-units.ts';
 import type { ConditionName } from './conditions.ts';
 import { askedOf, type Counted, FEWEST, failedOf, KEPT_MS, MINUTE_MS, NOW_MS, type Span } from './counted.ts';
+import { percent } from './percent.ts';
 import type { Conditions } from './present-conditions.ts';
-import { duration, percent } from './text-table.ts';
 
 /** If more than this part of the requests gets no answer, it is an outage. */
 const BAD_PART = 0.01;

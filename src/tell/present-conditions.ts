@@ -1,7 +1,6 @@
-import type { MonotonicMs, Ms } from '../time-units.ts';
+import { duration, type MonotonicMs, type Ms } from '../time-units.ts';
 import { betterReason, explainsMore } from './best-reason.ts';
 import { CONDITIONS, type ConditionName, type ConditionRow, LEVELS, type Level } from './conditions.ts';
-import { duration } from './text-table.ts';
 
 /** The subject of a condition: an indexer (host and port), an operation, both or neither. Never a client. */
 export interface Who {

@@ -1,14 +1,14 @@
 import type { EventHub } from '../event-hub.ts';
 import { REFUSED } from '../failures/refusals.ts';
 import { sentenceOf } from '../failures/sentence.ts';
-import type { MonotonicMs, Ms } from '../time-units.ts';
+import { duration, type MonotonicMs, type Ms } from '../time-units.ts';
 import type { ConditionName } from './conditions.ts';
 import { askedOf, type Counted, FEWEST, hitsOf, NOW_MS, type Span } from './counted.ts';
 import type { IndexerErrors } from './indexer-errors.ts';
 import { Limits } from './limits.ts';
 import { NoAnswer, OF_INDEXER } from './no-answer.ts';
+import { percent } from './percent.ts';
 import type { Conditions } from './present-conditions.ts';
-import { duration, percent } from './text-table.ts';
 
 /** Answers that take longer than this are slow, or than half of `UPSTREAM_TIMEOUT`. */
 export const slowMsOf = (timeoutMs: Ms): Ms => Math.min(2000, timeoutMs / 2);

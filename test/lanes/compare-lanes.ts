@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
+import { readFields, readHead, readSpelling } from '../../src/http/fast/request-head.ts';
 import type { PublicServer } from '../../src/http/public/public-server.ts';
-import { readFields, readHead, readSpelling } from '../../src/http/public/request-head.ts';
 import { OperationsInUse } from '../../src/ton/operations.ts';
 import { SeededRandom } from '../../src/tools/simulator/seeded-random.ts';
 import { someReads, someStream } from './byte-streams.ts';
@@ -20,7 +20,6 @@ export interface Stream {
   readonly ends: boolean;
 }
 
-/** The stream of a seed. */
 export function streamOf(seed: string): Stream {
   const random = new SeededRandom(seed);
   const bytes = someStream(random);

@@ -4,7 +4,7 @@ import { basename, join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { textTable } from '../../src/tell/text-table.ts';
+import { textTable } from '../../src/operate/text-table.ts';
 import { startIndexer } from '../../src/tools/simulator/indexer.ts';
 import { ask } from '../support/http-client.ts';
 import { COMMAND_OF_DEV, ProxyProcess } from '../support/proxy-process.ts';
@@ -81,12 +81,12 @@ async function drive(name: string, checkout: string): Promise<string[]> {
   return told;
 }
 
-/** The first line of the page, once it is not as usual or has a note. Versions before the conditions had a verdict. */
-function firstLine(status: string): string | undefined {
+/** The first line of the page, once it is not as usual, or a note. Versions before the conditions had a verdict. */
+function firstLine(status: string): { readonly isNote: boolean; readonly says: string | undefined } {
   const { level, says, conditions = [], verdict } = JSON.parse(status);
-  if (verdict !== undefined) return verdict.level === 'serving' ? undefined : `${verdict.level}: ${verdict.cause}`;
-  if (level !== 'OK') return says;
-  return conditions.length > 0 ? `note: ${conditions[0].says}` : undefined;
+  if (verdict !== undefined)
+    return { isNote: false, says: verdict.level === 'serving' ? undefined : `${verdict.level}: ${verdict.cause}` };
+  return level === 'OK' ? { isNote: true, says: conditions[0]?.says } : { isNote: false, says };
 }
 
 async function sendRequests(url: string, scene: Scene, ending: AbortSignal): Promise<void> {

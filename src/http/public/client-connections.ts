@@ -2,8 +2,8 @@ import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Wait } from '../../answer/wait.ts';
 import { failure, type ProxyError } from '../../errors.ts';
+import { cutAtHeads } from '../fast/cut-at-heads.ts';
 import { AnswerProgress } from './answer-progress.ts';
-import { cutAtHeads } from './cut-at-heads.ts';
 
 /** The maximum bytes of unread requests over all paused connections. A connection that exceeds it is closed. */
 const MOST_UNREAD_BYTES = 16 * 1024 * 1024;
@@ -43,7 +43,6 @@ export class ClientConnections {
   #unanswered = 0;
   #unreadBytes = 0;
 
-  /** Connections that are open. */
   get count(): number {
     return this.#open.size;
   }
@@ -98,7 +97,6 @@ export class ClientConnections {
     socket.on('resume', pauseIfBusy);
   }
 
-  /** True if every request on a connection is answered. */
   isAnswered(socket: Socket): boolean {
     return this.#open.get(socket)?.unanswered === 0;
   }

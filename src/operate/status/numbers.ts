@@ -1,15 +1,15 @@
 import type { Admission } from '../../admission/admission.ts';
 import type { Guard } from '../../admission/guard.ts';
 import type { Pause } from '../../admission/pause.ts';
-import type { Route } from '../../admission/route.ts';
-import { REQUEST_OUTCOMES, type RequestOutcome } from '../../answer/events.ts';
+import type { ShownFollower } from '../../answer/block-proof.ts';
+import { REQUEST_OUTCOMES, type RequestOutcome } from '../../answer/phase.ts';
 import type { MemoryTier } from '../../cache/memory-tier.ts';
-import type { FollowerState } from '../../chain/follower-switch.ts';
-import type { IndexerHead } from '../../chain/indexer-head.ts';
-import type { ReadBlocks } from '../../chain/read-blocks.ts';
 import type { Clock } from '../../clock.ts';
 import type { Heads } from '../../fleet/heads.ts';
+import type { FleetRoute } from '../../fleet/routes.ts';
 import type { ClientStreaming } from '../../http/streaming/streaming.ts';
+import type { Head } from '../../indexer/head.ts';
+import type { HeadPolls } from '../../indexer/head-polls.ts';
 import { askedOf, type Counted, failedOf, hitsOf, type Requests, type Span } from '../../tell/counted.ts';
 import type { Ms } from '../../time-units.ts';
 import type { OperationName } from '../../ton/operation-names.ts';
@@ -38,8 +38,9 @@ export interface NumberSources {
     readonly admission: Admission;
     readonly all: readonly {
       readonly name: string;
-      readonly head: IndexerHead;
-      readonly route: Route;
+      readonly head: Head;
+      readonly polls: Pick<HeadPolls, 'isUnresponsive'>;
+      readonly route: FleetRoute;
       readonly pause: Pick<Pause, 'breaker'>;
       /** By operation. */
       readonly breakers: ReadonlyMap<string, Guard>;
@@ -50,12 +51,7 @@ export interface NumberSources {
   };
   readonly clock: Clock;
   /** Absent if no answers are proven. */
-  readonly proof:
-    | {
-        readonly state: FollowerState;
-        readonly blocks: Pick<ReadBlocks, 'newestRead'>;
-      }
-    | undefined;
+  readonly proof: ShownFollower | undefined;
   /** The streams of clients; absent without pass-through. */
   readonly streams: ClientStreaming['streams'] | undefined;
   readonly counted: Pick<Counted, 'within' | 'bounds'>;
@@ -135,13 +131,13 @@ export function readNumbers(sources: NumberSources, sinceMs: Ms | undefined, loo
     /** Open streams of clients; `undefined` without pass-through. */
     clientStreams: streams && streams.count('websocket') + streams.count('sse'),
     /** The newest known masterchain block of all indexers. */
-    newestSeqno: Math.max(0, ...all.map(({ head }) => head.seqno)) || undefined,
+    newestSeqno: Math.max(0, ...all.map(({ head }) => head.highestBlock)) || undefined,
     /** Its age at the last head poll, negative if it is ahead of our clock; `undefined` without head polls. */
     newestAgeSeconds: ages.length === 0 ? undefined : Math.min(...ages) / 1000,
     /** Time by which the clock of Redis is ahead of this machine's. */
     redisAheadSeconds: isRedisUsed === undefined ? 0 : clock.aheadOfWallMs / 1000,
-    /** Each of several indexers; empty for a single one. */
-    upstreams: all.length < 2 ? [] : all.map((indexer) => indexerIn(sources, span, indexer)),
+    /** Each indexer. */
+    upstreams: all.map((indexer) => indexerIn(sources, span, indexer)),
   };
 }
 
@@ -190,31 +186,41 @@ function closedDespite({ breaking, sent }: Requests, lately: Requests) {
   return lately.breaking > 0 ? 'few-keys' : undefined;
 }
 
-function indexerIn({ indexers: { heads } }: NumberSources, span: Span, { name, head, route, pause }: ShownIndexer) {
+function indexerIn(
+  { indexers: { heads } }: NumberSources,
+  span: Span,
+  { name, head, polls, route, pause }: ShownIndexer,
+) {
   const { isBackup, slots, health, index } = route;
-  const { all, allGood } = span.upstream(name);
-  const { lastWord, isUnresponsive, fault } = head;
+  const { all, allGood, results } = span.upstream(name);
+  const { lastWord, fault } = head;
+  const { isUnresponsive } = polls;
   const isBehind = heads?.isBehind(index) === true;
   return {
     upstream: name,
     isBackup,
     state: stateOf({
       isPaused: !pause.breaker.isClosed,
-      isUnhealthy: health?.isHealthy === false,
+      // The health of a single one is not kept: there is no choice.
+      isUnhealthy: health === undefined ? all > 0 && allGood === 0 : !health.isHealthy,
+      isIdle: health === undefined && all === 0,
       fault,
       isUnresponsive,
       isBehind,
     }),
-    seqno: Math.max(0, head.seqno) || undefined,
+    seqno: Math.max(0, head.highestBlock) || undefined,
     ageSeconds: lastWord?.ageMs === undefined ? undefined : lastWord.ageMs / 1000,
-    /** `undefined` while unknown: backups are not polled. */
-    lagBlocks: isBackup || isUnresponsive ? undefined : (heads?.lag(index) ?? 0),
+    /** `undefined` for a single one, and while unknown: backups are not polled. */
+    lagBlocks: isBackup || isUnresponsive ? undefined : heads?.lag(index),
     slotsInUse: slots.inUse,
-    /** The longest request time of the last seconds. */
-    peakSeconds: (health?.peakMs ?? 0) / 1000,
+    slotLimit: slots.max,
+    /** The longest request time of the last seconds; `undefined` for a single one. */
+    peakSeconds: health && health.peakMs / 1000,
     /** Requests a second, over 10 s, and the failed ones among them. */
     perSecond: all / span.seconds,
     failedPerSecond: (all - allGood) / span.seconds,
+    /** Its answers a second by status, and its failures by code. */
+    statuses: Object.fromEntries(Object.entries(results).map(([result, count]) => [result, count / span.seconds])),
   };
 }
 
@@ -225,10 +231,12 @@ function stateOf(is: {
   readonly fault: ShownIndexer['head']['fault'];
   readonly isUnresponsive: boolean;
   readonly isBehind: boolean;
+  readonly isIdle: boolean;
 }): string {
   if (is.isPaused) return 'paused';
   if (is.isUnhealthy) return 'unhealthy';
   if (is.fault !== undefined) return is.fault === 'lacks-block' ? 'lacks blocks' : 'another chain';
   if (is.isUnresponsive) return 'unresponsive';
-  return is.isBehind ? 'behind' : 'healthy';
+  if (is.isBehind) return 'behind';
+  return is.isIdle ? 'idle' : 'healthy';
 }
