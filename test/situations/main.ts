@@ -68,10 +68,13 @@ async function drive(name: string, checkout: string): Promise<string[]> {
   await cause(scene);
   const begunAt = performance.now();
   const seconds = () => `${((performance.now() - begunAt) / 1000).toFixed(0)} s`;
-  const line = await until(1000 * withinSeconds, async () =>
-    firstLine((await ask(proxy.adminUrl, '/status.json')).text),
-  );
-  const told = [basename(checkout), line ?? 'none', seconds()];
+  let noted: string[] | undefined;
+  const line = await until(1000 * withinSeconds, async () => {
+    const { isNote, says } = firstLine((await ask(proxy.adminUrl, '/status.json')).text);
+    if (isNote && says !== undefined) noted ??= [says, seconds()];
+    return isNote ? undefined : says;
+  });
+  const told = [basename(checkout), ...(line === undefined && noted ? noted : [line ?? 'none', seconds()])];
   const alert = prometheus && (await until(60_000 * Number(values.minutes), prometheus.firing));
   if (prometheus !== undefined) told.push(alert ?? 'none', seconds());
   ending.abort();
