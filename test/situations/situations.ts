@@ -1,5 +1,6 @@
 import { rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
+import { Restore } from '../../src/tools/simulator/database-fall.ts';
 import { failed, notServed, rateLimited, redirected, refusedKey } from '../../src/tools/simulator/faults.ts';
 import type { Indexer } from '../../src/tools/simulator/indexer.ts';
 import { asAdmin } from '../support/as-admin.ts';
@@ -82,9 +83,8 @@ export const SITUATIONS: Readonly<Record<string, Situation>> = {
   'one operation slow': { cause: each({ kind: 'hang' }, 'adjacentTransactions') },
   'the indexer is slow': { cause: only((indexer) => Object.assign(indexer.faults, { latencyMs: 3000 })) },
   'restored, older': {
-    cause: only(({ faults, chain }) =>
-      faults.inject({ kind: 'head', seqno: chain.headSeqno - 1250 }, { operation: 'masterchainInfo' }),
-    ),
+    cause: only(({ replicas: [replica] }) => replica.fallBack(new Restore(Date.now(), 500_000, 1.01))),
+    withinSeconds: 60,
   },
   'the chain stands still': {
     cause: only(({ replicas: [replica] }) => replica.lag(Number.POSITIVE_INFINITY)),
