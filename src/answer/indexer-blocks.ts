@@ -167,7 +167,7 @@ export class IndexerBlocks implements BlockSource {
   async #ask(call: Call): Promise<Entry | ProxyError | undefined> {
     const { network, admission, indexers, cache, onAnswered } = this.#dependencies;
     const key = cacheKey(network, call);
-    const flight = newFlight();
+    const flight = unfollowedFlight();
     const lane = ofLoad(false, seqnoOf(call));
     const request = { operation: call.operation.name, key, lane, clients: flight.clients, sentFor: flight };
     const ticket = await admission.enter(request);
@@ -204,6 +204,6 @@ function isOfOurChain({ meta }: Entry): boolean {
 }
 
 /** A load that nobody follows. */
-function newFlight(): Flight {
+export function unfollowedFlight(): Flight {
   return { isAbandoned: false, signal: new AbortController().signal, clients: new Set(), depart: () => {} };
 }

@@ -16,8 +16,8 @@ export type HeadFault = 'lacks-block' | 'other-chain';
 export interface IndexerHeadDependencies extends HeadPollDependencies {
   /** True if this process follows the chain of this `global_id`. */
   readonly isOurChain: (globalId: number) => boolean;
-  /** Called when its head no longer counts, or counts again (`undefined`). */
-  readonly onFault: (fault: HeadFault | undefined) => void;
+  /** Called when its head no longer counts, or counts again (`undefined`). `why`: the other chain, or the missing block. */
+  readonly onFault: (fault: HeadFault | undefined, why: string) => void;
   /** The shortest time between two head polls. */
   readonly askEveryMs: () => Ms;
 }
@@ -37,7 +37,9 @@ export class IndexerHead {
   readonly #poll: HeadPoll;
   readonly #fallen: FallenHead;
   #chain: 'unknown' | 'ours' | 'other' = 'unknown';
-  #lacksBlock = false;
+  #globalId: number | undefined;
+  /** The block that it named and lacks. */
+  #lackedBlock: number | undefined;
   #fault: HeadFault | undefined;
   #isAsking = false;
 
@@ -129,16 +131,19 @@ export class IndexerHead {
     this.#isAsking = true;
     const named = this.#shown.last;
     const head = await this.#askForHead();
-    if (head !== undefined && this.#lacksBlock) void this.#askForBlock(Math.min(named, head.seqno), 0);
+    if (head !== undefined && this.#lackedBlock !== undefined) void this.#askForBlock(Math.min(named, head.seqno), 0);
     else this.#isAsking = false;
     return head;
   }
 
-  /** Requests the block that it names as its newest, for up to 3 s. For the start. Never rejects. */
-  async check(): Promise<void> {
+  /**
+   * Requests the block that it names as its newest, for up to 3 s. For the start. `atMostMs`: the timeout of the head
+   * poll. Never rejects.
+   */
+  async check(atMostMs?: Ms): Promise<void> {
     if (this.#isAsking) return;
     this.#isAsking = true;
-    const seqno = this.newestBlock >= 0 ? this.newestBlock : (await this.#askForHead())?.seqno;
+    const seqno = this.newestBlock >= 0 ? this.newestBlock : (await this.#askForHead(atMostMs))?.seqno;
     if (seqno === undefined) this.#isAsking = false;
     else await this.#askForBlock(seqno, CHECK_MS);
   }
@@ -156,6 +161,7 @@ export class IndexerHead {
     if (head.seqno < 0) return undefined;
     this.#poll.answered();
     const { globalId } = head;
+    this.#globalId = globalId;
     // An API that names no chain is believed.
     if (globalId !== undefined) this.#chain = this.#dependencies.isOurChain(globalId) ? 'ours' : 'other';
     else if (this.#chain === 'unknown') this.#chain = 'ours';
@@ -169,7 +175,7 @@ export class IndexerHead {
 
   /** Call when it lacked a block that it reports to have, and another indexer has the block. */
   refute(seqno: number): void {
-    if (seqno <= this.newestBlock - SETTLED_BLOCKS) this.#checked(false);
+    if (seqno <= this.newestBlock - SETTLED_BLOCKS) this.#checked(seqno, false);
   }
 
   /** Call when the clock has jumped: earlier instants then mean nothing. */
@@ -179,8 +185,8 @@ export class IndexerHead {
     this.#fallen.forget();
   }
 
-  async #askForHead(): Promise<ChainHead | undefined> {
-    const head = await this.#poll.head();
+  async #askForHead(atMostMs?: Ms): Promise<ChainHead | undefined> {
+    const head = await this.#poll.head(atMostMs);
     return head && this.hear(head);
   }
 
@@ -190,19 +196,22 @@ export class IndexerHead {
       await new Promise((resolve) => setTimeout(resolve, CHECK_EVERY_MS).unref());
       isThere = await this.#poll.hasBlock(seqno);
     }
-    if (isThere !== undefined) this.#checked(isThere);
+    if (isThere !== undefined) this.#checked(seqno, isThere);
     this.#isAsking = false;
   }
 
-  #checked(isThere: boolean): void {
-    this.#lacksBlock = !isThere;
+  #checked(seqno: number, isThere: boolean): void {
+    this.#lackedBlock = isThere ? undefined : seqno;
     this.#reportFault();
   }
 
   #reportFault(): void {
-    const fault = this.#chain === 'other' ? 'other-chain' : this.#lacksBlock ? 'lacks-block' : undefined;
+    const fault = this.#chain === 'other' ? 'other-chain' : this.#lackedBlock === undefined ? undefined : 'lacks-block';
     if (fault === this.#fault) return;
     this.#fault = fault;
-    this.#dependencies.onFault(fault);
+    this.#dependencies.onFault(
+      fault,
+      fault === 'other-chain' ? `global_id ${this.#globalId}` : `block ${this.#lackedBlock}`,
+    );
   }
 }

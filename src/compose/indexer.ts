@@ -12,6 +12,7 @@ import { Health } from '../fleet/health.ts';
 import type { FleetRoute } from '../fleet/routes.ts';
 import { pathKey } from '../http/pass-through/passable-target.ts';
 import { UpstreamClient, type UpstreamClientDependencies } from '../indexer/upstream-client.ts';
+import { type Outcome, outcomeOfResult } from '../outcomes.ts';
 import { redisBreaker } from '../redis/breaker.ts';
 import type { RedisScripting } from '../redis/connect.ts';
 import { withinBudget } from '../redis/within-budget.ts';
@@ -35,6 +36,9 @@ const CONNECTION_LIFETIME_MS = 60_000;
 
 /** Whatever sets these conditions also reports their end. */
 const LASTS = { lasts: true };
+
+/** Failures of a head poll that an indexer may have, too. Other conditions tell them. */
+const OF_AN_INDEXER: readonly Outcome[] = ['refused-key', 'rate-limited', 'not-served', 'failed'];
 
 /** The shortest interval between head polls of a single indexer, and of one whose head does not count. */
 const HEAD_EVERY_MS: Ms = 10_000;
@@ -148,8 +152,14 @@ export function openIndexer(
     onRateLimited: (retryAfterMs) => passBy(pauseOfCached, headKey)?.('rate-limited', retryAfterMs),
     isOurChain,
     askEveryMs: () => headEveryMs(HEAD_EVERY_MS, indexer.requestsPerSecond, instances()),
-    onFault: (fault) => {
-      for (const each of ['lacks-block', 'other-chain'] as const) conditions.turn(fault === each, each, who, '', LASTS);
+    onPolled: (unnamedBy) => {
+      const isOther = unnamedBy !== undefined && !OF_AN_INDEXER.includes(outcomeOfResult(String(unnamedBy)));
+      const why = `it answers masterchainInfo ${unnamedBy === 200 ? 'without a block' : `with ${unnamedBy}`}`;
+      conditions.turn(isOther, 'no-head', who, why, LASTS);
+    },
+    onFault: (fault, why) => {
+      for (const each of ['lacks-block', 'other-chain'] as const)
+        conditions.turn(fault === each, each, who, why, LASTS);
       if (fault === 'other-chain') onOtherChain();
     },
     now,

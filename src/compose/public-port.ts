@@ -21,9 +21,7 @@ import { Origins } from '../http/public/origins.ts';
 import { PublicServer } from '../http/public/public-server.ts';
 import type { AnsweredRequest } from '../http/public/responder.ts';
 import { openStreaming } from '../http/streaming/streaming.ts';
-import { pathAt } from '../indexer/path-at.ts';
 import { HEDGES, RETRIES, RetryBudget } from '../indexer/retry-budget.ts';
-import { StreamClient } from '../indexer/stream-client.ts';
 import { Leases } from '../once/lease.ts';
 import { SingleFlight } from '../once/single-flight.ts';
 import { CallMemo } from '../ton/call-memo.ts';
@@ -32,6 +30,8 @@ import { openClientRoom } from './client-room.ts';
 import type { AppContext } from './context.ts';
 import type { OpenIndexers } from './indexers.ts';
 import type { SharedRedis } from './redis.ts';
+import { openStreamServer } from './stream-server.ts';
+import { operationTrial } from './trial.ts';
 
 export interface PublicPortDependencies {
   readonly cache: TieredCache;
@@ -146,6 +146,8 @@ export function openPublicPort(context: AppContext, parts: PublicPortDependencie
     streams: rest?.streaming?.streams,
     /** Ends the kept answers of the rest of the API. */
     forgetRest: () => rest?.joined?.forget(),
+    /** For {@link tryServices}. */
+    tryOperation: operationTrial(context, ask),
     explain: explainWith({
       cache,
       operations: context.operations,
@@ -240,7 +242,7 @@ function waitingBytesOf({ admission }: AppContext['settings']): number {
 
 /** The rest of the API: pass-through, and the Streaming API. */
 function openRest(context: AppContext, indexers: OpenIndexers, { missLimit, addresses, origins }: RestParts) {
-  const { settings, constants, operations, events, monotonic, random, names, now } = context;
+  const { settings, constants, operations, events, monotonic, random } = context;
   const { passThrough, upstream } = settings;
   const parts: PassOnParts = {
     operations,
@@ -256,8 +258,7 @@ function openRest(context: AppContext, indexers: OpenIndexers, { missLimit, addr
     report: events.report,
     sharesOurKey: passThrough.sharedKey,
   };
-  const { baseUrl, apiKey } = streamServerOf(settings);
-  const client = new StreamClient({ names, now, baseUrl, timeoutMs: upstream.timeout });
+  const { client, apiKey } = openStreamServer(context);
   const alone = openPassThrough({
     ...parts,
     indexers: indexers.all,
@@ -293,18 +294,4 @@ function openRest(context: AppContext, indexers: OpenIndexers, { missLimit, addr
         })
       : undefined,
   };
-}
-
-/**
- * The server for the streams of clients: its address, whose path replaces `/api` in their targets, and its key. It is
- * that of `stream.url`, or else the first indexer.
- */
-function streamServerOf({ stream, upstream }: AppContext['settings']) {
-  if (stream.url !== undefined) {
-    const url = new URL(stream.url.replace(/^ws/, 'http'));
-    const [, base = '/api'] = /^(.*)\/streaming\/v2\/ws\/?$/.exec(url.pathname) ?? [];
-    return { baseUrl: new URL(`${url.origin}${base}`), apiKey: stream.apiKey };
-  }
-  const { origin, pathname } = new URL(upstream.url[0]);
-  return { baseUrl: new URL(pathAt(pathname, '/api'), origin), apiKey: upstream.apiKey };
 }
