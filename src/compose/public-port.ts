@@ -20,6 +20,7 @@ import { openPassThrough } from '../http/pass-through/pass-through.ts';
 import { Origins } from '../http/public/origins.ts';
 import { PublicServer } from '../http/public/public-server.ts';
 import type { AnsweredRequest } from '../http/public/responder.ts';
+import type { ServedPaths } from '../http/public/served-paths.ts';
 import { openStreaming } from '../http/streaming/streaming.ts';
 import { HEDGES, RETRIES, RetryBudget } from '../indexer/retry-budget.ts';
 import { Leases } from '../once/lease.ts';
@@ -28,6 +29,7 @@ import { CallMemo } from '../ton/call-memo.ts';
 import type { BlockProof } from './block-proof.ts';
 import { openClientRoom } from './client-room.ts';
 import type { AppContext } from './context.ts';
+import { explainers } from './explain.ts';
 import type { OpenIndexers } from './indexers.ts';
 import type { SharedRedis } from './redis.ts';
 import { openStreamServer } from './stream-server.ts';
@@ -139,9 +141,18 @@ export function openPublicPort(context: AppContext, parts: PublicPortDependencie
   const isPassed = isPassedBy(settings);
   const origins = new Origins(settings.http.allowedOrigins);
   const rest = isPassed && openRest(context, indexers, { missLimit, addresses, origins });
+  const { prefixes, enabled } = settings.passThrough;
+  const paths: ServedPaths = {
+    operations: context.operations,
+    passThrough: rest?.passThrough,
+    streaming: rest?.streaming,
+    passedPrefixes: prefixes,
+    isPassed,
+    passedPaths: Array.isArray(enabled) ? enabled : undefined,
+  };
   proof?.start({ indexers, ask, load, flights, instances: parts.instances });
   return {
-    server: openServer(context, parts, { handler, addresses, rest, isPassed, origins }),
+    server: openServer(context, parts, { handler, addresses, paths, origins }),
     /** The streams of clients; absent without pass-through. */
     streams: rest?.streaming?.streams,
     /** Ends the kept answers of the rest of the API. */
@@ -152,7 +163,7 @@ export function openPublicPort(context: AppContext, parts: PublicPortDependencie
       cache,
       operations: context.operations,
       network,
-      isPassed: (operation) => isPassed?.(`/api/v3/${operation}`) ?? false,
+      ...explainers(indexers, paths, rest?.joined !== undefined),
       policies: context.lifetimes,
       proof,
       now,
@@ -169,27 +180,20 @@ interface RestParts {
 
 interface ServerParts extends Omit<RestParts, 'missLimit'> {
   readonly handler: RequestHandler;
-  readonly rest: ReturnType<typeof openRest> | undefined;
-  /** See {@link isPassedBy}. */
-  readonly isPassed: ((path: string) => boolean) | undefined;
+  readonly paths: ServedPaths;
 }
 
 function openServer(
   context: AppContext,
   parts: PublicPortDependencies,
-  { handler, addresses, rest, isPassed, origins }: ServerParts,
+  { handler, addresses, paths, origins }: ServerParts,
 ): PublicServer {
   const { settings, events, now, monotonic } = context;
   const { http, upstream } = settings;
   const { requestsPerSecond } = settings.clients;
   return new PublicServer({
-    operations: context.operations,
-    passThrough: rest?.passThrough,
-    streaming: rest?.streaming,
-    passedPrefixes: settings.passThrough.prefixes,
-    isPassed,
+    ...paths,
     origins,
-    passedPaths: Array.isArray(settings.passThrough.enabled) ? settings.passThrough.enabled : undefined,
     handler,
     hits: http.fastLane && settings.logRequests !== 'all' ? handler : undefined,
     gzip: parts.gzip,

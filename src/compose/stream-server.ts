@@ -41,6 +41,6 @@ export async function tryStream(context: AppContext): Promise<string | undefined
     body.destroy();
     return isUpgraded ? undefined : `it answers ${status}`;
   } catch (error) {
-    return (signal.aborted ? undefined : reasonOf(error)) ?? 'it does not answer in time';
+    return (signal.aborted ? undefined : reasonOf(error)) ?? 'no answer in time';
   }
 }
