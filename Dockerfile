@@ -35,6 +35,6 @@ COPY config/*.json ./config/
 USER node
 EXPOSE 8080 9464
 HEALTHCHECK --interval=10s --timeout=3s --start-period=5s \
-  CMD ["node", "dist/healthcheck.js"]
+  CMD ["node", "dist/cli/healthcheck.js"]
 ENTRYPOINT ["node", "dist/cli/main.js"]
 CMD ["start"]

@@ -10,7 +10,7 @@ import { TieredCache } from './cache/tiered-cache.ts';
 import { shortened } from './clients/client-addresses.ts';
 import { countWaiting } from './clients/waiting-clients.ts';
 import { Clock } from './clock.ts';
-import { openBlockProof } from './compose/block-proof.ts';
+import type { BlockProof } from './compose/attached-proof.ts';
 import { CONSTANTS, type Constants } from './compose/constants.ts';
 import type { AppContext } from './compose/context.ts';
 import { openIndexers } from './compose/indexers.ts';
@@ -33,6 +33,7 @@ import { loopLagSeconds } from './operate/process-metrics.ts';
 import { StatusHistory } from './operate/status/history.ts';
 import { statusPages } from './operate/status/status-pages.ts';
 import { TopKeys } from './operate/status/top-keys.ts';
+import { openBlockProof } from './proof/block-proof.ts';
 import { EVERY_ENTRY } from './purge/bans.ts';
 import { Purges } from './purge/purges.ts';
 import { reasonOf } from './reason-of.ts';
@@ -202,7 +203,10 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
     },
     onOtherChain: forgetAnswers,
   });
-  const proof = openBlockProof(context);
+  // May be left out, as the folder `proof/`: then no answers are proven, and nothing else changes.
+  const { proof }: { readonly proof?: BlockProof | undefined } = {
+    proof: openBlockProof(context),
+  };
   const cache = new TieredCache({
     memory,
     redis: redis?.tier,

@@ -37,7 +37,7 @@ export type ProofDoubt = 'not-checked' | 'not-alive' | 'too-old' | 'asked-too-ea
 
 /**
  * The judge of a kept answer about accounts, by the transactions that this instance has seen in blocks and answers
- * (`chain/proofs.ts`). Kept only in memory, and asked at each look-up.
+ * (`proof/proofs.ts`). Kept only in memory, and asked at each look-up.
  */
 export interface Proof {
   /** The reason why the answer is not proven now; `undefined` if it is: then it is served after its lifetime, too. */

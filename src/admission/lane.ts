@@ -1,4 +1,4 @@
-import type { LaneTarget } from '../fleet/lane-target.ts';
+import type { LaneTarget } from './lane-target.ts';
 
 /** The rules by which a request is sent. A lane is immutable: `fleet/lanes.ts` makes lanes from other lanes. */
 export interface Lane {

@@ -1,4 +1,3 @@
-import type { Entry } from '../cache/entry.ts';
 import type { ErrorCode } from '../errors.ts';
 
 /** The values of `detail` in addition to the codes of failures; docs/reference/names.md lists them. */
@@ -40,14 +39,6 @@ export function renderCacheStatus(status: CacheStatus): string {
   if (status.ttl !== undefined) text += `; ttl=${status.ttl}`;
   if (status.detail !== undefined) text += `; detail=${status.detail}`;
   return text;
-}
-
-/** The `Cache-Status` of a hit that blocks prove: the time for which it stays true is unknown. */
-export const PROVEN_STATUS: CacheStatus = { hit: true, detail: 'proven' };
-
-/** The `Cache-Status` of a hit at `now` (epoch ms). */
-export function hitStatus({ freshUntil }: Entry, tier: 'memory' | 'redis', now: number): CacheStatus {
-  return { hit: true, ttl: ttlOf(freshUntil, now), detail: tier };
 }
 
 /** The remaining lifetime in whole seconds, rounded down: an entry that has just become stale has -1. */

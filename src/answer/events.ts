@@ -1,21 +1,13 @@
 import type { KeyPaused } from '../admission/pause.ts';
-import type { FollowerState } from '../chain/follower-switch.ts';
 import type { ErrorCode, ProxyError } from '../errors.ts';
 import type { RefusedReason } from '../failures/refusals.ts';
 import type { IndexerWords, UpstreamEvent } from '../indexer/upstream-client.ts';
 import type { OperationName } from '../ton/operation-names.ts';
+import type { FollowerState } from './block-proof.ts';
+import type { RequestOutcome } from './phase.ts';
 
 /** The operations that clients request from the indexer: the cached ones, and pass-through as one. */
 export type UpstreamOperation = OperationName | 'passthrough';
-
-/** How requests are answered, each in one word. */
-export const REQUEST_OUTCOMES = [
-  ...(['hit-memory', 'hit-redis', 'hit-proven', 'stale', 'collapsed'] as const),
-  ...(['miss', 'invalid', 'failed'] as const),
-] as const;
-
-/** One of {@link REQUEST_OUTCOMES}. */
-export type RequestOutcome = (typeof REQUEST_OUTCOMES)[number];
 
 /** Events of a request, for metrics and log. */
 export type ProxyEvent =

@@ -1,7 +1,5 @@
 import type { Entry } from '../cache/entry.ts';
 import type { TieredCache } from '../cache/tiered-cache.ts';
-import type { FollowerState } from '../chain/follower-switch.ts';
-import type { ReadBlocks } from '../chain/read-blocks.ts';
 import { ProxyError } from '../errors.ts';
 import type { WhyNot } from '../fleet/routes.ts';
 import { type Freshness, freshnessOf, type ProofDoubt, usableUntil } from '../freshness.ts';
@@ -12,6 +10,7 @@ import type { GrowingPolicy, LifetimePolicies, LifetimePolicy, LifetimeRule } fr
 import type { OperationName } from '../ton/operation-names.ts';
 import { type OperationsInUse, targetOf } from '../ton/operations.ts';
 import { type Call, parseCall, type RequestHeaders, whyUncached } from '../ton/parse-call.ts';
+import type { FollowerState, ShownFollower } from './block-proof.ts';
 
 /** A cached answer in one tier. Durations in milliseconds; negative ones have passed. */
 export interface CachedAnswer {
@@ -91,12 +90,7 @@ export interface ExplainDependencies {
   readonly indexersFor: (call: Call, key: string) => readonly ExplainedIndexer[];
   readonly policies: LifetimePolicies;
   /** Absent if no answers are proven. */
-  readonly proof:
-    | {
-        readonly blocks: Pick<ReadBlocks, 'newestRead'>;
-        readonly state: FollowerState;
-      }
-    | undefined;
+  readonly proof: ShownFollower | undefined;
   readonly now: () => EpochMs;
 }
 

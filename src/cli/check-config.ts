@@ -5,7 +5,7 @@ import { shownPaths } from '../config/passed-paths.ts';
 import type { Sourced } from '../config/setting-source.ts';
 import { onOrOff } from '../config/values.ts';
 import { memoryWarning } from '../config/warnings.ts';
-import { textTable } from '../tell/text-table.ts';
+import { textTable } from '../operate/text-table.ts';
 import { type Command, EXIT } from './command.ts';
 import { type ConnectCheck, connectChecks } from './connect-checks.ts';
 import { readOptions } from './options.ts';

@@ -2,7 +2,7 @@ import { type App, createApp } from '../app.ts';
 import type { Settings } from '../config/schema.ts';
 import { createLogger } from '../operate/logger.ts';
 import type { Condition, ConditionName } from '../tell/conditions.ts';
-import { duration } from '../tell/text-table.ts';
+import { duration } from '../time-units.ts';
 import { withTlsAdvice } from './tls-advice.ts';
 
 /** The result of the check of one service that toncache uses. */

@@ -7,7 +7,7 @@ process.env['UV_THREADPOOL_SIZE'] ??= '16';
 
 // Imported after the check of the version, because an older Node may fail to load the rest.
 const { run } = await import('./run.ts');
-const { onEndingSignal } = await import('../ending-signals.ts');
+const { onEndingSignal } = await import('./ending-signals.ts');
 
 /** The cause of a command's end, in words. */
 const ENDED_BY: Readonly<Record<string, string>> = { SIGINT: 'Ctrl-C', SIGHUP: 'its terminal' };

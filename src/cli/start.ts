@@ -4,11 +4,11 @@ import { loadSettings } from '../config/load.ts';
 import { shownPaths } from '../config/passed-paths.ts';
 import { shownUrl } from '../config/shown-url.ts';
 import { memoryWarning } from '../config/warnings.ts';
-import { onEndingSignal } from '../ending-signals.ts';
 import { LogDestination } from '../operate/log-destination.ts';
 import { createLogger } from '../operate/logger.ts';
 import { VERSION } from '../version.ts';
 import { type Command, EXIT } from './command.ts';
+import { onEndingSignal } from './ending-signals.ts';
 import { readOptions } from './options.ts';
 
 /** The time in which the reader of a full pipe may take the last lines of the log. */

@@ -1,5 +1,5 @@
 import { BlockList, isIP, isIPv6 } from 'node:net';
-import { UNREAD_NAMES } from '../naming-headers.ts';
+import { UNREAD_NAMES } from './naming-headers.ts';
 
 type ClientHeaders = Readonly<Record<string, string | string[] | undefined>>;
 

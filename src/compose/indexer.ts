@@ -6,11 +6,12 @@ import { mostReserved, RateLimit } from '../admission/rate-limit.ts';
 import { sharedReservations } from '../admission/shared-reservations.ts';
 import { Slots } from '../admission/slots.ts';
 import { rateKeyOf } from '../cache/redis-keys.ts';
-import { IndexerHead } from '../chain/indexer-head.ts';
 import { poolsOf } from '../config/open-files.ts';
 import { Health } from '../fleet/health.ts';
 import type { FleetRoute } from '../fleet/routes.ts';
 import { pathKey } from '../http/pass-through/passable-target.ts';
+import { Head } from '../indexer/head.ts';
+import { HeadPolls } from '../indexer/head-polls.ts';
 import { UpstreamClient, type UpstreamClientDependencies } from '../indexer/upstream-client.ts';
 import { type Outcome, outcomeOfResult } from '../outcomes.ts';
 import { redisBreaker } from '../redis/breaker.ts';
@@ -146,21 +147,27 @@ export function openIndexer(
   const patienceMs = Math.min(admission.patience, upstream.timeout / 2);
   const rate = openRateLimit(context, indexer, scripting, patienceMs);
   const headKey = keyOfHead(context);
-  const head = new IndexerHead({
-    upstream: client,
-    maySend: () => mayTakeNext(() => pause.refusal(headKey) !== undefined),
-    onRateLimited: (retryAfterMs) => passBy(pauseOfCached, headKey)?.('rate-limited', retryAfterMs),
+  const askEveryMs = () => headEveryMs(HEAD_EVERY_MS, indexer.requestsPerSecond, instances());
+  const head = new Head({
+    now,
     isOurChain,
-    askEveryMs: () => headEveryMs(HEAD_EVERY_MS, indexer.requestsPerSecond, instances()),
-    onPolled: (unnamedBy) => {
-      const isOther = unnamedBy !== undefined && !OF_AN_INDEXER.includes(outcomeOfResult(String(unnamedBy)));
-      const why = `it answers masterchainInfo ${unnamedBy === 200 ? 'without a block' : `with ${unnamedBy}`}`;
-      conditions.turn(isOther, 'no-head', who, why, LASTS);
-    },
+    askEveryMs,
     onFault: (fault, why) => {
       for (const each of ['lacks-block', 'other-chain'] as const)
         conditions.turn(fault === each, each, who, why, LASTS);
       if (fault === 'other-chain') onOtherChain();
+    },
+  });
+  const polls = new HeadPolls({
+    head,
+    askEveryMs,
+    upstream: client,
+    maySend: () => mayTakeNext(() => pause.refusal(headKey) !== undefined),
+    onRateLimited: (retryAfterMs) => passBy(pauseOfCached, headKey)?.('rate-limited', retryAfterMs),
+    onPolled: (unnamedBy) => {
+      const isOther = unnamedBy !== undefined && !OF_AN_INDEXER.includes(outcomeOfResult(String(unnamedBy)));
+      const why = `it answers masterchainInfo ${unnamedBy === 200 ? 'without a block' : `with ${unnamedBy}`}`;
+      conditions.turn(isOther, 'no-head', who, why, LASTS);
     },
     now,
   });
@@ -179,7 +186,7 @@ export function openIndexer(
     refusal: () => {
       if (head.fault !== 'other-chain') return undefined;
       // Polled here, because nothing is sent to it: so it is used again when it is corrected.
-      head.askIfDue();
+      polls.askIfDue();
       return OTHER_CHAIN;
     },
     guards,
@@ -194,6 +201,7 @@ export function openIndexer(
     /** `undefined` without a key. */
     apiKey: indexer.apiKey,
     head,
+    polls,
     /** Its route for the cached operations. */
     route,
     /** Takes the next reservation of its rate, ahead of the backlog; `false` while it demands a pause. */

@@ -5,18 +5,15 @@ import type { RouteRequest } from '../admission/guard.ts';
 import { MemoryPressure } from '../admission/memory-pressure.ts';
 import { Slots } from '../admission/slots.ts';
 import { AnswerBodyReader } from '../answer/answer-body-reader.ts';
-import { FollowedChain } from '../chain/followed-chain.ts';
-import { KnownChain } from '../chain/known-chain.ts';
 import { Heads } from '../fleet/heads.ts';
 import { Health } from '../fleet/health.ts';
+import { KnownChain } from '../fleet/known-chain.ts';
 import { type FleetRoute, Routes } from '../fleet/routes.ts';
+import { FollowedChain } from '../indexer/followed-chain.ts';
 import type { RedisScripting } from '../redis/connect.ts';
 import type { Ms } from '../time-units.ts';
 import { GLOBAL_IDS } from '../ton/chain-point.ts';
-import { blocks } from '../ton/operations/blocks.ts';
-import { masterchainBlockShards } from '../ton/operations/masterchain-block-shards.ts';
-import { masterchainInfo } from '../ton/operations/masterchain-info.ts';
-import { transactionsByMasterchainBlock } from '../ton/operations/transactions-by-masterchain-block.ts';
+import type { Operation } from '../ton/operations.ts';
 import type { AppContext } from './context.ts';
 import { headEveryMs, type IndexerSettings, type OpenIndexer, openIndexer } from './indexer.ts';
 
@@ -31,12 +28,6 @@ const READY_MS: Ms = 1000;
 
 /** The patience of a request while others are being refused: the backlog drains, and latency falls. */
 const OVERLOADED_PATIENCE_MS = 100;
-
-/** The block follower has this many requests under way at each indexer, and this many more may wait. */
-const [FOLLOWER_SLOTS, FOLLOWER_WAITING] = [2, 2];
-
-/** The operations that it requests. */
-const FOLLOWED = [masterchainInfo, blocks, masterchainBlockShards, transactionsByMasterchainBlock];
 
 /** Access to the indexers. */
 export type OpenIndexers = ReturnType<typeof openIndexers>;
@@ -98,18 +89,6 @@ export function openIndexers(
     ...patience,
     maxWaiting: constants.admission.maxQueue,
   });
-  // The follower waits for no client. Its requests open no circuit breaker of clients; it respects pauses.
-  const ofFollower = new Routes(
-    random,
-    all.map((route) => ({
-      ...route,
-      slots: new Slots({ now: monotonic, max: FOLLOWER_SLOTS, shares: {}, patienceMs }),
-      rate: undefined,
-      guards: new Map(FOLLOWED.map(({ name }) => [name, route.guards.get('passthrough') ?? []])),
-    })),
-    {},
-    new Set(toNewest),
-  );
   return {
     /** In the order of the settings, backups last. */
     all: indexers,
@@ -118,22 +97,34 @@ export function openIndexers(
     /** How far the chain is known to have got. */
     chain,
     /** Call when a request is sent: polls the heads of all but backups in the background, if it is time. */
-    pollHeads: (): void => (heads === undefined ? replicas[0]?.head.pollIfDue() : heads.askIfDue()),
+    pollHeads: (): void => (heads === undefined ? replicas[0]?.polls.pollIfDue() : heads.askIfDue()),
     /** See {@link Routes.whyNot}: by the place of the indexer. */
     whyNot: (request: RouteRequest) => routes.whyNot(request),
     /** For the cached operations and for pass-through. */
     admission: new Admission({ memory, routes, backlog }),
-    /** For the block follower: its own slots, and no rate. */
-    followerAdmission: new Admission({
-      memory,
-      routes: ofFollower,
-      backlog: new Backlog({ now: monotonic, routes: ofFollower, ...patience, maxWaiting: FOLLOWER_WAITING }),
-    }),
+    /**
+     * Builds an admission for these operations that waits for no client: its own slots at each indexer, and no rate. Its
+     * requests open no circuit breaker of clients; it respects pauses.
+     */
+    admissionAhead: (operations: readonly Operation[], max: number, maxWaiting: number): Admission => {
+      const ahead = all.map((route) => ({
+        ...route,
+        slots: new Slots({ now: monotonic, max, shares: {}, patienceMs }),
+        rate: undefined,
+        guards: new Map(operations.map(({ name }) => [name, route.guards.get('passthrough') ?? []])),
+      }));
+      const own = new Routes(random, ahead, {}, new Set(toNewest));
+      return new Admission({
+        memory,
+        routes: own,
+        backlog: new Backlog({ now: monotonic, routes: own, ...patience, maxWaiting }),
+      });
+    },
     answerBodies,
     memory,
     /** Call when the clock has jumped: earlier instants then mean nothing. */
     forget: (): void => {
-      for (const { head } of indexers) head.forget();
+      for (const { polls } of indexers) polls.forget();
       chain.forget();
     },
     /**
@@ -142,7 +133,7 @@ export function openIndexers(
      * rejects.
      */
     checkHeads: async (): Promise<void> => {
-      await Promise.all(indexers.map(({ head, route }) => (route.isBackup ? head.ask() : head.check())));
+      await Promise.all(indexers.map(({ polls, route }) => (route.isBackup ? polls.ask() : polls.check())));
     },
     /**
      * Resolves when the heads of several replicas are known, after at most 1 s, so that no outdated replica answers. With
@@ -151,7 +142,7 @@ export function openIndexers(
     ready: async (): Promise<void> => {
       const alone =
         scripting === undefined ? [] : indexers.filter(({ route }) => heads === undefined || route.isBackup);
-      const polls: Promise<unknown>[] = alone.map(({ head }) => head.ask());
+      const polls: Promise<unknown>[] = alone.map(({ polls }) => polls.ask());
       if (heads !== undefined) polls.push(heads.ask());
       await Promise.race([Promise.all(polls), delay(READY_MS, undefined, { ref: false })]);
     },
@@ -180,7 +171,7 @@ function openHeads(
   const { maxLag, requestsPerSecond } = settings.upstream;
   const shortestMs = (requestsPerSecond ?? FEW_PER_SECOND) < FEW_PER_SECOND ? HEADS_EVERY_MS_OF_FEW : HEADS_EVERY_MS;
   return new Heads({
-    heads: replicas.map(({ head }) => head),
+    replicas,
     now: monotonic,
     onBehind: (index, isBehind) =>
       conditions.turn(isBehind, 'behind', { upstream: replicas[index]?.name }, '', { lasts: true }),

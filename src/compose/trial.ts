@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Ticket } from '../admission/admission.ts';
 import { passBy, type Refusal } from '../admission/guard.ts';
-import { unfollowedFlight } from '../answer/indexer-blocks.ts';
 import { Indexers, type IndexersDependencies } from '../answer/indexers.ts';
 import type { Clock } from '../clock.ts';
 import { firstTry } from '../fleet/lanes.ts';
+import type { Flight } from '../once/single-flight.ts';
 import type { Purges } from '../purge/purges.ts';
 import { reasonOf } from '../reason-of.ts';
 import type { Condition } from '../tell/conditions.ts';
@@ -59,7 +59,9 @@ export function operationTrial({ settings }: AppContext, ask: IndexersDependenci
       },
       free: () => {},
     };
-    const flight = unfollowedFlight();
+    // Nobody can leave it.
+    const { signal } = new AbortController();
+    const flight: Flight = { isAbandoned: false, signal, clients: new Set(), depart: () => {} };
     const request = { operation: operation.name, key, clients: [], sentFor: flight, lane: firstTry(route.index) };
     await asking.ask({ call, request, flight, trace: [], ticket, known: undefined }, () => {});
   };
@@ -113,8 +115,8 @@ async function tryIndexers(
   { settings, operations }: AppContext,
   { indexers: { all, heads }, tryOperation }: TrialDependencies,
 ): Promise<readonly boolean[]> {
-  const checked = all.map(async ({ head }) => {
-    await head.check(settings.upstream.timeout);
+  const checked = all.map(async ({ head, polls }) => {
+    await polls.check(settings.upstream.timeout);
     return head.newestBlock >= 0;
   });
   const asked = all.map(async (indexer, index) => {

@@ -1,6 +1,6 @@
 import { isIPv6 } from 'node:net';
 import type { z } from 'zod';
-import { isLoopback } from '../loopback.ts';
+import { isLoopback } from './loopback.ts';
 import {
   duration,
   flag,

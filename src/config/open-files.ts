@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { parseRedisUrl } from '../redis-url.ts';
+import { parseRedisUrl } from '../redis/redis-url.ts';
 import { passesStreams } from './passed-paths.ts';
 import type { Settings } from './schema.ts';
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { isObject, type JsonObject } from '../json-object.ts';
-import { describeRedisUrl } from '../redis-url.ts';
+import { describeRedisUrl } from '../redis/redis-url.ts';
 import { shownUrl } from './shown-url.ts';
 import type { SettingMeta } from './values.ts';
 

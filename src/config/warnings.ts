@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { isLoopback } from '../loopback.ts';
+import { isLoopback } from './loopback.ts';
 import { nearestTo } from './nearest-name.ts';
 import { PASS_THROUGH } from './operations-setting.ts';
 import { warningsOfPaths } from './passed-paths.ts';

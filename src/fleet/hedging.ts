@@ -1,5 +1,5 @@
-import type { RetryBudget } from '../indexer/retry-budget.ts';
 import type { Ms } from '../time-units.ts';
+import type { RetryBudget } from './retry-budget.ts';
 
 /**
  * The times of this many answers of an operation are kept. The quantile is computed again when a quarter of them is

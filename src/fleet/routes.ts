@@ -1,9 +1,12 @@
 import type { Refusal, RouteRequest } from '../admission/guard.ts';
-import { type Route, refusalBy } from '../admission/route.ts';
+import { type Route, type RouteChoice, refusalBy } from '../admission/route.ts';
+import type { Health } from './health.ts';
 import { elsewhere, overflow } from './lanes.ts';
 
 /** One indexer, as the choice among several sees it. */
 export interface FleetRoute extends Route {
+  /** Absent with one indexer, which gets requests even while it fails. */
+  readonly health?: Health | undefined;
   /** True if its chain is too far behind, so that its answers are outdated, or if its head is wrong. */
   readonly isBehind?: () => boolean;
   /** True if it reports that it has a masterchain block. */
@@ -28,7 +31,7 @@ const NO_OTHER: Refusal = { reason: 'breaker-open', retryAfterMs: 0 };
  * number of requests (the power of two choices; Mitzenmacher 2001, and "peak EWMA" in Finagle and Envoy). A request for
  * the head goes to the indexer with the newest block, because an indexer that lags has less load.
  */
-export class Routes {
+export class Routes implements RouteChoice {
   readonly #random: () => number;
   readonly #routes: readonly FleetRoute[];
   readonly #ownRoutes: Readonly<Record<string, readonly FleetRoute[]>>;

@@ -1,10 +1,10 @@
 import type { Lane } from '../admission/lane.ts';
 import type { ProxyError } from '../errors.ts';
-import type { RetryBudget } from '../indexer/retry-budget.ts';
 import { OUTCOMES, outcomeOf } from '../outcomes.ts';
 import type { Doubt } from './doubt.ts';
 import type { Health } from './health.ts';
 import { again, besides, isHedge } from './lanes.ts';
+import type { RetryBudget } from './retry-budget.ts';
 
 /** The part of an answer that a second try depends on. */
 export interface TriedAnswer {

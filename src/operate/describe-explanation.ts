@@ -1,3 +1,4 @@
+import type { FollowerState } from '../answer/block-proof.ts';
 import type {
   CachedAnswer,
   ExplainedCall,
@@ -6,10 +7,10 @@ import type {
   ExplainedProof,
   Explanation,
 } from '../answer/explain.ts';
-import type { FollowerState } from '../chain/follower-switch.ts';
 import { REFUSED, type RefusedReason } from '../failures/refusals.ts';
 import { sentenceOf } from '../failures/sentence.ts';
-import { duration, textTable } from '../tell/text-table.ts';
+import { duration } from '../time-units.ts';
+import { textTable } from './text-table.ts';
 
 const MOST_CHARACTERS = 200;
 

@@ -2,19 +2,18 @@ import type { Registry } from 'prom-client';
 import type { Admission } from '../admission/admission.ts';
 import type { Guard } from '../admission/guard.ts';
 import type { Pause } from '../admission/pause.ts';
-import type { Route } from '../admission/route.ts';
+import type { FollowerState, ShownFollower } from '../answer/block-proof.ts';
 import type { MemoryTier } from '../cache/memory-tier.ts';
 import type { RedisTier } from '../cache/redis-tier.ts';
-import type { FollowerState } from '../chain/follower-switch.ts';
-import type { IndexerHead } from '../chain/indexer-head.ts';
-import type { ReadBlocks } from '../chain/read-blocks.ts';
-import type { LastWord } from '../chain/shown-chain.ts';
 import type { Clock } from '../clock.ts';
 import { REFUSED } from '../failures/refusals.ts';
 import { sentenceOf } from '../failures/sentence.ts';
 import type { Heads } from '../fleet/heads.ts';
+import type { FleetRoute } from '../fleet/routes.ts';
 import type { PublicServer } from '../http/public/public-server.ts';
 import type { ClientStreaming } from '../http/streaming/streaming.ts';
+import type { Head, LastWord } from '../indexer/head.ts';
+import type { HeadPolls } from '../indexer/head-polls.ts';
 import type { Conditions } from '../tell/conditions.ts';
 import type { Ms } from '../time-units.ts';
 import type { OperationName } from '../ton/operation-names.ts';
@@ -32,8 +31,9 @@ export interface GaugeSources {
     readonly admission: Admission;
     readonly all: readonly {
       readonly name: string;
-      readonly head: IndexerHead;
-      readonly route: Route;
+      readonly head: Head;
+      readonly polls: Pick<HeadPolls, 'isUnresponsive'>;
+      readonly route: FleetRoute;
       readonly pause: Pick<Pause, 'breaker'>;
       /** By operation. */
       readonly breakers: ReadonlyMap<string, Guard>;
@@ -47,12 +47,7 @@ export interface GaugeSources {
   /** Absent without Redis. */
   readonly redis: { readonly tier: RedisTier } | undefined;
   /** Absent if no answers are proven. */
-  readonly proof:
-    | {
-        readonly state: FollowerState;
-        readonly blocks: Pick<ReadBlocks, 'newestRead'>;
-      }
-    | undefined;
+  readonly proof: ShownFollower | undefined;
   /** The streams of clients; absent without pass-through. */
   readonly streams: ClientStreaming['streams'] | undefined;
 }
@@ -99,7 +94,7 @@ export function addGauges(registry: Registry, sources: GaugeSources): void {
   );
   gauge('redis_pending_writes', 'Writes to Redis that are under way.', () => redis?.tier.pendingWrites ?? 0);
   ofIndexer('upstream_head_seqno', 'The newest masterchain block of each indexer; 0 if unknown.', ({ head }) =>
-    Math.max(0, head.seqno),
+    Math.max(0, head.highestBlock),
   );
   const said = (name: string, help: string, read: (word: LastWord) => Ms | undefined) =>
     add(name, help, ['upstream'], () =>

@@ -1,5 +1,5 @@
 import { Registry } from 'prom-client';
-import { REQUEST_OUTCOMES } from '../answer/events.ts';
+import { REQUEST_OUTCOMES } from '../answer/phase.ts';
 import { type ErrorCode, UPSTREAM_FAILURES } from '../errors.ts';
 import type { EventHub } from '../event-hub.ts';
 import { REFUSED_REASONS } from '../failures/refusals.ts';

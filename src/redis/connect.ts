@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { Cluster, type Redis } from 'ioredis';
-import { parseRedisUrl, type RedisAddress } from '../redis-url.ts';
 import type { Ms } from '../time-units.ts';
 import { type EvictionProblem, reportEviction } from './eviction.ts';
 import { NodeLost } from './node-lost.ts';
 import { type ClientOptions, openClient } from './open-client.ts';
+import { parseRedisUrl, type RedisAddress } from './redis-url.ts';
 import { type RedisTransition, reportTransitions } from './transitions.ts';
 
 /**

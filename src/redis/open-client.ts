@@ -1,10 +1,10 @@
 import { isIP } from 'node:net';
 import { Cluster, Redis } from 'ioredis';
 import type { Names } from '../names/names.ts';
-import type { RedisAddress } from '../redis-url.ts';
 import type { MonotonicMs, Ms } from '../time-units.ts';
 import { connectorsBy } from './connectors.ts';
 import { patchIoredis } from './patch-ioredis.ts';
+import type { RedisAddress } from './redis-url.ts';
 
 const FIRST_DELAY_MS = 10;
 const LONGEST_DELAY_MS = 1000;

@@ -1,8 +1,7 @@
 import { FAILURES } from '../failures/codes.ts';
 import { REFUSED } from '../failures/refusals.ts';
-import type { MonotonicMs, Ms } from '../time-units.ts';
+import { duration, type MonotonicMs, type Ms } from '../time-units.ts';
 import { betterReason } from './best-reason.ts';
-import { duration } from './text-table.ts';
 
 /** `failing`: clients get no answer, or a wrong one. `degraded`: they get answers, not as usual. `note`: no alert. */
 export type Level = 'failing' | 'degraded' | 'note';

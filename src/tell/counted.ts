@@ -1,4 +1,4 @@
-import { REQUEST_OUTCOMES, type RequestOutcome } from '../answer/events.ts';
+import { REQUEST_OUTCOMES, type RequestOutcome } from '../answer/phase.ts';
 import type { EventHub } from '../event-hub.ts';
 import { isBadResult, isGoodStatus, OUTCOMES, outcomeOfResult } from '../outcomes.ts';
 import type { MonotonicMs, Ms } from '../time-units.ts';

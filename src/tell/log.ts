@@ -1,7 +1,6 @@
 import type { Logger } from 'pino';
-import type { Ms } from '../time-units.ts';
+import { duration, type Ms } from '../time-units.ts';
 import type { Condition, ConditionName } from './conditions.ts';
-import { duration } from './text-table.ts';
 
 const WORDS = { failing: 'FAILING', degraded: 'DEGRADED', note: 'NOTE' } as const;
 

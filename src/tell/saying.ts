@@ -1,5 +1,5 @@
 import type { IndexerWords } from '../indexer/upstream-client.ts';
-import { duration } from './text-table.ts';
+import { duration } from '../time-units.ts';
 
 /**
  * The words of an indexer's error: `429: daily limit reached; asks for 12 h`. `undefined` if there is only the status.

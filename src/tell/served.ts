@@ -3,12 +3,11 @@ import type { EventHub } from '../event-hub.ts';
 import { FAILURES } from '../failures/codes.ts';
 import { REFUSED } from '../failures/refusals.ts';
 import { sentenceOf } from '../failures/sentence.ts';
-import type { MonotonicMs, Ms } from '../time-units.ts';
+import { duration, type MonotonicMs, type Ms } from '../time-units.ts';
 import type { ConditionName, Conditions } from './conditions.ts';
 import { askedOf, type Counted, failedOf, hitsOf, type Span } from './counted.ts';
 import type { IndexerErrors } from './indexer-errors.ts';
 import { LimitedClients } from './limited-clients.ts';
-import { duration } from './text-table.ts';
 
 /** If more than this part of the requests gets no answer, it is an outage. */
 const BAD_PART = 0.01;

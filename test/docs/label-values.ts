@@ -1,5 +1,5 @@
-import type { RequestOutcome } from '../../src/answer/events.ts';
-import type { FollowerState } from '../../src/chain/follower-switch.ts';
+import type { FollowerState } from '../../src/answer/block-proof.ts';
+import type { RequestOutcome } from '../../src/answer/phase.ts';
 import type { AppEvent } from '../../src/event-hub.ts';
 import type { StreamEnd, StreamSides } from '../../src/http/streaming/stream.ts';
 import type { AnswerClass } from '../../src/ton/lifetime-table.ts';

@@ -5,7 +5,7 @@ import { REMOVED_SETTINGS } from '../../src/config/removed-settings.ts';
 import { settingsSchema } from '../../src/config/schema.ts';
 import type { Setting } from '../../src/config/setting-source.ts';
 import { onOrOff } from '../../src/config/values.ts';
-import { duration } from '../../src/tell/text-table.ts';
+import { duration } from '../../src/time-units.ts';
 import { ROWS } from '../../src/ton/lifetime-table.ts';
 import { CENSUS, type CensusRow } from '../clients/census.ts';
 import { between, table } from './marked-tables.ts';

@@ -58,20 +58,20 @@ describe('the build of npm start', () => {
   });
 
   it('is made again after a change, and stdout stays free for the log', () => {
-    appendFileSync(join(checkout, 'src/loopback.ts'), 'export const ADDED = 7;\n');
+    appendFileSync(join(checkout, 'src/version.ts'), 'export const ADDED = 7;\n');
     const { status, stdout, stderr } = run(BUILD);
     expect([status, stdout]).toEqual([0, '']);
     expect(stderr).toContain('compiling src/ into dist/');
-    expect(readFileSync(inDist('loopback.js'), 'utf8')).toContain('ADDED = 7');
+    expect(readFileSync(inDist('version.js'), 'utf8')).toContain('ADDED = 7');
   });
 
   it('names the error, starts nothing and leaves the last build as it is', () => {
-    appendFileSync(join(checkout, 'src/loopback.ts'), 'export const WRONG: number = "text";\n');
+    appendFileSync(join(checkout, 'src/version.ts'), 'export const WRONG: number = "text";\n');
     const { status, stdout, stderr } = run(manifest.scripts.start);
     expect([status === 0, stdout]).toEqual([false, '']);
-    expect(stderr).toMatch(/src\/loopback\.ts\(\d+,14\): error TS2322/);
+    expect(stderr).toMatch(/src\/version\.ts\(\d+,14\): error TS2322/);
     expect(stderr).toContain('src/ was not compiled');
-    expect(readFileSync(inDist('loopback.js'), 'utf8')).not.toContain('WRONG');
+    expect(readFileSync(inDist('version.js'), 'utf8')).not.toContain('WRONG');
     expect(existsSync(inDist('cli/main.js'))).toBe(true);
   });
 });

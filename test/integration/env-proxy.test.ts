@@ -48,7 +48,7 @@ describe('a program of toncache whose environment names a proxy that Node would 
   }
 
   it.each([
-    ["the image's health check", 'src/healthcheck.ts', []],
+    ["the image's health check", 'src/cli/healthcheck.ts', []],
     ['purge', 'src/cli/main.ts', ['purge', '--all']],
     ['explain', 'src/cli/main.ts', ['explain', 'masterchainBlockShards?seqno=7']],
     ['check-config --connect', 'src/cli/main.ts', ['check-config', '--connect']],

@@ -2,7 +2,7 @@ import type { Redis } from 'ioredis';
 import { describe, expect, inject, test } from 'vitest';
 import { systemNames } from '../../src/names/names.ts';
 import { openClient } from '../../src/redis/open-client.ts';
-import { parseRedisUrl } from '../../src/redis-url.ts';
+import { parseRedisUrl } from '../../src/redis/redis-url.ts';
 import { type ObservedConnection, observedConnection, putBytes } from '../support/connected-redis.ts';
 import { startRedisCluster } from '../support/redis-cluster.ts';
 import { startRedis } from '../support/redis-server.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
+import { readFields, readHead, readSpelling } from '../../src/http/fast/request-head.ts';
 import type { PublicServer } from '../../src/http/public/public-server.ts';
-import { readFields, readHead, readSpelling } from '../../src/http/public/request-head.ts';
 import { OperationsInUse } from '../../src/ton/operations.ts';
 import { SeededRandom } from '../../src/tools/simulator/seeded-random.ts';
 import { someReads, someStream } from './byte-streams.ts';

@@ -1,8 +1,8 @@
 import { createServer, type Server } from 'node:http';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { readFields, readHead, readSpelling } from '../../src/http/fast/request-head.ts';
 import { listen } from '../../src/http/listen.ts';
-import { readFields, readHead, readSpelling } from '../../src/http/public/request-head.ts';
 import { OperationsInUse } from '../../src/ton/operations.ts';
 import { SeededRandom } from '../../src/tools/simulator/seeded-random.ts';
 import { someRequest } from './byte-streams.ts';

@@ -1,8 +1,8 @@
-import { BlockFollower, type BlockSource, type Looked } from '../../src/chain/block-follower.ts';
-import { Proofs } from '../../src/chain/proofs.ts';
-import { ReadBlocks } from '../../src/chain/read-blocks.ts';
-import { Touches } from '../../src/chain/touches.ts';
 import type { Proof } from '../../src/freshness.ts';
+import { BlockFollower, type BlockSource, type Looked } from '../../src/proof/block-follower.ts';
+import { Proofs } from '../../src/proof/proofs.ts';
+import { ReadBlocks } from '../../src/proof/read-blocks.ts';
+import { Touches } from '../../src/proof/touches.ts';
 import type { BlockRow } from '../../src/ton/block-facts.ts';
 
 /** The course of a failover, with the lengths of real ones. */

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
-import { Proofs, type ProofsDependencies } from '../../src/chain/proofs.ts';
-import { ReadBlocks } from '../../src/chain/read-blocks.ts';
-import { type Touch, Touches } from '../../src/chain/touches.ts';
 import type { Proof } from '../../src/freshness.ts';
+import { Proofs, type ProofsDependencies } from '../../src/proof/proofs.ts';
+import { ReadBlocks } from '../../src/proof/read-blocks.ts';
+import { type Touch, Touches } from '../../src/proof/touches.ts';
 import type { BlockRow } from '../../src/ton/block-facts.ts';
 import type { Evidence } from '../../src/ton/evidence.ts';
 

@@ -16,6 +16,9 @@ const SEEN_AFTER_MS = AHEAD_MS + 3000;
 
 const HANGS_MS = 4000;
 
+/** Longer than a circuit breaker stays open after a trial that failed: then an indexer that is back gets requests again. */
+const NOTICED_MS = 8000;
+
 /** The course of a failover. */
 interface FailoverCourse {
   /** Before it, so that answers are proven. */
@@ -129,14 +132,16 @@ export const FAULTS_OF_ACCOUNTS: readonly Fault[] = [
     twoIndexers: true,
     begin: async ({ indexer, indexers: [, second] }) => {
       const down = indexer.faults.inject({ kind: 'reset' });
-      // The simulated indexer now lists only pending traces, so nothing would show which traces have ended.
+      // While the second indexer is alone, nothing shows which traces have ended. So it lists only pending ones then, and
+      // until toncache has noticed that the newest one is back.
       const lag = (wholeMs: number, partMs: number) => {
         second?.replicas[0].lagDatabase(wholeMs);
         for (const part of ['blocks', 'accounts'] as const) second?.replicas[0].lagPart(part, partMs);
       };
       lag(0, ALWAYS_LAGS_MS);
-      return () => {
+      return async () => {
         down.remove();
+        await delay(NOTICED_MS);
         lag(ALWAYS_LAGS_MS, 0);
       };
     },

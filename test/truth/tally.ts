@@ -34,6 +34,8 @@ export class Tally {
   readonly #provenOutdatedMs: number[] = [];
   /** From the end of a fault to the next proven answer of an instance that had given proven answers before it, ms. */
   readonly #provenAfterMs: number[] = [];
+  /** The same without such an answer until the end of the run. */
+  #notProvenAgain = 0;
   #olderAnswers = 0;
   readonly #onFound: (finding: Finding) => void;
 
@@ -97,7 +99,8 @@ export class Tally {
     for (const provenAt of this.#provenAt.values()) {
       if (!provenAt.some((at) => at < fromAt)) continue;
       const again = provenAt.find((at) => at >= untilAt);
-      this.#provenAfterMs.push((again ?? Number.POSITIVE_INFINITY) - untilAt);
+      if (again === undefined) this.#notProvenAgain++;
+      else this.#provenAfterMs.push(again - untilAt);
     }
   }
 
@@ -132,6 +135,7 @@ export class Tally {
       ['changes of pending traces seen', `${this.#seenAfterMs.length}, ${quantiles(this.#seenAfterMs)}`],
       ['proven answers that were over', `${this.#provenOutdatedMs.length}, for ${quantiles(this.#provenOutdatedMs)}`],
       ['proven again after a fault', `${this.#provenAfterMs.length}, ${quantiles(this.#provenAfterMs)}`],
+      ['not proven again until the end of the run', String(this.#notProvenAgain)],
       ['granted for a slow machine', quantiles(this.#grantedMs)],
       // An ideal cache sends one request for each state that a client saw.
       ...OPERATION_NAMES.map((operation) => this.#requests(operation, this.#ideal.get(operation) ?? 0)),

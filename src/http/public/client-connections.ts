@@ -2,8 +2,8 @@ import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Wait } from '../../answer/wait.ts';
 import { failure, type ProxyError } from '../../errors.ts';
+import { cutAtHeads } from '../fast/cut-at-heads.ts';
 import { AnswerProgress } from './answer-progress.ts';
-import { cutAtHeads } from './cut-at-heads.ts';
 
 /** The maximum bytes of unread requests over all paused connections. A connection that exceeds it is closed. */
 const MOST_UNREAD_BYTES = 16 * 1024 * 1024;

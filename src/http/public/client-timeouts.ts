@@ -1,8 +1,8 @@
 import type { ServerOptions } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Ms } from '../../time-units.ts';
+import type { FastLaneConnection } from '../fast/fast-lane-connection.ts';
 import type { ClientConnection } from './client-connections.ts';
-import type { FastLaneConnection } from './fast-lane-connection.ts';
 
 // The timeouts that cut a client, in addition to the end of a drain:
 //

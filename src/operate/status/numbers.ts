@@ -1,4 +1,4 @@
-import { REQUEST_OUTCOMES, type RequestOutcome } from '../../answer/events.ts';
+import { REQUEST_OUTCOMES, type RequestOutcome } from '../../answer/phase.ts';
 import { askedOf, type Counted, failedOf, hitsOf, quantileOf, type Requests, type Span } from '../../tell/counted.ts';
 import type { Ms } from '../../time-units.ts';
 import type { GaugeSources } from '../gauges.ts';
@@ -94,7 +94,7 @@ export function readNumbers(sources: NumberSources, sinceMs: Ms | undefined, loo
     /** Open streams of clients; `undefined` without pass-through. */
     clientStreams: streams && streams.count('websocket') + streams.count('sse'),
     /** The newest known masterchain block of all indexers. */
-    newestSeqno: Math.max(0, ...all.map(({ head }) => head.seqno)) || undefined,
+    newestSeqno: Math.max(0, ...all.map(({ head }) => head.highestBlock)) || undefined,
     /** Its age at the last head poll, negative if it is ahead of our clock; `undefined` without head polls. */
     newestAgeSeconds: ages.length === 0 ? undefined : Math.min(...ages) / 1000,
     /** Time by which the clock of Redis is ahead of this machine's. */
@@ -149,10 +149,15 @@ function closedDespite({ breaking, sent }: Requests, lately: Requests) {
   return lately.breaking > 0 ? 'few-keys' : undefined;
 }
 
-function indexerIn({ indexers: { heads } }: NumberSources, span: Span, { name, head, route, pause }: ShownIndexer) {
+function indexerIn(
+  { indexers: { heads } }: NumberSources,
+  span: Span,
+  { name, head, polls, route, pause }: ShownIndexer,
+) {
   const { isBackup, slots, health, index } = route;
   const { all, allGood } = span.upstream(name);
-  const { lastWord, isUnresponsive, fault } = head;
+  const { lastWord, fault } = head;
+  const { isUnresponsive } = polls;
   const isBehind = heads?.isBehind(index) === true;
   return {
     upstream: name,
@@ -164,7 +169,7 @@ function indexerIn({ indexers: { heads } }: NumberSources, span: Span, { name, h
       isUnresponsive,
       isBehind,
     }),
-    seqno: Math.max(0, head.seqno) || undefined,
+    seqno: Math.max(0, head.highestBlock) || undefined,
     ageSeconds: lastWord?.ageMs === undefined ? undefined : lastWord.ageMs / 1000,
     /** `undefined` while unknown: backups are not polled. */
     lagBlocks: isBackup || isUnresponsive ? undefined : (heads?.lag(index) ?? 0),

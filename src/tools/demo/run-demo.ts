@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type App, createApp, type Listening } from '../../app.ts';
 import { loadSettings } from '../../config/load.ts';
 import { createLogger } from '../../operate/logger.ts';
-import { describeRedisUrl } from '../../redis-url.ts';
+import { describeRedisUrl } from '../../redis/redis-url.ts';
 import { CACHED_ALWAYS, FURTHER, OPERATION_NAMES } from '../../ton/operation-names.ts';
 import { Chain } from '../simulator/chain.ts';
 import { startIndexer } from '../simulator/indexer.ts';

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { Hedging } from '../../../src/fleet/hedging.ts';
-import { HEDGES, RetryBudget } from '../../../src/indexer/retry-budget.ts';
+import { HEDGES, RetryBudget } from '../../../src/fleet/retry-budget.ts';
 
 let hedging: Hedging;
 

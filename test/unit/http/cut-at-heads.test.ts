@@ -1,7 +1,7 @@
 import { Socket } from 'node:net';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { cutAtHeads } from '../../../src/http/public/cut-at-heads.ts';
+import { cutAtHeads } from '../../../src/http/fast/cut-at-heads.ts';
 
 const REQUEST = `GET /api/v3/masterchainBlockShards?seqno=77 HTTP/1.1\r\nHost: x\r\n\r\n`;
 

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { MemoryHit } from '../../../src/answer/handle-request.ts';
 import { MemoryTier } from '../../../src/cache/memory-tier.ts';
+import { type RenderedHit, RenderedHits } from '../../../src/http/fast/rendered-hits.ts';
 import { Origins } from '../../../src/http/public/origins.ts';
-import { type RenderedHit, RenderedHits } from '../../../src/http/public/rendered-hits.ts';
 import { anEntry, bodyOf, someGzip } from '../../support/entry.ts';
 import { callOf } from '../ton/requests.ts';
 
@@ -20,7 +20,7 @@ function oneHit(bodyBytes: number) {
   const call = callOf('masterchainBlockShards', 'seqno=1');
   const findHit = (): MemoryHit => {
     const sent = { coding: 'identity', body: bodyOf(entry), varies: false } as const;
-    return { state: 'fresh', entry, sent, call, key: entry.key, at: clock.now };
+    return { kind: 'hit', tier: 'memory', entry, sent, call, key: entry.key, collapsed: false, at: clock.now };
   };
   const countHit = (hit: MemoryHit) => void counted.push(hit);
   const hits = new RenderedHits({ hits: { findHit, countHit }, gzip, keepAliveMs: 5000, origins: new Origins() });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { readFields, readHead } from '../../../src/http/public/request-head.ts';
+import { readFields, readHead } from '../../../src/http/fast/request-head.ts';
 import { cpuMicroseconds } from '../../support/cpu-time.ts';
 
 const MIB = 2 ** 20;

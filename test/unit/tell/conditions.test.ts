@@ -428,7 +428,7 @@ const fall = (it: TellingWorld, place: number, fallenBlocks: number) =>
   Object.assign(it.indexers[place]?.head ?? {}, { fallenBlocks });
 const first = (it: TellingWorld, place: number, oldestBlock: number) =>
   Object.assign(it.indexers[place]?.head ?? {}, { oldestBlock });
-const silent = (it: TellingWorld) => Object.assign(it.indexers[0]?.head ?? {}, { isUnresponsive: true });
+const silent = (it: TellingWorld) => Object.assign(it.indexers[0]?.polls ?? {}, { isUnresponsive: true });
 const breaker = (it: TellingWorld) => it.indexers[0]?.open.add('pendingTraces');
 const redis = (it: TellingWorld, reason: string) =>
   it.events.report({ name: 'redis-available', operation: 'read', available: false, reason });

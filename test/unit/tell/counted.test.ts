@@ -17,7 +17,8 @@ function start() {
   const open = new Map([['pendingTraces', { breaker: { isClosed: false } }]]);
   const indexer = (name: string, more: object = {}) => ({
     name,
-    head: { seqno: 7, lastWord: { ageMs: 1500 }, isUnresponsive: false, fault: undefined },
+    head: { highestBlock: 7, lastWord: { ageMs: 1500 }, fault: undefined },
+    polls: { isUnresponsive: false },
     route: { isBackup: false, index: 0, slots: { max: 64, inUse: 3 }, health: { isHealthy: true, peakMs: 250 } },
     pause: closed,
     breakers: new Map(),

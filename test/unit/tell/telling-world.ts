@@ -10,7 +10,7 @@ import { statesTeller } from '../../../src/tell/states.ts';
 import type { OperationName } from '../../../src/ton/operation-names.ts';
 
 const NO_CROWD: Crowd = { waiting: 0, waitingClients: 0, waitingShare: 0, askingShare: 0 };
-const HEALTHY = { lastWord: undefined, fallenBlocks: 0, isUnresponsive: false, oldestBlock: undefined };
+const HEALTHY = { lastWord: undefined, fallenBlocks: 0, oldestBlock: undefined };
 
 /** One of the indexers, whose state a test sets. */
 interface Told {
@@ -19,9 +19,9 @@ interface Told {
   head: {
     lastWord: { readonly ageMs: number | undefined; readonly sameForMs: number } | undefined;
     fallenBlocks: number;
-    isUnresponsive: boolean;
     oldestBlock: number | undefined;
   };
+  readonly polls: { isUnresponsive: boolean };
   readonly open: Set<string>;
 }
 
@@ -45,6 +45,7 @@ export class TellingWorld {
       name,
       isBackup: name.startsWith('backup'),
       head: { ...HEALTHY },
+      polls: { isUnresponsive: false },
       open: new Set<string>(),
     }));
     this.conditions = new Conditions({
@@ -86,6 +87,7 @@ export class TellingWorld {
       },
       indexers: this.indexers.map((indexer) => ({
         name: indexer.name,
+        polls: indexer.polls,
         route: { isBackup: indexer.isBackup },
         get head() {
           return indexer.head;

@@ -1,0 +1,193 @@
+import type { BlockJudge } from '../answer/block-proof.ts';
+import type { Proof, ProofDoubt } from '../freshness.ts';
+import type { MonotonicMs, Ms } from '../time-units.ts';
+import type { BlockRow } from '../ton/block-facts.ts';
+import { type Evidence, type ShownRow, showsRow } from '../ton/evidence.ts';
+import type { ReadBlocks } from './read-blocks.ts';
+import type { Touches } from './touches.ts';
+
+/** The follower is alive while its mark is younger than this. */
+const ALIVE_MS: Ms = 1000;
+
+/**
+ * A body must show the transactions that were seen up to this long before its request: by then a replica may lag, and a
+ * database may have fallen back. The follower starts again after 60 s without an answer.
+ */
+export const SEEN_BEFORE_MS: Ms = 62_000;
+
+/** Above this number, hashes of shown transactions are forgotten: then they are kept twice once their block is read. */
+const MOST_SHOWN = 50_000;
+
+/** The memory of a proof, and of each hash in it. */
+const [PROOF_BYTES, HASH_BYTES] = [300, 110];
+
+export interface ProofsDependencies {
+  /** It keeps touches for {@link SEEN_BEFORE_MS} longer than the longest bound. */
+  readonly touches: Pick<Touches, 'lastOf' | 'since' | 'forgottenUntil' | 'add'>;
+  readonly blocks: Pick<ReadBlocks, 'mark' | 'isUnread' | 'oldestUnread'>;
+  readonly now: () => MonotonicMs;
+  /**
+   * The longest time for which an answer may be proven: one whose body has data that changes without a block, and any
+   * other.
+   */
+  readonly boundsMs: { readonly withNames: Ms; readonly plain: Ms };
+}
+
+/**
+ * Gives up every answer in doubt: a block that is read late, a replica that lags or a missing row makes answers live,
+ * and they are requested like misses. Gives up requests for blocks, which pay only from some polls a second on. For
+ * that a proven answer is true without asking: none lacks a transaction older than a second, in whatever order commits,
+ * reads and requests come (`test/model`). A lifetime alone would be wrong for that time, or save nothing.
+ *
+ * Decides which kept answers the blocks prove. An answer about accounts' own rows stays true until the indexer commits
+ * a block with a transaction of one of these accounts. At each look-up it is proven if all of this holds:
+ *
+ * 1. The follower is alive: it has read every block that existed a second ago.
+ * 2. It was requested after the blocks of the 10 s before had been read, and no block was skipped since.
+ * 3. It shows every transaction of its accounts that was seen since its request, or in the 62 s before.
+ * 4. It is younger than its bound: some data in bodies changes without a block.
+ *
+ * This gives up the answers that a lagging replica makes look incomplete; they are live. In return the order of commit,
+ * read and request does not matter: a body that shows every transaction is true, and one from an older state lacks one.
+ */
+export class Proofs implements BlockJudge {
+  readonly #dependencies: ProofsDependencies;
+  #isOn = false;
+  /** No answer requested before this is proven; infinite until the blocks of the last 10 s are read. */
+  #validFrom: MonotonicMs = Number.POSITIVE_INFINITY;
+  /** The hashes of transactions that answers have shown, and whose blocks have not been read since. */
+  readonly #shown = new Set<string>();
+
+  constructor(dependencies: ProofsDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  get isAlive(): boolean {
+    const { blocks, now } = this.#dependencies;
+    return this.#validFrom < Number.POSITIVE_INFINITY && now() - blocks.mark < ALIVE_MS;
+  }
+
+  get unreadFrom(): number {
+    return this.#isOn ? this.#dependencies.blocks.oldestUnread : Number.POSITIVE_INFINITY;
+  }
+
+  get mark(): MonotonicMs {
+    return this.#dependencies.blocks.mark;
+  }
+
+  /** Call when the follower is switched on or off. */
+  switched(isOn: boolean): void {
+    this.#isOn = isOn;
+  }
+
+  /** Takes the rows of a whole block. Call before the block counts as read. */
+  read(rows: readonly BlockRow[]): void {
+    this.#dependencies.touches.add(rows.filter(({ hash }) => !this.#shown.delete(hash)));
+  }
+
+  shown(rows: readonly BlockRow[]): void {
+    if (!this.#isOn) return;
+    const { touches, blocks } = this.#dependencies;
+    const unread = rows.filter(({ hash, seqno }) => blocks.isUnread(seqno) && !this.#shown.has(hash));
+    if (this.#shown.size + unread.length > MOST_SHOWN) this.#shown.clear();
+    for (const { hash } of unread) this.#shown.add(hash);
+    touches.add(unread);
+  }
+
+  /** Blocks may have been skipped: no answer requested so far is proven, nor any other before {@link caughtUp}. */
+  skipped(): void {
+    this.#validFrom = Number.POSITIVE_INFINITY;
+    this.#shown.clear();
+  }
+
+  /** The blocks of the last 10 s are read. Later calls do nothing, until blocks are skipped. */
+  caughtUp(): void {
+    this.#validFrom = Math.min(this.#validFrom, this.#dependencies.now());
+  }
+
+  proofOf(evidence: Evidence | undefined, accounts: readonly string[], askedAt: MonotonicMs): Proof | undefined {
+    const judged = evidence?.accounts ?? accounts;
+    if (!this.#isOn || judged.length === 0) return undefined;
+    return new AnswerProof(this, this.#dependencies, evidence, judged, askedAt);
+  }
+
+  /** True if the blocks of the 10 s before this instant had been read then, and none was skipped since. */
+  areReadSince(instant: MonotonicMs): boolean {
+    return instant >= this.#validFrom;
+  }
+}
+
+/** The judge of one answer. Each transaction is compared once: for a look-up without a new one, a map is read. */
+class AnswerProof implements Proof {
+  readonly keptMs: Ms;
+  readonly bytes: number;
+  readonly #proofs: Proofs;
+  readonly #dependencies: ProofsDependencies;
+  readonly #evidence: Evidence | undefined;
+  readonly #accounts: readonly string[];
+  readonly #askedAt: MonotonicMs;
+  /** The transactions that were seen before this instant are compared. */
+  #comparedUntil: MonotonicMs;
+  #lacksOne = false;
+  /** When the first transaction was seen, since the request, that the body lacks. */
+  #lacksSince: MonotonicMs = Number.POSITIVE_INFINITY;
+
+  constructor(
+    proofs: Proofs,
+    dependencies: ProofsDependencies,
+    evidence: Evidence | undefined,
+    accounts: readonly string[],
+    askedAt: MonotonicMs,
+  ) {
+    const { withNames, plain } = dependencies.boundsMs;
+    this.#proofs = proofs;
+    this.#dependencies = dependencies;
+    this.#evidence = evidence;
+    this.#accounts = accounts;
+    this.#askedAt = askedAt;
+    this.#comparedUntil = askedAt - SEEN_BEFORE_MS;
+    this.keptMs = evidence === undefined ? 0 : evidence.hasNames ? withNames : plain;
+    this.bytes = PROOF_BYTES + (evidence?.kind === 'page' ? evidence.hashes.size * HASH_BYTES : 0);
+  }
+
+  get doubt(): ProofDoubt | undefined {
+    const { touches, now } = this.#dependencies;
+    if (this.#evidence === undefined) return 'not-checked';
+    if (!this.#proofs.isAlive) return 'not-alive';
+    if (now() >= this.#askedAt + this.keptMs) return 'too-old';
+    const isKnown = touches.forgottenUntil < this.#askedAt - SEEN_BEFORE_MS;
+    if (!isKnown || !this.#proofs.areReadSince(this.#askedAt)) return 'asked-too-early';
+    this.#compare();
+    return this.#lacksOne ? 'touched' : undefined;
+  }
+
+  isOutdated(at: MonotonicMs = Number.MAX_VALUE): boolean {
+    this.#compare();
+    return this.#lacksSince <= at;
+  }
+
+  #compare(): void {
+    const { touches, now } = this.#dependencies;
+    // A later transaction changes nothing any more.
+    if (this.#lacksSince < Number.POSITIVE_INFINITY) return;
+    const from = this.#comparedUntil;
+    let isNew = false;
+    for (const account of this.#accounts) isNew ||= (touches.lastOf(account) ?? Number.NEGATIVE_INFINITY) >= from;
+    if (!isNew) return;
+    this.#comparedUntil = now();
+    for (const account of this.#accounts) {
+      for (const touch of touches.since(account, from)) {
+        if (!this.#shows(touch)) this.#lacks(touch.batch.seenAt);
+      }
+    }
+  }
+
+  #shows(row: ShownRow): boolean {
+    return this.#evidence !== undefined && showsRow(this.#evidence, row);
+  }
+
+  #lacks(seenAt: MonotonicMs): void {
+    this.#lacksOne = true;
+    if (seenAt >= this.#askedAt) this.#lacksSince = Math.min(this.#lacksSince, seenAt);
+  }
+}
