@@ -17,7 +17,6 @@ export function redisKeyFor(prefix: string): (key: string) => string {
   return (key) => `${prefix}{${hash('sha256', key, 'base64url')}}`;
 }
 
-/** The Redis keys of the entries of a network. */
 export function entryKeysOf(network: string): (key: string) => string {
   return redisKeyFor(`toncache:${SCHEMA_VERSION}:${network}:`);
 }

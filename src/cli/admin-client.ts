@@ -5,7 +5,6 @@ import { isObject, type JsonObject } from '../json-object.ts';
 import { reasonOf } from '../reason-of.ts';
 import { UnavailableError, UsageError } from './command.ts';
 
-/** An answer of the admin port. */
 export interface AdminAnswer {
   readonly status: number;
   readonly text: string;

@@ -61,7 +61,6 @@ export const SHARES: Readonly<Record<string, number>> = {
   masterchainBlockShards: 0.2,
 };
 
-/** The settings of one indexer. */
 export interface IndexerSettings {
   readonly url: string;
   readonly apiKey?: string | undefined;
@@ -70,7 +69,6 @@ export interface IndexerSettings {
   readonly isBackup: boolean;
   /** Its place in the settings, backups last. */
   readonly index: number;
-  /** True if there is no other. */
   readonly isOne: boolean;
 }
 
@@ -79,7 +77,6 @@ export interface OpenIndexerDependencies {
   readonly scripting: RedisScripting | undefined;
   /** Called with the change in the number of answer bytes that are being read. */
   readonly onReading: (change: number) => void;
-  /** True if this process follows the chain of a `global_id`. */
   readonly isOurChain: (globalId: number) => boolean;
   /** Called when it is found to follow another chain: its earlier answers must not be served. */
   readonly onOtherChain: () => void;

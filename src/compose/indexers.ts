@@ -29,7 +29,6 @@ const READY_MS: Ms = 1000;
 /** The patience of a request while others are being refused: the backlog drains, and latency falls. */
 const OVERLOADED_PATIENCE_MS = 100;
 
-/** Access to the indexers. */
 export type OpenIndexers = ReturnType<typeof openIndexers>;
 
 export interface OpenIndexersDependencies {

@@ -9,7 +9,6 @@ export interface FleetRoute extends Route {
   readonly health?: Health | undefined;
   /** True if its chain is too far behind, so that its answers are outdated, or if its head is wrong. */
   readonly isBehind?: () => boolean;
-  /** True if it reports that it has a masterchain block. */
   readonly hasBlock?: (seqno: number) => boolean;
   /** The newest masterchain block that it reports; -1 while that is unknown or does not count. */
   readonly newestBlock?: () => number;
@@ -53,7 +52,6 @@ export class Routes implements RouteChoice {
     this.#toNewest = toNewest;
   }
 
-  /** All routes for requests of an operation. */
   of(operation: string): readonly FleetRoute[] {
     return this.#ownRoutes[operation] ?? this.#routes;
   }
@@ -127,7 +125,6 @@ export class Routes implements RouteChoice {
 /** These refusals count only if no indexer has another one; the first of them only if all indexers have it. */
 const LAST: readonly Refusal['reason'][] = ['other-chain', 'not-served'];
 
-/** True if a refusal ends sooner than another. */
 function isSooner(one: Refusal, other: Refusal): boolean {
   const [ofOne, ofOther] = [LAST.indexOf(one.reason), LAST.indexOf(other.reason)].map((place) =>
     place < 0 ? 2 : place,

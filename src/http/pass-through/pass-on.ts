@@ -18,12 +18,10 @@ import { commonHeaders } from '../public/response-message.ts';
 import { clientHeaders, hasKeyHeader, returnedHeaders } from './forwarded-headers.ts';
 import { hasApiKey, hidesOperation, isPassable, pathKey, withoutApiKeys } from './passable-target.ts';
 
-/** Methods that are passed through. */
 const PASSED_METHODS = ['GET', 'HEAD', 'POST'] as const;
 const ALLOW = [...PASSED_METHODS, 'OPTIONS'].join(', ');
 const OPERATION = 'passthrough';
 
-/** The head of an answer. */
 type AnsweredHead = Pick<ForwardedAnswer, 'status' | 'headers' | 'retryAfterMs'>;
 
 /** A destination of requests. */
@@ -56,11 +54,9 @@ export interface PassOnDependencies<Answer extends AnsweredHead> extends PassOnP
   readonly upstreams: readonly PassedTo<Answer>[];
   /** The place of the only route that is used; absent for all. */
   readonly at?: number;
-  /** True if we have a key. */
   readonly hasOurKey: boolean;
 }
 
-/** A request that is to be passed through. */
 export interface PassedRequest {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
@@ -68,7 +64,6 @@ export interface PassedRequest {
   readonly target: string;
   /** True if it asks to continue with WebSocket, and Node's HTTP server no longer reads its connection. */
   readonly isUpgrade?: boolean;
-  /** The client that sent it. */
   readonly client: string;
   /**
    * Begins the wait for the head of the answer; the caller closes it. Call when the client's body has arrived, because
@@ -211,7 +206,6 @@ function methodOf(
   return method;
 }
 
-/** True if a request offers to continue with WebSocket. */
 export function asksForWebSocket({ headers }: Pick<IncomingMessage, 'headers'>): boolean {
   return /\bwebsocket\b/i.test(headers.upgrade ?? '');
 }
