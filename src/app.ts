@@ -17,6 +17,7 @@ import { openIndexers } from './compose/indexers.ts';
 import { openPublicPort, restBytesOf } from './compose/public-port.ts';
 import { loadRedisClient, openRedis } from './compose/redis.ts';
 import { type OpenTellingDependencies, openTelling } from './compose/telling.ts';
+import { type ServicesTried, tryServices } from './compose/trial.ts';
 import type { Settings } from './config/schema.ts';
 import { adminExplain } from './http/admin/admin-explain.ts';
 import { adminPurge } from './http/admin/admin-purge.ts';
@@ -40,6 +41,9 @@ import { lifetimesWith } from './ton/lifetime-table.ts';
 import { OperationsInUse } from './ton/operations.ts';
 import { VERSION } from './version.ts';
 
+/** A timer that keeps a process alive. */
+const LASTING_MS = 1000;
+
 /** The world of an app; tests replace parts of it. */
 export interface AppDependencies {
   readonly logger: Logger;
@@ -57,6 +61,11 @@ export interface AppDependencies {
   readonly askResolver?: AskResolver;
   /** The destination of the log, which may be full. */
   readonly logOutput?: OpenTellingDependencies['logOutput'];
+  /**
+   * The name under which it counts as an instance; default: a random one. Empty for an app that is only
+   * {@link App.check checked}: it shares neither purges nor the rate limit.
+   */
+  readonly instance?: string;
 }
 
 /** The URLs on which the two ports listen. */
@@ -75,6 +84,8 @@ export interface App {
    * Checks whether the indexers are there, accept the key and have blocks; the log reports it if not. Never rejects.
    */
   askIndexers(): Promise<void>;
+  /** Tries all services in the settings, and closes everything. Call it instead of {@link listen}. Never rejects. */
+  check(): Promise<ServicesTried>;
   /**
    * From now on `/readyz` fails, and the public port is drained ({@link PublicServer.drain}), which loses no answer in
    * flight. Afterwards everything is closed.
@@ -92,6 +103,7 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
     constants = CONSTANTS,
     askResolver = lookup,
     logOutput = { dropped: 0, waitingBytes: 0 },
+    instance,
   } = dependencies;
   const { http, network } = settings;
 
@@ -168,13 +180,14 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
     monotonic,
     onServerTime: dependencies.now === undefined ? clock.learn : () => {},
     report: events.report,
+    instance,
     keys: banKeysOf(network),
     usableMs: longestUseMs(lifetimes),
   });
 
   const instances = () => purges.instances;
   const indexers = openIndexers(context, {
-    scripting: redis?.connection,
+    scripting: instance === '' ? undefined : redis?.connection,
     instances,
     makeRoom: () => {
       port.forgetRest();
@@ -223,7 +236,11 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
   });
   const { server: publicServer, explain } = port;
   publicServer.server.on('drop', () => conditions.set('connections-refused'));
-  const { tell, end: endTelling } = telling.begin({
+  const {
+    tell,
+    tellStates,
+    end: endTelling,
+  } = telling.begin({
     indexers: indexers.all,
     clock,
     hasRedis: redis !== undefined,
@@ -285,8 +302,32 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
     onBug: events.reportBug,
     requestTimeoutMs: http.requestTimeout,
   });
+  const closeAll = async () => {
+    history.close();
+    endTelling();
+    endLog();
+    proof?.close();
+    purges.close();
+    clock.close();
+    await indexers.close();
+    // Closed after the public port, so that the answers to the last requests still reach Redis.
+    await redis?.close();
+    adminServer.close();
+    adminServer.closeAllConnections();
+  };
   return {
     metrics: metrics.all,
+    check: async () => {
+      // What requests show is told of clients' requests only.
+      endTelling();
+      // The timers of an app do not keep its process alive.
+      const lasting = setInterval(() => {}, LASTING_MS);
+      const { tryOperation } = port;
+      const tried = await tryServices(context, { indexers, redis, purges, clock, tryOperation, tell: tellStates });
+      await closeAll();
+      clearInterval(lasting);
+      return tried;
+    },
     listen: async () => {
       // Wait for Redis, so that the first requests find its entries, for at most the connect timeout. The second wait
       // ends after at most the timeouts of its Redis commands, and after 1 s for the heads.
@@ -306,17 +347,7 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
       conditions.set('shutting-down', {}, '', { lasts: true });
       // Load balancers send requests until their next check of /readyz.
       await publicServer.drain(http.drainTimeout, http.shutdownDelay);
-      history.close();
-      endTelling();
-      endLog();
-      proof?.close();
-      purges.close();
-      clock.close();
-      await indexers.close();
-      // Closed after the public port, so that the answers to the last requests still reach Redis.
-      await redis?.close();
-      adminServer.close();
-      adminServer.closeAllConnections();
+      await closeAll();
     },
   };
 }

@@ -84,7 +84,7 @@ export function openTelling({ settings, operations, logger, logOutput, monotonic
         conditions.tick();
       };
       const telling = setInterval(tell, TELL_EVERY_MS).unref();
-      return { tell, end: (): void => clearInterval(telling) };
+      return { tell, tellStates, end: (): void => clearInterval(telling) };
     },
   };
 }

@@ -120,6 +120,11 @@ export const CONDITIONS = {
     'an-indexer-does-not-say-its-newest-block',
     LEFT,
   ),
+  'no-head': row(
+    'note',
+    '{who} does not answer as an indexer: {why}; is its address right?',
+    'an-indexer-does-not-say-its-newest-block',
+  ),
   'connections-refused': row(
     'degraded',
     'connections of clients are refused: too many are open',

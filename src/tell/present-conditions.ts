@@ -22,7 +22,9 @@ export interface Condition {
   readonly level: Level;
   readonly upstream?: string | undefined;
   readonly operation?: string | undefined;
-  /** In words. */
+  /** The reason, in the words of the other side; may be empty. */
+  readonly why: string;
+  /** In words, with the reason. */
   readonly says: string;
   /** The section of docs/incidents.md with the steps. */
   readonly section: string;
@@ -188,6 +190,7 @@ export class Conditions {
       level: this.#levelOf(state),
       ...(upstream !== undefined && { upstream }),
       ...(operation !== undefined && { operation }),
+      why,
       says: sentenceOf(CONDITIONS[name].says, { who: this.#nameOf(upstream), operation: operation ?? '', why }),
       section: CONDITIONS[because].section,
       since,
