@@ -27,7 +27,7 @@ describe('the documented commands', () => {
   });
 
   it('name files that exist', () => {
-    const files = documented.flatMap((command) => command.match(/(?<=^| )(?:test|config|src|\.ci)\/[\w./-]+/g) ?? []);
+    const files = documented.flatMap((command) => command.match(/(?<=^| )(?:test|config|src|\.ci)\/[\w./@-]+/g) ?? []);
     expect(files.length).toBeGreaterThan(3);
     expect(files.filter((file) => !existsSync(file))).toEqual([]);
   });

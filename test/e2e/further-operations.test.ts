@@ -79,14 +79,14 @@ describe.each(LANES)('a further operation in use, fast lane %s', (fastLane) => {
     expect((await world.ask(target)).text).toMatch(/^\{"error":"blocks is .*; PASSTHROUGH=on passes/);
     expect(world.forwarded).toEqual([]);
     const counted = { operation: 'blocks', outcome: 'invalid' };
-    expect(await world.proxy.metric('toncache_requests_total', counted)).toBe(3);
+    expect(await world.proxy.metric('requests', counted)).toBe(3);
     const passing = await world.addProxy({ env: PASSING, ...withLane(fastLane) });
     for (const method of ['GET', 'HEAD']) {
       expect(await world.ask(target, { method }, passing)).toMatchObject({ cache: { fwd: 'bypass' } });
       expect(arrivedAt(world).at(-1)).toMatchObject({ method, target });
     }
     expect(arrivedAt(world)).toHaveLength(2);
-    expect(await passing.metric('toncache_requests_total', counted)).toBe(0);
+    expect(await passing.metric('requests', counted)).toBe(0);
   });
 
   it('is answered from memory and passed through on one connection', async () => {
@@ -144,7 +144,7 @@ describe.each(LANES)('an operation under another name of its path, fast lane %s'
     for (const target of [`/api/v3/${alias}${query}`, other, `/api/v3/${name}${query}&use_v2=0`]) {
       expect(await world.ask(target)).toMatchObject({ status: first.status, text: first.text });
     }
-    expect(await world.proxy.metric('toncache_requests_total', { operation: alias })).toBe(0);
+    expect(await world.proxy.metric('requests', { operation: alias })).toBe(0);
   });
 
   it('is purged with it', async () => {

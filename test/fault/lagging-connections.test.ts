@@ -79,6 +79,6 @@ it.each([400, 1000, 3500])('nothing disappears from a screen that is polled ever
   }
   expect(disappeared).toEqual([]);
   expect([...shownOn.values()].filter(({ size }) => size > 0).length).toBeGreaterThan(MOST_SCREENS / 2);
-  expect(await proxy.metric('toncache_answers_regressed_total')).toBeGreaterThan(0);
-  expect(await proxy.metric('toncache_older_answers_served_total')).toBe(0);
+  expect(await proxy.metric('answersRegressed')).toBeGreaterThan(0);
+  expect(await proxy.metric('olderAnswers')).toBe(0);
 });

@@ -97,7 +97,7 @@ describe('an indexer that follows another chain than NETWORK', () => {
       )
       .toMatchObject({ level: 'FAILING', says: expect.stringContaining(cause) });
     expect(lost.log.map(({ msg }) => msg)).toContainEqual(expect.stringContaining(cause));
-    expect(await lost.metric('toncache_condition', { name: 'other-chain' })).toBe(1);
+    expect(await lost.metric('condition', { name: 'other-chain' })).toBe(1);
   });
 
   it('is polled every 10 s while clients send requests, and used again once it is corrected', async () => {
