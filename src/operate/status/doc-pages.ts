@@ -12,7 +12,7 @@ const INCIDENTS = 'incidents.md';
  * each call. Throws if the installation lacks docs/incidents.md.
  */
 export function docPages(): ReadonlyMap<string, () => string> {
-  const names = readdirSync(DOCS, { recursive: true, encoding: 'utf8' }).map((name) => name.replaceAll('\\', '/'));
+  const names = readdirSync(DOCS, { recursive: true, encoding: 'utf8' });
   const files = new Set(names.filter((name) => name.endsWith('.md')));
   const read = (name: string) => readFileSync(join(DOCS, name), 'utf8');
   const sections = sectionsOf(read(INCIDENTS));

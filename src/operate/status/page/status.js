@@ -8,6 +8,7 @@ import {
   duration,
   freshnessOf,
   lostOf,
+  noClientsOf,
   percent,
   proofOf,
   purgeQuestion,
@@ -138,7 +139,7 @@ const KEY_COLUMNS = { Request: '', Share: 'number', Class: '', Freshness: 'numbe
 const CLIENT_COLUMNS = { Client: '', Queued: 'number', Share: 'number' };
 
 /** Without keys and clients, the form for the token is shown. */
-function showSecrets({ about, redis, keys, clients = [] }) {
+function showSecrets({ about, hitRatio, redis, keys, clients = [] }) {
   const isHidden = keys === undefined;
   byId('access').hidden = !isHidden;
   const requests = (keys ?? []).map(({ share, answerClass = 'not in memory', freshForMs, request }) => [
@@ -151,14 +152,14 @@ function showSecrets({ about, redis, keys, clients = [] }) {
     answerClass,
     freshnessOf(freshForMs),
   ]);
-  showTable('keys', KEY_COLUMNS, requests, isHidden ? 'Needs ADMIN_TOKEN.' : 'No requests in the last minutes.');
+  showTable('keys', KEY_COLUMNS, requests, isHidden ? 'Needs ADMIN_TOKEN.' : 'Nothing sampled in the last minutes.');
   // Several clients of one network look the same.
   const named = clients.map(({ client, ...is }, index) => {
     const before = clients.slice(0, index).filter((other) => other.client === client).length;
     return { ...is, client: before === 0 ? client : `${client} (${before + 1})` };
   });
   const queued = named.map(({ share, waiting, client }) => [client, whole(waiting), percent(share)]);
-  const nothing = isHidden ? 'Needs ADMIN_TOKEN.' : 'Nothing queued; memory serves everything.';
+  const nothing = isHidden ? 'Needs ADMIN_TOKEN.' : noClientsOf(hitRatio);
   showTable('clients', CLIENT_COLUMNS, queued, nothing);
 }
 

@@ -49,11 +49,11 @@ function failedOf(its) {
   return marked(`${rate(failedPerSecond)}${shown}`, failingState(its));
 }
 
-const RANKS = ['bad', 'warn'];
+const RANKS = { bad: 0, warn: 1 };
 
 /** The rows with problems first, otherwise in their order: a phone shows only some at once. */
 export function worstFirst(rows, stateOf) {
-  const rank = (row) => RANKS.indexOf(stateOf(row)) + (RANKS.includes(stateOf(row)) ? 0 : RANKS.length + 1);
+  const rank = (row) => RANKS[stateOf(row)] ?? 2;
   return rows.toSorted((a, b) => rank(a) - rank(b));
 }
 

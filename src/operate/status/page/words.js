@@ -35,6 +35,10 @@ export function blockOf(seqno, ageSeconds) {
 export const queuedOf = ({ queued, expectedWaitSeconds }) =>
   queued === 0 ? '0' : `${whole(queued)}, for ${duration(expectedWaitSeconds)}`;
 
+/** Without clients to show: they are sampled, so that a few may have been missed. */
+export const noClientsOf = (hitRatio = 1) =>
+  hitRatio === 1 ? 'Nothing queued; memory serves everything.' : 'Nothing queued.';
+
 export function usedOf({ bytes, maxBytes }) {
   const [unit, size] = maxBytes < 10 * 2 ** 30 ? ['MiB', 2 ** 20] : ['GiB', 2 ** 30];
   return `${(bytes / size).toFixed(0)} of ${(maxBytes / size).toFixed(0)} ${unit}`;

@@ -41,6 +41,9 @@ test.each([
   ['statusesOf', { 200: 9.1, 'upstream-timeout': 0.2, 500: 120 }, '500: 120, 200: 9.1, timeout: 0.2'],
   ['duration', 0.9949, '990 ms'],
   ['duration', 0.9996, '1 s'],
+  ['noClientsOf', undefined, 'Nothing queued; memory serves everything.'],
+  ['noClientsOf', 1, 'Nothing queued; memory serves everything.'],
+  ['noClientsOf', 0.99, 'Nothing queued.'],
   ['percent', undefined, '–'],
   ['percent', 0.5, '50.0 %'],
 ] as const)('%s of %j is %s', (name, value, text) => {
