@@ -318,7 +318,7 @@ describe('the last head poll', () => {
     ['is answered with HTML', { status: 200, body: '<html>' }],
     ['hangs', 'hangs'],
   ])('makes the indexer unresponsive after a second if it %s', async (_, said) => {
-    const { head, indexer, look, polls } = oneHead();
+    const { indexer, look, polls } = oneHead();
     await look(2);
     indexer.head = () => (said === 'hangs' ? new Promise(() => {}) : said);
     void polls.ask();
@@ -333,7 +333,7 @@ describe('the last head poll', () => {
   });
 
   test('neither makes the indexer unresponsive nor ends that state if no connection can be opened here', async () => {
-    const { head, indexer, look, polls } = oneHead();
+    const { indexer, look, polls } = oneHead();
     await look(2);
     indexer.head = () => overloaded('sockets', 0);
     await look(5);
@@ -347,7 +347,7 @@ describe('the last head poll', () => {
 
   test('does not make the indexer unresponsive if it may not be sent', async () => {
     let may = true;
-    const { head, look, polls } = oneHead({ maySend: () => may });
+    const { look, polls } = oneHead({ maySend: () => may });
     await look(2);
     may = false;
     await look(5);
