@@ -21,9 +21,6 @@ export function entryKeysOf(network: string): (key: string) => string {
   return redisKeyFor(`toncache:${SCHEMA_VERSION}:${network}:`);
 }
 
-/** The Redis keys that `check-config` uses to try an instance's work with entries. */
-export const checkedKey = redisKeyFor('toncache:check:');
-
 /** The Redis key of the lease of an entry, by the Redis key of the entry. */
 export function leaseKeyOf(redisKey: string): string {
   return `${redisKey}:lease`;

@@ -14,6 +14,9 @@ export interface Failure {
   readonly clientReads: Readonly<Record<'usual', string>> & Readonly<Record<string, string>>;
 }
 
+/** The advice in the text for a request without a cached form. */
+export const IF_NOT_PASSED = '; PASSTHROUGH=on passes such a request through';
+
 /**
  * Every way a request can fail, in one closed list. No other place words a failure, or decides its status. A text
  * states what happened, to what, and what would be accepted; docs/reference/errors.md has the same texts.
@@ -107,13 +110,8 @@ export const FAILURES = {
     retryAfter: 'none',
     operatorReads: 'clients request further operations in a form that is not cached',
     clientReads: {
-      usual: '{operation} is not cached in this form: {issues}; PASSTHROUGH=on passes such a request through',
-      parameter:
-        '{operation} is cached only with these parameters: {parameters}; PASSTHROUGH=on passes such a request through',
-      // The text of `explain` if pass-through is on.
-      passed: '{operation} is not cached in this form: {issues}; this instance passes such a request through',
-      'parameter-passed':
-        '{operation} is cached only with these parameters: {parameters}; this instance passes such a request through',
+      usual: `{operation} is not cached in this form: {issues}${IF_NOT_PASSED}`,
+      parameter: `{operation} is cached only with these parameters: {parameters}${IF_NOT_PASSED}`,
     },
   },
   'origin-not-allowed': {

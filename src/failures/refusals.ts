@@ -56,7 +56,7 @@ export const REFUSED = {
   /** Each indexer that may get the request follows another chain. */
   'other-chain': {
     clientReads: 'the indexer follows another chain than NETWORK of this proxy',
-    operatorReads: '{indexer} follows another chain than NETWORK (global_id)',
+    operatorReads: '{indexer} follows another chain than NETWORK',
     condition: 'other-chain',
   },
   /** The same words as for the request that met the 429. */

@@ -4,6 +4,7 @@ import type { ConditionName } from '../../src/tell/conditions.ts';
 export const CONDITION_REASONS: Readonly<Partial<Record<ConditionName, string>>> = {
   'no-answer': '3 % of requests get no answer (pendingTraces): the indexer answers 500',
   'limited-most': '50 % of requests are limited: 10.0.7.0/24 exceeds its limit',
+  'no-head': 'it answers masterchainInfo with 404',
   'head-fell': '1,250',
   'head-still': '5 min',
   'head-old': '41 h',

@@ -60,7 +60,11 @@ const ADMIN_PATHS: Readonly<Record<string, DescribedAdminPath>> = {
       target: { description: 'The URL or query to explain', required: true, schema: { type: 'string' } },
       header: { description: 'Its headers, each "Name: value"', required: false, schema: { type: 'array' } },
     },
-    refused: { 422: 'The request would be refused', 501: 'The request has no cached form' },
+    refused: {
+      400: 'The path would be refused',
+      422: 'The request would be refused',
+      501: 'The path is not served, or the request has no cached form and is not passed through',
+    },
     needsToken: true,
   },
   '/healthz': { summary: 'Liveness: 200 while the process runs' },

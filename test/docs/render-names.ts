@@ -158,7 +158,7 @@ function everyLine(): readonly Line[] {
 function conditionLines(): Line[] {
   const lines: Line[] = [];
   const { onBegin, onEnd } = conditionLog(loggerTo(lines));
-  const about = { name: 'breaker-open', upstream: 'a', operation: 'b', section: 'c', since: 0 } as const;
+  const about = { name: 'breaker-open', upstream: 'a', operation: 'b', section: 'c', why: '...', since: 0 } as const;
   for (const level of ['failing', 'degraded', 'note'] as const) onBegin({ ...about, level, says: '...' });
   onEnd({ ...about, level: 'note', says: '...' }, 20_000);
   return lines;

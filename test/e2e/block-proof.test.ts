@@ -37,10 +37,13 @@ describe('while no block touches an account', () => {
     expect([again.status, again.cache['detail']]).toEqual([304, 'proven']);
   });
 
-  test('explain shows the block up to which an answer is proven', async () => {
-    await world.untilProven(stateOf(world.accountAt(2)));
-    const { text } = await world.proxy.askAdmin(`/explain?target=${encodeURIComponent(stateOf(world.accountAt(2)))}`);
-    expect(JSON.parse(text).proof).toEqual({ isProven: true, upToBlock: expect.any(Number) });
+  test('explain shows the block up to which an answer is proven, and its order: its last transaction', async () => {
+    const target = stateOf(world.accountAt(2));
+    await world.untilProven(target);
+    const { text } = await world.proxy.askAdmin(`/explain?target=${encodeURIComponent(target)}`);
+    const { proof, memory } = JSON.parse(text);
+    expect(proof).toEqual({ isProven: true, upToBlock: expect.any(Number) });
+    expect(memory.order).toBe(JSON.parse((await world.proxy.ask(target)).text).last_transaction_lt);
   });
 });
 

@@ -83,7 +83,7 @@ describe('an indexer that follows another chain than NETWORK', () => {
 
   it('is named with NETWORK by the status page, the log and the failures of clients', async () => {
     const lost = await addLost({ stopsTime: false });
-    const cause = 'the indexer follows another chain than NETWORK (global_id)';
+    const cause = 'the indexer follows another chain than NETWORK (global_id -3)';
     await expect
       .poll(
         async () => {

@@ -180,6 +180,13 @@ async function forward<Answer extends AnsweredHead>(
   }
 }
 
+/** Why no request for a target may be passed through; `undefined` if one may be. */
+export function refusedTarget(target: string, operations: OperationsInUse): ProxyError | undefined {
+  if (!isPassable(target)) return failure('bad-request', { text: 'ambiguous-path' });
+  const [path = ''] = target.split('?', 1);
+  return hidesOperation(path, operations) ? failure('bad-request', { text: 'encoded-letters' }) : undefined;
+}
+
 /** The method of a request that may be passed through; throws a {@link ProxyError} for any other. */
 function methodOf(
   request: IncomingMessage,
@@ -187,13 +194,8 @@ function methodOf(
   operations: OperationsInUse,
   isUpgrade = false,
 ): (typeof PASSED_METHODS)[number] {
-  if (!isPassable(target)) {
-    throw failure('bad-request', { text: 'ambiguous-path' });
-  }
-  const [path = ''] = target.split('?', 1);
-  if (hidesOperation(path, operations)) {
-    throw failure('bad-request', { text: 'encoded-letters' });
-  }
+  const refused = refusedTarget(target, operations);
+  if (refused !== undefined) throw refused;
   // Another protocol is only offered (RFC 9110 7.8): Java's client offers h2c with each request, and accepts any
   // answer.
   if (!isUpgrade && asksForWebSocket(request)) {
