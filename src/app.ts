@@ -10,13 +10,15 @@ import { TieredCache } from './cache/tiered-cache.ts';
 import { shortened } from './clients/client-addresses.ts';
 import { countWaiting } from './clients/waiting-clients.ts';
 import { Clock } from './clock.ts';
+import type { BlockProof } from './compose/attached-proof.ts';
 import { CONSTANTS, type Constants } from './compose/constants.ts';
 import type { AppContext } from './compose/context.ts';
 import { openIndexers } from './compose/indexers.ts';
 import { openPublicPort, restBytesOf } from './compose/public-port.ts';
 import { loadRedisClient, openRedis } from './compose/redis.ts';
+import { type OpenTellingDependencies, openTelling } from './compose/telling.ts';
+import { type ServicesTried, tryServices } from './compose/trial.ts';
 import type { Settings } from './config/schema.ts';
-import { EventHub } from './event-hub.ts';
 import { adminExplain } from './http/admin/admin-explain.ts';
 import { adminPurge } from './http/admin/admin-purge.ts';
 import { createAdminServer } from './http/admin/admin-server.ts';
@@ -24,9 +26,8 @@ import { listen } from './http/listen.ts';
 import { type AskResolver, Names } from './names/names.ts';
 import { accessLog } from './operate/access-log.ts';
 import { describeExplanation } from './operate/describe-explanation.ts';
-import type { GaugeSources } from './operate/gauges.ts';
 import { logEvents } from './operate/log-events.ts';
-import { Metrics, type MetricsDependencies } from './operate/metrics.ts';
+import { metricsPage } from './operate/metrics.ts';
 import { loopLagSeconds } from './operate/process-metrics.ts';
 import { StatusHistory } from './operate/status/history.ts';
 import { statusPages } from './operate/status/status-pages.ts';
@@ -34,21 +35,14 @@ import { TopKeys } from './operate/status/top-keys.ts';
 import { openBlockProof } from './proof/block-proof.ts';
 import { EVERY_ENTRY } from './purge/bans.ts';
 import { Purges } from './purge/purges.ts';
-import { reasonOf } from './reason-of.ts';
-import { Conditions } from './tell/conditions.ts';
-import { Counted } from './tell/counted.ts';
-import { IndexerErrors } from './tell/indexer-errors.ts';
-import { conditionLog } from './tell/log.ts';
-import { tellRedis } from './tell/redis-outage.ts';
-import { Served, slowMsOf } from './tell/served.ts';
-import { statesTeller } from './tell/states.ts';
+import type { DescribedMetric } from './tell/metrics.ts';
 import { longestUseMs } from './ton/lifetime.ts';
 import { lifetimesWith } from './ton/lifetime-table.ts';
 import { OperationsInUse } from './ton/operations.ts';
 import { VERSION } from './version.ts';
 
-/** The conditions are told this often, and whenever somebody looks. */
-const TELL_EVERY_MS = 1000;
+/** A timer that keeps a process alive. */
+const LASTING_MS = 1000;
 
 /** The world of an app; tests replace parts of it. */
 export interface AppDependencies {
@@ -66,7 +60,12 @@ export interface AppDependencies {
   /** Instead of the system's resolver. */
   readonly askResolver?: AskResolver;
   /** The destination of the log, which may be full. */
-  readonly logOutput?: MetricsDependencies['logOutput'];
+  readonly logOutput?: OpenTellingDependencies['logOutput'];
+  /**
+   * The name under which it counts as an instance; default: a random one. Empty for an app that is only
+   * {@link App.check checked}: it shares neither purges nor the rate limit.
+   */
+  readonly instance?: string;
 }
 
 /** The URLs on which the two ports listen. */
@@ -77,12 +76,16 @@ export interface Listening {
 
 /** The whole proxy as an object: one process has one, tests have many. */
 export interface App {
+  /** Every metric of toncache itself. */
+  readonly metrics: readonly DescribedMetric[];
   /** Opens both ports when Redis is connected or unreachable. Rejects when a port is in use. */
   listen(): Promise<Listening>;
   /**
    * Checks whether the indexers are there, accept the key and have blocks; the log reports it if not. Never rejects.
    */
   askIndexers(): Promise<void>;
+  /** Tries all services in the settings, and closes everything. Call it instead of {@link listen}. Never rejects. */
+  check(): Promise<ServicesTried>;
   /**
    * From now on `/readyz` fails, and the public port is drained ({@link PublicServer.drain}), which loses no answer in
    * flight. Afterwards everything is closed.
@@ -100,27 +103,17 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
     constants = CONSTANTS,
     askResolver = lookup,
     logOutput = { dropped: 0, waitingBytes: 0 },
+    instance,
   } = dependencies;
   const { http, network } = settings;
 
   // Components are given functions that use others, which are built later. So nothing below waits: no timer and no
   // connection calls such a function before everything is built.
   const connect = await loadRedisClient(settings);
-  const events = new EventHub();
-  const { url, backup } = settings.upstream;
-  const backups = (backup.url ?? []).map((each) => new URL(each).host);
-  const named = [
-    ...url.map((each) => ({ name: new URL(each).host, isBackup: false })),
-    ...backups.map((name) => ({ name, isBackup: true })),
-  ];
-  const endLog = logEvents(logger, monotonic, events);
-  const conditions = new Conditions({ now: monotonic, indexers: named, ...conditionLog(logger) });
-  const errors = new IndexerErrors({ events, conditions, now: monotonic, backups });
   const operations = new OperationsInUse(settings.operations);
-  const slowMs = slowMsOf(settings.upstream.timeout);
-  const counted = new Counted({ events, now: monotonic, slowMs, operations: operations.names });
-  const isRedisUsed = tellRedis(events, conditions, monotonic);
-  events.on('bug', ({ error }) => conditions.set('bug', {}, reasonOf(error)));
+  const telling = openTelling({ settings, operations, logger, logOutput, monotonic });
+  const { events, metrics, conditions, errors } = telling;
+  const endLog = logEvents(logger, monotonic, events);
 
   const onClockJump = () => {
     events.report({ name: 'clock-jump' });
@@ -131,6 +124,9 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
     void purges.exchange();
   };
   const clock = new Clock({ wall, monotonic, onJump: onClockJump });
+  metrics.gauge('redis_clock_offset_seconds', "Time by which the clock of Redis is ahead of this machine's.", () =>
+    redis === undefined ? 0 : clock.aheadOfWallMs / 1000,
+  );
   const now = dependencies.now ?? clock.now;
   const names = new Names({ askResolver, now: monotonic });
   const lifetimes = lifetimesWith(settings.lifetimes, constants.rows);
@@ -140,6 +136,7 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
     lifetimes,
     operations,
     events,
+    metrics,
     conditions,
     errors,
     names,
@@ -153,6 +150,9 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
     maxSizeBytes: bounds.maxSize - restBytesOf(settings),
     onEvicted: () => events.report({ name: 'evicted' }),
   });
+  metrics.gauge('memory_tier_bytes', 'Bytes in the memory tier, overhead included.', () => memory.sizeBytes);
+  metrics.gauge('memory_tier_max_bytes', 'The most bytes that the memory tier may hold.', () => bounds.maxSize);
+  metrics.gauge('memory_tier_entries', 'Entries in the memory tier.', () => memory.count);
   const gzip = new Gzip({
     onChange: (entry) => memory.resize(entry),
     onPacked: () => events.report({ name: 'compressed' }),
@@ -163,6 +163,8 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
     gzip,
     onTransition: (transition) => purges.onRedisTransition(transition),
   });
+  const pendingWrites = () => redis?.tier.pendingWrites ?? 0;
+  metrics.gauge('redis_pending_writes', 'Writes to Redis that are under way.', pendingWrites);
   const forgetAnswers = () => {
     port.forgetRest();
     memory.clear();
@@ -178,13 +180,14 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
     monotonic,
     onServerTime: dependencies.now === undefined ? clock.learn : () => {},
     report: events.report,
+    instance,
     keys: banKeysOf(network),
     usableMs: longestUseMs(lifetimes),
   });
 
   const instances = () => purges.instances;
   const indexers = openIndexers(context, {
-    scripting: redis?.connection,
+    scripting: instance === '' ? undefined : redis?.connection,
     instances,
     makeRoom: () => {
       port.forgetRest();
@@ -192,7 +195,12 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
     },
     onOtherChain: forgetAnswers,
   });
-  const proof = openBlockProof(context);
+  // May be left out, as the folder `proof/`: then no answers are proven, and nothing else changes.
+  const { proof }: { readonly proof?: BlockProof | undefined } = {
+    proof: openBlockProof(context),
+  };
+  if (proof !== undefined)
+    metrics.gauge('proof_entries', 'Answers in the memory tier that blocks may prove.', () => memory.provable);
   const cache = new TieredCache({
     memory,
     redis: redis?.tier,
@@ -228,14 +236,15 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
   });
   const { server: publicServer, explain } = port;
   publicServer.server.on('drop', () => conditions.set('connections-refused'));
-  const served = new Served({
-    events,
-    conditions,
-    errors,
-    now: monotonic,
-    indexers: named,
-    counted,
-    slowMs,
+  const {
+    tell,
+    tellStates,
+    end: endTelling,
+  } = telling.begin({
+    indexers: indexers.all,
+    clock,
+    hasRedis: redis !== undefined,
+    askHeads: indexers.askHeads,
     crowd: () => {
       const waiting = waitingClients();
       const [first, second] = topClients.top(2);
@@ -247,40 +256,21 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
       };
     },
   });
-  const tellStates = statesTeller({
-    conditions,
-    errors,
-    counted,
-    indexers: indexers.all,
-    clock,
-    hasRedis: redis !== undefined,
-    logOutput,
-    now: monotonic,
-  });
-  const tell = () => {
-    tellStates();
-    served.tell();
-    conditions.tick();
-  };
-  const telling = setInterval(tell, TELL_EVERY_MS).unref();
-  const gauges: GaugeSources = {
-    operations: operations.names,
-    memory,
-    server: publicServer,
-    indexers,
-    clock,
-    redis,
-    proof,
-    streams: port.streams,
-    maxMemoryBytes: bounds.maxSize,
-    conditions,
-  };
-  const metrics = new Metrics({ ...gauges, events, logOutput, timeoutMs: settings.upstream.timeout });
   let ready = false;
   const { adminToken: token, adminAllowedHosts: allowedHosts, adminHost: listensOn } = http;
   const access = { token, allowedHosts, listensOn };
   const history: StatusHistory = new StatusHistory({
-    sources: { ...gauges, counted, isRedisUsed: redis && (() => isRedisUsed() && purges.isCurrent) },
+    sources: {
+      operations: operations.names,
+      memory,
+      maxMemoryBytes: bounds.maxSize,
+      indexers,
+      clock,
+      proof,
+      streams: port.streams,
+      counted: telling.counted,
+      isRedisUsed: redis && (() => telling.isRedisUsed() && purges.isCurrent),
+    },
     loopLag: loopLagSeconds,
     now,
     monotonic,
@@ -302,7 +292,7 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
   });
   const adminServer = createAdminServer({
     isReady: () => ready,
-    metrics: () => metrics.page(),
+    metrics: metricsPage(metrics),
     paths: {
       ...status,
       '/purge': adminPurge(purges.purge, monotonic),
@@ -312,7 +302,32 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
     onBug: events.reportBug,
     requestTimeoutMs: http.requestTimeout,
   });
+  const closeAll = async () => {
+    history.close();
+    endTelling();
+    endLog();
+    proof?.close();
+    purges.close();
+    clock.close();
+    await indexers.close();
+    // Closed after the public port, so that the answers to the last requests still reach Redis.
+    await redis?.close();
+    adminServer.close();
+    adminServer.closeAllConnections();
+  };
   return {
+    metrics: metrics.all,
+    check: async () => {
+      // What requests show is told of clients' requests only.
+      endTelling();
+      // The timers of an app do not keep its process alive.
+      const lasting = setInterval(() => {}, LASTING_MS);
+      const { tryOperation } = port;
+      const tried = await tryServices(context, { indexers, redis, purges, clock, tryOperation, tell: tellStates });
+      await closeAll();
+      clearInterval(lasting);
+      return tried;
+    },
     listen: async () => {
       // Wait for Redis, so that the first requests find its entries, for at most the connect timeout. The second wait
       // ends after at most the timeouts of its Redis commands, and after 1 s for the heads.
@@ -332,17 +347,7 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
       conditions.set('shutting-down', {}, '', { lasts: true });
       // Load balancers send requests until their next check of /readyz.
       await publicServer.drain(http.drainTimeout, http.shutdownDelay);
-      history.close();
-      clearInterval(telling);
-      endLog();
-      proof?.close();
-      purges.close();
-      clock.close();
-      await indexers.close();
-      // Closed after the public port, so that the answers to the last requests still reach Redis.
-      await redis?.close();
-      adminServer.close();
-      adminServer.closeAllConnections();
+      await closeAll();
     },
   };
 }

@@ -1,4 +1,3 @@
-import type { Routes } from '../fleet/routes.ts';
 import type { Outcome } from '../outcomes.ts';
 import type { Ms } from '../time-units.ts';
 import { type Backlog, type Grant, takeFor } from './backlog.ts';
@@ -13,7 +12,7 @@ import {
 } from './guard.ts';
 import type { Lane } from './lane.ts';
 import type { MemoryPressure } from './memory-pressure.ts';
-import { guardsOf, hasSlot, type Route, rateOf, refusalBy } from './route.ts';
+import { guardsOf, hasSlot, type Route, type RouteChoice, rateOf, refusalBy } from './route.ts';
 
 /** The right to send one request to the indexer. Its holder calls `free` at the end; further calls of it do nothing. */
 export interface Ticket {
@@ -42,7 +41,7 @@ export type Entered = Ticket | Refusal;
 type Sent = 'go' | Refusal;
 
 export interface AdmissionDependencies {
-  readonly routes: Routes;
+  readonly routes: RouteChoice;
   readonly backlog: Backlog;
   readonly memory: Pick<MemoryPressure, 'refusesLoads'>;
 }

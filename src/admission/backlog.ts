@@ -1,8 +1,7 @@
-import type { Routes } from '../fleet/routes.ts';
 import type { MonotonicMs, Ms } from '../time-units.ts';
 import { ABANDONED, type Abandonable, type EntryRequest, type Refusal, type RouteRequest } from './guard.ts';
 import { FIRST_TRY } from './lane.ts';
-import { hasSlot, type Route, rateOf, reservationWaitMs, slotWaitMs } from './route.ts';
+import { hasSlot, type Route, type RouteChoice, rateOf, reservationWaitMs, slotWaitMs } from './route.ts';
 import { ShortPatience } from './short-patience.ts';
 import { type WaitingQueue, WaitingQueues } from './waiting-queues.ts';
 
@@ -11,7 +10,7 @@ export const MAX_WAITING = 10_000;
 
 export interface BacklogDependencies {
   readonly now: () => MonotonicMs;
-  readonly routes: Routes;
+  readonly routes: RouteChoice;
   /** The time for which a client waits for a slot and a reservation. */
   readonly patienceMs: Ms;
   /** The same for new requests under overload. */
@@ -27,7 +26,6 @@ export interface Grant {
   readonly client: string | undefined;
 }
 
-/** The result of a wait. */
 type Waited = Grant | Refusal;
 
 interface Waiter {
@@ -58,6 +56,11 @@ const [RESERVATION_DUE, RESERVATION_HAD, SECOND_TRY] = [2, 3, 4];
 const LONGEST_ROUND = 1 / 3;
 
 /**
+ * Gives up requests that would have been answered: a wait that is expected to be too long is refused at once, by an
+ * estimate that may be wrong. Gives up the order of arrival. For that a refused client learns it in a millisecond and
+ * gets a `Retry-After`, nobody waits in vain for most of a timeout, and one client with a thousand requests delays the
+ * others by one request each, not by a thousand.
+ *
  * The requests that wait for a slot, and for a reservation if the rate is limited. Each operation has a queue that is
  * fair between clients. A new request is refused immediately, or waits:
  *

@@ -52,6 +52,11 @@ interface Taker {
 }
 
 /**
+ * Gives up bursts: of ten requests that come at once, the last one waits for nine steps, although a token bucket would
+ * send all ten. Gives up the reservations of one round trip to Redis when all waiters leave. For that the rate holds in
+ * every second and over all instances (a provider answers one request above it with 429, for everybody), no request that
+ * leaves has used any of it, and the order of clients is decided when a request is sent, not when it came.
+ *
  * Limits requests to a rate, in even steps (GCRA, the generic cell rate algorithm, without bursts):
  *
  *   reservation = max(now, next free); next free = reservation + step; step = 1000 / perSecond

@@ -1,6 +1,5 @@
-import type { Health } from '../fleet/health.ts';
 import type { Ms } from '../time-units.ts';
-import { type Guard, type Refusal, type RouteRequest, refusalNow } from './guard.ts';
+import { type EndPass, type Guard, type Refusal, type RouteRequest, refusalNow } from './guard.ts';
 import type { RateLimit } from './rate-limit.ts';
 import type { Slots } from './slots.ts';
 
@@ -20,8 +19,17 @@ export interface Route {
   readonly refusal?: () => Refusal | undefined;
   /** By operation: the guards that apply to its requests, in the order of their checks. */
   readonly guards: ReadonlyMap<string, readonly Guard[]>;
-  /** Absent with one indexer, which gets requests even while it fails. */
-  readonly health?: Health | undefined;
+  /** Gets the outcome of each request. Absent with one indexer, which gets requests even while it fails. */
+  readonly health?: { begin(): EndPass } | undefined;
+}
+
+/** The choice among the indexers. `fleet/routes` makes it, and describes each method. */
+export interface RouteChoice {
+  of(operation: string): readonly Route[];
+  openTo(request: RouteRequest): readonly Route[] | Refusal;
+  elsewhere<Request extends RouteRequest>(request: Request): Request;
+  overflow<Request extends RouteRequest>(request: Request, open: readonly Route[]): Request | undefined;
+  choose(free: readonly Route[], request: Pick<RouteRequest, 'operation'>): Route | undefined;
 }
 
 /**

@@ -65,7 +65,6 @@ export class SlotUse {
     this.#patienceMs = patienceMs;
   }
 
-  /** Slots in use now. */
   get inUse(): number {
     return this.#inUse;
   }
@@ -162,6 +161,11 @@ interface InUse {
 }
 
 /**
+ * Gives up slots that stand empty: while an operation is in use, up to a quarter of its share waits for its next
+ * request, although others could use it. Gives up a rule in one line. For that an operation whose requests hang never
+ * takes all slots, and with a single operation in use it still gets nearly all of them: a fixed share for each would
+ * waste more, and one pool for all would stop everything with the slowest (a database hangs by kind of query).
+ *
  * The slots for requests at the indexer. Each operation has a share, and lends its unused slots to the others. While an
  * operation is in use (requested within the last minute), a quarter of its share, at least one slot, is never lent. So
  * when one operation's requests hang and take all they can borrow, the others still have slots of their own.
@@ -185,7 +189,6 @@ export class Slots {
     this.max = dependencies.max;
   }
 
-  /** Slots taken now. */
   get inUse(): number {
     return this.#inUse;
   }
@@ -197,7 +200,6 @@ export class Slots {
     for (const client of clients) touched.clients.seen(client);
   }
 
-  /** True if an operation may take a slot now. */
   mayTake(operation: string): boolean {
     const recent = this.#recent();
     const free = this.max - this.#inUse;

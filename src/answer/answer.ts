@@ -1,9 +1,6 @@
-import type { Entry } from '../cache/entry.ts';
-import type { ProxyError } from '../errors.ts';
 import type { Operation } from '../ton/operations.ts';
 import type { RequestHeaders } from '../ton/parse-call.ts';
-import type { CacheStatus } from './cache-status.ts';
-import type { RequestOutcome } from './events.ts';
+import type { Ended } from './phase.ts';
 import type { Wait } from './wait.ts';
 
 /** A request for one of the operations, not parsed yet. */
@@ -18,11 +15,9 @@ export interface ProxyRequest {
   readonly requestId: () => string;
 }
 
-/** The result of a request: an entry to send, or a failure to report. `client-closed-request`: the client has left. */
-export type Answer = {
+/** The result of a request: an entry to send, or a failure to report. */
+export type Answer = Ended & {
   readonly key: string;
-  readonly outcome: RequestOutcome | 'client-closed-request';
-  readonly cacheStatus: CacheStatus;
   /** The id of the request whose answer this one got. */
   readonly joined?: string | undefined;
-} & ({ readonly kind: 'entry'; readonly entry: Entry } | { readonly kind: 'failure'; readonly error: ProxyError });
+};

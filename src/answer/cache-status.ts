@@ -1,7 +1,6 @@
-import type { Entry } from '../cache/entry.ts';
 import type { ErrorCode } from '../errors.ts';
 
-/** The values of `detail` in addition to the codes of failures; docs/reference/names.md lists them. */
+/** The values of `detail` in addition to the codes of failures; docs/reference/answers.md lists them. */
 export const DETAILS = {
   memory: 'a hit in memory',
   redis: 'a hit in Redis',
@@ -9,8 +8,8 @@ export const DETAILS = {
   expired: 'not stored: its lifetime was over when it arrived',
   'too-large': 'not stored: it is larger than the memory tier may hold',
   purged: 'not stored: it was purged while it was loaded',
-  regressed: 'the answer was less complete than the cached one, which is served',
-  superseded: 'the cached answer was requested later than this one, and is served',
+  regressed: 'the response was less complete than the cached one, which is served',
+  superseded: 'the cached response was requested later than this one, and is served',
   preflight: 'toncache answered a CORS preflight',
   health: 'toncache answered `/healthz` or `/readyz`',
 } as const;
@@ -40,14 +39,6 @@ export function renderCacheStatus(status: CacheStatus): string {
   if (status.ttl !== undefined) text += `; ttl=${status.ttl}`;
   if (status.detail !== undefined) text += `; detail=${status.detail}`;
   return text;
-}
-
-/** The `Cache-Status` of a hit that blocks prove: the time for which it stays true is unknown. */
-export const PROVEN_STATUS: CacheStatus = { hit: true, detail: 'proven' };
-
-/** The `Cache-Status` of a hit at `now` (epoch ms). */
-export function hitStatus({ freshUntil }: Entry, tier: 'memory' | 'redis', now: number): CacheStatus {
-  return { hit: true, ttl: ttlOf(freshUntil, now), detail: tier };
 }
 
 /** The remaining lifetime in whole seconds, rounded down: an entry that has just become stale has -1. */

@@ -32,7 +32,7 @@ interface ClassifyDependencies {
   readonly isLocal: boolean;
   /** 0 to 1, for jitter. */
   readonly random: () => number;
-  /** See `IndexerHead.chainTime`. The age of a growing answer counts up to it. */
+  /** See `Head.chainTime`. The age of a growing answer counts up to it. */
   readonly chainTime: EpochMs | undefined;
 }
 

@@ -2,20 +2,12 @@ import type { KeyPaused } from '../admission/pause.ts';
 import type { ErrorCode, ProxyError } from '../errors.ts';
 import type { RefusedReason } from '../failures/refusals.ts';
 import type { IndexerWords, UpstreamEvent } from '../indexer/upstream-client.ts';
-import type { FollowerState } from '../proof/follower-switch.ts';
 import type { OperationName } from '../ton/operation-names.ts';
+import type { FollowerState } from './block-proof.ts';
+import type { RequestOutcome } from './phase.ts';
 
 /** The operations that clients request from the indexer: the cached ones, and pass-through as one. */
 export type UpstreamOperation = OperationName | 'passthrough';
-
-/** How requests are answered, each in one word. */
-export const REQUEST_OUTCOMES = [
-  ...(['hit-memory', 'hit-redis', 'hit-proven', 'stale', 'collapsed'] as const),
-  ...(['miss', 'invalid', 'failed'] as const),
-] as const;
-
-/** One of {@link REQUEST_OUTCOMES}. */
-export type RequestOutcome = (typeof REQUEST_OUTCOMES)[number];
 
 /** Events of a request, for metrics and log. */
 export type ProxyEvent =
@@ -32,7 +24,7 @@ export type ProxyEvent =
   | { readonly name: 'failed'; readonly operation: OperationName; readonly error: ProxyError }
   /** Refused before its operation and parameters were read. */
   | { readonly name: 'refused'; readonly code: ErrorCode }
-  | { readonly name: 'shed'; readonly operation: UpstreamOperation; readonly reason: RefusedReason }
+  | { readonly name: 'load-refused'; readonly operation: UpstreamOperation; readonly reason: RefusedReason }
   | UpstreamEvent
   | { readonly name: 'stored'; readonly operation: OperationName; readonly answerClass: string }
   | { readonly name: 'regressed'; readonly operation: OperationName }
@@ -61,7 +53,6 @@ export type ProxyEvent =
    * read; reported once.
    */
   | { readonly name: 'streams-of-proxy'; readonly address: string; readonly header: string }
-  /** A stream of a client ended. */
   | { readonly name: 'client-stream-ended'; readonly kind: string; readonly reason: string }
   /** The following of blocks started or stopped. */
   | { readonly name: 'block-follower'; readonly state: FollowerState }

@@ -7,30 +7,25 @@ import { failure, mayBePassedOn, overloaded, type ProxyError } from '../errors.t
 import type { RefusedReason } from '../failures/refusals.ts';
 import { freshnessOf } from '../freshness.ts';
 import type { FlightEnd, SingleFlight } from '../once/single-flight.ts';
-import { CLIENT_MISTAKES } from '../outcomes.ts';
-import type { ProofDemand } from '../proof/proof-demand.ts';
 import type { EpochMs, MonotonicMs } from '../time-units.ts';
 import type { CallMemo, KeyedCall } from '../ton/call-memo.ts';
 import { OPERATION_NAMES, type OperationName } from '../ton/operation-names.ts';
 import type { Call } from '../ton/parse-call.ts';
 import type { Answer, ProxyRequest } from './answer.ts';
-import { type CacheStatus, hitStatus, PROVEN_STATUS, ttlOf } from './cache-status.ts';
-import type { ProxyEvent, Report, RequestOutcome } from './events.ts';
+import type { PollCount } from './block-proof.ts';
+import type { ProxyEvent, Report } from './events.ts';
 import { askedIndexer, isOutdated, type Load, type Loader, mustLoadAgain } from './load-entry.ts';
+import { type Ended, outcomeOf, type Phase, type ProvenHit, type TierHit } from './phase.ts';
 import type { RefreshStale } from './refresh-stale.ts';
 import { traceOf } from './request-trace.ts';
 import type { Wait } from './wait.ts';
 
 /** An entry in memory that is fresh or proven, with the body for a client. */
-export interface MemoryHit {
-  readonly state: 'fresh' | 'proven';
-  readonly entry: Entry;
+export type MemoryHit = Ended<TierHit | ProvenHit> & {
   readonly sent: SentBody;
   readonly call: Call;
   readonly key: string;
-  /** The instant of the look-up. */
-  readonly at: EpochMs;
-}
+};
 
 /** A shortcut to hits in memory for the fast lane, which sends them without an {@link Answer} object. */
 export type MemoryHits = Pick<RequestHandler, 'findHit' | 'countHit'>;
@@ -49,7 +44,7 @@ export interface RequestHandlerDependencies {
   /** Called with the key of each request that can be answered. */
   readonly onTouch: (key: string) => void;
   /** Counts polls that blocks can prove. Absent if no answers are proven. */
-  readonly demand: Pick<ProofDemand, 'answered'> | undefined;
+  readonly demand: PollCount | undefined;
   readonly now: () => EpochMs;
   readonly monotonic: () => MonotonicMs;
   readonly random: () => number;
@@ -78,18 +73,22 @@ export class RequestHandler {
     if (found.state === 'miss' || found.state === 'stale-if-error') {
       const { flights, missLimit, random } = this.#dependencies;
       const follows = flights.hasFlightToFollow(key);
-      if (memory.isFull && follows) return this.#shed(call, key, 'memory', overloaded('memory', random()));
+      if (memory.isFull && follows) return this.#refuse(keyed, 'memory', overloaded('memory', random()));
       const wait = request.openWait();
       const limited = follows ? undefined : missLimit?.take(wait.client ?? '');
       if (limited !== undefined) {
         wait.close();
-        return this.#shed(call, key, 'client-limit', limited);
+        return this.#refuse(keyed, 'client-limit', limited);
       }
       return this.#join(keyed, wait, request, !follows);
     }
     calls.remember(keyed);
     if (found.state === 'stale-while-revalidate') refreshStale(call, key);
-    return found.state === 'proven' ? this.#proven(call, found.entry) : this.#hit(call, found.entry, 'memory');
+    const { entry } = found;
+    return this.#end(
+      keyed,
+      found.state === 'proven' ? { kind: 'proven', entry } : { kind: 'hit', entry, tier: 'memory' },
+    );
   }
 
   /**
@@ -104,17 +103,20 @@ export class RequestHandler {
     const at = now();
     const found = cache.lookInMemory(keyed.key, keyed.call.tags, at);
     if (found.state !== 'fresh' && found.state !== 'proven') return undefined;
-    const { entry, state } = found;
+    const { entry } = found;
     const sent = gzip.bodyFor(entry, acceptsGzip);
     if (sent instanceof Promise) return undefined;
-    return { state, entry, sent, call: keyed.call, key: keyed.key, at };
+    const { call, key } = keyed;
+    return found.state === 'proven'
+      ? { kind: 'proven', entry, sent, call, key, at, collapsed: false }
+      : { kind: 'hit', entry, tier: 'memory', sent, call, key, at, collapsed: false };
   }
 
   /** Call for each hit that is sent. A hit that is not sent is counted when `handle` answers it. */
-  countHit({ call, key, state, entry }: MemoryHit): void {
+  countHit({ call, key, kind, entry }: MemoryHit): void {
     this.#dependencies.onTouch(key);
     this.#countPoll(call, entry);
-    this.#dependencies.report((state === 'proven' ? PROVEN_HITS : MEMORY_HITS)[call.operation.name]);
+    this.#dependencies.report((kind === 'proven' ? PROVEN_HITS : MEMORY_HITS)[call.operation.name]);
   }
 
   /** Counts the poll for the block follower. */
@@ -134,12 +136,11 @@ export class RequestHandler {
   }
 
   /** Answers without waiting: with a stale copy from memory if there is one, otherwise with the failure. */
-  #shed(call: Call, key: string, reason: RefusedReason, error: ProxyError): Answer {
+  #refuse(keyed: KeyedCall, reason: RefusedReason, error: ProxyError): Answer {
     const { cache, report } = this.#dependencies;
-    report({ name: 'shed', operation: call.operation.name, reason });
-    return (
-      this.#fallBack(call, cache.lookInMemory(key, call.tags), error, false) ?? this.#fail(call, key, error, false)
-    );
+    const { call, key } = keyed;
+    report({ name: 'load-refused', operation: call.operation.name, reason });
+    return this.#end(keyed, this.#instead(call, cache.lookInMemory(key, call.tags), error));
   }
 
   /** `isCounted`: the client's limit of misses counts it, unless no request is sent after all. */
@@ -162,102 +163,58 @@ export class RequestHandler {
     }
     const { collapsed, joined } = end;
     if (isCounted && !askedIndexer(end)) missLimit?.giveBack(wait.client ?? '');
-    const load = end.state === 'landed' ? end.value : this.#leave(call, key, end, wait);
-    const answer = this.#answerOf(keyed, load, collapsed);
-    return joined === undefined ? answer : { ...answer, joined };
+    const phase = end.state === 'landed' ? this.#phaseOf(keyed, end.value) : this.#leave(call, key, end, wait);
+    return this.#end(keyed, phase, collapsed, joined);
   }
 
-  #answerOf(keyed: KeyedCall, load: Load, collapsed: boolean): Answer {
+  /** The phase of a request whose flight has landed. */
+  #phaseOf(keyed: KeyedCall, load: Load): Phase {
     const { call, key } = keyed;
-    switch (load.from) {
-      case 'upstream':
-        return this.#answer(call, load.entry, collapsed ? 'collapsed' : 'miss', {
-          fwd: load.replaced ? 'stale' : 'miss',
-          fwdStatus: load.status,
-          stored: load.stored === 'stored',
-          collapsed,
-          ...(load.stored === 'stored' ? {} : { detail: load.stored }),
-        });
-      case 'nowhere':
-        return (
-          this.#fallBack(call, load.fallback, load.error, collapsed) ?? this.#fail(call, key, load.error, collapsed)
-        );
-      default:
-        this.#dependencies.calls.remember(keyed);
-        if (load.isProven === true) return this.#proven(call, load.entry);
-        if (freshnessOf(load.entry, this.#dependencies.now()) !== 'fresh') this.#dependencies.refreshStale(call, key);
-        return this.#hit(call, load.entry, load.from);
-    }
+    if (load.kind === 'failed') return this.#instead(call, load.fallback, load.error);
+    if (load.kind === 'loaded') return load;
+    const { calls, refreshStale, now } = this.#dependencies;
+    calls.remember(keyed);
+    if (load.kind === 'hit' && freshnessOf(load.entry, now()) !== 'fresh') refreshStale(call, key);
+    return load;
   }
 
   /** This waiter's time is over, though the flight may still be under way. */
-  #leave(call: Call, key: string, end: FlightEnd<Load> & { state: 'left' }, { reason }: Wait): Load {
+  #leave(call: Call, key: string, end: FlightEnd<Load> & { state: 'left' }, { reason }: Wait): Phase {
     const { cache, random, report } = this.#dependencies;
     let error = reason ?? failure('internal');
     if (error.code === 'upstream-timeout' && !end.departed) {
       // No request was sent: this one spent all its time in the queue.
-      report({ name: 'shed', operation: call.operation.name, reason: 'deadline' });
+      report({ name: 'load-refused', operation: call.operation.name, reason: 'deadline' });
       error = overloaded('deadline', random());
     }
-    return { from: 'nowhere', error, fallback: cache.lookInMemory(key, call.tags) };
+    return this.#instead(call, cache.lookInMemory(key, call.tags), error);
   }
 
-  #hit(call: Call, entry: Entry, tier: 'memory' | 'redis'): Answer {
-    const now = this.#dependencies.now();
-    const outcome = now < entry.freshUntil ? (`hit-${tier}` as const) : 'stale';
-    return this.#answer(call, entry, outcome, hitStatus(entry, tier, now));
-  }
-
-  #proven(call: Call, entry: Entry): Answer {
-    return this.#answer(call, entry, 'hit-proven', PROVEN_STATUS);
-  }
-
-  #fallBack(call: Call, fallback: Lookup, error: ProxyError, collapsed: boolean): Answer | undefined {
-    if (fallback.state === 'miss' || error.code === 'client-closed-request') return undefined;
+  /** The phase of a request without an answer: a usable copy, or else the failure. */
+  #instead(call: Call, fallback: Lookup, error: ProxyError): Phase {
+    const failed: Phase = { kind: 'failed', error };
+    if (fallback.state === 'miss' || error.code === 'client-closed-request') return failed;
     const { entry, tier } = fallback;
     const { cache, now } = this.#dependencies;
     // The entry may be proven again since the request was sent, or no longer proven since the failure arrived.
-    if (cache.lookInMemory(entry.key, call.tags).state === 'proven') return this.#proven(call, entry);
+    if (cache.lookInMemory(entry.key, call.tags).state === 'proven') return { kind: 'proven', entry };
     // A failure answers its key for a while (failure TTL), in which the fallback may expire or be purged.
-    if (cache.isOver(entry, call.tags) || freshnessOf(entry, now()) === 'expired') return undefined;
-    const ttl = ttlOf(entry.freshUntil, now());
-    return this.#answer(
-      call,
-      entry,
-      'stale',
-      error.wentForward
-        ? { fwd: 'stale', fwdStatus: error.details.upstreamStatus, collapsed, ttl, detail: error.code }
-        : { hit: true, ttl, detail: tier },
-    );
+    if (cache.isOver(entry, call.tags) || freshnessOf(entry, now()) === 'expired') return failed;
+    return { kind: 'stale', entry, tier, error };
   }
 
-  #answer(call: Call, entry: Entry, outcome: RequestOutcome, cacheStatus: CacheStatus): Answer {
-    this.#dependencies.report({ name: 'answered', operation: call.operation.name, outcome });
-    this.#countPoll(call, entry);
-    return { kind: 'entry', key: entry.key, outcome, entry, cacheStatus };
-  }
-
-  #fail(call: Call, key: string, error: ProxyError, collapsed: boolean): Answer {
-    const { report } = this.#dependencies;
+  /** Reports the end of a request, and returns its answer. */
+  #end({ call, key }: KeyedCall, phase: Phase, collapsed = false, joined?: string): Answer {
+    const { report, now } = this.#dependencies;
     const operation = call.operation.name;
-    // An operation that no indexer serves is not a failure. Neither is a parameter that no indexer accepts.
-    const isMistake = CLIENT_MISTAKES.includes(error.details.upstreamStatus ?? 0);
-    const counted = error.code === 'not-served' || isMistake ? 'invalid' : 'failed';
-    const outcome = error.code === 'client-closed-request' ? error.code : counted;
+    const answer: Answer = { ...phase, key, collapsed, at: now(), joined };
+    const outcome = outcomeOf(answer);
     if (outcome === 'client-closed-request') report({ name: outcome, operation });
-    else if (!mayBePassedOn(error)) {
-      report({ name: 'answered', operation, outcome });
-      if (outcome === 'failed') report({ name: 'failed', operation, error });
-    }
-    const { upstreamStatus: fwdStatus } = error.details;
-    const { code: detail } = error;
-    return {
-      kind: 'failure',
-      key,
-      outcome,
-      error,
-      cacheStatus: error.wentForward ? { fwd: 'miss', fwdStatus, collapsed, detail } : { detail },
-    };
+    else if (answer.kind !== 'failed' || !mayBePassedOn(answer.error)) report({ name: 'answered', operation, outcome });
+    if (answer.kind !== 'failed') this.#countPoll(call, answer.entry);
+    else if (outcome === 'failed' && !mayBePassedOn(answer.error))
+      report({ name: 'failed', operation, error: answer.error });
+    return answer;
   }
 }
 

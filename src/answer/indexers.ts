@@ -1,10 +1,8 @@
 import type { Admission, Ticket } from '../admission/admission.ts';
 import type { EntryRequest } from '../admission/guard.ts';
 import type { Pause } from '../admission/pause.ts';
-import type { Route } from '../admission/route.ts';
 import type { Entry } from '../cache/entry.ts';
 import { compareCompleteness } from '../cache/precedence.ts';
-import type { IndexerHead } from '../chain/indexer-head.ts';
 import { ProxyError } from '../errors.ts';
 import { Doubt } from '../fleet/doubt.ts';
 import type { Heads } from '../fleet/heads.ts';
@@ -12,11 +10,13 @@ import type { Hedging } from '../fleet/hedging.ts';
 import { besides, mayBeHedged } from '../fleet/lanes.ts';
 import { raced } from '../fleet/race.ts';
 import type { RetryBudget } from '../fleet/retry-budget.ts';
+import type { FleetRoute } from '../fleet/routes.ts';
 import { SecondTries, type TriedAnswer } from '../fleet/second-tries.ts';
+import type { Head } from '../indexer/head.ts';
+import type { HeadPolls } from '../indexer/head-polls.ts';
 import type { UpstreamClient } from '../indexer/upstream-client.ts';
 import type { Flight } from '../once/single-flight.ts';
 import { outcomeOf } from '../outcomes.ts';
-import type { Proofs } from '../proof/proofs.ts';
 import type { MonotonicMs } from '../time-units.ts';
 import type { Pairs } from '../ton/canonical-request.ts';
 import { isHead } from '../ton/chain-point.ts';
@@ -24,6 +24,7 @@ import type { LifetimePolicies } from '../ton/lifetime-table.ts';
 import { type Call, seqnoOf } from '../ton/parse-call.ts';
 import { accountsIn } from '../ton/tags.ts';
 import type { AnswerBodyReader } from './answer-body-reader.ts';
+import type { BlockJudge } from './block-proof.ts';
 import { classifyAnswer, type ReadAnswer, untrueAnswer } from './classify-answer.ts';
 import type { Report } from './events.ts';
 import { NO_SOCKETS, type RefusalErrorOf } from './refusal-error.ts';
@@ -35,13 +36,11 @@ const EXCERPT_BYTES = 100;
 export interface AskableIndexer {
   readonly name: string;
   readonly client: Pick<UpstreamClient, 'fetch'>;
-  readonly head: Pick<
-    IndexerHead,
-    'learn' | 'hear' | 'chainTime' | 'askIfDue' | 'newestBlock' | 'hasBlock' | 'refute' | 'isOfOurChain'
-  >;
+  readonly head: Pick<Head, 'show' | 'chainTime' | 'newestBlock' | 'hasBlock' | 'refute' | 'isOfOurChain'>;
+  readonly polls: Pick<HeadPolls, 'hear' | 'askIfDue'>;
   /** The pauses that it demanded. */
   readonly pause: Pick<Pause, 'refusal'>;
-  readonly route: Pick<Route, 'health' | 'isBackup'>;
+  readonly route: Pick<FleetRoute, 'health' | 'isBackup'>;
 }
 
 export interface IndexersDependencies {
@@ -63,7 +62,7 @@ export interface IndexersDependencies {
   readonly monotonic: () => MonotonicMs;
   readonly report: Report;
   /** Judges answers about accounts, by the transactions in all answers. Absent if no answers are proven. */
-  readonly proofs: Pick<Proofs, 'unreadFrom' | 'shown' | 'proofOf'> | undefined;
+  readonly proofs: BlockJudge | undefined;
   /** Gets anything that a bug throws in a request that nobody waits for any more. */
   readonly reportBug: (bug: unknown) => void;
   readonly policies: LifetimePolicies;
@@ -81,7 +80,6 @@ export interface Question {
   readonly known: Entry | undefined;
 }
 
-/** An answer that may be cached. */
 export interface IndexerAnswer extends TriedAnswer {
   readonly entry: Entry;
   /** Holds its slot until the answer is stored, or will certainly not be stored. */
@@ -184,7 +182,7 @@ export class Indexers {
       hedging?.answered(operation, monotonic() - startedAt);
       const reading = bodies.read(call, answer, proofs?.unreadFrom);
       const facts = reading instanceof Promise ? await reading : reading;
-      if (isHead(facts.chainPoint)) indexer.head.hear(facts.chainPoint);
+      if (isHead(facts.chainPoint)) indexer.polls.hear(facts.chainPoint);
       // Its head may have come in the meantime, or in this answer.
       const refusal = ticket.route.refusal?.();
       if (refusal !== undefined) return refusalError(request, refusal);
@@ -214,17 +212,17 @@ export class Indexers {
   }
 
   /** Classifies an answer as an entry, or as the failure that clients get. Learns the indexer's chain from an entry. */
-  #classify(read: ReadAnswer, { head, name: indexer, route }: AskableIndexer): Entry | ProxyError {
+  #classify(read: ReadAnswer, { head, polls, name: indexer, route }: AskableIndexer): Entry | ProxyError {
     const { indexers, random, report, policies } = this.#dependencies;
     const { chainTime, isOfOurChain } = head;
     // Nothing else polls a backup, whose chain may not be known since the start.
-    if (read.facts.finality?.newestNow !== undefined || (route.isBackup && !isOfOurChain)) head.askIfDue();
+    if (read.facts.finality?.newestNow !== undefined || (route.isBackup && !isOfOurChain)) polls.askIfDue();
     const name = indexers.length === 1 ? '' : indexer;
     const by = { indexer: name, isLocal: !isOfOurChain, random, chainTime };
     let classified = classifyAnswer(read, by, policies);
     if (!(classified instanceof ProxyError)) {
       const { chainPoint } = read.facts;
-      if (!isHead(chainPoint)) head.learn(chainPoint);
+      if (!isHead(chainPoint)) head.show(chainPoint);
       else if (chainPoint.seqno < 0) classified = untrueAnswer(read);
     }
     if (!(classified instanceof ProxyError)) return classified;

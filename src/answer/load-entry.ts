@@ -1,6 +1,5 @@
 import type { Admission } from '../admission/admission.ts';
-import type { Entry } from '../cache/entry.ts';
-import { foundIn, type Lookup, type StoreOutcome, type TieredCache } from '../cache/tiered-cache.ts';
+import { foundIn, type Lookup, type TieredCache } from '../cache/tiered-cache.ts';
 import { ProxyError } from '../errors.ts';
 import { ofLoad } from '../fleet/lanes.ts';
 import type { Acquisition, Lease, Leases } from '../once/lease.ts';
@@ -11,33 +10,21 @@ import type { Pairs } from '../ton/canonical-request.ts';
 import { type Call, seqnoOf } from '../ton/parse-call.ts';
 import type { Report } from './events.ts';
 import type { IndexerAnswer, Indexers, Question } from './indexers.ts';
-import { type RefusalErrorOf, reportShed } from './refusal-error.ts';
+import type { Failed, LoadedAnswer, ProvenHit, TierHit } from './phase.ts';
+import { type RefusalErrorOf, reportRefused } from './refusal-error.ts';
 
-/** The result of one flight. */
-export type Load =
-  | { readonly from: 'memory' | 'redis'; readonly entry: Entry; readonly isProven?: boolean }
-  | {
-      readonly from: 'upstream';
-      /**
-       * The entry to serve: the indexer's answer, or the kept entry if that is more complete or was requested later.
-       */
-      readonly entry: Entry;
-      /** The status of the indexer's answer. */
-      readonly status: number;
-      readonly stored: StoreOutcome['outcome'];
-      /** True if the cache had a stale copy, or serves a copy instead of a regressed answer. */
-      readonly replaced: boolean;
-    }
-  | {
-      readonly from: 'nowhere';
-      readonly error: ProxyError;
-      /** For this time it also answers new requests for the key; 0 or absent if it does not. */
-      readonly ttlMs?: Ms;
-      /** True for a refresh that was not sent: a client that joined it begins its own load. */
-      readonly isDropped?: boolean;
-      /** May be served instead, if it is still usable then. */
-      readonly fallback: Lookup;
-    };
+/** A flight without an answer. */
+interface Unloaded extends Failed {
+  /** For this time it also answers new requests for the key; 0 if it does not. */
+  readonly ttlMs: Ms;
+  /** True for a refresh that was not sent: a client that joined it begins its own load. */
+  readonly isDropped: boolean;
+  /** May be served instead, if it is still usable then. */
+  readonly fallback: Lookup;
+}
+
+/** The result of one flight, the same for all its waiters. */
+export type Load = TierHit | ProvenHit | LoadedAnswer | Unloaded;
 
 /**
  * True if a request was sent to the indexer for this wait, as far as it saw: false if it followed another request's
@@ -47,7 +34,7 @@ export function askedIndexer(end: FlightEnd<Load>): boolean {
   if (end.collapsed) return false;
   if (end.state === 'left') return end.departed;
   const { value } = end;
-  return value.from === 'upstream' || (value.from === 'nowhere' && isKept(value.error));
+  return value.kind === 'loaded' || (value.kind === 'failed' && isKept(value.error));
 }
 
 /** True if a failure also answers new requests for its key. */
@@ -57,7 +44,7 @@ function isKept(error: ProxyError): boolean {
 
 /** The time for which the failure of a load answers new requests; 0 if it does not, and for a success. */
 export function failureTtlOf(load: Load): Ms {
-  return load.from === 'nowhere' ? (load.ttlMs ?? 0) : 0;
+  return load.kind === 'failed' ? load.ttlMs : 0;
 }
 
 /** Clients retry after 100 ms at the earliest: a key that fails gets at most four requests a second of each instance. */
@@ -71,12 +58,12 @@ const TOO_LARGE_TTL_MS: Ms = 5000;
  * the load was a refresh that was not sent.
  */
 export function mustLoadAgain(load: Load, { tags }: Call, cache: TieredCache): boolean {
-  return load.from === 'nowhere' ? load.isDropped === true : cache.isOver(load.entry, tags);
+  return load.kind === 'failed' ? load.isDropped : cache.isOver(load.entry, tags);
 }
 
 /** True if the answer of a load lacks a transaction that this instance had seen by an instant. */
 export function isOutdated(load: Load, at: MonotonicMs): boolean {
-  return load.from !== 'nowhere' && load.entry.proof?.isOutdated(at) === true;
+  return load.kind !== 'failed' && load.entry.proof?.isOutdated(at) === true;
 }
 
 export interface EntryLoaderDependencies {
@@ -135,11 +122,11 @@ export class EntryLoader {
       const ticket = entered instanceof Promise ? await entered : entered;
       if ('reason' in ticket) {
         const error = refusalError(request, ticket);
-        reportShed(request, error, report);
+        reportRefused(request, error, report);
         return this.#failed(call, key, error, look.found, !acceptStale);
       }
       const loaded = await this.#loadWith({ call, request, flight, trace, ticket }, look, acceptStale);
-      if ('from' in loaded) return loaded;
+      if ('kind' in loaded) return loaded;
       report({ name: 'followed', operation });
       const { found } = loaded;
       const landing = await loaded.landed(flight.signal);
@@ -190,7 +177,7 @@ export class EntryLoader {
       this.#keep(question, answer, lease, replaced),
     );
     if (!(result instanceof ProxyError)) return result;
-    reportShed(question.request, result, this.#dependencies.report);
+    reportRefused(question.request, result, this.#dependencies.report);
     // A local refusal (overload, shutdown) ends the lease by its release.
     if (isKept(result)) lease?.fail();
     return this.#failed(question.call, question.request.key, result, found, isRefresh);
@@ -206,7 +193,7 @@ export class EntryLoader {
     if (stored.outcome === 'regressed') report({ name: 'regressed', operation });
     const served = 'kept' in stored ? stored.kept : entry;
     const wasKept = replaced || stored.outcome === 'regressed';
-    return { from: 'upstream', entry: served, status, stored: stored.outcome, replaced: wasKept };
+    return { kind: 'loaded', entry: served, status, stored: stored.outcome, replaced: wasKept };
   }
 
   #lookUp({ tags }: Call, key: string): Look | Promise<Look> {
@@ -222,7 +209,7 @@ export class EntryLoader {
     // `found` is the fallback if memory has none: an entry that is too large for memory is only in Redis.
     const isDropped = isRefresh && error.code === 'overloaded';
     const fallback = inMemory.state === 'miss' ? found : inMemory;
-    return { from: 'nowhere', error, isDropped, fallback, ttlMs: isKept(error) ? this.#ttlOf(call, error) : 0 };
+    return { kind: 'failed', error, isDropped, fallback, ttlMs: isKept(error) ? this.#ttlOf(call, error) : 0 };
   }
 
   /** The time for which a kept failure answers new requests. */
@@ -237,8 +224,8 @@ export class EntryLoader {
 /**
  * The hit in the result of a look-up, if there is one; with `acceptStale`, also in its stale-while-revalidate window.
  */
-function hitOf(found: Lookup, acceptStale: boolean): Load | undefined {
-  if (found.state === 'proven') return { from: 'memory', entry: found.entry, isProven: true };
+function hitOf(found: Lookup, acceptStale: boolean): TierHit | ProvenHit | undefined {
+  if (found.state === 'proven') return { kind: 'proven', entry: found.entry };
   const isHit = found.state === 'fresh' || (found.state === 'stale-while-revalidate' && acceptStale);
-  return isHit ? { from: found.tier, entry: found.entry } : undefined;
+  return isHit ? { kind: 'hit', entry: found.entry, tier: found.tier } : undefined;
 }

@@ -1,16 +1,16 @@
 import { type Entry, newEntry } from '../cache/entry.ts';
 import { plainBodyOf } from '../cache/gzip.ts';
-import type { Proofs } from '../proof/proofs.ts';
 import type { EpochMs, MonotonicMs, Ms } from '../time-units.ts';
 import { operationOf } from '../ton/cache-key.ts';
 import { accountsIn } from '../ton/tags.ts';
 import type { AnswerBodyReader } from './answer-body-reader.ts';
+import type { BlockJudge } from './block-proof.ts';
 
 /** A replica may be ahead of the one from which blocks are read by this much. */
 const AHEAD_MS: Ms = 10_000;
 
 export interface RedisJudgeDependencies {
-  readonly proofs: Pick<Proofs, 'unreadFrom' | 'mark' | 'shown' | 'proofOf'>;
+  readonly proofs: BlockJudge;
   readonly bodies: Pick<AnswerBodyReader, 'readRows'>;
   readonly now: () => EpochMs;
   readonly monotonic: () => MonotonicMs;

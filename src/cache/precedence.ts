@@ -11,10 +11,15 @@ export type Precedence = 'replaces' | 'older' | 'regressed';
  */
 export const ACCEPTED_AFTER_MS = 10 * 60_000;
 
-/** The newest named block counts for 60 s, as in `IndexerHead`: the indexer may have been restored. */
+/** The newest named block counts for 60 s, as in `Head`: the indexer may have been restored. */
 export const HEAD_ACCEPTED_AFTER_MS = 60_000;
 
 /**
+ * Gives up freshness for 10 minutes: an indexer that takes back a true answer (after a rollback, or a repair of its
+ * database) is not believed until only such answers have come for that long, or a purge. For that a client never sees a
+ * transaction vanish because its next request reached a replica that lags, which happens every day. Neither the instant
+ * of an answer nor the indexer's name tells the two apart; what the answer contains does.
+ *
  * Decides whether `next` replaces `kept`, both of one key, at `now` (epoch ms). A less complete answer (a 404 after an
  * answer, fewer children) counts as the regression of a lagging replica. Of two equally complete answers the one that
  * was requested later is right. But if the kept answer is no longer usable, any equally complete answer replaces it.

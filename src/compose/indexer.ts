@@ -6,12 +6,16 @@ import { mostReserved, RateLimit } from '../admission/rate-limit.ts';
 import { sharedReservations } from '../admission/shared-reservations.ts';
 import { Slots } from '../admission/slots.ts';
 import { rateKeyOf } from '../cache/redis-keys.ts';
-import { IndexerHead } from '../chain/indexer-head.ts';
 import { poolsOf } from '../config/open-files.ts';
+import { REFUSED } from '../failures/refusals.ts';
+import { sentenceOf } from '../failures/sentence.ts';
 import { Health } from '../fleet/health.ts';
 import type { FleetRoute } from '../fleet/routes.ts';
 import { pathKey } from '../http/pass-through/passable-target.ts';
+import { Head } from '../indexer/head.ts';
+import { HeadPolls } from '../indexer/head-polls.ts';
 import { UpstreamClient, type UpstreamClientDependencies } from '../indexer/upstream-client.ts';
+import { type Outcome, outcomeOfResult } from '../outcomes.ts';
 import { redisBreaker } from '../redis/breaker.ts';
 import type { RedisScripting } from '../redis/connect.ts';
 import { withinBudget } from '../redis/within-budget.ts';
@@ -36,6 +40,9 @@ const CONNECTION_LIFETIME_MS = 60_000;
 /** Whatever sets these conditions also reports their end. */
 const LASTS = { lasts: true };
 
+/** Failures of a head poll that an indexer may have, too. Other conditions tell them. */
+const OF_AN_INDEXER: readonly Outcome[] = ['refused-key', 'rate-limited', 'not-served', 'failed'];
+
 /** The shortest interval between head polls of a single indexer, and of one whose head does not count. */
 const HEAD_EVERY_MS: Ms = 10_000;
 
@@ -56,7 +63,6 @@ export const SHARES: Readonly<Record<string, number>> = {
   masterchainBlockShards: 0.2,
 };
 
-/** The settings of one indexer. */
 export interface IndexerSettings {
   readonly url: string;
   readonly apiKey?: string | undefined;
@@ -65,7 +71,6 @@ export interface IndexerSettings {
   readonly isBackup: boolean;
   /** Its place in the settings, backups last. */
   readonly index: number;
-  /** True if there is no other. */
   readonly isOne: boolean;
 }
 
@@ -74,7 +79,6 @@ export interface OpenIndexerDependencies {
   readonly scripting: RedisScripting | undefined;
   /** Called with the change in the number of answer bytes that are being read. */
   readonly onReading: (change: number) => void;
-  /** True if this process follows the chain of a `global_id`. */
   readonly isOurChain: (globalId: number) => boolean;
   /** Called when it is found to follow another chain: its earlier answers must not be served. */
   readonly onOtherChain: () => void;
@@ -142,15 +146,27 @@ export function openIndexer(
   const patienceMs = Math.min(admission.patience, upstream.timeout / 2);
   const rate = openRateLimit(context, indexer, scripting, patienceMs);
   const headKey = keyOfHead(context);
-  const head = new IndexerHead({
+  const askEveryMs = () => headEveryMs(HEAD_EVERY_MS, indexer.requestsPerSecond, instances());
+  const head = new Head({
+    now,
+    isOurChain,
+    askEveryMs,
+    onFault: (fault, why) => {
+      for (const each of ['lacks-block', 'other-chain'] as const)
+        conditions.turn(fault === each, each, who, why, LASTS);
+      if (fault === 'other-chain') onOtherChain();
+    },
+  });
+  const polls = new HeadPolls({
+    head,
+    askEveryMs,
     upstream: client,
     maySend: () => mayTakeNext(() => pause.refusal(headKey) !== undefined),
     onRateLimited: (retryAfterMs) => passBy(pauseOfCached, headKey)?.('rate-limited', retryAfterMs),
-    isOurChain,
-    askEveryMs: () => headEveryMs(HEAD_EVERY_MS, indexer.requestsPerSecond, instances()),
-    onFault: (fault) => {
-      for (const each of ['lacks-block', 'other-chain'] as const) conditions.turn(fault === each, each, who, '', LASTS);
-      if (fault === 'other-chain') onOtherChain();
+    onPolled: (unnamedBy) => {
+      const isOther = unnamedBy !== undefined && !OF_AN_INDEXER.includes(outcomeOfResult(String(unnamedBy)));
+      const why = `it answers masterchainInfo ${unnamedBy === 200 ? 'without a block' : `with ${unnamedBy}`}`;
+      conditions.turn(isOther, 'no-head', who, why, LASTS);
     },
     now,
   });
@@ -169,7 +185,7 @@ export function openIndexer(
     refusal: () => {
       if (head.fault !== 'other-chain') return undefined;
       // Polled here, because nothing is sent to it: so it is used again when it is corrected.
-      head.askIfDue();
+      polls.askIfDue();
       return OTHER_CHAIN;
     },
     guards,
@@ -178,12 +194,14 @@ export function openIndexer(
     hasBlock: (seqno) => head.hasBlock(seqno),
     newestBlock: () => head.newestBlock,
   };
+  addGauges(context, name, { head, route, pause, breakers });
   return {
     name,
     client,
     /** `undefined` without a key. */
     apiKey: indexer.apiKey,
     head,
+    polls,
     /** Its route for the cached operations. */
     route,
     /** Takes the next reservation of its rate, ahead of the backlog; `false` while it demands a pause. */
@@ -196,6 +214,43 @@ export function openIndexer(
      */
     notServed,
   };
+}
+
+function addGauges(
+  { metrics }: AppContext,
+  upstream: string,
+  { head, route, pause, breakers }: Pick<OpenIndexer, 'head' | 'route' | 'pause' | 'breakers'>,
+): void {
+  const gauge = (name: string, help: string, read: () => number | undefined) =>
+    metrics.gauge(name, help, read, { upstream });
+  const seconds = (ms: Ms | undefined) => (ms === undefined ? undefined : ms / 1000);
+  gauge('upstream_head_seqno', 'The newest masterchain block of each indexer; 0 if unknown.', () =>
+    Math.max(0, head.highestBlock),
+  );
+  gauge(
+    'upstream_head_age_seconds',
+    'Age of the newest block of each indexer at its last head poll, by our clock; negative if it is ahead. Absent without head polls.',
+    () => seconds(head.lastWord?.ageMs),
+  );
+  gauge(
+    'upstream_head_unchanged_seconds',
+    'Time for which the newest block of each indexer has been the same. Absent without head polls.',
+    () => seconds(head.lastWord?.sameForMs),
+  );
+  gauge('upstream_backup', '1 if the indexer is a backup, else 0.', () => Number(route.isBackup));
+  gauge('upstream_slots_in_use', 'Slots in use at each indexer.', () => route.slots.inUse);
+  gauge('upstream_peak_latency_seconds', 'The longest time that a recent request to each indexer took.', () =>
+    seconds(route.health?.peakMs ?? 0),
+  );
+  gauge('upstream_unhealthy', '1 while requests to an indexer fail, so that the others are used; else 0.', () =>
+    Number(route.health?.isHealthy === false),
+  );
+  gauge('upstream_paused', `1 after ${sentenceOf(REFUSED.paused)}, until it answers again; else 0.`, () =>
+    Number(!pause.breaker.isClosed),
+  );
+  const help = '1 while the circuit breaker of an operation at an indexer is open; else 0.';
+  for (const [operation, { breaker }] of breakers)
+    metrics.gauge('circuit_breaker_open', help, () => Number(!breaker.isClosed), { upstream, operation });
 }
 
 /** The key that a 429 to a head poll pauses: the same as for a client's request. */

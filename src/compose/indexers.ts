@@ -1,21 +1,19 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Admission } from '../admission/admission.ts';
 import { Backlog } from '../admission/backlog.ts';
+import type { RouteRequest } from '../admission/guard.ts';
 import { MemoryPressure } from '../admission/memory-pressure.ts';
 import { Slots } from '../admission/slots.ts';
 import { AnswerBodyReader } from '../answer/answer-body-reader.ts';
-import { FollowedChain } from '../chain/followed-chain.ts';
-import { KnownChain } from '../chain/known-chain.ts';
 import { Heads } from '../fleet/heads.ts';
 import { Health } from '../fleet/health.ts';
+import { KnownChain } from '../fleet/known-chain.ts';
 import { type FleetRoute, Routes } from '../fleet/routes.ts';
+import { FollowedChain } from '../indexer/followed-chain.ts';
 import type { RedisScripting } from '../redis/connect.ts';
 import type { Ms } from '../time-units.ts';
 import { GLOBAL_IDS } from '../ton/chain-point.ts';
-import { blocks } from '../ton/operations/blocks.ts';
-import { masterchainBlockShards } from '../ton/operations/masterchain-block-shards.ts';
-import { masterchainInfo } from '../ton/operations/masterchain-info.ts';
-import { transactionsByMasterchainBlock } from '../ton/operations/transactions-by-masterchain-block.ts';
+import type { Operation } from '../ton/operations.ts';
 import type { AppContext } from './context.ts';
 import { headEveryMs, type IndexerSettings, type OpenIndexer, openIndexer } from './indexer.ts';
 
@@ -31,13 +29,6 @@ const READY_MS: Ms = 1000;
 /** The patience of a request while others are being refused: the backlog drains, and latency falls. */
 const OVERLOADED_PATIENCE_MS = 100;
 
-/** The block follower has this many requests under way at each indexer, and this many more may wait. */
-const [FOLLOWER_SLOTS, FOLLOWER_WAITING] = [2, 2];
-
-/** The operations that it requests. */
-const FOLLOWED = [masterchainInfo, blocks, masterchainBlockShards, transactionsByMasterchainBlock];
-
-/** Access to the indexers. */
 export type OpenIndexers = ReturnType<typeof openIndexers>;
 
 export interface OpenIndexersDependencies {
@@ -56,7 +47,7 @@ export function openIndexers(
   context: AppContext,
   { scripting, instances, makeRoom, onOtherChain }: OpenIndexersDependencies,
 ) {
-  const { settings, constants, events, monotonic, random } = context;
+  const { settings, constants, operations, events, metrics, monotonic, random } = context;
   const { upstream, admission, passThrough } = settings;
   const memory = new MemoryPressure({
     now: monotonic,
@@ -78,6 +69,14 @@ export function openIndexers(
   );
   const replicas = indexers.filter(({ route }) => !route.isBackup);
   const heads = replicas.length > 1 ? openHeads(context, instances, replicas) : undefined;
+  for (const { name: upstream, route } of indexers) {
+    const gauge = (name: string, help: string, read: () => number) => metrics.gauge(name, help, read, { upstream });
+    const lag = () => heads?.lag(route.index) ?? 0;
+    gauge('upstream_lag_blocks', 'The blocks by which each indexer is behind the newest.', lag);
+    gauge('upstream_behind', '1 while an indexer is too far behind to be used; else 0.', () =>
+      Number(heads?.isBehind(route.index) === true),
+    );
+  }
   // Clients' requests to the rest of the API show nothing about the operations: it has its own slots and health.
   const passThroughRoute = (route: FleetRoute): FleetRoute => ({
     ...route,
@@ -97,18 +96,19 @@ export function openIndexers(
     ...patience,
     maxWaiting: constants.admission.maxQueue,
   });
-  // The follower waits for no client. Its requests open no circuit breaker of clients; it respects pauses.
-  const ofFollower = new Routes(
-    random,
-    all.map((route) => ({
-      ...route,
-      slots: new Slots({ now: monotonic, max: FOLLOWER_SLOTS, shares: {}, patienceMs }),
-      rate: undefined,
-      guards: new Map(FOLLOWED.map(({ name }) => [name, route.guards.get('passthrough') ?? []])),
-    })),
-    {},
-    new Set(toNewest),
+  const ofClients = new Admission({ memory, routes, backlog });
+  metrics.gauge('upstream_requests_in_flight', 'Requests at all indexers now.', () => ofClients.inFlight);
+  metrics.gauge(
+    'upstream_concurrency_limit',
+    'Slots of all indexers but backups: the most requests for cached operations at once.',
+    () => replicas.reduce((sum, { route }) => sum + route.slots.max, 0),
   );
+  metrics.gauge('upstream_requests_queued', 'Requests that wait for a slot at an indexer.', () => backlog.size);
+  for (const operation of operations.names) {
+    const help = 'Time that a miss would wait for a slot at an indexer now.';
+    const wait = () => backlog.expectedWaitMs(operation) / 1000;
+    metrics.gauge('upstream_expected_wait_seconds', help, wait, { operation });
+  }
   return {
     /** In the order of the settings, backups last. */
     all: indexers,
@@ -117,20 +117,38 @@ export function openIndexers(
     /** How far the chain is known to have got. */
     chain,
     /** Call when a request is sent: polls the heads of all but backups in the background, if it is time. */
-    pollHeads: (): void => (heads === undefined ? replicas[0]?.head.pollIfDue() : heads.askIfDue()),
+    pollHeads: (): void => (heads === undefined ? replicas[0]?.polls.pollIfDue() : heads.askIfDue()),
+    /** Polls the heads of all but backups in the background, if it is time, whether requests are sent or not. */
+    askHeads: (): void => {
+      for (const { polls } of replicas) polls.askIfDue();
+    },
+    /** See {@link Routes.whyNot}: by the place of the indexer. */
+    whyNot: (request: RouteRequest) => routes.whyNot(request),
     /** For the cached operations and for pass-through. */
-    admission: new Admission({ memory, routes, backlog }),
-    /** For the block follower: its own slots, and no rate. */
-    followerAdmission: new Admission({
-      memory,
-      routes: ofFollower,
-      backlog: new Backlog({ now: monotonic, routes: ofFollower, ...patience, maxWaiting: FOLLOWER_WAITING }),
-    }),
+    admission: ofClients,
+    /**
+     * Builds an admission for these operations that waits for no client: its own slots at each indexer, and no rate. Its
+     * requests open no circuit breaker of clients; it respects pauses.
+     */
+    admissionAhead: (operations: readonly Operation[], max: number, maxWaiting: number): Admission => {
+      const ahead = all.map((route) => ({
+        ...route,
+        slots: new Slots({ now: monotonic, max, shares: {}, patienceMs }),
+        rate: undefined,
+        guards: new Map(operations.map(({ name }) => [name, route.guards.get('passthrough') ?? []])),
+      }));
+      const own = new Routes(random, ahead, {}, new Set(toNewest));
+      return new Admission({
+        memory,
+        routes: own,
+        backlog: new Backlog({ now: monotonic, routes: own, ...patience, maxWaiting }),
+      });
+    },
     answerBodies,
     memory,
     /** Call when the clock has jumped: earlier instants then mean nothing. */
     forget: (): void => {
-      for (const { head } of indexers) head.forget();
+      for (const { polls } of indexers) polls.forget();
       chain.forget();
     },
     /**
@@ -139,7 +157,7 @@ export function openIndexers(
      * rejects.
      */
     checkHeads: async (): Promise<void> => {
-      await Promise.all(indexers.map(({ head, route }) => (route.isBackup ? head.ask() : head.check())));
+      await Promise.all(indexers.map(({ polls, route }) => (route.isBackup ? polls.ask() : polls.check())));
     },
     /**
      * Resolves when the heads of several replicas are known, after at most 1 s, so that no outdated replica answers. With
@@ -148,7 +166,7 @@ export function openIndexers(
     ready: async (): Promise<void> => {
       const alone =
         scripting === undefined ? [] : indexers.filter(({ route }) => heads === undefined || route.isBackup);
-      const polls: Promise<unknown>[] = alone.map(({ head }) => head.ask());
+      const polls: Promise<unknown>[] = alone.map(({ polls }) => polls.ask());
       if (heads !== undefined) polls.push(heads.ask());
       await Promise.race([Promise.all(polls), delay(READY_MS, undefined, { ref: false })]);
     },
@@ -177,7 +195,7 @@ function openHeads(
   const { maxLag, requestsPerSecond } = settings.upstream;
   const shortestMs = (requestsPerSecond ?? FEW_PER_SECOND) < FEW_PER_SECOND ? HEADS_EVERY_MS_OF_FEW : HEADS_EVERY_MS;
   return new Heads({
-    heads: replicas.map(({ head }) => head),
+    replicas,
     now: monotonic,
     onBehind: (index, isBehind) =>
       conditions.turn(isBehind, 'behind', { upstream: replicas[index]?.name }, '', { lasts: true }),

@@ -1,6 +1,6 @@
 import type { Lane } from '../admission/lane.ts';
-import type { IndexerHead } from '../chain/indexer-head.ts';
 import type { ProxyError } from '../errors.ts';
+import type { Head } from '../indexer/head.ts';
 import { OUTCOMES, outcomeOf } from '../outcomes.ts';
 import type { Finality } from '../ton/finality.ts';
 import { ROWS } from '../ton/lifetime-table.ts';
@@ -10,7 +10,7 @@ import { aboutBlock, besides } from './lanes.ts';
 export interface DoubtDependencies {
   /** In the order of the routes of admission, backups last. */
   readonly indexers: readonly {
-    readonly head: Pick<IndexerHead, 'newestBlock' | 'hasBlock' | 'refute'>;
+    readonly head: Pick<Head, 'newestBlock' | 'hasBlock' | 'refute'>;
     readonly route: { readonly isBackup: boolean };
   }[];
   /** Absent without two replicas: then nothing is doubtful. */

@@ -1,4 +1,5 @@
-import type { IndexerHead } from '../chain/indexer-head.ts';
+import type { Head } from '../indexer/head.ts';
+import type { HeadPolls } from '../indexer/head-polls.ts';
 import type { MonotonicMs, Ms } from '../time-units.ts';
 import type { ChainHead } from '../ton/chain-point.ts';
 
@@ -13,7 +14,7 @@ const ROUNDS = 3;
 
 export interface HeadsDependencies {
   /** In the order of the indexers, without backups: their providers count requests. */
-  readonly heads: readonly Pick<IndexerHead, 'ask' | 'fault'>[];
+  readonly replicas: readonly { readonly head: Pick<Head, 'fault'>; readonly polls: Pick<HeadPolls, 'ask'> }[];
   readonly now: () => MonotonicMs;
   /** Called when an indexer falls behind, and when it has caught up. */
   readonly onBehind: (index: number, isBehind: boolean) => void;
@@ -28,7 +29,7 @@ type Round = ReadonlyMap<number, ChainHead>;
 
 /**
  * Measures how far each of several indexers is behind the others. Backups take no part, and are never behind
- * (`IndexerHead` polls a backup that answers, for its chain time). All heads are polled together, except those of
+ * (`HeadPolls` polls a backup that answers, for its chain time). All heads are polled together, except those of
  * indexers that have not answered the last poll. Only heads reported within one second are compared. So an indexer is
  * not behind because it was polled earlier, and no indexer is behind a dead one. An indexer that does not answer keeps
  * its last lag (initially zero).
@@ -41,7 +42,7 @@ export class Heads {
 
   constructor(dependencies: HeadsDependencies) {
     this.#dependencies = dependencies;
-    this.#lags = dependencies.heads.map(() => []);
+    this.#lags = dependencies.replicas.map(() => []);
   }
 
   /** The blocks by which an indexer was behind the newest head in the last rounds in which it reported a head. */
@@ -61,12 +62,12 @@ export class Heads {
 
   /** Polls the heads now. Resolves when all have answered or cannot, after at most a second. */
   async ask(): Promise<void> {
-    const { heads, now } = this.#dependencies;
+    const { replicas, now } = this.#dependencies;
     this.#askedAt = now();
     const said = new Map<number, ChainHead>();
     let newest: number | undefined;
-    const answers = heads.map(async (head, index) => {
-      const answer = await head.ask();
+    const answers = replicas.map(async ({ polls }, index) => {
+      const answer = await polls.ask();
       if (answer === undefined) return;
       // A head that comes after its round is compared with the others of this round. It does not count as the newest
       // for them, because it is younger.
@@ -84,8 +85,8 @@ export class Heads {
 
   /** The newest head that counts; 0 if none does. */
   #newest(said: Round): number {
-    const { heads } = this.#dependencies;
-    const counting = [...said].filter(([index]) => heads[index]?.fault === undefined);
+    const { replicas } = this.#dependencies;
+    const counting = [...said].filter(([index]) => replicas[index]?.head.fault === undefined);
     return Math.max(0, ...counting.map(([, { seqno }]) => seqno));
   }
 

@@ -14,7 +14,7 @@ export interface Lease extends WritersLease {
    */
   fail(): void;
   /**
-   * No request was sent (shed, shutdown): another instance takes the lease. Does nothing if the lease has ended, or a
+   * No request was sent (refused, shutdown): another instance takes the lease. Does nothing if the lease has ended, or a
    * write ends it.
    */
   release(): void;
@@ -58,6 +58,11 @@ const POLLS_MS = [10, 20, 40, 80];
 const FAILED_MS = 250;
 
 /**
+ * Gives up "exactly once": a holder that stalls, a slow load and a lost reply each cost a second request, and nothing
+ * waits for a holder longer than its lease. Gives up one more command for each miss. For that no instance depends on
+ * another one's health, and no answer is wrong when two load at once: the writes are compared in Redis, by the same
+ * precedence as in memory.
+ *
  * One load per key among the instances on one Redis. Races between A, which holds or asks for the lease, and B:
  *
  * - Stored before the acquisition. 1. A looks and finds nothing. 2. B stores. 3. A acquires, and reads the entry in the

@@ -1,15 +1,15 @@
+import type { FollowerState } from '../answer/block-proof.ts';
 import type { ProxyEvent } from '../answer/events.ts';
-import { Indexers, type IndexersDependencies } from '../answer/indexers.ts';
-import { EntryLoader, type EntryLoaderDependencies, type Load } from '../answer/load-entry.ts';
+import { Indexers } from '../answer/indexers.ts';
+import { EntryLoader } from '../answer/load-entry.ts';
+import type { BlockProof, FollowerParts } from '../compose/attached-proof.ts';
 import type { AppContext } from '../compose/context.ts';
-import type { OpenIndexers } from '../compose/indexers.ts';
 import { RETRIES, RetryBudget } from '../fleet/retry-budget.ts';
-import type { SingleFlight } from '../once/single-flight.ts';
 import type { Ms } from '../time-units.ts';
 import { BlockFollower } from './block-follower.ts';
 import { FollowerAdmission } from './follower-admission.ts';
 import { FollowerSwitch } from './follower-switch.ts';
-import { IndexerBlocks } from './indexer-blocks.ts';
+import { FOLLOWED, IndexerBlocks } from './indexer-blocks.ts';
 import { ProofDemand } from './proof-demand.ts';
 import { Proofs, SEEN_BEFORE_MS } from './proofs.ts';
 import { ReadBlocks } from './read-blocks.ts';
@@ -29,25 +29,17 @@ const SECOND_MS: Ms = 1000;
  */
 const [PER_SECOND, CATCHING_UP_PER_SECOND] = [12, 24];
 
+/** The follower has this many requests under way at each indexer, and this many more may wait. */
+const [SLOTS, MOST_WAITING] = [2, 2];
+
 /** The followers of all instances together use at most this part of the rate of an indexer. */
 const SHARE_OF_RATE = 1 / 2;
 
-/** The parts that load blocks, shared with clients' requests. */
-export interface FollowerParts {
-  readonly indexers: OpenIndexers;
-  readonly ask: IndexersDependencies;
-  readonly load: EntryLoaderDependencies;
-  readonly flights: SingleFlight<Load>;
-  /** The number of instances on one Redis, including this one. */
-  readonly instances: () => number;
-}
+const STATES = Object.keys({ alive: 1, behind: 1, idle: 1, resting: 1 } satisfies Record<FollowerState, 1>);
 
-/** Proves kept answers by blocks. */
-export type BlockProof = NonNullable<ReturnType<typeof openBlockProof>>;
-
-/** Builds it; `undefined` if no operation in use has answers that blocks can prove. */
-export function openBlockProof(context: AppContext) {
-  const { settings, operations, monotonic, events } = context;
+/** Builds the proof of answers by blocks; `undefined` if no operation in use has answers that blocks can prove. */
+export function openBlockProof(context: AppContext): BlockProof | undefined {
+  const { settings, operations, monotonic, events, metrics } = context;
   if (!operations.all.some(({ evidence }) => evidence !== undefined)) return undefined;
   const boundsMs = { withNames: settings.proof.maxAge, plain: settings.proof.maxAgePlain };
   const bounds = Object.values(boundsMs);
@@ -62,6 +54,12 @@ export function openBlockProof(context: AppContext) {
     takePolls: () => demand.take(),
     isAlive: () => proofs.isAlive,
   });
+  for (const state of STATES) {
+    const help = '1 for the state of the block follower, 0 for the others.';
+    metrics.gauge('block_follower_state', help, () => Number(worth.state === state), { state });
+  }
+  const newest = 'The newest masterchain block that the follower has read; 0 while none is.';
+  metrics.gauge('block_follower_seqno', newest, () => Math.max(0, blocks.newestRead));
   let follower: BlockFollower | undefined;
   const timers: NodeJS.Timeout[] = [];
   const lookWhetherItPays = () => {
@@ -76,21 +74,17 @@ export function openBlockProof(context: AppContext) {
     proofs,
     demand,
     blocks,
-    touches,
-    /** For operators. */
     get state() {
       return worth.state;
     },
-    /** From now on blocks are followed while that pays. Call once. */
-    start: (parts: FollowerParts): void => {
+    start: (parts) => {
       const source = openSource(context, parts, worth, () => follower?.isCatchingUp === true);
       follower = new BlockFollower({ source, blocks, proofs, now: monotonic, onBug: events.reportBug });
       const begin = () => worth.isOn && follower?.tick();
       timers.push(setInterval(begin, TICK_MS).unref(), setInterval(lookWhetherItPays, SECOND_MS).unref());
     },
-    /** Call when the clock has jumped, or everything was purged: no earlier answer is proven. */
-    forget: (): void => follower?.beginAnew(),
-    close: (): void => timers.forEach(clearInterval),
+    forget: () => follower?.beginAnew(),
+    close: () => timers.forEach(clearInterval),
   };
 }
 
@@ -103,7 +97,7 @@ function openSource(
 ): IndexerBlocks {
   const { requestsPerSecond = Number.POSITIVE_INFINITY, timeout: timeoutMs } = settings.upstream;
   const admission = new FollowerAdmission({
-    admission: indexers.followerAdmission,
+    admission: indexers.admissionAhead(FOLLOWED, SLOTS, MOST_WAITING),
     perSecond: () =>
       Math.min(isCatchingUp() ? CATCHING_UP_PER_SECOND : PER_SECOND, (SHARE_OF_RATE * requestsPerSecond) / instances()),
     takeNext: async (index) => (await indexers.all[index]?.takeNext()) === true,

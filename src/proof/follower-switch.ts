@@ -1,3 +1,4 @@
+import type { FollowerState } from '../answer/block-proof.ts';
 import type { MonotonicMs, Ms } from '../time-units.ts';
 
 /** Polls and cost are compared over this many seconds. */
@@ -23,12 +24,6 @@ const COST_KNOWN_MS: Ms = 10 * 60_000;
 
 /** The database needs as much time for this many rows of a block as for a poll. */
 const ROWS_OF_POLL = 50;
-
-/**
- * `alive`: answers can be proven. `behind`: it is on, but behind. `idle`: it is off, because too few polls would be
- * answered. `resting`: it is off for a while, because it was behind for too long.
- */
-export type FollowerState = 'alive' | 'behind' | 'idle' | 'resting';
 
 export interface FollowerSwitchDependencies {
   readonly now: () => MonotonicMs;

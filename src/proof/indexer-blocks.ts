@@ -27,6 +27,9 @@ import type { BlockSource, Looked, Page } from './block-follower.ts';
  */
 const LATEST_MS: Ms = 100;
 
+/** The operations that are requested. */
+export const FOLLOWED = [masterchainInfo, blocks, masterchainBlockShards, transactionsByMasterchainBlock];
+
 /** An answer, and whether it was requested from the indexer for the follower. */
 interface Got {
   readonly entry: Entry;
@@ -149,10 +152,10 @@ export class IndexerBlocks implements BlockSource {
     wait.close();
     if (end.state === 'left') return undefined;
     const load = end.value;
-    if (load.from === 'nowhere') return load.error;
+    if (load.kind === 'failed') return load.error;
     if (!isOfOurChain(load.entry)) return undefined;
-    if (load.from === 'upstream') this.#dependencies.onAnswered();
-    return { entry: load.entry, isLoaded: load.from === 'upstream' && !end.collapsed };
+    if (load.kind === 'loaded') this.#dependencies.onAnswered();
+    return { entry: load.entry, isLoaded: load.kind === 'loaded' && !end.collapsed };
   }
 
   /** A cached answer that was requested a moment ago. */

@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import type { PollCount } from '../answer/block-proof.ts';
 import type { MonotonicMs, Ms } from '../time-units.ts';
 
 /** The maximum number of polled keys. Above it, the least recently polled keys are forgotten, and count as new. */
@@ -26,7 +27,7 @@ interface Polled {
  * first served, within its bound. It counts answers to clients and not loads, so the count is the same whether blocks
  * are followed or not.
  */
-export class ProofDemand {
+export class ProofDemand implements PollCount {
   readonly #dependencies: ProofDemandDependencies;
   readonly #polled = new LRUCache<string, Polled>({ maxSize: MOST_KEYS, sizeCalculation: () => 1 });
   #polls = 0;
@@ -35,7 +36,6 @@ export class ProofDemand {
     this.#dependencies = dependencies;
   }
 
-  /** Call with each answer that blocks can prove, when it is sent to a client. */
   answered(key: string, etag: string): void {
     const { now, liveMs, boundMs } = this.#dependencies;
     const at = now();

@@ -1,3 +1,4 @@
+import type { BlockJudge } from '../answer/block-proof.ts';
 import type { Proof, ProofDoubt } from '../freshness.ts';
 import type { MonotonicMs, Ms } from '../time-units.ts';
 import type { BlockRow } from '../ton/block-facts.ts';
@@ -33,6 +34,11 @@ export interface ProofsDependencies {
 }
 
 /**
+ * Gives up every answer in doubt: a slowly read block, a replica that lags or a missing row makes answers live,
+ * and they are requested like misses. Gives up requests for blocks, which pay only from some polls a second on. For
+ * that a proven answer is true without asking: none lacks a transaction older than a second, in whatever order commits,
+ * reads and requests come (`test/model`). A lifetime alone would be wrong for that time, or save nothing.
+ *
  * Decides which kept answers the blocks prove. An answer about accounts' own rows stays true until the indexer commits
  * a block with a transaction of one of these accounts. At each look-up it is proven if all of this holds:
  *
@@ -44,7 +50,7 @@ export interface ProofsDependencies {
  * This gives up the answers that a lagging replica makes look incomplete; they are live. In return the order of commit,
  * read and request does not matter: a body that shows every transaction is true, and one from an older state lacks one.
  */
-export class Proofs {
+export class Proofs implements BlockJudge {
   readonly #dependencies: ProofsDependencies;
   #isOn = false;
   /** No answer requested before this is proven; infinite until the blocks of the last 10 s are read. */
@@ -61,18 +67,10 @@ export class Proofs {
     return this.#validFrom < Number.POSITIVE_INFINITY && now() - blocks.mark < ALIVE_MS;
   }
 
-  /**
-   * The oldest block that is not read: transactions in answers are of interest from this block on. Infinite while
-   * blocks are not followed.
-   */
   get unreadFrom(): number {
     return this.#isOn ? this.#dependencies.blocks.oldestUnread : Number.POSITIVE_INFINITY;
   }
 
-  /**
-   * Every transaction up to this instant is in a block that was read, or in one that is listed as unread; -Infinity
-   * while unknown.
-   */
   get mark(): MonotonicMs {
     return this.#dependencies.blocks.mark;
   }
@@ -87,10 +85,6 @@ export class Proofs {
     this.#dependencies.touches.add(rows.filter(({ hash }) => !this.#shown.delete(hash)));
   }
 
-  /**
-   * Takes the final transactions of an answer. Call before the answer is served or kept. Those of blocks that were read
-   * are known.
-   */
   shown(rows: readonly BlockRow[]): void {
     if (!this.#isOn) return;
     const { touches, blocks } = this.#dependencies;
@@ -111,11 +105,6 @@ export class Proofs {
     this.#validFrom = Math.min(this.#validFrom, this.#dependencies.now());
   }
 
-  /**
-   * The judge of an answer about accounts; `undefined` if it is about none, and while blocks are not followed.
-   * @param evidence Without it the answer is never proven, and every later transaction of the accounts outdates it.
-   * @param askedAt The instant of its request to the indexer, less its time in other caches.
-   */
   proofOf(evidence: Evidence | undefined, accounts: readonly string[], askedAt: MonotonicMs): Proof | undefined {
     const judged = evidence?.accounts ?? accounts;
     if (!this.#isOn || judged.length === 0) return undefined;

@@ -1,11 +1,12 @@
 import type { Guard } from '../admission/guard.ts';
-import type { IndexerHead } from '../chain/indexer-head.ts';
 import type { Clock } from '../clock.ts';
+import type { Head } from '../indexer/head.ts';
+import type { HeadPolls } from '../indexer/head-polls.ts';
 import { duration, type MonotonicMs, type Ms } from '../time-units.ts';
 import { shorterHistories, shorterHistoryText } from '../ton/histories.ts';
-import type { Conditions } from './conditions.ts';
 import type { Counted } from './counted.ts';
 import type { IndexerErrors } from './indexer-errors.ts';
+import type { Conditions } from './present-conditions.ts';
 
 /** A newest block that has not changed for longer than this stands still. */
 const STILL_MS: Ms = 120_000;
@@ -25,7 +26,8 @@ export interface StatesDependencies {
   readonly counted: Pick<Counted, 'asked'>;
   readonly indexers: readonly {
     readonly name: string;
-    readonly head: Pick<IndexerHead, 'lastWord' | 'fallenBlocks' | 'isUnresponsive' | 'oldestBlock'>;
+    readonly head: Pick<Head, 'lastWord' | 'fallenBlocks' | 'oldestBlock'>;
+    readonly polls: Pick<HeadPolls, 'isUnresponsive'>;
     readonly route: { readonly isBackup: boolean };
     /** By operation. */
     readonly breakers: ReadonlyMap<string, Pick<Guard, 'breaker'>>;
@@ -53,14 +55,14 @@ function tellHeads({ conditions, indexers }: StatesDependencies): void {
     head.oldestBlock === undefined ? [] : [[name, head.oldestBlock] as const],
   );
   const shorter = shorterHistories(new Map(firstBlocks));
-  for (const { name: upstream, head } of replicas) {
+  for (const { name: upstream, head, polls } of replicas) {
     const { lastWord: { sameForMs = 0, ageMs = 0 } = {}, fallenBlocks } = head;
     conditions.turn(fallenBlocks > 0, 'head-fell', { upstream }, fallenBlocks.toLocaleString('en'), { lasts: true });
     conditions.turn(sameForMs > STILL_MS, 'head-still', { upstream }, duration(sameForMs), { lasts: true });
     conditions.turn(ageMs > OLD_MS, 'head-old', { upstream }, duration(ageMs), { lasts: true });
     // An indexer that fails does not answer head polls either.
     const isFailing = conditions.named(['key-refused', 'not-reached', 'indexer-fails'], upstream).length > 0;
-    conditions.turn(head.isUnresponsive && !isFailing, 'silent', { upstream }, '', { lasts: true });
+    conditions.turn(polls.isUnresponsive && !isFailing, 'silent', { upstream }, '', { lasts: true });
     const first = shorter.get(upstream);
     conditions.turn(first !== undefined, 'short-history', { upstream }, shorterHistoryText(upstream, first ?? 0));
   }

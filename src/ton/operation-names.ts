@@ -24,5 +24,4 @@ export const PROVABLE = ['transactions', 'addressInformation', 'walletInformatio
 
 export type OperationName = (typeof CACHED_ALWAYS | typeof FURTHER)[number];
 
-/** The names of all operations. */
 export const OPERATION_NAMES: readonly OperationName[] = [...CACHED_ALWAYS, ...FURTHER];

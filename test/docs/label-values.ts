@@ -1,7 +1,7 @@
-import type { RequestOutcome } from '../../src/answer/events.ts';
+import type { FollowerState } from '../../src/answer/block-proof.ts';
+import type { RequestOutcome } from '../../src/answer/phase.ts';
 import type { AppEvent } from '../../src/event-hub.ts';
 import type { StreamEnd, StreamSides } from '../../src/http/streaming/stream.ts';
-import type { FollowerState } from '../../src/proof/follower-switch.ts';
 import type { AnswerClass } from '../../src/ton/lifetime-table.ts';
 import type { Selector } from '../../src/ton/purge-selector.ts';
 
@@ -21,9 +21,9 @@ export const LABEL_VALUES: readonly (readonly [metric: string, label: string, Re
       'hit-memory': 'fresh in memory',
       'hit-redis': 'fresh in Redis',
       'hit-proven': 'in memory, proven by blocks',
-      stale: 'a stale answer',
-      collapsed: 'the answer of a load that another request had started',
-      miss: 'an answer that the request loaded',
+      stale: 'a stale response',
+      collapsed: 'the response of a load that another request had started',
+      miss: 'a response that the request loaded',
       invalid: 'an error of the client, or an operation that no indexer serves',
       failed: 'any other error, refusals included',
     }),
@@ -47,8 +47,8 @@ export const LABEL_VALUES: readonly (readonly [metric: string, label: string, Re
       absent: 'read: no entry',
       corrupt: 'read: bytes that are not an entry',
       stored: 'written',
-      older: 'not written: Redis has a newer answer',
-      regressed: 'not written: Redis has a more complete answer',
+      older: 'not written: Redis has a newer response',
+      regressed: 'not written: Redis has a more complete response',
       taken: 'not written: the lease is that of another load',
       dropped: 'not written: too many writes are pending',
       expired: 'not written: the entry is too old',
@@ -60,17 +60,17 @@ export const LABEL_VALUES: readonly (readonly [metric: string, label: string, Re
     'toncache_passthrough_collapsible_requests_total',
     'result',
     valuesOf<EventNamed<'rest-answered'>['result']>({
-      hit: 'the answer of a request in the last 400 ms',
-      collapsed: 'the answer of a request under way',
+      hit: 'the response to a request in the last 400 ms',
+      collapsed: 'the response to a request under way',
       miss: 'sent to the indexer',
-      passed: 'passed through: the answer cannot be shared',
+      passed: 'passed through: the response cannot be shared',
     }),
   ],
   [
     'toncache_block_follower_state',
     'state',
     valuesOf<FollowerState>({
-      alive: 'every block has been read: answers are proven',
+      alive: 'every block has been read: responses are proven',
       behind: 'blocks are missing: nothing is proven',
       idle: 'off: reading blocks would cost more than it saves',
       resting: 'off for 20 s to 10 minutes: blocks could not be read',
@@ -82,7 +82,7 @@ export const LABEL_VALUES: readonly (readonly [metric: string, label: string, Re
     valuesOf<StreamSides['kind']>({
       websocket: 'a WebSocket',
       sse: 'server-sent events',
-      answer: 'another answer of the Streaming API',
+      answer: 'another response of the Streaming API',
     }),
   ],
   [

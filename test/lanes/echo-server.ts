@@ -1,5 +1,4 @@
 import type { Answer, ProxyRequest } from '../../src/answer/answer.ts';
-import { hitStatus } from '../../src/answer/cache-status.ts';
 import type { Entry } from '../../src/cache/entry.ts';
 import type { SentBody } from '../../src/cache/gzip.ts';
 import { ProxyError } from '../../src/errors.ts';
@@ -33,7 +32,7 @@ export function startEchoServer({ fastLane }: { readonly fastLane: boolean }): P
   const answerOf = ({ operation, rawQuery, headers }: ProxyRequest): Answer => {
     const read = [...operation.headerNames].map((name) => headers[name] ?? '').join();
     const entry = hitOf(`${operation.name}?${rawQuery}${read.replaceAll(',', '') === '' ? '' : `&${read}`}`);
-    return { kind: 'entry', key: entry.key, outcome: 'miss', entry, cacheStatus: hitStatus(entry, 'memory', NOW) };
+    return { kind: 'hit', tier: 'memory', entry, key: entry.key, collapsed: false, at: NOW };
   };
   // Stands for the memo of calls: it holds what one of the parsers has accepted.
   const remembered = new Set<string>();
@@ -44,7 +43,7 @@ export function startEchoServer({ fastLane }: { readonly fastLane: boolean }): P
     const entry = hitOf(spelling);
     const call = { operation, request: { query: [], headers: [] }, tags: [] };
     const sent = gzip.bodyFor(entry, acceptsGzip) as SentBody;
-    return { state: 'fresh' as const, entry, sent, call, key: spelling, at: NOW };
+    return { kind: 'hit', tier: 'memory', entry, sent, call, key: spelling, collapsed: false, at: NOW } as const;
   };
   const handle = (request: ProxyRequest): Answer | Promise<Answer> => {
     if (request.rawQuery.startsWith('hit')) {
@@ -59,7 +58,7 @@ export function startEchoServer({ fastLane }: { readonly fastLane: boolean }): P
         resolve(
           wait?.reason === undefined
             ? answerOf(request)
-            : { kind: 'failure', key: '', outcome: 'failed', error: wait.reason, cacheStatus: {} },
+            : { kind: 'failed', error: wait.reason, key: '', collapsed: false, at: NOW },
         );
       });
     });

@@ -20,9 +20,7 @@ const parts = [
   'once',
   'ton',
   'indexer',
-  'chain',
   'fleet',
-  'proof',
   'purge',
   'answer',
   'http',
@@ -47,18 +45,17 @@ export const MAY_IMPORT: Record<string, readonly string[]> = {
   'version.ts': [],
   'reason-of.ts': [],
   'shortage.ts': [],
-  admission: ['circuit-breaker.ts', 'outcomes.ts', 'failures (types)', 'fleet (types)', 'time-units.ts'],
+  admission: ['circuit-breaker.ts', 'outcomes.ts', 'failures (types)', 'time-units.ts'],
   clients: ['errors.ts', 'failures', 'time-units.ts'],
   names: ['shortage.ts', 'time-units.ts'],
   redis: ['circuit-breaker.ts', 'reason-of.ts', 'time-units.ts', 'names (types)'],
   once: ['redis', 'cache', 'time-units.ts'],
   cache: ['redis', 'freshness.ts', 'time-units.ts'],
   ton: ['errors.ts', 'failures', 'freshness.ts', 'time-units.ts', 'json-object.ts'],
-  indexer: ['errors.ts', 'outcomes.ts', 'shortage.ts', 'version.ts', 'time-units.ts', 'names', 'ton'],
-  chain: ['errors.ts', 'freshness.ts (types)', 'json-object.ts', 'time-units.ts', 'ton', 'indexer (types)'],
+  indexer: ['errors.ts', 'json-object.ts', 'outcomes.ts', 'shortage.ts', 'version.ts', 'time-units.ts', 'names', 'ton'],
   fleet: [
-    ...['circuit-breaker.ts', 'errors.ts (types)', 'outcomes.ts', 'time-units.ts', 'chain', 'ton'],
-    ...['admission', 'indexer (types)'],
+    ...['circuit-breaker.ts', 'errors.ts (types)', 'outcomes.ts', 'time-units.ts', 'ton'],
+    ...['admission', 'indexer'],
   ],
   proof: [
     ...['errors.ts', 'freshness.ts (types)', 'outcomes.ts', 'time-units.ts'],
@@ -69,8 +66,8 @@ export const MAY_IMPORT: Record<string, readonly string[]> = {
   answer: [
     ...['errors.ts', 'outcomes.ts', 'freshness.ts', 'time-units.ts', 'sliced-strings.ts', 'json-object.ts'],
     'failures (types)',
-    ...['admission', 'once', 'cache', 'ton', 'indexer', 'chain', 'fleet'],
-    ...['clients', 'proof'].map(typesOf),
+    ...['admission', 'once', 'cache', 'ton', 'indexer', 'fleet'],
+    'clients (types)',
   ],
   http: [
     ...[
@@ -83,12 +80,12 @@ export const MAY_IMPORT: Record<string, readonly string[]> = {
       'config/loopback.ts',
     ],
     ...['answer', 'cache', 'once', 'fleet', 'ton'],
-    ...['admission', 'chain', 'clients', 'purge', 'indexer'].map(typesOf),
+    ...['admission', 'clients', 'purge', 'indexer'].map(typesOf),
   ],
   // The check of a setting and the connection use the same parser, so that they agree about valid values.
   config: ['redis/redis-url.ts', 'json-object.ts', 'ton'],
   tell: [
-    ...['answer', 'errors.ts (types)', 'failures', 'outcomes.ts', 'reason-of.ts', 'time-units.ts', 'ton'],
+    ...['answer', 'errors.ts', 'failures', 'outcomes.ts', 'reason-of.ts', 'time-units.ts', 'ton'],
     ...[...parts, 'event-hub.ts'].map(typesOf),
   ],
   operate: [
@@ -97,8 +94,9 @@ export const MAY_IMPORT: Record<string, readonly string[]> = {
     ...[...parts, 'event-hub.ts'].map(typesOf),
   ],
   'event-hub.ts': ['answer (types)', 'cache (types)', 'purge (types)', 'redis (types)'],
-  compose: [...parts, 'config', 'event-hub.ts (types)', 'tell (types)'],
-  'app.ts': [...parts, 'event-hub.ts', 'compose', 'config', 'operate', 'tell'],
+  compose: [...parts, 'config', 'event-hub.ts', 'tell'],
+  // Nothing else imports `proof`, so that it can be left out.
+  'app.ts': [...parts, 'proof', 'event-hub.ts', 'compose', 'config', 'operate', 'tell'],
   cli: [...parts, 'config', 'operate', 'app.ts', 'require-node-24.cjs', 'tools', 'tell'],
   tools: [...parts, 'config', 'operate', 'app.ts'],
 };
@@ -107,7 +105,7 @@ export const MAY_IMPORT: Record<string, readonly string[]> = {
  * Ceilings of the size of the product. docs/background/faults.md names the faults that are worth raising one. Lines are
  * those of TypeScript in `src`, without `src/tools`.
  */
-export const CEILINGS = { lines: 25_514, settings: 65, metrics: 50, events: 38 };
+export const CEILINGS = { lines: 26_020, settings: 65, metrics: 50, events: 37 };
 
 /**
  * The places where a package may be imported, its types included. Packages that are not listed may be imported
@@ -118,7 +116,8 @@ export const PACKAGE_PLACES: Record<string, readonly string[]> = {
   undici: ['indexer', 'names/connector.ts', 'cli', 'tools/verify/asker.ts'],
   zod: ['config', 'ton', 'cache/entry-codec.ts'],
   'prom-client': ['operate'],
-  pino: ['operate', 'tell', 'app.ts'],
+  marked: ['operate'],
+  pino: ['operate', 'tell', 'compose/telling.ts', 'app.ts'],
   // A new file with a bounded memo must be added here.
   'lru-cache': [
     'cache/memory-tier.ts',

@@ -1,5 +1,5 @@
-import { hitStatus, PROVEN_STATUS } from '../../answer/cache-status.ts';
 import type { MemoryHit, MemoryHits } from '../../answer/handle-request.ts';
+import { cacheStatusOf } from '../../answer/phase.ts';
 import type { Gzip } from '../../cache/gzip.ts';
 import type { Ms } from '../../time-units.ts';
 import { ageOf, entryMessage } from '../public/entry-message.ts';
@@ -95,10 +95,10 @@ export class RenderedHits {
     return fit;
   }
 
-  #headOf({ state, entry, sent, call, at }: MemoryHit): string | undefined {
+  #headOf(hit: MemoryHit): string | undefined {
+    const { entry, sent, call, at } = hit;
     const { vary } = call.operation;
-    const cacheStatus = state === 'proven' ? PROVEN_STATUS : hitStatus(entry, 'memory', at);
-    const context = { cacheStatus, vary, requestId: undefined, isPrivate: false };
+    const context = { cacheStatus: cacheStatusOf(hit), vary, requestId: undefined, isPrivate: false };
     try {
       const message = entryMessage({}, entry, sent, context, at);
       const headers = this.#dependencies.origins.headersFor(undefined, message.headers);

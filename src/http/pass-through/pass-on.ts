@@ -4,7 +4,7 @@ import type { Refusal } from '../../admission/guard.ts';
 import type { MemoryPressure } from '../../admission/memory-pressure.ts';
 import type { CacheStatus } from '../../answer/cache-status.ts';
 import type { Report } from '../../answer/events.ts';
-import { NO_SOCKETS, type RefusalErrorOf, reportShed } from '../../answer/refusal-error.ts';
+import { NO_SOCKETS, type RefusalErrorOf, reportRefused } from '../../answer/refusal-error.ts';
 import type { Wait } from '../../answer/wait.ts';
 import type { PerClientLimit } from '../../clients/per-client-limit.ts';
 import { failure, ProxyError } from '../../errors.ts';
@@ -18,12 +18,10 @@ import { commonHeaders } from '../public/response-message.ts';
 import { clientHeaders, hasKeyHeader, returnedHeaders } from './forwarded-headers.ts';
 import { hasApiKey, hidesOperation, isPassable, pathKey, withoutApiKeys } from './passable-target.ts';
 
-/** Methods that are passed through. */
 const PASSED_METHODS = ['GET', 'HEAD', 'POST'] as const;
 const ALLOW = [...PASSED_METHODS, 'OPTIONS'].join(', ');
 const OPERATION = 'passthrough';
 
-/** The head of an answer. */
 type AnsweredHead = Pick<ForwardedAnswer, 'status' | 'headers' | 'retryAfterMs'>;
 
 /** A destination of requests. */
@@ -56,11 +54,9 @@ export interface PassOnDependencies<Answer extends AnsweredHead> extends PassOnP
   readonly upstreams: readonly PassedTo<Answer>[];
   /** The place of the only route that is used; absent for all. */
   readonly at?: number;
-  /** True if we have a key. */
   readonly hasOurKey: boolean;
 }
 
-/** A request that is to be passed through. */
 export interface PassedRequest {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
@@ -68,7 +64,6 @@ export interface PassedRequest {
   readonly target: string;
   /** True if it asks to continue with WebSocket, and Node's HTTP server no longer reads its connection. */
   readonly isUpgrade?: boolean;
-  /** The client that sent it. */
   readonly client: string;
   /**
    * Begins the wait for the head of the answer; the caller closes it. Call when the client's body has arrived, because
@@ -106,7 +101,7 @@ export function passOnWith<Answer extends AnsweredHead>(dependencies: PassOnDepe
     const method = methodOf(request, target, operations, isUpgrade);
     const limited = missLimit?.take(client);
     if (limited !== undefined) {
-      report({ name: 'shed', operation: OPERATION, reason: 'client-limit' });
+      report({ name: 'load-refused', operation: OPERATION, reason: 'client-limit' });
       throw limited;
     }
     // The client's own key, as header or parameter, takes precedence over ours.
@@ -121,16 +116,16 @@ export function passOnWith<Answer extends AnsweredHead>(dependencies: PassOnDepe
     memory.makeRoomIfFull();
     // Before the client's body is read. Room that was taken may have cost another client its own.
     const refusal = admission.refusal(entering) ?? takeRoom();
-    const shed = (why: Refusal) => {
+    const refuse = (why: Refusal) => {
       const error = refusalError(entering, why);
-      reportShed(entering, error, report);
+      reportRefused(entering, error, report);
       return error;
     };
-    if (refusal !== undefined) throw shed(refusal);
+    if (refusal !== undefined) throw refuse(refusal);
     const body = passed.body ?? (method === 'POST' ? await bodies.read(request) : undefined);
     const wait = flight ?? openWait();
     const { signal } = wait;
-    const refused = (why: Refusal) => (why.reason === 'abandoned' ? signal.reason : shed(why));
+    const refused = (why: Refusal) => (why.reason === 'abandoned' ? signal.reason : refuse(why));
     try {
       const ticket = await admission.enter({ ...entering, sentFor: wait });
       if ('reason' in ticket) throw refused(ticket);
@@ -145,7 +140,7 @@ export function passOnWith<Answer extends AnsweredHead>(dependencies: PassOnDepe
       const sent = ourKey.length > 0 ? withoutApiKeys(target) : target;
       return await forward({ method, target: sent, headers, body, isUpgrade, signal }, upstream, ticket);
     } catch (error) {
-      throw error instanceof ProxyError && error.details.reason === 'sockets' ? shed(NO_SOCKETS) : error;
+      throw error instanceof ProxyError && error.details.reason === 'sockets' ? refuse(NO_SOCKETS) : error;
     } finally {
       // The body of the answer has no deadline as a whole: only each pause in it is bounded.
       if ('close' in wait) wait.close();
@@ -185,6 +180,13 @@ async function forward<Answer extends AnsweredHead>(
   }
 }
 
+/** Why no request for a target may be passed through; `undefined` if one may be. */
+export function refusedTarget(target: string, operations: OperationsInUse): ProxyError | undefined {
+  if (!isPassable(target)) return failure('bad-request', { text: 'ambiguous-path' });
+  const [path = ''] = target.split('?', 1);
+  return hidesOperation(path, operations) ? failure('bad-request', { text: 'encoded-letters' }) : undefined;
+}
+
 /** The method of a request that may be passed through; throws a {@link ProxyError} for any other. */
 function methodOf(
   request: IncomingMessage,
@@ -192,13 +194,8 @@ function methodOf(
   operations: OperationsInUse,
   isUpgrade = false,
 ): (typeof PASSED_METHODS)[number] {
-  if (!isPassable(target)) {
-    throw failure('bad-request', { text: 'ambiguous-path' });
-  }
-  const [path = ''] = target.split('?', 1);
-  if (hidesOperation(path, operations)) {
-    throw failure('bad-request', { text: 'encoded-letters' });
-  }
+  const refused = refusedTarget(target, operations);
+  if (refused !== undefined) throw refused;
   // Another protocol is only offered (RFC 9110 7.8): Java's client offers h2c with each request, and accepts any
   // answer.
   if (!isUpgrade && asksForWebSocket(request)) {
@@ -209,7 +206,6 @@ function methodOf(
   return method;
 }
 
-/** True if a request offers to continue with WebSocket. */
 export function asksForWebSocket({ headers }: Pick<IncomingMessage, 'headers'>): boolean {
   return /\bwebsocket\b/i.test(headers.upgrade ?? '');
 }

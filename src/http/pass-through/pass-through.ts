@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import type { Refusal } from '../../admission/guard.ts';
-import type { IndexerHead } from '../../chain/indexer-head.ts';
+import type { HeadPolls } from '../../indexer/head-polls.ts';
 import type { ForwardedAnswer, UpstreamClient } from '../../indexer/upstream-client.ts';
 import { learningHead } from './learn-head.ts';
 import {
@@ -16,7 +16,7 @@ import {
 /** An indexer that gets passed-through requests. */
 interface PassedToIndexer {
   readonly client: Pick<UpstreamClient, 'forward'>;
-  readonly head: Pick<IndexerHead, 'hear'>;
+  readonly polls: Pick<HeadPolls, 'hear'>;
   /** For requests without a key; never sent to another indexer. */
   readonly apiKey: string | undefined;
 }
@@ -68,13 +68,13 @@ export function openPassThrough(dependencies: PassThroughDependencies): OpenPass
 
 const TOO_MANY_TRANSFERS: Refusal = { reason: 'transfers-full', retryAfterMs: 0 };
 
-function upstreamOf({ client, head, apiKey }: PassedToIndexer, pollHeads: () => void): PassedTo<ForwardedAnswer> {
+function upstreamOf({ client, polls, apiKey }: PassedToIndexer, pollHeads: () => void): PassedTo<ForwardedAnswer> {
   return {
     apiKey,
     forward: async (request) => {
       pollHeads();
       const answer = await client.forward(request);
-      return { ...answer, body: learningHead(request.target, answer, (named) => void head.hear(named)) };
+      return { ...answer, body: learningHead(request.target, answer, (named) => void polls.hear(named)) };
     },
   };
 }

@@ -3,6 +3,7 @@ import type { Answer, ProxyRequest } from '../../answer/answer.ts';
 import { renderCacheStatus } from '../../answer/cache-status.ts';
 import type { Report } from '../../answer/events.ts';
 import type { RequestHandler } from '../../answer/handle-request.ts';
+import { cacheStatusOf, type Failed, outcomeOf } from '../../answer/phase.ts';
 import { givenIdOf, requestIdOf } from '../../answer/request-trace.ts';
 import { Wait } from '../../answer/wait.ts';
 import type { Gzip, SentBody } from '../../cache/gzip.ts';
@@ -40,7 +41,6 @@ export interface ResponderDependencies {
   readonly onAnswered: ((request: AnsweredRequest) => void) | undefined;
 }
 
-/** Returns the client of a request on a connection. */
 export type ClientOf = (socket: Socket, headers: RequestHeaders) => string;
 
 /** A request with its answer, for the log. */
@@ -52,7 +52,6 @@ export interface AnsweredRequest {
   /** Absent for an invalid request, which has no key. */
   readonly key: string | undefined;
   readonly status: number;
-  /** The sent `Cache-Status`. */
   readonly cacheStatus: string;
   readonly ms: number;
   /** The indexer that answered or failed, if there are several. */
@@ -109,7 +108,7 @@ export class Responder {
     if (!(answer instanceof Promise)) return this.#message(answer, begun);
     return answer.then((landed) => {
       const { name: operation } = asked.operation;
-      const { outcome } = landed;
+      const outcome = outcomeOf(landed);
       if (outcome !== 'client-closed-request')
         report({ name: 'waited', operation, outcome, ms: monotonic() - begun.at });
       return this.#message(landed, begun);
@@ -129,7 +128,6 @@ export class Responder {
     return this.failure(error, '', headers);
   }
 
-  /** The message for a failure. */
   failure(error: unknown, vary: string, headers: RequestHeaders): ResponseMessage {
     const known = this.#known(error);
     return errorMessage(known, { cacheStatus: { detail: known.code }, vary, requestId: requestIdOf(headers) });
@@ -165,7 +163,7 @@ export class Responder {
     const { onAnswered, clientOf, monotonic } = this.#dependencies;
     if (onAnswered === undefined) return message;
     const { indexer, reason } =
-      answer?.kind === 'failure' ? answer.error.details : { indexer: answer?.entry.meta.indexer, reason: undefined };
+      answer?.kind === 'failed' ? answer.error.details : { indexer: answer?.entry.meta.indexer, reason: undefined };
     onAnswered({
       id,
       client: clientOf(client, asked.headers),
@@ -194,7 +192,7 @@ export class Responder {
   }
 
   /** The message for a failure; throws the failure if the request can be passed on instead. */
-  #refused(answer: Extract<Answer, { kind: 'failure' }>, begun: BegunRequest, context: ResponseContext) {
+  #refused(answer: Extract<Answer, Failed>, begun: BegunRequest, context: ResponseContext) {
     const { error } = answer;
     if (mayBePassedOn(error)) {
       if (begun.isPassable) throw error;
@@ -208,10 +206,10 @@ export class Responder {
   #message(answer: Answer, begun: BegunRequest): ResponseMessage | Promise<ResponseMessage> {
     const { gzip, now } = this.#dependencies;
     const { operation, headers } = begun.asked;
-    const { cacheStatus } = answer;
+    const cacheStatus = cacheStatusOf(answer);
     const fromMemory = cacheStatus.hit === true && cacheStatus.detail === 'memory';
     const context = { cacheStatus, vary: operation.vary, requestId: fromMemory ? undefined : begun.id() };
-    if (answer.kind === 'failure') return this.#refused(answer, begun, context);
+    if (answer.kind === 'failed') return this.#refused(answer, begun, context);
     const { entry } = answer;
     const withBody = (body: SentBody) => {
       const isPrivate = hasHeaderOf(operation, headers);

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import type { HeadFault } from '../../../src/chain/indexer-head.ts';
 import { Heads } from '../../../src/fleet/heads.ts';
+import type { HeadFault } from '../../../src/indexer/head.ts';
 import type { ChainHead } from '../../../src/ton/chain-point.ts';
 
 const MAX_LAG = 12;
@@ -36,7 +36,7 @@ const silent = () => new FakeHead(() => new Promise(() => {}));
 function compared(...heads: FakeHead[]) {
   const changes: string[] = [];
   const all = new Heads({
-    heads,
+    replicas: heads.map((head) => ({ head, polls: head })),
     now: () => performance.now(),
     onBehind: (index, isBehind) => changes.push(`${index} ${isBehind}`),
     askEveryMs: () => 500,

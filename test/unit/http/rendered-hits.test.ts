@@ -20,7 +20,7 @@ function oneHit(bodyBytes: number) {
   const call = callOf('masterchainBlockShards', 'seqno=1');
   const findHit = (): MemoryHit => {
     const sent = { coding: 'identity', body: bodyOf(entry), varies: false } as const;
-    return { state: 'fresh', entry, sent, call, key: entry.key, at: clock.now };
+    return { kind: 'hit', tier: 'memory', entry, sent, call, key: entry.key, collapsed: false, at: clock.now };
   };
   const countHit = (hit: MemoryHit) => void counted.push(hit);
   const hits = new RenderedHits({ hits: { findHit, countHit }, gzip, keepAliveMs: 5000, origins: new Origins() });

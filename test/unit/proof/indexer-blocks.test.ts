@@ -94,7 +94,7 @@ function newSource(): IndexerBlocks {
     },
     loader: {
       load: async (call) => ({
-        from: 'upstream',
+        kind: 'loaded',
         entry: answerTo(call),
         status: 200,
         stored: 'stored',

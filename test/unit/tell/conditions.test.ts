@@ -202,8 +202,8 @@ const FAILING: readonly Situation[] = [
   ],
   [
     'the indexer follows another chain',
-    (it) => it.conditions.set('other-chain', { upstream: 'a' }, '', LASTS),
-    'FAILING: the indexer follows another chain than NETWORK (global_id)',
+    (it) => it.conditions.set('other-chain', { upstream: 'a' }, 'global_id -3', LASTS),
+    'FAILING: the indexer follows another chain than NETWORK (global_id -3)',
   ],
 ];
 
@@ -336,7 +336,13 @@ const DEGRADED: readonly Situation[] = [
   ],
   [
     'purges cannot be read',
-    (it) => it.events.report({ name: 'purges-available', available: false, reason: 'NOPERM no rights' }),
+    (it) =>
+      it.events.report({
+        name: 'redis-available',
+        operation: 'purges',
+        available: false,
+        reason: 'NOPERM no rights',
+      }),
     'DEGRADED: serving from memory alone: Redis is away (NOPERM no rights)',
   ],
   [
@@ -353,7 +359,7 @@ const DEGRADED: readonly Situation[] = [
     'refusals get stale copies',
     (it) => [
       it.answered(90, 'stale'),
-      it.events.report({ name: 'shed', operation: 'pendingTraces', reason: 'queue-full' }),
+      it.events.report({ name: 'load-refused', operation: 'pendingTraces', reason: 'queue-full' }),
     ],
     'DEGRADED: there are more requests than the indexer can answer',
   ],
@@ -428,7 +434,7 @@ const fall = (it: TellingWorld, place: number, fallenBlocks: number) =>
   Object.assign(it.indexers[place]?.head ?? {}, { fallenBlocks });
 const first = (it: TellingWorld, place: number, oldestBlock: number) =>
   Object.assign(it.indexers[place]?.head ?? {}, { oldestBlock });
-const silent = (it: TellingWorld) => Object.assign(it.indexers[0]?.head ?? {}, { isUnresponsive: true });
+const silent = (it: TellingWorld) => Object.assign(it.indexers[0]?.polls ?? {}, { isUnresponsive: true });
 const breaker = (it: TellingWorld) => it.indexers[0]?.open.add('pendingTraces');
 const redis = (it: TellingWorld, reason: string) =>
   it.events.report({ name: 'redis-available', operation: 'read', available: false, reason });

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { REQUEST_OUTCOMES } from '../../../../src/answer/events.ts';
+import { REQUEST_OUTCOMES } from '../../../../src/answer/phase.ts';
 
 const PAGE = new URL('../../../../src/operate/status/page/', import.meta.url);
 const pageFile = (name: string) => readFileSync(new URL(name, PAGE), 'utf8');
