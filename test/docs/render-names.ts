@@ -114,7 +114,7 @@ const TABLES: Readonly<Record<string, () => string>> = {
 function wordsOf(name: ConditionName): string {
   const { says } = CONDITIONS[name];
   const values: Readonly<Record<string, string | undefined>> = {
-    who: 'the indexer',
+    who: name === 'backup-in-use' ? 'b' : 'the indexer',
     operation: 'pendingTraces',
     why: CONDITION_REASONS[name],
   };
