@@ -39,10 +39,7 @@ export interface OpenIndexersDependencies {
 }
 
 /** Builds the clients and their admissions; nothing connects before the first request. */
-export function openIndexers(
-  context: AppContext,
-  { scripting, instances }: OpenIndexersDependencies,
-) {
+export function openIndexers(context: AppContext, { scripting, instances }: OpenIndexersDependencies) {
   const { settings, constants, operations, events, metrics, monotonic, random } = context;
   const { upstream, admission, passThrough } = settings;
   const memory = new MemoryPressure({
