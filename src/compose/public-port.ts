@@ -22,7 +22,7 @@ import { Origins } from '../http/public/origins.ts';
 import { PublicServer } from '../http/public/public-server.ts';
 import type { AnsweredRequest } from '../http/public/responder.ts';
 import type { ServedPaths } from '../http/public/served-paths.ts';
-import { openStreaming } from '../http/streaming/streaming.ts';
+import { type ClientStreaming, openStreaming } from '../http/streaming/streaming.ts';
 import { Leases } from '../once/lease.ts';
 import { SingleFlight } from '../once/single-flight.ts';
 import { CallMemo } from '../ton/call-memo.ts';
@@ -151,8 +151,11 @@ export function openPublicPort(context: AppContext, parts: PublicPortDependencie
     passedPaths: Array.isArray(enabled) ? enabled : undefined,
   };
   proof?.start({ indexers, ask, load, flights, instances: parts.instances });
+  const server = openServer(context, parts, { handler, addresses, paths, origins });
+  const inFlight = () => server.requestsInFlight;
+  context.metrics.gauge('requests_in_flight', 'Requests of clients that are not answered yet.', inFlight);
   return {
-    server: openServer(context, parts, { handler, addresses, paths, origins }),
+    server,
     /** The streams of clients; absent without pass-through. */
     streams: rest?.streaming?.streams,
     /** Ends the kept answers of the rest of the API. */
@@ -283,19 +286,29 @@ function openRest(context: AppContext, indexers: OpenIndexers, { missLimit, addr
           maxAnswerBytes: Math.min(upstream.maxBodySize, maxKeptBytes),
           onReading: indexers.memory.onReading,
         });
-  return {
-    joined,
-    passThrough: joined?.pass ?? alone.pass,
-    streaming: passesStreams(passThrough.enabled)
-      ? openStreaming({
-          ...parts,
-          origins,
-          upstream: { forward: client.forward, apiKey },
-          unreadHeaderOf: ({ socket, headers }) => addresses.unreadHeaderOf(socket, headers),
-          most: passThrough.maxStreams,
-          mostPerClient: passThrough.maxStreamsPerClient,
-          mostWaitingBytes: waitingBytesOf(settings),
-        })
-      : undefined,
-  };
+  const streaming = passesStreams(passThrough.enabled)
+    ? openStreaming({
+        ...parts,
+        origins,
+        upstream: { forward: client.forward, apiKey },
+        unreadHeaderOf: ({ socket, headers }) => addresses.unreadHeaderOf(socket, headers),
+        most: passThrough.maxStreams,
+        mostPerClient: passThrough.maxStreamsPerClient,
+        mostWaitingBytes: waitingBytesOf(settings),
+      })
+    : undefined;
+  if (streaming !== undefined) addStreamMetrics(context, streaming);
+  return { joined, passThrough: joined?.pass ?? alone.pass, streaming };
+}
+
+function addStreamMetrics({ metrics }: AppContext, { streams }: ClientStreaming): void {
+  for (const kind of ['websocket', 'sse'] as const)
+    metrics.gauge('client_streams', 'Streams of clients that are open.', () => streams.count(kind), { kind });
+  const help = 'Requests of clients to the Streaming API, by the status of their answer or the reason why they failed.';
+  metrics.count('client_stream_requests_total', help, ['result'], {
+    'client-stream': ({ result }) => [String(result)],
+  });
+  metrics.count('client_streams_ended_total', 'Streams of clients that ended, by reason.', ['kind', 'reason'], {
+    'client-stream-ended': ({ kind, reason }) => [kind, reason],
+  });
 }
