@@ -20,7 +20,6 @@ export interface EventCountsDependencies {
   readonly events: EventHub;
   /** The operations in use, which are counted from 0. */
   readonly operations: readonly OperationName[];
-  /** `upstream.timeout`. */
   readonly timeoutMs: Ms;
   /** Answers that take longer are slow. */
   readonly slowMs: Ms;
