@@ -1,4 +1,3 @@
-import { containerLimit } from '../admission/memory-pressure.ts';
 import { explainWith } from '../answer/explain.ts';
 import { RequestHandler } from '../answer/handle-request.ts';
 import { Indexers, type IndexersDependencies } from '../answer/indexers.ts';
@@ -22,7 +21,7 @@ import { Origins } from '../http/public/origins.ts';
 import { PublicServer } from '../http/public/public-server.ts';
 import type { AnsweredRequest } from '../http/public/responder.ts';
 import type { ServedPaths } from '../http/public/served-paths.ts';
-import { type ClientStreaming, openStreaming } from '../http/streaming/streaming.ts';
+import { openStreaming } from '../http/streaming/streaming.ts';
 import { Leases } from '../once/lease.ts';
 import { SingleFlight } from '../once/single-flight.ts';
 import { CallMemo } from '../ton/call-memo.ts';
@@ -32,7 +31,7 @@ import type { AppContext } from './context.ts';
 import { explainers } from './explain.ts';
 import type { OpenIndexers } from './indexers.ts';
 import type { SharedRedis } from './redis.ts';
-import { openStreamServer } from './stream-server.ts';
+import { addStreamMetrics, openStreamServer, waitingBytesOf } from './stream-server.ts';
 import { operationTrial } from './trial.ts';
 
 export interface PublicPortDependencies {
@@ -152,8 +151,8 @@ export function openPublicPort(context: AppContext, parts: PublicPortDependencie
   };
   proof?.start({ indexers, ask, load, flights, instances: parts.instances });
   const server = openServer(context, parts, { handler, addresses, paths, origins });
-  const inFlight = () => server.requestsInFlight;
-  context.metrics.gauge('requests_in_flight', 'Requests of clients that are not answered yet.', inFlight);
+  const help = 'Requests of clients that are not answered yet.';
+  context.metrics.gauge('requests_in_flight', help, () => server.requestsInFlight);
   return {
     server,
     /** The streams of clients; absent without pass-through. */
@@ -238,15 +237,6 @@ export function restBytesOf({ operations, passThrough, memory }: AppContext['set
   return isJoined ? Math.floor(memory.maxSize * REST_SHARE_OF_MEMORY) : 0;
 }
 
-/** The maximum number of bytes that wait in all streams of clients, if the container has no memory limit. */
-const MOST_WAITING_BYTES = 64 * 1024 * 1024;
-
-/** The maximum number of bytes that wait in all streams of clients: a sixteenth of the memory that may be used. */
-function waitingBytesOf({ admission }: AppContext['settings']): number {
-  const limitBytes = containerLimit();
-  return limitBytes === undefined ? MOST_WAITING_BYTES : (limitBytes * admission.maxMemoryShare) / 16;
-}
-
 /** The rest of the API: pass-through, and the Streaming API. */
 function openRest(context: AppContext, indexers: OpenIndexers, { missLimit, addresses, origins }: RestParts) {
   const { settings, constants, operations, events, monotonic, random } = context;
@@ -299,17 +289,4 @@ function openRest(context: AppContext, indexers: OpenIndexers, { missLimit, addr
     : undefined;
   if (streaming !== undefined) addStreamMetrics(context, streaming);
   return { joined, passThrough: joined?.pass ?? alone.pass, streaming };
-}
-
-function addStreamMetrics({ metrics }: AppContext, { streams }: ClientStreaming): void {
-  for (const kind of ['websocket', 'sse'] as const)
-    metrics.gauge('client_streams', 'Streams of clients that are open.', () => streams.count(kind), { kind });
-  const help =
-    'Requests of clients to the Streaming API, by the status of their response or the reason why they failed.';
-  metrics.count('client_stream_requests_total', help, ['result'], {
-    'client-stream': ({ result }) => [String(result)],
-  });
-  metrics.count('client_streams_ended_total', 'Streams of clients that ended, by reason.', ['kind', 'reason'], {
-    'client-stream-ended': ({ kind, reason }) => [kind, reason],
-  });
 }
