@@ -126,7 +126,7 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
     proof: openBlockProof(context),
   };
   if (proof !== undefined)
-    metrics.gauge('proof_entries', 'Answers in the memory tier that blocks may prove.', () => memory.provable);
+    metrics.gauge('proof_entries', 'Responses in the memory tier that blocks may prove.', () => memory.provable);
   const cache = new TieredCache({
     memory,
     redis: redis?.tier,

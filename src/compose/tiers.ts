@@ -15,7 +15,7 @@ export type Tiers = ReturnType<typeof openTiers>;
 export interface OpenTiersDependencies {
   /** See {@link loadRedisClient}. */
   readonly connect: typeof connectRedis | undefined;
-  /** See {@link AppDependencies.instance}. */
+  /** The name under which this process counts as an instance; empty if it does not: see `app.ts`. */
   readonly instance: string | undefined;
   /** Called with Redis' time at each of its answers, and with the instant of the request. */
   readonly onServerTime: (time: EpochMs, sentAt: MonotonicMs) => void;
