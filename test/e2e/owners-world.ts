@@ -31,16 +31,17 @@ export class OwnersWorld implements AsyncDisposable {
     this.#crowd = setInterval(poll, POLL_EVERY_MS / OWNERS);
   }
 
-  static async open(dialect: Dialect = '1.3'): Promise<OwnersWorld> {
+  /** Starts the proxy with these settings. Resolves when the look-ups of owners are alive. */
+  static async open(
+    dialect: Dialect = '1.3',
+    env: Readonly<Record<string, string>> = { CACHE_OPERATIONS: OPERATIONS, PASSTHROUGH: 'on' },
+  ): Promise<OwnersWorld> {
     const startAt = Date.now() - 60_000;
     const idle = { count: 200, everyMs: Number.POSITIVE_INFINITY };
     const jettons = { owners: 20, everyMs: 5000 };
     const chain = new Chain({ startAt, idle, jettons });
     const indexer = await startIndexer({ port: 0, dialect, chain, now: Date.now });
-    const proxy = await startProxy({
-      upstreamUrl: indexer.url,
-      env: { CACHE_OPERATIONS: OPERATIONS, PASSTHROUGH: 'on' },
-    });
+    const proxy = await startProxy({ upstreamUrl: indexer.url, env });
     const world = new OwnersWorld(indexer, proxy);
     await world.untilProven(listOf(world.spareAccount()));
     return world;
