@@ -196,9 +196,8 @@ class AnswerProof implements Proof {
     const isKnown = touches.forgottenUntil < this.#askedAt - SEEN_BEFORE_MS;
     if (!isKnown || !reading.areReadSince(this.#askedAt)) return 'asked-too-early';
     this.#compare();
-    return this.#lacksOne || this.#firstShown(Number.NEGATIVE_INFINITY) < Number.POSITIVE_INFINITY
-      ? 'touched'
-      : undefined;
+    if (this.#firstShown(Number.NEGATIVE_INFINITY) < Number.POSITIVE_INFINITY) return 'touched';
+    return this.#lacksOne ? 'touched' : undefined;
   }
 
   isOutdated(at: MonotonicMs = Number.MAX_VALUE): boolean {

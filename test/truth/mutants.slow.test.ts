@@ -126,7 +126,7 @@ const MUTANTS: readonly Mutant[] = [
     finding: 'lie',
     fault: 'indexer-hangs',
     file: 'proof/proofs.ts',
-    from: "if (!this.#proofs.isAlive) return 'not-alive';",
+    from: "if (!reading.isAlive) return this.#owners === undefined ? 'not-alive' : 'not-settled';",
     to: '',
   },
   {
