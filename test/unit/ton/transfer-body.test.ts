@@ -114,6 +114,7 @@ describe('the recipient', () => {
     ['an address outside', `01${bitsOf(8, 9)}00000000`],
     ['an address of variable length', `110${bitsOf(8, 9)}${bitsOf(0, 32)}00000000`],
     ['half an address', STANDARD.slice(0, 200)],
+    ['an address without its last bit', STANDARD.slice(0, -1)],
   ])('is none if the body names %s', (_, address) => {
     expect(recipientOf(transferTo(address, ''))).toBe('none');
   });
