@@ -37,7 +37,7 @@ export function readPasted(text: string, operations: Pick<OperationsInUse, 'at' 
   const [target = ''] = text.trim().split('#');
   const mark = target.indexOf('?');
   const path = mark < 0 ? target : target.slice(0, mark);
-  const name = /(?:^|\/api\/v3\/)([a-z]+(?:\/[a-z]+)*\/?)$/i.exec(path)?.[1];
+  const name = /(?:^|\/api\/v3\/)(\w+(?:\/\w+)*\/?)$/i.exec(path)?.[1];
   const operation = name === undefined ? undefined : operations.at(`/api/v3/${name}`);
   if (operation !== undefined) return { operation, rawQuery: mark < 0 ? '' : target.slice(mark + 1) };
   const accepted = `a URL, path or name with its query of ${operations.names.join(', ')}`;

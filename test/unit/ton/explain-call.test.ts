@@ -46,15 +46,19 @@ describe('a pasted request', () => {
   const operation = operationNamed('transactions');
   const operations = {
     names: OPERATION_NAMES,
-    at: (path: string) => (path.replace(/\/$/, '') === '/api/v3/jetton/wallets' ? operation : undefined),
+    at: (path: string) =>
+      ['/api/v3/jetton/wallets', '/api/v3/decode_2'].includes(path.replace(/\/$/, '')) ? operation : undefined,
   };
 
-  test.each(['jetton/wallets', '/api/v3/jetton/wallets/', 'https://host.example/base/api/v3/jetton/wallets'])(
-    'for an operation with a slash in its path is read: %s',
-    (path) => {
-      expect(readPasted(`${path}?limit=1#top`, operations)).toEqual({ operation, rawQuery: 'limit=1' });
-    },
-  );
+  test.each([
+    'jetton/wallets',
+    '/api/v3/jetton/wallets/',
+    'https://host.example/base/api/v3/jetton/wallets',
+    'decode_2',
+    '/api/v3/decode_2',
+  ])('for an operation whose name has a slash, a digit or an underscore is read: %s', (path) => {
+    expect(readPasted(`${path}?limit=1#top`, operations)).toEqual({ operation, rawQuery: 'limit=1' });
+  });
 
   test.each(['wallets', 'api/v3/wallets', 'x/jetton/wallets', 'jetton//wallets', '/jetton/wallets'])(
     'for a path at which nothing is cached is refused: %s',
