@@ -20,7 +20,7 @@ const END = START + SECONDS * SECOND;
 const DIALECTS: readonly Dialect[] = ['spec', '1.2', '1.3'];
 
 /**
- * A minute in which traces end late, blocks come out of order, messages are accepted again, and actions follow later.
+ * A minute in which traces take seconds, blocks come out of order, messages are accepted again, and actions follow later.
  * Actions are not computed again: an answer that is called final may miss that.
  */
 function aMinute(): Chain {
@@ -106,7 +106,7 @@ function showsAllOf(earlier: unknown, later: unknown): boolean {
   return Object.entries(earlier).every(([name, value]) => showsAllOf(value, Reflect.get(later, name)));
 }
 
-const HOLDS: Partial<Record<AnswerClass, (earlier: unknown, later: unknown) => boolean>> = {
+const STILL_TRUE: Partial<Record<AnswerClass, (earlier: unknown, later: unknown) => boolean>> = {
   final: isDeepStrictEqual,
   'final-page': isDeepStrictEqual,
   growing: showsAllOf,
@@ -128,8 +128,8 @@ function judge(call: Call, dialect: Dialect): { readonly judged: readonly Judged
     if (said.status !== 200 && said.status !== 404) continue;
     const [before, when] = [judged.at(-1), `at ${(at - START) / SECOND} s`];
     const isSame = before?.said.status === said.status && before.said.text === said.text;
-    const promised = isSame ? undefined : judged.findLast(({ rule }) => HOLDS[ROWS[rule].answerClass] !== undefined);
-    if (promised !== undefined && !holds(promised, said)) {
+    const promised = isSame ? undefined : judged.findLast(({ rule }) => STILL_TRUE[ROWS[rule].answerClass] !== undefined);
+    if (promised !== undefined && !staysTrue(promised, said)) {
       const rule = `${promised.rule} (${ROWS[promised.rule].answerClass}) at ${(promised.at - START) / SECOND} s`;
       return { judged, wrong: `${asked}: ${rule}, but ${when} ${differenceFrom(promised.said, said)}` };
     }
@@ -144,9 +144,9 @@ function judge(call: Call, dialect: Dialect): { readonly judged: readonly Judged
   return { judged };
 }
 
-function holds({ rule, said }: Judged, later: Said): boolean {
-  const isHeld = HOLDS[ROWS[rule].answerClass];
-  return isHeld === undefined || (said.status === later.status && isHeld(bodyOf(said), bodyOf(later)));
+function staysTrue({ rule, said }: Judged, later: Said): boolean {
+  const isTrueStill = STILL_TRUE[ROWS[rule].answerClass];
+  return isTrueStill === undefined || (said.status === later.status && isTrueStill(bodyOf(said), bodyOf(later)));
 }
 
 test.each(OPERATION_NAMES)(

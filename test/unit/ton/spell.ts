@@ -81,7 +81,7 @@ class Speller {
         this.#further(meaning);
     }
     const isFurther = FURTHER.some((name) => name === meaning.operation);
-    const isState = 'account' in meaning && meaning.operation !== 'transactions';
+    const isState = meaning.operation === 'addressInformation' || meaning.operation === 'walletInformation';
     const noise = isFurther ? [...NOISE_OF_FURTHER, ...(isState ? NOISE_OF_STATES : [])] : NOISE;
     for (const piece of this.#gen(fc.subarray, noise)) this.#insert(piece);
     return {
