@@ -7,7 +7,7 @@ WORKDIR /build
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --ignore-scripts
 COPY tsconfig.json LICENSE ./
-COPY docs/incidents.md ./docs/
+COPY docs ./docs
 COPY src ./src
 RUN mkdir /app && npm pack --pack-destination /app && tar -xzf /app/toncache-*.tgz -C /app --strip-components=1 && rm /app/*.tgz
 RUN cp package-lock.json .npmrc /app && cd /app && npm ci --omit=dev --ignore-scripts

@@ -12,8 +12,9 @@ sed -i "s#^  repository: toncache\$#  repository: $IMAGE#" config/deploy/helm/va
 sed -i "s#image: toncache:#image: $IMAGE:#" config/deploy/kubernetes/*.yaml
 sed -i "s#TONCACHE_IMAGE:-toncache}#TONCACHE_IMAGE:-$IMAGE:$version}#" config/deploy/toncenter.override.yaml
 awk -v docs="$DOCS" '
-  /^      - alert: / { name = tolower($3) }
+  /^      # Steps: / { section = $3 }
+  /^      - alert: / && !section { section = tolower($3) }
   { print }
-  /^          description: / { print "          runbook_url: " docs "/incidents.md#" name }
+  /^          description: / { print "          runbook_url: " docs "/incidents.md#" section; section = "" }
 ' config/prometheus/alerts.yml > config/prometheus/alerts.yml.new
 mv config/prometheus/alerts.yml.new config/prometheus/alerts.yml

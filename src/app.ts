@@ -16,6 +16,7 @@ import type { AppContext } from './compose/context.ts';
 import { openIndexers } from './compose/indexers.ts';
 import { openPublicPort, restBytesOf } from './compose/public-port.ts';
 import { loadRedisClient, openRedis } from './compose/redis.ts';
+import { type ServicesTried, tryServices } from './compose/trial.ts';
 import type { Settings } from './config/schema.ts';
 import { EventHub } from './event-hub.ts';
 import { adminExplain } from './http/admin/admin-explain.ts';
@@ -68,6 +69,11 @@ export interface AppDependencies {
   readonly askResolver?: AskResolver;
   /** The destination of the log, which may be full. */
   readonly logOutput?: MetricsDependencies['logOutput'];
+  /**
+   * The name under which it counts as an instance; default: a random one. Empty for an app that is only
+   * {@link App.check checked}: it shares neither purges nor the rate limit.
+   */
+  readonly instance?: string;
 }
 
 /** The URLs on which the two ports listen. */
@@ -84,6 +90,8 @@ export interface App {
    * Checks whether the indexers are there, accept the key and have blocks; the log reports it if not. Never rejects.
    */
   askIndexers(): Promise<void>;
+  /** Tries all services in the settings, and closes everything. Call it instead of {@link listen}. Never rejects. */
+  check(): Promise<ServicesTried>;
   /**
    * From now on `/readyz` fails, and the public port is drained ({@link PublicServer.drain}), which loses no answer in
    * flight. Afterwards everything is closed.
@@ -101,6 +109,7 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
     constants = CONSTANTS,
     askResolver = lookup,
     logOutput = { dropped: 0, waitingBytes: 0 },
+    instance,
   } = dependencies;
   const { http, network } = settings;
 
@@ -179,13 +188,14 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
     monotonic,
     onServerTime: dependencies.now === undefined ? clock.learn : () => {},
     report: events.report,
+    instance,
     keys: banKeysOf(network),
     usableMs: longestUseMs(lifetimes),
   });
 
   const instances = () => purges.instances;
   const indexers = openIndexers(context, {
-    scripting: redis?.connection,
+    scripting: instance === '' ? undefined : redis?.connection,
     instances,
     makeRoom: () => {
       port.forgetRest();
@@ -316,7 +326,31 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
     onBug: events.reportBug,
     requestTimeoutMs: http.requestTimeout,
   });
+  const closeAll = async () => {
+    history.close();
+    clearInterval(telling);
+    endLog();
+    proof?.close();
+    purges.close();
+    clock.close();
+    await indexers.close();
+    // Closed after the public port, so that the answers to the last requests still reach Redis.
+    await redis?.close();
+    adminServer.close();
+    adminServer.closeAllConnections();
+  };
   return {
+    check: async () => {
+      // What requests show is told of clients' requests only.
+      clearInterval(telling);
+      // The timers of an app do not keep its process alive.
+      const lasting = setInterval(() => {}, TELL_EVERY_MS);
+      const { tryOperation } = port;
+      const tried = await tryServices(context, { indexers, redis, purges, clock, tryOperation, tell: tellStates });
+      await closeAll();
+      clearInterval(lasting);
+      return tried;
+    },
     listen: async () => {
       // Wait for Redis, so that the first requests find its entries, for at most the connect timeout. The second wait
       // ends after at most the timeouts of its Redis commands, and after 1 s for the heads.
@@ -336,17 +370,7 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
       conditions.set('shutting-down', {}, '', { lasts: true });
       // Load balancers send requests until their next check of /readyz.
       await publicServer.drain(http.drainTimeout, http.shutdownDelay);
-      history.close();
-      clearInterval(telling);
-      endLog();
-      proof?.close();
-      purges.close();
-      clock.close();
-      await indexers.close();
-      // Closed after the public port, so that the answers to the last requests still reach Redis.
-      await redis?.close();
-      adminServer.close();
-      adminServer.closeAllConnections();
+      await closeAll();
     },
   };
 }

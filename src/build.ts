@@ -47,10 +47,7 @@ function build(): number {
       return status ?? 1;
     }
     cpSync(join(root, 'src/require-node-24.cjs'), join(folder, 'require-node-24.cjs'));
-    cpSync(join(root, 'src/operate/status/page'), join(folder, 'operate/status/page'), {
-      recursive: true,
-      dereference: true,
-    });
+    cpSync(join(root, 'src/operate/status/page'), join(folder, 'operate/status/page'), { recursive: true });
     for (const file of filesIn(folder)) {
       const to = join(dist, relative(folder, file));
       mkdirSync(join(to, '..'), { recursive: true });

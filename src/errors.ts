@@ -89,7 +89,6 @@ export class ProxyError extends Error {
   }
 }
 
-/** The name of a text of a code. */
 type TextName<Code extends ErrorCode> = keyof (typeof FAILURES)[Code]['clientReads'] & string;
 
 /** The variable parts of a failure, in addition to the words of the registry. */

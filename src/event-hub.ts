@@ -27,14 +27,12 @@ export type AppEvent =
   | { readonly name: 'evicted' }
   /** A served answer was less complete than an earlier one. */
   | { readonly name: 'older-answer' }
-  /** A body was compressed. */
   | { readonly name: 'compressed' }
   /** Our time jumped: see {@link Clock}. */
   | { readonly name: 'clock-jump' };
 
 type EventName = AppEvent['name'];
 
-/** The event of a name. */
 type EventOf<N extends EventName> = Extract<AppEvent, { readonly name: N }>;
 
 /** Functions that read a value from an event, by event name. */
@@ -52,7 +50,6 @@ export class EventHub {
     for (const listener of this.#listeners.get(event.name) ?? []) listener(event);
   };
 
-  /** For an unexpected error. */
   readonly reportBug = (error: unknown): void => this.report({ name: 'bug', error });
 
   /** Listens to the events of a name from now on. */

@@ -1,9 +1,11 @@
 import { defineConfig } from 'vitest/config';
 
 // Times are guards against hanging, not requirements: the machines of CI are slow and busy.
-export default defineConfig({
+export default defineConfig(({ mode }) => ({
   test: {
     dir: 'test',
+    // By mode and not by a filter: vitest runs the files of any filter, so one of its own would add all slow files to them.
+    include: [mode === 'slow' ? '**/*.slow.test.ts' : '**/!(*.slow).test.ts'],
     pool: 'forks',
     // Files share worker processes: a process and its modules cost each file 200 ms. Each file ends what it starts.
     isolate: false,
@@ -16,4 +18,4 @@ export default defineConfig({
     hookTimeout: 120_000,
     expect: { poll: { timeout: 30_000 } },
   },
-});
+}));

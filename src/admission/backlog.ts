@@ -26,7 +26,6 @@ export interface Grant {
   readonly client: string | undefined;
 }
 
-/** The result of a wait. */
 type Waited = Grant | Refusal;
 
 interface Waiter {

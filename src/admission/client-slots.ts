@@ -32,7 +32,6 @@ export class ClientSlots {
     this.#last = { client, at: this.#now() };
   }
 
-  /** True if a client may hold one more of this number of slots. */
   mayTake(client: string, slots: number): boolean {
     const taken = this.#taken.get(client) ?? 0;
     if (slots < FEWEST_SLOTS || taken < Math.floor(slots * MOST_OF_SLOTS)) return true;

@@ -1,4 +1,3 @@
-/** A client with members in the queue. */
 interface QueuedClient<T> {
   readonly name: string;
   /** In the order in which they came. */
@@ -45,12 +44,10 @@ export class FairQueue<T> {
     return this.#clientOf.size;
   }
 
-  /** The number of clients with members. */
   get clients(): number {
     return this.#clients.size;
   }
 
-  /** The number of members of a client. */
   count(client: string): number {
     return this.#clients.get(client)?.members.size ?? 0;
   }

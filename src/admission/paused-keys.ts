@@ -3,11 +3,9 @@ import type { MonotonicMs, Ms } from '../time-units.ts';
 /** The maximum number of remembered keys; above it the oldest 429 is forgotten. Paths may have 16 KiB. */
 const MOST_KEYS = 256;
 
-/** The last 429 to a key. */
 interface PausedKey {
   /** No request for the key is sent until then. */
   readonly until: MonotonicMs;
-  /** True if the key belongs to a cached operation. */
   readonly isCached: boolean;
   /** The number of 429s before this one. */
   readonly place: number;

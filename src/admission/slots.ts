@@ -65,7 +65,6 @@ export class SlotUse {
     this.#patienceMs = patienceMs;
   }
 
-  /** Slots in use now. */
   get inUse(): number {
     return this.#inUse;
   }
@@ -190,7 +189,6 @@ export class Slots {
     this.max = dependencies.max;
   }
 
-  /** Slots taken now. */
   get inUse(): number {
     return this.#inUse;
   }
@@ -202,7 +200,6 @@ export class Slots {
     for (const client of clients) touched.clients.seen(client);
   }
 
-  /** True if an operation may take a slot now. */
   mayTake(operation: string): boolean {
     const recent = this.#recent();
     const free = this.max - this.#inUse;

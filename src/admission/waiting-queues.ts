@@ -19,7 +19,6 @@ export class WaitingQueues<T> {
     return this.#queues.values();
   }
 
-  /** The queue of a request. */
   of(request: RouteRequest): WaitingQueue<T> {
     const { operation, lane } = request;
     const name = operation + lane.name;
@@ -41,7 +40,6 @@ export class WaitingQueues<T> {
     return [...clients].every((client) => this.isWaiting(client));
   }
 
-  /** True if requests of a client wait, for any operation. */
   isWaiting(client: string): boolean {
     for (const { waiting } of this.#queues.values()) if (waiting.count(client) > 0) return true;
     return false;

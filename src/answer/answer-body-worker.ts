@@ -4,7 +4,6 @@ import { OPERATIONS } from '../ton/operations.ts';
 import type { Call } from '../ton/parse-call.ts';
 import { blockFactsIn, factsOf, finalRowsInBody, NO_FACTS } from './body-facts.ts';
 
-/** A body to be read. */
 export type BodyJob = { readonly body: Uint8Array } & (
   | {
       readonly reads: 'facts';

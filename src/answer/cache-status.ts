@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../errors.ts';
 
-/** The values of `detail` in addition to the codes of failures; docs/reference/names.md lists them. */
+/** The values of `detail` in addition to the codes of failures; docs/reference/answers.md lists them. */
 export const DETAILS = {
   memory: 'a hit in memory',
   redis: 'a hit in Redis',
@@ -8,8 +8,8 @@ export const DETAILS = {
   expired: 'not stored: its lifetime was over when it arrived',
   'too-large': 'not stored: it is larger than the memory tier may hold',
   purged: 'not stored: it was purged while it was loaded',
-  regressed: 'the answer was less complete than the cached one, which is served',
-  superseded: 'the cached answer was requested later than this one, and is served',
+  regressed: 'the response was less complete than the cached one, which is served',
+  superseded: 'the cached response was requested later than this one, and is served',
   preflight: 'toncache answered a CORS preflight',
   health: 'toncache answered `/healthz` or `/readyz`',
 } as const;

@@ -53,7 +53,6 @@ export type ProxyEvent =
    * read; reported once.
    */
   | { readonly name: 'streams-of-proxy'; readonly address: string; readonly header: string }
-  /** A stream of a client ended. */
   | { readonly name: 'client-stream-ended'; readonly kind: string; readonly reason: string }
   /** The following of blocks started or stopped. */
   | { readonly name: 'block-follower'; readonly state: FollowerState }

@@ -1,5 +1,7 @@
 import type { Entry } from '../cache/entry.ts';
 import type { TieredCache } from '../cache/tiered-cache.ts';
+import { ProxyError } from '../errors.ts';
+import type { WhyNot } from '../fleet/routes.ts';
 import { type Freshness, freshnessOf, type ProofDoubt, usableUntil } from '../freshness.ts';
 import type { EpochMs, Ms } from '../time-units.ts';
 import { cacheKey, loggedKey } from '../ton/cache-key.ts';
@@ -7,7 +9,7 @@ import { type DroppedInput, droppedInputs, readPasted, rulesOf } from '../ton/ex
 import type { GrowingPolicy, LifetimePolicies, LifetimePolicy, LifetimeRule } from '../ton/lifetime-table.ts';
 import type { OperationName } from '../ton/operation-names.ts';
 import { type OperationsInUse, targetOf } from '../ton/operations.ts';
-import { parseCall, type RequestHeaders } from '../ton/parse-call.ts';
+import { type Call, parseCall, type RequestHeaders, whyUncached } from '../ton/parse-call.ts';
 import type { FollowerState, ShownFollower } from './block-proof.ts';
 
 /** A cached answer in one tier. Durations in milliseconds; negative ones have passed. */
@@ -22,10 +24,35 @@ export interface CachedAnswer {
   readonly ageMs: Ms;
   readonly freshForMs: Ms;
   readonly usableForMs: Ms;
+  /** The instant of its request, epoch milliseconds. */
+  readonly askedAt: EpochMs;
+  /** How new its state or page is: of two answers the one with the higher order is kept. Absent without an order. */
+  readonly order?: string;
 }
 
-/** The meaning of a request, and the answers that a running instance has cached for it. */
-export interface Explanation {
+/** An indexer, and why it would not get the request now; without a reason it, or another such one, would. */
+export interface ExplainedIndexer {
+  /** Host and port. */
+  readonly name: string;
+  readonly whyNot?: WhyNot;
+}
+
+/** What toncache does with a request. */
+export type Explanation = ExplainedCall | ExplainedPass;
+
+/** A request that is not cached. */
+export interface ExplainedPass {
+  /** Path and query, which are sent unchanged. */
+  readonly target: string;
+  readonly notCached: 'passed through' | 'passed through, joined with equal requests';
+  /** Why it has no cached form, if it is for a cached operation. */
+  readonly why?: string;
+  /** The indexers that it may be sent to; empty for a stream. */
+  readonly indexers: readonly ExplainedIndexer[];
+}
+
+/** The meaning of a request, the indexers that would get it, and the answers that a running instance has cached for it. */
+export interface ExplainedCall {
   readonly operation: OperationName;
   /** The request to the indexer: path and query, and the headers that change the answer. */
   readonly target: string;
@@ -36,6 +63,8 @@ export interface Explanation {
   readonly dropped: readonly DroppedInput[];
   /** The possible lifetimes of an answer; its body decides which one applies. */
   readonly lifetimes: readonly ({ readonly rule: LifetimeRule } & (LifetimePolicy | GrowingPolicy))[];
+  /** Those that it may be sent to on a miss. */
+  readonly indexers: readonly ExplainedIndexer[];
   readonly memory: CachedAnswer | 'absent';
   /** `failed`: Redis did not answer in time, or not all purges are known. */
   readonly redis: CachedAnswer | 'absent' | 'failed' | 'not configured';
@@ -56,8 +85,9 @@ export interface ExplainDependencies {
   readonly cache: TieredCache;
   readonly operations: OperationsInUse;
   readonly network: string;
-  /** True if requests for an operation are passed through if they have no cached form. */
-  readonly isPassed: (operation: OperationName) => boolean;
+  /** The explanation of a target that is passed through, or why it is not. */
+  readonly passed: (target: string) => ExplainedPass | ProxyError;
+  readonly indexersFor: (call: Call, key: string) => readonly ExplainedIndexer[];
   readonly policies: LifetimePolicies;
   /** Absent if no answers are proven. */
   readonly proof: ShownFollower | undefined;
@@ -65,14 +95,15 @@ export interface ExplainDependencies {
 }
 
 /**
- * Explains pasted requests (see {@link readPasted}): looks into both tiers. Rejects with a `ProxyError`,
- * `invalid-request` or `not-cacheable`, if the request would be refused or passed through.
+ * Explains pasted requests (see {@link readPasted}): looks into both tiers. Rejects with the {@link ProxyError} of a
+ * request that would be refused.
  */
 export function explainWith({
   cache,
   operations,
   network,
-  isPassed,
+  passed,
+  indexersFor,
   policies,
   proof,
   now,
@@ -86,6 +117,8 @@ export function explainWith({
     ageMs: now() - entry.askedAt,
     freshForMs: entry.freshUntil - now(),
     usableForMs: usableUntil(entry) - now(),
+    askedAt: entry.askedAt,
+    ...(entry.completeness.order !== undefined && { order: String(entry.completeness.order) }),
   });
   const explainProof = (kept: Entry | undefined): ExplainedProof | undefined => {
     if (proof === undefined) return undefined;
@@ -95,23 +128,38 @@ export function explainWith({
       ? { isProven: true, upToBlock: proof.blocks.newestRead }
       : { isProven: false, why, follower: proof.state };
   };
-  return async (text, headers) => {
-    const { operation, rawQuery } = readPasted(text, operations);
-    const call = parseCall(operation, rawQuery, headers, isPassed(operation.name));
+  const explainCall = async (call: Call, dropped: readonly DroppedInput[]): Promise<ExplainedCall> => {
+    const { operation, request, tags } = call;
     const key = cacheKey(network, call);
-    const { memory, redis } = await cache.inspect(key, call.tags);
+    const { memory, redis } = await cache.inspect(key, tags);
     const explained = operation.evidence && explainProof(memory);
     return {
       operation: operation.name,
-      target: targetOf(operation.name, call.request.query),
-      headers: Object.fromEntries(call.request.headers),
+      target: targetOf(operation.name, request.query),
+      headers: Object.fromEntries(request.headers),
       key,
       loggedKey: loggedKey(key),
-      dropped: droppedInputs(operation, rawQuery, headers),
+      dropped,
       lifetimes: rulesOf(call).map((rule) => ({ rule, ...policies[rule] })),
+      indexers: indexersFor(call, key),
       memory: memory === undefined ? 'absent' : describe(memory),
       redis: typeof redis === 'string' ? redis : describe(redis),
       ...(explained && { proof: explained }),
     };
+  };
+  return async (text, headers) => {
+    const { path, rawQuery } = readPasted(text);
+    const operation = operations.at(path);
+    const pass = passed(rawQuery === '' ? path : `${path}?${rawQuery}`);
+    try {
+      if (operation !== undefined)
+        return await explainCall(parseCall(operation, rawQuery, headers), droppedInputs(operation, rawQuery, headers));
+    } catch (error) {
+      const why = whyUncached(error);
+      if (why === undefined || pass instanceof ProxyError) throw error;
+      return { ...pass, why };
+    }
+    if (pass instanceof ProxyError) throw pass;
+    return pass;
   };
 }

@@ -80,7 +80,6 @@ export interface Question {
   readonly known: Entry | undefined;
 }
 
-/** An answer that may be cached. */
 export interface IndexerAnswer extends TriedAnswer {
   readonly entry: Entry;
   /** Holds its slot until the answer is stored, or will certainly not be stored. */

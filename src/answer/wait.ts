@@ -45,7 +45,6 @@ export class Wait implements FlightWaiter {
     this.#abort?.abort(reason);
   }
 
-  /** Ends the wait with its answer. */
   close(): void {
     this.#isOver = true;
     clearTimeout(this.#timer);

@@ -158,7 +158,6 @@ const NOTHING_LISTED: readonly Completeness[] = Array.from({ length: HIGHEST_CLA
   tentative: NO_MEMBERS,
 }));
 
-/** The parts of a {@link Completeness}. */
 export interface CompletenessParts {
   readonly order?: bigint | undefined;
   readonly rank: number;
@@ -245,7 +244,6 @@ export interface Content {
   flags: number;
 }
 
-/** A body in a coding. */
 export interface CodedBody {
   readonly coding: Coding;
   readonly body: Buffer;

@@ -23,7 +23,6 @@ const QUICK_BYTES = 64 * 1024;
 /** The flags of a content: the codings that clients of this instance wanted. */
 const [PLAIN_WANTED, GZIP_WANTED] = [1, 2];
 
-/** A body that is sent. */
 export interface SentBody extends CodedBody {
   /** True if the coding depends on `Accept-Encoding`, so that `Vary` must name it. */
   readonly varies: boolean;

@@ -155,7 +155,6 @@ function isIn(entry: Entry, now: EpochMs): boolean {
   return (now < entry.freshUntil || now < provableUntil(entry, keptUntil(entry))) && !isDatedAhead(entry, now);
 }
 
-/** True if blocks may prove the entry. */
 function isProvable({ proof }: Entry): boolean {
   return proof !== undefined && proof.keptMs > 0;
 }

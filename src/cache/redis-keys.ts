@@ -17,13 +17,9 @@ export function redisKeyFor(prefix: string): (key: string) => string {
   return (key) => `${prefix}{${hash('sha256', key, 'base64url')}}`;
 }
 
-/** The Redis keys of the entries of a network. */
 export function entryKeysOf(network: string): (key: string) => string {
   return redisKeyFor(`toncache:${SCHEMA_VERSION}:${network}:`);
 }
-
-/** The Redis keys that `check-config` uses to try an instance's work with entries. */
-export const checkedKey = redisKeyFor('toncache:check:');
 
 /** The Redis key of the lease of an entry, by the Redis key of the entry. */
 export function leaseKeyOf(redisKey: string): string {

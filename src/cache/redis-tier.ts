@@ -68,7 +68,6 @@ export interface RedisTierDependencies {
 /** The result of a look-up. `failed` is not `absent`: it says nothing about the key. */
 export type RedisRead = { readonly state: 'found'; readonly entry: Entry } | { readonly state: 'absent' | 'failed' };
 
-/** The parameters of a request for a lease. */
 export interface LeaseRequest {
   readonly token: string;
   readonly leaseMs: Ms;

@@ -90,7 +90,6 @@ export class TieredCache {
     this.#dependencies = dependencies;
   }
 
-  /** The entry in memory. */
   lookInMemory(key: string, tags: readonly string[], now = this.#dependencies.now()): Lookup {
     const entry = this.#dependencies.memory.get(key, now);
     return entry === undefined ? { state: 'miss' } : this.#lookupOf(entry, tags, 'memory', now);

@@ -5,7 +5,6 @@ import { isObject, type JsonObject } from '../json-object.ts';
 import { reasonOf } from '../reason-of.ts';
 import { UnavailableError, UsageError } from './command.ts';
 
-/** An answer of the admin port. */
 export interface AdminAnswer {
   readonly status: number;
   readonly text: string;
@@ -20,8 +19,8 @@ interface AdminRequest {
 
 const TIMEOUT_MS = 10_000;
 
-/** With an error of toncache. 422: refused. 501: the request has no cached form. 503: purged in this instance only. */
-const ANSWERS: readonly number[] = [422, 501, 503];
+/** With an error of toncache. 400, 422: refused. 501: the request has no cached form. 503: purged in this instance only. */
+const ANSWERS: readonly number[] = [400, 422, 501, 503];
 
 /** Sends requests to the admin port of a running toncache, with `ADMIN_TOKEN` if it is set. */
 export class AdminClient {

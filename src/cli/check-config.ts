@@ -19,8 +19,8 @@ Reads the settings as start does. If some are wrong, prints every problem; other
 with their values and sources. Secrets are not shown. Without --connect, no connection is made.
 
   --all      prints the defaults too
-  --connect  connects to each indexer (key, chain, newest block, operations), to Redis (and reads its clock) and to the stream.
-             LACKS: an indexer can be used, but does not serve an operation, or is behind
+  --connect  tries all services as toncache uses them: each indexer (key, chain, newest block, operations), Redis and its
+             clock, the stream. LACKS: an indexer can be used, with a condition, such as an operation that is not served
   --json     {"settings":[{"name","value","from","source"}],"passedThrough","warnings":[],"checks":[]}, or {"problems":[]}
 
 example:

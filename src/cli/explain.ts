@@ -1,3 +1,5 @@
+import type { Explanation } from '../answer/explain.ts';
+import { describeExplanation } from '../operate/describe-explanation.ts';
 import { AdminClient } from './admin-client.ts';
 import { type Command, EXIT, UsageError } from './command.ts';
 import { readOptions, readSettings } from './options.ts';
@@ -5,8 +7,8 @@ import { readOptions, readSettings } from './options.ts';
 export const explain: Command = {
   help: `usage: toncache explain <URL or query> [--header 'Name: value']... [--admin URL] [--json]
 
-Shows how a running instance reads a request: the request to the indexer, the key, the dropped inputs, how long an
-answer can live, and the answers in memory and Redis.
+Shows how a running instance reads a request: the request to the indexer, the key, the dropped inputs, the indexers that
+may be asked, how long an answer can live, and the answers in memory and Redis. Or why the request is not cached.
 
   --header    a header of the request, such as 'X-Actions-Version: latest'; may be repeated
   --admin     the admin port; by default that of the settings. ADMIN_TOKEN is sent if it is set
@@ -29,14 +31,15 @@ exit codes: 0 explained, 1 the request would be refused or is not cached, 64 wro
     const query = new URLSearchParams({ target });
     for (const line of values.header) query.append('header', line);
     const client = new AdminClient(values.admin, readSettings(context));
-    const accept = values.json ? 'application/json' : 'text/plain';
-    const { status, text } = await client.ask(`/explain?${query}`, { headers: { Accept: accept } });
+    const { status, text, reply } = await client.askJson<Explanation & { readonly error?: string }>(
+      `/explain?${query}`,
+    );
     if (values.json) context.stdout.write(`${text}\n`);
-    else if (status === 200) context.stdout.write(text);
+    else if (status === 200) context.stdout.write(describeExplanation(reply));
     else
       context.stderr.write(
-        `${status === 501 ? 'nothing is cached for it' : 'the request would be refused'}: ${JSON.parse(text).error}\n`,
+        `${status === 501 ? 'nothing is cached for it' : 'the request would be refused'}: ${reply.error}\n`,
       );
-    return status === 200 ? EXIT.ok : EXIT.failed;
+    return status === 200 && !('notCached' in reply) ? EXIT.ok : EXIT.failed;
   },
 };

@@ -14,7 +14,6 @@ export interface AppContext {
   readonly constants: Constants;
   /** The table of lifetimes with the settings. */
   readonly lifetimes: LifetimePolicies;
-  /** The cached operations. */
   readonly operations: OperationsInUse;
   readonly events: EventHub;
   readonly conditions: Conditions;

@@ -13,6 +13,7 @@ import { pathKey } from '../http/pass-through/passable-target.ts';
 import { Head } from '../indexer/head.ts';
 import { HeadPolls } from '../indexer/head-polls.ts';
 import { UpstreamClient, type UpstreamClientDependencies } from '../indexer/upstream-client.ts';
+import { type Outcome, outcomeOfResult } from '../outcomes.ts';
 import { redisBreaker } from '../redis/breaker.ts';
 import type { RedisScripting } from '../redis/connect.ts';
 import { withinBudget } from '../redis/within-budget.ts';
@@ -37,6 +38,9 @@ const CONNECTION_LIFETIME_MS = 60_000;
 /** Whatever sets these conditions also reports their end. */
 const LASTS = { lasts: true };
 
+/** Failures of a head poll that an indexer may have, too. Other conditions tell them. */
+const OF_AN_INDEXER: readonly Outcome[] = ['refused-key', 'rate-limited', 'not-served', 'failed'];
+
 /** The shortest interval between head polls of a single indexer, and of one whose head does not count. */
 const HEAD_EVERY_MS: Ms = 10_000;
 
@@ -57,7 +61,6 @@ export const SHARES: Readonly<Record<string, number>> = {
   masterchainBlockShards: 0.2,
 };
 
-/** The settings of one indexer. */
 export interface IndexerSettings {
   readonly url: string;
   readonly apiKey?: string | undefined;
@@ -66,7 +69,6 @@ export interface IndexerSettings {
   readonly isBackup: boolean;
   /** Its place in the settings, backups last. */
   readonly index: number;
-  /** True if there is no other. */
   readonly isOne: boolean;
 }
 
@@ -75,7 +77,6 @@ export interface OpenIndexerDependencies {
   readonly scripting: RedisScripting | undefined;
   /** Called with the change in the number of answer bytes that are being read. */
   readonly onReading: (change: number) => void;
-  /** True if this process follows the chain of a `global_id`. */
   readonly isOurChain: (globalId: number) => boolean;
   /** Called when it is found to follow another chain: its earlier answers must not be served. */
   readonly onOtherChain: () => void;
@@ -148,8 +149,9 @@ export function openIndexer(
     now,
     isOurChain,
     askEveryMs,
-    onFault: (fault) => {
-      for (const each of ['lacks-block', 'other-chain'] as const) conditions.turn(fault === each, each, who, '', LASTS);
+    onFault: (fault, why) => {
+      for (const each of ['lacks-block', 'other-chain'] as const)
+        conditions.turn(fault === each, each, who, why, LASTS);
       if (fault === 'other-chain') onOtherChain();
     },
   });
@@ -159,6 +161,11 @@ export function openIndexer(
     upstream: client,
     maySend: () => mayTakeNext(() => pause.refusal(headKey) !== undefined),
     onRateLimited: (retryAfterMs) => passBy(pauseOfCached, headKey)?.('rate-limited', retryAfterMs),
+    onPolled: (unnamedBy) => {
+      const isOther = unnamedBy !== undefined && !OF_AN_INDEXER.includes(outcomeOfResult(String(unnamedBy)));
+      const why = `it answers masterchainInfo ${unnamedBy === 200 ? 'without a block' : `with ${unnamedBy}`}`;
+      conditions.turn(isOther, 'no-head', who, why, LASTS);
+    },
     now,
   });
   const onTransition = (state: 'unhealthy' | 'healthy') =>

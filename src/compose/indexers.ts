@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Admission } from '../admission/admission.ts';
 import { Backlog } from '../admission/backlog.ts';
+import type { RouteRequest } from '../admission/guard.ts';
 import { MemoryPressure } from '../admission/memory-pressure.ts';
 import { Slots } from '../admission/slots.ts';
 import { AnswerBodyReader } from '../answer/answer-body-reader.ts';
@@ -28,7 +29,6 @@ const READY_MS: Ms = 1000;
 /** The patience of a request while others are being refused: the backlog drains, and latency falls. */
 const OVERLOADED_PATIENCE_MS = 100;
 
-/** Access to the indexers. */
 export type OpenIndexers = ReturnType<typeof openIndexers>;
 
 export interface OpenIndexersDependencies {
@@ -97,6 +97,8 @@ export function openIndexers(
     chain,
     /** Call when a request is sent: polls the heads of all but backups in the background, if it is time. */
     pollHeads: (): void => (heads === undefined ? replicas[0]?.polls.pollIfDue() : heads.askIfDue()),
+    /** See {@link Routes.whyNot}: by the place of the indexer. */
+    whyNot: (request: RouteRequest) => routes.whyNot(request),
     /** For the cached operations and for pass-through. */
     admission: new Admission({ memory, routes, backlog }),
     /**

@@ -21,17 +21,19 @@ import { openPassThrough } from '../http/pass-through/pass-through.ts';
 import { Origins } from '../http/public/origins.ts';
 import { PublicServer } from '../http/public/public-server.ts';
 import type { AnsweredRequest } from '../http/public/responder.ts';
+import type { ServedPaths } from '../http/public/served-paths.ts';
 import { openStreaming } from '../http/streaming/streaming.ts';
-import { pathAt } from '../indexer/path-at.ts';
-import { StreamClient } from '../indexer/stream-client.ts';
 import { Leases } from '../once/lease.ts';
 import { SingleFlight } from '../once/single-flight.ts';
 import { CallMemo } from '../ton/call-memo.ts';
 import type { BlockProof } from './attached-proof.ts';
 import { openClientRoom } from './client-room.ts';
 import type { AppContext } from './context.ts';
+import { explainers } from './explain.ts';
 import type { OpenIndexers } from './indexers.ts';
 import type { SharedRedis } from './redis.ts';
+import { openStreamServer } from './stream-server.ts';
+import { operationTrial } from './trial.ts';
 
 export interface PublicPortDependencies {
   readonly cache: TieredCache;
@@ -139,18 +141,29 @@ export function openPublicPort(context: AppContext, parts: PublicPortDependencie
   const isPassed = isPassedBy(settings);
   const origins = new Origins(settings.http.allowedOrigins);
   const rest = isPassed && openRest(context, indexers, { missLimit, addresses, origins });
+  const { prefixes, enabled } = settings.passThrough;
+  const paths: ServedPaths = {
+    operations: context.operations,
+    passThrough: rest?.passThrough,
+    streaming: rest?.streaming,
+    passedPrefixes: prefixes,
+    isPassed,
+    passedPaths: Array.isArray(enabled) ? enabled : undefined,
+  };
   proof?.start({ indexers, ask, load, flights, instances: parts.instances });
   return {
-    server: openServer(context, parts, { handler, addresses, rest, isPassed, origins }),
+    server: openServer(context, parts, { handler, addresses, paths, origins }),
     /** The streams of clients; absent without pass-through. */
     streams: rest?.streaming?.streams,
     /** Ends the kept answers of the rest of the API. */
     forgetRest: () => rest?.joined?.forget(),
+    /** For {@link tryServices}. */
+    tryOperation: operationTrial(context, ask),
     explain: explainWith({
       cache,
       operations: context.operations,
       network,
-      isPassed: (operation) => isPassed?.(`/api/v3/${operation}`) ?? false,
+      ...explainers(indexers, paths, rest?.joined !== undefined),
       policies: context.lifetimes,
       proof,
       now,
@@ -167,27 +180,20 @@ interface RestParts {
 
 interface ServerParts extends Omit<RestParts, 'missLimit'> {
   readonly handler: RequestHandler;
-  readonly rest: ReturnType<typeof openRest> | undefined;
-  /** See {@link isPassedBy}. */
-  readonly isPassed: ((path: string) => boolean) | undefined;
+  readonly paths: ServedPaths;
 }
 
 function openServer(
   context: AppContext,
   parts: PublicPortDependencies,
-  { handler, addresses, rest, isPassed, origins }: ServerParts,
+  { handler, addresses, paths, origins }: ServerParts,
 ): PublicServer {
   const { settings, events, now, monotonic } = context;
   const { http, upstream } = settings;
   const { requestsPerSecond } = settings.clients;
   return new PublicServer({
-    operations: context.operations,
-    passThrough: rest?.passThrough,
-    streaming: rest?.streaming,
-    passedPrefixes: settings.passThrough.prefixes,
-    isPassed,
+    ...paths,
     origins,
-    passedPaths: Array.isArray(settings.passThrough.enabled) ? settings.passThrough.enabled : undefined,
     handler,
     hits: http.fastLane && settings.logRequests !== 'all' ? handler : undefined,
     gzip: parts.gzip,
@@ -240,7 +246,7 @@ function waitingBytesOf({ admission }: AppContext['settings']): number {
 
 /** The rest of the API: pass-through, and the Streaming API. */
 function openRest(context: AppContext, indexers: OpenIndexers, { missLimit, addresses, origins }: RestParts) {
-  const { settings, constants, operations, events, monotonic, random, names, now } = context;
+  const { settings, constants, operations, events, monotonic, random } = context;
   const { passThrough, upstream } = settings;
   const parts: PassOnParts = {
     operations,
@@ -256,8 +262,7 @@ function openRest(context: AppContext, indexers: OpenIndexers, { missLimit, addr
     report: events.report,
     sharesOurKey: passThrough.sharedKey,
   };
-  const { baseUrl, apiKey } = streamServerOf(settings);
-  const client = new StreamClient({ names, now, baseUrl, timeoutMs: upstream.timeout });
+  const { client, apiKey } = openStreamServer(context);
   const alone = openPassThrough({
     ...parts,
     indexers: indexers.all,
@@ -293,18 +298,4 @@ function openRest(context: AppContext, indexers: OpenIndexers, { missLimit, addr
         })
       : undefined,
   };
-}
-
-/**
- * The server for the streams of clients: its address, whose path replaces `/api` in their targets, and its key. It is
- * that of `stream.url`, or else the first indexer.
- */
-function streamServerOf({ stream, upstream }: AppContext['settings']) {
-  if (stream.url !== undefined) {
-    const url = new URL(stream.url.replace(/^ws/, 'http'));
-    const [, base = '/api'] = /^(.*)\/streaming\/v2\/ws\/?$/.exec(url.pathname) ?? [];
-    return { baseUrl: new URL(`${url.origin}${base}`), apiKey: stream.apiKey };
-  }
-  const { origin, pathname } = new URL(upstream.url[0]);
-  return { baseUrl: new URL(pathAt(pathname, '/api'), origin), apiKey: upstream.apiKey };
 }

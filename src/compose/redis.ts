@@ -65,6 +65,8 @@ export function openRedis(
   return {
     connection,
     tier,
+    /** Repeats the trial of a new connection: a Redis that can only be read counts as connected. Rejects with its error. */
+    tryOut: (): Promise<void> => tryRedis(connection, redisKey),
     /** The Redis key of the lease of an entry, by the entry's key. */
     leaseKey: (key: string): string => leaseKeyOf(redisKey(key)),
     /** Waits for the commands under way, each at most the command timeout, then closes the connections. */

@@ -25,7 +25,7 @@ export const http = group({
   ),
   fastLane: setting(
     flag.prefault(true),
-    "If on, plain requests for the operations are answered without Node's HTTP server, with which a hit takes 2.4 to 3.5 times the CPU time. The answers are the same.",
+    "If on, plain requests for the operations are answered without Node's HTTP server, with which a hit takes 2.4 to 3.5 times the CPU time. The responses are the same.",
   ),
   adminHost: setting(listenHost.prefault('127.0.0.1'), 'Address on which the admin port listens.', {
     env: 'ADMIN_HOST',
@@ -47,12 +47,12 @@ export const http = group({
   ),
   allowedOrigins: setting(
     origins.optional(),
-    'Origins whose pages may read answers, comma-separated, like `https://app.example`. Pages of other origins get no CORS headers, and 403 for preflights, passed-through requests and streams. Requests without `Origin` are served. Any origin if not set.',
+    'Origins whose pages may read responses, comma-separated, like `https://app.example`. Pages of other origins get no CORS headers, and 403 for preflights, passed-through requests and streams. Requests without `Origin` are served. Any origin if not set.',
     { env: 'ALLOWED_ORIGINS' },
   ),
   maxHeaderSize: setting(
     size('1KiB', '1MiB').prefault('16KiB'),
-    "Maximum size of the head of a client's request; above it clients get 431.",
+    "Maximum size of the headers of a client's request; above it clients get 431.",
   ),
   requestTimeout: setting(
     duration('100ms', '5min').prefault('10s'),
@@ -64,11 +64,11 @@ export const http = group({
   ),
   maxConnections: setting(
     integer(1, 1_000_000).prefault(10_000),
-    'Maximum number of open client connections; lower if the limit of open files is too low. Further connections are refused. At most one request of each waits for its answer.',
+    'Maximum number of open client connections; lower if the limit of open files is too low. Further connections are refused. At most one request of each waits for its response.',
   ),
   sendTimeout: setting(
     duration('100ms', '1h').prefault('30s'),
-    'Time in which a client must take each 16 KiB of its answer, on average over up to 256 KiB; a slower client is cut. A client that takes nothing of a large answer is cut after 16 times this value.',
+    'Time in which a client must take each 16 KiB of its response, on average over up to 256 KiB; a slower client is disconnected. A client that takes nothing of a large response is disconnected after 16 times this value.',
   ),
   shutdownDelay: setting(
     duration('0ms', '5min').prefault('0ms'),

@@ -22,7 +22,6 @@ const name = z.string().refine((given) => given === ALL || given === PASS_THROUG
 
 const listed = (names: readonly string[]) => names.map((each) => `\`${each}\``).join(', ');
 
-/** The description of the setting. */
 export const OPERATIONS_DESCRIPTION = `Further operations that are cached in addition to ${listed(CACHED_ALWAYS)}: \`${ALL}\`, or names separated by commas, of ${listed(FURTHER)} ([more](answers.md#further-operations)); and \`${PASS_THROUGH}\`: with \`PASSTHROUGH=on\` equal requests for the rest of \`/api/v3/\` are sent once ([more](../how-to/pass-through.md#equal-requests-for-the-rest-of-the-api)).`;
 
 const withBlocks = (names: readonly OperationName[]): readonly OperationName[] =>

@@ -34,7 +34,6 @@ export const passedPaths = z.union([flag, listOf(pathName)], ACCEPTED);
 
 type PassedPaths = z.output<typeof passedPaths>;
 
-/** True if the Streaming API is passed through. */
 export function passesStreams(passed: PassedPaths): boolean {
   return Array.isArray(passed) ? passed.some((name) => name.toLowerCase() === STREAMING) : passed === true;
 }

@@ -4,7 +4,7 @@ import { certificateFile, duration, group, redisUrl, setting } from './values.ts
 export const redis = group({
   url: setting(
     redisUrl.optional(),
-    'Redis, the second tier: `redis://`, `rediss://`, `redis-cluster://` or `redis-sentinel://`. If not set, answers are cached only in memory.',
+    'Redis, the second tier: `redis://`, `rediss://`, `redis-cluster://` or `redis-sentinel://`. If not set, responses are cached only in memory.',
     { env: 'REDIS_URL', envOnly: true },
   ),
   tlsCaFile: setting(

@@ -10,36 +10,32 @@ interface RemovedSetting {
   readonly instead: string;
 }
 
+/** The paths of removed settings and groups, with what replaces each. */
+const INSTEAD: Readonly<Record<string, string>> = {
+  'admission.overloadedPatience': 'it is fixed at 100ms',
+  'admission.maxQueue': 'it is fixed at 10000',
+  'admission.shares': 'they are fixed, by operation',
+  breaker: 'an operation needs 20 keys in 10s to open its breaker, which is open for 2s to 5s',
+  coalescing: 'a load can be joined for 1s, and a failure answers its key for 250ms',
+  'clients.burst': 'it is the requests of one second',
+  'http.maxWaiting': 'http.maxConnections bounds waiting requests, one of each connection',
+  'lifetimes.emptyWatched': 'the freshness by push is gone: an empty list of pending traces is kept like any other',
+  'memory.maxEntries': 'MEMORY_MAX_SIZE (memory.maxSize) bounds them, each with 800 bytes on top of its body',
+  'passThrough.maxBufferedSize': 'it is fixed at 64MiB',
+  'passThrough.maxTransfers': 'it is fixed at 256',
+  'redis.commandTimeout': 'it is fixed at 1s; requests only wait for redis.budget',
+  'redis.connectTimeout': 'it is fixed at 1s',
+  'redis.failuresToOpen': 'it is fixed at 3',
+  'redis.maxPendingWriteSize': 'it is a sixteenth of MEMORY_MAX_SIZE (memory.maxSize)',
+  'redis.maxPendingWrites': 'a sixteenth of MEMORY_MAX_SIZE (memory.maxSize) bounds their bytes',
+  'redis.openDuration': 'it is fixed at 1s',
+  'stream.maxAddresses': 'the freshness by push is gone: clients subscribe themselves, through the same port',
+};
+
 /** Every removed setting. It causes a warning and never a refusal: an upgrade must not stop at an old file. */
 export const REMOVED_SETTINGS: readonly RemovedSetting[] = [
-  { path: 'admission.overloadedPatience', instead: 'it is fixed at 100ms' },
-  { path: 'admission.maxQueue', instead: 'it is fixed at 10000' },
-  { path: 'admission.shares', instead: 'they are fixed, by operation' },
-  { path: 'breaker', instead: 'an operation needs 20 keys in 10s to open its breaker, which is open for 2s to 5s' },
-  { path: 'coalescing', instead: 'a load can be joined for 1s, and a failure answers its key for 250ms' },
-  { path: 'clients.burst', instead: 'it is the requests of one second' },
-  { path: 'http.maxWaiting', instead: 'http.maxConnections bounds waiting requests, one of each connection' },
+  ...Object.entries(INSTEAD).map(([path, instead]) => ({ path, instead })),
   ...removedRows(),
-  {
-    path: 'lifetimes.emptyWatched',
-    instead: 'the freshness by push is gone: an empty list of pending traces lives like any other',
-  },
-  {
-    path: 'memory.maxEntries',
-    instead: 'MEMORY_MAX_SIZE (memory.maxSize) bounds them, each with 800 bytes on top of its body',
-  },
-  { path: 'passThrough.maxBufferedSize', instead: 'it is fixed at 64MiB' },
-  { path: 'passThrough.maxTransfers', instead: 'it is fixed at 256' },
-  { path: 'redis.commandTimeout', instead: 'it is fixed at 1s; requests only wait for redis.budget' },
-  { path: 'redis.connectTimeout', instead: 'it is fixed at 1s' },
-  { path: 'redis.failuresToOpen', instead: 'it is fixed at 3' },
-  { path: 'redis.maxPendingWriteSize', instead: 'it is a sixteenth of MEMORY_MAX_SIZE (memory.maxSize)' },
-  { path: 'redis.maxPendingWrites', instead: 'a sixteenth of MEMORY_MAX_SIZE (memory.maxSize) bounds their bytes' },
-  { path: 'redis.openDuration', instead: 'it is fixed at 1s' },
-  {
-    path: 'stream.maxAddresses',
-    instead: 'the freshness by push is gone: clients subscribe themselves, through the same port',
-  },
 ];
 
 /** Each row of the table of lifetimes was a group of settings, for its lifetime and its stale windows. */

@@ -33,7 +33,7 @@ const clients = group({
   ),
   missesPerSecond: setting(
     integer(1, 1_000_000).optional(),
-    'Maximum misses of one client a second, and at once; above it they get 429, or a stale answer. Hits are always answered. No limit if not set.',
+    'Maximum misses of one client a second, and at once; above it they get 429, or a stale response. Hits are always answered. No limit if not set.',
   ),
   showAddresses: setting(
     flag.prefault(false),
@@ -45,11 +45,11 @@ const clients = group({
 const proof = group({
   maxAge: setting(
     duration('0s', '10min').prefault('60s'),
-    'Longest time for which blocks prove an answer with names, metadata or interfaces, which change without a block; at 0 such answers are not proven.',
+    'Longest time for which blocks prove a response with names, metadata or interfaces, which change without a block; at 0 such responses are not proven.',
   ),
   maxAgePlain: setting(
     duration('0s', '10min').prefault('5min'),
-    'Longest time for which blocks prove an answer without names, metadata or interfaces, as with `X-No-Address-Book: true`.',
+    'Longest time for which blocks prove a response without names, metadata or interfaces, as with `X-No-Address-Book: true`.',
   ),
 });
 
@@ -126,7 +126,7 @@ const memory = group({
 });
 
 const compression = group({
-  enabled: setting(flag.prefault(true), 'If on, answers are sent as gzip to clients that accept it.', {
+  enabled: setting(flag.prefault(true), 'If on, responses are sent as gzip to clients that accept it.', {
     env: 'COMPRESSION',
   }),
 });

@@ -24,7 +24,6 @@ const backup = group({
   }),
 });
 
-/** The indexers. */
 export const upstream = z.strictObject({
   url: setting(
     upstreamUrls,
@@ -37,7 +36,7 @@ export const upstream = z.strictObject({
   }),
   timeout: setting(
     duration('10ms', '5min').prefault('5s'),
-    'Timeout of a request to the indexer, and the longest wait of a client for its answer; above it the client gets 504.',
+    'Timeout of a request to the indexer, and the longest wait of a client for its response; above it the client gets 504.',
     { env: 'UPSTREAM_TIMEOUT' },
   ),
   maxConcurrency: setting(
@@ -59,11 +58,11 @@ export const upstream = z.strictObject({
   backup,
   maxBodySize: setting(
     size('1KiB', '256MiB').prefault('8MiB'),
-    'Maximum size of an answer, before and after decompression; above it clients get 502. The largest known answer has 1.5 MB.',
+    'Maximum size of a response, before and after decompression; above it clients get 502. The largest known response has 1.5 MB.',
   ),
   maxBufferedSize: setting(
     size('1MiB', '16GiB').prefault('128MiB'),
-    'Maximum bytes of all answers being read; above it misses are shed.',
+    'Maximum bytes of all responses being read; above it misses are refused.',
   ),
   defaultPause: setting(
     duration('1ms', '10min').prefault('1s'),

@@ -24,7 +24,6 @@ export function setting<T extends z.ZodType>(
   return type.meta({ description, ...rest });
 }
 
-/** A group of optional settings. */
 export function group<T extends z.ZodRawShape>(settings: T): z.ZodPrefault<z.ZodObject<T, z.core.$strict>> {
   // zod expects a whole object here, and reads `{}` like a file: the members have defaults of their own.
   return z.strictObject(settings).prefault({} as never);
@@ -186,7 +185,6 @@ export const word = z.string().regex(/^[a-z0-9][a-z0-9-]{0,31}$/, {
 /** A value that can be sent in a header, without spaces. */
 export const headerValue = z.string().regex(/^[\x21-\x7e]+$/, { error: 'must be printable ASCII without spaces' });
 
-/** An address to listen on. */
 export const listenHost = z.union([z.ipv4(), z.ipv6(), z.hostname()], {
   error: 'must be an IP address or a host name',
 });
@@ -213,7 +211,6 @@ const origin = z.string().refine(
   },
 );
 
-/** Origins, to a list. */
 export const origins = listOf(origin);
 
 /** IP addresses and networks, to a list. */

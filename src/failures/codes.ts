@@ -2,7 +2,7 @@ import type { ExplainedBy } from './explained-by.ts';
 import type { RetryAfterRule } from './retry-after.ts';
 
 /** One way in which a request can fail. */
-interface Failure {
+export interface Failure {
   /** The status that the client gets. */
   readonly status: number;
   readonly retryAfter: RetryAfterRule;
@@ -14,9 +14,12 @@ interface Failure {
   readonly clientReads: Readonly<Record<'usual', string>> & Readonly<Record<string, string>>;
 }
 
+/** The advice in the text for a request without a cached form. */
+export const IF_NOT_PASSED = '; PASSTHROUGH=on passes such a request through';
+
 /**
  * Every way a request can fail, in one closed list. No other place words a failure, or decides its status. A text
- * states what happened, to what, and what would be accepted; docs/incidents.md has the same texts.
+ * states what happened, to what, and what would be accepted; docs/reference/errors.md has the same texts.
  */
 export const FAILURES = {
   'invalid-request': {
@@ -52,10 +55,10 @@ export const FAILURES = {
   'head-too-large': {
     status: 431,
     retryAfter: 'none',
-    operatorReads: 'clients send request heads that are too large',
+    operatorReads: 'clients send headers that are too large',
     clientReads: {
-      usual: 'the head of the request is too large; accepted: http.maxHeaderSize and {fields} header fields at most',
-      fields: 'too many header fields; accepted: at most {fields}',
+      usual: 'the headers of the request are too large; accepted: http.maxHeaderSize and {fields} headers at most',
+      fields: 'too many headers; accepted: at most {fields}',
     },
   },
   'request-timeout': {
@@ -76,8 +79,8 @@ export const FAILURES = {
   'unsupported-version': {
     status: 505,
     retryAfter: 'none',
-    operatorReads: 'clients speak another version of HTTP',
-    clientReads: { usual: 'HTTP/{version} is not spoken here; accepted: HTTP/1.1, HTTP/1.0' },
+    operatorReads: 'clients use another version of HTTP',
+    clientReads: { usual: 'HTTP/{version} is not supported; accepted: HTTP/1.1, HTTP/1.0' },
   },
   'not-found': {
     status: 404,
@@ -107,13 +110,8 @@ export const FAILURES = {
     retryAfter: 'none',
     operatorReads: 'clients request further operations in a form that is not cached',
     clientReads: {
-      usual: '{operation} is not cached in this form: {issues}; PASSTHROUGH=on passes such a request through',
-      parameter:
-        '{operation} is cached only with these parameters: {parameters}; PASSTHROUGH=on passes such a request through',
-      // The text of `explain` if pass-through is on.
-      passed: '{operation} is not cached in this form: {issues}; this instance passes such a request through',
-      'parameter-passed':
-        '{operation} is cached only with these parameters: {parameters}; this instance passes such a request through',
+      usual: `{operation} is not cached in this form: {issues}${IF_NOT_PASSED}`,
+      parameter: `{operation} is cached only with these parameters: {parameters}${IF_NOT_PASSED}`,
     },
   },
   'origin-not-allowed': {
@@ -180,12 +178,12 @@ export const FAILURES = {
     status: 502,
     retryAfter: 'none',
     condition: 'indexer-error',
-    operatorReads: '{indexer} sends answers that its API does not describe',
+    operatorReads: '{indexer} sends responses that its API does not describe',
     clientReads: {
-      usual: 'the answer of the indexer is not what its API describes',
+      usual: 'the response of the indexer is not what its API describes',
       encoding: 'the indexer answered in an encoding that was not requested',
-      packed: 'the answer of the indexer cannot be decompressed',
-      'cut-short': 'the answer of the indexer was cut short',
+      packed: 'the response of the indexer cannot be decompressed',
+      'cut-short': 'the response of the indexer was truncated',
     },
   },
   'upstream-rate-limited': {
@@ -220,8 +218,8 @@ export const FAILURES = {
     status: 502,
     retryAfter: 'none',
     condition: 'indexer-error',
-    operatorReads: '{indexer} sends answers that are too large',
-    clientReads: { usual: 'the answer of the indexer is larger than {bytes} bytes (upstream.maxBodySize)' },
+    operatorReads: '{indexer} sends responses that are too large',
+    clientReads: { usual: 'the response of the indexer is larger than {bytes} bytes (upstream.maxBodySize)' },
   },
   'upstream-unreachable': {
     status: 502,
@@ -234,11 +232,11 @@ export const FAILURES = {
   'client-closed-request': {
     status: 499,
     retryAfter: 'none',
-    operatorReads: 'clients close their connections before they have their answers',
+    operatorReads: 'clients close their connections before they have their responses',
     clientReads: {
       usual: 'the client closed its connection',
       body: 'the body broke off',
-      nobody: 'nobody waits for this answer',
+      nobody: 'nobody waits for this response',
     },
   },
   internal: {
@@ -246,6 +244,6 @@ export const FAILURES = {
     retryAfter: 'none',
     condition: 'bug',
     operatorReads: 'requests fail (internal)',
-    clientReads: { usual: 'internal error', stored: 'the stored answer cannot be decompressed' },
+    clientReads: { usual: 'internal error', stored: 'the stored response cannot be decompressed' },
   },
 } as const satisfies Record<string, Failure>;

@@ -56,7 +56,7 @@ export const REFUSED = {
   /** Each indexer that may get the request follows another chain. */
   'other-chain': {
     clientReads: 'the indexer follows another chain than NETWORK of this proxy',
-    operatorReads: '{indexer} follows another chain than NETWORK (global_id)',
+    operatorReads: '{indexer} follows another chain than NETWORK',
     condition: 'other-chain',
   },
   /** The same words as for the request that met the 429. */
@@ -65,7 +65,6 @@ export const REFUSED = {
     operatorReads: '{indexer} asked for a pause (429)',
     condition: 'paused',
   },
-  /** The backlog is full. */
   'queue-full': crowded('too many requests wait for the indexer'),
   /** The maximum number of clients' streams is reached. */
   'streams-full': {
@@ -75,8 +74,8 @@ export const REFUSED = {
   },
   /** The maximum number of passed-through answers is on the way to clients. */
   'transfers-full': {
-    clientReads: `${overloaded.clientReads.usual}: too many passed-through answers are being sent`,
-    operatorReads: 'too many passed-through answers are being sent',
+    clientReads: `${overloaded.clientReads.usual}: too many passed-through responses are being sent`,
+    operatorReads: 'too many passed-through responses are being sent',
     condition: 'overloaded',
   },
   /** The wait for a reservation of the rate would be, or became, longer than the client's patience. */

@@ -6,7 +6,7 @@ const LONGEST_SECONDS = 3600;
 const secondsOf = (waitMs: Ms) => Math.min(Math.ceil(waitMs / 1000), LONGEST_SECONDS);
 
 /**
- * The rules for the number in `Retry-After`, with the names in docs/incidents.md. `waitMs`: the known wait, 0 if
+ * The rules for the number in `Retry-After`, with the names in docs/reference/errors.md. `waitMs`: the known wait, 0 if
  * unknown. `chance`: 0 to 1.
  */
 const RULES = {

@@ -29,7 +29,6 @@ interface AnswerTimes {
  * Decides when a request has taken so long that it is also sent to another indexer: longer than 95 % of the answers.
  */
 export class Hedging {
-  /** Pays for hedges. */
   readonly budget: RetryBudget;
   readonly #unknownMs: Ms;
   readonly #times = new Map<string, AnswerTimes>();

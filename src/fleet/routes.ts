@@ -9,7 +9,6 @@ export interface FleetRoute extends Route {
   readonly health?: Health | undefined;
   /** True if its chain is too far behind, so that its answers are outdated, or if its head is wrong. */
   readonly isBehind?: () => boolean;
-  /** True if it reports that it has a masterchain block. */
   readonly hasBlock?: (seqno: number) => boolean;
   /** The newest masterchain block that it reports; -1 while that is unknown or does not count. */
   readonly newestBlock?: () => number;
@@ -53,7 +52,6 @@ export class Routes implements RouteChoice {
     this.#toNewest = toNewest;
   }
 
-  /** All routes for requests of an operation. */
   of(operation: string): readonly FleetRoute[] {
     return this.#ownRoutes[operation] ?? this.#routes;
   }
@@ -103,6 +101,15 @@ export class Routes implements RouteChoice {
     return isOffered ? undefined : { ...request, lane: overflow(lane) };
   }
 
+  /** For operators: why each route would not get a request now; `undefined` for those of which one would get it. */
+  whyNot(request: RouteRequest): readonly (WhyNot | undefined)[] {
+    const open = this.openTo(request);
+    return this.of(request.operation).map((route) => {
+      if (!('reason' in open) && open.includes(route)) return undefined;
+      return refusalBy(route, request)?.reason ?? UNCHOSEN[sortOf(route, request)] ?? 'failing';
+    });
+  }
+
   /** Chooses one of these routes, all free, for a request. */
   choose(free: readonly FleetRoute[], { operation }: Pick<RouteRequest, 'operation'>): FleetRoute | undefined {
     const equal = this.#toNewest.has(operation) && free.length > 1 ? newestAmong(free) : free;
@@ -118,7 +125,6 @@ export class Routes implements RouteChoice {
 /** These refusals count only if no indexer has another one; the first of them only if all indexers have it. */
 const LAST: readonly Refusal['reason'][] = ['other-chain', 'not-served'];
 
-/** True if a refusal ends sooner than another. */
 function isSooner(one: Refusal, other: Refusal): boolean {
   const [ofOne, ofOther] = [LAST.indexOf(one.reason), LAST.indexOf(other.reason)].map((place) =>
     place < 0 ? 2 : place,
@@ -142,8 +148,14 @@ function newestAmong(routes: readonly FleetRoute[]): readonly FleetRoute[] {
   return routes.filter((route) => newestOf(route) === newest);
 }
 
+/** Why a route does not get a request: it refuses it, or another route is better. */
+export type WhyNot = Refusal['reason'] | 'without-block' | 'behind' | 'backup' | 'failing';
+
 /** Lower is better. For requests about no block, every indexer counts as having it. */
 const SORTS = { upToDate: 0, behindWithBlock: 1, withoutBlock: 2, backup: 3, behind: 4, failing: 5 } as const;
+
+/** Why a route of each sort is not chosen. */
+const UNCHOSEN: readonly WhyNot[] = ['without-block', 'behind', 'without-block', 'backup', 'behind'];
 
 function sortOf(route: FleetRoute, request: RouteRequest): number {
   const { health, isBehind, isBackup } = route;

@@ -24,7 +24,6 @@ const ROOM_AGAIN_MS: Ms = 1000;
 /** A piece of a body counts as at least this many bytes: its object takes memory too. */
 const LEAST_PIECE_BYTES = 256;
 
-/** A body that is being read. */
 interface Reading {
   /** The received bytes, as counted for the limit. */
   countedBytes: number;

@@ -17,31 +17,14 @@ const LONGEST_BYTES = 256 * 1024;
 /** An indexer that has not answered a head poll for this long is unresponsive. */
 const UNRESPONSIVE_AFTER_MS: Ms = 1000;
 
-/** The request for the block list of a masterchain block. */
-export function blockQuestion(seqno: number): UpstreamRequest {
-  return { operation: masterchainBlockShards.name, query: [['seqno', String(seqno)]], headers: [] };
-}
-
-/**
- * True if an answer to {@link blockQuestion} shows the block; `undefined` if that is unknown: a failure, or an answer
- * that is too long. Any 404 shows that the block is missing, also one of a gateway.
- */
-export function showsBlock(
-  { status, body }: Pick<UpstreamAnswer, 'status' | 'body'>,
-  seqno: number,
-): boolean | undefined {
-  if (status === 404) return false;
-  if (status !== 200 || body.length > LONGEST_BYTES) return undefined;
-  const answer = parseAnswer(body);
-  return isObject(answer) && masterchainBlockShards.chainPoint(answer).seqno === seqno;
-}
-
 export interface HeadPollDependencies {
   readonly upstream: Pick<UpstreamClient, 'fetch'>;
   /** Takes the right to send one request without a slot; `false` if none may be sent now. */
   readonly maySend: () => Promise<boolean>;
   /** Called with the `Retry-After` of a 429. */
   readonly onRateLimited: (retryAfterMs: Ms | undefined) => void;
+  /** Called with each answer to a head poll: its status if it names no head, `undefined` if it names one. */
+  readonly onPolled: (unnamedBy: number | undefined) => void;
   readonly now: () => EpochMs;
 }
 
@@ -77,21 +60,34 @@ export class HeadPoll {
   }
 
   /** The head of the indexer; `undefined` without an answer, or if no request may be sent now. Never rejects. */
-  async head(): Promise<ChainHead | undefined> {
-    const { now, maySend } = this.#dependencies;
+  async head(atMostMs: Ms = TIMEOUT_MS): Promise<ChainHead | undefined> {
+    const { now, maySend, onPolled } = this.#dependencies;
     this.#polledAt = now();
     if (!(await maySend())) return undefined;
     const unansweredSince = this.#unansweredSince;
     this.#unansweredSince ??= now();
-    const answer = await this.#send(HEAD_QUESTION);
+    const answer = await this.#send(HEAD_QUESTION, atMostMs);
     if (answer === 'not sent') this.#unansweredSince = unansweredSince;
-    return answer === 'not sent' || answer?.status !== 200 ? undefined : headIn(answer.body);
+    if (answer === 'not sent' || answer === undefined) return undefined;
+    const head = answer.status === 200 ? headIn(answer.body) : undefined;
+    onPolled(head !== undefined && head.seqno >= 0 ? undefined : answer.status);
+    return head;
   }
 
-  /** True if it shows a block; `undefined` if that is unknown: see {@link showsBlock}. Never rejects. */
+  /**
+   * True if it shows the block list of a masterchain block; `undefined` if that is unknown: a failure, or an answer that
+   * is too long. Any 404 shows that the block is missing, also one of a gateway. Never rejects.
+   */
   async hasBlock(seqno: number): Promise<boolean | undefined> {
-    const answer = (await this.#dependencies.maySend()) ? await this.#send(blockQuestion(seqno)) : undefined;
-    return answer === 'not sent' || answer === undefined ? undefined : showsBlock(answer, seqno);
+    if (!(await this.#dependencies.maySend())) return undefined;
+    const { name: operation, chainPoint } = masterchainBlockShards;
+    const answer = await this.#send({ operation, query: [['seqno', String(seqno)]], headers: [] });
+    if (answer === 'not sent' || answer === undefined) return undefined;
+    const { status, body } = answer;
+    if (status === 404) return false;
+    if (status !== 200 || body.length > LONGEST_BYTES) return undefined;
+    const list = parseAnswer(body);
+    return isObject(list) && chainPoint(list).seqno === seqno;
   }
 
   /** Call when the clock has jumped. */
@@ -101,10 +97,10 @@ export class HeadPoll {
   }
 
   /** `undefined` without an answer; `not sent` if this machine lacks the resources to send it. Never rejects. */
-  async #send(question: UpstreamRequest): Promise<UpstreamAnswer | 'not sent' | undefined> {
+  async #send(question: UpstreamRequest, atMostMs = TIMEOUT_MS): Promise<UpstreamAnswer | 'not sent' | undefined> {
     const { upstream, onRateLimited } = this.#dependencies;
     try {
-      const answer = await upstream.fetch(question, TIMEOUT_MS);
+      const answer = await upstream.fetch(question, atMostMs);
       if (answer.status === 429) onRateLimited(answer.retryAfterMs);
       return answer;
     } catch (error) {

@@ -64,12 +64,15 @@ export class HeadPolls {
     return head;
   }
 
-  /** Requests the block that it names as its newest, for up to 3 s. For the start. Never rejects. */
-  async check(): Promise<void> {
+  /**
+   * Requests the block that it names as its newest, for up to 3 s. For the start. `atMostMs`: the timeout of the head
+   * poll. Never rejects.
+   */
+  async check(atMostMs?: Ms): Promise<void> {
     if (this.#isAsking) return;
     this.#isAsking = true;
     const { newestBlock } = this.#head;
-    const seqno = newestBlock >= 0 ? newestBlock : (await this.#askForHead())?.seqno;
+    const seqno = newestBlock >= 0 ? newestBlock : (await this.#askForHead(atMostMs))?.seqno;
     if (seqno === undefined) this.#isAsking = false;
     else await this.#askForBlock(seqno, CHECK_MS);
   }
@@ -92,8 +95,8 @@ export class HeadPolls {
     this.#poll.forget();
   }
 
-  async #askForHead(): Promise<ChainHead | undefined> {
-    const head = await this.#poll.head();
+  async #askForHead(atMostMs?: Ms): Promise<ChainHead | undefined> {
+    const head = await this.#poll.head(atMostMs);
     return head && this.hear(head);
   }
 
@@ -103,7 +106,7 @@ export class HeadPolls {
       await new Promise((resolve) => setTimeout(resolve, CHECK_EVERY_MS).unref());
       isThere = await this.#poll.hasBlock(seqno);
     }
-    if (isThere !== undefined) this.#head.checked(isThere);
+    if (isThere !== undefined) this.#head.checked(seqno, isThere);
     this.#isAsking = false;
   }
 }

@@ -34,8 +34,8 @@ export interface HeadDependencies {
   readonly now: () => EpochMs;
   /** True if this process follows the chain of this `global_id`. */
   readonly isOurChain: (globalId: number) => boolean;
-  /** Called when the head no longer counts, or counts again (`undefined`). */
-  readonly onFault: (fault: HeadFault | undefined) => void;
+  /** Called when the head no longer counts, or counts again (`undefined`). `why`: the other chain, or the missing block. */
+  readonly onFault: (fault: HeadFault | undefined, why: string) => void;
   /** The shortest time between two head polls. */
   readonly askEveryMs: () => Ms;
 }
@@ -79,7 +79,9 @@ export class Head {
   #below = 0;
   #lowPolls = 0;
   #chain: 'unknown' | 'ours' | 'other' = 'unknown';
-  #lacksBlock = false;
+  #globalId: number | undefined;
+  /** The block that it named and lacks. */
+  #lackedBlock: number | undefined;
   #fault: HeadFault | undefined;
 
   constructor(dependencies: HeadDependencies) {
@@ -168,6 +170,7 @@ export class Head {
    * one of another chain: then no client may get it, and of it only the fault is learned.
    */
   name({ at, seqno, first, globalId }: ChainHead): boolean {
+    this.#globalId = globalId;
     // An API that names no chain is believed.
     if (globalId !== undefined) this.#chain = this.#dependencies.isOurChain(globalId) ? 'ours' : 'other';
     else if (this.#chain === 'unknown') this.#chain = 'ours';
@@ -184,15 +187,15 @@ export class Head {
     return true;
   }
 
-  /** The block that it named was requested from it. */
-  checked(isThere: boolean): void {
-    this.#lacksBlock = !isThere;
+  /** A block that it named was requested from it. */
+  checked(seqno: number, isThere: boolean): void {
+    this.#lackedBlock = isThere ? undefined : seqno;
     this.#reportFault();
   }
 
   /** Call when it lacked a block that it reports to have, and another indexer has the block. */
   refute(seqno: number): void {
-    if (seqno <= this.newestBlock - SETTLED_BLOCKS) this.checked(false);
+    if (seqno <= this.newestBlock - SETTLED_BLOCKS) this.checked(seqno, false);
   }
 
   /** Call when the clock has jumped: earlier instants then mean nothing. */
@@ -236,10 +239,11 @@ export class Head {
   }
 
   #reportFault(): void {
-    const fault = this.#chain === 'other' ? 'other-chain' : this.#lacksBlock ? 'lacks-block' : undefined;
+    const fault = this.#chain === 'other' ? 'other-chain' : this.#lackedBlock === undefined ? undefined : 'lacks-block';
     if (fault === this.#fault) return;
     this.#fault = fault;
-    this.#dependencies.onFault(fault);
+    const why = fault === 'other-chain' ? `global_id ${this.#globalId}` : `block ${this.#lackedBlock}`;
+    this.#dependencies.onFault(fault, why);
   }
 
   #isTimeCurrent(): boolean {

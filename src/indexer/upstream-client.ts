@@ -58,7 +58,6 @@ export interface UpstreamRequest {
   readonly isForHead?: true;
 }
 
-/** An answer of the indexer, with any status. */
 export interface UpstreamAnswer {
   readonly status: number;
   readonly contentType: string | undefined;
@@ -122,10 +121,8 @@ export type UpstreamEvent = {
   | { readonly name: 'upstream-unsent'; readonly cause: unknown }
 );
 
-/** Its requests are reported as one operation. */
 const PASS_THROUGH: ReportedRequest = { operation: 'passthrough' };
 
-/** The reported part of a request. */
 type ReportedRequest = Pick<UpstreamRequest, 'operation' | 'isForHead'>;
 
 function reported({ operation, isForHead }: ReportedRequest): ReportedRequest {

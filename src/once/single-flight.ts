@@ -44,25 +44,25 @@ export interface SingleFlightDependencies<T> {
   /** For this time after landing an outcome answers new requests: 0 for all but failures. */
   readonly keptMs: (value: T) => Ms;
   readonly now: () => MonotonicMs;
-  /** A flight can be joined for this time: a later follower would get an answer that was requested too long ago. */
+  /** A flight can be joined for this time: a later waiter would get an answer that was requested too long ago. */
   readonly collapseWindowMs: Ms;
 }
 
 /**
- * The maximum number of followers that are notified in one tick of the event loop, so that hits are answered in
+ * The maximum number of waiters that are notified in one tick of the event loop, so that hits are answered in
  * between.
  */
 const BATCH_SIZE = 256;
 
 type Settled<T> = { readonly value: T } | { readonly error: unknown };
 
-/** Tells a follower how its flight landed. */
+/** Tells a waiter how its flight landed. */
 type Notify<T> = (outcome: Settled<T>) => void;
 
-/** The single object of a flight: for the load, for its followers, and in the map. */
+/** The single object of a flight: for the load, for its waiters, and in the map. */
 class ActiveFlight<T> implements Flight {
   readonly clients = new Set<string>();
-  readonly followers = new Set<Notify<T>>();
+  readonly waiters = new Set<Notify<T>>();
   #abort: AbortController | undefined;
   isAbandoned = false;
   joinUntil: MonotonicMs;
@@ -95,9 +95,9 @@ class ActiveFlight<T> implements Flight {
 }
 
 /**
- * One load per key in this process. No request owns a flight: when the request that started it leaves, its followers
+ * One load per key in this process. No request owns a flight: when the request that started it leaves, its waiters
  * are not affected, and every waiter has its own deadline. A flight without waiters is cancelled if it has not
- * departed. A follower costs one promise and one entry in a set.
+ * departed. A waiter costs one promise and one entry in a set.
  */
 export class SingleFlight<T> {
   readonly #dependencies: SingleFlightDependencies<T>;
@@ -152,9 +152,9 @@ export class SingleFlight<T> {
         else reject(outcome.error);
       };
       const leave = () => {
-        flight.followers.delete(notify);
+        flight.waiters.delete(notify);
         resolve({ state: 'left', departed: flight.hasDeparted, collapsed, joined });
-        if (flight.followers.size > 0 || flight.hasDeparted || flight.outcome !== undefined) return;
+        if (flight.waiters.size > 0 || flight.hasDeparted || flight.outcome !== undefined) return;
         this.#forget(key, flight);
         flight.abandon();
       };
@@ -164,7 +164,7 @@ export class SingleFlight<T> {
         leave();
       } else {
         waiter.onEnd = leave;
-        flight.followers.add(notify);
+        flight.waiters.add(notify);
       }
     });
   }
@@ -197,7 +197,7 @@ export class SingleFlight<T> {
     } else {
       this.#forget(key, flight);
     }
-    notifyInBatches(flight.followers, outcome);
+    notifyInBatches(flight.waiters, outcome);
   }
 
   /** Removes a flight, unless a newer flight of the key has replaced it. */
@@ -206,15 +206,15 @@ export class SingleFlight<T> {
   }
 }
 
-/** Notifies all followers, the oldest first. Followers that leave between two batches are not notified. */
-function notifyInBatches<T>(followers: Set<Notify<T>>, outcome: Settled<T>): void {
+/** Notifies all waiters, the oldest first. Waiters that leave between two batches are not notified. */
+function notifyInBatches<T>(waiters: Set<Notify<T>>, outcome: Settled<T>): void {
   let notified = 0;
-  for (const notify of followers) {
+  for (const notify of waiters) {
     if (notified++ === BATCH_SIZE) {
-      setImmediate(() => notifyInBatches(followers, outcome));
+      setImmediate(() => notifyInBatches(waiters, outcome));
       return;
     }
-    followers.delete(notify);
+    waiters.delete(notify);
     notify(outcome);
   }
 }

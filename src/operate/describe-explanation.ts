@@ -1,5 +1,14 @@
 import type { FollowerState } from '../answer/block-proof.ts';
-import type { CachedAnswer, ExplainedProof, Explanation } from '../answer/explain.ts';
+import type {
+  CachedAnswer,
+  ExplainedCall,
+  ExplainedIndexer,
+  ExplainedPass,
+  ExplainedProof,
+  Explanation,
+} from '../answer/explain.ts';
+import { REFUSED, type RefusedReason } from '../failures/refusals.ts';
+import { sentenceOf } from '../failures/sentence.ts';
 import { duration } from '../time-units.ts';
 import { textTable } from './text-table.ts';
 
@@ -7,24 +16,46 @@ const MOST_CHARACTERS = 200;
 
 /** An explanation as lines for people. */
 export function describeExplanation(explanation: Explanation): string {
-  const { target, headers, key, dropped, memory, redis, proof, lifetimes } = explanation;
+  if ('notCached' in explanation) return describePass(explanation);
+  const { target, headers, key, dropped, indexers, memory, redis, proof, lifetimes } = explanation;
   const rows: string[][] = [['asks', cut(target)]];
   for (const [name, value] of Object.entries(headers)) rows.push(['with', `${name}: ${value}`]);
   rows.push(['key', cut(key)], ['in the log', `"key":"${explanation.loggedKey}"`]);
   for (const { input, why } of dropped) rows.push(['drops', `${cut(input)} (${why})`]);
+  rows.push(...indexers.map(indexerRow));
   rows.push(['memory', describeAnswer(memory)], ['redis', describeAnswer(redis)]);
   if (proof !== undefined) rows.push(['proof', describeProof(proof)]);
   const table = textTable(['', ''], rows).replace(/^\n/, '');
   return `${table}\nAn answer can live as (its body decides):\n${describeLifetimes(lifetimes)}`;
 }
 
+function describePass({ target, notCached, why, indexers }: ExplainedPass): string {
+  const reason = why === undefined ? '' : ` (${why})`;
+  const table = textTable(['', ''], [['asks', cut(target)], ...indexers.map(indexerRow)]).replace(/^\n/, '');
+  return `not cached: ${notCached}${reason}\n${table}`;
+}
+
+const UNCHOSEN: Readonly<Record<string, string>> = {
+  'not-served': 'it does not serve the operation',
+  'without-block': 'another one has the block, or a newer one',
+  behind: 'it is behind, or its newest block does not count',
+  backup: 'it is a backup, and another one can answer',
+  failing: 'its requests fail, and another one can answer',
+};
+
+function indexerRow({ name, whyNot }: ExplainedIndexer): string[] {
+  if (whyNot === undefined) return ['on a miss', `${name} may be asked`];
+  const words = UNCHOSEN[whyNot] ?? (whyNot in REFUSED ? sentenceOf(REFUSED[whyNot as RefusedReason], 'it') : whyNot);
+  return ['on a miss', `not ${name}: ${words}`];
+}
+
 function describeAnswer(answer: CachedAnswer | string): string {
   if (typeof answer === 'string') return answer;
-  const { state, answerClass, status, indexer, bodyBytes, ageMs, freshForMs, usableForMs } = answer;
+  const { state, answerClass, status, indexer, bodyBytes, ageMs, freshForMs, usableForMs, order } = answer;
   const lifetime =
     freshForMs > 0 ? `fresh for ${duration(freshForMs)}` : `${state}, usable for ${duration(usableForMs)}`;
   const by = indexer === undefined ? '' : ` by ${indexer}`;
-  return `${answerClass}, ${lifetime}, asked for ${duration(ageMs)} ago${by}, status ${status}, ${bodyBytes} bytes`;
+  return `${answerClass}, ${lifetime}, asked for ${duration(ageMs)} ago${by}, status ${status}, ${bodyBytes} bytes${order === undefined ? '' : `, order ${order}`}`;
 }
 
 const DOUBTS: Readonly<Record<Extract<ExplainedProof, { isProven: false }>['why'], string>> = {
@@ -49,7 +80,7 @@ function describeProof(proof: ExplainedProof): string {
     : `none: ${DOUBTS[proof.why]} (${FOLLOWERS[proof.follower]})`;
 }
 
-function describeLifetimes(lifetimes: Explanation['lifetimes']): string {
+function describeLifetimes(lifetimes: ExplainedCall['lifetimes']): string {
   const rows = lifetimes.map((policy) => [
     `  ${policy.rule}`,
     'lifetime' in policy

@@ -65,7 +65,6 @@ export interface BlockFollowerDependencies {
   readonly onBug: (error: unknown) => void;
 }
 
-/** The state of the reading of one block. */
 interface BlockReading {
   isUnderWay: boolean;
   notBefore: MonotonicMs;

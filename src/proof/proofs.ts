@@ -34,7 +34,7 @@ export interface ProofsDependencies {
 }
 
 /**
- * Gives up every answer in doubt: a block that is read late, a replica that lags or a missing row makes answers live,
+ * Gives up every answer in doubt: a slowly read block, a replica that lags or a missing row makes answers live,
  * and they are requested like misses. Gives up requests for blocks, which pay only from some polls a second on. For
  * that a proven answer is true without asking: none lacks a transaction older than a second, in whatever order commits,
  * reads and requests come (`test/model`). A lifetime alone would be wrong for that time, or save nothing.

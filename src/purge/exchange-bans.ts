@@ -75,7 +75,6 @@ export interface BansInRedis {
   readonly instance: string;
 }
 
-/** The reply to one exchange. */
 interface Exchanged {
   /** Redis' time, with fractions of a millisecond. */
   readonly now: EpochMs;

@@ -37,6 +37,8 @@ export interface PurgesDependencies extends BansDependencies {
   /** Called with Redis' time at each of its answers, and with the instant of the request. */
   readonly onServerTime: (time: EpochMs, sentAt: MonotonicMs) => void;
   readonly report: (event: PurgeEvent) => void;
+  /** The name under which it counts as an instance. Empty: it is not one, and forgets no bans of others. */
+  readonly instance?: string | undefined;
   /** Where bans are in Redis. */
   readonly keys: BansInRedis['keys'];
   /** The longest time for which an entry can be of use. Bans are kept for an hour longer, and for at least 25 h. */
@@ -78,10 +80,10 @@ export class Purges {
   #instances = 1;
 
   constructor(dependencies: PurgesDependencies) {
-    const { keys, usableMs } = dependencies;
+    const { keys, usableMs, instance = randomUUID() } = dependencies;
     this.#dependencies = dependencies;
-    const keptMs = Math.max(usableMs, SHORTEST_USABLE_MS) + KEPT_LONGER_MS;
-    this.#store = { keys, keptMs, instance: randomUUID() };
+    const keptMs = instance === '' ? Number.MAX_SAFE_INTEGER : Math.max(usableMs, SHORTEST_USABLE_MS) + KEPT_LONGER_MS;
+    this.#store = { keys, keptMs, instance };
     this.bans = new Bans(dependencies);
     this.#isCurrent = dependencies.runScript === undefined;
     this.#timer = dependencies.runScript && setInterval(() => void this.exchange(), EXCHANGE_EVERY_MS).unref();
@@ -131,23 +133,26 @@ export class Purges {
 
   /**
    * Reads the bans of others, and sends those that Redis lacks; called every half second. Without Redis it only forgets
-   * old bans, at each purge. Call it also when the clock has jumped. Never rejects.
+   * old bans, at each purge. Call it also when the clock has jumped. Resolves with the reason why Redis would accept no
+   * new ban, if it would not. Never rejects.
    */
-  async exchange(): Promise<void> {
+  async exchange(): Promise<string | undefined> {
     const { runScript, now, report } = this.#dependencies;
     if (runScript === undefined) this.bans.trim(now(), this.#store.keptMs);
-    if (runScript === undefined || !this.#isConnected) return;
+    if (runScript === undefined || !this.#isConnected) return undefined;
     try {
-      const { lacking } = await this.#exchangeOnce(runScript, 'known', []);
+      const { lacking, failure } = await this.#exchangeOnce(runScript, 'known', []);
       if (lacking.length > 0) await this.#exchangeOnce(runScript, 'known', lacking);
       this.#isCurrent = this.#isConnected;
       this.#available(true, undefined);
+      return failure;
     } catch (error) {
       this.#isCurrent = false;
-      if (!this.#isConnected) return;
       const reason = reasonOf(error) ?? 'Redis failed';
+      if (!this.#isConnected) return reason;
       this.#available(false, reason);
       report({ name: 'redis-error', reason });
+      return reason;
     }
   }
 

@@ -20,8 +20,11 @@ export interface ConnectedRedis {
    * arrays, nil as null. All keys must lie in one slot.
    */
   runScript(script: string, keys: readonly string[], args: readonly (string | Buffer | number)[]): Promise<unknown>;
-  /** Resolves when Redis is connected or cannot be reached, or the connect timeout has passed. Never rejects. */
-  ready(): Promise<void>;
+  /**
+   * Resolves when Redis is connected (`true`) or cannot be reached, or the connect timeout has passed (`false`). Never
+   * rejects.
+   */
+  ready(): Promise<boolean>;
   /** Closes all connections for good; unanswered calls are rejected. */
   close(): Promise<void>;
 }
@@ -83,7 +86,7 @@ export function connectRedis(dependencies: ConnectRedisDependencies): ConnectedR
   return {
     getBuffer: (key) => (isUsable ? direct.getBuffer(key) : notConnected()),
     runScript: (...script) => (isUsable ? direct.runScript(...script) : notConnected()),
-    ready: () => begun.promise,
+    ready: () => begun.promise.then(() => isUsable),
     close: async () => {
       clearTimeout(patience);
       begun.resolve();

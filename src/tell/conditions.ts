@@ -121,6 +121,11 @@ export const CONDITIONS = {
     'an-indexer-does-not-say-its-newest-block',
     LEFT,
   ),
+  'no-head': row(
+    'note',
+    '{who} does not answer as an indexer: {why}; is its address right?',
+    'an-indexer-does-not-say-its-newest-block',
+  ),
   'connections-refused': row(
     'degraded',
     'connections of clients are refused: too many are open',
@@ -167,7 +172,9 @@ export interface Condition {
   readonly level: Level;
   readonly upstream?: string | undefined;
   readonly operation?: string | undefined;
-  /** In words. */
+  /** The reason, in the words of the other side; may be empty. */
+  readonly why: string;
+  /** In words, with the reason. */
   readonly says: string;
   /** The section of docs/incidents.md with the steps. */
   readonly section: string;
@@ -324,6 +331,7 @@ export class Conditions {
       level: this.#levelOf(state),
       ...(upstream !== undefined && { upstream }),
       ...(operation !== undefined && { operation }),
+      why,
       says: sentenceOf(CONDITIONS[name].says, { who: this.#nameOf(upstream), operation: operation ?? '', why }),
       section: CONDITIONS[because].section,
       since,

@@ -36,10 +36,19 @@ const noRequests = () => ({
 });
 
 /** The requests to one indexer: with passed-through ones, and without. */
-const noSent = () => ({ all: 0, allGood: 0, sent: 0, good: 0, bad: 0 });
+type SentCounts = {
+  all: number;
+  allGood: number;
+  sent: number;
+  good: number;
+  bad: number;
+  /** All of them, by status or by the code of a failure. */
+  readonly results: Record<string, number>;
+};
+
+const noSent = (): SentCounts => ({ all: 0, allGood: 0, sent: 0, good: 0, bad: 0, results: {} });
 
 export type Requests = ReturnType<typeof noRequests>;
-type SentCounts = ReturnType<typeof noSent>;
 
 /** The valid requests of a span, and those without an answer. */
 export interface Sums {
@@ -106,15 +115,15 @@ function inMap<T>(all: Map<string, T>, name: string, create: () => T): T {
   return value;
 }
 
-type Numbers = Record<string, number | number[]> | number[];
+type Numbers = { [name in string]?: number | Numbers } | number[];
 
 /** Adds each number of the second to that of the first. */
 function addTo(sum: Numbers, other: Numbers): void {
-  const [into, from] = [sum as Record<string, number | number[]>, other as Record<string, number | number[]>];
+  const [into, from] = [sum as Record<string, number | Numbers>, other as Record<string, number | Numbers>];
   for (const name in from) {
     const value = from[name];
-    if (typeof value === 'number') into[name] = (into[name] as number) + value;
-    else if (value !== undefined) addTo(into[name] as number[], value);
+    if (typeof value === 'number') into[name] = ((into[name] ?? 0) as number) + value;
+    else if (value !== undefined) addTo(into[name] as Numbers, value);
   }
 }
 
@@ -201,6 +210,7 @@ export class Counted {
       const its = this.#span.upstream(indexer);
       its.all++;
       if (isGood) its.allGood++;
+      its.results[result] = (its.results[result] ?? 0) + 1;
       count(this.#span.upstreamTimes, ms);
       // A passed-through request concerns only its client and the indexer.
       if (operation === 'passthrough') return;

@@ -24,7 +24,6 @@ export interface BlockFacts {
   readonly transactions: number | undefined;
   /** The listed transactions; `undefined` if a row is not a final transaction. */
   readonly rows: readonly BlockRow[] | undefined;
-  /** The listed masterchain blocks. */
   readonly blocks: readonly ListedBlock[];
 }
 

@@ -3,7 +3,6 @@ import { type CanonicalRequest, parameterOf } from './canonical-request.ts';
 import { type Finality, isFinal } from './finality.ts';
 import { isFull, isShort } from './lists.ts';
 
-/** True if a row is the masterchain block with this seqno. */
 function isMasterchainBlock(block: unknown, seqno: number): boolean {
   return isObject(block) && block['workchain'] === -1 && block['seqno'] === seqno;
 }

@@ -28,7 +28,6 @@ export function withoutNetwork(key: string, network: string): string {
   return key.slice(network.length + 1);
 }
 
-/** The operation of a key. */
 export function operationOf(key: string): Call['operation'] | undefined {
   return OPERATIONS.get(key.slice(key.indexOf(' ') + 1, key.indexOf('?')));
 }

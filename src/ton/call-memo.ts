@@ -3,7 +3,6 @@ import { cacheKey } from './cache-key.ts';
 import { type Operation, withoutAlias } from './operations.ts';
 import { type Call, hasHeaderOf, parseCall, type RequestHeaders } from './parse-call.ts';
 
-/** A call with its key. */
 export interface KeyedCall {
   readonly call: Call;
   readonly key: string;

@@ -18,7 +18,6 @@ export type Evidence = {
   readonly hasNames: boolean;
 } & (StateEvidence | PageEvidence);
 
-/** Evidence in the state of an account. */
 interface StateEvidence {
   readonly kind: 'state';
   /** The account's newest transaction in the state; 0 for an unknown account. */

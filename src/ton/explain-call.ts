@@ -1,11 +1,12 @@
 import { ProxyError } from '../errors.ts';
 import type { LifetimeRule } from './lifetime-table.ts';
-import type { Operation, OperationsInUse } from './operations.ts';
+import type { Operation } from './operations.ts';
 import { type Call, parameterNameOf, type RequestHeaders } from './parse-call.ts';
 
 /** A request that a person wants to have explained. */
 export interface PastedRequest {
-  readonly operation: Operation;
+  /** From `/api/` on. */
+  readonly path: string;
   readonly rawQuery: string;
 }
 
@@ -29,19 +30,20 @@ const WHY_DROPPED: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * Reads a pasted text: a URL of any host, a path with its query, or an operation with its query
- * (`masterchainBlockShards?seqno=1`). Throws a {@link ProxyError} `invalid-request` for anything but a cached
- * operation.
+ * Reads a pasted text: a URL of any host, a path with its query, or a name below `/api/v3/` with its query
+ * (`masterchainBlockShards?seqno=1`). Throws a {@link ProxyError} `invalid-request` for anything else.
  */
-export function readPasted(text: string, operations: Pick<OperationsInUse, 'at' | 'names'>): PastedRequest {
+export function readPasted(text: string): PastedRequest {
   const [target = ''] = text.trim().split('#');
   const mark = target.indexOf('?');
-  const path = mark < 0 ? target : target.slice(0, mark);
-  const name = /(?:^|\/api\/v3\/)(\w+(?:\/\w+)*\/?)$/i.exec(path)?.[1];
-  const operation = name === undefined ? undefined : operations.at(`/api/v3/${name}`);
-  if (operation !== undefined) return { operation, rawQuery: mark < 0 ? '' : target.slice(mark + 1) };
-  const accepted = `a URL, path or name with its query of ${operations.names.join(', ')}`;
-  throw new ProxyError('invalid-request', `nothing is cached at this path; accepted: ${accepted}`);
+  const place = mark < 0 ? target : target.slice(0, mark);
+  const isName = /^[a-z]\w*(?:\/\w+)*\/?$/i.test(place) && !/^api\//i.test(place);
+  const path = isName ? `/api/v3/${place}` : /\/api\/.*$/.exec(place)?.[0];
+  if (path !== undefined) return { path, rawQuery: mark < 0 ? '' : target.slice(mark + 1) };
+  throw new ProxyError(
+    'invalid-request',
+    'accepted: a URL, a path that begins with /api/, or a name below /api/v3/, with its query',
+  );
 }
 
 /** Headers from lines of the form `Name: value`. Throws a {@link ProxyError} `invalid-request` for another line. */

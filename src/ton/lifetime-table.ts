@@ -31,8 +31,6 @@ export interface GrowingPolicy extends Omit<LifetimePolicy, 'lifetime'> {
 interface Row<Policy> {
   readonly answerClass: AnswerClass;
   readonly policy: Policy;
-  /** The answers, for docs. */
-  readonly answer: string;
   /** The setting of the group `lifetimes` that replaces the lifetime; `growing`: `growingMin` and `growingMax`. */
   readonly setBy?: 'final' | 'page' | 'growing' | 'live' | 'pending' | 'head' | 'notFound';
   /** The row instead, if the block of the request was unknown: the indexer answers 404 if it lacks the block. */
@@ -49,18 +47,24 @@ const HOUR: Ms = 60 * MINUTE;
 
 type Times = readonly [lifetime: Ms, staleWhileRevalidate: Ms, staleIfError: Ms];
 
-type Facts = Omit<Row<never>, 'answerClass' | 'policy' | 'answer'>;
+type Facts = Omit<Row<never>, 'answerClass' | 'policy'>;
 
-function row(answerClass: AnswerClass, times: Times, answer: string, facts: Facts = {}): Row<LifetimePolicy> {
+function row(answerClass: AnswerClass, times: Times, facts: Facts = {}): Row<LifetimePolicy> {
   const [lifetime, staleWhileRevalidate, staleIfError] = times;
-  return { answerClass, policy: { lifetime, staleWhileRevalidate, staleIfError }, answer, ...facts };
+  return { answerClass, policy: { lifetime, staleWhileRevalidate, staleIfError }, ...facts };
 }
 
-function growing(answer: string): Row<GrowingPolicy> {
-  const bounds = { minLifetime: SECOND, maxLifetime: HOUR, ageDivisor: 10 };
-  const policy = { ...bounds, staleWhileRevalidate: 30 * SECOND, staleIfError: 10 * MINUTE };
-  return { answerClass: 'growing', policy, answer, setBy: 'growing' };
-}
+const GROWING: Row<GrowingPolicy> = {
+  answerClass: 'growing',
+  policy: {
+    minLifetime: SECOND,
+    maxLifetime: HOUR,
+    ageDivisor: 10,
+    staleWhileRevalidate: 30 * SECOND,
+    staleIfError: 10 * MINUTE,
+  },
+  setBy: 'growing',
+};
 
 const FINAL: Facts = { setBy: 'final' };
 const LIVE: Facts = { setBy: 'live' };
@@ -68,37 +72,36 @@ const PENDING: Facts = { setBy: 'pending' };
 
 /** The table of lifetimes. An operation reports the row of an answer; everything else about it is read here. */
 export const ROWS = {
-  shardsFinal: row('final', [24 * HOUR, 10 * MINUTE, 24 * HOUR], 'a complete block set, or one block', FINAL),
-  shardsFinalPage: row('final-page', [10 * MINUTE, 10 * MINUTE, HOUR], 'a page of a masterchain block', {
+  shardsFinal: row('final', [24 * HOUR, 10 * MINUTE, 24 * HOUR], FINAL),
+  shardsFinalPage: row('final-page', [10 * MINUTE, 10 * MINUTE, HOUR], {
     setBy: 'page',
   }),
-  shardsLive: row('live', [400, 0, 0], 'a list of blocks that may be incomplete', LIVE),
-  adjacentFinal: row('final', [HOUR, 10 * MINUTE, 24 * HOUR], 'the one parent of a transaction', FINAL),
-  adjacentGrowing: growing('adjacent transactions that can gain children'),
-  adjacentLive: row('live', [400, 0, 2 * SECOND], 'adjacent transactions that are not final yet', LIVE),
-  byHashFinal: row('final', [HOUR, 10 * MINUTE, 24 * HOUR], 'found by a hash, and can gain nothing', FINAL),
-  byHashGrowing: growing('found by a hash, and can still gain rows or actions'),
-  byHashLive: row('live', [400, 0, 0], 'found by a hash, and may be incomplete', LIVE),
-  accountLive: row('live', [400, 0, 0], 'the state or the transactions of one account, unless blocks prove them', {
+  shardsLive: row('live', [400, 0, 0], LIVE),
+  adjacentFinal: row('final', [HOUR, 10 * MINUTE, 24 * HOUR], FINAL),
+  adjacentGrowing: GROWING,
+  adjacentLive: row('live', [400, 0, 2 * SECOND], LIVE),
+  byHashFinal: row('final', [HOUR, 10 * MINUTE, 24 * HOUR], FINAL),
+  byHashGrowing: GROWING,
+  byHashLive: row('live', [400, 0, 0], LIVE),
+  accountLive: row('live', [400, 0, 0], {
     ...LIVE,
     isOfAccount: true,
   }),
-  pendingFinalized: row('live', [SECOND, SECOND, 2 * SECOND], 'pending traces whose transactions are all final', {
+  pendingFinalized: row('live', [SECOND, SECOND, 2 * SECOND], {
     ...PENDING,
     endsOnceCommitted: true,
   }),
-  pendingLive: row('live', [400, 400, 2 * SECOND], 'other pending traces', PENDING),
-  head: row('live', [400, 400, 2 * SECOND], 'the newest masterchain block', { setBy: 'head' }),
-  empty: row('absent', [250, 0, 0], 'an empty list'),
-  emptyOfBlock: row('absent', [2 * SECOND, 0, 0], 'an empty page of a block that is known to exist', {
+  pendingLive: row('live', [400, 400, 2 * SECOND], PENDING),
+  head: row('live', [400, 400, 2 * SECOND], { setBy: 'head' }),
+  empty: row('absent', [250, 0, 0]),
+  emptyOfBlock: row('absent', [2 * SECOND, 0, 0], {
     ifBlockUnknown: 'empty',
   }),
-  notFound: row('absent', [300, 0, 0], 'a 404', { setBy: 'notFound' }),
+  notFound: row('absent', [300, 0, 0], { setBy: 'notFound' }),
   /** Only for the clients that wait for it: without a lifetime, no tier stores it. */
-  notKept: row('absent', [0, 0, 0], 'an empty list of `traces`, and a 404 for the state of an account'),
+  notKept: row('absent', [0, 0, 0]),
 };
 
-/** A row of the table of lifetimes. */
 export type LifetimeRule = keyof typeof ROWS;
 
 /** The rows whose lifetime is a fraction of the age of an answer's data. */
@@ -106,7 +109,6 @@ export type GrowingRule = {
   [Rule in LifetimeRule]: (typeof ROWS)[Rule] extends Row<GrowingPolicy> ? Rule : never;
 }[LifetimeRule];
 
-/** The times of all rows. */
 export type LifetimePolicies = { readonly [Rule in LifetimeRule]: (typeof ROWS)[Rule]['policy'] };
 
 /** The table as it is without settings. */

@@ -25,7 +25,6 @@ export function finalityOfLists<Rule extends LifetimeRule, Empty extends Finalit
   };
 }
 
-/** True if a request demands the oldest rows first. */
 export function isAscending(request: CanonicalRequest): boolean {
   return parameterOf(request, 'sort') === 'asc';
 }

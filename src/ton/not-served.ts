@@ -1,5 +1,3 @@
-import { FAILURES } from '../failures/codes.ts';
-import { filled } from '../failures/sentence.ts';
 import { isObject } from '../json-object.ts';
 import type { OperationName } from './operation-names.ts';
 import { OPERATIONS } from './operations.ts';
@@ -27,9 +25,4 @@ const NO_INDEXER = 'is UPSTREAM_URL the address of an indexer?';
 /** The values for the text about an operation that the indexer does not serve: the operation, and the remedy. */
 export function notServed(operation: OperationName): { readonly operation: string; readonly remedy: string } {
   return { operation, remedy: OPERATIONS.get(operation)?.remedy ?? NO_INDEXER };
-}
-
-/** The text for clients and operators about an operation that the indexer does not serve. */
-export function notServedText(operation: OperationName): string {
-  return filled(FAILURES['not-served'].clientReads.usual, notServed(operation));
 }

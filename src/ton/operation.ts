@@ -71,7 +71,6 @@ export interface OperationOf<Name extends string>
   /** The names of its paths below `/api/v3/`: its own name, then its aliases. */
   readonly paths: readonly string[];
   readonly tags: ReadTags;
-  /** True if it is cached only if a setting names it. */
   readonly isFurther: boolean;
   readonly schema: z.ZodType<CanonicalRequest>;
   /** Names of its query parameters, in lower case. */

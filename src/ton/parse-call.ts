@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { failure, ProxyError } from '../errors.ts';
+import { IF_NOT_PASSED } from '../failures/codes.ts';
 import type { CanonicalRequest } from './canonical-request.ts';
 import type { Operation } from './operations.ts';
 import { UNDECODABLE } from './parameters.ts';
@@ -33,11 +34,10 @@ const ALWAYS_DROPPED: ReadonlySet<string> = new Set(['_', 'api_key', 'x_timeout'
  * Validates a client's request and brings it to its canonical form. Throws a {@link ProxyError} `invalid-request` that
  * names every wrong parameter and what is accepted. Drops unknown parameters and headers. But a request for a further
  * operation with a parameter that some version of the indexer may read, or with a value outside of its schema, has no
- * cached form: then throws `not-cacheable`. `isPassed`: such a request is passed through; for
- * the message.
+ * cached form: then throws `not-cacheable`.
  */
-export function parseCall(operation: Operation, rawQuery: string, headers: RequestHeaders, isPassed = false): Call {
-  const given = collect(operation, rawQuery, headers, isPassed);
+export function parseCall(operation: Operation, rawQuery: string, headers: RequestHeaders): Call {
+  const given = collect(operation, rawQuery, headers);
   const parsed = operation.schema.safeParse(given);
   if (parsed.success) return { operation, request: parsed.data, tags: operation.tags(parsed.data) };
   const issues = wordsOf(parsed.error.issues);
@@ -45,20 +45,21 @@ export function parseCall(operation: Operation, rawQuery: string, headers: Reque
     (issue) => issue.code === 'custom' && issue.params?.['isRefused'] === true,
   );
   throw operation.isFurther && !isRefused
-    ? failure('not-cacheable', { text: isPassed ? 'passed' : 'usual', values: { operation: operation.name, issues } })
+    ? failure('not-cacheable', { values: { operation: operation.name, issues } })
     : new ProxyError('invalid-request', issues);
+}
+
+/** Why a request has no cached form, by the failure of {@link parseCall}; `undefined` for any other failure. */
+export function whyUncached(error: unknown): string | undefined {
+  const isUncached = error instanceof ProxyError && error.code === 'not-cacheable';
+  return isUncached ? error.message.replace(IF_NOT_PASSED, '') : undefined;
 }
 
 function wordsOf(issues: readonly z.core.$ZodIssue[]): string {
   return issues.map(({ path, message }) => [...path.map(String), message].join(' ')).join('; ');
 }
 
-function collect(
-  operation: Operation,
-  rawQuery: string,
-  headers: RequestHeaders,
-  isPassed: boolean,
-): Record<string, string[]> {
+function collect(operation: Operation, rawQuery: string, headers: RequestHeaders): Record<string, string[]> {
   const given: Record<string, string[]> = {};
   for (const name of operation.queryNames) given[name] = [];
   for (const name of operation.headerNames) given[name] = headerValues(headers[name]);
@@ -69,8 +70,7 @@ function collect(
     if (!operation.queryNames.has(name)) {
       if (!operation.isFurther || ALWAYS_DROPPED.has(name) || operation.unread.has(name)) continue;
       const parameters = [...operation.queryNames].join(', ') || 'none';
-      const text = isPassed ? 'parameter-passed' : 'parameter';
-      throw failure('not-cacheable', { text, values: { operation: operation.name, parameters } });
+      throw failure('not-cacheable', { text: 'parameter', values: { operation: operation.name, parameters } });
     }
     given[name]?.push(decode(equals < 0 ? '' : piece.slice(equals + 1)));
   }

@@ -6,7 +6,6 @@ import { type Named, tagOf } from './tags.ts';
 /** The target of a purge: answers to requests with this seqno, hash or account, or everything. */
 export type Selector = Named | 'all';
 
-/** A valid request for a purge. */
 export interface PurgeRequest {
   readonly selector: Selector;
   /** The canonical value; `true` for all. */

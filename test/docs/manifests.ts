@@ -17,7 +17,6 @@ export const MANIFESTS: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-/** True if a helm can be run. */
 export function helmAnswers(): boolean {
   return spawnSync('helm', ['version']).status === 0;
 }

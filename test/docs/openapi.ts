@@ -5,7 +5,6 @@ import type { DescribedParameter, JsonSchema } from '../../src/ton/parameters.ts
 
 export interface OpenApiOptions {
   readonly version: string;
-  /** The cached operations. */
   readonly operations: readonly Operation[];
   readonly publicPort: number;
 }
@@ -37,7 +36,7 @@ const ADMIN_PATHS: Readonly<Record<string, DescribedAdminPath>> = {
     },
   },
   '/purge': {
-    summary: 'Ends stored answers: those that name a seqno, a hash or an account, or all',
+    summary: 'Ends stored responses: those that name a seqno, a hash or an account, or all',
     body: {
       type: 'object',
       properties: {
@@ -56,12 +55,16 @@ const ADMIN_PATHS: Readonly<Record<string, DescribedAdminPath>> = {
     needsToken: true,
   },
   '/explain': {
-    summary: 'How toncache reads a request, and the answers that are cached for it',
+    summary: 'How toncache reads a request, and the responses that are cached for it',
     query: {
       target: { description: 'The URL or query to explain', required: true, schema: { type: 'string' } },
       header: { description: 'Its headers, each "Name: value"', required: false, schema: { type: 'array' } },
     },
-    refused: { 422: 'The request would be refused', 501: 'The request has no cached form' },
+    refused: {
+      400: 'The path would be refused',
+      422: 'The request would be refused',
+      501: 'The path is not served, or the request has no cached form and is not passed through',
+    },
     needsToken: true,
   },
   '/healthz': { summary: 'Liveness: 200 while the process runs' },
@@ -132,7 +135,10 @@ function describeOperation({ name, summary, parameters, headerNames }: Operation
     summary: path === name ? summary : `${summary} (another name of ${name})`,
     parameters: describeParameters(parameters, headerNames),
     responses: {
-      200: fromPublicPort({ description: 'The answer of the indexer, byte for byte', ...content({ type: 'object' }) }),
+      200: fromPublicPort({
+        description: 'The response of the indexer, byte for byte',
+        ...content({ type: 'object' }),
+      }),
       304: fromPublicPort({ description: 'It has the tag that If-None-Match names' }),
       404: fromPublicPort(refuses('The indexer has nothing there')),
       ...REFUSED,

@@ -47,11 +47,25 @@ it('the chart, the manifests and the override of a release name its image', () =
   expect(released('config/deploy/toncenter.override.yaml')).toContain(`\${TONCACHE_IMAGE:-${IMAGE}:${VERSION}}`);
 });
 
-it('each alert of a release links to its section', () => {
-  const alerts = [...released('config/prometheus/alerts.yml').matchAll(/alert: (\w+)/g)].map(([, name = '']) => name);
-  const links = released('config/prometheus/alerts.yml').match(/(?<=^ {10}runbook_url: ).*/gm);
-  expect(links).toEqual(alerts.map((name) => `${REPOSITORY}/blob/v1.2.3/docs/incidents.md#${name.toLowerCase()}`));
+it('each alert of a release links to the section that names it', () => {
+  const rules = released('config/prometheus/alerts.yml').split('- alert: ').slice(1);
+  const page = readFileSync(join(ROOT, 'docs/incidents.md'), 'utf8');
+  for (const rule of rules) {
+    const [alert = ''] = rule.match(/^\w+/) ?? [];
+    const [link = ''] = rule.match(/(?<=^ {10}runbook_url: ).*/m) ?? [];
+    const [address, anchor = ''] = link.split('#');
+    expect(address, alert).toBe(`${REPOSITORY}/blob/v1.2.3/docs/incidents.md`);
+    const section = page.split(/\n(?=##)/).find((each) => anchorOf(each) === anchor) ?? '';
+    expect(section, alert).toContain(alert);
+  }
+  expect(rules.length).toBeGreaterThan(10);
 });
+
+/** The anchor of the heading that a section begins with. */
+function anchorOf(section: string): string {
+  const [heading = ''] = section.split('\n');
+  return heading.replace(/^#+ /, '').toLowerCase().replaceAll(' ', '-');
+}
 
 it('a checkout contains no placeholder address that a release would have to replace', () => {
   const files = execFileSync('git', ['ls-files', '-z'], { cwd: ROOT, encoding: 'utf8' }).split('\0').filter(Boolean);

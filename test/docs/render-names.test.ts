@@ -1,19 +1,26 @@
 import { expect, test } from 'vitest';
+import { EXIT } from '../../src/cli/command.ts';
+import { readPage } from '../support/documented-commands.ts';
 import { startProxy } from '../support/start-proxy.ts';
 import { loggedNames, renderNames } from './render-names.ts';
 
-test('docs/reference/names.md matches the code; "npm run docs" renders it', () => {
-  const { expected, actual } = renderNames();
-  expect(actual).toBe(expected);
-});
+test.each(renderNames().map((page) => [page.file.pathname.split('/docs/').at(-1), page] as const))(
+  'docs/%s has the names of the code; "npm run docs" renders them',
+  (_, { expected, actual }) => expect(actual).toBe(expected),
+);
 
-test('docs/reference/names.md has a line for each event that is logged', () => {
+test('docs/reference/logs.md has a line for each event that is logged', () => {
   const { listened, shown } = loggedNames();
   expect(listened.size).toBeGreaterThan(10);
   expect([...listened].filter((name) => !shown.has(name))).toEqual([]);
 });
 
-test('the metrics page has the labels that docs/reference/names.md lists', async () => {
+test('docs/reference/cli.md has a row for each exit status', () => {
+  const rows = readPage('docs/reference/cli.md').matchAll(/^\| (\d+) \|/gm);
+  expect([...rows].map(([, status]) => Number(status))).toEqual(Object.values(EXIT));
+});
+
+test('the metrics have the labels that docs/reference/metrics.md lists', async () => {
   const env = {
     REDIS_URL: 'redis://127.0.0.1:1',
     PASSTHROUGH: 'on',
@@ -23,7 +30,7 @@ test('the metrics page has the labels that docs/reference/names.md lists', async
   await using proxy = await startProxy({ upstreamUrl, env });
   await proxy.ask('/api/v3/masterchainBlockShards?seqno=1');
   const { text } = await proxy.askAdmin('/metrics');
-  const page = renderNames().actual;
+  const page = readPage('docs/reference/metrics.md');
   const listed = new Map(
     [...page.matchAll(/^\| `(toncache_\w+)` \| \w+ \| (.*?) \|/gm)].map(([, name = '', labels = '']) => [
       name,

@@ -1,107 +1,125 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { DETAILS } from '../../src/answer/cache-status.ts';
-import { EXIT } from '../../src/cli/command.ts';
-import { SETTINGS } from '../../src/config/load.ts';
+import type { ErrorCode } from '../../src/errors.ts';
 import { type AppEvent, EventHub } from '../../src/event-hub.ts';
-import { FAILURES } from '../../src/failures/codes.ts';
-import { REFUSED } from '../../src/failures/refusals.ts';
+import { FAILURES, type Failure } from '../../src/failures/codes.ts';
+import { REFUSED, REFUSED_REASONS } from '../../src/failures/refusals.ts';
 import type { AnsweredRequest } from '../../src/http/public/responder.ts';
 import { accessLog } from '../../src/operate/access-log.ts';
 import type { DescribedMetric } from '../../src/operate/event-counters.ts';
 import { logEvents } from '../../src/operate/log-events.ts';
 import { createLogger } from '../../src/operate/logger.ts';
 import { Metrics, type MetricsDependencies } from '../../src/operate/metrics.ts';
-import { CONDITIONS } from '../../src/tell/conditions.ts';
+import { CONDITIONS, type ConditionName } from '../../src/tell/conditions.ts';
 import { conditionLog } from '../../src/tell/log.ts';
+import { CONDITION_REASONS } from './condition-reasons.ts';
+import { DETAIL_HELP, FAILURE_HELP, REASON_HELP } from './failure-help.ts';
 import { LABEL_VALUES } from './label-values.ts';
 import { LOGGED_EVENTS } from './logged-events.ts';
 import { between, table } from './marked-tables.ts';
-import { OPENAPI_FILE, type OpenApiDocument } from './render-openapi.ts';
+import type { RenderedDoc } from './render-settings.ts';
 
-const PAGE = new URL('../../docs/reference/names.md', import.meta.url);
+const PAGES = {
+  metrics: new URL('../../docs/reference/metrics.md', import.meta.url),
+  logs: new URL('../../docs/reference/logs.md', import.meta.url),
+  errors: new URL('../../docs/reference/errors.md', import.meta.url),
+  answers: new URL('../../docs/reference/answers.md', import.meta.url),
+  incidents: new URL('../../docs/incidents.md', import.meta.url),
+};
+// The cast: these are the names of CONDITIONS.
+const CONDITION_NAMES = Object.keys(CONDITIONS) as ConditionName[];
 const START = new URL('../../src/cli/start.ts', import.meta.url);
 
 const code = (text: string | number) => `\`${text}\``;
 const listed = (names: readonly string[]) => names.map(code).join(', ');
+/** A text with placeholders, as a page shows it. */
+const shown = (text: string) => text.replace(/\{\w+\}/g, '…');
 
-/** The page of all public names: its expected and its actual text. */
-export function renderNames(): { readonly expected: string; readonly actual: string } {
-  const actual = readFileSync(PAGE, 'utf8');
-  const expected = Object.entries(TABLES).reduce(
-    (page, [name, render]) => between(page, `names:${name}`, render()),
-    actual,
-  );
-  return { expected, actual };
+/** Each page with tables of public names: its expected and its actual text. */
+export function renderNames(): RenderedDoc[] {
+  return Object.entries(PAGES).map(([page, file]) => {
+    const actual = readFileSync(file, 'utf8');
+    const tables = Object.entries(TABLES).filter(([name]) => name.startsWith(`${page}:`));
+    return { file, actual, expected: tables.reduce((text, [name, render]) => between(text, name, render()), actual) };
+  });
 }
 
 const TABLES: Readonly<Record<string, () => string>> = {
-  settings: () =>
-    table(
-      ['Variable', 'In the file'],
-      [
-        ...SETTINGS.map(({ env, envOnly, path }) => [env ? code(env) : '', envOnly ? '' : code(path.join('.'))]),
-        [code('CONFIG_FILE'), ''],
-      ],
-    ),
-  metrics: () =>
+  'metrics:all': () =>
     table(
       ['Metric', 'Type', 'Labels', 'Meaning'],
       everyMetric().map(({ name, type, labelNames, help }) => [code(name), type, listed(labelNames), help]),
     ),
-  labels: () =>
+  'metrics:labels': () =>
     table(
       ['Metric', 'Label', 'Value', 'Meaning'],
       LABEL_VALUES.flatMap(([metric, label, meanings]) =>
         Object.entries(meanings).map(([value, meaning]) => [code(metric), code(label), code(value), meaning]),
       ),
     ),
-  log: () =>
+  'logs:lines': () =>
     table(
       ['Level', 'Message', 'Fields'],
       everyLine().map(({ level, msg, time: _, ...fields }) => [level, msg, listed(Object.keys(fields))]),
     ),
-  conditions: () =>
+  'incidents:conditions': () =>
     table(
-      ['Condition', 'Level', 'Words', 'Alert'],
-      Object.entries(CONDITIONS).map(([name, { level, says, ...row }]) => [
-        code(name),
-        'ifAll' in row ? `${level}; ${row.ifAll} if true of every indexer but backups` : level,
-        says.replace(/\{(\w+)\}/g, '<$1>'),
-        'alert' in row ? code(row.alert) : '',
-      ]),
+      ['First line of the page', 'Level', 'Condition', 'Alert', 'Steps'],
+      CONDITION_NAMES.map((name) => {
+        const { level, section, ...row } = CONDITIONS[name];
+        return [
+          `*${wordsOf(name)}*`,
+          'ifAll' in row ? `${level}; ${row.ifAll} if true of all` : level,
+          code(name),
+          'alert' in row ? code(row.alert) : '',
+          `[Steps](#${section})`,
+        ];
+      }),
     ),
-  details: () =>
+  'errors:codes': () =>
     table(
-      ['Detail', 'Meaning'],
-      Object.entries(DETAILS).map(([detail, meaning]) => [code(detail), meaning]),
+      ['Code', 'Status', '`Retry-After`', 'Cause', 'What to do', 'The client reads'],
+      Object.entries<Failure>(FAILURES).map(([name, { status, retryAfter, clientReads }]) => {
+        // The cast: these are the names of FAILURES.
+        const { cause, help } = FAILURE_HELP[name as ErrorCode];
+        // Its status is that of the indexer's response.
+        const sent = name === 'upstream-error' ? "the indexer's" : String(status);
+        const texts = listed(Object.values(clientReads).map(shown));
+        return [code(name), sent, retryAfter, cause, help, name === 'client-closed-request' ? '' : texts];
+      }),
     ),
-  codes: () =>
+  'errors:reasons': () =>
     table(
-      ['Code', 'Status', 'Retry-After', 'Meaning'],
-      Object.entries(FAILURES).map(([name, { status, retryAfter, operatorReads }]) => [
-        code(name),
-        // Its status is that of the indexer's answer.
-        name === 'upstream-error' ? "the indexer's" : String(status),
-        retryAfter,
-        operatorReads.replace('{indexer}', 'the indexer'),
-      ]),
+      ['Reason', 'What happened', 'What helps', 'The client reads'],
+      REFUSED_REASONS.map((reason) => {
+        const { cause, help } = REASON_HELP[reason];
+        return [code(reason), cause, help, code(shown(REFUSED[reason].clientReads))];
+      }),
     ),
-  reasons: () =>
+  'answers:details': () =>
     table(
-      ['Reason', 'The client reads'],
-      Object.entries(REFUSED).map(([reason, { clientReads }]) => [code(reason), clientReads.replace(/\{\w+\}/g, '…')]),
-    ),
-  exits: () =>
-    table(
-      ['Status', 'Name'],
-      Object.entries(EXIT).map(([name, status]) => [String(status), code(name)]),
-    ),
-  paths: () =>
-    table(
-      ['Path', 'Method', 'Meaning'],
-      adminPaths().map(({ path, method, summary }) => [code(path), method.toUpperCase(), summary]),
+      ['`detail`', 'Meaning', 'What to do'],
+      Object.entries(DETAILS).map(([detail, meaning]) => {
+        // The cast: these are the names of DETAILS.
+        return [code(detail), meaning, DETAIL_HELP[detail as keyof typeof DETAILS]];
+      }),
     ),
 };
+
+/** An example of the words of a condition. */
+function wordsOf(name: ConditionName): string {
+  const { says } = CONDITIONS[name];
+  const values: Readonly<Record<string, string | undefined>> = {
+    who: 'the indexer',
+    operation: 'pendingTraces',
+    why: CONDITION_REASONS[name],
+  };
+  return says.replace(/\{(\w+)\}/g, (_, value: string) => {
+    const example = values[value];
+    if (example === undefined) throw new Error(`condition-reasons.ts has no reason for ${name}`);
+    return example;
+  });
+}
 
 /** Every metric of toncache itself, by name. */
 export function everyMetric(): readonly DescribedMetric[] {
@@ -140,7 +158,7 @@ function everyLine(): readonly Line[] {
 function conditionLines(): Line[] {
   const lines: Line[] = [];
   const { onBegin, onEnd } = conditionLog(loggerTo(lines));
-  const about = { name: 'breaker-open', upstream: 'a', operation: 'b', section: 'c', since: 0 } as const;
+  const about = { name: 'breaker-open', upstream: 'a', operation: 'b', section: 'c', why: '...', since: 0 } as const;
   for (const level of ['failing', 'degraded', 'note'] as const) onBegin({ ...about, level, says: '...' });
   onEnd({ ...about, level: 'note', says: '...' }, 20_000);
   return lines;
@@ -184,17 +202,6 @@ function requestLine(): Line {
   return line;
 }
 
-function adminPaths() {
-  const document: OpenApiDocument = JSON.parse(readFileSync(OPENAPI_FILE, 'utf8'));
-  return Object.entries(document.paths)
-    .filter(([, { servers }]) => servers !== undefined)
-    .flatMap(([path, { get, post }]) =>
-      Object.entries({ get, post }).flatMap(([method, described]) =>
-        described === undefined ? [] : [{ path, method, summary: described.summary }],
-      ),
-    );
-}
-
 /** The names of events with lines in the log, and those among them that {@link LOGGED_EVENTS} ends with. */
 export function loggedNames(): { readonly listened: ReadonlySet<string>; readonly shown: ReadonlySet<string> } {
   const listened = new Set<string>();
@@ -209,6 +216,5 @@ export function loggedNames(): { readonly listened: ReadonlySet<string>; readonl
 }
 
 if (import.meta.main) {
-  const { expected } = renderNames();
-  writeFileSync(PAGE, expected);
+  for (const { file, expected, actual } of renderNames()) if (expected !== actual) writeFileSync(file, expected);
 }

@@ -6,9 +6,11 @@ import { settingsSchema } from '../../src/config/schema.ts';
 import type { Setting } from '../../src/config/setting-source.ts';
 import { onOrOff } from '../../src/config/values.ts';
 import { duration } from '../../src/time-units.ts';
-import { ROWS } from '../../src/ton/lifetime-table.ts';
+import { type LifetimeRule, ROWS } from '../../src/ton/lifetime-table.ts';
 import { CENSUS, type CensusRow } from '../clients/census.ts';
+import { LIFETIME_ANSWERS } from './lifetime-answers.ts';
 import { between, table } from './marked-tables.ts';
+import { REMOVED_NAMES } from './removed-names.ts';
 
 const SETTINGS_PAGE = new URL('../../docs/reference/settings.md', import.meta.url);
 const UPGRADE_PAGE = new URL('../../docs/how-to/upgrade.md', import.meta.url);
@@ -24,7 +26,7 @@ export interface RenderedDoc {
 }
 
 /**
- * Renders the settings page with its two tables, the removed settings in the page about upgrades, the table of
+ * Renders the settings page with its two tables, the removed names in the page about upgrades, the table of
  * lifetimes in the page about answers, the requests of clients in their page, and the JSON Schema with which editors
  * check a settings file.
  */
@@ -44,16 +46,16 @@ export function renderDocs(): RenderedDoc[] {
     page,
   );
   const upgrade = readFileSync(UPGRADE_PAGE, 'utf8');
-  const removedTable = table(['Removed', 'Instead'], removedRows());
+  const removedTable = table(['Before', 'Now'], removedRows());
   const answers = readFileSync(ANSWERS_PAGE, 'utf8');
   const lifetimesTable = table(
     [
+      'Response',
       'Row',
-      'Answer',
       'Class',
       'Fresh',
       'Stale while revalidating',
-      'Stale if failed or shed',
+      'Stale if failed or refused',
       'Setting of the lifetime',
     ],
     lifetimeRows(),
@@ -70,7 +72,7 @@ export function renderDocs(): RenderedDoc[] {
       expected: `${JSON.stringify(schema, undefined, 2)}\n`,
       actual: readFileSync(JSON_SCHEMA, 'utf8'),
     },
-    { file: UPGRADE_PAGE, expected: between(upgrade, 'settings:removed', removedTable), actual: upgrade },
+    { file: UPGRADE_PAGE, expected: between(upgrade, 'upgrade:removed', removedTable), actual: upgrade },
     { file: ANSWERS_PAGE, expected: between(answers, 'answers:lifetimes', lifetimesTable), actual: answers },
     { file: CLIENTS_PAGE, expected: between(clients, 'clients:census', clientsTable), actual: clients },
   ];
@@ -93,27 +95,42 @@ function fileRow({ path, description, schema }: Setting): string[] {
   return [`\`${path.join('.')}\``, defaultOf(schema), description];
 }
 
-/** The removed settings, those with the same replacement in one row. */
+/** The names and settings that are gone, those with the same replacement in one row. */
 function removedRows(): string[][] {
   const byInstead = Object.groupBy(REMOVED_SETTINGS, ({ instead }) => instead);
-  return Object.entries(byInstead).map(([instead, removed = []]) => {
+  const settings = Object.entries(byInstead).map(([instead, removed = []]) => {
     const names = removed.flatMap(({ env, path }) => [env, path].filter((name) => name !== undefined));
-    return [names.map((name) => `\`${name}\``).join(', '), instead];
+    return [names, instead] as const;
   });
+  return [...REMOVED_NAMES, ...settings].map(([names, instead]) => [
+    names.map((name) => `\`${name}\``).join(', '),
+    instead,
+  ]);
 }
 
-/** A row for each kind of answer that is kept, in the order of the table in code. */
+/** A row for each kind of answer, in the order of the table in code. */
 function lifetimeRows(): string[][] {
-  const { notKept: _, ...rows } = ROWS;
-  return Object.entries(rows).map(([rule, { answerClass, policy, setBy, answer }]) => {
+  return Object.entries(ROWS).map(([name, { answerClass, policy, setBy }]) => {
+    // The cast: these are the names of ROWS.
+    const rule = name as LifetimeRule;
     const fresh =
       'ageDivisor' in policy
         ? `the age / ${policy.ageDivisor}, ${duration(policy.minLifetime)} to ${duration(policy.maxLifetime)}`
-        : duration(policy.lifetime);
+        : rule === 'notKept'
+          ? 'not kept'
+          : duration(policy.lifetime);
     const names = setBy === 'growing' ? ['growingMin', 'growingMax'] : [setBy ?? []].flat();
     const settings = names.map((name) => `\`lifetimes.${name}\``).join(', ');
     const [stale, failed] = [policy.staleWhileRevalidate, policy.staleIfError].map((ms) => (ms ? duration(ms) : ''));
-    return [`\`${rule}\``, answer, answerClass.replace('-', ' '), fresh, stale ?? '', failed ?? '', settings];
+    return [
+      LIFETIME_ANSWERS[rule],
+      `\`${rule}\``,
+      answerClass.replace('-', ' '),
+      fresh,
+      stale ?? '',
+      failed ?? '',
+      settings,
+    ];
   });
 }
 

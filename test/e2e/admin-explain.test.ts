@@ -1,10 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Explanation } from '../../src/answer/explain.ts';
+import type { ExplainedCall } from '../../src/answer/explain.ts';
+import { rateLimited } from '../../src/tools/simulator/faults.ts';
 import { startProxy } from '../support/start-proxy.ts';
 import { childrenOfSettled, newestBlock } from './questions.ts';
 import { ANY_WORLD, World } from './world.ts';
 
-async function explain(world: World, target: string, ...headers: readonly string[]): Promise<Explanation> {
+async function explain(world: World, target: string, ...headers: readonly string[]): Promise<ExplainedCall> {
   const query = new URLSearchParams([['target', target], ...headers.map((line): [string, string] => ['header', line])]);
   const { status, text } = await world.proxy.askAdmin(`/explain?${query}`);
   expect(status, text).toBe(200);
@@ -66,7 +67,9 @@ describe('GET /explain', () => {
   it.each([
     ['a request without a target', '/explain', 422, /target/],
     ['a header without a colon', '/explain?target=x&header=y', 422, /"Name: value"/],
-    ['a path that is not cached', '/explain?target=/api/v3/transactions', 422, /nothing is cached at this path/],
+    ['a path that is not served', '/explain?target=/api/v3/transactions', 501, /are served here; PASSTHROUGH=on/],
+    ['a stream that is not served', '/explain?target=/api/streaming/v2/ws', 501, /PASSTHROUGH=on/],
+    ['a target that is no path', '/explain?target=17', 422, /a path that begins with \/api\//],
     ['a target without a required parameter', '/explain?target=masterchainBlockShards', 422, /seqno is missing/],
   ])('refuses %s with an error message', async (_, target, status, words) => {
     const refused = await world.proxy.askAdmin(target);
@@ -83,6 +86,69 @@ describe('GET /explain', () => {
     await using guarded = await startProxy({ upstreamUrl: 'http://127.0.0.1:1', env: { ADMIN_TOKEN: 'correct' } });
     expect((await guarded.askAdmin(target)).status).toBe(401);
     expect((await guarded.askAdmin(target, { headers: { Authorization: 'Bearer correct' } })).status).toBe(200);
+  });
+});
+
+describe('GET /explain of a request that is not cached', () => {
+  const explained = async (env: Readonly<Record<string, string>>, target: string) => {
+    await using world = await World.start({ ...ANY_WORLD, proxy: { env } });
+    const { status, text } = await world.proxy.askAdmin(`/explain?${new URLSearchParams({ target })}`);
+    expect(world.forwarded).toEqual([]);
+    return { status, ...JSON.parse(text) };
+  };
+  const ALONE = [{ name: expect.stringMatching(/^127\.0\.0\.1:/) }];
+
+  it('shows that it is passed through, and where', async () => {
+    for (const target of ['jetton/wallets?limit=1', 'https://ton.example/base/api/v3/jetton/wallets?limit=1']) {
+      expect(await explained({ PASSTHROUGH: 'on' }, target)).toEqual({
+        status: 200,
+        target: '/api/v3/jetton/wallets?limit=1',
+        notCached: 'passed through',
+        indexers: ALONE,
+      });
+    }
+    expect(await explained({ PASSTHROUGH: 'on' }, '/api/streaming/v2/sse')).toEqual({
+      status: 200,
+      target: '/api/streaming/v2/sse',
+      notCached: 'passed through',
+      indexers: [],
+    });
+  });
+
+  it('shows that equal requests are joined', async () => {
+    const env = { PASSTHROUGH: 'on', CACHE_OPERATIONS: 'passthrough' };
+    expect(await explained(env, 'jetton/wallets')).toMatchObject({
+      notCached: 'passed through, joined with equal requests',
+      indexers: ALONE,
+    });
+  });
+
+  it('shows the refusal that its clients get if its path is not named, or means an operation', async () => {
+    expect(await explained({ PASSTHROUGH: 'message' }, 'jetton/wallets')).toMatchObject({
+      status: 501,
+      error: expect.stringContaining('PASSTHROUGH (passThrough.enabled) names more'),
+    });
+    expect(await explained({ PASSTHROUGH: 'on' }, '/api/v3/pending%54races?account=x')).toMatchObject({
+      status: 400,
+      error: expect.stringContaining('another spelling of a cached operation'),
+    });
+  });
+});
+
+describe('GET /explain with several indexers', () => {
+  it('shows which of them may get a miss, and why the others do not', async () => {
+    await using world = await World.start(ANY_WORLD);
+    const backup = { UPSTREAM_BACKUP_URL: 'http://127.0.0.1:1' };
+    const proxy = await world.addProxy({ env: backup });
+    const indexersOf = async (target: string) => {
+      const { text } = await proxy.askAdmin(`/explain?${new URLSearchParams({ target })}`);
+      return JSON.parse(text).indexers;
+    };
+    const { host } = new URL(world.indexer.url);
+    expect(await indexersOf(newestBlock(world))).toEqual([{ name: host }, { name: '127.0.0.1:1', whyNot: 'backup' }]);
+    world.indexer.faults.inject(rateLimited('json', '30'));
+    for (const target of [newestBlock(world), childrenOfSettled(world)]) await world.ask(target, {}, proxy);
+    expect(await indexersOf(newestBlock(world))).toEqual([{ name: host, whyNot: 'paused' }, { name: '127.0.0.1:1' }]);
   });
 });
 

@@ -27,7 +27,7 @@ function raw(head: readonly string[], body: string, target = '/purge'): Promise<
 
 const asHost = (host: string, ...more: readonly string[]) =>
   raw([`Host: ${host}`, `Content-Length: ${ALL.length}`, ...more], ALL);
-const purges = () => proxy.metric('toncache_purges_total');
+const purges = () => proxy.metric('purges');
 
 /** The answer is an error in words, nothing was purged, and no page of another origin could read it. */
 async function expectRefused({ status, headers, text }: Answered, expected: number): Promise<void> {
@@ -44,7 +44,7 @@ describe('POST /purge on loopback', () => {
     expect([status, headers['content-type']]).toEqual([200, 'application/json']);
     expect(JSON.parse(text)).toEqual({ purged: { seqno: 62_000_000 }, at: expect.any(Number), instances: 1 });
     expect(JSON.parse(text).at).toBeGreaterThanOrEqual(before);
-    expect(await proxy.metric('toncache_purges_total', { selector: 'seqno' })).toBe(1);
+    expect(await proxy.metric('purges', { selector: 'seqno' })).toBe(1);
   });
 
   it('accepts the content type with parameters', async () => {

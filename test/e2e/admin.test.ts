@@ -33,9 +33,9 @@ describe('the admin port', () => {
     expect(names.length).toBeGreaterThan(10);
     for (const name of names) expect(name).toMatch(/^(toncache|process|nodejs)_/);
     const labels = { operation: 'masterchainBlockShards' };
-    expect(await world.proxy.metric('toncache_requests_total', labels)).toBe(2);
-    expect(await world.proxy.metric('toncache_requests_total', { ...labels, outcome: 'hit-memory' })).toBe(1);
-    expect(await world.proxy.metric('toncache_upstream_requests_total')).toBe(2);
+    expect(await world.proxy.metric('requests', labels)).toBe(2);
+    expect(await world.proxy.metric('requests', { ...labels, outcome: 'hit-memory' })).toBe(1);
+    expect(await world.proxy.metric('upstreamRequests')).toBe(2);
     // Hits in memory are counted, not timed.
     expect(await world.proxy.metric('toncache_request_duration_seconds_count')).toBe(2);
     expect(await world.proxy.metric('toncache_request_duration_seconds_count', { outcome: 'miss' })).toBe(2);
@@ -48,7 +48,7 @@ describe('the admin port', () => {
     });
     const holder = connect(Number(new URL(small.url).port), '127.0.0.1');
     await once(holder, 'connect');
-    const refused = () => small.metric('toncache_condition', { name: 'connections-refused' });
+    const refused = () => small.metric('condition', { name: 'connections-refused' });
     expect(await refused()).toBe(0);
     await expect(small.ask(newestBlock(world))).rejects.toThrow();
     expect(await refused()).toBe(1);
@@ -85,15 +85,13 @@ describe('the admin port while the indexer and Redis are unreachable', () => {
       expect((await proxy.ask(unknownTransaction())).status).toBe(502);
       for (const path of ['/healthz', '/readyz', '/metrics']) expect((await proxy.askAdmin(path)).status).toBe(200);
     }
-    expect(
-      await proxy.metric('toncache_upstream_requests_total', { result: 'upstream-unreachable' }),
-    ).toBeGreaterThanOrEqual(4);
+    expect(await proxy.metric('upstreamRequests', { result: 'upstream-unreachable' })).toBeGreaterThanOrEqual(4);
   });
 
   it('reports Redis as unavailable from the start', async () => {
     const { redis, conditions } = JSON.parse((await proxy.askAdmin('/status.json')).text);
     expect(redis).toBe('failed');
     expect(conditions).toContainEqual(expect.objectContaining({ name: 'redis-unavailable', level: 'degraded' }));
-    expect(await proxy.metric('toncache_condition', { name: 'redis-unavailable' })).toBe(1);
+    expect(await proxy.metric('condition', { name: 'redis-unavailable' })).toBe(1);
   });
 });

@@ -148,7 +148,7 @@ describe('a head that an instance reads from Redis', () => {
   it('does not change the newest block that the instance reports for the indexer', async () => {
     const [, other] = await awaitInBoth();
     world.advance(BLOCK_MS);
-    const newest = () => world.proxy.metric('toncache_upstream_head_seqno');
+    const newest = () => world.proxy.metric('headSeqno');
     const before = await newest();
     await world.ask(INFO, {}, other);
     await other.untilRedisHasAll();

@@ -37,10 +37,13 @@ describe('while no block touches an account', () => {
     expect([again.status, again.cache['detail']]).toEqual([304, 'proven']);
   });
 
-  test('explain shows the block up to which an answer is proven', async () => {
-    await world.untilProven(stateOf(world.accountAt(2)));
-    const { text } = await world.proxy.askAdmin(`/explain?target=${encodeURIComponent(stateOf(world.accountAt(2)))}`);
-    expect(JSON.parse(text).proof).toEqual({ isProven: true, upToBlock: expect.any(Number) });
+  test('explain shows the block up to which an answer is proven, and its order: its last transaction', async () => {
+    const target = stateOf(world.accountAt(2));
+    await world.untilProven(target);
+    const { text } = await world.proxy.askAdmin(`/explain?target=${encodeURIComponent(target)}`);
+    const { proof, memory } = JSON.parse(text);
+    expect(proof).toEqual({ isProven: true, upToBlock: expect.any(Number) });
+    expect(memory.order).toBe(JSON.parse((await world.proxy.ask(target)).text).last_transaction_lt);
   });
 });
 
@@ -107,4 +110,42 @@ test('an empty account is refused without a request to the indexer', async () =>
     expect([status, JSON.parse(text).error]).toEqual([422, expect.stringMatching(/is empty; accepted: /)]);
     expect(world.sentFor(target)).toBe(0);
   }
+});
+
+describe('once a page has shown a transaction of a block that the follower cannot read', () => {
+  test.each([
+    ['no kept answer lacks it', undefined],
+    // The answers on the way were made before the block.
+    ['no answer lacks it that was on its way to another client', { kind: 'slow', chunkBytes: 40, pauseMs: 100 }],
+  ] as const)('%s', async (_, slow) => {
+    const { chain, faults } = world.indexer;
+    const accounts = Array.from({ length: 20 }, (_, n) => world.accountAt(20 + n));
+    for (const account of accounts) await world.untilProven(stateOf(account));
+    for (const operation of ['masterchainInfo', 'masterchainBlockShards'] as const) faults.inject(HANGS, { operation });
+    await expect.poll(() => world.followerIs('behind'), PATIENCE).toBe(1);
+    if (slow !== undefined) faults.inject(slow, { operation: 'addressInformation' });
+    const seqno = chain.headSeqno + 8;
+    for (const account of accounts) chain.deposit(account, chain.clock.committedAt(seqno));
+    const page = `/api/v3/transactionsByMasterchainBlock?seqno=${seqno}&limit=500`;
+    const rowsOf = async (): Promise<readonly { readonly account: string; readonly lt: string }[]> =>
+      JSON.parse((await world.proxy.ask(page)).text).transactions ?? [];
+    let rows: Awaited<ReturnType<typeof rowsOf>> = [];
+    await expect
+      .poll(
+        async () => {
+          rows = await rowsOf();
+          return rows.length;
+        },
+        { ...PATIENCE, interval: 10 },
+      )
+      .toBeGreaterThan(0);
+    const shown = await Promise.all(
+      accounts.map(async (account) => {
+        const lt = rows.find((row) => row.account === account.address)?.lt ?? 'not in the page';
+        const { text } = await world.proxy.ask(stateOf(account));
+        return BigInt(JSON.parse(text).last_transaction_lt) >= BigInt(lt);
+      }),
+    );
+    expect(shown).toEqual(accounts.map(() => true));
+  });
 });

@@ -23,17 +23,6 @@ describe('the head of the chain', () => {
     return world.ask(target);
   }
 
-  it('is polled in the background, at most once in 10 s, and the shortest lifetime applies until it is known', async () => {
-    world = await World.start(ANY_WORLD);
-    expect((await askForChildren()).cache).toMatchObject({ hit: true, ttl: 1 });
-    await world.untilHeadKnown();
-    for (let second = 1; second < 25; second++) {
-      world.advance(1000);
-      expect((await askForChildren()).cache).toMatchObject({ ttl: expect.closeTo(360, -1) });
-    }
-    expect(world.headsAsked).toBe(3);
-  });
-
   it('is not polled without requests for growing answers', async () => {
     world = await World.start(ANY_WORLD);
     await world.ask(parentOfSettled(world));

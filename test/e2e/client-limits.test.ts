@@ -48,7 +48,7 @@ describe.each([
     expect(statusesOf(await askAll(world, '192.0.2.2', [hit], headers))).toEqual([200]);
     world.advance(1000);
     expect(statusesOf(await askAll(world, '192.0.2.1', times(4, hit), headers))).toEqual([200, 200, 200, 429]);
-    expect(await world.proxy.metric('toncache_requests_refused_total', { code: 'too-many-requests' })).toBe(3);
+    expect(await world.proxy.metric('requestsRefused', { code: 'too-many-requests' })).toBe(3);
   });
 
   it('counts each request of a pipelined connection once', async () => {
@@ -132,11 +132,11 @@ describe('a miss limit', () => {
     expect(statusesOf(replies)).toEqual([200, 404, 429, 200]);
     expect(replies[2]?.headers).toMatchObject({ ratelimit: '"misses";r=0;t=1', 'retry-after': '1' });
     expect(world.forwarded).toHaveLength(2);
-    expect(await world.proxy.metric('toncache_loads_refused_total', { reason: 'client-limit' })).toBe(1);
+    expect(await world.proxy.metric('loadsRefused', { reason: 'client-limit' })).toBe(1);
     expect(statusesOf(await askAll(world, '192.0.2.2', [unknownTransaction()]))).toEqual([404]);
   });
 
-  it('does not count the followers of a load', async () => {
+  it('does not count the waiters of a load', async () => {
     await using world = await start({ missesPerSecond: 1 });
     const gate = world.indexer.hold();
     const target = unknownTransaction();
@@ -175,8 +175,6 @@ describe('a miss limit', () => {
   it('counts passed-through requests', async () => {
     await using world = await startPassThrough(limited({ missesPerSecond: 1 }));
     expect(statusesOf(await askAll(world, '192.0.2.1', times(2, INFO)))).toEqual([200, 429]);
-    expect(
-      await world.proxy.metric('toncache_loads_refused_total', { operation: 'passthrough', reason: 'client-limit' }),
-    ).toBe(1);
+    expect(await world.proxy.metric('loadsRefused', { operation: 'passthrough', reason: 'client-limit' })).toBe(1);
   });
 });

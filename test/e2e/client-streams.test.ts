@@ -27,9 +27,8 @@ const subscription = (account: string) => ({
   min_finality: 'pending',
 });
 
-const open = (world: World, kind: string) => world.proxy.metric('toncache_client_streams', { kind });
-const ended = (world: World, kind: string, reason: string) =>
-  world.proxy.metric('toncache_client_streams_ended_total', { kind, reason });
+const open = (world: World, kind: string) => world.proxy.metric('streams', { kind });
+const ended = (world: World, kind: string, reason: string) => world.proxy.metric('streamsEnded', { kind, reason });
 
 describe('a client of the Streaming API', () => {
   it('gets the same messages through toncache as directly from the indexer, by WebSocket', async () => {
@@ -51,7 +50,7 @@ describe('a client of the Streaming API', () => {
     expect(await open(world, 'websocket')).toBe(1);
     expect(await world.proxy.metric('toncache_client_stream_requests_total', { result: '101' })).toBe(1);
     // Neither a slot nor a request in flight.
-    expect(await world.proxy.metric('toncache_upstream_requests_in_flight')).toBe(0);
+    expect(await world.proxy.metric('upstreamInFlight')).toBe(0);
     through.socket.close(1000);
     expect(await through.closed).toBe(1006);
     await expect.poll(() => open(world, 'websocket'), PATIENCE).toBe(0);
@@ -76,7 +75,7 @@ describe('a client of the Streaming API', () => {
     expect(await open(world, 'sse')).toBe(1);
     const onPage = async () => JSON.parse((await world.proxy.askAdmin('/status.json')).text).clientStreams;
     await expect.poll(onPage, { timeout: 20_000 }).toBe(1);
-    expect(await world.proxy.metric('toncache_upstream_requests_in_flight')).toBe(0);
+    expect(await world.proxy.metric('upstreamInFlight')).toBe(0);
     through[Symbol.dispose]();
     await expect.poll(() => world.indexer.streaming.connections, PATIENCE).toBe(1);
     await expect.poll(() => ended(world, 'sse', 'client-closed-request'), PATIENCE).toBe(1);
@@ -176,7 +175,7 @@ describe('a client of the Streaming API', () => {
     expect(await refusedWith(proxy.url)).toMatchObject({ status: 429 });
     client.terminate();
     await once(arrived[0] as Socket, 'close');
-    expect(await proxy.metric('toncache_upstream_requests_in_flight')).toBe(0);
+    expect(await proxy.metric('upstreamInFlight')).toBe(0);
     const next = new WebSocket(proxy.url.replace('http', 'ws') + WS);
     next.on('error', () => {});
     await expect.poll(() => arrived.length, PATIENCE).toBe(2);
@@ -333,7 +332,7 @@ describe('the bounds of streams', () => {
     expect(await refusedWith(proxy.url, { 'X-Api-Key': 'mine' })).toMatchObject({ status: 503 });
     expect(await proxy.ask(SSE, { method: 'POST', body: '{}' })).toMatchObject({ status: 503 });
     first[Symbol.dispose]();
-    await expect.poll(() => proxy.metric('toncache_client_streams', { kind: 'websocket' }), PATIENCE).toBe(1);
+    await expect.poll(() => proxy.metric('streams', { kind: 'websocket' }), PATIENCE).toBe(1);
     using _again = await WebSocketClient.open(proxy.url);
   });
 

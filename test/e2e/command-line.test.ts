@@ -24,6 +24,7 @@ describe('toncache explain', () => {
     await world.ask(newestBlock(world));
     const { code, stdout } = await toncache(['explain', `https://ton.example${newestBlock(world)}&_=1`]);
     expect(code).toBe(0);
+    expect(stdout).toMatch(/^on a miss +127\.0\.0\.1:\d+ may be asked$/m);
     expect(stdout).toMatch(/^key +\S.* masterchainBlockShards\?seqno=\d+$/m);
     expect(stdout).toMatch(/^drops +_=1 \(the operation does not read it\)$/m);
     expect(stdout).toMatch(/^memory +final, fresh for 2[0-4](\.\d)? h, asked for 0 ms ago, status 200, \d+ bytes$/m);
@@ -45,6 +46,25 @@ describe('toncache explain', () => {
     const { code, stdout, stderr } = await toncache(['explain', 'blocks?limit=10', '--admin', proxy.adminUrl]);
     expect([code, stdout]).toEqual([1, '']);
     expect(stderr).toMatch(/^nothing is cached for it: /);
+  });
+
+  it('shows that a request is passed through, and exits 1', async () => {
+    const proxy = await world.addProxy({ env: { CACHE_OPERATIONS: 'blocks', PASSTHROUGH: 'on' } });
+    const { host } = new URL(world.indexer.url);
+    const explained = (target: string, ...more: string[]) =>
+      toncache(['explain', target, '--admin', proxy.adminUrl, ...more]);
+    expect(await explained('jetton/wallets?limit=1')).toEqual({
+      code: 1,
+      stdout: `not cached: passed through\nasks       /api/v3/jetton/wallets?limit=1\non a miss  ${host} may be asked\n`,
+      stderr: '',
+    });
+    const formless = await explained('blocks?limit=0');
+    expect([formless.code, formless.stdout]).toEqual([
+      1,
+      expect.stringMatching(/^not cached: passed through \(blocks is not cached in this form: limit .*\)\n/),
+    ]);
+    const json = await explained('jetton/wallets', '--json');
+    expect([json.code, JSON.parse(json.stdout)]).toEqual([1, expect.objectContaining({ notCached: 'passed through' })]);
   });
 });
 

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import manifest from '../../package.json' with { type: 'json' };
 import { readOptions } from '../bench/overload/options.ts';
 import { runCommand } from '../support/command-output.ts';
-import { commandsOf, PAGES, readPage } from '../support/documented-commands.ts';
+import { codeBlocksOf, commandsOf, PAGES, readPage } from '../support/documented-commands.ts';
 import { curl } from '../support/documented-curl.ts';
 import { ask } from '../support/http-client.ts';
 import { ANY_WORLD, World } from './world.ts';
@@ -27,7 +27,7 @@ describe('the documented commands', () => {
   });
 
   it('name files that exist', () => {
-    const files = documented.flatMap((command) => command.match(/(?<=^| )(?:test|config|src|\.ci)\/[\w./-]+/g) ?? []);
+    const files = documented.flatMap((command) => command.match(/(?<=^| )(?:test|config|src|\.ci)\/[\w./@-]+/g) ?? []);
     expect(files.length).toBeGreaterThan(3);
     expect(files.filter((file) => !existsSync(file))).toEqual([]);
   });
@@ -70,7 +70,7 @@ describe('the documented commands', () => {
 const BALANCE = readPage('docs/how-to/wrong-balance.md');
 const [EXPLAIN_BALANCE = '', PURGE_BALANCE = ''] = commandsOf(BALANCE).filter((line) => line.startsWith('toncache '));
 
-/** Commands of docs/how-to/ that other tests run, with the name of the test. */
+/** Commands of README.md and docs/how-to/ that other tests run, with the name of the test. */
 const RUN_ELSEWHERE: Readonly<Record<string, string>> = {
   'UPSTREAM_URL=https://provider.example/api/v3 UPSTREAM_API_KEY=change-me UPSTREAM_RPS=10 CONFIG_FILE=settings.json CACHE_OPERATIONS=all,passthrough PASSTHROUGH=message,estimateFee,jetton/wallets,runGetMethod PASSTHROUGH_SHARED_KEY=on ALLOWED_ORIGINS=https://app.example TRUSTED_PROXIES=127.0.0.1 npm start':
     'test/e2e/how-to.test.ts',
@@ -90,6 +90,9 @@ const RUN_ELSEWHERE: Readonly<Record<string, string>> = {
   'UPSTREAM_URL=http://indexer:8081 UPSTREAM_API_KEY=new-key REDIS_URL=redis://toncache:new-password@redis:6379 npm run toncache -- check-config --connect':
     'test/e2e/rotate-keys.test.ts',
   'toncache verify http://indexer:8081/api/v3': 'test/integration/verify.test.ts',
+  'promtool check rules config/prometheus/alerts.yml': 'test/integration/promtool.slow.test.ts',
+  'npm run demo': 'test/integration/demo.slow.test.ts',
+  'UPSTREAM_URL=http://indexer:8081 PASSTHROUGH=on npm start': 'test/e2e/docs-commands.test.ts',
   [EXPLAIN_BALANCE]: 'test/e2e/docs-commands.test.ts',
   [PURGE_BALANCE]: 'test/e2e/docs-commands.test.ts',
 
@@ -107,7 +110,11 @@ const NOT_RUN: Readonly<Record<string, string>> = {
     'needs a provider',
   'for round in $(seq 60); do for n in $(seq 40); do curl -s "http://127.0.0.1:8080/api/v3/addressInformation?address=0:$(printf %064d $n)" > /dev/null; done; sleep 0.5; done':
     'takes a minute; test/e2e/block-proof.test.ts has such a crowd',
+  'npm ci': 'is the first step of .ci/run',
   'npm run bench:peers': 'takes fifteen minutes',
+  'docker build -t toncache .': 'needs Docker; test/integration/image.slow.test.ts builds the image',
+  'docker run --read-only -e UPSTREAM_URL=http://indexer:8081 -e PASSTHROUGH=on -p 8080:8080 toncache':
+    'needs Docker; test/unit/docs-examples.test.ts reads its variables',
   'kubectl rollout restart -n ton deployment/toncache': 'needs a cluster',
   'kubectl rollout undo -n ton deployment/toncache': 'needs a cluster',
   'helm upgrade toncache config/deploy/helm --namespace ton --reset-then-reuse-values': 'needs a cluster',
@@ -131,11 +138,31 @@ it('the commands of docs/how-to/wrong-balance.md show one balance, explain it an
   expect((await run(EXPLAIN_BALANCE)).stdout).toMatch(/^memory +absent/m);
 });
 
-describe('the commands of docs/how-to/', () => {
-  const commands = PAGES.filter((page) => page.startsWith('docs/how-to/')).flatMap((page) =>
-    commandsOf(readPage(page)),
-  );
-  const isHere = (command: string) => /^curl (?!-X POST ).*:946[45]\//.test(command);
+it('the curl of README.md prints what the page shows, when it is sent again', async () => {
+  const readme = readPage('README.md');
+  const start = commandsOf(readme).find((command) => command.endsWith(' npm start'));
+  const [, ...settings] = [...(start ?? '').matchAll(/(\w+)=(\S+)/g)].map(([, name = '', value = '']) => [name, value]);
+  await using world = await World.start({ ...ANY_WORLD, proxy: { env: Object.fromEntries(settings) } });
+  const [request = ''] = commandsOf(readme).filter((command) => command.startsWith('curl '));
+  const shown = codeBlocksOf(readme).find(({ language, text }) => language === '' && text.startsWith('HTTP/1.1 '));
+  const [status, ...lines] = shown?.text.trim().split('\n') ?? [];
+  const body = lines.pop()?.replace('...', '');
+  await curl(request, world.proxy.url);
+  const answer = await curl(request, world.proxy.url);
+  expect([`HTTP/1.1 ${answer.status} OK`, answer.text.startsWith(`${body}`)]).toEqual([status, true]);
+  // The lifetime is random within a tenth, and the age is that of the reader's response.
+  const plain = (header: string) => header.replace(/(?<=ttl=|^Age: )\d+/, 'N');
+  const headers = lines.map((line) => {
+    const [name = ''] = line.split(': ');
+    return plain(`${name}: ${answer.headers[name.toLowerCase()]}`);
+  });
+  expect(headers).toEqual(lines.map(plain));
+});
+
+describe('the commands of README.md and docs/how-to/', () => {
+  const pages = PAGES.filter((page) => page === 'README.md' || page.startsWith('docs/how-to/'));
+  const commands = pages.flatMap((page) => commandsOf(readPage(page)));
+  const isHere = (command: string) => /^curl (?!-X POST ).*:946[45]\/status.json/.test(command);
 
   it('are run by a test, or listed with the reason why they are not', () => {
     const known = [...Object.keys(RUN_ELSEWHERE), ...Object.keys(NOT_RUN)];

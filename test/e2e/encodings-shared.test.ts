@@ -9,7 +9,7 @@ import { World } from './world.ts';
 
 let world: World;
 afterEach(() => world[Symbol.asyncDispose]());
-const encoded = (proxy = world.proxy) => proxy.metric('toncache_bodies_compressed_total');
+const encoded = (proxy = world.proxy) => proxy.metric('bodiesCompressed');
 
 describe('with compression off', () => {
   it('all answers are sent unchanged', async () => {

@@ -9,7 +9,7 @@ import { ANY_WORLD, World } from './world.ts';
 
 let world: World;
 afterEach(() => world[Symbol.asyncDispose]());
-const encoded = (proxy = world.proxy) => proxy.metric('toncache_bodies_compressed_total');
+const encoded = (proxy = world.proxy) => proxy.metric('bodiesCompressed');
 
 /** Sends requests until the answer comes in an encoding, which is made in the background. */
 async function untilEncoded(target: string, acceptEncoding: string, proxy = world.proxy): Promise<Reply> {

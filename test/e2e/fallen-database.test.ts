@@ -77,3 +77,14 @@ it('the older head of an indexer that lost blocks is accepted after 60 s, and ne
   expect(after).toEqual(after.toSorted((one, other) => one - other));
   expect(headIn((await world.untilFresh(INFO)).text)).toBe(world.indexer.chain.headSeqno);
 });
+
+it('the head does not regress to that of a lagging replica for 60 s, even if clients pause for 3.5 s', async () => {
+  expect(headIn((await world.ask(INFO)).text)).toBe(newest);
+  world.indexer.faults.inject({ kind: 'head', seqno: newest - 3 }, { operation: 'masterchainInfo' });
+  const seen: number[] = [];
+  for (let passedMs = 3500; passedMs < 67_000; passedMs += 3500) {
+    world.advance(3500);
+    seen.push(headIn((await world.ask(INFO)).text));
+  }
+  expect(seen).toEqual(seen.map((_, poll) => (3500 * (poll + 1) < 60_000 ? newest : newest - 3)));
+});

@@ -57,7 +57,7 @@ async function works(redisUrl: string): Promise<void> {
   });
   expect(purge.status).toBe(200);
   for (const proxy of fleet.proxies.slice(0, 3)) {
-    await expect.poll(() => proxy.metric('toncache_purges_received_total')).toBe(1);
+    await expect.poll(() => proxy.metric('purgesReceived')).toBe(1);
   }
   await fleet.get(0).ask(targets[0] ?? '');
   expect(fleet.asked).toBe(KEYS + 1);

@@ -63,7 +63,7 @@ async function startFleet() {
 }
 
 const untilFollowed = (process: ProxyProcess) =>
-  expect.poll(() => process.metric('toncache_lease_waits_total'), { timeout: 20_000, interval: 20 }).toBeGreaterThan(0);
+  expect.poll(() => process.metric('leaseWaits'), { timeout: 20_000, interval: 20 }).toBeGreaterThan(0);
 
 describe('60 clients of three processes that wait for a fourth', () => {
   it('get their answer from a process that takes over the load when the fourth is killed', async () => {

@@ -57,7 +57,7 @@ describe.each([SCHEMA_VERSION - 1, SCHEMA_VERSION + 1])('next to instances of sc
     await redis.set(lease, 'another', 'PX', 60_000);
     const beside = await fleet.add();
     expect((await beside.ask(target)).headers['cache-status']).toBe('toncache; fwd=miss; fwd-status=200; stored');
-    expect(await beside.metric('toncache_lease_waits_total')).toBe(0);
+    expect(await beside.metric('leaseWaits')).toBe(0);
     expect(await redis.get(lease)).toBe('another');
     await redis.del(lease);
   });

@@ -74,7 +74,7 @@ describe('with one indexer, its head is polled', () => {
     const isTold = async () => {
       world.advance(5000);
       await statusOf();
-      return world.proxy.metric('toncache_condition', { name: 'head-fell' });
+      return world.proxy.metric('condition', { name: 'head-fell' });
     };
     await expect.poll(isTold).toBe(0);
   });
@@ -95,7 +95,7 @@ describe('with one indexer, its head is polled', () => {
     const { indexer } = world;
     const labels = { upstream: new URL(indexer.url).host };
     expect(await world.proxy.metric('toncache_upstream_head_unchanged_seconds', labels)).toBe(0);
-    expect(await world.proxy.metric('toncache_upstream_head_seqno', labels)).toBe(indexer.chain.headSeqno);
+    expect(await world.proxy.metric('headSeqno', labels)).toBe(indexer.chain.headSeqno);
     await askEachSecond(11, unknownTransaction);
     await expect.poll(() => world.headsAsked).toBe(31);
   });

@@ -6,7 +6,7 @@ let world: World;
 
 afterEach(() => world[Symbol.asyncDispose]());
 
-const refused = (code: string) => world.proxy.metric('toncache_requests_refused_total', { code });
+const refused = (code: string) => world.proxy.metric('requestsRefused', { code });
 const fields = (count: number) => Array.from({ length: count }, (_, i) => `X-${i}: y\r\n`).join('');
 
 /** The answer to bytes after which the connection ends, as a browser sees it. */

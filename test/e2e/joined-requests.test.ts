@@ -93,7 +93,7 @@ afterEach(async () => {
 
 const post = (body: string, headers = {}) => ({ method: 'POST', body, headers: { ...JSON_TYPE, ...headers } });
 const many = (count: number) => Array.from({ length: count }, (_, n) => n);
-const countOf = (result: string) => world.proxy.metric('toncache_passthrough_collapsible_requests_total', { result });
+const countOf = (result: string) => world.proxy.metric('collapsible', { result });
 
 /** Sends this many equal requests while the first one is under way, and returns all answers. */
 async function herd(count: number, target = PAGE, asking: Parameters<World['proxy']['sendIn']>[1] = {}) {
@@ -336,7 +336,7 @@ describe('equal requests for the rest of the API', () => {
     expect(arrived).toHaveLength(5);
     await world.ask(PAGE);
     expect(arrived).toHaveLength(6);
-    await expect.poll(() => world.proxy.metric('toncache_upstream_requests_in_flight'), PATIENCE).toBe(0);
+    await expect.poll(() => world.proxy.metric('upstreamInFlight'), PATIENCE).toBe(0);
   });
 
   it('all get 502 if the indexer fails, and the next one is sent again', async () => {
@@ -392,7 +392,7 @@ describe('equal requests for the rest of the API', () => {
     open();
     expect(await second.answer).toMatchObject({ text: 'text' });
     expect(arrived).toHaveLength(2);
-    await expect.poll(() => world.proxy.metric('toncache_upstream_requests_in_flight'), PATIENCE).toBe(0);
+    await expect.poll(() => world.proxy.metric('upstreamInFlight'), PATIENCE).toBe(0);
   });
 
   it.each(['text/plain', 'application/json'])(

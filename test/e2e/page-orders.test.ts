@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, expect, it } from 'vitest';
 import { Fleet } from '../support/fleet.ts';
 import type { JsonAnswer } from '../support/json-upstream.ts';
 
@@ -83,60 +83,53 @@ const UNREADABLE: [string, () => string, JsonAnswer, JsonAnswer][] = [
   ['a state without a logical time', () => `walletInformation?address=${someAccount()}`, state('5'), state(undefined)],
 ];
 
-describe.each([
-  ['one instance with only memory', { instances: 1, memoryAlone: true }],
-  ['two instances on one Redis', { instances: 2, memoryAlone: false }],
-])('%s', (_, options) => {
-  const last = options.instances - 1;
+async function start(): Promise<Fleet> {
+  now = START;
+  const env = { CACHE_OPERATIONS: 'all' };
+  fleet = await Fleet.start(() => answer, { instances: 2, env, now: () => now });
+  return fleet;
+}
 
-  async function start(): Promise<Fleet> {
-    now = START;
-    const env = { CACHE_OPERATIONS: 'all' };
-    fleet = await Fleet.start(() => answer, { ...options, env, now: () => now });
-    return fleet;
+async function ask(target: string, instance: number): Promise<unknown> {
+  const { text } = (await fleet?.get(instance).reply(`/api/v3/${target}`)) ?? {};
+  return JSON.parse(text ?? '');
+}
+
+/** Sent by each instance in turn, each time after the use of the kept answer. */
+async function everyAnswer(target: string, sent: JsonAnswer): Promise<unknown[]> {
+  answer = sent;
+  const answers: unknown[] = [];
+  for (const instance of [1, 0]) {
+    await Promise.all(fleet?.proxies.map((proxy) => proxy.untilRedisHasAll()) ?? []);
+    now += target.startsWith('transactionsByMessage') ? AFTER_USE_OF_GROWING_MS : AFTER_USE_MS;
+    answers.push(await ask(target, instance));
   }
+  return answers;
+}
 
-  async function ask(target: string, instance: number): Promise<unknown> {
-    const { text } = (await fleet?.get(instance).reply(`/api/v3/${target}`)) ?? {};
-    return JSON.parse(text ?? '');
-  }
+it.each(LATER)('serves %s, and no longer the earlier page', async (_, someTarget, earlier, later) => {
+  await start();
+  const target = someTarget();
+  answer = earlier;
+  expect(await ask(target, 0)).toEqual(earlier.body);
+  expect(await everyAnswer(target, later)).toEqual([later.body, later.body]);
+  expect(await everyAnswer(target, earlier)).toEqual([later.body, later.body]);
+});
 
-  /** Sent by each instance in turn, each time after the use of the kept answer. */
-  async function everyAnswer(target: string, sent: JsonAnswer): Promise<unknown[]> {
-    answer = sent;
-    const answers: unknown[] = [];
-    for (const instance of [last, 0]) {
-      await Promise.all(fleet?.proxies.map((proxy) => proxy.untilRedisHasAll()) ?? []);
-      now += target.startsWith('transactionsByMessage') ? AFTER_USE_OF_GROWING_MS : AFTER_USE_MS;
-      answers.push(await ask(target, instance));
-    }
-    return answers;
-  }
+it.each(UNREADABLE)('serves %s instead of the kept answer, and the reverse', async (_, someTarget, one, other) => {
+  await start();
+  const target = someTarget();
+  answer = one;
+  expect(await ask(target, 0)).toEqual(one.body);
+  const [later, earlier] = [JSON.parse(JSON.stringify(other.body)), one.body];
+  expect(await everyAnswer(target, other)).toEqual([later, later]);
+  expect(await everyAnswer(target, one)).toEqual([earlier, earlier]);
+});
 
-  it.each(LATER)('serves %s, and no longer the earlier page', async (_, someTarget, earlier, later) => {
-    await start();
-    const target = someTarget();
-    answer = earlier;
-    expect(await ask(target, 0)).toEqual(earlier.body);
-    expect(await everyAnswer(target, later)).toEqual([later.body, later.body]);
-    expect(await everyAnswer(target, earlier)).toEqual([later.body, later.body]);
-  });
-
-  it.each(UNREADABLE)('serves %s instead of the kept answer, and the reverse', async (_, someTarget, one, other) => {
-    await start();
-    const target = someTarget();
-    answer = one;
-    expect(await ask(target, 0)).toEqual(one.body);
-    const [later, earlier] = [JSON.parse(JSON.stringify(other.body)), one.body];
-    expect(await everyAnswer(target, other)).toEqual([later, later]);
-    expect(await everyAnswer(target, one)).toEqual([earlier, earlier]);
-  });
-
-  it('serves a state with a logical time instead of one of a replica that does not know the account yet', async () => {
-    await start();
-    const target = `addressInformation?address=${someAccount()}`;
-    answer = state('5');
-    expect(await ask(target, 0)).toEqual(state('5').body);
-    expect(await everyAnswer(target, state('0'))).toEqual([state('5').body, state('5').body]);
-  });
+it('serves a state with a logical time instead of one of a replica that does not know the account yet', async () => {
+  await start();
+  const target = `addressInformation?address=${someAccount()}`;
+  answer = state('5');
+  expect(await ask(target, 0)).toEqual(state('5').body);
+  expect(await everyAnswer(target, state('0'))).toEqual([state('5').body, state('5').body]);
 });

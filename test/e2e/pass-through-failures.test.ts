@@ -1,5 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { type Fault, failed } from '../../src/tools/simulator/faults.ts';
+import { someParent } from '../support/fleet.ts';
+import { answeringJson, children } from '../support/json-upstream.ts';
+import { startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { startProxy } from '../support/start-proxy.ts';
 import { arrivedAt, startPassThrough } from './pass-through-world.ts';
 import { INFO, MESSAGE } from './raw-requests.ts';
 
@@ -27,7 +31,7 @@ describe('a passed-through request to a failing indexer', () => {
       await using world = await startPassThrough();
       world.indexer.faults.inject({ kind: 'cut', framing });
       await expect(world.ask(INFO)).rejects.toThrow();
-      expect(await world.proxy.metric('toncache_upstream_requests_in_flight')).toBe(0);
+      expect(await world.proxy.metric('upstreamInFlight')).toBe(0);
       expect(arrivedAt(world)).toHaveLength(1);
     },
   );
@@ -47,7 +51,7 @@ describe('a passed-through request to a failing indexer', () => {
     expect(await world.ask(MESSAGE, { method: 'POST', body: '{}' })).toMatchObject({ status: 504 });
     expect(arrivedAt(world)).toHaveLength(2);
     const timeouts = { operation: 'passthrough', result: 'upstream-timeout' };
-    expect(await world.proxy.metric('toncache_upstream_requests_total', timeouts)).toBe(2);
+    expect(await world.proxy.metric('upstreamRequests', timeouts)).toBe(2);
   });
 
   it.each([
@@ -66,4 +70,19 @@ describe('a passed-through request to a failing indexer', () => {
       expect(arrivedAt(world)).toHaveLength(1);
     },
   );
+});
+
+it('passed-through requests that fail do not send the misses of others to the backup', async () => {
+  const answer = (target: string) =>
+    target.includes('runGetMethod') ? { status: 500, body: { error: 'bad input' } } : children('a');
+  await using indexer = await startScriptedUpstream(answeringJson(answer));
+  await using backup = await startScriptedUpstream(answeringJson(answer));
+  const env = { UPSTREAM_BACKUP_URL: backup.url, PASSTHROUGH: 'on' };
+  await using proxy = await startProxy({ upstreamUrl: indexer.url, env });
+  for (let time = 0; time < 10; time++) {
+    const passed = await proxy.ask('/api/v3/runGetMethod', { headers: { 'X-Api-Key': 'mine' } });
+    expect(passed.status).toBe(500);
+  }
+  expect((await proxy.ask(someParent())).status).toBe(200);
+  expect(backup.asked).toEqual([]);
 });

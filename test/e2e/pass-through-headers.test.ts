@@ -134,7 +134,7 @@ describe('headers', () => {
       );
       await using proxy = await startProxy({ upstreamUrl: upstream.url, env: { PASSTHROUGH: 'on' } });
       for (let asked = 0; asked < 3; asked++) expect([200, 502]).toContain((await proxy.ask(INFO)).status);
-      expect(await proxy.metric('toncache_upstream_requests_in_flight')).toBe(0);
+      expect(await proxy.metric('upstreamInFlight')).toBe(0);
       expect(upstream.open).toBeLessThanOrEqual(1);
     },
   );

@@ -137,9 +137,9 @@ describe('where our key is shared, a request with a key of its client', () => {
     expect((await keyed()).status).toBe(503);
     world.advance(60_000);
     expect((await keyed()).status).toBe(200);
-    expect(await world.proxy.metric('toncache_upstream_paused')).toBe(1);
+    expect(await world.proxy.metric('upstreamPaused')).toBe(1);
     expect((await world.ask(newestBlock(world))).status).toBe(200);
-    expect(await world.proxy.metric('toncache_upstream_paused')).toBe(0);
+    expect(await world.proxy.metric('upstreamPaused')).toBe(0);
   });
 });
 

@@ -14,7 +14,7 @@ async function start(PASSTHROUGH: string, env: Record<string, string> = {}) {
 }
 
 const LIST = 'message,jetton/wallets,runGetMethod';
-const OPERATIONS = ['', 'passthrough', 'all', 'all,passthrough'];
+const OPERATIONS = ['', 'all,passthrough'];
 
 describe.each(OPERATIONS)('with a list in PASSTHROUGH and CACHE_OPERATIONS=%s', (CACHE_OPERATIONS) => {
   it('requests for the listed paths are passed through, in every spelling and method', async () => {
@@ -41,15 +41,18 @@ describe.each(OPERATIONS)('with a list in PASSTHROUGH and CACHE_OPERATIONS=%s', 
     ]);
   });
 
-  it.each([
-    ...['estimateFee', 'jetton/wallets/x', 'jetton', 'wallets', 'mess%2561ge', 'message;x', 'message//'],
-    ...['accountStates', '%zz', 'x/../message', './message', 'streaming', 'jsonRPC'],
-  ])('all other paths get 501, which names the setting: %s', async (path) => {
+  it('all other paths get 501, which names the setting', async () => {
     await start(LIST, { CACHE_OPERATIONS });
-    for (const method of ['GET', 'HEAD', 'POST', 'OPTIONS']) {
-      const { status, text } = await world.ask(`/api/v3/${path}`, { method });
-      expect([method, status]).toEqual([method, 501]);
-      if (method === 'GET') expect(text).toMatch(/message, jetton\/wallets, runGetMethod are served.*PASSTHROUGH \(/);
+    const others = [
+      ...['estimateFee', 'jetton/wallets/x', 'jetton', 'wallets', 'mess%2561ge', 'message;x', 'message//'],
+      ...['accountStates', '%zz', 'x/../message', './message', 'streaming', 'jsonRPC'],
+    ];
+    for (const path of others) {
+      for (const method of ['GET', 'HEAD', 'POST', 'OPTIONS']) {
+        const { status, text } = await world.ask(`/api/v3/${path}`, { method });
+        expect([path, method, status]).toEqual([path, method, 501]);
+        if (method === 'GET') expect(text).toMatch(/message, jetton\/wallets, runGetMethod are served.*PASSTHROUGH \(/);
+      }
     }
     for (const target of ['/api/v2/jsonRPC', '/api/streaming/v2/sse']) {
       expect((await world.ask(target, { method: 'POST', body: '{}' })).status).toBe(501);
@@ -78,7 +81,7 @@ describe('with a list in PASSTHROUGH, an operation in use', () => {
     }
     expect(await world.ask('/api/v3/account?address=x&use_v2=true')).toMatchObject({ status: 501 });
     const explained = await world.proxy.askAdmin(`/explain?target=${encodeURIComponent(target)}`);
-    expect(explained.text).toContain('this instance passes such a request through');
+    expect(JSON.parse(explained.text)).toMatchObject({ target, notCached: 'passed through' });
   });
 
   it('gets 501 in forms that are not cached if the list does not name it', async () => {

@@ -79,7 +79,7 @@ describe('the slots of pass-through', () => {
     socket.write('}');
     await buffer(socket);
     expect(arrivedAt(world)).toHaveLength(2);
-    expect(await world.proxy.metric('toncache_upstream_requests_in_flight')).toBe(0);
+    expect(await world.proxy.metric('upstreamInFlight')).toBe(0);
   });
 
   it('are returned when a client disconnects in the queue, or in the middle of an answer', async () => {
@@ -98,7 +98,7 @@ describe('the slots of pass-through', () => {
     await once(socket, 'readable');
     socket.destroy();
     expect((await world.ask(INFO)).status).toBe(200);
-    await expect.poll(() => world.proxy.metric('toncache_upstream_requests_in_flight')).toBe(0);
+    await expect.poll(() => world.proxy.metric('upstreamInFlight')).toBe(0);
     await expect.poll(() => world.indexer.requests.inHand).toBe(0);
   });
 

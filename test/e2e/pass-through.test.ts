@@ -75,23 +75,16 @@ describe('a request that is passed through', () => {
     expect(arrivedAt(world)).toMatchObject([{ target: INFO, headers: { host: new URL(world.indexer.url).host } }]);
   });
 
-  it.each([
-    ...[
-      '/api/v3/../x',
-      '/api/v3/%2e%2e/x',
-      '/api/v3//x',
-      '/api/v3/x%2fy',
-      '/api/v3/x%5Cy',
-      '/api/v3/%00',
-      '/api/v3/%zz',
-    ],
-    ...['/api/v3/x\\y', '/api/v3/..;/x', 'http://h/api/v3/../x', '/api/v3/x?\\'],
-  ])('is refused when servers could read it differently: %s', async (target) => {
-    for (const method of ['GET', 'HEAD', 'POST']) {
-      const received = await world.proxy.exchange(
-        head(`${method} ${target}`, ...(method === 'POST' ? ['Content-Length: 0'] : [])),
-      );
-      expect(statuses(received)).toEqual(['400']);
+  it('is refused when servers could read its path differently', async () => {
+    // All forms are in the table of `test/unit/http/passable-target.test.ts`.
+    const targets = ['/api/v3/%2e%2e/x', '/api/v3//x', '/api/v3/x%2fy', '/api/v3/x\\y', 'http://h/api/v3/../x'];
+    for (const target of [...targets, '/api/v3/x?\\']) {
+      for (const method of ['GET', 'HEAD', 'POST']) {
+        const received = await world.proxy.exchange(
+          head(`${method} ${target}`, ...(method === 'POST' ? ['Content-Length: 0'] : [])),
+        );
+        expect([target, ...statuses(received)]).toEqual([target, '400']);
+      }
     }
     expect(arrivedAt(world)).toEqual([]);
   });
@@ -260,11 +253,7 @@ describe('passThrough.prefixes', () => {
         expect(await world.ask(path)).toMatchObject({ status: 422 });
       }
       const hidden = `%${name.charCodeAt(0).toString(16)}${name.slice(1)}`;
-      for (const path of [
-        ...[`/api/v3/${hidden}`, `/api/%763/${name}`, `/api/v3;x/${name}`, `/api/v3/${name};x=1`, `/api/v3/${name}%3B`],
-        ...[`/api/v3/%25${hidden.slice(1)}`, `/api//v3/${name}`, `/api/./v3/${name}`, `/api/x/../v3/${name}`],
-        ...[`/api/v3/${name}//`, `/api/v3%2f${name}`, `/api/v3\\${name}`],
-      ]) {
+      for (const path of [`/api/v3/${hidden}`, `/api/%763/${name}`, `/api/v3/${name};x=1`, `/api/x/../v3/${name}`]) {
         for (const method of ['GET', 'HEAD', 'POST']) {
           const lengths = method === 'POST' ? ['Content-Length: 0'] : [];
           const answer = await world.proxy.exchange(head(`${method} ${path}?hash=AA`, ...lengths));

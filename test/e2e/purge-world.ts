@@ -27,7 +27,7 @@ export async function purged(proxy: RunningProxy, body: object): Promise<{ purge
 
 /** Until an instance has followed this many purges. */
 export async function untilFollowed(proxy: RunningProxy, purges = 1): Promise<void> {
-  await expect.poll(() => proxy.metric('toncache_purges_received_total')).toBeGreaterThanOrEqual(purges);
+  await expect.poll(() => proxy.metric('purgesReceived')).toBeGreaterThanOrEqual(purges);
 }
 
 /** A Redis, an indexer and proxies in front of it, all on the real clock. */

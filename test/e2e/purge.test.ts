@@ -73,9 +73,9 @@ describe('a purge over two instances', () => {
     for (let time = 1; time <= 2; time++) {
       for (const target of targets) await known(target);
       expect(await purged(other, { all: true })).toMatchObject({ purged: { all: true } });
-      expect(await other.metric('toncache_memory_tier_entries')).toBe(0);
+      expect(await other.metric('memoryEntries')).toBe(0);
       await untilFollowed(one, time);
-      expect(await one.metric('toncache_memory_tier_entries')).toBe(0);
+      expect(await one.metric('memoryEntries')).toBe(0);
     }
     for (const target of targets) await known(target);
   });
@@ -156,6 +156,6 @@ describe('a purge over two instances', () => {
     await untilFollowed(other);
     expect(one.log.filter(({ msg }) => msg.includes('purged'))).toMatchObject([{ seqno: world.seqno }]);
     expect(other.log.filter(({ msg }) => msg.includes('purges of other'))).toMatchObject([{ purges: 1 }]);
-    expect(await one.metric('toncache_purges_total', { selector: 'seqno' })).toBe(1);
+    expect(await one.metric('purges', { selector: 'seqno' })).toBe(1);
   });
 });

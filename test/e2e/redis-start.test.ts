@@ -30,7 +30,7 @@ async function untilStoredInRedis(proxy: RunningProxy): Promise<void> {
     .poll(
       async () => {
         expect((await proxy.ask(someChildren())).status).toBe(200);
-        return proxy.metric('toncache_redis_calls_total', { call: 'write', outcome: 'stored' });
+        return proxy.metric('redisCalls', { call: 'write', outcome: 'stored' });
       },
       { interval: 20 },
     )

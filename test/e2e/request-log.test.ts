@@ -86,7 +86,7 @@ describe('a request', () => {
     await world.ask(unknownTransaction());
     expect(world.proxy.log).toContainEqual(
       expect.objectContaining({
-        msg: 'the answer of the indexer is not what its API describes',
+        msg: 'the response of the indexer is not what its API describes',
         status: 200,
         contentType: 'text/html',
         bodyStart: body.slice(0, 100),

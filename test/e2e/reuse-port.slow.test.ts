@@ -17,7 +17,7 @@ it('two processes with REUSE_PORT=on share a port, and when one ends, the other 
   const target = targetOf('masterchainBlockShards', { seqno: indexer.chain.headSeqno - 5 });
   const get = `GET ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`;
   for (let i = 0; i < CONNECTIONS; i++) expect(await exchange(first.url, get)).toMatch(/^HTTP\/1\.1 200 /);
-  const counts = await Promise.all([first, second].map((process) => process.metric('toncache_requests_total')));
+  const counts = await Promise.all([first, second].map((process) => process.metric('requests')));
   expect(Math.min(...counts)).toBeGreaterThan(0);
   expect(counts.reduce((sum, count) => sum + count)).toBe(CONNECTIONS);
 

@@ -183,13 +183,13 @@ describe.each(DIALECTS)('one Redis, with indexer %s', (dialect) => {
     // The refresh must not last through the leap: it would end by its timeout.
     await expect
       .poll(() =>
-        newcomer.metric('toncache_upstream_requests_total', {
+        newcomer.metric('upstreamRequests', {
           operation: 'adjacentTransactions',
           result: 'upstream-reset',
         }),
       )
       .toBe(2);
-    await expect.poll(() => newcomer.metric('toncache_upstream_requests_in_flight')).toBe(0);
+    await expect.poll(() => newcomer.metric('upstreamInFlight')).toBe(0);
     await world.leap(24 * HOUR - 2);
     expect(await world.ask(target, {}, newcomer)).toMatchObject({ status: 200, cache: { fwd: 'stale' } });
     await world.leap(1);

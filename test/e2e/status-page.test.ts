@@ -1,7 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { StatusMessage } from '../../src/operate/status/status-pages.ts';
+import { CONDITIONS } from '../../src/tell/conditions.ts';
+import { failed } from '../../src/tools/simulator/faults.ts';
 import { type RunningProxy, startProxy } from '../support/start-proxy.ts';
-import { newestBlock, parentOfSettled } from './questions.ts';
+import { newestBlock, parentOfSettled, unknownTransaction } from './questions.ts';
 import { ANY_WORLD, World } from './world.ts';
 
 async function statusOf(proxy: RunningProxy, since = '', headers: Record<string, string> = {}): Promise<StatusMessage> {
@@ -29,11 +31,73 @@ describe('the status page', () => {
       expect(path).not.toMatch(/^\//);
       expect((await world.proxy.askAdmin(`/${path}`)).status, path).toBe(200);
     }
-    for (const script of ['status', 'ask', 'charts', 'purge-of', 'shown-request']) {
+    for (const script of ['status', 'ask', 'charts', 'purge-of', 'shown-request', 'tables', 'words']) {
       // The page may be served below a path prefix.
       expect((await world.proxy.askAdmin(`/status/${script}.js`)).text).not.toMatch(/["'`]\/\w/);
     }
     expect((await world.proxy.askAdmin('/', { method: 'HEAD' })).text).toBe('');
+  });
+
+  it('links to the metrics and the numbers', async () => {
+    const { text } = await world.proxy.askAdmin('/');
+    for (const path of ['metrics', 'status.json']) {
+      expect(text).toContain(`href="${path}"`);
+      expect((await world.proxy.askAdmin(`/${path}`)).status, path).toBe(200);
+    }
+  });
+
+  it('shows the one section with the steps of each condition as HTML, and every link in the documentation works', async () => {
+    const get = async (path: string) => {
+      const { status, headers, text } = await world.proxy.askAdmin(path);
+      expect([status, headers['content-type']], path).toEqual([200, 'text/html; charset=utf-8']);
+      return text;
+    };
+    const seen = new Map<string, string>();
+    const toSee = Object.values(CONDITIONS).map(({ section }) => `/status/docs/${section}`);
+    const sections = new Set(toSee);
+    for (const path of toSee) {
+      if (seen.has(path)) continue;
+      const text = await get(path);
+      seen.set(path, text);
+      for (const [, href = ''] of text.matchAll(/<a href="([^"]*)"/g)) {
+        const to = new URL(href, `http://host${path}`);
+        if (to.host === 'host' && to.pathname !== '/') toSee.push(to.pathname);
+      }
+    }
+    for (const path of sections) {
+      expect(seen.get(path)?.match(/<h\d/g), path).toEqual(['<h1']);
+      expect(seen.get(path), path).not.toMatch(/\]\(|\| ---|`/);
+    }
+    expect(seen.get('/status/docs/the-indexer-fails')).toContain('<td><em>cannot be reached</em></td>');
+    for (const [path, text] of seen) {
+      for (const [, href = ''] of text.matchAll(/<a href="([^"]*#[^"]*)"/g)) {
+        const { pathname, hash, host } = new URL(href, `http://host${path}`);
+        if (host === 'host') expect(seen.get(pathname), `${path} ${href}`).toContain(`id="${hash.slice(1)}"`);
+      }
+    }
+    expect(seen.size).toBeGreaterThan(sections.size + 20);
+  });
+
+  it('shows the status codes of the indexer, and the limit of its slots', async () => {
+    await world.ask(newestBlock(world));
+    world.indexer.faults.inject(failed(500), { operation: 'adjacentTransactions' });
+    await world.ask(unknownTransaction());
+    await vi.waitFor(async () => {
+      const { upstreams } = await statusOf(world.proxy);
+      expect(upstreams).toHaveLength(1);
+      expect(upstreams[0]).toMatchObject({ state: 'healthy', slotLimit: 64 });
+      expect(upstreams[0]?.statuses['200']).toBeGreaterThan(0);
+      expect(upstreams[0]?.statuses['500']).toBeGreaterThan(0);
+    }, 20_000);
+  });
+
+  it('shows a single indexer without requests as idle, and one that answers nothing of use as unhealthy', async () => {
+    expect((await statusOf(world.proxy)).upstreams[0]?.state).toBe('idle');
+    world.indexer.faults.inject(failed(500));
+    await vi.waitFor(async () => {
+      for (let time = 0; time < 5; time++) await world.ask(unknownTransaction());
+      expect((await statusOf(world.proxy)).upstreams[0]?.state).toBe('unhealthy');
+    }, 20_000);
   });
 
   it('gets numbers and the most requested keys, with the history since a given moment', async () => {

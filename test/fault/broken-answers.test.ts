@@ -9,7 +9,7 @@ import { type RunningProxy, startProxy } from '../support/start-proxy.ts';
 import { answering, PATIENT_ADMISSION, startEndingWorld } from './faulty-world.ts';
 
 const blockOf = (seqno: number) => targetOf('masterchainBlockShards', { seqno });
-const openBreakers = (proxy: RunningProxy) => proxy.metric('toncache_circuit_breaker_open');
+const openBreakers = (proxy: RunningProxy) => proxy.metric('breakersOpen');
 
 /** The statuses of this many requests, one after the other. */
 async function statusesOf(proxy: RunningProxy, times: number, target: () => string): Promise<number[]> {
@@ -66,7 +66,7 @@ describe('idle connections that the indexer closes when requests arrive', () => 
     for (let time = 0; time < 3; time++) {
       expect(new Set((await burst(world)).map(({ status }) => status))).toEqual(new Set([404]));
     }
-    const results = (result: string) => world.proxy.metric('toncache_upstream_requests_total', { result });
+    const results = (result: string) => world.proxy.metric('upstreamRequests', { result });
     expect([await results('404'), await results('upstream-reset')]).toEqual([60, 0]);
     expect(world.indexer.requests.count('adjacentTransactions')).toBeGreaterThan(60);
     expect(world.proxy.log.filter(({ level }) => level >= 40)).toEqual([]);

@@ -26,8 +26,7 @@ it('a hedge to an indexer whose head is older does not win with its 404', async 
   const env = { UPSTREAM_TIMEOUT: '5s' };
   await using proxy = await startProxy({ upstreamUrl: `${newest.url},${older.url}`, env });
   const asked = proxy.ask(someChildren());
-  const answered = () =>
-    proxy.metric('toncache_upstream_requests_total', { upstream: older.url.slice(7), result: '404' });
+  const answered = () => proxy.metric('upstreamRequests', { upstream: older.url.slice(7), result: '404' });
   await expect.poll(answered, { timeout: 20_000 }).toBe(1);
   expect(newest.asked).toHaveLength(1);
   gated.give(children('a'));
@@ -48,7 +47,7 @@ it('after a 404 of an indexer with an older head, the newest indexer gets the re
     overrides: { admission: { patience: 150_000 } },
   });
   const first = busy.ask(someChildren());
-  await expect.poll(() => busy.metric('toncache_upstream_requests_in_flight')).toBe(1);
+  await expect.poll(() => busy.metric('upstreamInFlight')).toBe(1);
   expect((await busy.ask(someChildren())).status).toBe(404);
   gated.give(children('a'));
   expect((await first).status).toBe(200);
@@ -78,7 +77,7 @@ it.each([
   ungated = 1;
   const sentTo = () => one.asked.length + other.asked.length;
   const before = sentTo();
-  const inFlight = () => proxy.metric('toncache_upstream_requests_in_flight');
+  const inFlight = () => proxy.metric('upstreamInFlight');
   const asked = proxy.reply(target);
   await expect.poll(inFlight, { timeout: 20_000 }).toBe(2);
   gated.give(second);

@@ -232,4 +232,4 @@ it('a failure that an instance of an older version put into Redis is returned by
   expect((await asking).status).toBe(500);
 });
 
-const followed = (proxy: RunningProxy) => proxy.metric('toncache_lease_waits_total');
+const followed = (proxy: RunningProxy) => proxy.metric('leaseWaits');

@@ -32,7 +32,7 @@ it('no indexer exceeds its concurrency limit when requests lose to hedges, and a
   // The requests that have lost to their hedges still have their slots.
   expect(await ask(40)).toEqual([200]);
   expect(askedOf(hung)).toBe(MAX_CONCURRENCY);
-  expect(await proxy.metric('toncache_upstream_requests_in_flight')).toBe(MAX_CONCURRENCY);
+  expect(await proxy.metric('upstreamInFlight')).toBe(MAX_CONCURRENCY);
   for (let each = 0; each < MAX_CONCURRENCY; each++) gated.give(children('a'));
-  await expect.poll(() => proxy.metric('toncache_upstream_requests_in_flight'), POLL).toBe(0);
+  await expect.poll(() => proxy.metric('upstreamInFlight'), POLL).toBe(0);
 });

@@ -51,7 +51,6 @@ function shownIn(status: number, text: string): ReadonlySet<string> {
   return new Set([...blocks, ...rows.filter(({ emulated }) => !emulated).map(({ hash }) => hash)]);
 }
 
-/** The screens of a trace. */
 function screensOf({ id, externalHash }: Trace): readonly string[] {
   return [
     `traces?trace_id=${encodeURIComponent(id)}`,
@@ -80,6 +79,6 @@ it.each([400, 1000, 3500])('nothing disappears from a screen that is polled ever
   }
   expect(disappeared).toEqual([]);
   expect([...shownOn.values()].filter(({ size }) => size > 0).length).toBeGreaterThan(MOST_SCREENS / 2);
-  expect(await proxy.metric('toncache_answers_regressed_total')).toBeGreaterThan(0);
-  expect(await proxy.metric('toncache_older_answers_served_total')).toBe(0);
+  expect(await proxy.metric('answersRegressed')).toBeGreaterThan(0);
+  expect(await proxy.metric('olderAnswers')).toBe(0);
 });

@@ -18,7 +18,7 @@ async function withFullProcess(run: (full: RunningProxy, targets: readonly strin
   await run(full, targets);
 }
 
-const entriesIn = (proxy: RunningProxy) => proxy.metric('toncache_memory_tier_entries');
+const entriesIn = (proxy: RunningProxy) => proxy.metric('memoryEntries');
 
 it('a process whose memory is full makes room even if it serves only hits in Redis', async () => {
   await withFullProcess(async (full, targets) => {

@@ -42,7 +42,7 @@ describe('an operation that the indexer does not serve', () => {
       for (const metric of ['circuit_breaker_open', 'request_failures_total', 'loads_refused_total']) {
         expect(await world.proxy.metric(`toncache_${metric}`)).toBe(0);
       }
-      expect(await world.proxy.metric('toncache_condition', { name: 'not-served' })).toBe(1);
+      expect(await world.proxy.metric('condition', { name: 'not-served' })).toBe(1);
       const warnings = world.proxy.log.filter(({ level }) => level >= 40);
       expect(warnings).toEqual([expect.objectContaining({ level: 40, msg: expect.stringContaining(REMEDY) })]);
     },

@@ -79,7 +79,7 @@ describe('clients that pipeline as much as they can', () => {
       }
       await gate.arrived(1);
       const waiting = await watch(proxy, 30);
-      expect(await proxy.metric('toncache_requests_in_flight')).toBe(50);
+      expect(await proxy.metric('requestsInFlight')).toBe(50);
       gate.release();
       const answering = await watch(proxy, 30);
       await expect.poll(() => answers, { timeout: 120_000 }).toBe(60_000);

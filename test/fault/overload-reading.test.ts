@@ -49,8 +49,7 @@ describe('bytes of answers being read', () => {
     };
   }
 
-  const exhausted = (proxy: { metric: World['proxy']['metric'] }) =>
-    proxy.metric('toncache_loads_refused_total', { reason: 'memory' });
+  const exhausted = (proxy: { metric: World['proxy']['metric'] }) => proxy.metric('loadsRefused', { reason: 'memory' });
 
   it('above the limit shed misses, but no hits, until an answer has been read completely', async () => {
     await using reading = await startReading(10, 0);

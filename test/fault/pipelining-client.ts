@@ -43,5 +43,5 @@ const STATUS = /HTTP\/1\.1 (\d{3})/g;
 const STATUS_LENGTH = 'HTTP/1.1 200'.length;
 
 export function requestsInFlight(world: World): Promise<number> {
-  return world.proxy.metric('toncache_requests_in_flight');
+  return world.proxy.metric('requestsInFlight');
 }

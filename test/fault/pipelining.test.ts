@@ -62,7 +62,7 @@ describe('a connection that pipelines', () => {
     await expect.poll(() => statuses.length).toBe(3);
     // The indexer refuses this method, and would take the remaining bytes of a body for a request.
     expect(statuses).toEqual(['405', '405', '405']);
-    expect(await world.proxy.metric('toncache_upstream_requests_total', { operation: 'passthrough' })).toBe(3);
+    expect(await world.proxy.metric('upstreamRequests', { operation: 'passthrough' })).toBe(3);
   });
 
   it('whose client reads nothing for a while gets every answer once the client reads', async () => {

@@ -2,20 +2,19 @@ import { expect, it, vi } from 'vitest';
 import { ObservedRedisTier } from '../support/observed-redis-tier.ts';
 import { startRedis } from '../support/redis-server.ts';
 import { GarblingRedis } from './garbling-redis.ts';
-import { GARBAGE_FORMS } from './redis-garbage-forms.ts';
 
 const isGet = ([name]: readonly string[]) => name?.toUpperCase() === 'GET';
 
 it.each([
-  ['a push that begins with a null', 'Cannot read properties of null'],
-  ['one reply too many', 'Cannot read properties of null'],
-  ['an unknown type', 'Unknown RESP type'],
-])('a Redis that answers with %s costs one connection, which is opened again', async (form, reason) => {
+  ['a push that begins with a null', '>1\r\n$-1\r\n', 'Cannot read properties of null'],
+  ['one reply too many', '$-1\r\n$-1\r\n', 'Cannot read properties of null'],
+  ['an unknown type', '&1\r\n', 'Unknown RESP type'],
+])('a Redis that answers with %s costs one connection, which is opened again', async (_, bytes, reason) => {
   await using redis = await startRedis();
   await using garbling = await GarblingRedis.start(redis.port);
   await using observed = new ObservedRedisTier(garbling.url, { budgetMs: 5000 });
   await observed.untilRead('key', 'absent');
-  garbling.garble({ bytes: GARBAGE_FORMS[form] ?? '', isGarbled: isGet });
+  garbling.garble({ bytes, isGarbled: isGet });
   await observed.tier.get('key');
   garbling.garble();
   await observed.untilConnection('connected', 'disconnected', 'connected');
@@ -31,7 +30,7 @@ it('a map in reply to a lease counts as no reply: no request waits for the lease
   await using garbling = await GarblingRedis.start(redis.port);
   await using observed = new ObservedRedisTier(garbling.url, { budgetMs: 5000 });
   await observed.untilRead('key', 'absent');
-  garbling.garble({ bytes: GARBAGE_FORMS['a map'] ?? '', isGarbled: ([name]) => name?.toUpperCase() === 'EVALSHA' });
+  garbling.garble({ bytes: '%1\r\n+a\r\n:1\r\n', isGarbled: ([name]) => name?.toUpperCase() === 'EVALSHA' });
   const request = { token: 'ours', leaseMs: 1000, budgetMs: 5000 };
   expect(await observed.tier.acquire('key', request)).toBeUndefined();
 });
@@ -63,7 +62,7 @@ it('a reply that never ends costs the connection, though other commands are sent
   await using observed = new ObservedRedisTier(garbling.url, { budgetMs: 5000, breaker });
   await observed.untilRead('key', 'absent');
   garbling.garble({
-    bytes: GARBAGE_FORMS['a string without end'] ?? '',
+    bytes: `$${2 ** 40}\r\nabc`,
     isGarbled: (words) => isGet(words) && garbling.garbled === 0,
   });
   const asking = setInterval(() => void observed.tier.get('key'), 20);

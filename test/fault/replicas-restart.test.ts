@@ -42,8 +42,6 @@ it('no request fails while three indexers are restarted one after the other', as
   expect([...new Set(said)]).toEqual([200]);
   for (const { port } of replicas) {
     const indexer = `127.0.0.1:${port}`;
-    expect(
-      await proxy.metric('toncache_upstream_requests_total', { upstream: indexer, result: '200' }),
-    ).toBeGreaterThan(0);
+    expect(await proxy.metric('upstreamRequests', { upstream: indexer, result: '200' })).toBeGreaterThan(0);
   }
 });

@@ -115,7 +115,7 @@ describe('of two indexers', () => {
     expect(statuses(answers)).toEqual([502]);
     expect(answers.every(({ headers }) => headers['cache-status']?.includes('upstream-unauthorized'))).toBe(true);
     expect(Math.min(...replicas.asked)).toBeGreaterThan(0);
-    expect(await replicas.proxy.metric('toncache_circuit_breaker_open')).toBe(0);
+    expect(await replicas.proxy.metric('breakersOpen')).toBe(0);
   });
 
   it('both refuse the keys of clients whose requests are passed through: both stay healthy, without warnings', async () => {
@@ -146,7 +146,7 @@ describe('of two indexers', () => {
     for (let times = 0; times < 20 && (replicas.asked[0] ?? 0) < 2; times++) {
       expect(statuses(await replicas.askAtOnce(8))).toEqual(RIGHT);
     }
-    expect(await replicas.proxy.metric('toncache_upstream_paused')).toBe(1);
+    expect(await replicas.proxy.metric('upstreamPaused')).toBe(1);
     const { asked } = replicas;
     expect(statuses(await replicas.askOneByOne(40))).toEqual(RIGHT);
     expect(replicas.asked[0]).toBe(asked[0]);
@@ -168,7 +168,7 @@ describe('of two indexers', () => {
     const before = replicas.asked;
     for (let time = 0; time < 5; time++) expect(statuses(await replicas.askAtOnce(40))).toEqual(RIGHT);
     expect(Math.min(...replicas.asked.map((count, index) => count - (before[index] ?? 0)))).toBeGreaterThan(50);
-    expect(await replicas.proxy.metric('toncache_upstream_paused')).toBe(0);
+    expect(await replicas.proxy.metric('upstreamPaused')).toBe(0);
   });
 
   it('one is a minute behind: no answer is outdated, not even the first one', async () => {

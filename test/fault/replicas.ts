@@ -81,14 +81,13 @@ export class Replicas implements AsyncDisposable {
     return revived;
   }
 
-  /** A metric of one indexer. */
   metricOf(index: number, name: string, labels: Readonly<Record<string, string>> = {}): Promise<number> {
     return this.proxy.metric(`toncache_upstream_${name}`, { ...labels, upstream: `127.0.0.1:${this.ports[index]}` });
   }
 
   /** 1 while a condition of one indexer is present, or was a moment ago. */
   conditionOf(index: number, name: string): Promise<number> {
-    return this.proxy.metric('toncache_condition', { name, upstream: `127.0.0.1:${this.ports[index]}` });
+    return this.proxy.metric('condition', { name, upstream: `127.0.0.1:${this.ports[index]}` });
   }
 
   /** The parents of young transactions: at most `newerThan` blocks old. */

@@ -13,7 +13,7 @@ export function expectShed({ status, text, headers }: Answered, retryAfter = /^[
 
 /** The number of requests that were refused for a reason. */
 export function shedOf({ proxy }: World, reason: string): Promise<number> {
-  return proxy.metric('toncache_loads_refused_total', { reason });
+  return proxy.metric('loadsRefused', { reason });
 }
 
 export const times = (lifetime: number, staleWhileRevalidate: number, staleIfError: number) => ({

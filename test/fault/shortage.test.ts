@@ -36,9 +36,9 @@ describe.each(['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM', 'EADDRNOTAVAIL'])('a mac
       expect(reply.headers['retry-after']).toBe('1');
       expect(reply.text).toContain('it can open no more connections');
     }
-    expect(await world.proxy.metric('toncache_loads_refused_total', { reason: 'sockets' })).toBe(MANY);
-    expect(await world.proxy.metric('toncache_circuit_breaker_open')).toBe(0);
-    expect(await world.proxy.metric('toncache_upstream_requests_total')).toBe(0);
+    expect(await world.proxy.metric('loadsRefused', { reason: 'sockets' })).toBe(MANY);
+    expect(await world.proxy.metric('breakersOpen')).toBe(0);
+    expect(await world.proxy.metric('upstreamRequests')).toBe(0);
     const { conditions } = JSON.parse((await world.proxy.askAdmin('/status.json')).text);
     for (const { says } of conditions) expect(says).not.toContain('indexer');
     const [first, ...others] = world.proxy.log.filter(({ level }) => level > 30).map(({ msg }) => msg);
@@ -74,9 +74,7 @@ it('sheds passed-through requests if no connection can be opened, and opens no c
     const { status, text } = await world.proxy.ask(`/api/v3/blocks?limit=${time}`);
     expect([status, text]).toEqual([503, expect.stringContaining('it can open no more connections')]);
   }
-  expect(
-    await world.proxy.metric('toncache_loads_refused_total', { operation: 'passthrough', reason: 'sockets' }),
-  ).toBe(MANY);
+  expect(await world.proxy.metric('loadsRefused', { operation: 'passthrough', reason: 'sockets' })).toBe(MANY);
   short.clear();
   expect((await world.proxy.ask('/api/v3/blocks?limit=1')).status).toBe(200);
 });
@@ -90,7 +88,7 @@ it('uses another indexer if no connection to the first one can be opened, and th
   const answers = await replicas.askAtOnce(30);
   expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
   expect(await replicas.metricOf(0, 'unhealthy')).toBe(0);
-  expect(await replicas.proxy.metric('toncache_circuit_breaker_open')).toBe(0);
+  expect(await replicas.proxy.metric('breakersOpen')).toBe(0);
 });
 
 it('keeps serving if the system cannot accept a connection, and logs the error', async () => {

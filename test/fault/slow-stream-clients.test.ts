@@ -33,9 +33,8 @@ async function openDeaf(world: World, kind: string): Promise<Socket> {
   return socket;
 }
 
-const open = (world: World, kind: string) => world.proxy.metric('toncache_client_streams', { kind });
-const ended = (world: World, kind: string, reason: string) =>
-  world.proxy.metric('toncache_client_streams_ended_total', { kind, reason });
+const open = (world: World, kind: string) => world.proxy.metric('streams', { kind });
+const ended = (world: World, kind: string, reason: string) => world.proxy.metric('streamsEnded', { kind, reason });
 
 /** Runs the checks of this many seconds. */
 async function look(world: World, seconds: number): Promise<void> {
@@ -119,7 +118,7 @@ describe('an idle stream', () => {
       headers: { 'retry-after': '1' },
       text: expect.stringContaining('all places for streams are taken (passThrough.maxStreams)'),
     });
-    expect(await world.proxy.metric('toncache_loads_refused_total', { reason: 'streams-full' })).toBe(1);
+    expect(await world.proxy.metric('loadsRefused', { reason: 'streams-full' })).toBe(1);
     await pinging.ask({ operation: 'ping', id: '2' });
   });
 

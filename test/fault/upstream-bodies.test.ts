@@ -50,7 +50,7 @@ describe('a body that does not answer the operation becomes 502 and is not cache
   ];
   it.each(bodies)('%s', async (_, fault) => {
     await expectRefused(fault, 'upstream-invalid');
-    expect(world.proxy.log.filter(({ msg }) => msg.startsWith('the answer of the indexer is not'))).toHaveLength(1);
+    expect(world.proxy.log.filter(({ msg }) => msg.startsWith('the response of the indexer is not'))).toHaveLength(1);
   });
 
   it('for every operation', async () => {

@@ -63,7 +63,7 @@ describe('clients that ask for one key', () => {
     await expect(lone.answer).rejects.toThrow();
     await world.proxy.untilTakenIn();
     nextGate.release();
-    await expect.poll(() => world.proxy.metric('toncache_entries_stored_total')).toBe(2);
+    await expect.poll(() => world.proxy.metric('entriesStored')).toBe(2);
     expect((await world.ask(next)).cache).toMatchObject({ hit: true, detail: 'memory' });
     expect(world.forwarded).toHaveLength(2);
   });
@@ -131,7 +131,7 @@ describe('a flight that waits for a slot', () => {
     await world.proxy.untilQueued(1);
     waiters[0]?.leave();
     await world.proxy.untilTakenIn();
-    expect(await world.proxy.metric('toncache_upstream_requests_queued')).toBe(1);
+    expect(await world.proxy.metric('upstreamQueued')).toBe(1);
     waiters[1]?.leave();
     await world.proxy.untilQueued(0);
     gate.release();
@@ -149,8 +149,7 @@ it('with Redis, a cold key costs all its clients together one look-up, one reque
   world = await World.start({ dialect: '1.3', tiers: 'memory and Redis' });
   await world.proxy.untilRedisHasAll();
   const target = parentOfSettled(world);
-  const calls = () =>
-    Promise.all(['read', 'write'].map((call) => world.proxy.metric('toncache_redis_calls_total', { call })));
+  const calls = () => Promise.all(['read', 'write'].map((call) => world.proxy.metric('redisCalls', { call })));
   const [readsBefore = 0, writesBefore = 0] = await calls();
   const gate = world.indexer.hold();
   const sent = await sendMany(target, 30);

@@ -52,8 +52,8 @@ async function expectLimited(target: string): Promise<Reply> {
   return reply;
 }
 
-const shedOf = (reason: string) => world.proxy.metric('toncache_loads_refused_total', { reason });
-const paused = () => world.proxy.metric('toncache_upstream_paused');
+const shedOf = (reason: string) => world.proxy.metric('loadsRefused', { reason });
+const paused = () => world.proxy.metric('upstreamPaused');
 
 describe('429', () => {
   it.each<[string, Fault | ((now: number) => Fault), number]>([

@@ -29,7 +29,7 @@ it('a stale answer is refreshed by one request at a time, even beyond the collap
     world.advance(2000);
   }
   await gate.arrived(1);
-  expect(await other.metric('toncache_upstream_requests_in_flight')).toBe(1);
+  expect(await other.metric('upstreamInFlight')).toBe(1);
   gate.release();
 });
 

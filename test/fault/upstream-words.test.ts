@@ -50,7 +50,7 @@ describe('status page and log show the message of the indexer', () => {
     const page = `<!doctype html>\n<title>welcome ${KEY}</title>`;
     const line = await failWith(world, page, { 'Content-Type': 'text/html' }, 200);
     expect(line).toContain(
-      'the indexer sends answers that its API does not describe (200: <!doctype html> <title>welcome ***</title>)',
+      'the indexer sends responses that its API does not describe (200: <!doctype html> <title>welcome ***</title>)',
     );
   });
 

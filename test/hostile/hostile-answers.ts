@@ -142,7 +142,6 @@ const MAKERS: Readonly<Record<string, Maker>> = {
 
 const KINDS = Object.keys(MAKERS);
 
-/** A random one. */
 export function randomAnswer(random: SeededRandom): HostileAnswer {
   const name = random.pick(KINDS);
   const made = MAKERS[name]?.(random) ?? { parts: [] };

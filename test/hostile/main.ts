@@ -5,9 +5,7 @@ import { markdownTable } from '../bench/support/report.ts';
 import { exitOnSignals } from '../support/launch.ts';
 import { aborts } from './aborts.ts';
 import type { Attack } from './attack.ts';
-import { damagedEntries } from './damaged-entries.ts';
 import { heads } from './heads.ts';
-import { keys } from './keys.ts';
 import { pipelines } from './pipelines.ts';
 import { smuggling } from './smuggling.ts';
 import { Tally } from './tally.ts';
@@ -15,7 +13,7 @@ import { upstreamAnswers } from './upstream-answers.ts';
 
 // `npm run test:hostile`: attacks toncache from outside, each attack in its own process. Everything on 127.0.0.1.
 
-const ATTACKS: readonly Attack[] = [keys, heads, pipelines, smuggling, damagedEntries, upstreamAnswers, aborts];
+const ATTACKS: readonly Attack[] = [heads, pipelines, smuggling, upstreamAnswers, aborts];
 const SECONDS = 25;
 
 const { values } = parseArgs({

@@ -36,7 +36,6 @@ const inChunksOf = (name: string, body: (hidden: string) => string): Form => ({
   write: (start, hidden) => `${start} HTTP/1.1\r\n${host}Transfer-Encoding: chunked\r\n\r\n${body(hidden)}`,
 });
 
-/** An invalid head. */
 const withHead = (name: string, head: (start: string) => string): Form => ({
   name,
   write: (start, hidden) => head(start) + hidden,

@@ -2,6 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ask } from '../support/http-client.ts';
+import type { MetricName } from '../support/metric.ts';
 import { type Ended, ProxyProcess } from '../support/proxy-process.ts';
 import type { Arena } from './attack.ts';
 
@@ -14,11 +15,7 @@ export interface VictimSettings {
 /** The most that a process may take to start, to finish requests and to stop. */
 const LONGEST_START_AND_END_MS = 120_000;
 const SETTLE_MS = 15_000;
-const GAUGES = [
-  'toncache_requests_in_flight',
-  'toncache_upstream_requests_in_flight',
-  'toncache_upstream_requests_queued',
-];
+const GAUGES = ['requestsInFlight', 'upstreamInFlight', 'upstreamQueued'] as const;
 
 /** Starts toncache in its own process, runs `attack` against it, and checks its health afterwards. */
 export async function withVictim(
@@ -62,7 +59,7 @@ async function expectWell({ tally }: Arena, proxy: ProxyProcess): Promise<void> 
 }
 
 /** Waits until a gauge is 0: the deadlines end what the attack has left. */
-async function settled(proxy: ProxyProcess, gauge: string): Promise<number> {
+async function settled(proxy: ProxyProcess, gauge: MetricName): Promise<number> {
   const giveUpAt = performance.now() + SETTLE_MS;
   for (;;) {
     const value = await proxy.metric(gauge);

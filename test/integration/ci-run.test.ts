@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -52,5 +52,21 @@ describe('.ci/run', () => {
     const names = Array.from({ length: flaky }, (_, at) => `a.test.ts: failed ${at}: too slow`);
     const from = lines.indexOf(`flaky: ${flaky}`);
     expect(lines.slice(from + 1, from + 1 + flaky)).toEqual(names);
+  });
+});
+
+const project = fileURLToPath(new URL('../..', import.meta.url));
+
+describe('a name behind', () => {
+  it.each([
+    ['test', 'promtool', []],
+    ['test', 'unit/reason-of', ['test/unit/reason-of.test.ts']],
+    ['test:slow', 'promtool', ['test/integration/promtool.slow.test.ts']],
+  ])('npm run %s selects only its own tests: %s', (script, name, files) => {
+    const { scripts } = JSON.parse(readFileSync(join(project, 'package.json'), 'utf8'));
+    const listed = scripts[script].split(' ').map((word: string) => (word === 'run' ? 'list' : word));
+    const args = [...listed.slice(1), '--filesOnly', name];
+    const { stdout } = spawnSync(process.execPath, args, { encoding: 'utf8', cwd: project });
+    expect(stdout.split('\n').filter((line) => line.endsWith('.test.ts'))).toEqual(files);
   });
 });

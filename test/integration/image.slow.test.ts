@@ -92,13 +92,16 @@ describe('the image of the Dockerfile', () => {
     const port = new URL(started.url).port;
     const target = `/api/v3/masterchainBlockShards?seqno=${indexer.chain.headSeqno}`;
     expect((await fetch(`http://127.0.0.1:${port}${target}`)).status).toBe(200);
-    const isHealthy = (adminPort: string) =>
+    const isHealthy = (at: string) =>
       spawnSync(process.execPath, nodeArguments('HEALTHCHECK'), {
         cwd: image.directory,
-        env: { ...env, ADMIN_PORT: adminPort },
+        env: { ...env, ADMIN_PORT: at },
         ...asNobody,
       }).status;
-    expect(isHealthy(new URL(started.adminUrl).port)).toBe(0);
+    const adminPort = new URL(started.adminUrl).port;
+    expect(isHealthy(adminPort)).toBe(0);
+    for (const page of ['the-indexer-fails', 'incidents.md', 'reference/fleet.md'])
+      expect((await fetch(`http://127.0.0.1:${adminPort}/status/docs/${page}`)).status, page).toBe(200);
     // Nothing listens here. The public port answers /healthz as well.
     expect(isHealthy('1')).toBe(1);
     started.signal('SIGTERM');

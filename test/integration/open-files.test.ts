@@ -57,7 +57,7 @@ const statusesOf = async (proxy: ProxyProcess, count: number) => {
 /** Connects clients that send nothing, until no more are accepted. */
 async function fillWithIdleClients(proxy: ProxyProcess, count: number): Promise<void> {
   for (let index = 0; index < count; index++) idle.push(connectTo(proxy.url));
-  await expect.poll(() => proxy.metric('toncache_condition', { name: 'connections-refused' })).toBeGreaterThan(0);
+  await expect.poll(() => proxy.metric('condition', { name: 'connections-refused' })).toBeGreaterThan(0);
 }
 
 describe.runIf(HAS_LIMITS)('a process that may open few files', () => {
@@ -81,7 +81,7 @@ describe.runIf(HAS_LIMITS)('a process that may open few files', () => {
       await fillWithIdleClients(proxy, 300);
       expect(await statusesOf(proxy, 30)).toEqual([404]);
       expect((await ask(proxy.adminUrl, '/healthz')).status).toBe(200);
-      expect(await proxy.metric('toncache_circuit_breaker_open')).toBe(0);
+      expect(await proxy.metric('breakersOpen')).toBe(0);
     },
   );
 
@@ -102,10 +102,10 @@ describe.runIf(HAS_LIMITS)('a process that may open few files', () => {
 
     limit(proxy, 1000);
     expect(await statusesOf(proxy, 5)).toEqual([404]);
-    expect(await proxy.metric('toncache_circuit_breaker_open')).toBe(0);
-    expect(await proxy.metric('toncache_condition', { name: 'silent' })).toBe(0);
-    expect(await proxy.metric('toncache_loads_refused_total', { reason: 'sockets' })).toBe(66);
-    expect(await proxy.metric('toncache_upstream_requests_total', { result: 'upstream-unreachable' })).toBe(0);
+    expect(await proxy.metric('breakersOpen')).toBe(0);
+    expect(await proxy.metric('condition', { name: 'silent' })).toBe(0);
+    expect(await proxy.metric('loadsRefused', { reason: 'sockets' })).toBe(66);
+    expect(await proxy.metric('upstreamRequests', { result: 'upstream-unreachable' })).toBe(0);
     await again.close();
   });
 });

@@ -128,6 +128,8 @@ describe('the npm package', () => {
     expect(statuses[0]).toMatch(/fwd=miss; fwd-status=200; stored$/);
     expect(statuses[1]).toMatch(/hit; ttl=\d+; detail=memory$/);
     expect(indexer.requests.recent.filter((request) => request.target === target)).toHaveLength(1);
+    for (const page of ['the-indexer-fails', 'incidents.md', 'reference/fleet.md'])
+      expect((await fetch(`${started.adminUrl}/status/docs/${page}`)).status, page).toBe(200);
     started.signal('SIGTERM');
     expect(await started.ended).toMatchObject({ code: 0 });
     await indexer.close();

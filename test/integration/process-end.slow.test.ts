@@ -33,7 +33,7 @@ describe('after http.drainTimeout', () => {
     const first = send(started.url, TARGET);
     await gate.arrived(1);
     const queued = send(started.url, `${TARGET}&direction=in`);
-    await expect.poll(() => started.metric('toncache_upstream_requests_queued')).toBe(1);
+    await expect.poll(() => started.metric('upstreamQueued')).toBe(1);
     started.signal('SIGTERM');
     expect([(await first.answer).status, (await queued.answer).status]).toEqual([503, 503]);
     expect(await started.ended).toEqual({ code: 0, signal: null });

@@ -3,6 +3,7 @@ import { afterAll, expect, inject, test } from 'vitest';
 import { connectedRedis } from '../support/connected-redis.ts';
 import { anEntry } from '../support/entry.ts';
 import { ObservedRedisTier } from '../support/observed-redis-tier.ts';
+import { startRedis } from '../support/redis-server.ts';
 
 const url = inject('redisUrl');
 const redis = new Redis(url);
@@ -39,3 +40,29 @@ test('a closed connection is closed at the server too', async () => {
   await connection.close();
   expect(await clients()).toHaveLength(0);
 });
+
+test.each([
+  ['small', 2, 4 * 64 * 1024, 4],
+  ['large', 5000, 4 * 5000 * 29, 4],
+  ['too large', 5000, 5000 * 29 - 1, 1],
+])(
+  '%s writes to a hung Redis stay within the bound, or are single, and end by themselves, and later ones succeed',
+  async (_, rows, maxPendingWriteBytes, most) => {
+    await using redis = await startRedis();
+    await using observed = new ObservedRedisTier(redis.url, { maxPendingWriteBytes });
+    const stored = anEntry({ askedAt: Date.now(), body: Buffer.from('{"transactions":[{"lt":"1"}]}'.repeat(rows)) });
+    await observed.untilConnection('connected');
+
+    await redis.pause();
+    for (let time = 0; time < 100; time++) {
+      void observed.tier.set(stored);
+      expect(observed.tier.pendingWrites).toBeLessThanOrEqual(most);
+    }
+    expect(observed.count('redis-write', 'dropped')).toBe(100 - most);
+    await observed.tier.idle();
+    expect(observed.count('redis-write', 'failed')).toBe(most);
+    await redis.resume();
+    await observed.untilStored(stored);
+    expect(observed.availability('write')).toEqual([false, true]);
+  },
+);

@@ -2,7 +2,6 @@ import { spawnSync } from 'node:child_process';
 import { cpSync, globSync, mkdirSync, readFileSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 
-/** The result of a Dockerfile. */
 export interface BuiltImage {
   /** The working directory, on this machine. */
   readonly directory: string;

@@ -61,7 +61,6 @@ function startLiar(url: string, lie: Lie): Promise<ScriptedUpstream> {
   });
 }
 
-/** The checks with this result. */
 function checks(stdout: string, result: string): string[] {
   const lines = stdout.split('\n').filter((line) => line.includes(`  ${result}  `));
   return lines.map((line) => line.split('  ')[0] ?? '');

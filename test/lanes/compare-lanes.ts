@@ -20,7 +20,6 @@ export interface Stream {
   readonly ends: boolean;
 }
 
-/** The stream of a seed. */
 export function streamOf(seed: string): Stream {
   const random = new SeededRandom(seed);
   const bytes = someStream(random);

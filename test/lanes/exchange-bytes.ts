@@ -63,7 +63,6 @@ async function untilQuiet(socket: MemorySocket): Promise<void> {
 const REFUSAL =
   /HTTP\/1\.1 (?:[^\r]+\r\n)+\r\n\{"error":"(?:the request is malformed|the extensions of a chunk|the head of the request|HTTP\/2)[^"]*"\}$/;
 
-/** The answers in the received bytes. */
 export function readAnswers(text: string): string[] {
   return (
     text

@@ -9,10 +9,12 @@ import { debianProgram } from '../support/apt.ts';
 import { type RedisServer, startRedis } from '../support/redis-server.ts';
 import { type RunningProxy, startProxy } from '../support/start-proxy.ts';
 
-// `npm run pictures`: takes docs/status.png. `--all <folder>`: the page in each state, at each width, light and dark.
-// Two minutes.
+// `npm run pictures`: takes docs/status.png, the top of the page down to the operations. `--all <folder>`: the page in each
+// state, at each width, light and dark. Five minutes.
 
 const WIDTHS = [390, 1280, 1920];
+/** Of docs/status.png, which is shown in README.md among its first commands. */
+const MAX_HEIGHT = 560;
 const HISTORY_MS = 120_000;
 const SETTLE_MS = 12_000;
 /** Requests a second. */
@@ -26,9 +28,10 @@ interface Scene extends AsyncDisposable {
   rate: number;
 }
 
-/** The cause of each state, before the picture is taken. */
+/** The cause of each state, before the picture is taken. `idle` and `never-answered`: before the first answer. */
 const STATES: Readonly<Record<string, (scene: Scene) => Promise<void> | void>> = {
   idle: () => {},
+  'never-answered': () => {},
   load: () => {},
   overload: (scene) => {
     for (const { faults } of scene.indexers) faults.workers = { count: 5, serviceMs: 100 };
@@ -53,7 +56,7 @@ const { values } = parseArgs({ options: { all: { type: 'string' } } });
 const executablePath = await debianProgram('chromium', 'chromium');
 const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] });
 try {
-  if (values.all === undefined) await take(browser, 'load', [1280], () => 'docs/status.png');
+  if (values.all === undefined) await take(browser, 'load', [1280], () => 'docs/status.png', true);
   else {
     const folder = values.all;
     for (const state of Object.keys(STATES)) {
@@ -69,8 +72,9 @@ async function take(
   state: string,
   widths: readonly number[],
   file: (width: number, scheme: string) => string,
+  isTop = false,
 ): Promise<void> {
-  await using scene = await openScene(state === 'idle' ? 0 : RATE);
+  await using scene = await openScene(state === 'idle' ? 0 : RATE, state === 'never-answered');
   const page = await from.newPage();
   await page.goto(scene.proxy.adminUrl);
   await delay(SETTLE_MS);
@@ -84,24 +88,37 @@ async function take(
   await page.getByRole('button', { name: 'Explain' }).first().click();
   for (const width of widths) {
     for (const scheme of widths.length === 1 ? (['light'] as const) : (['light', 'dark'] as const)) {
-      await shoot(page, width, scheme, file(width, scheme));
+      await shoot(page, width, scheme, file(width, scheme), isTop);
     }
   }
   await page.close();
 }
 
-async function shoot(page: Page, width: number, colorScheme: 'light' | 'dark', path: string): Promise<void> {
+async function shoot(
+  page: Page,
+  width: number,
+  colorScheme: 'light' | 'dark',
+  path: string,
+  isTop: boolean,
+): Promise<void> {
   await page.setViewportSize({ width, height: 900 });
   await page.emulateMedia({ colorScheme });
   await delay(500);
-  await page.screenshot({ path, fullPage: true });
+  await page.evaluate('scrollTo(0, 0)');
+  const operations = await page.locator('section:has(> * > #operations)').boundingBox();
+  const height = Math.ceil((operations?.y ?? 0) + (operations?.height ?? 0)) + 8;
+  if (isTop && height > MAX_HEIGHT) throw new Error(`${path} would be ${height} pixels high; accepted: ${MAX_HEIGHT}`);
+  await page.screenshot({ path, fullPage: true, ...(isTop && { clip: { x: 0, y: 0, width, height } }) });
 }
 
 /** Two indexers, Redis and a load of misses and hits. */
-async function openScene(rate: number): Promise<Scene> {
+async function openScene(rate: number, isFailing: boolean): Promise<Scene> {
   const startAt = Date.now() - HISTORY_MS;
   const indexers = await Promise.all([1, 2].map(() => startIndexer({ chain: new Chain({ startAt }) })));
-  for (const { faults } of indexers) [faults.latencyMs, faults.jitterMs] = [20, 30];
+  for (const { faults } of indexers) {
+    [faults.latencyMs, faults.jitterMs] = [20, 30];
+    if (isFailing) faults.inject(failed(500));
+  }
   const redis = await startRedis({ args: ['--maxmemory', '64mb', '--maxmemory-policy', 'allkeys-lru'] });
   const upstreamUrl = indexers.map(({ url }) => url).join();
   const proxy = await startProxy({ upstreamUrl, env: { REDIS_URL: redis.url }, random: Math.random });

@@ -32,12 +32,17 @@ export function codeBlocksOf(markdown: string): CodeBlock[] {
 }
 
 /**
- * The commands of a page, unchanged: lines of its shell blocks, split at `&&`, and inline code that begins with a
- * program of the pages.
+ * The commands of a page, without comments at the end of a line: lines of its shell blocks, split at `&&`, and inline code
+ * that begins with a program of the pages.
  */
 export function commandsOf(markdown: string): string[] {
   const shell = codeBlocksOf(markdown).filter(({ language }) => language === 'sh' || language === 'console');
-  const lines = shell.flatMap(({ text }) => text.replaceAll('\\\n', '').split('\n'));
+  const lines = shell.flatMap(({ text }) =>
+    text
+      .replaceAll('\\\n', '')
+      .replaceAll(/ +# .*/g, '')
+      .split('\n'),
+  );
   const prose = markdown.replace(/^( *)```[\s\S]*?^\1```$/gm, '');
   const inline = [
     ...prose.matchAll(

@@ -8,7 +8,6 @@ import { type Overrides, type RunningProxy, startProxy } from './start-proxy.ts'
 
 const POLL = { timeout: 20_000, interval: 5 };
 
-/** The options of a fleet. */
 export interface FleetOptions {
   readonly instances?: number;
   readonly redisUrl?: string;
@@ -118,7 +117,7 @@ export class Fleet implements AsyncDisposable {
 
   /** Until this many loads of its instances waited for others. */
   async untilFollowed(loads: number): Promise<void> {
-    const followed = () => Promise.all(this.#proxies.map((proxy) => proxy.metric('toncache_lease_waits_total')));
+    const followed = () => Promise.all(this.#proxies.map((proxy) => proxy.metric('leaseWaits')));
     await expect.poll(async () => (await followed()).reduce((sum, count) => sum + count, 0), POLL).toBe(loads);
   }
 

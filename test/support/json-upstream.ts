@@ -1,6 +1,5 @@
 import { SCRIPTED_SEQNO, type Script } from './scripted-upstream.ts';
 
-/** An answer of an indexer. */
 export interface JsonAnswer {
   readonly status: number;
   readonly body: unknown;
@@ -61,7 +60,6 @@ export function children(...hashes: string[]): JsonAnswer {
   return { status: 200, body: { transactions: hashes.map(finalTransaction) } };
 }
 
-/** A pending trace. */
 export function pendingTrace(...hashes: string[]): JsonAnswer {
   const transactions = Object.fromEntries(hashes.map((hash) => [hash, { hash, emulated: true, mc_block_seqno: null }]));
   return { status: 200, body: { traces: [{ trace_id: 'x', transactions }] } };

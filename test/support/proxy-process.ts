@@ -5,7 +5,7 @@ import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import manifest from '../../package.json' with { type: 'json' };
 import { compiledCode } from './compile-cache.ts';
-import { metricAt } from './metric.ts';
+import { type MetricName, metricAt } from './metric.ts';
 import { readLogLine } from './start-proxy.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -132,7 +132,7 @@ export class ProxyProcess implements AsyncDisposable {
   }
 
   /** See {@link metricAt}. */
-  metric(name: string, labels?: Readonly<Record<string, string>>): Promise<number> {
+  metric(name: MetricName, labels?: Readonly<Record<string, string>>): Promise<number> {
     return metricAt(this.adminUrl, name, labels);
   }
 

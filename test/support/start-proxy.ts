@@ -8,7 +8,7 @@ import type { AskResolver } from '../../src/names/names.ts';
 import { createLogger } from '../../src/operate/logger.ts';
 import { type CacheStatus, parseCacheStatus } from './cache-status.ts';
 import { type Answered, type Asking, ask, exchange, type Sent, send } from './http-client.ts';
-import { metricAt } from './metric.ts';
+import { type MetricName, metricAt } from './metric.ts';
 
 type Group = Exclude<{ [N in keyof Settings]: Settings[N] extends object ? N : never }[keyof Settings], undefined>;
 
@@ -18,7 +18,6 @@ export type Overrides = {
     Partial<N extends keyof Constants ? Constants[N] : unknown>;
 };
 
-/** The options of a test's proxy. */
 export interface ProxyOptions {
   readonly upstreamUrl: string;
   /** Environment in addition to `UPSTREAM_URL` and the ports, which are free ones. */
@@ -37,7 +36,6 @@ export interface Reply extends Answered {
   readonly cache: CacheStatus;
 }
 
-/** A line of the log, parsed. */
 export interface LogLine {
   /** In pino's numbers: 30 for info, 40 for warn. */
   readonly level: number;
@@ -84,7 +82,6 @@ export class RunningProxy implements AsyncDisposable {
     this.#lines = lines;
   }
 
-  /** Its whole log. */
   get log(): readonly LogLine[] {
     return this.#lines.map(readLogLine);
   }
@@ -125,18 +122,18 @@ export class RunningProxy implements AsyncDisposable {
   }
 
   /** See {@link metricAt}. */
-  metric(name: string, labels?: Readonly<Record<string, string>>): Promise<number> {
+  metric(name: MetricName, labels?: Readonly<Record<string, string>>): Promise<number> {
     return metricAt(this.adminUrl, name, labels);
   }
 
   /** Until this many requests wait to be sent to an indexer. */
   async untilQueued(count: number): Promise<void> {
-    await expect.poll(() => this.metric('toncache_upstream_requests_queued'), { interval: 5 }).toBe(count);
+    await expect.poll(() => this.metric('upstreamQueued'), { interval: 5 }).toBe(count);
   }
 
   /** Until Redis has all stored entries. */
   async untilRedisHasAll(): Promise<void> {
-    await expect.poll(() => this.metric('toncache_redis_pending_writes'), { interval: 5 }).toBe(0);
+    await expect.poll(() => this.metric('redisPendingWrites'), { interval: 5 }).toBe(0);
   }
 
   /**
@@ -144,7 +141,7 @@ export class RunningProxy implements AsyncDisposable {
    * live for 1 s. Call when 10 s have passed since the start.
    */
   async learnHead(children: string): Promise<void> {
-    const heads = () => this.metric('toncache_upstream_requests_total', { operation: 'masterchainInfo' });
+    const heads = () => this.metric('upstreamRequests', { operation: 'masterchainInfo' });
     await this.ask(children);
     await expect.poll(heads, { interval: 2 }).toBeGreaterThan(0);
   }

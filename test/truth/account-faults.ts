@@ -19,7 +19,6 @@ const HANGS_MS = 4000;
 /** Longer than a circuit breaker stays open after a trial that failed: then an indexer that is back gets requests again. */
 const NOTICED_MS = 8000;
 
-/** The course of a failover. */
 interface FailoverCourse {
   /** Before it, so that answers are proven. */
   readonly calmMs: number;

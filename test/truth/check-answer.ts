@@ -34,7 +34,6 @@ export interface Allowance {
   readonly seenFrom: number;
 }
 
-/** The result of a check. */
 export type Verdict =
   | {
       readonly verdict: 'true';

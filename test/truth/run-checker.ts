@@ -10,7 +10,6 @@ import { States } from './states.ts';
 import type { Finding, Tally } from './tally.ts';
 import { World, type WorldOptions } from './world.ts';
 
-/** One run of the checker. */
 export interface RunOptions extends WorldOptions {
   /** The faults of the world, in a cycle. */
   readonly faults: readonly Fault[];

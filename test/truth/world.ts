@@ -11,7 +11,6 @@ import { someNetwork } from '../support/some-network.ts';
 import { Instance } from './instance.ts';
 import { LostAnswers } from './lost-answers.ts';
 
-/** The options of a world. */
 export interface WorldOptions {
   /** The folder that contains the `src` under test, as a URL that ends in a slash. */
   readonly root: URL;

@@ -105,7 +105,7 @@ export const MAY_IMPORT: Record<string, readonly string[]> = {
  * Ceilings of the size of the product. docs/background/faults.md names the faults that are worth raising one. Lines are
  * those of TypeScript in `src`, without `src/tools`.
  */
-export const CEILINGS = { lines: 25_587, settings: 65, metrics: 50, events: 38 };
+export const CEILINGS = { lines: 25_879, settings: 65, metrics: 50, events: 38 };
 
 /**
  * The places where a package may be imported, its types included. Packages that are not listed may be imported
@@ -116,6 +116,7 @@ export const PACKAGE_PLACES: Record<string, readonly string[]> = {
   undici: ['indexer', 'names/connector.ts', 'cli', 'tools/verify/asker.ts'],
   zod: ['config', 'ton', 'cache/entry-codec.ts'],
   'prom-client': ['operate'],
+  marked: ['operate'],
   pino: ['operate', 'tell', 'app.ts'],
   // A new file with a bounded memo must be added here.
   'lru-cache': [

@@ -5,28 +5,12 @@ import { FAILURES } from '../../src/failures/codes.ts';
 import { REFUSED, REFUSED_REASONS } from '../../src/failures/refusals.ts';
 import { retryAfterSeconds } from '../../src/failures/retry-after.ts';
 import { sentenceOf } from '../../src/failures/sentence.ts';
-import { readPage } from '../support/documented-commands.ts';
 
 const CODES = Object.keys(FAILURES) as ErrorCode[];
 const TEXTS = [
   ...CODES.flatMap((code) => Object.values<string>(FAILURES[code].clientReads)),
   ...REFUSED_REASONS.map((reason) => REFUSED[reason].clientReads),
 ];
-
-/** A text as the documentation shows it: with … in place of each placeholder. */
-const documented = (text: string) => text.replace(/\{(\w+)\}/g, '…');
-
-/** The table rows of a section of docs/incidents.md: the cells of each, without backticks. */
-function rowsOf(heading: string): string[][] {
-  const [, section = ''] = readPage('docs/incidents.md').split(`\n## ${heading}\n`);
-  const rows = section.split(/\n##+ /)[0]?.match(/^\|.*\|$/gm) ?? [];
-  return rows.slice(2).map((row) =>
-    row
-      .split('|')
-      .slice(1, -1)
-      .map((cell) => cell.trim().replaceAll('`', '')),
-  );
-}
 
 describe('the registry of failures', () => {
   it('has a sentence for clients and one for the operator, for each code and each reason', () => {
@@ -41,23 +25,6 @@ describe('the registry of failures', () => {
     const seconds = busy.map((code) => failure(code, { waitMs: 1500, chance: 0 }).details.retryAfterSeconds);
     expect(seconds).toEqual([2, 2, 1, 2]);
   });
-});
-
-test('docs/incidents.md has the texts, the status and the Retry-After of each code', () => {
-  const expected = CODES.filter((code) => code !== 'client-closed-request').flatMap((code) => {
-    const { status, retryAfter, clientReads } = FAILURES[code];
-    return Object.values<string>(clientReads).map((text) => [code, String(status), documented(text), retryAfter]);
-  });
-  expect(rowsOf('What clients read')).toEqual(expected);
-});
-
-test('docs/incidents.md has the texts for clients and operators of each reason for shedding', () => {
-  const expected = REFUSED_REASONS.map((reason) => [
-    reason,
-    documented(REFUSED[reason].clientReads),
-    sentenceOf(REFUSED[reason]),
-  ]);
-  expect(rowsOf('Why a request is shed')).toEqual(expected);
 });
 
 describe('the rest of the source', () => {

@@ -6,7 +6,6 @@ import { HEALTH } from '../health.ts';
 import { parseTarget } from '../parse-request.ts';
 import { type AdminAccessOptions, adminAccess, readingAccess } from './admin-access.ts';
 
-/** One path of the admin port. */
 export interface AdminPath {
   /** GET includes HEAD. */
   readonly method: 'GET' | 'POST';
@@ -24,7 +23,6 @@ export interface AdminServerDependencies {
    * False until the public port is open, and from the beginning of the shutdown: load balancers then send no requests.
    */
   readonly isReady: () => boolean;
-  /** The metrics page with its content type. */
   readonly metrics: () => Promise<{ readonly contentType: string; readonly body: string }>;
   /** The paths in addition to {@link HEALTH} and `/metrics`; below `/status/`, the files of the page. */
   readonly paths: Readonly<Record<string, AdminPath>>;
@@ -40,7 +38,6 @@ const accessChecksOf = (access: AdminAccessOptions) => ({
   operators: adminAccess(access),
 });
 
-/** The admin port. */
 export function createAdminServer(dependencies: AdminServerDependencies): Server {
   const { isReady, metrics, onBug, requestTimeoutMs } = dependencies;
   const forAny = (serve: AdminPath['serve']): AdminPath => ({ method: 'GET', access: 'any', serve });

@@ -5,7 +5,6 @@ const HEAD_END = '\r\n\r\n';
 /** The shortest part, so that a read of empty lines does not become thousands of parts. A request is rarely shorter. */
 const SHORTEST_PART_BYTES = 60;
 
-/** The callbacks of {@link cutAtHeads}. */
 export interface Cutting {
   /** True if the next read is to be cut; otherwise it is passed on unchanged. */
   readonly isCut: () => boolean;

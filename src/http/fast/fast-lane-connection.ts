@@ -65,7 +65,6 @@ export class FastLaneConnection {
   #part = NO_BYTES;
   #servedInARow = 0;
   #isLeaving = false;
-  /** True if the answer being sent closes the connection. */
   #isLast = false;
   /** The fields of the last request, which usually equal those of the next one. */
   #lastText = '';

@@ -35,7 +35,6 @@ export class FastLane {
     };
   }
 
-  /** Takes a new connection. */
   take(connection: ClientConnection): void {
     const lane = new FastLaneConnection(connection, this.#perConnection);
     this.#lanes.add(lane);

@@ -18,12 +18,10 @@ import { commonHeaders } from '../public/response-message.ts';
 import { clientHeaders, hasKeyHeader, returnedHeaders } from './forwarded-headers.ts';
 import { hasApiKey, hidesOperation, isPassable, pathKey, withoutApiKeys } from './passable-target.ts';
 
-/** Methods that are passed through. */
 const PASSED_METHODS = ['GET', 'HEAD', 'POST'] as const;
 const ALLOW = [...PASSED_METHODS, 'OPTIONS'].join(', ');
 const OPERATION = 'passthrough';
 
-/** The head of an answer. */
 type AnsweredHead = Pick<ForwardedAnswer, 'status' | 'headers' | 'retryAfterMs'>;
 
 /** A destination of requests. */
@@ -56,11 +54,9 @@ export interface PassOnDependencies<Answer extends AnsweredHead> extends PassOnP
   readonly upstreams: readonly PassedTo<Answer>[];
   /** The place of the only route that is used; absent for all. */
   readonly at?: number;
-  /** True if we have a key. */
   readonly hasOurKey: boolean;
 }
 
-/** A request that is to be passed through. */
 export interface PassedRequest {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
@@ -68,7 +64,6 @@ export interface PassedRequest {
   readonly target: string;
   /** True if it asks to continue with WebSocket, and Node's HTTP server no longer reads its connection. */
   readonly isUpgrade?: boolean;
-  /** The client that sent it. */
   readonly client: string;
   /**
    * Begins the wait for the head of the answer; the caller closes it. Call when the client's body has arrived, because
@@ -185,6 +180,13 @@ async function forward<Answer extends AnsweredHead>(
   }
 }
 
+/** Why no request for a target may be passed through; `undefined` if one may be. */
+export function refusedTarget(target: string, operations: OperationsInUse): ProxyError | undefined {
+  if (!isPassable(target)) return failure('bad-request', { text: 'ambiguous-path' });
+  const [path = ''] = target.split('?', 1);
+  return hidesOperation(path, operations) ? failure('bad-request', { text: 'encoded-letters' }) : undefined;
+}
+
 /** The method of a request that may be passed through; throws a {@link ProxyError} for any other. */
 function methodOf(
   request: IncomingMessage,
@@ -192,13 +194,8 @@ function methodOf(
   operations: OperationsInUse,
   isUpgrade = false,
 ): (typeof PASSED_METHODS)[number] {
-  if (!isPassable(target)) {
-    throw failure('bad-request', { text: 'ambiguous-path' });
-  }
-  const [path = ''] = target.split('?', 1);
-  if (hidesOperation(path, operations)) {
-    throw failure('bad-request', { text: 'encoded-letters' });
-  }
+  const refused = refusedTarget(target, operations);
+  if (refused !== undefined) throw refused;
   // Another protocol is only offered (RFC 9110 7.8): Java's client offers h2c with each request, and accepts any
   // answer.
   if (!isUpgrade && asksForWebSocket(request)) {
@@ -209,7 +206,6 @@ function methodOf(
   return method;
 }
 
-/** True if a request offers to continue with WebSocket. */
 export function asksForWebSocket({ headers }: Pick<IncomingMessage, 'headers'>): boolean {
   return /\bwebsocket\b/i.test(headers.upgrade ?? '');
 }

@@ -43,7 +43,6 @@ export class ClientConnections {
   #unanswered = 0;
   #unreadBytes = 0;
 
-  /** Connections that are open. */
   get count(): number {
     return this.#open.size;
   }
@@ -98,7 +97,6 @@ export class ClientConnections {
     socket.on('resume', pauseIfBusy);
   }
 
-  /** True if every request on a connection is answered. */
   isAnswered(socket: Socket): boolean {
     return this.#open.get(socket)?.unanswered === 0;
   }

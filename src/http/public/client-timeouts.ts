@@ -28,7 +28,6 @@ interface LookedAt extends Pick<ClientConnection, 'progress'> {
   readonly socket: { resetAndDestroy(): unknown };
 }
 
-/** The settings of {@link ClientTimeouts}. */
 export interface ClientTimeoutSettings {
   readonly headerTimeoutMs: Ms;
   readonly keepAliveMs: Ms;

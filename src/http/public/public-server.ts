@@ -11,7 +11,7 @@ import { FastLane } from '../fast/fast-lane.ts';
 import { HEALTH } from '../health.ts';
 import { isBelow, parseTarget, type Target } from '../parse-request.ts';
 import { asksForWebSocket, type PassThrough } from '../pass-through/pass-on.ts';
-import { type ClientStreaming, STREAM_PATHS } from '../streaming/streaming.ts';
+import { STREAM_PATHS } from '../streaming/streaming.ts';
 import { ClientConnections } from './client-connections.ts';
 import { type ClientTimeoutSettings, ClientTimeouts, nodeTimeouts } from './client-timeouts.ts';
 import { MOST_FIELDS, refusedFraming, type UnparsedCode, unparsed, unparsedCodeOf } from './framing.ts';
@@ -26,19 +26,12 @@ import {
   type ResponseMessage,
   sendMessage,
 } from './response-message.ts';
+import { notServedAt, type ServedPaths, servedAt } from './served-paths.ts';
 
-export interface PublicServerDependencies extends Omit<ResponderDependencies, 'connections'>, ClientTimeoutSettings {
-  readonly operations: OperationsInUse;
-  /** Serves the paths below {@link passedPrefixes}; without it only the operations are served. */
-  readonly passThrough?: PassThrough | undefined;
-  /** Serves the paths below {@link STREAM_PATHS}; absent without pass-through. */
-  readonly streaming?: ClientStreaming | undefined;
-  /** In lower case, each with a slash at both ends. */
-  readonly passedPrefixes: readonly string[];
-  /** True if requests for a path below them may be passed through; absent if all may. */
-  readonly isPassed?: ((path: string) => boolean) | undefined;
-  /** The names of the only paths that are passed through, if there are such; for the text of refusals. */
-  readonly passedPaths?: readonly string[] | undefined;
+export interface PublicServerDependencies
+  extends Omit<ResponderDependencies, 'connections'>,
+    ClientTimeoutSettings,
+    ServedPaths {
   /** The hits that the fast lane may answer by itself; without them there is no fast lane. */
   readonly hits?: MemoryHits | undefined;
   readonly gzip: Pick<Gzip, 'bodyFor' | 'move'>;
@@ -262,21 +255,16 @@ export class PublicServer {
       this.#send(request, response, refusal);
       return;
     }
-    const { operations, passedPrefixes, isPassed = () => true } = this.#dependencies;
-    const operation = operations.at(target.path);
-    const isPassable = (operation?.isFurther ?? isBelow(passedPrefixes, target)) && isPassed(target.path);
-    const passThrough = isBelow(STREAM_PATHS, target)
-      ? this.#dependencies.streaming?.pass
-      : isPassable
-        ? this.#dependencies.passThrough
-        : undefined;
+    const { operation, pass: passThrough } = servedAt(target, this.#dependencies);
     const isRefused = this.#origins.refuses(headers);
     const refuse = () => this.#sendFailure(request, response, operation?.vary ?? '', failure('origin-not-allowed'));
     const pass = passThrough && (() => this.#passThrough(request, response, target, passThrough, isUpgrade));
     // The rules of browsers do not cover WebSockets, and a page may send a simple POST without asking.
     const passOn = pass && isRefused ? refuse : pass;
     if (operation === undefined && passOn === undefined) {
-      this.#sendFailure(request, response, '', this.#notServed(target));
+      const isHealth = HEALTH.has(target.path);
+      const refused = isHealth ? methodNotAllowed() : notServedAt(target, this.#dependencies);
+      this.#sendFailure(request, response, '', refused);
     } else if (method === 'OPTIONS' && isRefused) {
       refuse();
     } else if (method === 'OPTIONS') {
@@ -328,20 +316,6 @@ export class PublicServer {
     const headers = this.#origins.headersFor(undefined, message.headers);
     socket.write(`${messageHead({ ...message, headers })}${CLOSE_END}${message.body}`, 'latin1');
     socket.destroy();
-  }
-
-  /** No 404 within the API: wallets read that as "nothing there". */
-  #notServed(target: Target): ProxyError {
-    const { operations, passThrough, passedPrefixes, passedPaths } = this.#dependencies;
-    if (HEALTH.has(target.path)) return methodNotAllowed();
-    if (!isBelow(['/api/'], target)) return failure('not-found');
-    if (passedPaths !== undefined) {
-      const served = [...operations.names, ...passedPaths].join(', ');
-      return failure('not-served', { text: 'not-listed', values: { served } });
-    }
-    const prefixes = isBelow(STREAM_PATHS, target) ? STREAM_PATHS : passedPrefixes;
-    const values = { operations: operations.names.join(', '), prefixes: prefixes.join(', ') };
-    return failure('not-served', { text: passThrough === undefined ? 'not-passed' : 'not-below', values });
   }
 
   #sendFailure(request: IncomingMessage, response: ServerResponse, vary: string, error: ProxyError): void {

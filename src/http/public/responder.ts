@@ -41,7 +41,6 @@ export interface ResponderDependencies {
   readonly onAnswered: ((request: AnsweredRequest) => void) | undefined;
 }
 
-/** Returns the client of a request on a connection. */
 export type ClientOf = (socket: Socket, headers: RequestHeaders) => string;
 
 /** A request with its answer, for the log. */
@@ -53,7 +52,6 @@ export interface AnsweredRequest {
   /** Absent for an invalid request, which has no key. */
   readonly key: string | undefined;
   readonly status: number;
-  /** The sent `Cache-Status`. */
   readonly cacheStatus: string;
   readonly ms: number;
   /** The indexer that answered or failed, if there are several. */
@@ -130,7 +128,6 @@ export class Responder {
     return this.failure(error, '', headers);
   }
 
-  /** The message for a failure. */
   failure(error: unknown, vary: string, headers: RequestHeaders): ResponseMessage {
     const known = this.#known(error);
     return errorMessage(known, { cacheStatus: { detail: known.code }, vary, requestId: requestIdOf(headers) });

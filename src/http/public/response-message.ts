@@ -133,7 +133,6 @@ export const CLOSE_END = 'Connection: close\r\n\r\n';
  */
 export const SLICE_BYTES = 256 * 1024;
 
-/** True if a body is sent as a whole. */
 export function isOneSlice(body: Buffer): boolean {
   return body.length <= SLICE_BYTES;
 }

@@ -39,7 +39,6 @@ export class ClientStreams {
     }, LOOK_EVERY_MS).unref();
   }
 
-  /** The number of open streams of a kind. */
   count(kind: StreamSides['kind']): number {
     return [...this.#places].filter(({ stream }) => stream?.kind === kind).length;
   }

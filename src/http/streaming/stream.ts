@@ -11,7 +11,6 @@ import { writeInSlices } from '../public/response-message.ts';
  */
 export type StreamEnd = 'client-closed-request' | 'upstream-ended' | 'idle' | 'slow' | 'shutting-down';
 
-/** The two sides of a stream. */
 export type StreamSides =
   | { readonly kind: 'websocket'; readonly client: Socket; readonly upstream: Socket }
   /** Server-sent events, or an answer that ends by itself. `isComplete`: true if the answer ended regularly by HTTP. */

@@ -99,8 +99,8 @@ export function readNumbers(sources: NumberSources, sinceMs: Ms | undefined, loo
     newestAgeSeconds: ages.length === 0 ? undefined : Math.min(...ages) / 1000,
     /** Time by which the clock of Redis is ahead of this machine's. */
     redisAheadSeconds: isRedisUsed === undefined ? 0 : clock.aheadOfWallMs / 1000,
-    /** Each of several indexers; empty for a single one. */
-    upstreams: all.length < 2 ? [] : all.map((indexer) => indexerIn(sources, span, indexer)),
+    /** Each indexer. */
+    upstreams: all.map((indexer) => indexerIn(sources, span, indexer)),
   };
 }
 
@@ -155,7 +155,7 @@ function indexerIn(
   { name, head, polls, route, pause }: ShownIndexer,
 ) {
   const { isBackup, slots, health, index } = route;
-  const { all, allGood } = span.upstream(name);
+  const { all, allGood, results } = span.upstream(name);
   const { lastWord, fault } = head;
   const { isUnresponsive } = polls;
   const isBehind = heads?.isBehind(index) === true;
@@ -164,21 +164,26 @@ function indexerIn(
     isBackup,
     state: stateOf({
       isPaused: !pause.breaker.isClosed,
-      isUnhealthy: health?.isHealthy === false,
+      // The health of a single one is not kept: there is no choice.
+      isUnhealthy: health === undefined ? all > 0 && allGood === 0 : !health.isHealthy,
+      isIdle: health === undefined && all === 0,
       fault,
       isUnresponsive,
       isBehind,
     }),
     seqno: Math.max(0, head.highestBlock) || undefined,
     ageSeconds: lastWord?.ageMs === undefined ? undefined : lastWord.ageMs / 1000,
-    /** `undefined` while unknown: backups are not polled. */
-    lagBlocks: isBackup || isUnresponsive ? undefined : (heads?.lag(index) ?? 0),
+    /** `undefined` for a single one, and while unknown: backups are not polled. */
+    lagBlocks: isBackup || isUnresponsive ? undefined : heads?.lag(index),
     slotsInUse: slots.inUse,
-    /** The longest request time of the last seconds. */
-    peakSeconds: (health?.peakMs ?? 0) / 1000,
+    slotLimit: slots.max,
+    /** The longest request time of the last seconds; `undefined` for a single one. */
+    peakSeconds: health && health.peakMs / 1000,
     /** Requests a second, over 10 s, and the failed ones among them. */
     perSecond: all / span.seconds,
     failedPerSecond: (all - allGood) / span.seconds,
+    /** Its answers a second by status, and its failures by code. */
+    statuses: Object.fromEntries(Object.entries(results).map(([result, count]) => [result, count / span.seconds])),
   };
 }
 
@@ -189,10 +194,12 @@ function stateOf(is: {
   readonly fault: ShownIndexer['head']['fault'];
   readonly isUnresponsive: boolean;
   readonly isBehind: boolean;
+  readonly isIdle: boolean;
 }): string {
   if (is.isPaused) return 'paused';
   if (is.isUnhealthy) return 'unhealthy';
   if (is.fault !== undefined) return is.fault === 'lacks-block' ? 'lacks blocks' : 'another chain';
   if (is.isUnresponsive) return 'unresponsive';
-  return is.isBehind ? 'behind' : 'healthy';
+  if (is.isBehind) return 'behind';
+  return is.isIdle ? 'idle' : 'healthy';
 }

@@ -8,6 +8,7 @@ import { type AdminPath, sendJson, sendText } from '../../http/admin/admin-serve
 import { parseTarget } from '../../http/parse-request.ts';
 import type { EpochMs } from '../../time-units.ts';
 import { withoutNetwork } from '../../ton/cache-key.ts';
+import { docPages } from './doc-pages.ts';
 import type { StatusHistory, StatusMoment } from './history.ts';
 import type { TopKeys } from './top-keys.ts';
 
@@ -114,30 +115,33 @@ function shownClients({ topClients, waitingClients, shownClient }: StatusPagesDe
   }));
 }
 
+const HTML = 'text/html; charset=utf-8';
+
 const CONTENT_TYPES: Readonly<Record<string, string>> = {
-  '.html': 'text/html; charset=utf-8',
+  '.html': HTML,
   '.css': 'text/css; charset=utf-8',
   '.js': 'text/javascript; charset=utf-8',
   '.svg': 'image/svg+xml',
-  '.md': 'text/plain; charset=utf-8',
 };
 
 const require = createRequire(import.meta.url);
 
-/** All files of the page, by path. Throws if the installation lacks one. */
+/** All files of the page and the documentation, by path. Throws if the installation lacks one. */
 function pageFiles(): Record<string, AdminPath> {
   const page = join(import.meta.dirname, 'page');
   const uplot = dirname(require.resolve('uplot'));
+  const pathOf = (contentType: string, bodyOf: () => string | Buffer): AdminPath => ({
+    method: 'GET',
+    access: 'any',
+    serve: (_, response) => sendText(response, 200, contentType, bodyOf(), PAGE_HEADERS),
+  });
   const file = (from: string): AdminPath => {
     const body = readFileSync(from);
-    const contentType = CONTENT_TYPES[extname(from)] ?? 'application/octet-stream';
-    return {
-      method: 'GET',
-      access: 'any',
-      serve: (_, response) => sendText(response, 200, contentType, body, PAGE_HEADERS),
-    };
+    return pathOf(CONTENT_TYPES[extname(from)] ?? 'application/octet-stream', () => body);
   };
+  const docs = [...docPages()].map(([name, render]) => [`/status/docs/${name}`, pathOf(HTML, render)] as const);
   return {
+    ...Object.fromEntries(docs),
     '/': file(join(page, 'index.html')),
     ...Object.fromEntries(readdirSync(page).map((name) => [`/status/${name}`, file(join(page, name))])),
     '/status/uplot.js': file(join(uplot, 'uPlot.esm.js')),

@@ -13,7 +13,6 @@ import { type Example, examplesOf, type FirstSteps, popularAccounts, showCoalesc
 import { Score } from './score.ts';
 import { Screen } from './screen.ts';
 
-/** How a demo is run. */
 export interface DemoOptions {
   /** The ports of the proxy; if one is in use, free ones. */
   readonly port: number;

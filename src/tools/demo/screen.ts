@@ -30,7 +30,6 @@ export class Screen {
     for (const [name, value] of Object.entries(rows)) this.line(`  ${name.padEnd(width)}   ${value}`);
   }
 
-  /** The line of one answer. */
   answer({ status, cacheStatus, tookMs }: HeardAnswer): void {
     const took = `${tookMs.toFixed(tookMs < 10 ? 2 : 1)} ms`.padStart(8);
     this.line(`      ${status}  ${took}   ${cacheStatus}`);

@@ -1,8 +1,6 @@
 import { isObject } from '../../json-object.ts';
 
-/** The rows in a body. */
 export interface FoundRows {
-  /** The name of the list. */
   readonly name: string;
   readonly rows: readonly unknown[];
   readonly problems: readonly string[];

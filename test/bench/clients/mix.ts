@@ -1,9 +1,7 @@
 import type { CENSUS } from '../../clients/census.ts';
 
-/** The name of a request in the census. */
 export type Request = keyof typeof CENSUS;
 
-/** Clients of one kind. */
 export interface Kind {
   readonly count: number;
   /** Their requests, each with its interval in seconds. */

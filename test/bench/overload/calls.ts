@@ -66,7 +66,6 @@ export function chainOptions(startAt: number): ChainOptions {
   return { startAt, firstSeqno: FIRST_SEQNO, historyBlocks: 1_000_000 };
 }
 
-/** The current chain of the bench. */
 export function chainOf(startAt: number): Chain {
   const chain = new Chain(chainOptions(startAt));
   chain.advanceTo(Date.now());

@@ -7,7 +7,6 @@ import type { LoadOrder, LoadResult } from './generate-load.ts';
 import type { Trial } from './options.ts';
 import type { Scenario } from './scenarios.ts';
 
-/** The results of the clients. */
 export interface Run extends Trial, LoadResult {}
 
 /** A client that disconnects only when its patience ends. */

@@ -16,7 +16,6 @@ import { connectClients } from './clients.ts';
 // a difference of 3 % on a busy machine. `--only memory,redis`, `--size 2,20` and `--gzip no,yes` select; `--misses`:
 // for each checkout and case.
 
-/** Misses of a slice. */
 const SLICE = 64;
 /**
  * The wait after the answers of a slice: writes to Redis and gzip go on in the background, and count for their slice.

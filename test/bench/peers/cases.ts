@@ -19,7 +19,6 @@ export interface Case {
   readonly sizeKb: number;
   /** The number of URLs that hits are spread over. */
   readonly urls: number;
-  /** True if the client sends `Accept-Encoding: gzip`. */
   readonly gzip: boolean;
 }
 

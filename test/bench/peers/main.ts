@@ -11,11 +11,13 @@ import { describeMachine } from '../support/report.ts';
 import { type Case, casesOf, KINDS } from './cases.ts';
 import { startFakeIndexer } from './fake-indexer.ts';
 import { type Measured, measureCase, tableOf } from './measure.ts';
+import { memoryTables } from './memory.ts';
 import { nginxPeer, type Peer, toncachePeer, varnishPeer } from './peer.ts';
 
 // `npm run bench:peers`: CPU time per request of toncache, nginx and Varnish in front of one indexer, all pinned to the same
 // core and measured one after the other. All cases take fifteen minutes. Needs Linux and 2 cores. `--only hits,misses`
-// selects cases; `--toncache <folder>`, given once for each, compares versions of toncache in one run.
+// selects cases; `--toncache <folder>`, given once for each, compares versions of toncache in one run. `--only memory`
+// measures the resident memory of toncache alone, on all cores, with `--percent 10` of the entries.
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const SERVER_CORE = 0;
@@ -34,8 +36,13 @@ const { values } = parseArgs({
     rounds: { type: 'string', default: '3' },
     seconds: { type: 'string', default: '3' },
     toncache: { type: 'string', multiple: true, default: [ROOT] },
+    percent: { type: 'string', default: '100' },
   },
 });
+if (values.only === 'memory') {
+  console.log(`${describeMachine()}\n\n${await memoryTables(Number(values.percent))}`);
+  process.exit();
+}
 const kinds = listed('--only', values.only, KINDS);
 const rounds = Number(values.rounds);
 const seconds = Number(values.seconds);

@@ -3,7 +3,6 @@ import { startNginx, startVarnish } from '../support/other-caches.ts';
 import { type Server, startToncache } from '../support/processes.ts';
 import type { Case } from './cases.ts';
 
-/** A server in the comparison. */
 export interface Peer extends Server {
   readonly name: string;
   /** Put in front of the path of a miss, to bypass the cache; '' if misses use keys that were never requested. */

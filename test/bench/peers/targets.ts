@@ -13,7 +13,6 @@ interface Wanted {
 export const HEAD_SEQNO = 62_000_000;
 /** Hits take seqnos from here upwards, misses from below here downwards. */
 const FIRST_HIT_SEQNO = 61_000_000;
-/** The highest seqno of a miss. */
 export const FIRST_MISS_SEQNO = FIRST_HIT_SEQNO - 1;
 
 /** The path and query of one hit. The first byte of a hash, or the limit, stands for the size of the answer in KB. */

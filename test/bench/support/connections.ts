@@ -8,7 +8,6 @@ export interface Heard {
   /** Byte for byte (latin1). */
   readonly body: string;
   readonly hasRetryAfter: boolean;
-  /** True if `Cache-Status` reports a hit. */
   readonly isHit: boolean;
   /** True if the hit was also proven by blocks. */
   readonly isProven: boolean;

@@ -82,6 +82,6 @@ export async function startToncache(
   return Object.assign(server, {
     port: Number(new URL(publicUrl).port),
     upstreamRequests: (operation?: string) =>
-      metricAt(adminUrl, 'toncache_upstream_requests_total', operation === undefined ? {} : { operation }),
+      metricAt(adminUrl, 'upstreamRequests', operation === undefined ? {} : { operation }),
   });
 }

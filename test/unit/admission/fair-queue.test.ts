@@ -65,55 +65,19 @@ describe('a queue that is fair between clients', () => {
     return [...Map.groupBy(passing, ({ client, visit }) => `${client}, ${visit}`).values()].map(({ length }) => length);
   };
 
-  test('lets each visit of another client pass a member at most n + 1 times, with n own members ahead', () => {
+  test.each([
+    ['n + 1', 1, steps],
+    ['n + 2', 2, stepsWithEnds],
+  ])('lets each visit of another client pass a member at most %s times, with n own members ahead', (_, more, any) => {
     fc.assert(
-      fc.property(steps, (all) => {
+      fc.property(any, (all) => {
         const members = run(all);
         for (const member of members) {
-          for (const passes of passesOf(member, members)) expect(passes).toBeLessThanOrEqual(1 + member.ownAhead);
+          for (const passes of passesOf(member, members)) expect(passes).toBeLessThanOrEqual(more + member.ownAhead);
         }
       }),
+      { numRuns: 300 },
     );
-  });
-
-  test('lets each visit of another client pass a member at most n + 2 times, however many rounds are ended early', () => {
-    fc.assert(
-      fc.property(stepsWithEnds, (all) => {
-        const members = run(all);
-        for (const member of members) {
-          for (const passes of passesOf(member, members)) expect(passes).toBeLessThanOrEqual(2 + member.ownAhead);
-        }
-      }),
-      { numRuns: 500 },
-    );
-  });
-
-  test('treats a client that comes back after its last member has gone as new', () => {
-    const queue = new FairQueue<string>();
-    for (const [member, client] of ['returns', 'waits 1', 'waits 2'].entries())
-      queue.add(`${client}`, member < 1 ? 'a' : 'b');
-    queue.go('returns');
-    queue.add('is back', 'a');
-    expect([queue.ahead('new'), queue.count('a')]).toEqual([2, 1]);
-    for (const member of ['waits 1', 'is back', 'waits 2']) {
-      expect(queue.next()?.member).toBe(member);
-      queue.go(member);
-    }
-  });
-
-  test('serves the second member of a client when the round is ended, and its third one after the new clients', () => {
-    const queue = new FairQueue<string>();
-    for (const member of ['first', 'second', 'third']) queue.add(member, 'page');
-    queue.go('first');
-    for (const client of ['new 1', 'new 2', 'new 3', 'new 4']) queue.add(client, client);
-    const went = [];
-    for (let n = 0; n < 7; n++) {
-      queue.endJoinedRound();
-      const { member = '' } = queue.next() ?? {};
-      queue.go(member);
-      went.push(member);
-    }
-    expect(went).toEqual(['second', 'new 1', 'new 2', 'new 3', 'new 4', 'third', '']);
   });
 
   test('serves all members, and those of one client in order', () => {
@@ -144,43 +108,6 @@ describe('a queue that is fair between clients', () => {
         expect(queue.next()?.member).toBe(-1);
       }),
     );
-  });
-
-  test('moves a member that several clients wait for to the earliest of their places', () => {
-    const queue = new FairQueue<string>();
-    for (const member of ['first', 'second', 'third']) queue.add(member, 'greedy');
-    queue.share('third', 'greedy');
-    expect(queue.ahead('new')).toBe(1);
-    queue.share('third', 'other');
-    expect([queue.ahead('new'), queue.ahead('greedy'), queue.size]).toEqual([2, 3, 3]);
-    queue.share('unknown', 'other');
-    expect(queue.size).toBe(3);
-  });
-
-  test('makes a client whose members have left wait no longer than a new one', () => {
-    const queue = new FairQueue<string>();
-    queue.add('somebody waits', 'other');
-    for (let n = 0; n < 200; n++) queue.add(`left ${n}`, 'comes back');
-    for (let n = 0; n < 200; n++) queue.remove(`left ${n}`);
-    expect([queue.ahead('comes back'), queue.ahead('new')]).toEqual([1, 1]);
-    for (let n = 0; n < 3; n++) queue.add(`stays ${n}`, 'comes back');
-    queue.remove('stays 0');
-    queue.add('new', 'new');
-    expect(queue.next()?.member).toBe('somebody waits');
-    queue.go('somebody waits');
-    expect(queue.next()?.member).toBe('stays 1');
-  });
-
-  test('lets others pass a client that may not go, and serves it once it may', () => {
-    const queue = new FairQueue<string>();
-    for (const member of ['busy 1', 'busy 2']) queue.add(member, 'busy');
-    for (const member of ['a 1', 'a 2']) queue.add(member, 'a');
-    const isFree = (client: string) => client !== 'busy';
-    for (const member of ['a 1', 'a 2']) {
-      expect(queue.next(isFree)).toEqual({ member, client: 'a' });
-      queue.go(member);
-    }
-    expect([queue.next(isFree), queue.next()?.member]).toEqual([undefined, 'busy 1']);
   });
 
   test('gives the same results as the naive queue, which looks at all members each time', () => {

@@ -37,36 +37,6 @@ describe('one operation', () => {
   });
 });
 
-describe('20 clients that each send one request a second', () => {
-  const OPERATIONS = ['pendingTraces', 'adjacentTransactions', 'masterchainBlockShards'];
-
-  test.each<[string, (load: SimulatedLoad, operation: string) => void]>([
-    [
-      'requests for 2 times the capacity',
-      (load, operation) => load.openLoop((2 * capacityOf(50)) / 3, 10_000, operation),
-    ],
-    [
-      'requests for 5 times the capacity',
-      (load, operation) => load.openLoop((5 * capacityOf(50)) / 3, 10_000, operation),
-    ],
-    [
-      'requests for 10 times the capacity',
-      (load, operation) => load.openLoop((10 * capacityOf(50)) / 3, 10_000, operation),
-    ],
-    ['300 connections', (load, operation) => load.closedLoop(100, 10_000, operation)],
-  ])('are served next to a client with %s', async (_, askForMuch) => {
-    const load = loadOn(50);
-    for (const operation of OPERATIONS) {
-      askForMuch(load, operation);
-      for (let n = 0; n < 20; n++) load.openLoop(1 / 3, 10_000, operation, `polite ${n}`, 'polite');
-    }
-    await load.run(10_000);
-    const { served, refused, latencies } = load.of('polite');
-    expect(refused).toBeLessThanOrEqual(0.01 * served);
-    expect(quantile(latencies, 0.99)).toBeLessThan(300);
-  });
-});
-
 describe('service times that jump between 3 and 300 ms, separately for each operation', () => {
   const OPERATIONS = ['pendingTraces', 'adjacentTransactions', 'masterchainBlockShards'];
 

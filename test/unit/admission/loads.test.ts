@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { delayedBurst } from './delayed-burst.ts';
 import { capacityOf, expectAllServed, loadOn, PATIENCE_MS, SLOTS, simulateTime, WORKERS } from './loads-on.ts';
 import { about, quantile, SimulatedLoad } from './simulated-load.ts';
 
@@ -170,4 +171,12 @@ describe('load above the capacity', () => {
       expect(load.of().refused).toBeLessThanOrEqual(0.01 * load.of().served);
     },
   );
+});
+
+test('a burst that ends within the patience is served completely even if the event loop is delayed', async () => {
+  for (let n = 0; n < 100; n++) {
+    const { refused, served, lastedMs } = await delayedBurst(`burst ${n}`);
+    expect([refused, served]).toEqual([0, 800]);
+    expect(lastedMs).toBeLessThan(PATIENCE_MS);
+  }
 });

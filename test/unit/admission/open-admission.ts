@@ -14,7 +14,6 @@ export const MUCH_MEMORY = { refusesLoads: false };
 
 export interface TestAdmissionOptions
   extends Partial<Pick<AdmissionDependencies, 'memory'> & Pick<FleetRoute, 'rate'>> {
-  /** The guards of the operation `any`. */
   readonly guards?: readonly Guard[];
   readonly max?: number;
   readonly maxWaiting?: number;

@@ -94,46 +94,11 @@ describe('a 429', () => {
     },
   );
 
-  test('for the same key does not pause others, however often it comes', () => {
-    const passes = Array.from({ length: 5 }, () => admitted('one', passed));
-    for (const pass of passes) pass('rate-limited', 5000);
-    for (let time = 0; time < 100; time++) {
-      now += 5000;
-      refuse('one', 5000);
-    }
-    expect([refusalOf(newKey()), transitions]).toEqual([undefined, []]);
-  });
-
   test('with a shorter time than an earlier one for the same key does not shorten its pause', () => {
     const [first, second] = [admitted('one', passed), admitted('one', passed)];
     first('rate-limited', 10_000);
     second('rate-limited', 2000);
     expect(refusalOf('one', passed)).toBe('key-paused 10000');
-  });
-
-  test('is forgotten when its time ends: the next one for another key counts as the first', () => {
-    refuse('one', 1000);
-    now += 1000;
-    refuse('other', 1000);
-    expect([refusalOf('one'), refusalOf(newKey()), transitions]).toEqual([undefined, undefined, []]);
-  });
-
-  test.each([
-    ['two cached keys', true, true, true],
-    ['a cached key and a path', true, false, true],
-    ['a path and a cached key', false, true, true],
-    ['two paths', false, false, false],
-  ])('for %s (cached: %s, %s) pauses everything: %s', (_, first, second, isEverything) => {
-    refuse('one', 5000, pause.guard(first));
-    refuse('two', 5000, pause.guard(second));
-    expect([pause.breaker.isOpen, transitions.length]).toEqual([isEverything, Number(isEverything)]);
-  });
-
-  test('for a cached key pauses everything while passed-through paths are paused', () => {
-    for (let path = 0; path < 1000; path++) refuse(`GET /${path}`, 5000, passed);
-    expect(refusalOf(newKey())).toBeUndefined();
-    refuse('one', 5000);
-    expectEverythingPaused(5000);
   });
 
   test('of concurrent requests: the longest one sets the pause of everything, and a longer later one extends it', () => {
@@ -145,19 +110,6 @@ describe('a 429', () => {
     expect(pause.breaker.retryAfterMs).toBe(20_000);
     fourth('rate-limited', 604_800_000);
     expect(pause.breaker.retryAfterMs).toBe(LONGEST_MS);
-  });
-
-  test('for one key with a long pause does not lengthen the pause of everything, and outlasts it', () => {
-    refuse('one', 60_000);
-    refuse('other', 1000);
-    expect(refusalOf('one')).toBe('paused 60000');
-    expectEverythingPaused(1000);
-    trialAfterPause()('answered');
-    expect([refusalOf('one'), refusalOf('other'), refusalOf(newKey())]).toEqual([
-      'key-paused 59000',
-      undefined,
-      undefined,
-    ]);
   });
 
   test('for more than 256 paths: the oldest ones are forgotten', () => {
@@ -232,17 +184,5 @@ describe('after a pause of everything', () => {
       undefined,
       'closed',
     ]);
-  });
-
-  test('if all requested keys get 429, one request is sent in each pause', () => {
-    let sent = 0;
-    for (const end = now + 60_000; now < end; now += 100) {
-      for (const key of ['one', 'other']) {
-        const pass = passBy(cached, key);
-        if (pass !== undefined) sent++;
-        pass?.('rate-limited');
-      }
-    }
-    expect(sent).toBe(59);
   });
 });

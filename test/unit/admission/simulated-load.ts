@@ -29,7 +29,6 @@ export interface Counts {
   readonly waits: number[];
   /** Milliseconds from each request to its refusal. */
   readonly refusalLatencies: number[];
-  /** The instants of the refusals. */
   readonly refusedAt: number[];
   readonly servedAt: number[];
 }

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { problemsOf, REQUIRED } from './configured.ts';
+import { adminUrlOf } from '../../../src/config/http-settings.ts';
+import { load, problemsOf, REQUIRED } from './configured.ts';
 
 const problemsWith = (hosts: Readonly<Record<string, string>>, ports: Readonly<Record<string, string>>) =>
   problemsOf({ ...REQUIRED, ...hosts, ...ports });
@@ -57,4 +58,16 @@ test.each<[string, Readonly<Record<string, string>>]>([
   ['http://127.0.0.1:80', { PORT: '0', ADMIN_PORT: '0' }],
 ])('accepts an indexer at %s, which is another process with %j', (UPSTREAM_URL, environment) => {
   expect(problemsOf({ ...environment, UPSTREAM_URL })).toEqual([]);
+});
+
+test.each([
+  ['127.0.0.1', '127.0.0.1'],
+  ['0.0.0.0', '127.0.0.1'],
+  ['::', '[::1]'],
+  ['::1', '[::1]'],
+  ['localhost', 'localhost'],
+])('for a process that listens on %s, the admin URL has the host %s', (listensOn, asked) => {
+  const own = { ADMIN_HOST: listensOn, ADMIN_PORT: '1094' };
+  const { http } = load({ ...REQUIRED, ...own }).settings;
+  expect(adminUrlOf(http)).toBe(`http://${asked}:1094`);
 });

@@ -196,7 +196,6 @@ test.each([
   ['shared.json', 'deploy/kubernetes/shared.yaml', /limits:\s+memory: (\d+)Mi/],
   ['sidecar.json', 'deploy/kubernetes/sidecar.yaml', /limits:\s+memory: (\d+)Mi/],
   ['deploy/toncenter.override.yaml', 'deploy/toncenter.override.yaml', /mem_limit: (\d+)m/],
-  ['deploy/systemd/toncache.service', 'deploy/systemd/toncache.service', /MemoryMax=(\d+)M/],
   ['deploy/systemd/toncache@.service', 'deploy/systemd/toncache@.service', /MemoryMax=(\d+)M/],
 ])('the memory tier of %s fits into the container of %s', (tier, container, limit) => {
   const size = /(?:"maxSize": "|MEMORY_MAX_SIZE[:=] ?)(\w+)/.exec(fileOf(tier))?.[1] ?? '';

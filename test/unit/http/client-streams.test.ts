@@ -208,7 +208,6 @@ describe('a silent stream', () => {
 
 describe('a place that is needed', () => {
   const refused = { reason: 'streams-full', retryAfterMs: 0 };
-  /** A message of the client. */
   const speak = async ({ client }: { readonly client: Side }) => {
     client.push('ping');
     await settle();

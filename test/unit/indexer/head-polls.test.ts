@@ -42,6 +42,9 @@ function oneHead({
   /** The requested blocks, or 'head' for a head poll, each with its time in seconds after the start. */
   const asked: [seconds: number, what: number | 'head'][] = [];
   const faults: (HeadFault | undefined)[] = [];
+  const whys: string[] = [];
+  /** The status of each head poll that named no head. */
+  const unnamed: (number | undefined)[] = [];
   const paused: (number | undefined)[] = [];
   const fetch = async ({ operation, query }: UpstreamRequest): Promise<UpstreamAnswer> => {
     const isHead = operation === 'masterchainInfo';
@@ -71,7 +74,10 @@ function oneHead({
   };
   const head = new Head({
     isOurChain: (globalId) => globalId === -239,
-    onFault: (fault) => void faults.push(fault),
+    onFault: (fault, why) => {
+      faults.push(fault);
+      whys.push(why);
+    },
     askEveryMs: () => askEveryMs,
     now: Date.now,
   });
@@ -80,6 +86,7 @@ function oneHead({
     upstream: { fetch },
     maySend: async () => maySend(),
     onRateLimited: (ms) => void paused.push(ms),
+    onPolled: (status) => void unnamed.push(status),
     askEveryMs: () => askEveryMs,
     now: Date.now,
   });
@@ -90,10 +97,25 @@ function oneHead({
     }
   };
   const blocksAsked = () => asked.filter(([, what]) => what !== 'head');
-  return { head, polls, indexer, asked, blocksAsked, faults, paused, look };
+  return { head, polls, indexer, asked, blocksAsked, faults, whys, unnamed, paused, look };
 }
 
 const secondsOf = (asked: readonly (readonly [number, unknown])[]) => asked.map(([seconds]) => seconds);
+
+test('an answer to a head poll without a block is reported with its status, until one names a block', async () => {
+  const { polls, indexer, unnamed } = oneHead();
+  for (const [status, body] of [
+    [200, '<html>'],
+    [404, '{}'],
+    [503, '{}'],
+  ] as const) {
+    indexer.head = () => ({ status, body });
+    await polls.ask();
+  }
+  indexer.head = (said) => said;
+  await polls.ask();
+  expect(unnamed).toEqual([200, 404, 503, undefined]);
+});
 
 describe('a named block', () => {
   test('is requested at the start only', async () => {
@@ -110,12 +132,12 @@ describe('a named block', () => {
     ['the list of another block', { status: 200, body: listOf(5) }],
     ['HTML', { status: 200, body: '<html>' }],
   ])('counts as missing if the answer is %s; every 10 s the block of the poll before is requested', async (_, said) => {
-    const { head, indexer, asked, blocksAsked, faults, look, polls } = oneHead();
+    const { head, indexer, asked, blocksAsked, faults, whys, look, polls } = oneHead();
     indexer.block = () => said;
     const checked = polls.check();
     await vi.advanceTimersByTimeAsync(3000);
     await checked;
-    expect([head.fault, faults]).toEqual(['lacks-block', ['lacks-block']]);
+    expect([head.fault, faults, whys]).toEqual(['lacks-block', ['lacks-block'], [`block ${NEWEST}`]]);
     expect([head.hasBlock(NEWEST), head.newestBlock, head.oldestBlock]).toEqual([false, -1, undefined]);
     asked.length = 0;
     await look(21);
@@ -205,7 +227,7 @@ describe('the blocks of an indexer', () => {
   });
 
   test('do not count while it follows another chain, and its head is polled every 10 s', async () => {
-    const { head, indexer, asked, faults, look, polls } = oneHead();
+    const { head, indexer, asked, faults, whys, look, polls } = oneHead();
     expect(head.isOfOurChain).toBe(false);
     indexer.globalId = -3;
     expect(await polls.ask()).toBeUndefined();
@@ -216,6 +238,7 @@ describe('the blocks of an indexer', () => {
       undefined,
       false,
     ]);
+    expect(whys).toEqual(['global_id -3']);
     await look(25);
     expect(asked).toEqual([0, 10, 20].map((seconds) => [seconds, 'head']));
     indexer.globalId = -239;
@@ -318,7 +341,7 @@ describe('the last head poll', () => {
     ['is answered with HTML', { status: 200, body: '<html>' }],
     ['hangs', 'hangs'],
   ])('makes the indexer unresponsive after a second if it %s', async (_, said) => {
-    const { head, indexer, look, polls } = oneHead();
+    const { indexer, look, polls } = oneHead();
     await look(2);
     indexer.head = () => (said === 'hangs' ? new Promise(() => {}) : said);
     void polls.ask();
@@ -333,7 +356,7 @@ describe('the last head poll', () => {
   });
 
   test('neither makes the indexer unresponsive nor ends that state if no connection can be opened here', async () => {
-    const { head, indexer, look, polls } = oneHead();
+    const { indexer, look, polls } = oneHead();
     await look(2);
     indexer.head = () => overloaded('sockets', 0);
     await look(5);
@@ -347,7 +370,7 @@ describe('the last head poll', () => {
 
   test('does not make the indexer unresponsive if it may not be sent', async () => {
     let may = true;
-    const { head, look, polls } = oneHead({ maySend: () => may });
+    const { look, polls } = oneHead({ maySend: () => may });
     await look(2);
     may = false;
     await look(5);

@@ -202,8 +202,8 @@ const FAILING: readonly Situation[] = [
   ],
   [
     'the indexer follows another chain',
-    (it) => it.conditions.set('other-chain', { upstream: 'a' }, '', LASTS),
-    'FAILING: the indexer follows another chain than NETWORK (global_id)',
+    (it) => it.conditions.set('other-chain', { upstream: 'a' }, 'global_id -3', LASTS),
+    'FAILING: the indexer follows another chain than NETWORK (global_id -3)',
   ],
 ];
 

@@ -43,27 +43,20 @@ describe('header lines', () => {
 });
 
 describe('a pasted request', () => {
-  const operation = operationNamed('transactions');
-  const operations = {
-    names: OPERATION_NAMES,
-    at: (path: string) =>
-      ['/api/v3/jetton/wallets', '/api/v3/decode_2'].includes(path.replace(/\/$/, '')) ? operation : undefined,
-  };
-
   test.each([
-    'jetton/wallets',
-    '/api/v3/jetton/wallets/',
-    'https://host.example/base/api/v3/jetton/wallets',
-    'decode_2',
-    '/api/v3/decode_2',
-  ])('for an operation whose name has a slash, a digit or an underscore is read: %s', (path) => {
-    expect(readPasted(`${path}?limit=1#top`, operations)).toEqual({ operation, rawQuery: 'limit=1' });
+    ['jetton/wallets', '/api/v3/jetton/wallets'],
+    ['some_name/v2', '/api/v3/some_name/v2'],
+    ['/api/v3/jetton/wallets/', '/api/v3/jetton/wallets/'],
+    [' https://host.example/base/api/v3/jetton/wallets', '/api/v3/jetton/wallets'],
+    ['/api/streaming/v2/ws', '/api/streaming/v2/ws'],
+  ])('is read as a path from /api/ on, with its query: %s', (text, path) => {
+    expect(readPasted(`${text}?limit=1#top`)).toEqual({ path, rawQuery: 'limit=1' });
   });
 
-  test.each(['wallets', 'api/v3/wallets', 'x/jetton/wallets', 'jetton//wallets', '/jetton/wallets'])(
-    'for a path at which nothing is cached is refused: %s',
-    (path) => {
-      expect(() => readPasted(path, operations)).toThrow('nothing is cached at this path');
+  test.each(['', '17', 'jetton//wallets', '/jetton/wallets', 'https://host.example/wallets'])(
+    'without a path of the API is refused: %j',
+    (text) => {
+      expect(() => readPasted(text)).toThrow('accepted: a URL, a path that begins with /api/, or a name');
     },
   );
 });

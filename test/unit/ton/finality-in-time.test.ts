@@ -128,7 +128,9 @@ function judge(call: Call, dialect: Dialect): { readonly judged: readonly Judged
     if (said.status !== 200 && said.status !== 404) continue;
     const [before, when] = [judged.at(-1), `at ${(at - START) / SECOND} s`];
     const isSame = before?.said.status === said.status && before.said.text === said.text;
-    const promised = isSame ? undefined : judged.findLast(({ rule }) => STILL_TRUE[ROWS[rule].answerClass] !== undefined);
+    const promised = isSame
+      ? undefined
+      : judged.findLast(({ rule }) => STILL_TRUE[ROWS[rule].answerClass] !== undefined);
     if (promised !== undefined && !staysTrue(promised, said)) {
       const rule = `${promised.rule} (${ROWS[promised.rule].answerClass}) at ${(promised.at - START) / SECOND} s`;
       return { judged, wrong: `${asked}: ${rule}, but ${when} ${differenceFrom(promised.said, said)}` };

@@ -1,39 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { failed } from '../../src/tools/simulator/faults.ts';
 import { newestBlock, nothingPending, unknownTransaction } from '../e2e/questions.ts';
-import { mostWithin } from '../support/sliding-count.ts';
 import { startEndingWorld } from './faulty-world.ts';
 import { expectShed, shedOf } from './shed-requests.ts';
-
-describe('UPSTREAM_RPS', () => {
-  it('is kept in any second, and all requests that can be sent in time are answered', async () => {
-    await using world = await startEndingWorld({ env: { UPSTREAM_RPS: '25', UPSTREAM_TIMEOUT: '30s' } });
-    const arrivals: number[] = [];
-    world.indexer.requests.on('request', () => arrivals.push(performance.now()));
-    const answers = await Promise.all(Array.from({ length: 80 }, () => world.ask(nothingPending())));
-    expect(answers.map(({ status }) => status)).toEqual(Array(80).fill(200));
-    expect(mostWithin(arrivals, 1000)).toBeLessThanOrEqual(50);
-    expect((arrivals.at(-1) ?? 0) - (arrivals[0] ?? 0)).toBeGreaterThan(1000);
-  });
-
-  it('sheds immediately each request that could not be sent in time', async () => {
-    await using world = await startEndingWorld({ stopsTime: true, env: { UPSTREAM_RPS: '1', UPSTREAM_TIMEOUT: '5s' } });
-    // One slot a second, and a request waits for at most half of the timeout: the slots at 0, 1 and 2 s come in time.
-    // The clock of the rate stands still, so the arrival time of the requests does not matter.
-    const early = await Promise.all(Array.from({ length: 5 }, () => world.proxy.sendIn(nothingPending())));
-    const waiting = await Promise.all(Array.from({ length: 20 }, () => world.ask(nothingPending())));
-    const answers = [...waiting, ...(await Promise.all(early.map(({ answer }) => answer)))];
-    const refused = answers.filter(({ status }) => status !== 200);
-    expect(refused).toHaveLength(22);
-    for (const answered of refused) expectShed(answered);
-    expect(await shedOf(world, 'rate-limit')).toBe(22);
-    expect(world.forwarded).toHaveLength(3);
-  });
-
-  it('below one is refused at the start, because nothing would ever be sent', async () => {
-    await expect(startEndingWorld({ env: { UPSTREAM_RPS: '0.5' } })).rejects.toThrow(/UPSTREAM_RPS/);
-  });
-});
 
 describe('a retry', () => {
   it('is made once after a connection reset', async () => {

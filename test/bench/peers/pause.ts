@@ -6,7 +6,7 @@ import { MemoryTier } from '../../../src/cache/memory-tier.ts';
 import { anEntry } from '../../support/entry.ts';
 import { describeMachine } from '../support/report.ts';
 
-// `node --max-semi-space-size=32 test/bench/memory/pause.ts`: fills a memory tier with a million answers of 2 KB, then
+// `node --max-semi-space-size=32 test/bench/peers/pause.ts`: fills a memory tier with a million answers of 2 KB, then
 // goes on writing new ones in place of the oldest, and measures the pauses of the full collections that V8 makes by
 // itself. Takes 4 GB of memory and a minute.
 

@@ -1,16 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
-import { exitOnSignals } from '../../support/launch.ts';
-import { startFakeIndexer } from '../peers/fake-indexer.ts';
-import { hitTarget } from '../peers/targets.ts';
 import { Connections } from '../support/connections.ts';
 import { startToncache } from '../support/processes.ts';
-import { describeMachine, markdownTable } from '../support/report.ts';
-
-// `npm run bench:memory`: fills toncache with answers of one size. Measures how much its resident memory grows, and how
-// much it has after more was written than its bound. Some minutes, everything on 127.0.0.1. Needs Linux. `--percent 10`
-// fills a tenth.
+import { markdownTable } from '../support/report.ts';
+import { startFakeIndexer } from './fake-indexer.ts';
+import { hitTarget } from './targets.ts';
 
 /** About 200 MB each, with a bound that evicts nothing. */
 const FILLS = [
@@ -36,33 +30,33 @@ const SETTLED_SHARE = 0.005;
 
 type Filling = (typeof FILLS)[number];
 
-const { values } = parseArgs({ options: { percent: { type: 'string', default: '100' } } });
-const share = ({ entries }: Filling) => Math.round((entries * Number(values.percent)) / 100);
 const mib = (bytes: number) => (bytes / 1024 ** 2).toFixed(0);
 
-exitOnSignals();
-
-console.log(`${describeMachine()}\n`);
-const rows: string[][] = [];
-for (const filling of FILLS) {
-  const { bytes, before, after, keptShare } = await measure(filling);
-  if (keptShare < 0.99) throw new Error(`of ${filling.sizeKb} KB only ${keptShare} of the answers were kept`);
-  const sizes = [bytes, before, after].map(mib);
-  rows.push([`${filling.sizeKb}`, `${share(filling)}`, ...sizes, ((after - before) / bytes).toFixed(2)]);
+/**
+ * Fills toncache with answers of one size. Two tables: by how much its resident memory grows, and how much it has after
+ * more was written than its bound. `percent` of the full size, 1 to 100. Takes some minutes.
+ */
+export async function memoryTables(percent: number): Promise<string> {
+  const part = (filling: Filling) => ({ ...filling, entries: Math.round((filling.entries * percent) / 100) });
+  const rows: string[][] = [];
+  for (const filling of FILLS.map(part)) {
+    const { bytes, before, after, keptShare } = await measure(filling);
+    if (keptShare < 0.99) throw new Error(`of ${filling.sizeKb} KB only ${keptShare} of the answers were kept`);
+    const sizes = [bytes, before, after].map(mib);
+    rows.push([`${filling.sizeKb}`, `${filling.entries}`, ...sizes, ((after - before) / bytes).toFixed(2)]);
+  }
+  const fullRows: string[][] = [];
+  for (const filling of FULL.map(part)) {
+    const { bytes, after } = await measure(filling);
+    fullRows.push([filling.maxSize, `${filling.sizeKb}`, mib(bytes), mib(after)]);
+  }
+  const head = ['KB', 'entries', 'payload MiB', 'RSS before MiB', 'RSS after MiB', 'added, over the payload'];
+  const fullHead = ['MEMORY_MAX_SIZE', 'KB', 'written MiB', 'RSS MiB'];
+  return `${markdownTable(head, rows)}\n\n${markdownTable(fullHead, fullRows)}`;
 }
-const head = ['KB', 'entries', 'payload MiB', 'RSS before MiB', 'RSS after MiB', 'added, over the payload'];
-console.log(`${markdownTable(head, rows)}\n`);
-const fullRows: string[][] = [];
-for (const filling of FULL) {
-  const { bytes, after } = await measure(filling);
-  fullRows.push([filling.maxSize, `${filling.sizeKb}`, mib(bytes), mib(after)]);
-}
-console.log(markdownTable(['MEMORY_MAX_SIZE', 'KB', 'written MiB', 'RSS MiB'], fullRows));
 
 /** Bytes: of all bodies, and resident in toncache; how many of the checked answers were hits, 0 to 1. */
-async function measure(filling: Filling) {
-  const { sizeKb, maxSize } = filling;
-  const count = share(filling);
+async function measure({ sizeKb, maxSize, entries: count }: Filling) {
   await using indexer = await startFakeIndexer();
   await using server = await startToncache({ UPSTREAM_URL: indexer.url, MEMORY_MAX_SIZE: maxSize });
   const connections = new Connections(server.port);

@@ -1,0 +1,46 @@
+import { pathAt } from '../indexer/path-at.ts';
+import { StreamClient } from '../indexer/stream-client.ts';
+import { reasonOf } from '../reason-of.ts';
+import type { AppContext } from './context.ts';
+
+/**
+ * The server for the streams of clients, and its key. Its path replaces `/api` in their targets. It is that of
+ * `stream.url`, or else the first indexer.
+ */
+export function openStreamServer({ settings: { stream, upstream }, names, now }: AppContext) {
+  const open = (baseUrl: URL, apiKey: string | undefined) => ({
+    apiKey,
+    client: new StreamClient({ names, now, baseUrl, timeoutMs: upstream.timeout }),
+  });
+  if (stream.url !== undefined) {
+    const url = new URL(stream.url.replace(/^ws/, 'http'));
+    const [, base = '/api'] = /^(.*)\/streaming\/v2\/ws\/?$/.exec(url.pathname) ?? [];
+    return open(new URL(`${url.origin}${base}`), stream.apiKey);
+  }
+  const { origin, pathname } = new URL(upstream.url[0]);
+  return open(new URL(pathAt(pathname, '/api'), origin), upstream.apiKey);
+}
+
+/** Any 16 bytes: this client does not check the answer to them (RFC 6455, section 4.1). */
+const HANDSHAKE_KEY = Buffer.from('toncache is here').toString('base64');
+
+/** Opens a WebSocket and closes it. Resolves with the reason why it cannot be opened, if it cannot. Never rejects. */
+export async function tryStream(context: AppContext): Promise<string | undefined> {
+  const { client, apiKey } = openStreamServer(context);
+  const ourKey = apiKey === undefined ? [] : ['x-api-key', apiKey];
+  const signal = AbortSignal.timeout(context.settings.upstream.timeout);
+  try {
+    const { isUpgraded, status, body } = await client.forward({
+      method: 'GET',
+      target: '/api/streaming/v2/ws',
+      headers: ['sec-websocket-version', '13', 'sec-websocket-key', HANDSHAKE_KEY, ...ourKey],
+      body: undefined,
+      isUpgrade: true,
+      signal,
+    });
+    body.destroy();
+    return isUpgraded ? undefined : `it answers ${status}`;
+  } catch (error) {
+    return (signal.aborted ? undefined : reasonOf(error)) ?? 'no answer in time';
+  }
+}

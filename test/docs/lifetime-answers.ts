@@ -1,0 +1,27 @@
+import type { LifetimeRule } from '../../src/ton/lifetime-table.ts';
+
+/** The responses of each row of the table of lifetimes. */
+export const LIFETIME_ANSWERS: Readonly<Record<LifetimeRule, string>> = {
+  shardsFinal:
+    'a complete list of a masterchain block and its shard blocks; one block by its hash, or by workchain, shard and seqno',
+  shardsFinalPage:
+    'another page of this list, or a list of transactions; a page of `transactionsByMasterchainBlock`, all rows final and of this block',
+  shardsLive: 'any other list of blocks, or of the transactions of a block',
+  adjacentFinal: '`direction=in`: the one parent, final',
+  adjacentGrowing: 'the same while it can still be filled in; `direction=out` or both directions, all rows final',
+  adjacentLive: 'other adjacent transactions',
+  byHashFinal:
+    '`traces`: one whole trace, with actions if they are requested; `transactions`: the one with this hash; `transactionsByMessage`: the requested sides of an internal message, or the sender with `direction=out` or of a log entry',
+  byHashGrowing:
+    'a whole trace without the requested actions, or by its external message; other transactions by a message',
+  byHashLive: 'any other trace or transaction by a hash',
+  accountLive: 'the state or the transactions of one account; [blocks can prove it](../background/proof.md) for longer',
+  pendingFinalized: 'pending traces, all transactions final',
+  pendingLive: 'other pending traces',
+  head: '`masterchainInfo`',
+  empty: 'any other empty list',
+  emptyOfBlock:
+    'an empty page of `transactionsByMasterchainBlock`, if this instance knew before the request that the chain had reached the block',
+  notFound: 'any other 404',
+  notKept: 'an empty list of `traces`, and a 404 for the state of an account',
+};
