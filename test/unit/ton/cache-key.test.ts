@@ -54,7 +54,8 @@ describe('the key of a call', () => {
         });
         const isSame = identityOf(one) === identityOf(other);
         same += Number(isSame);
-        expect(keys[0] === keys[1], `${one.operation} and ${other.operation} share a key: ${keys}`).toBe(isSame);
+        const reason = isSame ? 'one meaning has two keys' : 'two meanings share a key';
+        expect(keys[0] === keys[1], `${reason}: ${keys.join(' and ')}`).toBe(isSame);
       }),
       RUNS,
     );
