@@ -16,9 +16,9 @@ import type { AppContext } from './compose/context.ts';
 import { openIndexers } from './compose/indexers.ts';
 import { openPublicPort, restBytesOf } from './compose/public-port.ts';
 import { loadRedisClient, openRedis } from './compose/redis.ts';
+import { type OpenTellingDependencies, openTelling } from './compose/telling.ts';
 import { type ServicesTried, tryServices } from './compose/trial.ts';
 import type { Settings } from './config/schema.ts';
-import { EventHub } from './event-hub.ts';
 import { adminExplain } from './http/admin/admin-explain.ts';
 import { adminPurge } from './http/admin/admin-purge.ts';
 import { createAdminServer } from './http/admin/admin-server.ts';
@@ -26,9 +26,8 @@ import { listen } from './http/listen.ts';
 import { type AskResolver, Names } from './names/names.ts';
 import { accessLog } from './operate/access-log.ts';
 import { describeExplanation } from './operate/describe-explanation.ts';
-import type { GaugeSources } from './operate/gauges.ts';
 import { logEvents } from './operate/log-events.ts';
-import { Metrics, type MetricsDependencies } from './operate/metrics.ts';
+import { metricsPage } from './operate/metrics.ts';
 import { loopLagSeconds } from './operate/process-metrics.ts';
 import { StatusHistory } from './operate/status/history.ts';
 import { statusPages } from './operate/status/status-pages.ts';
@@ -36,21 +35,14 @@ import { TopKeys } from './operate/status/top-keys.ts';
 import { openBlockProof } from './proof/block-proof.ts';
 import { EVERY_ENTRY } from './purge/bans.ts';
 import { Purges } from './purge/purges.ts';
-import { reasonOf } from './reason-of.ts';
-import { Conditions } from './tell/conditions.ts';
-import { Counted } from './tell/counted.ts';
-import { IndexerErrors } from './tell/indexer-errors.ts';
-import { conditionLog } from './tell/log.ts';
-import { tellRedis } from './tell/redis-outage.ts';
-import { Served, slowMsOf } from './tell/served.ts';
-import { statesTeller } from './tell/states.ts';
+import type { DescribedMetric } from './tell/metrics.ts';
 import { longestUseMs } from './ton/lifetime.ts';
 import { lifetimesWith } from './ton/lifetime-table.ts';
 import { OperationsInUse } from './ton/operations.ts';
 import { VERSION } from './version.ts';
 
-/** The conditions are told this often, and whenever somebody looks. */
-const TELL_EVERY_MS = 1000;
+/** A timer that keeps a process alive. */
+const LASTING_MS = 1000;
 
 /** The world of an app; tests replace parts of it. */
 export interface AppDependencies {
@@ -68,7 +60,7 @@ export interface AppDependencies {
   /** Instead of the system's resolver. */
   readonly askResolver?: AskResolver;
   /** The destination of the log, which may be full. */
-  readonly logOutput?: MetricsDependencies['logOutput'];
+  readonly logOutput?: OpenTellingDependencies['logOutput'];
   /**
    * The name under which it counts as an instance; default: a random one. Empty for an app that is only
    * {@link App.check checked}: it shares neither purges nor the rate limit.
@@ -84,6 +76,8 @@ export interface Listening {
 
 /** The whole proxy as an object: one process has one, tests have many. */
 export interface App {
+  /** Every metric of toncache itself. */
+  readonly metrics: readonly DescribedMetric[];
   /** Opens both ports when Redis is connected or unreachable. Rejects when a port is in use. */
   listen(): Promise<Listening>;
   /**
@@ -116,21 +110,10 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
   // Components are given functions that use others, which are built later. So nothing below waits: no timer and no
   // connection calls such a function before everything is built.
   const connect = await loadRedisClient(settings);
-  const events = new EventHub();
-  const { url, backup } = settings.upstream;
-  const backups = (backup.url ?? []).map((each) => new URL(each).host);
-  const named = [
-    ...url.map((each) => ({ name: new URL(each).host, isBackup: false })),
-    ...backups.map((name) => ({ name, isBackup: true })),
-  ];
-  const endLog = logEvents(logger, monotonic, events);
-  const conditions = new Conditions({ now: monotonic, indexers: named, ...conditionLog(logger) });
-  const errors = new IndexerErrors({ events, conditions, now: monotonic, backups });
   const operations = new OperationsInUse(settings.operations);
-  const slowMs = slowMsOf(settings.upstream.timeout);
-  const counted = new Counted({ events, now: monotonic, slowMs, operations: operations.names });
-  const isRedisUsed = tellRedis(events, conditions, monotonic);
-  events.on('bug', ({ error }) => conditions.set('bug', {}, reasonOf(error)));
+  const telling = openTelling({ settings, operations, logger, logOutput, monotonic });
+  const { events, metrics, conditions, errors } = telling;
+  const endLog = logEvents(logger, monotonic, events);
 
   const onClockJump = () => {
     events.report({ name: 'clock-jump' });
@@ -141,6 +124,9 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
     void purges.exchange();
   };
   const clock = new Clock({ wall, monotonic, onJump: onClockJump });
+  metrics.gauge('redis_clock_offset_seconds', "Time by which the clock of Redis is ahead of this machine's.", () =>
+    redis === undefined ? 0 : clock.aheadOfWallMs / 1000,
+  );
   const now = dependencies.now ?? clock.now;
   const names = new Names({ askResolver, now: monotonic });
   const lifetimes = lifetimesWith(settings.lifetimes, constants.rows);
@@ -150,6 +136,7 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
     lifetimes,
     operations,
     events,
+    metrics,
     conditions,
     errors,
     names,
@@ -163,6 +150,9 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
     maxSizeBytes: bounds.maxSize - restBytesOf(settings),
     onEvicted: () => events.report({ name: 'evicted' }),
   });
+  metrics.gauge('memory_tier_bytes', 'Bytes in the memory tier, overhead included.', () => memory.sizeBytes);
+  metrics.gauge('memory_tier_max_bytes', 'The most bytes that the memory tier may hold.', () => bounds.maxSize);
+  metrics.gauge('memory_tier_entries', 'Entries in the memory tier.', () => memory.count);
   const gzip = new Gzip({
     onChange: (entry) => memory.resize(entry),
     onPacked: () => events.report({ name: 'compressed' }),
@@ -173,6 +163,8 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
     gzip,
     onTransition: (transition) => purges.onRedisTransition(transition),
   });
+  const pendingWrites = () => redis?.tier.pendingWrites ?? 0;
+  metrics.gauge('redis_pending_writes', 'Writes to Redis that are under way.', pendingWrites);
   const forgetAnswers = () => {
     port.forgetRest();
     memory.clear();
@@ -207,6 +199,8 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
   const { proof }: { readonly proof?: BlockProof | undefined } = {
     proof: openBlockProof(context),
   };
+  if (proof !== undefined)
+    metrics.gauge('proof_entries', 'Answers in the memory tier that blocks may prove.', () => memory.provable);
   const cache = new TieredCache({
     memory,
     redis: redis?.tier,
@@ -242,14 +236,15 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
   });
   const { server: publicServer, explain } = port;
   publicServer.server.on('drop', () => conditions.set('connections-refused'));
-  const served = new Served({
-    events,
-    conditions,
-    errors,
-    now: monotonic,
-    indexers: named,
-    counted,
-    slowMs,
+  const {
+    tell,
+    tellStates,
+    end: endTelling,
+  } = telling.begin({
+    indexers: indexers.all,
+    clock,
+    hasRedis: redis !== undefined,
+    askHeads: indexers.askHeads,
     crowd: () => {
       const waiting = waitingClients();
       const [first, second] = topClients.top(2);
@@ -261,40 +256,21 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
       };
     },
   });
-  const tellStates = statesTeller({
-    conditions,
-    errors,
-    counted,
-    indexers: indexers.all,
-    clock,
-    hasRedis: redis !== undefined,
-    logOutput,
-    now: monotonic,
-  });
-  const tell = () => {
-    tellStates();
-    served.tell();
-    conditions.tick();
-  };
-  const telling = setInterval(tell, TELL_EVERY_MS).unref();
-  const gauges: GaugeSources = {
-    operations: operations.names,
-    memory,
-    server: publicServer,
-    indexers,
-    clock,
-    redis,
-    proof,
-    streams: port.streams,
-    maxMemoryBytes: bounds.maxSize,
-    conditions,
-  };
-  const metrics = new Metrics({ ...gauges, events, logOutput, timeoutMs: settings.upstream.timeout });
   let ready = false;
   const { adminToken: token, adminAllowedHosts: allowedHosts, adminHost: listensOn } = http;
   const access = { token, allowedHosts, listensOn };
   const history: StatusHistory = new StatusHistory({
-    sources: { ...gauges, counted, isRedisUsed: redis && (() => isRedisUsed() && purges.isCurrent) },
+    sources: {
+      operations: operations.names,
+      memory,
+      maxMemoryBytes: bounds.maxSize,
+      indexers,
+      clock,
+      proof,
+      streams: port.streams,
+      counted: telling.counted,
+      isRedisUsed: redis && (() => telling.isRedisUsed() && purges.isCurrent),
+    },
     loopLag: loopLagSeconds,
     now,
     monotonic,
@@ -316,7 +292,7 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
   });
   const adminServer = createAdminServer({
     isReady: () => ready,
-    metrics: () => metrics.page(),
+    metrics: metricsPage(metrics),
     paths: {
       ...status,
       '/purge': adminPurge(purges.purge, monotonic),
@@ -328,7 +304,7 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
   });
   const closeAll = async () => {
     history.close();
-    clearInterval(telling);
+    endTelling();
     endLog();
     proof?.close();
     purges.close();
@@ -340,11 +316,12 @@ export async function createApp(dependencies: AppDependencies, settings: Setting
     adminServer.closeAllConnections();
   };
   return {
+    metrics: metrics.all,
     check: async () => {
       // What requests show is told of clients' requests only.
-      clearInterval(telling);
+      endTelling();
       // The timers of an app do not keep its process alive.
-      const lasting = setInterval(() => {}, TELL_EVERY_MS);
+      const lasting = setInterval(() => {}, LASTING_MS);
       const { tryOperation } = port;
       const tried = await tryServices(context, { indexers, redis, purges, clock, tryOperation, tell: tellStates });
       await closeAll();

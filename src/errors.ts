@@ -48,7 +48,7 @@ export interface ClientLimit {
 
 /**
  * A failure that a client gets as its answer. Its message is sent to the client, so it never contains a secret or input
- * of another client. It has no stack: making one was a tenth of the CPU time of a shed request (measured), and the code
+ * of another client. It has no stack: making one was a tenth of the CPU time of a refused request (measured), and the code
  * identifies the place. An unexpected error is its `cause`, which has a stack.
  */
 export class ProxyError extends Error {
@@ -114,7 +114,7 @@ export function failure<Code extends ErrorCode>(code: Code, told: Told<Code> = {
   });
 }
 
-/** The failure of a request that is shed. `waitMs` and `chance` as in {@link Told}. */
+/** The failure of a refused request. `waitMs` and `chance` as in {@link Told}. */
 export function overloaded(reason: Exclude<RefusedReason, 'client-limit'>, chance: number, waitMs: Ms = 0): ProxyError {
   const seconds = retryAfterSeconds(FAILURES.overloaded.retryAfter, waitMs, chance);
   return new ProxyError('overloaded', REFUSED[reason].clientReads, { retryAfterSeconds: seconds, reason });

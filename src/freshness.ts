@@ -10,7 +10,7 @@ export interface Instants {
   /** For this time after `freshUntil` a stale copy is served immediately while one refresh runs (RFC 5861 3). */
   readonly staleWhileRevalidate: number;
   /**
-   * For this time after `freshUntil` a stale copy is served when the indexer fails or a request is shed (RFC 5861 4).
+   * For this time after `freshUntil` a stale copy is served when the indexer fails or a request is refused (RFC 5861 4).
    */
   readonly staleIfError: number;
   /** From the receipt of the answer to `freshUntil`; an extended entry lives for this time once more. */

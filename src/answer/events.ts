@@ -24,7 +24,7 @@ export type ProxyEvent =
   | { readonly name: 'failed'; readonly operation: OperationName; readonly error: ProxyError }
   /** Refused before its operation and parameters were read. */
   | { readonly name: 'refused'; readonly code: ErrorCode }
-  | { readonly name: 'shed'; readonly operation: UpstreamOperation; readonly reason: RefusedReason }
+  | { readonly name: 'load-refused'; readonly operation: UpstreamOperation; readonly reason: RefusedReason }
   | UpstreamEvent
   | { readonly name: 'stored'; readonly operation: OperationName; readonly answerClass: string }
   | { readonly name: 'regressed'; readonly operation: OperationName }

@@ -73,12 +73,12 @@ export class RequestHandler {
     if (found.state === 'miss' || found.state === 'stale-if-error') {
       const { flights, missLimit, random } = this.#dependencies;
       const follows = flights.hasFlightToFollow(key);
-      if (memory.isFull && follows) return this.#shed(keyed, 'memory', overloaded('memory', random()));
+      if (memory.isFull && follows) return this.#refuse(keyed, 'memory', overloaded('memory', random()));
       const wait = request.openWait();
       const limited = follows ? undefined : missLimit?.take(wait.client ?? '');
       if (limited !== undefined) {
         wait.close();
-        return this.#shed(keyed, 'client-limit', limited);
+        return this.#refuse(keyed, 'client-limit', limited);
       }
       return this.#join(keyed, wait, request, !follows);
     }
@@ -136,10 +136,10 @@ export class RequestHandler {
   }
 
   /** Answers without waiting: with a stale copy from memory if there is one, otherwise with the failure. */
-  #shed(keyed: KeyedCall, reason: RefusedReason, error: ProxyError): Answer {
+  #refuse(keyed: KeyedCall, reason: RefusedReason, error: ProxyError): Answer {
     const { cache, report } = this.#dependencies;
     const { call, key } = keyed;
-    report({ name: 'shed', operation: call.operation.name, reason });
+    report({ name: 'load-refused', operation: call.operation.name, reason });
     return this.#end(keyed, this.#instead(call, cache.lookInMemory(key, call.tags), error));
   }
 
@@ -184,7 +184,7 @@ export class RequestHandler {
     let error = reason ?? failure('internal');
     if (error.code === 'upstream-timeout' && !end.departed) {
       // No request was sent: this one spent all its time in the queue.
-      report({ name: 'shed', operation: call.operation.name, reason: 'deadline' });
+      report({ name: 'load-refused', operation: call.operation.name, reason: 'deadline' });
       error = overloaded('deadline', random());
     }
     return this.#instead(call, cache.lookInMemory(key, call.tags), error);

@@ -11,7 +11,7 @@ import { type Call, seqnoOf } from '../ton/parse-call.ts';
 import type { Report } from './events.ts';
 import type { IndexerAnswer, Indexers, Question } from './indexers.ts';
 import type { Failed, LoadedAnswer, ProvenHit, TierHit } from './phase.ts';
-import { type RefusalErrorOf, reportShed } from './refusal-error.ts';
+import { type RefusalErrorOf, reportRefused } from './refusal-error.ts';
 
 /** A flight without an answer. */
 interface Unloaded extends Failed {
@@ -122,7 +122,7 @@ export class EntryLoader {
       const ticket = entered instanceof Promise ? await entered : entered;
       if ('reason' in ticket) {
         const error = refusalError(request, ticket);
-        reportShed(request, error, report);
+        reportRefused(request, error, report);
         return this.#failed(call, key, error, look.found, !acceptStale);
       }
       const loaded = await this.#loadWith({ call, request, flight, trace, ticket }, look, acceptStale);
@@ -177,7 +177,7 @@ export class EntryLoader {
       this.#keep(question, answer, lease, replaced),
     );
     if (!(result instanceof ProxyError)) return result;
-    reportShed(question.request, result, this.#dependencies.report);
+    reportRefused(question.request, result, this.#dependencies.report);
     // A local refusal (overload, shutdown) ends the lease by its release.
     if (isKept(result)) lease?.fail();
     return this.#failed(question.call, question.request.key, result, found, isRefresh);

@@ -20,14 +20,14 @@ export function refusalErrorWith(random: () => number): RefusalErrorOf {
 }
 
 /**
- * Counts a load as shed if it failed with a refusal: then no request was sent. Call once, with the failure that ends
+ * Counts a load as refused if it failed with a refusal: then no request was sent. Call once, with the failure that ends
  * the load. A refresh is not counted: it never waits, and clients have an answer.
  */
-export function reportShed(
+export function reportRefused(
   { operation, lane }: Pick<EntryRequest, 'operation' | 'lane'>,
   { code, details: { reason } }: ProxyError,
   report: Report,
 ): void {
   if (code !== 'overloaded' || reason === undefined || !lane.waits) return;
-  report({ name: 'shed', operation: operation as UpstreamOperation, reason });
+  report({ name: 'load-refused', operation: operation as UpstreamOperation, reason });
 }

@@ -1,7 +1,8 @@
 import { type App, createApp } from '../app.ts';
 import type { Settings } from '../config/schema.ts';
 import { createLogger } from '../operate/logger.ts';
-import type { Condition, ConditionName } from '../tell/conditions.ts';
+import type { ConditionName } from '../tell/conditions.ts';
+import type { Condition } from '../tell/present-conditions.ts';
 import { duration } from '../time-units.ts';
 import { withTlsAdvice } from './tls-advice.ts';
 

@@ -1,8 +1,9 @@
 import type { Settings } from '../config/schema.ts';
 import type { EventHub } from '../event-hub.ts';
 import type { Names } from '../names/names.ts';
-import type { Conditions } from '../tell/conditions.ts';
 import type { IndexerErrors } from '../tell/indexer-errors.ts';
+import type { Metrics } from '../tell/metrics.ts';
+import type { Conditions } from '../tell/present-conditions.ts';
 import type { EpochMs, MonotonicMs } from '../time-units.ts';
 import type { LifetimePolicies } from '../ton/lifetime-table.ts';
 import type { OperationsInUse } from '../ton/operations.ts';
@@ -16,6 +17,7 @@ export interface AppContext {
   readonly lifetimes: LifetimePolicies;
   readonly operations: OperationsInUse;
   readonly events: EventHub;
+  readonly metrics: Metrics;
   readonly conditions: Conditions;
   /** How requests to each indexer fail. */
   readonly errors: IndexerErrors;

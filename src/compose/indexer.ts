@@ -25,6 +25,7 @@ import { masterchainInfo } from '../ton/operations/masterchain-info.ts';
 import { targetOf } from '../ton/operations.ts';
 import { parseCall } from '../ton/parse-call.ts';
 import type { AppContext } from './context.ts';
+import { addIndexerGauges } from './indexer-gauges.ts';
 
 /** The time for which an idle connection is kept: shorter than that of any usual server. */
 const KEEP_ALIVE_MS = 4000;
@@ -192,6 +193,7 @@ export function openIndexer(
     hasBlock: (seqno) => head.hasBlock(seqno),
     newestBlock: () => head.newestBlock,
   };
+  addIndexerGauges(context, name, { head, route, pause, breakers });
   return {
     name,
     client,

@@ -47,7 +47,7 @@ export function openIndexers(
   context: AppContext,
   { scripting, instances, makeRoom, onOtherChain }: OpenIndexersDependencies,
 ) {
-  const { settings, constants, events, monotonic, random } = context;
+  const { settings, constants, operations, events, metrics, monotonic, random } = context;
   const { upstream, admission, passThrough } = settings;
   const memory = new MemoryPressure({
     now: monotonic,
@@ -69,6 +69,14 @@ export function openIndexers(
   );
   const replicas = indexers.filter(({ route }) => !route.isBackup);
   const heads = replicas.length > 1 ? openHeads(context, instances, replicas) : undefined;
+  for (const { name: upstream, route } of indexers) {
+    const gauge = (name: string, help: string, read: () => number) => metrics.gauge(name, help, read, { upstream });
+    const lag = () => heads?.lag(route.index) ?? 0;
+    gauge('upstream_lag_blocks', 'The blocks by which each indexer is behind the newest.', lag);
+    gauge('upstream_behind', '1 while an indexer is too far behind to be used; else 0.', () =>
+      Number(heads?.isBehind(route.index) === true),
+    );
+  }
   // Clients' requests to the rest of the API show nothing about the operations: it has its own slots and health.
   const passThroughRoute = (route: FleetRoute): FleetRoute => ({
     ...route,
@@ -88,6 +96,19 @@ export function openIndexers(
     ...patience,
     maxWaiting: constants.admission.maxQueue,
   });
+  const ofClients = new Admission({ memory, routes, backlog });
+  metrics.gauge('upstream_requests_in_flight', 'Requests at all indexers now.', () => ofClients.inFlight);
+  metrics.gauge(
+    'upstream_concurrency_limit',
+    'Slots of all indexers but backups: the most requests for cached operations at once.',
+    () => replicas.reduce((sum, { route }) => sum + route.slots.max, 0),
+  );
+  metrics.gauge('upstream_requests_queued', 'Requests that wait for a slot at an indexer.', () => backlog.size);
+  for (const operation of operations.names) {
+    const help = 'Time that a miss would wait for a slot at an indexer now.';
+    const wait = () => backlog.expectedWaitMs(operation) / 1000;
+    metrics.gauge('upstream_expected_wait_seconds', help, wait, { operation });
+  }
   return {
     /** In the order of the settings, backups last. */
     all: indexers,
@@ -97,10 +118,14 @@ export function openIndexers(
     chain,
     /** Call when a request is sent: polls the heads of all but backups in the background, if it is time. */
     pollHeads: (): void => (heads === undefined ? replicas[0]?.polls.pollIfDue() : heads.askIfDue()),
+    /** Polls the heads of all but backups in the background, if it is time, whether requests are sent or not. */
+    askHeads: (): void => {
+      for (const { polls } of replicas) polls.askIfDue();
+    },
     /** See {@link Routes.whyNot}: by the place of the indexer. */
     whyNot: (request: RouteRequest) => routes.whyNot(request),
     /** For the cached operations and for pass-through. */
-    admission: new Admission({ memory, routes, backlog }),
+    admission: ofClients,
     /**
      * Builds an admission for these operations that waits for no client: its own slots at each indexer, and no rate. Its
      * requests open no circuit breaker of clients; it respects pauses.

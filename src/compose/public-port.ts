@@ -1,4 +1,3 @@
-import { containerLimit } from '../admission/memory-pressure.ts';
 import { explainWith } from '../answer/explain.ts';
 import { RequestHandler } from '../answer/handle-request.ts';
 import { Indexers, type IndexersDependencies } from '../answer/indexers.ts';
@@ -32,7 +31,7 @@ import type { AppContext } from './context.ts';
 import { explainers } from './explain.ts';
 import type { OpenIndexers } from './indexers.ts';
 import type { SharedRedis } from './redis.ts';
-import { openStreamServer } from './stream-server.ts';
+import { addStreamMetrics, openStreamServer, waitingBytesOf } from './stream-server.ts';
 import { operationTrial } from './trial.ts';
 
 export interface PublicPortDependencies {
@@ -151,8 +150,11 @@ export function openPublicPort(context: AppContext, parts: PublicPortDependencie
     passedPaths: Array.isArray(enabled) ? enabled : undefined,
   };
   proof?.start({ indexers, ask, load, flights, instances: parts.instances });
+  const server = openServer(context, parts, { handler, addresses, paths, origins });
+  const help = 'Requests of clients that are not answered yet.';
+  context.metrics.gauge('requests_in_flight', help, () => server.requestsInFlight);
   return {
-    server: openServer(context, parts, { handler, addresses, paths, origins }),
+    server,
     /** The streams of clients; absent without pass-through. */
     streams: rest?.streaming?.streams,
     /** Ends the kept answers of the rest of the API. */
@@ -235,15 +237,6 @@ export function restBytesOf({ operations, passThrough, memory }: AppContext['set
   return isJoined ? Math.floor(memory.maxSize * REST_SHARE_OF_MEMORY) : 0;
 }
 
-/** The maximum number of bytes that wait in all streams of clients, if the container has no memory limit. */
-const MOST_WAITING_BYTES = 64 * 1024 * 1024;
-
-/** The maximum number of bytes that wait in all streams of clients: a sixteenth of the memory that may be used. */
-function waitingBytesOf({ admission }: AppContext['settings']): number {
-  const limitBytes = containerLimit();
-  return limitBytes === undefined ? MOST_WAITING_BYTES : (limitBytes * admission.maxMemoryShare) / 16;
-}
-
 /** The rest of the API: pass-through, and the Streaming API. */
 function openRest(context: AppContext, indexers: OpenIndexers, { missLimit, addresses, origins }: RestParts) {
   const { settings, constants, operations, events, monotonic, random } = context;
@@ -283,19 +276,17 @@ function openRest(context: AppContext, indexers: OpenIndexers, { missLimit, addr
           maxAnswerBytes: Math.min(upstream.maxBodySize, maxKeptBytes),
           onReading: indexers.memory.onReading,
         });
-  return {
-    joined,
-    passThrough: joined?.pass ?? alone.pass,
-    streaming: passesStreams(passThrough.enabled)
-      ? openStreaming({
-          ...parts,
-          origins,
-          upstream: { forward: client.forward, apiKey },
-          unreadHeaderOf: ({ socket, headers }) => addresses.unreadHeaderOf(socket, headers),
-          most: passThrough.maxStreams,
-          mostPerClient: passThrough.maxStreamsPerClient,
-          mostWaitingBytes: waitingBytesOf(settings),
-        })
-      : undefined,
-  };
+  const streaming = passesStreams(passThrough.enabled)
+    ? openStreaming({
+        ...parts,
+        origins,
+        upstream: { forward: client.forward, apiKey },
+        unreadHeaderOf: ({ socket, headers }) => addresses.unreadHeaderOf(socket, headers),
+        most: passThrough.maxStreams,
+        mostPerClient: passThrough.maxStreamsPerClient,
+        mostWaitingBytes: waitingBytesOf(settings),
+      })
+    : undefined;
+  if (streaming !== undefined) addStreamMetrics(context, streaming);
+  return { joined, passThrough: joined?.pass ?? alone.pass, streaming };
 }

@@ -7,7 +7,7 @@ import { firstTry } from '../fleet/lanes.ts';
 import type { Flight } from '../once/single-flight.ts';
 import type { Purges } from '../purge/purges.ts';
 import { reasonOf } from '../reason-of.ts';
-import type { Condition } from '../tell/conditions.ts';
+import type { Condition } from '../tell/present-conditions.ts';
 import type { Ms } from '../time-units.ts';
 import { cacheKey } from '../ton/cache-key.ts';
 import type { Operation } from '../ton/operations.ts';

@@ -14,7 +14,7 @@ export interface Lease extends WritersLease {
    */
   fail(): void;
   /**
-   * No request was sent (shed, shutdown): another instance takes the lease. Does nothing if the lease has ended, or a
+   * No request was sent (refused, shutdown): another instance takes the lease. Does nothing if the lease has ended, or a
    * write ends it.
    */
   release(): void;

@@ -1,6 +1,4 @@
 import { collectDefaultMetrics, type Metric, Registry } from 'prom-client';
-import { VERSION } from '../version.ts';
-import { addMetric } from './event-counters.ts';
 
 /**
  * Gauges of prom-client with names of counters, which `promtool check metrics` refuses. Their numbers are in
@@ -20,9 +18,6 @@ export function metricsOfProcess(): readonly Metric[] {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   for (const name of MISNAMED) registry.removeSingleMetric(name);
-  addMetric(registry, 'build_info', 'The versions that run, as labels.', 'gauge', ['version', 'node'], () => [
-    { value: 1, labels: { version: VERSION, node: process.version } },
-  ]);
   ofProcess = registry.getMetricsAsArray().flatMap(({ name }) => registry.getSingleMetric(name) ?? []);
   return ofProcess;
 }

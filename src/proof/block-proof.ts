@@ -1,3 +1,4 @@
+import type { FollowerState } from '../answer/block-proof.ts';
 import type { ProxyEvent } from '../answer/events.ts';
 import { Indexers } from '../answer/indexers.ts';
 import { EntryLoader } from '../answer/load-entry.ts';
@@ -34,9 +35,11 @@ const [SLOTS, MOST_WAITING] = [2, 2];
 /** The followers of all instances together use at most this part of the rate of an indexer. */
 const SHARE_OF_RATE = 1 / 2;
 
+const STATES = Object.keys({ alive: 1, behind: 1, idle: 1, resting: 1 } satisfies Record<FollowerState, 1>);
+
 /** Builds the proof of answers by blocks; `undefined` if no operation in use has answers that blocks can prove. */
 export function openBlockProof(context: AppContext): BlockProof | undefined {
-  const { settings, operations, monotonic, events } = context;
+  const { settings, operations, monotonic, events, metrics } = context;
   if (!operations.all.some(({ evidence }) => evidence !== undefined)) return undefined;
   const boundsMs = { withNames: settings.proof.maxAge, plain: settings.proof.maxAgePlain };
   const bounds = Object.values(boundsMs);
@@ -51,6 +54,12 @@ export function openBlockProof(context: AppContext): BlockProof | undefined {
     takePolls: () => demand.take(),
     isAlive: () => proofs.isAlive,
   });
+  for (const state of STATES) {
+    const help = '1 for the state of the block follower, 0 for the others.';
+    metrics.gauge('block_follower_state', help, () => Number(worth.state === state), { state });
+  }
+  const newest = 'The newest masterchain block that the follower has read; 0 while none is.';
+  metrics.gauge('block_follower_seqno', newest, () => Math.max(0, blocks.newestRead));
   let follower: BlockFollower | undefined;
   const timers: NodeJS.Timeout[] = [];
   const lookWhetherItPays = () => {

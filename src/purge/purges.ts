@@ -16,7 +16,12 @@ export type PurgeEvent =
   /** Why bans could not be exchanged, each time. */
   | { readonly name: 'redis-error'; readonly reason: string }
   /** True if the bans of other instances can be read from Redis while it is connected. Reported on each change. */
-  | { readonly name: 'purges-available'; readonly available: boolean; readonly reason: string | undefined };
+  | {
+      readonly name: 'redis-available';
+      readonly operation: 'purges';
+      readonly available: boolean;
+      readonly reason: string | undefined;
+    };
 
 /** The result of a purge. This process is purged in any case. */
 export interface PurgeOutcome {
@@ -207,6 +212,6 @@ export class Purges {
   #available(available: boolean, reason: string | undefined): void {
     if (this.#isAvailable === available) return;
     this.#isAvailable = available;
-    this.#dependencies.report({ name: 'purges-available', available, reason });
+    this.#dependencies.report({ name: 'redis-available', operation: 'purges', available, reason });
   }
 }

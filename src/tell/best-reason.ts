@@ -11,7 +11,10 @@ function rankOf(reason: string): number {
   return GENERIC.test(reason) ? 0 : 1;
 }
 
+/** True if a reason explains more than the known one; an empty one explains nothing. */
+export const explainsMore = (known: string, reason: string): boolean =>
+  reason !== '' && (known === '' || rankOf(reason) > rankOf(known));
+
 /** The reason of an outage that explains most; of two equal ones, the newer. */
-export function betterReason(known: string | undefined, reason: string): string {
-  return known === undefined || rankOf(reason) >= rankOf(known) ? reason : known;
-}
+export const betterReason = (known: string, reason: string): string =>
+  reason === '' || explainsMore(reason, known) ? known : reason;

@@ -1,23 +1,20 @@
 import { REQUEST_OUTCOMES, type RequestOutcome } from '../answer/phase.ts';
-import type { EventHub } from '../event-hub.ts';
 import { isBadResult, isGoodStatus, OUTCOMES, outcomeOfResult } from '../outcomes.ts';
 import type { MonotonicMs, Ms } from '../time-units.ts';
+import type { EventCounts } from './event-counts.ts';
 
-/** Counts are kept in spans of at least this length: in detail for a minute, and as two sums for five. */
-const [SPAN_MS, DETAILED_MS, KEPT_MS]: [Ms, Ms, Ms] = [500, 60_000, 300_000];
+/** Readings are at least this far apart. They are kept in detail for a minute, and as two sums for five. */
+const SPAN_MS: Ms = 500;
+export const [NOW_MS, MINUTE_MS, KEPT_MS]: [Ms, Ms, Ms] = [10_000, 60_000, 300_000];
 
-/** Bounds of times, in milliseconds: the last bucket is for longer ones. */
-const BOUNDS_MS: readonly Ms[] = [
-  0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1000, 2000, 2500, 5000, 10_000, 30_000, 120_000,
-];
+/** Fewer of anything in 10 s than this mean nothing. */
+export const FEWEST = 3;
 
 /** The codes of failures that are refusals by this process, not failures of the indexer. */
 const REFUSALS: readonly string[] = ['overloaded', 'shutting-down'];
 
-/** The number of times in each bucket of {@link BOUNDS_MS}. */
-type TimeCounts = number[];
-
-const noTimes = (): TimeCounts => new Array<number>(BOUNDS_MS.length + 1).fill(0);
+/** A passed-through request concerns only its client and the indexer. */
+const PASSED = 'passthrough';
 
 /** The requests for one operation, by their outcome, and those to indexers for them. */
 const noRequests = () => ({
@@ -31,8 +28,8 @@ const noRequests = () => ({
   sent: 0,
   /** Failures that its circuit breaker counts. */
   breaking: 0,
-  /** Of those that memory did not answer. */
-  times: noTimes(),
+  /** The times of those that memory did not answer, by bucket. */
+  times: [] as number[],
 });
 
 /** The requests to one indexer: with passed-through ones, and without. */
@@ -56,14 +53,14 @@ export interface Sums {
   readonly failed: number;
 }
 
-/** The counts of a span of time. */
+/** The counts of a span of time, or since the start. */
 export class Span {
   from: MonotonicMs;
-  until: MonotonicMs;
+  readonly until: MonotonicMs;
   readonly operations = new Map<string, Requests>();
   readonly upstreams = new Map<string, SentCounts>();
   readonly once = { limited: 0, evicted: 0, older: 0 };
-  readonly upstreamTimes = noTimes();
+  readonly upstreamTimes: number[] = [];
 
   constructor(at: MonotonicMs) {
     this.from = at;
@@ -85,24 +82,22 @@ export class Span {
   /** The requests for all operations. */
   get all(): Requests {
     const all = noRequests();
-    for (const its of this.operations.values()) addTo(all, its);
+    for (const its of this.operations.values()) add(all, its);
     return all;
   }
 
   get sums(): Sums {
-    let [asked, failed] = [0, 0];
-    for (const its of this.operations.values()) {
-      asked += askedOf(its);
-      failed += failedOf(its);
-    }
-    return { asked, failed };
+    const { all } = this;
+    return { asked: askedOf(all), failed: failedOf(all) };
   }
 
-  add(other: Span): void {
-    for (const [name, its] of other.operations) addTo(this.operation(name), its);
-    for (const [name, its] of other.upstreams) addTo(this.upstream(name), its);
-    addTo(this.once, other.once);
-    addTo(this.upstreamTimes, other.upstreamTimes);
+  /** Removes the counts of a span that ended earlier: those after it remain. */
+  begin({ until, operations, upstreams, once, upstreamTimes }: Span): void {
+    this.from = until;
+    for (const [name, its] of operations) add(this.operation(name), its, -1);
+    for (const [name, its] of upstreams) add(this.upstream(name), its, -1);
+    add(this.once, once, -1);
+    add(this.upstreamTimes, upstreamTimes, -1);
   }
 }
 
@@ -117,13 +112,14 @@ function inMap<T>(all: Map<string, T>, name: string, create: () => T): T {
 
 type Numbers = { [name in string]?: number | Numbers } | number[];
 
-/** Adds each number of the second to that of the first. */
-function addTo(sum: Numbers, other: Numbers): void {
+/** Adds to each number that of the other, so many times. */
+function add(sum: Numbers, other: Numbers, times = 1): void {
+  // The casts: both have the same members.
   const [into, from] = [sum as Record<string, number | Numbers>, other as Record<string, number | Numbers>];
   for (const name in from) {
     const value = from[name];
-    if (typeof value === 'number') into[name] = ((into[name] ?? 0) as number) + value;
-    else if (value !== undefined) addTo(into[name] as Numbers, value);
+    if (typeof value === 'number') into[name] = ((into[name] as number | undefined) ?? 0) + times * value;
+    else if (value !== undefined) add(into[name] as Numbers, value, times);
   }
 }
 
@@ -134,145 +130,137 @@ export const askedOf = (its: Requests): number =>
 /** Those that the cache answered. */
 export const hitsOf = (its: Requests): number => its['hit-memory'] + its['hit-redis'] + its['hit-proven'] + its.stale;
 
+/** The requests above the limit of their client, before and after their operation was read. */
+export const limitedIn = ({ once, all }: Span): number => once.limited + all.limited;
+
 /** Those without an answer. */
 export const failedOf = (its: Requests): number => its.failed - its.limited;
 
-/**
- * A quantile (0 to 1) of times, in seconds, linear within a bucket as in Prometheus; `undefined` without any. `atOnce`: the
- * number of additional times of 0.
- */
-export function quantileOf(times: TimeCounts, part: number, atOnce = 0): number | undefined {
-  const rank = part * (times.reduce((sum, count) => sum + count, 0) + atOnce);
-  if (rank <= 0) return undefined;
-  let below = atOnce;
-  if (rank <= below) return 0;
-  for (const [index, count] of times.entries()) {
-    const fromMs = BOUNDS_MS[index - 1] ?? 0;
-    const toMs = BOUNDS_MS[index] ?? fromMs;
-    if (below + count >= rank) return (fromMs + ((toMs - fromMs) * (rank - below)) / count) / 1000;
-    below += count;
-  }
-  return undefined;
-}
-
 export interface CountedDependencies {
-  readonly events: EventHub;
+  readonly counts: EventCounts;
   readonly now: () => MonotonicMs;
-  /** Longer is slow. */
-  readonly slowMs: Ms;
-  /** The operations in use, which are counted from 0. */
-  readonly operations: readonly string[];
 }
 
-/** Counts requests of clients and to indexers by second, for five minutes. */
+/** The counts of the last minutes: differences between readings of the {@link EventCounts}, one a second. */
 export class Counted {
+  readonly #counts: EventCounts;
   readonly #now: () => MonotonicMs;
-  /** Of the last minute, oldest first. */
-  #spans: Span[] = [];
-  /** Of the last five minutes, oldest first. */
-  #sums: (Sums & { readonly until: MonotonicMs })[] = [];
-  #span: Span;
-  /** Since the start. */
-  readonly totals = { answered: 0, sent: 0, older: 0, limited: 0 };
+  /** Those of the last minute, and the last one before it; oldest first. */
+  readonly #readings: [Span, ...Span[]];
+  /** The same of the last five minutes. */
+  readonly #sums: [Sums & { readonly until: MonotonicMs }, ...(Sums & { readonly until: MonotonicMs })[]];
 
-  constructor({ events, now, slowMs, operations }: CountedDependencies) {
+  constructor({ counts, now }: CountedDependencies) {
+    this.#counts = counts;
     this.#now = now;
-    this.#span = new Span(now());
-    const first = this.#span;
-    for (const operation of operations) first.operation(operation);
-    events.on('answered', ({ operation, outcome }) => {
-      this.#span.operation(operation)[outcome]++;
-      if (outcome !== 'invalid' && outcome !== 'failed') this.totals.answered++;
-    });
-    events.on('failed', ({ operation, error: { code } }) => {
-      if (code === 'too-many-requests') {
-        this.#span.operation(operation).limited++;
-        this.totals.limited++;
-      }
-      if (REFUSALS.includes(code)) this.#span.operation(operation).refused++;
-    });
-    events.on('refused', ({ code }) => {
-      if (code !== 'too-many-requests') return;
-      this.#span.once.limited++;
-      this.totals.limited++;
-    });
-    events.on('waited', ({ operation, ms }) => {
-      const its = this.#span.operation(operation);
-      count(its.times, ms);
-      if (ms > slowMs) its.slow++;
-    });
-    events.on('evicted', () => void this.#span.once.evicted++);
-    events.on('older-answer', () => {
-      this.#span.once.older++;
-      this.totals.older++;
-    });
-    const sent = (indexer: string, operation: string, ms: Ms, result: string, isGood: boolean) => {
-      const its = this.#span.upstream(indexer);
-      its.all++;
-      if (isGood) its.allGood++;
-      its.results[result] = (its.results[result] ?? 0) + 1;
-      count(this.#span.upstreamTimes, ms);
-      // A passed-through request concerns only its client and the indexer.
-      if (operation === 'passthrough') return;
-      this.totals.sent++;
-      its.sent++;
-      if (isGood) its.good++;
-      if (isBadResult(result)) its.bad++;
-      const ofOperation = this.#span.operation(operation);
-      ofOperation.sent++;
-      if (ms > slowMs) ofOperation.slowSent++;
-      if (['operation', 'all'].includes(OUTCOMES[outcomeOfResult(result)].failureOf)) ofOperation.breaking++;
-    };
-    events.on('upstream-answered', ({ indexer, operation, ms, status }) =>
-      sent(indexer, operation, ms, String(status), isGoodStatus(status)),
-    );
-    events.on('upstream-failed', ({ indexer, operation, ms, code }) => sent(indexer, operation, ms, code, false));
+    const first = this.#read();
+    this.#readings = [first];
+    this.#sums = [{ until: first.until, ...first.sums }];
   }
 
-  /** Begins a new span. Call about once a second. */
+  /** Keeps a reading. Call about once a second. */
   turn(): void {
-    const now = this.#now();
-    this.#span.until = now;
-    if (now - this.#span.from < SPAN_MS) return;
-    this.#spans.push(this.#span);
-    this.#sums.push({ until: now, ...this.#span.sums });
-    this.#span = new Span(now);
-    this.#spans = this.#spans.filter(({ until }) => now - until <= DETAILED_MS);
-    this.#sums = this.#sums.filter(({ until }) => now - until <= KEPT_MS);
+    const reading = this.#read();
+    const { until } = reading;
+    if (until - (this.#readings.at(-1)?.until ?? 0) < SPAN_MS) return;
+    this.#readings.push(reading);
+    this.#sums.push({ until, ...reading.sums });
+    forget(this.#readings, until - MINUTE_MS);
+    forget(this.#sums, until - KEPT_MS);
   }
 
   /** The sums of the last time of this length, at most five minutes. */
   sums(ms: Ms): Sums {
-    let { asked, failed } = this.#span.sums;
-    for (const each of this.#sums) {
-      if (this.#now() - each.until > ms) continue;
-      asked += each.asked;
-      failed += each.failed;
-    }
-    return { asked, failed };
+    const { until, sums } = this.#read();
+    const before = lastBefore(this.#sums, until - ms);
+    return { asked: sums.asked - before.asked, failed: sums.failed - before.failed };
   }
 
   /** The valid requests for an operation in the last minute. */
   asked(operation: string): number {
-    return [...this.#spans, this.#span].reduce((sum, { operations }) => {
-      const its = operations.get(operation);
-      return its === undefined ? sum : sum + askedOf(its);
-    }, 0);
+    return askedOf(this.within(MINUTE_MS).operation(operation));
   }
 
   /** The counts of the last time of this length, at most a minute. */
   within(ms: Ms): Span {
-    const now = this.#now();
-    const spans = [...this.#spans.filter(({ until }) => now - until <= ms), this.#span];
-    const all = new Span(spans[0]?.from ?? now);
-    for (const span of spans) all.add(span);
-    all.until = now;
+    const span = this.#read();
+    span.begin(lastBefore(this.#readings, span.until - ms));
+    return span;
+  }
+
+  /** Since the start. */
+  get totals(): Readonly<Record<'answered' | 'sent' | 'older' | 'limited', number>> {
+    const span = this.#read();
+    const { asked, failed } = span.sums;
+    return { answered: asked - failed, sent: span.all.sent, older: span.once.older, limited: limitedIn(span) };
+  }
+
+  /** The bounds of all times, in seconds. */
+  get bounds(): readonly number[] {
+    return this.#counts.bounds;
+  }
+
+  /** All counts since the start. */
+  #read(): Span {
+    const { requests, failures, refused, evicted, olderAnswers } = this.#counts;
+    const all = new Span(this.#now());
+    for (const [[operation, outcome], { value }] of requests.entries) all.operation(operation)[outcome] += value;
+    for (const [[operation, code], { value }] of failures.entries) {
+      const its = all.operation(operation);
+      if (code === 'too-many-requests') its.limited += value;
+      if (REFUSALS.includes(code)) its.refused += value;
+    }
+    for (const [[code], { value }] of refused.entries) if (code === 'too-many-requests') all.once.limited += value;
+    all.once.evicted = evicted.of([]).value;
+    all.once.older = olderAnswers.of([]).value;
+    this.#readTimes(all);
+    this.#readSent(all);
     return all;
+  }
+
+  #readTimes(all: Span): void {
+    const { waited, sentTimes, slowFrom } = this.#counts;
+    const slow = (counts: readonly number[]) => counts.slice(slowFrom).reduce((sum, count) => sum + count, 0);
+    for (const [[operation], { counts }] of waited.entries) {
+      const its = all.operation(operation);
+      its.slow += slow(counts);
+      add(its.times, counts);
+    }
+    for (const [[operation], { counts }] of sentTimes.entries) {
+      if (operation !== PASSED) all.operation(operation).slowSent += slow(counts);
+      add(all.upstreamTimes, counts);
+    }
+  }
+
+  #readSent(all: Span): void {
+    for (const [[indexer, operation, answered], { value }] of this.#counts.sent.entries) {
+      const its = all.upstream(indexer);
+      const result = String(answered);
+      const isGood = typeof answered === 'number' && isGoodStatus(answered);
+      its.all += value;
+      if (isGood) its.allGood += value;
+      its.results[result] = (its.results[result] ?? 0) + value;
+      if (operation === PASSED) continue;
+      its.sent += value;
+      if (isGood) its.good += value;
+      if (isBadResult(result)) its.bad += value;
+      const ofOperation = all.operation(operation);
+      ofOperation.sent += value;
+      if (['operation', 'all'].includes(OUTCOMES[outcomeOfResult(result)].failureOf)) ofOperation.breaking += value;
+    }
   }
 }
 
-function count(times: TimeCounts, ms: Ms): void {
-  const bucket = BOUNDS_MS.findIndex((bound) => ms <= bound);
-  const place = bucket < 0 ? BOUNDS_MS.length : bucket;
-  times[place] = (times[place] ?? 0) + 1;
+interface Dated {
+  readonly until: MonotonicMs;
+}
+
+/** The last one that ended before an instant, or the first. */
+function lastBefore<T extends Dated>(all: readonly [T, ...T[]], at: MonotonicMs): T {
+  return all.findLast(({ until }) => until < at) ?? all[0];
+}
+
+/** Removes those that are not needed for the time since an instant. */
+function forget(all: Dated[], before: MonotonicMs): void {
+  while ((all[1]?.until ?? before) < before) all.shift();
 }

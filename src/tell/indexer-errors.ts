@@ -7,7 +7,7 @@ import { isGoodStatus, outcomeOfStatus } from '../outcomes.ts';
 import { reasonOf } from '../reason-of.ts';
 import type { MonotonicMs, Ms } from '../time-units.ts';
 import { OPERATIONS } from '../ton/operations.ts';
-import { type Conditions, withReason } from './conditions.ts';
+import { type Conditions, withReason } from './present-conditions.ts';
 import { sayingOf } from './saying.ts';
 
 /** An indexer that answered less than this ago can be reached, and accepts our key. */

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import { duration, type Ms } from '../time-units.ts';
-import type { Condition, ConditionName } from './conditions.ts';
+import type { ConditionName } from './conditions.ts';
+import type { Condition } from './present-conditions.ts';
 
 const WORDS = { failing: 'FAILING', degraded: 'DEGRADED', note: 'NOTE' } as const;
 

@@ -1,7 +1,7 @@
 import type { EventHub } from '../event-hub.ts';
 import type { MonotonicMs, Ms } from '../time-units.ts';
 import { betterReason } from './best-reason.ts';
-import type { Conditions } from './conditions.ts';
+import type { Conditions } from './present-conditions.ts';
 
 /** A reason up to this long before an outage belongs to it: the error comes before the end of the connection. */
 const BEFORE_MS: Ms = 10_000;
@@ -16,7 +16,7 @@ export function tellRedis(events: EventHub, conditions: Conditions, now: () => M
   let isConnected = false;
   let before: { readonly reason: string; readonly at: MonotonicMs } | undefined;
   const learn = (reason: string) => {
-    const known = before !== undefined && now() - before.at <= BEFORE_MS ? before.reason : undefined;
+    const known = before !== undefined && now() - before.at <= BEFORE_MS ? before.reason : '';
     before = { reason: betterReason(known, reason), at: now() };
     if (unavailable.size > 0) conditions.set('redis-unavailable', {}, before.reason, { lasts: true });
   };
@@ -32,10 +32,9 @@ export function tellRedis(events: EventHub, conditions: Conditions, now: () => M
     isConnected = event.state === 'connected';
     turn('connection', isConnected, event.state === 'disconnected' ? event.reason : undefined);
   });
-  events.on('redis-available', ({ operation, available, reason }) => turn(operation, available, reason));
-  events.on('purges-available', ({ available, reason }) => {
-    turn('purges', available, reason);
-    conditions.turn(!available, 'purges-missed', {}, reason, { lasts: true });
+  events.on('redis-available', ({ operation, available, reason }) => {
+    turn(operation, available, reason);
+    if (operation === 'purges') conditions.turn(!available, 'purges-missed', {}, reason, { lasts: true });
   });
   return () => isConnected && unavailable.size === 0;
 }

@@ -4,9 +4,9 @@ import type { Head } from '../indexer/head.ts';
 import type { HeadPolls } from '../indexer/head-polls.ts';
 import { duration, type MonotonicMs, type Ms } from '../time-units.ts';
 import { shorterHistories, shorterHistoryText } from '../ton/histories.ts';
-import type { Conditions } from './conditions.ts';
 import type { Counted } from './counted.ts';
 import type { IndexerErrors } from './indexer-errors.ts';
+import type { Conditions } from './present-conditions.ts';
 
 /** A newest block that has not changed for longer than this stands still. */
 const STILL_MS: Ms = 120_000;

@@ -12,7 +12,7 @@ export interface LifetimePolicy {
   readonly lifetime: Ms;
   /** The time for which a stale copy is served while it is refreshed (RFC 5861 3); never longer than the lifetime. */
   readonly staleWhileRevalidate: Ms;
-  /** The time for which a stale copy is served when the indexer fails (RFC 5861 4) or a request is shed. */
+  /** The time for which a stale copy is served when the indexer fails (RFC 5861 4) or a request is refused. */
   readonly staleIfError: Ms;
 }
 

@@ -32,5 +32,6 @@ export const REMOVED_NAMES: readonly (readonly [names: readonly string[], instea
   [['verdict'], 'in `/status.json`: `level` (`OK`, `DEGRADED`, `FAILING`), `says`, `conditions`'],
   [['toncache top'], 'the status page, or `curl -s http://127.0.0.1:9464/status.json`'],
   [['/openapi.json'], '`config/openapi.json` in the package'],
+  [['toncache.service'], '`toncache@.service`: start `toncache@9464`'],
   [['verify'], '`toncache verify`: it was a script of npm'],
 ];

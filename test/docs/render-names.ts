@@ -1,17 +1,18 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { DETAILS } from '../../src/answer/cache-status.ts';
+import { createApp } from '../../src/app.ts';
+import { loadSettings } from '../../src/config/load.ts';
 import type { ErrorCode } from '../../src/errors.ts';
 import { type AppEvent, EventHub } from '../../src/event-hub.ts';
 import { FAILURES, type Failure } from '../../src/failures/codes.ts';
 import { REFUSED, REFUSED_REASONS } from '../../src/failures/refusals.ts';
 import type { AnsweredRequest } from '../../src/http/public/responder.ts';
 import { accessLog } from '../../src/operate/access-log.ts';
-import type { DescribedMetric } from '../../src/operate/event-counters.ts';
 import { logEvents } from '../../src/operate/log-events.ts';
 import { createLogger } from '../../src/operate/logger.ts';
-import { Metrics, type MetricsDependencies } from '../../src/operate/metrics.ts';
 import { CONDITIONS, type ConditionName } from '../../src/tell/conditions.ts';
 import { conditionLog } from '../../src/tell/log.ts';
+import type { DescribedMetric } from '../../src/tell/metrics.ts';
 import { CONDITION_REASONS } from './condition-reasons.ts';
 import { DETAIL_HELP, FAILURE_HELP, REASON_HELP } from './failure-help.ts';
 import { LABEL_VALUES } from './label-values.ts';
@@ -35,6 +36,9 @@ const listed = (names: readonly string[]) => names.map(code).join(', ');
 /** A text with placeholders, as a page shows it. */
 const shown = (text: string) => text.replace(/\{\w+\}/g, '…');
 
+/** Every metric of toncache itself, by name: those of an app with all its parts, which does not listen. */
+export const EVERY_METRIC = await readMetrics();
+
 /** Each page with tables of public names: its expected and its actual text. */
 export function renderNames(): RenderedDoc[] {
   return Object.entries(PAGES).map(([page, file]) => {
@@ -48,7 +52,7 @@ const TABLES: Readonly<Record<string, () => string>> = {
   'metrics:all': () =>
     table(
       ['Metric', 'Type', 'Labels', 'Meaning'],
-      everyMetric().map(({ name, type, labelNames, help }) => [code(name), type, listed(labelNames), help]),
+      EVERY_METRIC.map(({ name, type, labelNames, help }) => [code(name), type, listed(labelNames), help]),
     ),
   'metrics:labels': () =>
     table(
@@ -110,7 +114,7 @@ const TABLES: Readonly<Record<string, () => string>> = {
 function wordsOf(name: ConditionName): string {
   const { says } = CONDITIONS[name];
   const values: Readonly<Record<string, string | undefined>> = {
-    who: 'the indexer',
+    who: name === 'backup-in-use' ? 'b' : 'the indexer',
     operation: 'pendingTraces',
     why: CONDITION_REASONS[name],
   };
@@ -121,13 +125,16 @@ function wordsOf(name: ConditionName): string {
   });
 }
 
-/** Every metric of toncache itself, by name. */
-export function everyMetric(): readonly DescribedMetric[] {
-  // The cast: none of these is read before a scrape.
-  const sources = { operations: [], indexers: {}, redis: {}, push: {}, streams: {}, proof: {}, events: new EventHub() };
-  return new Metrics(sources as unknown as MetricsDependencies).described.toSorted((a, b) =>
-    a.name < b.name ? -1 : 1,
-  );
+async function readMetrics(): Promise<readonly DescribedMetric[]> {
+  const { settings } = loadSettings({
+    UPSTREAM_URL: 'http://127.0.0.1:1',
+    REDIS_URL: 'redis://127.0.0.1:1',
+    CACHE_OPERATIONS: 'all',
+    PASSTHROUGH: 'on',
+  });
+  const app = await createApp({ logger: loggerTo([]) }, settings);
+  await app.close();
+  return app.metrics.toSorted((a, b) => (a.name < b.name ? -1 : 1));
 }
 
 interface Line {

@@ -5,7 +5,7 @@ import { MESSAGE } from '../e2e/raw-requests.ts';
 import { ANY_WORLD, World } from '../e2e/world.ts';
 import type { Asking } from '../support/http-client.ts';
 import type { RunningProxy } from '../support/start-proxy.ts';
-import { PATIENT_ADMISSION, startFaultyWorld } from './faulty-world.ts';
+import { PATIENT_ADMISSION, startPatientWorld } from './faulty-world.ts';
 
 /** How a client is identified, and the request and settings to act as one. */
 interface Telling {
@@ -42,7 +42,7 @@ function askAs(options: RequestOptions, origin: string, target: string): Promise
 
 /** One slot, 30 waiting requests of a client, and then one of another client; returns the sent requests in order. */
 async function orderOf({ env = {}, options }: Telling): Promise<{ sent: string[]; greedy: string[]; polite: string }> {
-  await using world = await startFaultyWorld({
+  await using world = await startPatientWorld({
     env,
     overrides: { upstream: { maxConcurrency: 1 }, http: { drainTimeout: 100 } },
   });
@@ -86,7 +86,7 @@ describe('the client with the most waiting requests', () => {
     ['by its network', {}, '192.0.2.0/24'],
     ['by its address, if addresses may be shown', { showAddresses: true }, '192.0.2.2'],
   ])('is counted by metrics, and shown on the status page %s', async (_, clients, shown) => {
-    await using world = await startFaultyWorld({
+    await using world = await startPatientWorld({
       env: { TRUSTED_PROXIES: '127.0.0.1' },
       overrides: { upstream: { maxConcurrency: 1 }, http: { drainTimeout: 100 }, clients },
     });

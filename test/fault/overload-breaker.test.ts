@@ -6,7 +6,7 @@ import type { World } from '../e2e/world.ts';
 import { freePort } from '../support/free-port.ts';
 import { startProxy } from '../support/start-proxy.ts';
 import { PATIENT_ADMISSION, startEndingWorld } from './faulty-world.ts';
-import { expectShed, shedOf } from './shed-requests.ts';
+import { expectRefused, refusedOf } from './refused-requests.ts';
 
 /** Requests this many keys of pendingTraces and returns the statuses. */
 async function statusesOfPending(world: World, count: number): Promise<number[]> {
@@ -25,16 +25,16 @@ describe('the circuit breaker', () => {
       await using world = await startEndingWorld({ env: { UPSTREAM_TIMEOUT: '1s' }, overrides: { breaker } });
       world.indexer.faults.inject(fault, { operation: 'pendingTraces' });
       expect(await statusesOfPending(world, 20)).toEqual(Array(20).fill(status));
-      const shedNow = await world.ask(nothingPending());
-      expectShed(shedNow);
-      expect(shedNow.headers['retry-after']).toBe('60');
+      const refusedNow = await world.ask(nothingPending());
+      expectRefused(refusedNow);
+      expect(refusedNow.headers['retry-after']).toBe('60');
       expect(new Set(await statusesOfPending(world, 30))).toEqual(new Set([503]));
       expect(world.indexer.requests.count('pendingTraces')).toBe(20);
       for (const target of [parentOfSettled(world), newestBlock(world)]) {
         expect(await world.ask(target)).toMatchObject({ status: 200, cache: { fwd: 'miss' } });
       }
       expect(await world.proxy.metric('breakersOpen')).toBe(1);
-      expect(await shedOf(world, 'breaker-open')).toBe(31);
+      expect(await refusedOf(world, 'breaker-open')).toBe(31);
     },
   );
 
@@ -62,7 +62,7 @@ describe('the circuit breaker', () => {
     expect(await world.proxy.metric('breakersOpen')).toBe(2);
     fault.remove();
     world.advance(1000);
-    expectShed(await world.ask(unknownTransaction()));
+    expectRefused(await world.ask(unknownTransaction()));
     expect((await world.ask(nothingPending())).status).toBe(200);
     expect((await world.ask(unknownTransaction())).status).toBe(404);
     expect(await world.proxy.metric('breakersOpen')).toBe(0);
@@ -78,7 +78,7 @@ describe('the circuit breaker', () => {
     }
     expect(world.indexer.requests.count('adjacentTransactions')).toBe(40);
     expect(await world.proxy.metric('breakersOpen')).toBe(0);
-    expect(await shedOf(world, 'breaker-open')).toBe(0);
+    expect(await refusedOf(world, 'breaker-open')).toBe(0);
   });
 
   it('opens for all operations when the indexer cannot be reached, and closes by itself when it is back', async () => {
@@ -111,14 +111,14 @@ describe('after the pause of a 429', () => {
   it('only one trial is sent, and its success lets all others through', async () => {
     await using world = await startEndingWorld();
     world.indexer.faults.inject(rateLimited('text', '5'), { times: 2 });
-    expectShed(await world.ask(newestBlock(world)));
-    expectShed(await world.ask(unknownTransaction()));
+    expectRefused(await world.ask(newestBlock(world)));
+    expectRefused(await world.ask(unknownTransaction()));
     world.advance(5000);
     const gate = world.indexer.hold();
     const trial = await world.proxy.sendIn(nothingPending());
     await gate.arrived(1);
     const others = await Promise.all(Array.from({ length: 10 }, () => world.ask(unknownTransaction())));
-    for (const other of others) expectShed(other);
+    for (const other of others) expectRefused(other);
     gate.release();
     expect((await trial.answer).status).toBe(200);
     expect(world.forwarded).toHaveLength(3);

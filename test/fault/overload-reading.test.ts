@@ -4,7 +4,7 @@ import type { World } from '../e2e/world.ts';
 import { type ScriptedUpstream, startScriptedUpstream } from '../support/scripted-upstream.ts';
 import { startProxy } from '../support/start-proxy.ts';
 import { PATIENT_ADMISSION } from './faulty-world.ts';
-import { expectShed, NEVER, times } from './shed-requests.ts';
+import { expectRefused, NEVER, times } from './refused-requests.ts';
 
 describe('bytes of answers being read', () => {
   const MIB = 1024 * 1024;
@@ -51,7 +51,7 @@ describe('bytes of answers being read', () => {
 
   const exhausted = (proxy: { metric: World['proxy']['metric'] }) => proxy.metric('loadsRefused', { reason: 'memory' });
 
-  it('above the limit shed misses, but no hits, until an answer has been read completely', async () => {
+  it('above the limit refuse misses, but no hits, until an answer has been read completely', async () => {
     await using reading = await startReading(10, 0);
     const { proxy, upstream } = reading;
     expect((await proxy.ask(KEPT)).status).toBe(200);
@@ -60,7 +60,7 @@ describe('bytes of answers being read', () => {
     reading.writeMost();
     await expect.poll(async () => (await proxy.ask(nothingPending())).status, { interval: 5 }).toBe(503);
     const sent = upstream.asked.length;
-    expectShed(await proxy.ask(nothingPending()));
+    expectRefused(await proxy.ask(nothingPending()));
     expect((await proxy.ask(KEPT)).headers['cache-status']).toContain('hit');
     expect(upstream.asked).toHaveLength(sent);
     expect(await exhausted(proxy)).toBe(2);
@@ -69,7 +69,7 @@ describe('bytes of answers being read', () => {
     expect((await proxy.ask(nothingPending())).status).toBe(200);
   });
 
-  it('above the limit also shed a request that waited for a slot', async () => {
+  it('above the limit also refuse a request that waited for a slot', async () => {
     await using reading = await startReading(2, 1);
     const { proxy, upstream } = reading;
     const holding = [await proxy.sendIn(unknownTransaction()), await proxy.sendIn(unknownTransaction())];

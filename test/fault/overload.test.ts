@@ -8,7 +8,7 @@ import {
   unknownTransaction,
 } from '../e2e/questions.ts';
 import { startEndingWorld } from './faulty-world.ts';
-import { expectShed, NEVER, shedOf, times } from './shed-requests.ts';
+import { expectRefused, NEVER, refusedOf, times } from './refused-requests.ts';
 
 /** Clients that give up soon. */
 const IMPATIENT = { patience: 100 };
@@ -23,14 +23,14 @@ describe('an indexer that hangs', () => {
     const stuck = await Promise.all([1, 2].map(() => world.proxy.sendIn(unknownTransaction())));
     await world.indexer.requests.arrived(2);
     for (const answered of await Promise.all(Array.from({ length: 50 }, () => world.ask(unknownTransaction())))) {
-      expectShed(answered);
+      expectRefused(answered);
     }
     // The queue has room for thirty; while nothing starts for as long as they wait, later requests are refused
     // immediately.
     const [waited, full, refused] = [
-      await shedOf(world, 'waited-too-long'),
-      await shedOf(world, 'queue-full'),
-      await shedOf(world, 'expected-wait'),
+      await refusedOf(world, 'waited-too-long'),
+      await refusedOf(world, 'queue-full'),
+      await refusedOf(world, 'expected-wait'),
     ];
     expect(waited).toBeGreaterThan(0);
     expect(waited + full + refused).toBe(50);
@@ -57,7 +57,7 @@ describe('a refresh', () => {
     await world.proxy.untilQueued(1);
     gate.release();
     expect([(await holder.answer).status, (await missed.answer).status]).toEqual([404, 200]);
-    expect(await shedOf(world, 'no-free-slot')).toBe(0);
+    expect(await refusedOf(world, 'no-free-slot')).toBe(0);
   });
 });
 
@@ -84,7 +84,7 @@ describe('shares', () => {
 });
 
 describe('a process that is nearly out of memory', () => {
-  it('sheds all misses and followers and sends nothing, serves hits, and answers its health check', async () => {
+  it('refuses all misses and followers and sends nothing, serves hits, and answers its health check', async () => {
     const limitBytes = 64 * 1024 ** 3;
     vi.spyOn(process, 'constrainedMemory').mockReturnValue(limitBytes);
     vi.spyOn(os, 'totalmem').mockReturnValue(2 * limitBytes);
@@ -108,17 +108,17 @@ describe('a process that is nearly out of memory', () => {
     for (let time = 0; time < 3; time++) {
       expect(await world.ask(fresh)).toMatchObject({ status: 200, cache: { hit: true, detail: 'memory' } });
       expect(await world.ask(stale)).toMatchObject({ status: 200, cache: { hit: true, ttl: -29 } });
-      expectShed(await world.ask(tooOld));
+      expectRefused(await world.ask(tooOld));
       for (const target of [followed, unknownTransaction(), nothingPending()]) {
         const refused = await world.ask(target);
-        expectShed(refused);
+        expectRefused(refused);
         expect(refused.cache).toEqual({ detail: 'overloaded' });
       }
       expect((await world.proxy.askAdmin('/healthz')).status).toBe(200);
       expect((await world.proxy.askAdmin('/readyz')).status).toBe(200);
     }
     expect(world.forwarded).toHaveLength(before);
-    expect(await shedOf(world, 'memory')).toBe(15);
+    expect(await refusedOf(world, 'memory')).toBe(15);
     gate.release();
     expect((await leader.answer).status).toBe(404);
   });

@@ -7,7 +7,7 @@ import { mostWithin } from '../support/sliding-count.ts';
 import { someNetwork } from '../support/some-network.ts';
 import { type RunningProxy, startProxy } from '../support/start-proxy.ts';
 import { PATIENT_ADMISSION, startEndingWorld } from './faulty-world.ts';
-import { expectShed, shedOf } from './shed-requests.ts';
+import { expectRefused, refusedOf } from './refused-requests.ts';
 
 describe('UPSTREAM_RPS', () => {
   it('is kept in any second, and all requests that can be sent in time are answered', async () => {
@@ -20,7 +20,7 @@ describe('UPSTREAM_RPS', () => {
     expect((arrivals.at(-1) ?? 0) - (arrivals[0] ?? 0)).toBeGreaterThan(1000);
   });
 
-  it('sheds immediately each request that could not be sent in time', async () => {
+  it('refuses immediately each request that could not be sent in time', async () => {
     await using world = await startEndingWorld({ stopsTime: true, env: { UPSTREAM_RPS: '1', UPSTREAM_TIMEOUT: '5s' } });
     // One slot a second, and a request waits for at most half of the timeout: the slots at 0, 1 and 2 s come in time.
     // The clock of the rate stands still, so the arrival time of the requests does not matter.
@@ -29,8 +29,8 @@ describe('UPSTREAM_RPS', () => {
     const answers = [...waiting, ...(await Promise.all(early.map(({ answer }) => answer)))];
     const refused = answers.filter(({ status }) => status !== 200);
     expect(refused).toHaveLength(22);
-    for (const answered of refused) expectShed(answered);
-    expect(await shedOf(world, 'rate-limit')).toBe(22);
+    for (const answered of refused) expectRefused(answered);
+    expect(await refusedOf(world, 'rate-limit')).toBe(22);
     expect(world.forwarded).toHaveLength(3);
   });
 

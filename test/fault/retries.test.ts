@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { failed } from '../../src/tools/simulator/faults.ts';
 import { newestBlock, nothingPending, unknownTransaction } from '../e2e/questions.ts';
 import { startEndingWorld } from './faulty-world.ts';
-import { expectShed, shedOf } from './shed-requests.ts';
+import { expectRefused, refusedOf } from './refused-requests.ts';
 
 describe('a retry', () => {
   it('is made once after a connection reset', async () => {
@@ -16,13 +16,13 @@ describe('a retry', () => {
     expect((await world.ask(nothingPending())).status).toBe(502);
   });
 
-  it('that the rate does not allow in time is not counted as shed: the load was sent', async () => {
+  it('that the rate does not allow in time is not counted as refused: the load was sent', async () => {
     await using world = await startEndingWorld({ stopsTime: true, env: { UPSTREAM_RPS: '1', UPSTREAM_TIMEOUT: '1s' } });
     world.indexer.faults.inject({ kind: 'reset' }, { times: 1 });
     expect((await world.ask(nothingPending())).status).toBe(502);
-    expect([world.forwarded.length, await shedOf(world, 'rate-limit')]).toEqual([1, 0]);
-    expectShed(await world.ask(nothingPending()));
-    expect([world.forwarded.length, await shedOf(world, 'rate-limit')]).toEqual([1, 1]);
+    expect([world.forwarded.length, await refusedOf(world, 'rate-limit')]).toEqual([1, 0]);
+    expectRefused(await world.ask(nothingPending()));
+    expect([world.forwarded.length, await refusedOf(world, 'rate-limit')]).toEqual([1, 1]);
   });
 
   it.each([

@@ -26,7 +26,7 @@ beforeEach(() => {
 afterEach(() => void vi.restoreAllMocks());
 
 describe.each(['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM', 'EADDRNOTAVAIL'])('a machine with the error %s', (code) => {
-  it('sheds misses, opens no circuit breaker, and uses the indexer as soon as connections can be opened', async () => {
+  it('refuses misses, opens no circuit breaker, and uses the indexer as soon as connections can be opened', async () => {
     await using world = await startFaultyWorld();
     short.set(world.indexer.port, code);
     for (let time = 0; time < MANY; time++) {
@@ -67,7 +67,7 @@ it('serves a stale copy if no connection can be opened', async () => {
   expect(reply.cache).toEqual({ hit: true, ttl: -3600, detail: 'memory' });
 });
 
-it('sheds passed-through requests if no connection can be opened, and opens no circuit breaker', async () => {
+it('refuses passed-through requests if no connection can be opened, and opens no circuit breaker', async () => {
   await using world = await startPassThrough();
   short.set(world.indexer.port, 'EMFILE');
   for (let time = 0; time < MANY; time++) {

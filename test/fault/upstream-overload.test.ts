@@ -3,7 +3,7 @@ import { newestBlock, nothingPending, parentOfSettled, unknownTransaction } from
 import { World, type WorldProxyOptions } from '../e2e/world.ts';
 import { type Answered, type Sent, send } from '../support/http-client.ts';
 import { PATIENT_ADMISSION, startPatientWorld } from './faulty-world.ts';
-import { expectShed } from './shed-requests.ts';
+import { expectRefused } from './refused-requests.ts';
 
 /** A world whose proxy sends this many requests at once and queues this many. */
 function start(maxConcurrency: number, maxQueue: number, { overrides, ...options }: WorldProxyOptions = {}) {
@@ -26,7 +26,7 @@ async function untilOccupied({ proxy }: World, count: number): Promise<void> {
   await expect.poll(async () => (await gauges()).reduce((sum, value) => sum + value, 0), { interval: 2 }).toBe(count);
 }
 
-const expectShedForSeconds = (answered: Answered) => expectShed(answered, /^[123]$/);
+const expectRefusedForSeconds = (answered: Answered) => expectRefused(answered, /^[123]$/);
 
 describe('the concurrency limit', () => {
   it('is never exceeded at the indexer while many clients come, wait and leave', async () => {
@@ -39,7 +39,8 @@ describe('the concurrency limit', () => {
         await sent.sent;
         if ((client + time) % 5 === 0) sent.leave();
         await sent.answer.then(
-          (answered) => (answered.status === 503 ? expectShedForSeconds(answered) : expect(answered.status).toBe(404)),
+          (answered) =>
+            answered.status === 503 ? expectRefusedForSeconds(answered) : expect(answered.status).toBe(404),
           () => {},
         );
       }
@@ -52,7 +53,7 @@ describe('the concurrency limit', () => {
 });
 
 describe('when the queue is full', () => {
-  it('a miss is shed immediately: 503 with a Retry-After of one to three seconds', async () => {
+  it('a miss is refused immediately: 503 with a Retry-After of one to three seconds', async () => {
     let random = 0;
     await using world = await start(1, 1, { random: () => random });
     const gate = world.indexer.hold();
@@ -60,7 +61,7 @@ describe('when the queue is full', () => {
     const waits: unknown[] = [];
     for (random of [0, 0.34, 0.5, 0.67, 0.999]) {
       const answered = await world.ask(nothingPending());
-      expectShedForSeconds(answered);
+      expectRefusedForSeconds(answered);
       waits.push(answered.headers['retry-after']);
     }
     expect(waits).toEqual(['1', '2', '2', '3', '3']);
@@ -90,19 +91,19 @@ describe('when the queue is full', () => {
       expect([reply.status, reply.text, reply.cache['ttl']]).toEqual([200, text, ttl]);
     }
     world.advance(1000);
-    expectShedForSeconds(await world.ask(stale));
+    expectRefusedForSeconds(await world.ask(stale));
     expect(await world.ask(fresh)).toMatchObject({ status: 200, cache: { hit: true, detail: 'memory' } });
     await untilOccupied(world, 2);
     gate.release();
     for (const { answer } of occupying) expect((await answer).status).toBe(404);
   });
 
-  it('shed requests do not count as failures of the indexer, and the log says only that there are too many requests', async () => {
+  it('refused requests do not count as failures of the indexer, and the log says only that there are too many requests', async () => {
     await using world = await start(1, 0);
     const gate = world.indexer.hold();
     const occupying = await occupy(world, 1);
     const target = newestBlock(world);
-    for (let time = 0; time < 3; time++) expectShedForSeconds(await world.ask(target));
+    for (let time = 0; time < 3; time++) expectRefusedForSeconds(await world.ask(target));
     gate.release();
     await Promise.all(occupying.map(({ answer }) => answer));
     await untilOccupied(world, 0);

@@ -22,8 +22,8 @@ beforeEach(async () => {
 
 afterEach(() => world[Symbol.asyncDispose]());
 
-/** Expects that this miss is shed without a request to the indexer, with this `Retry-After` in seconds. */
-async function expectShed(target: string, seconds: number): Promise<void> {
+/** Expects that this miss is refused without a request to the indexer, with this `Retry-After` in seconds. */
+async function expectRefused(target: string, seconds: number): Promise<void> {
   const before = world.forwarded.length;
   const reply = await world.ask(target);
   expectFailure(reply, 503);
@@ -31,10 +31,10 @@ async function expectShed(target: string, seconds: number): Promise<void> {
   expect([Number(reply.headers['retry-after']), world.forwarded.length]).toEqual([seconds, before]);
 }
 
-/** Expects that every miss is shed. */
+/** Expects that every miss is refused. */
 async function expectPaused(seconds: number): Promise<void> {
-  await expectShed(unknownTransaction(), seconds);
-  await expectShed(nothingPending(), seconds);
+  await expectRefused(unknownTransaction(), seconds);
+  await expectRefused(nothingPending(), seconds);
 }
 
 /** Expects that misses are sent. */
@@ -52,7 +52,7 @@ async function expectLimited(target: string): Promise<Reply> {
   return reply;
 }
 
-const shedOf = (reason: string) => world.proxy.metric('loadsRefused', { reason });
+const refusedOf = (reason: string) => world.proxy.metric('loadsRefused', { reason });
 const paused = () => world.proxy.metric('upstreamPaused');
 
 describe('429', () => {
@@ -69,11 +69,11 @@ describe('429', () => {
       const target = newestBlock(world);
       world.indexer.faults.inject(typeof fault === 'function' ? fault(world.now) : fault, { times: 1 });
       expect(Number((await expectLimited(target)).headers['retry-after'])).toBe(seconds);
-      await expectShed(target, seconds);
+      await expectRefused(target, seconds);
       await expectResumed();
       world.advance(seconds * 1000 - 1);
-      await expectShed(target, 1);
-      expect([await shedOf('key-paused'), await shedOf('paused'), await paused()]).toEqual([2, 0, 0]);
+      await expectRefused(target, 1);
+      expect([await refusedOf('key-paused'), await refusedOf('paused'), await paused()]).toEqual([2, 0, 0]);
       world.advance(1);
       expect((await world.ask(target)).status).toBe(200);
     },
@@ -86,13 +86,13 @@ describe('429', () => {
     await expectLimited(first);
     expect((await expectLimited(second)).headers['retry-after']).toBe('3');
     await expectPaused(3);
-    await expectShed(first, 60);
+    await expectRefused(first, 60);
     world.advance(2999);
     await expectPaused(1);
     world.advance(1);
     await expectResumed();
     expect((await world.ask(second)).status).toBe(404);
-    await expectShed(first, 57);
+    await expectRefused(first, 57);
   });
 
   it('to another key after the pause of the first one pauses only that key', async () => {
@@ -118,7 +118,7 @@ describe('429', () => {
     }
     // One for each second, and the next poll.
     expect(limited.hits).toBe(9);
-    expect(await shedOf('key-paused')).toBe(16);
+    expect(await refusedOf('key-paused')).toBe(16);
   });
 
   it('is reported once, in the log and by a metric, and so is the end of the pause', async () => {
@@ -177,7 +177,7 @@ describe('429 to a passed-through request', () => {
     limit(20);
     expect((await world.ask(`${TOP}?limit=1`)).status).toBe(429);
     for (const target of [TOP, `${TOP}?limit=2`, `${TOP}/`, TOP.toLowerCase(), TOP.replace('top', '%74op')]) {
-      await expectShed(target, 20);
+      await expectRefused(target, 20);
     }
     expect(arrivedAt(world)).toHaveLength(1);
     await expectResumed();
@@ -199,10 +199,10 @@ describe('429 to a passed-through request', () => {
     limit(5);
     await expectLimited(unknownTransaction());
     await expectPaused(5);
-    await expectShed('/api/v3/nft/items', 5);
+    await expectRefused('/api/v3/nft/items', 5);
     world.advance(5000);
     await expectResumed();
-    await expectShed(TOP, 15);
+    await expectRefused(TOP, 15);
   });
 
   it('to one path after a cached key pauses everything', async () => {
@@ -238,8 +238,8 @@ describe('while the indexer is paused', () => {
     await world.proxy.untilQueued(1);
     gate.release();
     expect((await limited).status).toBe(503);
-    const shed = await queued.answer;
-    expect([shed.status, shed.headers['retry-after']]).toEqual([503, '1']);
+    const refused = await queued.answer;
+    expect([refused.status, refused.headers['retry-after']]).toEqual([503, '1']);
     expect(world.forwarded).toHaveLength(3);
     expect((await world.ask(known)).cache).toMatchObject({ hit: true, detail: 'memory' });
   });
@@ -257,7 +257,7 @@ describe('while the indexer is paused', () => {
     // First the key is paused, then everything.
     for (const reason of ['key-paused', 'paused']) {
       expect(await world.ask(target)).toMatchObject({ status: 200, text, cache: { hit: true, ttl: -1 } });
-      expect(await shedOf(reason)).toBe(1);
+      expect(await refusedOf(reason)).toBe(1);
       world.indexer.faults.inject(rateLimited('json'), { times: 1 });
       if (reason === 'key-paused') await expectLimited(unknownTransaction());
     }

@@ -56,9 +56,22 @@ it('the log reports once how each operation fails, and the end of it', async () 
   // A new key: a kept failure would answer this request, and the fault would hit the next one.
   world.indexer.faults.inject({ kind: 'hang' }, { operation: 'adjacentTransactions', times: 1 });
   await world.ask(unknownTransaction());
-  const lines = () => world.proxy.log.filter((line) => 'condition' in line && line.condition === 'indexer-error');
-  expect(lines().map(({ level, msg }) => [level, msg.replace(/ \(.*/, '')])).toEqual([
+  const lines = async () => {
+    await world.proxy.askAdmin('/status.json');
+    const all = world.proxy.log.filter((line) => 'condition' in line && line.condition === 'indexer-error');
+    return all.map(({ level, msg }) => [level, msg.replace(/ \(.*/, '').replace(/after \S+ \w+/, 'after ...')]);
+  };
+  const begun = [
     [40, 'NOTE: the indexer closes the connection before it answers'],
     [40, 'NOTE: the indexer does not answer in time'],
-  ]);
+  ];
+  await expect.poll(lines).toEqual(begun);
+  world.now += 61_000;
+  await expect
+    .poll(lines)
+    .toEqual([
+      ...begun,
+      [30, 'over after ...: the indexer closes the connection before it answers'],
+      [30, 'over after ...: the indexer does not answer in time'],
+    ]);
 });

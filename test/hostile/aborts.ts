@@ -64,6 +64,6 @@ async function askAndStay({ random, tally }: Arena, url: string, target: string)
   await setTimeout(random.int(0, 20));
   const { status, text } = await ask(url, target);
   tally.count('stayed');
-  if (status === 503) tally.count('shed');
+  if (status === 503) tally.count('refused');
   else if (readEcho(status, text)?.target !== target) tally.violation('a wrong answer', `${target}: ${status} ${text}`);
 }

@@ -117,8 +117,8 @@ function problemOf(
 }
 
 function differenceOf(request: Request, { status, headers, body }: RawAnswer): string | undefined {
-  const isShed = status === 503 && request.target.startsWith(PATH);
-  if (status !== request.status && !isShed) return `status ${status} instead of ${request.status}`;
+  const isRefused = status === 503 && request.target.startsWith(PATH);
+  if (status !== request.status && !isRefused) return `status ${status} instead of ${request.status}`;
   // Hits of the memory tier do not repeat this header.
   const id = headers.get('x-request-id');
   const isHit = headers.get('cache-status')?.includes('hit');

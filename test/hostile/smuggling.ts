@@ -92,7 +92,7 @@ async function askOrdinarily({ random, tally }: Arena, url: string): Promise<voi
   const target = `/api/v3/masterchainBlockShards?seqno=${random.int(0, 20)}`;
   const answered = await ask(url, target);
   tally.count('ordinary requests');
-  if (answered.status === 503) return tally.count('shed');
+  if (answered.status === 503) return tally.count('refused');
   const asked = readEcho(answered.status, answered.text)?.target;
   if (asked !== target)
     tally.violation('an ordinary request got another answer', `${target}: ${answered.status} ${asked}`);

@@ -85,7 +85,7 @@ export const MAY_IMPORT: Record<string, readonly string[]> = {
   // The check of a setting and the connection use the same parser, so that they agree about valid values.
   config: ['redis/redis-url.ts', 'json-object.ts', 'ton'],
   tell: [
-    ...['answer', 'errors.ts (types)', 'failures', 'outcomes.ts', 'reason-of.ts', 'time-units.ts', 'ton'],
+    ...['answer', 'errors.ts', 'failures', 'outcomes.ts', 'reason-of.ts', 'time-units.ts', 'ton'],
     ...[...parts, 'event-hub.ts'].map(typesOf),
   ],
   operate: [
@@ -94,7 +94,7 @@ export const MAY_IMPORT: Record<string, readonly string[]> = {
     ...[...parts, 'event-hub.ts'].map(typesOf),
   ],
   'event-hub.ts': ['answer (types)', 'cache (types)', 'purge (types)', 'redis (types)'],
-  compose: [...parts, 'config', 'event-hub.ts (types)', 'tell (types)'],
+  compose: [...parts, 'config', 'event-hub.ts', 'tell'],
   // Nothing else imports `proof`, so that it can be left out.
   'app.ts': [...parts, 'proof', 'event-hub.ts', 'compose', 'config', 'operate', 'tell'],
   cli: [...parts, 'config', 'operate', 'app.ts', 'require-node-24.cjs', 'tools', 'tell'],
@@ -105,7 +105,7 @@ export const MAY_IMPORT: Record<string, readonly string[]> = {
  * Ceilings of the size of the product. docs/background/faults.md names the faults that are worth raising one. Lines are
  * those of TypeScript in `src`, without `src/tools`.
  */
-export const CEILINGS = { lines: 25_879, settings: 65, metrics: 50, events: 38 };
+export const CEILINGS = { lines: 26_039, settings: 65, metrics: 50, events: 37 };
 
 /**
  * The places where a package may be imported, its types included. Packages that are not listed may be imported
@@ -117,7 +117,7 @@ export const PACKAGE_PLACES: Record<string, readonly string[]> = {
   zod: ['config', 'ton', 'cache/entry-codec.ts'],
   'prom-client': ['operate'],
   marked: ['operate'],
-  pino: ['operate', 'tell', 'app.ts'],
+  pino: ['operate', 'tell', 'compose/telling.ts', 'app.ts'],
   // A new file with a bounded memo must be added here.
   'lru-cache': [
     'cache/memory-tier.ts',

@@ -82,7 +82,7 @@ test.each([
   },
 );
 
-test('a shed request gets the text of its reason and a Retry-After', () => {
+test('a refused request gets the text of its reason and a Retry-After', () => {
   for (const reason of REFUSED_REASONS) {
     if (reason === 'client-limit') continue;
     const { code, message, details } = overloaded(reason, 0.5);

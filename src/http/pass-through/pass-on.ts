@@ -4,7 +4,7 @@ import type { Refusal } from '../../admission/guard.ts';
 import type { MemoryPressure } from '../../admission/memory-pressure.ts';
 import type { CacheStatus } from '../../answer/cache-status.ts';
 import type { Report } from '../../answer/events.ts';
-import { NO_SOCKETS, type RefusalErrorOf, reportShed } from '../../answer/refusal-error.ts';
+import { NO_SOCKETS, type RefusalErrorOf, reportRefused } from '../../answer/refusal-error.ts';
 import type { Wait } from '../../answer/wait.ts';
 import type { PerClientLimit } from '../../clients/per-client-limit.ts';
 import { failure, ProxyError } from '../../errors.ts';
@@ -101,7 +101,7 @@ export function passOnWith<Answer extends AnsweredHead>(dependencies: PassOnDepe
     const method = methodOf(request, target, operations, isUpgrade);
     const limited = missLimit?.take(client);
     if (limited !== undefined) {
-      report({ name: 'shed', operation: OPERATION, reason: 'client-limit' });
+      report({ name: 'load-refused', operation: OPERATION, reason: 'client-limit' });
       throw limited;
     }
     // The client's own key, as header or parameter, takes precedence over ours.
@@ -116,16 +116,16 @@ export function passOnWith<Answer extends AnsweredHead>(dependencies: PassOnDepe
     memory.makeRoomIfFull();
     // Before the client's body is read. Room that was taken may have cost another client its own.
     const refusal = admission.refusal(entering) ?? takeRoom();
-    const shed = (why: Refusal) => {
+    const refuse = (why: Refusal) => {
       const error = refusalError(entering, why);
-      reportShed(entering, error, report);
+      reportRefused(entering, error, report);
       return error;
     };
-    if (refusal !== undefined) throw shed(refusal);
+    if (refusal !== undefined) throw refuse(refusal);
     const body = passed.body ?? (method === 'POST' ? await bodies.read(request) : undefined);
     const wait = flight ?? openWait();
     const { signal } = wait;
-    const refused = (why: Refusal) => (why.reason === 'abandoned' ? signal.reason : shed(why));
+    const refused = (why: Refusal) => (why.reason === 'abandoned' ? signal.reason : refuse(why));
     try {
       const ticket = await admission.enter({ ...entering, sentFor: wait });
       if ('reason' in ticket) throw refused(ticket);
@@ -140,7 +140,7 @@ export function passOnWith<Answer extends AnsweredHead>(dependencies: PassOnDepe
       const sent = ourKey.length > 0 ? withoutApiKeys(target) : target;
       return await forward({ method, target: sent, headers, body, isUpgrade, signal }, upstream, ticket);
     } catch (error) {
-      throw error instanceof ProxyError && error.details.reason === 'sockets' ? shed(NO_SOCKETS) : error;
+      throw error instanceof ProxyError && error.details.reason === 'sockets' ? refuse(NO_SOCKETS) : error;
     } finally {
       // The body of the answer has no deadline as a whole: only each pause in it is bounded.
       if ('close' in wait) wait.close();

@@ -1,5 +1,6 @@
-import { type Condition, type Conditions, firstLine, LEVELS } from '../../tell/conditions.ts';
+import { LEVELS } from '../../tell/conditions.ts';
 import type { Counted } from '../../tell/counted.ts';
+import { type Condition, type Conditions, firstLine } from '../../tell/present-conditions.ts';
 import type { EpochMs, MonotonicMs } from '../../time-units.ts';
 import { type NumberSources, readNumbers, type StatusNumbers } from './numbers.ts';
 
@@ -34,7 +35,7 @@ export interface StatusMoment extends StatusNumbers {
 type ShownCondition = Omit<Condition, 'since'> & { readonly since: EpochMs };
 
 export interface StatusHistoryDependencies {
-  readonly sources: NumberSources & { readonly counted: Pick<Counted, 'within' | 'totals'> };
+  readonly sources: NumberSources & { readonly counted: Pick<Counted, 'within' | 'bounds' | 'totals'> };
   /** The p99 of the delay of the event loop since the last call, in seconds. */
   readonly loopLag: () => Promise<number>;
   readonly now: () => EpochMs;
@@ -102,10 +103,11 @@ export class StatusHistory {
   }
 
   #countHour(at: MonotonicMs): StatusMoment['hour'] {
-    const { answered, sent, older } = this.#dependencies.sources.counted.totals;
+    const { totals } = this.#dependencies.sources.counted;
+    const { answered, sent, older } = totals;
     const minutes = this.#minutes;
     const isDue = at - (minutes.at(-1)?.at ?? Number.NEGATIVE_INFINITY) >= MINUTE_MS;
-    if (isDue) minutes.push({ ...this.#dependencies.sources.counted.totals, at });
+    if (isDue) minutes.push({ ...totals, at });
     while (at - (minutes[0]?.at ?? at) > HOUR_MS) minutes.shift();
     const first = minutes[0] ?? { answered, sent, older, at };
     const requests = answered - first.answered;

@@ -1,7 +1,19 @@
+import type { Admission } from '../../admission/admission.ts';
+import type { Guard } from '../../admission/guard.ts';
+import type { Pause } from '../../admission/pause.ts';
+import type { ShownFollower } from '../../answer/block-proof.ts';
 import { REQUEST_OUTCOMES, type RequestOutcome } from '../../answer/phase.ts';
-import { askedOf, type Counted, failedOf, hitsOf, quantileOf, type Requests, type Span } from '../../tell/counted.ts';
+import type { MemoryTier } from '../../cache/memory-tier.ts';
+import type { Clock } from '../../clock.ts';
+import type { Heads } from '../../fleet/heads.ts';
+import type { FleetRoute } from '../../fleet/routes.ts';
+import type { ClientStreaming } from '../../http/streaming/streaming.ts';
+import type { Head } from '../../indexer/head.ts';
+import type { HeadPolls } from '../../indexer/head-polls.ts';
+import { askedOf, type Counted, failedOf, hitsOf, type Requests, type Span } from '../../tell/counted.ts';
 import type { Ms } from '../../time-units.ts';
-import type { GaugeSources } from '../gauges.ts';
+import type { OperationName } from '../../ton/operation-names.ts';
+import { quantileOf } from './quantile.ts';
 
 /** Ratios and latencies cover this time; why a circuit breaker is closed shows in half of it. */
 const [WINDOW_MS, LATELY_MS]: [Ms, Ms] = [10_000, 5000];
@@ -16,8 +28,33 @@ type Rates = Readonly<Record<RequestOutcome | 'refused', number>>;
 export type StatusNumbers = ReturnType<typeof readNumbers>;
 
 /** The components whose values the page shows. */
-export interface NumberSources extends Omit<GaugeSources, 'conditions' | 'server'> {
-  readonly counted: Pick<Counted, 'within'>;
+export interface NumberSources {
+  /** The names of the cached operations. */
+  readonly operations: readonly OperationName[];
+  readonly memory: MemoryTier;
+  /** The maximum size of the memory tier, in the same measure as its `sizeBytes`. */
+  readonly maxMemoryBytes: number;
+  readonly indexers: {
+    readonly admission: Admission;
+    readonly all: readonly {
+      readonly name: string;
+      readonly head: Head;
+      readonly polls: Pick<HeadPolls, 'isUnresponsive'>;
+      readonly route: FleetRoute;
+      readonly pause: Pick<Pause, 'breaker'>;
+      /** By operation. */
+      readonly breakers: ReadonlyMap<string, Guard>;
+      readonly notServed: ReadonlyMap<string, Guard>;
+    }[];
+    /** Absent without two replicas. */
+    readonly heads: Heads | undefined;
+  };
+  readonly clock: Clock;
+  /** Absent if no answers are proven. */
+  readonly proof: ShownFollower | undefined;
+  /** The streams of clients; absent without pass-through. */
+  readonly streams: ClientStreaming['streams'] | undefined;
+  readonly counted: Pick<Counted, 'within' | 'bounds'>;
   /** True while Redis is used; `undefined` without Redis. */
   readonly isRedisUsed: (() => boolean) | undefined;
 }
@@ -52,12 +89,12 @@ export function readNumbers(sources: NumberSources, sinceMs: Ms | undefined, loo
      * and head polls are requests too.
      */
     savedRatio: answered > 0 ? Math.min(1, Math.max(0, 1 - sent / answered)) : undefined,
-    latency: { p50Seconds: latencyOf(requests, 0.5), p99Seconds: latencyOf(requests, 0.99) },
+    latency: { p50Seconds: latencyOf(counted, requests, 0.5), p99Seconds: latencyOf(counted, requests, 0.99) },
     /** Each operation. */
     operations: operations.map((operation) => operationIn(sources, span, operation)),
     upstream: {
-      p50Seconds: quantileOf(span.upstreamTimes, 0.5),
-      p99Seconds: quantileOf(span.upstreamTimes, 0.99),
+      p50Seconds: quantileOf(span.upstreamTimes, counted.bounds, 0.5),
+      p99Seconds: quantileOf(span.upstreamTimes, counted.bounds, 0.99),
       inFlight: admission.inFlight,
       limit: all.reduce((sum, { route }) => sum + (route.isBackup ? 0 : route.slots.max), 0),
       queued: admission.backlog.size,
@@ -105,8 +142,8 @@ export function readNumbers(sources: NumberSources, sinceMs: Ms | undefined, loo
 }
 
 /** A quantile of the latency of clients. Hits in memory are not timed: they count as 0. */
-function latencyOf(its: Requests, part: number): number | undefined {
-  return quantileOf(its.times, part, its['hit-memory'] + its['hit-proven']);
+function latencyOf({ bounds }: Pick<Counted, 'bounds'>, its: Requests, part: number): number | undefined {
+  return quantileOf(its.times, bounds, part, its['hit-memory'] + its['hit-proven']);
 }
 
 function ratesOf({ all, once, seconds }: Span): Rates {
@@ -130,7 +167,7 @@ function operationIn({ counted, indexers }: NumberSources, span: Span, operation
     perSecond: asked / span.seconds,
     failedPerSecond: failed / span.seconds,
     hitRatio: asked > 0 ? hitsOf(its) / asked : undefined,
-    p99Seconds: latencyOf(its, 0.99),
+    p99Seconds: latencyOf(counted, its, 0.99),
     /** The indexers at which its circuit breaker is open, and those that do not serve it. */
     breakersOpenAt: open(({ breakers }) => breakers),
     notServedBy: open(({ notServed }) => notServed),

@@ -15,12 +15,12 @@ const COLUMNS: Readonly<Record<string, (run: Run) => string>> = {
     return scenario.leavesAfterMs === undefined ? percent(atIndexer / load.seconds / capacityOf(scenario)) : '';
   },
   'but pendingTraces': ({ load }) => percent(load.othersShare),
-  refused: ({ load }) => `${load.sheds}`,
+  refused: ({ load }) => `${load.refusals}`,
   left: ({ load }) => `${load.left}`,
   'miss p50 ms': ({ load }) => load.missP50Ms,
   'miss p99 ms': ({ load }) => load.missP99Ms,
   'hit p99 ms': ({ load }) => load.hitP99Ms,
-  'refused p99 ms': ({ load }) => load.shedP99Ms,
+  'refused p99 ms': ({ load }) => load.refusedP99Ms,
   'whole after s': ({ after }) =>
     after.wholeAfterMs === undefined ? `> ${after.seconds - 1}` : (after.wholeAfterMs / 1000).toFixed(1),
   errors: ({ load }) =>

@@ -27,13 +27,13 @@ export interface Tally {
   readonly rightByIndexer: number;
   /** The share of right answers among the unique requests, without `pendingTraces`. */
   readonly othersShare: number;
-  readonly sheds: number;
+  readonly refusals: number;
   readonly left: number;
   readonly errors: Readonly<Record<string, number>>;
   readonly missP50Ms: string;
   readonly missP99Ms: string;
   readonly hitP99Ms: string;
-  readonly shedP99Ms: string;
+  readonly refusedP99Ms: string;
   /** The delay of the generator itself. */
   readonly generatorP99Ms: string;
   /**
@@ -48,7 +48,7 @@ export function tally(all: readonly Exchange[], { fromMs, untilMs, seconds }: Pl
   const due = all.filter(({ dueMs }) => dueMs >= fromMs && dueMs < untilMs);
   const right = due.filter(({ outcome }) => isRight(outcome));
   const failed = due.filter(({ outcome }) => !isRight(outcome));
-  const sheds = due.filter(({ outcome }) => outcome === 'shed');
+  const refusals = due.filter(({ outcome }) => outcome === 'refused');
   const isOther = ({ call }: Exchange) => call.kind === 'unique' && call.operation !== 'pendingTraces';
   const errors = failed.flatMap(({ outcome }) => (typeof outcome === 'object' ? [outcome.error] : []));
   const p99 = (times: readonly number[]) => quantilesOf(times)(0.99);
@@ -66,7 +66,7 @@ export function tally(all: readonly Exchange[], { fromMs, untilMs, seconds }: Pl
     failed: failed.length,
     rightByIndexer: all.filter(({ outcome, endMs }) => outcome === 'miss' && endMs >= fromMs && endMs < untilMs).length,
     othersShare: right.filter(isOther).length / due.filter(isOther).length,
-    sheds: sheds.length,
+    refusals: refusals.length,
     left: due.filter(({ outcome }) => outcome === 'left').length,
     errors: Object.fromEntries(
       [...Map.groupBy(errors, (error) => error)].map(([error, { length }]) => [error, length]),
@@ -74,7 +74,7 @@ export function tally(all: readonly Exchange[], { fromMs, untilMs, seconds }: Pl
     missP50Ms: quantilesOf(times(misses))(0.5),
     missP99Ms: took(misses),
     hitP99Ms: took(right.filter(({ call }) => call.kind === 'hot')),
-    shedP99Ms: took(sheds),
+    refusedP99Ms: took(refusals),
     generatorP99Ms: p99(due.map(({ sentMs, dueMs }) => sentMs - dueMs)),
     wholeAfterMs: wholeFrom + 1000 <= untilMs ? wholeFrom - fromMs : undefined,
   };

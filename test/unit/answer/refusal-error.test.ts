@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { ProxyEvent } from '../../../src/answer/events.ts';
-import { refusalErrorWith, reportShed } from '../../../src/answer/refusal-error.ts';
+import { refusalErrorWith, reportRefused } from '../../../src/answer/refusal-error.ts';
 import { failure } from '../../../src/errors.ts';
 import { firstTry, ofLoad, withClientKey } from '../../../src/fleet/lanes.ts';
 
@@ -9,26 +9,21 @@ const traces = { operation: 'traces' };
 const refused = refusalError(traces, { reason: 'memory', retryAfterMs: 0 });
 
 test.each([
-  ['a refused load is counted as shed', firstTry(), refused, 1],
-  ["a refused request with its client's API key is counted as shed", withClientKey(firstTry()), refused, 1],
-  ['a refused refresh is not counted as shed: clients have an answer', ofLoad(true, 7), refused, 0],
-  ['a load that failed at the indexer is not counted as shed', firstTry(), failure('upstream-unreachable'), 0],
+  ['a refused load is counted', firstTry(), refused, 1],
+  ["a refused request with its client's API key is counted", withClientKey(firstTry()), refused, 1],
+  ['a refused refresh is not counted: clients have an answer', ofLoad(true, 7), refused, 0],
+  ['a load that failed at the indexer is not counted', firstTry(), failure('upstream-unreachable'), 0],
+  ['an abandoned load is not counted', firstTry(), refusalError(traces, { reason: 'abandoned', retryAfterMs: 0 }), 0],
   [
-    'an abandoned load is not counted as shed',
-    firstTry(),
-    refusalError(traces, { reason: 'abandoned', retryAfterMs: 0 }),
-    0,
-  ],
-  [
-    'a load of an operation that is not served is not counted as shed',
+    'a load of an operation that is not served is not counted',
     firstTry(),
     refusalError(traces, { reason: 'not-served', retryAfterMs: 0 }),
     0,
   ],
 ])('%s', (_, lane, error, count) => {
   const events: ProxyEvent[] = [];
-  reportShed({ ...traces, lane }, error, (event) => void events.push(event));
+  reportRefused({ ...traces, lane }, error, (event) => void events.push(event));
   expect(events).toEqual(
-    Array.from({ length: count }, () => ({ name: 'shed', operation: 'traces', reason: 'memory' })),
+    Array.from({ length: count }, () => ({ name: 'load-refused', operation: 'traces', reason: 'memory' })),
   );
 });

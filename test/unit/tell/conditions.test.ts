@@ -336,7 +336,13 @@ const DEGRADED: readonly Situation[] = [
   ],
   [
     'purges cannot be read',
-    (it) => it.events.report({ name: 'purges-available', available: false, reason: 'NOPERM no rights' }),
+    (it) =>
+      it.events.report({
+        name: 'redis-available',
+        operation: 'purges',
+        available: false,
+        reason: 'NOPERM no rights',
+      }),
     'DEGRADED: serving from memory alone: Redis is away (NOPERM no rights)',
   ],
   [
@@ -353,7 +359,7 @@ const DEGRADED: readonly Situation[] = [
     'refusals get stale copies',
     (it) => [
       it.answered(90, 'stale'),
-      it.events.report({ name: 'shed', operation: 'pendingTraces', reason: 'queue-full' }),
+      it.events.report({ name: 'load-refused', operation: 'pendingTraces', reason: 'queue-full' }),
     ],
     'DEGRADED: there are more requests than the indexer can answer',
   ],

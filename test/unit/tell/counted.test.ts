@@ -1,18 +1,14 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { failure, overloaded } from '../../../src/errors.ts';
+import { EventHub } from '../../../src/event-hub.ts';
 import { type NumberSources, readNumbers } from '../../../src/operate/status/numbers.ts';
-import { Counted, quantileOf } from '../../../src/tell/counted.ts';
+import { quantileOf } from '../../../src/operate/status/quantile.ts';
 import { TellingWorld } from './telling-world.ts';
 
 /** The numbers of a page over what a test counts. The cast: the rest of the proxy is not there. */
 function start() {
   const world = new TellingWorld();
-  const counted = new Counted({
-    events: world.events,
-    now: () => world.now,
-    slowMs: 2000,
-    operations: ['pendingTraces', 'blocks'],
-  });
+  const { counted } = world;
   const closed = { breaker: { isClosed: true } };
   const open = new Map([['pendingTraces', { breaker: { isClosed: false } }]]);
   const indexer = (name: string, more: object = {}) => ({
@@ -114,10 +110,37 @@ describe('the numbers of the status page', () => {
   });
 });
 
+it('each answered request is counted once, for conditions, status page and metrics', () => {
+  const on = vi.spyOn(EventHub.prototype, 'on');
+  start();
+  const listened = on.mock.calls.map(([name]) => name);
+  on.mockRestore();
+  for (const name of ['answered', 'waited', 'evicted', 'older-answer'] as const)
+    expect([name, listened.filter((each) => each === name).length]).toEqual([name, 1]);
+});
+
+it('a window has only the counts of its time, at most a minute of details and five of sums', () => {
+  const { world, counted } = start();
+  for (let second = 0; second < 400; second++) {
+    world.answered(1);
+    if (second % 10 === 0) world.failed(1, failure('upstream-timeout'));
+    world.sent(1, second < 395 ? 200 : 500);
+    world.now += 1000;
+    counted.turn();
+  }
+  world.now += 400;
+  const { all, seconds } = counted.within(10_000);
+  expect([all['hit-memory'], all.failed, seconds]).toEqual([10, 1, 10.4]);
+  expect(counted.within(4000).upstream('a')).toMatchObject({ sent: 4, bad: 4 });
+  expect(counted.asked('pendingTraces')).toBe(66);
+  expect(counted.sums(300_000)).toEqual({ asked: 330, failed: 30 });
+  expect(counted.totals).toMatchObject({ answered: 400, sent: 400 });
+});
+
 it('a quantile is linear within its bucket, and the lower bound of the last one', () => {
-  const times = [10, 40, 40, ...new Array(15).fill(0)];
-  expect(quantileOf(times, 10 / 90 / 2)).toBeCloseTo(0.00025);
-  expect(quantileOf(times, 70 / 90)).toBeCloseTo(0.00175);
-  expect(quantileOf([...new Array(17).fill(0), 5], 0.5)).toBe(120);
-  expect(quantileOf(new Array(18).fill(0), 0.5)).toBeUndefined();
+  const bounds = [0.0005, 0.001, 0.0025, 5];
+  expect(quantileOf([10, 40, 40], bounds, 10 / 90 / 2)).toBeCloseTo(0.00025);
+  expect(quantileOf([10, 40, 40], bounds, 70 / 90)).toBeCloseTo(0.00175);
+  expect(quantileOf([0, 0, 0, 0, 5], bounds, 0.5)).toBe(5);
+  expect(quantileOf([], bounds, 0.5)).toBeUndefined();
 });

@@ -1,9 +1,12 @@
 import { failure, overloaded, type ProxyError } from '../../../src/errors.ts';
 import { EventHub } from '../../../src/event-hub.ts';
 import type { RefusedReason } from '../../../src/failures/refusals.ts';
-import { Conditions, firstLine, LEVELS } from '../../../src/tell/conditions.ts';
+import { LEVELS } from '../../../src/tell/conditions.ts';
 import { Counted } from '../../../src/tell/counted.ts';
+import { countEvents } from '../../../src/tell/event-counts.ts';
 import { IndexerErrors } from '../../../src/tell/indexer-errors.ts';
+import { Metrics } from '../../../src/tell/metrics.ts';
+import { Conditions, firstLine } from '../../../src/tell/present-conditions.ts';
 import { tellRedis } from '../../../src/tell/redis-outage.ts';
 import { type Crowd, Served, slowMsOf } from '../../../src/tell/served.ts';
 import { statesTeller } from '../../../src/tell/states.ts';
@@ -36,6 +39,7 @@ export class TellingWorld {
   readonly conditions: Conditions;
   readonly indexers: readonly Told[];
   readonly errors: IndexerErrors;
+  readonly counted: Counted;
   readonly #tell: () => void;
 
   /** Names of indexers; one that begins with `backup` is a backup. */
@@ -63,9 +67,22 @@ export class TellingWorld {
     });
     tellRedis(events, conditions, now);
     const { errors } = this;
-    const slowMs = slowMsOf(5000);
-    const counted = new Counted({ events, now, slowMs, operations: [] });
-    const served = new Served({ events, conditions, errors, now, indexers, counted, slowMs, crowd: () => this.crowd });
+    const timeoutMs = 5000;
+    const slowMs = slowMsOf(timeoutMs);
+    const metrics = new Metrics(events);
+    const counted = new Counted({ counts: countEvents({ metrics, events, operations: [], timeoutMs, slowMs }), now });
+    this.counted = counted;
+    const served = new Served({
+      events,
+      conditions,
+      errors,
+      now,
+      indexers,
+      counted,
+      slowMs,
+      crowd: () => this.crowd,
+      askHeads: () => {},
+    });
     const states = statesTeller({
       ...{ conditions, errors, counted, now, logOutput: this.logOutput, hasRedis: true },
       ...this.#states(),
@@ -134,7 +151,7 @@ export class TellingWorld {
     reason: Exclude<RefusedReason, 'client-limit'>,
     operation: OperationName = 'pendingTraces',
   ): void {
-    for (let time = 0; time < count; time++) this.events.report({ name: 'shed', operation, reason });
+    for (let time = 0; time < count; time++) this.events.report({ name: 'load-refused', operation, reason });
     this.failed(count, overloaded(reason, 0), operation);
   }
 

@@ -2,7 +2,8 @@ import fc from 'fast-check';
 import { Counter, Histogram, Registry } from 'prom-client';
 import { expect, test } from 'vitest';
 import { EventHub } from '../../../src/event-hub.ts';
-import { EventCounters } from '../../../src/operate/event-counters.ts';
+import { registryOf } from '../../../src/operate/metrics.ts';
+import { Metrics } from '../../../src/tell/metrics.ts';
 
 const BOUNDS = [0.001, 0.25, 1];
 const name = fc.constant('upstream-answered' as const);
@@ -12,10 +13,10 @@ const status = fc.constantFrom(200, 404);
 const ms = fc.oneof(fc.constantFrom(0, 1, 250, 1000, 1001), fc.nat({ max: 3000 }));
 const reported = fc.array(fc.record({ name, indexer, operation, status, ms }));
 
-test('event counters render the same lines as a counter of prom-client', async () => {
+test('counts of events are rendered in the same lines as a counter of prom-client', async () => {
   await fc.assert(
     fc.asyncProperty(reported, async (all) => {
-      const [expected, actual] = [new Registry(), new Registry()];
+      const expected = new Registry();
       const labelNames = ['indexer', 'result'] as const;
       const counter = new Counter({
         name: 'toncache_things_total',
@@ -24,44 +25,44 @@ test('event counters render the same lines as a counter of prom-client', async (
         registers: [expected],
       });
       const events = new EventHub();
-      const counters = new EventCounters(actual, events);
-      counters.count('things_total', 'Things.', labelNames, {
+      const metrics = new Metrics(events);
+      metrics.count('things_total', 'Things.', labelNames, {
         'upstream-answered': (event) => [event.indexer, event.status],
       });
       for (const event of all) {
         counter.inc({ indexer: event.indexer, result: event.status });
         events.report(event);
       }
-      expect(linesOf(await actual.metrics())).toEqual(linesOf(await expected.metrics()));
+      expect(linesOf(await registryOf(metrics.all).metrics())).toEqual(linesOf(await expected.metrics()));
     }),
   );
 });
 
-test('event counters render durations as a histogram of prom-client does, including durations on bucket bounds', async () => {
+test('durations of events are rendered as a histogram of prom-client, including durations on bucket bounds', async () => {
   await fc.assert(
     fc.asyncProperty(reported, async (all) => {
-      const [expected, actual] = [new Registry(), new Registry()];
+      const expected = new Registry();
       const naming = { name: 'toncache_thing_seconds', help: 'How long.', labelNames: ['operation'] as const };
       const histogram = new Histogram({ ...naming, buckets: BOUNDS, registers: [expected] });
       const events = new EventHub();
-      const counters = new EventCounters(actual, events);
-      counters.time(
+      const metrics = new Metrics(events);
+      metrics.time(
         'thing_seconds',
         naming.help,
         naming.labelNames,
-        { 'upstream-answered': (event) => [event.ms, event.operation] },
+        { 'upstream-answered': (event) => [event.ms, [event.operation]] },
         BOUNDS,
       );
       for (const event of all) {
         histogram.observe({ operation: event.operation }, event.ms / 1000);
         events.report(event);
       }
-      expect(linesOf(await actual.metrics())).toEqual(linesOf(await expected.metrics()));
+      expect(linesOf(await registryOf(metrics.all).metrics())).toEqual(linesOf(await expected.metrics()));
     }),
   );
 });
 
-/** Sorted, because prom-client orders lines by the first event, and EventCounters by the first label. */
+/** Sorted, because prom-client orders lines by the first event, and Metrics by the first label. */
 function linesOf(page: string): string[] {
   return page.split('\n').sort();
 }

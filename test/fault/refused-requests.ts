@@ -4,15 +4,15 @@ import type { Answered } from '../support/http-client.ts';
 
 export const NEVER = { env: { UPSTREAM_TIMEOUT: '60s' } };
 
-/** Expects that the request was shed, with a `Retry-After` of these seconds. */
-export function expectShed({ status, text, headers }: Answered, retryAfter = /^[1-9][0-9]*$/): void {
+/** Expects that the request was refused, with a `Retry-After` of these seconds. */
+export function expectRefused({ status, text, headers }: Answered, retryAfter = /^[1-9][0-9]*$/): void {
   expect([status, text]).toEqual([503, expect.stringMatching(/^\{"error":".+"\}$/)]);
   expect(headers['retry-after']).toMatch(retryAfter);
   expect(headers).toMatchObject({ 'cache-control': 'no-store', 'content-type': 'application/json' });
 }
 
 /** The number of requests that were refused for a reason. */
-export function shedOf({ proxy }: World, reason: string): Promise<number> {
+export function refusedOf({ proxy }: World, reason: string): Promise<number> {
   return proxy.metric('loadsRefused', { reason });
 }
 

@@ -1,0 +1,90 @@
+import type { Logger } from 'pino';
+import type { Settings } from '../config/schema.ts';
+import { EventHub } from '../event-hub.ts';
+import { reasonOf } from '../reason-of.ts';
+import { Counted } from '../tell/counted.ts';
+import { countEvents } from '../tell/event-counts.ts';
+import { IndexerErrors } from '../tell/indexer-errors.ts';
+import { conditionLog } from '../tell/log.ts';
+import { Metrics } from '../tell/metrics.ts';
+import { Conditions } from '../tell/present-conditions.ts';
+import { tellRedis } from '../tell/redis-outage.ts';
+import { Served, type ServedDependencies, slowMsOf } from '../tell/served.ts';
+import { type StatesDependencies, statesTeller } from '../tell/states.ts';
+import type { MonotonicMs } from '../time-units.ts';
+import type { OperationsInUse } from '../ton/operations.ts';
+import { VERSION } from '../version.ts';
+
+/** The conditions are told this often, and whenever somebody looks. */
+const TELL_EVERY_MS = 1000;
+
+export interface OpenTellingDependencies {
+  readonly settings: Settings;
+  readonly operations: OperationsInUse;
+  readonly logger: Logger;
+  /** The destination of the log, which may be full. */
+  readonly logOutput: StatesDependencies['logOutput'];
+  readonly monotonic: () => MonotonicMs;
+}
+
+/** The components that tell operators by themselves nothing about states that grow with time. */
+type ToldParts = Pick<StatesDependencies, 'indexers' | 'clock' | 'hasRedis'> &
+  Pick<ServedDependencies, 'crowd' | 'askHeads'>;
+
+/** Builds the parts that tell operators the state of the others, to which they are given: events, metrics, conditions. */
+export function openTelling({ settings, operations, logger, logOutput, monotonic: now }: OpenTellingDependencies) {
+  const { url, backup, timeout } = settings.upstream;
+  const backups = (backup.url ?? []).map((each) => new URL(each).host);
+  const indexers = [
+    ...url.map((each) => ({ name: new URL(each).host, isBackup: false })),
+    ...backups.map((name) => ({ name, isBackup: true })),
+  ];
+  const slowMs = slowMsOf(timeout);
+  const events = new EventHub();
+  const metrics = new Metrics(events);
+  const counts = countEvents({ metrics, events, operations: operations.names, timeoutMs: timeout, slowMs });
+  const counted = new Counted({ counts, now });
+  const conditions = new Conditions({ now, indexers, ...conditionLog(logger) });
+  const errors = new IndexerErrors({ events, conditions, now, backups });
+  events.on('bug', ({ error }) => conditions.set('bug', {}, reasonOf(error)));
+  metrics.gauge('build_info', 'The versions that run, as labels.', () => 1, {
+    version: VERSION,
+    node: process.version,
+  });
+  metrics.gauge('verdict', 'How clients are served: 0 OK, 1 DEGRADED, 2 FAILING.', () => conditions.level);
+  metrics.add({
+    name: 'condition',
+    help: '1 while a condition is present, 0 once it is over: docs/reference/status-page.md lists them.',
+    type: 'gauge',
+    labelNames: ['name', 'level', 'upstream', 'operation'],
+    read: () => conditions.samples,
+  });
+  metrics.add({
+    name: 'log_lines_dropped_total',
+    help: 'Log lines dropped because standard output does not take them: a full disk, or a reader that is slow or gone.',
+    type: 'counter',
+    labelNames: [],
+    read: () => [{ value: logOutput.dropped, labels: {} }],
+  });
+  return {
+    events,
+    metrics,
+    counted,
+    conditions,
+    errors,
+    isRedisUsed: tellRedis(events, conditions, now),
+    /** Call once everything is built: from then on the states that grow with time are told. */
+    begin: ({ crowd, askHeads, ...told }: ToldParts) => {
+      const tellStates = statesTeller({ conditions, errors, counted, logOutput, now, ...told });
+      const served = new Served({ events, conditions, errors, now, indexers, counted, slowMs, crowd, askHeads });
+      /** Brings the conditions up to date. */
+      const tell = (): void => {
+        tellStates();
+        served.tell();
+        conditions.tick();
+      };
+      const telling = setInterval(tell, TELL_EVERY_MS).unref();
+      return { tell, tellStates, end: (): void => clearInterval(telling) };
+    },
+  };
+}
