@@ -40,6 +40,12 @@ export interface PollCount {
  */
 export type FollowerState = 'alive' | 'behind' | 'idle' | 'resting';
 
+/** The event of a follower that started or stopped. */
+export interface FollowerEvent {
+  readonly name: 'block-follower';
+  readonly state: FollowerState;
+}
+
 /** The follower of blocks, as operators see it. */
 export interface ShownFollower {
   readonly state: FollowerState;

@@ -79,8 +79,6 @@ export interface OpenIndexerDependencies {
   /** Called with the change in the number of answer bytes that are being read. */
   readonly onReading: (change: number) => void;
   readonly isOurChain: (globalId: number) => boolean;
-  /** Called when it is found to follow another chain: its earlier answers must not be served. */
-  readonly onOtherChain: () => void;
   /** The number of instances on one Redis, including this one. */
   readonly instances: () => number;
 }
@@ -99,20 +97,12 @@ export type OpenIndexer = ReturnType<typeof openIndexer>;
 /** Builds the client of one indexer and its guards; nothing connects before the first request. */
 export function openIndexer(
   context: AppContext,
-  { scripting, onReading, isOurChain, onOtherChain, instances }: OpenIndexerDependencies,
+  { scripting, onReading, isOurChain, instances }: OpenIndexerDependencies,
   indexer: IndexerSettings,
 ) {
   const { settings, constants, operations, events, conditions, errors, now, monotonic, random } = context;
   const { upstream, admission } = settings;
-  // Without a slot, and ahead of the backlog.
-  const mayTakeNext = async (isPaused: () => boolean, isWanted?: () => boolean): Promise<boolean> =>
-    !isPaused() && (rate === undefined || (await rate.takeNext(isWanted))) && !isPaused();
-  const mayRepeat =
-    indexer.requestsPerSecond === undefined
-      ? undefined
-      : (isWanted: () => boolean) => mayTakeNext(() => pause.breaker.isOpen, isWanted);
-  const client = openClient(context, { onReading, mayRepeat }, indexer);
-  const { name } = client;
+  const { host: name } = new URL(indexer.url);
   const who = { upstream: name };
   const pause = new Pause({
     now: monotonic,
@@ -125,6 +115,16 @@ export function openIndexer(
     defaultMs: upstream.defaultPause,
     longestMs: upstream.maxPause,
   });
+  const patienceMs = Math.min(admission.patience, upstream.timeout / 2);
+  const rate = openRateLimit(context, indexer, scripting, patienceMs);
+  // Without a slot, and ahead of the backlog.
+  const mayTakeNext = async (isPaused: () => boolean, isWanted?: () => boolean): Promise<boolean> =>
+    !isPaused() && (rate === undefined || (await rate.takeNext(isWanted))) && !isPaused();
+  const mayRepeat =
+    indexer.requestsPerSecond === undefined
+      ? undefined
+      : (isWanted: () => boolean) => mayTakeNext(() => pause.breaker.isOpen, isWanted);
+  const client = openClient(context, { onReading, mayRepeat }, indexer);
   const breakers = operationBreakers(operations.names, {
     now: monotonic,
     random,
@@ -142,8 +142,6 @@ export function openIndexer(
     notServed.set(operation, guard);
     guards.set(operation, [guard, pauseOfCached, breakers.get(operation) as Guard]);
   }
-  const patienceMs = Math.min(admission.patience, upstream.timeout / 2);
-  const rate = openRateLimit(context, indexer, scripting, patienceMs);
   const headKey = keyOfHead(context);
   const askEveryMs = () => headEveryMs(HEAD_EVERY_MS, indexer.requestsPerSecond, instances());
   const head = new Head({
@@ -153,7 +151,6 @@ export function openIndexer(
     onFault: (fault, why) => {
       for (const each of ['lacks-block', 'other-chain'] as const)
         conditions.turn(fault === each, each, who, why, LASTS);
-      if (fault === 'other-chain') onOtherChain();
     },
   });
   const polls = new HeadPolls({

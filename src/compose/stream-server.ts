@@ -51,7 +51,8 @@ export async function tryStream(context: AppContext): Promise<string | undefined
 export function addStreamMetrics({ metrics }: AppContext, { streams }: ClientStreaming): void {
   for (const kind of ['websocket', 'sse'] as const)
     metrics.gauge('client_streams', 'Streams of clients that are open.', () => streams.count(kind), { kind });
-  const help = 'Requests of clients to the Streaming API, by the status of their answer or the reason why they failed.';
+  const help =
+    'Requests of clients to the Streaming API, by the status of their response or the reason why they failed.';
   metrics.count('client_stream_requests_total', help, ['result'], {
     'client-stream': ({ result }) => [String(result)],
   });

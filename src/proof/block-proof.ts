@@ -1,5 +1,4 @@
 import type { FollowerState } from '../answer/block-proof.ts';
-import type { ProxyEvent } from '../answer/events.ts';
 import { Indexers } from '../answer/indexers.ts';
 import { EntryLoader } from '../answer/load-entry.ts';
 import type { BlockProof, FollowerParts } from '../compose/attached-proof.ts';
@@ -104,14 +103,14 @@ function openSource(
     onSent: () => worth.sent(),
     now: monotonic,
   });
-  const report = (event: ProxyEvent) => event.name === 'upstream-useless' && events.report(event);
   const retries = new RetryBudget({ now: monotonic }, RETRIES);
-  const askable = new Indexers({ ...ask, admission, retries, report, hedging: undefined });
+  const askable = new Indexers({ ...ask, admission, retries, hedging: undefined });
   return new IndexerBlocks({
     network: settings.network,
     cache: load.cache,
     flights,
-    loader: new EntryLoader({ ...load, admission, indexers: askable, report }),
+    // Its loads are counted by nobody: they are no clients' requests.
+    loader: new EntryLoader({ ...load, admission, indexers: askable, report: () => {} }),
     indexers: askable,
     admission,
     bodies: indexers.answerBodies,
