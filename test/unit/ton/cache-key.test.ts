@@ -36,8 +36,9 @@ describe('the key of a call', () => {
         const [one, other] = [spell(meaning, gen), spell(meaning, gen)];
         const first = callOf(meaning.operation, one.rawQuery, one.headers);
         const second = callOf(meaning.operation, other.rawQuery, other.headers);
-        expect(second.request).toEqual(first.request);
-        expect(cacheKey('mainnet', second)).toBe(cacheKey('mainnet', first));
+        const reason = `two spellings of one ${meaning.operation} have different keys`;
+        expect(second.request, reason).toEqual(first.request);
+        expect(cacheKey('mainnet', second), reason).toBe(cacheKey('mainnet', first));
       }),
       RUNS,
     );
@@ -53,7 +54,8 @@ describe('the key of a call', () => {
         });
         const isSame = identityOf(one) === identityOf(other);
         same += Number(isSame);
-        expect(keys[0] === keys[1]).toBe(isSame);
+        const reason = isSame ? 'one meaning has two keys' : 'two meanings share a key';
+        expect(keys[0] === keys[1], `${reason}: ${keys.join(' and ')}`).toBe(isSame);
       }),
       RUNS,
     );
@@ -96,7 +98,7 @@ describe('the canonical request', () => {
         const { rawQuery, headers } = spell(meaning, gen);
         const sent = rendered(requestOf(meaning.operation, rawQuery, headers));
         const target = `/api/v3/${meaning.operation}?${sent.rawQuery}`;
-        expect(identityOf(sentMeaning(target, sent.headers))).toBe(identityOf(meaning));
+        expect(identityOf(sentMeaning(target, sent.headers)), target).toBe(identityOf(meaning));
       }),
       RUNS,
     );

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { FURTHER } from '../../../src/ton/operation-names.ts';
+import type { OperationName } from '../../../src/ton/operation-names.ts';
 import type { AccountId } from '../../../src/tools/simulator/spellings.ts';
 
 /** The meaning of a request for a further operation, in one of its cached forms. */
@@ -69,7 +69,7 @@ export type FurtherMeaning =
       readonly noAddressBook: boolean;
     } & FirstPage);
 
-type FurtherName = (typeof FURTHER)[number];
+type FurtherName = Exclude<OperationName, 'pendingTraces' | 'adjacentTransactions' | 'masterchainBlockShards'>;
 
 export interface FirstPage {
   readonly limit: number | undefined;
